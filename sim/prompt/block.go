@@ -1,0 +1,117 @@
+package prompt
+
+// Kind says what a block is. The order carries no meaning.
+type Kind uint8
+
+const (
+	KindNone       Kind = iota
+	KindTools           // tool definitions
+	KindSystem          // system prompt
+	KindReminder        // context the client injects ahead of the first prompt (project files, environment)
+	KindPrompt          // text typed by a person
+	KindText            // text written by the model
+	KindThinking        // the model's thinking
+	KindToolUse         // a tool call
+	KindToolResult      // the result of a tool call
+	KindImage           // an image in a prompt
+	KindDocument        // a document (PDF) in a prompt
+	KindSummary         // the summary that stands for compacted messages
+	KindAttachment      // what a client restores or injects: files, plans, skills, todos
+	KindUnseen          // tokens the server counted that no transcript line shows
+	kindCount
+)
+
+var kindNames = [kindCount]string{
+	"none", "tools", "system", "reminder", "prompt", "text", "thinking", "tool_use",
+	"tool_result", "image", "document", "summary", "attachment", "unseen",
+}
+
+// String returns the lower-case name used in reports.
+func (k Kind) String() string { return kindNames[min(k, kindCount-1)] }
+
+// NumKinds is the number of block kinds, for tables indexed by Kind.
+const NumKinds = int(kindCount)
+
+// Level is the place of a block in the fixed order tools → system → messages.
+// A change at one level invalidates that level and all later ones.
+type Level uint8
+
+const (
+	LevelTools Level = iota
+	LevelSystem
+	LevelMessages
+	NumLevels = 3
+)
+
+// Level returns the level a block of this kind stands on.
+func (k Kind) Level() Level {
+	switch k {
+	case KindTools:
+		return LevelTools
+	case KindSystem:
+		return LevelSystem
+	}
+	return LevelMessages
+}
+
+// Assistant reports whether the block is written by the model; every other
+// message block stands in a user message.
+func (k Kind) Assistant() bool {
+	return k == KindText || k == KindThinking || k == KindToolUse
+}
+
+// Op is what a tool call does to its object.
+type Op uint8
+
+const (
+	OpNone   Op = iota
+	OpRead      // reads the object
+	OpEdit      // changes part of the object
+	OpWrite     // replaces the object
+	OpExec      // runs a command
+	OpSearch    // searches files
+	OpFetch     // reads from the network
+	OpAgent     // starts a sub-agent
+)
+
+var opNames = [...]string{"none", "read", "edit", "write", "exec", "search", "fetch", "agent"}
+
+// String returns the lower-case name used in reports.
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
+	}
+	return "none"
+}
+
+// Flags mark properties of a block that layers ask for.
+type Flags uint16
+
+const (
+	FlagError   Flags = 1 << iota // the tool call failed
+	FlagImage                     // contains an image
+	FlagMCP                       // call or result of an MCP tool
+	FlagMeta                      // injected by the client, hidden from people but not from the model
+	FlagString                    // message content was a bare string, not a list of blocks
+	FlagDerived                   // tokens derived from totals, not estimated from text
+)
+
+// Block is one content block in its parsed form: 64 bytes, no pointers, shared
+// read-only by every cell of a run.
+type Block struct {
+	Digest    Digest // of the content; equal content has equal digests
+	Place     int64  // byte offset of the block's line in its (decompressed) file
+	Bytes     int32  // length of the content in bytes of UTF-8
+	Tokens    int32  // true tokens
+	Line      int32  // line number in its file, from 1; 0 when generated
+	Call      int32  // pairs a tool_use with its result: ordinal in the session, from 1; 0 for others
+	Message   int32  // ordinal of the message in the session; blocks of one message are adjacent
+	Object    int32  // index into the session's objects (paths), -1 for none
+	RangeFrom int32  // first line read or edited, from 1; 0 for all
+	RangeLen  int32  // number of lines; 0 for all
+	Tool      uint16 // index into the session's tools; 0 is no tool
+	Flags     Flags
+	File      uint16 // index into the session's files
+	Kind      Kind
+	Op        Op
+}

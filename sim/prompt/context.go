@@ -1,0 +1,241 @@
+package prompt
+
+// Ref names a block: ≥ 0 an index into the session's blocks, < 0 the
+// complement of an index into the arena of the run.
+type Ref int32
+
+// Form is how much of its block an entry still shows.
+type Form uint8
+
+const (
+	FormVerbatim Form = iota
+	FormRange         // part of the content
+	FormPointer       // a pointer to stored content
+	FormCleared       // a placeholder
+	FormSummary       // stands for other blocks
+)
+
+// Entry is one position of a context. Chain and Cum are set by Seal.
+type Entry struct {
+	Chain  Digest // hash of the prefix ending with this entry
+	Cum    int32  // tokens of the prefix ending with this entry
+	Tokens int32  // true tokens of this entry in its present form
+	Block  Ref
+	ID     int32 // stable identity; never reused within a context
+	Kind   Kind
+	Form   Form
+	// Salt is mixed into the chain when it is not zero: the digest of a
+	// changed form. Verbatim entries have none.
+	Salt uint16
+}
+
+// Context is the list of blocks a thread sends, in order. It keeps the prefix
+// hash chain: an edit cuts it, Seal extends it from there, so a call costs the
+// new entries and those behind the first change.
+type Context struct {
+	blocks  []Block
+	arena   *Arena
+	entries []Entry
+	keys    [NumLevels]Digest
+	nextID  int32
+	sealed  int // entries whose chain is valid
+	sent    int // entries that the last request held
+	change  Change
+}
+
+// Arena holds the blocks of a run that no recording has: summaries,
+// placeholders, restored files.
+type Arena struct{ blocks []Block }
+
+// Add stores b and returns its reference.
+func (a *Arena) Add(b Block) Ref {
+	a.blocks = append(a.blocks, b)
+	return ^Ref(len(a.blocks) - 1)
+}
+
+// Reset empties the arena; references into it become invalid.
+func (a *Arena) Reset() { a.blocks = a.blocks[:0] }
+
+// Reset makes c an empty context over the blocks of a session and the arena of
+// a run, keeping its storage.
+func (c *Context) Reset(blocks []Block, arena *Arena) {
+	*c = Context{blocks: blocks, arena: arena, entries: c.entries[:0], change: NoChange}
+}
+
+// CopyFrom makes c an independent copy of d, keeping c's storage. The copy has
+// the same entry ids and counts as not sent yet.
+func (c *Context) CopyFrom(d *Context) {
+	entries := append(c.entries[:0], d.entries...)
+	*c = *d
+	c.entries = entries
+	c.sent, c.change = 0, NoChange
+}
+
+// Len returns the number of entries.
+func (c *Context) Len() int { return len(c.entries) }
+
+// At returns the entry at position i.
+func (c *Context) At(i int) Entry { return c.entries[i] }
+
+// Block returns the block an entry was made from.
+func (c *Context) Block(r Ref) *Block {
+	if r >= 0 {
+		return &c.blocks[r]
+	}
+	return &c.arena.blocks[^r]
+}
+
+// BlockAt returns the block of the entry at position i.
+func (c *Context) BlockAt(i int) *Block { return c.Block(c.entries[i].Block) }
+
+// Arena returns the arena that Add puts blocks in.
+func (c *Context) Arena() *Arena { return c.arena }
+
+// Index returns the position of the entry with an id, or -1.
+func (c *Context) Index(id int32) int {
+	for i := len(c.entries) - 1; i >= 0; i-- {
+		if c.entries[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// Messages returns the position of the first entry on the messages level.
+func (c *Context) Messages() int {
+	for i := range c.entries {
+		if c.entries[i].Kind.Level() == LevelMessages {
+			return i
+		}
+	}
+	return len(c.entries)
+}
+
+// Append adds the block r at the end, verbatim, and returns the entry's id.
+func (c *Context) Append(r Ref) int32 {
+	b := c.Block(r)
+	id := c.nextID
+	c.nextID++
+	c.entries = append(c.entries, Entry{Tokens: b.Tokens, Block: r, ID: id, Kind: b.Kind})
+	return id
+}
+
+// Add stores a new block in the arena and appends it.
+func (c *Context) Add(b Block) int32 { return c.Append(c.arena.Add(b)) }
+
+// SetForm changes how the entry at position i shows its block: its tokens in
+// the new form, and why the prefix changes.
+func (c *Context) SetForm(i int, f Form, tokens int32, cause EditCause) {
+	e := &c.entries[i]
+	if e.Form == f && e.Tokens == tokens {
+		return
+	}
+	e.Form, e.Tokens = f, tokens
+	e.Salt = uint16(f)<<8 | 1
+	c.touch(i, cause)
+}
+
+// Replace puts the given blocks of the arena or session in place of the
+// entries [from, to). Entries behind keep their ids.
+func (c *Context) Replace(from, to int, with []Ref, cause EditCause) {
+	grow := len(with) - (to - from)
+	tail := len(c.entries) - to
+	if grow > 0 {
+		for range grow {
+			c.entries = append(c.entries, Entry{})
+		}
+		copy(c.entries[to+grow:], c.entries[to:to+tail])
+	} else {
+		copy(c.entries[to+grow:], c.entries[to:])
+		c.entries = c.entries[:len(c.entries)+grow]
+	}
+	for i, r := range with {
+		b := c.Block(r)
+		c.entries[from+i] = Entry{Tokens: b.Tokens, Block: r, ID: c.nextID, Kind: b.Kind}
+		c.nextID++
+	}
+	c.touch(from, cause)
+}
+
+// Truncate drops every entry from position n on: a rewind, when they had been
+// sent.
+func (c *Context) Truncate(n int, cause EditCause) {
+	if n >= len(c.entries) {
+		return
+	}
+	c.entries = c.entries[:n]
+	c.touch(n, cause)
+}
+
+// SetKey sets what a level mixes into the prefix chain: request parameters
+// that belong to the cache key there (thinking and effort at the messages
+// level, for instance).
+func (c *Context) SetKey(l Level, key Digest) {
+	if c.keys[l] == key {
+		return
+	}
+	c.keys[l] = key
+	i := 0
+	for i < len(c.entries) && c.entries[i].Kind.Level() < l {
+		i++
+	}
+	c.touch(i, CauseHead)
+}
+
+// touch cuts the chain at position i and remembers the first change among the
+// entries already sent.
+func (c *Context) touch(i int, cause EditCause) {
+	c.sealed = min(c.sealed, i)
+	if i < c.sent && (c.change.At < 0 || int32(i) < c.change.At) {
+		c.change = Change{At: int32(i), Cause: cause}
+	}
+}
+
+// Seal brings chain and cumulative tokens up to date and returns the entries,
+// which stay valid until the next edit.
+func (c *Context) Seal() []Entry {
+	c.sealed = min(c.sealed, len(c.entries))
+	var chain Digest
+	var cum int32
+	level := LevelTools
+	if c.sealed > 0 {
+		e := &c.entries[c.sealed-1]
+		chain, cum, level = e.Chain, e.Cum, e.Kind.Level()
+	} else {
+		chain = c.keys[LevelTools]
+	}
+	for i := c.sealed; i < len(c.entries); i++ {
+		e := &c.entries[i]
+		for l := e.Kind.Level(); level < l; {
+			level++
+			if !c.keys[level].IsZero() {
+				chain = chain.Extend(c.keys[level])
+			}
+		}
+		chain = chain.Extend(c.Block(e.Block).Digest)
+		if e.Salt != 0 {
+			chain = chain.ExtendInt(uint64(e.Salt)<<32 | uint64(uint32(e.Tokens)))
+		}
+		cum += e.Tokens
+		e.Chain, e.Cum = chain, cum
+	}
+	c.sealed = len(c.entries)
+	return c.entries
+}
+
+// Tokens returns the tokens of all entries.
+func (c *Context) Tokens() int {
+	e := c.Seal()
+	if len(e) == 0 {
+		return 0
+	}
+	return int(e[len(e)-1].Cum)
+}
+
+// Sent tells c that its entries now stand in a request: later edits to them
+// are changes. It returns the change since the last request.
+func (c *Context) Sent() Change {
+	ch := c.change
+	c.sent, c.change = len(c.entries), NoChange
+	return ch
+}

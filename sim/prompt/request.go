@@ -1,0 +1,78 @@
+package prompt
+
+// Marker is a cache breakpoint: the prefix ending with the entry at Position
+// is written to the cache, and looked up from there backwards.
+type Marker struct {
+	Position int32 // index of the marked entry in the request
+	TTL      TTL
+	Scope    Scope
+}
+
+// MaxMarkers is the number of breakpoints a request may carry
+// (platform.claude.com, prompt caching).
+const MaxMarkers = 4
+
+// EditCause says what changed a prefix.
+type EditCause uint8
+
+const (
+	CauseNone       EditCause = iota
+	CauseEdit                 // content cleared or replaced in place
+	CauseCompaction           // messages replaced by a summary
+	CauseRewind               // the conversation went back
+	CauseHead                 // tools or system changed
+)
+
+// Change is the first position at which a request differs from what its
+// thread sent before, appended entries aside.
+type Change struct {
+	At    int32 // index of the first changed entry; -1 when nothing changed
+	Cause EditCause
+}
+
+// NoChange is the Change of a request that only appends.
+var NoChange = Change{At: -1}
+
+// Deletion asks the server to leave out an entry from the effective prompt
+// without changing the prefix it was cached under (cache_edits).
+type Deletion struct {
+	Position int32  // index of the deleted entry
+	Tokens   int32  // tokens that leave the effective prompt
+	Ref      Digest // identifies the deleted block across requests
+}
+
+// Request is one call as the server sees it. Entries and the slices are only
+// valid during the call: the server must not keep them.
+type Request struct {
+	Thread    uint32 // identifies the conversation, to tell a miss from a cold start
+	Owner     uint32 // organisation or workspace whose entries it may read
+	Model     uint32 // index of the model; caches are never shared between models
+	MinTokens int32  // minimum cacheable prefix of the model, tokens
+	Entries   []Entry
+	Markers   []Marker   // in order of position
+	Deletions []Deletion // declared by the client: all that are still in force, in order of position
+	Change    Change
+	Draw      uint64 // uniform 64-bit draw of this call, for what the server does at random
+}
+
+// Tokens returns the input tokens of the request before deletions. Entries
+// must be sealed.
+func (r *Request) Tokens() int64 {
+	if len(r.Entries) == 0 {
+		return 0
+	}
+	return int64(r.Entries[len(r.Entries)-1].Cum)
+}
+
+// Outcome is how the server served the input of a request.
+type Outcome struct {
+	Usage    Usage     // input classes; Output is 0 until the response ends
+	Expected int64     // tokens the thread's best prefix would have read
+	Miss     MissClass // why Read fell short of Expected; MissNone if it did not
+	HitAt    int32     // index of the entry the read ends with, -1 for no read
+	Deleted  int64     // tokens deleted from the effective prompt, cumulative over the thread
+	Ticket   int32     // names the call in FirstToken and End
+}
+
+// Shortfall returns the tokens that were expected from the cache and not read.
+func (o *Outcome) Shortfall() int64 { return max(0, o.Expected-o.Usage.Read) }

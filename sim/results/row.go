@@ -1,0 +1,141 @@
+// Package results holds what a run produces: one row per cell and session,
+// call records on request, and the metrics that describe themselves.
+package results
+
+import "github.com/compactsim/compactsim/sim/prompt"
+
+// Class is a token class that is billed at its own price.
+type Class uint8
+
+const (
+	ClassUncached Class = iota
+	ClassRead
+	ClassWrite5m
+	ClassWrite1h
+	ClassWriteOther
+	ClassOutput
+	NumClasses = 6
+)
+
+var classNames = [NumClasses]string{"uncached", "read", "write_5m", "write_1h", "write_other", "output"}
+
+// String returns the lower-case name used in reports.
+func (c Class) String() string { return classNames[min(int(c), NumClasses-1)] }
+
+// Source is who made a call.
+type Source uint8
+
+const (
+	SourceMain    Source = iota // the main conversation
+	SourceAgent                 // a sub-agent
+	SourceBranch                // a branch that was abandoned later
+	SourceCompact               // a summary call of a compaction
+	SourceOther                 // any other call a layer made
+	NumSources    = 5
+)
+
+var sourceNames = [NumSources]string{"main", "agent", "branch", "compact", "other"}
+
+// String returns the lower-case name used in reports.
+func (s Source) String() string { return sourceNames[min(int(s), NumSources-1)] }
+
+// Cost is USD by token class.
+type Cost [NumClasses]float64
+
+// Total returns the sum over classes, USD.
+func (c *Cost) Total() float64 {
+	var t float64
+	for _, v := range c {
+		t += v
+	}
+	return t
+}
+
+// Add adds d to c.
+func (c *Cost) Add(d *Cost) {
+	for i, v := range d {
+		c[i] += v
+	}
+}
+
+// CallRecord is one call, simulated or recorded.
+type CallRecord struct {
+	Session  string
+	Thread   int32 // index into the session's threads
+	Round    int32 // index into the thread's rounds; -1 for a call a layer made
+	Source   Source
+	Model    string
+	Start    int64 // ns on the session's clock
+	End      int64 // ns on the session's clock
+	Usage    prompt.Usage
+	Expected int64 // tokens the thread's best prefix would have read
+	Miss     prompt.MissClass
+	First    bool // first call of its thread
+	Context  int64
+	Cost     Cost
+}
+
+// Row is what one strategy did on one session, or on several when added up.
+// Token counts are tokens, costs USD, times seconds.
+type Row struct {
+	Strategy string
+	Session  string
+	Sessions int // sessions added up in this row
+
+	Calls            int
+	Usage            prompt.Usage
+	CallsBySource    [NumSources]int
+	UsageBySource    [NumSources]prompt.Usage
+	CostByClass      Cost
+	CostBySource     [NumSources]Cost
+	Misses           int // calls that read less than the best prefix of their thread; first calls of a thread are not counted
+	MissesByClass    [prompt.NumMissClasses]int
+	MissedTokens     int64
+	HitCalls         int // calls that read all of the best prefix of their thread
+	LaterCalls       int // calls that are not the first of their thread
+	Compactions      int
+	Microcompactions int
+	Recompactions    int // compactions of a context that already held a summary
+	ChainMax         int // longest run of compactions on one thread
+	PeakContext      int64
+	Overflows        int // requests the server refused as too long
+	OverWindow       int // sessions with at least one such request
+	FailedCompaction int
+	AddedLatency     float64 // s of waiting that context management added
+	StorageUSD       float64
+	Unpriced         int // calls of a model without a price
+}
+
+// Add adds the figures of o to r; maxima are kept as maxima.
+func (r *Row) Add(o *Row) {
+	r.Sessions += o.Sessions
+	r.Calls += o.Calls
+	r.Usage.Add(o.Usage)
+	for i := range r.CallsBySource {
+		r.CallsBySource[i] += o.CallsBySource[i]
+		r.UsageBySource[i].Add(o.UsageBySource[i])
+		r.CostBySource[i].Add(&o.CostBySource[i])
+	}
+	r.CostByClass.Add(&o.CostByClass)
+	r.Misses += o.Misses
+	for i := range r.MissesByClass {
+		r.MissesByClass[i] += o.MissesByClass[i]
+	}
+	r.MissedTokens += o.MissedTokens
+	r.HitCalls += o.HitCalls
+	r.LaterCalls += o.LaterCalls
+	r.Compactions += o.Compactions
+	r.Microcompactions += o.Microcompactions
+	r.Recompactions += o.Recompactions
+	r.ChainMax = max(r.ChainMax, o.ChainMax)
+	r.PeakContext = max(r.PeakContext, o.PeakContext)
+	r.Overflows += o.Overflows
+	r.OverWindow += o.OverWindow
+	r.FailedCompaction += o.FailedCompaction
+	r.AddedLatency += o.AddedLatency
+	r.StorageUSD += o.StorageUSD
+	r.Unpriced += o.Unpriced
+}
+
+// CostUSD returns the total cost, USD.
+func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }

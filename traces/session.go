@@ -1,0 +1,214 @@
+// Package traces holds agent sessions in their parsed form: what was said, what
+// it weighed, when, and what the recording's own agent did about its context.
+//
+// A Session is parsed once, immutable, and shared by every cell of a run. The
+// workload (rounds) is kept apart from what the recorded agent did to its
+// context (events), so that another strategy can be replayed over the same
+// workload. Readers of particular formats live in packages below this one.
+package traces
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Session is one agent session with its sub-agents.
+type Session struct {
+	ID       string
+	Agent    string   // "claude-code"
+	Versions []string // client versions in order of appearance
+	Project  string   // working directory or repository the session ran in
+	Files    []string // where it was read from, main file first
+	Start    int64    // unix ns of the first line with a time; 0 if there is none
+	End      int64    // unix ns of the last line with a time
+	Blocks   []prompt.Block
+	Tools    []string // names by Block.Tool; Tools[0] is ""
+	Models   []string // names by Round.Model
+	Objects  []string // paths by Block.Object
+	Threads  []Thread // the main thread first, if there is one; parents before children
+	Problems []Problem
+	Quality  Quality
+}
+
+// Version returns the first client version seen, or "".
+func (s *Session) Version() string {
+	if len(s.Versions) == 0 {
+		return ""
+	}
+	return s.Versions[0]
+}
+
+// ThreadKind says how a thread relates to its parent.
+type ThreadKind uint8
+
+const (
+	ThreadMain   ThreadKind = iota
+	ThreadAgent             // a sub-agent: own prefix, own context
+	ThreadBranch            // an abandoned branch: inherits its parent's context
+	ThreadOrphan            // a sub-agent whose parent is not in the recording
+)
+
+var threadNames = [...]string{"main", "agent", "branch", "orphan"}
+
+// String returns the lower-case name used in reports.
+func (k ThreadKind) String() string { return threadNames[min(int(k), len(threadNames)-1)] }
+
+// Span is the half-open range [From, To) of indices into Session.Blocks.
+type Span struct{ From, To int32 }
+
+// Len returns the number of blocks.
+func (s Span) Len() int { return int(s.To - s.From) }
+
+// Thread is one conversation: a list of rounds on one growing context.
+type Thread struct {
+	ID          string // "main", the agent's id, or the id of the branch's first message
+	Kind        ThreadKind
+	MidContext  bool  // starts with history that is not in the recording
+	Parent      int32 // index into Session.Threads; -1 for none
+	ParentRound int32 // round of the parent it starts from; -1 for the parent's start
+	// Delay is the time from the end of ParentRound's response (or from the
+	// parent's start, or from the session's start without a parent) to this
+	// thread's start, ns.
+	Delay  int64
+	Prefix Span // immutable blocks ahead of the first round: tools, system, reminders; empty for a branch
+	Rounds []Round
+	Events []Event // what the recording did to the context, ordered by Round
+}
+
+// Trigger says what a call answers.
+type Trigger uint8
+
+const (
+	TriggerPrompt     Trigger = iota // a person's prompt (or a sub-agent's task)
+	TriggerToolResult                // results of the previous call's tools
+	TriggerOther                     // no visible input: a retry or a continuation
+)
+
+// RoundFlags mark what had to be assumed about a round.
+type RoundFlags uint8
+
+const (
+	RoundOutputDerived RoundFlags = 1 << iota // Output comes from the next call's growth
+	RoundOutputUnknown                        // logged output is not final and nothing follows to derive it from
+	RoundTierAssumed                          // the recording does not split writes by lifetime; 5m assumed
+	RoundNoTime                               // lines without usable time: intervals are 0
+)
+
+// Round is one API call: what was appended before it and what it answered.
+type Round struct {
+	ID      string // the API's message id
+	Input   Span   // blocks new in this request, in order, unseen block last
+	Reply   Span   // blocks of the response
+	Usage   prompt.Usage
+	Logged  int64 // output tokens as logged; Usage.Output is the final or derived count
+	At      int64 // unix ns of the request: time of the last input line; 0 if unknown
+	Wait    int64 // ns from the previous response's end (thread's start for the first) to the request, the recording's own compaction waits taken out
+	First   int64 // ns from the request to the first line of the response
+	Stream  int64 // ns from the request to the end of the response
+	Line    int32 // line of the response's first block, from 1
+	File    uint16
+	Model   uint16
+	Trigger Trigger
+	Flags   RoundFlags
+}
+
+// EventKind says what a recording did to its context.
+type EventKind uint8
+
+const (
+	EventCompact      EventKind = iota // messages replaced by a summary (logged boundary)
+	EventMicrocompact                  // tool results cleared (logged boundary)
+	EventShrink                        // the context shrank and no line says why
+)
+
+var eventNames = [...]string{"compact", "microcompact", "shrink"}
+
+// String returns the lower-case name used in reports.
+func (k EventKind) String() string { return eventNames[min(int(k), len(eventNames)-1)] }
+
+// Event is something the recorded agent did to its context before the request
+// of a round. It is not part of the workload.
+type Event struct {
+	Kind      EventKind
+	Manual    bool  // asked for by a person
+	Round     int32 // happens before this round's request; len(Rounds) when nothing follows
+	PreTokens int32 // client's count that was logged, 0 if none
+	// Summary are the blocks of the summary, outside every round.
+	Summary Span
+	// Kept is the total tokens of the messages after the event other than
+	// the round's own input: summary, restored files, reminders. 0 when unknown.
+	Kept    int32
+	Cleared []int32 // microcompact: blocks (indices into Session.Blocks) whose content was cleared
+	Saved   int32   // microcompact, shrink: tokens that left the context, by the recorded totals
+	Wait    int64   // ns the recording waited for it
+	At      int64   // unix ns
+	Line    int32
+	File    uint16
+}
+
+// Quality sums up what a recording leaves to be assumed.
+type Quality struct {
+	Calls          int   // distinct API calls
+	Lines          int   // lines read
+	BadLines       int   // lines that are not valid or not understood
+	InputTokens    int64 // new tokens over all rounds (prefix and growth), as recorded
+	UnseenTokens   int64 // of those, tokens in no transcript line, prefixes included
+	DerivedOutputs int   // calls whose output was derived
+	UnknownOutputs int   // calls whose logged output is not final and could not be derived
+	AssumedTiers   int   // calls that wrote to the cache without saying for how long
+	Synthetic      int   // lines that look like responses and are no calls
+	Repeated       int   // calls owned by an earlier session, not counted here
+}
+
+// Problem is a defect in the input, with the place to look at.
+type Problem struct {
+	File string
+	Line int // from 1; 0 for the whole file
+	Text string
+}
+
+// String returns "file:line: text".
+func (p Problem) String() string {
+	switch {
+	case p.Line > 0:
+		return p.File + ":" + strconv.Itoa(p.Line) + ": " + p.Text
+	case p.File != "":
+		return p.File + ": " + p.Text
+	}
+	return p.Text
+}
+
+// NumCalls returns the API calls over all threads.
+func (s *Session) NumCalls() int {
+	n := 0
+	for i := range s.Threads {
+		n += len(s.Threads[i].Rounds)
+	}
+	return n
+}
+
+// Usage returns the recorded usage over all threads, outputs final or derived.
+func (s *Session) Usage() prompt.Usage {
+	var u prompt.Usage
+	for i := range s.Threads {
+		for j := range s.Threads[i].Rounds {
+			u.Add(s.Threads[i].Rounds[j].Usage)
+		}
+	}
+	return u
+}
+
+// StartTime returns the time of the first line, zero if there is none.
+func (s *Session) StartTime() time.Time { return unixTime(s.Start) }
+
+// EndTime returns the time of the last line, zero if there is none.
+func (s *Session) EndTime() time.Time { return unixTime(s.End) }
+
+func unixTime(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}
