@@ -239,3 +239,12 @@ func (c *Context) Sent() Change {
 	c.sent, c.change = len(c.entries), NoChange
 	return ch
 }
+
+// AppendEntry adds an entry of another context over the same session and arena
+// in its present form, and returns its id in c.
+func (c *Context) AppendEntry(e Entry) int32 {
+	e.ID = c.nextID
+	c.nextID++
+	c.entries = append(c.entries, e)
+	return e.ID
+}

@@ -52,16 +52,17 @@ type Request struct {
 	Markers   []Marker   // in order of position
 	Deletions []Deletion // declared by the client: all that are still in force, in order of position
 	Change    Change
+	Tail      int32  // tokens behind the last entry that no marker can cover; never cached
 	Draw      uint64 // uniform 64-bit draw of this call, for what the server does at random
 }
 
-// Tokens returns the input tokens of the request before deletions. Entries
-// must be sealed.
+// Tokens returns the input tokens of the request before deletions, the tail
+// included. Entries must be sealed.
 func (r *Request) Tokens() int64 {
 	if len(r.Entries) == 0 {
-		return 0
+		return int64(r.Tail)
 	}
-	return int64(r.Entries[len(r.Entries)-1].Cum)
+	return int64(r.Entries[len(r.Entries)-1].Cum) + int64(r.Tail)
 }
 
 // Outcome is how the server served the input of a request.

@@ -1,0 +1,45 @@
+// Package nearest finds the known name closest to one that is not known.
+package nearest
+
+// Name returns the candidate closest to name by edit distance and whether it is
+// close enough to be meant: at most a third of the longer name is different.
+func Name(name string, candidates []string) (string, bool) {
+	best, at := "", -1
+	for _, c := range candidates {
+		d := distance(name, c)
+		if at < 0 || d < at {
+			best, at = c, d
+		}
+	}
+	limit := max(len(name), len(best))/3 + 1
+	return best, at >= 0 && at <= limit
+}
+
+// Hint returns ` (did you mean "x"?)`, or "" when nothing is close.
+func Hint(name string, candidates []string) string {
+	if n, ok := Name(name, candidates); ok {
+		return ` (did you mean "` + n + `"?)`
+	}
+	return ""
+}
+
+// distance is the Levenshtein distance over bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

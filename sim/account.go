@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// account adds a finished call to the row.
+func (l *Loop) account(t *thread, f *flight) {
+	cost := l.models.cost(f.model, l.session.Start+f.start, f.outcome.Usage)
+	src := source(t, f.layer)
+	r := &l.row
+	r.Calls++
+	r.Usage.Add(f.outcome.Usage)
+	r.CostByClass.Add(&cost)
+	r.CallsBySource[src]++
+	r.UsageBySource[src].Add(f.outcome.Usage)
+	r.CostBySource[src].Add(&cost)
+	if f.layer < 0 {
+		r.PeakContext = max(r.PeakContext, f.context)
+		l.accountMiss(f)
+	}
+	if l.config.Record == nil {
+		return
+	}
+	l.record = results.CallRecord{
+		Session: l.session.ID, Thread: t.index, Round: t.round, Source: src,
+		Model: l.session.Models[f.model], Start: f.start, End: l.clock.now,
+		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
+		First: f.first, Context: f.context, Cost: cost,
+	}
+	if f.layer >= 0 {
+		l.record.Round = -1
+	}
+	l.config.Record(&l.record)
+}
+
+func (l *Loop) accountMiss(f *flight) {
+	if f.first {
+		return
+	}
+	r := &l.row
+	r.LaterCalls++
+	if f.outcome.Miss == prompt.MissNone {
+		r.HitCalls++
+		return
+	}
+	r.Misses++
+	r.MissesByClass[f.outcome.Miss]++
+	r.MissedTokens += f.outcome.Shortfall()
+}
+
+// models are the models of a session with what the loop needs of each.
+type models struct {
+	prices   Prices
+	at       time.Time // fixed date of the prices; zero: each call's own
+	ids      map[string]uint32
+	list     []model
+	unpriced int
+}
+
+type model struct {
+	name      string
+	id        uint32 // the same for the same name in all sessions
+	minCache  int32
+	window    int64
+	maxOutput int64
+	price     costmodel.Price
+	rate      costmodel.Rate
+	known     bool
+}
+
+// reset resolves the models of a session. Calls of a model without a price are
+// counted and cost nothing.
+func (m *models) reset(s *traces.Session) {
+	m.list, m.unpriced = m.list[:0], 0
+	if m.ids == nil {
+		m.ids = map[string]uint32{}
+	}
+	at := m.at
+	if at.IsZero() {
+		at = s.StartTime()
+	}
+	for _, name := range s.Models {
+		id, ok := m.ids[name]
+		if !ok {
+			id = uint32(len(m.ids) + 1)
+			m.ids[name] = id
+		}
+		o := model{name: name, id: id, minCache: defaultMinCache, maxOutput: client.MaxOutput}
+		if p, err := m.prices.Lookup(name, at); err == nil {
+			o.price, o.rate, o.known = p, p.Standard(), true
+			o.minCache = int32(p.Model.MinCache)
+		}
+		m.list = append(m.list, o)
+	}
+}
+
+// defaultMinCache is the minimum cacheable prefix of a model the price table
+// does not know, tokens: that of most models (platform.claude.com, prompt
+// caching).
+const defaultMinCache = 1024
+
+// of returns a model by its index in the session.
+func (m *models) of(i int32) *model { return &m.list[i] }
+
+// cost prices a call at its own date: when the call lies outside the period
+// the price at hand holds for, it is looked up again.
+func (m *models) cost(i int32, at int64, u prompt.Usage) results.Cost {
+	o := m.of(i)
+	if !o.known {
+		m.unpriced++
+		return results.Cost{}
+	}
+	if m.at.IsZero() && !o.holds(at) {
+		if p, err := m.prices.Lookup(o.name, time.Unix(0, at).UTC()); err == nil {
+			o.price, o.rate = p, p.Standard()
+		}
+	}
+	return o.rate.Cost(u)
+}
+
+// holds reports whether the price at hand is that of a time, unix ns.
+func (o *model) holds(at int64) bool {
+	p := &o.price
+	return (p.From.IsZero() || p.From.UnixNano() <= at) && (p.Until.IsZero() || at < p.Until.UnixNano())
+}

@@ -1,0 +1,95 @@
+// Package client assembles requests the way an agent's client does: where it
+// puts cache markers, which lifetime it asks for, and how it counts tokens.
+// It is neither strategy nor server.
+package client
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// ClaudeCode assembles requests like Claude Code. The zero value is not
+// useful: use ForVersion.
+type ClaudeCode struct {
+	// MessageMarkers is the number of markers on messages: 1 on the last
+	// block, or 2 with one on the last block of the second-to-last message.
+	MessageMarkers int
+	// SystemScope is who shares the marked system prompt.
+	SystemScope prompt.Scope
+	// Count is how it counts tokens.
+	Count Counting
+}
+
+// ForVersion returns the client as it was at a version such as "2.1.17".
+// Versions 1.x put two markers on messages (raw captures of 1.0.62); later ones
+// put one (leaked client of 2.1.x). An unknown version counts as newest.
+func ForVersion(version string) *ClaudeCode {
+	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, StringIsFree: true}}
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err == nil && n < 2 {
+		c.MessageMarkers = 2
+		c.Count.Trailing = false
+	}
+	return c
+}
+
+// Window returns the context window the client assumes for a model, tokens:
+// 1,000,000 for names with the suffix [1m], else 200,000 (SPEC §2).
+func (c *ClaudeCode) Window(model string) int64 {
+	if strings.HasSuffix(model, "[1m]") {
+		return 1_000_000
+	}
+	return 200_000
+}
+
+// MaxOutput is the output limit the client asks for: 32,000 tokens, which the
+// thresholds of recordings through 2.1.20 show (200k − 32k − 13k = 155k).
+const MaxOutput = 32_000
+
+// Marks is how the markers of one request are placed.
+type Marks struct {
+	TTL prompt.TTL
+	// SecondToLast puts the message marker on the last block of the
+	// second-to-last message, as forks do that must not write the cache.
+	SecondToLast bool
+}
+
+// Mark appends the markers of a request over entries to dst, in order of
+// position: one behind the system prompt, then those on messages.
+func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) []prompt.Marker {
+	messages := 0
+	for messages < len(entries) && entries[messages].Kind.Level() != prompt.LevelMessages {
+		messages++
+	}
+	if messages > 0 {
+		dst = append(dst, prompt.Marker{Position: int32(messages - 1), TTL: m.TTL, Scope: c.SystemScope})
+	}
+	last := len(entries) - 1
+	if last < messages {
+		return dst
+	}
+	if !m.SecondToLast && c.MessageMarkers < 2 {
+		return append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
+	}
+	if p := endOfSecondToLast(entries, messages); p >= messages {
+		dst = append(dst, prompt.Marker{Position: int32(p), TTL: m.TTL})
+	}
+	if !m.SecondToLast {
+		dst = append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
+	}
+	return dst
+}
+
+// endOfSecondToLast returns the position of the last block of the
+// second-to-last message, or messages−1 when there is one message only.
+// Adjacent entries of one role are one message.
+func endOfSecondToLast(entries []prompt.Entry, messages int) int {
+	i := len(entries) - 1
+	assistant := entries[i].Kind.Assistant()
+	for i >= messages && entries[i].Kind.Assistant() == assistant {
+		i--
+	}
+	return i
+}

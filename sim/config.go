@@ -1,0 +1,80 @@
+// Package sim replays sessions under a strategy: the clock, the loop over the
+// threads of a cohort, the runner over many cells, and the invariants that must
+// hold.
+//
+// A Loop simulates; Run drives loops over sessions and configurations and adds
+// up rows. The loop knows no format, no preset and no price list: it is given
+// sessions, a strategy, a server, a summariser and prices.
+package sim
+
+import (
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Server is a modelled prompt cache. Times are ns on the cohort's clock and
+// never run back.
+type Server interface {
+	Begin(t int64, r *prompt.Request) prompt.Outcome
+	FirstToken(t int64, ticket int32)
+	End(t int64, ticket int32, output int64)
+	Reset()
+}
+
+// Summarizer says what a summary call answers.
+type Summarizer interface {
+	Summarize(in *prompt.Intent, src draws.Source, event uint64, span prompt.Digest) prompt.Answer
+}
+
+// Prices say what a model costs at a time.
+type Prices interface {
+	Lookup(model string, at time.Time) (costmodel.Price, error)
+}
+
+// Config is one cell: everything a loop needs besides the sessions.
+type Config struct {
+	Strategy   *strategies.Strategy
+	Client     *client.ClaudeCode // nil: as the session's version
+	Server     func() Server
+	Summarizer Summarizer
+	Prices     Prices
+	PricesAt   time.Time // zero: each call at its own date
+	Seed       uint64
+	Window     int64 // context window, tokens; 0: as the session's client
+	Verify     bool  // check the invariants at every call
+	// Record, when not nil, gets every call in order of completion. The
+	// record is only valid during the call.
+	Record func(*results.CallRecord)
+	// Observe, when not nil, gets every trigger evaluation.
+	Observe func(thread, round int32, c strategies.Check)
+}
+
+// window returns the context window of a session's main model, tokens.
+func (c *Config) window(cl *client.ClaudeCode, s *traces.Session, model string) int64 {
+	if c.Window > 0 {
+		return c.Window
+	}
+	w := cl.Window(model)
+	if peak := recordedPeak(s); peak > w {
+		return 1_000_000 // the recording itself passed the smaller window
+	}
+	return w
+}
+
+// recordedPeak returns the largest recorded input of the session, tokens.
+func recordedPeak(s *traces.Session) int64 {
+	var peak int64
+	for i := range s.Threads {
+		for j := range s.Threads[i].Rounds {
+			peak = max(peak, s.Threads[i].Rounds[j].Usage.Input())
+		}
+	}
+	return peak
+}

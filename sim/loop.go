@@ -1,0 +1,312 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Loop simulates one session at a time under one configuration. It keeps its
+// storage between sessions, so that a steady run allocates nothing. A Loop is
+// not safe for concurrent use.
+type Loop struct {
+	config   Config
+	server   Server
+	clock    clock
+	session  *traces.Session
+	client   *client.ClaudeCode
+	draws    draws.Source
+	threads  []thread
+	flights  []flight
+	free     []int32 // flights not in use
+	arena    prompt.Arena
+	turn     strategies.Turn
+	request  prompt.Request
+	markers  []prompt.Marker
+	side     prompt.Context // context of a layer's own call
+	spare    [][]strategies.Layer
+	children []int32 // threads by parent and parent round
+	models   models
+	row      results.Row
+	record   results.CallRecord
+	err      error // first violated invariant
+
+	// answered are the calls that have a result; filled under Verify only.
+	answered map[int32]bool
+}
+
+// flight is one call between its request and the end of its response.
+type flight struct {
+	thread  int32
+	layer   int32 // the layer whose intent it is, -1 for the conversation's own call
+	ticket  int32
+	model   int32
+	start   int64
+	answer  prompt.Answer
+	outcome prompt.Outcome
+	context int64
+	first   bool
+}
+
+// NewLoop returns a loop for one configuration.
+func NewLoop(c Config) *Loop {
+	l := &Loop{config: c, server: c.Server()}
+	l.models.prices, l.models.at = c.Prices, c.PricesAt
+	return l
+}
+
+// Run simulates a session and returns its row. The error wraps ErrInvariant
+// when Verify found a violation.
+func (l *Loop) Run(s *traces.Session) (results.Row, error) {
+	if err := l.reset(s); err != nil {
+		return results.Row{}, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	for i := range l.threads {
+		if s.Threads[i].Parent < 0 && len(s.Threads[i].Rounds) > 0 {
+			l.clock.schedule(s.Threads[i].Delay, eventStart, int32(i))
+		}
+	}
+	for l.err == nil {
+		e, ok := l.clock.next()
+		if !ok {
+			break
+		}
+		l.happen(e)
+	}
+	if l.err != nil {
+		return results.Row{}, fmt.Errorf("session %s under %s: %w", s.ID, l.config.Strategy.Name, l.err)
+	}
+	l.finish()
+	return l.row, nil
+}
+
+func (l *Loop) happen(e event) {
+	switch e.kind {
+	case eventStart:
+		l.start(e.of)
+	case eventInput:
+		l.input(&l.threads[e.of])
+	case eventFirst:
+		l.server.FirstToken(l.clock.now, l.flights[e.of].ticket)
+	case eventEnd:
+		l.land(e.of)
+	}
+}
+
+// reset makes the loop ready for a session.
+func (l *Loop) reset(s *traces.Session) error {
+	l.session = s
+	l.client = l.config.Client
+	if l.client == nil {
+		l.client = client.ForVersion(s.Version())
+	}
+	l.clock.reset()
+	l.server.Reset()
+	l.arena.Reset()
+	l.flights, l.free = l.flights[:0], l.free[:0]
+	l.err = nil
+	l.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(s.ID).Lo}
+	l.row = results.Row{Strategy: l.config.Strategy.Name, Session: s.ID, Sessions: 1}
+	l.models.reset(s)
+	for i := range l.models.list {
+		l.models.list[i].window = l.config.window(l.client, s, l.models.list[i].name)
+	}
+	for len(l.threads) < len(s.Threads) {
+		l.threads = append(l.threads, thread{})
+	}
+	l.threads = l.threads[:len(s.Threads)]
+	for i := range l.threads {
+		if err := l.prepare(int32(i)); err != nil {
+			return err
+		}
+	}
+	l.orderChildren()
+	if l.config.Verify {
+		l.findAnswered()
+	}
+	return nil
+}
+
+// prepare brings one thread to its initial state.
+func (l *Loop) prepare(i int32) error {
+	t := &l.threads[i]
+	layers := t.layers
+	if layers == nil {
+		var err error
+		if layers, err = l.config.Strategy.Layers(); err != nil {
+			return err
+		}
+		t.hooks.bind(layers)
+	}
+	for _, layer := range layers {
+		layer.Reset()
+	}
+	*t = thread{trace: &l.session.Threads[i], index: i, context: t.context, layers: layers, hooks: t.hooks, child: -1}
+	t.context.Reset(l.session.Blocks, &l.arena)
+	return nil
+}
+
+// orderChildren links every thread to its children in the order of the rounds
+// they start from. Readers put parents before children.
+func (l *Loop) orderChildren() {
+	l.children = l.children[:0]
+	for range l.threads {
+		l.children = append(l.children, -1)
+	}
+	for i := len(l.threads) - 1; i >= 0; i-- {
+		p := l.session.Threads[i].Parent
+		if p < 0 {
+			continue
+		}
+		at := &l.threads[p].child
+		for *at >= 0 && l.session.Threads[*at].ParentRound < l.session.Threads[i].ParentRound {
+			at = &l.children[*at]
+		}
+		l.children[i] = *at
+		*at = int32(i)
+	}
+}
+
+// start begins a thread: its prefix, or its parent's context as it is now.
+func (l *Loop) start(i int32) {
+	t := &l.threads[i]
+	for b := t.trace.Prefix.From; b < t.trace.Prefix.To; b++ {
+		t.context.Append(prompt.Ref(b))
+	}
+	t.lastEnd = l.clock.now
+	l.spawn(t, -1)
+	if len(t.trace.Rounds) == 0 {
+		return
+	}
+	for _, h := range t.hooks.starting {
+		l.refresh(t)
+		h.do.ThreadStart(&l.turn)
+		l.settle(t)
+	}
+	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, i)
+}
+
+// spawn schedules the children that start from a round of their parent. A
+// branch takes its parent's context and layer state as they are at that point.
+func (l *Loop) spawn(t *thread, round int32) {
+	for t.child >= 0 && l.session.Threads[t.child].ParentRound <= round {
+		c := t.child
+		t.child = l.children[c]
+		child := &l.threads[c]
+		if child.trace.Kind == traces.ThreadBranch {
+			l.branch(t, child)
+		}
+		l.clock.schedule(l.clock.now+child.trace.Delay, eventStart, c)
+	}
+}
+
+func (l *Loop) branch(parent, child *thread) {
+	child.context.CopyFrom(&parent.context)
+	for i, layer := range parent.layers {
+		child.layers[i] = layer.Clone()
+	}
+	child.hooks.bind(child.layers)
+	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
+	child.ttl, child.chain = parent.ttl, parent.chain
+}
+
+// input appends a round's input and asks the layers.
+func (l *Loop) input(t *thread) {
+	r := t.current()
+	t.inputAt = t.context.Len()
+	for b := r.Input.From; b < r.Input.To; b++ {
+		t.context.Append(prompt.Ref(b))
+		t.trailing += l.client.Count.Block(&l.session.Blocks[b])
+	}
+	t.inputEnd, t.retried = l.clock.now, false
+	l.ask(t, 0)
+}
+
+// ask calls the layers' BeforeRequest hooks from one on and sends the request
+// when none is waiting for a call.
+func (l *Loop) ask(t *thread, from int) {
+	for i := from; i < len(t.hooks.before); i++ {
+		h := t.hooks.before[i]
+		l.refresh(t)
+		out := h.do.BeforeRequest(&l.turn)
+		l.settle(t)
+		if out.Verdict == strategies.Pending {
+			l.launch(t, h.layer)
+			return
+		}
+	}
+	l.send(t)
+}
+
+// send assembles the round's request and hands it to the server, or asks the
+// layers what to do about one that does not fit the window.
+func (l *Loop) send(t *thread) {
+	t.event = l.dueEvents(t)
+	entries := t.context.Seal()
+	r := t.current()
+	total := int64(t.context.Tokens()) + int64(r.Tail)
+	if window := l.models.of(int32(r.Model)).window; total > window {
+		l.row.Overflows++
+		if l.refused(t, total-window) {
+			return
+		}
+		entries = t.context.Seal()
+		t.overflow = true
+	}
+	l.keepTTL(t, r)
+	l.fly(t, -1, entries, client.Marks{TTL: t.ttl}, r.Tail, t.context.Sent(), prompt.Answer{
+		Output: int32(r.Usage.Output), First: r.First, Total: r.Stream,
+	}, int32(r.Model))
+}
+
+// refused asks the layers about a prompt that is too long, once a round. It
+// reports whether one of them took over. Without one the request goes out all
+// the same: the recording did have an answer.
+func (l *Loop) refused(t *thread, excess int64) bool {
+	if t.retried {
+		return false
+	}
+	t.retried = true
+	for _, h := range t.hooks.tooLong {
+		l.refresh(t)
+		l.turn.Excess = excess
+		out := h.do.PromptTooLong(&l.turn)
+		l.settle(t)
+		switch out.Verdict {
+		case strategies.Pending:
+			l.launch(t, h.layer)
+			return true
+		case strategies.Done:
+			l.send(t)
+			return true
+		}
+	}
+	return false
+}
+
+// keepTTL takes the lifetime the recorded client asked for at this call: its
+// eligibility, not what the server made of it. A call that wrote nothing keeps
+// the lifetime of the one before.
+func (l *Loop) keepTTL(t *thread, r *traces.Round) {
+	switch {
+	case r.Usage.Write1h > 0:
+		t.ttl = prompt.TTL1h
+	case r.Usage.Write5m > 0:
+		t.ttl = prompt.TTL5m
+	}
+}
+
+// finish completes the row.
+func (l *Loop) finish() {
+	for i := range l.threads {
+		if l.threads[i].overflow {
+			l.row.OverWindow = 1
+		}
+	}
+	l.row.Unpriced = l.models.unpriced
+}

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// ErrInvariant is wrapped by errors that report a violated invariant: a defect
+// of the program, not of the input.
+var ErrInvariant = errors.New("invariant violated")
+
+// violate keeps the first violation; the run stops on it.
+func (l *Loop) violate(t *thread, format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf("thread %d round %d: %w: %s", t.index, t.round, ErrInvariant, fmt.Sprintf(format, args...))
+	}
+}
+
+// verify checks what must hold for every call: tokens are conserved, markers
+// are legal, and no tool call stands without its result.
+func (l *Loop) verify(t *thread, layer int, out *prompt.Outcome) {
+	r := &l.request
+	if got, want := out.Usage.Input(), r.Tokens()-out.Deleted; got != want {
+		l.violate(t, "read + writes + uncached = %d, the request holds %d effective tokens", got, want)
+	}
+	if u := out.Usage; min(u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther) < 0 {
+		l.violate(t, "a token class is negative: %+v", u)
+	}
+	if n := len(r.Markers); n > prompt.MaxMarkers {
+		l.violate(t, "%d markers, at most %d are allowed", n, prompt.MaxMarkers)
+	}
+	for i, m := range r.Markers {
+		if i > 0 && m.Position <= r.Markers[i-1].Position || int(m.Position) >= len(r.Entries) {
+			l.violate(t, "marker %d at position %d is out of order", i, m.Position)
+		}
+	}
+	if out.Miss == prompt.MissNone && out.Usage.Read < out.Expected {
+		l.violate(t, "read %d of %d expected tokens without a reason", out.Usage.Read, out.Expected)
+	}
+	l.verifyMessages(t)
+}
+
+// verifyMessages checks the entries of the request at hand: messages exist,
+// begin with a user message, and calls and results come in pairs.
+func (l *Loop) verifyMessages(t *thread) {
+	pending := map[int32]bool{}
+	messages, first := 0, prompt.KindNone
+	for i := range l.request.Entries {
+		e := &l.request.Entries[i]
+		if e.Kind.Level() != prompt.LevelMessages {
+			continue
+		}
+		if messages++; first == prompt.KindNone {
+			first = e.Kind
+		}
+		b := t.context.Block(e.Block)
+		switch {
+		case b.Call == 0:
+		case e.Kind == prompt.KindToolUse:
+			pending[b.Call] = true
+		case e.Kind == prompt.KindToolResult && !pending[b.Call]:
+			l.violate(t, "the result of call %d has no call before it", b.Call)
+		case e.Kind == prompt.KindToolResult:
+			delete(pending, b.Call)
+		}
+	}
+	switch {
+	case messages == 0:
+		l.violate(t, "no messages")
+	case first.Assistant():
+		l.violate(t, "the first message is the assistant's")
+	}
+	for call := range pending {
+		if l.answered[call] {
+			l.violate(t, "call %d has no result", call)
+			return
+		}
+	}
+}
+
+// findAnswered notes which calls have a result in the recording: the person
+// may have interrupted the others.
+func (l *Loop) findAnswered() {
+	l.answered = map[int32]bool{}
+	for i := range l.session.Blocks {
+		if b := &l.session.Blocks[i]; b.Kind == prompt.KindToolResult {
+			l.answered[b.Call] = true
+		}
+	}
+}

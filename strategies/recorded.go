@@ -1,0 +1,160 @@
+package strategies
+
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// RecordedParams are the parameters of recorded.
+type RecordedParams struct {
+	// Prefix is how the recorded client built its summary call, which no log
+	// shows.
+	Prefix Prefix `yaml:"prefix"`
+	// Head is the size of the system prompt and tools of a call of its own,
+	// tokens.
+	Head int32 `yaml:"head"`
+	// Instruction is the size of the summarisation instruction, tokens.
+	Instruction int32 `yaml:"instruction"`
+	// Placeholder is what a cleared tool result weighs, tokens.
+	Placeholder int32 `yaml:"placeholder"`
+}
+
+// RecordedName is the registry's name of the layer.
+const RecordedName = "recorded"
+
+var recordedDefinition = Define(RecordedName,
+	"repeats what the recording did to its context, where it did it",
+	RecordedParams{Prefix: Prefix(prompt.PrefixOwn), Head: 3000, Instruction: 1500, Placeholder: 12},
+	func(p RecordedParams) Layer { return &recorded{params: p} })
+
+// recorded is the state of the layer on one thread: how many of the round's
+// events it has carried out.
+type recorded struct {
+	params   RecordedParams
+	done     int
+	absorbed int32 // blocks of the round's input that went into events so far
+	answer   prompt.Answer
+}
+
+func (l *recorded) Name() string { return RecordedName }
+func (l *recorded) Clone() Layer { c := *l; return &c }
+func (l *recorded) Reset()       { *l = recorded{params: l.params} }
+
+func (l *recorded) BeforeRequest(t *Turn) Outcome {
+	if len(t.Events) == 0 {
+		return Outcome{Declined, "the recording did nothing here"}
+	}
+	l.done, l.absorbed = 0, 0
+	return l.next(t)
+}
+
+// next carries out the events of the round in order until one needs a call.
+func (l *recorded) next(t *Turn) Outcome {
+	for ; l.done < len(t.Events); l.done++ {
+		e := &t.Events[l.done]
+		switch e.Kind {
+		case traces.EventCompact:
+			return l.call(t, e)
+		case traces.EventMicrocompact:
+			l.clear(t, e)
+		case traces.EventShrink:
+			l.shrink(t, e)
+		}
+	}
+	return Outcome{Verdict: Done}
+}
+
+// call makes the summary call of a recorded compaction: its summary and the
+// time it took are known, its cost is not.
+func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
+	l.answer = prompt.Answer{Total: e.Wait, First: e.Wait / 2}
+	for _, b := range t.Blocks[e.Summary.From:e.Summary.To] {
+		l.answer.Summary += b.Tokens
+		l.answer.Bytes += b.Bytes
+		l.answer.Digest = l.answer.Digest.Extend(b.Digest)
+	}
+	if e.Kept > 0 {
+		l.answer.Summary = min(l.answer.Summary, e.Kept)
+	}
+	l.answer.Output = l.answer.Summary
+	if l.answer.Digest.IsZero() {
+		l.answer.Digest = prompt.DigestString(RecordedName).ExtendInt(uint64(e.At))
+	}
+	from := Body(t.Context)
+	return t.Call(prompt.Intent{
+		Source: "compact", Prefix: prompt.PrefixSource(l.params.Prefix), From: int32(from),
+		Head: l.params.Head, Instruction: l.params.Instruction, Known: &l.answer, Ordinal: uint8(l.done),
+		Summarised: int32(tokensBetween(t.Context, from, t.Context.Len())),
+	})
+}
+
+func (l *recorded) IntentResult(t *Turn, r *prompt.Result) Outcome {
+	e := &t.Events[l.done]
+	l.compact(t, e, &r.Answer)
+	l.done++
+	return l.next(t)
+}
+
+// compact puts the recorded summary and whatever else came back in place of
+// the messages, so that the context weighs what the recording says.
+func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
+	c := t.Context
+	before := int64(c.Tokens())
+	from, to := Body(c), min(c.Len(), t.InputAt+int(e.Absorbed-l.absorbed))
+	chained := holdsSummary(c, from, to)
+	reminders := tokensBetween(c, c.Messages(), from)
+	refs := []prompt.Ref{c.Arena().Add(summaryBlock(a))}
+	if restored := int64(e.Kept) - reminders - int64(a.Summary); restored > 0 {
+		refs = append(refs, c.Arena().Add(prompt.Block{
+			Digest: a.Digest.ExtendInt(uint64(restored)), Kind: prompt.KindAttachment,
+			Tokens: int32(restored), Bytes: int32(restored * 3), Object: -1, Flags: prompt.FlagMeta | prompt.FlagDerived,
+		}))
+	}
+	c.Replace(from, to, refs, prompt.CauseCompaction)
+	t.InputAt, l.absorbed = from+len(refs), e.Absorbed
+	t.Compacted(Boundary{Manual: e.Manual, Before: before, After: int64(c.Tokens()), Chained: chained})
+}
+
+// clear replaces the tool results a recorded microcompaction cleared, and
+// settles the difference to the recorded saving on the last of them.
+func (l *recorded) clear(t *Turn, e *traces.Event) {
+	c := t.Context
+	before := int64(c.Tokens())
+	left := e.Saved
+	for i := range t.InputAt {
+		entry := c.At(i)
+		if left <= 0 || entry.Block < 0 || !contains(e.Cleared, int32(entry.Block)) {
+			continue
+		}
+		take := min(left, max(0, entry.Tokens-l.params.Placeholder))
+		c.SetForm(i, prompt.FormCleared, entry.Tokens-take, prompt.CauseEdit)
+		left -= take
+	}
+	l.shed(t, left)
+	t.Compacted(Boundary{Kind: BoundaryMicro, Manual: e.Manual, Before: before, After: int64(c.Tokens())})
+}
+
+// shrink makes the context lose what the recording lost without a line that
+// says how: tool results first, oldest first, as clearing would.
+func (l *recorded) shrink(t *Turn, e *traces.Event) {
+	l.shed(t, e.Saved)
+}
+
+// shed takes tokens from the oldest entries of the conversation, tool results
+// first, then anything.
+func (l *recorded) shed(t *Turn, tokens int32) {
+	c := t.Context
+	for _, resultsOnly := range []bool{true, false} {
+		for i := Body(c); i < t.InputAt && tokens > 0; i++ {
+			e := c.At(i)
+			if resultsOnly && e.Kind != prompt.KindToolResult {
+				continue
+			}
+			take := min(tokens, max(0, e.Tokens-1))
+			if take > 0 {
+				c.SetForm(i, prompt.FormCleared, e.Tokens-take, prompt.CauseEdit)
+				tokens -= take
+			}
+		}
+	}
+}

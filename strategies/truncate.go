@@ -1,0 +1,78 @@
+package strategies
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// TruncateParams are the parameters of truncate-oldest.
+type TruncateParams struct {
+	// Trigger starts a truncation.
+	Trigger Trigger `yaml:"trigger"`
+	// Target is the share of the trigger's value to come down to, 0…1.
+	Target float64 `yaml:"target"`
+}
+
+// Validate returns what is wrong with the parameters.
+func (p *TruncateParams) Validate() []error {
+	errs := p.Trigger.Validate()
+	if p.Target <= 0 || p.Target >= 1 {
+		errs = append(errs, fmt.Errorf("target %g must lie between 0 and 1", p.Target))
+	}
+	return errs
+}
+
+// TruncateName is the registry's name of the layer.
+const TruncateName = "truncate-oldest"
+
+var truncateDefinition = Define(TruncateName,
+	"drops the oldest API rounds, results with their calls, when the context passes the trigger",
+	TruncateParams{Target: 0.5},
+	func(p TruncateParams) Layer { return &truncate{params: p} })
+
+type truncate struct{ params TruncateParams }
+
+func (l *truncate) Name() string { return TruncateName }
+func (l *truncate) Clone() Layer { c := *l; return &c }
+func (l *truncate) Reset()       {}
+
+func (l *truncate) BeforeRequest(t *Turn) Outcome {
+	if !t.Check(TruncateName, &l.params.Trigger) {
+		return Outcome{Declined, "below the trigger"}
+	}
+	limit, _ := l.params.Trigger.Value(&t.Reading)
+	return l.cut(t, int64(l.params.Target*float64(limit)))
+}
+
+func (l *truncate) PromptTooLong(t *Turn) Outcome {
+	return l.cut(t, int64(l.params.Target*float64(t.Reading.Window)))
+}
+
+// cut drops whole rounds from the front until the context holds at most target
+// tokens. The first user message stays, as the API demands one in front, and
+// so does the newest round.
+func (l *truncate) cut(t *Turn, target int64) Outcome {
+	c := t.Context
+	total := int64(c.Tokens())
+	from := Body(c)
+	for from < c.Len() && !c.At(from).Kind.Assistant() {
+		from++
+	}
+	to, left := from, total
+	for left > target {
+		next := nextRound(c, to)
+		if next >= c.Len() {
+			break
+		}
+		left -= tokensBetween(c, to, next)
+		to = next
+	}
+	if to == from {
+		return Outcome{Declined, "nothing older than the newest round"}
+	}
+	before := total
+	c.Replace(from, to, nil, prompt.CauseEdit)
+	t.Compacted(Boundary{Before: before, After: int64(c.Tokens()), Kind: BoundaryTruncate})
+	return Outcome{Verdict: Done}
+}
