@@ -1,0 +1,81 @@
+package costmodel
+
+import (
+	"time"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// DefaultClientWindow is the context window, in tokens, that coding clients
+// assume for a Claude model named without the suffix "[1m]": Claude Code did
+// so for Opus 4.5 and 4.6 from December 2025 to March 2026, although the
+// server took 1M for the latter. Model.Window is the server's limit; which of
+// the two a session lives under is the client's decision.
+const DefaultClientWindow = 200_000
+
+// Model is what a table knows about a model besides its prices. A zero figure
+// means that no source states it.
+type Model struct {
+	Name      string // canonical name, as listed in the table
+	Provider  string // "anthropic", "openai", "google", "deepseek", or what a price file says
+	Window    int    // input tokens a request may hold at the server
+	MaxOutput int    // output tokens a response may hold
+	MinCache  int    // tokens a prefix needs to be cached
+	// Multipliers on all classes, 0 where the model does not have the option.
+	Batch    float64 // batch processing
+	GeoUS    float64 // inference restricted to the United States
+	Regional float64 // a regional or multi-region endpoint, or regional processing
+
+	aliases []string
+	periods []period // ascending by from; the first holds for all earlier time
+}
+
+// period is what a model costs from one date to the next.
+type period struct {
+	from    time.Time // zero for the first
+	fast    float64   // multiplier of fast mode, 0 when not offered
+	storage float64   // USD per million tokens and hour
+	rate    Rate
+}
+
+// Price is what a model costs at one time.
+type Price struct {
+	Model Model
+	From  time.Time // start of the period these prices hold for; zero if open
+	Until time.Time // end of that period, exclusive; zero if open
+	// Fast is the multiplier of fast mode in this period, 0 when the model
+	// refuses it, 1 when it accepts the option and runs at standard speed.
+	Fast float64
+	// StoragePerMTokHour is what an explicitly created cache costs while it
+	// is kept, USD per million tokens and hour; 0 when there is no such fee.
+	StoragePerMTokHour float64
+	// LongContext says that the name asked for ended in "[1m]": the client
+	// asked for the 1M window.
+	LongContext bool
+	// Regional says that the name asked for is that of a regional or
+	// multi-region endpoint ("us.anthropic.…"). The price does not include
+	// the surcharge: set Modifiers.Regional to add it.
+	Regional bool
+
+	rate Rate
+}
+
+// Standard returns the rate without modifiers.
+func (p *Price) Standard() Rate { return p.rate }
+
+// Cost returns what one call costs without modifiers, USD by class; see
+// [Rate.Cost].
+func (p *Price) Cost(u prompt.Usage) [NumClasses]float64 { return p.rate.Cost(u) }
+
+func (m *Model) price(at time.Time) Price {
+	i := len(m.periods) - 1
+	for i > 0 && at.Before(m.periods[i].from) {
+		i--
+	}
+	d := &m.periods[i]
+	p := Price{Model: *m, From: d.from, Fast: d.fast, StoragePerMTokHour: d.storage, rate: d.rate}
+	if i+1 < len(m.periods) {
+		p.Until = m.periods[i+1].from
+	}
+	return p
+}

@@ -1,0 +1,99 @@
+package costmodel
+
+import (
+	"regexp"
+	"strings"
+)
+
+// spelling is a model name as recorded, taken apart.
+type spelling struct {
+	forms       []string // names to look for, the most specific first
+	longContext bool     // ended in "[1m]"
+	regional    bool     // had a regional prefix of a cloud platform
+}
+
+var (
+	// us.anthropic.claude-opus-4-5-20251101-v1:0: region, vendor, then the
+	// name. "global." is priced like the provider's own endpoint.
+	platformPrefix = regexp.MustCompile(`^(?:(us|us-gov|eu|apac|jp|au|ca|global)\.)?(anthropic|openai|google|deepseek)\.`)
+	platformSuffix = regexp.MustCompile(`-v[0-9]+(:[0-9]+k?)*$`)
+	dateSuffix     = regexp.MustCompile(`-(20[0-9]{6}|20[0-9]{2}-[0-9]{2}-[0-9]{2}|latest|default)$`)
+	previewSuffix  = regexp.MustCompile(`-(preview-[0-9]{2}-20[0-9]{2}|00[0-9])$`)
+
+	// claude-4-5-sonnet, claude-3.7-sonnet, claude-4-opus: version first.
+	claudeOld = regexp.MustCompile(`^claude-([0-9])(?:[-.]([0-9]))?-([a-z]+)$`)
+	// claude-opus-4.5, claude-sonnet-4-0.
+	claudeNew = regexp.MustCompile(`^claude-([a-z]+)-([0-9])(?:[-.]([0-9]))?$`)
+	// gpt-5-3-codex.
+	gptDashed = regexp.MustCompile(`^gpt-([0-9])-([0-9])(-.*)?$`)
+)
+
+// spell lists the names a recorded name may stand for: as it is, then without
+// the window suffix, the route, the platform's decorations, the date, and at
+// last in the table's own spelling.
+func spell(name string) spelling {
+	var s spelling
+	n := fold(name)
+	s.add(n)
+	if cut, ok := strings.CutSuffix(n, "[1m]"); ok {
+		s.longContext = true
+		n = strings.TrimSpace(cut)
+		s.add(n)
+	}
+	n = n[strings.LastIndexByte(n, '/')+1:]
+	s.add(n)
+	if before, _, ok := strings.Cut(n, "@"); ok {
+		n = before
+		s.add(n)
+	}
+	if m := platformPrefix.FindStringSubmatch(n); m != nil {
+		s.regional = m[1] != "" && m[1] != "global"
+		n = n[len(m[0]):]
+		s.add(n)
+		n = platformSuffix.ReplaceAllString(n, "")
+		s.add(n)
+	}
+	for _, suffix := range []*regexp.Regexp{dateSuffix, previewSuffix} {
+		n = suffix.ReplaceAllString(n, "")
+		s.add(n)
+	}
+	s.add(respell(n))
+	return s
+}
+
+func (s *spelling) add(n string) {
+	if n != "" && (len(s.forms) == 0 || s.forms[len(s.forms)-1] != n) {
+		s.forms = append(s.forms, n)
+	}
+}
+
+// plain returns the last form: the name without decorations.
+func (s *spelling) plain() string {
+	if len(s.forms) == 0 {
+		return ""
+	}
+	return s.forms[len(s.forms)-1]
+}
+
+// respell brings a bare name into the table's spelling: family before version
+// and dashes for Claude, a dotted version for GPT.
+func respell(n string) string {
+	if m := claudeOld.FindStringSubmatch(n); m != nil {
+		return claudeName(m[3], m[1], m[2])
+	}
+	if m := claudeNew.FindStringSubmatch(n); m != nil {
+		return claudeName(m[1], m[2], m[3])
+	}
+	if m := gptDashed.FindStringSubmatch(n); m != nil {
+		return "gpt-" + m[1] + "." + m[2] + m[3]
+	}
+	return n
+}
+
+func claudeName(family, major, minor string) string {
+	n := "claude-" + family + "-" + major
+	if minor != "" && minor != "0" {
+		n += "-" + minor
+	}
+	return n
+}

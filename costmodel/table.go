@@ -1,0 +1,185 @@
+package costmodel
+
+import (
+	"bytes"
+	_ "embed" // the price table
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:generate go run ./internal/gen -source source -out prices.yaml
+
+//go:embed prices.yaml
+var embedded []byte
+
+// Table lists models and their prices. It is immutable: the methods that
+// change something return another table. The zero Table knows no model.
+type Table struct {
+	asOf    time.Time
+	models  map[string]*Model // by lower-case canonical name
+	aliases map[string]string // other names of the same model → key in models
+	priceAs map[string]string // names billed as another model → key in models; before all else
+}
+
+var defaultTable = sync.OnceValues(func() (*Table, error) {
+	return Load(bytes.NewReader(embedded), "prices.yaml")
+})
+
+// Default returns the table built into the program. It is parsed at the first
+// call; the error can only be a defect of the build, and a test excludes it.
+func Default() (*Table, error) { return defaultTable() }
+
+// AsOf returns the date the table's newest facts were collected at: "today"
+// for reproducible runs. Zero when the table does not say.
+func (t *Table) AsOf() time.Time { return t.asOf }
+
+// Names returns the canonical names of all models, sorted.
+func (t *Table) Names() []string {
+	var names []string
+	for _, m := range t.models {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Lookup returns what a model costs at a time. Names resolve as recorded: in
+// any case, with a date ("claude-opus-4-5-20251101", "…@20251101"), a route
+// ("anthropic/…", "opencode/…"), the decorations of a cloud platform
+// ("us.anthropic.…-v1:0"), the suffix "[1m]", or an older order of the parts
+// ("claude-3-5-haiku", "claude-4.5-sonnet"). The longest form of the name that
+// the table has wins. For a zero time the prices are those at AsOf, or the
+// newest listed if the table has no such date. The error is an
+// [*UnknownModelError].
+//
+// Before the first listed date of a model its first prices hold: a table does
+// not say when a model was not sold.
+func (t *Table) Lookup(model string, at time.Time) (Price, error) {
+	s := spell(model)
+	m := t.resolve(&s)
+	if m == nil {
+		return Price{}, t.unknown(model, &s)
+	}
+	if at.IsZero() {
+		at = t.asOf
+	}
+	if at.IsZero() {
+		at = m.periods[len(m.periods)-1].from
+	}
+	p := m.price(at)
+	p.LongContext, p.Regional = s.longContext, s.regional
+	return p, nil
+}
+
+func (t *Table) resolve(s *spelling) *Model {
+	for _, form := range s.forms {
+		if m := t.models[t.priceAs[form]]; m != nil {
+			return m
+		}
+	}
+	return t.listed(s)
+}
+
+// listed resolves without regard to --price-as.
+func (t *Table) listed(s *spelling) *Model {
+	for _, form := range s.forms {
+		if m := t.models[form]; m != nil {
+			return m
+		}
+		if m := t.models[t.aliases[form]]; m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+func (t *Table) unknown(model string, s *spelling) error {
+	return &UnknownModelError{Model: model, Near: nearest(s.plain(), t.Names(), maxNear)}
+}
+
+// Merge returns t with the models of over added. A model that t has too keeps
+// the facts over does not state, and takes all its prices from over. A longer
+// spelling of a model of t ("claude-opus-4-6-20260205") becomes a model of its
+// own that starts from the same facts.
+func (t *Table) Merge(over *Table) *Table {
+	out := t.clone()
+	if over.asOf.After(out.asOf) {
+		out.asOf = over.asOf
+	}
+	for k, m := range over.models {
+		merged := *m
+		s := spell(m.Name)
+		if old := t.listed(&s); old != nil {
+			merged.inherit(old)
+		}
+		out.models[k] = &merged
+	}
+	maps.Copy(out.aliases, over.aliases)
+	maps.Copy(out.priceAs, over.priceAs)
+	return out
+}
+
+func (m *Model) inherit(old *Model) {
+	inherit(&m.Provider, old.Provider)
+	inherit(&m.Window, old.Window)
+	inherit(&m.MaxOutput, old.MaxOutput)
+	inherit(&m.MinCache, old.MinCache)
+	inherit(&m.Batch, old.Batch)
+	inherit(&m.GeoUS, old.GeoUS)
+	inherit(&m.Regional, old.Regional)
+}
+
+func inherit[T comparable](v *T, old T) {
+	var zero T
+	if *v == zero {
+		*v = old
+	}
+}
+
+// WithAliases returns t with names billed as other models: for each key the
+// prices and facts of its value, whether or not t knows the key. A key also
+// covers its longer spellings (dates, routes). Values are resolved against t
+// without aliases, so two models can trade places. The error wraps an
+// [*UnknownModelError] for the first value, in order, that has no price.
+func (t *Table) WithAliases(priceAs map[string]string) (*Table, error) {
+	out := t.clone()
+	for _, from := range slices.Sorted(maps.Keys(priceAs)) {
+		to := spell(priceAs[from])
+		m := t.listed(&to)
+		if m == nil {
+			return nil, fmt.Errorf("bill %s as %s: %w", from, priceAs[from], t.unknown(priceAs[from], &to))
+		}
+		out.priceAs[fold(from)] = fold(m.Name)
+	}
+	return out, nil
+}
+
+// fold returns the form of a name the maps of a table use.
+func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+// ParseAlias splits "A=B", the value of --price-as: bill A as B.
+func ParseAlias(s string) (from, to string, err error) {
+	from, to, ok := strings.Cut(s, "=")
+	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
+	if !ok || from == "" || to == "" {
+		return "", "", fmt.Errorf("price alias %q: want NAME=MODEL, the name as recorded and the model to bill it as", s)
+	}
+	return from, to, nil
+}
+
+func (t *Table) clone() *Table {
+	out := &Table{
+		asOf:    t.asOf,
+		models:  make(map[string]*Model, len(t.models)),
+		aliases: make(map[string]string, len(t.aliases)),
+		priceAs: make(map[string]string, len(t.priceAs)),
+	}
+	maps.Copy(out.models, t.models)
+	maps.Copy(out.aliases, t.aliases)
+	maps.Copy(out.priceAs, t.priceAs)
+	return out
+}

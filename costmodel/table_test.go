@@ -1,0 +1,155 @@
+package costmodel_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/costmodel"
+)
+
+// Names as clients, routers and cloud platforms record them.
+func TestNames(t *testing.T) {
+	for _, row := range []struct {
+		name, want string
+		long       bool
+		regional   bool
+	}{
+		{name: "claude-opus-4-5-20251101", want: "claude-opus-4-5"},
+		{name: "claude-opus-4-6", want: "claude-opus-4-6"},
+		{name: "Claude-Opus-4-6 ", want: "claude-opus-4-6"},
+		{name: "claude-haiku-4-5-20251001", want: "claude-haiku-4-5"},
+		{name: "claude-sonnet-4-20250514", want: "claude-sonnet-4"},
+		{name: "claude-sonnet-4-0", want: "claude-sonnet-4"},
+		{name: "claude-3-5-haiku-20241022", want: "claude-haiku-3-5"},
+		{name: "claude-3-5-haiku-latest", want: "claude-haiku-3-5"},
+		{name: "claude-3-7-sonnet-20250219", want: "claude-sonnet-3-7"},
+		{name: "claude-3.7-sonnet", want: "claude-sonnet-3-7"},
+		{name: "claude-3-opus-20240229", want: "claude-opus-3"},
+		{name: "claude-4-opus-20250514", want: "claude-opus-4"},
+		{name: "claude-4.5-sonnet", want: "claude-sonnet-4-5"},
+		{name: "claude-opus-4-6[1m]", want: "claude-opus-4-6", long: true},
+		{name: "claude-sonnet-4-5-20250929[1m]", want: "claude-sonnet-4-5", long: true},
+		{name: "anthropic/claude-opus-4.5", want: "claude-opus-4-5"},
+		{name: "openrouter/anthropic/claude-sonnet-4.6", want: "claude-sonnet-4-6"},
+		{name: "us.anthropic.claude-opus-4-5-20251101-v1:0", want: "claude-opus-4-5", regional: true},
+		{name: "us.anthropic.claude-sonnet-4-5-20250929-v1:0[1m]", want: "claude-sonnet-4-5", long: true, regional: true},
+		{name: "global.anthropic.claude-haiku-4-5-20251001-v1:0", want: "claude-haiku-4-5"},
+		{name: "anthropic.claude-opus-4-6-v1", want: "claude-opus-4-6"},
+		{name: "anthropic.claude-3-5-haiku-20241022-v1:0:200k", want: "claude-haiku-3-5"},
+		{name: "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-6-v1", want: "claude-opus-4-6", regional: true},
+		{name: "claude-opus-4-5@20251101", want: "claude-opus-4-5"},
+		{name: "claude-opus-4-6@default", want: "claude-opus-4-6"},
+		{name: "publishers/anthropic/models/claude-opus-4-1@20250805", want: "claude-opus-4-1"},
+		{name: "opencode/gpt-5.3-codex", want: "gpt-5.3-codex"},
+		{name: "gpt-5-3-codex", want: "gpt-5.3-codex"},
+		{name: "gpt-5-codex", want: "gpt-5-codex"},
+		{name: "gpt-5.4-2026-03-05", want: "gpt-5.4"},
+		{name: "openai/gpt-5.6", want: "gpt-5.6-sol"},
+		{name: "models/gemini-3-pro", want: "gemini-3-pro-preview"},
+		{name: "gemini-2.5-flash-preview-09-2025", want: "gemini-2.5-flash"},
+		{name: "deepseek/deepseek-chat", want: "deepseek-chat"},
+	} {
+		p, err := table(t).Lookup(row.name, date(t, "2026-11-01"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if p.Model.Name != row.want || p.LongContext != row.long || p.Regional != row.regional {
+			t.Errorf("%s: %s, 1m %t, regional %t; want %s, %t, %t", row.name,
+				p.Model.Name, p.LongContext, p.Regional, row.want, row.long, row.regional)
+		}
+	}
+}
+
+// Every name of the table, and every alias, finds its own row.
+func TestEveryNameResolves(t *testing.T) {
+	for _, name := range table(t).Names() {
+		if got := lookup(t, table(t), name, "").Model.Name; got != name {
+			t.Errorf("%s resolves to %s", name, got)
+		}
+	}
+}
+
+func TestUnknownModels(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		near []string // the first suggestion, if there is one
+		text string
+	}{
+		{"gpt-5.3-codex-spark", []string{"gpt-5.3-codex"}, "--price-as gpt-5.3-codex-spark=gpt-5.3-codex"},
+		{"claude-opus-9", []string{"claude-opus-3"}, `no price for model "claude-opus-9"`},
+		{"claude-opuss-4-6-20260205", []string{"claude-opus-4-6"}, "near names: claude-opus-4-6"},
+		{"<synthetic>", nil, "--prices FILE"},
+		{"opus", nil, `"opus"`},
+		{"", nil, `""`},
+		{"gemini-2.5-flash-preview-05-20", []string{"gemini-2.5-flash"}, "near names"}, // had other prices
+		{strings.Repeat("x", 1<<20), nil, "no price"},
+	} {
+		_, err := table(t).Lookup(row.name, date(t, "2026-11-01"))
+		var unknown *costmodel.UnknownModelError
+		if !errors.As(err, &unknown) {
+			t.Errorf("%.40s: error %v, want an UnknownModelError", row.name, err)
+			continue
+		}
+		if len(row.near) > 0 && !slices.Contains(unknown.Near, row.near[0]) || len(row.near) == 0 && len(unknown.Near) != 0 {
+			t.Errorf("%.40s: near %q, want %q", row.name, unknown.Near, row.near)
+		}
+		if !strings.Contains(err.Error(), row.text) {
+			t.Errorf("%.40s: %.200s, want %s in it", row.name, err, row.text)
+		}
+	}
+}
+
+func TestPriceAs(t *testing.T) {
+	tab, err := table(t).WithAliases(map[string]string{
+		"my-model":          "claude-haiku-4-5",
+		"claude-opus-4-5":   "claude-sonnet-4-5", // trade places
+		"Claude-Sonnet-4-5": "anthropic/claude-opus-4.5",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"my-model":                   "claude-haiku-4-5",
+		"gateway/MY-MODEL":           "claude-haiku-4-5",
+		"claude-opus-4-5-20251101":   "claude-sonnet-4-5",
+		"claude-sonnet-4-5-20250929": "claude-opus-4-5",
+		"claude-opus-4-6":            "claude-opus-4-6",
+	} {
+		if got := lookup(t, tab, name, "").Model.Name; got != want {
+			t.Errorf("%s is billed as %s, want %s", name, got, want)
+		}
+	}
+	if got := lookup(t, table(t), "claude-opus-4-5", "").Model.Name; got != "claude-opus-4-5" {
+		t.Errorf("the table itself changed: %s", got)
+	}
+	_, err = table(t).WithAliases(map[string]string{"a": "claude-opus-4-66"})
+	var unknown *costmodel.UnknownModelError
+	if !errors.As(err, &unknown) || !slices.Contains(unknown.Near, "claude-opus-4-6") {
+		t.Errorf("error %v, want one that names claude-opus-4-6", err)
+	}
+}
+
+func TestParseAlias(t *testing.T) {
+	from, to, err := costmodel.ParseAlias(" a = b ")
+	if from != "a" || to != "b" || err != nil {
+		t.Errorf("%q, %q, %v; want a, b", from, to, err)
+	}
+	for _, bad := range []string{"", "a", "a=", "=b", "="} {
+		if _, _, err := costmodel.ParseAlias(bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestZeroTable(t *testing.T) {
+	var tab costmodel.Table
+	if _, err := tab.Lookup("claude-opus-4-6", date(t, "")); err == nil {
+		t.Error("an empty table has a price")
+	}
+	if got := tab.Merge(table(t)).Names(); len(got) != len(table(t).Names()) {
+		t.Errorf("%d names after a merge into nothing, want %d", len(got), len(table(t).Names()))
+	}
+}

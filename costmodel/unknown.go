@@ -1,0 +1,83 @@
+package costmodel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// UnknownModelError says that a table has no price for a model.
+type UnknownModelError struct {
+	Model string   // the name as asked for
+	Near  []string // names the table has, the most similar first; at most three, possibly none
+}
+
+// Error names the model, the names near it and the way out.
+func (e *UnknownModelError) Error() string {
+	if len(e.Near) == 0 {
+		return fmt.Sprintf("no price for model %q: give one with --prices FILE, or bill it as another model with --price-as %s=MODEL",
+			e.Model, e.Model)
+	}
+	return fmt.Sprintf("no price for model %q; near names: %s; to bill it as one of them: --price-as %s=%s",
+		e.Model, strings.Join(e.Near, ", "), e.Model, e.Near[0])
+}
+
+// maxNear is the number of suggestions in an UnknownModelError.
+const maxNear = 3
+
+// nearest returns up to n of the names similar to s, the most similar first:
+// at most half of s differs, or s contains the name. A long common beginning
+// counts in favour: the family and version of a model stand there.
+func nearest(s string, names []string, n int) []string {
+	if len(s) > 100 {
+		return nil
+	}
+	type scored struct {
+		name string
+		rank int
+	}
+	var found []scored
+	for _, name := range names {
+		if d := distance(s, name); d <= len(s)/2 || strings.Contains(s, name) {
+			found = append(found, scored{name, 2*d - commonPrefix(s, name)})
+		}
+	}
+	slices.SortFunc(found, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name))
+	})
+	var out []string
+	for _, f := range found[:min(n, len(found))] {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			subst := diag
+			if a[i] != b[j] {
+				subst++
+			}
+			diag = row[j+1]
+			row[j+1] = min(subst, row[j]+1, diag+1)
+		}
+	}
+	return row[len(b)]
+}
