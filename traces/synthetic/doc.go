@@ -1,0 +1,13 @@
+// Package synthetic makes coding-agent sessions to measure: a Profile says how
+// a session behaves, Generate plans it, and the plan is written in Claude
+// Code's own JSONL.
+//
+// A plan knows what no recording tells: the true tokens of every block. The
+// usage it logs is what a prompt cache that never evicts would have billed for
+// those tokens. Every draw is keyed by seed, purpose and place, so a change to
+// one field of a profile leaves the draws of the others as they were.
+//
+// Samples are five such sessions, embedded, for a first run without recordings.
+package synthetic
+
+//go:generate go run ./internal/gen
