@@ -22,8 +22,11 @@ func (l *Loop) violate(t *thread, format string, args ...any) {
 // are legal, and no tool call stands without its result.
 func (l *Loop) verify(t *thread, layer int, out *prompt.Outcome) {
 	r := &l.request
-	if got, want := out.Usage.Input(), r.Tokens()-out.Deleted; got != want {
+	if got, want := out.Usage.Input(), out.Effective; got != want {
 		l.violate(t, "read + writes + uncached = %d, the request holds %d effective tokens", got, want)
+	}
+	if out.Effective > r.Tokens() {
+		l.violate(t, "%d effective tokens of a request of %d", out.Effective, r.Tokens())
 	}
 	if u := out.Usage; min(u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther) < 0 {
 		l.violate(t, "a token class is negative: %+v", u)

@@ -67,12 +67,13 @@ func (r *Request) Tokens() int64 {
 
 // Outcome is how the server served the input of a request.
 type Outcome struct {
-	Usage    Usage     // input classes; Output is 0 until the response ends
-	Expected int64     // tokens the thread's best prefix would have read
-	Miss     MissClass // why Read fell short of Expected; MissNone if it did not
-	HitAt    int32     // index of the entry the read ends with, -1 for no read
-	Deleted  int64     // tokens deleted from the effective prompt, cumulative over the thread
-	Ticket   int32     // names the call in FirstToken and End
+	Usage     Usage     // input classes; Output is 0 until the response ends
+	Expected  int64     // tokens the thread's best prefix would have read
+	Miss      MissClass // why Read fell short of Expected; MissNone if it did not
+	HitAt     int32     // index of the entry the read ends with, -1 for no read
+	Deleted   int64     // tokens deleted from the effective prompt, cumulative over the thread
+	Effective int64     // tokens of the request after deletions
+	Ticket    int32     // names the call in FirstToken and End
 }
 
 // Shortfall returns the tokens that were expected from the cache and not read.

@@ -7,6 +7,7 @@ import "github.com/compactsim/compactsim/sim/prompt"
 // Class is a token class that is billed at its own price.
 type Class uint8
 
+// Token classes.
 const (
 	ClassUncached Class = iota
 	ClassRead
@@ -25,6 +26,7 @@ func (c Class) String() string { return classNames[min(int(c), NumClasses-1)] }
 // Source is who made a call.
 type Source uint8
 
+// Sources of calls.
 const (
 	SourceMain    Source = iota // the main conversation
 	SourceAgent                 // a sub-agent
@@ -103,7 +105,8 @@ type Row struct {
 	FailedCompaction int
 	AddedLatency     float64 // s of waiting that context management added
 	StorageUSD       float64
-	Unpriced         int // calls of a model without a price
+	LoggedOutputUSD  float64 // billed rows: output as logged, without what was derived
+	Unpriced         int     // calls of a model without a price
 }
 
 // Add adds the figures of o to r; maxima are kept as maxima.
@@ -134,7 +137,14 @@ func (r *Row) Add(o *Row) {
 	r.FailedCompaction += o.FailedCompaction
 	r.AddedLatency += o.AddedLatency
 	r.StorageUSD += o.StorageUSD
+	r.LoggedOutputUSD += o.LoggedOutputUSD
 	r.Unpriced += o.Unpriced
+}
+
+// LoggedUSD returns the cost of the calls that a log of the session shows: all
+// but those of compactions and other layers, USD.
+func (r *Row) LoggedUSD() float64 {
+	return r.CostUSD() - r.CostBySource[SourceCompact].Total() - r.CostBySource[SourceOther].Total()
 }
 
 // CostUSD returns the total cost, USD.

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/claudecode"
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+// readFlags are the flags of every verb that reads recordings.
+type readFlags struct {
+	strict  bool
+	lenient bool
+	workers int
+	quiet   bool
+	verbose bool
+}
+
+func (f *readFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
+	flags.BoolVar(&f.lenient, "lenient", true, "count what is bad, go on and say so")
+	flags.IntVar(&f.workers, "workers", 0, "files read and sessions simulated at once; 0 for one per core")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no messages beside the report")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
+	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+}
+
+// corpus reads the sessions under paths, or the embedded samples when there is
+// no path, and says on standard error what was wrong with them.
+func (f *readFlags) corpus(cmd *cobra.Command, stdin io.Reader, paths []string) (c *traces.Corpus, sample bool, err error) {
+	if f.workers < 0 {
+		return nil, false, usageError{fmt.Errorf("--workers %d must not be negative", f.workers)}
+	}
+	opts := traces.Options{Strict: f.strict, Workers: f.workers, Stdin: stdin}
+	if len(paths) == 0 {
+		c, err = claudecode.ReadFS(cmd.Context(), opts, synthetic.Samples())
+		sample = true
+	} else {
+		c, err = claudecode.Read(cmd.Context(), opts, paths...)
+	}
+	if c != nil {
+		f.tell(cmd, c)
+	}
+	switch {
+	case err == nil:
+		return c, sample, nil
+	case c != nil:
+		c.Close()
+	}
+	if errors.Is(err, traces.ErrNoSessions) || errors.Is(err, fs.ErrNotExist) {
+		return nil, false, usageError{err}
+	}
+	return nil, false, err
+}
+
+// tell writes the problems of a corpus to standard error: their number, or each
+// of them.
+func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
+	if f.quiet || c.NumProblems == 0 {
+		return
+	}
+	w := cmd.ErrOrStderr()
+	if !f.verbose {
+		fmt.Fprintf(w, "sim: %s while reading; -v names them\n", plural(c.NumProblems, "problem"))
+		return
+	}
+	shown := 0
+	list := func(problems []traces.Problem) {
+		for _, p := range problems {
+			fmt.Fprintf(w, "sim: %s\n", p)
+		}
+		shown += len(problems)
+	}
+	list(c.Problems)
+	for _, s := range c.Sessions {
+		list(s.Problems)
+	}
+	if left := c.NumProblems - shown; left > 0 {
+		fmt.Fprintf(w, "sim: and %s more\n", plural(left, "problem"))
+	}
+}
+
+// warnUnpriced names the models whose calls will cost nothing.
+func (f *readFlags) warnUnpriced(cmd *cobra.Command, plan *scenarios.Plan, sessions []*traces.Session) {
+	if f.quiet {
+		return
+	}
+	for _, err := range plan.UnknownModels(sessions) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sim: warning: %v\n", err)
+	}
+}
+
+// remark puts what was lost in reading above the figures.
+func (f *readFlags) remark(w *results.Workload, c *traces.Corpus) {
+	if c.BadLines > 0 {
+		w.Remarks = append(w.Remarks, fmt.Sprintf("%s of %d could not be read and are not in the figures", plural(c.BadLines, "line"), c.Lines))
+	}
+	if c.Repeated > 0 {
+		w.Remarks = append(w.Remarks, fmt.Sprintf("%s repeated by resumed sessions counted once", plural(c.Repeated, "call")))
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,196 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+func TestChartFormat(t *testing.T) {
+	for name, want := range map[string]string{"a.svg": "svg", "b/c.d.PNG": "png", "a.pdf": "", "svg": "", "": ""} {
+		got, err := ChartFormat(name)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("ChartFormat(%q) = %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
+// TestChartNothingToDraw: what the drawing library would panic on or draw as
+// nothing is an error that says what is wrong.
+func TestChartNothingToDraw(t *testing.T) {
+	with := func(v float64) *results.Run {
+		r := bill()
+		r.Cells[2].Total.CostByClass[results.ClassRead] = v
+		return r
+	}
+	for _, test := range []struct {
+		name, want string
+		run        *results.Run
+	}{
+		{"no cells", "no cells", &results.Run{}},
+		{"no cost", "highest cost", &results.Run{Cells: []results.Cell{{Cell: "none", Strategy: "none"}}}},
+		{"NaN", `"auto-compact/167k": cost NaN`, with(math.NaN())},
+		{"infinite", `"auto-compact/167k": cost +Inf`, with(math.Inf(1))},
+		{"negative", `"auto-compact/167k": cost -1`, with(-1)},
+		{"overflow", "highest cost", func() *results.Run {
+			r := with(math.MaxFloat64)
+			r.Cells[2].Total.CostByClass[results.ClassOutput] = math.MaxFloat64
+			return r
+		}()},
+	} {
+		for _, format := range ChartFormats() {
+			err := Chart(io.Discard, format, test.run)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s as %s: error %v, want one about %q", test.name, format, err, test.want)
+			}
+		}
+	}
+	if err := Chart(io.Discard, "pdf", bill()); err == nil {
+		t.Error("format pdf was accepted")
+	}
+}
+
+// svgTexts returns the texts of an SVG and fails on one that is not XML.
+func svgTexts(t *testing.T, run *results.Run) []string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Chart(&b, "svg", run); err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	d := xml.NewDecoder(&b)
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return texts
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := token.(xml.CharData); ok && strings.TrimSpace(string(s)) != "" {
+			texts = append(texts, string(s))
+		}
+	}
+}
+
+// TestChartTexts: a chart says what it shows by itself: unit, every cell with
+// its amount, a legend of the classes that cost anything, notes, and the trust
+// line. The shares of "none" are 100, 657.50, 200, 100 and 205 of 1,262.50.
+func TestChartTexts(t *testing.T) {
+	all := strings.Join(svgTexts(t, bill()), "\n")
+	for _, want := range []string{
+		"Cost by strategy and token class", "cost (USD)", "2 sessions · 3,447 calls",
+		"billed", "$1,000.00", "$1,005.00  ~−0.5 %", "$1,262.50  +25.0 %", "$505.00  −50.0 %",
+		"\n8 %\n52 %\n16 %\n8 %\n16 %\n",
+		"uncached input\ncache read\ncache write 5m\ncache write 1h\noutput\n",
+		"none: 1 session passes the window",
+		"source: 2 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01",
+		"model error on these sessions: +0.5 %",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	for _, absent := range []string{"cache write other", "storage"} {
+		if strings.Contains(all, absent) {
+			t.Errorf("the legend shows %q, which costs nothing", absent)
+		}
+	}
+}
+
+// TestChartLongNames: a name takes the room it needs, up to a limit, and what
+// the font cannot draw is escaped instead of vanishing.
+func TestChartLongNames(t *testing.T) {
+	run := bill()
+	short := newChartLayout(run, mustBars(t, run))
+	run.Cells[2].Cell = "auto-compact/" + strings.Repeat("threshold=167000,", 20) + "文<&>"
+	long := newChartLayout(run, mustBars(t, run))
+	if got := long.width - short.width; got < 50 || got > 300 {
+		t.Errorf("the chart grew by %v points", got)
+	}
+	name := long.bars[2].name
+	if !strings.Contains(name, "…") || !strings.HasSuffix(name, `\u6587<&>`) {
+		t.Errorf("name %q: want its middle cut out and its end kept", name)
+	}
+	room := long.width - 2*chartMargin - barsWidth
+	if w := long.label.Width(name); w > room+vg.Length(1e-6) {
+		t.Errorf("name takes %v of %v points", w, room)
+	}
+	if all := strings.Join(svgTexts(t, run), "\n"); !strings.Contains(all, name) {
+		t.Errorf("no %q in\n%s", name, all)
+	}
+}
+
+func mustBars(t *testing.T, run *results.Run) []costBar {
+	t.Helper()
+	bars, err := costBars(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bars
+}
+
+// TestChartPNG: at 144 dots an inch a PNG has twice the points of the layout.
+func TestChartPNG(t *testing.T) {
+	run := bill()
+	var b bytes.Buffer
+	if err := Chart(&b, "png", run); err != nil {
+		t.Fatal(err)
+	}
+	c, err := png.DecodeConfig(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newChartLayout(run, mustBars(t, run))
+	if math.Abs(float64(c.Width)-2*float64(l.width)) > 1 || math.Abs(float64(c.Height)-2*float64(l.height)) > 1 {
+		t.Errorf("PNG of %d × %d, layout of %v × %v points", c.Width, c.Height, l.width, l.height)
+	}
+}
+
+// TestTicks: steps of 1, 2 or 5 times a power of ten, at most six of them, with
+// the decimals that they need.
+func TestTicks(t *testing.T) {
+	for _, test := range []struct {
+		high float64
+		want string
+	}{
+		{1600, "$0 $500 $1,000 $1,500"},
+		{10, "$0 $2 $4 $6 $8 $10"},
+		{0.6, "$0.0 $0.2 $0.4 $0.6"},
+		{0.00051, "$0.0000 $0.0002 $0.0004"},
+		{3e6, "$0 $1,000,000 $2,000,000 $3,000,000"},
+	} {
+		var labels []string
+		for _, tick := range usdTicks(0, test.high) {
+			labels = append(labels, tick.Label)
+		}
+		if got := strings.Join(labels, " "); got != test.want {
+			t.Errorf("up to $%v: %s, want %s", test.high, got, test.want)
+		}
+	}
+}
+
+// TestGreyscale: classes that share a bar differ in luminance (Rec. 709 weights)
+// by at least a tenth, or in their hatch.
+func TestGreyscale(t *testing.T) {
+	fs := fills()
+	luminance := func(f fill) float64 {
+		return (0.2126*float64(f.color.R) + 0.7152*float64(f.color.G) + 0.0722*float64(f.color.B)) / 255
+	}
+	for i, a := range fs {
+		for _, b := range fs[:i] {
+			if d := math.Abs(luminance(a) - luminance(b)); d < 0.1 && a.hatch == b.hatch {
+				t.Errorf("%s and %s differ in luminance by %.2f and have one hatch", a.name, b.name, d)
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package promptcache
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Anthropic is the prompt cache of one provider for all owners and models that
+// share a clock. Use New.
+type Anthropic struct {
+	cfg      Config
+	table    table
+	entries  []entry
+	lineages []lineage
+	flights  []flight
+	free     []int32 // flights that are not open
+	threads  []thread
+	byThread map[uint32]int32
+	remap    []int32 // scratch of the sweep: new ids of entries
+	relined  []int32 // scratch of the sweep: new indices of lineages
+}
+
+// New returns an empty cache. Fields of cfg that Validate refuses count as
+// zero.
+func New(cfg Config) *Anthropic {
+	a := &Anthropic{cfg: cfg.filled(), byThread: map[uint32]int32{}}
+	a.table.resize(minTable)
+	return a
+}
+
+// Reset empties the cache and forgets every thread and request in flight,
+// keeping its storage.
+func (a *Anthropic) Reset() {
+	a.table.resize(minTable)
+	a.entries = a.entries[:0]
+	a.lineages = a.lineages[:0]
+	a.flights, a.free = a.flights[:0], a.free[:0]
+	a.threads = a.threads[:0]
+	clear(a.byThread)
+}
+
+// Clone returns an independent copy, requests in flight included: their tickets
+// are valid in both.
+func (a *Anthropic) Clone() *Anthropic {
+	c := *a
+	c.table.slots = slices.Clone(a.table.slots)
+	c.entries = slices.Clone(a.entries)
+	c.lineages = slices.Clone(a.lineages)
+	n := 0
+	for i := range a.lineages {
+		n += len(a.lineages[i].uses)
+	}
+	uses := make([]use, 0, n)
+	for i := range c.lineages {
+		at := len(uses)
+		uses = append(uses, a.lineages[i].uses...)
+		c.lineages[i].uses = uses[at:len(uses):len(uses)]
+	}
+	c.flights = slices.Clone(a.flights)
+	c.free = slices.Clone(a.free)
+	c.threads = slices.Clone(a.threads)
+	c.byThread = maps.Clone(a.byThread)
+	c.remap, c.relined = nil, nil
+	return &c
+}
+
+// Begin serves the input of a request that arrives at t, in nanoseconds, and
+// returns how. The ticket of the outcome names the request until End.
+//
+// Read + Write5m + Write1h + Uncached are the effective tokens of the request:
+// Tokens less the deletions in force. The last is what Effective returns.
+//
+// Expected is the prefix that the thread's previous request left, through its
+// last marker, less what has been deleted from it; it is 0 on the first request
+// of a thread, and when no marker of an earlier one reached the minimum. A
+// prefix that the client itself changed since is expected all the same, so that
+// a shortfall is classed by its cause: Miss is MissNone if and only if nothing
+// is short. A change in front of the end of that prefix names the class even if
+// the entry had expired as well.
+//
+// Deleted is the sum of all tokens ever deleted from the thread's requests. It
+// does not fall when deleted content comes back after an expiry, and rises
+// again when that is deleted anew.
+//
+// A request that Validate refuses is served all the same: markers out of range,
+// out of order or too many are left out, deletions likewise, and a 5m marker in
+// front of a 1h one is billed as 1h.
+func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
+	a.reserve(t, prompt.MaxMarkers)
+	var m marks
+	m.collect(r, a.cfg.MaxMarkers)
+	h := a.lookup(t, r, &m)
+	if a.cfg.EvictPerCall > 0 && a.evicts(r.Draw) {
+		h = a.evict(t, r, &m, h)
+	}
+	b := a.bill(r, &m, h)
+	out := prompt.Outcome{Usage: b.usage, HitAt: h.pos}
+
+	th := a.thread(r.Thread)
+	a.classify(t, r, &m, h, th, &out)
+	a.leave(r, &m, h, &b, th)
+	out.Deleted = th.total
+
+	out.Ticket = a.open()
+	f := &a.flights[out.Ticket]
+	f.effective = b.usage.Input()
+	out.Effective = f.effective
+	a.store(t, r, &m, h, &b, f)
+	return out
+}
+
+// Effective returns the input tokens of a request in flight after deletions, 0
+// for an unknown ticket.
+func (a *Anthropic) Effective(ticket int32) int64 {
+	if f := a.flight(ticket); f != nil {
+		return f.effective
+	}
+	return 0
+}
+
+// FirstToken tells the cache that the response of a request began at t: what it
+// wrote is readable from then on. An unknown ticket is ignored.
+func (a *Anthropic) FirstToken(t int64, ticket int32) {
+	f := a.flight(ticket)
+	if f == nil {
+		return
+	}
+	for _, id := range f.written[:f.writes] {
+		e := &a.entries[id]
+		e.ready = min(e.ready, t)
+	}
+}
+
+// End tells the cache that the response of a request ended at t, with that many
+// output tokens, which are not cached before a request sends them back. A
+// request that ends without FirstToken has failed: what it wrote stays
+// unreadable. The ticket becomes free; an unknown one is ignored.
+func (a *Anthropic) End(t int64, ticket int32, output int64) {
+	f := a.flight(ticket)
+	if f == nil {
+		return
+	}
+	if a.cfg.Anchor == AnchorEnd {
+		for _, id := range f.held[:f.holds] {
+			a.use(id, t)
+		}
+	}
+	*f = flight{}
+	a.free = append(a.free, ticket)
+}

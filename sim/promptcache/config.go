@@ -1,0 +1,108 @@
+package promptcache
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Anchor is the moment of a request from which the TTL of the entries it used
+// counts.
+type Anchor uint8
+
+const (
+	// AnchorEnd counts from the end of the response, and keeps the entries alive
+	// while it streams. In recorded sessions the 5-minute edge is sharp when
+	// measured so.
+	AnchorEnd Anchor = iota
+	// AnchorStart counts from the start of the request, as the provider's page
+	// says: a stream of four minutes leaves one minute.
+	AnchorStart
+)
+
+// Defaults of Config (platform.claude.com, prompt caching).
+const (
+	DefaultLookback   = 20
+	DefaultLifetime5m = int64(5 * time.Minute)
+	DefaultLifetime1h = int64(time.Hour)
+)
+
+// Config is what the documents leave open and what one may want to vary. The
+// zero value is the default.
+type Config struct {
+	// Lookback is the number of positions a marker looks at, itself included.
+	// 0 means 20, which the provider's worked example fixes; older texts say
+	// "20 before each", which is 21.
+	Lookback int
+	// RunsAsOne counts a run of consecutive tool_use blocks, and one of
+	// consecutive tool_result blocks, as one position of the look-back. The
+	// provider's page says so since about September 2026; before that every
+	// block counted.
+	RunsAsOne bool
+	// MaxMarkers is the number of markers served per request; 0 means
+	// prompt.MaxMarkers, which is also the most.
+	MaxMarkers int
+	// Lifetime is the TTL by class in nanoseconds; 0 means 5 minutes and one
+	// hour. The documents call it a minimum: recorded sessions show a few reads
+	// up to 30 s later, which a longer lifetime stands for.
+	Lifetime [2]int64
+	// Anchor is where the TTL counts from.
+	Anchor Anchor
+	// NoPrefixRefresh restricts a refresh to the entries that a request reads
+	// or writes itself. By default reading an entry refreshes all entries on
+	// its prefix: the client's documentation says of a rewind that every turn
+	// since has kept the earlier entry warm.
+	NoPrefixRefresh bool
+	// TTLInKey keeps entries of different TTL classes apart: a 5m marker does
+	// not find what a 1h marker wrote. Undocumented; by default they are shared.
+	TTLInKey bool
+	// DeleteUncached lets a deletion of Request.Deletions act on tokens that
+	// the request does not read from the cache as well. By default it only acts
+	// inside the prefix that is read: when an entry has expired, the deleted
+	// content, which the client still holds in full, is written again.
+	// Undocumented.
+	DeleteUncached bool
+	// EvictPerCall is the probability in [0,1] that the message entries a call
+	// would have read are lost and it falls back to those of tools and system.
+	// It is decided by Request.Draw. Recorded sessions show about 0.007, nearly
+	// all from one repository, so the default is 0.
+	EvictPerCall float64
+}
+
+// Validate reports the first field that is out of its range.
+func (c Config) Validate() error {
+	switch {
+	case c.Lookback < 0:
+		return fmt.Errorf("promptcache: look-back of %d positions is negative", c.Lookback)
+	case c.MaxMarkers < 0 || c.MaxMarkers > prompt.MaxMarkers:
+		return fmt.Errorf("promptcache: %d markers per request, want 1 to %d", c.MaxMarkers, prompt.MaxMarkers)
+	case c.Lifetime[prompt.TTL5m] < 0 || c.Lifetime[prompt.TTL1h] < 0:
+		return fmt.Errorf("promptcache: negative lifetime %v", c.Lifetime)
+	case c.filled().Lifetime[prompt.TTL5m] > c.filled().Lifetime[prompt.TTL1h]:
+		return fmt.Errorf("promptcache: 5m entries live longer than 1h entries: %v", c.Lifetime)
+	case c.Anchor > AnchorStart:
+		return fmt.Errorf("promptcache: unknown TTL anchor %d", c.Anchor)
+	case !(c.EvictPerCall >= 0 && c.EvictPerCall <= 1):
+		return fmt.Errorf("promptcache: eviction probability %v is not in [0,1]", c.EvictPerCall)
+	}
+	return nil
+}
+
+// filled returns c with defaults in place of zeros and of what Validate refuses
+// for counts.
+func (c Config) filled() Config {
+	if c.Lookback <= 0 {
+		c.Lookback = DefaultLookback
+	}
+	if c.MaxMarkers <= 0 || c.MaxMarkers > prompt.MaxMarkers {
+		c.MaxMarkers = prompt.MaxMarkers
+	}
+	if c.Lifetime[prompt.TTL5m] <= 0 {
+		c.Lifetime[prompt.TTL5m] = DefaultLifetime5m
+	}
+	if c.Lifetime[prompt.TTL1h] <= 0 {
+		c.Lifetime[prompt.TTL1h] = DefaultLifetime1h
+	}
+	return c
+}

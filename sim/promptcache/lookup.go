@@ -1,0 +1,113 @@
+package promptcache
+
+import "github.com/compactsim/compactsim/sim/prompt"
+
+// verdict is what looking at one key of the table found, from the least to the
+// most that can be said about it.
+type verdict uint8
+
+const (
+	absent      verdict = iota // never written, or swept after it expired
+	expired                    // outlived its TTL
+	evicted                    // lost inside its TTL
+	notReadable                // its writer's response has not begun
+	found
+)
+
+// hit is where a lookup ended.
+type hit struct {
+	id  int32 // none for no find
+	pos int32 // index of the entry of the request, -1 for no find
+}
+
+var noHit = hit{none, -1}
+
+// probe looks at one key.
+func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
+	id := a.table.find(a.entries, k)
+	if id == none {
+		return none, absent
+	}
+	switch e := &a.entries[id]; {
+	case e.state == stateEvicted:
+		return id, evicted
+	case !a.alive(id, t):
+		return id, expired
+	case e.ready > t:
+		return id, notReadable
+	}
+	return id, found
+}
+
+// lookup returns the longest prefix of r that a marker reaches: from the last
+// marker back, then from the one in front of it, and so on.
+func (a *Anthropic) lookup(t int64, r *prompt.Request, m *marks) hit {
+	for k := m.n - 1; k >= 0; k-- {
+		if h := a.walk(t, r, m.at[k].Marker, m.global); h.id != none {
+			return h
+		}
+	}
+	return noHit
+}
+
+// walk looks for an entry from a marker back to the end of its look-back.
+// Prefixes up to the last global marker are also looked for among the global
+// entries.
+func (a *Anthropic) walk(t int64, r *prompt.Request, m prompt.Marker, global int32) hit {
+	left := a.cfg.Lookback
+	k := a.keyAt(r, prompt.Digest{}, prompt.ScopeOrg, m.TTL)
+	g := a.keyAt(r, prompt.Digest{}, prompt.ScopeGlobal, m.TTL)
+	for p := m.Position; p >= 0; p-- {
+		e := &r.Entries[p]
+		if e.Cum < r.MinTokens {
+			break
+		}
+		if p == m.Position || !a.cfg.RunsAsOne || !sameRun(e.Kind, r.Entries[p+1].Kind) {
+			if left == 0 {
+				break
+			}
+			left--
+		}
+		k.chain = e.Chain
+		if id, v := a.probe(t, k); v == found {
+			return hit{id, p}
+		}
+		if p <= global {
+			g.chain = e.Chain
+			if id, v := a.probe(t, g); v == found {
+				return hit{id, p}
+			}
+		}
+	}
+	return noHit
+}
+
+// sameRun reports whether two adjacent blocks count as one position when runs
+// do.
+func sameRun(a, b prompt.Kind) bool {
+	return a == b && (a == prompt.KindToolUse || a == prompt.KindToolResult)
+}
+
+// evict loses the message entries that the request would read, and returns the
+// hit it falls back to.
+func (a *Anthropic) evict(t int64, r *prompt.Request, m *marks, h hit) hit {
+	for h.id != none && a.entries[h.id].level == prompt.LevelMessages {
+		for id := h.id; id != none; id = a.entries[id].parent {
+			e := &a.entries[id]
+			if e.level != prompt.LevelMessages {
+				break
+			}
+			if e.state == stateLive {
+				e.state = stateEvicted
+			}
+		}
+		h = a.lookup(t, r, m)
+	}
+	return h
+}
+
+// evicts reports whether a call with this draw loses its message entries: the
+// upper 53 bits of the draw are a uniform number in [0,1).
+func (a *Anthropic) evicts(draw uint64) bool {
+	return float64(draw>>11)*0x1p-53 < a.cfg.EvictPerCall
+}

@@ -1,0 +1,131 @@
+package promptcache
+
+import "github.com/compactsim/compactsim/sim/prompt"
+
+// thread is what the server remembers of a conversation to tell a miss from a
+// cold start: the prefix its last request left in the cache.
+type thread struct {
+	chain   prompt.Digest
+	cum     int64 // tokens of the prefix before deletions
+	deleted int64 // tokens deleted from it
+	applied int64 // tokens deleted from the whole of the last request
+	total   int64 // tokens ever deleted
+	owner   uint32
+	model   uint32
+	pos     int32 // index of its last entry
+	ttl     prompt.TTL
+	left    bool // there is such a prefix
+}
+
+// thread returns the state of a conversation.
+func (a *Anthropic) thread(id uint32) *thread {
+	i, ok := a.byThread[id]
+	if !ok {
+		i = int32(len(a.threads))
+		a.threads = append(a.threads, thread{})
+		a.byThread[id] = i
+	}
+	return &a.threads[i]
+}
+
+// moved reports whether r no longer starts with the prefix the thread left, and
+// the class of a miss that follows from it.
+func (th *thread) moved(r *prompt.Request) (prompt.MissClass, bool) {
+	if r.Model != th.model {
+		return prompt.MissModel, true
+	}
+	if r.Change.At >= 0 && r.Change.At <= th.pos {
+		return missOf(r.Change.Cause), true
+	}
+	switch {
+	case r.Owner != th.owner:
+		return prompt.MissHead, true
+	case int(th.pos) >= len(r.Entries):
+		return prompt.MissRewind, true
+	case r.Entries[th.pos].Chain != th.chain:
+		return prompt.MissEdit, true
+	}
+	return prompt.MissNone, false
+}
+
+// missOf returns the class of a miss that a change of the prefix caused.
+func missOf(c prompt.EditCause) prompt.MissClass {
+	switch c {
+	case prompt.CauseCompaction:
+		return prompt.MissCompaction
+	case prompt.CauseRewind:
+		return prompt.MissRewind
+	case prompt.CauseHead:
+		return prompt.MissHead
+	}
+	return prompt.MissEdit
+}
+
+// classify fills in what the thread would have read of the prefix it left, and
+// why it did not. A prefix that the client changed itself still counts: what it
+// cost is a re-write that the edit, compaction or rewind caused.
+func (a *Anthropic) classify(t int64, r *prompt.Request, m *marks, h hit, th *thread, out *prompt.Outcome) {
+	if !th.left {
+		return
+	}
+	class, moved := th.moved(r)
+	deleted := th.deleted
+	if !moved {
+		deleted = max(deleted, declared(r, -1, th.pos))
+	}
+	out.Expected = th.cum - deleted
+	if !moved && h.pos >= th.pos {
+		// What was read includes the prefix. Another thread may have deleted
+		// more from it than this one knows.
+		out.Expected = min(out.Expected, out.Usage.Read)
+	}
+	if out.Usage.Read >= out.Expected {
+		return
+	}
+	out.Miss = class
+	if !moved {
+		out.Miss = a.unread(t, r, m, th)
+	}
+}
+
+// unread returns why the prefix a thread left was not read though the request
+// starts with it.
+func (a *Anthropic) unread(t int64, r *prompt.Request, m *marks, th *thread) prompt.MissClass {
+	if th.cum < int64(r.MinTokens) {
+		return prompt.MissMinimum
+	}
+	_, v := a.probe(t, a.keyAt(r, th.chain, prompt.ScopeOrg, th.ttl))
+	_, g := a.probe(t, a.keyAt(r, th.chain, prompt.ScopeGlobal, th.ttl))
+	switch max(v, g) {
+	case evicted:
+		return prompt.MissEviction
+	case notReadable:
+		return prompt.MissNotReadable
+	case absent, expired:
+		return prompt.MissExpiry
+	}
+	k := m.last()
+	otherTTL := a.cfg.TTLInKey && k != nil && k.TTL != th.ttl
+	if otherTTL || v != found && th.pos > m.global {
+		return prompt.MissHead
+	}
+	return prompt.MissLookback
+}
+
+// leave remembers the prefix that a request leaves in the cache.
+func (a *Anthropic) leave(r *prompt.Request, m *marks, h hit, b *bill, th *thread) {
+	th.total += max(0, b.deleted-th.applied)
+	th.applied = b.deleted
+	k := m.last()
+	if k == nil {
+		if _, moved := th.moved(r); moved {
+			th.left = false
+		}
+		return
+	}
+	e := &r.Entries[k.Position]
+	th.chain, th.cum, th.pos = e.Chain, int64(e.Cum), k.Position
+	th.deleted = a.deletedAt(r, b, h, k.Position)
+	th.owner, th.model, th.ttl = r.Owner, r.Model, k.TTL
+	th.left = true
+}

@@ -1,0 +1,338 @@
+package results
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// full is a run that uses every field.
+func full() *Run {
+	r := &Run{
+		Provenance: Provenance{Version: "v1", Seed: math.MaxUint64, SessionsDigest: "d", Prices: "2026-04-01",
+			Switches: map[string]string{"b": "2", "a": "1"}},
+		Workload: Workload{Sessions: 2, Calls: 82, Models: []string{"m|<&>", "n"}, First: "2026-01-01", Last: "2026-01-02",
+			PricesAt: "call date", Quality: []Share{{"tokens", "unseen", 0.08}}, Remarks: []string{"é\n\u2028"}},
+		Notes: []Note{{"recorded", "misses", "text"}, {Text: "all"}},
+		Cells: []Cell{
+			{Cell: "recorded", Strategy: "recorded", Params: map[string]string{"k": "v"}},
+			{Cell: "billed", Strategy: "billed", Unmeasured: []string{"misses"}},
+		},
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		c.Rows = []Row{sample(c.Strategy, "s1"), sample(c.Strategy, "s2")}
+		c.Rows[1].StorageUSD = 0.1
+	}
+	r.Sum()
+	return r
+}
+
+// TestDocumentForm pins the form that scripts read.
+func TestDocumentForm(t *testing.T) {
+	r := &Run{Provenance: Provenance{Version: "v1", Seed: 3},
+		Cells: []Cell{{Cell: "recorded", Strategy: "recorded", Sessions: 45, Params: map[string]string{"b": "1", "a": "2"}}}}
+	d, err := r.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Cells[0].Metrics = map[string]float64{"cost_usd": 1234.5, "calls": 3}
+	var b bytes.Buffer
+	if err := WriteDocument(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"schema":1,"provenance":{"version":"v1","seed":3,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[
+{"cell":"recorded","strategy":"recorded","params":{"a":"2","b":"1"},"sessions":45,"metrics":{"calls":3,"cost_usd":1234.5},"intervals":{}}
+]}
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("form (-want +got):\n%s", diff)
+	}
+}
+
+func TestDocumentRoundTrip(t *testing.T) {
+	d, err := full().Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := d.Cells[1].Metrics["misses"]; ok {
+		t.Error("a metric without a sample is in the document")
+	}
+	d.Cells[0].Intervals = map[string]Interval{"cost_usd": {1, 2, 0.95}}
+	var b bytes.Buffer
+	if err := WriteDocument(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadDocument("run.json", bytes.NewReader(b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(d, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("after a round trip (-want +got):\n%s", diff)
+	}
+}
+
+// TestSampleIsFull keeps the round trip honest: a field of Row that sample
+// leaves at zero could be missing from the codec unseen.
+func TestSampleIsFull(t *testing.T) {
+	r := reflect.ValueOf(sample("x", "s"))
+	for i := range r.NumField() {
+		if r.Field(i).IsZero() {
+			t.Errorf("sample does not set %s", r.Type().Field(i).Name)
+		}
+	}
+}
+
+func TestRowsRoundTrip(t *testing.T) {
+	want := full()
+	var b bytes.Buffer
+	if err := WriteRows(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadRows("rows.jsonl", bytes.NewReader(b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("after a round trip (-want +got):\n%s", diff)
+	}
+}
+
+// TestRowsCanonical: the file is sorted by cell and session whatever the order
+// in memory, and a journal in order of completion reads as the same run.
+func TestRowsCanonical(t *testing.T) {
+	var want, shuffled bytes.Buffer
+	if err := WriteRows(&want, full()); err != nil {
+		t.Fatal(err)
+	}
+	r := full()
+	for i := range r.Cells {
+		slices.Reverse(r.Cells[i].Rows)
+	}
+	if err := WriteRows(&shuffled, r); err != nil {
+		t.Fatal(err)
+	}
+	if want.String() != shuffled.String() {
+		t.Error("canonical rows depend on the order in memory")
+	}
+	var order []string
+	for _, l := range strings.Split(want.String(), "\n")[1:5] {
+		order = append(order, l[:strings.Index(l, `,"sessions"`)])
+	}
+	if diff := cmp.Diff([]string{
+		`{"cell":"billed","strategy":"billed","session":"s1"`,
+		`{"cell":"billed","strategy":"billed","session":"s2"`,
+		`{"cell":"recorded","strategy":"recorded","session":"s1"`,
+		`{"cell":"recorded","strategy":"recorded","session":"s2"`,
+	}, order); diff != "" {
+		t.Errorf("order of rows (-want +got):\n%s", diff)
+	}
+
+	var journal bytes.Buffer
+	rw, err := NewRowWriter(&journal, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Cells {
+		for i := range c.Rows {
+			if err := rw.Write(c.Cell, &c.Rows[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got, err := ReadRows("journal", &journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(full(), got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("a journal reads as another run (-want +got):\n%s", diff)
+	}
+}
+
+// TestTornJournal: the rows before a torn last line are not lost.
+func TestTornJournal(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteRows(&b, full()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadRows("journal", bytes.NewReader(b.Bytes()[:b.Len()-100]))
+	if err == nil || !strings.HasPrefix(err.Error(), "journal:5: ") {
+		t.Errorf("error %v, want one at journal:5", err)
+	}
+	if got == nil || len(got.Cells[1].Rows) != 2 || len(got.Cells[0].Rows) != 1 || got.Cells[0].Sessions != 1 {
+		t.Errorf("got %+v, want the three rows before the torn one", got)
+	}
+}
+
+// TestEncodeRefuses: figures that JSON cannot carry or no run can have.
+func TestEncodeRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		change     func(*Run)
+	}{
+		{"NaN cost", "cost of class read is NaN", func(r *Run) { r.Cells[0].Rows[0].CostByClass[ClassRead] = math.NaN() }},
+		{"infinite cost by source", "cost of source agent is +Inf", func(r *Run) { r.Cells[0].Rows[0].CostBySource[SourceAgent][0] = math.Inf(1) }},
+		{"infinite wait", "added_latency_seconds is -Inf", func(r *Run) { r.Cells[0].Rows[0].AddedLatency = math.Inf(-1) }},
+		{"negative tokens", "negative count -5", func(r *Run) { r.Cells[0].Rows[0].Usage.Read = -5 }},
+		{"absurd calls", "absurd count", func(r *Run) { r.Cells[0].Rows[0].Calls = 1 << 60 }},
+		{"repeated cell", `cell "recorded" occurs twice`, func(r *Run) { r.Cells[1].Cell = "recorded" }},
+		{"cell without a name", "need a name", func(r *Run) { r.Cells[1].Cell = "" }},
+		{"unknown unmeasured metric", `unknown unmeasured metric "regret"`, func(r *Run) { r.Cells[1].Unmeasured = []string{"regret"} }},
+		{"note on no cell", `unknown cell "x"`, func(r *Run) { r.Notes[0].Cell = "x" }},
+		{"NaN share", "share of tokens unseen is NaN", func(r *Run) { r.Workload.Quality[0].Value = math.NaN() }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := full()
+			test.change(r)
+			r.Sum()
+			var b bytes.Buffer
+			if err := WriteRows(&b, r); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("rows: error %v, want one about %q", err, test.want)
+			}
+			if _, err := r.Document(); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("document: error %v, want one about %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestRowsRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		change     func(*Run)
+	}{
+		{"no session", "without a session", func(r *Run) { r.Cells[0].Rows[0].Session = "" }},
+		{"repeated session", "two rows of session", func(r *Run) { r.Cells[0].Rows[0].Session = "s2" }},
+		{"another strategy", `row of strategy "none" in a cell of "recorded"`, func(r *Run) { r.Cells[0].Rows[0].Strategy = "none" }},
+		{"total without rows", "no rows", func(r *Run) { r.Cells[0].Rows = nil }},
+	} {
+		r := full()
+		test.change(r)
+		var b bytes.Buffer
+		if err := WriteRows(&b, r); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one about %q", test.name, err, test.want)
+		}
+	}
+}
+
+// TestReadErrors: each error begins with the file and, for rows and syntax, the
+// line.
+func TestReadErrors(t *testing.T) {
+	const (
+		head = `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]}` + "\n"
+		row  = `{"cell":"c","strategy":"s","session":"a","sessions":1,"calls":1}` + "\n"
+	)
+	for _, test := range []struct{ name, data, want string }{
+		{"empty", "", "f:1: empty file"},
+		{"not JSON", "# rows\n", "f:1: "},
+		{"no schema", "{}\n", "f:1: no schema"},
+		{"later schema", strings.Replace(head, `:1,"prov`, `:2,"later":1,"prov`, 1), "f:1: schema 2, this version reads schema 1"},
+		{"unknown member of the head", strings.Replace(head, `"cells"`, `"cell":1,"cells"`, 1), `f:1: `},
+		{"empty line", head + row + "\n", "f:3: empty line"},
+		{"repeated row", head + row + row, `f:3: second row of cell "c", session "a"`},
+		{"unknown cell", head + strings.Replace(row, `"c"`, `"d"`, 1), `f:2: cell "d" is not in the head`},
+		{"other strategy", head + strings.Replace(row, `"s"`, `"t"`, 1), "f:2: row of strategy"},
+		{"unknown member", head + strings.Replace(row, `"calls"`, `"cals"`, 1), "f:2: "},
+		{"duplicate member", head + strings.Replace(row, `"calls":1`, `"calls":1,"calls":2`, 1), "f:2: "},
+		{"unknown class", head + strings.Replace(row, `"calls":1`, `"cost_usd_by_class":{"raed":1}`, 1), `f:2: unknown token class "raed" (known: uncached, read,`},
+		{"unknown class of a source", head + strings.Replace(row, `"calls":1`, `"cost_usd_by_source":{"main":{"x":1}}`, 1), `f:2: unknown token class "x"`},
+		{"unknown source", head + strings.Replace(row, `"calls":1`, `"calls_by_source":{"mian":1}`, 1), `f:2: unknown source "mian"`},
+		{"negative", head + strings.Replace(row, `"calls":1`, `"calls":-1`, 1), "f:2: negative count -1"},
+		{"NaN", head + strings.Replace(row, `"calls":1`, `"storage_usd":NaN`, 1), "f:2: "},
+		{"out of range", head + strings.Replace(row, `"calls":1`, `"storage_usd":1e999`, 1), "f:2: "},
+		{"invalid UTF-8", head + strings.Replace(row, `"a"`, "\"\xff\"", 1), "f:2: "},
+		{"two values on a line", head + strings.TrimSpace(row) + row, "f:2: "},
+	} {
+		if _, err := ReadRows("f", strings.NewReader(test.data)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("rows, %s: error %v, want it to begin %q", test.name, err, test.want)
+		}
+	}
+	const cell = `{"cell":"c","strategy":"s","params":{},"sessions":1,"metrics":{},"intervals":{}}`
+	doc := func(cells string) string {
+		return `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[` + cells + "\n]}"
+	}
+	if _, err := ReadDocument("f", strings.NewReader(doc(cell))); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, data, want string }{
+		{"empty", "", "f:1: "},
+		{"later schema", strings.Replace(doc(cell), `:1,"prov`, `:2,"later":1,"prov`, 1), "f:1: schema 2"},
+		{"unknown member", doc("\n" + strings.Replace(cell, "params", "parms", 1)), "f:2: "},
+		{"torn", doc(cell)[:200], "f:1: "},
+		{"trailing", doc(cell) + "\n{}", "f:3: "},
+		{"repeated cell", doc(cell + "," + cell), `f: cell "c" occurs twice`},
+		{"unnamed cell", doc(strings.Replace(cell, `"c"`, `""`, 1)), "f: cell 1 has no name"},
+		{"metric of text", doc("\n" + strings.Replace(cell, `"metrics":{}`, `"metrics":{"calls":"3"}`, 1)), "f:2: "},
+	} {
+		if _, err := ReadDocument("f", strings.NewReader(test.data)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("document, %s: error %v, want it to begin %q", test.name, err, test.want)
+		}
+	}
+}
+
+// FuzzReadRows: what is read without an error is written and read back as the
+// same run, in bytes that do not change any more.
+func FuzzReadRows(f *testing.F) {
+	var b bytes.Buffer
+	if err := WriteRows(&b, full()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add(b.Bytes()[:b.Len()/2])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		run, err := ReadRows("fuzz", bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var once, twice bytes.Buffer
+		if err := WriteRows(&once, run); err != nil {
+			t.Fatalf("a run that was read cannot be written: %v", err)
+		}
+		again, err := ReadRows("once", bytes.NewReader(once.Bytes()))
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		if diff := cmp.Diff(run, again, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("after a round trip:\n%s", diff)
+		}
+		if err := WriteRows(&twice, again); err != nil || once.String() != twice.String() {
+			t.Fatalf("bytes changed (%v):\n%s\n%s", err, once.String(), twice.String())
+		}
+	})
+}
+
+// FuzzReadDocument does the same for summaries.
+func FuzzReadDocument(f *testing.F) {
+	d, err := full().Document()
+	if err != nil {
+		f.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := WriteDocument(&b, d); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := ReadDocument("fuzz", bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := WriteDocument(&b, d); err != nil {
+			t.Fatalf("a document that was read cannot be written: %v", err)
+		}
+		again, err := ReadDocument("again", &b)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		if diff := cmp.Diff(d, again, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("after a round trip:\n%s", diff)
+		}
+	})
+}

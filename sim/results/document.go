@@ -1,0 +1,161 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Document is the published summary of a run: metrics by name, without rows.
+// It is what sim run --format json prints and what checks and comparisons
+// read.
+type Document struct {
+	Schema     int       `json:"schema"`
+	Provenance Origin    `json:"provenance"`
+	Cells      []Summary `json:"cells"`
+}
+
+// Origin is the provenance of a document: what the figures depend on, what was
+// replayed, and how far to trust them.
+type Origin struct {
+	Provenance
+	Workload   Workload   `json:"workload"`
+	ModelError ModelError `json:"model_error,omitzero"`
+	Notes      []Note     `json:"notes,omitempty"`
+}
+
+// Summary is one cell of a document. A metric without a sample is absent.
+type Summary struct {
+	Cell      string              `json:"cell"`
+	Strategy  string              `json:"strategy"`
+	Params    map[string]string   `json:"params"`
+	Sessions  int                 `json:"sessions"`
+	Metrics   map[string]float64  `json:"metrics"`   // by name, in the unit of the metric
+	Intervals map[string]Interval `json:"intervals"` // by name, for metrics that have one
+}
+
+// Interval is a confidence interval of a metric, in the unit of the metric.
+type Interval struct {
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Level float64 `json:"level"` // of confidence, in (0, 1)
+}
+
+// Document returns the summary of r. It fails on figures that are not finite,
+// negative counts and cells without a unique name.
+func (r *Run) Document() (*Document, error) {
+	if err := r.validate(); err != nil {
+		return nil, fmt.Errorf("summarising a run: %w", err)
+	}
+	d := &Document{
+		Schema:     Schema,
+		Provenance: Origin{r.Provenance, r.Workload, r.ModelError, r.Footnotes()},
+		Cells:      []Summary{},
+	}
+	metrics := Metrics()
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		s := Summary{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Sessions: c.Sessions,
+			Metrics: map[string]float64{}, Intervals: map[string]Interval{}}
+		for _, m := range metrics {
+			if v, ok := c.Value(m); ok {
+				s.Metrics[m.Name] = v
+			}
+		}
+		d.Cells = append(d.Cells, s)
+	}
+	return d, nil
+}
+
+// WriteDocument writes d as JSON with one cell a line. Equal documents give
+// equal bytes.
+func WriteDocument(w io.Writer, d *Document) error {
+	var b bytes.Buffer
+	origin, err := json.Marshal(d.Provenance, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encoding provenance: %w", err)
+	}
+	fmt.Fprintf(&b, `{"schema":%d,"provenance":%s,"cells":[`, d.Schema, origin)
+	for i := range d.Cells {
+		cell, err := json.Marshal(&d.Cells[i], json.Deterministic(true))
+		if err != nil {
+			return fmt.Errorf("encoding cell %q: %w", d.Cells[i].Cell, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+		b.Write(cell)
+	}
+	b.WriteString("\n]}\n")
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing the summary of a run: %w", err)
+	}
+	return nil
+}
+
+// ReadDocument reads what WriteDocument wrote. Unknown and duplicate members,
+// another schema, unnamed or repeated cells and trailing data are errors that
+// begin with name and line. Metric names it does not know are kept: a later
+// tool may publish more.
+func ReadDocument(name string, r io.Reader) (*Document, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	d := new(Document)
+	if err := unmarshal(data, d); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", name, errorLine(data, err), err)
+	}
+	seen := map[string]bool{}
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		switch {
+		case c.Cell == "" || c.Strategy == "":
+			return nil, fmt.Errorf("%s: cell %d has no name or no strategy", name, i+1)
+		case seen[c.Cell]:
+			return nil, fmt.Errorf("%s: cell %q occurs twice", name, c.Cell)
+		case c.Sessions < 0:
+			return nil, fmt.Errorf("%s: cell %q has %d sessions", name, c.Cell, c.Sessions)
+		}
+		seen[c.Cell] = true
+	}
+	return d, nil
+}
+
+// unmarshal decodes strictly a value whose schema is this package's. The schema
+// is looked at first: another one explains members that are unknown.
+func unmarshal(data []byte, v any) error {
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	switch {
+	case head.Schema == nil:
+		return errors.New("no schema: not a result of this tool")
+	case *head.Schema != Schema:
+		return fmt.Errorf("schema %d, this version reads schema %d", *head.Schema, Schema)
+	}
+	return json.Unmarshal(data, v, json.RejectUnknownMembers(true))
+}
+
+// errorLine returns the line in data, from 1, that a JSON error points at.
+func errorLine(data []byte, err error) int {
+	var offset int64
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syntactic):
+		offset = syntactic.ByteOffset
+	case errors.As(err, &semantic):
+		offset = semantic.ByteOffset
+	}
+	offset = min(max(offset, 0), int64(len(data)))
+	return 1 + bytes.Count(data[:offset], []byte("\n"))
+}

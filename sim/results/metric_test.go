@@ -1,0 +1,144 @@
+package results
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// TestPublishedNames pins the names and units that outputs, checks and other
+// people's scripts refer to. Adding one is fine; a change of this list breaks
+// them.
+func TestPublishedNames(t *testing.T) {
+	want := []string{
+		"cost_usd USD", "calls calls",
+		"input_uncached_tokens tokens", "cache_read_tokens tokens", "cache_write_5m_tokens tokens",
+		"cache_write_1h_tokens tokens", "cache_write_other_tokens tokens", "output_tokens tokens",
+		"cache_hit_ratio ratio", "call_hit_ratio ratio", "misses calls",
+		"compactions count", "microcompactions count", "recompactions count", "chain_max count",
+		"peak_context_tokens tokens", "overflows calls", "added_latency_seconds s",
+		"storage_usd USD",
+		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
+		"cost_usd_write_other USD", "cost_usd_output USD",
+		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD", "cost_usd_other USD",
+		"misses_expiry calls", "misses_edit calls", "misses_compaction calls", "misses_rewind calls",
+		"misses_head calls", "misses_model calls", "misses_eviction calls", "misses_not_readable calls",
+		"misses_lookback calls", "misses_minimum calls",
+	}
+	var got []string
+	for _, m := range Metrics() {
+		got = append(got, m.Name+" "+m.Unit)
+		if m.Definition == "" || m.Value == nil {
+			t.Errorf("%s does not describe itself", m.Name)
+		}
+		if (m.Of == "") != (m.By == "") {
+			t.Errorf("%s is of %q by %q", m.Name, m.Of, m.By)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("published metrics (-want +got):\n%s", diff)
+	}
+}
+
+// sample is a row in which every figure is another number, so that a metric or
+// a codec that takes the wrong one shows.
+func sample(strategy, session string) Row {
+	r := Row{
+		Strategy: strategy, Session: session, Sessions: 1, Calls: 41,
+		Usage:  prompt.Usage{Uncached: 100, Read: 700, Write5m: 110, Write1h: 60, WriteOther: 30, Output: 25},
+		Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
+		Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompaction: 3,
+		AddedLatency: 12.5, StorageUSD: 0.25, LoggedOutputUSD: 0.5, Unpriced: 2,
+	}
+	for i := range r.MissesByClass[1:] {
+		r.MissesByClass[1+i] = 1 + i // 1 + … + 10 = 55
+	}
+	for s := range NumSources {
+		r.CallsBySource[s] = 7 + s
+		r.UsageBySource[s] = prompt.Usage{Uncached: int64(10 * s), Read: 3, Output: int64(s)}
+		for c := range NumClasses {
+			r.CostBySource[s][c] = math.Ldexp(1, s-c) // exact in binary, as are its sums
+			r.CostByClass[c] += r.CostBySource[s][c]
+		}
+	}
+	return r
+}
+
+// TestValues: the figures of sample, by hand. Its cost by class c is
+// (1 + 2 + 4 + 8 + 16)·2^−c = 31·2^−c, its cost by source s is
+// 2^s·(2 − 2^−5), and in all 31·(2 − 2^−5) = 61.03125, with storage 61.28125.
+func TestValues(t *testing.T) {
+	r := sample("x", "s")
+	for name, want := range map[string]float64{
+		"cost_usd": 61.28125, "storage_usd": 0.25, "calls": 41,
+		"input_uncached_tokens": 100, "cache_read_tokens": 700, "cache_write_5m_tokens": 110,
+		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 25,
+		"cache_hit_ratio": 0.7,  // 700 / (100 + 700 + 110 + 60 + 30)
+		"call_hit_ratio":  0.75, // 30 / 40
+		"misses":          55, "misses_expiry": 1, "misses_minimum": 10,
+		"compactions": 7, "microcompactions": 8, "recompactions": 6, "chain_max": 5,
+		"peak_context_tokens": 1000, "overflows": 4, "added_latency_seconds": 12.5,
+		"cost_usd_uncached": 31, "cost_usd_read": 15.5, "cost_usd_output": 0.96875,
+		"cost_usd_main": 1.96875, "cost_usd_other": 31.5,
+	} {
+		m, ok := LookupMetric(name)
+		if !ok {
+			t.Errorf("no metric %s", name)
+			continue
+		}
+		if got, ok := m.Value(&r); !ok || got != want {
+			t.Errorf("%s = %v, %v; want %v", name, got, ok, want)
+		}
+	}
+	if _, ok := LookupMetric("regret"); ok {
+		t.Error("regret is listed, but no row measures it")
+	}
+}
+
+// TestPartsAddUp: the parts of a metric add up to it; of cost_usd, up to
+// storage, which belongs to no class and no source.
+func TestPartsAddUp(t *testing.T) {
+	r := sample("x", "s")
+	sums := map[string]float64{}
+	for _, m := range Metrics() {
+		if m.Of != "" {
+			v, _ := m.Value(&r)
+			sums[m.Of+" by "+m.By] += v
+		}
+	}
+	want := map[string]float64{"cost_usd by class": 61.03125, "cost_usd by source": 61.03125, "misses by class": 55}
+	if diff := cmp.Diff(want, sums); diff != "" {
+		t.Errorf("sums of parts (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoSample: a ratio over nothing has no sample; a count of nothing is 0.
+func TestNoSample(t *testing.T) {
+	var none []string
+	for _, m := range Metrics() {
+		if v, ok := m.Value(&Row{}); !ok {
+			none = append(none, m.Name)
+		} else if v != 0 {
+			t.Errorf("%s of an empty row is %v", m.Name, v)
+		}
+	}
+	if want := []string{"cache_hit_ratio", "call_hit_ratio"}; !slices.Equal(none, want) {
+		t.Errorf("no sample in an empty row: %v, want %v", none, want)
+	}
+}
+
+// TestUnmeasured: what a cell does not measure has no sample, and neither have
+// its parts.
+func TestUnmeasured(t *testing.T) {
+	c := Cell{Cell: "billed", Strategy: "billed", Total: sample("billed", ""), Unmeasured: []string{"misses"}}
+	for name, want := range map[string]bool{"misses": false, "misses_edit": false, "calls": true} {
+		m, _ := LookupMetric(name)
+		if _, ok := c.Value(m); ok != want {
+			t.Errorf("%s has a sample: %v, want %v", name, ok, want)
+		}
+	}
+}

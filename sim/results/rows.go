@@ -1,0 +1,206 @@
+package results
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+)
+
+// rowsHead is the first line of a rows file: all of a run but its figures.
+type rowsHead struct {
+	Schema     int        `json:"schema"`
+	Provenance Origin     `json:"provenance"`
+	Cells      []cellHead `json:"cells"`
+}
+
+type cellHead struct {
+	Cell       string            `json:"cell"`
+	Strategy   string            `json:"strategy"`
+	Params     map[string]string `json:"params"`
+	Unmeasured []string          `json:"unmeasured,omitempty"`
+}
+
+// RowWriter writes rows as JSON lines behind a head line. Rows may come in any
+// order, so that a file can be written while sessions finish; WriteRows gives
+// the canonical order.
+type RowWriter struct {
+	w          io.Writer
+	strategies map[string]string // by cell
+}
+
+// NewRowWriter writes the head of run and returns a writer for its rows. It
+// does not buffer: each row is one call of w.Write.
+func NewRowWriter(w io.Writer, run *Run) (*RowWriter, error) {
+	if err := run.validate(); err != nil {
+		return nil, fmt.Errorf("encoding a run: %w", err)
+	}
+	head := rowsHead{Schema: Schema, Provenance: Origin{run.Provenance, run.Workload, run.ModelError, run.Notes}}
+	rw := &RowWriter{w: w, strategies: map[string]string{}}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		head.Cells = append(head.Cells, cellHead{c.Cell, c.Strategy, c.Params, c.Unmeasured})
+		rw.strategies[c.Cell] = c.Strategy
+	}
+	return rw, rw.line(head)
+}
+
+// Write writes the row of a session. It refuses cells that the head does not
+// list, rows of another strategy or without a session, negative counts, and
+// figures that are not finite.
+func (rw *RowWriter) Write(cell string, r *Row) error {
+	if err := checkRow(rw.strategies, cell, r); err != nil {
+		return fmt.Errorf("encoding a row of cell %q, session %q: %w", cell, r.Session, err)
+	}
+	return rw.line(newRowLine(cell, r))
+}
+
+func (rw *RowWriter) line(v any) error {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encoding rows: %w", err)
+	}
+	if _, err := rw.w.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("writing rows: %w", err)
+	}
+	return nil
+}
+
+func checkRow(strategies map[string]string, cell string, r *Row) error {
+	strategy, ok := strategies[cell]
+	switch {
+	case !ok:
+		return fmt.Errorf("cell %q is not in the head", cell)
+	case r.Strategy != strategy:
+		return fmt.Errorf("row of strategy %q in a cell of %q", r.Strategy, strategy)
+	case r.Session == "":
+		return errors.New("row without a session")
+	}
+	return r.validate()
+}
+
+// WriteRows writes the rows of run in canonical order: by cell name, then by
+// session. Equal runs give equal bytes, whatever the order of their rows.
+func WriteRows(w io.Writer, run *Run) error {
+	b := bufio.NewWriter(w)
+	rw, err := NewRowWriter(b, run)
+	if err != nil {
+		return err
+	}
+	cells := slices.Clone(run.Cells)
+	slices.SortFunc(cells, func(a, b Cell) int { return cmp.Compare(a.Cell, b.Cell) })
+	for _, c := range cells {
+		if len(c.Rows) == 0 && c.Sessions > 0 {
+			return fmt.Errorf("encoding rows: cell %q has a total of %d sessions but no rows", c.Cell, c.Sessions)
+		}
+		rows := slices.Clone(c.Rows)
+		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Session, b.Session) })
+		for i := range rows {
+			if i > 0 && rows[i].Session == rows[i-1].Session {
+				return fmt.Errorf("encoding rows: cell %q has two rows of session %q", c.Cell, rows[i].Session)
+			}
+			if err := rw.Write(c.Cell, &rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("writing rows: %w", err)
+	}
+	return nil
+}
+
+// maxRowLine bounds the memory a line may take, bytes. A row takes about 1 kB
+// and a head a few hundred bytes a cell.
+const maxRowLine = 64 << 20
+
+// ReadRows reads a file of rows in any order and adds them up. Errors begin
+// with name and line; unknown members, sources and classes, rows of cells that
+// the head does not list and repeated rows are errors. The run that it returns
+// with an error holds all rows before the bad line, or is nil when the head is
+// bad.
+func ReadRows(name string, r io.Reader) (*Run, error) {
+	rr := rowReader{at: map[string]int{}, strategies: map[string]string{}, seen: map[[2]string]bool{}}
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, maxRowLine)
+	line := 0
+	var err error
+	for err == nil && s.Scan() {
+		line++
+		if line == 1 {
+			err = rr.head(s.Bytes())
+		} else {
+			err = rr.row(s.Bytes())
+		}
+	}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s:%d: %w", name, line, err)
+	case s.Err() != nil:
+		err = fmt.Errorf("%s:%d: %w", name, line+1, s.Err())
+	case line == 0:
+		err = fmt.Errorf("%s:1: empty file", name)
+	}
+	if rr.run != nil {
+		rr.run.Sum()
+		if err == nil {
+			err = rr.run.validate()
+		}
+	}
+	return rr.run, err
+}
+
+type rowReader struct {
+	run        *Run
+	at         map[string]int    // index of a cell
+	strategies map[string]string // by cell
+	seen       map[[2]string]bool
+}
+
+func (rr *rowReader) head(line []byte) error {
+	var h rowsHead
+	if err := unmarshal(line, &h); err != nil {
+		return err
+	}
+	o := h.Provenance
+	run := &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes}
+	for i, c := range h.Cells {
+		run.Cells = append(run.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured})
+		rr.at[c.Cell] = i
+		rr.strategies[c.Cell] = c.Strategy
+	}
+	if err := run.validate(); err != nil {
+		return err
+	}
+	rr.run = run
+	return nil
+}
+
+func (rr *rowReader) row(line []byte) error {
+	if len(line) == 0 {
+		return errors.New("empty line")
+	}
+	var l rowLine
+	if err := json.Unmarshal(line, &l, json.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	r, err := l.row()
+	if err != nil {
+		return err
+	}
+	if err := checkRow(rr.strategies, l.Cell, &r); err != nil {
+		return err
+	}
+	key := [2]string{l.Cell, l.Session}
+	if rr.seen[key] {
+		return fmt.Errorf("second row of cell %q, session %q", l.Cell, l.Session)
+	}
+	rr.seen[key] = true
+	c := &rr.run.Cells[rr.at[l.Cell]]
+	c.Rows = append(c.Rows, r)
+	return nil
+}

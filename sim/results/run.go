@@ -1,0 +1,223 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Schema is the version of every encoded form of a run. Decoders refuse
+// others; adding a metric or an optional field does not change it.
+const Schema = 1
+
+// The strategies whose cells other cells are held against.
+const (
+	StrategyBilled   = "billed"   // logged usage × price, no model
+	StrategyRecorded = "recorded" // replay of what the recording did, through the model
+)
+
+// Run is what one invocation computed: where the figures come from, what was
+// replayed, and a cell for every strategy and setting.
+type Run struct {
+	Provenance Provenance
+	Workload   Workload
+	// ModelError is set by Sum when both reference cells are present.
+	ModelError ModelError
+	// Notes are footnotes of the caller. Footnotes returns them together with
+	// the warnings that follow from the figures.
+	Notes []Note
+	// Cells are in the order of presentation. Names are unique.
+	Cells []Cell
+}
+
+// Provenance says what the figures depend on. Host and wall time are not part
+// of it: the same provenance gives the same bytes.
+type Provenance struct {
+	Version        string            `json:"version"`            // of the tool
+	Seed           uint64            `json:"seed"`               // of all draws
+	SessionsDigest string            `json:"sessions_digest"`    // of the replayed sessions or their files
+	Prices         string            `json:"prices"`             // date of the price table, ISO 8601
+	Switches       map[string]string `json:"switches,omitempty"` // flags that change figures
+}
+
+// Workload describes the replayed sessions for the head of a report.
+type Workload struct {
+	Sessions int      `json:"sessions"`
+	Calls    int      `json:"calls"`
+	Models   []string `json:"models,omitempty"`   // most used first
+	First    string   `json:"first,omitzero"`     // date of the first call, ISO 8601; empty when unknown
+	Last     string   `json:"last,omitzero"`      // date of the last call
+	PricesAt string   `json:"prices_at,omitzero"` // how prices were dated, for instance "call date"
+	Quality  []Share  `json:"quality,omitempty"`
+	// Remarks are sentences that belong above the figures: what the sessions
+	// are, what every strategy keeps of the recording.
+	Remarks []string `json:"remarks,omitempty"`
+}
+
+// Share is a measure of data quality: the share Value in [0, 1] of Of is What,
+// for instance 0.08 of tokens is unseen.
+type Share struct {
+	Of    string  `json:"of"`
+	What  string  `json:"what"`
+	Value float64 `json:"share"`
+}
+
+// Cell is one strategy with its parameters over all sessions of the run.
+type Cell struct {
+	Cell     string // unique in the run
+	Strategy string
+	Params   map[string]string
+	Sessions int
+	Total    Row   // of all sessions; set by Sum from Rows, or given without rows
+	Rows     []Row // one per session
+	// Unmeasured names the metrics that this cell has no figures for, such as
+	// added latency of a bill. Their parts are unmeasured with them.
+	Unmeasured []string
+}
+
+// Value returns the total of a metric over the sessions of c, false when there
+// is no sample.
+func (c *Cell) Value(m Metric) (float64, bool) { return c.RowValue(&c.Total, m) }
+
+// RowValue returns a metric of one row of c, false when there is no sample.
+func (c *Cell) RowValue(r *Row, m Metric) (float64, bool) {
+	if slices.Contains(c.Unmeasured, m.Name) || m.Of != "" && slices.Contains(c.Unmeasured, m.Of) {
+		return 0, false
+	}
+	return m.Value(r)
+}
+
+// Note is a warning or an explanation, rendered as a footnote.
+type Note struct {
+	Cell   string `json:"cell,omitzero"`   // empty: all cells
+	Metric string `json:"metric,omitzero"` // empty: the whole cell
+	Text   string `json:"text"`
+}
+
+// ModelError compares what was billed with the same calls through the model:
+// those that a log shows, without the calls the recorded strategy knows to have
+// been made besides. The zero value means that it is not known.
+type ModelError struct {
+	BilledUSD   float64 `json:"billed_usd"`
+	RecordedUSD float64 `json:"recorded_usd"`
+}
+
+// Relative returns (recorded − billed) / billed, false when nothing was billed.
+func (e ModelError) Relative() (float64, bool) {
+	if e.BilledUSD == 0 {
+		return 0, false
+	}
+	return (e.RecordedUSD - e.BilledUSD) / e.BilledUSD, true
+}
+
+// Covers reports whether a relative cost difference is smaller than the model
+// error, so that it means nothing.
+func (e ModelError) Covers(difference float64) bool {
+	rel, ok := e.Relative()
+	return ok && math.Abs(difference) < math.Abs(rel)
+}
+
+// Sum sorts the rows of every cell by session, adds them up into its total and
+// sets the model error. The order makes sums of floating-point numbers
+// independent of the order in which sessions finished.
+func (r *Run) Sum() {
+	for i := range r.Cells {
+		r.Cells[i].sum()
+	}
+	billed, recorded := r.Reference(StrategyBilled), r.Reference(StrategyRecorded)
+	if billed != nil && recorded != nil {
+		r.ModelError = ModelError{billed.Total.CostUSD(), recorded.Total.LoggedUSD()}
+	}
+}
+
+func (c *Cell) sum() {
+	if len(c.Rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(c.Rows, func(a, b Row) int { return cmp.Compare(a.Session, b.Session) })
+	c.Total = Row{Strategy: c.Strategy}
+	for i := range c.Rows {
+		c.Total.Add(&c.Rows[i])
+	}
+	c.Sessions = c.Total.Sessions
+}
+
+// Reference returns the first cell of a strategy, nil when there is none.
+func (r *Run) Reference(strategy string) *Cell {
+	i := slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Strategy == strategy })
+	if i < 0 {
+		return nil
+	}
+	return &r.Cells[i]
+}
+
+// VsRecorded returns the cost of c relative to the recorded cell, as a fraction
+// of the latter. It is false for the reference cells themselves, without a
+// recorded cost, and when the two do not cover the same sessions.
+func (r *Run) VsRecorded(c *Cell) (float64, bool) {
+	ref := r.Reference(StrategyRecorded)
+	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.covers(ref) {
+		return 0, false
+	}
+	base := ref.Total.CostUSD()
+	if base == 0 {
+		return 0, false
+	}
+	return (c.Total.CostUSD() - base) / base, true
+}
+
+// covers reports whether c and d are of the same sessions, as far as their rows
+// tell; Sum has sorted them.
+func (c *Cell) covers(d *Cell) bool {
+	return c.Sessions == d.Sessions && (len(c.Rows) == 0 || len(d.Rows) == 0 ||
+		slices.EqualFunc(c.Rows, d.Rows, func(a, b Row) bool { return a.Session == b.Session }))
+}
+
+// Footnotes returns the warnings that follow from the figures, in the order of
+// the cells, and then the notes of the caller.
+func (r *Run) Footnotes() []Note {
+	var notes []Note
+	ref := r.Reference(StrategyRecorded)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		notes = append(notes, c.warnings()...)
+		if ref != nil && c.Strategy != StrategyBilled && !c.covers(ref) {
+			notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
+				"covers %s, recorded covers %d: not the same, not compared", plural(c.Sessions, "session"), ref.Sessions)})
+		}
+	}
+	return append(notes, r.Notes...)
+}
+
+func (c *Cell) warnings() []Note {
+	var notes []Note
+	warn := func(n int, metric, text string) {
+		if n > 0 {
+			notes = append(notes, Note{c.Cell, metric, text})
+		}
+	}
+	t := &c.Total
+	warn(t.OverWindow, "overflows", sessionsPass(t.OverWindow)+" the window")
+	warn(t.FailedCompaction, "compactions", plural(t.FailedCompaction, "compaction")+" failed")
+	warn(t.Unpriced, "cost_usd", plural(t.Unpriced, "call")+" of models without a price not in the cost")
+	if output := t.CostByClass[ClassOutput]; t.LoggedOutputUSD > 0 && output-t.LoggedOutputUSD >= 0.005 {
+		notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
+			"output $%.2f as logged, $%.2f with the counts that are not final derived", t.LoggedOutputUSD, output)})
+	}
+	return notes
+}
+
+func sessionsPass(n int) string {
+	if n == 1 {
+		return "1 session passes"
+	}
+	return fmt.Sprintf("%d sessions pass", n)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

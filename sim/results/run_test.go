@@ -1,0 +1,100 @@
+package results
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func costing(strategy, session string, usd float64) Row {
+	return Row{Strategy: strategy, Session: session, Sessions: 1, CostByClass: Cost{ClassRead: usd}}
+}
+
+// references is a run of two sessions: billed $8, recorded $10, half $5, and
+// partial, which lacks session b.
+func references() *Run {
+	r := &Run{Cells: []Cell{
+		{Cell: "billed", Strategy: StrategyBilled, Rows: []Row{costing("billed", "b", 6), costing("billed", "a", 2)}},
+		{Cell: "recorded", Strategy: StrategyRecorded, Rows: []Row{costing("recorded", "a", 3), costing("recorded", "b", 7)}},
+		{Cell: "half", Strategy: "x", Rows: []Row{costing("x", "b", 3), costing("x", "a", 2)}},
+		{Cell: "partial", Strategy: "x", Rows: []Row{costing("x", "a", 1)}},
+	}}
+	r.Sum()
+	return r
+}
+
+func TestModelError(t *testing.T) {
+	e := references().ModelError
+	if want := (ModelError{BilledUSD: 8, RecordedUSD: 10}); e != want {
+		t.Fatalf("model error %+v, want %+v", e, want)
+	}
+	if rel, ok := e.Relative(); !ok || rel != 0.25 { // (10 − 8) / 8
+		t.Errorf("relative %v, %v; want 0.25", rel, ok)
+	}
+	for d, want := range map[float64]bool{0.2: true, -0.2: true, 0.25: false, -0.3: false} {
+		if got := e.Covers(d); got != want {
+			t.Errorf("a model error of 25 %% covers %v: %v, want %v", d, got, want)
+		}
+	}
+	if _, ok := (ModelError{}).Relative(); ok || (ModelError{}).Covers(0) {
+		t.Error("an unknown model error says something")
+	}
+}
+
+func TestVsRecorded(t *testing.T) {
+	r := references()
+	for i, want := range []struct {
+		rel float64
+		ok  bool
+	}{
+		{0, false},   // billed: its difference is the model error
+		{0, false},   // the reference itself
+		{-0.5, true}, // (5 − 10) / 10
+		{0, false},   // lacks a session
+	} {
+		if rel, ok := r.VsRecorded(&r.Cells[i]); rel != want.rel || ok != want.ok {
+			t.Errorf("%s: %v, %v; want %v, %v", r.Cells[i].Cell, rel, ok, want.rel, want.ok)
+		}
+	}
+	other := Cell{Cell: "other", Strategy: "x", Rows: []Row{costing("x", "a", 1), costing("x", "c", 1)}}
+	other.sum()
+	if _, ok := r.VsRecorded(&other); ok {
+		t.Error("sessions a and c were compared with a and b")
+	}
+}
+
+func TestFootnotes(t *testing.T) {
+	r := references()
+	r.Notes = []Note{{Text: "last"}}
+	r.Cells[0].Total.CostByClass[ClassOutput], r.Cells[0].Total.LoggedOutputUSD = 4, 1.25
+	r.Cells[2].Total.OverWindow = 12
+	r.Cells[2].Total.Unpriced = 1
+	r.Cells[2].Total.FailedCompaction = 2
+	want := []Note{
+		{"billed", "cost_usd", "output $1.25 as logged, $4.00 with the counts that are not final derived"},
+		{"half", "overflows", "12 sessions pass the window"},
+		{"half", "compactions", "2 compactions failed"},
+		{"half", "cost_usd", "1 call of models without a price not in the cost"},
+		{"partial", "cost_usd", "covers 1 session, recorded covers 2: not the same, not compared"},
+		{"", "", "last"},
+	}
+	if diff := cmp.Diff(want, r.Footnotes()); diff != "" {
+		t.Errorf("footnotes (-want +got):\n%s", diff)
+	}
+}
+
+// TestSumOrder: 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in the last bit; the
+// total must not depend on which session finished first.
+func TestSumOrder(t *testing.T) {
+	a, b, c := costing("x", "a", 0.1), costing("x", "b", 0.2), costing("x", "c", 0.3)
+	up := Cell{Cell: "x", Strategy: "x", Rows: []Row{a, b, c}}
+	down := Cell{Cell: "x", Strategy: "x", Rows: []Row{c, b, a}}
+	up.sum()
+	down.sum()
+	if diff := cmp.Diff(up, down); diff != "" {
+		t.Errorf("order shows:\n%s", diff)
+	}
+	if up.Sessions != 3 || up.Total.Strategy != "x" || up.Total.Session != "" {
+		t.Errorf("total %+v", up.Total)
+	}
+}
