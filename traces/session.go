@@ -98,10 +98,14 @@ const (
 
 // Round is one API call: what was appended before it and what it answered.
 type Round struct {
-	ID      string // the API's message id
-	Input   Span   // blocks new in this request, in order, unseen block last
-	Reply   Span   // blocks of the response
-	Usage   prompt.Usage
+	ID    string // the API's message id
+	Input Span   // blocks new in this request, in order, unseen block last
+	Reply Span   // blocks of the response
+	Usage prompt.Usage
+	// Tail is the part of Usage.Uncached that stands behind the last cache
+	// breakpoint of every request (a near-constant 1–14 tokens): it is sent
+	// but never cached and is no part of the context. At most MaxTail.
+	Tail    int32
 	Logged  int64 // output tokens as logged; Usage.Output is the final or derived count
 	At      int64 // unix ns of the request: time of the last input line; 0 if unknown
 	Wait    int64 // ns from the previous response's end (thread's start for the first) to the request, the recording's own compaction waits taken out
@@ -113,6 +117,10 @@ type Round struct {
 	Trigger Trigger
 	Flags   RoundFlags
 }
+
+// MaxTail is the largest count of uncached tokens taken for the tail behind the
+// last breakpoint; larger counts are uncached context.
+const MaxTail = 64
 
 // EventKind says what a recording did to its context.
 type EventKind uint8
@@ -139,13 +147,17 @@ type Event struct {
 	Summary Span
 	// Kept is the total tokens of the messages after the event other than
 	// the round's own input: summary, restored files, reminders. 0 when unknown.
-	Kept    int32
-	Cleared []int32 // microcompact: blocks (indices into Session.Blocks) whose content was cleared
-	Saved   int32   // microcompact, shrink: tokens that left the context, by the recorded totals
-	Wait    int64   // ns the recording waited for it
-	At      int64   // unix ns
-	Line    int32
-	File    uint16
+	Kept int32
+	// Absorbed is the number of blocks at the start of the round's input that
+	// came before the event and went into it (tool results still pending at
+	// an automatic compaction).
+	Absorbed int32
+	Cleared  []int32 // microcompact: blocks (indices into Session.Blocks) whose content was cleared
+	Saved    int32   // microcompact, shrink: tokens that left the context, by the recorded totals
+	Wait     int64   // ns the recording waited for it
+	At       int64   // unix ns
+	Line     int32
+	File     uint16
 }
 
 // Quality sums up what a recording leaves to be assumed.
@@ -160,6 +172,7 @@ type Quality struct {
 	AssumedTiers   int   // calls that wrote to the cache without saying for how long
 	Synthetic      int   // lines that look like responses and are no calls
 	Repeated       int   // calls owned by an earlier session, not counted here
+	Problems       int   // defects met; Session.Problems keeps the first of them
 }
 
 // Problem is a defect in the input, with the place to look at.

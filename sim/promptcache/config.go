@@ -35,11 +35,12 @@ type Config struct {
 	// 0 means 20, which the provider's worked example fixes; older texts say
 	// "20 before each", which is 21.
 	Lookback int
-	// RunsAsOne counts a run of consecutive tool_use blocks, and one of
-	// consecutive tool_result blocks, as one position of the look-back. The
-	// provider's page says so since about September 2026; before that every
-	// block counted.
-	RunsAsOne bool
+	// EveryBlockCounts makes each block one position of the look-back. By
+	// default a run of consecutive tool_use blocks, and one of consecutive
+	// tool_result blocks, is one position: the provider's page says so since
+	// about September 2026, and recordings of February 2026 already read across
+	// 21 new blocks of one parallel turn.
+	EveryBlockCounts bool
 	// MaxMarkers is the number of markers served per request; 0 means
 	// prompt.MaxMarkers, which is also the most.
 	MaxMarkers int

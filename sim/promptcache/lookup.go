@@ -62,7 +62,7 @@ func (a *Anthropic) walk(t int64, r *prompt.Request, m prompt.Marker, global int
 		if e.Cum < r.MinTokens {
 			break
 		}
-		if p == m.Position || !a.cfg.RunsAsOne || !sameRun(e.Kind, r.Entries[p+1].Kind) {
+		if p == m.Position || a.cfg.EveryBlockCounts || !sameRun(e.Kind, r.Entries[p+1].Kind) {
 			if left == 0 {
 				break
 			}

@@ -21,13 +21,13 @@ func TestAgainstReference(t *testing.T) {
 	configs := map[string]promptcache.Config{
 		"defaults":        {},
 		"short-lookback":  {Lookback: 3},
-		"runs":            {Lookback: 3, RunsAsOne: true},
+		"blocks":          {Lookback: 3, EveryBlockCounts: true},
 		"start":           {Anchor: promptcache.AnchorStart},
 		"no-refresh":      {NoPrefixRefresh: true},
 		"ttl-in-key":      {TTLInKey: true},
 		"delete-uncached": {DeleteUncached: true},
 		"evict":           {EvictPerCall: 0.1},
-		"all": {Lookback: 4, RunsAsOne: true, Anchor: promptcache.AnchorStart, NoPrefixRefresh: true,
+		"all": {Lookback: 4, EveryBlockCounts: true, Anchor: promptcache.AnchorStart, NoPrefixRefresh: true,
 			TTLInKey: true, DeleteUncached: true, EvictPerCall: 0.1},
 	}
 	for name, cfg := range configs {

@@ -83,7 +83,7 @@ func (c *reference) find(t int64, r *prompt.Request) (*refEntry, int) {
 		m := r.Markers[i]
 		seen := 0
 		for p := int(m.Position); p >= 0; p-- {
-			sameRun := c.cfg.RunsAsOne && p < int(m.Position) && r.Entries[p].Kind == r.Entries[p+1].Kind &&
+			sameRun := !c.cfg.EveryBlockCounts && p < int(m.Position) && r.Entries[p].Kind == r.Entries[p+1].Kind &&
 				(r.Entries[p].Kind == prompt.KindToolUse || r.Entries[p].Kind == prompt.KindToolResult)
 			if !sameRun {
 				seen++

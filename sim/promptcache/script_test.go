@@ -17,7 +17,7 @@ import (
 // TestScripts runs testdata/scripts: conversations against one cache, each file the
 // worked examples of one part of the documents, named in its comments.
 //
-//	new [lookback=N] [runs] [start] [no-refresh] [ttl-in-key] [delete-uncached] [evict=P]
+//	new [lookback=N] [blocks] [start] [no-refresh] [ttl-in-key] [delete-uncached] [evict=P]
 //	ctx NAME            append blocks, one "kind tokens [xN] [tag]" a line; equal lines at
 //	                    equal positions are equal content
 //	edit NAME at=I tokens=N [cause=C], replace NAME from=I to=J [cause=C], truncate NAME n=N,
@@ -102,7 +102,7 @@ func scriptConfig(t *testing.T, d *datadriven.TestData) promptcache.Config {
 		d.ScanArgs(t, "evict", &p)
 		c.EvictPerCall, _ = strconv.ParseFloat(p, 64)
 	}
-	c.RunsAsOne = d.HasArg("runs")
+	c.EveryBlockCounts = d.HasArg("blocks")
 	c.NoPrefixRefresh = d.HasArg("no-refresh")
 	c.TTLInKey = d.HasArg("ttl-in-key")
 	c.DeleteUncached = d.HasArg("delete-uncached")
