@@ -31,15 +31,31 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 	flags.IntVar(&f.workers, "workers", 0, "files read and sessions simulated at once; 0 for one per core")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no messages beside the report")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
-	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
-	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+}
+
+// check returns what is wrong with the flags.
+func (f *readFlags) check(cmd *cobra.Command) error {
+	var errs []error
+	if f.strict && cmd.Flags().Changed("lenient") && f.lenient {
+		errs = append(errs, errors.New("--strict and --lenient exclude each other"))
+	}
+	if f.quiet && f.verbose {
+		errs = append(errs, errors.New("--quiet and --verbose exclude each other"))
+	}
+	if f.workers < 0 {
+		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
+	}
+	if len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
+	}
+	return nil
 }
 
 // corpus reads the sessions under paths, or the embedded samples when there is
 // no path, and says on standard error what was wrong with them.
 func (f *readFlags) corpus(cmd *cobra.Command, stdin io.Reader, paths []string) (c *traces.Corpus, sample bool, err error) {
-	if f.workers < 0 {
-		return nil, false, usageError{fmt.Errorf("--workers %d must not be negative", f.workers)}
+	if err := f.check(cmd); err != nil {
+		return nil, false, err
 	}
 	opts := traces.Options{Strict: f.strict, Workers: f.workers, Stdin: stdin}
 	if len(paths) == 0 {

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sim": main})
+}
+
+// TestScripts runs the transcripts of testdata/script; each may read the
+// samples in $SAMPLES.
+func TestScripts(t *testing.T) {
+	samples := t.TempDir()
+	if err := os.CopyFS(samples, synthetic.Samples()); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("SAMPLES", samples)
+			return nil
+		},
+	})
+}
+
+func exec(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = execute(context.Background(), args, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// The exit codes of the command, and a message that says what to do.
+func TestExitCodes(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	notes := filepath.Dir(write("notes/readme.txt", "no sessions here"))
+	broken := write("broken.jsonl", "{\"type\":\"user\"\n")
+	prices := write("prices.yaml", "schema: 1\nmodels:\n  - nmae: x\n")
+	for _, tc := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"run", exitOK, ""},
+		{"--version", exitOK, ""},
+		{"frobnicate", exitUsage, `unknown command "frobnicate"`},
+		{"traces frobnicate", exitUsage, `unknown command "frobnicate"`},
+		{"run --frobnicate", exitUsage, "unknown flag: --frobnicate"},
+		{"run --strategy recored", exitUsage, `did you mean "recorded"?`},
+		{"run --strategy nnone,truncate", exitUsage, `unknown strategy "truncate"`},
+		{"run --format tabel", exitUsage, `did you mean "table"?`},
+		{"run --chart cost.gif", exitUsage, "gif"},
+		{"run --prices-at yesterday", exitUsage, "want call, today or a date"},
+		{"run --price-as nonsense", exitUsage, "NAME=MODEL"},
+		{"run --price-as a=claude-opus-9", exitUsage, "claude-opus"},
+		{"run --prices " + prices, exitUsage, "prices.yaml:3"},
+		{"run --window -1", exitUsage, "must not be negative"},
+		{"run --workers -1", exitUsage, "must not be negative"},
+		{"run --per-session", exitUsage, "belongs to --format csv"},
+		{"run --strict --lenient", exitUsage, "strict"},
+		{"run " + filepath.Join(dir, "nowhere"), exitUsage, "nowhere"},
+		{"run " + notes, exitUsage, "no sessions"},
+		{"run " + broken, exitUsage, "no sessions"},
+		{"run --strict " + broken, exitRuntime, "broken.jsonl:1"},
+		{"traces show", exitUsage, "sim traces ls"},
+		{"traces show zzz", exitUsage, "no session zzz"},
+		{"traces ls", exitOK, ""},
+	} {
+		code, _, stderr := exec(t, strings.Fields(tc.args)...)
+		if code != tc.code || !strings.Contains(stderr, tc.says) {
+			t.Errorf("sim %s: exit %d, %q; want %d and %q", tc.args, code, stderr, tc.code, tc.says)
+		}
+	}
+}
+
+// Several problems of one command line are reported at once.
+func TestAllProblemsAtOnce(t *testing.T) {
+	code, _, stderr := exec(t, "run", "--strategy", "nnone,truncate", "--format", "xml", "--window", "-3")
+	for _, want := range []string{`"nnone"`, `"truncate"`, `"xml"`, "-3"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%s is not reported in %q", want, stderr)
+		}
+	}
+	if code != exitUsage {
+		t.Errorf("exit %d, want %d", code, exitUsage)
+	}
+}
+
+// An interrupted run exits with 130.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, errs bytes.Buffer
+	if code := execute(ctx, []string{"run"}, strings.NewReader(""), &out, &errs); code != exitInterrupted {
+		t.Errorf("exit %d (%s), want %d", code, errs.String(), exitInterrupted)
+	}
+}
+
+// Results do not depend on workers, nor on the order of paths.
+func TestDeterminism(t *testing.T) {
+	samples := t.TempDir()
+	if err := os.CopyFS(samples, synthetic.Samples()); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, name := range synthetic.Names() {
+		paths = append(paths, filepath.Join(samples, name))
+	}
+	args := []string{"run", "--format", "csv", "--per-session", "--verify"}
+	_, want, _ := exec(t, append(append(args, "--workers", "1"), paths...)...)
+	if strings.Count(want, "\n") < 6*5 {
+		t.Fatalf("too few rows:\n%s", want)
+	}
+	for i, j := 0, len(paths)-1; i < j; i, j = i+1, j-1 {
+		paths[i], paths[j] = paths[j], paths[i]
+	}
+	if _, got, _ := exec(t, append(append(args, "--workers", "7"), paths...)...); got != want {
+		t.Error("other workers and another order of paths give other rows")
+	}
+}
+
+// The README shows what `sim run` prints, to the letter.
+func TestReadmeShowsTheRun(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := exec(t, "run")
+	if !strings.Contains(string(readme), "```\n"+out+"```\n") {
+		t.Errorf("README.md does not show this output of sim run:\n%s", out)
+	}
+}

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+func context(kinds ...prompt.Kind) []prompt.Entry {
+	c := new(prompt.Context)
+	c.Reset(nil, new(prompt.Arena))
+	for i, k := range kinds {
+		c.Add(prompt.Block{Kind: k, Tokens: 10, Digest: prompt.Digest{Hi: 1, Lo: uint64(i)}})
+	}
+	return c.Seal()
+}
+
+// Raw captures of 1.0.62 carry markers on the system prompt, the last block of
+// the second-to-last message and that of the last; later clients one on
+// messages, and forks that must not write put it on the second-to-last.
+func TestMarkers(t *testing.T) {
+	entries := context(prompt.KindTools, prompt.KindSystem, prompt.KindReminder, prompt.KindPrompt,
+		prompt.KindText, prompt.KindToolUse, prompt.KindToolResult, prompt.KindToolResult)
+	for _, tc := range []struct {
+		version string
+		marks   Marks
+		want    []int32
+	}{
+		{"1.0.62", Marks{}, []int32{1, 5, 7}},
+		{"2.1.25", Marks{}, []int32{1, 7}},
+		{"2.1.25", Marks{SecondToLast: true}, []int32{1, 5}},
+		{"", Marks{}, []int32{1, 7}},
+	} {
+		var got []int32
+		for _, m := range ForVersion(tc.version).Mark(nil, entries, tc.marks) {
+			got = append(got, m.Position)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("version %q %+v: markers at %v, want %v", tc.version, tc.marks, got, tc.want)
+		}
+	}
+}
+
+func TestMarkersOfShortRequests(t *testing.T) {
+	c := ForVersion("1.0.62")
+	if got := c.Mark(nil, context(prompt.KindPrompt), Marks{TTL: prompt.TTL1h}); len(got) != 1 || got[0].Position != 0 || got[0].TTL != prompt.TTL1h {
+		t.Errorf("one message: %+v", got)
+	}
+	if got := c.Mark(nil, context(prompt.KindSystem), Marks{}); len(got) != 1 {
+		t.Errorf("system only: %+v", got)
+	}
+	if got := c.Mark(nil, nil, Marks{}); len(got) != 0 {
+		t.Errorf("empty request: %+v", got)
+	}
+	if got := ForVersion("2.1.25").Mark(nil, context(prompt.KindSystem, prompt.KindPrompt), Marks{SecondToLast: true}); len(got) != 1 {
+		t.Errorf("no second-to-last message: %+v", got)
+	}
+}
+
+// The client's estimate: a quarter of the bytes, padded by a third and rounded
+// up; media count 2,000; a bare string counts nothing through 2.1.
+func TestEstimate(t *testing.T) {
+	c := ForVersion("2.1.17").Count
+	for _, tc := range []struct {
+		block prompt.Block
+		want  int64
+	}{
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 1200}, 400},
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4}, 2},
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 0}, 0},
+		{prompt.Block{Kind: prompt.KindImage, Bytes: 9e6}, 2667},
+		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200, Flags: prompt.FlagString}, 0},
+		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200}, 400},
+		{prompt.Block{Kind: prompt.KindUnseen, Tokens: 5000}, 0},
+		{prompt.Block{Kind: prompt.KindSystem, Bytes: 40000}, 0},
+	} {
+		if got := c.Block(&tc.block); got != tc.want {
+			t.Errorf("%v of %d bytes: %d tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.want)
+		}
+	}
+}
+
+func TestWindow(t *testing.T) {
+	c := ForVersion("2.1.25")
+	for model, want := range map[string]int64{"claude-opus-4-6": 200_000, "claude-opus-4-6[1m]": 1_000_000} {
+		if got := c.Window(model); got != want {
+			t.Errorf("%s: %d, want %d", model, got, want)
+		}
+	}
+}

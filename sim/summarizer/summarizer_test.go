@@ -1,0 +1,93 @@
+package summarizer
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+func answers(s *Stub, in prompt.Intent, n int) []prompt.Answer {
+	var all []prompt.Answer
+	for i := range n {
+		all = append(all, s.Summarize(&in, draws.Source{Seed: 1}, uint64(i), prompt.Digest{Hi: 1}))
+	}
+	return all
+}
+
+// The default stub reproduces what it was fitted to: a median of 3,070 tokens
+// and of 62 s, and never more than the cap of 20,000 output tokens.
+func TestDefaultFit(t *testing.T) {
+	all := answers(Default(), prompt.Intent{Summarised: 150_000, MaxOutput: 20_000}, 4001)
+	var size, wait []float64
+	for _, a := range all {
+		size, wait = append(size, float64(a.Summary)), append(wait, float64(a.Total)/1e9)
+		if a.Output > 20_000 || a.Summary > a.Output {
+			t.Fatalf("summary of %d tokens from %d output tokens", a.Summary, a.Output)
+		}
+	}
+	slices.Sort(size)
+	slices.Sort(wait)
+	if m := size[2000]; math.Abs(m-3070) > 60 {
+		t.Errorf("median summary %.0f tokens, want 3070 ± 60", m)
+	}
+	if m := wait[2000]; math.Abs(m-62) > 2.5 {
+		t.Errorf("median wait %.1f s, want 62 ± 2.5", m)
+	}
+	if spread := size[2000*1683/1000] / size[2000]; math.Abs(math.Log(spread)-0.29) > 0.03 {
+		t.Errorf("84 %% quantile is e^%.3f of the median, want e^0.29", math.Log(spread))
+	}
+}
+
+func TestSizings(t *testing.T) {
+	in := prompt.Intent{Summarised: 100_000}
+	for name, tc := range map[string]struct {
+		stub Stub
+		want int32
+	}{
+		"fixed":                             {Stub{Sizing: Fixed, Median: 4000}, 4000},
+		"fraction":                          {Stub{Sizing: Fraction, Share: 0.05}, 5000},
+		"no larger than what it stands for": {Stub{Sizing: Fixed, Median: 200_000}, 100_000},
+	} {
+		if got := answers(&tc.stub, in, 1)[0].Summary; got != tc.want {
+			t.Errorf("%s: %d tokens, want %d", name, got, tc.want)
+		}
+	}
+}
+
+func TestKnownAnswersAreNotDrawn(t *testing.T) {
+	known := prompt.Answer{Summary: 77, Total: 5}
+	if got := answers(Default(), prompt.Intent{Known: &known, Summarised: 9}, 1)[0]; got != known {
+		t.Errorf("%+v, want %+v", got, known)
+	}
+}
+
+func TestFailureRate(t *testing.T) {
+	s := Default()
+	s.FailureRate = 0.3
+	failed := 0
+	for _, a := range answers(s, prompt.Intent{Summarised: 1000}, 4000) {
+		if a.Failed != "" {
+			failed++
+		}
+	}
+	// Binomial(4000, 0.3): standard deviation 29, four of them either way.
+	if failed < 1084 || failed > 1316 {
+		t.Errorf("%d of 4000 failed, want 1200 ± 116", failed)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	if err := Default().Validate(); err != nil {
+		t.Error(err)
+	}
+	for name, s := range map[string]Stub{
+		"negative median": {Median: -1}, "NaN": {Sigma: math.NaN()}, "rate above 1": {FailureRate: 1.5},
+	} {
+		if s.Validate() == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}

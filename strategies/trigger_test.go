@@ -1,0 +1,76 @@
+package strategies
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/yamlx"
+)
+
+func reserve(n int64) *int64 { return &n }
+
+// Effective thresholds at a window of 200,000 and an output limit of 32,000
+// (recordings; table of other agents' triggers).
+func TestTriggerValues(t *testing.T) {
+	r := &Reading{Window: 200_000, MaxOutput: 32_000}
+	for _, tc := range []struct {
+		name    string
+		trigger Trigger
+		want    int64
+	}{
+		{"Claude Code from 2.1.25", Trigger{Reserve: reserve(13_000), ReserveOutput: true, OutputCap: 20_000}, 167_000},
+		{"Claude Code through 2.1.20", Trigger{Reserve: reserve(13_000), ReserveOutput: true, OutputCap: 32_000}, 155_000},
+		{"Claude Code 1", Trigger{Reserve: reserve(13_000)}, 187_000},
+		{"80 % of the window", Trigger{Fraction: 0.8}, 160_000},
+		{"80 %, never above the default", Trigger{Fraction: 0.8, Reserve: reserve(50_000)}, 150_000},
+		{"pi", Trigger{Reserve: reserve(16_384)}, 183_616},
+		{"OpenCode", Trigger{ReserveOutput: true}, 168_000},
+		{"fixed", Trigger{Fixed: 100_000}, 100_000},
+	} {
+		if got, ok := tc.trigger.Value(r); !ok || got != tc.want {
+			t.Errorf("%s: %d, %v; want %d", tc.name, got, ok, tc.want)
+		}
+	}
+	if _, ok := new(Trigger).Value(r); ok {
+		t.Error("a trigger without a value has one")
+	}
+}
+
+// All comparisons are ≥, and whoever watches sees what was measured.
+func TestCheckReportsWhatItMeasured(t *testing.T) {
+	tr := Trigger{Fixed: 1000}
+	for measured, want := range map[int64]bool{999: false, 1000: true, 1001: true} {
+		var turn Turn
+		turn.Reading.Values[MeasureClientTokens] = measured
+		var seen []Check
+		turn.Watch(func(c Check) { seen = append(seen, c) })
+		if got := turn.Check("layer", &tr); got != want {
+			t.Errorf("%d against 1000: fired %v, want %v", measured, got, want)
+		}
+		if w := (Check{"layer", MeasureClientTokens, measured, 1000, want}); len(seen) != 1 || seen[0] != w {
+			t.Errorf("reported %+v, want %+v", seen, w)
+		}
+	}
+}
+
+func TestTriggerValidate(t *testing.T) {
+	for name, tr := range map[string]Trigger{
+		"no value":          {},
+		"negative fixed":    {Fixed: -1},
+		"fraction above 1":  {Fraction: 1.5},
+		"negative reserve":  {Reserve: reserve(-1)},
+		"negative fraction": {Fraction: -0.1},
+	} {
+		if len(tr.Validate()) == 0 {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
+func TestMeasureNamesTheNearest(t *testing.T) {
+	var tr Trigger
+	err := yamlx.Decode([]byte("measure: client_token\nfixed: 5\n"), "p.yaml", &tr)
+	if err == nil || !strings.Contains(err.Error(), `did you mean "client_tokens"?`) {
+		t.Errorf("error %v", err)
+	}
+}
