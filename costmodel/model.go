@@ -26,7 +26,6 @@ type Model struct {
 	GeoUS    float64 // inference restricted to the United States
 	Regional float64 // a regional or multi-region endpoint, or regional processing
 
-	aliases []string
 	periods []period // ascending by from; the first holds for all earlier time
 }
 

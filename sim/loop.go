@@ -29,7 +29,6 @@ type Loop struct {
 	request  prompt.Request
 	markers  []prompt.Marker
 	side     prompt.Context // context of a layer's own call
-	spare    [][]strategies.Layer
 	children []int32 // threads by parent and parent round
 	models   models
 	row      results.Row

@@ -12,6 +12,7 @@ import (
 // Purpose keeps draws for different questions independent of each other.
 type Purpose uint64
 
+// The purposes of draws.
 const (
 	Eviction       Purpose = iota + 1 // does the server evict before this call
 	SummarySize                       // how long is this summary

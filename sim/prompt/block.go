@@ -3,6 +3,7 @@ package prompt
 // Kind says what a block is. The order carries no meaning.
 type Kind uint8
 
+// The kinds of block.
 const (
 	KindNone       Kind = iota
 	KindTools           // tool definitions
@@ -36,6 +37,7 @@ const NumKinds = int(kindCount)
 // A change at one level invalidates that level and all later ones.
 type Level uint8
 
+// The levels of a request, in order.
 const (
 	LevelTools Level = iota
 	LevelSystem
@@ -63,6 +65,7 @@ func (k Kind) Assistant() bool {
 // Op is what a tool call does to its object.
 type Op uint8
 
+// The operations of tools.
 const (
 	OpNone   Op = iota
 	OpRead      // reads the object
@@ -87,6 +90,7 @@ func (o Op) String() string {
 // Flags mark properties of a block that layers ask for.
 type Flags uint16
 
+// The flags of a block.
 const (
 	FlagError   Flags = 1 << iota // the tool call failed
 	FlagImage                     // contains an image

@@ -7,6 +7,7 @@ type Ref int32
 // Form is how much of its block an entry still shows.
 type Form uint8
 
+// The forms of an entry.
 const (
 	FormVerbatim Form = iota
 	FormRange         // part of the content

@@ -15,6 +15,7 @@ const MaxMarkers = 4
 // EditCause says what changed a prefix.
 type EditCause uint8
 
+// The causes of a changed prefix.
 const (
 	CauseNone       EditCause = iota
 	CauseEdit                 // content cleared or replaced in place

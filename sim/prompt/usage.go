@@ -32,6 +32,7 @@ func (u *Usage) Add(v Usage) {
 // TTL is the lifetime class of a cache entry.
 type TTL uint8
 
+// The lifetimes on offer: five minutes and one hour.
 const (
 	TTL5m TTL = iota
 	TTL1h
@@ -48,6 +49,7 @@ func (t TTL) String() string {
 // Scope is who may read a cache entry.
 type Scope uint8
 
+// The scopes of a cache entry.
 const (
 	ScopeOrg    Scope = iota // the organisation or workspace of the writer
 	ScopeGlobal              // everyone
@@ -57,6 +59,7 @@ const (
 // in the cache.
 type MissClass uint8
 
+// The classes of a miss.
 const (
 	MissNone        MissClass = iota
 	MissExpiry                // the entry outlived its TTL
