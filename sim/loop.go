@@ -29,7 +29,7 @@ type Loop struct {
 	request  prompt.Request
 	markers  []prompt.Marker
 	side     prompt.Context // context of a layer's own call
-	children []int32 // threads by parent and parent round
+	children []int32        // threads by parent and parent round
 	models   models
 	row      results.Row
 	record   results.CallRecord

@@ -102,7 +102,7 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	before := int64(c.Tokens())
 	from, to := Body(c), min(c.Len(), t.InputAt+int(e.Absorbed-l.absorbed))
 	chained := holdsSummary(c, from, to)
-	reminders := tokensBetween(c, c.Messages(), from)
+	reminders := l.fitReminders(c, from, int64(e.Kept)-int64(a.Summary))
 	refs := []prompt.Ref{c.Arena().Add(summaryBlock(a))}
 	if restored := int64(e.Kept) - reminders - int64(a.Summary); restored > 0 {
 		refs = append(refs, c.Arena().Add(prompt.Block{
@@ -113,6 +113,22 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	c.Replace(from, to, refs, prompt.CauseCompaction)
 	t.InputAt, l.absorbed = from+len(refs), e.Absorbed
 	t.Compacted(Boundary{Manual: e.Manual, Before: before, After: int64(c.Tokens()), Chained: chained})
+}
+
+// fitReminders returns the tokens of the reminders in front of position to, cut
+// down to what the recording leaves room for beside the summary. How a first
+// call divides into static prefix and reminders is an estimate; what came back
+// after a compaction corrects it.
+func (l *recorded) fitReminders(c *prompt.Context, to int, room int64) int64 {
+	var total int64
+	for i := c.Messages(); i < to; i++ {
+		e := c.At(i)
+		if total+int64(e.Tokens) > room {
+			c.SetForm(i, prompt.FormRange, int32(max(0, room-total)), prompt.CauseCompaction)
+		}
+		total += int64(c.At(i).Tokens)
+	}
+	return total
 }
 
 // clear replaces the tool results a recorded microcompaction cleared, and

@@ -166,7 +166,8 @@ type Quality struct {
 	Lines          int   // lines read
 	BadLines       int   // lines that are not valid or not understood
 	InputTokens    int64 // new tokens over all rounds (prefix and growth), as recorded
-	UnseenTokens   int64 // of those, tokens in no transcript line, prefixes included
+	PrefixTokens   int64 // of those, tokens of tools, system prompts and reminders, which no transcript shows
+	UnseenTokens   int64 // of those, further tokens in no transcript line
 	DerivedOutputs int   // calls whose output was derived
 	UnknownOutputs int   // calls whose logged output is not final and could not be derived
 	AssumedTiers   int   // calls that wrote to the cache without saying for how long

@@ -1,0 +1,127 @@
+package traces
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Check verifies what must hold of a session: spans lie within its blocks,
+// parents stand before children, call ids are unique, and replaying what the
+// recording did gives the recorded input tokens of every call exactly, its
+// tail aside. Rounds without recorded tokens count by their blocks.
+func (s *Session) Check() error {
+	ids := map[string]bool{}
+	totals := make([][]int64, len(s.Threads))
+	for i := range s.Blocks {
+		if s.Blocks[i].Tokens < 0 {
+			return fmt.Errorf("session %s: block %d has %d tokens", s.ID, i, s.Blocks[i].Tokens)
+		}
+	}
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		if t.Parent >= int32(i) {
+			return fmt.Errorf("session %s: thread %s stands before its parent", s.ID, t.ID)
+		}
+		for r := range t.Rounds {
+			if id := t.Rounds[r].ID; ids[id] {
+				return fmt.Errorf("session %s: call %s is in more than one round", s.ID, id)
+			}
+			ids[t.Rounds[r].ID] = true
+		}
+		if err := s.checkSpans(t); err != nil {
+			return fmt.Errorf("session %s: thread %s: %w", s.ID, t.ID, err)
+		}
+		totals[i] = make([]int64, len(t.Rounds))
+		if err := s.replay(i, totals); err != nil {
+			return fmt.Errorf("session %s: thread %s: %w", s.ID, t.ID, err)
+		}
+	}
+	return nil
+}
+
+func (s *Session) checkSpans(t *Thread) error {
+	valid := func(p Span) bool { return p.From >= 0 && p.From <= p.To && int(p.To) <= len(s.Blocks) }
+	if !valid(t.Prefix) || t.Kind == ThreadBranch && t.Prefix.Len() > 0 {
+		return fmt.Errorf("prefix %v is out of range", t.Prefix)
+	}
+	if t.Parent >= 0 && int(t.ParentRound) >= len(s.Threads[t.Parent].Rounds) {
+		return fmt.Errorf("parent has no round %d", t.ParentRound)
+	}
+	for r := range t.Rounds {
+		rd := &t.Rounds[r]
+		if !valid(rd.Input) || !valid(rd.Reply) {
+			return fmt.Errorf("round %d: spans %v %v are out of range", r, rd.Input, rd.Reply)
+		}
+		if rd.Wait < 0 || rd.First < 0 || rd.Stream < rd.First {
+			return fmt.Errorf("round %d: intervals %d %d %d run back", r, rd.Wait, rd.First, rd.Stream)
+		}
+	}
+	last := int32(0)
+	for i := range t.Events {
+		ev := &t.Events[i]
+		if !valid(ev.Summary) || ev.Round < last || int(ev.Round) > len(t.Rounds) || ev.Kept < 0 || ev.Saved < 0 || ev.Wait < 0 {
+			return fmt.Errorf("event %d is out of range or order", i)
+		}
+		last = ev.Round
+		if ev.Absorbed < 0 || ev.Absorbed > 0 && (int(ev.Round) >= len(t.Rounds) || int(ev.Absorbed) > t.Rounds[ev.Round].Input.Len()) {
+			return fmt.Errorf("event %d absorbed %d blocks, more than its round's input", i, ev.Absorbed)
+		}
+	}
+	return nil
+}
+
+// replay computes the input tokens of every round of a thread.
+func (s *Session) replay(i int, totals [][]int64) error {
+	t := &s.Threads[i]
+	total, static := s.begin(i, totals)
+	next := 0
+	for r := range t.Rounds {
+		rd := &t.Rounds[r]
+		own := rd.Input
+		for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
+			if ev := &t.Events[next]; ev.Kind == EventCompact {
+				total = static + int64(ev.Kept)
+				own.From = rd.Input.From + ev.Absorbed
+			} else {
+				total -= int64(ev.Saved)
+			}
+		}
+		total += s.Tokens(own)
+		if want := rd.Usage.Input() - int64(rd.Tail); want != 0 && total != want {
+			return fmt.Errorf("round %d (call %s): blocks and events give %d input tokens, recorded are %d", r, rd.ID, total, want)
+		}
+		totals[i][r] = total
+		total += s.Tokens(rd.Reply)
+	}
+	return nil
+}
+
+// begin returns the tokens a thread starts from, and its static prefix.
+func (s *Session) begin(i int, totals [][]int64) (total, static int64) {
+	t := &s.Threads[i]
+	root := t
+	for root.Kind == ThreadBranch && root.Parent >= 0 {
+		root = &s.Threads[root.Parent]
+	}
+	for b := root.Prefix.From; b < root.Prefix.To; b++ {
+		if s.Blocks[b].Kind.Level() != prompt.LevelMessages {
+			static += int64(s.Blocks[b].Tokens)
+		}
+	}
+	for ; t.Kind == ThreadBranch && t.Parent >= 0; t = &s.Threads[t.Parent] {
+		if r := t.ParentRound; r >= 0 {
+			return totals[t.Parent][r] + s.Tokens(s.Threads[t.Parent].Rounds[r].Reply), static
+		}
+	}
+	return s.Tokens(root.Prefix), static
+}
+
+// Tokens returns the tokens of the blocks of a span.
+func (s *Session) Tokens(p Span) int64 {
+	var n int64
+	for i := p.From; i < p.To; i++ {
+		n += int64(s.Blocks[i].Tokens)
+	}
+	return n
+}

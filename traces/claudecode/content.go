@@ -1,0 +1,267 @@
+package claudecode
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// message is the API message of a line.
+type message struct {
+	present  bool
+	id       []byte
+	model    []byte
+	usage    usage
+	stopped  bool
+	from, to int32 // pieces of the source
+	manner   recordFlags
+}
+
+// message reads an API message; its blocks become pieces.
+func (p *parser) message(m *message) {
+	m.present = p.peek() == '{'
+	for name := range p.members {
+		switch string(name) {
+		case "id":
+			m.id = p.str()
+		case "model":
+			m.model = p.str()
+		case "stop_reason":
+			m.stopped = len(p.str()) > 0
+		case "usage":
+			p.usage(&m.usage)
+		case "content":
+			m.from = int32(len(p.src.pieces))
+			p.content(m)
+			m.to = int32(len(p.src.pieces))
+		default:
+			p.skip()
+		}
+	}
+}
+
+// content reads the content of a message: a bare string or a list of blocks.
+func (p *parser) content(m *message) {
+	switch p.peek() {
+	case '"':
+		text := p.text(&p.scratch)
+		m.manner |= manner(text)
+		p.src.pieces = append(p.src.pieces, piece{Block: prompt.Block{
+			Kind: prompt.KindText, Flags: prompt.FlagString, Object: -1,
+			Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
+		}})
+	case '[':
+		for range p.elements {
+			p.block(m)
+		}
+	default:
+		p.skip()
+	}
+}
+
+// manner tells from its first words what a user's text is: local commands and
+// notices reach the model, but nobody typed them as a prompt.
+func manner(text []byte) recordFlags {
+	switch {
+	case bytes.HasPrefix(text, []byte("[Request interrupted by user")):
+		return flagSoft
+	case len(text) == 0 || text[0] != '<':
+		return 0
+	case bytes.HasPrefix(text, []byte("<command-name>")), bytes.HasPrefix(text, []byte("<bash-input>")):
+		return flagSoft | flagCommand
+	}
+	for _, tag := range [...]string{"<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>"} {
+		if bytes.HasPrefix(text, []byte(tag)) {
+			return flagSoft
+		}
+	}
+	return 0
+}
+
+// rawBlock is a content block whose fields may come in any order.
+type rawBlock struct {
+	typ       []byte
+	text      span
+	thinking  span
+	signature span
+	result    span
+	image     bool // an image in the result
+	input     toolInput
+	data      span // image or document
+	raw       []byte
+	id        prompt.Digest
+	useID     prompt.Digest
+	name      []byte
+	failed    bool
+}
+
+// span is a text reduced to digest and length.
+type span struct {
+	digest prompt.Digest
+	bytes  int
+}
+
+func (p *parser) span(b []byte) span {
+	if len(b) == 0 {
+		return span{}
+	}
+	return span{prompt.DigestBytes(b), len(b)}
+}
+
+// block reads one content block and adds its piece.
+func (p *parser) block(m *message) {
+	var b rawBlock
+	p.space()
+	from := p.pos
+	for name := range p.members {
+		switch string(name) {
+		case "type":
+			b.typ = p.str()
+		case "text":
+			text := p.text(&p.scratch)
+			m.manner |= manner(text)
+			b.text = p.span(text)
+		case "thinking":
+			b.thinking = p.span(p.text(&p.scratch))
+		case "signature", "data":
+			b.signature = p.span(p.text(&p.scratch))
+		case "id":
+			b.id = p.key()
+		case "tool_use_id":
+			b.useID = p.key()
+		case "name":
+			b.name = p.str()
+		case "is_error":
+			b.failed = p.boolean()
+		case "input":
+			p.toolInput(&b.input)
+		case "source":
+			b.data = p.mediaSource()
+		case "content":
+			b.result, b.image = p.resultContent()
+		default:
+			p.skip()
+		}
+	}
+	if p.err == nil {
+		b.raw = p.buf[from:p.pos]
+		p.addPiece(m, &b)
+	}
+}
+
+// addPiece turns a block into a piece. Kinds that are not known weigh their
+// JSON: server tools and their results stand in the response as a whole.
+func (p *parser) addPiece(m *message, b *rawBlock) {
+	pc := piece{Block: prompt.Block{Object: -1}}
+	var s span
+	switch string(b.typ) {
+	case "text":
+		pc.Kind, s = prompt.KindText, b.text
+	case "thinking":
+		pc.Kind, s = prompt.KindThinking, thinkingSpan(b)
+	case "redacted_thinking":
+		pc.Kind, s = prompt.KindThinking, thinkingSpan(b)
+	case "tool_use", "server_tool_use":
+		pc.Kind = prompt.KindToolUse
+		s = p.span(b.input.raw)
+		s.digest = s.digest.Extend(prompt.DigestBytes(b.name)).Extend(b.id)
+		p.describe(&pc, b)
+	case "tool_result":
+		pc.Kind, s = prompt.KindToolResult, b.result
+		pc.id = b.useID
+		s.digest = s.digest.Extend(b.useID)
+		m.manner |= flagResult
+		if b.failed {
+			pc.Flags |= prompt.FlagError
+		}
+		if b.image {
+			pc.Flags |= prompt.FlagImage
+		}
+	case "image":
+		pc.Kind, pc.Flags, s = prompt.KindImage, prompt.FlagImage, b.data
+	case "document":
+		pc.Kind, s = prompt.KindDocument, b.data
+	default:
+		pc.Kind, s = prompt.KindText, p.span(b.raw)
+	}
+	pc.Bytes, pc.Digest = int32(s.bytes), s.digest
+	p.src.pieces = append(p.src.pieces, pc)
+}
+
+// thinkingSpan is the text of a thinking block. When the text is withheld the
+// signature carries it encrypted, in base64: three bytes of it in four.
+func thinkingSpan(b *rawBlock) span {
+	s := b.thinking
+	s.digest = s.digest.Extend(b.signature.digest)
+	if s.bytes == 0 {
+		s.bytes = b.signature.bytes / 4 * 3
+	}
+	return s
+}
+
+// resultContent reads the content of a tool result: a string, or parts whose
+// texts are taken together.
+func (p *parser) resultContent() (s span, image bool) {
+	if p.peek() != '[' {
+		return p.span(p.text(&p.scratch)), false
+	}
+	p.parts = p.parts[:0]
+	for range p.elements {
+		for name := range p.members {
+			switch string(name) {
+			case "type":
+				image = string(p.str()) == "image" || image
+			case "text":
+				p.parts = append(p.parts, p.text(&p.scratch)...)
+			default:
+				p.skip()
+			}
+		}
+	}
+	return p.span(p.parts), image
+}
+
+// mediaSource reads the source of an image or document.
+func (p *parser) mediaSource() (s span) {
+	for name := range p.members {
+		switch string(name) {
+		case "data", "url", "file_id":
+			s = p.span(p.text(&p.scratch))
+		default:
+			p.skip()
+		}
+	}
+	return s
+}
+
+// seal completes the pieces of a record: kinds by role, digests by identity,
+// place, and the digest of the whole.
+func (p *parser) seal(r *record, meta bool) {
+	for i := r.from; i < r.to; i++ {
+		pc := &p.src.pieces[i]
+		if pc.Kind == prompt.KindText && r.kind == recordUser {
+			pc.Kind = prompt.KindPrompt
+		}
+		if r.has(flagSummary) {
+			pc.Kind = prompt.KindSummary
+		}
+		if meta {
+			pc.Flags |= prompt.FlagMeta
+		}
+		pc.Digest = blockDigest(pc.Kind, pc.Digest)
+		pc.Line, pc.Place = r.line, r.place
+		r.content = r.content.Extend(pc.Digest)
+	}
+}
+
+// blockDigest is the digest of a block of a kind: the same words of a person
+// and of the model are not the same content.
+func blockDigest(k prompt.Kind, content prompt.Digest) prompt.Digest {
+	return content.ExtendInt(uint64(k))
+}
+
+// lineID names the call of a response that has no message id.
+func (p *parser) lineID(r *record) []byte {
+	return strconv.AppendInt([]byte("line-"), int64(r.line), 10)
+}

@@ -1,0 +1,328 @@
+package claudecode
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+func TestScaleIsExact(t *testing.T) {
+	list := make([]block, 3)
+	for i, n := range []int32{1, 1, 1} {
+		list[i].Tokens = n
+	}
+	// Largest remainder: 100 = 34 + 33 + 33, ties in order.
+	scale(100, list)
+	if list[0].Tokens != 34 || list[1].Tokens != 33 || list[2].Tokens != 33 {
+		t.Errorf("got %d %d %d", list[0].Tokens, list[1].Tokens, list[2].Tokens)
+	}
+	scale(0, list)
+	scale(7, list[:2], list[2:])
+	if got := tokens(list); got != 7 {
+		t.Errorf("blocks without tokens share 7 as %d", got)
+	}
+}
+
+// twoCalls is a session of two calls with 1,000 bytes of reply (260 tokens by
+// rate) and 1,000 bytes of prompt (310) between totals of 20,000 and 20,000 +
+// growth.
+func twoCalls(t *testing.T, growth int, change func(*script)) *traces.Session {
+	s := newScript("S")
+	if change != nil {
+		change(s)
+	}
+	s.prompt("go")
+	s.call("m1", 20_000, text(words(1000)))
+	s.prompt(words(1000))
+	s.call("m2", 20_000+growth, text("ok"))
+	return sessionOf(t, s)
+}
+
+func TestGrowth(t *testing.T) {
+	tests := []struct {
+		name         string
+		growth       int
+		reply, input string
+		saved        int32
+	}{
+		{"rest is unseen", 1000, "text:260", "prompt:310 unseen:430", 0},
+		{"estimates fit", 570, "text:260", "prompt:310", 0},
+		// 285 of 570: half of each.
+		{"estimates are too high", 285, "text:130", "prompt:155", 0},
+		{"no growth", 0, "text:0", "prompt:0", 0},
+		// 20,000 + 570 − 19,000.
+		{"the context shrank", -1000, "text:260", "prompt:310", 1570},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := twoCalls(t, tt.growth, nil)
+			th := got.Threads[0]
+			want(t, "reply", blocks(got, th.Rounds[0].Reply), tt.reply)
+			want(t, "input", blocks(got, th.Rounds[1].Input), tt.input)
+			switch {
+			case tt.saved == 0 && len(th.Events) > 0:
+				t.Errorf("events %v", th.Events)
+			case tt.saved > 0 && (len(th.Events) != 1 || th.Events[0].Kind != traces.EventShrink || th.Events[0].Saved != tt.saved || th.Events[0].Round != 1):
+				t.Errorf("events %+v, want a shrink of %d", th.Events, tt.saved)
+			}
+		})
+	}
+}
+
+func TestOutput(t *testing.T) {
+	final := func(s *script) { s.version = "2.1.59" }
+	got := twoCalls(t, 1000, nil).Threads[0].Rounds
+	if got[0].Usage.Output != 260 || got[0].Logged != 1 || got[0].Flags&traces.RoundOutputDerived == 0 {
+		t.Errorf("before 2.1.59: output %d logged %d flags %b, want the derived 260", got[0].Usage.Output, got[0].Logged, got[0].Flags)
+	}
+	if got[1].Usage.Output != 1 || got[1].Flags&traces.RoundOutputDerived == 0 {
+		t.Errorf("last call: output %d flags %b, want its estimate of 1", got[1].Usage.Output, got[1].Flags)
+	}
+	s := twoCalls(t, 1000, final)
+	got = s.Threads[0].Rounds
+	if got[0].Usage.Output != 1 || got[0].Flags&traces.RoundOutputDerived != 0 {
+		t.Errorf("2.1.59: output %d flags %b, want the logged 1", got[0].Usage.Output, got[0].Flags)
+	}
+	want(t, "a reply weighs its final output", blocks(s, got[0].Reply), "text:1")
+	want(t, "rest", blocks(s, got[1].Input), "prompt:310 unseen:689")
+}
+
+func TestStopReasonMakesOutputFinal(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	u := tokensOf(20_000)
+	u["output_tokens"] = 300
+	s.add(fields{"type": "assistant", "message": fields{"id": "m1", "model": "m", "content": []fields{text(words(1000))}, "usage": u, "stop_reason": "end_turn"}})
+	s.prompt("more")
+	s.call("m2", 20_400, text("ok"))
+	got := sessionOf(t, s)
+	want(t, "reply", blocks(got, got.Threads[0].Rounds[0].Reply), "text:300")
+}
+
+func TestPrefix(t *testing.T) {
+	first := func(usage fields, chars int) *traces.Session {
+		s := newScript("S")
+		s.prompt(words(chars))
+		s.callUsage("m1", usage, text("ok"))
+		return sessionOf(t, s)
+	}
+	usage := func(read, write int) fields {
+		return fields{"input_tokens": 3, "cache_read_input_tokens": read, "cache_creation_input_tokens": write, "output_tokens": 1}
+	}
+	tests := []struct {
+		name  string
+		s     *traces.Session
+		want  string
+		start bool
+	}{
+		// Static part is the read; the rest less 310 for the prompt and 3 for the
+		// uncached tail is reminders.
+		{"read on the first call", first(usage(10_000, 9_997), 1000), "tools:7000 system:3000 reminder:9687", false},
+		// 2.1.40 without a read: 28,204 by the table.
+		{"cold first call", first(usage(0, 39_997), 1000), "tools:19742 system:8462 reminder:11483", false},
+		// A cold call smaller than the table's prefix.
+		{"small cold first call", first(usage(0, 9_997), 1000), "tools:6780 system:2907", false},
+		{"read of nearly everything", first(usage(19_900, 97), 1000), "tools:13930 system:5970", false},
+		{"starts amid a conversation", first(usage(0, 99_997), 1000), "tools:19742 system:8462 unseen:71483", true},
+		{"starts amid a conversation, warm", first(usage(90_000, 9_997), 1000), "tools:19742 system:8462 unseen:71483", true},
+		{"a first prompt that is large itself", first(usage(0, 99_997), 200_000), "tools:19742 system:8462 reminder:9793", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			th := tt.s.Threads[0]
+			want(t, "prefix", blocks(tt.s, th.Prefix), tt.want)
+			if th.MidContext != tt.start {
+				t.Errorf("mid-context is %v", th.MidContext)
+			}
+		})
+	}
+}
+
+func TestCompaction(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	u := tokensOf(30_000)
+	u["cache_read_input_tokens"], u["cache_creation_input_tokens"] = 16_000, 13_997
+	s.callUsage("m1", u, text("one"))
+	s.prompt(words(1000))
+	s.call("m2", 160_000, readFile("t1", "/a"))
+	s.result("t1", words(1000))
+	s.clock = s.clock.Add(59 * time.Second)
+	s.compact("auto", 160_400, words(10_000))
+	s.call("m3", 32_000, text("on"))
+	s.compact("manual", 32_100, words(100))
+	got := sessionOf(t, s)
+	want(t, "threads", shape(got), "main: m1 m2 m3")
+	th := got.Threads[0]
+	if len(th.Events) != 2 {
+		t.Fatalf("events %+v", th.Events)
+	}
+	// 32,000 − 3 of tail − 16,000 static; the result that was pending went into
+	// the summary.
+	ev := th.Events[0]
+	if ev.Kind != traces.EventCompact || ev.Manual || ev.Round != 2 || ev.Kept != 15_997 || ev.Absorbed != 1 || ev.PreTokens != 160_400 {
+		t.Errorf("event %+v", ev)
+	}
+	want(t, "summary", blocks(got, ev.Summary), "summary:2600")
+	want(t, "input", blocks(got, th.Rounds[2].Input), "tool_result:330")
+	// Boundary 60 s after the result; the round itself waited 1 s for its tool.
+	if w := time.Duration(ev.Wait); w != 60*time.Second {
+		t.Errorf("compaction took %v, want 1m0s", w)
+	}
+	if w := time.Duration(th.Rounds[2].Wait); w != 2*time.Second {
+		t.Errorf("round waited %v, want 2s: tool and the summary's line, the compaction taken out", w)
+	}
+	if last := th.Events[1]; last.Round != 3 || !last.Manual || last.Kept != 26 {
+		t.Errorf("event behind the last round: %+v", last)
+	}
+}
+
+func TestCompactionLeavesLessThanItsInput(t *testing.T) {
+	// 16,100 after the compaction, 16,000 of it static and 3 tail: the prompt of
+	// 310 tokens by rate can be 97 at most, and the summary nothing. What was
+	// absorbed is not touched.
+	s := newScript("S")
+	s.prompt("go")
+	u := tokensOf(30_000)
+	u["cache_read_input_tokens"], u["cache_creation_input_tokens"] = 16_000, 13_997
+	s.callUsage("m1", u, readFile("t1", "/a"))
+	s.result("t1", words(1000))
+	s.compact("auto", 30_400, words(1000))
+	s.prompt(words(1000))
+	s.call("m2", 16_100, text("on"))
+	got := sessionOf(t, s)
+	th := got.Threads[0]
+	want(t, "input", blocks(got, th.Rounds[1].Input), "tool_result:330 prompt:97")
+	want(t, "summary", blocks(got, th.Events[0].Summary), "summary:0")
+}
+
+func TestFileBeginsWithSummary(t *testing.T) {
+	s := newScript("S")
+	s.compact("auto", 167_000, words(10_000))
+	s.prompt(words(1000))
+	s.call("m1", 40_000, text("on"))
+	got := sessionOf(t, s)
+	th := got.Threads[0]
+	if !th.MidContext || len(th.Events) != 0 {
+		t.Errorf("mid-context %v events %v", th.MidContext, th.Events)
+	}
+	// 39,997 less 28,204 static (2.1.40), 2,600 of summary and 310 of prompt.
+	want(t, "prefix", blocks(got, th.Prefix), "tools:19742 system:8462 reminder:8883 summary:2600")
+}
+
+func TestMicrocompaction(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, readFile("t1", "/a"), readFile("t2", "/b"))
+	s.result("t1", words(10_000))
+	s.result("t2", words(1000))
+	s.call("m2", 23_748, text(words(1000)))
+	s.system("microcompact_boundary", fields{"microcompactMetadata": fields{"trigger": "auto", "preTokens": 24_000, "tokensSaved": 3300, "compactedToolIds": []string{"t1", "gone"}}})
+	s.prompt(words(1000))
+	s.call("m3", 21_000, text("on"))
+	got := sessionOf(t, s)
+	th := got.Threads[0]
+	// 23,748 + 260 + 310 − 21,000; the client's own count of 3,300 is not used.
+	if len(th.Events) != 1 || th.Events[0].Kind != traces.EventMicrocompact || th.Events[0].Saved != 3318 {
+		t.Fatalf("events %+v", th.Events)
+	}
+	if c := th.Events[0].Cleared; len(c) != 1 || got.Blocks[c[0]].Kind != prompt.KindToolResult || got.Blocks[c[0]].Tokens != 3300 {
+		t.Errorf("cleared %v", c)
+	}
+}
+
+func TestClock(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go") // 12:00:01
+	s.clock = s.clock.Add(9 * time.Second)
+	s.call("m1", 20_000, text("a"), text("b")) // :11 and :12
+	s.clock = s.clock.Add(59 * time.Second)
+	s.prompt("more") // 12:01:12
+	s.call("m2", 20_010, text("c"))
+	got := sessionOf(t, s)
+	r := got.Threads[0].Rounds
+	for i, w := range []struct{ wait, first, stream time.Duration }{
+		{0, 10 * time.Second, 11 * time.Second},
+		{60 * time.Second, time.Second, time.Second},
+	} {
+		if time.Duration(r[i].Wait) != w.wait || time.Duration(r[i].First) != w.first || time.Duration(r[i].Stream) != w.stream {
+			t.Errorf("round %d: %v %v %v, want %v", i, time.Duration(r[i].Wait), time.Duration(r[i].First), time.Duration(r[i].Stream), w)
+		}
+	}
+}
+
+func TestClockThatRunsBack(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, text("a"))
+	s.clock = s.clock.Add(-time.Hour)
+	s.prompt("more")
+	s.call("m2", 20_010, text("c"))
+	got := sessionOf(t, s)
+	if r := got.Threads[0].Rounds[1]; r.Wait != 0 {
+		t.Errorf("waited %v", time.Duration(r.Wait))
+	}
+	if len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Text, "time runs back") {
+		t.Errorf("problems %v", got.Problems)
+	}
+}
+
+func TestTiers(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.callUsage("m1", fields{"input_tokens": 3, "cache_creation_input_tokens": 20_000, "output_tokens": 1}, text("a"))
+	s.prompt("more")
+	s.callUsage("m2", fields{"input_tokens": 3, "cache_read_input_tokens": 20_000, "cache_creation_input_tokens": 50,
+		"cache_creation": fields{"ephemeral_1h_input_tokens": 50}, "output_tokens": 1}, text("b"))
+	got := sessionOf(t, s)
+	r := got.Threads[0].Rounds
+	if r[0].Usage.Write5m != 20_000 || r[0].Flags&traces.RoundTierAssumed == 0 || got.Quality.AssumedTiers != 1 {
+		t.Errorf("writes without a split: %+v flags %b, want 5m, assumed", r[0].Usage, r[0].Flags)
+	}
+	if r[1].Usage.Write1h != 50 || r[1].Usage.Write5m != 0 || r[1].Flags&traces.RoundTierAssumed != 0 {
+		t.Errorf("writes with a split: %+v flags %b", r[1].Usage, r[1].Flags)
+	}
+}
+
+func TestSynthetic(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, text("a"))
+	s.add(fields{"type": "assistant", "message": fields{"id": "x", "model": "<synthetic>", "content": []fields{text("No response requested.")}, "usage": tokensOf(0)}})
+	s.add(fields{"type": "assistant", "isApiErrorMessage": true, "message": fields{"id": "y", "model": "claude-opus-4-6", "content": []fields{text("API Error: 529")}}})
+	s.prompt("more")
+	s.call("m2", 20_010, text("c"))
+	got := sessionOf(t, s)
+	want(t, "threads", shape(got), "main: m1 m2")
+	if got.Quality.Synthetic != 2 {
+		t.Errorf("%d synthetic lines, want 2", got.Quality.Synthetic)
+	}
+	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "prompt:1 unseen:8")
+}
+
+func TestVersions(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		less bool
+	}{{"2.1.9", "2.1.10", true}, {"2.1.59", "2.1.59", false}, {"2.2", "2.1.59", false}, {"", "1.0", true}, {"1.0.17", "2.0.0", true}, {"2.1", "2.1.0", false}} {
+		if got := versionLess(tt.a, tt.b); got != tt.less {
+			t.Errorf("versionLess(%q, %q) = %v", tt.a, tt.b, got)
+		}
+	}
+}
+
+func TestAttachments(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, text("a"))
+	s.add(fields{"type": "attachment", "attachment": fields{"type": "nested_memory", "path": "/m", "content": fields{"content": "not this"}}, "rendered": words(1000)})
+	s.add(fields{"type": "attachment", "attachment": fields{"type": "hook_additional_context", "content": []string{words(500), words(500)}}})
+	s.add(fields{"type": "attachment", "attachment": fields{"type": "hook_success", "content": words(1000)}})
+	s.add(fields{"type": "attachment", "attachment": fields{"type": "queued_command", "prompt": words(1000)}})
+	s.call("m2", 21_000, text("b"))
+	got := sessionOf(t, s)
+	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "attachment:310 attachment:310 prompt:310 unseen:69")
+}

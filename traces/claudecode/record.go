@@ -1,0 +1,159 @@
+package claudecode
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// recordKind says what a line is to its conversation.
+type recordKind uint8
+
+const (
+	recordOther        recordKind = iota // stands in no conversation
+	recordPass                           // stands in the chain of parents and carries nothing
+	recordUser                           // part of a user message
+	recordAssistant                      // one block of a response
+	recordAttachment                     // text that the client injects
+	recordCompact                        // boundary of a compaction
+	recordMicrocompact                   // boundary of a microcompaction
+)
+
+type recordFlags uint8
+
+const (
+	flagSidechain recordFlags = 1 << iota
+	flagSummary               // the summary of a compaction
+	flagResult                // holds tool results
+	flagSoft                  // sent to the model, but nobody's prompt: local commands, notices, meta lines
+	flagCommand               // a local command: its time is when it was typed
+	flagProgress              // message of a sub-agent, found in a progress line
+	flagSynthetic             // looks like a response and is none
+)
+
+// record is one line, or the message of a sub-agent inside one, reduced to
+// what assembly needs. Text is gone: pieces keep its digest and length.
+type record struct {
+	place    int64
+	at       int64 // unix ns, 0 if unknown
+	uuid     prompt.Digest
+	parent   prompt.Digest
+	logical  prompt.Digest // logicalParentUuid of a boundary
+	tool     prompt.Digest // tool_use that started the sub-agent of a progress line
+	content  prompt.Digest // of all pieces, to know a copy again
+	line     int32
+	from, to int32 // pieces of the source
+	session  int32 // these and the following: names of the source, 0 for none
+	agent    int32
+	version  int32
+	project  int32
+	answer   int32 // index into the source's answers
+	boundary int32 // index into the source's boundaries
+	kind     recordKind
+	flags    recordFlags
+}
+
+func (r *record) has(f recordFlags) bool { return r.flags&f != 0 }
+
+// piece is a content block with what belongs to it by name. Its block has no
+// tokens yet.
+type piece struct {
+	prompt.Block
+	id     prompt.Digest // of the tool_use: pairs a call with its result
+	tool   int32         // names of the source
+	object int32         // names of the source
+	task   int32         // 1 + index into the source's tasks
+}
+
+// task is what a tool call gives to the sub-agent it starts.
+type task struct {
+	agentType int32         // name of the source
+	prompt    prompt.Digest // as the digest of a prompt block
+}
+
+// answer is what a line tells about its call as a whole.
+type answer struct {
+	id, model int32 // names of the source
+	usage     usage
+	stopped   bool // a stop reason is logged: the usage is final
+}
+
+// usage is the token count of a call as logged.
+type usage struct {
+	prompt.Usage
+	ok      bool // complete and sane
+	assumed bool // the lifetime of writes is not logged
+}
+
+// boundary is what a compaction left in the log.
+type boundary struct {
+	manual    bool
+	preTokens int32
+	cleared   []prompt.Digest // ids of tool calls whose results were cleared
+}
+
+// source is one file, scanned.
+type source struct {
+	name       string
+	records    []record
+	pieces     []piece
+	answers    []answer
+	boundaries []boundary
+	tasks      []task
+	names      names
+	lines      int
+	bad        int
+	bytes      int64
+	unknown    map[string]int
+	problems   problems
+}
+
+// names interns the strings of a source; 0 is the empty string.
+type names struct {
+	list  []string
+	index map[string]int32
+}
+
+func (n *names) add(b []byte) int32 {
+	if len(b) == 0 {
+		return 0
+	}
+	if i, ok := n.index[string(b)]; ok {
+		return i
+	}
+	if n.index == nil {
+		n.index = map[string]int32{}
+		n.list = append(n.list, "")
+	}
+	i := int32(len(n.list))
+	n.list = append(n.list, string(b))
+	n.index[n.list[i]] = i
+	return i
+}
+
+func (n *names) at(i int32) string {
+	if i == 0 {
+		return ""
+	}
+	return n.list[i]
+}
+
+// problems keeps the first defects and counts all.
+type problems struct {
+	list  []traces.Problem
+	total int
+	limit int
+}
+
+func (p *problems) add(file string, line int32, format string, args ...any) {
+	p.total++
+	if len(p.list) < p.limit {
+		p.list = append(p.list, traces.Problem{File: file, Line: int(line), Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (p *problems) join(q problems) {
+	p.total += q.total
+	p.list = append(p.list, q.list[:min(len(q.list), max(0, p.limit-len(p.list)))]...)
+}

@@ -1,0 +1,109 @@
+package claudecode
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// lenient is what lines are held to: duplicate names and bytes that are no
+// UTF-8 occur in transcripts.
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+func accepts(b []byte) bool {
+	s := scanner{buf: b}
+	s.skip()
+	s.end()
+	return s.err == nil
+}
+
+func seedScanner(f *testing.F) {
+	for _, s := range []string{
+		`{"a":[1,-2.5e+3,true,false,null,"x"]}`, `"\u00e9\ud83d\ude00\n"`, `"\ud800"`, `"\u12"`, `"\x"`, "\"\x01\"", "\"\xff\"", "\xff",
+		`01`, `1.`, `.5`, `-`, `1e`, `-0`, `[1,]`, `{,}`, `{"a":1,}`, `{"a" 1}`, `{"a":}`, `{1:2}`, `tru`, `nullx`, ``, ` `, `1 2`, `[[[]`, `]`,
+		`{"a":1,"a":2}`, `"` + strings.Repeat("x", 40) + `\"` + strings.Repeat("y", 9) + `"`, "\"12345678\x7f\"", `"1234567\"`, "\"\u2028\"",
+		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
+	} {
+		f.Add([]byte(s))
+	}
+}
+
+// FuzzScannerAgainstJSONText holds the scanner to accept what jsontext accepts
+// and to reject what it rejects.
+func FuzzScannerAgainstJSONText(f *testing.F) {
+	seedScanner(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if got, want := accepts(b), jsontext.Value(b).IsValid(lenient...); got != want {
+			t.Errorf("%q: accepted %v, jsontext %v", b, got, want)
+		}
+	})
+}
+
+// FuzzStringsAgainstJSONText holds the text of strings to be jsontext's, which
+// puts U+FFFD in the place of bytes that are no UTF-8 where the scanner keeps
+// them.
+func FuzzStringsAgainstJSONText(f *testing.F) {
+	seedScanner(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) == 0 || b[0] != '"' || !accepts(b) {
+			return
+		}
+		want, err := jsontext.AppendUnquote(nil, bytes.TrimRight(b, " \t\r\n"))
+		if err != nil && !invalidUTF8(b) && !bytes.Contains(b, []byte(`\u`)) {
+			t.Fatalf("%q: %v", b, err)
+		}
+		s := scanner{buf: b}
+		if got := bytes.ToValidUTF8(s.str(), []byte("\ufffd")); err == nil && !bytes.Equal(got, want) {
+			t.Errorf("%q: %q, jsontext %q", b, got, want)
+		}
+	})
+}
+
+func TestDeepNesting(t *testing.T) {
+	for _, open := range []string{"[", `{"a":`} {
+		s := scanner{buf: []byte(strings.Repeat(open, 10_000_000))}
+		s.skip()
+		if s.err == nil || !strings.Contains(s.err.Error(), "nested too deep") {
+			t.Errorf("%s: error %v", open, s.err)
+		}
+	}
+	if !accepts([]byte(strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth))) {
+		t.Error("nesting at the limit is refused")
+	}
+}
+
+func TestErrorsSayWhere(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":1`:      "text ends where a comma or closing bracket is expected at byte 6",
+		`{"a":x}`:     "found 'x' where a value is expected at byte 5",
+		`{"a":"b`:     "text ends in a string at byte 7",
+		`{"a":1} {`:   "found '{' where the end of the line is expected at byte 8",
+		"{\"a\":\"\n": "control character in a string at byte 6",
+	} {
+		s := scanner{buf: []byte(text)}
+		s.skip()
+		s.end()
+		if s.err == nil || s.err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, s.err, want)
+		}
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	for text, want := range map[string]int64{
+		"2026-03-25T02:17:20.880Z":      1774405040_880_000_000,
+		"2026-03-25T03:17:20.88+01:00":  1774405040_880_000_000,
+		"1999-12-31T23:59:59.000Z":      0,
+		"2026-13-25T02:17:20.880Z":      0,
+		"2026-03-25T02:17:20.8x0Z":      0,
+		"":                              0,
+		"9999-99-99T99:99:99.999Z":      0,
+		"2026-03-25 02:17:20.880 +0000": 0,
+	} {
+		if got := parseTime([]byte(text)); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package claudecode
+
+import "github.com/compactsim/compactsim/sim/prompt"
+
+// node is a message of the tree: a response with all its lines, a line of a
+// user message, or a boundary.
+type node struct {
+	entry        // the first line
+	call   *call // of a response
+	parent int32 // -1 for none; always an earlier node
+	thread int32 // -1: off every path
+}
+
+// isPrompt reports whether the node is a person's prompt, the only kind of
+// node whose siblings can be a rewind.
+func (n *node) isPrompt() bool {
+	return n.kind == recordUser && !n.has(flagSoft|flagResult|flagSummary) && n.from < n.to
+}
+
+// soft reports whether the node is passed over when looking for what a prompt
+// answers.
+func (n *node) soft() bool { return n.kind == recordAttachment || n.has(flagSoft) }
+
+// tree is the lines of a stream, joined as the conversation had them: lines of
+// a response by message id, boundaries by their logical parent, and lines
+// whose parent is missing by their place in the file. A parent is always an
+// earlier line, so there are no cycles, whatever the file claims.
+type tree struct {
+	nodes  []node
+	place  map[prompt.Digest]int32 // node of a line; of a line that is passed over, the node before it
+	copies map[copyKey]int32
+	calls  map[string]int32
+}
+
+// copyKey knows a line that was written again under another id: a resumed
+// session repeats its history with the times it had.
+type copyKey struct {
+	at      int64
+	content prompt.Digest
+}
+
+// plant builds the tree of a stream. Calls that another stream has claimed are
+// left out, so that each is in exactly one.
+func (b *builder) plant(st *stream) *tree {
+	t := &tree{place: map[prompt.Digest]int32{}, copies: map[copyKey]int32{}, calls: map[string]int32{}}
+	t.nodes = make([]node, 0, len(st.entries))
+	for _, e := range st.entries {
+		b.grow(t, e, st)
+	}
+	return t
+}
+
+func (b *builder) grow(t *tree, e entry, st *stream) {
+	if _, known := t.place[e.uuid]; known && !e.uuid.IsZero() {
+		return
+	}
+	if e.kind == recordPass {
+		if e.has(flagSynthetic) {
+			b.quality.Synthetic++
+		}
+		t.set(e.uuid, b.parentOf(t, e))
+		return
+	}
+	key := copyKey{e.at, e.content}
+	if e.kind == recordAssistant {
+		b.growCall(t, e, st, key)
+		return
+	}
+	if e.at != 0 && e.from < e.to {
+		if i, ok := t.copies[key]; ok {
+			t.set(e.uuid, i)
+			return
+		}
+	}
+	t.add(node{entry: e, parent: b.parentOf(t, e)}, key)
+}
+
+// growCall adds a line of a response to its call, or starts the call.
+func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
+	id := e.src.callID(e.record)
+	if i, ok := t.calls[id]; ok {
+		t.set(e.uuid, i)
+		if _, copied := t.copies[key]; !copied || e.at == 0 {
+			t.nodes[i].call.join(e)
+			t.copies[key] = i
+		}
+		return
+	}
+	if owner := b.claimed[id]; owner != nil && owner != st {
+		t.set(e.uuid, t.last())
+		return
+	}
+	b.claimed[id] = st
+	i := t.add(node{entry: e, parent: b.parentOf(t, e), call: newCall(id, e)}, key)
+	t.calls[id] = i
+}
+
+func (t *tree) add(n node, key copyKey) int32 {
+	i := int32(len(t.nodes))
+	t.nodes = append(t.nodes, n)
+	t.set(n.uuid, i)
+	if n.at != 0 {
+		t.copies[key] = i
+	}
+	return i
+}
+
+func (t *tree) set(uuid prompt.Digest, i int32) {
+	if !uuid.IsZero() {
+		t.place[uuid] = i
+	}
+}
+
+func (t *tree) last() int32 { return int32(len(t.nodes)) - 1 }
+
+// parentOf finds the node a line follows. Only prompts can be roots behind the
+// first line: a conversation taken back to its beginning.
+func (b *builder) parentOf(t *tree, e entry) int32 {
+	up := e.parent
+	if up.IsZero() && (e.kind == recordCompact || e.kind == recordMicrocompact) {
+		up = e.logical
+	}
+	if up.IsZero() {
+		if n := (node{entry: e}); n.isPrompt() && !e.has(flagProgress) {
+			return -1
+		}
+		return t.last()
+	}
+	if i, ok := t.place[up]; ok {
+		return i
+	}
+	if up == e.logical {
+		return t.last() // the line before a boundary is often not written
+	}
+	if e.kind != recordPass {
+		b.problem(e, "parent is not in the recording ahead of its line; the line before it taken instead")
+	}
+	return t.last()
+}

@@ -1,0 +1,166 @@
+package traces
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// Open returns the text of the recording, decompressed if its first bytes say
+// gzip or zstd. Decompression runs ahead of the reader in a goroutine of its
+// own, which ends with Close. Errors do not repeat the file's name.
+func (in Input) Open() (io.ReadCloser, error) {
+	f, err := in.file()
+	if err != nil {
+		return nil, errors.New("file cannot be opened: " + reason(err))
+	}
+	br := bufio.NewReaderSize(f, 64<<10)
+	head, err := br.Peek(len(zstdMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.Close()
+		return nil, errors.New("file cannot be read: " + reason(err))
+	}
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		z, err := gzip.NewReader(br)
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("reading gzip: %w", err)
+		}
+		return newReadAhead(z, f.Close), nil
+	case bytes.HasPrefix(head, zstdMagic):
+		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("reading zstd: %w", err)
+		}
+		return newReadAhead(z, func() error { z.Close(); return f.Close() }), nil
+	}
+	return &plainFile{br, f}, nil
+}
+
+// file opens the bytes as they are stored.
+func (in Input) file() (fs.File, error) {
+	if in.fsys != nil {
+		return in.fsys.Open(in.path)
+	}
+	return os.Open(in.path)
+}
+
+// plainFile reads through the buffer that looked at the first bytes.
+type plainFile struct {
+	io.Reader
+	f io.Closer
+}
+
+// Close closes the file.
+func (p *plainFile) Close() error { return p.f.Close() }
+
+const (
+	aheadChunk = 256 << 10
+	aheadDepth = 4
+)
+
+// readAhead fills chunks from its source in a goroutine and hands them out.
+type readAhead struct {
+	full  chan chunk
+	free  chan []byte
+	stop  chan struct{}
+	close func() error
+	cur   chunk
+	off   int
+}
+
+type chunk struct {
+	b   []byte
+	err error
+}
+
+func newReadAhead(src io.Reader, closeSource func() error) *readAhead {
+	r := &readAhead{
+		full:  make(chan chunk, aheadDepth),
+		free:  make(chan []byte, aheadDepth),
+		stop:  make(chan struct{}),
+		close: closeSource,
+	}
+	for range aheadDepth {
+		r.free <- make([]byte, aheadChunk)
+	}
+	go r.fill(src)
+	return r
+}
+
+func (r *readAhead) fill(src io.Reader) {
+	defer close(r.full)
+	for {
+		var b []byte
+		select {
+		case b = <-r.free:
+		case <-r.stop:
+			return
+		}
+		n, err := fillChunk(src, b[:aheadChunk])
+		select {
+		case r.full <- chunk{b[:n], err}:
+		case <-r.stop:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// fillChunk reads until b is full or the source ends, with the source's own
+// error: io.ReadFull would hide whether a short stream was torn.
+func fillChunk(src io.Reader, b []byte) (int, error) {
+	n := 0
+	for n < len(b) {
+		m, err := src.Read(b[n:])
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Read copies what was decompressed.
+func (r *readAhead) Read(p []byte) (int, error) {
+	for r.off == len(r.cur.b) {
+		if r.cur.err != nil {
+			return 0, r.cur.err
+		}
+		if r.cur.b != nil {
+			r.free <- r.cur.b[:0]
+		}
+		c, ok := <-r.full
+		if !ok {
+			return 0, io.ErrClosedPipe
+		}
+		r.cur, r.off = c, 0
+	}
+	n := copy(p, r.cur.b[r.off:])
+	r.off += n
+	return n, nil
+}
+
+// Close stops the goroutine and closes the source.
+func (r *readAhead) Close() error {
+	close(r.stop)
+	for range r.full { // until fill has returned: the source must not be in use
+	}
+	return r.close()
+}

@@ -1,0 +1,124 @@
+package traces
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Line is one line of a recording. Text is valid until the next line is read.
+type Line struct {
+	Text    []byte // without its terminator; nil when TooLong
+	Number  int    // from 1
+	Place   int64  // byte offset of the line in the (decompressed) file
+	TooLong bool   // longer than the limit: skipped, not held
+	Torn    bool   // the input ended without a line terminator
+}
+
+// LineReader reads lines of any length up to a limit, holding one at a time.
+type LineReader struct {
+	r     io.Reader
+	max   int
+	buf   []byte
+	from  int // start of the unread part of buf
+	to    int // end of the unread part of buf
+	place int64
+	line  int
+	err   error
+}
+
+const firstBuffer = 256 << 10
+
+// NewLineReader returns a reader of the lines of r that skips lines of more
+// than limit bytes.
+func NewLineReader(r io.Reader, limit int) *LineReader {
+	return &LineReader{r: r, max: limit, buf: make([]byte, min(firstBuffer, max(limit+1, 16)))}
+}
+
+// Next returns the next line. The error is io.EOF after the last one, or the
+// reader's own after the lines that could be read.
+func (l *LineReader) Next() (Line, error) {
+	searched := 0
+	for {
+		if i := bytes.IndexByte(l.buf[l.from+searched:l.to], '\n'); i >= 0 {
+			return l.take(searched+i, 1), nil
+		}
+		searched = l.to - l.from
+		if searched > l.max {
+			return l.skip()
+		}
+		if l.err != nil {
+			if searched > 0 {
+				return l.take(searched, 0), nil
+			}
+			return Line{}, l.err
+		}
+		l.fill()
+	}
+}
+
+// take consumes n bytes of text and the terminator.
+func (l *LineReader) take(n, terminator int) Line {
+	l.line++
+	ln := Line{Text: l.buf[l.from : l.from+n : l.from+n], Number: l.line, Place: l.place, Torn: terminator == 0}
+	if n > l.max {
+		ln.Text, ln.TooLong = nil, true
+	}
+	l.from += n + terminator
+	l.place += int64(n + terminator)
+	return ln
+}
+
+// fill makes room and reads once.
+func (l *LineReader) fill() {
+	if l.from > 0 {
+		copy(l.buf, l.buf[l.from:l.to])
+		l.to -= l.from
+		l.from = 0
+	}
+	if l.to == len(l.buf) {
+		grown := make([]byte, min(2*len(l.buf), l.max+1))
+		copy(grown, l.buf[:l.to])
+		l.buf = grown
+	}
+	for range 100 {
+		n, err := l.r.Read(l.buf[l.to:])
+		l.to += n
+		if err != nil {
+			l.err = err
+		}
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	l.err = io.ErrNoProgress
+}
+
+// skip drops the rest of a line that is over the limit.
+func (l *LineReader) skip() (Line, error) {
+	l.line++
+	ln := Line{Number: l.line, Place: l.place, TooLong: true}
+	for {
+		i := bytes.IndexByte(l.buf[l.from:l.to], '\n')
+		if i >= 0 {
+			l.from += i + 1
+			l.place += int64(i + 1)
+			return ln, nil
+		}
+		l.place += int64(l.to - l.from)
+		l.from, l.to = 0, 0
+		if l.err != nil {
+			ln.Torn = true
+			return ln, nil
+		}
+		l.fill()
+	}
+}
+
+// Failed returns the error that ended the input early, nil at a regular end.
+func (l *LineReader) Failed() error {
+	if errors.Is(l.err, io.EOF) {
+		return nil
+	}
+	return l.err
+}

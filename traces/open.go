@@ -1,0 +1,210 @@
+package traces
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// suffixes are the endings of the files that Find takes from a folder. A file
+// that is named is taken whatever its ending.
+var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst"}
+
+// ErrNoSessions is wrapped by the error of paths that hold no session.
+var ErrNoSessions = errors.New("no sessions")
+
+// Input is one recording: a file, or standard input spooled to one.
+type Input struct {
+	Name string // as shown to people: the path given and what was found below it, "-" for standard input
+	path string
+	fsys fs.FS // nil for the file system of the host
+}
+
+// Inputs are the recordings found under some paths, ordered by name.
+type Inputs struct {
+	Files    []Input
+	Problems []Problem // folders that could not be read
+	spool    string
+}
+
+// Close removes the spooled standard input, if there is one.
+func (in *Inputs) Close() error {
+	if in.spool == "" {
+		return nil
+	}
+	path := in.spool
+	in.spool = ""
+	return os.Remove(path)
+}
+
+// Find lists the recordings under paths: files as they are named, folders
+// recursively by suffix, "-" as standard input. Symbolic links are followed,
+// each file and folder is visited once. It is an error when a path does not
+// exist, or when a folder holds nothing that looks like a recording.
+func Find(opts Options, paths ...string) (*Inputs, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("traces: no path given")
+	}
+	f := finder{in: &Inputs{}, dirs: map[string]bool{}, files: map[string]int{}}
+	sorted := slices.Sorted(slices.Values(paths))
+	for _, p := range slices.Compact(sorted) {
+		if err := f.add(opts, p); err != nil {
+			f.in.Close()
+			return nil, err
+		}
+	}
+	slices.SortFunc(f.in.Files, func(a, b Input) int { return strings.Compare(a.Name, b.Name) })
+	return f.in, nil
+}
+
+// FindFS lists the recordings in a file system, an embedded one for instance.
+func FindFS(fsys fs.FS) (*Inputs, error) {
+	in := &Inputs{}
+	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			in.Problems = append(in.Problems, Problem{File: path, Text: "folder cannot be read: " + reason(err)})
+		case !d.IsDir() && hasSuffix(d.Name()):
+			in.Files = append(in.Files, Input{Name: path, path: path, fsys: fsys})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("traces: listing recordings: %w", err)
+	}
+	if len(in.Files)+len(in.Problems) == 0 {
+		return nil, fmt.Errorf("traces: %w: looked for files ending in %s", ErrNoSessions, strings.Join(suffixes[:], ", "))
+	}
+	return in, nil
+}
+
+// finder remembers real paths, so that links and overlapping arguments do not
+// read a file twice or walk in circles.
+type finder struct {
+	in    *Inputs
+	dirs  map[string]bool
+	files map[string]int
+}
+
+func (f *finder) add(opts Options, path string) error {
+	if path == "-" {
+		return f.spoolStdin(opts.Stdin)
+	}
+	path = filepath.Clean(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("traces: opening recordings: %w", err)
+	}
+	if !info.IsDir() {
+		f.file(path)
+		return nil
+	}
+	if f.walk(path) == 0 {
+		return fmt.Errorf("traces: %s: %w: looked for files ending in %s", path, ErrNoSessions, strings.Join(suffixes[:], ", "))
+	}
+	return nil
+}
+
+// walk adds the recordings below dir and returns how many lie there, those
+// known already and folders that cannot be read included.
+func (f *finder) walk(dir string) int {
+	found, err := f.readDir(dir)
+	if err != nil {
+		f.in.Problems = append(f.in.Problems, Problem{File: dir, Text: "folder cannot be read: " + reason(err)})
+		return 1
+	}
+	return found
+}
+
+func (f *finder) readDir(dir string) (int, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return 0, err
+	}
+	if seen := f.dirs[real]; seen {
+		return 1, nil
+	}
+	f.dirs[real] = true
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	found := 0
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		isDir := e.IsDir()
+		if e.Type()&fs.ModeSymlink != 0 {
+			info, err := os.Stat(path)
+			if err != nil {
+				continue // dangling
+			}
+			isDir = info.IsDir()
+		}
+		switch {
+		case isDir:
+			found += f.walk(path)
+		case hasSuffix(e.Name()):
+			f.file(path)
+			found++
+		}
+	}
+	return found, nil
+}
+
+func hasSuffix(name string) bool {
+	for _, s := range suffixes {
+		if strings.HasSuffix(name, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// file adds a file once. Of several spellings the first in order is kept, so
+// that the order of arguments does not show.
+func (f *finder) file(path string) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	if i, ok := f.files[real]; ok {
+		f.in.Files[i].Name = min(f.in.Files[i].Name, path)
+		return
+	}
+	f.files[real] = len(f.in.Files)
+	f.in.Files = append(f.in.Files, Input{Name: path, path: path})
+}
+
+func (f *finder) spoolStdin(r io.Reader) error {
+	if r == nil {
+		return errors.New("traces: standard input is not available")
+	}
+	tmp, err := os.CreateTemp("", "sim-stdin-*.jsonl")
+	if err != nil {
+		return fmt.Errorf("traces: spooling standard input: %w", err)
+	}
+	f.in.spool = tmp.Name()
+	_, err = io.Copy(tmp, r)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("traces: spooling standard input: %w", err)
+	}
+	f.in.Files = append(f.in.Files, Input{Name: "-", path: tmp.Name()})
+	return nil
+}
+
+// reason is the cause of a file error without the path, which is shown anyway.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,230 @@
+package traces
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zstded(t *testing.T, text string) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.EncodeAll([]byte(text), nil)
+}
+
+func names(in *Inputs, dir string) []string {
+	var list []string
+	for _, f := range in.Files {
+		list = append(list, strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(f.Name, dir)), "/"))
+	}
+	return list
+}
+
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b.jsonl", "a/x.jsonl.gz", "a/b/y.jsonl.zst", "a/z.zst", "a/notes.txt", "a/c.json"} {
+		write(t, filepath.Join(dir, name), []byte("{}\n"))
+	}
+	want := []string{"a/b/y.jsonl.zst", "a/x.jsonl.gz", "a/z.zst", "b.jsonl"}
+	for _, paths := range [][]string{
+		{dir},
+		{dir, dir},
+		{filepath.Join(dir, "b.jsonl"), dir},
+		{filepath.Join(dir, "a"), dir, filepath.Join(dir, "a", "b")},
+	} {
+		in, err := Find(Options{}, paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := names(in, dir); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: %v, want %v", paths, got, want)
+		}
+	}
+	// A file that is named is taken whatever its ending.
+	in, err := Find(Options{}, filepath.Join(dir, "a", "notes.txt"))
+	if err != nil || len(in.Files) != 1 {
+		t.Errorf("named file: %v %v", in, err)
+	}
+}
+
+func TestFindFollowsLinksOnce(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "real", "a.jsonl"), []byte("{}\n"))
+	for link, target := range map[string]string{"real/loop": "..", "again": "real", "gone": "nowhere", "z.jsonl": "real/a.jsonl"} {
+		if err := os.Symlink(target, filepath.Join(dir, filepath.FromSlash(link))); err != nil {
+			t.Skip("no symbolic links here: ", err)
+		}
+	}
+	in, err := Find(Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Files) != 1 || len(in.Problems) != 0 {
+		t.Errorf("files %v problems %v, want one file", names(in, dir), in.Problems)
+	}
+}
+
+func TestFindErrors(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "notes.txt"), nil)
+	_, err := Find(Options{}, dir)
+	if !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), dir+": no sessions: looked for files ending in .jsonl, .jsonl.gz, .jsonl.zst, .zst") {
+		t.Errorf("folder without sessions: %v", err)
+	}
+	if _, err := Find(Options{}, filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing path: %v", err)
+	}
+	if _, err := Find(Options{}); err == nil {
+		t.Error("no path is no error")
+	}
+	if _, err := Find(Options{}, "-"); err == nil {
+		t.Error("standard input that is not there is no error")
+	}
+	if _, err := FindFS(fstest.MapFS{"a.txt": {}}); !errors.Is(err, ErrNoSessions) {
+		t.Errorf("file system without sessions: %v", err)
+	}
+}
+
+func TestUnreadableFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root can read everything")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.jsonl"), []byte("{}\n"))
+	locked := filepath.Join(dir, "locked")
+	if err := os.Mkdir(locked, 0); err != nil {
+		t.Fatal(err)
+	}
+	in, err := Find(Options{}, dir)
+	if err != nil || len(in.Files) != 1 || len(in.Problems) != 1 || in.Problems[0].File != locked {
+		t.Errorf("%+v %v, want one file and one problem", in, err)
+	}
+}
+
+func TestOpenDecompresses(t *testing.T) {
+	text := strings.Repeat("line of a transcript\n", 100_000)
+	members := append(gzipped(t, text[:1000*21]), gzipped(t, text[1000*21:])...)
+	for name, stored := range map[string][]byte{
+		"plain": []byte(text), "gzip": gzipped(t, text), "gzip members": members, "zstd": zstded(t, text),
+	} {
+		path := filepath.Join(t.TempDir(), "x.jsonl") // the bytes tell, not the name
+		write(t, path, stored)
+		got, err := readInput(t, path)
+		if err != nil || got != text {
+			t.Errorf("%s: %d bytes, %v; want %d", name, len(got), err, len(text))
+		}
+	}
+}
+
+func readInput(t *testing.T, path string) (string, error) {
+	t.Helper()
+	in, err := Find(Options{}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := in.Files[0].Open()
+	if err != nil {
+		return "", err
+	}
+	b, err := io.ReadAll(r)
+	if cerr := r.Close(); cerr != nil {
+		t.Error(cerr)
+	}
+	return string(b), err
+}
+
+func TestTornGzip(t *testing.T) {
+	text := strings.Repeat("line of a transcript\n", 100_000)
+	z := gzipped(t, text)
+	path := filepath.Join(t.TempDir(), "x.jsonl.gz")
+	write(t, path, z[:len(z)/2])
+	got, err := readInput(t, path)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || len(got) == 0 || !strings.HasPrefix(text, got) {
+		t.Errorf("%d bytes, %v; want what was written and an unexpected end", len(got), err)
+	}
+}
+
+func TestCloseBeforeTheEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl.gz")
+	write(t, path, gzipped(t, strings.Repeat("line of a transcript\n", 1_000_000)))
+	in, err := Find(Options{}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := in.Files[0].Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(r, make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStdinIsSpooledUntilClose(t *testing.T) {
+	in, err := Find(Options{Stdin: strings.NewReader("one\ntwo\n")}, "-", "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Files) != 1 || in.Files[0].Name != "-" {
+		t.Fatalf("files %v", in.Files)
+	}
+	for range 2 { // it can be read again
+		r, err := in.Files[0].Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(r); err != nil || string(b) != "one\ntwo\n" {
+			t.Errorf("%q %v", b, err)
+		}
+		r.Close()
+	}
+	spool := in.spool
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(spool); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("spool is left behind: %v", err)
+	}
+	if err := in.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+}

@@ -1,0 +1,41 @@
+package traces
+
+import (
+	"io"
+	"runtime"
+)
+
+// DefaultMaxLine is the longest line that is read, in bytes: a transcript line
+// may carry whole files and images in base64.
+const DefaultMaxLine = 256 << 20
+
+// DefaultMaxProblems is how many problems are kept per session and per corpus;
+// the rest is only counted.
+const DefaultMaxProblems = 100
+
+// Options say how recordings are read. The zero value works.
+type Options struct {
+	Rates       Rates     // tokens per byte of visible blocks; DefaultRates when zero
+	Strict      bool      // the first bad line, file or path is an error
+	MaxLine     int       // longest line in bytes, longer ones are skipped as a problem; DefaultMaxLine when 0
+	Workers     int       // files read at the same time; GOMAXPROCS when 0
+	MaxProblems int       // problems kept per session and per corpus; DefaultMaxProblems when 0
+	Stdin       io.Reader // what the path "-" reads
+}
+
+// WithDefaults returns o with defaults in the place of zeros.
+func (o Options) WithDefaults() Options {
+	if o.Rates == (Rates{}) {
+		o.Rates = DefaultRates()
+	}
+	if o.MaxLine <= 0 {
+		o.MaxLine = DefaultMaxLine
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.MaxProblems <= 0 {
+		o.MaxProblems = DefaultMaxProblems
+	}
+	return o
+}
