@@ -43,6 +43,7 @@ func (s *Session) Version() string {
 // ThreadKind says how a thread relates to its parent.
 type ThreadKind uint8
 
+// The kinds of thread.
 const (
 	ThreadMain   ThreadKind = iota
 	ThreadAgent             // a sub-agent: own prefix, own context
@@ -80,6 +81,7 @@ type Thread struct {
 // Trigger says what a call answers.
 type Trigger uint8
 
+// What a call answers.
 const (
 	TriggerPrompt     Trigger = iota // a person's prompt (or a sub-agent's task)
 	TriggerToolResult                // results of the previous call's tools
@@ -89,6 +91,7 @@ const (
 // RoundFlags mark what had to be assumed about a round.
 type RoundFlags uint8
 
+// The flags of a round.
 const (
 	RoundOutputDerived RoundFlags = 1 << iota // Output comes from the next call's growth
 	RoundOutputUnknown                        // logged output is not final and nothing follows to derive it from
@@ -125,6 +128,7 @@ const MaxTail = 64
 // EventKind says what a recording did to its context.
 type EventKind uint8
 
+// The kinds of event.
 const (
 	EventCompact      EventKind = iota // messages replaced by a summary (logged boundary)
 	EventMicrocompact                  // tool results cleared (logged boundary)

@@ -34,10 +34,10 @@ func TestRates(t *testing.T) {
 // small is a session of two calls: 100 tokens of prefix, 10 of input, 5 of
 // reply, 20 of input.
 func small() *Session {
-	s := &Session{ID: "S", Blocks: make([]prompt.Block, 4)}
-	for i, b := range []prompt.Block{{Kind: prompt.KindSystem, Tokens: 100}, {Kind: prompt.KindPrompt, Tokens: 10}, {Kind: prompt.KindText, Tokens: 5}, {Kind: prompt.KindPrompt, Tokens: 20}} {
-		s.Blocks[i] = b
-	}
+	s := &Session{ID: "S", Blocks: []prompt.Block{
+		{Kind: prompt.KindSystem, Tokens: 100}, {Kind: prompt.KindPrompt, Tokens: 10},
+		{Kind: prompt.KindText, Tokens: 5}, {Kind: prompt.KindPrompt, Tokens: 20},
+	}}
 	s.Threads = []Thread{{ID: "main", Parent: -1, ParentRound: -1, Prefix: Span{0, 1}, Rounds: []Round{
 		{ID: "a", Input: Span{1, 2}, Reply: Span{2, 3}, Usage: prompt.Usage{Read: 110}},
 		{ID: "b", Input: Span{3, 4}, Usage: prompt.Usage{Read: 100, Write5m: 35}},

@@ -38,13 +38,12 @@ type header struct {
 
 // agentMessage is the message of a sub-agent in a progress line.
 type agentMessage struct {
-	typ       []byte // of the progress
-	role      []byte // type of the inner line
-	id        int32
-	uuid      prompt.Digest
-	at        int64
-	message   message
-	sidechain bool
+	typ     []byte // of the progress
+	role    []byte // type of the inner line
+	id      int32
+	uuid    prompt.Digest
+	at      int64
+	message message
 }
 
 // parse reads one line. Unless it returns an error, what the line says is in
