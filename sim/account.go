@@ -30,7 +30,7 @@ func (l *Loop) account(t *thread, f *flight) {
 	}
 	l.record = results.CallRecord{
 		Session: l.session.ID, Thread: t.index, Round: t.round, Source: src,
-		Model: l.session.Models[f.model], Start: f.start, End: l.clock.now,
+		Model: l.models.of(f.model).name, Start: f.start, End: l.clock.now,
 		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
 		First: f.first, Context: f.context, Cost: cost,
 	}
@@ -87,18 +87,40 @@ func (m *models) reset(s *traces.Session) {
 		at = s.StartTime()
 	}
 	for _, name := range s.Models {
-		id, ok := m.ids[name]
-		if !ok {
-			id = uint32(len(m.ids) + 1)
-			m.ids[name] = id
-		}
-		o := model{name: name, id: id, minCache: defaultMinCache, maxOutput: client.MaxOutput}
-		if p, err := m.prices.Lookup(name, at); err == nil {
-			o.price, o.rate, o.known = p, p.Standard(), true
-			o.minCache = int32(p.Model.MinCache)
-		}
-		m.list = append(m.list, o)
+		m.add(name, at)
 	}
+}
+
+// add resolves a model at a time and appends it.
+func (m *models) add(name string, at time.Time) {
+	id, ok := m.ids[name]
+	if !ok {
+		id = uint32(len(m.ids) + 1)
+		m.ids[name] = id
+	}
+	o := model{name: name, id: id, minCache: defaultMinCache, maxOutput: client.MaxOutput}
+	if p, err := m.prices.Lookup(name, at); err == nil {
+		o.price, o.rate, o.known = p, p.Standard(), true
+		o.minCache = int32(p.Model.MinCache)
+	}
+	m.list = append(m.list, o)
+}
+
+// named returns the index of a model that a layer asks for by name, which need
+// not be one of the session's. Its window is its own.
+func (m *models) named(name string, window int64, start time.Time) int32 {
+	for i := range m.list {
+		if m.list[i].name == name {
+			return int32(i)
+		}
+	}
+	at := m.at
+	if at.IsZero() {
+		at = start
+	}
+	m.add(name, at)
+	m.list[len(m.list)-1].window = window
+	return int32(len(m.list) - 1)
 }
 
 // defaultMinCache is the minimum cacheable prefix of a model the price table

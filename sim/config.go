@@ -52,8 +52,8 @@ type Config struct {
 	// Record, when not nil, gets every call in order of completion. The
 	// record is only valid during the call.
 	Record func(*results.CallRecord)
-	// Observe, when not nil, gets every trigger evaluation.
-	Observe func(thread, round int32, c strategies.Check)
+	// Observer, when not nil, is told what happens and why.
+	Observer Observer
 }
 
 // window returns the context window of a session's main model, tokens.

@@ -17,10 +17,12 @@ func (l *Loop) fly(t *thread, layer int, entries []prompt.Entry, marks client.Ma
 		Thread: uint32(t.index), Owner: 1, Model: m.id, MinTokens: m.minCache,
 		Entries: entries, Markers: l.markers, Change: change, Tail: tail,
 	}
-	event := draws.Event(t.index, t.round, uint8(layer+1), 0)
+	var key uint8
 	if layer >= 0 {
-		l.request.Thread |= uint32(layer+1) << 24
+		key = t.hooks.keys[layer]
+		l.request.Thread = 1<<31 | uint32(l.asked) // a conversation of its own: it leaves no prefix to miss
 	}
+	event := draws.Event(t.index, t.round, key, 0)
 	l.request.Draw = l.draws.Uint64(draws.Eviction, event)
 	out := l.server.Begin(l.clock.now, &l.request)
 	if l.config.Verify {
@@ -31,6 +33,7 @@ func (l *Loop) fly(t *thread, layer int, entries []prompt.Entry, marks client.Ma
 		thread: t.index, layer: int32(layer), ticket: out.Ticket, model: model, start: l.clock.now,
 		answer: answer, outcome: out, context: l.request.Tokens(), first: layer < 0 && !t.started,
 	}
+	l.tellServed(t, layer, &l.flights[i].outcome)
 	l.clock.schedule(l.clock.now+answer.First, eventFirst, i)
 	l.clock.schedule(l.clock.now+max(answer.First, answer.Total), eventEnd, i)
 }
@@ -50,9 +53,13 @@ func (l *Loop) newFlight() int32 {
 func (l *Loop) land(i int32) {
 	f := l.flights[i]
 	l.free = append(l.free, i)
+	t := &l.threads[f.thread]
+	if f.refused {
+		l.deliver(t, &f)
+		return
+	}
 	l.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
 	f.outcome.Usage.Output = int64(f.answer.Output)
-	t := &l.threads[f.thread]
 	l.account(t, &f)
 	if f.layer >= 0 {
 		l.deliver(t, &f)
@@ -75,8 +82,8 @@ func (l *Loop) reply(t *thread, f *flight) {
 	t.rounds++
 	for _, h := range t.hooks.after {
 		l.refresh(t)
-		h.do.AfterResponse(&l.turn)
-		l.settle(t)
+		l.tellAnswer(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
+		l.settle(t, h.layer)
 	}
 	l.spawn(t, t.round)
 	t.round++
@@ -92,45 +99,26 @@ func (l *Loop) launch(t *thread, layer int) {
 		l.resume(t, layer) // a hook that waits for nothing
 		return
 	}
-	model := int32(t.current().Model)
+	model := l.callModel(t, &in)
 	span := t.context.Seal()[t.context.Len()-1].Chain
-	event := draws.Event(t.index, t.round, uint8(layer+1), in.Ordinal)
+	event := draws.Event(t.index, t.round, t.hooks.keys[layer], in.Ordinal)
 	l.build(t, &in)
 	entries := l.side.Seal()
 	if excess := int64(l.side.Tokens()) - l.models.of(model).window; excess > 0 {
 		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong}, Excess: excess})
 		return
 	}
+	if in.Known == nil {
+		l.asked++
+		in.Number = l.asked
+	}
 	answer := l.config.Summarizer.Summarize(&in, l.draws, event, span)
+	if answer.Refused() {
+		l.refuse(t, layer, answer)
+		return
+	}
 	marks := client.Marks{TTL: t.ttl, SecondToLast: in.SkipCacheWrite}
 	l.fly(t, layer, entries, marks, 0, prompt.NoChange, answer, model)
-}
-
-// build puts the input of an intent into the side context.
-func (l *Loop) build(t *thread, in *prompt.Intent) {
-	l.side.Reset(l.session.Blocks, &l.arena)
-	from, to := int(in.From), int(in.To)
-	if to == 0 || to > t.context.Len() {
-		to = t.context.Len()
-	}
-	body := strategies.Body(&t.context)
-	if in.Prefix == prompt.PrefixShared {
-		for i := range body {
-			l.side.AppendEntry(t.context.At(i))
-		}
-	} else if in.Head > 0 {
-		l.side.Add(prompt.Block{
-			Digest: prompt.DigestString(in.Source).ExtendInt(uint64(in.Head)),
-			Kind:   prompt.KindSystem, Tokens: in.Head, Object: -1,
-		})
-	}
-	for i := max(from, body); i < to; i++ {
-		l.side.AppendEntry(t.context.At(i))
-	}
-	l.side.Add(prompt.Block{
-		Digest: prompt.DigestString(in.Source).ExtendInt(uint64(in.Instruction)),
-		Kind:   prompt.KindPrompt, Tokens: in.Instruction, Object: -1, Flags: prompt.FlagMeta,
-	})
 }
 
 // deliver hands the result of an intent back to its layer.
@@ -143,14 +131,13 @@ func (l *Loop) deliver(t *thread, f *flight) {
 func (l *Loop) answer(t *thread, layer int, r *prompt.Result) {
 	l.refresh(t)
 	out := t.hooks.result[layer].IntentResult(&l.turn, r)
-	l.settle(t)
-	switch out.Verdict {
-	case strategies.Pending:
+	l.tellAnswer(t, layer, "intent_result", out)
+	l.settle(t, layer)
+	if out.Verdict == strategies.Pending {
 		l.launch(t, layer)
 		return
-	case strategies.Failed:
-		l.row.FailedCompaction++
 	}
+	l.conclude(t, layer, out)
 	l.resume(t, layer)
 }
 
@@ -175,6 +162,7 @@ func (l *Loop) refresh(t *thread) {
 	u := &l.turn
 	r := t.round
 	u.Context, u.Blocks = &t.context, l.session.Blocks
+	u.Tools, u.Objects = l.session.Tools, l.session.Objects
 	u.Kind, u.Thread, u.Round = t.trace.Kind, t.index, r
 	u.Trigger = t.trace.Rounds[min(int(r), len(t.trace.Rounds)-1)].Trigger
 	u.Now, u.Idle = l.clock.now, l.clock.now-t.lastEnd
@@ -186,10 +174,7 @@ func (l *Loop) refresh(t *thread) {
 	u.Reading.Values[strategies.MeasureTokens] = int64(t.context.Tokens())
 	u.Reading.Values[strategies.MeasureIdle] = u.Idle
 	u.Reading.Values[strategies.MeasureRounds] = t.rounds
-	if l.config.Observe != nil {
-		thread, round := t.index, r
-		u.Watch(func(c strategies.Check) { l.config.Observe(thread, round, c) })
-	}
+	l.watch(t)
 }
 
 // dueEvents returns the index behind the recorded events of the round.
@@ -202,14 +187,18 @@ func (l *Loop) dueEvents(t *thread) int {
 }
 
 // settle takes what a hook reported about the context.
-func (l *Loop) settle(t *thread) {
+func (l *Loop) settle(t *thread, layer int) {
 	t.inputAt = l.turn.InputAt
 	b := l.turn.Boundary()
+	if b.Kind != strategies.BoundaryNone && l.config.Observer != nil {
+		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
+	}
 	switch b.Kind {
 	case strategies.BoundaryNone:
 		return
 	case strategies.BoundaryMicro:
 		l.row.Microcompactions++
+		t.counted = max(0, t.counted-b.Uncounted)
 		return
 	}
 	l.row.Compactions++

@@ -33,6 +33,7 @@ type Loop struct {
 	models   models
 	row      results.Row
 	record   results.CallRecord
+	asked    int32 // calls the summariser was asked about
 	err      error // first violated invariant
 
 	// answered are the calls that have a result; filled under Verify only.
@@ -50,6 +51,7 @@ type flight struct {
 	outcome prompt.Outcome
 	context int64
 	first   bool
+	refused bool // the server gave no answer; ticket and outcome mean nothing
 }
 
 // NewLoop returns a loop for one configuration.
@@ -84,6 +86,14 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 	return l.row, nil
 }
 
+// Window returns the context window of the session's first model, tokens.
+func (l *Loop) Window() int64 {
+	if len(l.models.list) == 0 {
+		return 0
+	}
+	return l.models.of(0).window
+}
+
 func (l *Loop) happen(e event) {
 	switch e.kind {
 	case eventStart:
@@ -108,7 +118,7 @@ func (l *Loop) reset(s *traces.Session) error {
 	l.server.Reset()
 	l.arena.Reset()
 	l.flights, l.free = l.flights[:0], l.free[:0]
-	l.err = nil
+	l.err, l.asked = nil, 0
 	l.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(s.ID).Lo}
 	l.row = results.Row{Strategy: l.config.Strategy.Name, Session: s.ID, Sessions: 1}
 	l.models.reset(s)
@@ -140,7 +150,7 @@ func (l *Loop) prepare(i int32) error {
 		if layers, err = l.config.Strategy.Layers(); err != nil {
 			return err
 		}
-		t.hooks.bind(layers)
+		t.hooks.bind(layers, l.config.Strategy.Bars())
 	}
 	for _, layer := range layers {
 		layer.Reset()
@@ -184,8 +194,8 @@ func (l *Loop) start(i int32) {
 	}
 	for _, h := range t.hooks.starting {
 		l.refresh(t)
-		h.do.ThreadStart(&l.turn)
-		l.settle(t)
+		l.tellAnswer(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
+		l.settle(t, h.layer)
 	}
 	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, i)
 }
@@ -209,7 +219,7 @@ func (l *Loop) branch(parent, child *thread) {
 	for i, layer := range parent.layers {
 		child.layers[i] = layer.Clone()
 	}
-	child.hooks.bind(child.layers)
+	child.hooks.bind(child.layers, l.config.Strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
 	child.ttl, child.chain = parent.ttl, parent.chain
 }
@@ -222,7 +232,7 @@ func (l *Loop) input(t *thread) {
 		t.context.Append(prompt.Ref(b))
 		t.trailing += l.client.Count.Block(&l.session.Blocks[b])
 	}
-	t.inputEnd, t.retried = l.clock.now, false
+	t.inputEnd, t.retried, t.barred = l.clock.now, false, 0
 	l.ask(t, 0)
 }
 
@@ -231,15 +241,31 @@ func (l *Loop) input(t *thread) {
 func (l *Loop) ask(t *thread, from int) {
 	for i := from; i < len(t.hooks.before); i++ {
 		h := t.hooks.before[i]
+		if t.barred>>h.layer&1 != 0 {
+			continue
+		}
 		l.refresh(t)
 		out := h.do.BeforeRequest(&l.turn)
-		l.settle(t)
+		l.tellAnswer(t, h.layer, "before_request", out)
+		l.settle(t, h.layer)
 		if out.Verdict == strategies.Pending {
 			l.launch(t, h.layer)
 			return
 		}
+		l.conclude(t, h.layer, out)
 	}
 	l.send(t)
+}
+
+// conclude takes the final answer of a layer ahead of a request: a failure
+// counts, and what was done bars the layers it excludes until the next one.
+func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
+	switch out.Verdict {
+	case strategies.Failed:
+		l.row.FailedCompaction++
+	case strategies.Done:
+		t.barred |= t.hooks.bars[layer]
+	}
 }
 
 // send assembles the round's request and hands it to the server, or asks the
@@ -250,7 +276,9 @@ func (l *Loop) send(t *thread) {
 	r := t.current()
 	total := int64(t.context.Tokens()) + int64(r.Tail)
 	if window := l.models.of(int32(r.Model)).window; total > window {
-		l.row.Overflows++
+		if !t.retried {
+			l.row.Overflows++
+		}
 		if l.refused(t, total-window) {
 			return
 		}
@@ -275,7 +303,8 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 		l.refresh(t)
 		l.turn.Excess = excess
 		out := h.do.PromptTooLong(&l.turn)
-		l.settle(t)
+		l.tellAnswer(t, h.layer, "prompt_too_long", out)
+		l.settle(t, h.layer)
 		switch out.Verdict {
 		case strategies.Pending:
 			l.launch(t, h.layer)
@@ -283,6 +312,8 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 		case strategies.Done:
 			l.send(t)
 			return true
+		case strategies.Failed:
+			l.row.FailedCompaction++
 		}
 	}
 	return false

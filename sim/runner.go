@@ -35,19 +35,22 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	var next, finished atomic.Int64
 	var wg sync.WaitGroup
 	total := int64(len(cells) * len(sessions))
-	for range min(r.workers(), int(max(1, total))) {
+	for range r.Parallel(int(total)) {
 		wg.Go(func() {
-			loops := make([]*Loop, len(cells))
+			// Jobs come cell by cell, so a worker keeps one loop at a time and
+			// memory does not grow with the number of cells.
+			var loop *Loop
+			at := -1
 			for ctx.Err() == nil {
 				job := next.Add(1) - 1
 				if job >= total {
 					return
 				}
 				cell, session := int(job)/len(sessions), int(job)%len(sessions)
-				if loops[cell] == nil {
-					loops[cell] = NewLoop(cells[cell])
+				if at != cell {
+					loop, at = NewLoop(cells[cell]), cell
 				}
-				row, err := loops[cell].Run(sessions[session])
+				row, err := loop.Run(sessions[session])
 				if err != nil {
 					stop(err)
 					return
@@ -69,9 +72,11 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	return rows, nil
 }
 
-func (r Runner) workers() int {
-	if r.Workers > 0 {
-		return r.Workers
+// Parallel returns how many of n jobs are worked on at once, at least 1.
+func (r Runner) Parallel(n int) int {
+	workers := r.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
 	}
-	return runtime.GOMAXPROCS(0)
+	return max(1, min(workers, n))
 }

@@ -20,8 +20,9 @@ type thread struct {
 	lastEnd  int64 // end of the last response; the thread's start before the first
 	started  bool  // a response has been received
 	ttl      prompt.TTL
-	child    int32 // first child not yet started, index into loop.children
-	retried  bool  // the request was sent again after a refusal
+	child    int32  // first child not yet started, index into loop.children
+	retried  bool   // the request was sent again after a refusal
+	barred   uint64 // layers that are not asked before this request, a bit each
 
 	// The client's count: usage of the last response and the estimate of
 	// what followed it.
@@ -42,6 +43,8 @@ type hooks struct {
 	result   []strategies.IntentResult // by layer index; nil where not implemented
 	compact  []strategies.AfterCompaction
 	starting []hook[strategies.ThreadStart]
+	keys     []uint8  // by layer index: identifies the layer in draws
+	bars     []uint64 // by layer index: layers it bars when it is done
 }
 
 type hook[T any] struct {
@@ -49,9 +52,11 @@ type hook[T any] struct {
 	do    T
 }
 
-// bind finds the hooks of the layers, keeping storage.
-func (h *hooks) bind(layers []strategies.Layer) {
+// bind finds the hooks of the layers, keeping storage. A layer's key in draws
+// comes from its name, so that adding or removing another shifts nothing.
+func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 	*h = hooks{
+		keys: h.keys[:0], bars: bars,
 		before: h.before[:0], after: h.after[:0], tooLong: h.tooLong[:0],
 		result: h.result[:0], compact: h.compact[:0], starting: h.starting[:0],
 	}
@@ -73,6 +78,7 @@ func (h *hooks) bind(layers []strategies.Layer) {
 		}
 		r, _ := l.(strategies.IntentResult)
 		h.result = append(h.result, r)
+		h.keys = append(h.keys, uint8(prompt.DigestString(l.Name()).Lo)|1)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // Verdict is how a hook ended.
 type Verdict uint8
 
+// Answers of a hook.
 const (
 	Declined Verdict = iota // nothing to do, for the given reason
 	Done                    // the layer changed the context
@@ -83,6 +84,8 @@ type ThreadStart interface {
 type Turn struct {
 	Context *prompt.Context
 	Blocks  []prompt.Block // of the session
+	Tools   []string       // names by Block.Tool
+	Objects []string       // paths by Block.Object
 	Kind    traces.ThreadKind
 	Thread  int32
 	Round   int32
@@ -94,7 +97,8 @@ type Turn struct {
 	InputAt int
 	Excess  int64 // PromptTooLong: tokens above the window
 	// Events are what the recording did to its context before this request.
-	// Only a layer that replays a recording reads them.
+	// A layer that does not replay the recording takes from them at most what
+	// a person asked for.
 	Events []traces.Event
 	// Reading is the state the trigger measures are taken from.
 	Reading Reading
@@ -108,6 +112,7 @@ type Turn struct {
 // BoundaryKind says what a layer did to the context.
 type BoundaryKind uint8
 
+// Things a layer does to the context.
 const (
 	BoundaryNone     BoundaryKind = iota
 	BoundaryCompact               // messages replaced by a summary
@@ -115,13 +120,30 @@ const (
 	BoundaryTruncate              // messages dropped
 )
 
-// Boundary is what a compaction reports about itself.
+var boundaryNames = [...]string{"none", "compaction", "microcompaction", "truncation"}
+
+// String returns the lower-case name used in reports.
+func (k BoundaryKind) String() string { return boundaryNames[min(int(k), len(boundaryNames)-1)] }
+
+// Boundary is what a compaction reports about itself. Counts are tokens.
 type Boundary struct {
 	Kind    BoundaryKind
 	Manual  bool
-	Before  int64 // tokens of the context before it, by the server's count
-	After   int64 // tokens after it
+	Before  int64 // context before it, by the server's count
+	After   int64 // context after it
 	Chained bool  // the compacted context already held a summary
+	// Reported is what the client tells as its size afterwards: After, or
+	// the usage of the summary call where the client takes that for it. Left
+	// 0, it is After.
+	Reported int64
+	// Uncounted is how much a clearing takes off the client's count at once,
+	// ahead of the next response's usage.
+	Uncounted int64
+	Cleared   int // tool results cleared
+	Restored  int // files that came back
+	Calls     int // summary calls made, failed ones included
+	Retries   int // of them, repetitions with the oldest rounds dropped
+	Fallbacks int // changes to another way of making the call
 }
 
 // Call asks the loop for a model call. The hook must answer Pending; the
@@ -136,6 +158,9 @@ func (t *Turn) Call(in prompt.Intent) Outcome {
 func (t *Turn) Compacted(b Boundary) {
 	if b.Kind == BoundaryNone {
 		b.Kind = BoundaryCompact
+	}
+	if b.Reported == 0 {
+		b.Reported = b.After
 	}
 	t.record = b
 }

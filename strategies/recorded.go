@@ -1,22 +1,40 @@
 package strategies
 
 import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // RecordedParams are the parameters of recorded.
 type RecordedParams struct {
-	// Prefix is how the recorded client built its summary call, which no log
-	// shows.
-	Prefix Prefix `yaml:"prefix"`
-	// Head is the size of the system prompt and tools of a call of its own,
-	// tokens.
-	Head int32 `yaml:"head"`
-	// Instruction is the size of the summarisation instruction, tokens.
-	Instruction int32 `yaml:"instruction"`
-	// Placeholder is what a cleared tool result weighs, tokens.
-	Placeholder int32 `yaml:"placeholder"`
+	Switch `yaml:",inline"`
+	// No log shows how the recorded client built its summary call.
+	Prefix      Prefix `yaml:"prefix" doc:"what the summary call is built on: shared (the thread's own prefix) or own"`
+	Head        int32  `yaml:"head" doc:"tokens of the system prompt and tools of a call with a prefix of its own"`
+	Instruction int32  `yaml:"instruction" doc:"tokens of the summarisation instruction"`
+	Placeholder int32  `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result"`
+}
+
+// Validate returns what is wrong with the parameters.
+func (p *RecordedParams) Validate() []error { return negatives(p) }
+
+// Prefix is a PrefixSource as written in YAML: "shared" or "own".
+type Prefix prompt.PrefixSource
+
+var prefixNames = []string{"shared", "own"}
+
+// MarshalYAML writes "shared" or "own".
+func (p Prefix) MarshalYAML() (any, error) { return nameOf(prefixNames, int(p)), nil }
+
+// UnmarshalYAML reads "shared" or "own".
+func (p *Prefix) UnmarshalYAML(n *yaml.Node) error {
+	i, err := readName(n, "prefix", prefixNames)
+	*p = Prefix(i)
+	return err
 }
 
 // RecordedName is the registry's name of the layer.
@@ -24,7 +42,7 @@ const RecordedName = "recorded"
 
 var recordedDefinition = Define(RecordedName,
 	"repeats what the recording did to its context, where it did it",
-	RecordedParams{Prefix: Prefix(prompt.PrefixOwn), Head: 3000, Instruction: 1500, Placeholder: 12},
+	RecordedParams{Switch: on, Prefix: Prefix(prompt.PrefixOwn), Head: 3000, Instruction: 1500, Placeholder: 12},
 	func(p RecordedParams) Layer { return &recorded{params: p} })
 
 // recorded is the state of the layer on one thread: how many of the round's
@@ -139,7 +157,7 @@ func (l *recorded) clear(t *Turn, e *traces.Event) {
 	left := e.Saved
 	for i := range t.InputAt {
 		entry := c.At(i)
-		if left <= 0 || entry.Block < 0 || !contains(e.Cleared, int32(entry.Block)) {
+		if left <= 0 || entry.Block < 0 || !slices.Contains(e.Cleared, int32(entry.Block)) {
 			continue
 		}
 		take := min(left, max(0, entry.Tokens-l.params.Placeholder))

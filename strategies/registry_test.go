@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 func builtin(t *testing.T) *Registry {
@@ -19,7 +17,11 @@ func builtin(t *testing.T) *Registry {
 
 func TestBuiltinPresets(t *testing.T) {
 	r := builtin(t)
-	want := []string{"recorded", "auto-compact/167k", "auto-compact/155k", "truncate-oldest", "none"}
+	want := []string{
+		"recorded", "auto-compact/167k", "auto-compact/155k", "auto-compact/small-model", "truncate-oldest",
+		"microcompact/v1", "microcompact/2.1",
+		"claude-code/1-compact", "claude-code/2.1-compact", "claude-code/2026-03-compact", "none",
+	}
 	if got := r.Presets(); !slices.Equal(got, want) {
 		t.Errorf("presets %v, want %v", got, want)
 	}
@@ -69,11 +71,24 @@ func TestPresetProblems(t *testing.T) {
 		"no name":       {"layers: []\n", []string{"preset has no name"}},
 		"two in one":    {"name: x\nlayers:\n  - {full-compact: {trigger: {fixed: 5}}, truncate-oldest: {}}\n", []string{"a layer is one key"}},
 		"two documents": {"name: x\nlayers: []\n---\nname: y\n", []string{"more than one document"}},
-		"head with a shared prefix": {
-			"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, prefix: shared, head: 3}\n",
-			[]string{"head belongs to prefix own"},
+		"fork and small model": {
+			"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: [fork, small-model], small_model: {model: ''}}\n",
+			[]string{"fork shares the session model's cache, small-model cannot", "no model is given"},
 		},
-		"unknown prefix": {"name: x\nlayers:\n  - recorded: {prefix: mine}\n", []string{"want shared or own"}},
+		"no way to call":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: []}\n", []string{"no way to make the summary call"}},
+		"unknown way":        {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: [frok]}\n", []string{`p.yaml:3: unknown call "frok" (did you mean "fork"?)`}},
+		"keep over total":    {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, attachments: {files: {each: 9, total: 5}, skills: {each: 9, total: 5}}}\n", []string{"files: each 9 is more than total 5", "skills: each 9 is more than total 5"}},
+		"never reached":      {"name: x\nlayers:\n  - full-compact: {trigger: {fraction: 1}}\n", []string{"never reached"}},
+		"always reached":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5, less: 6}}\n", []string{"always reached"}},
+		"ignored override":   {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5, pct_override: 101}}\n", []string{"the client ignores others"}},
+		"unknown source":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, barred: [compactt]}\n", []string{`unknown source "compactt"`}},
+		"nothing to clear":   {"name: x\nlayers:\n  - microcompact: {trigger: {fixed: 5}, tools: [], threshold: 0, keep_last: -1}\n", []string{"none may be cleared", "threshold 0", "keep_last -1 must not be negative"}},
+		"a layer twice":      {"name: x\nlayers:\n  - recorded: {}\n  - recorded: {}\n", []string{"layer recorded stands twice"}},
+		"a group of one":     {"name: x\nlayers:\n  - first_of: [recorded: {}]\n", []string{"at least two layers"}},
+		"a group in one":     {"name: x\nlayers:\n  - first_of: [recorded: {}, first_of: []]\n", []string{"first_of inside first_of"}},
+		"exclusive":          {"name: x\nlayers:\n  - recorded: {}\nexclusive: [[recorded, full-compact]]\n", []string{`no layer "full-compact" in this preset`}},
+		"unknown in a group": {"name: x\nlayers:\n  - first_of:\n      - recorded: {}\n      - full-compact:\n          trigger: {fixed: 5}\n          brekaer: 3\n", []string{`p.yaml:7: unknown key "brekaer" (did you mean "breaker"?)`}},
+		"unknown prefix":     {"name: x\nlayers:\n  - recorded: {prefix: mine}\n", []string{"want shared or own"}},
 	} {
 		err := builtin(t).AddPreset([]byte(tc.text), "p.yaml")
 		for _, want := range tc.want {
@@ -126,44 +141,5 @@ func TestLayersAreFresh(t *testing.T) {
 	a[0].(*compact).failures = 2
 	if b[0].(*compact).failures != 0 {
 		t.Error("two threads share a layer")
-	}
-}
-
-// Restored files: the five last read, newest first, each cut to its budget,
-// the total respected, failed reads left out (documents: 5 files, 5,000 tokens
-// each, 50,000 in all).
-func TestRestoredFiles(t *testing.T) {
-	read := func(object int32, tokens int32, flags prompt.Flags) prompt.Block {
-		return prompt.Block{Kind: prompt.KindToolResult, Op: prompt.OpRead, Object: object, Tokens: tokens, Bytes: tokens * 3, Flags: flags}
-	}
-	blocks := []prompt.Block{
-		read(1, 900, 0), read(2, 8000, 0), read(3, 700, 0), read(4, 600, prompt.FlagError),
-		read(5, 500, 0), read(1, 300, 0), read(6, 200, 0), read(7, 100, 0),
-	}
-	var turn Turn
-	var arena prompt.Arena
-	turn.Context = new(prompt.Context)
-	turn.Context.Reset(blocks, &arena)
-	for i := range blocks {
-		turn.Context.Append(prompt.Ref(i))
-	}
-	type file struct{ object, tokens int32 }
-	for name, tc := range map[string]struct {
-		budget FileBudget
-		want   []file
-	}{
-		"count":    {FileBudget{5, 5000, 50000}, []file{{7, 100}, {6, 200}, {1, 300}, {5, 500}, {3, 700}}},
-		"cut":      {FileBudget{6, 5000, 50000}, []file{{7, 100}, {6, 200}, {1, 300}, {5, 500}, {3, 700}, {2, 5000}}},
-		"total":    {FileBudget{6, 5000, 700}, []file{{7, 100}, {6, 200}, {1, 300}}},
-		"no files": {FileBudget{0, 5000, 50000}, nil},
-	} {
-		var got []file
-		for _, r := range tc.budget.restore(&turn, 0) {
-			b := turn.Context.Block(r)
-			got = append(got, file{b.Object, b.Tokens})
-		}
-		if !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
-		}
 	}
 }

@@ -32,10 +32,10 @@ func nextRound(c *prompt.Context, i int) int {
 	return i
 }
 
-// countRounds returns the API rounds that begin at or behind position i.
-func countRounds(c *prompt.Context, i int) int {
+// countRounds returns the API rounds among the entries [i, to).
+func countRounds(c *prompt.Context, i, to int) int {
 	n := 0
-	for i < c.Len() {
+	for i < to {
 		i = nextRound(c, i)
 		n++
 	}

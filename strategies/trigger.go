@@ -3,13 +3,14 @@ package strategies
 import (
 	"fmt"
 
-	"github.com/compactsim/compactsim/internal/nearest"
+	"gopkg.in/yaml.v3"
 )
 
 // Measure names a quantity a trigger compares. Token measures are tokens,
 // times ns.
 type Measure uint8
 
+// Quantities a trigger can compare.
 const (
 	MeasureClientTokens Measure = iota // the client's count: last usage and the estimate of what followed
 	MeasureTokens                      // true tokens of the context
@@ -23,19 +24,14 @@ var measureNames = [numMeasures]string{"client_tokens", "tokens", "idle", "round
 // String returns the name used in YAML.
 func (m Measure) String() string { return measureNames[min(m, numMeasures-1)] }
 
+// MarshalYAML writes the name.
+func (m Measure) MarshalYAML() (any, error) { return m.String(), nil }
+
 // UnmarshalYAML reads a measure by name; an unknown one is an error.
-func (m *Measure) UnmarshalYAML(decode func(any) error) error {
-	var name string
-	if err := decode(&name); err != nil {
-		return err
-	}
-	for i, n := range measureNames {
-		if n == name {
-			*m = Measure(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown measure %q%s", name, nearest.Hint(name, measureNames[:]))
+func (m *Measure) UnmarshalYAML(n *yaml.Node) error {
+	i, err := readName(n, "measure", measureNames[:])
+	*m = Measure(i)
+	return err
 }
 
 // Reading is what triggers measure at one point, with the limits that relative
@@ -49,14 +45,19 @@ type Reading struct {
 // Trigger is a condition as data: a measure reaches a value. The value is
 // Fixed, or a Fraction of the window, or the window less Reserve, or the
 // window less the model's output limit (capped at OutputCap when that is not
-// zero) less Reserve; of several the smallest counts.
+// zero) less Reserve, or PctOverride per cent of what the output limit leaves;
+// of several the smallest counts. Less is taken off it in the end.
 type Trigger struct {
-	Measure       Measure `yaml:"measure"`
-	Fixed         int64   `yaml:"fixed,omitempty"`
-	Fraction      float64 `yaml:"fraction,omitempty"`
-	Reserve       *int64  `yaml:"reserve,omitempty"`
-	ReserveOutput bool    `yaml:"reserve_output,omitempty"`
-	OutputCap     int64   `yaml:"output_cap,omitempty"`
+	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns) or rounds"`
+	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none"`
+	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none"`
+	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none"`
+	ReserveOutput bool    `yaml:"reserve_output,omitempty" doc:"also keep the model's output limit free"`
+	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap"`
+	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
+	// ignores what does not lie in (0, 100].
+	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none"`
+	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level"`
 }
 
 // Value returns the value the measure is compared with, and whether the
@@ -68,45 +69,86 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 			v, ok = x, true
 		}
 	}
+	available := r.Window - tr.outputKept(r)
 	if tr.Fixed > 0 {
 		least(tr.Fixed)
 	}
 	if tr.Fraction > 0 {
 		least(int64(tr.Fraction * float64(r.Window)))
 	}
-	if tr.Reserve != nil || tr.ReserveOutput {
-		limit := r.Window
-		if tr.Reserve != nil {
-			limit -= *tr.Reserve
-		}
-		if tr.ReserveOutput {
-			out := r.MaxOutput
-			if tr.OutputCap > 0 {
-				out = min(out, tr.OutputCap)
-			}
-			limit -= out
-		}
-		least(limit)
+	if tr.Reserve != nil {
+		least(available - *tr.Reserve)
+	} else if tr.ReserveOutput {
+		least(available)
 	}
-	return v, ok
+	if tr.PctOverride > 0 && tr.PctOverride <= 100 {
+		least(int64(float64(available) * tr.PctOverride / 100))
+	}
+	return v - tr.Less, ok
 }
 
-// Validate returns what is wrong with the trigger.
+// outputKept returns the tokens kept free for the model's output.
+func (tr *Trigger) outputKept(r *Reading) int64 {
+	switch {
+	case !tr.ReserveOutput:
+		return 0
+	case tr.OutputCap > 0:
+		return min(r.MaxOutput, tr.OutputCap)
+	}
+	return r.MaxOutput
+}
+
+// vast is a window larger than any a client assumes: what is out of place
+// there is out of place everywhere.
+var vast = Reading{Window: 10_000_000, MaxOutput: 1}
+
+// Validate returns what is wrong with the trigger whatever the window.
 func (tr *Trigger) Validate() []error {
 	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("trigger: "+format, args...)) }
 	if tr.Fixed < 0 {
-		errs = append(errs, fmt.Errorf("trigger: fixed %d must not be negative", tr.Fixed))
+		bad("fixed %d must not be negative", tr.Fixed)
 	}
-	if tr.Fraction < 0 || tr.Fraction > 1 {
-		errs = append(errs, fmt.Errorf("trigger: fraction %g must lie in 0…1", tr.Fraction))
+	if !(tr.Fraction >= 0 && tr.Fraction <= 1) {
+		bad("fraction %g must lie in 0…1", tr.Fraction)
 	}
 	if tr.Reserve != nil && *tr.Reserve < 0 {
-		errs = append(errs, fmt.Errorf("trigger: reserve %d must not be negative", *tr.Reserve))
+		bad("reserve %d must not be negative", *tr.Reserve)
 	}
-	if tr.Fixed == 0 && tr.Fraction == 0 && tr.Reserve == nil && !tr.ReserveOutput {
-		errs = append(errs, fmt.Errorf("trigger: no value: give fixed, fraction or reserve"))
+	if tr.OutputCap < 0 {
+		bad("output_cap %d must not be negative", tr.OutputCap)
+	}
+	if tr.OutputCap > 0 && !tr.ReserveOutput {
+		bad("output_cap %d means nothing without reserve_output", tr.OutputCap)
+	}
+	if !(tr.PctOverride >= 0 && tr.PctOverride <= 100) {
+		bad("pct_override %g must lie in 0…100: the client ignores others", tr.PctOverride)
+	}
+	if tr.Less < 0 {
+		bad("less %d must not be negative", tr.Less)
+	}
+	if _, ok := tr.Value(&vast); !ok && len(errs) == 0 {
+		bad("no value: give fixed, fraction or reserve")
+	}
+	if len(errs) == 0 {
+		errs = tr.ValidateFor(&vast)
 	}
 	return errs
+}
+
+// ValidateFor returns what is wrong with the trigger at a window: a number of
+// tokens that is always reached, or never within the window.
+func (tr *Trigger) ValidateFor(r *Reading) []error {
+	if tr.Measure != MeasureClientTokens && tr.Measure != MeasureTokens {
+		return nil
+	}
+	switch v, ok := tr.Value(r); {
+	case ok && v <= 0:
+		return []error{fmt.Errorf("trigger: %d tokens at a window of %d: always reached", v, r.Window)}
+	case ok && v >= r.Window:
+		return []error{fmt.Errorf("trigger: %d tokens at a window of %d: never reached within it", v, r.Window)}
+	}
+	return nil
 }
 
 // Check is one evaluation of a trigger: what was measured and compared.

@@ -26,6 +26,17 @@ func TestTriggerValues(t *testing.T) {
 		{"pi", Trigger{Reserve: reserve(16_384)}, 183_616},
 		{"OpenCode", Trigger{ReserveOutput: true}, 168_000},
 		{"fixed", Trigger{Fixed: 100_000}, 100_000},
+		// 001:303: "Override 80% = 160k": of the raw window.
+		{"Claude Code 1, override 80", Trigger{Reserve: reserve(13_000), PctOverride: 80}, 160_000},
+		{"Claude Code 1, override 100: min with the default", Trigger{Reserve: reserve(13_000), PctOverride: 100}, 187_000},
+		// 004, xs2: of the window less the output kept free.
+		{"Claude Code 2.1, override 80", Trigger{Reserve: reserve(13_000), ReserveOutput: true, OutputCap: 32_000, PctOverride: 80}, 134_400},
+		{"later, override 80", Trigger{Reserve: reserve(13_000), ReserveOutput: true, OutputCap: 20_000, PctOverride: 80}, 144_000},
+		{"later, override 0.8: per cent, not a share", Trigger{Reserve: reserve(13_000), ReserveOutput: true, OutputCap: 20_000, PctOverride: 0.8}, 1_440},
+		{"an override above 100 is ignored", Trigger{Reserve: reserve(13_000), PctOverride: 150}, 187_000},
+		{"a negative override is ignored", Trigger{Reserve: reserve(13_000), PctOverride: -5}, 187_000},
+		// 004, section 3: warning = limit − 20k; E3: 147k at 200k.
+		{"warning level of later clients", Trigger{Reserve: reserve(13_000), ReserveOutput: true, OutputCap: 20_000, Less: 20_000}, 147_000},
 	} {
 		if got, ok := tc.trigger.Value(r); !ok || got != tc.want {
 			t.Errorf("%s: %d, %v; want %d", tc.name, got, ok, tc.want)
@@ -60,6 +71,11 @@ func TestTriggerValidate(t *testing.T) {
 		"fraction above 1":  {Fraction: 1.5},
 		"negative reserve":  {Reserve: reserve(-1)},
 		"negative fraction": {Fraction: -0.1},
+		"all of the window": {Fraction: 1},
+		"nothing kept free": {Reserve: reserve(0)},
+		"less than nothing": {Fixed: 10_000, Less: 20_000},
+		"override over 100": {Fixed: 10_000, PctOverride: 101},
+		"a cap on nothing":  {Fixed: 10_000, OutputCap: 5},
 	} {
 		if len(tr.Validate()) == 0 {
 			t.Errorf("%s is accepted", name)
@@ -72,5 +88,25 @@ func TestMeasureNamesTheNearest(t *testing.T) {
 	err := yamlx.Decode([]byte("measure: client_token\nfixed: 5\n"), "p.yaml", &tr)
 	if err == nil || !strings.Contains(err.Error(), `did you mean "client_tokens"?`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What is contradictory only at a window is found for that window: a threshold
+// that is always reached, or not below the window.
+func TestTriggerValidateFor(t *testing.T) {
+	for _, tc := range []struct {
+		trigger Trigger
+		window  int64
+		errors  int
+	}{
+		{Trigger{Fixed: 300_000}, 200_000, 1},
+		{Trigger{Fixed: 300_000}, 1_000_000, 0},
+		{Trigger{Reserve: reserve(250_000)}, 200_000, 1},
+		{Trigger{Reserve: reserve(250_000)}, 1_000_000, 0},
+		{Trigger{Measure: MeasureIdle, Fixed: 3_600_000_000_000}, 200_000, 0},
+	} {
+		if got := tc.trigger.ValidateFor(&Reading{Window: tc.window, MaxOutput: 32_000}); len(got) != tc.errors {
+			t.Errorf("%+v at %d: %v, want %d errors", tc.trigger, tc.window, got, tc.errors)
+		}
 	}
 }

@@ -8,27 +8,32 @@ import (
 
 // TruncateParams are the parameters of truncate-oldest.
 type TruncateParams struct {
-	// Trigger starts a truncation.
-	Trigger Trigger `yaml:"trigger"`
-	// Target is the share of the trigger's value to come down to, 0…1.
-	Target float64 `yaml:"target"`
+	Switch  `yaml:",inline"`
+	Trigger Trigger `yaml:"trigger" doc:"starts a truncation, ahead of any request"`
+	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1"`
 }
 
 // Validate returns what is wrong with the parameters.
 func (p *TruncateParams) Validate() []error {
 	errs := p.Trigger.Validate()
-	if p.Target <= 0 || p.Target >= 1 {
+	if !(p.Target > 0 && p.Target < 1) {
 		errs = append(errs, fmt.Errorf("target %g must lie between 0 and 1", p.Target))
 	}
 	return errs
 }
+
+// ValidateFor returns what is wrong with the parameters at a window.
+func (p *TruncateParams) ValidateFor(r *Reading) []error { return p.Trigger.ValidateFor(r) }
+
+// Fires returns the trigger.
+func (p *TruncateParams) Fires() *Trigger { return &p.Trigger }
 
 // TruncateName is the registry's name of the layer.
 const TruncateName = "truncate-oldest"
 
 var truncateDefinition = Define(TruncateName,
 	"drops the oldest API rounds, results with their calls, when the context passes the trigger",
-	TruncateParams{Target: 0.5},
+	TruncateParams{Switch: on, Target: 0.5},
 	func(p TruncateParams) Layer { return &truncate{params: p} })
 
 type truncate struct{ params TruncateParams }

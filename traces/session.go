@@ -17,7 +17,7 @@ import (
 // Session is one agent session with its sub-agents.
 type Session struct {
 	ID       string
-	Agent    string   // "claude-code"
+	Agent    string   // "claude-code", "codex"
 	Versions []string // client versions in order of appearance
 	Project  string   // working directory or repository the session ran in
 	Files    []string // where it was read from, main file first
@@ -88,6 +88,11 @@ const (
 	TriggerOther                     // no visible input: a retry or a continuation
 )
 
+var triggerNames = [...]string{"prompt", "tool_result", "other"}
+
+// String returns the lower-case name used in reports.
+func (t Trigger) String() string { return triggerNames[min(int(t), len(triggerNames)-1)] }
+
 // RoundFlags mark what had to be assumed about a round.
 type RoundFlags uint8
 
@@ -133,9 +138,10 @@ const (
 	EventCompact      EventKind = iota // messages replaced by a summary (logged boundary)
 	EventMicrocompact                  // tool results cleared (logged boundary)
 	EventShrink                        // the context shrank and no line says why
+	EventForget                        // the provider left out reasoning of finished turns, whatever the agent's strategy
 )
 
-var eventNames = [...]string{"compact", "microcompact", "shrink"}
+var eventNames = [...]string{"compact", "microcompact", "shrink", "forget"}
 
 // String returns the lower-case name used in reports.
 func (k EventKind) String() string { return eventNames[min(int(k), len(eventNames)-1)] }
@@ -156,8 +162,8 @@ type Event struct {
 	// came before the event and went into it (tool results still pending at
 	// an automatic compaction).
 	Absorbed int32
-	Cleared  []int32 // microcompact: blocks (indices into Session.Blocks) whose content was cleared
-	Saved    int32   // microcompact, shrink: tokens that left the context, by the recorded totals
+	Cleared  []int32 // microcompact, forget: blocks (indices into Session.Blocks) whose content was cleared
+	Saved    int32   // microcompact, shrink, forget: tokens that left the context, by the recorded totals
 	Wait     int64   // ns the recording waited for it
 	At       int64   // unix ns
 	Line     int32

@@ -98,6 +98,8 @@ const (
 	FlagMeta                      // injected by the client, hidden from people but not from the model
 	FlagString                    // message content was a bare string, not a list of blocks
 	FlagDerived                   // tokens derived from totals, not estimated from text
+	FlagListing                   // a listing of skills the client injects: summary calls of their own leave it out
+	FlagMemory                    // a memory file the client attaches
 )
 
 // Block is one content block in its parsed form: 64 bytes, no pointers, shared

@@ -16,6 +16,11 @@ const (
 	FormSummary       // stands for other blocks
 )
 
+var formNames = [...]string{"verbatim", "range", "pointer", "cleared", "summary"}
+
+// String returns the lower-case name used in reports.
+func (f Form) String() string { return formNames[min(int(f), len(formNames)-1)] }
+
 // Entry is one position of a context. Chain and Cum are set by Seal.
 type Entry struct {
 	Chain  Digest // hash of the prefix ending with this entry
@@ -239,6 +244,13 @@ func (c *Context) Sent() Change {
 	ch := c.change
 	c.sent, c.change = len(c.entries), NoChange
 	return ch
+}
+
+// AppendAs adds an entry of another context like AppendEntry, in another form
+// that weighs tokens.
+func (c *Context) AppendAs(e Entry, f Form, tokens int32) int32 {
+	e.Form, e.Tokens, e.Salt = f, tokens, uint16(f)<<8|1
+	return c.AppendEntry(e)
 }
 
 // AppendEntry adds an entry of another context over the same session and arena

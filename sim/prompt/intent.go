@@ -12,22 +12,45 @@ const (
 	PrefixOwn
 )
 
+// Strip says what a model call leaves out of the messages it sends.
+type Strip uint8
+
+// What a call may leave out.
+const (
+	StripMedia    Strip = 1 << iota // images and documents become a placeholder, inside tool results too
+	StripListings                   // skill listings are left out
+	StripThinking                   // thinking is left out, as the server does for a call without thinking
+)
+
 // Intent is a model call that a layer asks for. The loop makes it, at its place
 // on the clock, and hands the Result back to the layer.
 type Intent struct {
-	Source      string // query source as the client names it: "compact"
+	Source string // query source as the client names it: "compact"
+	// Way names how the call is made, for what can fail in one way and not in
+	// another: "fork", "streaming".
+	Way string
+	// Model is the name of the model to ask; "" for the session's.
+	Model       string
 	Prefix      PrefixSource
 	From        int32 // first message entry to send (position); entries ahead of it are left out unless they are the thread's prefix
 	To          int32 // first entry not to send; 0 for all
 	Instruction int32 // tokens of the instruction put at the end
 	Head        int32 // tokens of system prompt and tools, for PrefixOwn
 	MaxOutput   int32 // output tokens allowed; 0 for the model's own limit
+	// Lead is the size of a user block put ahead of the messages, tokens; 0
+	// for none. It stands for what was cut off when a response would lead.
+	Lead int32
+	// Strip is left out of the messages.
+	Strip Strip
 	// SkipCacheWrite moves the message marker to the second-to-last message,
 	// where the conversation already has an entry.
 	SkipCacheWrite bool
 	// Summarised is the number of tokens the answer stands for.
 	Summarised int32
 	Ordinal    uint8 // distinguishes repeated calls of one layer at one point (retries)
+	// Number is the ordinal of the call among those the summariser is asked
+	// in a session, from 1. The loop sets it.
+	Number int32
 	// Known, when set, is an answer the recording already gives: its tokens
 	// and how long the caller waited. The summariser is not asked.
 	Known *Answer
@@ -45,12 +68,23 @@ type Answer struct {
 	Failed  string // reason of a failure: "" for none
 }
 
-// FailTooLong is the failure of a call whose input does not fit the window.
-const FailTooLong = "prompt too long"
+// Why a model call gives no usable answer. The server refuses a call that is
+// too long or fails at its side: it is not billed. A call that answers with a
+// tool call or without text is.
+const (
+	FailTooLong  = "prompt too long"
+	FailAPI      = "API error"
+	FailToolCall = "tool call instead of text"
+	FailEmpty    = "empty text"
+)
+
+// Refused reports whether the server gave no answer at all: nothing was read,
+// written or billed.
+func (a *Answer) Refused() bool { return a.Failed == FailTooLong || a.Failed == FailAPI }
 
 // Result is what became of an Intent.
 type Result struct {
 	Answer
 	Usage  Usage
-	Excess int64 // FailTooLong: tokens above the window
+	Excess int64 // FailTooLong: tokens above the window; 0 when the server does not say
 }

@@ -24,6 +24,11 @@ const (
 	CauseHead                 // tools or system changed
 )
 
+var causeNames = [...]string{"none", "edit", "compaction", "rewind", "head"}
+
+// String returns the lower-case name used in reports.
+func (c EditCause) String() string { return causeNames[min(int(c), len(causeNames)-1)] }
+
 // Change is the first position at which a request differs from what its
 // thread sent before, appended entries aside.
 type Change struct {

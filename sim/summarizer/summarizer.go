@@ -4,7 +4,9 @@ package summarizer
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -13,6 +15,7 @@ import (
 // Sizing is how the stub chooses the size of a summary.
 type Sizing uint8
 
+// Ways to size a summary.
 const (
 	LogNormal Sizing = iota // Median and Sigma
 	Fraction                // Share of the summarised tokens
@@ -36,9 +39,14 @@ type Stub struct {
 	// output tokens per second.
 	FirstToken int64
 	OutputRate float64
-	// FailureRate is the probability that a call fails without a usable
-	// summary, 0…1.
+	// FailureRate is the probability that a call answers without text, 0…1,
+	// for ways that Failures does not name.
 	FailureRate float64
+	// Failures are the failures of calls by the way they are made, as in
+	// Intent.Way.
+	Failures map[string]Failures
+	// Script names calls that fail in any case.
+	Script Script
 }
 
 // Default returns a stub fitted to the 14 compactions of the recorded Claude
@@ -67,7 +75,13 @@ func (s *Stub) Validate() error {
 			return fmt.Errorf("summarizer: %s %g must lie in 0…%g", f.name, f.value, f.max)
 		}
 	}
-	return nil
+	for _, way := range slices.Sorted(maps.Keys(s.Failures)) {
+		f := s.Failures[way]
+		if err := f.validate(way); err != nil {
+			return err
+		}
+	}
+	return s.Script.validate()
 }
 
 // Summarize answers a summary call. The answer is a function of the draws'
@@ -76,8 +90,8 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 	if in.Known != nil {
 		return *in.Known
 	}
-	if s.FailureRate > 0 && draws.Unit(src.Uint64(draws.SummaryFailure, event)) < s.FailureRate {
-		return prompt.Answer{Failed: "no usable summary", Total: s.FirstToken, First: s.FirstToken}
+	if reason := s.failure(in, src, event); reason != "" {
+		return s.failed(reason)
 	}
 	size := s.Median
 	switch s.Sizing {

@@ -79,12 +79,65 @@ func TestFailureRate(t *testing.T) {
 	}
 }
 
+// Each way of making a call fails at its own rates and in its own manner; a
+// call the server refuses is marked as such.
+func TestFailuresByWay(t *testing.T) {
+	s := Default()
+	s.Failures = map[string]Failures{"fork": {ToolCall: 0.1, Empty: 0.2, API: 0.3, TooLong: 0.4}}
+	counts := map[string]int{}
+	for _, a := range answers(s, prompt.Intent{Summarised: 1000, Way: "fork"}, 4000) {
+		counts[a.Failed]++
+		if want := a.Failed == prompt.FailAPI || a.Failed == prompt.FailTooLong; a.Refused() != want {
+			t.Fatalf("%q: refused %v", a.Failed, a.Refused())
+		}
+		if a.Summary != 0 {
+			t.Fatalf("a failed call gave a summary of %d tokens", a.Summary)
+		}
+	}
+	// Binomial: the standard deviation is at most 31, four of them either way.
+	for reason, want := range map[string]int{
+		prompt.FailToolCall: 400, prompt.FailEmpty: 800, prompt.FailAPI: 1200, prompt.FailTooLong: 1600, "": 0,
+	} {
+		if n := counts[reason]; n < want-min(want, 124) || n > want+124 || want == 0 && n != 0 {
+			t.Errorf("%q: %d of 4000, want %d ± 124", reason, n, want)
+		}
+	}
+	for _, a := range answers(s, prompt.Intent{Summarised: 1000, Way: "streaming"}, 1000) {
+		if a.Failed != "" {
+			t.Fatalf("a streaming call failed (%s) at the fork's rates", a.Failed)
+		}
+	}
+}
+
+// A script fails the calls it names, whatever is drawn: the first and the third
+// of a session.
+func TestScript(t *testing.T) {
+	for _, as := range []string{"", prompt.FailAPI} {
+		s := Default()
+		s.Script = Script{Calls: []int{1, 3}, As: as}
+		want := prompt.FailEmpty
+		if as != "" {
+			want = as
+		}
+		for n, fails := range map[int32]bool{1: true, 2: false, 3: true, 4: false} {
+			got := answers(s, prompt.Intent{Summarised: 1000, Number: n}, 1)[0].Failed
+			if (got == want) != fails || (got == "") == fails {
+				t.Errorf("call %d: failure %q", n, got)
+			}
+		}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	if err := Default().Validate(); err != nil {
 		t.Error(err)
 	}
 	for name, s := range map[string]Stub{
 		"negative median": {Median: -1}, "NaN": {Sigma: math.NaN()}, "rate above 1": {FailureRate: 1.5},
+		"rates that add up to more than 1": {Failures: map[string]Failures{"fork": {API: 0.7, Empty: 0.6}}},
+		"negative rate":                    {Failures: map[string]Failures{"fork": {API: -0.1}}},
+		"call 0":                           {Script: Script{Calls: []int{0}}},
+		"unknown failure":                  {Script: Script{Calls: []int{1}, As: "bad mood"}},
 	} {
 		if s.Validate() == nil {
 			t.Errorf("%s is accepted", name)

@@ -74,6 +74,17 @@ func (a *attachment) sent() []byte {
 	return a.body
 }
 
+// flags returns what layers ask for about an attachment of this type.
+func (a *attachment) flags() prompt.Flags {
+	switch string(a.typ) {
+	case "skill_listing", "skill_discovery":
+		return prompt.FlagListing
+	case "nested_memory", "relevant_memories":
+		return prompt.FlagMemory
+	}
+	return 0
+}
+
 // injected adds an attachment line.
 func (p *parser) injected(h *header) {
 	text := h.attachment.sent()
@@ -90,7 +101,7 @@ func (p *parser) injected(h *header) {
 	}
 	r.from = int32(len(p.src.pieces))
 	p.src.pieces = append(p.src.pieces, piece{Block: prompt.Block{
-		Kind: kind, Object: -1, Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
+		Kind: kind, Object: -1, Bytes: int32(len(text)), Digest: prompt.DigestBytes(text), Flags: h.attachment.flags(),
 	}})
 	r.to = r.from + 1
 	p.seal(&r, kind == prompt.KindAttachment)

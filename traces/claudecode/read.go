@@ -79,6 +79,9 @@ func scanAll(ctx context.Context, opts traces.Options, files []traces.Input) ([]
 	errs := make([]error, len(files))
 	parallel(min(opts.Workers, len(files)), len(files), func(i int) {
 		sources[i], errs[i] = scan(ctx, opts, files[i])
+		if opts.Progress != nil {
+			opts.Progress(0, 1)
+		}
 	})
 	for _, err := range errs {
 		if err != nil {

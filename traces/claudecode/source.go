@@ -19,7 +19,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*source, e
 	}
 	defer r.Close()
 	p := &parser{src: src}
-	lines := traces.NewLineReader(r, opts.MaxLine)
+	lines := traces.NewLineReader(opts.Watch(r), opts.MaxLine)
 	for {
 		ln, err := lines.Next()
 		if errors.Is(err, io.EOF) {

@@ -1,0 +1,116 @@
+// Package explain runs a session under a strategy and keeps, for every call,
+// what led to it and how the server served it.
+package explain
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Session simulates s under a configuration and explains every call. The
+// configuration's Observer and Record are replaced.
+func Session(c sim.Config, s *traces.Session) (*results.Explanation, error) {
+	o := &observer{session: s, open: map[key]int{}}
+	c.Observer, c.Record = o, o.landed
+	loop := sim.NewLoop(c)
+	if _, err := loop.Run(s); err != nil {
+		return nil, fmt.Errorf("explain: %w", err)
+	}
+	return &results.Explanation{
+		Schema: results.Schema, Session: s.ID, Strategy: c.Strategy.Name, Agent: s.Agent, Version: s.Version(),
+		Window: loop.Window(), Calls: o.calls,
+	}, nil
+}
+
+// key finds the call a record belongs to: a thread makes at most one request at
+// one time for itself and one for its layers.
+type key struct {
+	thread int32
+	start  int64
+	layer  bool
+}
+
+// observer collects the calls of one run.
+type observer struct {
+	session *traces.Session
+	calls   []results.ExplainedCall
+	steps   map[int32][]results.Step // by thread, since its last request
+	open    map[key]int              // calls in flight
+}
+
+func (o *observer) step(p sim.Point, s results.Step) {
+	if o.steps == nil {
+		o.steps = map[int32][]results.Step{}
+	}
+	o.steps[p.Thread] = append(o.steps[p.Thread], s)
+}
+
+func (o *observer) Checked(p sim.Point, c strategies.Check) {
+	o.step(p, results.Step{
+		Layer: c.Layer, Measure: c.Measure.String(), Measured: c.Measured, Value: c.Value, Fired: c.Fired,
+	})
+}
+
+func (o *observer) Answered(p sim.Point, layer, hook string, out strategies.Outcome) {
+	o.step(p, results.Step{Layer: layer, Hook: hook, Verdict: out.Verdict.String(), Reason: out.Reason})
+}
+
+func (o *observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
+	o.step(p, results.Step{
+		Layer: layer, Boundary: b.Kind.String(), Before: b.Before, After: b.After, Chained: b.Chained,
+	})
+}
+
+func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *prompt.Outcome) {
+	t := &o.session.Threads[p.Thread]
+	round := &t.Rounds[p.Round]
+	call := results.ExplainedCall{
+		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: int(p.Round), Layer: layer,
+		Trigger: round.Trigger.String(), Line: int(round.Line), Start: seconds(p.Now), Idle: seconds(p.Idle),
+		Steps: o.steps[p.Thread], Change: edited(r), Context: r.Tokens(),
+		Uncached: out.Usage.Uncached, Read: out.Usage.Read, Write5m: out.Usage.Write5m, Write1h: out.Usage.Write1h,
+		Expected: out.Expected, Miss: out.Miss.String(), Segments: segments(r, out),
+	}
+	if int(round.File) < len(o.session.Files) {
+		call.File = o.session.Files[round.File]
+	}
+	delete(o.steps, p.Thread)
+	o.open[key{p.Thread, p.Now, layer != ""}] = len(o.calls)
+	o.calls = append(o.calls, call)
+}
+
+// landed completes the call a record belongs to.
+func (o *observer) landed(r *results.CallRecord) {
+	i, ok := o.open[key{r.Thread, r.Start, r.Round < 0}]
+	if !ok {
+		return
+	}
+	c := &o.calls[i]
+	c.Source, c.Model, c.End, c.First = r.Source.String(), r.Model, seconds(r.End), r.First
+	c.Output, c.CostUSD = r.Usage.Output, r.Cost.Total()
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// edited returns where a request differs from what its thread sent before, nil
+// for one that only appends.
+func edited(r *prompt.Request) *results.Edited {
+	at := int(r.Change.At)
+	if at < 0 {
+		return nil
+	}
+	e := &results.Edited{Position: at, Cause: r.Change.Cause.String(), Kind: "end"}
+	if at > 0 {
+		e.Ahead = int64(r.Entries[min(at, len(r.Entries))-1].Cum)
+	}
+	if at < len(r.Entries) {
+		e.Kind = r.Entries[at].Kind.String()
+	}
+	e.Behind = r.Tokens() - e.Ahead
+	return e
+}

@@ -1,0 +1,181 @@
+package strategies
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// file is a restored file by path and tokens.
+type file struct {
+	path   string
+	tokens int32
+}
+
+func restored(k *talk, b FileBudget, kept ...int32) []file {
+	var got []file
+	for _, r := range b.restore(&k.Turn, Body(k.Context), k.Context.Len(), kept) {
+		block := k.Context.Block(r)
+		got = append(got, file{k.object(block), block.Tokens})
+	}
+	return got
+}
+
+// Restored files: the five last read, newest first, each cut to its budget,
+// failed reads left out (001:734-766; 002:158: 5 files, 5,000 tokens each,
+// 50,000 in all). Five times 5,000 never reaches 50,000: the total is tested by
+// lowering it. Over it, version 1 skips a file and goes on, 2.1 stops (004,
+// step 5c).
+func TestRestoredFiles(t *testing.T) {
+	k := newTalk()
+	k.round("Read", "/a", 900)
+	k.round("Read", "/b", 8000)
+	k.round("Read", "/c", 700)
+	k.round("Read", "/failed", 600).Flags = prompt.FlagError
+	k.round("Read", "/e", 150)
+	k.round("Read", "/a", 300)
+	k.round("Read", "/f", 200)
+	k.round("Read", "/g", 100)
+	for name, tc := range map[string]struct {
+		budget FileBudget
+		want   []file
+	}{
+		"count":         {FileBudget{Count: 5, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 900}, {"/e", 150}, {"/c", 700}}},
+		"cut":           {FileBudget{Count: 6, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 900}, {"/e", 150}, {"/c", 700}, {"/b", 5000}}},
+		"total, skip":   {FileBudget{Count: 6, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}, {"/e", 150}}},
+		"total, stop":   {FileBudget{Count: 6, Each: 600, Total: 700, OverBudget: OverBudgetStop}, []file{{"/g", 100}, {"/f", 200}}},
+		"skipped count": {FileBudget{Count: 3, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}}},
+		"no files":      {FileBudget{Count: 0, Each: 5000, Total: 50000}, nil},
+	} {
+		if got := restored(k, tc.budget); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// Not restored: plan, transcript, CLAUDE.md (004, U97), files in kept messages,
+// what was searched or written only. A stub that says a file is unchanged
+// stands for the file.
+func TestFilesLeftOut(t *testing.T) {
+	budget := FileBudget{Count: 5, Each: 5000, Total: 50000}
+	k := newTalk()
+	k.round("Read", "/src/a.go", 2000)
+	for _, path := range []string{"/p/CLAUDE.md", "/home/u/.claude/plans/x.md", "/home/u/.claude/projects/p/s.jsonl"} {
+		k.round("Read", path, 1000)
+	}
+	k.round("Write", "/src/new.go", 50)
+	k.round("Read", "/src/kept.go", 400)
+	k.round("Read", "/src/a.go", 30) // unchanged
+	if got, want := restored(k, budget, k.path("/src/kept.go")), []file{{"/src/a.go", 2000}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// The content of a restored file is what it is now: an edit since the read
+// gives it another identity.
+func TestRestoredContentIsFresh(t *testing.T) {
+	digest := func(edit bool) prompt.Digest {
+		k := newTalk()
+		k.round("Read", "/src/a.go", 2000)
+		if edit {
+			k.round("Edit", "/src/a.go", 50)
+		}
+		b := FileBudget{Count: 5, Each: 5000, Total: 50000}
+		return k.Context.Block(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil)[0]).Digest
+	}
+	if digest(false) == digest(true) {
+		t.Error("an edited file came back as it was")
+	}
+	if digest(false) != digest(false) {
+		t.Error("an unchanged file came back with another identity")
+	}
+}
+
+// compacted runs one compaction with the attachments of the 2026-03 preset and
+// todos, and returns what stands behind the summary.
+func compacted(t *testing.T, l Layer, k *talk) []int32 {
+	t.Helper()
+	begin(t, l, k)
+	answer(l, k, "", 0)
+	k.Boundary()
+	return k.sizes(4)
+}
+
+const restoring = "full-compact: {trigger: {fixed: 1}, attachments: {todos: true, files: {count: 0}}}"
+
+// Skills: newest first, 5,000 each, 25,000 in all (002:161), sized by the text
+// the client injects behind the call; invoked twice, once restored.
+func TestSkills(t *testing.T) {
+	k := newTalk()
+	skill := func(text uint64, tokens int32) {
+		k.round("Skill", "", 10)
+		b := k.add(prompt.KindPrompt, tokens)
+		b.Flags, b.Digest = prompt.FlagMeta, prompt.Digest{Hi: text}
+		k.add(prompt.KindText, 50)
+	}
+	for i, tokens := range []int32{4000, 9000, 4500, 5000, 5000, 4999} {
+		skill(uint64(i+1), tokens)
+	}
+	skill(2, 9000)
+	k.round("Skill", "", 10).Flags = prompt.FlagError
+	// Newest first: 9,000 → 5,000, 4,999, 5,000, 5,000, 4,500; 501 are left of
+	// 25,000 and the first skill's 4,000 do not fit.
+	want := []int32{5000, 4999, 5000, 5000, 4500}
+	l := layer(t, restoring)
+	if got := compacted(t, l, k); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	// They outlive the messages: a second compaction restores them again.
+	k.round("Bash", "", 100)
+	if got := compacted(t, l, k); !slices.Equal(got, want) {
+		t.Errorf("second compaction: %v, want %v", got, want)
+	}
+	// A clone has a list of its own, and a new session none.
+	clone := l.Clone()
+	clone.(*compact).carried.skills[0].tokens = 1
+	if l.(*compact).carried.skills[0].tokens == 1 {
+		t.Error("a clone shares the skills")
+	}
+	l.Reset()
+	if got := compacted(t, l, rounds(3, 100)); len(got) != 0 {
+		t.Errorf("a new session restores %v", got)
+	}
+}
+
+// The plan comes back whole, plan mode while it lasts, todos as last written,
+// sub-agents that still run (002:162-164; 001:785; 004: C97).
+func TestPlanTodosAgents(t *testing.T) {
+	for name, tc := range map[string]struct {
+		talk func(k *talk)
+		want []int32
+	}{
+		"nothing":          {func(*talk) {}, nil},
+		"todos, the last":  {func(k *talk) { k.use("TodoWrite", "", 300); k.use("TodoWrite", "", 200) }, []int32{200}},
+		"plan mode":        {func(k *talk) { k.use("EnterPlanMode", "", 60) }, []int32{300}},
+		"plan":             {func(k *talk) { k.use("EnterPlanMode", "", 60); k.use("ExitPlanMode", "", 9000) }, []int32{9000}},
+		"plan file":        {func(k *talk) { k.use("Write", "/home/u/.claude/plans/x.md", 7000) }, []int32{7000}},
+		"agents":           {func(k *talk) { k.use("Task", "", 80); k.use("Task", "", 80); k.round("Task", "", 900) }, []int32{300}},
+		"todos, then plan": {func(k *talk) { k.use("ExitPlanMode", "", 6000); k.use("TodoWrite", "", 200) }, []int32{200, 6000}},
+	} {
+		k := newTalk()
+		tc.talk(k)
+		if got := compacted(t, layer(t, restoring), k); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// The listing of skills weighs about 4,000 tokens; it is not sent again by
+// default (002:179), and with the switch it is, marked so that the next summary
+// call can leave it out (002:76).
+func TestSkillListing(t *testing.T) {
+	if got := compacted(t, layer(t, restoring), rounds(3, 100)); len(got) != 0 {
+		t.Errorf("%v, want nothing", got)
+	}
+	k := rounds(3, 100)
+	got := compacted(t, layer(t, "full-compact: {trigger: {fixed: 1}, attachments: {resend_skill_listing: true}}"), k)
+	if !slices.Equal(got, []int32{4000}) || k.Context.BlockAt(4).Flags&prompt.FlagListing == 0 {
+		t.Errorf("%v with flags %b", got, k.Context.BlockAt(4).Flags)
+	}
+}

@@ -1,0 +1,236 @@
+package strategies
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
+
+// CompactParams are the parameters of full-compact. Sizes are tokens; each
+// field's doc tag is its documentation.
+type CompactParams struct {
+	Switch      `yaml:",inline"`
+	Trigger     Trigger          `yaml:"trigger" doc:"starts an automatic compaction, ahead of any request"`
+	Auto        bool             `yaml:"auto" doc:"compact when the trigger fires; off, only by hand and when a prompt is refused"`
+	Manual      bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
+	Reactive    bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
+	Subagents   bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
+	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, the summary call waits for itself"`
+	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker"`
+	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model"`
+	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call"`
+	Analysis    Analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
+	Fork        ForkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
+	Streaming   StreamingParams  `yaml:"streaming" doc:"a call of the session's model under another system prompt and few tools: cold"`
+	SmallModel  SmallModelParams `yaml:"small_model" doc:"a call of another model without thinking: cold, at its own prices"`
+	TooLong     TooLongParams    `yaml:"prompt_too_long" doc:"what follows when no way of making the call fits its window"`
+	Summary     SummaryText      `yaml:"summary" doc:"what the client writes around the summary"`
+	Report      Report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
+	Attachments Attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
+	Hooks       HookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
+}
+
+// Way is how a summary call is made.
+type Way uint8
+
+// Ways of making a summary call.
+const (
+	WayFork       Way = iota // on the conversation's own prefix
+	WayStreaming             // under a system prompt and tools of its own
+	WaySmallModel            // the same with another model
+)
+
+var wayNames = []string{"fork", "streaming", "small-model"}
+
+// String returns the name used in YAML.
+func (w Way) String() string { return nameOf(wayNames, int(w)) }
+
+// MarshalYAML writes the name.
+func (w Way) MarshalYAML() (any, error) { return w.String(), nil }
+
+// UnmarshalYAML reads a way by name.
+func (w *Way) UnmarshalYAML(n *yaml.Node) error {
+	i, err := readName(n, "call", wayNames)
+	*w = Way(i)
+	return err
+}
+
+// Analysis is what becomes of the analysis a model writes ahead of its summary.
+type Analysis bool
+
+// The two ways to treat an analysis.
+const (
+	AnalysisStrip Analysis = false // billed and thrown away
+	AnalysisKeep  Analysis = true  // part of the summary message
+)
+
+var analysisNames = []string{"strip", "keep"}
+
+// MarshalYAML writes "strip" or "keep".
+func (a Analysis) MarshalYAML() (any, error) { return nameOf(analysisNames, asInt(bool(a))), nil }
+
+// UnmarshalYAML reads "strip" or "keep".
+func (a *Analysis) UnmarshalYAML(n *yaml.Node) error {
+	i, err := readName(n, "analysis", analysisNames)
+	*a = i == 1
+	return err
+}
+
+// Report is what a client takes for the size of the context after a
+// compaction.
+type Report bool
+
+// The two sizes a client may report.
+const (
+	ReportContext Report = false // tokens of the new context
+	ReportCall    Report = true  // usage of the summary call (001, fullCompact: countTotalTokens of the response)
+)
+
+var reportNames = []string{"context", "call"}
+
+// MarshalYAML writes "context" or "call".
+func (r Report) MarshalYAML() (any, error) { return nameOf(reportNames, asInt(bool(r))), nil }
+
+// UnmarshalYAML reads "context" or "call".
+func (r *Report) UnmarshalYAML(n *yaml.Node) error {
+	i, err := readName(n, "report", reportNames)
+	*r = i == 1
+	return err
+}
+
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ForkParams are the parameters of a call on the conversation's own prefix. It
+// sets no output limit, which would change the thinking budget and so the key.
+type ForkParams struct {
+	SkipCacheWrite bool `yaml:"skip_cache_write" doc:"marker on the second-to-last message, so that the call writes nothing new"`
+	Strip          bool `yaml:"strip" doc:"leave out media and skill listings: the prefix is no longer the conversation's"`
+}
+
+// StreamingParams are the parameters of a call under a system prompt of its own.
+type StreamingParams struct {
+	Head          int32 `yaml:"head" doc:"tokens of its system prompt and tools"`
+	MaxOutput     int32 `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit"`
+	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long"`
+	StripMedia    bool  `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
+	StripListings bool  `yaml:"strip_listings" doc:"skill listings are left out"`
+}
+
+// SmallModelParams are the parameters of a call of another model.
+type SmallModelParams struct {
+	Model         string `yaml:"model" doc:"name of the model, as in the price table"`
+	Head          int32  `yaml:"head" doc:"tokens of its system prompt: one line"`
+	MaxOutput     int32  `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit"`
+	Retries       int    `yaml:"retries" doc:"repetitions after a failure other than a prompt too long"`
+	StripMedia    bool   `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
+	StripListings bool   `yaml:"strip_listings" doc:"skill listings are left out"`
+	StripThinking bool   `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call without thinking"`
+}
+
+// TooLongParams say how a summary call that does not fit is repeated with its
+// oldest API rounds dropped.
+type TooLongParams struct {
+	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once"`
+	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds"`
+	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1"`
+	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, ahead of a leading response"`
+	StripMarker bool    `yaml:"strip_marker" doc:"take the previous marker off before grouping; off, it is the oldest group"`
+}
+
+// SummaryText are the sizes of what a client writes around a summary.
+type SummaryText struct {
+	Header       int32 `yaml:"header" doc:"tokens that say the session continues"`
+	Pointer      int32 `yaml:"pointer" doc:"tokens that point to the full transcript; 0 for no pointer"`
+	Continuation int32 `yaml:"continuation" doc:"tokens that tell to go on without asking, after automatic ones"`
+}
+
+// HookSizes are the tokens that hooks of the user inject at a compaction.
+type HookSizes struct {
+	PreCompact   int32 `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction"`
+	SessionStart int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments"`
+}
+
+// Validate returns what is wrong with the parameters.
+func (p *CompactParams) Validate() []error {
+	errs := append(p.Trigger.Validate(), negatives(p)...)
+	if len(p.Call) == 0 {
+		errs = append(errs, errors.New("call: no way to make the summary call"))
+	}
+	for i, w := range p.Call {
+		if slices.Contains(p.Call[:i], w) {
+			errs = append(errs, fmt.Errorf("call: %s stands twice", w))
+		}
+	}
+	small := slices.Contains(p.Call, WaySmallModel)
+	if small && slices.Contains(p.Call, WayFork) {
+		errs = append(errs, errors.New("call: fork shares the session model's cache, small-model cannot: choose one"))
+	}
+	if small && p.SmallModel.Model == "" {
+		errs = append(errs, errors.New("small_model.model: call names small-model, and no model is given"))
+	}
+	if !(p.TooLong.Share > 0 && p.TooLong.Share <= 1) {
+		errs = append(errs, fmt.Errorf("prompt_too_long.share %g must lie between 0 and 1", p.TooLong.Share))
+	}
+	for _, source := range p.Barred {
+		if !slices.Contains(sources, source) {
+			errs = append(errs, fmt.Errorf("barred: unknown source %q; known: %v", source, sources))
+		}
+	}
+	return append(errs, p.Attachments.Validate()...)
+}
+
+// ValidateFor returns what is wrong with the parameters at a window: a trigger
+// out of place, or one that what comes back would reach by itself.
+func (p *CompactParams) ValidateFor(r *Reading) []error {
+	if !p.Auto {
+		return nil
+	}
+	errs := p.Trigger.ValidateFor(r)
+	if v, ok := p.Trigger.Value(r); ok && len(errs) == 0 && p.Attachments.most() >= v {
+		errs = append(errs, fmt.Errorf("attachments of up to %d tokens are not below the trigger at %d", p.Attachments.most(), v))
+	}
+	return errs
+}
+
+// Fires returns the trigger of automatic compactions, nil when they are off.
+func (p *CompactParams) Fires() *Trigger {
+	if !p.Auto {
+		return nil
+	}
+	return &p.Trigger
+}
+
+// Query sources whose calls would compact for themselves (002:28).
+const (
+	sourceCompact       = "compact"
+	sourceSessionMemory = "session_memory"
+)
+
+var sources = []string{sourceCompact, sourceSessionMemory}
+
+func defaultCompact() CompactParams {
+	return CompactParams{
+		Switch: on, Auto: true, Subagents: true, Breaker: 3,
+		Barred: sources, Call: []Way{WayFork, WayStreaming}, Instruction: 1500,
+		Fork:       ForkParams{SkipCacheWrite: true},
+		Streaming:  StreamingParams{Head: 3000, MaxOutput: 20000, Retries: 2, StripMedia: true, StripListings: true},
+		SmallModel: SmallModelParams{Model: "claude-haiku-4-5", Head: 20, MaxOutput: 20000, StripMedia: true, StripListings: true, StripThinking: true},
+		TooLong:    TooLongParams{Retries: 3, GapReadable: true, Share: 0.2, Marker: 12, StripMarker: true},
+		Summary:    SummaryText{Header: 30, Pointer: 60, Continuation: 45},
+		Attachments: Attachments{
+			Files:     FileBudget{Count: 5, Each: 5000, Total: 50000, OverBudget: OverBudgetSkip},
+			Skills:    SkillBudget{Each: 5000, Total: 25000},
+			Plan:      true,
+			PlanMode:  300,
+			AgentEach: 150,
+			Listing:   4000,
+		},
+	}
+}

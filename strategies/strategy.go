@@ -1,0 +1,153 @@
+package strategies
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Strategy is a way of managing a context: configured layers in the order
+// their hooks are called. It is immutable and shared by all threads.
+type Strategy struct {
+	Name      string
+	Doc       string
+	rank      int
+	layers    []configured
+	exclusive [][]string
+}
+
+type configured struct {
+	def    Definition
+	params any // pointer to the parameters; nil for a layer the caller built
+	group  int // first_of group it belongs to, 0 for none
+}
+
+// on reports whether the layer is switched on.
+func (c *configured) on() bool {
+	s, ok := c.params.(interface{ On() bool })
+	return !ok || s.On()
+}
+
+// NewStrategy returns a strategy from layers built by the caller. Each thread
+// gets a clone of them.
+func NewStrategy(name, doc string, layers ...Layer) *Strategy {
+	s := &Strategy{Name: name, Doc: doc}
+	for _, l := range layers {
+		s.layers = append(s.layers, configured{def: Definition{
+			Name:  l.Name(),
+			Build: func(any) (Layer, error) { return l.Clone(), nil },
+		}})
+	}
+	return s
+}
+
+// active returns the layers that are switched on.
+func (s *Strategy) active() []configured {
+	var list []configured
+	for _, c := range s.layers {
+		if c.on() {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// Layers returns a fresh set of the strategy's layers for one thread, those
+// that are switched off left out.
+func (s *Strategy) Layers() ([]Layer, error) {
+	active := s.active()
+	layers := make([]Layer, len(active))
+	for i, c := range active {
+		l, err := c.def.Build(c.params)
+		if err != nil {
+			return nil, fmt.Errorf("strategy %s: layer %s: %w", s.Name, c.def.Name, err)
+		}
+		layers[i] = l
+	}
+	return layers, nil
+}
+
+// Bars returns for each of Layers, as bits by index, the layers that are not
+// asked ahead of a request once it has changed the context: those behind it in
+// a first_of group, and those it excludes.
+func (s *Strategy) Bars() []uint64 {
+	active := s.active()
+	bars := make([]uint64, len(active))
+	for i, a := range active {
+		for j, b := range active {
+			behind := a.group > 0 && a.group == b.group && j > i
+			if i != j && (behind || s.excludes(a.def.Name, b.def.Name)) {
+				bars[i] |= 1 << j
+			}
+		}
+	}
+	return bars
+}
+
+func (s *Strategy) excludes(a, b string) bool {
+	return slices.ContainsFunc(s.exclusive, func(list []string) bool {
+		return slices.Contains(list, a) && slices.Contains(list, b)
+	})
+}
+
+// LayerNames returns the names of the layers that are switched on, in order.
+func (s *Strategy) LayerNames() []string {
+	var names []string
+	for _, c := range s.active() {
+		names = append(names, c.def.Name)
+	}
+	return names
+}
+
+// Params returns the parameters of the layer with a name as set by the preset,
+// or nil.
+func (s *Strategy) Params(layer string) any {
+	for _, c := range s.layers {
+		if c.def.Name == layer && c.params != nil {
+			return reflect.ValueOf(c.params).Elem().Interface()
+		}
+	}
+	return nil
+}
+
+// Threshold is the level at which a layer acts under given limits.
+type Threshold struct {
+	Layer   string
+	Measure Measure
+	Value   int64
+}
+
+// Thresholds returns the levels at which the strategy's layers act, in order of
+// the layers. Layers that act without one are left out.
+func (s *Strategy) Thresholds(r *Reading) []Threshold {
+	var list []Threshold
+	for _, c := range s.active() {
+		p, ok := c.params.(triggered)
+		if !ok {
+			continue
+		}
+		tr := p.Fires()
+		if tr == nil {
+			continue
+		}
+		if v, ok := tr.Value(r); ok {
+			list = append(list, Threshold{c.def.Name, tr.Measure, v})
+		}
+	}
+	return list
+}
+
+// ValidateFor returns what is wrong with the strategy under given limits, all
+// at once: thresholds that are always reached, or never within the window.
+func (s *Strategy) ValidateFor(r *Reading) error {
+	var errs []error
+	for _, c := range s.active() {
+		if p, ok := c.params.(limited); ok {
+			for _, err := range p.ValidateFor(r) {
+				errs = append(errs, fmt.Errorf("strategy %s: layer %s: %w", s.Name, c.def.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
