@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"image/color"
@@ -15,8 +14,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -34,7 +31,8 @@ func ChartFormat(name string) (string, error) {
 }
 
 // Chart draws the cost of every cell, USD, as bars stacked by token class, in a
-// format of ChartFormats. SVG bytes depend on the run alone; PNG bytes can
+// format of ChartFormats: the reference cells and the cheapest others when there
+// are more than a page has room for. SVG bytes depend on the run alone; PNG bytes can
 // differ between architectures. It fails when there is nothing to draw: no
 // cells, no cost, or figures that are negative or not finite.
 func Chart(w io.Writer, format string, run *results.Run) error {
@@ -42,41 +40,17 @@ func Chart(w io.Writer, format string, run *results.Run) error {
 	if err != nil {
 		return fmt.Errorf("drawing a chart: %w", err)
 	}
-	l := newChartLayout(run, bars)
-	var image bytes.Buffer
-	switch format {
-	case "svg":
-		c := vgsvg.New(l.width, l.height)
-		l.draw(draw.New(c))
-		_, err = c.WriteTo(&image)
-	case "png":
-		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(l.width, l.height), vgimg.UseDPI(pngDPI))}
-		l.draw(draw.New(c))
-		_, err = c.WriteTo(&image)
-	default:
-		err = fmt.Errorf("unknown format %q (known: %s)", format, strings.Join(ChartFormats(), ", "))
-	}
-	if err != nil {
-		return fmt.Errorf("drawing a chart: %w", err)
-	}
-	// Arial has the widths of Liberation Sans, which few readers of an SVG have.
-	b := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
-	if _, err := w.Write(b); err != nil {
-		return fmt.Errorf("writing a chart: %w", err)
-	}
-	return nil
+	return newChartLayout(run, bars).render(w, format)
 }
-
-// pngDPI is the resolution of PNG charts, dots an inch.
-const pngDPI = 144
 
 // costBar is the cost of one cell.
 type costBar struct {
-	name  string
-	note  string    // behind the total: the difference to the recorded cell
-	parts []float64 // USD by token class, then storage
-	total float64   // USD
+	cell      string
+	name      string    // as drawn
+	note      string    // behind the total: the difference to the recorded cell
+	parts     []float64 // USD by token class, then storage
+	total     float64   // USD
+	reference bool      // billed or recorded
 }
 
 // costBars returns the bars of run from top to bottom.
@@ -88,7 +62,7 @@ func costBars(run *results.Run) ([]costBar, error) {
 	var highest float64
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		b := costBar{name: shortened(printable(c.Cell), maxNameRunes)}
+		b := costBar{cell: c.Cell, reference: isReference(c), name: shortened(printable(c.Cell), maxNameRunes)}
 		b.note, _ = vsRecorded(run, c)
 		b.parts = append(slices.Clone(c.Total.CostByClass[:]), c.Total.StorageUSD)
 		for _, v := range b.parts {
@@ -104,6 +78,11 @@ func costBars(run *results.Run) ([]costBar, error) {
 		return nil, fmt.Errorf("the highest cost of all cells is $%v", highest)
 	}
 	return bars, nil
+}
+
+// isReference reports whether other cells are held against c.
+func isReference(c *results.Cell) bool {
+	return c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded
 }
 
 // maxNameRunes keeps the names of cells from taking all of the width.

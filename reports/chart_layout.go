@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -13,171 +12,88 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Measures of a chart.
+// Measures of a chart of bars.
 const (
-	chartMargin = 14 * vg.Length(1)
-	barsWidth   = 430 * vg.Length(1) // of the area of bars with its labels
-	barPitch    = 30 * vg.Length(1)  // from bar to bar
-	axisHeight  = 46 * vg.Length(1)
-	legendBox   = 11 * vg.Length(1)
-	lineGap     = 4 * vg.Length(1)
+	barsWidth  = 430 * vg.Length(1) // of the area of bars with its labels
+	barPitch   = 30 * vg.Length(1)  // from bar to bar
+	axisHeight = 46 * vg.Length(1)
 )
 
-// chartLayout places the parts of a chart below each other: title, facts,
-// legend, bars with their axis, source.
+// chartLayout is the chart of costs.
 type chartLayout struct {
-	width, height      vg.Length
-	bars               []costBar
-	fills              []fill
-	title              string
-	facts              []string // lines, wrapped
-	legend             [][]int  // lines of indices into fills
-	source             []string // lines, wrapped
-	head, small, label draw.TextStyle
+	*frame
+	bars  []costBar
+	fills []fill
 }
 
 func newChartLayout(run *results.Run, bars []costBar) *chartLayout {
-	dark, grey := color.NRGBA{38, 38, 38, 255}, color.NRGBA{96, 96, 96, 255}
-	l := &chartLayout{
-		bars: bars, fills: fills(), title: "Cost by strategy and token class",
-		head: textStyle(14, dark), small: textStyle(9, grey), label: textStyle(10, dark),
-	}
+	l := &chartLayout{frame: newFrame("Cost by strategy and token class"), fills: fills()}
+	l.bars, l.marks = worthABar(bars), true
 	names := vg.Length(0)
-	for i := range bars {
-		bars[i].name = drawable(l.label, bars[i].name)
-		names = max(names, l.label.Width(bars[i].name))
+	cells := map[string]bool{}
+	for i := range l.bars {
+		l.bars[i].name = drawable(l.label, l.bars[i].name)
+		names = max(names, l.label.Width(l.bars[i].name))
+		cells[l.bars[i].cell] = true
 	}
-	l.width = names + barsWidth + 2*chartMargin
-	inner := l.width - 2*chartMargin
-	l.facts = wrapped(l.small, inner, headLines(run)[:1])
-	l.source = wrapped(l.small, inner, slices.Concat(noteLines(run), []string{sourceLine(run), trustLine(run)}))
-	l.legend = l.legendLines(inner)
-	l.height = 2*chartMargin + l.line(l.head) + l.line(l.small)*vg.Length(len(l.facts)+len(l.source)) +
-		l.line(l.label)*vg.Length(len(l.legend)) + 3*lineGap + barPitch*vg.Length(len(bars)) + axisHeight
+	notes := noteLines(run, func(cell string) bool { return cells[cell] })
+	if n := len(bars) - len(l.bars); n > 0 {
+		notes = append(notes, fmt.Sprintf("the %s of the highest cost have no bar", countOf(n, "cell")))
+	}
+	l.lay(names+barsWidth, barPitch*vg.Length(len(l.bars))+axisHeight, run, headLines(run)[:1], l.keys(), notes...)
+	l.paint = func(c draw.Canvas) { l.plot().Draw(c) }
 	return l
 }
 
-// line returns the distance between two lines of a style.
-func (l *chartLayout) line(s draw.TextStyle) vg.Length { return s.Height("Ág") + lineGap }
+// maxBars is the number of bars that a page still shows.
+const maxBars = 40
 
-// sourceLine says where the figures come from.
-func sourceLine(run *results.Run) string {
-	p := &run.Provenance
-	s := "source: " + countOf(run.Workload.Sessions, "session") + " replayed by sim"
-	if p.Version != "" {
-		s += " " + p.Version
+// worthABar leaves the reference cells and the cheapest others, in their order.
+func worthABar(bars []costBar) []costBar {
+	bars = slices.Clone(bars)
+	if len(bars) <= maxBars {
+		return bars
 	}
-	s += fmt.Sprintf(", seed %d", p.Seed)
-	if p.Prices != "" {
-		s += ", price table of " + p.Prices
+	var totals []float64
+	for _, b := range bars {
+		if !b.reference {
+			totals = append(totals, b.total)
+		}
 	}
-	return printable(s)
+	slices.Sort(totals)
+	room := max(maxBars-(len(bars)-len(totals)), 1)
+	highest := totals[min(room, len(totals))-1]
+	return slices.DeleteFunc(bars, func(b costBar) bool {
+		if b.reference {
+			return false
+		}
+		if b.total > highest || room == 0 {
+			return true
+		}
+		room--
+		return false
+	})
 }
 
-// maxNotes is the number of notes that a chart has room for.
-const maxNotes = 6
-
-// noteLines writes the footnotes of a run with the names of their cells: a
-// chart has no place for marks.
-func noteLines(run *results.Run) []string {
-	var lines []string
-	notes := run.Footnotes()
-	for i, n := range notes {
-		if i == maxNotes {
-			lines = append(lines, "… "+countOf(len(notes)-i, "more note"))
-			break
-		}
-		text := n.Text
-		if n.Cell != "" {
-			text = shortened(n.Cell, maxNameRunes) + ": " + text
-		}
-		lines = append(lines, printable(text))
-	}
-	return lines
-}
-
-// wrapped breaks texts at spaces into lines of at most width.
-func wrapped(s draw.TextStyle, width vg.Length, texts []string) []string {
-	var lines []string
-	for _, text := range texts {
-		line := ""
-		for word := range strings.FieldsSeq(drawable(s, text)) {
-			if line != "" && s.Width(line+" "+word) > width {
-				lines = append(lines, line)
-				line = ""
-			}
-			line = strings.TrimPrefix(line+" "+word, " ")
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// legendLines distributes the classes that cost anything over lines.
-func (l *chartLayout) legendLines(width vg.Length) [][]int {
-	var lines [][]int
-	x := width
+// keys returns the legend: the classes that cost anything.
+func (l *chartLayout) keys() []legendKey {
+	var keys []legendKey
 	for i, f := range l.fills {
-		if !l.drawn(i) {
-			continue
+		if l.drawn(i) {
+			keys = append(keys, f.key())
 		}
-		w := l.legendWidth(f)
-		if x+w > width {
-			lines = append(lines, nil)
-			x = 0
-		}
-		lines[len(lines)-1] = append(lines[len(lines)-1], i)
-		x += w
 	}
-	return lines
+	return keys
 }
 
-func (l *chartLayout) legendWidth(f fill) vg.Length {
-	return legendBox + lineGap + l.label.Width(f.name) + 14
+// key returns the entry of a legend for a fill.
+func (f fill) key() legendKey {
+	return legendKey{f.name, legendBox, func(c *draw.Canvas, x, y vg.Length) { f.draw(c, x, y, x+legendBox, y+legendBox) }}
 }
 
 // drawn reports whether a part is not zero in some bar.
 func (l *chartLayout) drawn(part int) bool {
-	for _, b := range l.bars {
-		if b.parts[part] > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (l *chartLayout) draw(c draw.Canvas) {
-	c.FillPolygon(color.White, rectangle(c.Min.X, c.Min.Y, c.Max.X, c.Max.Y))
-	left := c.Min.X + chartMargin
-	y := c.Max.Y - chartMargin
-	text := func(s draw.TextStyle, txt string) {
-		y -= l.line(s)
-		c.FillText(s, vg.Point{X: left, Y: y + lineGap}, txt)
-	}
-	text(l.head, l.title)
-	for _, f := range l.facts {
-		text(l.small, f)
-	}
-	y -= lineGap
-	for _, line := range l.legend {
-		y -= l.line(l.label)
-		l.drawLegend(c, left, y+lineGap, line)
-	}
-	bottom := c.Min.Y + chartMargin + lineGap + l.line(l.small)*vg.Length(len(l.source))
-	l.plot().Draw(draw.Crop(c, chartMargin, -chartMargin, bottom-c.Min.Y, y-lineGap-c.Max.Y))
-	y = bottom - lineGap
-	for _, s := range l.source {
-		text(l.small, s)
-	}
-}
-
-func (l *chartLayout) drawLegend(c draw.Canvas, x, y vg.Length, parts []int) {
-	for _, i := range parts {
-		f := l.fills[i]
-		f.draw(&c, x, y, x+legendBox, y+legendBox)
-		c.FillText(l.label, vg.Point{X: x + legendBox + lineGap, Y: y + 1}, f.name)
-		x += l.legendWidth(f)
-	}
+	return slices.ContainsFunc(l.bars, func(b costBar) bool { return b.parts[part] > 0 })
 }
 
 // plot returns the bars with their axes.

@@ -59,15 +59,21 @@ func TestChartNothingToDraw(t *testing.T) {
 	}
 }
 
-// svgTexts returns the texts of an SVG and fails on one that is not XML.
+// svgTexts returns the texts of the chart of costs.
 func svgTexts(t *testing.T, run *results.Run) []string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Chart(&b, "svg", run); err != nil {
 		t.Fatal(err)
 	}
+	return textsOf(t, b.Bytes())
+}
+
+// textsOf returns the texts of an SVG and fails on one that is not XML.
+func textsOf(t *testing.T, svg []byte) []string {
+	t.Helper()
 	var texts []string
-	d := xml.NewDecoder(&b)
+	d := xml.NewDecoder(bytes.NewReader(svg))
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {

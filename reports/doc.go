@@ -1,5 +1,5 @@
 // Package reports turns results into something to look at: tables, Markdown,
-// CSV, JSON and a chart.
+// CSV, JSON and charts.
 //
 // All outputs derive their columns from the metrics that results publishes,
 // and all that are for people carry the same frame: what was replayed above,

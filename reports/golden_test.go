@@ -38,20 +38,26 @@ func TestGolden(t *testing.T) {
 			if err := test.write(&got, bill()); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", test.file)
-			if *update {
-				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("%s differs (-want +got); -update rewrites it:\n%s", path, diff)
-			}
+			golden(t, test.file, got.Bytes())
 		})
+	}
+}
+
+// golden holds an output against a file of testdata.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got); -update rewrites it:\n%s", path, diff)
 	}
 }
 

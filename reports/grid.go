@@ -35,39 +35,49 @@ type page struct {
 }
 
 func newPage(run *results.Run, o Options) page {
-	notes := &footnotes{notes: run.Footnotes()}
+	shown, rest := selected(run, o.MaxCells)
+	notes := &footnotes{notes: shown.Footnotes()}
 	p := page{head: headLines(run), trust: trustLine(run)}
-	p.grids = append(p.grids, mainGrid(run, notes))
+	if rest != "" {
+		p.head = append(p.head, rest)
+	}
+	p.grids = append(p.grids, mainGrid(run, shown, notes))
 	if o.Split {
-		p.grids = append(p.grids, splitGrids(run, notes)...)
+		p.grids = append(p.grids, splitGrids(shown, notes)...)
 	}
 	p.notes = notes.lines()
 	return p
 }
 
-func mainGrid(run *results.Run, notes *footnotes) grid {
-	return newGrid("", run, notes, []column{
-		metricColumn(run, "COST", "cost_usd"),
+// mainGrid lists the cells of shown, compared within all of run.
+func mainGrid(run, shown *results.Run, notes *footnotes) grid {
+	return newGrid("", shown, notes, []column{
+		metricColumn(shown, "COST", "cost_usd"),
 		{title: "VS RECORDED", text: func(c *results.Cell) string {
 			text, _ := vsRecorded(run, c)
 			return text
 		}},
-		metricColumn(run, "HIT", "cache_hit_ratio"),
-		metricColumn(run, "MISSES", "misses"),
-		metricColumn(run, "COMPACTIONS", "compactions"),
-		metricColumn(run, "CHAIN", "chain_max"),
-		metricColumn(run, "PEAK", "peak_context_tokens"),
-		metricColumn(run, "WAIT", "added_latency_seconds"),
+		metricColumn(shown, "HIT", "cache_hit_ratio"),
+		metricColumn(shown, "MISSES", "misses"),
+		metricColumn(shown, "COMPACTIONS", "compactions"),
+		metricColumn(shown, "CHAIN", "chain_max"),
+		metricColumn(shown, "PEAK", "peak_context_tokens"),
+		metricColumn(shown, "WAIT", "added_latency_seconds"),
 	})
 }
 
-// newGrid lays out one row for each cell. In the main grid a note on a metric
+// newGrid lays out one row for each cell: the strategy with the parameters that
+// are swept, or the name of the cell when none are. In the main grid a note on a metric
 // that has no column stands with the name of its cell.
 func newGrid(title string, run *results.Run, notes *footnotes, columns []column) grid {
 	shown := func(metric string) bool {
 		return metric != "" && slices.ContainsFunc(columns, func(c column) bool { return c.metric == metric })
 	}
 	g := grid{title: title, head: []field{{text: "STRATEGY"}}}
+	swept := sweptNames(run)
+	for _, name := range swept {
+		g.head = append(g.head, field{text: printable(name)})
+	}
 	for _, col := range columns {
 		g.head = append(g.head, field{col.title, notes.mark(func(n results.Note) bool {
 			return n.Cell == "" && n.Metric != "" && n.Metric == col.metric
@@ -75,9 +85,12 @@ func newGrid(title string, run *results.Run, notes *footnotes, columns []column)
 	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		row := []field{{printable(c.Cell), notes.mark(func(n results.Note) bool {
+		row := []field{{printable(label(c, swept)), notes.mark(func(n results.Note) bool {
 			return title == "" && n.Cell == c.Cell && !shown(n.Metric)
 		})}}
+		for _, name := range swept {
+			row = append(row, field{text: printable(c.Params[name])})
+		}
 		for _, col := range columns {
 			row = append(row, field{col.text(c), notes.mark(func(n results.Note) bool {
 				return n.Cell == c.Cell && n.Metric != "" && n.Metric == col.metric
@@ -86,6 +99,15 @@ func newGrid(title string, run *results.Run, notes *footnotes, columns []column)
 		g.rows = append(g.rows, row)
 	}
 	return g
+}
+
+// label is what a cell is called in a table with columns of its own for swept
+// parameters.
+func label(c *results.Cell, swept []string) string {
+	if len(swept) > 0 {
+		return c.Strategy
+	}
+	return c.Cell
 }
 
 // metricColumn shows a published metric; cells without a sample stay empty.

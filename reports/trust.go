@@ -22,14 +22,19 @@ func vsRecorded(run *results.Run, c *results.Cell) (text string, covered bool) {
 	return signedPercent(d), false
 }
 
-// trustLine says how far the model is from the bill.
-func trustLine(run *results.Run) string {
+// errorLine says how far the model is from the bill.
+func errorLine(run *results.Run) string {
 	const head = "model error on these sessions: "
 	rel, ok := run.ModelError.Relative()
 	if !ok {
 		return head + "unknown (nothing was billed); small differences may mean nothing"
 	}
-	line := head + signedPercent(rel) + " (recorded, less the calls no log shows, against billed); smaller differences mean nothing"
+	return head + signedPercent(rel) + " (recorded, less the calls no log shows, against billed); smaller differences mean nothing"
+}
+
+// trustLine is errorLine where costs that the error covers are marked.
+func trustLine(run *results.Run) string {
+	line := errorLine(run)
 	marked := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
 		_, covered := vsRecorded(run, &c)
 		return covered

@@ -12,6 +12,9 @@ import (
 type Options struct {
 	Split      bool // tables of cost and tokens by token class, cost by source, misses by class
 	PerSession bool // CSV: a row for each cell and session instead of each cell
+	// MaxCells is the most cells that tables for people list, 0 for all: of
+	// more they show the cheapest and the dearest.
+	MaxCells int
 }
 
 // Formats returns the names that Write takes.

@@ -27,8 +27,8 @@ type callLine struct {
 	Cost     costLine  `json:"cost_usd"`
 }
 
-// costLine is the encoded form of a Cost, in the order of the classes. A
-// structure costs a tenth of a map on files with millions of calls.
+// costLine is the encoded form of a Cost, in the order of the classes: a
+// structure, because a map would be allocated for each of millions of calls.
 type costLine struct {
 	Uncached   float64 `json:"uncached,omitzero"`
 	Read       float64 `json:"read,omitzero"`

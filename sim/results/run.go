@@ -152,11 +152,34 @@ func (r *Run) Reference(strategy string) *Cell {
 	return &r.Cells[i]
 }
 
-// VsRecorded returns the cost of c relative to the recorded cell, as a fraction
-// of the latter. It is false for the reference cells themselves, without a
+// recordedFor returns the recorded cell to compare c with: the one whose
+// parameters are all those of c, so that both were under one server and one set
+// of prices, or else the first.
+func (r *Run) recordedFor(c *Cell) *Cell {
+	for i := range r.Cells {
+		ref := &r.Cells[i]
+		if ref.Strategy == StrategyRecorded && ref.within(c) {
+			return ref
+		}
+	}
+	return r.Reference(StrategyRecorded)
+}
+
+// within reports whether d has all parameters of c.
+func (c *Cell) within(d *Cell) bool {
+	for k, v := range c.Params {
+		if w, ok := d.Params[k]; !ok || v != w {
+			return false
+		}
+	}
+	return true
+}
+
+// VsRecorded returns the cost of c relative to the recorded cell under the same
+// surroundings, as a fraction of the latter. It is false for the reference cells themselves, without a
 // recorded cost, and when the two do not cover the same sessions.
 func (r *Run) VsRecorded(c *Cell) (float64, bool) {
-	ref := r.Reference(StrategyRecorded)
+	ref := r.recordedFor(c)
 	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.covers(ref) {
 		return 0, false
 	}

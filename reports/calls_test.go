@@ -1,0 +1,178 @@
+package reports
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// TestContextChart: 120 calls of the conversation. Its context begins at 20,000
+// tokens and grows by 1,500: at call 99 it reaches 167,000, at call 100 it would
+// pass it. Under a threshold of 100,000 the first compaction is ahead of call
+// 55, and 53 calls of growth from 21,500 pass it again ahead of call 108. The
+// cache expires ahead of calls 41, 81 (and 121).
+func TestContextChart(t *testing.T) {
+	svg := drawn(t, "context.svg", func(w io.Writer, format string) error {
+		return ContextChart(w, format, sweepRun(), twoCells(120), ContextOptions{Window: 200000, Trigger: 167000})
+	})
+	wantTexts(t, svg, "Context over the calls of a session", "Context (tokens)", "Read from the cache (% of input)", "call",
+		"session 5f2c · 120 calls of the main conversation · claude-opus-4-6, claude-sonnet-4-5",
+		"recorded, 1 compaction", "auto-compact/100000, 2 compactions", "compaction", "window 200k", "trigger 167k",
+		"expiry 2", "compaction 1", "compaction 2",
+		"source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01")
+	absentTexts(t, svg, "drop", "edit")
+}
+
+// TestTrace: places are call numbers; a compaction stands ahead of the call
+// after it.
+func TestTrace(t *testing.T) {
+	calls := twoCells(120)[1]
+	tr := newTrace(&calls, "5f2c", false)
+	if diff := cmp.Diff([]cut{{54.5, 99500}, {107.5, 99500}}, tr.compactions, cmp.AllowUnexported(cut{})); diff != "" {
+		t.Errorf("compactions (-want +got):\n%s", diff)
+	}
+	if len(tr.calls) != 120 || len(tr.drops) != 0 {
+		t.Errorf("%d calls, %d drops; want 120 and 0", len(tr.calls), len(tr.drops))
+	}
+	if with := newTrace(&calls, "5f2c", true); len(with.calls) != 130 {
+		t.Errorf("%d calls with agents, want 120 and the 10 of one agent", len(with.calls))
+	}
+	// Without the summary calls of a compaction its losses are drops: from
+	// 99,500 to 21,500 tokens.
+	calls.Calls = append([]results.CallRecord(nil), calls.Calls...)
+	for i := range calls.Calls {
+		if calls.Calls[i].Source == results.SourceCompact {
+			calls.Calls[i].Source = results.SourceOther
+		}
+	}
+	if tr := newTrace(&calls, "5f2c", false); len(tr.drops) != 2 || len(tr.compactions) != 0 {
+		t.Errorf("%d drops, %d compactions; want 2 and 0", len(tr.drops), len(tr.compactions))
+	}
+}
+
+// TestLargestSession: without a name the session with the most calls of the
+// main conversation is shown, with agents that with the most of all.
+func TestLargestSession(t *testing.T) {
+	calls := []results.CellCalls{{}, {Calls: append(conversation("a", 60, 0), conversation("b", 65, 0)...)}}
+	if got := largestSession(calls, false); got != "b" {
+		t.Errorf("session %q, want b: 65 calls against 60", got)
+	}
+	calls[1].Calls = append(conversation("a", 52, 0), conversation("b", 50, 0)...) // the agent starts at call 51
+	if got := largestSession(calls, true); got != "a" {
+		t.Errorf("session %q, want a: 62 calls against 50", got)
+	}
+}
+
+// TestHitChart: 200 calls two minutes apart and a night of twelve hours take 19
+// hours. As recorded, the cache expires ahead of calls 41, 81, 121 and 161 with
+// 78,500, 138,500, 51,500 and 111,500 tokens, and two compactions miss 10,000
+// each: 400,000 tokens written at $6.25 a million instead of read at $0.50 cost
+// $2.30. Under the lower threshold it is 78,500 + 59,000 + 39,500 and three
+// times 10,000 (call 161 compacts): 207,000 tokens, $1.19. The calls are 200, ten
+// of the agent and those of the summaries.
+func TestHitChart(t *testing.T) {
+	svg := drawn(t, "hits.svg", func(w io.Writer, format string) error {
+		return HitChart(w, format, sweepRun(), twoCells(200))
+	})
+	wantTexts(t, svg, "Cache hit ratio over time", "hours since the start of the session", "Cost of misses (USD)",
+		"1 session · weighted by tokens, in steps of 1 hour since the start of each session")
+	wantTexts(t, svg, "recorded, 212 calls, misses $2.30", "auto-compact/100000, 213 calls, misses $1.19")
+}
+
+// TestMissCost: 80,000 missed tokens that were written at $6.25 a million
+// instead of read at $0.50 cost 80,000 · 5.75e-6 = $0.46, however many others
+// the call wrote; a call cannot have missed more than it paid for.
+func TestMissCost(t *testing.T) {
+	c := results.CallRecord{Expected: 100_000, Usage: prompt.Usage{Read: 20_000, Write5m: 90_000},
+		Cost: results.Cost{results.ClassRead: 0.01, results.ClassWrite5m: 90_000 * 6.25e-6, results.ClassOutput: 7}}
+	if got := missCost(&c, 0.5e-6); math.Abs(got-0.46) > 1e-12 {
+		t.Errorf("$%v, want $0.46", got)
+	}
+	c.Expected = 1e6
+	if got, want := missCost(&c, 0.5e-6), 90_000*5.75e-6; math.Abs(got-want) > 1e-12 {
+		t.Errorf("$%v, want $%v", got, want)
+	}
+	if got := missCost(&results.CallRecord{Expected: 5, Usage: prompt.Usage{Read: 5}}, 1); got != 0 {
+		t.Errorf("a call without other input missed $%v", got)
+	}
+}
+
+// TestBuckets: at most 60 spans, of a width people name.
+func TestBuckets(t *testing.T) {
+	for _, test := range []struct {
+		last time.Duration
+		want string
+	}{
+		{0, "5 minutes"}, {4 * time.Hour, "5 minutes"}, {5 * time.Hour, "15 minutes"}, {59 * time.Hour, "1 hour"},
+		{60 * time.Hour, "6 hours"}, {20 * 24 * time.Hour, "1 day"}, {100 * 24 * time.Hour, "7 days"},
+		{1000 * 24 * time.Hour, "30 days"}, {3000 * 24 * time.Hour, "51 days"},
+	} {
+		w := bucketWidth([]results.CellCalls{{Calls: []results.CallRecord{{Start: int64(test.last)}}}})
+		if got := spanName(w); got != test.want || int64(test.last)/int64(w) >= maxBuckets {
+			t.Errorf("last call at %v: buckets of %s, want %s", test.last, got, test.want)
+		}
+	}
+	got := bucketed([]results.CallRecord{
+		{Start: 0, Usage: prompt.Usage{Read: 1}}, {Start: 299e9, Usage: prompt.Usage{Read: 2}}, {Start: 900e9, Usage: prompt.Usage{Read: 4}},
+	}, 5*time.Minute)
+	var reads []int64
+	for _, b := range got {
+		reads = append(reads, b.usage.Read)
+	}
+	if diff := cmp.Diff([]int64{3, 0, 0, 4}, reads); diff != "" {
+		t.Errorf("reads by bucket (-want +got):\n%s", diff)
+	}
+}
+
+// TestCallChartErrors: what cannot be drawn is an error that says what is wrong.
+func TestCallChartErrors(t *testing.T) {
+	with := func(change func(*results.CallRecord)) []results.CellCalls {
+		calls := twoCells(3)
+		change(&calls[1].Calls[2])
+		return calls
+	}
+	zero := []results.CellCalls{{Cell: "c", Calls: []results.CallRecord{{Session: "s"}}}}
+	for _, test := range []struct {
+		name, context, hits string
+		calls               []results.CellCalls
+		session             string
+	}{
+		{"nothing", "no calls", "no calls", nil, ""},
+		{"empty cells", "no calls", "no calls", []results.CellCalls{{Cell: "c"}}, ""},
+		{"another session", `session "x" has no calls`, "", twoCells(3), "x"},
+		{"too many cells", "5 cells, at most 4", "5 cells, at most 4", make([]results.CellCalls, 5), ""},
+		{"no tokens", "no call has a context", "no call has input tokens", zero, ""},
+		{"NaN", `cell "auto-compact/100000", call 3: cost NaN`, `call 3: cost NaN`, with(func(c *results.CallRecord) { c.Cost[0] = math.NaN() }), ""},
+		{"negative context", "negative", "negative", with(func(c *results.CallRecord) { c.Context = -1 }), ""},
+		{"negative time", "negative", "negative", with(func(c *results.CallRecord) { c.Start = -1 }), ""},
+	} {
+		err := ContextChart(io.Discard, "svg", sweepRun(), test.calls, ContextOptions{Session: test.session})
+		if err == nil || !strings.Contains(err.Error(), test.context) {
+			t.Errorf("context, %s: error %v, want one about %q", test.name, err, test.context)
+		}
+		err = HitChart(io.Discard, "svg", sweepRun(), test.calls)
+		if test.hits == "" && err != nil || test.hits != "" && (err == nil || !strings.Contains(err.Error(), test.hits)) {
+			t.Errorf("hits, %s: error %v, want one about %q", test.name, err, test.hits)
+		}
+	}
+}
+
+// TestOneCall: a session of a single call is drawn.
+func TestOneCall(t *testing.T) {
+	var b bytes.Buffer
+	if err := ContextChart(&b, "svg", sweepRun(), twoCells(1), ContextOptions{Window: 10_000_000}); err != nil {
+		t.Fatal(err)
+	}
+	wantTexts(t, b.Bytes(), "session 5f2c · 1 call of the main conversation · window 10.0M · claude-opus-4-6, claude-sonnet-4-5")
+	if err := HitChart(io.Discard, "png", sweepRun(), twoCells(1)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,251 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// ExplainOptions select what of an explanation is shown.
+type ExplainOptions struct {
+	Call int  // number of the call to show whole; 0 for a list of calls
+	All  bool // list every call, not only those where something happened
+}
+
+// Explain writes an explanation as text, or as JSON with every call whole.
+func Explain(w io.Writer, format string, e *results.Explanation, o ExplainOptions) error {
+	if o.Call < 0 || o.Call > len(e.Calls) {
+		return fmt.Errorf("call %d: the session has calls 1 to %d", o.Call, len(e.Calls))
+	}
+	var b bytes.Buffer
+	switch format {
+	case "json":
+		shown := *e
+		if o.Call > 0 {
+			shown.Calls = e.Calls[o.Call-1 : o.Call]
+		}
+		if err := json.MarshalWrite(&b, &shown, jsontext.AllowInvalidUTF8(true)); err != nil {
+			return fmt.Errorf("encode an explanation: %w", err)
+		}
+		b.WriteByte('\n')
+	case "table":
+		fmt.Fprintf(&b, "session %s · %s %s · %s · window %s\n\n", printable(e.Session), printable(e.Agent),
+			printable(e.Version), printable(e.Strategy), grouped(float64(e.Window), 0))
+		if o.Call > 0 {
+			explainCall(&b, &e.Calls[o.Call-1])
+		} else if err := explainList(&b, e, o.All); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("unknown format %q (known: table, json)", format)
+	}
+	return flush(w, &b)
+}
+
+// explainList lists calls, one a line.
+func explainList(b *bytes.Buffer, e *results.Explanation, all bool) error {
+	g := grid{left: []bool{false, true, false, false, true, false, false, false, false, true}}
+	for _, title := range []string{"CALL", "THREAD", "ROUND", "LINE", "AFTER", "CONTEXT", "READ", "MISSED", "COST", "WHAT"} {
+		g.head = append(g.head, field{text: title})
+	}
+	hidden := 0
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		what := happened(c)
+		if what == "" && !all {
+			hidden++
+			continue
+		}
+		missed := ""
+		if n := c.Shortfall(); n > 0 {
+			missed = grouped(float64(n), 0)
+		}
+		row := []string{
+			grouped(float64(c.Number), 0), printable(c.Thread), fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger,
+			grouped(float64(c.Context), 0), grouped(float64(c.Read), 0), missed, usd(c.CostUSD, 4), what,
+		}
+		var fields []field
+		for _, text := range row {
+			fields = append(fields, field{text: text})
+		}
+		g.rows = append(g.rows, fields)
+	}
+	if err := writeText(b, g); err != nil {
+		return fmt.Errorf("laying out a table: %w", err)
+	}
+	fmt.Fprintf(b, "\n%s", countOf(len(e.Calls), "call"))
+	if hidden > 0 {
+		fmt.Fprintf(b, ", %s of them without an event left out (--all lists them)", grouped(float64(hidden), 0))
+	}
+	b.WriteString("; a call's number shows it whole\n")
+	return nil
+}
+
+// happened says in a few words what is worth knowing of a call, "" when nothing
+// is.
+func happened(c *results.ExplainedCall) string {
+	var parts []string
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		switch {
+		case s.Boundary != "":
+			parts = append(parts, fmt.Sprintf("%s %s → %s", s.Boundary, tokens(float64(s.Before)), tokens(float64(s.After))))
+		case s.Fired:
+			parts = append(parts, fmt.Sprintf("%s %s ≥ %s", s.Measure, grouped(float64(s.Measured), 0), grouped(float64(s.Value), 0)))
+		case s.Verdict == "failed":
+			parts = append(parts, s.Layer+" failed: "+s.Reason)
+		}
+	}
+	if c.Layer != "" {
+		parts = append(parts, "call of "+c.Layer)
+	}
+	if c.Miss != "none" {
+		parts = append(parts, "miss: "+c.Miss+" after "+duration(c.Idle))
+	}
+	return printable(strings.Join(parts, "; "))
+}
+
+// explainCall shows one call whole.
+func explainCall(b *bytes.Buffer, c *results.ExplainedCall) {
+	who := "the conversation's request"
+	if c.Layer != "" {
+		who = "a call of " + c.Layer
+	}
+	fmt.Fprintf(b, "call %d · %s · thread %s (%s) round %d · after %s · %s\n", c.Number, printable(who), printable(c.Thread), c.Kind, c.Round, c.Trigger, printable(c.Model))
+	if c.File != "" {
+		fmt.Fprintf(b, "  recorded at %s:%d\n", printable(c.File), c.Line)
+	}
+	fmt.Fprintf(b, "  from %s to %s on the session's clock, %s after the last response\n\n", duration(c.Start), duration(c.End), duration(c.Idle))
+	explainSteps(b, c)
+	explainPrefix(b, c)
+	explainServed(b, c)
+	explainSegments(b, c)
+}
+
+func explainSteps(b *bytes.Buffer, c *results.ExplainedCall) {
+	if len(c.Steps) == 0 {
+		return
+	}
+	b.WriteString("before it\n")
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		fmt.Fprintf(b, "  %-16s ", printable(s.Layer))
+		switch {
+		case s.Boundary != "":
+			fmt.Fprintf(b, "%s: %s → %s tokens", s.Boundary, grouped(float64(s.Before), 0), grouped(float64(s.After), 0))
+			if s.Chained {
+				b.WriteString(", of a context that held a summary already")
+			}
+		case s.Measure != "":
+			relation, fired := "<", "did not fire"
+			if s.Fired {
+				relation, fired = "≥", "fired"
+			}
+			fmt.Fprintf(b, "trigger %s %s %s %s: %s", s.Measure, grouped(float64(s.Measured), 0), relation, grouped(float64(s.Value), 0), fired)
+		default:
+			fmt.Fprintf(b, "%s: %s", s.Hook, s.Verdict)
+			if s.Reason != "" {
+				fmt.Fprintf(b, ", %s", printable(s.Reason))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+func explainPrefix(b *bytes.Buffer, c *results.ExplainedCall) {
+	b.WriteString("prefix\n")
+	switch e := c.Change; {
+	case c.First:
+		b.WriteString("  the first request of its thread\n\n")
+	case e == nil:
+		b.WriteString("  unchanged: the request only appends to what the thread sent before\n\n")
+	default:
+		fmt.Fprintf(b, "  changed by %s at entry %d (now %s): %s tokens in front of it unchanged, %s from there on\n\n",
+			e.Cause, e.Position, e.Kind, grouped(float64(e.Ahead), 0), grouped(float64(e.Behind), 0))
+	}
+}
+
+func explainServed(b *bytes.Buffer, c *results.ExplainedCall) {
+	fmt.Fprintf(b, "served\n  read %s", grouped(float64(c.Read), 0))
+	if c.Expected > 0 {
+		fmt.Fprintf(b, " of %s expected", grouped(float64(c.Expected), 0))
+	}
+	if c.Miss != "none" {
+		fmt.Fprintf(b, ": missed %s, class %s", grouped(float64(c.Shortfall()), 0), c.Miss)
+	}
+	fmt.Fprintf(b, "\n  written %s for 5m, %s for 1h; uncached %s; output %s; %s\n\n",
+		grouped(float64(c.Write5m), 0), grouped(float64(c.Write1h), 0), grouped(float64(c.Uncached), 0),
+		grouped(float64(c.Output), 0), usd(c.CostUSD, 4))
+}
+
+// barWidth is how many characters stand for the whole request.
+const barWidth = 40
+
+// shades draw cache classes apart without colour.
+var shades = map[string]string{"read": "░", "write_5m": "▓", "write_1h": "█", "uncached": "·"}
+
+// explainSegments draws the request, a segment a line, as long as it is heavy.
+func explainSegments(b *bytes.Buffer, c *results.ExplainedCall) {
+	fmt.Fprintf(b, "request (%s tokens; ◆ cache marker; ░ read ▓ written 5m █ written 1h · uncached)\n", grouped(float64(c.Context), 0))
+	from := int64(0)
+	for _, s := range folded(c) {
+		name := s.Kind
+		if s.Form != "" {
+			name += " (" + s.Form + ")"
+		}
+		left, right := cells(from, c.Context), cells(from+s.Tokens, c.Context)
+		from += s.Tokens
+		bar := strings.Repeat(" ", left) + strings.Repeat(shades[s.Class], max(1, right-left))
+		mark := ""
+		if s.Marker {
+			mark = " ◆"
+		}
+		line := fmt.Sprintf("  %-22s %5s × %9s  %s%s", name, grouped(float64(s.Blocks), 0), grouped(float64(s.Tokens), 0), bar, mark)
+		fmt.Fprintln(b, strings.TrimRight(line, " "))
+	}
+}
+
+// folded joins the small segments of a conversation that share a cache class:
+// what stands out stays alone.
+func folded(c *results.ExplainedCall) []results.Segment {
+	var list []results.Segment
+	open := false // the last of list is a run of small segments
+	for _, s := range c.Segments {
+		small := standsBack(&s, c.Context)
+		if n := len(list); open && small && list[n-1].Class == s.Class {
+			list[n-1].Blocks += s.Blocks
+			list[n-1].Tokens += s.Tokens
+			list[n-1].Marker = s.Marker
+			list[n-1].Kind = "conversation"
+		} else {
+			list = append(list, s)
+		}
+		open = small && !s.Marker
+	}
+	return list
+}
+
+// standsBack reports whether a segment is an ordinary part of the conversation
+// and less than a twentieth of the request.
+func standsBack(s *results.Segment, total int64) bool {
+	switch s.Kind {
+	case "prompt", "text", "thinking", "tool_use", "tool_result", "unseen", "image", "document":
+		return s.Form == "" && s.Tokens*20 < total
+	}
+	return false
+}
+
+// cells returns how many characters stand for n of total tokens.
+func cells(n, total int64) int {
+	if total <= 0 {
+		return 0
+	}
+	return int(n * barWidth / total)
+}

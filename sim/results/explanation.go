@@ -1,0 +1,86 @@
+package results
+
+// Explanation tells what one strategy did on one session, call by call, and
+// why.
+type Explanation struct {
+	Schema   int             `json:"schema"`
+	Session  string          `json:"session"`
+	Strategy string          `json:"strategy"`
+	Agent    string          `json:"agent"`
+	Version  string          `json:"version"`
+	Window   int64           `json:"window_tokens"`
+	Calls    []ExplainedCall `json:"calls"`
+}
+
+// ExplainedCall is one call with what led to it and how the server served it.
+// Times are seconds on the session's clock, tokens true tokens.
+type ExplainedCall struct {
+	Number   int     `json:"call"` // from 1, in the order of requests
+	Thread   string  `json:"thread"`
+	Kind     string  `json:"thread_kind"`
+	Round    int     `json:"round"` // of the thread; the round ahead of which a layer's call was made
+	Source   string  `json:"source"`
+	Layer    string  `json:"layer,omitzero"` // that made the call; empty for the conversation's own
+	Trigger  string  `json:"after"`          // what the conversation's call answers
+	Model    string  `json:"model"`
+	File     string  `json:"file,omitzero"`
+	Line     int     `json:"line,omitzero"`
+	Start    float64 `json:"start_seconds"`
+	End      float64 `json:"end_seconds"`
+	Idle     float64 `json:"idle_seconds"` // since the thread's last response ended
+	Steps    []Step  `json:"steps,omitempty"`
+	Change   *Edited `json:"change,omitempty"` // first change among what had been sent
+	Context  int64   `json:"context_tokens"`
+	Uncached int64   `json:"uncached_tokens"`
+	Read     int64   `json:"read_tokens"`
+	Write5m  int64   `json:"write_5m_tokens"`
+	Write1h  int64   `json:"write_1h_tokens"`
+	Output   int64   `json:"output_tokens"`
+	Expected int64   `json:"expected_tokens"` // the thread's best prefix would have read
+	Miss     string  `json:"miss"`            // class of the shortfall, "none"
+	First    bool    `json:"first"`           // first call of its thread
+	CostUSD  float64 `json:"cost_usd"`
+	// Segments are the request's entries in order, joined while kind, form
+	// and cache class stay the same.
+	Segments []Segment `json:"segments"`
+}
+
+// Shortfall returns the tokens expected from the cache and not read.
+func (c *ExplainedCall) Shortfall() int64 { return max(0, c.Expected-c.Read) }
+
+// Step is one thing that happened ahead of a call: a trigger that was
+// evaluated, a layer that answered, or a change of the context.
+type Step struct {
+	Layer   string `json:"layer"`
+	Hook    string `json:"hook,omitzero"`
+	Measure string `json:"measure,omitzero"` // of a trigger
+	// Measured was compared with Value, ≥; Fired is what came of it.
+	Measured int64  `json:"measured,omitzero"`
+	Value    int64  `json:"value,omitzero"`
+	Fired    bool   `json:"fired,omitzero"`
+	Verdict  string `json:"verdict,omitzero"` // of a hook: done, declined, failed, pending
+	Reason   string `json:"reason,omitzero"`
+	Boundary string `json:"boundary,omitzero"` // what happened to the context: compaction, microcompaction, truncation
+	Before   int64  `json:"before_tokens,omitzero"`
+	After    int64  `json:"after_tokens,omitzero"`
+	Chained  bool   `json:"chained,omitzero"` // the compacted context already held a summary
+}
+
+// Edited is where a request first differs from what its thread sent before.
+type Edited struct {
+	Position int    `json:"position"` // entry, from 0
+	Kind     string `json:"kind"`     // of the entry now there
+	Cause    string `json:"cause"`
+	Ahead    int64  `json:"unchanged_tokens"` // tokens in front of it
+	Behind   int64  `json:"behind_tokens"`    // tokens from it on
+}
+
+// Segment is a run of entries of a request.
+type Segment struct {
+	Kind   string `json:"kind"`
+	Form   string `json:"form,omitzero"` // "" for verbatim
+	Blocks int    `json:"blocks"`
+	Tokens int64  `json:"tokens"`
+	Class  string `json:"class"`           // read, write_5m, write_1h, uncached
+	Marker bool   `json:"marker,omitzero"` // a cache marker stands behind its last entry
+}
