@@ -156,13 +156,10 @@ func (f *finder) readDir(dir string) (int, error) {
 	return found, nil
 }
 
-func hasSuffix(name string) bool {
-	for _, s := range suffixes {
-		if strings.HasSuffix(name, s) {
-			return true
-		}
-	}
-	return false
+func hasSuffix(name string) bool { return endsIn(name, suffixes[:]) }
+
+func endsIn(name string, endings []string) bool {
+	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(name, e) })
 }
 
 // file adds a file once. Of several spellings the first in order is kept, so

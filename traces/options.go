@@ -21,6 +21,29 @@ type Options struct {
 	Workers     int       // files read at the same time; GOMAXPROCS when 0
 	MaxProblems int       // problems kept per session and per corpus; DefaultMaxProblems when 0
 	Stdin       io.Reader // what the path "-" reads
+	// Progress, when not nil, is told what was read since the last call:
+	// decompressed bytes and files finished. It must be safe for concurrent use.
+	Progress func(bytes int64, files int)
+}
+
+// Watch returns r, or a reader of it that tells Progress of the bytes.
+func (o Options) Watch(r io.Reader) io.Reader {
+	if o.Progress == nil {
+		return r
+	}
+	return &watched{r, o.Progress}
+}
+
+type watched struct {
+	r    io.Reader
+	tell func(bytes int64, files int)
+}
+
+// Read reads and tells how much.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	w.tell(int64(n), 0)
+	return n, err
 }
 
 // WithDefaults returns o with defaults in the place of zeros.

@@ -1,0 +1,118 @@
+package traces
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+func environment(vars map[string]string) func(string) string {
+	return func(name string) string { return vars[name] }
+}
+
+// The folders are those the agents' own documentation names.
+func TestPlaces(t *testing.T) {
+	home := filepath.FromSlash("/home/me")
+	for _, tc := range []struct {
+		name string
+		home string
+		env  map[string]string
+		want []string
+	}{
+		{"usual", home, nil, []string{
+			"claude-code /home/me/.claude/projects", "claude-code /home/me/.config/claude/projects",
+			"codex /home/me/.codex/sessions",
+			"opencode /home/me/.local/share/opencode", "opencode /home/me/.local/share/opencode/storage/session",
+			"pi /home/me/.pi/agent/sessions",
+		}},
+		{"variables", home, map[string]string{
+			"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/unused",
+		}, []string{
+			"claude-code /c/projects", "codex /x/sessions", "opencode /d/opencode", "opencode /d/opencode/storage/session", "pi /p/sessions",
+		}},
+		{"relative XDG folders are ignored", home, map[string]string{"XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "d", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p"}, []string{
+			"claude-code /home/me/.claude/projects", "claude-code /home/me/.config/claude/projects", "codex /x/sessions",
+			"opencode /home/me/.local/share/opencode", "opencode /home/me/.local/share/opencode/storage/session", "pi /p/sessions",
+		}},
+		{"no home", "", map[string]string{"CODEX_HOME": "/x"}, []string{"codex /x/sessions"}},
+	} {
+		var got []string
+		for _, p := range Places(tc.home, environment(tc.env)) {
+			got = append(got, p.Agent+" "+filepath.ToSlash(p.Dir))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v\nwant %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// Survey counts what holds sessions by name, and opens nothing: the files are
+// not readable.
+func TestSurvey(t *testing.T) {
+	home := t.TempDir()
+	newest := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for name, size := range map[string]int{
+		".claude/projects/a/1.jsonl":                   100,
+		".claude/projects/a/1/subagents/agent-x.jsonl": 10,
+		".claude/projects/b/2.jsonl.gz":                1,
+		".claude/projects/b/notes.txt":                 1000,
+		".claude/history.jsonl":                        1000,
+		".codex/sessions/2026/03/01/rollout-1.jsonl":   20,
+		".codex/auth.json":                             1000,
+		".local/share/opencode/opencode.db":            30,
+		".local/share/opencode/auth.json":              1000,
+		".local/share/opencode/snapshot/x/y.db":        1000,
+	} {
+		path := filepath.Join(home, filepath.FromSlash(name))
+		write(t, path, make([]byte, size))
+		when := newest.Add(-time.Hour)
+		if filepath.Base(name) == "2.jsonl.gz" {
+			when = newest
+		}
+		if err := errors.Join(os.Chtimes(path, when, when), os.Chmod(path, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := Survey(t.Context(), Places(home, environment(nil)))
+	if err != nil || len(found) != 3 {
+		t.Fatalf("%+v, %v; want three places", found, err)
+	}
+	for i, want := range []Stock{
+		{Place: Place{Agent: "claude-code"}, Files: 3, Bytes: 111, Newest: newest},
+		{Place: Place{Agent: "codex"}, Files: 1, Bytes: 20, Newest: newest.Add(-time.Hour)},
+		{Place: Place{Agent: "opencode"}, Files: 1, Bytes: 30, Newest: newest.Add(-time.Hour)},
+	} {
+		got := found[i]
+		if got.Agent != want.Agent || got.Files != want.Files || got.Bytes != want.Bytes || !got.Newest.Equal(want.Newest) {
+			t.Errorf("%+v\nwant %+v", got, want)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := Survey(ctx, Places(home, environment(nil))); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if found, err := Survey(t.Context(), Places(filepath.Join(home, "nobody"), environment(nil))); len(found) != 0 || err != nil {
+		t.Errorf("nobody's home: %+v, %v", found, err)
+	}
+}
+
+// Two places that are one folder count once.
+func TestSurveyLinked(t *testing.T) {
+	home := t.TempDir()
+	write(t, filepath.Join(home, ".claude", "projects", "a.jsonl"), []byte("{}\n"))
+	if err := os.MkdirAll(filepath.Join(home, ".config"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(home, ".claude"), filepath.Join(home, ".config", "claude")); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	found, err := Survey(t.Context(), Places(home, environment(nil)))
+	if err != nil || len(found) != 1 || found[0].Files != 1 {
+		t.Errorf("%+v, %v; want one file in one place", found, err)
+	}
+}

@@ -1,0 +1,149 @@
+package traces
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Filter chooses sessions; the zero value takes all. A session has to satisfy
+// every field that is set, and in a list one of its entries.
+//
+// A session belongs to the period in which it begins (Session.Start, what a
+// listing shows) and is taken or left whole: cutting it would cut its context.
+// Select counts those that reach over an edge.
+type Filter struct {
+	Since time.Time // sessions that begin then or later; zero: no bound
+	Until time.Time // sessions that begin before; zero: no bound
+	// Projects are parts of Session.Project, or patterns when they hold one of
+	// *, ? and [. A pattern is that of path.Match, except that * and ? also
+	// stand for slashes, and matches the whole path or its end behind any slash.
+	// Backslashes of a project count as slashes.
+	Projects []string
+	// Models are patterns, as for projects, of the whole name of a model that
+	// one of the session's calls went to.
+	Models []string
+	Agents []string // names as in Session.Agent
+}
+
+// Empty reports whether f takes all sessions.
+func (f *Filter) Empty() bool { return len(f.conditions()) == 0 }
+
+// Match reports whether f takes s.
+func (f *Filter) Match(s *Session) bool {
+	for _, c := range f.conditions() {
+		if !c.match(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// String says what f asks for, for instance "since 2026-03-01 UTC, project web".
+func (f *Filter) String() string {
+	var texts []string
+	for _, c := range f.conditions() {
+		texts = append(texts, c.String())
+	}
+	return strings.Join(texts, ", ")
+}
+
+// condition is one field of a filter that is set.
+type condition struct {
+	name  string // since, before, project, model or agent
+	text  string
+	match func(*Session) bool
+}
+
+func (c *condition) String() string { return c.name + " " + c.text }
+
+const (
+	sinceCondition = "since"
+	untilCondition = "before"
+)
+
+func (f *Filter) conditions() []condition {
+	var list []condition
+	if !f.Since.IsZero() {
+		list = append(list, condition{sinceCondition, moment(f.Since), func(s *Session) bool {
+			return s.Start != 0 && !s.StartTime().Before(f.Since)
+		}})
+	}
+	if !f.Until.IsZero() {
+		list = append(list, condition{untilCondition, moment(f.Until), func(s *Session) bool {
+			return s.Start != 0 && s.StartTime().Before(f.Until)
+		}})
+	}
+	if len(f.Projects) > 0 {
+		list = append(list, condition{"project", alternatives(f.Projects), func(s *Session) bool {
+			return slices.ContainsFunc(f.Projects, func(p string) bool { return projectMatches(p, s.Project) })
+		}})
+	}
+	if len(f.Models) > 0 {
+		list = append(list, condition{"model", alternatives(f.Models), func(s *Session) bool {
+			return slices.ContainsFunc(usedModels(s), f.takesModel)
+		}})
+	}
+	if len(f.Agents) > 0 {
+		list = append(list, condition{"agent", alternatives(f.Agents), func(s *Session) bool {
+			return slices.Contains(f.Agents, s.Agent)
+		}})
+	}
+	return list
+}
+
+func (f *Filter) takesModel(name string) bool {
+	return slices.ContainsFunc(f.Models, func(p string) bool { return patternMatches(p, name) })
+}
+
+func alternatives(list []string) string { return strings.Join(list, " or ") }
+
+// moment words a bound: a date when it is the beginning of a day.
+func moment(t time.Time) string {
+	if h, m, s := t.Clock(); h+m+s+t.Nanosecond() == 0 {
+		return t.Format(time.DateOnly + " MST")
+	}
+	return t.Format(time.DateTime + " MST")
+}
+
+// usedModels returns the models that calls of s went to, in order of name index.
+func usedModels(s *Session) []string {
+	used := make([]bool, len(s.Models))
+	for i := range s.Threads {
+		for j := range s.Threads[i].Rounds {
+			used[s.Threads[i].Rounds[j].Model] = true
+		}
+	}
+	var names []string
+	for i, name := range s.Models {
+		if used[i] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func isPattern(s string) bool { return strings.ContainsAny(s, "*?[") }
+
+func projectMatches(pattern, project string) bool {
+	project = strings.ReplaceAll(project, `\`, "/")
+	if !isPattern(pattern) {
+		return strings.Contains(project, strings.ReplaceAll(pattern, `\`, "/"))
+	}
+	for rest, more := project, true; more; _, rest, more = strings.Cut(rest, "/") {
+		if patternMatches(pattern, rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// patternMatches is path.Match with slashes as letters like others. A pattern
+// that is malformed matches nothing.
+func patternMatches(pattern, name string) bool {
+	ok, err := path.Match(noSlashes(pattern), noSlashes(name))
+	return ok && err == nil
+}
+
+func noSlashes(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
