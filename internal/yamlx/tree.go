@@ -1,0 +1,198 @@
+package yamlx
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxNodes bounds a document after its aliases are expanded, so that a few
+// lines of nested aliases cannot fill the memory.
+const maxNodes = 1 << 18
+
+// Tree is one YAML document as nodes: what is read twice, changed or written
+// back before it becomes Go values. Aliases are expanded: no node stands in two
+// places.
+type Tree struct {
+	Name string     // of the file, for messages
+	Root *yaml.Node // the top of the document
+
+	from map[*yaml.Node]string // where nodes that are not of the file come from
+}
+
+// Parse reads a file of exactly one document. Errors carry file and line.
+func Parse(text []byte, name string) (*Tree, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc yaml.Node
+	err := dec.Decode(&doc)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("%s: empty document", name)
+	case err != nil:
+		return nil, Errors(name, err, nil)
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return nil, Errors(name, err, nil)
+		}
+		return nil, fmt.Errorf("%s: more than one document", name)
+	}
+	e := expander{left: maxNodes}
+	root := e.expand(doc.Content[0])
+	if e.left < 0 {
+		return nil, fmt.Errorf("%s: more than %d values once its aliases are expanded", name, maxNodes)
+	}
+	return &Tree{Name: name, Root: root}, nil
+}
+
+// expander copies nodes with aliases replaced by what they stand for. It stops
+// when left runs out.
+type expander struct{ left int }
+
+func (e *expander) expand(n *yaml.Node) *yaml.Node {
+	if e.left--; e.left < 0 {
+		return n
+	}
+	line, column := n.Line, n.Column
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	c := *n
+	c.Line, c.Column, c.Anchor, c.Content = line, column, "", nil
+	for _, child := range n.Content {
+		c.Content = append(c.Content, e.expand(child))
+	}
+	return &c
+}
+
+// Clone returns a deep copy of a node.
+func Clone(n *yaml.Node) *yaml.Node {
+	e := expander{left: maxNodes}
+	return e.expand(n)
+}
+
+// At returns the place of a node: file:line, or the origin given to Mark.
+func (t *Tree) At(n *yaml.Node) string {
+	if origin, ok := t.from[n]; ok {
+		return origin
+	}
+	if n.Line == 0 {
+		return t.Name
+	}
+	return t.Name + ":" + strconv.Itoa(n.Line)
+}
+
+// Mark says that a node and all below it come from origin instead of the file:
+// a flag of the command line, for instance.
+func (t *Tree) Mark(n *yaml.Node, origin string) {
+	if t.from == nil {
+		t.from = map[*yaml.Node]string{}
+	}
+	t.from[n] = origin
+	for _, child := range n.Content {
+		t.Mark(child, origin)
+	}
+}
+
+// Errorf returns an error at the place of a node.
+func (t *Tree) Errorf(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("%s: %w", t.At(n), fmt.Errorf(format, args...))
+}
+
+// Child returns the value of a key of a mapping, nil when there is none.
+func Child(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// Find returns the node that keys lead to below n, nil when there is none.
+func Find(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		n = Child(n, key)
+	}
+	return n
+}
+
+// Put sets the value that keys lead to below n, making mappings on the way. It
+// fails when something else than a mapping stands there.
+func (t *Tree) Put(n *yaml.Node, value *yaml.Node, keys ...string) error {
+	for i, key := range keys {
+		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+			n.Kind, n.Tag, n.Value = yaml.MappingNode, "!!map", ""
+		}
+		if n.Kind != yaml.MappingNode {
+			return t.Errorf(n, "%s holds no keys: %s cannot be set", strings.Join(keys[:i], "."), strings.Join(keys, "."))
+		}
+		child := Child(n, key)
+		switch {
+		case i == len(keys)-1 && child != nil:
+			*child = *value
+			t.moved(value, child)
+			return nil
+		case i == len(keys)-1:
+			child = value
+			n.Content = append(n.Content, Text(key), child)
+			return nil
+		case child == nil:
+			child = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+			n.Content = append(n.Content, Text(key), child)
+		}
+		n = child
+	}
+	*n = *value
+	t.moved(value, n)
+	return nil
+}
+
+// moved keeps the origin of a node that was copied into another.
+func (t *Tree) moved(from, to *yaml.Node) {
+	if origin, ok := t.from[from]; ok {
+		t.from[to] = origin
+	} else {
+		delete(t.from, to)
+	}
+}
+
+// Text returns a scalar node of a string.
+func Text(s string) *yaml.Node {
+	n := new(yaml.Node)
+	n.SetString(s)
+	return n
+}
+
+// Encode returns the node of a Go value.
+func Encode(v any) (*yaml.Node, error) {
+	n := new(yaml.Node)
+	if err := n.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode YAML: %w", err)
+	}
+	return n, nil
+}
+
+// CloneRoot returns a deep copy of the whole document whose nodes have the
+// places of the originals.
+func (t *Tree) CloneRoot() *yaml.Node { return t.copied(t.Root) }
+
+func (t *Tree) copied(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = nil
+	if origin, ok := t.from[n]; ok {
+		t.from[&c] = origin
+	}
+	for _, child := range n.Content {
+		c.Content = append(c.Content, t.copied(child))
+	}
+	return &c
+}
