@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/yamlx"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -15,23 +16,29 @@ import (
 
 const isoDate = "2006-01-02"
 
-// provenance says what the figures depend on.
-func (p *Plan) provenance(sessions []*traces.Session) results.Provenance {
+// provenance says what the figures depend on. Switches are the settings that
+// are not swept and differ from the default, by path.
+func (p *Plan) provenance(d *Design, sessions []*traces.Session) results.Provenance {
 	digest := Digest(sessions)
-	o := results.Provenance{
+	return results.Provenance{
 		Version:        p.Version,
-		Seed:           p.Seed,
+		Seed:           d.Scenario.Seed,
 		SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo),
 		Prices:         p.Prices.AsOf().Format(isoDate),
-		Switches:       map[string]string{},
+		Switches:       d.switches(),
 	}
-	if p.Window > 0 {
-		o.Switches["window"] = strconv.FormatInt(p.Window, 10)
+}
+
+// pricesAt words when the prices of a design are of.
+func (p *Plan) pricesAt(d *Design) string {
+	if dates := d.priceDates(); len(dates) > 1 {
+		return fmt.Sprintf("%d dates", len(dates))
 	}
-	if !p.PricesAt.IsZero() {
-		o.Switches["prices_at"] = p.PricesAt.Format(isoDate)
+	at, err := d.Scenario.Prices.At.On(time.Time{})
+	if err != nil || at.IsZero() {
+		return "call date"
 	}
-	return o
+	return at.Format(isoDate)
 }
 
 // Digest identifies sessions by what a simulation depends on: blocks, rounds
@@ -71,11 +78,8 @@ func sessionDigest(s *traces.Session) prompt.Digest {
 }
 
 // workload describes the sessions for the head of a report.
-func (p *Plan) workload(sessions []*traces.Session) results.Workload {
-	w := results.Workload{Sessions: len(sessions), PricesAt: "call date"}
-	if !p.PricesAt.IsZero() {
-		w.PricesAt = p.PricesAt.Format(isoDate)
-	}
+func (p *Plan) workload(d *Design, sessions []*traces.Session) results.Workload {
+	w := results.Workload{Sessions: len(sessions), PricesAt: p.pricesAt(d)}
 	var q traces.Quality
 	var first, last int64
 	calls := map[string]int{}
@@ -139,7 +143,7 @@ func byUse(calls map[string]int) []string {
 }
 
 // annotate adds the assumptions the figures rest on.
-func (p *Plan) annotate(run *results.Run, stub *summarizer.Stub) {
+func annotate(run *results.Run, d *Design) {
 	note := func(cell, metric, format string, args ...any) {
 		run.Notes = append(run.Notes, results.Note{Cell: cell, Metric: metric, Text: fmt.Sprintf(format, args...)})
 	}
@@ -151,7 +155,53 @@ func (p *Plan) annotate(run *results.Run, stub *summarizer.Stub) {
 		}
 	}
 	if len(run.Cells) > 2 {
-		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf(
-			"other strategies keep the recording's actions, pauses, model, window and client; a summary is drawn (median %.0f tokens, σ %.2f), its quality is not modelled", stub.Median, stub.Sigma)})
+		note("", "", "other strategies keep the recording's actions, pauses, model, window and client; %s, its quality is not modelled", d.summaries())
 	}
+}
+
+// summaries words where the sizes of summaries come from.
+func (d *Design) summaries() string {
+	for _, a := range d.axes {
+		if strings.HasPrefix(a.Path, "summarizer.") {
+			return "the size of a summary is assumed as the cell says"
+		}
+	}
+	s := &d.Scenario.Summarizer
+	switch summarizer.Sizing(s.Sizing) {
+	case summarizer.Fixed:
+		return fmt.Sprintf("a summary has %.0f tokens", s.Median)
+	case summarizer.Fraction:
+		return fmt.Sprintf("a summary has %.3g of the tokens it replaces", s.Share)
+	}
+	return fmt.Sprintf("a summary is drawn (median %.0f tokens, σ %.2f)", s.Median, s.Sigma)
+}
+
+// switches returns the settings around the strategies that are not swept and
+// differ from the default, as texts by path.
+func (d *Design) switches() map[string]string {
+	swept := map[string]bool{}
+	for _, a := range d.axes {
+		swept[a.Path] = true
+	}
+	out := map[string]string{}
+	was, err := yamlx.Encode(Default())
+	if err != nil {
+		return out
+	}
+	is, err := yamlx.Encode(d.Scenario)
+	if err != nil {
+		return out
+	}
+	for _, path := range yamlx.Paths(Scenario{}) {
+		section, _, nested := strings.Cut(path, ".")
+		if swept[path] || !nested || section == "sessions" {
+			continue
+		}
+		keys := strings.Split(path, ".")
+		a, b := yamlx.Flow(yamlx.Find(was, keys...)), yamlx.Flow(yamlx.Find(is, keys...))
+		if a != b {
+			out[path] = b
+		}
+	}
+	return out
 }

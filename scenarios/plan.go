@@ -1,5 +1,13 @@
 // Package scenarios turns what a person asks for into cells, runs them, and
 // puts the rows together into a run that reports can show.
+//
+// A scenario is a YAML file; reference.yaml tells every key. Parse reads one,
+// File.Expand gives its cells, and a Plan runs them:
+//
+//	file, err := scenarios.Parse(registry, text, "mine.yaml")
+//	design, err := file.Expand()
+//	plan := scenarios.Plan{Registry: registry, Prices: prices, Design: design}
+//	run, err := plan.Run(ctx, corpus)
 package scenarios
 
 import (
@@ -11,26 +19,25 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Plan is one run: strategies over sessions under one server, one summariser
-// and one price table. Registry and Prices must be set; the rest has defaults.
+// Plan is one run: the cells of a design over sessions and a price table.
+// Registry and Prices must be set; the rest has defaults.
 type Plan struct {
-	Registry   *strategies.Registry
-	Prices     *costmodel.Table
-	Strategies []string  // names; DefaultStrategies when empty
-	PricesAt   time.Time // zero: each call at its own date
-	Server     promptcache.Config
-	Summarizer *summarizer.Stub // summarizer.Default when nil
+	Registry *strategies.Registry
+	Prices   *costmodel.Table
+	// Design has the cells. When nil they are those of the default scenario
+	// under Strategies, Seed and Window, which a design does not look at.
+	Design     *Design
+	Strategies []string // names; DefaultStrategies when empty
 	Seed       uint64
-	Workers    int   // sessions simulated at once; 0 for one per core
 	Window     int64 // context window, tokens; 0: as the session's client
-	Verify     bool  // check the invariants at every call
+	Workers    int   // sessions simulated at once; 0 for one per core
+	Verify     bool  // check the invariants at every call, beside the design
 	Strict     bool  // a model without a price is an error
 	Version    string
 	Done       func(finished, total int) // progress; safe for concurrent use
@@ -55,30 +62,41 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err := p.checkPrices(sessions); err != nil {
 		return nil, err
 	}
-	names := p.names()
-	cells, err := p.cells(names)
+	d, err := p.design()
+	if err != nil {
+		return nil, err
+	}
+	configs, err := p.configs(d)
 	if err != nil {
 		return nil, err
 	}
 	runner := sim.Runner{Workers: p.Workers}
 	if p.Done != nil {
-		total := len(cells) * len(sessions)
+		total := len(configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }
 	}
-	rows, runErr := runner.Run(ctx, sessions, cells)
+	rows, runErr := runner.Run(ctx, sessions, configs)
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {
 		return nil, runErr
 	}
-	run := &results.Run{Provenance: p.provenance(sessions), Workload: p.workload(sessions)}
-	run.Cells = append(run.Cells, p.billed(sessions))
-	for i, name := range names {
-		cell := results.Cell{Cell: name, Strategy: name, Rows: complete(rows[i])}
-		if len(cell.Rows) > 0 {
+	run := &results.Run{Provenance: p.provenance(d, sessions), Workload: p.workload(d, sessions)}
+	if run.Cells, err = p.billed(d, sessions); err != nil {
+		return nil, err
+	}
+	for i := range d.Cells {
+		if cell := d.Cells[i].result(); len(complete(rows[i])) > 0 {
+			cell.Rows = complete(rows[i])
 			run.Cells = append(run.Cells, cell)
 		}
 	}
+	if runErr != nil {
+		if len(run.Cells) == len(d.priceDates()) {
+			return nil, runErr // nothing was simulated
+		}
+		interrupted(run, len(configs))
+	}
 	run.Sum()
-	p.annotate(run, cells[0].Summarizer.(*summarizer.Stub))
+	annotate(run, d)
 	return run, runErr
 }
 
@@ -93,48 +111,90 @@ func withCalls(corpus *traces.Corpus) []*traces.Session {
 	return sessions
 }
 
-// names returns the strategies to run, each once, the recorded one first.
-func (p *Plan) names() []string {
-	asked := p.Strategies
-	if len(asked) == 0 {
-		asked = DefaultStrategies()
+// design returns the cells to run.
+func (p *Plan) design() (*Design, error) {
+	if p.Design != nil {
+		return p.Design, nil
 	}
-	names := []string{results.StrategyRecorded}
-	for _, n := range asked {
-		if n != results.StrategyBilled && !slices.Contains(names, n) {
-			names = append(names, n)
+	s := Default()
+	s.Seed, s.Client.Window = p.Seed, p.Window
+	f, err := NewFile(p.Registry, s)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Strategies) > 0 {
+		if err := f.Choose("plan", p.Strategies); err != nil {
+			return nil, err
 		}
 	}
-	return names
+	return f.Expand()
 }
 
-// cells returns a configuration for each strategy; unknown names are reported
-// all at once.
-func (p *Plan) cells(names []string) ([]sim.Config, error) {
-	stub := p.Summarizer
-	if stub == nil {
-		stub = summarizer.Default()
+// Config returns what a loop needs to simulate one strategy under the plan, with
+// assignments as File.Assign takes them. A swept parameter is an error.
+func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error) {
+	s := Default()
+	s.Seed, s.Client.Window = p.Seed, p.Window
+	f, err := NewFile(p.Registry, s)
+	if err != nil {
+		return sim.Config{}, err
 	}
-	errs := []error{p.Server.Validate(), stub.Validate()}
-	var cells []sim.Config
-	for _, name := range names {
-		s, err := p.Registry.Strategy(name)
+	errs := []error{f.Choose("strategy", []string{strategy})}
+	for _, a := range assignments {
+		errs = append(errs, f.Assign(a))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return sim.Config{}, err
+	}
+	d, err := f.Expand()
+	if err != nil {
+		return sim.Config{}, err
+	}
+	cells := slices.DeleteFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name != strategy })
+	if len(cells) != 1 {
+		return sim.Config{}, fmt.Errorf("%d cells of strategy %s: one value for each parameter is wanted here", len(cells), strategy)
+	}
+	return p.config(&cells[0])
+}
+
+// configs returns the cells as the runner takes them.
+func (p *Plan) configs(d *Design) ([]sim.Config, error) {
+	var configs []sim.Config
+	for i := range d.Cells {
+		c, err := p.config(&d.Cells[i])
 		if err != nil {
-			errs = append(errs, err)
-			continue
+			return nil, fmt.Errorf("cell %s: %w", d.Cells[i].Name, err)
 		}
-		cells = append(cells, sim.Config{
-			Strategy:   s,
-			Server:     func() sim.Server { return promptcache.New(p.Server) },
-			Summarizer: stub,
-			Prices:     p.Prices,
-			PricesAt:   p.PricesAt,
-			Seed:       p.Seed,
-			Window:     p.Window,
-			Verify:     p.Verify,
-		})
+		configs = append(configs, c)
 	}
-	return cells, errors.Join(errs...)
+	return configs, nil
+}
+
+func (p *Plan) config(cell *Cell) (sim.Config, error) {
+	s := cell.Scenario
+	at, err := s.Prices.At.On(time.Time{})
+	if err != nil {
+		return sim.Config{}, fmt.Errorf("prices.at: %w", err)
+	}
+	c := sim.Config{
+		Strategy:   cell.Strategy,
+		Server:     s.Server.serve,
+		Summarizer: s.Summarizer.Stub(),
+		Prices:     p.Prices,
+		PricesAt:   at,
+		Seed:       s.Seed,
+		Window:     s.Client.Window,
+		Verify:     s.Verify || p.Verify,
+	}
+	if s.Client.Version != "" {
+		c.Client = client.ForVersion(s.Client.Version)
+	}
+	return c, nil
+}
+
+// result returns the cell as it is reported, without rows.
+func (c *Cell) result() results.Cell {
+	return results.Cell{Cell: c.Name, Strategy: c.Strategy.Name, Params: c.Params}
 }
 
 // checkPrices names every model without a price. Outside strict mode their
@@ -165,16 +225,41 @@ func (p *Plan) UnknownModels(sessions []*traces.Session) []error {
 	return errs
 }
 
-// billed is the cell of what the sessions were billed: no model.
-func (p *Plan) billed(sessions []*traces.Session) results.Cell {
-	c := results.Cell{
-		Cell: results.StrategyBilled, Strategy: results.StrategyBilled,
-		Unmeasured: []string{"misses", "call_hit_ratio", "overflows", "added_latency_seconds"},
+// billed returns the cells of what the sessions were billed, one for each date
+// of prices: no model.
+func (p *Plan) billed(d *Design, sessions []*traces.Session) ([]results.Cell, error) {
+	const key = "prices.at"
+	var cells []results.Cell
+	for _, date := range d.priceDates() {
+		at, err := date.On(time.Time{})
+		if err != nil {
+			return nil, fmt.Errorf("prices.at: %w", err)
+		}
+		c := results.Cell{
+			Cell: results.StrategyBilled, Strategy: results.StrategyBilled,
+			Unmeasured: []string{"misses", "call_hit_ratio", "overflows", "added_latency_seconds"},
+		}
+		if len(d.priceDates()) > 1 {
+			c.Params = map[string]string{key: string(date)}
+			c.Cell += " " + key + "=" + string(date)
+		}
+		for _, s := range sessions {
+			c.Rows = append(c.Rows, sim.Billed(s, p.Prices, at))
+		}
+		cells = append(cells, c)
 	}
-	for _, s := range sessions {
-		c.Rows = append(c.Rows, sim.Billed(s, p.Prices, p.PricesAt))
+	return cells, nil
+}
+
+// priceDates returns the dates of prices of all cells, each once, in order.
+func (d *Design) priceDates() []PriceDate {
+	var dates []PriceDate
+	for i := range d.Cells {
+		if at := d.Cells[i].Scenario.Prices.At; !slices.Contains(dates, at) {
+			dates = append(dates, at)
+		}
 	}
-	return c
+	return dates
 }
 
 // complete returns the rows that were simulated.

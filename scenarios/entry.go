@@ -1,0 +1,273 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// StrategyKeys are the keys of a strategy of a scenario that is not just the
+// name of a preset. Beside them stand those of a preset file's body: layers and
+// what orders them.
+func StrategyKeys() []string { return []string{"name", "doc", "preset", "set"} }
+
+// entry is one strategy of a scenario: the body of a preset file with its axes.
+type entry struct {
+	node  *yaml.Node // where the scenario names it
+	name  string
+	doc   string
+	body  *yaml.Node // mapping of the keys of a preset file, every parameter written
+	axes  []yamlx.Axis
+	short map[string]string // names of axes by path
+	place map[string]string // where the scenario gives a parameter, by path
+	given [][2]string       // what overrides set, for messages
+
+	variants []variant // the strategy under every combination of axes
+}
+
+// expansion is the work of turning one file into cells.
+type expansion struct {
+	file     *File
+	registry *strategies.Registry
+	tree     *yamlx.Tree
+	errs     []error
+}
+
+func (x *expansion) errorf(n *yaml.Node, format string, args ...any) {
+	x.errs = append(x.errs, x.tree.Errorf(n, format, args...))
+}
+
+// entry reads one strategy, nil when it cannot be used.
+func (x *expansion) entry(n *yaml.Node) *entry {
+	e := &entry{node: n, place: map[string]string{}}
+	before := len(x.errs)
+	var ok bool
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
+		e.name = n.Value
+		ok = x.preset(e, n)
+	case n.Kind == yaml.MappingNode:
+		ok = x.mapping(e)
+	default:
+		x.errorf(n, "a strategy is the name of a preset or a mapping with one of preset and layers")
+	}
+	if !ok || e.body == nil {
+		return nil
+	}
+	if x.reserved(e); len(x.errs) > before {
+		return nil
+	}
+	if err := x.overrides(e); err != nil {
+		x.errs = append(x.errs, err)
+	}
+	x.layers(e)
+	if len(x.errs) > before {
+		return nil
+	}
+	return e
+}
+
+// reserved refuses strategies that take the name of a reference for something
+// else.
+func (x *expansion) reserved(e *entry) {
+	switch e.name {
+	case results.StrategyBilled:
+		x.errorf(e.node, "billed is what the sessions were billed, no strategy: choose another name")
+	case results.StrategyRecorded:
+		if !slices.ContainsFunc(layersOf(e.body), func(l layer) bool { return l.key.Value == strategies.RecordedName }) {
+			x.errorf(e.node, "recorded is what others are compared with and needs the layer recorded: choose another name")
+		}
+	}
+}
+
+// preset takes the body of the preset that n names.
+func (x *expansion) preset(e *entry, n *yaml.Node) bool {
+	if n.Value == results.StrategyBilled {
+		return true
+	}
+	s, err := x.registry.Strategy(n.Value)
+	if err != nil {
+		x.errorf(n, "%w", err)
+		return false
+	}
+	if err := e.take(s); err != nil {
+		x.errorf(n, "%w", err)
+		return false
+	}
+	e.doc = s.Doc
+	return true
+}
+
+// take makes the layers of a strategy, every parameter written, the body of e.
+func (e *entry) take(s *strategies.Strategy) error {
+	text, err := s.YAML()
+	if err != nil {
+		return err
+	}
+	tree, err := yamlx.Parse(text, s.Name)
+	if err != nil {
+		return err
+	}
+	e.body = without(tree.Root, "name", "doc", "rank")
+	return nil
+}
+
+// without returns a mapping without some of its keys.
+func without(n *yaml.Node, keys ...string) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !slices.Contains(keys, n.Content[i].Value) {
+			out.Content = append(out.Content, n.Content[i], n.Content[i+1])
+		}
+	}
+	return out
+}
+
+// mapping reads a strategy written as a mapping.
+func (x *expansion) mapping(e *entry) bool {
+	n := e.node
+	before := len(x.errs)
+	x.keysOnce(n)
+	child := func(key string) *yaml.Node { return yamlx.Child(n, key) }
+	e.name = x.text(child("name"))
+	preset, set := child("preset"), child("set")
+	body := without(n, StrategyKeys()...)
+	for i := 0; i+1 < len(body.Content); i += 2 {
+		key := body.Content[i]
+		if known := strategies.BodyKeys(); !slices.Contains(known, key.Value) {
+			x.errorf(key, "unknown key %q%s", key.Value, nearest.Hint(key.Value, append(known, StrategyKeys()...)))
+		}
+	}
+	switch {
+	case preset == nil && child("layers") == nil:
+		x.errorf(n, "a strategy needs preset or layers")
+	case preset != nil && len(body.Content) > 0:
+		x.errorf(preset, "preset %s contradicts %s in line %d: give one of them", preset.Value, body.Content[0].Value, body.Content[0].Line)
+	case preset == nil && set != nil:
+		x.errorf(set, "set changes a preset and there is none: write the values into layers")
+	case preset != nil:
+		if e.name == "" {
+			e.name = preset.Value
+		}
+		x.preset(e, preset)
+	default:
+		e.body = body
+		x.notePlaces(e)
+	}
+	if e.name == "" && len(x.errs) == before {
+		x.errorf(n, "a strategy with layers of its own needs a name")
+	}
+	if doc := x.text(child("doc")); doc != "" {
+		e.doc = doc
+	}
+	if set != nil && e.body != nil {
+		if child("doc") == nil {
+			e.doc = "" // the preset's own may not hold any more
+		}
+		x.set(e, set)
+	}
+	return len(x.errs) == before
+}
+
+// keysOnce reports keys that stand twice in a mapping.
+func (x *expansion) keysOnce(n *yaml.Node) {
+	c := yamlx.Checker{Tree: x.tree}
+	c.Check(n, map[string]yaml.Node{}, "strategy")
+	x.errs = append(x.errs, c.Errs...)
+}
+
+func (x *expansion) text(n *yaml.Node) string {
+	if n == nil {
+		return ""
+	}
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		x.errorf(n, "want a text")
+		return ""
+	}
+	return strings.TrimSpace(n.Value)
+}
+
+// set carries out the changes of a preset's parameters.
+func (x *expansion) set(e *entry, set *yaml.Node) {
+	if set.Kind != yaml.MappingNode {
+		x.errorf(set, "set takes parameters and values, such as full-compact.trigger.fixed: 120000")
+		return
+	}
+	for i := 0; i+1 < len(set.Content); i += 2 {
+		key, value := set.Content[i], set.Content[i+1]
+		if _, err := x.change(e, strings.Split(key.Value, "."), value); err != nil {
+			x.errorf(key, "%w", err)
+		}
+	}
+}
+
+// overrides carries out what was set from outside the file.
+func (x *expansion) overrides(e *entry) error {
+	var errs []error
+	for _, o := range x.file.overrides {
+		if o.name != "" && o.name != e.name {
+			continue
+		}
+		done, err := x.change(e, o.keys, o.value)
+		if done {
+			e.given = append(e.given, [2]string{"--set " + strings.Join(o.keys, "."), yamlx.Flow(o.value)})
+		}
+		if err != nil && (done || o.name != "") {
+			errs = append(errs, fmt.Errorf("%s: %w", o.origin, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// change puts a value into the parameters of every layer keys[0] of e. It
+// reports whether e has that layer.
+func (x *expansion) change(e *entry, keys []string, value *yaml.Node) (bool, error) {
+	path := strings.Join(keys, ".")
+	var names, paths []string
+	var errs []error
+	found := false
+	for _, l := range layersOf(e.body) {
+		def, ok := x.registry.Definition(l.key.Value)
+		if !ok {
+			continue
+		}
+		names = append(names, l.key.Value)
+		for _, p := range yamlx.Paths(def.Params()) {
+			paths = append(paths, l.key.Value+"."+p)
+		}
+		if l.key.Value != keys[0] {
+			continue
+		}
+		found = true
+		if len(keys) == 1 || yamlx.CheckPath(def.Params(), keys[1:]...) != nil {
+			errs = append(errs, fmt.Errorf("unknown parameter %q%s", path, nearest.Hint(path, paths)))
+			continue
+		}
+		e.place[path] = x.tree.At(value)
+		v := yamlx.Clone(value)
+		if origin := x.tree.At(value); value.Line == 0 || !strings.HasPrefix(origin, x.tree.Name+":") {
+			x.tree.Mark(v, origin)
+		}
+		errs = append(errs, x.tree.Put(l.params, v, keys[1:]...))
+	}
+	if !found {
+		hint := nearest.Hint(path, paths)
+		return false, fmt.Errorf("%s has no layer %q%s; its layers: %s", e.name, keys[0], hint, orNone(names))
+	}
+	return true, errors.Join(errs...)
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,120 @@
+package scenarios
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Estimate is the size of a run before it is made.
+type Estimate struct {
+	Sessions int
+	Cells    int           // simulated ones; the billed ones are only added up
+	Calls    int           // recorded calls to simulate, over all cells
+	Time     time.Duration // to simulate them on the plan's workers, without reading and reporting
+}
+
+// probeTime is how long an estimate simulates to learn the speed, and probeRun
+// how many sessions in a row it takes of a cell: a loop is slower on its first.
+const (
+	probeTime = 150 * time.Millisecond
+	probeRun  = 6
+)
+
+// Estimate tells how large the run would be. The time is extrapolated by calls
+// from a short probe over cells and sessions spread evenly.
+func (p *Plan) Estimate(ctx context.Context, corpus *traces.Corpus) (Estimate, error) {
+	sessions := withCalls(corpus)
+	if len(sessions) == 0 {
+		return Estimate{}, ErrNoSessions
+	}
+	d, err := p.design()
+	if err != nil {
+		return Estimate{}, err
+	}
+	configs, err := p.configs(d)
+	if err != nil {
+		return Estimate{}, err
+	}
+	e := Estimate{Sessions: len(sessions), Cells: len(configs)}
+	for _, s := range sessions {
+		e.Calls += s.NumCalls() * len(configs)
+	}
+	e.Time, err = probe(ctx, sessions, configs, p.Workers, e.Calls)
+	return e, err
+}
+
+// chunk is a few sessions of one cell.
+type chunk struct {
+	cell     int
+	sessions []*traces.Session
+}
+
+// probe simulates chunks until its time is up and returns how long all calls
+// would take.
+func probe(ctx context.Context, sessions []*traces.Session, configs []sim.Config, workers, calls int) (time.Duration, error) {
+	chunks := spread(sessions, len(configs))
+	var next, done atomic.Int64
+	var failed atomic.Pointer[error]
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range (sim.Runner{Workers: workers}).Parallel(len(chunks)) {
+		wg.Go(func() {
+			for ctx.Err() == nil && failed.Load() == nil && time.Since(start) < probeTime {
+				i := int(next.Add(1) - 1)
+				if i >= len(chunks) {
+					return
+				}
+				loop := sim.NewLoop(configs[chunks[i].cell])
+				for _, s := range chunks[i].sessions {
+					if _, err := loop.Run(s); err != nil {
+						failed.Store(&err)
+						return
+					}
+					done.Add(int64(s.NumCalls()))
+					if time.Since(start) >= probeTime {
+						break
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return 0, *err
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	elapsed := time.Since(start)
+	return time.Duration(float64(elapsed) * float64(calls) / float64(max(1, done.Load()))), nil
+}
+
+// spread cuts cells × sessions into chunks and orders them so that the first
+// ones come from everywhere.
+func spread(sessions []*traces.Session, cells int) []chunk {
+	per := (len(sessions) + probeRun - 1) / probeRun
+	n := cells * per
+	step := max(1, int(0.618*float64(n)))
+	for gcd(step, n) != 1 {
+		step++
+	}
+	chunks := make([]chunk, n)
+	for i := range chunks {
+		j := i * step % n
+		from := j % per * probeRun
+		chunks[i] = chunk{j / per, sessions[from:min(from+probeRun, len(sessions))]}
+	}
+	return chunks
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,101 @@
+package scenarios
+
+import (
+	"context"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// An estimate counts what is simulated: the calls of the sample in every cell.
+func TestEstimateCounts(t *testing.T) {
+	corpus := samples(t, "long-refactor")
+	d := expand(t, "strategies: [none]\nserver: {lookback: [20, 21, 22]}")
+	plan := Plan{Registry: registry(t), Prices: prices(t), Design: d}
+	e, err := plan.Estimate(context.Background(), corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, s := range corpus.Sessions {
+		calls += s.NumCalls()
+	}
+	if e.Sessions != 1 || e.Cells != 6 || e.Calls != 6*calls || e.Time <= 0 {
+		t.Errorf("%+v; want 1 session, 6 cells, %d calls", e, 6*calls)
+	}
+}
+
+// A probe meets every session of every cell once, whatever their number.
+func TestSpread(t *testing.T) {
+	corpus := samples(t)
+	for cells := 1; cells < 12; cells++ {
+		n := 0
+		seen := map[[2]string]bool{}
+		for _, c := range spread(corpus.Sessions, cells) {
+			for _, s := range c.sessions {
+				seen[[2]string{s.ID, string(rune('a' + c.cell))}] = true
+				n++
+			}
+		}
+		if want := cells * len(corpus.Sessions); n != want || len(seen) != want {
+			t.Errorf("%d cells: %d sessions, %d different; want %d", cells, n, len(seen), want)
+		}
+	}
+}
+
+// The calls for charts are those of the recorded cell and of the cheapest
+// others, as many as the rows count.
+func TestCallsOfForemostCells(t *testing.T) {
+	corpus := samples(t, "long-refactor")
+	d := expand(t, "schema: 1")
+	plan := Plan{Registry: registry(t), Prices: prices(t), Design: d}
+	run, err := plan.Run(context.Background(), corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := plan.Calls(context.Background(), corpus, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cells) != maxCallCells || cells[0].Cell != results.StrategyRecorded {
+		t.Fatalf("%d cells, first %q", len(cells), cells[0].Cell)
+	}
+	for _, c := range cells {
+		for i := range run.Cells {
+			if run.Cells[i].Cell == c.Cell && run.Cells[i].Total.Calls != len(c.Calls) {
+				t.Errorf("%s: %d calls, its row counts %d", c.Cell, len(c.Calls), run.Cells[i].Total.Calls)
+			}
+		}
+	}
+}
+
+// A single strategy with changes, as sim explain takes it.
+func TestConfig(t *testing.T) {
+	plan := Plan{Registry: registry(t), Prices: prices(t), Seed: 3, Window: 500_000}
+	c, err := plan.Config("auto-compact/155k", []string{"full-compact.breaker=7", "server.lookback=5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Strategy.Name != "auto-compact/155k" || c.Seed != 3 || c.Window != 500_000 {
+		t.Errorf("%s, seed %d, window %d", c.Strategy.Name, c.Seed, c.Window)
+	}
+	for _, bad := range []string{"full-compact.breaker=[1, 2]", "full-compact.braker=1", "breaker"} {
+		if _, err := plan.Config("auto-compact/155k", []string{bad}); err == nil {
+			t.Errorf("%s passes", bad)
+		}
+	}
+}
+
+func BenchmarkExpand(b *testing.B) {
+	text := []byte("strategies: [{preset: auto-compact/167k, set: {full-compact.trigger.fixed: {from: 60000, to: 159000, step: 1000}}}]\nserver: {lookback: [20, 21]}")
+	r := registry(b)
+	for b.Loop() {
+		f, err := Parse(r, text, "b.yaml")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := f.Expand(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

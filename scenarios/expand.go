@@ -1,0 +1,330 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// MaxCells is the most cells of one scenario.
+const MaxCells = 20_000
+
+// Design is a scenario expanded: the cells to simulate.
+type Design struct {
+	// Scenario has the first value of every axis.
+	Scenario Scenario
+	// Cells are ordered by strategy, then by the values of the axes: those of
+	// the strategy's layers by name, then client, server, summarizer, prices and
+	// seed. The order of keys in the file does not matter.
+	Cells []Cell
+
+	entries []*entry
+	axes    []yamlx.Axis // of all strategies
+	tree    *yamlx.Tree
+}
+
+// Cell is one strategy under one setting of everything around it.
+type Cell struct {
+	Name     string // the strategy and the values of its axes; unique
+	Strategy *strategies.Strategy
+	Params   map[string]string // values of the axes by name
+	names    []string          // of Params, in order
+	Scenario *Scenario         // client, server, summariser, prices and seed of the cell
+}
+
+// ParamNames returns the names of Params in their order.
+func (c *Cell) ParamNames() []string { return slices.Clone(c.names) }
+
+// variant is one combination of values of some axes.
+type variant struct {
+	params   [][2]string // name and value, in order
+	strategy *strategies.Strategy
+	scenario *Scenario
+}
+
+// Expand returns the cells: the cartesian product of the axes that concern a
+// strategy. Axes of its layers multiply that strategy alone, those of client,
+// server, prices and seed all of them, those of the summariser the strategies
+// that ask it. All problems are reported at once, with file and line.
+func (f *File) Expand() (*Design, error) {
+	x := &expansion{file: f, registry: f.registry}
+	copied := *f.tree // expanding chooses values; the file stays as it is
+	copied.Root = f.tree.CloneRoot()
+	x.tree = &copied
+	if err := x.datePrices(); err != nil {
+		return nil, err
+	}
+	d := &Design{tree: x.tree}
+	c := yamlx.Checker{Tree: x.tree}
+	c.Check(x.tree.Root, Scenario{}, "")
+	x.errs = append(x.errs, c.Errs...)
+	d.axes = inOrder(c.Axes)
+	failed := false
+	nodes := x.uniqueNames(x.listed())
+	for _, n := range nodes {
+		if e := x.entry(n); e != nil {
+			d.entries = append(d.entries, e)
+		} else {
+			failed = failed || entryName(n) != results.StrategyBilled
+		}
+	}
+	slices.SortStableFunc(d.entries, func(a, b *entry) int {
+		return recordedFirst(a.name) - recordedFirst(b.name)
+	})
+	if !failed {
+		x.unusedOverrides(d)
+	}
+	around := x.surroundings(d)
+	x.product(d, around)
+	if len(x.errs) > 0 {
+		return nil, errors.Join(x.sorted()...)
+	}
+	d.Scenario = *around[0].scenario
+	return d, nil
+}
+
+// sorted returns the problems in the order of their lines, those of other
+// places behind.
+func (x *expansion) sorted() []error {
+	line := func(err error) int {
+		rest, ok := strings.CutPrefix(err.Error(), x.tree.Name+":")
+		text, _, found := strings.Cut(rest, ":")
+		if n, err := strconv.Atoi(text); ok && found && err == nil {
+			return n
+		}
+		return math.MaxInt
+	}
+	slices.SortStableFunc(x.errs, func(a, b error) int { return cmp.Compare(line(a), line(b)) })
+	return x.errs
+}
+
+// datePrices writes the day in the place of prices at "today", so that cells are
+// named after it.
+func (x *expansion) datePrices() error {
+	now := x.file.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	at, err := PriceDateToday.On(now)
+	if err != nil {
+		return err
+	}
+	n := yamlx.Find(x.tree.Root, "prices", "at")
+	if n == nil {
+		return nil
+	}
+	for _, value := range append([]*yaml.Node{n}, n.Content...) {
+		if value.Kind == yaml.ScalarNode && PriceDate(value.Value) == PriceDateToday {
+			value.SetString(at.Format(isoDate))
+		}
+	}
+	return nil
+}
+
+// inOrder sorts axes of the scenario in the order of the format.
+func inOrder(axes []yamlx.Axis) []yamlx.Axis {
+	order := yamlx.Paths(Scenario{})
+	slices.SortStableFunc(axes, func(a, b yamlx.Axis) int {
+		return cmp.Or(slices.Index(order, a.Path)-slices.Index(order, b.Path), strings.Compare(a.Path, b.Path))
+	})
+	return axes
+}
+
+// listed returns the strategies of the scenario with the recorded one among
+// them, first when it is not named.
+func (x *expansion) listed() []*yaml.Node {
+	list := yamlx.Child(x.tree.Root, "strategies")
+	if list != nil && list.Kind != yaml.SequenceNode && list.Tag != "!!null" {
+		return nil // reported already
+	}
+	own := File{tree: x.tree}
+	nodes := own.entries()
+	for _, n := range nodes {
+		if entryName(n) == results.StrategyRecorded {
+			return nodes
+		}
+	}
+	return append([]*yaml.Node{yamlx.Text(results.StrategyRecorded)}, nodes...)
+}
+
+// uniqueNames reports strategies of the same name. A preset that is only named
+// twice counts once.
+func (x *expansion) uniqueNames(nodes []*yaml.Node) []*yaml.Node {
+	first := map[string]*yaml.Node{}
+	return slices.DeleteFunc(slices.Clone(nodes), func(n *yaml.Node) bool {
+		before, dup := first[entryName(n)]
+		switch {
+		case entryName(n) == "":
+			return false
+		case !dup:
+			first[entryName(n)] = n
+			return false
+		case n.Kind != yaml.ScalarNode || before.Kind != yaml.ScalarNode:
+			x.errorf(n, "strategy %q is defined twice, first at %s: give one of them another name", entryName(n), x.tree.At(before))
+		}
+		return true
+	})
+}
+
+func recordedFirst(name string) int {
+	if name == results.StrategyRecorded {
+		return 0
+	}
+	return 1
+}
+
+// unusedOverrides reports what was set in layers that no strategy has.
+func (x *expansion) unusedOverrides(d *Design) {
+	for _, o := range x.file.overrides {
+		used := slices.ContainsFunc(d.entries, func(e *entry) bool {
+			return (o.name == "" || o.name == e.name) && slices.ContainsFunc(layersOf(e.body), func(l layer) bool {
+				return l.key.Value == o.keys[0]
+			})
+		})
+		if !used && o.name == "" {
+			x.errs = append(x.errs, fmt.Errorf("%s: no strategy of the scenario has the layer %s", o.origin, o.keys[0]))
+		}
+	}
+}
+
+// surroundings returns the scenario under every combination of its own axes.
+func (x *expansion) surroundings(d *Design) []variant {
+	var all []variant
+	before := len(x.errs)
+	x.combine(d.axes, func(chosen []int) {
+		s := Default()
+		// What Check has reported keeps its default here.
+		if err := x.tree.Root.Decode(&s); err != nil && before == 0 {
+			x.errs = append(x.errs, yamlx.Errors(x.tree.Name, err, s))
+			return
+		}
+		x.validate(&s)
+		v := variant{scenario: &s}
+		for i := range d.axes {
+			v.params = append(v.params, [2]string{d.axes[i].Path, d.axes[i].Texts[chosen[i]]})
+		}
+		all = append(all, v)
+	})
+	return all
+}
+
+// combine calls f under every combination of values of axes, the first axis
+// slowest. It stops when the combinations are too many.
+func (x *expansion) combine(axes []yamlx.Axis, f func(chosen []int)) {
+	n := 1
+	for i := range axes {
+		if n *= len(axes[i].Values); n > MaxCells {
+			x.errorf(axes[i].Node, "the axes have more than %d combinations", MaxCells)
+			return
+		}
+	}
+	chosen := make([]int, len(axes))
+	for range n {
+		for i := range axes {
+			axes[i].Choose(chosen[i])
+		}
+		f(chosen)
+		for i := len(axes) - 1; i >= 0; i-- {
+			if chosen[i]++; chosen[i] < len(axes[i].Values) {
+				break
+			}
+			chosen[i] = 0
+		}
+	}
+	for i := range axes {
+		axes[i].Choose(0)
+	}
+}
+
+// compose makes the strategy of e as its body stands.
+func (x *expansion) compose(e *entry, params [][2]string) (*strategies.Strategy, error) {
+	s, err := x.registry.Compose(e.name, e.body, x.tree.At(e.node))
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, in(append(params, e.given...)))
+	}
+	s.Doc = e.doc
+	return s, nil
+}
+
+// in words the values under which something is wrong.
+func in(params [][2]string) string {
+	if len(params) == 0 {
+		return ""
+	}
+	return " (at" + join(params) + ")"
+}
+
+func join(params [][2]string) string {
+	var b strings.Builder
+	for _, p := range params {
+		b.WriteString(" " + p[0] + "=" + p[1])
+	}
+	return b.String()
+}
+
+// product multiplies strategies with what surrounds them.
+func (x *expansion) product(d *Design, around []variant) {
+	for _, e := range d.entries {
+		seen := map[string]bool{}
+		for _, v := range e.variants {
+			x.checkWindow(e, &v, around)
+			asks, err := asksSummarizer(v.strategy)
+			if err != nil {
+				x.errs = append(x.errs, err)
+				continue
+			}
+			for _, a := range around {
+				c := newCell(e.name, &v, &a, asks)
+				if seen[c.Name] {
+					continue
+				}
+				seen[c.Name] = true
+				d.Cells = append(d.Cells, c)
+			}
+			if len(d.Cells) > MaxCells {
+				x.errorf(e.node, "more than %d cells", MaxCells)
+				return
+			}
+		}
+	}
+}
+
+func newCell(name string, v, around *variant, asks bool) Cell {
+	c := Cell{Strategy: v.strategy, Params: map[string]string{}, Scenario: around.scenario}
+	params := slices.Clone(v.params)
+	for _, p := range around.params {
+		if asks || !strings.HasPrefix(p[0], "summarizer.") {
+			params = append(params, p)
+		}
+	}
+	for _, p := range params {
+		c.Params[p[0]] = p[1]
+		c.names = append(c.names, p[0])
+	}
+	c.Name = name + join(params)
+	return c
+}
+
+// asksSummarizer reports whether a strategy lets the summariser answer: whether
+// one of its layers makes calls whose answers no recording gives.
+func asksSummarizer(s *strategies.Strategy) (bool, error) {
+	layers, err := s.Layers()
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(layers, func(l strategies.Layer) bool {
+		_, asks := l.(strategies.IntentResult)
+		return asks && l.Name() != strategies.RecordedName
+	}), nil
+}

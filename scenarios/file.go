@@ -1,0 +1,225 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// File is a scenario as written, with lists where parameters are swept. It can
+// be changed before it is expanded into cells.
+type File struct {
+	Now time.Time // the day that prices at "today" are of; zero: that of Expand
+
+	registry  *strategies.Registry
+	tree      *yamlx.Tree
+	overrides []override
+}
+
+// override sets a parameter of a layer in the strategy called name, or with an
+// empty name in every strategy that has the layer.
+type override struct {
+	name   string
+	keys   []string // the layer and the path of its parameter
+	value  *yaml.Node
+	origin string
+}
+
+// Parse reads the scenario file called name. What is wrong with its content is
+// found by Expand, together with what Set made of it; only text that is not one
+// YAML mapping is an error here.
+func Parse(registry *strategies.Registry, text []byte, name string) (*File, error) {
+	tree, err := yamlx.Parse(text, name)
+	if err != nil {
+		return nil, err
+	}
+	if tree.Root.Kind != yaml.MappingNode {
+		return nil, tree.Errorf(tree.Root, "a scenario is a mapping of keys like strategies and server")
+	}
+	return &File{registry: registry, tree: tree}, nil
+}
+
+// NewFile returns a scenario put together by a program.
+func NewFile(registry *strategies.Registry, s Scenario) (*File, error) {
+	root, err := yamlx.Encode(s)
+	if err != nil {
+		return nil, err
+	}
+	return &File{registry: registry, tree: &yamlx.Tree{Name: "scenario", Root: root}}, nil
+}
+
+// Name returns the name of the scenario, that of its file when it has none.
+func (f *File) Name() string {
+	if n := yamlx.Child(f.tree.Root, "name"); n != nil && n.Value != "" {
+		return n.Value
+	}
+	return f.tree.Name
+}
+
+// Paths returns the recordings the scenario names.
+func (f *File) Paths() []string {
+	var s Sessions
+	if n := yamlx.Child(f.tree.Root, "sessions"); n == nil || n.Decode(&s) != nil {
+		return nil
+	}
+	return s.Paths
+}
+
+// Assign carries out "path=value": the value is YAML, a list or a range of it an
+// axis. A path leads to a key of the scenario (server.lookback), to a parameter
+// of a layer in every strategy that has it (full-compact.trigger.fixed) or in
+// one (strategies.NAME.full-compact.trigger.fixed).
+func (f *File) Assign(assignment string) error {
+	origin := "--set " + assignment
+	path, text, ok := strings.Cut(assignment, "=")
+	path = strings.TrimSpace(path)
+	if !ok || path == "" {
+		return fmt.Errorf("%s: want PATH=VALUE", origin)
+	}
+	value, err := yamlx.Parse([]byte(text), origin)
+	if err != nil {
+		switch {
+		case strings.TrimSpace(text) == "":
+			return fmt.Errorf("%s: no value", origin)
+		case strings.Contains(text, "{"):
+			return fmt.Errorf("%w; YAML wants a space behind each colon, and the shell quotes around the whole", err)
+		}
+		return err
+	}
+	return f.put(origin, value.Root, path)
+}
+
+// Set puts a Go value where keys of the scenario lead to; origin names in
+// messages where it comes from, for instance a flag.
+func (f *File) Set(origin string, value any, keys ...string) error {
+	n, err := yamlx.Encode(value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
+	}
+	f.tree.Mark(n, origin)
+	if err := yamlx.CheckPath(Scenario{}, keys...); err != nil {
+		return fmt.Errorf("%s: %w", origin, err)
+	}
+	return f.tree.Put(f.tree.Root, n, keys...)
+}
+
+func (f *File) put(origin string, value *yaml.Node, path string) error {
+	f.tree.Mark(value, origin)
+	keys := strings.Split(path, ".")
+	if _, ok := f.registry.Definition(keys[0]); ok {
+		return f.override(override{"", keys, value, origin})
+	}
+	if name, rest, ok := f.strategyPath(path); ok {
+		return f.override(override{name, strings.Split(rest, "."), value, origin})
+	}
+	if err := yamlx.CheckPath(Scenario{}, keys...); err != nil {
+		known := append(yamlx.Paths(Scenario{}), f.layerPaths()...)
+		return fmt.Errorf("%s: unknown parameter %q%s", origin, path, nearest.Hint(path, known))
+	}
+	return f.tree.Put(f.tree.Root, value, keys...)
+}
+
+// strategyPath splits strategies.NAME.REST. Names may hold dots: of those the
+// scenario has, the longest counts.
+func (f *File) strategyPath(path string) (name, rest string, ok bool) {
+	path, ok = strings.CutPrefix(path, "strategies.")
+	if !ok {
+		return "", "", false
+	}
+	for _, known := range f.strategyNames() {
+		if r, found := strings.CutPrefix(path, known+"."); found && len(known) > len(name) {
+			name, rest = known, r
+		}
+	}
+	return name, rest, name != ""
+}
+
+// override checks that the layer has the parameter and keeps what to set.
+func (f *File) override(o override) error {
+	path := strings.Join(o.keys, ".")
+	def, ok := f.registry.Definition(o.keys[0])
+	if !ok {
+		return fmt.Errorf("%s: unknown layer %q%s", o.origin, o.keys[0], nearest.Hint(o.keys[0], f.registry.Layers()))
+	}
+	if len(o.keys) == 1 || yamlx.CheckPath(def.Params(), o.keys[1:]...) != nil {
+		return fmt.Errorf("%s: unknown parameter %q%s", o.origin, path, nearest.Hint(path, f.layerPaths()))
+	}
+	f.overrides = append(f.overrides, o)
+	return nil
+}
+
+// layerPaths returns the parameters of all layers as paths.
+func (f *File) layerPaths() []string {
+	var all []string
+	for _, layer := range f.registry.Layers() {
+		def, _ := f.registry.Definition(layer)
+		for _, path := range yamlx.Paths(def.Params()) {
+			all = append(all, layer+"."+path)
+		}
+	}
+	return all
+}
+
+// entries returns the nodes of the strategies, those of the default when the
+// file has none.
+func (f *File) entries() []*yaml.Node {
+	list := yamlx.Child(f.tree.Root, "strategies")
+	if list != nil && list.Kind == yaml.SequenceNode {
+		return list.Content
+	}
+	var nodes []*yaml.Node
+	for _, name := range DefaultStrategies() {
+		nodes = append(nodes, yamlx.Text(name))
+	}
+	return nodes
+}
+
+func (f *File) strategyNames() []string {
+	var names []string
+	for _, n := range f.entries() {
+		names = append(names, entryName(n))
+	}
+	return names
+}
+
+// entryName returns the name of a strategy of the scenario as far as it can be
+// told.
+func entryName(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode {
+		return n.Value
+	}
+	for _, key := range []string{"name", "preset"} {
+		if c := yamlx.Child(n, key); c != nil {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// Choose keeps the strategies with the given names only. Those the scenario
+// does not have are taken as presets; origin names the flag that asks.
+func (f *File) Choose(origin string, names []string) error {
+	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	var errs []error
+	for _, name := range names {
+		have := f.entries()
+		if i := slices.IndexFunc(have, func(n *yaml.Node) bool { return entryName(n) == name }); i >= 0 {
+			list.Content = append(list.Content, have[i])
+			continue
+		}
+		n := yamlx.Text(name)
+		f.tree.Mark(n, origin)
+		list.Content = append(list.Content, n)
+	}
+	list.Content = slices.CompactFunc(list.Content, func(a, b *yaml.Node) bool { return a == b })
+	errs = append(errs, f.tree.Put(f.tree.Root, list, "strategies"))
+	return errors.Join(errs...)
+}
