@@ -20,6 +20,7 @@ var floors = map[string]int{
 	"cmd/sim":         6,
 	"scenarios":       5,
 	"reports":         5,
+	"sim/explain":     4,
 	"sim":             3,
 	"strategies":      2,
 	"sim/client":      2,

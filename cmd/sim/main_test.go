@@ -36,6 +36,8 @@ func TestScripts(t *testing.T) {
 
 func exec(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	t.Setenv("HOME", t.TempDir()) // not the sessions of who runs the tests
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
 	var out, errs bytes.Buffer
 	code = execute(context.Background(), args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()

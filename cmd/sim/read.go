@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,14 @@ type readFlags struct {
 	workers int
 	quiet   bool
 	verbose bool
+
+	choice   filterFlags
+	discover discoverFlags
+
+	filter    traces.Filter
+	selection traces.Selection
+	origin    string   // where sessions that were looked for come from
+	found     []string // paths of sessions that were looked for
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
@@ -31,9 +40,11 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 	flags.IntVar(&f.workers, "workers", 0, "files read and sessions simulated at once; 0 for one per core")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no messages beside the report")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
+	f.choice.bind(cmd)
+	f.discover.bind(cmd)
 }
 
-// check returns what is wrong with the flags.
+// check returns what is wrong with the flags, and takes the filter from them.
 func (f *readFlags) check(cmd *cobra.Command) error {
 	var errs []error
 	if f.strict && cmd.Flags().Changed("lenient") && f.lenient {
@@ -45,38 +56,74 @@ func (f *readFlags) check(cmd *cobra.Command) error {
 	if f.workers < 0 {
 		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
 	}
+	var err error
+	if f.filter, err = f.choice.parse(cmd); err != nil {
+		errs = append(errs, err)
+	}
 	if len(errs) > 0 {
 		return usageError{errors.Join(errs...)}
 	}
 	return nil
 }
 
-// corpus reads the sessions under paths, or the embedded samples when there is
-// no path, and says on standard error what was wrong with them.
+// corpus reads the sessions under paths that the filter takes, and says on
+// standard error what was wrong with them. Without a path it reads those in the
+// usual places when the flags ask for that, else the embedded samples.
 func (f *readFlags) corpus(cmd *cobra.Command, stdin io.Reader, paths []string) (c *traces.Corpus, sample bool, err error) {
 	if err := f.check(cmd); err != nil {
 		return nil, false, err
 	}
-	opts := traces.Options{Strict: f.strict, Workers: f.workers, Stdin: stdin}
-	if len(paths) == 0 {
-		c, err = claudecode.ReadFS(cmd.Context(), opts, synthetic.Samples())
-		sample = true
-	} else {
-		c, err = claudecode.Read(cmd.Context(), opts, paths...)
+	if f.discover.wanted() {
+		if len(paths) > 0 {
+			return nil, false, usageError{errors.New("--discover and --yes are for runs without a path")}
+		}
+		if paths, f.origin, err = f.discover.choose(cmd, stdin, f.quiet); err != nil {
+			return nil, false, err
+		}
+		f.found = paths
+	}
+	c, sample, err = f.read(cmd, stdin, paths)
+	if c != nil {
+		f.selection = f.filter.Apply(c)
+		f.tell(cmd, c)
+		if err == nil {
+			err = f.selection.Err()
+		}
+	}
+	if err == nil && sample && !f.quiet {
+		err = offer(cmd)
+	}
+	if err == nil {
+		return c, sample, nil
 	}
 	if c != nil {
-		f.tell(cmd, c)
-	}
-	switch {
-	case err == nil:
-		return c, sample, nil
-	case c != nil:
 		c.Close()
 	}
-	if errors.Is(err, traces.ErrNoSessions) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, traces.ErrNoSessions) || errors.Is(err, traces.ErrNothingLeft) || errors.Is(err, fs.ErrNotExist) {
 		return nil, false, usageError{err}
 	}
 	return nil, false, err
+}
+
+// read reads what is under paths, or the samples, and shows how far it is.
+func (f *readFlags) read(cmd *cobra.Command, stdin io.Reader, paths []string) (c *traces.Corpus, sample bool, err error) {
+	ctx := cmd.Context()
+	var so reading
+	opts := traces.Options{
+		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: stdin}, Progress: so.add,
+	}
+	stop := f.watch(cmd, so.text)
+	if len(paths) == 0 {
+		sample = true
+		c, err = claudecode.ReadFS(ctx, opts, synthetic.Samples())
+	} else {
+		c, err = claudecode.Read(ctx, opts, paths...)
+	}
+	stop()
+	if errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("interrupted while reading, after %s: %w", plural(int(so.files.Load()), "file"), context.Cause(ctx))
+	}
+	return c, sample, err
 }
 
 // tell writes the problems of a corpus to standard error: their number, or each
@@ -116,14 +163,25 @@ func (f *readFlags) warnUnpriced(cmd *cobra.Command, plan *scenarios.Plan, sessi
 	}
 }
 
-// remark puts what was lost in reading above the figures.
+// remark puts what was chosen and what was lost in reading above the figures.
 func (f *readFlags) remark(w *results.Workload, c *traces.Corpus) {
+	w.Remarks = append(w.Remarks, f.remarks()...)
 	if c.BadLines > 0 {
 		w.Remarks = append(w.Remarks, fmt.Sprintf("%s of %d could not be read and are not in the figures", plural(c.BadLines, "line"), c.Lines))
 	}
 	if c.Repeated > 0 {
 		w.Remarks = append(w.Remarks, fmt.Sprintf("%s repeated by resumed sessions counted once", plural(c.Repeated, "call")))
 	}
+}
+
+// remarks says where sessions come from that nobody named, and which of them
+// the filter took.
+func (f *readFlags) remarks() []string {
+	var list []string
+	if f.origin != "" {
+		list = append(list, f.origin)
+	}
+	return append(list, f.selection.Remarks()...)
 }
 
 func plural(n int, noun string) string {

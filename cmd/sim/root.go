@@ -76,7 +76,7 @@ compactions.`,
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(stdin), newTraces(stdin))
+	root.AddCommand(newRun(stdin), newExplain(stdin), newScenarios(), newStrategies(), newTraces(stdin))
 	return root
 }
 

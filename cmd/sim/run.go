@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,11 +21,16 @@ import (
 type runFlags struct {
 	read       readFlags
 	strategies []string
+	set        []string
 	format     string
 	chart      string
 	split      bool
 	perSession bool
+	all        bool
 	verify     bool
+	dryRun     bool
+	out        string
+	force      bool
 	seed       uint64
 	window     int64
 	prices     string
@@ -31,52 +38,89 @@ type runFlags struct {
 	priceAs    []string
 }
 
+// maxLines is how many cells a table lists; of more it shows the cheapest and
+// the dearest.
+const maxLines = 40
+
 func newRun(stdin io.Reader) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [PATH…]",
+		Use:   "run [SCENARIO] [PATH…]",
 		Short: "Replay sessions under several strategies and print the bill of each",
 		Long: `Replays the sessions under PATH (files, folders, or - for standard input) under
 each strategy and prints what each would have cost. Without a path it replays
-the samples that come with the program.`,
+the samples that come with the program.
+
+SCENARIO is the name of a built-in scenario (sim scenarios ls) or a .yaml file
+that says which strategies, which server, which prices; lists in it are swept.
+sim scenarios show reference prints the manual. Flags override the scenario.`,
 		Example: `  sim run
   sim run ~/.claude/projects
   sim run --strategy none,auto-compact/155k --split session.jsonl
-  sim run --format json --chart cost.svg ~/.claude/projects`,
+  sim run thresholds ~/.claude/projects --out thresholds
+  sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, stdin, args)
 		},
 	}
+	f.bind(cmd)
+	return cmd
+}
+
+func (f *runFlags) bind(cmd *cobra.Command) {
 	f.read.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(), "strategies to run, separated by commas")
+	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a parameter of the scenario; a list sweeps it; may be repeated")
 	flags.StringVar(&f.format, "format", "table", "output: table, markdown, csv or json")
 	flags.StringVar(&f.chart, "chart", "", "also draw cost by strategy into this `FILE` (.svg or .png)")
 	flags.BoolVar(&f.split, "split", false, "also show cost by token class and by source")
 	flags.BoolVar(&f.perSession, "per-session", false, "csv: a row for each session")
+	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("table: every cell, even of more than %d", maxLines))
 	flags.BoolVar(&f.verify, "verify", false, "check at every call what must always hold")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "tell how much there is to simulate and how long it takes, and stop")
+	flags.StringVar(&f.out, "out", "", "also write rows, the resolved scenario, report and charts into this `DIR`")
+	flags.BoolVar(&f.force, "force", false, "with --out: replace what is in the folder")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
 	flags.Int64Var(&f.window, "window", 0, "context window in tokens; 0 for that of the session's client")
 	flags.StringVar(&f.prices, "prices", "", "`FILE` with prices that add to or replace the built-in ones")
 	flags.StringVar(&f.pricesAt, "prices-at", "call", "date of the prices: call, today or YYYY-MM-DD")
 	flags.StringArrayVar(&f.priceAs, "price-as", nil, "`A=B`: bill model A as model B; may be repeated")
-	return cmd
 }
 
-func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, paths []string) error {
-	plan, err := f.plan()
+func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+	asked, paths, err := splitArgs(args)
 	if err != nil {
 		return usageError{err}
 	}
-	corpus, sample, err := f.read.corpus(cmd, stdin, paths)
+	plan, err := f.plan(cmd, asked, paths)
+	if err != nil {
+		return usageError{err}
+	}
+	// A folder in use is refused before anything is read, unless the sessions
+	// have to be looked for: they are part of what is written.
+	folder, err := f.folder(plan, !f.read.discover.wanted())
 	if err != nil {
 		return err
 	}
+	corpus, sample, err := f.read.corpus(cmd, stdin, plan.Design.Scenario.Sessions.Paths)
+	if err != nil {
+		return hintScenario(err, args)
+	}
 	defer corpus.Close()
+	if f.read.found != nil {
+		plan.Design.Scenario.Sessions.Paths = f.read.found
+		if folder, err = f.folder(plan, true); err != nil {
+			return err
+		}
+	}
 	if !f.read.strict {
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
 	}
-	run, runErr := plan.Run(cmd.Context(), corpus)
+	if f.dryRun {
+		return dryRun(cmd, plan, corpus)
+	}
+	run, runErr := f.read.simulate(cmd, plan, corpus)
 	if run == nil {
 		return runErr
 	}
@@ -88,24 +132,81 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, paths []string) erro
 	if err := f.report(cmd, run); err != nil {
 		return err
 	}
-	return runErr
+	if runErr != nil || folder == nil {
+		return runErr
+	}
+	return folder.write(cmd.Context(), plan, corpus, run)
 }
 
-// plan checks the flags that need no sessions: strategies, prices, formats.
-func (f *runFlags) plan() (*scenarios.Plan, error) {
+// folder returns the output folder, nil when none is asked for or not yet.
+func (f *runFlags) folder(plan *scenarios.Plan, now bool) (*outFolder, error) {
+	if f.out == "" || f.dryRun || !now {
+		return nil, nil
+	}
+	o, err := newOutFolder(f.out, f.force, plan)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return o, nil
+}
+
+// plan checks what needs no sessions: the scenario with the flags that override
+// it, prices, formats. All problems are reported at once.
+func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	for _, name := range f.strategies {
-		if name == results.StrategyBilled {
-			continue
-		}
-		if _, err := registry.Strategy(name); err != nil {
-			errs = append(errs, err)
-		}
+	errs := append(f.checkOutput(), f.read.check(cmd))
+	file, err := scenarios.Parse(registry, asked.text, asked.name)
+	if err != nil {
+		return nil, errors.Join(append(errs, err)...)
 	}
+	errs = append(errs, f.override(cmd, file, paths)...)
+	design, err := file.Expand()
+	if err != nil {
+		return nil, errors.Join(append(errs, err)...)
+	}
+	if err := f.filter(cmd, &design.Scenario.Sessions); err != nil {
+		errs = append(errs, err)
+	}
+	prices := &design.Scenario.Prices
+	table, err := priceTable(prices.File, aliasesOf(prices.As))
+	if err != nil {
+		errs = append(errs, err)
+	}
+	return &scenarios.Plan{
+		Registry: registry, Prices: table, Design: design,
+		Workers: f.read.workers, Strict: f.read.strict, Version: version(),
+	}, errors.Join(errs...)
+}
+
+// filter takes the scenario's choice of sessions, which has that of the flags in
+// it, and writes the period into the scenario as the times it means.
+func (f *runFlags) filter(cmd *cobra.Command, s *scenarios.Sessions) error {
+	choice := &f.read.choice
+	choice.text = s.Filter()
+	choice.utc = s.UTC && (s.Since != "" || s.Until != "" || cmd.Flags().Changed("utc"))
+	filter, err := choice.parse(cmd)
+	if err != nil {
+		return err
+	}
+	s.Fix(&filter)
+	choice.text, choice.utc = s.Filter(), false
+	return nil
+}
+
+func aliasesOf(as map[string]string) []string {
+	var list []string
+	for _, from := range slices.Sorted(maps.Keys(as)) {
+		list = append(list, from+"="+as[from])
+	}
+	return list
+}
+
+// checkOutput returns what is wrong with the flags about what is printed.
+func (f *runFlags) checkOutput() []error {
+	var errs []error
 	if err := checkFormat(f.format, reports.Formats()); err != nil {
 		errs = append(errs, err)
 	}
@@ -114,39 +215,53 @@ func (f *runFlags) plan() (*scenarios.Plan, error) {
 			errs = append(errs, err)
 		}
 	}
-	if f.window < 0 {
-		errs = append(errs, fmt.Errorf("--window %d must not be negative", f.window))
-	}
 	if f.perSession && f.format != "csv" {
 		errs = append(errs, fmt.Errorf("--per-session belongs to --format csv"))
 	}
-	table, err := priceTable(f.prices, f.priceAs)
-	if err != nil {
-		errs = append(errs, err)
+	if f.force && f.out == "" {
+		errs = append(errs, fmt.Errorf("--force belongs to --out"))
 	}
-	at, err := parsePricesAt(f.pricesAt, table)
-	if err != nil {
-		errs = append(errs, err)
-	}
-	return &scenarios.Plan{
-		Registry: registry, Prices: table, Strategies: f.strategies, PricesAt: at, Seed: f.seed,
-		Workers: f.read.workers, Window: f.window, Verify: f.verify, Strict: f.read.strict, Version: version(),
-	}, errors.Join(errs...)
+	return errs
 }
 
-// parsePricesAt returns the date of the prices, zero for each call's own.
-func parsePricesAt(s string, table *costmodel.Table) (time.Time, error) {
-	switch s {
-	case "call":
-		return time.Time{}, nil
-	case "today":
-		return time.Now().UTC().Truncate(24 * time.Hour), nil
+// override puts the flags that were given into the scenario.
+func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []string) []error {
+	var errs []error
+	set := func(flag string, value any, keys ...string) {
+		if cmd.Flags().Changed(flag) {
+			errs = append(errs, file.Set("--"+flag, value, keys...))
+		}
 	}
-	at, err := time.Parse("2006-01-02", s)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("--prices-at %q: want call, today or a date like 2026-03-01", s)
+	if cmd.Flags().Changed("strategy") {
+		errs = append(errs, file.Choose("--strategy", f.strategies))
 	}
-	return at, nil
+	set("seed", f.seed, "seed")
+	set("window", f.window, "client", "window")
+	set("verify", f.verify, "verify")
+	set("prices", f.prices, "prices", "file")
+	set("prices-at", f.pricesAt, "prices", "at")
+	for _, a := range f.priceAs {
+		from, to, err := costmodel.ParseAlias(a)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		set("price-as", to, "prices", "as", from)
+	}
+	choice := &f.read.choice
+	set("since", choice.text.Since, "sessions", "since")
+	set("until", choice.text.Until, "sessions", "until")
+	set("utc", choice.utc, "sessions", "utc")
+	set("project", choice.text.Projects, "sessions", "project")
+	set("model", choice.text.Models, "sessions", "model")
+	set("agent", choice.text.Agents, "sessions", "agent")
+	if len(paths) > 0 {
+		errs = append(errs, file.Set(strings.Join(paths, " "), paths, "sessions", "paths"))
+	}
+	for _, a := range f.set {
+		errs = append(errs, file.Assign(a))
+	}
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 func (f *runFlags) report(cmd *cobra.Command, run *results.Run) error {
@@ -155,5 +270,9 @@ func (f *runFlags) report(cmd *cobra.Command, run *results.Run) error {
 			return err
 		}
 	}
-	return reports.Write(cmd.OutOrStdout(), f.format, run, reports.Options{Split: f.split, PerSession: f.perSession})
+	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: maxLines}
+	if f.all {
+		o.MaxCells = 0
+	}
+	return reports.Write(cmd.OutOrStdout(), f.format, run, o)
 }

@@ -120,9 +120,6 @@ func callSheet(s *traces.Session) *reports.Sheet {
 	return sheet
 }
 
-// triggerNames are what a call answers, as shown.
-var triggerNames = [...]string{"prompt", "result", "other"}
-
 func roundRow(s *traces.Session, t *traces.Thread, j int) []any {
 	r := &t.Rounds[j]
 	var fresh, unseen int64
@@ -135,7 +132,7 @@ func roundRow(s *traces.Session, t *traces.Thread, j int) []any {
 	u := &r.Usage
 	return []any{
 		t.ID, t.Kind.String(), j, "", int(r.Line), s.Files[r.File], r.ID, s.Models[r.Model], float64(r.Wait) / 1e9, float64(r.Stream) / 1e9,
-		triggerNames[min(int(r.Trigger), len(triggerNames)-1)], fresh, unseen, u.Input(), u.Read, u.Write5m + u.WriteOther, u.Write1h, u.Uncached, u.Output, r.Logged,
+		r.Trigger.String(), fresh, unseen, u.Input(), u.Read, u.Write5m + u.WriteOther, u.Write1h, u.Uncached, u.Output, r.Logged,
 	}
 }
 

@@ -72,7 +72,9 @@ func newTracesList(stdin io.Reader) *cobra.Command {
 				return err
 			}
 			defer corpus.Close()
-			return sessionSheet(corpus, table).Write(cmd.OutOrStdout(), f.format)
+			sheet := sessionSheet(corpus, table)
+			sheet.Notes = append(sheet.Notes, f.read.remarks()...)
+			return sheet.Write(cmd.OutOrStdout(), f.format)
 		},
 	}
 	f.bind(cmd)

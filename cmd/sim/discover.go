@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/claudecode"
+)
+
+// discoverFlags say whether a person's own sessions may be read without naming
+// them. Nothing is opened before that: until then files are counted.
+type discoverFlags struct {
+	discover bool
+	yes      bool
+}
+
+func (f *discoverFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.discover, "discover", false,
+		"read the sessions in the usual places of coding agents: says what is there first, and asks on a terminal")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "read what --discover finds without a question; implies --discover")
+}
+
+// wanted reports whether sessions are to be looked for.
+func (f *discoverFlags) wanted() bool { return f.discover || f.yes }
+
+// errDeclined is returned when a person does not want their sessions read.
+var errDeclined = errors.New("nothing was read, as you wish")
+
+// readable reports whether the sessions of an agent can be read.
+func readable(agent string) bool { return agent == claudecode.Agent }
+
+// survey looks into the usual places of this host.
+func survey(ctx context.Context) ([]traces.Stock, string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	found, err := traces.Survey(ctx, traces.Places(home, os.Getenv))
+	return found, home, err
+}
+
+// offer says on standard error which sessions sim could read instead of its
+// samples: one line, none when there are none.
+func offer(cmd *cobra.Command) error {
+	found, home, err := survey(cmd.Context())
+	if err != nil {
+		return err
+	}
+	var texts []string
+	own := false
+	for _, s := range found {
+		texts = append(texts, stockText(s, home))
+		own = own || readable(s.Agent)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	line := "sim: these are samples; found " + strings.Join(texts, "; ")
+	if own {
+		line += ": " + cmd.CommandPath() + " --discover reads yours"
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), line)
+	return nil
+}
+
+// choose returns the folders to read, after saying so and, on a terminal,
+// asking. origin says in a report where the sessions come from.
+func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) (paths []string, origin string, err error) {
+	found, home, err := survey(cmd.Context())
+	if err != nil {
+		return nil, "", err
+	}
+	w := cmd.ErrOrStderr()
+	var shown []string
+	for _, s := range found {
+		if readable(s.Agent) {
+			paths = append(paths, s.Dir)
+			shown = append(shown, tilde(s.Dir, home))
+		}
+		if !quiet {
+			fmt.Fprintf(w, "sim: found %s\n", stockText(s, home))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, "", usageError{fmt.Errorf("%w in the usual places; looked in %s; give a PATH", traces.ErrNoSessions, lookedIn(home))}
+	}
+	list := strings.Join(shown, ", ")
+	if !f.yes && isTerminal(stdin) && isTerminal(w) {
+		if err := ask(cmd.Context(), stdin, w, "Read the sessions in "+list+"? Nothing leaves this machine. [y/N] "); err != nil {
+			return nil, "", err
+		}
+	} else if !quiet {
+		fmt.Fprintf(w, "sim: reading the sessions in %s; nothing leaves this machine\n", list)
+	}
+	return paths, "Sessions found in " + list, nil
+}
+
+// lookedIn lists the places whose sessions can be read.
+func lookedIn(home string) string {
+	var dirs []string
+	for _, p := range traces.Places(home, os.Getenv) {
+		if readable(p.Agent) {
+			dirs = append(dirs, tilde(p.Dir, home))
+		}
+	}
+	if len(dirs) == 0 {
+		return "none, for there is no home folder"
+	}
+	return strings.Join(dirs, ", ")
+}
+
+// ask returns errDeclined unless the answer is yes.
+func ask(ctx context.Context, r io.Reader, w io.Writer, question string) error {
+	fmt.Fprint(w, question)
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(r).ReadString('\n') // an end of input is no yes
+		answer <- line
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(w)
+		return fmt.Errorf("interrupted before anything was read: %w", context.Cause(ctx))
+	case line := <-answer:
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return nil
+		}
+		return errDeclined
+	}
+}
+
+// stockText words what lies at a place.
+func stockText(s traces.Stock, home string) string {
+	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", plural(s.Files, "file"), tilde(s.Dir, home), s.Agent, megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
+	if !readable(s.Agent) {
+		text += ", not read yet"
+	}
+	return text
+}
+
+// tilde shortens a path within the home folder.
+func tilde(path, home string) string {
+	if home == "" {
+		return path
+	}
+	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok {
+		return "~" + string(filepath.Separator) + rest
+	}
+	return path
+}
+
+// megabytes words bytes in units of 10⁶.
+func megabytes(n int64) string {
+	switch {
+	case n < 1e5:
+		return "< 0.1 MB"
+	case n < 1e7:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// console is one command of a document with the output it shows.
+type console struct {
+	file string
+	line int
+	args []string
+	want []string
+}
+
+// consoles returns the commands in the ```console blocks of a document: lines
+// that begin with "$ sim", each followed by its output. A line "…" stands for
+// any number of lines.
+func consoles(t *testing.T, file string) []console {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []console
+	inside := false
+	for i, line := range strings.Split(string(text), "\n") {
+		switch {
+		case line == "```console":
+			inside = true
+		case line == "```":
+			inside = false
+		case inside && strings.HasPrefix(line, "$ sim"):
+			all = append(all, console{file: file, line: i + 1, args: strings.Fields(strings.TrimPrefix(line, "$ sim"))})
+		case inside && len(all) > 0:
+			c := &all[len(all)-1]
+			c.want = append(c.want, line)
+		}
+	}
+	return all
+}
+
+// Every command in the documents is executed, in order and in one folder per
+// document, and prints what the document shows.
+func TestDocuments(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	executed := 0
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			commands := consoles(t, file)
+			t.Chdir(t.TempDir())
+			t.Setenv("HOME", t.TempDir())
+			for _, c := range commands {
+				var out, errs bytes.Buffer
+				if code := execute(context.Background(), c.args, strings.NewReader(""), &out, &errs); code != exitOK {
+					t.Fatalf("%s:%d: sim %s: exit %d: %s", c.file, c.line, strings.Join(c.args, " "), code, errs.String())
+				}
+				if missing, ok := showsInOrder(strings.Split(out.String(), "\n"), c.want); !ok {
+					t.Errorf("%s:%d: sim %s does not print %q; it prints\n%s", c.file, c.line, strings.Join(c.args, " "), missing, out.String())
+				}
+				executed++
+			}
+		})
+	}
+	if executed == 0 {
+		t.Error("no document shows a command")
+	}
+}
+
+// showsInOrder reports whether got is want, where "…" stands for any lines; otherwise
+// it returns the first line that is missing.
+func showsInOrder(got, want []string) (missing string, ok bool) {
+	any := false
+	for _, w := range want {
+		if w == "…" {
+			any = true
+			continue
+		}
+		for any && len(got) > 0 && got[0] != w {
+			got = got[1:]
+		}
+		if len(got) == 0 || got[0] != w {
+			return w, false
+		}
+		got, any = got[1:], false
+	}
+	return "", true
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/explain"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// explainFlags are the flags of sim explain.
+type explainFlags struct {
+	traceFlags
+	strategy string
+	seed     uint64
+	window   int64
+	all      bool
+	set      []string
+}
+
+func newExplain(stdin io.Reader) *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain SESSION [CALL] [PATH…]",
+		Short: "Tell why each call of a session cost what it did under a strategy",
+		Long: `Replays the session whose id begins with SESSION under a strategy and lists the
+calls at which something happened: what a trigger measured, what a layer did,
+what changed in the prefix, what the server read and why it missed. With the
+number of a CALL it shows that one whole, its request drawn in segments.`,
+		Example: `  sim explain 38c5
+  sim explain 38c5 81 --strategy auto-compact/155k
+  sim explain 38c5 81 --format json ~/.claude/projects`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
+			}
+			return f.run(cmd, stdin, args)
+		},
+	}
+	f.bind(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.strategy, "strategy", "recorded", "strategy to explain")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
+	flags.Int64Var(&f.window, "window", 0, "context window in tokens; 0 for that of the session's client")
+	flags.BoolVar(&f.all, "all", false, "list every call")
+	flags.StringArrayVar(&f.set, "set", nil, "`LAYER.PARAMETER=VALUE`: change a parameter of the strategy; may be repeated")
+	flags.Lookup("format").Usage = "output: table or json"
+	return cmd
+}
+
+func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+	if err := checkFormat(f.format, []string{"table", "json"}); err != nil {
+		return usageError{err}
+	}
+	prices, err := priceTable(f.prices, f.priceAs)
+	if err != nil {
+		return usageError{err}
+	}
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return err
+	}
+	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: f.seed, Window: f.window}
+	config, err := plan.Config(f.strategy, f.set)
+	if err != nil {
+		return usageError{err}
+	}
+	call, paths := callNumber(args[1:])
+	corpus, _, err := f.read.corpus(cmd, stdin, paths)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	s, err := findSession(corpus, args[0])
+	if err != nil {
+		return err
+	}
+	e, err := explain.Session(config, s)
+	if err != nil {
+		return err
+	}
+	if call > len(e.Calls) {
+		return usageError{fmt.Errorf("call %d: session %s has %s under %s", call, s.ID, plural(len(e.Calls), "call"), f.strategy)}
+	}
+	return reports.Explain(cmd.OutOrStdout(), f.format, e, reports.ExplainOptions{Call: call, All: f.all})
+}
+
+// callNumber splits off the number of a call, if the first argument is one.
+func callNumber(args []string) (call int, rest []string) {
+	if len(args) > 0 {
+		if n, err := strconv.Atoi(args[0]); err == nil && n > 0 {
+			return n, args[1:]
+		}
+	}
+	return 0, args
+}

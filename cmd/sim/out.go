@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Files of an output folder.
+const (
+	rowsFile     = "rows.jsonl"    // canonical rows
+	documentFile = "run.json"      // the published summary
+	scenarioFile = "scenario.yaml" // the resolved scenario
+	reportFile   = "report.txt"    // the table
+	chartFolder  = "charts"        // SVG and PNG
+)
+
+// outFolder is where a run goes. Its files are written into a folder beside it
+// that takes its place at the end, so that none is ever half written.
+type outFolder struct {
+	dir      string
+	resolved []byte
+	// ours says that the folder there holds an earlier run, whose charts go.
+	ours bool
+}
+
+// newOutFolder refuses a folder that is in use: one with files that are not of
+// a run of the same scenario, unless force is set.
+func newOutFolder(dir string, force bool, plan *scenarios.Plan) (*outFolder, error) {
+	resolved, err := plan.Design.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	o := &outFolder{dir: filepath.Clean(dir), resolved: resolved}
+	info, err := os.Stat(o.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return o, nil
+	case err != nil:
+		return nil, fmt.Errorf("--out: %w", err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("--out %s: not a folder", dir)
+	}
+	entries, err := os.ReadDir(o.dir)
+	if err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	if len(entries) == 0 {
+		return o, nil
+	}
+	o.ours = holdsRun(o.dir)
+	before, readErr := os.ReadFile(filepath.Join(o.dir, scenarioFile))
+	same := o.ours && readErr == nil && bytes.Equal(before, resolved)
+	switch {
+	case same || force:
+		return o, nil
+	case o.ours:
+		return nil, fmt.Errorf("--out %s: holds a run of another scenario; --force replaces it", dir)
+	}
+	return nil, fmt.Errorf("--out %s: not empty and not a run of sim; --force writes into it all the same", dir)
+}
+
+// holdsRun reports whether a folder holds the summary of a run.
+func holdsRun(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, documentFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = results.ReadDocument(documentFile, f)
+	return err == nil
+}
+
+// write writes all files of a run and moves them into place.
+func (o *outFolder) write(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run) (err error) {
+	parent := filepath.Dir(o.dir)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", o.dir, err)
+	}
+	tmp, err := os.MkdirTemp(parent, "."+filepath.Base(o.dir)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", o.dir, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	calls, err := plan.Calls(ctx, corpus, run)
+	if err != nil {
+		return err
+	}
+	for _, file := range o.files(run, calls) {
+		if err := writeInto(filepath.Join(tmp, file.name), file.write); err != nil {
+			return err
+		}
+	}
+	if err := o.replace(tmp); err != nil {
+		return fmt.Errorf("write %s: %w", o.dir, err)
+	}
+	return nil
+}
+
+// outFile is one file of an output folder.
+type outFile struct {
+	name  string
+	write func(io.Writer) error
+}
+
+func (o *outFolder) files(run *results.Run, calls []results.CellCalls) []outFile {
+	files := []outFile{
+		{rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) }},
+		{documentFile, func(w io.Writer) error { return reports.JSON(w, run) }},
+		{scenarioFile, func(w io.Writer) error { _, err := w.Write(o.resolved); return err }},
+		{reportFile, func(w io.Writer) error { return reports.Table(w, run, reports.Options{Split: true}) }},
+	}
+	for _, d := range reports.Drawings(run, calls, reports.ContextOptions{}) {
+		for _, format := range reports.ChartFormats() {
+			files = append(files, outFile{
+				filepath.Join(chartFolder, d.Name+"."+format),
+				func(w io.Writer) error { return d.Draw(w, format) },
+			})
+		}
+	}
+	return files
+}
+
+func writeInto(name string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
+	}
+	return nil
+}
+
+// replace puts the folder tmp in the place of o.dir. What else is in a folder
+// there stays, but for the charts of an earlier run.
+func (o *outFolder) replace(tmp string) error {
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(o.dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+		return os.Rename(tmp, o.dir)
+	}
+	if o.ours {
+		if err := removeCharts(filepath.Join(o.dir, chartFolder)); err != nil {
+			return err
+		}
+	}
+	return filepath.WalkDir(tmp, func(from string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(tmp, from)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(o.dir, rel)
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o755)
+		}
+		return os.Rename(from, to)
+	})
+}
+
+func removeCharts(dir string) error {
+	for _, format := range reports.ChartFormats() {
+		names, err := filepath.Glob(filepath.Join(dir, "*."+format))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

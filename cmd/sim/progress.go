@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// When progress is shown.
+const (
+	paintEvery = 100 * time.Millisecond // on a terminal
+	paintAfter = 300 * time.Millisecond // what is over by then needs no line
+	printEvery = 10 * time.Second       // elsewhere
+	printAfter = 2 * time.Second
+	lineWidth  = 79 // columns of the line on a terminal
+)
+
+// isTerminal reports whether a person sits at f.
+func isTerminal(f any) bool {
+	file, ok := f.(interface{ Fd() uintptr })
+	return ok && isatty.IsTerminal(file.Fd())
+}
+
+// progress shows how far a long command is: on a terminal as a line that is
+// rewritten, elsewhere as lines far apart.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	text     func(elapsed time.Duration) string
+	start    time.Time
+	last     time.Time // of the last line that was printed
+	width    int       // columns painted
+}
+
+// watch shows text until stop is called, which takes the line off a terminal.
+// stop may be called again.
+func watch(w io.Writer, terminal bool, text func(elapsed time.Duration) string) (stop func()) {
+	p := &progress{w: w, terminal: terminal, text: text, start: time.Now()}
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(paintEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case now := <-tick.C:
+				p.show(now)
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(over)
+		wg.Wait()
+		p.clear()
+	})
+}
+
+// show writes the text if it is time to.
+func (p *progress) show(now time.Time) {
+	elapsed := now.Sub(p.start)
+	if p.terminal {
+		if elapsed >= paintAfter {
+			p.paint(p.text(elapsed))
+		}
+		return
+	}
+	if elapsed < printAfter || !p.last.IsZero() && now.Sub(p.last) < printEvery {
+		return
+	}
+	p.last = now
+	fmt.Fprintf(p.w, "sim: %s\n", p.text(elapsed))
+}
+
+// paint writes over the line that was painted before.
+func (p *progress) paint(text string) {
+	if utf8.RuneCountInString(text) > lineWidth {
+		text = string([]rune(text)[:lineWidth-1]) + "…"
+	}
+	width := utf8.RuneCountInString(text)
+	fmt.Fprint(p.w, "\r"+text+strings.Repeat(" ", max(0, p.width-width)))
+	p.width = width
+}
+
+func (p *progress) clear() {
+	if p.width > 0 {
+		fmt.Fprint(p.w, "\r"+strings.Repeat(" ", p.width)+"\r")
+		p.width = 0
+	}
+}
+
+// reading counts what was read.
+type reading struct {
+	bytes atomic.Int64
+	files atomic.Int64
+}
+
+// add is a traces.Options.Progress.
+func (r *reading) add(bytes int64, files int) {
+	r.bytes.Add(bytes)
+	r.files.Add(int64(files))
+}
+
+func (r *reading) text(elapsed time.Duration) string {
+	n := r.bytes.Load()
+	return fmt.Sprintf("reading: %s · %s · %.0f MB/s", plural(int(r.files.Load()), "file"), megabytes(n), float64(n)/1e6/elapsed.Seconds())
+}
+
+// simulating counts the sessions that were simulated, one under two strategies
+// as two.
+type simulating struct {
+	calls    float64 // of a session, on average
+	finished atomic.Int64
+	total    atomic.Int64
+}
+
+// done is a scenarios.Plan.Done. Calls of it may overtake one another.
+func (s *simulating) done(finished, total int) {
+	s.total.Store(int64(total))
+	for was := s.finished.Load(); int64(finished) > was; was = s.finished.Load() {
+		if s.finished.CompareAndSwap(was, int64(finished)) {
+			return
+		}
+	}
+}
+
+// text tells calls per second by the mean number of calls of a session, and the
+// time left by the mean time of one.
+func (s *simulating) text(elapsed time.Duration) string {
+	done, total := s.finished.Load(), s.total.Load()
+	if done == 0 {
+		return "simulating"
+	}
+	left := time.Duration(float64(elapsed) / float64(done) * float64(total-done))
+	rate := float64(done) * s.calls / elapsed.Seconds()
+	return fmt.Sprintf("simulating: %d of %d sessions × strategies · %.0f calls/s · %s left", done, total, rate, roundTime(left))
+}
+
+// simulate runs a plan and shows how far it is.
+func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
+	calls := 0
+	for _, s := range corpus.Sessions {
+		calls += s.NumCalls()
+	}
+	s := simulating{calls: float64(calls) / float64(max(1, len(corpus.Sessions)))}
+	defer f.watch(cmd, s.text)()
+	watched := *plan
+	watched.Done = s.done
+	return watched.Run(cmd.Context(), corpus)
+}
+
+// watch shows text on standard error unless f asks for quiet.
+func (f *readFlags) watch(cmd *cobra.Command, text func(elapsed time.Duration) string) (stop func()) {
+	if f.quiet {
+		return func() {}
+	}
+	w := cmd.ErrOrStderr()
+	return watch(w, isTerminal(w), text)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// shown returns what a progress line writes when it is asked every 100 ms for
+// as long as d.
+func shown(terminal bool, d time.Duration) string {
+	var b bytes.Buffer
+	start := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	p := progress{w: &b, terminal: terminal, start: start, text: func(elapsed time.Duration) string {
+		return "at " + elapsed.Round(100*time.Millisecond).String()
+	}}
+	for at := paintEvery; at <= d; at += paintEvery {
+		p.show(start.Add(at))
+	}
+	p.clear()
+	return b.String()
+}
+
+// Off a terminal: nothing within two seconds, then a line every ten.
+func TestProgressLines(t *testing.T) {
+	for _, tc := range []struct {
+		lasts time.Duration
+		want  string
+	}{
+		{1900 * time.Millisecond, ""},
+		{2 * time.Second, "sim: at 2s\n"},
+		{11900 * time.Millisecond, "sim: at 2s\n"},
+		{30 * time.Second, "sim: at 2s\nsim: at 12s\nsim: at 22s\n"},
+	} {
+		if got := shown(false, tc.lasts); got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.lasts, got, tc.want)
+		}
+	}
+}
+
+// On a terminal: one line, rewritten, taken away at the end; nothing for what is
+// over at once.
+func TestProgressOnTerminal(t *testing.T) {
+	if got := shown(true, 200*time.Millisecond); got != "" {
+		t.Errorf("0.2 s: %q, want nothing", got)
+	}
+	const want = "\rat 300ms\rat 400ms\r        \r"
+	if got := shown(true, 400*time.Millisecond); got != want {
+		t.Errorf("0.4 s: %q, want %q", got, want)
+	}
+	if got := shown(true, time.Second); !strings.HasSuffix(got, "\rat 900ms\rat 1s   \r     \r") {
+		t.Errorf("1 s: %q: a shorter text leaves the end of a longer one", got)
+	}
+	var b bytes.Buffer
+	p := progress{w: &b}
+	p.paint(strings.Repeat("ö", 100))
+	if got := b.String(); got != "\r"+strings.Repeat("ö", 78)+"…" {
+		t.Errorf("a long line: %q, want 79 columns", got)
+	}
+}
+
+// 12 of 48 sessions × strategies in 4 s: 12 s are left; with 300 calls in a
+// session on average that is 12 × 300 / 4 calls per second.
+func TestSimulatingText(t *testing.T) {
+	s := simulating{calls: 300}
+	if got := s.text(time.Second); got != "simulating" {
+		t.Errorf("at the start: %q", got)
+	}
+	s.done(12, 48)
+	s.done(11, 48) // overtaken
+	const want = "simulating: 12 of 48 sessions × strategies · 900 calls/s · 12s left"
+	if got := s.text(4 * time.Second); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// 30 MB in 2 s are 15 MB/s.
+func TestReadingText(t *testing.T) {
+	var r reading
+	r.add(20e6, 0)
+	r.add(10e6, 3)
+	const want = "reading: 3 files · 30 MB · 15 MB/s"
+	if got := r.text(2 * time.Second); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// stop waits for the painter, so that nothing is written after it.
+func TestWatchStops(t *testing.T) {
+	var b bytes.Buffer
+	stop := watch(&b, true, func(time.Duration) string { return "x" })
+	stop()
+	stop()
+	if got := b.String(); got != "" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+func newStrategies() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "strategies",
+		Short: "Look at the ways of managing a context that sim knows",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q; see sim strategies --help", args[0])}
+			}
+			return cmd.Help()
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	cmd.AddCommand(newStrategiesList(), newStrategiesShow(), newStrategiesDiff())
+	return cmd
+}
+
+// usualReading is the window and output limit that thresholds are shown for:
+// those of the recorded sessions.
+var usualReading = strategies.Reading{Window: 200_000, MaxOutput: client.MaxOutput}
+
+func newStrategiesList() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "ls",
+		Short: "List the strategies with their layers and the level each acts at",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("sim strategies ls takes no arguments, not %q", args)}
+			}
+			if err := checkFormat(format, reports.Formats()); err != nil {
+				return usageError{err}
+			}
+			registry, err := strategies.Builtin()
+			if err != nil {
+				return err
+			}
+			sheet, err := strategySheet(registry)
+			if err != nil {
+				return err
+			}
+			return sheet.Write(cmd.OutOrStdout(), format)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "table", "output: table, markdown, csv or json")
+	return cmd
+}
+
+// strategySheet lists strategies, one a row.
+func strategySheet(registry *strategies.Registry) (*reports.Sheet, error) {
+	s := &reports.Sheet{
+		Columns: []reports.SheetColumn{
+			{Name: "name", Title: "NAME"},
+			{Name: "layers", Title: "LAYERS"},
+			{Name: "acts_at_tokens", Title: "ACTS AT", Right: true},
+			{Name: "about", Title: "ABOUT"},
+		},
+		Notes: []string{
+			fmt.Sprintf("ACTS AT: tokens by the client's count, layer by layer, at a window of %d and %d tokens of output.", usualReading.Window, usualReading.MaxOutput),
+			"Of layers joined by else, the first that acts ahead of a request bars the rest. sim strategies show NAME prints every parameter.",
+		},
+	}
+	for _, name := range registry.Presets() {
+		strategy, err := registry.Strategy(name)
+		if err != nil {
+			return nil, err
+		}
+		var levels []string
+		for _, t := range strategy.Thresholds(&usualReading) {
+			levels = append(levels, strconv.FormatInt(t.Value, 10))
+		}
+		s.Rows = append(s.Rows, []any{name, strategy.Order(), strings.Join(levels, ", "), firstSentence(strategy.Doc)})
+	}
+	return s, nil
+}
+
+// firstSentence returns a text up to its first full stop at the end of a word,
+// on one line.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if i := strings.Index(text, ". "); i >= 0 {
+		return text[:i]
+	}
+	return strings.TrimSuffix(text, ".")
+}
+
+func newStrategiesShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print a strategy as YAML with every parameter written out and explained",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := namedStrategies(args, 1)
+			if err != nil {
+				return err
+			}
+			text, err := found[0].YAML()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}
+
+func newStrategiesDiff() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "List the parameters in which two strategies differ",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFormat(format, reports.Formats()); err != nil {
+				return usageError{err}
+			}
+			found, err := namedStrategies(args, 2)
+			if err != nil {
+				return err
+			}
+			return differenceSheet(found[0], found[1]).Write(cmd.OutOrStdout(), format)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "table", "output: table, markdown, csv or json")
+	return cmd
+}
+
+// differenceSheet lists differing parameters, one a row.
+func differenceSheet(a, b *strategies.Strategy) *reports.Sheet {
+	s := &reports.Sheet{Columns: []reports.SheetColumn{
+		{Name: "parameter", Title: "PARAMETER"},
+		{Name: "a", Title: a.Name},
+		{Name: "b", Title: b.Name},
+	}}
+	for _, d := range strategies.Diff(a, b) {
+		s.Rows = append(s.Rows, []any{d.Path, d.A, d.B})
+	}
+	if len(s.Rows) == 0 {
+		s.Notes = []string{"No parameter differs."}
+	}
+	return s
+}
+
+// namedStrategies returns n strategies by name; all problems are reported at
+// once.
+func namedStrategies(names []string, n int) ([]*strategies.Strategy, error) {
+	if len(names) != n {
+		return nil, usageError{fmt.Errorf("want %s, not %d; sim strategies ls lists them", plural(n, "name"), len(names))}
+	}
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	var found []*strategies.Strategy
+	var problems []error
+	for _, name := range names {
+		s, err := registry.Strategy(name)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		found = append(found, s)
+	}
+	if len(problems) > 0 {
+		return nil, usageError{errors.Join(problems...)}
+	}
+	return found, nil
+}
