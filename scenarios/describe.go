@@ -151,7 +151,7 @@ func annotate(run *results.Run, d *Design) {
 		c := &run.Cells[i]
 		hidden := c.Total.CostBySource[results.SourceCompact].Total()
 		if c.Strategy == results.StrategyRecorded && hidden >= 0.005 {
-			note(c.Cell, "cost_usd", "of this, $%.2f is for the summary calls of its compactions, which no log shows: a cold call each, assumed", hidden)
+			note(c.Cell, "cost_usd", "of this, $%.2f is for the summary calls of its compactions, which no log shows: cold ones through client 2.1.24, on the warm cache from 2.1.25, assumed", hidden)
 		}
 	}
 	if len(run.Cells) > 2 {

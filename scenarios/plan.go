@@ -66,6 +66,9 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err != nil {
 		return nil, err
 	}
+	if err := checkWindows(d, sessions); err != nil {
+		return nil, err
+	}
 	configs, err := p.configs(d)
 	if err != nil {
 		return nil, err

@@ -101,7 +101,9 @@ func (m *models) add(name string, at time.Time) {
 	o := model{name: name, id: id, minCache: defaultMinCache, maxOutput: client.MaxOutput}
 	if p, err := m.prices.Lookup(name, at); err == nil {
 		o.price, o.rate, o.known = p, p.Standard(), true
-		o.minCache = int32(p.Model.MinCache)
+		if p.Model.MinCache > 0 { // 0: no source states it
+			o.minCache = int32(p.Model.MinCache)
+		}
 	}
 	m.list = append(m.list, o)
 }

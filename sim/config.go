@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -40,15 +40,22 @@ type Prices interface {
 
 // Config is one cell: everything a loop needs besides the sessions.
 type Config struct {
-	Strategy   *strategies.Strategy
-	Client     *client.ClaudeCode // nil: as the session's version
-	Server     func() Server
+	Strategy *strategies.Strategy
+	Client   Client // nil: as the session's agent and version
+	// Server makes the cache that the sessions of an agent call.
+	Server     func(agent string) Server
 	Summarizer Summarizer
 	Prices     Prices
 	PricesAt   time.Time // zero: each call at its own date
 	Seed       uint64
 	Window     int64 // context window, tokens; 0: as the session's client
 	Verify     bool  // check the invariants at every call
+	// Profile adds to the plain cache model what recordings tell of the client
+	// and of other conversations; nil for the plain model.
+	Profile *profile.Profile
+	// Draw decides what the profile leaves open by draws; without it the more
+	// likely case is taken.
+	Draw bool
 	// Record, when not nil, gets every call in order of completion. The
 	// record is only valid during the call.
 	Record func(*results.CallRecord)
@@ -57,7 +64,7 @@ type Config struct {
 }
 
 // window returns the context window of a session's main model, tokens.
-func (c *Config) window(cl *client.ClaudeCode, s *traces.Session, model string) int64 {
+func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 	if c.Window > 0 {
 		return c.Window
 	}

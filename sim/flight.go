@@ -17,13 +17,18 @@ func (l *Loop) fly(t *thread, layer int, entries []prompt.Entry, marks client.Ma
 		Thread: uint32(t.index), Owner: 1, Model: m.id, MinTokens: m.minCache,
 		Entries: entries, Markers: l.markers, Change: change, Tail: tail,
 	}
-	var key uint8
+	var key, ordinal uint8
 	if layer >= 0 {
-		key = t.hooks.keys[layer]
-		l.request.Thread = 1<<31 | uint32(l.asked) // a conversation of its own: it leaves no prefix to miss
+		key, ordinal = t.hooks.keys[layer], l.ordinal
+		l.sides++
+		l.request.Thread = 1<<31 | l.sides // a conversation of its own: it leaves no prefix to miss
 	}
-	event := draws.Event(t.index, t.round, key, 0)
+	event := draws.Event(t.index, t.round, key, ordinal)
 	l.request.Draw = l.draws.Uint64(draws.Eviction, event)
+	if layer < 0 {
+		r := t.current()
+		l.describe(t, m.name, r.Usage.Uncached-int64(r.Tail))
+	}
 	out := l.server.Begin(l.clock.now, &l.request)
 	if l.config.Verify {
 		l.verify(t, layer, &out)
@@ -54,7 +59,11 @@ func (l *Loop) land(i int32) {
 	f := l.flights[i]
 	l.free = append(l.free, i)
 	t := &l.threads[f.thread]
-	if f.refused {
+	switch {
+	case f.hidden:
+		l.landHidden(&f)
+		return
+	case f.refused:
 		l.deliver(t, &f)
 		return
 	}
@@ -75,15 +84,13 @@ func (l *Loop) reply(t *thread, f *flight) {
 		t.context.Append(prompt.Ref(b))
 	}
 	t.counted, t.trailing = f.context+int64(f.answer.Output), 0
-	if !l.client.Count.Trailing {
-		t.counted = f.context + int64(f.answer.Output)
-	}
 	t.lastEnd, t.started = l.clock.now, true
 	t.rounds++
+	l.learn(t, r, f.outcome.Miss)
+	l.hide(t, f)
 	for _, h := range t.hooks.after {
 		l.refresh(t)
-		l.tellAnswer(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
-		l.settle(t, h.layer)
+		l.final(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
 	}
 	l.spawn(t, t.round)
 	t.round++
@@ -99,12 +106,17 @@ func (l *Loop) launch(t *thread, layer int) {
 		l.resume(t, layer) // a hook that waits for nothing
 		return
 	}
+	if t.hooks.result[layer] == nil {
+		l.fail(t, layer, "asks for a call and has no IntentResult")
+		return
+	}
 	model := l.callModel(t, &in)
 	span := t.context.Seal()[t.context.Len()-1].Chain
 	event := draws.Event(t.index, t.round, t.hooks.keys[layer], in.Ordinal)
 	l.build(t, &in)
+	l.ordinal = in.Ordinal
 	entries := l.side.Seal()
-	if excess := int64(l.side.Tokens()) - l.models.of(model).window; excess > 0 {
+	if excess := int64(l.side.Tokens()) - l.models.of(model).window; excess > 0 && in.Known == nil {
 		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong}, Excess: excess})
 		return
 	}
@@ -163,6 +175,7 @@ func (l *Loop) refresh(t *thread) {
 	r := t.round
 	u.Context, u.Blocks = &t.context, l.session.Blocks
 	u.Tools, u.Objects = l.session.Tools, l.session.Objects
+	u.Agent, u.Version = l.session.Agent, l.session.Version()
 	u.Kind, u.Thread, u.Round = t.trace.Kind, t.index, r
 	u.Trigger = t.trace.Rounds[min(int(r), len(t.trace.Rounds)-1)].Trigger
 	u.Now, u.Idle = l.clock.now, l.clock.now-t.lastEnd
@@ -170,7 +183,10 @@ func (l *Loop) refresh(t *thread) {
 	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
 	m := l.models.of(int32(t.trace.Rounds[min(int(r), len(t.trace.Rounds)-1)].Model))
 	u.Reading.Window, u.Reading.MaxOutput = m.window, m.maxOutput
-	u.Reading.Values[strategies.MeasureClientTokens] = t.counted + t.trailing
+	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
+	if l.count.Trailing {
+		u.Reading.Values[strategies.MeasureClientTokens] += t.trailing
+	}
 	u.Reading.Values[strategies.MeasureTokens] = int64(t.context.Tokens())
 	u.Reading.Values[strategies.MeasureIdle] = u.Idle
 	u.Reading.Values[strategies.MeasureRounds] = t.rounds
@@ -212,7 +228,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	for _, h := range t.hooks.compact {
 		h.AfterCompaction(&l.turn)
 	}
-	if l.config.Verify && b.After > l.turn.Reading.Window && b.Before <= l.turn.Reading.Window {
+	if l.config.Verify && b.Kind == strategies.BoundaryCompact && b.After > l.turn.Reading.Window {
 		l.violate(t, "context of %d tokens after a compaction passes the window of %d", b.After, l.turn.Reading.Window)
 	}
 }
@@ -222,7 +238,7 @@ func (l *Loop) settle(t *thread, layer int) {
 func (l *Loop) recount(t *thread) {
 	t.counted, t.trailing = 0, 0
 	for i := t.context.Messages(); i < t.context.Len(); i++ {
-		t.trailing += l.client.Count.Block(t.context.BlockAt(i))
+		t.trailing += l.count.Block(t.context.BlockAt(i))
 	}
 }
 

@@ -19,7 +19,9 @@ type Loop struct {
 	server   Server
 	clock    clock
 	session  *traces.Session
-	client   *client.ClaudeCode
+	servers  []agentServer
+	client   Client
+	count    client.Counting // the client's
 	draws    draws.Source
 	threads  []thread
 	flights  []flight
@@ -33,8 +35,10 @@ type Loop struct {
 	models   models
 	row      results.Row
 	record   results.CallRecord
-	asked    int32 // calls the summariser was asked about
-	err      error // first violated invariant
+	asked    int32  // calls the summariser was asked about
+	sides    uint32 // calls that layers made
+	ordinal  uint8  // of the layer's call being made
+	err      error  // first violated invariant, or contract a layer broke
 
 	// answered are the calls that have a result; filled under Verify only.
 	answered map[int32]bool
@@ -52,11 +56,12 @@ type flight struct {
 	context int64
 	first   bool
 	refused bool // the server gave no answer; ticket and outcome mean nothing
+	hidden  bool // a call that no log shows
 }
 
 // NewLoop returns a loop for one configuration.
 func NewLoop(c Config) *Loop {
-	l := &Loop{config: c, server: c.Server()}
+	l := &Loop{config: c}
 	l.models.prices, l.models.at = c.Prices, c.PricesAt
 	return l
 }
@@ -68,7 +73,7 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 		return results.Row{}, fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	for i := range l.threads {
-		if s.Threads[i].Parent < 0 && len(s.Threads[i].Rounds) > 0 {
+		if s.Threads[i].Parent < 0 {
 			l.clock.schedule(s.Threads[i].Delay, eventStart, int32(i))
 		}
 	}
@@ -79,10 +84,12 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 		}
 		l.happen(e)
 	}
+	if l.err == nil {
+		l.finish()
+	}
 	if l.err != nil {
 		return results.Row{}, fmt.Errorf("session %s under %s: %w", s.ID, l.config.Strategy.Name, l.err)
 	}
-	l.finish()
 	return l.row, nil
 }
 
@@ -112,16 +119,19 @@ func (l *Loop) reset(s *traces.Session) error {
 	l.session = s
 	l.client = l.config.Client
 	if l.client == nil {
-		l.client = client.ForVersion(s.Version())
+		l.client = clientOf(s)
 	}
+	l.count = l.client.Counting()
 	l.clock.reset()
+	l.server = l.serverOf(s.Agent)
 	l.server.Reset()
 	l.arena.Reset()
 	l.flights, l.free = l.flights[:0], l.free[:0]
-	l.err, l.asked = nil, 0
+	l.err, l.asked, l.sides = nil, 0, 0
 	l.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(s.ID).Lo}
 	l.row = results.Row{Strategy: l.config.Strategy.Name, Session: s.ID, Sessions: 1}
 	l.models.reset(s)
+	l.nameModels()
 	for i := range l.models.list {
 		l.models.list[i].window = l.config.window(l.client, s, l.models.list[i].name)
 	}
@@ -194,8 +204,7 @@ func (l *Loop) start(i int32) {
 	}
 	for _, h := range t.hooks.starting {
 		l.refresh(t)
-		l.tellAnswer(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
-		l.settle(t, h.layer)
+		l.final(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
 	}
 	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, i)
 }
@@ -221,17 +230,21 @@ func (l *Loop) branch(parent, child *thread) {
 	}
 	child.hooks.bind(child.layers, l.config.Strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
-	child.ttl, child.chain = parent.ttl, parent.chain
+	child.ttl, child.chain, child.unlogged = parent.ttl, parent.chain, parent.unlogged
 }
 
 // input appends a round's input and asks the layers.
 func (l *Loop) input(t *thread) {
 	r := t.current()
+	if t.event < len(t.trace.Events) {
+		l.forget(t)
+	}
 	t.inputAt = t.context.Len()
 	for b := r.Input.From; b < r.Input.To; b++ {
 		t.context.Append(prompt.Ref(b))
-		t.trailing += l.client.Count.Block(&l.session.Blocks[b])
+		t.trailing += l.count.Block(&l.session.Blocks[b])
 	}
+	t.hear(l.session.Blocks[r.Input.From:r.Input.To])
 	t.inputEnd, t.retried, t.barred = l.clock.now, false, 0
 	l.ask(t, 0)
 }
@@ -241,7 +254,7 @@ func (l *Loop) input(t *thread) {
 func (l *Loop) ask(t *thread, from int) {
 	for i := from; i < len(t.hooks.before); i++ {
 		h := t.hooks.before[i]
-		if t.barred>>h.layer&1 != 0 {
+		if t.barred>>h.layer&1 != 0 && !l.manual(t) {
 			continue
 		}
 		l.refresh(t)
@@ -255,6 +268,33 @@ func (l *Loop) ask(t *thread, from int) {
 		l.conclude(t, h.layer, out)
 	}
 	l.send(t)
+}
+
+// final takes the answer of a hook that cannot wait for a call.
+func (l *Loop) final(t *thread, layer int, hook string, out strategies.Outcome) {
+	l.tellAnswer(t, layer, hook, out)
+	l.settle(t, layer)
+	if out.Verdict == strategies.Pending {
+		l.fail(t, layer, hook+" cannot wait for a call: only BeforeRequest, PromptTooLong and IntentResult can")
+	}
+}
+
+// fail ends the run over a layer that breaks its contract.
+func (l *Loop) fail(t *thread, layer int, what string) {
+	if l.err == nil {
+		l.err = fmt.Errorf("thread %d round %d: layer %s %s", t.index, t.round, t.layers[layer].Name(), what)
+	}
+}
+
+// manual reports whether a person asked for a compaction ahead of the round: no
+// layer is barred from carrying that out.
+func (l *Loop) manual(t *thread) bool {
+	for i := t.event; i < l.dueEvents(t); i++ {
+		if e := &t.trace.Events[i]; e.Manual && e.Kind == traces.EventCompact {
+			return true
+		}
+	}
+	return false
 }
 
 // conclude takes the final answer of a layer ahead of a request: a failure
@@ -331,7 +371,8 @@ func (l *Loop) keepTTL(t *thread, r *traces.Round) {
 	}
 }
 
-// finish completes the row.
+// finish completes the row. Every recorded call has been simulated: Verify
+// checks it.
 func (l *Loop) finish() {
 	for i := range l.threads {
 		if l.threads[i].overflow {
@@ -339,4 +380,7 @@ func (l *Loop) finish() {
 		}
 	}
 	l.row.Unpriced = l.models.unpriced
+	if l.config.Verify {
+		l.verifyRow()
+	}
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// benchSession has 4.5 blocks a call: four in a reply round trip and a second
+// benchSession has 4.5 blocks a call: a result, a reply of three, and an unseen
 // block in every other input.
 func benchSession(calls int, result int32) *sessionBuilder {
 	b := newSession("bench")
-	b.turns(calls, 0, result)
-	return b
+	b.unseen = true
+	return b.turns(calls, 0, result)
 }
 
 // BenchmarkLoop simulates sessions from the parsed form. The metric calls/s is

@@ -141,7 +141,7 @@ func TestReadAfterCompactionIsTheStaticPrefix(t *testing.T) {
 	}
 }
 
-// Prices times k cost times k; costs add up over classes and sources.
+// Costs add up over calls, classes and sources.
 func TestCostsAddUp(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).turns(20, 10*minute, 3000).session()
 	row, calls := run(t, testConfig(t, "auto-compact/167k"), s)

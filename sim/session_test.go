@@ -23,12 +23,14 @@ const (
 // token counts.
 type sessionBuilder struct {
 	s traces.Session
+	// unseen adds a second block to the input of every other round.
+	unseen bool
 }
 
 // newSession begins a session whose main thread has 12,000 tokens of tools,
 // 4,000 of system prompt and 2,000 of reminders.
 func newSession(id string) *sessionBuilder {
-	b := &sessionBuilder{traces.Session{
+	b := &sessionBuilder{s: traces.Session{
 		ID: id, Agent: "claude-code", Versions: []string{"2.1.25"}, Start: time.Date(2026, 2, 1, 9, 0, 0, 0, time.UTC).UnixNano(),
 		Tools: []string{"", "Read"}, Models: []string{"claude-opus-4-5"},
 	}}
@@ -67,6 +69,9 @@ func (b *sessionBuilder) round(trigger traces.Trigger, wait int64, input int32) 
 		i := b.block(prompt.KindToolResult, input)
 		call := &b.s.Blocks[b.lastUse(t)]
 		b.s.Blocks[i].Call, b.s.Blocks[i].Op, b.s.Blocks[i].Object = call.Call, prompt.OpRead, i
+	}
+	if b.unseen && len(t.Rounds)%2 == 1 {
+		b.block(prompt.KindUnseen, 50)
 	}
 	r.Input.To = int32(len(b.s.Blocks))
 	r.Reply.From = r.Input.To
@@ -115,7 +120,7 @@ func testConfig(t testing.TB, strategy string) Config {
 	}
 	return Config{
 		Strategy:   s,
-		Server:     func() Server { return promptcache.New(promptcache.Config{}) },
+		Server:     func(string) Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: summarizer.Default(),
 		Prices:     prices,
 		Seed:       1,

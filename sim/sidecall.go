@@ -20,6 +20,7 @@ func (l *Loop) build(t *thread, in *prompt.Intent) {
 	}
 	body := strategies.Body(&t.context)
 	if in.Prefix == prompt.PrefixShared {
+		l.side.CopyKeys(&t.context)
 		for i := range body {
 			l.side.AppendEntry(t.context.At(i))
 		}
@@ -73,7 +74,9 @@ func (l *Loop) callModel(t *thread, in *prompt.Intent) int32 {
 	if in.Model == "" {
 		return int32(t.current().Model)
 	}
-	return l.models.named(in.Model, l.client.Window(in.Model), l.session.StartTime())
+	i := l.models.named(in.Model, l.client.Window(in.Model), l.session.StartTime())
+	l.nameModels()
+	return i
 }
 
 // refuse lets a call end without an answer: the server takes its time to say

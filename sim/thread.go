@@ -30,6 +30,8 @@ type thread struct {
 	trailing int64
 	rounds   int64 // requests since the start or the last compaction
 
+	unlogged unlogged
+
 	chain    int // compactions in a row
 	overflow bool
 }

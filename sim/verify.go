@@ -3,8 +3,10 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // ErrInvariant is wrapped by errors that report a violated invariant: a defect
@@ -18,14 +20,22 @@ func (l *Loop) violate(t *thread, format string, args ...any) {
 	}
 }
 
+// validator is a server that can tell what the provider would refuse.
+type validator interface{ Validate(*prompt.Request) error }
+
 // verify checks what must hold for every call: tokens are conserved, markers
 // are legal, and no tool call stands without its result.
 func (l *Loop) verify(t *thread, layer int, out *prompt.Outcome) {
 	r := &l.request
-	if got, want := out.Usage.Input(), out.Effective; got != want {
-		l.violate(t, "read + writes + uncached = %d, the request holds %d effective tokens", got, want)
+	if got, want := out.Usage.Input(), r.Tokens(); len(r.Deletions) == 0 && got != want {
+		l.violate(t, "read + writes + uncached = %d, the request holds %d tokens", got, want)
 	}
-	if out.Effective > r.Tokens() {
+	if v, ok := l.server.(validator); ok {
+		if err := v.Validate(r); err != nil {
+			l.violate(t, "%v", err)
+		}
+	}
+	if out.Usage.Input() != out.Effective || out.Effective > r.Tokens() {
 		l.violate(t, "%d effective tokens of a request of %d", out.Effective, r.Tokens())
 	}
 	if u := out.Usage; min(u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther) < 0 {
@@ -91,5 +101,25 @@ func (l *Loop) findAnswered() {
 		if b := &l.session.Blocks[i]; b.Kind == prompt.KindToolResult {
 			l.answered[b.Call] = true
 		}
+	}
+}
+
+// verifyRow checks the finished row: every recorded call was simulated, and
+// tokens and costs add up over classes and sources.
+func (l *Loop) verifyRow() {
+	r := &l.row
+	own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
+	if want := l.session.NumCalls(); own != want {
+		l.err = fmt.Errorf("%w: %d calls of the recording were simulated, it has %d", ErrInvariant, own, want)
+	}
+	var usage prompt.Usage
+	var cost float64
+	for i := range r.UsageBySource {
+		usage.Add(r.UsageBySource[i])
+		cost += r.CostBySource[i].Total()
+	}
+	if usage != r.Usage || math.Abs(cost-r.CostByClass.Total()) > 1e-6*(1+cost) {
+		l.err = fmt.Errorf("%w: sources add up to %+v and $%.6f, classes to %+v and $%.6f",
+			ErrInvariant, usage, cost, r.Usage, r.CostByClass.Total())
 	}
 }

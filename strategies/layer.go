@@ -86,6 +86,8 @@ type Turn struct {
 	Blocks  []prompt.Block // of the session
 	Tools   []string       // names by Block.Tool
 	Objects []string       // paths by Block.Object
+	Agent   string         // that made the recording
+	Version string         // of its client
 	Kind    traces.ThreadKind
 	Thread  int32
 	Round   int32

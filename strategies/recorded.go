@@ -2,6 +2,8 @@ package strategies
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -13,7 +15,7 @@ import (
 type RecordedParams struct {
 	Switch `yaml:",inline"`
 	// No log shows how the recorded client built its summary call.
-	Prefix      Prefix `yaml:"prefix" doc:"what the summary call is built on: shared (the thread's own prefix) or own"`
+	Prefix      Prefix `yaml:"prefix" doc:"what the summary call is built on: shared (the thread's own prefix), own, or by_version (shared for Claude Code from 2.1.25 on and for Codex)"`
 	Head        int32  `yaml:"head" doc:"tokens of the system prompt and tools of a call with a prefix of its own"`
 	Instruction int32  `yaml:"instruction" doc:"tokens of the summarisation instruction"`
 	Placeholder int32  `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result"`
@@ -22,15 +24,48 @@ type RecordedParams struct {
 // Validate returns what is wrong with the parameters.
 func (p *RecordedParams) Validate() []error { return negatives(p) }
 
-// Prefix is a PrefixSource as written in YAML: "shared" or "own".
+// Prefix is a PrefixSource as written in YAML: "shared", "own" or "by_version".
 type Prefix prompt.PrefixSource
 
-var prefixNames = []string{"shared", "own"}
+// prefixByVersion takes the shared prefix for Claude Code from 2.1.25 on, the
+// first whose recordings show the thresholds of the generation that forks, and
+// a prefix of its own before; for Codex, which appends its instruction to the
+// history, always the shared one. Which Claude Code did what is assumed.
+const prefixByVersion = Prefix(2)
 
-// MarshalYAML writes "shared" or "own".
+var prefixNames = []string{"shared", "own", "by_version"}
+
+// of returns what the summary call of an agent's client is built on.
+func (p Prefix) of(agent, version string) prompt.PrefixSource {
+	if p != prefixByVersion {
+		return prompt.PrefixSource(p)
+	}
+	if agent == "codex" || atLeast(version, 2, 1, 25) {
+		return prompt.PrefixShared
+	}
+	return prompt.PrefixOwn
+}
+
+// atLeast compares a dotted version number by number; what is missing or not a
+// number counts as 0.
+func atLeast(version string, parts ...int) bool {
+	have := strings.Split(version, ".")
+	for i, want := range parts {
+		n := 0
+		if i < len(have) {
+			n, _ = strconv.Atoi(have[i])
+		}
+		if n != want {
+			return n > want
+		}
+	}
+	return true
+}
+
+// MarshalYAML writes the name.
 func (p Prefix) MarshalYAML() (any, error) { return nameOf(prefixNames, int(p)), nil }
 
-// UnmarshalYAML reads "shared" or "own".
+// UnmarshalYAML reads the name.
 func (p *Prefix) UnmarshalYAML(n *yaml.Node) error {
 	i, err := readName(n, "prefix", prefixNames)
 	*p = Prefix(i)
@@ -42,7 +77,7 @@ const RecordedName = "recorded"
 
 var recordedDefinition = Define(RecordedName,
 	"repeats what the recording did to its context, where it did it",
-	RecordedParams{Switch: on, Prefix: Prefix(prompt.PrefixOwn), Head: 3000, Instruction: 1500, Placeholder: 12},
+	RecordedParams{Switch: on, Prefix: prefixByVersion, Head: 3000, Instruction: 1500, Placeholder: 12},
 	func(p RecordedParams) Layer { return &recorded{params: p} })
 
 // recorded is the state of the layer on one thread: how many of the round's
@@ -99,16 +134,17 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 		l.answer.Digest = prompt.DigestString(RecordedName).ExtendInt(uint64(e.At))
 	}
 	from := Body(t.Context)
+	prefix := l.params.Prefix.of(t.Agent, t.Version)
 	return t.Call(prompt.Intent{
-		Source: "compact", Prefix: prompt.PrefixSource(l.params.Prefix), From: int32(from),
+		Source: "compact", Prefix: prefix, SkipCacheWrite: prefix == prompt.PrefixShared, From: int32(from),
 		Head: l.params.Head, Instruction: l.params.Instruction, Known: &l.answer, Ordinal: uint8(l.done),
 		Summarised: int32(tokensBetween(t.Context, from, t.Context.Len())),
 	})
 }
 
-func (l *recorded) IntentResult(t *Turn, r *prompt.Result) Outcome {
+func (l *recorded) IntentResult(t *Turn, _ *prompt.Result) Outcome {
 	e := &t.Events[l.done]
-	l.compact(t, e, &r.Answer)
+	l.compact(t, e, &l.answer)
 	l.done++
 	return l.next(t)
 }

@@ -137,7 +137,8 @@ func (tr *Trigger) Validate() []error {
 }
 
 // ValidateFor returns what is wrong with the trigger at a window: a number of
-// tokens that is always reached, or never within the window.
+// tokens that is always reached, or never within the window, or a fixed one that
+// means nothing because another value is smaller.
 func (tr *Trigger) ValidateFor(r *Reading) []error {
 	if tr.Measure != MeasureClientTokens && tr.Measure != MeasureTokens {
 		return nil
@@ -147,6 +148,11 @@ func (tr *Trigger) ValidateFor(r *Reading) []error {
 		return []error{fmt.Errorf("trigger: %d tokens at a window of %d: always reached", v, r.Window)}
 	case ok && v >= r.Window:
 		return []error{fmt.Errorf("trigger: %d tokens at a window of %d: never reached within it", v, r.Window)}
+	}
+	others := *tr
+	others.Fixed = 0
+	if v, ok := others.Value(r); tr.Fixed > 0 && ok && v+tr.Less < tr.Fixed {
+		return []error{fmt.Errorf("trigger: fixed %d means nothing: the smallest value counts, here %d at a window of %d (give the whole trigger to replace it)", tr.Fixed, v+tr.Less, r.Window)}
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ type Filter struct {
 	// stand for slashes, and matches the whole path or its end behind any slash.
 	// Backslashes of a project count as slashes.
 	Projects []string
-	// Models are patterns, as for projects, of the whole name of a model that
-	// one of the session's calls went to.
+	// Models are parts of the name of a model that one of the session's calls
+	// went to, or patterns of the whole name.
 	Models []string
 	Agents []string // names as in Session.Agent
 }
@@ -94,7 +94,12 @@ func (f *Filter) conditions() []condition {
 }
 
 func (f *Filter) takesModel(name string) bool {
-	return slices.ContainsFunc(f.Models, func(p string) bool { return patternMatches(p, name) })
+	return slices.ContainsFunc(f.Models, func(p string) bool {
+		if !isPattern(p) {
+			return strings.Contains(name, p)
+		}
+		return patternMatches(p, name)
+	})
 }
 
 func alternatives(list []string) string { return strings.Join(list, " or ") }

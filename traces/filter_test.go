@@ -120,7 +120,8 @@ func TestFilterMatch(t *testing.T) {
 		{Filter{Projects: []string{"b-*"}}, false},
 		{Filter{Projects: []string{"api", "shop"}}, true},
 		{Filter{Models: []string{"claude-opus-4-6"}}, true},
-		{Filter{Models: []string{"opus"}}, false}, // a whole name
+		{Filter{Models: []string{"opus"}}, true},   // a part of the name
+		{Filter{Models: []string{"opus*"}}, false}, // a pattern is of the whole name
 		{Filter{Models: []string{"*opus*"}}, true},
 		{Filter{Models: []string{"claude-haiku-?-5"}}, true},
 		{Filter{Models: []string{"never*"}}, false}, // no call went to it

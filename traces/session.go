@@ -139,9 +139,13 @@ const (
 	EventMicrocompact                  // tool results cleared (logged boundary)
 	EventShrink                        // the context shrank and no line says why
 	EventForget                        // the provider left out reasoning of finished turns, whatever the agent's strategy
+	eventCount
 )
 
-var eventNames = [...]string{"compact", "microcompact", "shrink", "forget"}
+// NumEventKinds is the number of kinds of event, for tables indexed by EventKind.
+const NumEventKinds = int(eventCount)
+
+var eventNames = [eventCount]string{"compact", "microcompact", "shrink", "forget"}
 
 // String returns the lower-case name used in reports.
 func (k EventKind) String() string { return eventNames[min(int(k), len(eventNames)-1)] }

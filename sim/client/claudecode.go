@@ -35,6 +35,9 @@ func ForVersion(version string) *ClaudeCode {
 	return c
 }
 
+// Counting returns how the client counts tokens.
+func (c *ClaudeCode) Counting() Counting { return c.Count }
+
 // Window returns the context window the client assumes for a model, tokens:
 // 1,000,000 for names with the suffix [1m], else 200,000 (SPEC §2).
 func (c *ClaudeCode) Window(model string) int64 {

@@ -11,13 +11,16 @@ type Counting struct {
 	// StringIsFree gives nothing for a message whose content is a bare
 	// string, as versions through 2.1 do.
 	StringIsFree bool
+	// Unpadded leaves a quarter of the bytes as it is.
+	Unpadded bool
 }
 
 // Tokens an image or a document counts for.
 const mediaTokens = 2000
 
 // Block returns the client's estimate for one block, tokens: a quarter of its
-// bytes, padded by a third and rounded up; images and documents 2,000.
+// bytes, padded by a third unless Unpadded, and rounded up; images and documents
+// 2,000.
 func (c *Counting) Block(b *prompt.Block) int64 {
 	var raw int64
 	switch {
@@ -32,6 +35,9 @@ func (c *Counting) Block(b *prompt.Block) int64 {
 		if b.Flags&prompt.FlagImage != 0 {
 			raw = mediaTokens
 		}
+	}
+	if c.Unpadded {
+		return raw
 	}
 	return (raw*4 + 2) / 3
 }

@@ -18,6 +18,7 @@ const (
 	SummarySize                       // how long is this summary
 	SummaryLatency                    // how long does this summary take
 	SummaryFailure                    // does this summary call fail
+	Unlogged                          // does something happen that no log shows
 )
 
 // Source draws for one session under one seed.

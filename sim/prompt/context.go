@@ -138,6 +138,9 @@ func (c *Context) SetForm(i int, f Form, tokens int32, cause EditCause) {
 	}
 	e.Form, e.Tokens = f, tokens
 	e.Salt = uint16(f)<<8 | 1
+	if f == FormVerbatim && tokens == c.Block(e.Block).Tokens {
+		e.Salt = 0
+	}
 	c.touch(i, cause)
 }
 
@@ -187,6 +190,10 @@ func (c *Context) SetKey(l Level, key Digest) {
 	}
 	c.touch(i, CauseHead)
 }
+
+// CopyKeys gives c what the levels of d mix into the chain, so that equal
+// entries have equal chains. c must be empty.
+func (c *Context) CopyKeys(d *Context) { c.keys = d.keys }
 
 // touch cuts the chain at position i and remembers the first change among the
 // entries already sent.

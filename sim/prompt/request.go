@@ -6,6 +6,11 @@ type Marker struct {
 	Position int32 // index of the marked entry in the request
 	TTL      TTL
 	Scope    Scope
+	// Shift is the number of tokens by which the breakpoint truly stands
+	// behind the end of the entry, or ahead of it when negative. Blocks that
+	// no transcript shows are estimated as wholes, so a breakpoint that is
+	// known by its size may stand inside one.
+	Shift int32
 }
 
 // MaxMarkers is the number of breakpoints a request may carry
@@ -60,6 +65,17 @@ type Request struct {
 	Change    Change
 	Tail      int32  // tokens behind the last entry that no marker can cover; never cached
 	Draw      uint64 // uniform 64-bit draw of this call, for what the server does at random
+	// Variant identifies the request parameters that are part of the key of
+	// message entries but not of tools and system, such as thinking on or off
+	// (platform.claude.com, prompt caching, "what invalidates the cache").
+	Variant uint32
+	// Unheld is the number of tokens ahead of the last breakpoint that later
+	// requests will not find; when negative, behind it that they will. It has
+	// no part in serving this request.
+	Unheld int32
+	// Shared is the number of tokens at the head of the request that other
+	// conversations, which are not simulated, keep in the cache.
+	Shared int32
 }
 
 // Tokens returns the input tokens of the request before deletions, the tail

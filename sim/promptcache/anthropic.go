@@ -108,6 +108,7 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	f.effective = b.usage.Input()
 	out.Effective = f.effective
 	a.store(t, r, &m, h, &b, f)
+	a.withhold(r, &m, f)
 	return out
 }
 

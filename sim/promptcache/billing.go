@@ -30,7 +30,65 @@ func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit) bill {
 	b.usage.Write5m = a.fresh(r, posB, posC)
 	b.usage.Uncached = a.fresh(r, posC, end) + int64(r.Tail)
 	b.deleted = r.Tokens() - b.usage.Input()
+	b.move(a.beyond(r, m, h), int64(r.Tail))
+	if k := m.last(); k != nil && k.Position > h.pos && k.Shift < 0 {
+		b.leave(-int64(k.Shift))
+	}
 	return b
+}
+
+// beyond returns by how many tokens what is read passes the end of the hit:
+// where a breakpoint stands inside an entry, and what other conversations keep
+// in the cache.
+func (a *Anthropic) beyond(r *prompt.Request, m *marks, h hit) int64 {
+	var n int64
+	if h.id != none {
+		n = int64(a.entries[h.id].shift)
+		for i := range m.at[:m.n] {
+			if m.at[i].Position == h.pos {
+				n = int64(m.at[i].Shift)
+			}
+		}
+	}
+	return max(n, -cum(r, h.pos), int64(r.Shared)-cum(r, h.pos))
+}
+
+// leave takes n tokens behind the last breakpoint out of what is written.
+func (b *bill) leave(n int64) {
+	for _, from := range []*int64{&b.usage.Write5m, &b.usage.Write1h} {
+		take := min(n, *from)
+		*from -= take
+		b.usage.Uncached += take
+		n -= take
+	}
+}
+
+// move takes n tokens from what is written and sent plain, in order of position,
+// and adds them to what is read; less than 0 gives back. The tail stays.
+func (b *bill) move(n, tail int64) {
+	u := &b.usage
+	if n < 0 {
+		n = max(n, -u.Read)
+		switch {
+		case u.Write1h > 0:
+			u.Write1h -= n
+		case u.Write5m > 0:
+			u.Write5m -= n
+		default:
+			u.Uncached -= n
+		}
+		u.Read += n
+		return
+	}
+	for _, from := range []struct {
+		tokens *int64
+		stays  int64
+	}{{&u.Write1h, 0}, {&u.Write5m, 0}, {&u.Uncached, tail}} {
+		take := max(0, min(n, *from.tokens-from.stays))
+		*from.tokens -= take
+		u.Read += take
+		n -= take
+	}
 }
 
 // cum returns the tokens of r through a position, 0 for -1.

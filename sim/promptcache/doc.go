@@ -16,7 +16,10 @@
 //     marker, A is read, A to B is written for 1h, B to C for 5m, and the rest
 //     is plain input.
 //
-// What no document says is decided by a field of Config, which names the
+// OpenAI is the automatic cache of platform.openai.com: every prefix that was
+// sent, without markers or a price for writing.
+//
+// What no document says is decided by a field of Config or OpenAIConfig, which names the
 // default and why. Three points have no switch:
 //
 //   - A marker in front of the hit writes nothing: what is not billed is not

@@ -23,9 +23,10 @@ const (
 
 // key is what two requests must share to read the same entry.
 type key struct {
-	chain prompt.Digest
-	space uint64 // owner and model; the model alone for global entries
-	tier  uint8  // global or not, and the TTL class when it is part of the key
+	chain   prompt.Digest
+	space   uint64 // owner and model; the model alone for global entries
+	variant uint32 // of the request's parameters; 0 for tools and system
+	tier    uint8  // global or not, and the TTL class when it is part of the key
 }
 
 const (
@@ -37,7 +38,7 @@ const (
 // hash spreads k over 64 bits. The chain is a hash already; the products keep
 // owners, models and tiers of one chain apart.
 func (k key) hash() uint64 {
-	h := k.chain.Lo ^ k.space*0x9e3779b97f4a7c15 ^ uint64(k.tier)*0xc2b2ae3d27d4eb4f
+	h := k.chain.Lo ^ (k.space+uint64(k.variant)<<48)*0x9e3779b97f4a7c15 ^ uint64(k.tier)*0xc2b2ae3d27d4eb4f
 	h ^= h >> 32
 	return h * 0xd6e8feb86659fd93
 }
@@ -54,12 +55,17 @@ type entry struct {
 	lineage int32
 	depth   int32 // entries in front of it that its uses refresh
 	deleted int32 // tokens deleted from its prefix when it was written
+	shift   int32 // tokens it holds beyond the end of its prefix; negative when fewer
 }
 
 // keyAt returns the key of the prefix with a chain as request r would write it
-// under a scope and TTL.
-func (a *Anthropic) keyAt(r *prompt.Request, chain prompt.Digest, s prompt.Scope, ttl prompt.TTL) key {
+// under a scope and TTL. Prefixes that end in messages belong to the variant of
+// the request.
+func (a *Anthropic) keyAt(r *prompt.Request, chain prompt.Digest, s prompt.Scope, ttl prompt.TTL, level prompt.Level) key {
 	k := key{chain: chain, space: uint64(r.Owner)<<32 | uint64(r.Model)}
+	if level == prompt.LevelMessages {
+		k.variant = r.Variant
+	}
 	if s == prompt.ScopeGlobal {
 		k.space, k.tier = uint64(r.Model), tierGlobal
 	}
@@ -82,7 +88,7 @@ func (a *Anthropic) alive(id int32, t int64) bool {
 // insert adds an entry under k behind parent and points the table at it.
 func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32) int32 {
 	id := int32(len(a.entries))
-	e := entry{key: k, ttl: m.TTL, level: m.level, ready: never, parent: parent, deleted: deleted}
+	e := entry{key: k, ttl: m.TTL, level: m.level, ready: never, parent: parent, deleted: deleted, shift: m.Shift}
 	if parent == none || a.cfg.NoPrefixRefresh {
 		e.lineage = a.newLineage(none)
 	} else {

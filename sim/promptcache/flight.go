@@ -66,11 +66,23 @@ func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, 
 	}
 }
 
+// withhold makes the entry at the last marker hold fewer tokens than its prefix
+// has, as the request says of it.
+func (a *Anthropic) withhold(r *prompt.Request, m *marks, f *flight) {
+	if r.Unheld == 0 || f.writes == 0 || m.n == 0 {
+		return
+	}
+	e := &a.entries[f.written[f.writes-1]]
+	if e.chain == r.Entries[m.at[m.n-1].Position].Chain {
+		e.shift = m.at[m.n-1].Shift - r.Unheld
+	}
+}
+
 // write stores the prefix at a marker behind parent. When another request is
 // writing the same prefix at this moment both pay, the entry is shared, lives
 // for the longer of the two TTLs and is readable from the first response.
 func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, deleted int64) int32 {
-	k := a.keyAt(r, r.Entries[m.Position].Chain, m.Scope, m.TTL)
+	k := a.keyAt(r, r.Entries[m.Position].Chain, m.Scope, m.TTL, m.level)
 	if id := a.table.find(a.entries, k); id != none {
 		e := &a.entries[id]
 		if a.alive(id, t) {

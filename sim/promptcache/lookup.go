@@ -55,18 +55,21 @@ func (a *Anthropic) lookup(t int64, r *prompt.Request, m *marks) hit {
 // entries.
 func (a *Anthropic) walk(t int64, r *prompt.Request, m prompt.Marker, global int32) hit {
 	left := a.cfg.Lookback
-	k := a.keyAt(r, prompt.Digest{}, prompt.ScopeOrg, m.TTL)
-	g := a.keyAt(r, prompt.Digest{}, prompt.ScopeGlobal, m.TTL)
+	k := a.keyAt(r, prompt.Digest{}, prompt.ScopeOrg, m.TTL, prompt.LevelMessages)
+	g := a.keyAt(r, prompt.Digest{}, prompt.ScopeGlobal, m.TTL, prompt.LevelMessages)
 	for p := m.Position; p >= 0; p-- {
 		e := &r.Entries[p]
 		if e.Cum < r.MinTokens {
 			break
 		}
-		if p == m.Position || a.cfg.EveryBlockCounts || !sameRun(e.Kind, r.Entries[p+1].Kind) {
+		if p == m.Position || a.counts(r, p) {
 			if left == 0 {
 				break
 			}
 			left--
+		}
+		if e.Kind.Level() != prompt.LevelMessages {
+			k.variant, g.variant = 0, 0
 		}
 		k.chain = e.Chain
 		if id, v := a.probe(t, k); v == found {
@@ -80,6 +83,18 @@ func (a *Anthropic) walk(t int64, r *prompt.Request, m prompt.Marker, global int
 		}
 	}
 	return noHit
+}
+
+// counts reports whether the entry at a position, the last one aside, is a
+// position of the look-back of its own. What no line shows is a size, not a
+// block, and a request without thinking leaves earlier thinking out.
+func (a *Anthropic) counts(r *prompt.Request, p int32) bool {
+	k, behind := r.Entries[p].Kind, r.Entries[p+1].Kind
+	switch {
+	case behind == prompt.KindUnseen, k == prompt.KindThinking && r.Variant != 0:
+		return false
+	}
+	return a.cfg.EveryBlockCounts || !sameRun(k, behind)
 }
 
 // sameRun reports whether two adjacent blocks count as one position when runs

@@ -276,7 +276,7 @@ func describe(r *prompt.Request, o *prompt.Outcome, ticket bool) string {
 	for _, p := range []struct {
 		name string
 		n    int64
-	}{{"5m", o.Usage.Write5m}, {"1h", o.Usage.Write1h}, {"plain", o.Usage.Uncached}} {
+	}{{"5m", o.Usage.Write5m}, {"1h", o.Usage.Write1h}, {"written", o.Usage.WriteOther}, {"plain", o.Usage.Uncached}} {
 		if p.n != 0 {
 			fmt.Fprintf(&b, ", %s %d", p.name, p.n)
 		}

@@ -12,6 +12,7 @@ type thread struct {
 	total   int64 // tokens ever deleted
 	owner   uint32
 	model   uint32
+	variant uint32
 	pos     int32 // index of its last entry
 	ttl     prompt.TTL
 	left    bool // there is such a prefix
@@ -39,6 +40,8 @@ func (th *thread) moved(r *prompt.Request) (prompt.MissClass, bool) {
 	}
 	switch {
 	case r.Owner != th.owner:
+		return prompt.MissHead, true
+	case r.Variant != th.variant && int(th.pos) < len(r.Entries) && r.Entries[th.pos].Kind.Level() == prompt.LevelMessages:
 		return prompt.MissHead, true
 	case int(th.pos) >= len(r.Entries):
 		return prompt.MissRewind, true
@@ -94,8 +97,8 @@ func (a *Anthropic) unread(t int64, r *prompt.Request, m *marks, th *thread) pro
 	if th.cum < int64(r.MinTokens) {
 		return prompt.MissMinimum
 	}
-	_, v := a.probe(t, a.keyAt(r, th.chain, prompt.ScopeOrg, th.ttl))
-	_, g := a.probe(t, a.keyAt(r, th.chain, prompt.ScopeGlobal, th.ttl))
+	_, v := a.probe(t, a.keyAt(r, th.chain, prompt.ScopeOrg, th.ttl, r.Entries[th.pos].Kind.Level()))
+	_, g := a.probe(t, a.keyAt(r, th.chain, prompt.ScopeGlobal, th.ttl, r.Entries[th.pos].Kind.Level()))
 	switch max(v, g) {
 	case evicted:
 		return prompt.MissEviction
@@ -124,8 +127,8 @@ func (a *Anthropic) leave(r *prompt.Request, m *marks, h hit, b *bill, th *threa
 		return
 	}
 	e := &r.Entries[k.Position]
-	th.chain, th.cum, th.pos = e.Chain, int64(e.Cum), k.Position
+	th.chain, th.cum, th.pos = e.Chain, int64(e.Cum)+int64(k.Shift)-int64(r.Unheld), k.Position
 	th.deleted = a.deletedAt(r, b, h, k.Position)
-	th.owner, th.model, th.ttl = r.Owner, r.Model, k.TTL
+	th.owner, th.model, th.variant, th.ttl = r.Owner, r.Model, r.Variant, k.TTL
 	th.left = true
 }

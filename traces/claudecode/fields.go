@@ -1,12 +1,12 @@
 package claudecode
 
 import (
-	"bytes"
 	"errors"
 	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/reading"
 )
 
 // parser turns the lines of one source into records.
@@ -88,7 +88,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "parentToolUseID":
 		h.tool = p.key()
 	case "timestamp":
-		h.at = parseTime(p.str())
+		h.at = reading.Time(p.str())
 	case "sessionId":
 		h.session = p.src.names.add(p.str())
 	case "agentId":
@@ -159,7 +159,7 @@ func (p *parser) innerLine(a *agentMessage) {
 		case "uuid":
 			a.uuid = p.key()
 		case "timestamp":
-			a.at = parseTime(p.str())
+			a.at = reading.Time(p.str())
 		case "message":
 			p.message(&a.message)
 		default:
@@ -339,6 +339,3 @@ func (p *parser) agentLine(h *header) error {
 
 // invalidUTF8 reports whether a line holds bytes that are no UTF-8.
 func invalidUTF8(b []byte) bool { return !utf8.Valid(b) }
-
-// trimBOM removes the byte order mark some editors leave at the start.
-func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }

@@ -6,10 +6,9 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/reading"
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
@@ -26,7 +25,7 @@ func Read(ctx context.Context, opts traces.Options, paths ...string) (*traces.Co
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, opts, inputs, strings.Join(paths, ", "))
+	return ReadInputs(ctx, opts, inputs, strings.Join(paths, ", "))
 }
 
 // ReadFS is Read for the transcripts in a file system.
@@ -35,11 +34,13 @@ func ReadFS(ctx context.Context, opts traces.Options, fsys fs.FS) (*traces.Corpu
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, opts, inputs, "files")
+	return ReadInputs(ctx, opts, inputs, "files")
 }
 
-// read makes a corpus of inputs and closes them when it fails.
-func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+// ReadInputs is Read for recordings that were found already; what names them in
+// errors. The corpus takes the inputs over; on an error without a corpus they
+// are closed.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
 	opts = opts.WithDefaults()
 	found := problems{limit: opts.MaxProblems}
 	for _, p := range inputs.Problems {
@@ -77,7 +78,7 @@ func noSessions(what string, sources []*source, c *traces.Corpus) error {
 func scanAll(ctx context.Context, opts traces.Options, files []traces.Input) ([]*source, error) {
 	sources := make([]*source, len(files))
 	errs := make([]error, len(files))
-	parallel(min(opts.Workers, len(files)), len(files), func(i int) {
+	reading.Parallel(opts.Workers, len(files), func(i int) {
 		sources[i], errs[i] = scan(ctx, opts, files[i])
 		if opts.Progress != nil {
 			opts.Progress(0, 1)
@@ -89,20 +90,6 @@ func scanAll(ctx context.Context, opts traces.Options, files []traces.Input) ([]
 		}
 	}
 	return sources, nil
-}
-
-// parallel calls do for 0 … n-1 from a number of workers.
-func parallel(workers, n int, do func(int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range max(1, workers) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // assemble turns sources into the sessions of c.
@@ -119,7 +106,7 @@ func assemble(opts traces.Options, sources []*source, c *traces.Corpus, found *p
 	own(recordings)
 	sessions := make([]*traces.Session, len(recordings))
 	left := make([]problems, len(recordings))
-	parallel(opts.Workers, len(recordings), func(i int) {
+	reading.Parallel(opts.Workers, len(recordings), func(i int) {
 		b := newBuilder(&opts, recordings[i])
 		sessions[i] = b.build()
 		left[i] = b.problems

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/reading"
 )
 
 // scan reads one file into records.
@@ -61,7 +62,7 @@ func (p *parser) line(opts traces.Options, ln traces.Line) error {
 		return p.src.refuse(opts, ln.Number, fmt.Errorf("line is longer than %d bytes", opts.MaxLine))
 	}
 	if ln.Number == 1 {
-		ln.Text = trimBOM(ln.Text)
+		ln.Text = reading.TrimBOM(ln.Text)
 	}
 	if len(bytes.TrimSpace(ln.Text)) == 0 {
 		return nil

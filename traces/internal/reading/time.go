@@ -1,11 +1,11 @@
-package claudecode
+package reading
 
 import "time"
 
-// parseTime returns a time stamp in unix nanoseconds, 0 when it is none that a
-// transcript could have. The form that Claude Code writes
+// Time returns a time stamp in unix nanoseconds, 0 when it is none that a
+// transcript could have. The form that agents write
 // (2026-03-25T02:17:20.880Z) is read without the generic parser.
-func parseTime(b []byte) int64 {
+func Time(b []byte) int64 {
 	if len(b) == 24 && b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':' && b[19] == '.' && b[23] == 'Z' {
 		n := [...]int{digits(b[:4]), digits(b[5:7]), digits(b[8:10]), digits(b[11:13]), digits(b[14:16]), digits(b[17:19]), digits(b[20:23])}
 		for _, v := range n {

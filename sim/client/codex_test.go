@@ -1,0 +1,34 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// openai/codex: 4 bytes a token, 95 % of a window of 272,000.
+func TestCodex(t *testing.T) {
+	var c Codex
+	count := c.Counting()
+	if got, want := c.Window("gpt-5.5"), int64(272_000*95/100); got != want {
+		t.Errorf("window of %d tokens, want %d", got, want)
+	}
+	for _, tt := range []struct {
+		block prompt.Block
+		want  int64
+	}{
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4000}, 1000},
+		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 5}, 2},
+		{prompt.Block{Kind: prompt.KindPrompt}, 0},
+		{prompt.Block{Kind: prompt.KindUnseen, Bytes: 400}, 0},
+		{prompt.Block{Kind: prompt.KindSystem, Bytes: 400}, 0},
+	} {
+		if got := count.Block(&tt.block); got != tt.want {
+			t.Errorf("%v of %d bytes: %d tokens, want %d", tt.block.Kind, tt.block.Bytes, got, tt.want)
+		}
+	}
+	entries := []prompt.Entry{{Kind: prompt.KindSystem}, {Kind: prompt.KindPrompt}}
+	if got := c.Mark(nil, entries, Marks{}); len(got) != 0 {
+		t.Errorf("markers %v, want none", got)
+	}
+}

@@ -1,0 +1,317 @@
+// Package profile holds what no document gives and recordings have to tell: how
+// large the static prefix of a client is, how long entries really live, which
+// calls a client makes that no log shows. Every number carries its sample size
+// and an interval.
+package profile
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Estimate is a fitted number with its 95 % interval and sample size. Shares
+// have the interval of Wilson (1927), medians and quantiles that of order
+// statistics.
+type Estimate struct {
+	Value float64 `yaml:"value" json:"value"`
+	Low   float64 `yaml:"low" json:"low"`
+	High  float64 `yaml:"high" json:"high"`
+	N     int     `yaml:"samples" json:"samples"`
+}
+
+// Versioned is an estimate for clients from a version on.
+type Versioned struct {
+	Version  string `yaml:"version"`
+	Estimate `yaml:",inline"`
+}
+
+// flow writes a value on one line.
+func flow(v any) (any, error) {
+	var n yaml.Node
+	if err := n.Encode(v); err != nil {
+		return nil, err
+	}
+	n.Style = yaml.FlowStyle
+	return &n, nil
+}
+
+// MarshalYAML writes an estimate on one line.
+func (e Estimate) MarshalYAML() (any, error) {
+	type plain Estimate
+	return flow(plain(e))
+}
+
+// MarshalYAML writes a row on one line.
+func (v Versioned) MarshalYAML() (any, error) {
+	type plain Estimate
+	return flow(struct {
+		Version string `yaml:"version"`
+		plain   `yaml:",inline"`
+	}{v.Version, plain(v.Estimate)})
+}
+
+// Switches turn the parts of the model that go beyond the plain cache on.
+type Switches struct {
+	// Static takes the static prefix from the table by version, and from what
+	// the session's earlier calls have shown.
+	Static bool `yaml:"static_prefix"`
+	// Thinking keeps message entries apart by thinking on and off, and turns it
+	// off for the rest of a turn once a skill or command has been expanded.
+	Thinking bool `yaml:"thinking"`
+	// Hidden makes the unlogged calls at the end of a turn.
+	Hidden bool `yaml:"hidden_calls"`
+	// Shared lets other conversations keep the head of the prompt in the cache.
+	Shared bool `yaml:"shared_prefix"`
+	// Unheld leaves results of parallel calls uncached that stand behind the
+	// marked one, and takes what an earlier call of the thread is recorded to
+	// have left uncached out of the entry it wrote.
+	Unheld bool `yaml:"unheld_tail"`
+	// Lifetime uses the fitted lifetimes in place of the documented ones.
+	Lifetime bool `yaml:"lifetime"`
+}
+
+// Names returns the names of the switches that are on, in order.
+func (s Switches) Names() []string {
+	var names []string
+	for _, x := range []struct {
+		on   bool
+		name string
+	}{
+		{s.Static, "static_prefix"}, {s.Thinking, "thinking"}, {s.Hidden, "hidden_calls"},
+		{s.Shared, "shared_prefix"}, {s.Unheld, "unheld_tail"}, {s.Lifetime, "lifetime"},
+	} {
+		if x.on {
+			names = append(names, x.name)
+		}
+	}
+	return names
+}
+
+// Lifetimes are how long entries live after the end of the last response that
+// used them, seconds: the gap up to which most calls still read.
+type Lifetimes struct {
+	FiveMinutes Estimate `yaml:"5m"`
+	OneHour     Estimate `yaml:"1h"`
+}
+
+// Evictions are shares of calls inside the lifetime that collapsed for no
+// visible reason, by what the call answered.
+type Evictions struct {
+	Prompt     Estimate `yaml:"after_prompt"`
+	ToolResult Estimate `yaml:"after_tool_result"`
+}
+
+// PerCall returns the share over all calls, whatever they answered.
+func (e *Evictions) PerCall() float64 {
+	n := float64(e.Prompt.N + e.ToolResult.N)
+	if n == 0 {
+		return 0
+	}
+	return (e.Prompt.Value*float64(e.Prompt.N) + e.ToolResult.Value*float64(e.ToolResult.N)) / n
+}
+
+// Compaction is what recorded compactions took and left: medians.
+type Compaction struct {
+	Wait    Estimate `yaml:"wait_seconds"`
+	Summary Estimate `yaml:"summary_tokens"`
+	After   Estimate `yaml:"context_after_tokens"`
+}
+
+// Talk is how calls and people behave: medians.
+type Talk struct {
+	Think  Estimate `yaml:"think_seconds"`
+	Tool   Estimate `yaml:"tool_seconds"`
+	Output Estimate `yaml:"output_tokens"`
+}
+
+// Profile is everything fitted. The zero value is the plain cache model.
+type Profile struct {
+	Name     string   `yaml:"name"`
+	Source   string   `yaml:"source"` // what it was fitted on
+	Switches Switches `yaml:"switches"`
+	// TokensPerByte is by kind of block, over calls whose growth is told by
+	// recorded totals.
+	TokensPerByte map[string]Estimate `yaml:"tokens_per_byte"`
+	// Static is the size of tools and system prompt of main threads, tokens,
+	// by version in ascending order.
+	Static []Versioned `yaml:"static_prefix_tokens"`
+	// Hidden is the share of turns after which the client makes a call that no
+	// log shows and that caches the last response, by version.
+	Hidden []Versioned `yaml:"hidden_call_share"`
+	// Shared is the share of expired calls that still read a prefix other
+	// conversations keep warm, and the median of its size.
+	Shared       Estimate `yaml:"shared_after_expiry"`
+	SharedTokens Estimate `yaml:"shared_tokens"`
+	// Adaptive are the prefixes of names of models whose thinking is not
+	// switched by the client, so that expansions do not change the key.
+	Adaptive []string   `yaml:"adaptive_thinking"`
+	Lifetime Lifetimes  `yaml:"lifetime_seconds"`
+	Evict    Evictions  `yaml:"unexplained_evictions"`
+	Compact  Compaction `yaml:"compaction"`
+	Talk     Talk       `yaml:"talk"`
+	// Residual is what stays unexplained of a session's input cost: quantiles at
+	// equal steps from 0 to 1 of ln(recorded/predicted), over sessions without
+	// an unexplained collapse. Bands draw from it.
+	Residual []float64 `yaml:"session_residual,flow"`
+	// Weight is how many observations of a session the profile's own share
+	// counts for when the session's earlier calls have shown something else.
+	Weight float64 `yaml:"prior_weight"`
+}
+
+//go:embed default.yaml
+var defaultText []byte
+
+// Default returns the profile that comes with the program.
+func Default() (*Profile, error) { return Parse(defaultText, "default.yaml") }
+
+// Parse reads a profile strictly; errors name file and line.
+func Parse(text []byte, name string) (*Profile, error) {
+	var p Profile
+	if err := yamlx.Decode(text, name, &p); err != nil {
+		return nil, fmt.Errorf("reading a profile: %w", err)
+	}
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("reading a profile: %s: %w", name, err)
+	}
+	return &p, nil
+}
+
+// Write writes p as YAML.
+func (p *Profile) Write(w io.Writer) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(p); err != nil {
+		return fmt.Errorf("writing a profile: %w", err)
+	}
+	return e.Close()
+}
+
+// Validate returns everything that is wrong with p.
+func (p *Profile) Validate() error {
+	var errs []error
+	shareIn := func(name string, e Estimate) {
+		if !(e.Value >= 0 && e.Value <= 1) {
+			errs = append(errs, fmt.Errorf("%s: share %g must lie in 0…1", name, e.Value))
+		}
+	}
+	for _, v := range p.Hidden {
+		shareIn("hidden_call_share "+v.Version, v.Estimate)
+	}
+	shareIn("shared_after_expiry", p.Shared)
+	shareIn("after_prompt", p.Evict.Prompt)
+	shareIn("after_tool_result", p.Evict.ToolResult)
+	for _, v := range p.Static {
+		if !(v.Value >= 0 && v.Value <= maxStatic) {
+			errs = append(errs, fmt.Errorf("static_prefix_tokens %s: %g tokens must lie in 0…%d", v.Version, v.Value, maxStatic))
+		}
+	}
+	for _, list := range [][]Versioned{p.Static, p.Hidden} {
+		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
+			errs = append(errs, errors.New("versions must ascend"))
+		}
+	}
+	if p.Switches.Lifetime && (p.Lifetime.FiveMinutes.Value <= 0 || p.Lifetime.OneHour.Value < p.Lifetime.FiveMinutes.Value) {
+		errs = append(errs, errors.New("lifetime_seconds: want 0 < 5m ≤ 1h"))
+	}
+	if p.Weight < 0 {
+		errs = append(errs, fmt.Errorf("prior_weight %g must not be negative", p.Weight))
+	}
+	return errors.Join(errs...)
+}
+
+// maxStatic is the largest static prefix that is taken for one, tokens: the
+// window of most models.
+const maxStatic = 200_000
+
+// StaticFor returns the static prefix of main threads at a client version,
+// tokens, 0 when nothing is known.
+func (p *Profile) StaticFor(version string) int64 { return int64(lookup(p.Static, version)) }
+
+// HiddenFor returns the share of turns with a hidden call at a client version.
+func (p *Profile) HiddenFor(version string) float64 { return lookup(p.Hidden, version) }
+
+// lookup returns the estimate of the newest version not after the one asked for
+// and of the same major and minor number, else that of the oldest such one, else
+// that of the first row.
+func lookup(list []Versioned, version string) float64 {
+	if len(list) == 0 {
+		return 0
+	}
+	value, found := list[0].Value, false
+	for i := range list {
+		v := list[i].Version
+		if series(v) != series(version) || found && Compare(v, version) > 0 {
+			continue
+		}
+		value, found = list[i].Value, true
+	}
+	return value
+}
+
+// series returns the major and minor number of a version.
+func series(version string) [2]int {
+	list := strings.Split(version, ".")
+	return [2]int{part(list, 0), part(list, 1)}
+}
+
+// ResidualAt returns the residual at a share 0…1, by linear interpolation; 0
+// without any.
+func (p *Profile) ResidualAt(share float64) float64 {
+	last := len(p.Residual) - 1
+	if last < 0 {
+		return 0
+	}
+	h := max(0, min(share, 1)) * float64(last)
+	i := min(int(h), max(0, last-1))
+	if last == 0 {
+		return p.Residual[0]
+	}
+	return p.Residual[i] + (h-float64(i))*(p.Residual[i+1]-p.Residual[i])
+}
+
+// Thinks reports whether the client switches thinking of a model on and off.
+func (p *Profile) Thinks(model string) bool {
+	return !slices.ContainsFunc(p.Adaptive, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
+}
+
+// Life returns how long an entry of a class lives after the end of the last
+// response that used it, ns.
+func (p *Profile) Life(ttl prompt.TTL) int64 {
+	e, documented := p.Lifetime.FiveMinutes, int64(300e9)
+	if ttl == prompt.TTL1h {
+		e, documented = p.Lifetime.OneHour, 3600e9
+	}
+	if !p.Switches.Lifetime || e.Value <= 0 {
+		return documented
+	}
+	return int64(e.Value * 1e9)
+}
+
+// Compare orders versions such as "2.1.17" by their numbers.
+func Compare(a, b string) int {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(x), len(y)) {
+		if d := part(x, i) - part(y, i); d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+func part(list []string, i int) int {
+	if i >= len(list) {
+		return 0
+	}
+	n, _ := strconv.Atoi(list[i]) // what is no number orders as 0
+	return n
+}

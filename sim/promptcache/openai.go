@@ -1,0 +1,242 @@
+package promptcache
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// OpenAI is the automatic prompt cache of platform.openai.com: no markers, no
+// price for writing. A request reads the longest prefix that earlier requests
+// of its owner and model sent, cut down to the model's grain; output is not
+// cached before a request sends it back. Use NewOpenAI.
+//
+// What a request sends is readable from the moment its response begins and
+// lives for the retention after the last request that sent it. There is no
+// capacity; keys of what has expired stay until Reset.
+type OpenAI struct {
+	cfg      OpenAIConfig
+	table    table
+	entries  []entry // keys of the table; entry i belongs to node i
+	nodes    []node
+	runs     []run
+	flights  []openAIFlight
+	free     []int32
+	threads  []openAIThread
+	byThread map[uint32]int32
+	models   map[uint32]openAIModel
+}
+
+// openAIModel is what the cache does with the requests of one model.
+type openAIModel struct {
+	grain  Grain
+	writes bool // what is not read is billed as written
+}
+
+// openAIThread is what is remembered of a conversation: the prefix its last
+// request sent.
+type openAIThread struct {
+	thread
+	read int64 // what of that prefix would be read
+}
+
+// openAIFlight is a request between Begin and End.
+type openAIFlight struct {
+	from, to  int32 // nodes that its response makes readable
+	tip       int32 // node of its last entry, none for an empty request
+	effective int64
+	open      bool
+}
+
+// NewOpenAI returns an empty cache. Fields of cfg that Validate refuses for
+// counts count as zero.
+func NewOpenAI(cfg OpenAIConfig) *OpenAI {
+	o := &OpenAI{cfg: cfg.filled(), byThread: map[uint32]int32{}, models: map[uint32]openAIModel{}}
+	o.table.resize(minTable)
+	return o
+}
+
+// NameModel tells the name of the model that requests call by an index. Without
+// one the model has the documented grain of 128 tokens. It stays over Reset.
+func (o *OpenAI) NameModel(id uint32, name string) {
+	if _, ok := o.models[id]; !ok {
+		o.models[id] = openAIModel{grain: o.cfg.Grain(name), writes: o.cfg.BillWrites(name)}
+	}
+}
+
+// Reset empties the cache and forgets every thread and request in flight,
+// keeping its storage.
+func (o *OpenAI) Reset() {
+	o.table.resize(minTable)
+	o.entries, o.nodes = o.entries[:0], o.nodes[:0]
+	o.runs = o.runs[:0]
+	o.flights, o.free = o.flights[:0], o.free[:0]
+	o.threads = o.threads[:0]
+	clear(o.byThread)
+}
+
+// Clone returns an independent copy, requests in flight included: their tickets
+// are valid in both.
+func (o *OpenAI) Clone() *OpenAI {
+	c := *o
+	c.table.slots = slices.Clone(o.table.slots)
+	c.entries, c.nodes = slices.Clone(o.entries), slices.Clone(o.nodes)
+	c.runs = slices.Clone(o.runs)
+	for i := range c.runs {
+		c.runs[i].uses = slices.Clone(o.runs[i].uses)
+	}
+	c.flights, c.free = slices.Clone(o.flights), slices.Clone(o.free)
+	c.threads = slices.Clone(o.threads)
+	c.byThread, c.models = maps.Clone(o.byThread), maps.Clone(o.models)
+	return &c
+}
+
+// Begin serves the input of a request that arrives at t, in nanoseconds, and
+// returns how. The ticket of the outcome names the request until End. Markers
+// and deletions are ignored.
+//
+// Expected is what the thread's previous request left to read, 0 on the first.
+// As with Anthropic, a prefix that the client changed since is expected all the
+// same, and Miss is MissNone if and only if nothing is short.
+func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
+	m, ok := o.models[r.Model]
+	if !ok {
+		m.grain = Grain{Step: OpenAIStep}
+	}
+	least := max(int64(o.cfg.MinTokens), int64(r.MinTokens))
+	th := o.thread(r.Thread)
+	alive := o.longest(t, r, th)
+	hit := alive
+	for hit >= 0 && o.nodes[o.find(r, hit)].ready > t {
+		hit--
+	}
+	overflow := o.cfg.OverflowPerCall > 0 && unit(r.Draw) < o.cfg.OverflowPerCall
+	at := hit
+	if overflow {
+		at = min(hit, headEnd(r))
+	}
+	out := prompt.Outcome{HitAt: -1, Effective: r.Tokens()}
+	if at >= 0 {
+		out.Usage.Read = m.grain.floor(int64(r.Entries[at].Cum), least)
+	}
+	if out.Usage.Read > 0 {
+		out.HitAt = int32(at)
+	}
+	rest := out.Effective - out.Usage.Read
+	if m.writes && out.Effective >= least {
+		out.Usage.WriteOther, rest = rest-int64(r.Tail), int64(r.Tail)
+	}
+	out.Usage.Uncached = rest
+	o.classify(r, th, alive, overflow, &out)
+	out.Ticket = o.store(t, r, alive)
+	o.leave(r, th, m.grain, least)
+	return out
+}
+
+// FirstToken tells the cache that the response of a request began at t: what it
+// sent is readable from then on. An unknown ticket is ignored.
+func (o *OpenAI) FirstToken(t int64, ticket int32) {
+	f := o.flight(ticket)
+	if f == nil {
+		return
+	}
+	for i := f.from; i < f.to; i++ {
+		o.nodes[i].ready = min(o.nodes[i].ready, t)
+	}
+}
+
+// End tells the cache that the response of a request ended at t, with that many
+// output tokens, which are not cached. A request that ends without FirstToken
+// has failed: what it sent stays unreadable. The ticket becomes free; an unknown
+// one is ignored.
+func (o *OpenAI) End(t int64, ticket int32, output int64) {
+	f := o.flight(ticket)
+	if f == nil {
+		return
+	}
+	if o.cfg.Anchor == AnchorEnd && f.tip != none {
+		o.use(f.tip, t)
+	}
+	*f = openAIFlight{}
+	o.free = append(o.free, ticket)
+}
+
+// Effective returns the input tokens of a request in flight, 0 for an unknown
+// ticket.
+func (o *OpenAI) Effective(ticket int32) int64 {
+	if f := o.flight(ticket); f != nil {
+		return f.effective
+	}
+	return 0
+}
+
+// Validate accepts every request: the provider ignores what it does not know.
+func (o *OpenAI) Validate(*prompt.Request) error { return nil }
+
+func (o *OpenAI) flight(ticket int32) *openAIFlight {
+	if ticket < 0 || int(ticket) >= len(o.flights) || !o.flights[ticket].open {
+		return nil
+	}
+	return &o.flights[ticket]
+}
+
+// classify fills in what the thread would have read of what it sent last, and
+// why it did not.
+func (o *OpenAI) classify(r *prompt.Request, th *openAIThread, alive int, overflow bool, out *prompt.Outcome) {
+	if !th.left {
+		return
+	}
+	out.Expected = th.read
+	if out.Usage.Read >= out.Expected {
+		return
+	}
+	class, moved := th.moved(r)
+	switch {
+	case moved:
+		out.Miss = class
+	case overflow:
+		out.Miss = prompt.MissEviction
+	case alive >= int(th.pos):
+		out.Miss = prompt.MissNotReadable
+	default:
+		out.Miss = prompt.MissExpiry
+	}
+}
+
+// thread returns the state of a conversation.
+func (o *OpenAI) thread(id uint32) *openAIThread {
+	i, ok := o.byThread[id]
+	if !ok {
+		i = int32(len(o.threads))
+		o.threads = append(o.threads, openAIThread{})
+		o.byThread[id] = i
+	}
+	return &o.threads[i]
+}
+
+// leave remembers the prefix that a request sent.
+func (o *OpenAI) leave(r *prompt.Request, th *openAIThread, g Grain, least int64) {
+	n := len(r.Entries)
+	if n == 0 {
+		th.left = false
+		return
+	}
+	e := &r.Entries[n-1]
+	th.chain, th.cum, th.pos = e.Chain, int64(e.Cum), int32(n-1)
+	th.owner, th.model, th.left = r.Owner, r.Model, true
+	th.read = g.floor(th.cum, least)
+}
+
+// headEnd returns the position of the last entry of tools and system, -1 for
+// none.
+func headEnd(r *prompt.Request) int {
+	i := 0
+	for i < len(r.Entries) && r.Entries[i].Kind.Level() != prompt.LevelMessages {
+		i++
+	}
+	return i - 1
+}
+
+// unit maps a draw to [0,1).
+func unit(draw uint64) float64 { return float64(draw>>11) / (1 << 53) }

@@ -1,0 +1,194 @@
+package promptcache
+
+import "github.com/compactsim/compactsim/sim/prompt"
+
+// node is one position of a path that was sent: a prefix ending with an entry.
+type node struct {
+	ready int64 // ns: when it can be read; never until its writer's response begins
+	run   int32
+	pos   int32 // index of the entry in the request
+}
+
+// run is a stretch of positions that were appended one behind the other. Where
+// a request leaves it, another run is attached.
+type run struct {
+	uses    []runUse
+	parent  int32 // run it is attached to, none for the first of a path
+	at      int32 // position in the parent it follows
+	end     int32 // its last position
+	child   int32 // first run attached to it
+	sibling int32 // next run attached to the same parent
+}
+
+// runUse says that a prefix through a position was sent at a time. In a run they
+// stand by falling position and rising time: a later use through the same or a
+// further position makes an earlier one idle.
+type runUse struct {
+	time int64
+	pos  int32
+}
+
+// find returns the node of the prefix ending at a position of a request, or
+// none.
+func (o *OpenAI) find(r *prompt.Request, i int) int32 {
+	return o.table.find(o.entries, openAIKey(r, i))
+}
+
+func openAIKey(r *prompt.Request, i int) key {
+	return key{chain: r.Entries[i].Chain, space: uint64(r.Owner)<<32 | uint64(r.Model)}
+}
+
+// longest returns the last position of a request whose prefix is in the cache,
+// readable yet or not, -1 for none. When a prefix is there all shorter ones are:
+// every use of it was one of theirs. So a conversation that only appended is
+// looked up from where it ended, any other by halving.
+func (o *OpenAI) longest(t int64, r *prompt.Request, th *openAIThread) int {
+	n := len(r.Entries)
+	lo, hi := -1, n // lo is there, hi is not
+	if th.left && int(th.pos) < n {
+		if hi = int(th.pos); o.there(t, r, hi) {
+			for lo = hi; lo+1 < n && o.there(t, r, lo+1); lo++ {
+			}
+			return lo
+		}
+	}
+	for lo+1 < hi {
+		if mid := (lo + hi) / 2; o.there(t, r, mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// there reports whether the prefix ending at a position is in the cache.
+func (o *OpenAI) there(t int64, r *prompt.Request, i int) bool {
+	id := o.find(r, i)
+	if id == none {
+		return false
+	}
+	nd := &o.nodes[id]
+	return t-o.lastUse(nd.run, nd.pos) <= o.cfg.Retention || o.inFlight(nd.run, nd.pos)
+}
+
+// lastUse returns when the prefix through a position of a run was last sent.
+func (o *OpenAI) lastUse(id, pos int32) int64 {
+	ru := &o.runs[id]
+	last := -never
+	for i := len(ru.uses) - 1; i >= 0; i-- {
+		if ru.uses[i].pos >= pos {
+			last = ru.uses[i].time
+			break
+		}
+	}
+	for c := ru.child; c != none; c = o.runs[c].sibling {
+		if o.runs[c].at >= pos {
+			last = max(last, o.lastUse(c, o.runs[c].at+1))
+		}
+	}
+	return last
+}
+
+// inFlight reports whether a request in flight sent the prefix through a
+// position of a run.
+func (o *OpenAI) inFlight(id, pos int32) bool {
+	for i := range o.flights {
+		f := &o.flights[i]
+		if !f.open || f.tip == none || o.cfg.Anchor == AnchorStart {
+			continue
+		}
+		at, through := o.nodes[f.tip].run, o.nodes[f.tip].pos
+		for at != none && at != id {
+			at, through = o.runs[at].parent, o.runs[at].at
+		}
+		if at == id && through >= pos {
+			return true
+		}
+	}
+	return false
+}
+
+// use notes that the prefix ending with a node was sent at t.
+func (o *OpenAI) use(id int32, t int64) {
+	nd := &o.nodes[id]
+	ru := &o.runs[nd.run]
+	n := len(ru.uses)
+	for n > 0 && ru.uses[n-1].pos <= nd.pos {
+		n--
+	}
+	ru.uses = append(ru.uses[:n], runUse{time: t, pos: nd.pos})
+}
+
+// store adds what a request sent behind the positions that were there, and opens
+// its flight.
+func (o *OpenAI) store(t int64, r *prompt.Request, alive int) int32 {
+	ticket := o.openFlight()
+	f := &o.flights[ticket]
+	f.effective, f.tip = r.Tokens(), none
+	f.from = int32(len(o.nodes))
+	if alive >= 0 {
+		f.tip = o.find(r, alive)
+	}
+	if alive+1 < len(r.Entries) {
+		at := o.extend(f.tip, int32(alive))
+		for i := alive + 1; i < len(r.Entries); i++ {
+			f.tip = o.insert(openAIKey(r, i), at, int32(i))
+		}
+		o.runs[at].end = int32(len(r.Entries) - 1)
+	}
+	f.to = int32(len(o.nodes))
+	if f.tip != none {
+		o.use(f.tip, t)
+	}
+	return ticket
+}
+
+// extend returns the run that positions behind a node go into: the node's own
+// when it is the last of it, else a new one.
+func (o *OpenAI) extend(behind, pos int32) int32 {
+	parent := none
+	if behind != none {
+		parent = o.nodes[behind].run
+		if o.runs[parent].end == pos {
+			return parent
+		}
+	}
+	id := int32(len(o.runs))
+	var uses []runUse
+	if len(o.runs) < cap(o.runs) {
+		uses = o.runs[:id+1][id].uses[:0]
+	}
+	nr := run{uses: uses, parent: parent, at: pos, child: none, sibling: none}
+	if parent != none {
+		nr.sibling, o.runs[parent].child = o.runs[parent].child, id
+	}
+	o.runs = append(o.runs, nr)
+	return id
+}
+
+// insert adds a node under a key, in place of one that has expired.
+func (o *OpenAI) insert(k key, run, pos int32) int32 {
+	id := int32(len(o.nodes))
+	if len(o.nodes) >= len(o.table.slots)/2 {
+		o.table.resize(2 * len(o.table.slots))
+		for i := range o.entries {
+			o.table.put(o.entries, o.entries[i].key, int32(i))
+		}
+	}
+	o.entries = append(o.entries, entry{key: k})
+	o.nodes = append(o.nodes, node{ready: never, run: run, pos: pos})
+	o.table.put(o.entries, k, id)
+	return id
+}
+
+func (o *OpenAI) openFlight() int32 {
+	if n := len(o.free); n > 0 {
+		i := o.free[n-1]
+		o.free = o.free[:n-1]
+		o.flights[i] = openAIFlight{open: true}
+		return i
+	}
+	o.flights = append(o.flights, openAIFlight{open: true})
+	return int32(len(o.flights) - 1)
+}

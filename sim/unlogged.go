@@ -1,0 +1,253 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// unlogged is what a thread's past tells of that no line shows: sizes and habits
+// that the profile knows on average and the thread's earlier calls better. A
+// call is only looked at when its response has ended.
+type unlogged struct {
+	thought bool  // a response has shown thinking
+	plain   bool  // the turn goes without thinking
+	behind  int32 // tokens of this round's results behind the marked one
+	static  int64
+	hidden  habit // calls at the end of turns
+	warm    habit // expired calls that still read a shared prefix
+	shared  int64 // tokens of it
+
+	known bool // a call has been recorded
+	left  int64
+	ttl   prompt.TTL
+	model uint16
+	ended bool // the last response ended its turn
+}
+
+// habit counts how often something happened when it could.
+type habit struct{ yes, no float64 }
+
+// see adds an observation; what was seen before counts for keep of it.
+func (h *habit) see(happened bool, keep float64) {
+	h.yes, h.no = h.yes*keep, h.no*keep
+	if happened {
+		h.yes++
+	} else {
+		h.no++
+	}
+}
+
+// share returns the expected share, of which prior counts for weight observations.
+func (h habit) share(prior, weight float64) float64 {
+	if n := weight + h.yes + h.no; n > 0 {
+		return (prior*weight + h.yes) / n
+	}
+	return 0
+}
+
+const (
+	// minShared is the least that can be cached, tokens (platform.claude.com,
+	// prompt caching: the smallest minimum of a model).
+	minShared = 1024
+	// variantPlain is the variant of requests without thinking.
+	variantPlain = 1
+	// nearStatic is how far the read of a first call may lie from the static
+	// prefix of its version to be taken for it, as a share. Farther off it is a
+	// part that others share, or a whole earlier conversation.
+	nearStatic = 0.1
+	// hiddenFirst and hiddenTotal are how long a hidden call takes to its first
+	// token and in all, ns. An assumption: it only delays when its entry is there.
+	hiddenFirst, hiddenTotal = int64(2e9), int64(3e9)
+	// keepHabit is what an observation counts for beside the next one: people
+	// switch suggestions on and off.
+	keepHabit = 0.5
+	// hiddenLayer tells hidden calls apart where layers have their index.
+	hiddenLayer = 0x7f
+)
+
+// hear takes what the input of a round says of the client. An expanded skill or
+// command is a meta prompt: in all 323 calls of the recordings in such a turn,
+// on models whose thinking is switched, the uncached tail is that of a request
+// without thinking. A person's prompt begins a turn with thinking unless it
+// comes with tool results.
+//
+// Results of parallel calls stand in the order in which they came; the client
+// marks the last of them and then sends them in the order of the calls, so that
+// those called later stand behind the breakpoint. The recordings have 500 calls
+// with several results: of 415 in order, and of 9 whose last call came last,
+// none left more than the usual tail uncached; of 76 others all but 3 did.
+func (t *thread) hear(blocks []prompt.Block) {
+	last := int32(0) // call whose result came last
+	for i := range blocks {
+		switch blocks[i].Kind {
+		case prompt.KindToolResult:
+			last = blocks[i].Call
+		case prompt.KindPrompt:
+			meta := blocks[i].Flags&prompt.FlagMeta != 0
+			t.unlogged.plain = meta || t.unlogged.plain && last != 0
+		}
+	}
+	t.unlogged.behind = 0
+	for i := range blocks {
+		if blocks[i].Kind == prompt.KindToolResult && blocks[i].Call > last {
+			t.unlogged.behind += blocks[i].Tokens
+		}
+	}
+}
+
+// describe adds to the request of a conversation what no line shows.
+func (l *Loop) describe(t *thread, model string, unheld int64) {
+	p := l.config.Profile
+	if p == nil {
+		return
+	}
+	u, r := &t.unlogged, &l.request
+	if p.Switches.Thinking && u.plain && u.thought && p.Thinks(model) {
+		r.Variant = variantPlain
+	}
+	if n := len(r.Markers); p.Switches.Unheld && unheld >= 0 && n > 0 {
+		r.Markers[n-1].Shift = -u.behind
+		r.Unheld = int32(unheld) - u.behind
+	}
+	if p.Switches.Shared && u.shared > 0 && l.expects(t, 1, u.warm.share(p.Shared.Value, p.Weight)) {
+		r.Shared = int32(u.shared)
+	}
+	if p.Switches.Static {
+		l.placeStatic(t, p)
+	}
+}
+
+// placeStatic moves the breakpoint behind the system prompt to where the static
+// prefix is taken to end.
+func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
+	at := t.context.Messages() - 1
+	if at < 0 || len(l.request.Markers) == 0 || int(l.request.Markers[0].Position) != at {
+		return
+	}
+	laid := int64(l.request.Entries[at].Cum)
+	static := t.unlogged.static
+	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
+		static = p.StaticFor(l.session.Version())
+		first := l.session.Threads[0].Rounds[0].Usage.Read
+		if d := float64(first - static); static == 0 || max(d, -d) <= nearStatic*float64(static) {
+			static = first
+		}
+	}
+	if static > 0 {
+		l.request.Markers[0].Shift = int32(static - laid)
+	}
+}
+
+// expects decides about something with a probability: the majority, or a draw
+// when what is random is drawn.
+func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
+	if !l.config.Draw {
+		return share >= 0.5
+	}
+	return draws.Unit(l.draws.Uint64(draws.Unlogged, draws.Event(t.index, t.round, hiddenLayer, ordinal))) < share
+}
+
+// learn takes from a call that has ended what it tells about the thread.
+func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
+	p := l.config.Profile
+	if p == nil {
+		return
+	}
+	u := &t.unlogged
+	if u.known && r.Model == u.model && r.Usage.Input() > 0 {
+		l.compare(t, r, p.Life(u.ttl), miss)
+	}
+	read := r.Usage.Read
+	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), true
+	switch {
+	case r.Usage.Write1h > 0:
+		u.ttl = prompt.TTL1h
+	case r.Usage.Writes() > 0:
+		u.ttl = prompt.TTL5m
+	}
+	for b := r.Reply.From; b < r.Reply.To; b++ {
+		switch l.session.Blocks[b].Kind {
+		case prompt.KindThinking:
+			u.thought = true
+		case prompt.KindToolUse:
+			u.ended = false
+		}
+	}
+}
+
+// compare takes from the read of a call, against what the last one had left,
+// what nothing else tells.
+func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissClass) {
+	u, read := &t.unlogged, r.Usage.Read
+	acted, replaced := false, miss == prompt.MissHead
+	for i := range t.trace.Events {
+		if e := &t.trace.Events[i]; e.Round == t.round {
+			acted = true
+			replaced = replaced || e.Kind != traces.EventShrink
+		}
+	}
+	switch {
+	case r.Wait > life:
+		if warm := read >= minShared && read < u.left; warm || read == 0 {
+			u.warm.see(warm, 1)
+			if warm {
+				u.shared = read
+			}
+		}
+	case replaced && read >= minShared && read < u.left/2:
+		u.static = read
+	case !acted && u.ended && read >= u.left:
+		u.hidden.see(read > u.left, keepHabit)
+	}
+}
+
+// hide makes the call that a client adds at the end of a turn, if it is taken
+// to: the conversation with the last response, which it caches, and a question
+// of its own behind it.
+func (l *Loop) hide(t *thread, f *flight) {
+	p := l.config.Profile
+	if p == nil || !p.Switches.Hidden || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
+		return
+	}
+	if !l.expects(t, 2, t.unlogged.hidden.share(p.HiddenFor(l.session.Version()), p.Weight)) {
+		return
+	}
+	entries := t.context.Seal()
+	last := len(entries) - 1
+	if last < 0 || !entries[last].Kind.Assistant() {
+		return
+	}
+	m := l.models.of(f.model)
+	l.markers = l.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl})
+	l.request = prompt.Request{
+		Thread: uint32(t.index) | hiddenLayer<<24, Owner: 1, Model: m.id, MinTokens: m.minCache,
+		Entries: entries, Markers: l.markers, Change: prompt.NoChange,
+		Draw: l.draws.Uint64(draws.Eviction, draws.Event(t.index, t.round, hiddenLayer, 0)),
+	}
+	l.describe(t, m.name, -1)
+	out := l.server.Begin(l.clock.now, &l.request)
+	i := l.newFlight()
+	l.flights[i] = flight{
+		thread: t.index, layer: -1, hidden: true, ticket: out.Ticket, model: f.model, start: l.clock.now,
+		answer: prompt.Answer{First: hiddenFirst, Total: hiddenTotal}, outcome: out, context: l.request.Tokens(),
+	}
+	l.clock.schedule(l.clock.now+hiddenFirst, eventFirst, i)
+	l.clock.schedule(l.clock.now+hiddenTotal, eventEnd, i)
+}
+
+// landHidden ends a hidden call: it is billed, and no log shows it.
+func (l *Loop) landHidden(f *flight) {
+	l.server.End(l.clock.now, f.ticket, 0)
+	cost := l.models.cost(f.model, l.session.Start+f.start, f.outcome.Usage)
+	r := &l.row
+	r.Calls++
+	r.Usage.Add(f.outcome.Usage)
+	r.CostByClass.Add(&cost)
+	r.CallsBySource[results.SourceOther]++
+	r.UsageBySource[results.SourceOther].Add(f.outcome.Usage)
+	r.CostBySource[results.SourceOther].Add(&cost)
+}

@@ -1,0 +1,118 @@
+package formats
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+const (
+	claudeLine  = `{"parentUuid":null,"sessionId":"c1","type":"user","uuid":"u1","timestamp":"2026-02-01T10:00:00.000Z","message":{"role":"user","content":"hi"}}`
+	claudeReply = `{"parentUuid":"u1","sessionId":"c1","type":"assistant","uuid":"u2","timestamp":"2026-02-01T10:00:05.000Z","message":{"id":"msg_1","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"hello"}],"usage":{"input_tokens":3,"cache_read_input_tokens":0,"cache_creation_input_tokens":20000,"output_tokens":5}}}`
+	codexMeta   = `{"timestamp":"2026-01-01T10:00:00.000Z","type":"session_meta","payload":{"id":"x1","cwd":"/p","cli_version":"0.142.0"}}`
+	codexTurn   = `{"timestamp":"2026-01-01T10:00:00.100Z","type":"turn_context","payload":{"model":"gpt-5.5"}}`
+	codexReply  = `{"timestamp":"2026-01-01T10:00:03.000Z","type":"response_item","payload":{"type":"message","id":"msg_x","role":"assistant","content":[{"type":"output_text","text":"yes"}]}}`
+	codexCount  = `{"timestamp":"2026-01-01T10:00:03.100Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":20000,"total_tokens":20010},"last_token_usage":{"input_tokens":20000,"cached_input_tokens":0,"output_tokens":10,"total_tokens":20010}}}}`
+	piLine      = `{"type":"session","id":"p1","timestamp":"2025-12-09T00:53:29.825Z","cwd":"/p","provider":"anthropic"}`
+	openCode    = "{\n  \"info\": {\n    \"id\": \"ses_31\",\n    \"slug\": \"s\"\n  }\n}\n"
+)
+
+// First lines as each agent writes them; the types are those of the recordings.
+func TestFormatOf(t *testing.T) {
+	for _, tt := range []struct {
+		name, head string
+		want       format
+	}{
+		{"Claude Code", claudeLine + "\n", formatClaudeCode},
+		{"Claude Code summary first", `{"type":"summary","summary":"s","leafUuid":"x"}` + "\n" + claudeLine, formatClaudeCode},
+		{"Codex", codexMeta + "\n", formatCodex},
+		{"Codex, line cut off inside the payload", codexMeta[:90], formatCodex},
+		{"Codex behind a damaged line", "{\"times\n" + codexTurn, formatCodex},
+		{"byte order mark", "\xef\xbb\xbf" + codexMeta, formatCodex},
+		{"pi", piLine + "\n", formatPi},
+		{"OpenCode", openCode, formatOpenCode},
+		{"empty", "", formatUnknown},
+		{"binary", "\x00\x01\x02", formatUnknown},
+		{"other JSON", `{"a":1}` + "\n" + `[1]`, formatUnknown},
+		{"a payload of something else", `{"type":"order","payload":{}}`, formatUnknown},
+	} {
+		if got := formatOf([]byte(tt.head)); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func folder(t *testing.T, files map[string][]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, lines := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A folder of several agents gives one corpus, ordered by start; formats without
+// a reader are told, not lost.
+func TestMixedFolder(t *testing.T) {
+	dir := folder(t, map[string][]string{
+		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {piLine},
+	})
+	c, err := Read(context.Background(), traces.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var got []string
+	for _, s := range c.Sessions {
+		got = append(got, s.Agent+" "+s.ID)
+	}
+	if want := "codex x1, claude-code c1"; strings.Join(got, ", ") != want {
+		t.Errorf("sessions %q, want %s", got, want)
+	}
+	if len(c.Problems) != 1 || c.NumProblems != 1 || !strings.HasSuffix(c.Problems[0].String(), "c.jsonl: recordings of pi are not supported") {
+		t.Errorf("problems %v, %d in all", c.Problems, c.NumProblems)
+	}
+	if c.Lines != 6 || c.Inputs == nil || len(c.Inputs.Files) != 3 {
+		t.Errorf("%d lines, inputs %v", c.Lines, c.Inputs)
+	}
+	if _, err := Read(context.Background(), traces.Options{Strict: true}, dir); err == nil || !strings.Contains(err.Error(), "not supported") {
+		t.Errorf("strict: %v", err)
+	}
+}
+
+func TestNoSessions(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"only pi": {piLine}, "a rollout without calls": {codexMeta}, "junk": {"nonsense"},
+	} {
+		dir := folder(t, map[string][]string{"a.jsonl": lines})
+		c, err := Read(context.Background(), traces.Options{}, dir)
+		if !errors.Is(err, traces.ErrNoSessions) || c == nil || c.NumProblems == 0 {
+			t.Errorf("%s: %v, corpus %v", name, err, c)
+			continue
+		}
+		c.Close()
+	}
+	if _, err := Read(context.Background(), traces.Options{}, filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a path that does not exist is no error")
+	}
+}
+
+// One agent's folder alone is read as by its own reader.
+func TestOneFormat(t *testing.T) {
+	dir := folder(t, map[string][]string{"a.jsonl": {claudeLine, claudeReply}})
+	c, err := Read(context.Background(), traces.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if len(c.Sessions) != 1 || c.NumProblems != 0 || !Readable(c.Sessions[0].Agent) {
+		t.Errorf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+}
