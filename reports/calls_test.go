@@ -24,7 +24,7 @@ func TestContextChart(t *testing.T) {
 		return ContextChart(w, format, sweepRun(), twoCells(120), ContextOptions{Window: 200000, Trigger: 167000})
 	})
 	wantTexts(t, svg, "Context over the calls of a session", "Context (tokens)", "Read from the cache (% of input)", "call",
-		"session 5f2c · 120 calls of the main conversation · claude-opus-4-6, claude-sonnet-4-5",
+		"session 5f2c · 120 calls of the main conversation · claude-opus-4-6",
 		"recorded, 1 compaction", "auto-compact/100000, 2 compactions", "compaction", "window 200k", "trigger 167k",
 		"expiry 2", "compaction 1", "compaction 2",
 		"source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01")
@@ -171,7 +171,7 @@ func TestOneCall(t *testing.T) {
 	if err := ContextChart(&b, "svg", sweepRun(), twoCells(1), ContextOptions{Window: 10_000_000}); err != nil {
 		t.Fatal(err)
 	}
-	wantTexts(t, b.Bytes(), "session 5f2c · 1 call of the main conversation · window 10.0M · claude-opus-4-6, claude-sonnet-4-5")
+	wantTexts(t, b.Bytes(), "session 5f2c · 1 call of the main conversation · window 10.0M · claude-opus-4-6")
 	if err := HitChart(io.Discard, "png", sweepRun(), twoCells(1)); err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,7 @@ type contextChart struct {
 	top, bottom panel
 	topTicks    []plot.Tick
 	bottomTicks []plot.Tick
+	models      []string // that the calls went to, in order of appearance
 }
 
 // lane is a row of ticks: the misses of one class under one cell.
@@ -78,6 +79,7 @@ func newContextChart(run *results.Run, calls []results.CellCalls, o ContextOptio
 	for i := range calls {
 		if t := newTrace(&calls[i], o.Session, o.Agents); len(t.calls) > 0 {
 			l.traces = append(l.traces, t)
+			l.noteModels(t.calls)
 			most = max(most, len(t.calls))
 		}
 	}
@@ -176,8 +178,8 @@ func (l *contextChart) facts(run *results.Run, o ContextOptions) string {
 	if o.Trigger > 0 && float64(o.Trigger) > l.top.y.high {
 		s += " · trigger " + tokens(float64(o.Trigger))
 	}
-	if w := &run.Workload; len(w.Models) > 0 {
-		s += " · " + printable(modelNames(w.Models))
+	if len(l.models) > 0 {
+		s += " · " + printable(modelNames(l.models))
 	}
 	return s
 }
@@ -335,5 +337,14 @@ func (l *contextChart) drawLanes(c *draw.Canvas) {
 			s.mark(c, vg.Point{X: l.top.area.Max.X + 9, Y: middle})
 		}
 		y -= laneHeight
+	}
+}
+
+// noteModels adds the models of calls that are not known yet.
+func (l *contextChart) noteModels(calls []results.CallRecord) {
+	for i := range calls {
+		if m := calls[i].Model; !slices.Contains(l.models, m) {
+			l.models = append(l.models, m)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -54,10 +55,15 @@ func explainList(b *bytes.Buffer, e *results.Explanation, all bool) error {
 	for _, title := range []string{"CALL", "THREAD", "ROUND", "LINE", "AFTER", "CONTEXT", "READ", "MISSED", "COST", "WHAT"} {
 		g.head = append(g.head, field{text: title})
 	}
-	hidden := 0
+	hidden, last := 0, ""
 	for i := range e.Calls {
 		c := &e.Calls[i]
-		what := happened(c)
+		what, declined := happened(c, e.Window)
+		again := what == "" && declined == last // the layer goes on declining
+		if what == "" && !again {
+			what = declined
+		}
+		last = declined
 		if what == "" && !all {
 			hidden++
 			continue
@@ -87,28 +93,37 @@ func explainList(b *bytes.Buffer, e *results.Explanation, all bool) error {
 	return nil
 }
 
-// happened says in a few words what is worth knowing of a call, "" when nothing
-// is.
-func happened(c *results.ExplainedCall) string {
+// happened says in a few words what is worth knowing of a call, and what a layer
+// declined although its trigger had fired; "" when nothing is.
+func happened(c *results.ExplainedCall, window int64) (what, declined string) {
 	var parts []string
+	fired := ""
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		switch {
 		case s.Boundary != "":
-			parts = append(parts, fmt.Sprintf("%s %s → %s", s.Boundary, tokens(float64(s.Before)), tokens(float64(s.After))))
+			parts = append(parts, fired, fmt.Sprintf("%s %s → %s", s.Boundary, tokens(float64(s.Before)), tokens(float64(s.After))))
+			fired = ""
 		case s.Fired:
-			parts = append(parts, fmt.Sprintf("%s %s ≥ %s", s.Measure, grouped(float64(s.Measured), 0), grouped(float64(s.Value), 0)))
+			fired = fmt.Sprintf("%s %s ≥ %s", s.Measure, grouped(float64(s.Measured), 0), grouped(float64(s.Value), 0))
+		case s.Verdict == "declined" && fired != "":
+			declined, fired = s.Layer+" declined: "+s.Reason, ""
 		case s.Verdict == "failed":
-			parts = append(parts, s.Layer+" failed: "+s.Reason)
+			parts = append(parts, fired, s.Layer+" failed: "+s.Reason)
+			fired = ""
 		}
 	}
 	if c.Layer != "" {
-		parts = append(parts, "call of "+c.Layer)
+		parts = append(parts, fired, "call of "+c.Layer)
+	}
+	if c.Layer == "" && c.Context > window && window > 0 {
+		parts = append(parts, "passes the window")
 	}
 	if c.Miss != "none" {
 		parts = append(parts, "miss: "+c.Miss+" after "+duration(c.Idle))
 	}
-	return printable(strings.Join(parts, "; "))
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return printable(strings.Join(parts, "; ")), printable(declined)
 }
 
 // explainCall shows one call whole.
@@ -223,6 +238,9 @@ func folded(c *results.ExplainedCall) []results.Segment {
 			list[n-1].Blocks += s.Blocks
 			list[n-1].Tokens += s.Tokens
 			list[n-1].Marker = s.Marker
+			if list[n-1].Form != s.Form {
+				list[n-1].Form = "partly cleared"
+			}
 			list[n-1].Kind = "conversation"
 		} else {
 			list = append(list, s)
@@ -237,7 +255,7 @@ func folded(c *results.ExplainedCall) []results.Segment {
 func standsBack(s *results.Segment, total int64) bool {
 	switch s.Kind {
 	case "prompt", "text", "thinking", "tool_use", "tool_result", "unseen", "image", "document":
-		return s.Form == "" && s.Tokens*20 < total
+		return (s.Form == "" || s.Form == "cleared") && s.Tokens*20 < total
 	}
 	return false
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/claudecode"
+	"github.com/compactsim/compactsim/traces/formats"
 )
 
 // discoverFlags say whether a person's own sessions may be read without naming
@@ -38,7 +38,7 @@ func (f *discoverFlags) wanted() bool { return f.discover || f.yes }
 var errDeclined = errors.New("nothing was read, as you wish")
 
 // readable reports whether the sessions of an agent can be read.
-func readable(agent string) bool { return agent == claudecode.Agent }
+func readable(agent string) bool { return formats.Readable(agent) }
 
 // survey looks into the usual places of this host.
 func survey(ctx context.Context) ([]traces.Stock, string, error) {
@@ -145,7 +145,7 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) error {
 func stockText(s traces.Stock, home string) string {
 	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", plural(s.Files, "file"), tilde(s.Dir, home), s.Agent, megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
 	if !readable(s.Agent) {
-		text += ", not read yet"
+		text += ", a format sim does not read"
 	}
 	return text
 }

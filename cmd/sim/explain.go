@@ -70,7 +70,10 @@ func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 	if err != nil {
 		return usageError{err}
 	}
-	call, paths := callNumber(args[1:])
+	call, paths, err := callNumber(args[1:])
+	if err != nil {
+		return usageError{err}
+	}
 	corpus, _, err := f.read.corpus(cmd, stdin, paths)
 	if err != nil {
 		return err
@@ -91,11 +94,16 @@ func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 }
 
 // callNumber splits off the number of a call, if the first argument is one.
-func callNumber(args []string) (call int, rest []string) {
-	if len(args) > 0 {
-		if n, err := strconv.Atoi(args[0]); err == nil && n > 0 {
-			return n, args[1:]
-		}
+func callNumber(args []string) (call int, rest []string, err error) {
+	if len(args) == 0 {
+		return 0, nil, nil
 	}
-	return 0, args
+	n, err := strconv.Atoi(args[0])
+	switch {
+	case err != nil:
+		return 0, args, nil
+	case n < 1:
+		return 0, nil, fmt.Errorf("call %d: calls count from 1", n)
+	}
+	return n, args[1:], nil
 }

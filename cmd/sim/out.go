@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +33,10 @@ type outFolder struct {
 	ours bool
 }
 
-// newOutFolder refuses a folder that is in use: one with files that are not of
-// a run of the same scenario, unless force is set.
+// newOutFolder refuses a folder that is in use, one with files in it, unless
+// force is set.
 func newOutFolder(dir string, force bool, plan *scenarios.Plan) (*outFolder, error) {
-	resolved, err := plan.Design.Resolved()
+	resolved, err := resolvedScenario(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +58,35 @@ func newOutFolder(dir string, force bool, plan *scenarios.Plan) (*outFolder, err
 		return o, nil
 	}
 	o.ours = holdsRun(o.dir)
-	before, readErr := os.ReadFile(filepath.Join(o.dir, scenarioFile))
-	same := o.ours && readErr == nil && bytes.Equal(before, resolved)
 	switch {
-	case same || force:
+	case force:
 		return o, nil
 	case o.ours:
-		return nil, fmt.Errorf("--out %s: holds a run of another scenario; --force replaces it", dir)
+		return nil, fmt.Errorf("--out %s: holds an earlier run; --force replaces it", dir)
 	}
 	return nil, fmt.Errorf("--out %s: not empty and not a run of sim; --force writes into it all the same", dir)
+}
+
+// resolvedScenario returns the scenario with absolute paths, so that it can be
+// run again from any folder. Standard input cannot be read again: its path
+// stays "-".
+func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
+	given := plan.Design.Scenario.Sessions.Paths
+	defer func() { plan.Design.Scenario.Sessions.Paths = given }()
+	absolute := make([]string, len(given))
+	for i, path := range given {
+		absolute[i] = path
+		if path == "-" {
+			continue
+		}
+		full, err := filepath.Abs(path)
+		if err != nil {
+			return nil, fmt.Errorf("path %s: %w", path, err)
+		}
+		absolute[i] = full
+	}
+	plan.Design.Scenario.Sessions.Paths = absolute
+	return plan.Design.Resolved()
 }
 
 // holdsRun reports whether a folder holds the summary of a run.
@@ -92,19 +111,16 @@ func (o *outFolder) write(ctx context.Context, plan *scenarios.Plan, corpus *tra
 		return fmt.Errorf("write %s: %w", o.dir, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	calls, err := plan.Calls(ctx, corpus, run)
-	if err != nil {
-		return err
-	}
+	// The rows are kept even when a chart cannot be drawn.
+	calls, callsErr := plan.Calls(ctx, corpus, run)
+	errs := []error{callsErr}
 	for _, file := range o.files(run, calls) {
-		if err := writeInto(filepath.Join(tmp, file.name), file.write); err != nil {
-			return err
-		}
+		errs = append(errs, writeInto(filepath.Join(tmp, file.name), file.write))
 	}
 	if err := o.replace(tmp); err != nil {
-		return fmt.Errorf("write %s: %w", o.dir, err)
+		errs = append(errs, fmt.Errorf("write %s: %w", o.dir, err))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // outFile is one file of an output folder.

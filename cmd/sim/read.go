@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/claudecode"
+	"github.com/compactsim/compactsim/traces/formats"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -117,7 +118,7 @@ func (f *readFlags) read(cmd *cobra.Command, stdin io.Reader, paths []string) (c
 		sample = true
 		c, err = claudecode.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
-		c, err = claudecode.Read(ctx, opts, paths...)
+		c, err = formats.Read(ctx, opts, paths...)
 	}
 	stop()
 	if errors.Is(err, context.Canceled) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 )
 
@@ -47,7 +48,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitInterrupted
 	case errors.Is(err, sim.ErrInvariant):
 		return exitInvariant
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction):
 		return exitUsage
 	}
 	return exitRuntime
@@ -76,7 +77,7 @@ compactions.`,
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(stdin), newExplain(stdin), newScenarios(), newStrategies(), newTraces(stdin))
+	root.AddCommand(newRun(stdin), newExplain(stdin), newScenarios(), newStrategies(), newTraces(stdin), newValidate(stdin), newCalibrate(stdin))
 	return root
 }
 

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -129,13 +132,12 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 			"These are the samples that come with sim. For your own sessions: sim run ~/.claude/projects")
 	}
 	f.read.remark(&run.Workload, corpus)
-	if err := f.report(cmd, run); err != nil {
-		return err
+	errs := []error{runErr, f.report(cmd, run)}
+	if folder != nil {
+		// What was computed is kept, also of a run that was interrupted.
+		errs = append(errs, folder.write(context.WithoutCancel(cmd.Context()), plan, corpus, run))
 	}
-	if runErr != nil || folder == nil {
-		return runErr
-	}
-	return folder.write(cmd.Context(), plan, corpus, run)
+	return errors.Join(errs...)
 }
 
 // folder returns the output folder, nil when none is asked for or not yet.
@@ -214,6 +216,9 @@ func (f *runFlags) checkOutput() []error {
 		if _, err := reports.ChartFormat(f.chart); err != nil {
 			errs = append(errs, err)
 		}
+		if info, err := os.Stat(filepath.Dir(f.chart)); err != nil || !info.IsDir() {
+			errs = append(errs, fmt.Errorf("--chart %s: no folder %s", f.chart, filepath.Dir(f.chart)))
+		}
 	}
 	if f.perSession && f.format != "csv" {
 		errs = append(errs, fmt.Errorf("--per-session belongs to --format csv"))
@@ -265,14 +270,13 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 }
 
 func (f *runFlags) report(cmd *cobra.Command, run *results.Run) error {
-	if f.chart != "" {
-		if err := writeChart(f.chart, run); err != nil {
-			return err
-		}
-	}
 	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: maxLines}
 	if f.all {
 		o.MaxCells = 0
 	}
-	return reports.Write(cmd.OutOrStdout(), f.format, run, o)
+	err := reports.Write(cmd.OutOrStdout(), f.format, run, o)
+	if f.chart != "" {
+		err = errors.Join(err, writeChart(f.chart, run))
+	}
+	return err
 }

@@ -85,11 +85,11 @@ func newTracesList(stdin io.Reader) *cobra.Command {
 func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *reports.Sheet {
 	s := &reports.Sheet{Columns: []reports.SheetColumn{
 		{Name: "id", Title: "ID"},
+		{Name: "start", Title: "STARTED"},
+		{Name: "project"},
 		{Name: "agent", Title: "AGENT"},
 		{Name: "version", Title: "VERSION"},
 		{Name: "model", Title: "MODEL"},
-		{Name: "start"},
-		{Name: "project"},
 		{Name: "file"},
 		{Name: "calls", Title: "CALLS", Right: true},
 		{Name: "input_tokens", Title: "INPUT", Unit: results.UnitTokens, Right: true},
@@ -132,7 +132,7 @@ func sessionRow(s *traces.Session, billed *results.Row) []any {
 		file = s.Files[0]
 	}
 	if t := s.StartTime(); !t.IsZero() {
-		start = t.Format(time.RFC3339)
+		start = t.Format("2006-01-02T15:04Z")
 	}
 	agents := 0
 	for i := range s.Threads {
@@ -141,7 +141,7 @@ func sessionRow(s *traces.Session, billed *results.Row) []any {
 		}
 	}
 	return []any{
-		s.ID, s.Agent, s.Version(), mainModel(s), start, s.Project, file, billed.Calls,
+		s.ID, start, s.Project, s.Agent, s.Version(), mainModel(s), file, billed.Calls,
 		billed.Usage.Input(), billed.Usage.Output, billed.Compactions, gaps(s, 5*time.Minute), gaps(s, time.Hour), agents,
 		billed.CostUSD(), unseen, q.DerivedOutputs, q.AssumedTiers, q.Problems,
 	}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/validate"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// validateFlags are the flags of sim validate.
+type validateFlags struct {
+	traceFlags
+	strategy     string
+	chartDir     string
+	profile      string
+	folds        string
+	replications int
+	worst        int
+}
+
+func newValidate(stdin io.Reader) *cobra.Command {
+	var f validateFlags
+	cmd := &cobra.Command{
+		Use:   "validate [PATH…]",
+		Short: "Predict every recorded call and compare with what was billed",
+		Long: `Replays the sessions under PATH as they were recorded, lets the cache model
+predict how every call was split into read, written and uncached tokens, and
+compares with the recording, call by call. Beside it stands the simplest rule one
+can write. With --strategy it also says whether a preset's trigger fires at the
+calls at which the recording compacted.`,
+		Example: `  sim validate ~/.claude/projects
+  sim validate --strategy auto-compact/155k --format json session.jsonl
+  sim validate --chart-dir charts ~/.claude/projects`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
+	}
+	f.bind(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.strategy, "strategy", "", "also check when this `PRESET` compacts, anchored anew at each recorded compaction; by-version takes the threshold of each recorded client")
+	flags.StringVar(&f.chartDir, "chart-dir", "", "also draw scatter.svg and error-by-gap.svg into this `DIR`")
+	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none for the plain cache model, or a `FILE` of sim calibrate")
+	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on other ones: `repository` or session")
+	flags.IntVar(&f.replications, "replications", 0, "also draw what stays random so often, for bands of a session's cost")
+	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "worst calls to list")
+	return cmd
+}
+
+func (f *validateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+	if err := f.check(); err != nil {
+		return usageError{err}
+	}
+	prices, err := f.table()
+	if err != nil {
+		return err
+	}
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return err
+	}
+	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1}
+	config, err := plan.Config(results.StrategyRecorded, nil)
+	if err != nil {
+		return err
+	}
+	preset, err := presetFor(registry, f.strategy)
+	if err != nil {
+		return usageError{err}
+	}
+	corpus, _, err := f.read.corpus(cmd, stdin, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	if len(corpus.Sessions) == 0 {
+		return usageError{traces.ErrNoSessions}
+	}
+	report, err := f.validate(cmd, config, corpus.Sessions)
+	if err != nil {
+		return err
+	}
+	if preset != nil {
+		if err := report.CheckCompactions(config, f.strategy, preset, corpus.Sessions); err != nil {
+			return err
+		}
+	}
+	if err := f.draw(report); err != nil {
+		return err
+	}
+	return reports.Validation(cmd.OutOrStdout(), f.format, report)
+}
+
+func (f *validateFlags) validate(cmd *cobra.Command, config sim.Config, sessions []*traces.Session) (*validate.Report, error) {
+	o := validate.Options{Config: config, Workers: f.read.workers, Worst: f.worst, Model: "plain cache", Profile: "none", Replications: f.replications}
+	p, err := loadProfile(f.profile)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if p != nil {
+		o.Config, o.Profile = validate.WithProfile(config, p), p.Name
+		o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return validate.Drawn(config, p, seed) }
+		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
+	}
+	if f.folds != "" {
+		o.Config = config
+		return validate.CrossValidate(cmd.Context(), o, p, sessions, f.folds)
+	}
+	return validate.Run(cmd.Context(), o, sessions)
+}
+
+// check returns what is wrong with the flags.
+func (f *validateFlags) check() error {
+	var errs []error
+	if f.folds != "" {
+		if !slices.Contains(validate.Folds(), f.folds) {
+			errs = append(errs, fmt.Errorf("unknown folds %q%s; known: %s", f.folds, nearest.Hint(f.folds, validate.Folds()), strings.Join(validate.Folds(), ", ")))
+		}
+		if f.profile == "none" {
+			errs = append(errs, errors.New("--folds needs a profile: it says what is switched on"))
+		}
+	}
+	if f.replications < 0 {
+		errs = append(errs, fmt.Errorf("--replications %d must not be negative", f.replications))
+	}
+	if f.worst < 0 {
+		errs = append(errs, fmt.Errorf("--worst %d must not be negative", f.worst))
+	}
+	return errors.Join(errs...)
+}
+
+// byVersion names the threshold that each recorded client had.
+const byVersion = "by-version"
+
+// presetFor returns which preset is checked for a session; nil for no name.
+// Recorded clients compacted at 155,000 tokens through 2.1.20, and at 167,000
+// from 2.1.25 on.
+func presetFor(registry *strategies.Registry, name string) (func(*traces.Session) *strategies.Strategy, error) {
+	switch name {
+	case "":
+		return nil, nil
+	case byVersion:
+		low, err := registry.Strategy("auto-compact/155k")
+		if err != nil {
+			return nil, err
+		}
+		high, err := registry.Strategy("auto-compact/167k")
+		return func(s *traces.Session) *strategies.Strategy {
+			if profile.Compare(s.Version(), "2.1.20") <= 0 {
+				return low
+			}
+			return high
+		}, err
+	}
+	p, err := registry.Strategy(name)
+	return func(*traces.Session) *strategies.Strategy { return p }, err
+}
+
+// loadProfile returns the profile of a name: "default", "none" or a file.
+func loadProfile(name string) (*profile.Profile, error) {
+	switch name {
+	case "none":
+		return nil, nil
+	case "default":
+		return profile.Default()
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a profile: %w", err)
+	}
+	return profile.Parse(text, name)
+}
+
+func (f *validateFlags) draw(r *validate.Report) error {
+	if f.chartDir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(f.chartDir, 0o755); err != nil {
+		return fmt.Errorf("create %s: %w", f.chartDir, err)
+	}
+	for _, d := range reports.ValidationDrawings(r) {
+		name := filepath.Join(f.chartDir, d.Name+".svg")
+		if err := writeFile(name, func(w io.Writer) error { return d.Draw(w, "svg") }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// CompactionCheck says whether a preset would have compacted where the recording
+// did. Its trigger is evaluated ahead of every call over the recorded contexts,
+// by the client's count on the recorded thread, so every recorded compaction
+// anchors it anew: one wrong decision does not spoil the next.
+type CompactionCheck struct {
+	Strategy  string   `json:"strategy"`
+	Automatic int      `json:"automatic"` // recorded compactions of their own accord
+	Manual    int      `json:"manual"`    // asked for by a person: no trigger is expected
+	Hit       int      `json:"hit"`       // fired at the very call
+	Near      int      `json:"near"`      // fired at the very call or the one before
+	Early     int      `json:"early"`     // fired at an earlier call since the last compaction
+	Late      int      `json:"late"`      // did not fire by then
+	False     int      `json:"false"`     // threads or stretches in which it fired and the recording never compacted
+	HitShare  *float64 `json:"hit_share"`
+	// Compactions are the recorded ones and the false ones, in order.
+	Compactions []CheckedCompaction `json:"compactions"`
+}
+
+// CheckedCompaction is one compaction, recorded or fired.
+type CheckedCompaction struct {
+	Session   string `json:"session"`
+	Version   string `json:"version"`
+	Thread    string `json:"thread"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Verdict   string `json:"verdict"` // hit, early, late, manual or false
+	Calls     int    `json:"calls"`   // calls between the firing and the recorded compaction; 0 when hit
+	Count     int64  `json:"count"`   // the client's count at the recorded compaction, or where it fired
+	Threshold int64  `json:"threshold"`
+	Logged    int64  `json:"logged"` // the client's count as logged, 0 for none
+	After     int64  `json:"recorded_context_after"`
+	Read      int64  `json:"recorded_read_after"`
+	Predicted int64  `json:"predicted_read_after"`
+}
+
+// probe is a layer that only evaluates the thresholds of a preset.
+type probe struct {
+	preset *strategies.Strategy
+	seen   func(place, int64, int64)
+}
+
+func (p *probe) Name() string            { return "probe" }
+func (p *probe) Clone() strategies.Layer { return p }
+func (p *probe) Reset()                  {}
+
+// BeforeRequest notes the first threshold that measures tokens.
+func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
+	for _, th := range p.preset.Thresholds(&t.Reading) {
+		if th.Measure == strategies.MeasureClientTokens || th.Measure == strategies.MeasureTokens {
+			p.seen(place{t.Thread, t.Round}, t.Reading.Values[th.Measure], th.Value)
+			break
+		}
+	}
+	return strategies.Outcome{Verdict: strategies.Declined, Reason: "only looks"}
+}
+
+// reading is what the preset compared ahead of a call.
+type reading struct{ count, threshold int64 }
+
+// CheckCompactions runs the trigger of a preset, which may be another one for
+// each session, over recorded contexts.
+func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*traces.Session) *strategies.Strategy, sessions []*traces.Session) error {
+	check := &CompactionCheck{Strategy: name, Compactions: []CheckedCompaction{}}
+	recorded, err := config.Strategy.Layers()
+	if err != nil {
+		return fmt.Errorf("checking compactions: %w", err)
+	}
+	predicted := map[string]map[string]map[int]int64{} // by session, thread and round
+	for i := range r.calls {
+		c := &r.calls[i]
+		if predicted[c.Session] == nil {
+			predicted[c.Session] = map[string]map[int]int64{}
+		}
+		if predicted[c.Session][c.Thread] == nil {
+			predicted[c.Session][c.Thread] = map[int]int64{}
+		}
+		predicted[c.Session][c.Thread][c.Round] = c.Predicted.Read
+	}
+	for _, s := range sessions {
+		seen := map[place]reading{}
+		look := &probe{preset: preset(s), seen: func(at place, count, threshold int64) { seen[at] = reading{count, threshold} }}
+		config.Strategy = strategies.NewStrategy("recorded", "", append([]strategies.Layer{look}, recorded...)...)
+		config.Record = nil
+		if _, err := sim.NewLoop(config).Run(s); err != nil {
+			return fmt.Errorf("checking compactions: %w", err)
+		}
+		for i := range s.Threads {
+			check.thread(s, int32(i), seen, predicted[s.ID][s.Threads[i].ID])
+		}
+	}
+	check.HitShare = share(float64(check.Hit), check.Automatic)
+	r.Compactions = check
+	return nil
+}
+
+// thread goes over one thread, stretch by stretch between compactions.
+func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]reading, predicted map[int]int64) {
+	t := &s.Threads[i]
+	next, fired := 0, -1
+	for r := range t.Rounds {
+		var event *traces.Event
+		for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
+			if t.Events[next].Kind == traces.EventCompact {
+				event = &t.Events[next]
+			}
+		}
+		at := seen[place{i, int32(r)}]
+		over := at.threshold > 0 && at.count >= at.threshold
+		if event != nil && r > 0 {
+			c.recorded(s, t, r, event, at, over, fired, predicted[r])
+			fired = -1
+			continue
+		}
+		if over && fired < 0 {
+			fired = r
+		}
+	}
+	if fired >= 0 {
+		c.False++
+		c.add(s, t, fired, "false", seen[place{i, int32(fired)}])
+	}
+}
+
+func (c *CompactionCheck) recorded(s *traces.Session, t *traces.Thread, r int, ev *traces.Event, at reading, over bool, fired int, predicted int64) {
+	verdict, calls := "late", 0
+	switch {
+	case fired >= 0:
+		verdict, calls = "early", r-fired
+	case over:
+		verdict = "hit"
+	}
+	if ev.Manual {
+		verdict = "manual"
+		c.Manual++
+	} else {
+		c.Automatic++
+		switch verdict {
+		case "hit":
+			c.Hit++
+			c.Near++
+		case "early":
+			c.Early++
+			if calls == 1 {
+				c.Near++
+			}
+		case "late":
+			c.Late++
+		}
+	}
+	x := c.add(s, t, r, verdict, at)
+	x.Calls, x.Logged, x.Predicted = calls, int64(ev.PreTokens), predicted
+	x.After, x.Read = t.Rounds[r].Usage.Input(), t.Rounds[r].Usage.Read
+}
+
+func (c *CompactionCheck) add(s *traces.Session, t *traces.Thread, r int, verdict string, at reading) *CheckedCompaction {
+	rd := &t.Rounds[r]
+	x := CheckedCompaction{
+		Session: s.ID, Version: s.Version(), Thread: t.ID, Line: int(rd.Line), Verdict: verdict,
+		Count: at.count, Threshold: at.threshold,
+	}
+	if int(rd.File) < len(s.Files) {
+		x.File = s.Files[rd.File]
+	}
+	c.Compactions = append(c.Compactions, x)
+	return &c.Compactions[len(c.Compactions)-1]
+}

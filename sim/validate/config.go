@@ -1,0 +1,41 @@
+package validate
+
+import (
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces/codex"
+)
+
+// WithProfile returns a configuration that predicts with a profile: the plain
+// cache, with the profile's lifetimes, and what the profile knows of the client.
+func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
+	c.Profile = p
+	cache := cacheOf(p)
+	c.Server = func(agent string) sim.Server { return serverOf(agent, cache) }
+	return c
+}
+
+// Drawn is WithProfile with everything random drawn under a seed.
+func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
+	c = WithProfile(c, p)
+	cache := cacheOf(p)
+	cache.EvictPerCall = p.Evict.PerCall()
+	c.Server = func(agent string) sim.Server { return serverOf(agent, cache) }
+	c.Draw, c.Seed = true, seed
+	return c
+}
+
+// serverOf returns the cache that an agent's sessions call. OpenAI's has a
+// retention of its own; the profile's lifetimes are Anthropic's.
+func serverOf(agent string, cache promptcache.Config) sim.Server {
+	if agent == codex.Agent {
+		return promptcache.NewOpenAI(promptcache.OpenAIConfig{OverflowPerCall: cache.EvictPerCall})
+	}
+	return promptcache.New(cache)
+}
+
+func cacheOf(p *profile.Profile) promptcache.Config {
+	return promptcache.Config{Lifetime: [2]int64{prompt.TTL5m: p.Life(prompt.TTL5m), prompt.TTL1h: p.Life(prompt.TTL1h)}}
+}

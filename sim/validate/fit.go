@@ -1,0 +1,247 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Fit returns a profile fitted on sessions. What is not fitted (switches, models
+// with adaptive thinking, weight of the prior) is taken from base.
+func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, error) {
+	p := *base
+	p.Static, p.Hidden = nil, nil
+	p.Switches.Static, p.Switches.Lifetime = false, false
+	report, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
+	if err != nil {
+		return nil, fmt.Errorf("fitting a profile: %w", err)
+	}
+	p.Switches = base.Switches
+	calls := report.Calls()
+	p.Source = fmt.Sprintf("%d sessions, %d calls", len(sessions), len(calls))
+	p.Static, p.Hidden = fitStatic(calls), fitHidden(sessions, calls)
+	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
+	p.Shared, p.SharedTokens = fitShared(calls)
+	p.Evict = profile.Evictions{
+		Prompt:     collapses(calls, ClassPrompt, ClassOther),
+		ToolResult: collapses(calls, ClassToolResult, ClassSubAgent),
+	}
+	p.TokensPerByte = fitRates(sessions)
+	p.Compact, p.Talk = fitCompactions(sessions), fitTalk(sessions)
+	again, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
+	if err != nil {
+		return nil, fmt.Errorf("fitting a profile: %w", err)
+	}
+	p.Residual = residuals(again.Calls())
+	return &p, nil
+}
+
+// residualSteps is the number of steps between the quantiles of Residual.
+const residualSteps = 20
+
+// residuals returns quantiles of ln(recorded/predicted input cost) over sessions
+// without an unexplained collapse.
+func residuals(calls []Call) []float64 {
+	collapsed := map[string]bool{}
+	cost := map[string]*[2]float64{}
+	for i := range calls {
+		c := &calls[i]
+		collapsed[c.Session] = collapsed[c.Session] || c.Collapsed()
+		if later(c) && c.Priced {
+			if cost[c.Session] == nil {
+				cost[c.Session] = new([2]float64)
+			}
+			cost[c.Session][0] += c.PredictedUSD
+			cost[c.Session][1] += c.ActualUSD
+		}
+	}
+	var logs, quantiles []float64
+	for _, id := range sortedKeys(cost) {
+		if c := cost[id]; !collapsed[id] && c[0] > 0 && c[1] > 0 {
+			logs = append(logs, math.Log(c[1]/c[0]))
+		}
+	}
+	if len(logs) == 0 {
+		return nil
+	}
+	slices.Sort(logs)
+	for i := range residualSteps + 1 {
+		quantiles = append(quantiles, round(quantile(logs, float64(i)/residualSteps), 5))
+	}
+	return quantiles
+}
+
+// fitStatic returns the static prefix of main threads by version: the median of
+// what calls read right after the messages were replaced or their key changed,
+// else of what first calls read, which may be only a part others share.
+func fitStatic(calls []Call) []profile.Versioned {
+	after, first := map[string][]float64{}, map[string][]float64{}
+	for i := range calls {
+		c := &calls[i]
+		if c.Kind != traces.ThreadMain || c.Actual.Read < minStatic {
+			continue
+		}
+		changed := c.Class == ClassCompaction || c.Class == ClassMicrocompact || c.Miss == prompt.MissHead
+		switch {
+		case c.Class == ClassFirst:
+			first[c.Version] = append(first[c.Version], float64(c.Actual.Read))
+		case changed && c.Actual.Read < c.Left/2:
+			after[c.Version] = append(after[c.Version], float64(c.Actual.Read))
+		}
+	}
+	var list []profile.Versioned
+	for _, v := range values(calls, func(c *Call) string { return c.Version }) {
+		x := after[v]
+		if len(x) == 0 {
+			x = first[v]
+		}
+		if len(x) > 0 {
+			list = append(list, profile.Versioned{Version: v, Estimate: median(x)})
+		}
+	}
+	return sorted(list)
+}
+
+// minStatic is the least a read must have to be taken for a prefix, tokens: the
+// smallest minimum of a model (platform.claude.com, prompt caching).
+const minStatic = 1024
+
+func sorted(list []profile.Versioned) []profile.Versioned {
+	slices.SortFunc(list, func(a, b profile.Versioned) int { return profile.Compare(a.Version, b.Version) })
+	return list
+}
+
+// minHidden is the fewest turns a version needs for a share of its own; the
+// first row of the table is over all versions.
+const minHidden = 8
+
+// fitHidden returns the share of ended turns after which the next prompt read
+// more than the turn's last call had left.
+func fitHidden(sessions []*traces.Session, calls []Call) []profile.Versioned {
+	ended := endedTurns(sessions)
+	yes, n := map[string]int{}, map[string]int{}
+	for i := range calls {
+		c := &calls[i]
+		if c.Class != ClassPrompt || c.Kind != traces.ThreadMain || c.Actual.Read < c.Left || !ended[turn{c.Session, c.Thread, c.Round}] {
+			continue
+		}
+		for _, v := range []string{"0", c.Version} {
+			n[v]++
+			if c.Actual.Read > c.Left {
+				yes[v]++
+			}
+		}
+	}
+	var list []profile.Versioned
+	for _, v := range sortedKeys(n) {
+		if v == "0" || n[v] >= minHidden {
+			list = append(list, profile.Versioned{Version: v, Estimate: wilson(yes[v], n[v])})
+		}
+	}
+	return sorted(list)
+}
+
+// turn names a round.
+type turn struct {
+	session, thread string
+	round           int
+}
+
+// endedTurns returns the rounds whose predecessor ended a turn: its response
+// called no tool.
+func endedTurns(sessions []*traces.Session) map[turn]bool {
+	ended := map[turn]bool{}
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for r := range t.Rounds[:max(0, len(t.Rounds)-1)] {
+				reply := s.Blocks[t.Rounds[r].Reply.From:t.Rounds[r].Reply.To]
+				ended[turn{s.ID, t.ID, r + 1}] = !slices.ContainsFunc(reply, func(b prompt.Block) bool { return b.Kind == prompt.KindToolUse })
+			}
+		}
+	}
+	return ended
+}
+
+// fitLifetime returns the gap, seconds, that best divides calls that still read
+// their thread's prefix from those that do not. The interval holds the gaps with
+// at most one call more on the wrong side; the documented lifetime is taken when
+// it is among the best.
+func fitLifetime(calls []Call, ttl prompt.TTL) profile.Estimate {
+	documented := float64(lifetime(ttl)) / 1e9
+	type gap struct {
+		seconds float64
+		alive   bool
+	}
+	var gaps []gap
+	for i := range calls {
+		c := &calls[i]
+		s := float64(c.Gap) / 1e9
+		plain := c.Class == ClassExpiry || c.Class == ClassToolResult || c.Class == ClassPrompt || c.Class == ClassSubAgent
+		if c.TTL == ttl && plain && c.Left > 0 && s >= documented/2 && s <= 2*documented && !c.Collapsed() && c.Miss != prompt.MissHead {
+			gaps = append(gaps, gap{s, float64(c.Actual.Read) >= collapseShare*float64(c.Left)})
+		}
+	}
+	wrong := func(edge float64) int {
+		n := 0
+		for _, g := range gaps {
+			if g.alive != (g.seconds <= edge) {
+				n++
+			}
+		}
+		return n
+	}
+	e := profile.Estimate{Value: documented, Low: documented, High: documented, N: len(gaps)}
+	best := wrong(documented)
+	for _, g := range gaps {
+		if n := wrong(g.seconds); n < best {
+			best, e.Value = n, g.seconds
+		}
+	}
+	for _, g := range gaps {
+		if wrong(g.seconds) <= best+1 {
+			e.Low, e.High = min(e.Low, g.seconds), max(e.High, g.seconds)
+		}
+	}
+	return e
+}
+
+// fitShared returns the share of expired calls that read a part of the prefix
+// all the same, and how much.
+func fitShared(calls []Call) (share, tokens profile.Estimate) {
+	yes, n := 0, 0
+	var sizes []float64
+	for i := range calls {
+		c := &calls[i]
+		if c.Class != ClassExpiry || float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
+			continue
+		}
+		n++
+		if c.Actual.Read >= minStatic {
+			yes++
+			sizes = append(sizes, float64(c.Actual.Read))
+		}
+	}
+	return wilson(yes, n), median(sizes)
+}
+
+// collapses returns the share of calls of some classes that collapsed for no
+// visible reason.
+func collapses(calls []Call, classes ...Class) profile.Estimate {
+	yes, n := 0, 0
+	for i := range calls {
+		if slices.Contains(classes, calls[i].Class) {
+			n++
+			if calls[i].Collapsed() {
+				yes++
+			}
+		}
+	}
+	return wilson(yes, n)
+}

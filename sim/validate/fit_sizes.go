@@ -1,0 +1,221 @@
+package validate
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// regressors are what the growth between two calls is made of: tokens per byte
+// by kind of block, and tokens for each tool call.
+var regressors = []struct {
+	name string
+	kind prompt.Kind
+	each bool // counts blocks, not bytes
+}{
+	{"text", prompt.KindText, false}, {"thinking", prompt.KindThinking, false},
+	{"tool_use", prompt.KindToolUse, false}, {"tool_use_each", prompt.KindToolUse, true},
+	{"prompt", prompt.KindPrompt, false}, {"tool_result", prompt.KindToolResult, false},
+}
+
+// fitRates fits tokens per byte on the growth of the recorded totals by least
+// squares, reweighted with Huber's weights so that growth no line shows does not
+// drag it. Intervals are ± 1.96 standard errors.
+func fitRates(sessions []*traces.Session) map[string]profile.Estimate {
+	var rows [][]float64
+	var growth []float64
+	used := make([]int, len(regressors))
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			acted := map[int32]bool{}
+			for e := range t.Events {
+				acted[t.Events[e].Round] = true
+			}
+			for r := 1; r < len(t.Rounds); r++ {
+				a, b := &t.Rounds[r-1], &t.Rounds[r]
+				g := b.Usage.Input() - int64(b.Tail) - a.Usage.Input() + int64(a.Tail)
+				if acted[int32(r)] || g <= 0 || a.Model != b.Model {
+					continue
+				}
+				row := sizes(s, a.Reply, b.Input)
+				for k, v := range row {
+					if v > 0 {
+						used[k]++
+					}
+				}
+				rows, growth = append(rows, row), append(growth, float64(g))
+			}
+		}
+	}
+	rates := map[string]profile.Estimate{}
+	coefficients, errs, ok := robust(rows, growth)
+	if !ok {
+		return rates
+	}
+	for k, x := range regressors {
+		c, d := coefficients[k], 1.96*errs[k]
+		rates[x.name] = profile.Estimate{Value: round(c, 4), Low: round(c-d, 4), High: round(c+d, 4), N: used[k]}
+	}
+	return rates
+}
+
+func sizes(s *traces.Session, spans ...traces.Span) []float64 {
+	row := make([]float64, len(regressors))
+	for _, span := range spans {
+		for b := span.From; b < span.To; b++ {
+			for k, x := range regressors {
+				switch {
+				case s.Blocks[b].Kind != x.kind:
+				case x.each:
+					row[k]++
+				default:
+					row[k] += float64(s.Blocks[b].Bytes)
+				}
+			}
+		}
+	}
+	return row
+}
+
+const (
+	huberRounds = 20
+	huberTokens = 100 // residuals beyond it weigh less, tokens
+)
+
+// robust solves rows·c = y by iteratively reweighted least squares and returns
+// the coefficients and their standard errors.
+func robust(rows [][]float64, y []float64) (c, errs []float64, ok bool) {
+	k := len(regressors)
+	if len(rows) < 10*k {
+		return nil, nil, false
+	}
+	w := make([]float64, len(rows))
+	for i := range w {
+		w[i] = 1
+	}
+	var inverse mat.SymDense
+	for range huberRounds {
+		a, b := mat.NewSymDense(k, nil), mat.NewVecDense(k, nil)
+		for i, row := range rows {
+			for p := range k {
+				b.SetVec(p, b.AtVec(p)+w[i]*row[p]*y[i])
+				for q := p; q < k; q++ {
+					a.SetSym(p, q, a.At(p, q)+w[i]*row[p]*row[q])
+				}
+			}
+		}
+		var chol mat.Cholesky
+		if !chol.Factorize(a) {
+			return nil, nil, false
+		}
+		var x mat.VecDense
+		if chol.SolveVecTo(&x, b) != nil || chol.InverseTo(&inverse) != nil {
+			return nil, nil, false
+		}
+		c = x.RawVector().Data
+		for i, row := range rows {
+			w[i] = min(1, huberTokens/max(1e-9, math.Abs(y[i]-dot(row, c))))
+		}
+	}
+	var ss float64
+	for i, row := range rows {
+		d := y[i] - dot(row, c)
+		ss += w[i] * d * d
+	}
+	for p := range k {
+		errs = append(errs, math.Sqrt(ss/float64(len(rows)-k)*inverse.At(p, p)))
+	}
+	return c, errs, true
+}
+
+func dot(a, b []float64) float64 {
+	var s float64
+	for i := range a {
+		s += a[i] * b[i]
+	}
+	return s
+}
+
+// fitCompactions returns what recorded compactions took and left.
+func fitCompactions(sessions []*traces.Session) profile.Compaction {
+	var wait, summary, after []float64
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for e := range t.Events {
+				ev := &t.Events[e]
+				if ev.Kind != traces.EventCompact || int(ev.Round) >= len(t.Rounds) || ev.Round == 0 {
+					continue
+				}
+				if ev.Wait > 0 {
+					wait = append(wait, float64(ev.Wait)/1e9)
+				}
+				if n := s.Tokens(ev.Summary); n > 0 {
+					summary = append(summary, float64(n))
+				}
+				after = append(after, float64(t.Rounds[ev.Round].Usage.Input()))
+			}
+		}
+	}
+	return profile.Compaction{Wait: median(wait), Summary: median(summary), After: median(after)}
+}
+
+// fitTalk returns how long people think, tools run and responses are.
+func fitTalk(sessions []*traces.Session) profile.Talk {
+	var think, tool, output []float64
+	for _, s := range sessions {
+		for i := range s.Threads {
+			for r := range s.Threads[i].Rounds {
+				rd := &s.Threads[i].Rounds[r]
+				output = append(output, float64(rd.Usage.Output))
+				switch {
+				case r == 0 || rd.Flags&traces.RoundNoTime != 0:
+				case rd.Trigger == traces.TriggerPrompt:
+					think = append(think, float64(rd.Wait)/1e9)
+				case rd.Trigger == traces.TriggerToolResult:
+					tool = append(tool, float64(rd.Wait)/1e9)
+				}
+			}
+		}
+	}
+	return profile.Talk{Think: median(think), Tool: median(tool), Output: median(output)}
+}
+
+// wilson returns a share with its 95 % interval (Wilson 1927).
+func wilson(k, n int) profile.Estimate {
+	if n == 0 {
+		return profile.Estimate{High: 1}
+	}
+	const z = 1.96
+	p, m := float64(k)/float64(n), float64(n)
+	mid := (p + z*z/(2*m)) / (1 + z*z/m)
+	d := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return profile.Estimate{Value: round(p, 4), Low: round(max(0, mid-d), 4), High: round(min(1, mid+d), 4), N: n}
+}
+
+// median returns the type-7 median with the 95 % interval of order statistics:
+// ranks n/2 ∓ 1.96·√n/2.
+func median(x []float64) profile.Estimate {
+	if len(x) == 0 {
+		return profile.Estimate{}
+	}
+	x = slices.Clone(x)
+	slices.Sort(x)
+	n := float64(len(x))
+	d := 0.98 * math.Sqrt(n)
+	low, high := int(math.Floor(n/2-d)), int(math.Ceil(n/2+d))
+	return profile.Estimate{
+		Value: round(quantile(x, 0.5), 3), Low: round(x[max(0, low)], 3), High: round(x[min(len(x)-1, high)], 3), N: len(x),
+	}
+}
+
+func round(x float64, decimals int) float64 {
+	f := math.Pow10(decimals)
+	return math.Round(x*f) / f
+}

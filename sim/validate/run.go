@@ -1,0 +1,166 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Options say how to validate.
+type Options struct {
+	// Config is the cell that predicts: the recorded strategy on the modelled
+	// server. Its Record is replaced.
+	Config sim.Config
+	// ConfigFor, when not nil, gives each session a cell of its own: the folds
+	// of a cross-validation do.
+	ConfigFor    func(*traces.Session) sim.Config
+	Workers      int    // sessions at once; 0 for one per core
+	Worst        int    // calls listed
+	Replications int    // runs with drawn evictions for bands; 0 for none
+	Model        string // what is switched on, for the report
+	Profile      string // name of the profile
+	// DrawnFor gives the cell of a replication: everything random drawn.
+	DrawnFor func(s *traces.Session, seed uint64) sim.Config
+}
+
+// DefaultWorst is how many calls a report usually lists.
+const DefaultWorst = 20
+
+// Run predicts every call of the sessions and compares. Sessions that cannot be
+// compared are listed in the report with the reason, not dropped.
+func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, error) {
+	parts := make([][]Call, len(sessions))
+	skipped := make([]string, len(sessions))
+	err := parallel(ctx, o.Workers, len(sessions), func(i int) error {
+		var err error
+		parts[i], skipped[i], err = o.session(sessions[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var calls []Call
+	for _, p := range parts {
+		calls = append(calls, p...)
+	}
+	r := newReport(calls, o.Worst)
+	r.Model, r.Profile = o.Model, o.Profile
+	for i, why := range skipped {
+		if why != "" {
+			r.Skipped = append(r.Skipped, Skipped{sessions[i].ID, why})
+		}
+	}
+	if o.Replications > 0 && o.DrawnFor != nil {
+		if err := r.replicate(ctx, o, sessions); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// parallel calls do for 0…n−1 on several workers and returns the first error.
+func parallel(ctx context.Context, workers, n int, do func(int) error) error {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, n) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1) - 1)
+				if i >= n {
+					return
+				}
+				if err := do(i); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// place finds a round of a session.
+type place struct{ thread, round int32 }
+
+// session predicts the calls of one session. Calls without recorded usage are
+// left out, with a reason.
+func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err error) {
+	config := o.Config
+	if o.ConfigFor != nil {
+		config = o.ConfigFor(s)
+	}
+	predicted := map[place]results.CallRecord{}
+	config.Record = func(r *results.CallRecord) {
+		if r.Round >= 0 {
+			predicted[place{r.Thread, r.Round}] = *r
+		}
+	}
+	if _, err := sim.NewLoop(config).Run(s); err != nil {
+		return nil, "", fmt.Errorf("validate: %w", err)
+	}
+	all := newHistory(s).calls()
+	k, without, lost := 0, 0, 0
+	for i := range s.Threads {
+		for r := range s.Threads[i].Rounds {
+			c := all[k]
+			k++
+			p, ok := predicted[place{int32(i), int32(r)}]
+			switch {
+			case c.Context == 0:
+				without++
+				continue
+			case !ok:
+				lost++
+				continue
+			}
+			c.Predicted, c.Miss = input(p.Usage), p.Miss
+			c.price(config.Prices, s.Threads[i].Rounds[r].At, s.Start)
+			calls = append(calls, c)
+		}
+	}
+	return calls, reasons(len(calls), without, lost), nil
+}
+
+func reasons(kept, without, lost int) string {
+	switch {
+	case kept+without+lost == 0:
+		return "no calls"
+	case lost > 0:
+		return fmt.Sprintf("%d calls were not reached", lost)
+	case without > 0:
+		return fmt.Sprintf("%d calls without recorded usage", without)
+	case kept == 1:
+		return "one call only, and that is a first call"
+	}
+	return ""
+}
+
+// price fills in what the input of a call costs at its date, USD.
+func (c *Call) price(prices sim.Prices, at, start int64) {
+	if at == 0 {
+		at = start
+	}
+	p, err := prices.Lookup(c.Model, time.Unix(0, at).UTC())
+	if err != nil {
+		return
+	}
+	rate := p.Standard()
+	usd := func(u prompt.Usage) float64 {
+		cost := results.Cost(rate.Cost(u))
+		return cost.Total()
+	}
+	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), true
+}
