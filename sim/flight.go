@@ -84,6 +84,9 @@ func (l *Loop) reply(t *thread, f *flight) {
 		t.context.Append(prompt.Ref(b))
 	}
 	t.counted, t.trailing = f.context+int64(f.answer.Output), 0
+	if l.count.LoggedOutput {
+		t.counted = f.context + r.Logged
+	}
 	t.lastEnd, t.started = l.clock.now, true
 	t.rounds++
 	l.learn(t, r, f.outcome.Miss)

@@ -2,11 +2,10 @@ package strategies
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -36,30 +35,14 @@ const prefixByVersion = Prefix(2)
 var prefixNames = []string{"shared", "own", "by_version"}
 
 // of returns what the summary call of an agent's client is built on.
-func (p Prefix) of(agent, version string) prompt.PrefixSource {
+func (p Prefix) of(agent, release string) prompt.PrefixSource {
 	if p != prefixByVersion {
 		return prompt.PrefixSource(p)
 	}
-	if agent == "codex" || atLeast(version, 2, 1, 25) {
+	if agent == "codex" || version.AtLeast(release, 2, 1, 25) {
 		return prompt.PrefixShared
 	}
 	return prompt.PrefixOwn
-}
-
-// atLeast compares a dotted version number by number; what is missing or not a
-// number counts as 0.
-func atLeast(version string, parts ...int) bool {
-	have := strings.Split(version, ".")
-	for i, want := range parts {
-		n := 0
-		if i < len(have) {
-			n, _ = strconv.Atoi(have[i])
-		}
-		if n != want {
-			return n > want
-		}
-	}
-	return true
 }
 
 // MarshalYAML writes the name.

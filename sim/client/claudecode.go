@@ -4,9 +4,9 @@
 package client
 
 import (
-	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -25,12 +25,22 @@ type ClaudeCode struct {
 // ForVersion returns the client as it was at a version such as "2.1.17".
 // Versions 1.x put two markers on messages (raw captures of 1.0.62); later ones
 // put one (leaked client of 2.1.x). An unknown version counts as newest.
-func ForVersion(version string) *ClaudeCode {
-	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, StringIsFree: true}}
-	major, _, _ := strings.Cut(version, ".")
-	if n, err := strconv.Atoi(major); err == nil && n < 2 {
+//
+// How they count is read off the token counts that 14 recorded compactions
+// logged: 2.1.1 counts the last response alone; from 2.1.5 on a quarter of the
+// bytes that follow is added, without a pad; and from 2.1.17 through 2.1.29 the
+// output is the figure of the stream's start, as in the log.
+func ForVersion(release string) *ClaudeCode {
+	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, StringIsFree: true, Unpadded: true}}
+	switch {
+	case release == "":
+	case !version.AtLeast(release, 2):
 		c.MessageMarkers = 2
 		c.Count.Trailing = false
+	case !version.AtLeast(release, 2, 1, 5):
+		c.Count.Trailing = false
+	case version.AtLeast(release, 2, 1, 17) && !version.AtLeast(release, 2, 1, 30):
+		c.Count.LoggedOutput = true
 	}
 	return c
 }

@@ -58,25 +58,51 @@ func TestMarkersOfShortRequests(t *testing.T) {
 	}
 }
 
-// The client's estimate: a quarter of the bytes, padded by a third and rounded
-// up; media count 2,000; a bare string counts nothing through 2.1.
+// The client's estimate: a quarter of the bytes, in the documents padded by a
+// third and rounded up; media count 2,000; a bare string counts nothing through
+// 2.1.
 func TestEstimate(t *testing.T) {
-	c := ForVersion("2.1.17").Count
+	plain := ForVersion("2.1.17").Count
+	padded := plain
+	padded.Unpadded = false
 	for _, tc := range []struct {
-		block prompt.Block
-		want  int64
+		block         prompt.Block
+		plain, padded int64
 	}{
-		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 1200}, 400},
-		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4}, 2},
-		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 0}, 0},
-		{prompt.Block{Kind: prompt.KindImage, Bytes: 9e6}, 2667},
-		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200, Flags: prompt.FlagString}, 0},
-		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200}, 400},
-		{prompt.Block{Kind: prompt.KindUnseen, Tokens: 5000}, 0},
-		{prompt.Block{Kind: prompt.KindSystem, Bytes: 40000}, 0},
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 1200}, 300, 400},
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4}, 1, 2},
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 0}, 0, 0},
+		{prompt.Block{Kind: prompt.KindImage, Bytes: 9e6}, 2000, 2667},
+		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200, Flags: prompt.FlagString}, 0, 0},
+		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200}, 300, 400},
+		{prompt.Block{Kind: prompt.KindUnseen, Tokens: 5000}, 0, 0},
+		{prompt.Block{Kind: prompt.KindSystem, Bytes: 40000}, 0, 0},
 	} {
-		if got := c.Block(&tc.block); got != tc.want {
-			t.Errorf("%v of %d bytes: %d tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.want)
+		if got := plain.Block(&tc.block); got != tc.plain {
+			t.Errorf("%v of %d bytes: %d tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.plain)
+		}
+		if got := padded.Block(&tc.block); got != tc.padded {
+			t.Errorf("%v of %d bytes: %d padded tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.padded)
+		}
+	}
+}
+
+// What a version counts, as the token counts logged at compactions show it. Of
+// the three with one last response and one result each: 2.1.1 logged its output
+// and not the 1,237 bytes behind it; 2.1.17 a logged output of 3 and 4,604 bytes
+// as 3 + 1,151; 2.1.49 the whole output of a last text.
+func TestCountingByVersion(t *testing.T) {
+	for version, want := range map[string]Counting{
+		"1.0.62": {StringIsFree: true, Unpadded: true},
+		"2.1.1":  {StringIsFree: true, Unpadded: true},
+		"2.1.5":  {StringIsFree: true, Unpadded: true, Trailing: true},
+		"2.1.17": {StringIsFree: true, Unpadded: true, Trailing: true, LoggedOutput: true},
+		"2.1.29": {StringIsFree: true, Unpadded: true, Trailing: true, LoggedOutput: true},
+		"2.1.49": {StringIsFree: true, Unpadded: true, Trailing: true},
+		"":       {StringIsFree: true, Unpadded: true, Trailing: true},
+	} {
+		if got := ForVersion(version).Count; got != want {
+			t.Errorf("%q: %+v, want %+v", version, got, want)
 		}
 	}
 }

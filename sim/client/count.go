@@ -11,6 +11,9 @@ type Counting struct {
 	// StringIsFree gives nothing for a message whose content is a bare
 	// string, as versions through 2.1 do.
 	StringIsFree bool
+	// LoggedOutput counts the output as it was logged, which is not final in
+	// those versions, instead of the whole output.
+	LoggedOutput bool
 	// Unpadded leaves a quarter of the bytes as it is.
 	Unpadded bool
 }
