@@ -129,11 +129,14 @@ func (k BoundaryKind) String() string { return boundaryNames[min(int(k), len(bou
 
 // Boundary is what a compaction reports about itself. Counts are tokens.
 type Boundary struct {
-	Kind    BoundaryKind
-	Manual  bool
-	Before  int64 // context before it, by the server's count
-	After   int64 // context after it
-	Chained bool  // the compacted context already held a summary
+	Kind   BoundaryKind
+	Manual bool
+	// Replayed says that the recording did it: what it left is not the
+	// layer's doing.
+	Replayed bool
+	Before   int64 // context before it, by the server's count
+	After    int64 // context after it
+	Chained  bool  // the compacted context already held a summary
 	// Reported is what the client tells as its size afterwards: After, or
 	// the usage of the summary call where the client takes that for it. Left
 	// 0, it is After.

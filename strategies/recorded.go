@@ -149,7 +149,7 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	}
 	c.Replace(from, to, refs, prompt.CauseCompaction)
 	t.InputAt, l.absorbed = from+len(refs), e.Absorbed
-	t.Compacted(Boundary{Manual: e.Manual, Before: before, After: int64(c.Tokens()), Chained: chained})
+	t.Compacted(Boundary{Replayed: true, Manual: e.Manual, Before: before, After: int64(c.Tokens()), Chained: chained})
 }
 
 // fitReminders returns the tokens of the reminders in front of position to, cut

@@ -69,6 +69,8 @@ func TestExitCodes(t *testing.T) {
 		{"frobnicate", exitUsage, `unknown command "frobnicate"`},
 		{"traces frobnicate", exitUsage, `unknown command "frobnicate"`},
 		{"run --frobnicate", exitUsage, "unknown flag: --frobnicate"},
+		{"run --strategy=", exitUsage, "names none"},
+		{"explain 38c5 0", exitUsage, "calls count from 1"},
 		{"run --strategy recored", exitUsage, `did you mean "recorded"?`},
 		{"run --strategy nnone,truncate", exitUsage, `unknown strategy "truncate"`},
 		{"run --format tabel", exitUsage, `did you mean "table"?`},

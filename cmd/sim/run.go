@@ -226,6 +226,9 @@ func (f *runFlags) checkOutput() []error {
 	if f.force && f.out == "" {
 		errs = append(errs, fmt.Errorf("--force belongs to --out"))
 	}
+	if len(f.strategies) == 0 {
+		errs = append(errs, errors.New("--strategy names none"))
+	}
 	return errs
 }
 

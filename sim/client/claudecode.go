@@ -79,20 +79,29 @@ func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) 
 	if messages > 0 {
 		dst = append(dst, prompt.Marker{Position: int32(messages - 1), TTL: m.TTL, Scope: c.SystemScope})
 	}
-	last := len(entries) - 1
+	last := markable(entries, len(entries)-1, messages)
 	if last < messages {
 		return dst
 	}
 	if !m.SecondToLast && c.MessageMarkers < 2 {
 		return append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
 	}
-	if p := endOfSecondToLast(entries, messages); p >= messages {
+	if p := markable(entries, endOfSecondToLast(entries, messages), messages); p >= messages {
 		dst = append(dst, prompt.Marker{Position: int32(p), TTL: m.TTL})
 	}
 	if !m.SecondToLast {
 		dst = append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
 	}
 	return dst
+}
+
+// markable returns the last position from i back that can carry a marker:
+// thinking cannot (platform.claude.com, prompt caching).
+func markable(entries []prompt.Entry, i, messages int) int {
+	for i >= messages && entries[i].Kind == prompt.KindThinking {
+		i--
+	}
+	return i
 }
 
 // endOfSecondToLast returns the position of the last block of the

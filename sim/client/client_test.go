@@ -42,6 +42,16 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
+// Thinking cannot carry a marker: an answer that was interrupted after it is
+// marked ahead of it (provider's page).
+func TestMarkersPassThinking(t *testing.T) {
+	entries := context(prompt.KindSystem, prompt.KindPrompt, prompt.KindText, prompt.KindThinking, prompt.KindPrompt)
+	got := ForVersion("2.1.25").Mark(nil, entries, Marks{SecondToLast: true})
+	if len(got) != 2 || got[1].Position != 2 {
+		t.Errorf("markers %+v, want the second at 2", got)
+	}
+}
+
 func TestMarkersOfShortRequests(t *testing.T) {
 	c := ForVersion("1.0.62")
 	if got := c.Mark(nil, context(prompt.KindPrompt), Marks{TTL: prompt.TTL1h}); len(got) != 1 || got[0].Position != 0 || got[0].TTL != prompt.TTL1h {
