@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	near "github.com/compactsim/compactsim/internal/nearest"
 )
 
 // UnknownModelError says that a table has no price for a model.
@@ -39,7 +41,7 @@ func nearest(s string, names []string, n int) []string {
 	}
 	var found []scored
 	for _, name := range names {
-		if d := distance(s, name); d <= len(s)/2 || strings.Contains(s, name) {
+		if d := near.Distance(s, name); d <= len(s)/2 || strings.Contains(s, name) {
 			found = append(found, scored{name, 2*d - commonPrefix(s, name)})
 		}
 	}
@@ -59,25 +61,4 @@ func commonPrefix(a, b string) int {
 		n++
 	}
 	return n
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			subst := diag
-			if a[i] != b[j] {
-				subst++
-			}
-			diag = row[j+1]
-			row[j+1] = min(subst, row[j]+1, diag+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -42,7 +42,7 @@ type hooks struct {
 	before   []hook[strategies.BeforeRequest]
 	after    []hook[strategies.AfterResponse]
 	tooLong  []hook[strategies.PromptTooLong]
-	result   []strategies.IntentResult // by layer index; nil where not implemented
+	result   []strategies.IntentResult // by layer index; nil for a layer without one
 	compact  []strategies.AfterCompaction
 	starting []hook[strategies.ThreadStart]
 	keys     []uint8  // by layer index: identifies the layer in draws

@@ -83,7 +83,7 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	flags.BoolVar(&f.verify, "verify", false, "check at every call what must always hold")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "tell how much there is to simulate and how long it takes, and stop")
 	flags.StringVar(&f.out, "out", "", "also write rows, the resolved scenario, report and charts into this `DIR`")
-	flags.BoolVar(&f.force, "force", false, "with --out: replace what is in the folder")
+	flags.BoolVar(&f.force, "force", false, "with --out: write into a folder in use; an earlier run in it goes, other files stay")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
 	flags.Int64Var(&f.window, "window", 0, "context window in tokens; 0 for that of the session's client")
 	flags.StringVar(&f.prices, "prices", "", "`FILE` with prices that add to or replace the built-in ones")
@@ -99,6 +99,9 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	plan, err := f.plan(cmd, asked, paths)
 	if err != nil {
 		return usageError{err}
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return fmt.Errorf("interrupted before anything was read: %w", err)
 	}
 	// A folder in use is refused before anything is read, unless the sessions
 	// have to be looked for: they are part of what is written.

@@ -201,5 +201,9 @@ func findSession(corpus *traces.Corpus, prefix string) (*traces.Session, error) 
 	case 0:
 		return nil, usageError{fmt.Errorf("no session %s among %s; sim traces ls lists them", prefix, plural(len(corpus.Sessions), "session"))}
 	}
-	return nil, usageError{fmt.Errorf("%s is the beginning of %d ids", prefix, len(found))}
+	ids := make([]string, len(found))
+	for i, s := range found {
+		ids[i] = s.ID
+	}
+	return nil, usageError{fmt.Errorf("%s is the beginning of %d ids: %s", prefix, len(found), strings.Join(ids, ", "))}
 }

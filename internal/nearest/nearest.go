@@ -6,7 +6,7 @@ package nearest
 func Name(name string, candidates []string) (string, bool) {
 	best, at := "", -1
 	for _, c := range candidates {
-		d := distance(name, c)
+		d := Distance(name, c)
 		if at < 0 || d < at {
 			best, at = c, d
 		}
@@ -23,8 +23,8 @@ func Hint(name string, candidates []string) string {
 	return ""
 }
 
-// distance is the Levenshtein distance over bytes.
-func distance(a, b string) int {
+// Distance is the Levenshtein distance over bytes.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

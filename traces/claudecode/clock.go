@@ -1,6 +1,9 @@
 package claudecode
 
-import "github.com/compactsim/compactsim/traces"
+import (
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/reading"
+)
 
 // round makes a round with its intervals. The request is not logged: it is
 // taken to start with the last line of its input. before is the end of the
@@ -10,7 +13,7 @@ func (e *emitter) round(t *thread, r int, before int64, events []event) traces.R
 	c := rd.call
 	out := traces.Round{
 		ID: c.id, Logged: c.usage.Output, At: rd.inputAt, Line: c.entry.line, File: e.files[c.entry.src],
-		Model: e.model(c.model), Trigger: traces.TriggerOther,
+		Model: reading.Intern(e.models, &e.s.Models, c.model), Trigger: traces.TriggerOther,
 	}
 	if c.usage.ok {
 		out.Usage = c.usage.Usage
@@ -26,7 +29,9 @@ func (e *emitter) round(t *thread, r int, before int64, events []event) traces.R
 		out.Trigger = traces.TriggerPrompt
 	}
 	e.flags(rd, &out)
-	e.intervals(rd, &out, before, events)
+	reading.Intervals(&out, reading.Moments{
+		Input: rd.inputAt, First: rd.call.first, Last: rd.call.last, Before: before, Compaction: waits(events),
+	})
 	if r > 0 && rd.inputAt != 0 && rd.inputAt < t.rounds[r-1].call.first {
 		e.b.problem(c.entry, "time runs back: the request is older than the response before it")
 	}
@@ -52,29 +57,13 @@ func (e *emitter) flags(rd *round, out *traces.Round) {
 	}
 }
 
-func (e *emitter) intervals(rd *round, out *traces.Round, before int64, events []event) {
-	c := rd.call
-	if c.first == 0 {
-		out.Flags |= traces.RoundNoTime
-		return
+// waits sums up how long compactions made the recording wait, ns.
+func waits(events []event) int64 {
+	var ns int64
+	for i := range events {
+		ns += events[i].Wait
 	}
-	request := rd.inputAt
-	if request == 0 {
-		request = before // nothing new was said: a retry or continuation
-	}
-	if request == 0 {
-		out.Flags |= traces.RoundNoTime
-		request = c.first
-	}
-	if before != 0 {
-		out.Wait = request - before
-		for i := range events {
-			out.Wait -= events[i].Wait
-		}
-		out.Wait = max(0, out.Wait)
-	}
-	out.First = max(0, c.first-request)
-	out.Stream = max(out.First, c.last-request)
+	return ns
 }
 
 // delay is the time from the end of the response that started a thread, or

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/reading"
 )
 
 // emitter lays threads out in the flat form of a session.
@@ -44,7 +45,7 @@ func (b *builder) emit() *traces.Session {
 		s.Threads = append(s.Threads, e.thread(t))
 	}
 	s.Quality = b.quality
-	e.measure()
+	reading.Measure(e.s)
 	s.Quality.Problems = b.problems.total
 	s.Problems = b.problems.list
 	return s
@@ -139,7 +140,7 @@ func (e *emitter) block(b *block) {
 	out := b.Block
 	out.Message = e.message
 	out.Object = e.object(b.object)
-	out.Tool = e.tool(b.tool)
+	out.Tool = reading.Intern(e.tools, &e.s.Tools, b.tool)
 	if b.src != nil {
 		out.File = e.files[b.src]
 	}
@@ -168,39 +169,7 @@ func (e *emitter) object(path string) int32 {
 	if path == "" {
 		return -1
 	}
-	i, ok := e.objects[path]
-	if !ok {
-		i = int32(len(e.s.Objects))
-		e.objects[path] = i
-		e.s.Objects = append(e.s.Objects, path)
-	}
-	return i
-}
-
-func (e *emitter) tool(name string) uint16 {
-	i, ok := e.tools[name]
-	if !ok {
-		if len(e.s.Tools) == 1<<16 {
-			return 0
-		}
-		i = uint16(len(e.s.Tools))
-		e.tools[name] = i
-		e.s.Tools = append(e.s.Tools, name)
-	}
-	return i
-}
-
-func (e *emitter) model(name string) uint16 {
-	i, ok := e.models[name]
-	if !ok {
-		if len(e.s.Models) == 1<<16 {
-			return 0
-		}
-		i = uint16(len(e.s.Models))
-		e.models[name] = i
-		e.s.Models = append(e.s.Models, name)
-	}
-	return i
+	return reading.Intern(e.objects, &e.s.Objects, path)
 }
 
 func (e *emitter) event(ev *event) traces.Event {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/reading"
 )
 
 // emitter lays a thread out in the flat form of a session.
@@ -46,7 +47,7 @@ func emit(t *thread) *traces.Session {
 		out.Events = append(out.Events, e.event(&t.events[next]))
 	}
 	s.Threads = []traces.Thread{out}
-	e.measure()
+	reading.Measure(e.s)
 	s.Quality.Lines, s.Quality.BadLines, s.Quality.Repeated = ro.Lines, ro.Bad, t.repeated
 	s.Quality.Problems, s.Problems = ro.Problems.Total, ro.Problems.List
 	return s
@@ -67,9 +68,9 @@ func (e *emitter) span(list []block) traces.Span {
 func (e *emitter) block(b *block) {
 	out := b.Block
 	out.Message = e.message
-	out.Tool = intern(e.tools, &e.s.Tools, b.tool)
+	out.Tool = reading.Intern(e.tools, &e.s.Tools, b.tool)
 	if b.object != "" {
-		out.Object = intern(e.objects, &e.s.Objects, b.object)
+		out.Object = reading.Intern(e.objects, &e.s.Objects, b.object)
 	}
 	switch out.Kind {
 	case prompt.KindToolUse:
@@ -92,20 +93,6 @@ func (e *emitter) block(b *block) {
 	e.s.Blocks = append(e.s.Blocks, out)
 }
 
-// intern returns the index of a name in a list, which it is added to when it is
-// new; a list that is full gives 0.
-func intern[N uint16 | int32](index map[string]N, list *[]string, name string) N {
-	i, ok := index[name]
-	if !ok {
-		if i = N(len(*list)); int(i) != len(*list) {
-			return 0
-		}
-		index[name] = i
-		*list = append(*list, name)
-	}
-	return i
-}
-
 func (e *emitter) event(ev *event) traces.Event {
 	out := ev.Event
 	out.Summary = e.span(ev.summary)
@@ -124,7 +111,7 @@ func (e *emitter) event(ev *event) traces.Event {
 func (e *emitter) round(rd *round, before int64, events []event) traces.Round {
 	out := traces.Round{
 		ID: rd.id, Logged: rd.count.Output, At: rd.inputAt, Line: rd.line, Trigger: traces.TriggerOther,
-		Model: intern(e.models, &e.s.Models, rd.model),
+		Model: reading.Intern(e.models, &e.s.Models, rd.model),
 	}
 	out.Input, out.Reply = e.span(rd.input), e.span(rd.reply)
 	switch {
@@ -142,58 +129,12 @@ func (e *emitter) round(rd *round, before int64, events []event) traces.Round {
 	case rd.prompted:
 		out.Trigger = traces.TriggerPrompt
 	}
-	e.intervals(rd, &out, before, events)
+	var compaction int64
+	for i := range events {
+		compaction += events[i].Wait
+	}
+	reading.Intervals(&out, reading.Moments{
+		Input: rd.inputAt, First: rd.first, Last: rd.last, Before: before, Compaction: compaction,
+	})
 	return out
-}
-
-func (e *emitter) intervals(rd *round, out *traces.Round, before int64, events []event) {
-	if rd.first == 0 {
-		out.Flags |= traces.RoundNoTime
-		return
-	}
-	request := rd.inputAt
-	if request == 0 {
-		request = before // nothing new was said: a retry or continuation
-	}
-	if request == 0 {
-		out.Flags |= traces.RoundNoTime
-		request = rd.first
-	}
-	if before != 0 {
-		out.Wait = request - before
-		for i := range events {
-			out.Wait -= events[i].Wait
-		}
-		out.Wait = max(0, out.Wait)
-	}
-	out.First = max(0, rd.first-request)
-	out.Stream = max(out.First, rd.last-request)
-}
-
-// measure sums up what is known of the tokens: prefix and growth, and of these
-// what no line shows.
-func (e *emitter) measure() {
-	t := &e.s.Threads[0]
-	e.count(t.Prefix)
-	for r := range t.Rounds {
-		e.count(t.Rounds[r].Input)
-		if r+1 < len(t.Rounds) {
-			e.count(t.Rounds[r].Reply)
-		}
-	}
-	e.s.Quality.Calls = len(t.Rounds)
-}
-
-func (e *emitter) count(s traces.Span) {
-	q := &e.s.Quality
-	for i := s.From; i < s.To; i++ {
-		b := &e.s.Blocks[i]
-		q.InputTokens += int64(b.Tokens)
-		switch b.Kind {
-		case prompt.KindTools, prompt.KindSystem, prompt.KindReminder:
-			q.PrefixTokens += int64(b.Tokens)
-		case prompt.KindUnseen:
-			q.UnseenTokens += int64(b.Tokens)
-		}
-	}
 }
