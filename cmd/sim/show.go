@@ -101,6 +101,7 @@ func callSheet(s *traces.Session) *reports.Sheet {
 		{Name: "unseen_tokens", Title: "UNSEEN", Right: true},
 		{Name: "context_tokens", Title: "CONTEXT", Right: true},
 		{Name: "read_tokens", Title: "READ", Right: true},
+		{Name: "missed_tokens", Title: "MISSED", Right: true},
 		{Name: "write_5m_tokens", Title: "WRITE 5M", Right: true},
 		{Name: "write_1h_tokens", Title: "WRITE 1H", Right: true},
 		{Name: "uncached_tokens", Title: "UNCACHED", Right: true},
@@ -132,8 +133,19 @@ func roundRow(s *traces.Session, t *traces.Thread, j int) []any {
 	u := &r.Usage
 	return []any{
 		t.ID, t.Kind.String(), j, "", int(r.Line), s.Files[r.File], r.ID, s.Models[r.Model], float64(r.Wait) / 1e9, float64(r.Stream) / 1e9,
-		r.Trigger.String(), fresh, unseen, u.Input(), u.Read, u.Write5m + u.WriteOther, u.Write1h, u.Uncached, u.Output, r.Logged,
+		r.Trigger.String(), fresh, unseen, u.Input(), u.Read, missed(t, j), u.Write5m + u.WriteOther, u.Write1h, u.Uncached, u.Output, r.Logged,
 	}
+}
+
+// missed returns the tokens that the call before had read or written and this
+// one, by the log, did not read: a cache miss, whatever its cause. 0 for the
+// first call of a thread.
+func missed(t *traces.Thread, j int) int64 {
+	if j == 0 {
+		return 0
+	}
+	before := &t.Rounds[j-1].Usage
+	return max(0, before.Read+before.Writes()-t.Rounds[j].Usage.Read)
 }
 
 // eventRow stands before the row of the round the event precedes.
@@ -150,7 +162,7 @@ func eventRow(s *traces.Session, t *traces.Thread, e *traces.Event) []any {
 	}
 	return []any{
 		t.ID, t.Kind.String(), int(e.Round), text, int(e.Line), s.Files[e.File], "", "", float64(e.Wait) / 1e9, 0.0,
-		"", 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		"", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	}
 }
 
