@@ -54,7 +54,7 @@ func Digest(sessions []*traces.Session) prompt.Digest {
 }
 
 func sessionDigest(s *traces.Session) prompt.Digest {
-	d := prompt.DigestString(s.ID)
+	d := prompt.DigestString(s.ID).ExtendInt(uint64(s.Window))
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		d = d.Extend(b.Digest).ExtendInt(uint64(b.Tokens)<<8 | uint64(b.Kind))
@@ -151,7 +151,7 @@ func annotate(run *results.Run, d *Design) {
 		c := &run.Cells[i]
 		hidden := c.Total.CostBySource[results.SourceCompact].Total()
 		if c.Strategy == results.StrategyRecorded && hidden >= 0.005 {
-			note(c.Cell, "cost_usd", "of this, $%.2f is for the summary calls of its compactions, which no log shows: cold ones through client 2.1.24, on the warm cache from 2.1.25, assumed", hidden)
+			note(c.Cell, "cost_usd", "of this, $%.2f is for the summary calls of its compactions, which no log shows; assumed: cold through Claude Code 2.1.24, on the warm cache from 2.1.25 and for Codex", hidden)
 		}
 	}
 	if len(run.Cells) > 2 {

@@ -80,7 +80,8 @@ func (x *expansion) complete(e *entry) {
 		}
 		e.variants = append(e.variants, v)
 	})
-	if len(x.errs) > before {
+	// A problem that another strategy has too is reported once, for both.
+	if len(x.errs) > before || len(e.variants) == 0 {
 		return
 	}
 	if err := e.take(e.variants[0].strategy); err != nil {

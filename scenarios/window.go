@@ -46,6 +46,9 @@ func checkWindows(d *Design, sessions []*traces.Session) error {
 // its client, or the large one when the recording itself passed it.
 func windowOf(s *traces.Session) int64 {
 	const small, large = 200_000, 1_000_000
+	if s.Window > 0 {
+		return s.Window
+	}
 	for _, m := range s.Models {
 		if strings.HasSuffix(m, "[1m]") {
 			return large

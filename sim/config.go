@@ -69,6 +69,9 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 		return c.Window
 	}
 	w := cl.Window(model)
+	if s.Window > 0 {
+		w = s.Window
+	}
 	if peak := recordedPeak(s); peak > w {
 		return 1_000_000 // the recording itself passed the smaller window
 	}

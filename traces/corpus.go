@@ -9,6 +9,7 @@ type Corpus struct {
 	BadLines    int            // lines that are not valid or not understood
 	Bytes       int64          // decompressed bytes read
 	Unknown     map[string]int // lines by type, for types the reader does not know
+	Unsupported map[string]int // files by agent, of agents whose recordings are not supported
 	Repeated    int            // calls met again in a later session
 	Inputs      *Inputs        // where the text can be read again
 }

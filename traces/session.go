@@ -20,6 +20,7 @@ type Session struct {
 	Agent    string   // "claude-code", "codex"
 	Versions []string // client versions in order of appearance
 	Project  string   // working directory or repository the session ran in
+	Window   int64    // context window the client logged, tokens; 0 for none
 	Files    []string // where it was read from, main file first
 	Start    int64    // unix ns of the first line with a time; 0 if there is none
 	End      int64    // unix ns of the last line with a time

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -169,6 +171,9 @@ func (f *readFlags) remark(w *results.Workload, c *traces.Corpus) {
 	w.Remarks = append(w.Remarks, f.remarks()...)
 	if c.BadLines > 0 {
 		w.Remarks = append(w.Remarks, fmt.Sprintf("%s of %d could not be read and are not in the figures", plural(c.BadLines, "line"), c.Lines))
+	}
+	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
+		w.Remarks = append(w.Remarks, fmt.Sprintf("%s of %s left out: its recordings are not supported", plural(c.Unsupported[agent], "file"), agent))
 	}
 	if c.Repeated > 0 {
 		w.Remarks = append(w.Remarks, fmt.Sprintf("%s repeated by resumed sessions counted once", plural(c.Repeated, "call")))

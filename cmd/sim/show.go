@@ -133,19 +133,27 @@ func roundRow(s *traces.Session, t *traces.Thread, j int) []any {
 	u := &r.Usage
 	return []any{
 		t.ID, t.Kind.String(), j, "", int(r.Line), s.Files[r.File], r.ID, s.Models[r.Model], float64(r.Wait) / 1e9, float64(r.Stream) / 1e9,
-		r.Trigger.String(), fresh, unseen, u.Input(), u.Read, missed(t, j), u.Write5m + u.WriteOther, u.Write1h, u.Uncached, u.Output, r.Logged,
+		r.Trigger.String(), fresh, unseen, u.Input(), u.Read, missed(s, t, j), u.Write5m + u.WriteOther, u.Write1h, u.Uncached, u.Output, r.Logged,
 	}
 }
 
-// missed returns the tokens that the call before had read or written and this
+// missed returns the tokens that the call before had left in the cache and this
 // one, by the log, did not read: a cache miss, whatever its cause. 0 for the
-// first call of a thread.
-func missed(t *traces.Thread, j int) int64 {
+// first call of a thread. An automatic cache keeps all that was sent, in steps:
+// less than a step is no miss.
+func missed(s *traces.Session, t *traces.Thread, j int) int64 {
 	if j == 0 {
 		return 0
 	}
 	before := &t.Rounds[j-1].Usage
-	return max(0, before.Read+before.Writes()-t.Rounds[j].Usage.Read)
+	left := before.Read + before.Writes()
+	if s.Agent == traces.AgentCodex {
+		const step = 1024
+		if left = before.Input(); left-t.Rounds[j].Usage.Read < step {
+			return 0
+		}
+	}
+	return max(0, left-t.Rounds[j].Usage.Read)
 }
 
 // eventRow stands before the row of the round the event precedes.

@@ -25,7 +25,7 @@ type emitter struct {
 func emit(t *thread) *traces.Session {
 	ro := t.ro
 	s := &traces.Session{
-		ID: ro.id, Agent: Agent, Versions: ro.versions, Project: ro.project, Files: []string{ro.Name},
+		ID: ro.id, Agent: Agent, Versions: ro.versions, Project: ro.project, Window: ro.window, Files: []string{ro.Name},
 		Start: ro.start, End: ro.end, Tools: []string{""},
 	}
 	e := &emitter{

@@ -56,6 +56,8 @@ type eventMsg struct {
 type tokenInfo struct {
 	Total tokenUsage `json:"total_token_usage"`
 	Last  tokenUsage `json:"last_token_usage"`
+	// Window is the context window the client works with, tokens.
+	Window int64 `json:"model_context_window"`
 }
 
 // tokenUsage is what the API reported. Input includes what was read from the

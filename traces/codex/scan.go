@@ -16,6 +16,7 @@ type rollout struct {
 	id       string // of the session: that of the first session_meta line
 	project  string
 	versions []string
+	window   int64 // largest context window logged, tokens
 	head     head
 	start    int64 // time of the first line with one, unix ns
 	end      int64
@@ -172,6 +173,9 @@ func (ro *rollout) event(it *item, payload []byte) error {
 		return nil
 	}
 	ro.totals = info.Total
+	if info.Window > 0 && info.Window <= maxTokens {
+		ro.window = max(ro.window, info.Window)
+	}
 	it.kind, it.count = itemCount, info.Last.count()
 	ro.add(it)
 	return nil

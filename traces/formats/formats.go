@@ -37,7 +37,7 @@ func Read(ctx context.Context, opts traces.Options, paths ...string) (*traces.Co
 	if len(by.codex)+len(by.problems) == 0 {
 		return claudecode.ReadInputs(ctx, opts, inputs, what)
 	}
-	m := merger{opts: opts.WithDefaults(), corpus: &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}}}
+	m := merger{opts: opts.WithDefaults(), corpus: &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}, Unsupported: by.without}}
 	err = m.read(ctx, opts, by, what)
 	switch {
 	case err == nil:
@@ -54,16 +54,18 @@ type divided struct {
 	claude   []traces.Input
 	codex    []traces.Input
 	problems []traces.Problem // of files of formats without a reader
+	without  map[string]int   // their number by agent
 }
 
 // divide tells the format of every file.
 func divide(files []traces.Input) divided {
-	var by divided
+	by := divided{without: map[string]int{}}
 	for _, in := range files {
 		switch f := sniff(in); f {
 		case formatCodex:
 			by.codex = append(by.codex, in)
 		case formatOpenCode, formatPi:
+			by.without[fmt.Sprint(f)]++
 			by.problems = append(by.problems, traces.Problem{
 				File: in.Name, Text: fmt.Sprintf("recordings of %s are not supported", f),
 			})
