@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -154,6 +155,26 @@ func TestCostsAddUp(t *testing.T) {
 	}
 	if math.Abs(byCall-row.CostUSD()) > 1e-9 || math.Abs(bySource-row.CostUSD()) > 1e-9 {
 		t.Errorf("cost %.9f by class, %.9f by source, %.9f by call", row.CostUSD(), bySource, byCall)
+	}
+}
+
+// All prices times k is the cost times k: Opus 4.1 costs three times Opus 4.5 in
+// every class (pricing page: 15, 18.75, 30, 1.50, 75 against 5, 6.25, 10, 0.50,
+// 25).
+func TestPricesTimesK(t *testing.T) {
+	s := newSession("s").turns(60, 0, 4000).turns(20, 10*minute, 3000).session()
+	c := testConfig(t, "auto-compact/155k") // one model for all calls
+	row, _ := run(t, c, s)
+	table, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Prices, err = table.WithAliases(map[string]string{"claude-opus-4-5": "claude-opus-4-1"}); err != nil {
+		t.Fatal(err)
+	}
+	dear, _ := run(t, c, s)
+	if dear.Usage != row.Usage || math.Abs(dear.CostUSD()-3*row.CostUSD()) > 1e-9 {
+		t.Errorf("three times the prices cost $%.6f, once $%.6f", dear.CostUSD(), row.CostUSD())
 	}
 }
 
