@@ -4,7 +4,6 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/codex"
 )
 
 // Client assembles the requests of a session's agent.
@@ -21,7 +20,7 @@ type Client interface {
 
 // clientOf returns the client that recorded a session.
 func clientOf(s *traces.Session) Client {
-	if s.Agent == codex.Agent {
+	if s.Agent == traces.AgentCodex {
 		return &client.Codex{}
 	}
 	return client.ForVersion(s.Version())

@@ -39,7 +39,7 @@ func (p Prefix) of(agent, release string) prompt.PrefixSource {
 	if p != prefixByVersion {
 		return prompt.PrefixSource(p)
 	}
-	if agent == "codex" || version.AtLeast(release, 2, 1, 25) {
+	if agent == traces.AgentCodex || version.AtLeast(release, 2, 1, 25) {
 		return prompt.PrefixShared
 	}
 	return prompt.PrefixOwn

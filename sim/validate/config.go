@@ -5,7 +5,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/traces/codex"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // WithProfile returns a configuration that predicts with a profile: the plain
@@ -30,7 +30,7 @@ func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
 // serverOf returns the cache that an agent's sessions call. OpenAI's has a
 // retention of its own; the profile's lifetimes are Anthropic's.
 func serverOf(agent string, cache promptcache.Config) sim.Server {
-	if agent == codex.Agent {
+	if agent == traces.AgentCodex {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{OverflowPerCall: cache.EvictPerCall})
 	}
 	return promptcache.New(cache)

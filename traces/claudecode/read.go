@@ -12,7 +12,7 @@ import (
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = "claude-code"
+const Agent = traces.AgentClaudeCode
 
 // Read reads the Claude Code transcripts under paths: files, folders and "-".
 // The result does not depend on the order of paths or the number of workers.

@@ -14,7 +14,7 @@ import (
 )
 
 // Agent is the name of the recorded agent in Session.Agent.
-const Agent = "codex"
+const Agent = traces.AgentCodex
 
 // Read reads the Codex rollouts under paths: files, folders and "-". The result
 // does not depend on the order of paths or the number of workers. Bad lines and
