@@ -5,10 +5,7 @@
 // model calls are intents the loop carries out. Layers never see prices.
 package strategies
 
-import (
-	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
-)
+import "github.com/compactsim/compactsim/sim/prompt"
 
 // Verdict is how a hook ended.
 type Verdict uint8
@@ -19,9 +16,10 @@ const (
 	Done                    // the layer changed the context
 	Failed                  // the layer tried and could not, for the given reason
 	Pending                 // waiting for the result of an intent
+	Waiting                 // waiting for a call beside the conversation, see Turn.Await
 )
 
-var verdictNames = [...]string{"declined", "done", "failed", "pending"}
+var verdictNames = [...]string{"declined", "done", "failed", "pending", "waiting"}
 
 // String returns the lower-case name used in reports.
 func (v Verdict) String() string { return verdictNames[min(int(v), len(verdictNames)-1)] }
@@ -79,112 +77,45 @@ type ThreadStart interface {
 	ThreadStart(*Turn) Outcome
 }
 
-// Turn is what a layer sees of its thread at one point. It belongs to the loop
-// and is only valid during the hook.
-type Turn struct {
-	Context *prompt.Context
-	Blocks  []prompt.Block // of the session
-	Tools   []string       // names by Block.Tool
-	Objects []string       // paths by Block.Object
-	Agent   string         // that made the recording
-	Version string         // of its client
-	Kind    traces.ThreadKind
-	Thread  int32
-	Round   int32
-	Trigger traces.Trigger
-	Now     int64 // ns on the session's clock
-	Idle    int64 // ns since the last response ended
-	// InputAt is the position of the first entry of this round's input. A
-	// layer that moves it says so by setting it.
-	InputAt int
-	Excess  int64 // PromptTooLong: tokens above the window
-	// Events are what the recording did to its context before this request.
-	// A layer that does not replay the recording takes from them at most what
-	// a person asked for.
-	Events []traces.Event
-	// Reading is the state the trigger measures are taken from.
-	Reading Reading
-
-	intent  prompt.Intent
-	pending bool
-	record  Boundary
-	log     func(Check)
+// EndOfLoop is called when a response without tool calls has ended the query
+// loop, behind AfterResponse of all layers.
+type EndOfLoop interface {
+	EndOfLoop(*Turn) Outcome
 }
 
-// BoundaryKind says what a layer did to the context.
-type BoundaryKind uint8
-
-// Things a layer does to the context.
-const (
-	BoundaryNone     BoundaryKind = iota
-	BoundaryCompact               // messages replaced by a summary
-	BoundaryMicro                 // tool results cleared
-	BoundaryTruncate              // messages dropped
-)
-
-var boundaryNames = [...]string{"none", "compaction", "microcompaction", "truncation"}
-
-// String returns the lower-case name used in reports.
-func (k BoundaryKind) String() string { return boundaryNames[min(int(k), len(boundaryNames)-1)] }
-
-// Boundary is what a compaction reports about itself. Counts are tokens.
-type Boundary struct {
-	Kind   BoundaryKind
-	Manual bool
-	// Replayed says that the recording did it: what it left is not the
-	// layer's doing.
-	Replayed bool
-	Before   int64 // context before it, by the server's count
-	After    int64 // context after it
-	Chained  bool  // the compacted context already held a summary
-	// Reported is what the client tells as its size afterwards: After, or
-	// the usage of the summary call where the client takes that for it. Left
-	// 0, it is After.
-	Reported int64
-	// Uncounted is how much a clearing takes off the client's count at once,
-	// ahead of the next response's usage.
-	Uncounted int64
-	Cleared   int // tool results cleared
-	Restored  int // files that came back
-	Calls     int // summary calls made, failed ones included
-	Retries   int // of them, repetitions with the oldest rounds dropped
-	Fallbacks int // changes to another way of making the call
+// BackgroundResult is called with what became of a call that the layer made
+// beside the conversation (Turn.Background). The answer must be final, but the
+// layer may start further background calls.
+type BackgroundResult interface {
+	BackgroundResult(*Turn, *prompt.Result) Outcome
 }
 
-// Call asks the loop for a model call. The hook must answer Pending; the
-// result comes to the layer's IntentResult.
-func (t *Turn) Call(in prompt.Intent) Outcome {
-	t.intent, t.pending = in, true
-	return Outcome{Verdict: Pending}
+// Timer is called at a time the layer asks for: in the gap between a response
+// and the next input, or while a sub-agent works. Its answer may be Pending; the
+// thread's next request then waits for the call.
+type Timer interface {
+	// Wake returns when Timer is to be called, ns on the session's clock; 0 for
+	// never. It is asked when the thread has begun, when a response has ended
+	// and behind every Timer. A later answer replaces an earlier one.
+	Wake(*Turn) int64
+	Timer(*Turn) Outcome
 }
 
-// Compacted reports a compaction, which the loop counts and tells to every
-// layer.
-func (t *Turn) Compacted(b Boundary) {
-	if b.Kind == BoundaryNone {
-		b.Kind = BoundaryCompact
-	}
-	if b.Reported == 0 {
-		b.Reported = b.After
-	}
-	t.record = b
+// Fork is asked ahead of a sub-agent's start whether it begins with its
+// parent's context instead of its own prefix. Layers of the thread are then
+// clones of the parent's, as for a branch; ThreadStart can append to the
+// context.
+type Fork interface {
+	Fork(*Turn) bool
 }
 
-// Intent returns the call a hook asked for, if any, and forgets it. It is for
-// the loop.
-func (t *Turn) Intent() (prompt.Intent, bool) {
-	in, asked := t.intent, t.pending
-	t.intent, t.pending = prompt.Intent{}, false
-	return in, asked
+// ThreadEnd is called when the last response of a thread has ended.
+type ThreadEnd interface {
+	ThreadEnd(*Turn) Outcome
 }
 
-// Boundary returns what a hook reported about the context, and forgets it. It
-// is for the loop.
-func (t *Turn) Boundary() Boundary {
-	b := t.record
-	t.record = Boundary{}
-	return b
+// ServerHint is called when the server refuses a request with the hint that
+// content should be cleared. Whatever the answer, the request is sent again.
+type ServerHint interface {
+	ServerHint(*Turn) Outcome
 }
-
-// Watch makes the turn report every trigger it evaluates; nil turns that off.
-func (t *Turn) Watch(f func(Check)) { t.log = f }

@@ -22,6 +22,16 @@ const (
 	StripThinking                   // thinking is left out, as the server does for a call without thinking
 )
 
+// Lifetime says which lifetime class a call asks for.
+type Lifetime uint8
+
+// What a call may ask for.
+const (
+	LifetimeClient Lifetime = iota // as the client decides for its source
+	Lifetime5m
+	Lifetime1h
+)
+
 // Intent is a model call that a layer asks for. The loop makes it, at its place
 // on the clock, and hands the Result back to the layer.
 type Intent struct {
@@ -47,7 +57,14 @@ type Intent struct {
 	SkipCacheWrite bool
 	// Summarised is the number of tokens the answer stands for.
 	Summarised int32
-	Ordinal    uint8 // distinguishes repeated calls of one layer at one point (retries)
+	// Turns is how many responses the call takes when it uses tools between
+	// them; 0 and 1 are one. Each further one sends what the last answered and
+	// TurnInput tokens of results.
+	Turns     int32
+	TurnInput int32
+	// Lifetime is the lifetime class its markers ask for.
+	Lifetime Lifetime
+	Ordinal  uint8 // distinguishes repeated calls of one layer at one point (retries)
 	// Number is the ordinal of the call among those the summariser is asked
 	// in a session, from 1. The loop sets it.
 	Number int32
@@ -85,6 +102,9 @@ func (a *Answer) Refused() bool { return a.Failed == FailTooLong || a.Failed == 
 // Result is what became of an Intent.
 type Result struct {
 	Answer
-	Usage  Usage
-	Excess int64 // FailTooLong: tokens above the window; 0 when the server does not say
+	Source  string // of the intent
+	Ordinal uint8  // of the intent
+	Began   int64  // when the call began, ns on the session's clock
+	Usage   Usage  // of all its turns
+	Excess  int64  // FailTooLong: tokens above the window; 0 when the server does not say
 }

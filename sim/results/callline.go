@@ -97,7 +97,7 @@ func (c *CallRecord) validate() error {
 		return fmt.Errorf("call of thread %d, round %d", c.Thread, c.Round)
 	case c.End < c.Start:
 		return fmt.Errorf("call ends at %d ns, before its start at %d ns", c.End, c.Start)
-	case c.Source >= NumSources:
+	case int(c.Source) >= NumSources:
 		return fmt.Errorf("source %d", c.Source)
 	case int(c.Miss) >= prompt.NumMissClasses:
 		return fmt.Errorf("miss class %d", c.Miss)

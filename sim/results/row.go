@@ -28,15 +28,37 @@ type Source uint8
 
 // Sources of calls.
 const (
-	SourceMain    Source = iota // the main conversation
-	SourceAgent                 // a sub-agent
-	SourceBranch                // a branch that was abandoned later
-	SourceCompact               // a summary call of a compaction
-	SourceOther                 // any other call a layer made
-	NumSources    = 5
+	SourceMain          Source = iota // the main conversation
+	SourceAgent                       // a sub-agent
+	SourceBranch                      // a branch that was abandoned later
+	SourceCompact                     // a summary call of a compaction
+	SourceSessionMemory               // an update of the session memory
+	SourceMemory                      // an extraction of memories at the end of a loop
+	SourceDream                       // a consolidation of memories
+	SourceSuggestion                  // a suggestion of the next prompt
+	SourceSpeculation                 // a speculative answer to it
+	SourceAgentSummary                // a summary of a sub-agent at work
+	SourceReread                      // a response that reads stored content back
+	SourceKeepalive                   // a request that only keeps entries alive
+	SourceOther                       // any other call a layer made, and those that no log shows
+	NumSources          = int(SourceOther) + 1
 )
 
-var sourceNames = [NumSources]string{"main", "agent", "branch", "compact", "other"}
+var sourceNames = [NumSources]string{
+	"main", "agent", "branch", "compact", "session_memory", "extract_memories", "dream", "prompt_suggestion",
+	"speculation", "agent_summary", "reread", "keepalive", "other",
+}
+
+// SourceOf returns the source of a call that a layer makes under a query source
+// as the client names it, SourceOther for names without one of their own.
+func SourceOf(name string) Source {
+	for i := SourceCompact; i < SourceOther; i++ {
+		if sourceNames[i] == name {
+			return i
+		}
+	}
+	return SourceOther
+}
 
 // String returns the lower-case name used in reports.
 func (s Source) String() string { return sourceNames[min(int(s), NumSources-1)] }
@@ -105,8 +127,14 @@ type Row struct {
 	FailedCompaction int
 	AddedLatency     float64 // s of waiting that context management added
 	StorageUSD       float64
-	LoggedOutputUSD  float64 // billed rows: output as logged, without what was derived
-	Unpriced         int     // calls of a model without a price
+	// Counts are what happened beside the figures above.
+	Counts [NumCounts]int64
+	// Firings counts how often a layer acted, by its name.
+	Firings map[string]int
+	// Reasons counts failures and refusals of layers, as "layer: reason".
+	Reasons         map[string]int
+	LoggedOutputUSD float64 // billed rows: output as logged, without what was derived
+	Unpriced        int     // calls of a model without a price
 }
 
 // Add adds the figures of o to r; maxima are kept as maxima.
@@ -137,14 +165,34 @@ func (r *Row) Add(o *Row) {
 	r.FailedCompaction += o.FailedCompaction
 	r.AddedLatency += o.AddedLatency
 	r.StorageUSD += o.StorageUSD
+	for i, n := range o.Counts {
+		r.Counts[i] += n
+	}
+	r.Firings = tally(r.Firings, o.Firings)
+	r.Reasons = tally(r.Reasons, o.Reasons)
 	r.LoggedOutputUSD += o.LoggedOutputUSD
 	r.Unpriced += o.Unpriced
+}
+
+// tally adds the counts of src to dst, which is made when there is anything to add.
+func tally(dst, src map[string]int) map[string]int {
+	if dst == nil && len(src) > 0 {
+		dst = make(map[string]int, len(src))
+	}
+	for name, n := range src {
+		dst[name] += n
+	}
+	return dst
 }
 
 // LoggedUSD returns the cost of the calls that a log of the session shows: all
 // but those of compactions and other layers, USD.
 func (r *Row) LoggedUSD() float64 {
-	return r.CostUSD() - r.CostBySource[SourceCompact].Total() - r.CostBySource[SourceOther].Total()
+	var usd float64
+	for s := SourceMain; s < SourceCompact; s++ {
+		usd += r.CostBySource[s].Total()
+	}
+	return usd
 }
 
 // CostUSD returns the total cost, USD.

@@ -32,6 +32,9 @@ type rowLine struct {
 	OverWindow       int                           `json:"over_window"`
 	FailedCompaction int                           `json:"failed_compactions"`
 	AddedLatency     float64                       `json:"added_latency_seconds"`
+	Counts           map[string]int64              `json:"counts,omitzero"`
+	Firings          map[string]int                `json:"firings,omitzero"`
+	Reasons          map[string]int                `json:"reasons,omitzero"`
 	LoggedOutputUSD  float64                       `json:"logged_output_usd,omitzero"`
 	Unpriced         int                           `json:"unpriced_calls"`
 }
@@ -58,7 +61,10 @@ func newRowLine(cell string, r *Row) rowLine {
 		Compactions: r.Compactions, Microcompactions: r.Microcompactions, Recompactions: r.Recompactions,
 		ChainMax: r.ChainMax, PeakContext: r.PeakContext,
 		Overflows: r.Overflows, OverWindow: r.OverWindow, FailedCompaction: r.FailedCompaction,
-		AddedLatency: r.AddedLatency, LoggedOutputUSD: r.LoggedOutputUSD, Unpriced: r.Unpriced,
+		AddedLatency: r.AddedLatency, Firings: r.Firings, Reasons: r.Reasons, LoggedOutputUSD: r.LoggedOutputUSD, Unpriced: r.Unpriced,
+	}
+	if c := byName(r.Counts[:], countName); len(c) > 0 {
+		l.Counts = c
 	}
 	for s, u := range r.UsageBySource {
 		if u != (prompt.Usage{}) {
@@ -80,7 +86,7 @@ func (l *rowLine) row() (Row, error) {
 		Compactions: l.Compactions, Microcompactions: l.Microcompactions, Recompactions: l.Recompactions,
 		ChainMax: l.ChainMax, PeakContext: l.PeakContext,
 		Overflows: l.Overflows, OverWindow: l.OverWindow, FailedCompaction: l.FailedCompaction,
-		AddedLatency: l.AddedLatency, LoggedOutputUSD: l.LoggedOutputUSD, Unpriced: l.Unpriced,
+		AddedLatency: l.AddedLatency, Firings: l.Firings, Reasons: l.Reasons, LoggedOutputUSD: l.LoggedOutputUSD, Unpriced: l.Unpriced,
 	}
 	usage := [NumSources]usageLine{}
 	costs := [NumSources]map[string]float64{}
@@ -90,6 +96,7 @@ func (l *rowLine) row() (Row, error) {
 		fromNames(r.CostByClass[:], l.CostByClass, "token class", className),
 		fromNames(costs[:], l.CostBySource, "source", sourceName),
 		fromNames(r.MissesByClass[:], l.MissesByClass, "miss class", missName),
+		fromNames(r.Counts[:], l.Counts, "count", countName),
 	)
 	for s := range usage {
 		r.UsageBySource[s] = prompt.Usage(usage[s])
@@ -99,11 +106,12 @@ func (l *rowLine) row() (Row, error) {
 }
 
 func sourceName(i int) string { return Source(i).String() }
+func countName(i int) string  { return Count(i).String() }
 func className(i int) string  { return Class(i).String() }
 func missName(i int) string   { return prompt.MissClass(i).String() }
 
 // byName returns the figures that are not zero under their names.
-func byName[T int | float64](figures []T, name func(int) string) map[string]T {
+func byName[T int | int64 | float64](figures []T, name func(int) string) map[string]T {
 	m := map[string]T{}
 	for i, v := range figures {
 		if v != 0 {

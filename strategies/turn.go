@@ -1,0 +1,215 @@
+package strategies
+
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Turn is what a layer sees of its thread at one point. It belongs to the loop
+// and is only valid during the hook.
+type Turn struct {
+	Context *prompt.Context
+	Blocks  []prompt.Block // of the session
+	Tools   []string       // names by Block.Tool
+	Objects []string       // paths by Block.Object
+	Agent   string         // that made the recording
+	Version string         // of its client
+	Model   string         // of the round
+	User    *User          // what sessions of one user share; nil where there is none
+	Kind    traces.ThreadKind
+	Thread  int32
+	Round   int32
+	Trigger traces.Trigger
+	// Parent is the thread this one started from, -1 for none.
+	Parent  int32
+	Running int32 // sub-agents started from this thread that are still at work
+	// Forked says that the thread began with its parent's context.
+	Forked bool
+	Now    int64 // ns on the session's clock
+	Idle   int64 // ns since the last response ended
+	// Life is how long an entry of the lifetime class the thread uses now
+	// stays in the cache unused, as documented, ns; TTL is the class.
+	Life int64
+	TTL  prompt.TTL
+	// Usage is that of the thread's last response; zero before the first.
+	Usage prompt.Usage
+	// Deleted are the tokens the server has deleted from the thread's requests
+	// so far (cache_deleted_input_tokens), cumulative.
+	Deleted int64
+	// InputAt is the position of the first entry of this round's input. A
+	// layer that moves it says so by setting it.
+	InputAt int
+	Excess  int64 // PromptTooLong: tokens above the window
+	// Events are what the recording did to its context before this request.
+	// A layer that does not replay the recording takes from them at most what
+	// a person asked for.
+	Events []traces.Event
+	// Reading is the state the trigger measures are taken from.
+	Reading Reading
+
+	intent     prompt.Intent
+	pending    bool
+	await      int64
+	background []prompt.Intent
+	record     Boundary
+	log        func(Check)
+	host       Host
+}
+
+// Call asks the loop for a model call. The hook must answer Pending; the
+// result comes to the layer's IntentResult.
+func (t *Turn) Call(in prompt.Intent) Outcome {
+	t.intent, t.pending = in, true
+	return Outcome{Verdict: Pending}
+}
+
+// Compacted reports a compaction, which the loop counts and tells to every
+// layer.
+func (t *Turn) Compacted(b Boundary) {
+	if b.Kind == BoundaryNone {
+		b.Kind = BoundaryCompact
+	}
+	if b.Reported == 0 {
+		b.Reported = b.After
+	}
+	t.record = b
+}
+
+// Background asks for a call beside the conversation, which goes on meanwhile.
+// The result comes to the layer's BackgroundResult; Ordinal tells calls of one
+// layer at one point apart. Context and layer state may have changed by then:
+// refer to entries by id.
+func (t *Turn) Background(in prompt.Intent) { t.background = append(t.background, in) }
+
+// Await makes the conversation wait for a background call of the layer: the
+// hook is called again when one has ended, and at the time until (ns on the
+// session's clock) at the latest. Only BeforeRequest may wait so.
+func (t *Turn) Await(until int64) Outcome {
+	t.await = until
+	return Outcome{Verdict: Waiting}
+}
+
+// Awaited returns until when a hook wants to wait, and forgets it. It is for the
+// loop.
+func (t *Turn) Awaited() int64 {
+	until := t.await
+	t.await = 0
+	return until
+}
+
+// TakeBackground returns the background calls a hook asked for, and forgets
+// them. The list is valid until the next hook. It is for the loop.
+func (t *Turn) TakeBackground() []prompt.Intent {
+	list := t.background
+	t.background = t.background[:0]
+	return list
+}
+
+// Host is what the loop does for a layer beside calls. Layers use it through
+// the turn.
+type Host interface {
+	Count(c results.Count, n int64)
+	Refuse(layer, reason string)
+	Delete(id int32)
+	Undelete(id int32)
+	IsDeleted(id int32) bool
+	Section(s Section, tokens int32, content prompt.Digest)
+	Post(thread, tokens int32)
+	Draw(layer string, ordinal uint8) float64
+}
+
+// Attach makes the turn serve its layers through a host. It is for the loop.
+func (t *Turn) Attach(h Host) { t.host = h }
+
+// Count adds to one of the row's counts.
+func (t *Turn) Count(c results.Count, n int64) {
+	if t.host != nil {
+		t.host.Count(c, n)
+	}
+}
+
+// Refuse counts that a layer could have acted and did not, by reason.
+func (t *Turn) Refuse(layer, reason string) Outcome {
+	if t.host != nil {
+		t.host.Refuse(layer, reason)
+	}
+	return Outcome{Declined, reason}
+}
+
+// Delete asks the server to leave the entry with an id out of this and all
+// later requests without changing the cached prefix (cache_edits). The context
+// keeps it.
+func (t *Turn) Delete(id int32) {
+	if t.host != nil {
+		t.host.Delete(id)
+	}
+}
+
+// Undelete takes a deletion back: the next request sends the entry whole.
+func (t *Turn) Undelete(id int32) {
+	if t.host != nil {
+		t.host.Undelete(id)
+	}
+}
+
+// IsDeleted reports whether a deletion of the entry is in force.
+func (t *Turn) IsDeleted(id int32) bool { return t.host != nil && t.host.IsDeleted(id) }
+
+// Section is a part of the system prompt or of the reminders ahead of the
+// conversation whose content a layer can change.
+type Section uint8
+
+// Sections with a content of their own.
+const (
+	SectionMemory Section = iota // the index of memory files, in a memoised section
+	NumSections           = 1
+)
+
+// SetSection gives a section another content. Memoised sections show it after
+// the next compaction, others in the next request.
+func (t *Turn) SetSection(s Section, tokens int32, content prompt.Digest) {
+	if t.host != nil {
+		t.host.Section(s, tokens, content)
+	}
+}
+
+// Post sends a message to another thread of the session: it is injected into
+// the input of that thread's next round.
+func (t *Turn) Post(thread, tokens int32) {
+	if t.host != nil {
+		t.host.Post(thread, tokens)
+	}
+}
+
+// Draw returns a uniform number in [0, 1) that belongs to this round, the layer
+// and the ordinal: an inserted call or another layer shifts nothing.
+func (t *Turn) Draw(layer string, ordinal uint8) float64 {
+	if t.host == nil {
+		return 0
+	}
+	return t.host.Draw(layer, ordinal)
+}
+
+// Warm reports whether the client takes the thread's cache for warm: it has had
+// a response, and the lifetime has not passed since.
+func (t *Turn) Warm() bool { return t.Usage.Input() > 0 && t.Idle <= t.Life }
+
+// Intent returns the call a hook asked for, if any, and forgets it. It is for
+// the loop.
+func (t *Turn) Intent() (prompt.Intent, bool) {
+	in, asked := t.intent, t.pending
+	t.intent, t.pending = prompt.Intent{}, false
+	return in, asked
+}
+
+// Boundary returns what a hook reported about the context, and forgets it. It
+// is for the loop.
+func (t *Turn) Boundary() Boundary {
+	b := t.record
+	t.record = Boundary{}
+	return b
+}
+
+// Watch makes the turn report every trigger it evaluates; nil turns that off.
+func (t *Turn) Watch(f func(Check)) { t.log = f }
