@@ -12,39 +12,39 @@ import (
 
 // account adds a finished call to the row.
 func (l *Loop) account(t *thread, f *flight) {
-	cost := l.models.cost(f.model, l.session.Start+f.start, f.outcome.Usage)
-	src := source(t, f.layer)
-	r := &l.row
+	cost := t.live.models.cost(f.model, t.live.session.Start+t.live.now(f.start), f.outcome.Usage)
+	src := f.source
+	r := &t.live.row
 	r.Calls++
 	r.Usage.Add(f.outcome.Usage)
 	r.CostByClass.Add(&cost)
 	r.CallsBySource[src]++
 	r.UsageBySource[src].Add(f.outcome.Usage)
 	r.CostBySource[src].Add(&cost)
-	if f.layer < 0 {
+	if f.layer < 0 && !f.hidden {
 		r.PeakContext = max(r.PeakContext, f.context)
-		l.accountMiss(f)
+		t.live.accountMiss(f)
 	}
 	if l.config.Record == nil {
 		return
 	}
 	l.record = results.CallRecord{
-		Session: l.session.ID, Thread: t.index, Round: t.round, Source: src,
-		Model: l.models.of(f.model).name, Start: f.start, End: l.clock.now,
+		Session: t.live.session.ID, Thread: t.index, Round: t.round, Source: src,
+		Model: t.live.models.of(f.model).name, Start: t.live.now(f.start), End: t.live.now(l.clock.now),
 		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
 		First: f.first, Context: f.context, Cost: cost,
 	}
-	if f.layer >= 0 {
+	if f.layer >= 0 || f.hidden {
 		l.record.Round = -1
 	}
 	l.config.Record(&l.record)
 }
 
-func (l *Loop) accountMiss(f *flight) {
+func (s *live) accountMiss(f *flight) {
 	if f.first {
 		return
 	}
-	r := &l.row
+	r := &s.row
 	r.LaterCalls++
 	if f.outcome.Miss == prompt.MissNone {
 		r.HitCalls++

@@ -49,14 +49,3 @@ func (l *Loop) serverOf(agent string) Server {
 	l.servers = append(l.servers, agentServer{agent, s})
 	return s
 }
-
-// nameModels tells the server the names behind the models of requests.
-func (l *Loop) nameModels() {
-	n, ok := l.server.(namer)
-	if !ok {
-		return
-	}
-	for i := range l.models.list {
-		n.NameModel(l.models.list[i].id, l.models.list[i].name)
-	}
-}

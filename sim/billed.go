@@ -17,7 +17,7 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	m.reset(s)
 	for i := range s.Threads {
 		t := &s.Threads[i]
-		src := source(&thread{trace: t}, -1)
+		src := ownSource(t.Kind)
 		for j := range t.Rounds {
 			round := &t.Rounds[j]
 			cost := m.cost(int32(round.Model), round.At, round.Usage)

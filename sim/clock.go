@@ -8,6 +8,8 @@ const (
 	eventInput                  // a round's input has arrived
 	eventFirst                  // the first token of a call
 	eventEnd                    // the end of a call
+	eventTimer                  // the time a layer asked for
+	eventAwait                  // the latest time a layer waits for a background call
 )
 
 // event is a point on the clock, ordered by (at, seq): events at one time
@@ -15,7 +17,8 @@ const (
 type event struct {
 	at   int64 // ns
 	seq  uint64
-	of   int32 // thread for start and input, flight for first and end
+	of   int32 // flight for first and end, else thread
+	arg  int16 // which of the thread's timers or hooks
 	kind eventKind
 }
 
@@ -37,7 +40,12 @@ func (c *clock) reset() { *c = clock{heap: c.heap[:0]} }
 // schedule adds an event. A time in the past is taken for now: time never runs
 // back.
 func (c *clock) schedule(at int64, kind eventKind, of int32) {
-	e := event{at: max(at, c.now), seq: c.seq, of: of, kind: kind}
+	c.add(event{at: at, of: of, kind: kind})
+}
+
+// add puts an event on the clock; its sequence number is the clock's.
+func (c *clock) add(e event) {
+	e.at, e.seq = max(e.at, c.now), c.seq
 	c.seq++
 	c.heap = append(c.heap, e)
 	i := len(c.heap) - 1

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -156,10 +157,10 @@ func TestSwitchedOffIsAbsent(t *testing.T) {
 	} {
 		rows[name], _ = run(t, written(t, layers), s)
 	}
-	if rows["off"] != rows["absent"] || rows["behind"] != rows["absent"] {
+	if !reflect.DeepEqual(rows["off"], rows["absent"]) || !reflect.DeepEqual(rows["behind"], rows["absent"]) {
 		t.Errorf("a layer that is off leaves a trace:\n%+v\n%+v\n%+v", rows["absent"], rows["off"], rows["behind"])
 	}
-	if rows["on"] == rows["absent"] || rows["on"].Microcompactions == 0 {
+	if reflect.DeepEqual(rows["on"], rows["absent"]) || rows["on"].Microcompactions == 0 {
 		t.Error("the layer does nothing when it is on either")
 	}
 }

@@ -50,6 +50,9 @@ type Config struct {
 	Seed       uint64
 	Window     int64 // context window, tokens; 0: as the session's client
 	Verify     bool  // check the invariants at every call
+	// HintAt is the size from which the server refuses requests of a client
+	// that takes hints, once each, with the hint to clear, tokens; 0 for never.
+	HintAt int64
 	// Profile adds to the plain cache model what recordings tell of the client
 	// and of other conversations; nil for the plain model.
 	Profile *profile.Profile

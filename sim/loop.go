@@ -4,222 +4,147 @@ import (
 	"fmt"
 
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Loop simulates one session at a time under one configuration. It keeps its
-// storage between sessions, so that a steady run allocates nothing. A Loop is
-// not safe for concurrent use.
+// Loop simulates one cohort of sessions at a time under one configuration. It
+// keeps its storage between cohorts, so that a steady run allocates nothing. A
+// Loop is not safe for concurrent use.
 type Loop struct {
-	config   Config
-	server   Server
-	clock    clock
-	session  *traces.Session
-	servers  []agentServer
-	client   Client
-	count    client.Counting // the client's
-	draws    draws.Source
-	threads  []thread
-	flights  []flight
-	free     []int32 // flights not in use
-	arena    prompt.Arena
-	turn     strategies.Turn
-	request  prompt.Request
-	markers  []prompt.Marker
-	side     prompt.Context // context of a layer's own call
-	children []int32        // threads by parent and parent round
-	models   models
-	row      results.Row
-	record   results.CallRecord
-	asked    int32  // calls the summariser was asked about
-	sides    uint32 // calls that layers made
-	ordinal  uint8  // of the layer's call being made
-	err      error  // first violated invariant, or contract a layer broke
-
-	// answered are the calls that have a result; filled under Verify only.
-	answered map[int32]bool
-}
-
-// flight is one call between its request and the end of its response.
-type flight struct {
-	thread  int32
-	layer   int32 // the layer whose intent it is, -1 for the conversation's own call
-	ticket  int32
-	model   int32
-	start   int64
-	answer  prompt.Answer
-	outcome prompt.Outcome
-	context int64
-	first   bool
-	refused bool // the server gave no answer; ticket and outcome mean nothing
-	hidden  bool // a call that no log shows
+	config      Config
+	clock       clock
+	lives       []*live // the sessions of the cohort
+	pool        []*live
+	threads     []thread // of all sessions, session by session
+	flights     []flight
+	free        []int32 // flights not in use
+	backgrounds []*background
+	servers     []agentServer
+	modelIDs    map[string]uint32
+	user        user
+	turn        strategies.Turn
+	host        host
+	request     prompt.Request
+	markers     []prompt.Marker
+	side        prompt.Context // context of a layer's own call
+	record      results.CallRecord
+	rows        []results.Row
+	alone       [1]*traces.Session
+	sides       uint32          // calls that layers made
+	ordinal     uint8           // of the layer's call being made
+	failing     *traces.Session // the one that err is of
+	err         error           // first violated invariant, or contract a layer broke
 }
 
 // NewLoop returns a loop for one configuration.
 func NewLoop(c Config) *Loop {
-	l := &Loop{config: c}
-	l.models.prices, l.models.at = c.Prices, c.PricesAt
+	l := &Loop{config: c, modelIDs: map[string]uint32{}}
+	l.host.loop = l
+	l.turn.Attach(&l.host)
 	return l
 }
 
-// Run simulates a session and returns its row. The error wraps ErrInvariant
-// when Verify found a violation.
-func (l *Loop) Run(s *traces.Session) (results.Row, error) {
-	if err := l.reset(s); err != nil {
-		return results.Row{}, fmt.Errorf("session %s: %w", s.ID, err)
-	}
-	for i := range l.threads {
-		if s.Threads[i].Parent < 0 {
-			l.clock.schedule(s.Threads[i].Delay, eventStart, int32(i))
-		}
-	}
-	for l.err == nil {
-		e, ok := l.clock.next()
-		if !ok {
-			break
-		}
-		l.happen(e)
-	}
-	if l.err == nil {
-		l.finish()
-	}
-	if l.err != nil {
-		return results.Row{}, fmt.Errorf("session %s under %s: %w", s.ID, l.config.Strategy.Name, l.err)
-	}
-	return l.row, nil
-}
-
-// Window returns the context window of the session's first model, tokens.
+// Window returns the context window of the first model of the first session
+// simulated last, tokens.
 func (l *Loop) Window() int64 {
-	if len(l.models.list) == 0 {
+	if len(l.lives) == 0 || len(l.lives[0].models.list) == 0 {
 		return 0
 	}
-	return l.models.of(0).window
+	return l.lives[0].models.of(0).window
 }
 
 func (l *Loop) happen(e event) {
 	switch e.kind {
 	case eventStart:
-		l.start(e.of)
+		l.start(&l.threads[e.of])
 	case eventInput:
 		l.input(&l.threads[e.of])
 	case eventFirst:
-		l.server.FirstToken(l.clock.now, l.flights[e.of].ticket)
+		f := &l.flights[e.of]
+		l.threads[f.thread].live.server.FirstToken(l.clock.now, f.ticket)
 	case eventEnd:
 		l.land(e.of)
+	case eventTimer:
+		l.ring(&l.threads[e.of], int(e.arg), e.at)
+	case eventAwait:
+		l.awaited(&l.threads[e.of], e.at)
 	}
 }
 
-// reset makes the loop ready for a session.
-func (l *Loop) reset(s *traces.Session) error {
-	l.session = s
-	l.client = l.config.Client
-	if l.client == nil {
-		l.client = clientOf(s)
-	}
-	l.count = l.client.Counting()
-	l.clock.reset()
-	l.server = l.serverOf(s.Agent)
-	l.server.Reset()
-	l.arena.Reset()
-	l.flights, l.free = l.flights[:0], l.free[:0]
-	l.err, l.asked, l.sides = nil, 0, 0
-	l.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(s.ID).Lo}
-	l.row = results.Row{Strategy: l.config.Strategy.Name, Session: s.ID, Sessions: 1}
-	l.models.reset(s)
-	l.nameModels()
-	for i := range l.models.list {
-		l.models.list[i].window = l.config.window(l.client, s, l.models.list[i].name)
-	}
-	for len(l.threads) < len(s.Threads) {
-		l.threads = append(l.threads, thread{})
-	}
-	l.threads = l.threads[:len(s.Threads)]
-	for i := range l.threads {
-		if err := l.prepare(int32(i)); err != nil {
-			return err
+// start begins a thread: its prefix, or its parent's context as it was at its
+// branch or fork.
+func (l *Loop) start(t *thread) {
+	s := t.live
+	if !t.forked {
+		for b := t.trace.Prefix.From; b < t.trace.Prefix.To; b++ {
+			t.context.Append(prompt.Ref(b))
 		}
-	}
-	l.orderChildren()
-	if l.config.Verify {
-		l.findAnswered()
-	}
-	return nil
-}
-
-// prepare brings one thread to its initial state.
-func (l *Loop) prepare(i int32) error {
-	t := &l.threads[i]
-	layers := t.layers
-	if layers == nil {
-		var err error
-		if layers, err = l.config.Strategy.Layers(); err != nil {
-			return err
-		}
-		t.hooks.bind(layers, l.config.Strategy.Bars())
-	}
-	for _, layer := range layers {
-		layer.Reset()
-	}
-	*t = thread{trace: &l.session.Threads[i], index: i, context: t.context, layers: layers, hooks: t.hooks, child: -1}
-	t.context.Reset(l.session.Blocks, &l.arena)
-	return nil
-}
-
-// orderChildren links every thread to its children in the order of the rounds
-// they start from. Readers put parents before children.
-func (l *Loop) orderChildren() {
-	l.children = l.children[:0]
-	for range l.threads {
-		l.children = append(l.children, -1)
-	}
-	for i := len(l.threads) - 1; i >= 0; i-- {
-		p := l.session.Threads[i].Parent
-		if p < 0 {
-			continue
-		}
-		at := &l.threads[p].child
-		for *at >= 0 && l.session.Threads[*at].ParentRound < l.session.Threads[i].ParentRound {
-			at = &l.children[*at]
-		}
-		l.children[i] = *at
-		*at = int32(i)
-	}
-}
-
-// start begins a thread: its prefix, or its parent's context as it is now.
-func (l *Loop) start(i int32) {
-	t := &l.threads[i]
-	for b := t.trace.Prefix.From; b < t.trace.Prefix.To; b++ {
-		t.context.Append(prompt.Ref(b))
+		l.layOut(t)
 	}
 	t.lastEnd = l.clock.now
+	s.open++
+	l.user.Live[s.index] = true
 	l.spawn(t, -1)
 	if len(t.trace.Rounds) == 0 {
+		l.end(t)
 		return
 	}
 	for _, h := range t.hooks.starting {
 		l.refresh(t)
 		l.final(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
 	}
-	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, i)
+	l.setTimers(t)
+	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, t.id)
+}
+
+// end ends a thread behind its last response.
+func (l *Loop) end(t *thread) {
+	for _, h := range t.hooks.ending {
+		l.refresh(t)
+		l.final(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
+	}
+	t.ended = true
+	if p := t.trace.Parent; p >= 0 && t.agent() {
+		l.threads[t.live.base+p].running--
+	}
+	if t.live.open--; t.live.open == 0 {
+		l.user.Live[t.live.index] = false
+	}
 }
 
 // spawn schedules the children that start from a round of their parent. A
-// branch takes its parent's context and layer state as they are at that point.
+// branch takes its parent's context and layer state as they are at that point,
+// and so does a sub-agent that a layer forks.
 func (l *Loop) spawn(t *thread, round int32) {
-	for t.child >= 0 && l.session.Threads[t.child].ParentRound <= round {
+	s := t.live
+	for t.child >= 0 && s.session.Threads[t.child].ParentRound <= round {
 		c := t.child
-		t.child = l.children[c]
-		child := &l.threads[c]
-		if child.trace.Kind == traces.ThreadBranch {
+		t.child = s.children[c]
+		child := &l.threads[s.base+c]
+		switch {
+		case child.trace.Kind == traces.ThreadBranch:
 			l.branch(t, child)
+		case child.agent():
+			t.running++
+			l.fork(t, child)
 		}
-		l.clock.schedule(l.clock.now+child.trace.Delay, eventStart, c)
+		l.clock.schedule(l.clock.now+child.trace.Delay, eventStart, child.id)
+	}
+}
+
+// fork gives a sub-agent its parent's context if a layer wants it so.
+func (l *Loop) fork(parent, child *thread) {
+	for _, h := range child.hooks.forks {
+		l.refresh(child)
+		l.turn.Forked = parent.forked
+		if h.do.Fork(&l.turn) {
+			l.branch(parent, child)
+			child.forked = true
+			return
+		}
 	}
 }
 
@@ -231,21 +156,31 @@ func (l *Loop) branch(parent, child *thread) {
 	child.hooks.bind(child.layers, l.config.Strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
 	child.ttl, child.chain, child.unlogged = parent.ttl, parent.chain, parent.unlogged
+	child.deleted.copyFrom(&parent.deleted)
 }
 
 // input appends a round's input and asks the layers.
 func (l *Loop) input(t *thread) {
-	r := t.current()
+	if t.held { // a call that a timer made is under way
+		t.late, t.heldAt = true, l.clock.now
+		return
+	}
+	r, s := t.current(), t.live
+	t.idle, t.late = false, false
 	if t.event < len(t.trace.Events) {
 		l.forget(t)
 	}
+	l.changeHead(t)
 	t.inputAt = t.context.Len()
 	for b := r.Input.From; b < r.Input.To; b++ {
 		t.context.Append(prompt.Ref(b))
-		t.trailing += l.count.Block(&l.session.Blocks[b])
+		t.trailing += s.count.Block(&s.session.Blocks[b])
 	}
-	t.hear(l.session.Blocks[r.Input.From:r.Input.To])
-	t.inputEnd, t.retried, t.barred = l.clock.now, false, 0
+	if len(t.inbox) > 0 {
+		l.open(t)
+	}
+	t.hear(s.session.Blocks[r.Input.From:r.Input.To])
+	t.inputEnd, t.retried, t.hinted, t.barred = l.clock.now, false, false, 0
 	l.ask(t, 0)
 }
 
@@ -259,10 +194,14 @@ func (l *Loop) ask(t *thread, from int) {
 		}
 		l.refresh(t)
 		out := h.do.BeforeRequest(&l.turn)
-		l.tellAnswer(t, h.layer, "before_request", out)
+		l.took(t, h.layer, "before_request", out)
 		l.settle(t, h.layer)
-		if out.Verdict == strategies.Pending {
+		switch out.Verdict {
+		case strategies.Pending:
 			l.launch(t, h.layer)
+			return
+		case strategies.Waiting:
+			l.await(t, i, h.layer)
 			return
 		}
 		l.conclude(t, h.layer, out)
@@ -270,18 +209,31 @@ func (l *Loop) ask(t *thread, from int) {
 	l.send(t)
 }
 
+// took notes what a hook answered: for the observer, and in the row.
+func (l *Loop) took(t *thread, layer int, hook string, out strategies.Outcome) {
+	l.tellAnswer(t, layer, hook, out)
+	switch out.Verdict {
+	case strategies.Done:
+		t.live.firings[layer]++
+	case strategies.Failed:
+		t.live.refuse(t.layers[layer].Name(), out.Reason)
+	}
+	l.startBackgrounds(t, layer)
+}
+
 // final takes the answer of a hook that cannot wait for a call.
 func (l *Loop) final(t *thread, layer int, hook string, out strategies.Outcome) {
-	l.tellAnswer(t, layer, hook, out)
+	l.took(t, layer, hook, out)
 	l.settle(t, layer)
-	if out.Verdict == strategies.Pending {
-		l.fail(t, layer, hook+" cannot wait for a call: only BeforeRequest, PromptTooLong and IntentResult can")
+	if out.Verdict == strategies.Pending || out.Verdict == strategies.Waiting {
+		l.fail(t, layer, hook+" cannot wait for a call: only BeforeRequest, PromptTooLong, IntentResult and Timer can")
 	}
 }
 
 // fail ends the run over a layer that breaks its contract.
 func (l *Loop) fail(t *thread, layer int, what string) {
 	if l.err == nil {
+		l.failing = t.live.session
 		l.err = fmt.Errorf("thread %d round %d: layer %s %s", t.index, t.round, t.layers[layer].Name(), what)
 	}
 }
@@ -302,7 +254,7 @@ func (l *Loop) manual(t *thread) bool {
 func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
 	switch out.Verdict {
 	case strategies.Failed:
-		l.row.FailedCompaction++
+		t.live.row.FailedCompaction++
 	case strategies.Done:
 		t.barred |= t.hooks.bars[layer]
 	}
@@ -312,23 +264,39 @@ func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
 // layers what to do about one that does not fit the window.
 func (l *Loop) send(t *thread) {
 	t.event = l.dueEvents(t)
-	entries := t.context.Seal()
-	r := t.current()
-	total := int64(t.context.Tokens()) + int64(r.Tail)
-	if window := l.models.of(int32(r.Model)).window; total > window {
+	l.touchHead(t)
+	if !t.hinted && l.hints(t) {
+		return
+	}
+	r, s := t.current(), t.live
+	if excess := l.requestTokens(t) + int64(r.Tail) - s.models.of(t.model()).window; excess > 0 {
 		if !t.retried {
-			l.row.Overflows++
+			s.row.Overflows++
 		}
-		if l.refused(t, total-window) {
+		if l.refused(t, excess) {
 			return
 		}
-		entries = t.context.Seal()
 		t.overflow = true
 	}
 	l.keepTTL(t, r)
-	l.fly(t, -1, entries, client.Marks{TTL: t.ttl}, r.Tail, t.context.Sent(), prompt.Answer{
-		Output: int32(r.Usage.Output), First: r.First, Total: r.Stream,
-	}, int32(r.Model))
+	l.level(t)
+	l.fly(t, call{
+		layer: -1, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
+		marks: client.Marks{TTL: t.ttl}, tail: r.Tail, change: t.context.Sent(), model: t.model(),
+		answer: prompt.Answer{Output: int32(r.Usage.Output), First: r.First, Total: r.Stream},
+	})
+}
+
+// requestTokens returns what the client expects its next request to weigh,
+// tokens: what it has deleted from the cached prefix is left out as long as the
+// cache is warm.
+func (l *Loop) requestTokens(t *thread) int64 {
+	n := int64(t.context.Tokens())
+	if len(t.deleted.list) > 0 && t.started && l.clock.now-t.lastEnd <= lifeOf(t.ttl) {
+		t.deleted.resolve(&t.context)
+		n -= t.deleted.tokens
+	}
+	return n
 }
 
 // refused asks the layers about a prompt that is too long, once a round. It
@@ -343,7 +311,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 		l.refresh(t)
 		l.turn.Excess = excess
 		out := h.do.PromptTooLong(&l.turn)
-		l.tellAnswer(t, h.layer, "prompt_too_long", out)
+		l.took(t, h.layer, "prompt_too_long", out)
 		l.settle(t, h.layer)
 		switch out.Verdict {
 		case strategies.Pending:
@@ -353,7 +321,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 			l.send(t)
 			return true
 		case strategies.Failed:
-			l.row.FailedCompaction++
+			t.live.row.FailedCompaction++
 		}
 	}
 	return false
@@ -368,19 +336,5 @@ func (l *Loop) keepTTL(t *thread, r *traces.Round) {
 		t.ttl = prompt.TTL1h
 	case r.Usage.Write5m > 0:
 		t.ttl = prompt.TTL5m
-	}
-}
-
-// finish completes the row. Every recorded call has been simulated: Verify
-// checks it.
-func (l *Loop) finish() {
-	for i := range l.threads {
-		if l.threads[i].overflow {
-			l.row.OverWindow = 1
-		}
-	}
-	l.row.Unpriced = l.models.unpriced
-	if l.config.Verify {
-		l.verifyRow()
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
@@ -352,7 +353,7 @@ func TestLoopForgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fresh != used {
+		if !reflect.DeepEqual(fresh, used) {
 			t.Errorf("%s: a used loop gives another row:\n%+v\n%+v", strategy, fresh, used)
 		}
 	}

@@ -28,7 +28,7 @@ type Observer interface {
 
 // point returns where a thread is now.
 func (l *Loop) point(t *thread) Point {
-	return Point{Thread: t.index, Round: t.round, Now: l.clock.now, Idle: l.clock.now - t.lastEnd}
+	return Point{Thread: t.index, Round: t.round, Now: t.live.now(l.clock.now), Idle: l.clock.now - t.lastEnd}
 }
 
 // tellAnswer tells the observer, if there is one, what a hook answered.

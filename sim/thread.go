@@ -8,7 +8,9 @@ import (
 
 // thread is the running state of one conversation.
 type thread struct {
+	live     *live
 	trace    *traces.Thread
+	id       int32 // index into the loop's threads
 	index    int32 // in the session
 	context  prompt.Context
 	layers   []strategies.Layer
@@ -34,6 +36,62 @@ type thread struct {
 
 	chain    int // compactions in a row
 	overflow bool
+
+	usage         prompt.Usage // of the last response
+	serverDeleted int64        // tokens the server has deleted so far
+	deleted       deletions
+	inbox         []int32 // messages from other threads, tokens
+	running       int32   // sub-agents at work
+	called        string  // source of the layer's call that the thread waits for
+
+	forked bool // began with its parent's context
+	ended  bool // behind its last response
+	idle   bool // between a response and the next input
+	hinted bool // the server has hinted at this request
+
+	held   bool    // a timer's call is under way; input waits for it
+	late   bool    // input has come meanwhile
+	heldAt int64   // when it came
+	wakes  []int64 // by timer: when it rings, 0 for never
+
+	waiting  int // 1 + layer whose background call the thread waits for, 0 for none
+	waitHook int // index among the hooks ahead of a request
+	waitFrom int64
+	waitEnd  int64
+}
+
+// reset makes t the state of a thread that has not begun, keeping storage.
+func (t *thread) reset(s *live, i int32, layers []strategies.Layer) {
+	*t = thread{
+		live: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
+		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], wakes: t.wakes[:0],
+	}
+	t.deleted.reset()
+	t.context.Reset(s.session.Blocks, &s.arena)
+}
+
+// agent reports whether the thread is a sub-agent's.
+func (t *thread) agent() bool {
+	return t.trace.Kind == traces.ThreadAgent || t.trace.Kind == traces.ThreadOrphan
+}
+
+// answered reports whether the response under way calls no tool.
+func (t *thread) answered() bool {
+	r := t.current()
+	for b := r.Reply.From; b < r.Reply.To; b++ {
+		if t.live.session.Blocks[b].Kind == prompt.KindToolUse {
+			return false
+		}
+	}
+	return true
+}
+
+// model returns the model of the round under way, of the last one behind it.
+func (t *thread) model() int32 {
+	if n := len(t.trace.Rounds); n > 0 {
+		return int32(t.trace.Rounds[min(int(t.round), n-1)].Model)
+	}
+	return 0
 }
 
 // hooks are the layers of a thread by the hooks they implement, with their
@@ -45,8 +103,15 @@ type hooks struct {
 	result   []strategies.IntentResult // by layer index; nil for a layer without one
 	compact  []strategies.AfterCompaction
 	starting []hook[strategies.ThreadStart]
-	keys     []uint8  // by layer index: identifies the layer in draws
-	bars     []uint64 // by layer index: layers it bars when it is done
+	ending   []hook[strategies.ThreadEnd]
+	loopEnd  []hook[strategies.EndOfLoop]
+	timers   []hook[strategies.Timer]
+	forks    []hook[strategies.Fork]
+	hints    []hook[strategies.ServerHint]
+	// background is by layer index, nil for a layer without one.
+	background []strategies.BackgroundResult
+	keys       []uint8  // by layer index: identifies the layer in draws
+	bars       []uint64 // by layer index: layers it bars when it is done
 }
 
 type hook[T any] struct {
@@ -54,34 +119,41 @@ type hook[T any] struct {
 	do    T
 }
 
-// bind finds the hooks of the layers, keeping storage. A layer's key in draws
-// comes from its name, so that adding or removing another shifts nothing.
+// bind finds the hooks of the layers, keeping storage.
 func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 	*h = hooks{
 		keys: h.keys[:0], bars: bars,
 		before: h.before[:0], after: h.after[:0], tooLong: h.tooLong[:0],
-		result: h.result[:0], compact: h.compact[:0], starting: h.starting[:0],
+		result: h.result[:0], compact: h.compact[:0], starting: h.starting[:0], ending: h.ending[:0], loopEnd: h.loopEnd[:0],
+		timers: h.timers[:0], forks: h.forks[:0], hints: h.hints[:0], background: h.background[:0],
 	}
 	for i, l := range layers {
-		if b, ok := l.(strategies.BeforeRequest); ok {
-			h.before = append(h.before, hook[strategies.BeforeRequest]{i, b})
-		}
-		if a, ok := l.(strategies.AfterResponse); ok {
-			h.after = append(h.after, hook[strategies.AfterResponse]{i, a})
-		}
-		if p, ok := l.(strategies.PromptTooLong); ok {
-			h.tooLong = append(h.tooLong, hook[strategies.PromptTooLong]{i, p})
-		}
+		h.before = implements(h.before, i, l)
+		h.after = implements(h.after, i, l)
+		h.tooLong = implements(h.tooLong, i, l)
+		h.starting = implements(h.starting, i, l)
+		h.ending = implements(h.ending, i, l)
+		h.loopEnd = implements(h.loopEnd, i, l)
+		h.timers = implements(h.timers, i, l)
+		h.forks = implements(h.forks, i, l)
+		h.hints = implements(h.hints, i, l)
 		if c, ok := l.(strategies.AfterCompaction); ok {
 			h.compact = append(h.compact, c)
 		}
-		if s, ok := l.(strategies.ThreadStart); ok {
-			h.starting = append(h.starting, hook[strategies.ThreadStart]{i, s})
-		}
 		r, _ := l.(strategies.IntentResult)
 		h.result = append(h.result, r)
-		h.keys = append(h.keys, uint8(prompt.DigestString(l.Name()).Lo)|1)
+		b, _ := l.(strategies.BackgroundResult)
+		h.background = append(h.background, b)
+		h.keys = append(h.keys, layerKey(l.Name()))
 	}
+}
+
+// implements appends a layer to the list of those with a hook if it has it.
+func implements[T any](list []hook[T], i int, l strategies.Layer) []hook[T] {
+	if do, ok := l.(T); ok {
+		list = append(list, hook[T]{i, do})
+	}
+	return list
 }
 
 // current returns the round under way.

@@ -131,8 +131,8 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 	laid := int64(l.request.Entries[at].Cum)
 	static := t.unlogged.static
 	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
-		static = p.StaticFor(l.session.Version())
-		first := l.session.Threads[0].Rounds[0].Usage.Read
+		static = p.StaticFor(t.live.session.Version())
+		first := t.live.session.Threads[0].Rounds[0].Usage.Read
 		if d := float64(first - static); static == 0 || max(d, -d) <= nearStatic*float64(static) {
 			static = first
 		}
@@ -148,7 +148,7 @@ func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
 	if !l.config.Draw {
 		return share >= 0.5
 	}
-	return draws.Unit(l.draws.Uint64(draws.Unlogged, draws.Event(t.index, t.round, hiddenLayer, ordinal))) < share
+	return draws.Unit(t.live.draws.Uint64(draws.Unlogged, draws.Event(t.index, t.round, hiddenLayer, ordinal))) < share
 }
 
 // learn takes from a call that has ended what it tells about the thread.
@@ -170,7 +170,7 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 		u.ttl = prompt.TTL5m
 	}
 	for b := r.Reply.From; b < r.Reply.To; b++ {
-		switch l.session.Blocks[b].Kind {
+		switch t.live.session.Blocks[b].Kind {
 		case prompt.KindThinking:
 			u.thought = true
 		case prompt.KindToolUse:
@@ -210,10 +210,10 @@ func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissC
 // of its own behind it.
 func (l *Loop) hide(t *thread, f *flight) {
 	p := l.config.Profile
-	if p == nil || !p.Switches.Hidden || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
+	if p == nil || !p.Switches.Hidden || len(t.hooks.loopEnd) > 0 || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
 		return
 	}
-	if !l.expects(t, 2, t.unlogged.hidden.share(p.HiddenFor(l.session.Version()), p.Weight)) {
+	if !l.expects(t, 2, t.unlogged.hidden.share(p.HiddenFor(t.live.session.Version()), p.Weight)) {
 		return
 	}
 	entries := t.context.Seal()
@@ -221,33 +221,20 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if last < 0 || !entries[last].Kind.Assistant() {
 		return
 	}
-	m := l.models.of(f.model)
-	l.markers = l.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl})
+	m := t.live.models.of(f.model)
+	l.markers = t.live.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl})
 	l.request = prompt.Request{
-		Thread: uint32(t.index) | hiddenLayer<<24, Owner: 1, Model: m.id, MinTokens: m.minCache,
+		Thread: uint32(t.id) | hiddenLayer<<24, Owner: 1, Model: m.id, MinTokens: m.minCache,
 		Entries: entries, Markers: l.markers, Change: prompt.NoChange,
-		Draw: l.draws.Uint64(draws.Eviction, draws.Event(t.index, t.round, hiddenLayer, 0)),
+		Draw: t.live.draws.Uint64(draws.Eviction, draws.Event(t.index, t.round, hiddenLayer, 0)),
 	}
 	l.describe(t, m.name, -1)
-	out := l.server.Begin(l.clock.now, &l.request)
+	out := t.live.server.Begin(l.clock.now, &l.request)
 	i := l.newFlight()
 	l.flights[i] = flight{
-		thread: t.index, layer: -1, hidden: true, ticket: out.Ticket, model: f.model, start: l.clock.now,
+		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,
 		answer: prompt.Answer{First: hiddenFirst, Total: hiddenTotal}, outcome: out, context: l.request.Tokens(),
 	}
 	l.clock.schedule(l.clock.now+hiddenFirst, eventFirst, i)
 	l.clock.schedule(l.clock.now+hiddenTotal, eventEnd, i)
-}
-
-// landHidden ends a hidden call: it is billed, and no log shows it.
-func (l *Loop) landHidden(f *flight) {
-	l.server.End(l.clock.now, f.ticket, 0)
-	cost := l.models.cost(f.model, l.session.Start+f.start, f.outcome.Usage)
-	r := &l.row
-	r.Calls++
-	r.Usage.Add(f.outcome.Usage)
-	r.CostByClass.Add(&cost)
-	r.CallsBySource[results.SourceOther]++
-	r.UsageBySource[results.SourceOther].Add(f.outcome.Usage)
-	r.CostBySource[results.SourceOther].Add(&cost)
 }

@@ -16,6 +16,7 @@ var ErrInvariant = errors.New("invariant violated")
 // violate keeps the first violation; the run stops on it.
 func (l *Loop) violate(t *thread, format string, args ...any) {
 	if l.err == nil {
+		l.failing = t.live.session
 		l.err = fmt.Errorf("thread %d round %d: %w: %s", t.index, t.round, ErrInvariant, fmt.Sprintf(format, args...))
 	}
 }
@@ -30,7 +31,7 @@ func (l *Loop) verify(t *thread, layer int, out *prompt.Outcome) {
 	if got, want := out.Usage.Input(), r.Tokens(); len(r.Deletions) == 0 && got != want {
 		l.violate(t, "read + writes + uncached = %d, the request holds %d tokens", got, want)
 	}
-	if v, ok := l.server.(validator); ok {
+	if v, ok := t.live.server.(validator); ok {
 		if err := v.Validate(r); err != nil {
 			l.violate(t, "%v", err)
 		}
@@ -86,30 +87,19 @@ func (l *Loop) verifyMessages(t *thread) {
 		l.violate(t, "the first message is the assistant's")
 	}
 	for call := range pending {
-		if l.answered[call] {
+		if t.live.answered[call] {
 			l.violate(t, "call %d has no result", call)
 			return
 		}
 	}
 }
 
-// findAnswered notes which calls have a result in the recording: the person
-// may have interrupted the others.
-func (l *Loop) findAnswered() {
-	l.answered = map[int32]bool{}
-	for i := range l.session.Blocks {
-		if b := &l.session.Blocks[i]; b.Kind == prompt.KindToolResult {
-			l.answered[b.Call] = true
-		}
-	}
-}
-
 // verifyRow checks the finished row: every recorded call was simulated, and
 // tokens and costs add up over classes and sources.
-func (l *Loop) verifyRow() {
-	r := &l.row
+func (l *Loop) verifyRow(s *live) {
+	r := &s.row
 	own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
-	if want := l.session.NumCalls(); own != want {
+	if want := s.session.NumCalls(); own != want {
 		l.err = fmt.Errorf("%w: %d calls of the recording were simulated, it has %d", ErrInvariant, own, want)
 	}
 	var usage prompt.Usage

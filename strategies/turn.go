@@ -18,6 +18,8 @@ type Turn struct {
 	Model   string         // of the round
 	User    *User          // what sessions of one user share; nil where there is none
 	Kind    traces.ThreadKind
+	Session int32 // index in the cohort, as in User
+	Epoch   int64 // when the session began, unix ns; 0 when unknown
 	Thread  int32
 	Round   int32
 	Trigger traces.Trigger

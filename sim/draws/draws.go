@@ -19,6 +19,7 @@ const (
 	SummaryLatency                    // how long does this summary take
 	SummaryFailure                    // does this summary call fail
 	Unlogged                          // does something happen that no log shows
+	Layer                             // what a layer leaves to chance
 )
 
 // Source draws for one session under one seed.

@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// background is a call that runs beside the conversation, perhaps in several
+// turns. It keeps what it sends: the conversation changes meanwhile.
+type background struct {
+	thread  int32
+	layer   int32
+	model   int32
+	turn    int32 // of the response under way, from 0
+	intent  prompt.Intent
+	answer  prompt.Answer
+	context prompt.Context
+	deleted deletions
+	result  prompt.Result
+	ttl     prompt.TTL
+	side    uint32 // names it to the server
+	running bool
+}
+
+// endBackgrounds forgets all background calls, keeping storage.
+func (l *Loop) endBackgrounds() {
+	for _, b := range l.backgrounds {
+		b.running = false
+	}
+}
+
+// newBackground returns the index of a background call that is not in use.
+func (l *Loop) newBackground() int32 {
+	for i, b := range l.backgrounds {
+		if !b.running {
+			return int32(i)
+		}
+	}
+	l.backgrounds = append(l.backgrounds, &background{})
+	return int32(len(l.backgrounds) - 1)
+}
+
+// startBackgrounds starts the background calls that a hook of a layer asked for.
+func (l *Loop) startBackgrounds(t *thread, layer int) {
+	for _, in := range l.turn.TakeBackground() {
+		if t.hooks.background[layer] == nil {
+			l.fail(t, layer, "asks for a background call and has no BackgroundResult")
+			return
+		}
+		l.startBackground(t, layer, &in)
+	}
+}
+
+func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
+	i := l.newBackground()
+	b := l.backgrounds[i]
+	l.sides++
+	*b = background{
+		thread: t.id, layer: int32(layer), intent: *in, context: b.context, deleted: b.deleted,
+		model: l.callModel(t, in), ttl: l.lifetime(t, in), side: 1<<31 | l.sides, running: true,
+	}
+	b.deleted.reset()
+	if in.Prefix == prompt.PrefixShared && in.Model == "" {
+		b.deleted.copyFrom(&t.deleted)
+	}
+	span := t.context.Seal()[t.context.Len()-1].Chain
+	l.build(t, &b.context, in)
+	b.result = prompt.Result{Source: in.Source, Ordinal: in.Ordinal, Began: t.live.now(l.clock.now)}
+	if in.Known == nil {
+		t.live.asked++
+		b.intent.Number = t.live.asked
+	}
+	b.answer = l.config.Summarizer.Summarize(&b.intent, t.live.draws, l.event(t, layer, in.Ordinal), span)
+	t.live.row.Counts[results.CountBackground]++
+	if excess := int64(b.context.Tokens()) - t.live.models.of(b.model).window; excess > 0 {
+		b.answer = prompt.Answer{Failed: prompt.FailTooLong}
+		b.result.Excess = excess
+	}
+	l.sendBackground(t, i)
+}
+
+// event is the stable id of a call that a layer makes at the round under way.
+func (l *Loop) event(t *thread, layer int, ordinal uint8) uint64 {
+	return draws.Event(t.index, t.round, t.hooks.keys[layer], ordinal)
+}
+
+// sendBackground sends the request of the turn that is next.
+func (l *Loop) sendBackground(t *thread, i int32) {
+	b := l.backgrounds[i]
+	if b.answer.Refused() {
+		f := l.newFlight()
+		l.flights[f] = flight{thread: t.id, layer: b.layer, background: i + 1, refused: true, start: l.clock.now, answer: b.answer}
+		l.clock.schedule(l.clock.now+max(b.answer.First, b.answer.Total), eventEnd, f)
+		return
+	}
+	entries := b.context.Seal()
+	l.ordinal = b.intent.Ordinal
+	l.fly(t, call{
+		layer: int(b.layer), background: i + 1, side: b.side, entries: entries, deletions: b.deleted.resolve(&b.context),
+		marks: client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite}, change: b.context.Sent(), answer: b.answer, model: b.model,
+	})
+}
+
+// landBackground takes a response of a background call: the next turn follows,
+// or the layer gets the result.
+func (l *Loop) landBackground(t *thread, f *flight) {
+	b := l.backgrounds[f.background-1]
+	b.result.Answer = f.answer
+	if !f.refused {
+		b.result.Usage.Add(f.outcome.Usage)
+	}
+	if b.turn++; f.answer.Failed == "" && b.turn < b.intent.Turns {
+		l.nextTurn(t, b, f)
+		l.sendBackground(t, f.background-1)
+		return
+	}
+	b.running = false
+	layer := int(b.layer)
+	l.refresh(t)
+	l.final(t, layer, "background_result", t.hooks.background[layer].BackgroundResult(&l.turn, &b.result))
+	if t.waiting == layer+1 && l.err == nil {
+		l.wake(t)
+	}
+}
+
+// nextTurn appends what the last turn answered and the results of its tools.
+func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
+	mark := uint64(b.side)<<16 | uint64(b.turn)
+	reply := injected(prompt.KindText, b.intent.Source, max(1, f.answer.Output))
+	reply.Digest = reply.Digest.ExtendInt(mark)
+	b.context.Add(reply)
+	results := injected(prompt.KindPrompt, b.intent.Source+" results", max(1, b.intent.TurnInput))
+	results.Digest = results.Digest.ExtendInt(mark)
+	b.context.Add(results)
+}
+
+// await makes a thread wait for a background call of a layer until a time on
+// the session's clock.
+func (l *Loop) await(t *thread, hook, layer int) {
+	until := l.turn.Awaited() + t.live.origin
+	t.waiting, t.waitHook, t.waitEnd, t.waitFrom = layer+1, hook, max(until, l.clock.now), l.clock.now
+	l.clock.add(event{at: t.waitEnd, of: t.id, kind: eventAwait})
+}
+
+// wake ends the wait of a thread: the layer is asked again.
+func (l *Loop) wake(t *thread) {
+	t.waiting = 0
+	t.live.row.AddedLatency += float64(l.clock.now-t.waitFrom) / 1e9
+	l.ask(t, t.waitHook)
+}
+
+// awaited ends a wait at its latest time.
+func (l *Loop) awaited(t *thread, at int64) {
+	if t.waiting > 0 && t.waitEnd == at {
+		l.wake(t)
+	}
+}
+
+var _ strategies.Host = (*host)(nil)

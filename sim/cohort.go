@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Run simulates a session by itself and returns its row. The error wraps
+// ErrInvariant when Verify found a violation.
+func (l *Loop) Run(s *traces.Session) (results.Row, error) {
+	l.alone[0] = s
+	rows, err := l.RunCohort(l.alone[:])
+	if err != nil {
+		return results.Row{}, err
+	}
+	return rows[0], nil
+}
+
+// RunCohort simulates sessions on one clock, at the times they were recorded,
+// with one cache for the sessions of each agent: they read what others have
+// written where they send the same. It returns their rows in the order given,
+// valid until the next run. A session without a time begins with the first one.
+func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
+	l.rows = l.rows[:0]
+	if err := l.reset(sessions); err != nil {
+		return nil, err
+	}
+	for _, s := range l.lives {
+		for i := range s.session.Threads {
+			if t := &s.session.Threads[i]; t.Parent < 0 {
+				l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(i))
+			}
+		}
+	}
+	for l.err == nil {
+		e, ok := l.clock.next()
+		if !ok {
+			break
+		}
+		l.happen(e)
+	}
+	for _, s := range l.lives {
+		if l.err == nil {
+			l.failing = s.session
+			s.finish(l)
+			l.rows = append(l.rows, s.row)
+		}
+	}
+	if l.err != nil {
+		return nil, fmt.Errorf("session %s under %s: %w", l.failing.ID, l.config.Strategy.Name, l.err)
+	}
+	return l.rows, nil
+}
+
+// reset makes the loop ready for a cohort.
+func (l *Loop) reset(sessions []*traces.Session) error {
+	l.clock.reset()
+	for i := range l.servers {
+		l.servers[i].Reset()
+	}
+	l.flights, l.free = l.flights[:0], l.free[:0]
+	l.err, l.sides, l.failing = nil, 0, nil
+	l.endBackgrounds()
+	l.user.reset(len(sessions))
+	for len(l.pool) < len(sessions) {
+		l.pool = append(l.pool, &live{})
+	}
+	l.lives = l.pool[:len(sessions)]
+	threads := 0
+	for _, s := range sessions {
+		threads += len(s.Threads)
+	}
+	for len(l.threads) < threads {
+		l.threads = append(l.threads, thread{})
+	}
+	l.threads = l.threads[:threads]
+	return l.fill(sessions)
+}
+
+// fill brings the sessions of a cohort and their threads to their initial
+// state.
+func (l *Loop) fill(sessions []*traces.Session) error {
+	first, base := begin(sessions), int32(0)
+	for i, session := range sessions {
+		s := l.lives[i]
+		s.index, s.base = int32(i), base
+		origin := int64(0)
+		if session.Start > 0 && first > 0 {
+			origin = session.Start - first
+		}
+		s.reset(l, session, origin)
+		threads := l.threads[base : base+int32(len(session.Threads))]
+		for j := range threads {
+			if err := l.prepare(s, int32(j)); err != nil {
+				return fmt.Errorf("session %s: %w", session.ID, err)
+			}
+		}
+		s.orderChildren(threads)
+		if l.config.Verify {
+			s.findAnswered()
+		}
+		base += int32(len(threads))
+	}
+	return nil
+}
+
+// begin returns the time of the earliest session that has one, unix ns; 0 for
+// none.
+func begin(sessions []*traces.Session) int64 {
+	var first int64
+	for _, s := range sessions {
+		if s.Start > 0 && (first == 0 || s.Start < first) {
+			first = s.Start
+		}
+	}
+	return first
+}
+
+// prepare brings one thread to its initial state.
+func (l *Loop) prepare(s *live, i int32) error {
+	t := &l.threads[s.base+i]
+	layers := t.layers
+	if layers == nil {
+		var err error
+		if layers, err = l.config.Strategy.Layers(); err != nil {
+			return err
+		}
+		t.hooks.bind(layers, l.config.Strategy.Bars())
+	}
+	for len(s.firings) < len(layers) {
+		s.firings = append(s.firings, 0)
+	}
+	for _, layer := range layers {
+		layer.Reset()
+	}
+	t.reset(s, i, layers)
+	return nil
+}
+
+// user is what the sessions of the cohort share.
+type user struct{ strategies.User }
+
+// reset makes u a user without a past who has n sessions.
+func (u *user) reset(n int) {
+	ends, live := u.Ends[:0], u.Live[:0]
+	for range n {
+		ends, live = append(ends, 0), append(live, false)
+	}
+	u.User = strategies.User{Ends: ends, Live: live}
+}

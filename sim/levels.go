@@ -1,0 +1,4 @@
+package sim
+
+// level notes at which level of its window a thread sends a request.
+func (l *Loop) level(*thread) {}

@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// live is a session of the cohort while it is simulated. It keeps its storage
+// between sessions, so that a steady run allocates nothing.
+type live struct {
+	session  *traces.Session
+	index    int32 // in the cohort
+	origin   int64 // when the session begins, ns on the cohort's clock
+	base     int32 // index of its first thread among those of the loop
+	server   Server
+	client   Client
+	count    client.Counting // the client's
+	draws    draws.Source
+	arena    prompt.Arena
+	children []int32 // threads by parent and parent round
+	models   models
+	row      results.Row
+	asked    int32 // calls the summariser was asked about
+	open     int32 // threads that have begun and not ended
+	firings  []int // by layer of the strategy
+
+	// answered are the calls that have a result; filled under Verify only.
+	answered map[int32]bool
+}
+
+// reset makes s the state of a session at its beginning.
+func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
+	s.session, s.origin = session, origin
+	s.client = l.config.Client
+	if s.client == nil {
+		s.client = clientOf(session)
+	}
+	s.count = s.client.Counting()
+	s.server = l.serverOf(session.Agent)
+	s.arena.Reset()
+	s.asked, s.open = 0, 0
+	clear(s.firings)
+	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
+	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
+	s.models.ids, s.models.prices, s.models.at = l.modelIDs, l.config.Prices, l.config.PricesAt
+	s.models.reset(session)
+	s.nameModels()
+	for i := range s.models.list {
+		s.models.list[i].window = l.config.window(s.client, session, s.models.list[i].name)
+	}
+}
+
+// now returns a time of the cohort's clock on the session's, ns.
+func (s *live) now(cohort int64) int64 { return cohort - s.origin }
+
+// nameModels tells the server the names behind the models of requests.
+func (s *live) nameModels() {
+	n, ok := s.server.(namer)
+	if !ok {
+		return
+	}
+	for i := range s.models.list {
+		n.NameModel(s.models.list[i].id, s.models.list[i].name)
+	}
+}
+
+// orderChildren links every thread to its children in the order of the rounds
+// they start from. Readers put parents before children.
+func (s *live) orderChildren(threads []thread) {
+	s.children = s.children[:0]
+	for range threads {
+		s.children = append(s.children, -1)
+	}
+	for i := len(threads) - 1; i >= 0; i-- {
+		p := s.session.Threads[i].Parent
+		if p < 0 {
+			continue
+		}
+		at := &threads[p].child
+		for *at >= 0 && s.session.Threads[*at].ParentRound < s.session.Threads[i].ParentRound {
+			at = &s.children[*at]
+		}
+		s.children[i] = *at
+		*at = int32(i)
+	}
+}
+
+// findAnswered notes which calls have a result in the recording: the person
+// may have interrupted the others.
+func (s *live) findAnswered() {
+	s.answered = map[int32]bool{}
+	for i := range s.session.Blocks {
+		if b := &s.session.Blocks[i]; b.Kind == prompt.KindToolResult {
+			s.answered[b.Call] = true
+		}
+	}
+}
+
+// finish completes the row. Every recorded call has been simulated: Verify
+// checks it.
+func (s *live) finish(l *Loop) {
+	for i := range s.session.Threads {
+		if l.threads[int(s.base)+i].overflow {
+			s.row.OverWindow = 1
+		}
+	}
+	s.row.Unpriced = s.models.unpriced
+	for layer, n := range s.firings {
+		if n == 0 {
+			continue
+		}
+		if s.row.Firings == nil {
+			s.row.Firings = map[string]int{}
+		}
+		s.row.Firings[l.threads[s.base].layers[layer].Name()] += n
+	}
+	if l.config.Verify {
+		l.verifyRow(s)
+	}
+}

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// refresh brings the turn the layers see up to date.
+func (l *Loop) refresh(t *thread) {
+	u, s := &l.turn, t.live
+	l.host.thread = t
+	r := t.round
+	round := &noRound
+	if n := len(t.trace.Rounds); n > 0 {
+		round = &t.trace.Rounds[min(int(r), n-1)]
+	}
+	u.Context, u.Blocks = &t.context, s.session.Blocks
+	u.Tools, u.Objects = s.session.Tools, s.session.Objects
+	u.Agent, u.Version, u.User = s.session.Agent, s.session.Version(), &l.user.User
+	u.Kind, u.Thread, u.Round, u.Session, u.Epoch = t.trace.Kind, t.index, r, s.index, s.session.Start
+	u.Parent, u.Running, u.Forked = t.trace.Parent, t.running, t.forked
+	u.Trigger = round.Trigger
+	u.Now, u.Idle = s.now(l.clock.now), l.clock.now-t.lastEnd
+	u.TTL, u.Life, u.Usage, u.Deleted = t.ttl, lifeOf(t.ttl), t.usage, t.serverDeleted
+	u.InputAt = min(t.inputAt, t.context.Len())
+	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
+	if len(s.models.list) > 0 {
+		m := s.models.of(t.model())
+		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, m.window, m.maxOutput
+	}
+	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
+	if s.count.Trailing {
+		u.Reading.Values[strategies.MeasureClientTokens] += t.trailing
+	}
+	u.Reading.Values[strategies.MeasureTokens] = int64(t.context.Tokens())
+	u.Reading.Values[strategies.MeasureIdle] = u.Idle
+	u.Reading.Values[strategies.MeasureRounds] = t.rounds
+	l.watch(t)
+}
+
+// noRound stands for the round of a thread that has none.
+var noRound traces.Round
+
+// lifeOf returns how long an entry of a class stays in the cache unused, as
+// documented, ns.
+func lifeOf(ttl prompt.TTL) int64 {
+	if ttl == prompt.TTL1h {
+		return promptcache.DefaultLifetime1h
+	}
+	return promptcache.DefaultLifetime5m
+}
+
+// dueEvents returns the index behind the recorded events of the round.
+func (l *Loop) dueEvents(t *thread) int {
+	i := t.event
+	for i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round {
+		i++
+	}
+	return i
+}
+
+// settle takes what a hook reported about the context.
+func (l *Loop) settle(t *thread, layer int) {
+	t.inputAt = l.turn.InputAt
+	b := l.turn.Boundary()
+	if b.Kind != strategies.BoundaryNone && l.config.Observer != nil {
+		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
+	}
+	row := &t.live.row
+	row.Counts[results.CountCleared] += int64(b.Cleared)
+	switch b.Kind {
+	case strategies.BoundaryNone:
+		return
+	case strategies.BoundaryMicro, strategies.BoundaryServer:
+		if b.Kind == strategies.BoundaryMicro {
+			row.Microcompactions++
+		}
+		row.Counts[results.CountClearedTokens] += max(0, b.Before-b.After)
+		t.counted = max(0, t.counted-b.Uncounted)
+		return
+	}
+	row.Compactions++
+	t.chain++
+	if b.Chained {
+		row.Recompactions++
+	}
+	row.ChainMax = max(row.ChainMax, t.chain)
+	t.rounds = 0
+	t.deleted.reset()
+	l.renderHead(t)
+	l.recount(t)
+	window := l.turn.Reading.Window
+	for _, h := range t.hooks.compact {
+		h.AfterCompaction(&l.turn)
+	}
+	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
+		row.FailedCompaction++ // what must stay does not fit: no success
+	}
+}
+
+// recount makes the client's count what it is after a compaction: no response
+// to take the usage from, so the estimate of every message.
+func (l *Loop) recount(t *thread) {
+	t.counted, t.trailing = 0, 0
+	for i := t.context.Messages(); i < t.context.Len(); i++ {
+		t.trailing += t.live.count.Block(t.context.BlockAt(i))
+	}
+}
+
+// source says whose call it is.
+func (l *Loop) source(t *thread, c call) results.Source {
+	switch {
+	case c.background > 0:
+		return results.SourceOf(l.backgrounds[c.background-1].intent.Source)
+	case c.layer >= 0:
+		return results.SourceOf(t.called)
+	}
+	return ownSource(t.trace.Kind)
+}
+
+// ownSource is the source of a conversation's own calls.
+func ownSource(k traces.ThreadKind) results.Source {
+	switch k {
+	case traces.ThreadBranch:
+		return results.SourceBranch
+	case traces.ThreadMain:
+		return results.SourceMain
+	}
+	return results.SourceAgent
+}
