@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -108,7 +109,7 @@ func checkRows(t *testing.T, c *results.Cell, whole *results.Run) {
 			continue
 		}
 		for _, row := range c.Rows {
-			if !slices.Contains(whole.Cells[i].Rows, row) {
+			if !slices.ContainsFunc(whole.Cells[i].Rows, func(r results.Row) bool { return reflect.DeepEqual(r, row) }) {
 				t.Errorf("%s, session %s: not the row of the whole run", c.Cell, row.Session)
 			}
 		}

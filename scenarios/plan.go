@@ -73,7 +73,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err != nil {
 		return nil, err
 	}
-	runner := sim.Runner{Workers: p.Workers}
+	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Scenario.Sessions.Cohort.group(sessions)}
 	if p.Done != nil {
 		total := len(configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }
@@ -188,6 +188,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Seed:       s.Seed,
 		Window:     s.Client.Window,
 		Verify:     s.Verify || p.Verify,
+		HintAt:     s.Server.HintAt,
 	}
 	if s.Client.Version != "" {
 		c.Client = client.ForVersion(s.Client.Version)

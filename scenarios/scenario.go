@@ -49,6 +49,7 @@ type Sessions struct {
 	Projects []string `yaml:"project"`
 	Models   []string `yaml:"model"`
 	Agents   []string `yaml:"agent"`
+	Cohort   Cohort   `yaml:"cohort"`
 }
 
 // Filter returns the filter as written.
@@ -87,6 +88,7 @@ type Server struct {
 	TTLInKey         bool     `yaml:"ttl_in_key"`
 	DeleteUncached   bool     `yaml:"delete_uncached"`
 	EvictPerCall     float64  `yaml:"evict_per_call"` // probability, 0…1
+	HintAt           int64    `yaml:"hint_at"`        // tokens; 0 for no hints
 }
 
 // Config returns the settings as the cache model takes them.

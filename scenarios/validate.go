@@ -49,6 +49,9 @@ func (x *expansion) validateServer(s *Server) {
 	if !(s.EvictPerCall >= 0 && s.EvictPerCall <= 1) {
 		x.contradiction(fmt.Sprintf("server.evict_per_call %g must lie in 0…1", s.EvictPerCall), "server.evict_per_call")
 	}
+	if s.HintAt < 0 {
+		x.contradiction(fmt.Sprintf("server.hint_at %d must not be negative", s.HintAt), "server.hint_at")
+	}
 	if len(x.errs) > before {
 		return
 	}

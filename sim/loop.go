@@ -33,10 +33,11 @@ type Loop struct {
 	record      results.CallRecord
 	rows        []results.Row
 	alone       [1]*traces.Session
-	sides       uint32          // calls that layers made
-	ordinal     uint8           // of the layer's call being made
-	failing     *traces.Session // the one that err is of
-	err         error           // first violated invariant, or contract a layer broke
+	group       []*traces.Session // the cohort under way
+	sides       uint32            // calls that layers made
+	ordinal     uint8             // of the layer's call being made
+	failing     *traces.Session   // the one that err is of
+	err         error             // first violated invariant, or contract a layer broke
 }
 
 // NewLoop returns a loop for one configuration.

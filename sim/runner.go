@@ -20,6 +20,9 @@ type Runner struct {
 	// Done, when not nil, is called after every session with the number
 	// finished so far. It must be safe for concurrent use.
 	Done func(finished int)
+	// Cohorts are the sessions that share a clock, by index; each session
+	// stands in one of them. Without any, every session is alone.
+	Cohorts [][]int
 }
 
 // Run returns the rows by cell, in the order of sessions. On an error or a
@@ -32,10 +35,14 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	cohorts, err := r.cohorts(sessions)
+	if err != nil {
+		return nil, err
+	}
 	var next, finished atomic.Int64
 	var wg sync.WaitGroup
-	total := int64(len(cells) * len(sessions))
-	for range r.Parallel(int(total)) {
+	jobs, total := int64(len(cells)*len(cohorts)), int64(len(cells)*len(sessions))
+	for range r.Parallel(int(jobs)) {
 		wg.Go(func() {
 			// Jobs come cell by cell, so a worker keeps one loop at a time and
 			// memory does not grow with the number of cells.
@@ -43,20 +50,18 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 			at := -1
 			for ctx.Err() == nil {
 				job := next.Add(1) - 1
-				if job >= total {
+				if job >= jobs {
 					return
 				}
-				cell, session := int(job)/len(sessions), int(job)%len(sessions)
+				cell, cohort := int(job)/len(cohorts), cohorts[int(job)%len(cohorts)]
 				if at != cell {
 					loop, at = NewLoop(cells[cell]), cell
 				}
-				row, err := loop.Run(sessions[session])
-				if err != nil {
+				if err := loop.runInto(rows[cell], sessions, cohort); err != nil {
 					stop(err)
 					return
 				}
-				rows[cell][session] = row
-				if n := finished.Add(1); r.Done != nil {
+				if n := finished.Add(int64(len(cohort))); r.Done != nil {
 					r.Done(int(n))
 				}
 			}
@@ -79,4 +84,44 @@ func (r Runner) Parallel(n int) int {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	return max(1, min(workers, n))
+}
+
+// cohorts returns the cohorts to simulate. Each session must stand in exactly
+// one.
+func (r Runner) cohorts(sessions []*traces.Session) ([][]int, error) {
+	list := r.Cohorts
+	if list == nil {
+		for i := range sessions {
+			list = append(list, []int{i})
+		}
+		return list, nil
+	}
+	seen := make([]bool, len(sessions))
+	n := 0
+	for _, cohort := range list {
+		for _, i := range cohort {
+			if i < 0 || i >= len(sessions) || seen[i] {
+				return nil, fmt.Errorf("cohorts: session %d of %d is not there or stands twice", i, len(sessions))
+			}
+			seen[i] = true
+			n++
+		}
+	}
+	if n != len(sessions) {
+		return nil, fmt.Errorf("cohorts: %d of %d sessions stand in none", len(sessions)-n, len(sessions))
+	}
+	return list, nil
+}
+
+// runInto simulates a cohort of the sessions and puts its rows in their places.
+func (l *Loop) runInto(rows []results.Row, sessions []*traces.Session, cohort []int) error {
+	l.group = l.group[:0]
+	for _, i := range cohort {
+		l.group = append(l.group, sessions[i])
+	}
+	done, err := l.RunCohort(l.group)
+	for i, row := range done {
+		rows[cohort[i]] = row
+	}
+	return err
 }

@@ -98,7 +98,7 @@ func TestCallsRefuses(t *testing.T) {
 		{"backwards", "before its start", func(c *CallRecord) { c.End = 0 }},
 		{"thread", "thread -1", func(c *CallRecord) { c.Thread = -1 }},
 		{"round", "round -2", func(c *CallRecord) { c.Round = -2 }},
-		{"source", "source 9", func(c *CallRecord) { c.Source = 9 }},
+		{"source", "source 99", func(c *CallRecord) { c.Source = 99 }},
 		{"miss", "miss class 99", func(c *CallRecord) { c.Miss = 99 }},
 		{"negative", "negative count -1", func(c *CallRecord) { c.Expected = -1 }},
 		{"absurd", "absurd count", func(c *CallRecord) { c.Context = 1 << 60 }},

@@ -31,16 +31,79 @@ const (
 	CountBlockedCalls                 // calls at the blocking level
 	CountBackground                   // calls made beside the conversation
 	CountHeadChanges                  // changes of tools, system prompt or request parameters
+	CountSignals                      // signals of a client that keep a connection alive during a compaction
+	CountUnsimulated                  // recorded calls left out because the session ended at the blocking level
 	CountKeepalives                   // calls made to keep entries alive
 	NumCounts            = int(CountKeepalives) + 1
 )
 
-var countNames = [NumCounts]string{
-	"stored_results", "stored_tokens", "reread_results", "cleared_results", "cleared_tokens", "cache_deletions",
-	"deleted_tokens", "returned_tokens", "memory_updates", "memory_extractions", "dreams", "suggestions", "agent_summaries",
-	"agent_messages", "compaction_retries", "compaction_fallbacks", "breaker_trips", "restored_files", "server_hints",
-	"idle_compactions", "warning_calls", "error_calls", "blocked_calls", "background_calls", "head_changes", "keepalives",
+// String returns the lower-case name used in reports.
+func (c Count) String() string { return counts[min(int(c), NumCounts-1)].name }
+
+// counted describes a count as a metric does.
+type counted struct {
+	name       string
+	unit       string
+	better     Better
+	group      string
+	definition string
 }
 
-// String returns the lower-case name used in reports.
-func (c Count) String() string { return countNames[min(int(c), NumCounts-1)] }
+var counts = [NumCounts]counted{
+	CountStored: {"stored_results", UnitCount, Neither, GroupResults,
+		"tool results put to disk, a preview in their place"},
+	CountStoredTokens: {"stored_tokens", UnitTokens, Neither, GroupResults,
+		"tokens that storing took out of the context"},
+	CountReread: {"reread_results", UnitCount, Lower, GroupResults,
+		"stored tool results that were read back"},
+	CountCleared: {"cleared_results", UnitCount, Neither, GroupResults,
+		"tool results cleared in place"},
+	CountClearedTokens: {"cleared_tokens", UnitTokens, Neither, GroupResults,
+		"tokens that clearing took out of the context"},
+	CountDeletions: {"cache_deletions", UnitCount, Neither, GroupResults,
+		"tool results that the server was asked to delete from the cached prefix"},
+	CountDeletedTokens: {"deleted_tokens", UnitTokens, Neither, GroupResults,
+		"tokens that such deletions took out of requests"},
+	CountReturnedTokens: {"returned_tokens", UnitTokens, Lower, GroupResults,
+		"deleted tokens that came back when the cache had expired"},
+	CountExtractions: {"memory_updates", UnitCount, Neither, GroupBeside,
+		"updates of the session memory that ended well"},
+	CountMemories: {"memory_extractions", UnitCount, Neither, GroupBeside,
+		"extractions of memories at the end of a loop that ended well"},
+	CountDreams: {"dreams", UnitCount, Neither, GroupBeside,
+		"consolidations of memory that ended well"},
+	CountSuggestions: {"suggestions", UnitCount, Neither, GroupBeside,
+		"short forks at the end of a loop: suggested prompts and answers to them"},
+	CountAgentSummaries: {"agent_summaries", UnitCount, Neither, GroupBeside,
+		"summaries of sub-agents at work"},
+	CountMessages: {"agent_messages", UnitCount, Neither, GroupBeside,
+		"messages that one agent sent to another"},
+	CountRetries: {"compaction_retries", UnitCount, Lower, GroupCompactions,
+		"summary calls repeated with the oldest rounds dropped"},
+	CountFallbacks: {"compaction_fallbacks", UnitCount, Lower, GroupCompactions,
+		"changes to another way of making a summary call"},
+	CountBreakerTrips: {"breaker_trips", UnitCount, Lower, GroupCompactions,
+		"times that a breaker stopped automatic compaction"},
+	CountRestored: {"restored_files", UnitCount, Neither, GroupCompactions,
+		"files put back behind a summary"},
+	CountHints: {"server_hints", UnitCount, Neither, GroupRequests,
+		"requests that the server refused with the hint to clear"},
+	CountIdleCompactions: {"idle_compactions", UnitCount, Neither, GroupCompactions,
+		"compactions in a gap, before the cache expires"},
+	CountWarningCalls: {"warning_calls", UnitCalls, Lower, GroupLevels,
+		"calls of the main conversation sent at the warning level, below the error level"},
+	CountErrorCalls: {"error_calls", UnitCalls, Lower, GroupLevels,
+		"calls of the main conversation sent at the error level, below the blocking level"},
+	CountBlockedCalls: {"blocked_calls", UnitCalls, Lower, GroupLevels,
+		"calls of the main conversation sent, or refused by the client, at the blocking level"},
+	CountBackground: {"background_calls", UnitCalls, Neither, GroupBeside,
+		"calls made beside the conversation, which goes on meanwhile"},
+	CountHeadChanges: {"head_changes", UnitCount, Lower, GroupRequests,
+		"changes of tools, system prompt or request parameters"},
+	CountSignals: {"keepalive_signals", UnitCount, Neither, GroupCompactions,
+		"signals by which a client keeps a connection open during compactions; no calls"},
+	CountUnsimulated: {"unsimulated_calls", UnitCalls, Lower, GroupLevels,
+		"recorded calls left out because the session ended at the blocking level"},
+	CountKeepalives: {"keepalives", UnitCalls, Neither, GroupRequests,
+		"calls made only to keep cache entries alive"},
+}

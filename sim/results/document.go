@@ -36,6 +36,10 @@ type Summary struct {
 	Sessions  int                 `json:"sessions"`
 	Metrics   map[string]float64  `json:"metrics"`   // by name, in the unit of the metric
 	Intervals map[string]Interval `json:"intervals"` // by name, for metrics that have one
+	// Firings are how often each layer acted; Reasons how often one failed or
+	// refused, as "layer: reason".
+	Firings map[string]int `json:"firings,omitzero"`
+	Reasons map[string]int `json:"reasons,omitzero"`
 }
 
 // Interval is a confidence interval of a metric, in the unit of the metric.
@@ -60,7 +64,7 @@ func (r *Run) Document() (*Document, error) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		s := Summary{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Sessions: c.Sessions,
-			Metrics: map[string]float64{}, Intervals: map[string]Interval{}}
+			Metrics: map[string]float64{}, Intervals: map[string]Interval{}, Firings: c.Total.Firings, Reasons: c.Total.Reasons}
 		for _, m := range metrics {
 			if v, ok := c.Value(m); ok {
 				s.Metrics[m.Name] = v

@@ -33,7 +33,22 @@ const (
 const (
 	BySource = "source"
 	ByClass  = "class"
+	ByPart   = "part"
 )
+
+// Groups of metrics that a summary leaves out and a table of its own shows.
+const (
+	GroupResults     = "tool results"
+	GroupCompactions = "compactions"
+	GroupBeside      = "beside the conversation"
+	GroupRequests    = "requests"
+	GroupLevels      = "levels of the window"
+)
+
+// Groups returns the groups of metrics in the order of publication.
+func Groups() []string {
+	return []string{GroupLevels, GroupResults, GroupCompactions, GroupRequests, GroupBeside}
+}
 
 // Metric is a published figure of a row that describes itself. Names are
 // stable: outputs, checks and comparisons refer to metrics by name only.
@@ -49,6 +64,8 @@ type Metric struct {
 	// Of and By name the metric that this one is a part of and the way it is
 	// split, for instance "cost_usd" by "class"; both are empty for others.
 	Of, By string
+	// Group is one of Groups for what belongs to a table of its own, else "".
+	Group string
 	// Value returns the figure for a row, in Unit. It is false when the row
 	// has no sample of it, such as a ratio over nothing.
 	Value func(*Row) (float64, bool)
@@ -57,7 +74,7 @@ type Metric struct {
 // Metrics returns every metric a row carries, in the order of publication.
 func Metrics() []Metric {
 	return slices.Concat(costMetrics(), usageMetrics(), cacheMetrics(), compactionMetrics(),
-		costParts(), missParts())
+		costParts(), missParts(), waitParts(), levelMetrics(), countMetrics())
 }
 
 // LookupMetric returns the metric with a name.
@@ -150,7 +167,7 @@ func compactionMetrics() []Metric {
 		count("overflows", UnitCalls, Lower, "requests the server refused as too long",
 			func(r *Row) int { return r.Overflows }),
 		{Name: "added_latency_seconds", Unit: UnitSeconds, Better: Lower,
-			Definition: "waiting that context management added, seconds of the simulated clock",
+			Definition: "waiting that context management added, seconds of the simulated clock; calls of sub-agents and of conversations that run at the same time count each",
 			Value:      figure(func(r *Row) float64 { return r.AddedLatency })},
 	}
 }

@@ -24,14 +24,28 @@ func TestPublishedNames(t *testing.T) {
 		"storage_usd USD",
 		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
 		"cost_usd_write_other USD", "cost_usd_output USD",
-		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD", "cost_usd_other USD",
+		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD",
+		"cost_usd_session_memory USD", "cost_usd_extract_memories USD", "cost_usd_dream USD", "cost_usd_prompt_suggestion USD",
+		"cost_usd_speculation USD", "cost_usd_agent_summary USD", "cost_usd_reread USD", "cost_usd_keepalive USD", "cost_usd_other USD",
 		"misses_expiry calls", "misses_edit calls", "misses_compaction calls", "misses_rewind calls",
 		"misses_head calls", "misses_model calls", "misses_eviction calls", "misses_not_readable calls",
 		"misses_lookback calls", "misses_minimum calls",
+		"added_latency_seconds_compaction s", "added_latency_seconds_first_token s", "added_latency_seconds_other s",
+		"percent_left ratio", "percent_left_least ratio", "warning_seconds s", "error_seconds s", "blocking_seconds s",
+		"stored_results count", "stored_tokens tokens", "reread_results count", "cleared_results count",
+		"cleared_tokens tokens", "cache_deletions count", "deleted_tokens tokens", "returned_tokens tokens",
+		"memory_updates count", "memory_extractions count", "dreams count", "suggestions count",
+		"agent_summaries count", "agent_messages count", "compaction_retries count", "compaction_fallbacks count",
+		"breaker_trips count", "restored_files count", "server_hints count", "idle_compactions count",
+		"warning_calls calls", "error_calls calls", "blocked_calls calls", "background_calls calls",
+		"head_changes count", "keepalive_signals count", "unsimulated_calls calls", "keepalives calls",
 	}
 	var got []string
 	for _, m := range Metrics() {
 		got = append(got, m.Name+" "+m.Unit)
+		if m.Group != "" && !slices.Contains(Groups(), m.Group) {
+			t.Errorf("%s is of group %q, which no table shows", m.Name, m.Group)
+		}
 		if m.Definition == "" || m.Value == nil {
 			t.Errorf("%s does not describe itself", m.Name)
 		}
@@ -52,7 +66,15 @@ func sample(strategy, session string) Row {
 		Usage:  prompt.Usage{Uncached: 100, Read: 700, Write5m: 110, Write1h: 60, WriteOther: 30, Output: 25},
 		Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
 		Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompaction: 3,
-		AddedLatency: 12.5, StorageUSD: 0.25, LoggedOutputUSD: 0.5, Unpriced: 2,
+		AddedLatency: 12.5, Waits: [NumWaits]float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4},
+		SecondsAt:  [NumLevels]float64{LevelNormal: 900, LevelWarning: 90, LevelError: 70, LevelBlocking: 50},
+		Left:       Left{Calls: 40, Sum: 2600, Used: 97},
+		Firings:    map[string]int{"full-compact": 7, "microcompact": 8},
+		Reasons:    map[string]int{"full-compact: API error": 2, "dream: locked": 9},
+		StorageUSD: 0.25, LoggedOutputUSD: 0.5, Unpriced: 2,
+	}
+	for c := range r.Counts {
+		r.Counts[c] = int64(200 + c)
 	}
 	for i := range r.MissesByClass[1:] {
 		r.MissesByClass[1+i] = 1 + i // 1 + … + 10 = 55
@@ -69,12 +91,12 @@ func sample(strategy, session string) Row {
 }
 
 // TestValues: the figures of sample, by hand. Its cost by class c is
-// (1 + 2 + 4 + 8 + 16)·2^−c = 31·2^−c, its cost by source s is
-// 2^s·(2 − 2^−5), and in all 31·(2 − 2^−5) = 61.03125, with storage 61.28125.
+// (1 + 2 + … + 2^12)·2^−c = 8191·2^−c, its cost by source s is 2^s·(2 − 2^−5),
+// and in all 8191·(2 − 2^−5) = 16126.03125, with storage 16126.28125.
 func TestValues(t *testing.T) {
 	r := sample("x", "s")
 	for name, want := range map[string]float64{
-		"cost_usd": 61.28125, "storage_usd": 0.25, "calls": 41,
+		"cost_usd": 16126.28125, "storage_usd": 0.25, "calls": 41,
 		"input_uncached_tokens": 100, "cache_read_tokens": 700, "cache_write_5m_tokens": 110,
 		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 25,
 		"cache_hit_ratio": 0.7,  // 700 / (100 + 700 + 110 + 60 + 30)
@@ -82,8 +104,12 @@ func TestValues(t *testing.T) {
 		"misses":          55, "misses_expiry": 1, "misses_minimum": 10,
 		"compactions": 7, "microcompactions": 8, "recompactions": 6, "chain_max": 5,
 		"peak_context_tokens": 1000, "overflows": 4, "added_latency_seconds": 12.5,
-		"cost_usd_uncached": 31, "cost_usd_read": 15.5, "cost_usd_output": 0.96875,
-		"cost_usd_main": 1.96875, "cost_usd_other": 31.5,
+		"cost_usd_uncached": 8191, "cost_usd_read": 4095.5, "cost_usd_output": 255.96875,
+		"cost_usd_main": 1.96875, "cost_usd_other": 8064,
+		"added_latency_seconds_compaction": 9, "added_latency_seconds_first_token": -0.5, "added_latency_seconds_other": 4,
+		"percent_left":       0.65, // 2600 / 40 per cent
+		"percent_left_least": 0.03, "warning_seconds": 90, "error_seconds": 70, "blocking_seconds": 50,
+		"stored_results": 200, "keepalives": 200 + float64(CountKeepalives),
 	} {
 		m, ok := LookupMetric(name)
 		if !ok {
@@ -110,7 +136,8 @@ func TestPartsAddUp(t *testing.T) {
 			sums[m.Of+" by "+m.By] += v
 		}
 	}
-	want := map[string]float64{"cost_usd by class": 61.03125, "cost_usd by source": 61.03125, "misses by class": 55}
+	want := map[string]float64{"cost_usd by class": 16126.03125, "cost_usd by source": 16126.03125, "misses by class": 55,
+		"added_latency_seconds by part": 12.5}
 	if diff := cmp.Diff(want, sums); diff != "" {
 		t.Errorf("sums of parts (-want +got):\n%s", diff)
 	}
@@ -126,19 +153,57 @@ func TestNoSample(t *testing.T) {
 			t.Errorf("%s of an empty row is %v", m.Name, v)
 		}
 	}
-	if want := []string{"cache_hit_ratio", "call_hit_ratio"}; !slices.Equal(none, want) {
+	if want := []string{"cache_hit_ratio", "call_hit_ratio", "percent_left", "percent_left_least"}; !slices.Equal(none, want) {
 		t.Errorf("no sample in an empty row: %v, want %v", none, want)
 	}
 }
 
 // TestUnmeasured: what a cell does not measure has no sample, and neither have
-// its parts.
+// its parts or the metrics of a group.
 func TestUnmeasured(t *testing.T) {
-	c := Cell{Cell: "billed", Strategy: "billed", Total: sample("billed", ""), Unmeasured: []string{"misses"}}
-	for name, want := range map[string]bool{"misses": false, "misses_edit": false, "calls": true} {
+	c := Cell{Cell: "billed", Strategy: "billed", Total: sample("billed", ""), Unmeasured: []string{"misses", GroupLevels}}
+	for name, want := range map[string]bool{"misses": false, "misses_edit": false, "calls": true,
+		"warning_calls": false, "blocking_seconds": false, "percent_left": false, "stored_results": true} {
 		m, _ := LookupMetric(name)
 		if _, ok := c.Value(m); ok != want {
 			t.Errorf("%s has a sample: %v, want %v", name, ok, want)
 		}
+	}
+}
+
+// TestAddedRows: sums of counts and times, minima and maxima of what the client
+// shows, and maps of their own, so that adding to a total changes no row.
+func TestAddedRows(t *testing.T) {
+	a, b := sample("x", "a"), sample("x", "b")
+	b.Left = Left{Calls: 10, Sum: 900, Used: 15}
+	b.Firings, b.Reasons = map[string]int{"dream": 1, "microcompact": 2}, nil
+	var total Row
+	total.Add(&a)
+	total.Add(&b)
+	if want := (Left{Calls: 50, Sum: 3500, Used: 97}); total.Left != want {
+		t.Errorf("left %+v, want %+v", total.Left, want)
+	}
+	if want := [NumWaits]float64{18, -1, 8}; total.Waits != want || total.AddedLatency != 25 {
+		t.Errorf("waits %v of %g s, want %v of 25", total.Waits, total.AddedLatency, want)
+	}
+	if total.SecondsAt[LevelError] != 140 || total.Counts[CountHints] != 2*a.Counts[CountHints] {
+		t.Errorf("%g s at the error level, %d hints", total.SecondsAt[LevelError], total.Counts[CountHints])
+	}
+	if diff := cmp.Diff(map[string]int{"full-compact": 7, "microcompact": 10, "dream": 1}, total.Firings); diff != "" {
+		t.Errorf("firings (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(sample("x", "a").Firings, a.Firings); diff != "" {
+		t.Errorf("the row itself changed:\n%s", diff)
+	}
+}
+
+// TestWaited: the parts are the whole.
+func TestWaited(t *testing.T) {
+	var r Row
+	r.Waited(WaitCompaction, 60)
+	r.Waited(WaitFirstToken, -2.5)
+	r.Waited(WaitOther, 1)
+	if want := [NumWaits]float64{60, -2.5, 1}; r.AddedLatency != 58.5 || r.Waits != want {
+		t.Errorf("%g s of %v, want 58.5 s of %v", r.AddedLatency, r.Waits, want)
 	}
 }

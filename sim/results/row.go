@@ -125,7 +125,10 @@ type Row struct {
 	Overflows        int // requests the server refused as too long
 	OverWindow       int // sessions with at least one such request
 	FailedCompaction int
-	AddedLatency     float64 // s of waiting that context management added
+	AddedLatency     float64            // s of waiting that context management added
+	Waits            [NumWaits]float64  // the parts of AddedLatency, s
+	SecondsAt        [NumLevels]float64 // s that main conversations spent at each level
+	Left             Left               // of the client's limit, as it shows it
 	StorageUSD       float64
 	// Counts are what happened beside the figures above.
 	Counts [NumCounts]int64
@@ -135,6 +138,12 @@ type Row struct {
 	Reasons         map[string]int
 	LoggedOutputUSD float64 // billed rows: output as logged, without what was derived
 	Unpriced        int     // calls of a model without a price
+}
+
+// Waited adds time that context management made a person wait, s.
+func (r *Row) Waited(w Wait, seconds float64) {
+	r.AddedLatency += seconds
+	r.Waits[w] += seconds
 }
 
 // Add adds the figures of o to r; maxima are kept as maxima.
@@ -164,6 +173,13 @@ func (r *Row) Add(o *Row) {
 	r.OverWindow += o.OverWindow
 	r.FailedCompaction += o.FailedCompaction
 	r.AddedLatency += o.AddedLatency
+	for i, v := range o.Waits {
+		r.Waits[i] += v
+	}
+	for i, v := range o.SecondsAt {
+		r.SecondsAt[i] += v
+	}
+	r.Left.add(&o.Left)
 	r.StorageUSD += o.StorageUSD
 	for i, n := range o.Counts {
 		r.Counts[i] += n

@@ -32,6 +32,9 @@ type rowLine struct {
 	OverWindow       int                           `json:"over_window"`
 	FailedCompaction int                           `json:"failed_compactions"`
 	AddedLatency     float64                       `json:"added_latency_seconds"`
+	Waits            map[string]float64            `json:"added_latency_seconds_by_part,omitzero"`
+	SecondsAt        map[string]float64            `json:"seconds_at_level,omitzero"`
+	Left             leftLine                      `json:"percent_left,omitzero"`
 	Counts           map[string]int64              `json:"counts,omitzero"`
 	Firings          map[string]int                `json:"firings,omitzero"`
 	Reasons          map[string]int                `json:"reasons,omitzero"`
@@ -49,6 +52,13 @@ type usageLine struct {
 	Output     int64 `json:"output,omitzero"`
 }
 
+// leftLine is the encoded form of Left.
+type leftLine struct {
+	Calls int   `json:"calls"`
+	Sum   int64 `json:"sum"`
+	Used  int   `json:"most_used"`
+}
+
 func newRowLine(cell string, r *Row) rowLine {
 	l := rowLine{
 		Cell: cell, Strategy: r.Strategy, Session: r.Session, Sessions: r.Sessions,
@@ -61,10 +71,10 @@ func newRowLine(cell string, r *Row) rowLine {
 		Compactions: r.Compactions, Microcompactions: r.Microcompactions, Recompactions: r.Recompactions,
 		ChainMax: r.ChainMax, PeakContext: r.PeakContext,
 		Overflows: r.Overflows, OverWindow: r.OverWindow, FailedCompaction: r.FailedCompaction,
-		AddedLatency: r.AddedLatency, Firings: r.Firings, Reasons: r.Reasons, LoggedOutputUSD: r.LoggedOutputUSD, Unpriced: r.Unpriced,
-	}
-	if c := byName(r.Counts[:], countName); len(c) > 0 {
-		l.Counts = c
+		AddedLatency: r.AddedLatency, Left: leftLine(r.Left), Firings: r.Firings, Reasons: r.Reasons,
+		LoggedOutputUSD: r.LoggedOutputUSD, Unpriced: r.Unpriced,
+		Counts: byNameOrNil(r.Counts[:], countName),
+		Waits:  byNameOrNil(r.Waits[:], waitName), SecondsAt: byNameOrNil(r.SecondsAt[:], levelName),
 	}
 	for s, u := range r.UsageBySource {
 		if u != (prompt.Usage{}) {
@@ -86,7 +96,8 @@ func (l *rowLine) row() (Row, error) {
 		Compactions: l.Compactions, Microcompactions: l.Microcompactions, Recompactions: l.Recompactions,
 		ChainMax: l.ChainMax, PeakContext: l.PeakContext,
 		Overflows: l.Overflows, OverWindow: l.OverWindow, FailedCompaction: l.FailedCompaction,
-		AddedLatency: l.AddedLatency, Firings: l.Firings, Reasons: l.Reasons, LoggedOutputUSD: l.LoggedOutputUSD, Unpriced: l.Unpriced,
+		AddedLatency: l.AddedLatency, Left: Left(l.Left), Firings: l.Firings, Reasons: l.Reasons,
+		LoggedOutputUSD: l.LoggedOutputUSD, Unpriced: l.Unpriced,
 	}
 	usage := [NumSources]usageLine{}
 	costs := [NumSources]map[string]float64{}
@@ -97,6 +108,8 @@ func (l *rowLine) row() (Row, error) {
 		fromNames(costs[:], l.CostBySource, "source", sourceName),
 		fromNames(r.MissesByClass[:], l.MissesByClass, "miss class", missName),
 		fromNames(r.Counts[:], l.Counts, "count", countName),
+		fromNames(r.Waits[:], l.Waits, "part of the added latency", waitName),
+		fromNames(r.SecondsAt[:], l.SecondsAt, "level", levelName),
 	)
 	for s := range usage {
 		r.UsageBySource[s] = prompt.Usage(usage[s])
@@ -107,6 +120,8 @@ func (l *rowLine) row() (Row, error) {
 
 func sourceName(i int) string { return Source(i).String() }
 func countName(i int) string  { return Count(i).String() }
+func waitName(i int) string   { return Wait(i).String() }
+func levelName(i int) string  { return Level(i).String() }
 func className(i int) string  { return Class(i).String() }
 func missName(i int) string   { return prompt.MissClass(i).String() }
 
@@ -117,6 +132,15 @@ func byName[T int | int64 | float64](figures []T, name func(int) string) map[str
 		if v != 0 {
 			m[name(i)] = v
 		}
+	}
+	return m
+}
+
+// byNameOrNil is byName for an object that is left out when it is empty.
+func byNameOrNil[T int | int64 | float64](figures []T, name func(int) string) map[string]T {
+	m := byName(figures, name)
+	if len(m) == 0 {
+		return nil
 	}
 	return m
 }

@@ -71,8 +71,9 @@ type Cell struct {
 	Sessions int
 	Total    Row   // of all sessions; set by Sum from Rows, or given without rows
 	Rows     []Row // one per session
-	// Unmeasured names the metrics that this cell has no figures for, such as
-	// added latency of a bill. Their parts are unmeasured with them.
+	// Unmeasured names the metrics, and groups of metrics, that this cell has
+	// no figures for, such as added latency of a bill. Their parts are
+	// unmeasured with them.
 	Unmeasured []string
 }
 
@@ -82,8 +83,10 @@ func (c *Cell) Value(m Metric) (float64, bool) { return c.RowValue(&c.Total, m) 
 
 // RowValue returns a metric of one row of c, false when there is no sample.
 func (c *Cell) RowValue(r *Row, m Metric) (float64, bool) {
-	if slices.Contains(c.Unmeasured, m.Name) || m.Of != "" && slices.Contains(c.Unmeasured, m.Of) {
-		return 0, false
+	for _, name := range []string{m.Name, m.Of, m.Group} {
+		if name != "" && slices.Contains(c.Unmeasured, name) {
+			return 0, false
+		}
 	}
 	return m.Value(r)
 }
@@ -177,10 +180,11 @@ func (c *Cell) within(d *Cell) bool {
 
 // VsRecorded returns the cost of c relative to the recorded cell under the same
 // surroundings, as a fraction of the latter. It is false for the reference cells themselves, without a
-// recorded cost, and when the two do not cover the same sessions.
+// recorded cost, and when the two do not cover the same sessions or one of them
+// was cut short.
 func (r *Run) VsRecorded(c *Cell) (float64, bool) {
 	ref := r.recordedFor(c)
-	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.covers(ref) {
+	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.covers(ref) || c.Total.Counts[CountUnsimulated] > 0 {
 		return 0, false
 	}
 	base := ref.Total.CostUSD()
@@ -223,6 +227,8 @@ func (c *Cell) warnings() []Note {
 	t := &c.Total
 	warn(t.OverWindow, "overflows", sessionsPass(t.OverWindow)+" the window")
 	warn(t.FailedCompaction, "compactions", plural(t.FailedCompaction, "compaction")+" failed")
+	warn(int(t.Counts[CountUnsimulated]), "cost_usd",
+		plural(int(t.Counts[CountUnsimulated]), "recorded call")+" not simulated behind the blocking level: not compared")
 	warn(t.Unpriced, "cost_usd", plural(t.Unpriced, "call")+" of models without a price not in the cost")
 	if output := t.CostByClass[ClassOutput]; t.LoggedOutputUSD > 0 && output-t.LoggedOutputUSD >= 0.005 {
 		notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(

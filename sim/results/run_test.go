@@ -7,7 +7,9 @@ import (
 )
 
 func costing(strategy, session string, usd float64) Row {
-	return Row{Strategy: strategy, Session: session, Sessions: 1, CostByClass: Cost{ClassRead: usd}}
+	r := Row{Strategy: strategy, Session: session, Sessions: 1, CostByClass: Cost{ClassRead: usd}}
+	r.CostBySource[SourceMain] = r.CostByClass
+	return r
 }
 
 // references is a run of two sessions: billed $8, recorded $10, half $5, and

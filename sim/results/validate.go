@@ -39,7 +39,7 @@ func (c *Cell) validate() error {
 		return fmt.Errorf("cell %q of strategy %q: both need a name", c.Cell, c.Strategy)
 	}
 	for _, name := range c.Unmeasured {
-		if _, ok := LookupMetric(name); !ok {
+		if _, ok := LookupMetric(name); !ok && !slices.Contains(Groups(), name) {
 			return fmt.Errorf("cell %q: unknown unmeasured metric %q", c.Cell, name)
 		}
 	}
@@ -72,8 +72,14 @@ func (r *Row) validate() error {
 	for _, u := range append(r.UsageBySource[:], r.Usage) {
 		counts = append(counts, u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output)
 	}
-	for _, n := range slices.Concat(r.CallsBySource[:], r.MissesByClass[:]) {
+	for _, n := range slices.Concat(r.CallsBySource[:], r.MissesByClass[:], []int{r.Left.Calls, r.Left.Used}) {
 		counts = append(counts, int64(n))
+	}
+	counts = append(append(counts, r.Counts[:]...), r.Left.Sum)
+	for _, m := range []map[string]int{r.Firings, r.Reasons} {
+		for _, n := range m {
+			counts = append(counts, int64(n))
+		}
 	}
 	if n := slices.Min(counts); n < 0 {
 		return fmt.Errorf("negative count %d", n)
@@ -83,6 +89,12 @@ func (r *Row) validate() error {
 	}
 	errs := []error{finite("storage_usd", r.StorageUSD), finite("added_latency_seconds", r.AddedLatency),
 		finite("logged_output_usd", r.LoggedOutputUSD)}
+	for i, v := range r.Waits {
+		errs = append(errs, finite("added latency of "+Wait(i).String(), v))
+	}
+	for i, v := range r.SecondsAt {
+		errs = append(errs, finite("time at level "+Level(i).String(), v))
+	}
 	for i := range r.CostByClass {
 		errs = append(errs, finite("cost of class "+Class(i).String(), r.CostByClass[i]))
 		for s := range r.CostBySource {

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// shared makes the tools and system prompt of a session those of all others,
+// as a client sends the same to every session of a folder.
+func (b *sessionBuilder) shared() *sessionBuilder {
+	for i := range 2 {
+		b.s.Blocks[i].Digest.Hi, b.s.Blocks[i].Digest.Lo = 7, uint64(i)
+	}
+	return b
+}
+
+// Two sessions that share 16,000 tokens of tools and system prompt: the second
+// begins two minutes after the first, inside the lifetime, and reads them.
+func TestCohortSharesAPrefix(t *testing.T) {
+	a, b := newSession("a").shared().turns(3, 0, 1000).session(), newSession("b").shared().turns(3, 0, 1000).session()
+	b.Start = a.Start + 2*minute
+	c := testConfig(t, "none")
+	rows, err := NewLoop(c).RunCohort([]*traces.Session{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, _ := run(t, c, b)
+	if got, want := rows[1].Usage.Read-alone.Usage.Read, int64(16000); got != want {
+		t.Errorf("the second session reads %d tokens more than alone, want %d", got, want)
+	}
+	first, _ := run(t, c, a)
+	if !reflect.DeepEqual(rows[0], first) {
+		t.Errorf("the first session is not what it is alone:\n%+v\n%+v", rows[0], first)
+	}
+}
+
+// Sessions that send nothing alike do not change each other, whatever shares
+// their clock, and neither does the order they are given in.
+func TestIndependentSessionsOfACohort(t *testing.T) {
+	sessions := []*traces.Session{
+		newSession("a").turns(30, 0, 4000).session(), newSession("b").turns(20, minute, 3000).session(),
+		newSession("c").turns(25, 0, 9000).session(),
+	}
+	sessions[1].Start += 30 * second
+	c := testConfig(t, "auto-compact/167k")
+	loop := NewLoop(c)
+	rows, err := loop.RunCohort(sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	together := append([]results.Row(nil), rows...)
+	rows, err = loop.RunCohort([]*traces.Session{sessions[2], sessions[0], sessions[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range sessions {
+		alone, _ := run(t, c, s)
+		if !reflect.DeepEqual(together[i], alone) {
+			t.Errorf("session %s in a cohort:\n%+v\nalone:\n%+v", s.ID, together[i], alone)
+		}
+		if turned := rows[(i+1)%3]; !reflect.DeepEqual(turned, alone) {
+			t.Errorf("session %s in another order:\n%+v\nalone:\n%+v", s.ID, turned, alone)
+		}
+	}
+}
+
+func TestRunnerCohorts(t *testing.T) {
+	var sessions []*traces.Session
+	for _, id := range []string{"a", "b", "c"} {
+		sessions = append(sessions, newSession(id).turns(5, 0, 1000).session())
+	}
+	cells := []Config{testConfig(t, "none")}
+	want, err := Runner{}.Run(context.Background(), sessions, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cohorts := range [][][]int{{{0, 1, 2}}, {{2}, {1, 0}}} {
+		got, err := Runner{Workers: 2, Cohorts: cohorts}.Run(context.Background(), sessions, cells)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("cohorts %v: %v, rows differ: %v", cohorts, err, got)
+		}
+	}
+	for _, cohorts := range [][][]int{{{0, 1}}, {{0, 1, 2, 2}}, {{0, 1, 3}}, {{-1, 0, 1}}} {
+		if _, err := (Runner{Cohorts: cohorts}).Run(context.Background(), sessions, cells); err == nil {
+			t.Errorf("cohorts %v of three sessions are taken", cohorts)
+		}
+	}
+}
