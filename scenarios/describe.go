@@ -148,15 +148,27 @@ func annotate(run *results.Run, d *Design) {
 		run.Notes = append(run.Notes, results.Note{Cell: cell, Metric: metric, Text: fmt.Sprintf(format, args...)})
 	}
 	for i := range run.Cells {
-		c := &run.Cells[i]
-		hidden := c.Total.CostBySource[results.SourceCompact].Total()
-		if c.Strategy == results.StrategyRecorded && hidden >= 0.005 {
-			note(c.Cell, "cost_usd", "of this, $%.2f is for the summary calls of its compactions, which no log shows; assumed: cold through Claude Code 2.1.24, on the warm cache from 2.1.25 and for Codex", hidden)
+		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
+			if parts := unlogged(&c.Total); len(parts) > 0 {
+				note(c.Cell, "cost_usd", "of this no log shows %s", strings.Join(parts, ", nor "))
+			}
 		}
 	}
 	if len(run.Cells) > 2 {
 		note("", "", "other strategies keep the recording's actions, pauses, model, window and client; %s, its quality is not modelled", d.summaries())
 	}
+}
+
+// unlogged words what a recorded row has in it that no log shows.
+func unlogged(r *results.Row) []string {
+	var parts []string
+	if usd := r.CostBySource[results.SourceCompact].Total(); usd >= 0.005 {
+		parts = append(parts, fmt.Sprintf("$%.2f for summary calls (assumed: cold through Claude Code 2.1.24, on the warm cache from 2.1.25 and for Codex)", usd))
+	}
+	if usd := r.CostBySource[results.SourceOther].Total(); usd >= 0.005 {
+		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns (by the profile: what later calls read tells of them)", usd))
+	}
+	return parts
 }
 
 // summaries words where the sizes of summaries come from.

@@ -20,6 +20,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -36,11 +37,13 @@ type Plan struct {
 	Strategies []string // names; DefaultStrategies when empty
 	Seed       uint64
 	Window     int64 // context window, tokens; 0: as the session's client
-	Workers    int   // sessions simulated at once; 0 for one per core
-	Verify     bool  // check the invariants at every call, beside the design
-	Strict     bool  // a model without a price is an error
-	Version    string
-	Done       func(finished, total int) // progress; safe for concurrent use
+	// Profiles are those that designs name beside default and none, by name.
+	Profiles map[string]*profile.Profile
+	Workers  int  // sessions simulated at once; 0 for one per core
+	Verify   bool // check the invariants at every call, beside the design
+	Strict   bool // a model without a price is an error
+	Version  string
+	Done     func(finished, total int) // progress; safe for concurrent use
 }
 
 // DefaultStrategies are run when nothing else is asked for.
@@ -179,8 +182,13 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 	if err != nil {
 		return sim.Config{}, fmt.Errorf("prices.at: %w", err)
 	}
+	fitted, err := p.profile(s.Profile)
+	if err != nil {
+		return sim.Config{}, err
+	}
 	c := sim.Config{
 		Strategy:   cell.Strategy,
+		Profile:    fitted,
 		Server:     s.Server.serve,
 		Summarizer: s.Summarizer.Stub(),
 		Prices:     p.Prices,

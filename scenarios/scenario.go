@@ -33,6 +33,7 @@ type Scenario struct {
 	Client     Client      `yaml:"client" sweep:"true"`
 	Server     Server      `yaml:"server" sweep:"true"`
 	Summarizer Summarizer  `yaml:"summarizer" sweep:"true"`
+	Profile    string      `yaml:"profile"` // default, none or a file of sim calibrate
 	Prices     Prices      `yaml:"prices"`
 	Seed       uint64      `yaml:"seed" sweep:"true"`
 	Verify     bool        `yaml:"verify"`
@@ -177,8 +178,9 @@ func Default() Scenario {
 			BytesPerToken: stub.BytesPerToken, FirstToken: Duration(stub.FirstToken), OutputRate: stub.OutputRate, FailureRate: stub.FailureRate,
 			Failures: map[string]Failures{}, FailCalls: []int{},
 		},
-		Prices: Prices{At: PriceDateCall, As: map[string]string{}},
-		Seed:   1,
+		Profile: ProfileDefault,
+		Prices:  Prices{At: PriceDateCall, As: map[string]string{}},
+		Seed:    1,
 	}
 }
 

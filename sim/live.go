@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -19,6 +20,7 @@ type live struct {
 	client   Client
 	count    client.Counting // the client's
 	draws    draws.Source
+	profile  *profile.Profile // nil for agents that it is not of
 	arena    prompt.Arena
 	children []int32 // threads by parent and parent round
 	models   models
@@ -26,6 +28,7 @@ type live struct {
 	asked    int32 // calls the summariser was asked about
 	open     int32 // threads that have begun and not ended
 	firings  []int // by layer of the strategy
+	cut      bool  // the session ended at the blocking level
 
 	// answered are the calls that have a result; filled under Verify only.
 	answered map[int32]bool
@@ -40,8 +43,11 @@ func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.count = s.client.Counting()
 	s.server = l.serverOf(session.Agent)
+	if s.profile = l.config.Profile; session.Agent == traces.AgentCodex {
+		s.profile = nil // it tells of Claude Code
+	}
 	s.arena.Reset()
-	s.asked, s.open = 0, 0
+	s.asked, s.open, s.cut = 0, 0, false
 	clear(s.firings)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
@@ -117,6 +123,7 @@ func (s *live) finish(l *Loop) {
 		}
 		s.row.Firings[l.threads[s.base].layers[layer].Name()] += n
 	}
+	s.countUnsimulated()
 	if l.config.Verify {
 		l.verifyRow(s)
 	}

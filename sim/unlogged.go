@@ -101,7 +101,7 @@ func (t *thread) hear(blocks []prompt.Block) {
 
 // describe adds to the request of a conversation what no line shows.
 func (l *Loop) describe(t *thread, model string, unheld int64) {
-	p := l.config.Profile
+	p := t.live.profile
 	if p == nil {
 		return
 	}
@@ -116,9 +116,30 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	if p.Switches.Shared && u.shared > 0 && l.expects(t, 1, u.warm.share(p.Shared.Value, p.Weight)) {
 		r.Shared = int32(u.shared)
 	}
+	if p.Switches.First && !t.started {
+		r.Shared = max(r.Shared, l.foundFirst(t, p))
+	}
 	if p.Switches.Static {
 		l.placeStatic(t, p)
 	}
+}
+
+// foundFirst returns what the first call of a thread finds in the cache of what
+// other conversations have left, tokens: a draw, or the expected value when
+// nothing is drawn, so that the cost of many sessions comes out right. It looks
+// at the version alone, never at the call.
+func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
+	if t.trace.Kind == traces.ThreadBranch || t.forked {
+		return 0
+	}
+	share, tokens := p.FirstFor(t.live.session.Version(), t.agent())
+	if !l.config.Draw {
+		return int32(share * float64(tokens))
+	}
+	if l.expects(t, 3, share) {
+		return int32(tokens)
+	}
+	return 0
 }
 
 // placeStatic moves the breakpoint behind the system prompt to where the static
@@ -153,7 +174,7 @@ func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
 
 // learn takes from a call that has ended what it tells about the thread.
 func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
-	p := l.config.Profile
+	p := t.live.profile
 	if p == nil {
 		return
 	}
@@ -209,7 +230,7 @@ func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissC
 // to: the conversation with the last response, which it caches, and a question
 // of its own behind it.
 func (l *Loop) hide(t *thread, f *flight) {
-	p := l.config.Profile
+	p := t.live.profile
 	if p == nil || !p.Switches.Hidden || len(t.hooks.loopEnd) > 0 || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
 		return
 	}

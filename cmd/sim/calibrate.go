@@ -56,6 +56,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string)
 	if err != nil {
 		return err
 	}
+	config.Profile = nil
 	base, err := profile.Default()
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -180,8 +181,12 @@ func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string)
 	if err != nil {
 		errs = append(errs, err)
 	}
+	profiles, err := namedProfiles(design.Scenario.Profile)
+	if err != nil {
+		errs = append(errs, err)
+	}
 	return &scenarios.Plan{
-		Registry: registry, Prices: table, Design: design,
+		Registry: registry, Prices: table, Design: design, Profiles: profiles,
 		Workers: f.read.workers, Strict: f.read.strict, Version: version(),
 	}, errors.Join(errs...)
 }
@@ -199,6 +204,18 @@ func (f *runFlags) filter(cmd *cobra.Command, s *scenarios.Sessions) error {
 	s.Fix(&filter)
 	choice.text, choice.utc = s.Filter(), false
 	return nil
+}
+
+// namedProfiles returns the profile of a scenario by its name when it is a file's.
+func namedProfiles(name string) (map[string]*profile.Profile, error) {
+	if name == scenarios.ProfileDefault || name == scenarios.ProfileNone {
+		return nil, nil
+	}
+	p, err := loadProfile(name)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]*profile.Profile{name: p}, nil
 }
 
 func aliasesOf(as map[string]string) []string {

@@ -104,6 +104,7 @@ func (f *validateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) 
 }
 
 func (f *validateFlags) validate(cmd *cobra.Command, config sim.Config, sessions []*traces.Session) (*validate.Report, error) {
+	config.Profile = nil
 	o := validate.Options{Config: config, Workers: f.read.workers, Worst: f.worst, Model: "plain cache", Profile: "none", Replications: f.replications}
 	p, err := loadProfile(f.profile)
 	if err != nil {

@@ -76,6 +76,9 @@ type Switches struct {
 	// marked one, and takes what an earlier call of the thread is recorded to
 	// have left uncached out of the entry it wrote.
 	Unheld bool `yaml:"unheld_tail"`
+	// First lets the first call of a thread find the part of its prefix that
+	// other conversations keep in the cache.
+	First bool `yaml:"first_calls"`
 	// Lifetime uses the fitted lifetimes in place of the documented ones.
 	Lifetime bool `yaml:"lifetime"`
 }
@@ -88,7 +91,7 @@ func (s Switches) Names() []string {
 		name string
 	}{
 		{s.Static, "static_prefix"}, {s.Thinking, "thinking"}, {s.Hidden, "hidden_calls"},
-		{s.Shared, "shared_prefix"}, {s.Unheld, "unheld_tail"}, {s.Lifetime, "lifetime"},
+		{s.Shared, "shared_prefix"}, {s.Unheld, "unheld_tail"}, {s.First, "first_calls"}, {s.Lifetime, "lifetime"},
 	} {
 		if x.on {
 			names = append(names, x.name)
@@ -118,6 +121,15 @@ func (e *Evictions) PerCall() float64 {
 		return 0
 	}
 	return (e.Prompt.Value*float64(e.Prompt.N) + e.ToolResult.Value*float64(e.ToolResult.N)) / n
+}
+
+// FirstCalls are how often the first call of a thread reads a prefix that other
+// conversations have cached, and the median size of it by version.
+type FirstCalls struct {
+	Main        Estimate    `yaml:"main"`
+	Agent       Estimate    `yaml:"sub_agent"`
+	MainTokens  []Versioned `yaml:"main_tokens"`
+	AgentTokens []Versioned `yaml:"sub_agent_tokens"`
 }
 
 // Compaction is what recorded compactions took and left: medians.
@@ -150,8 +162,12 @@ type Profile struct {
 	Hidden []Versioned `yaml:"hidden_call_share"`
 	// Shared is the share of expired calls that still read a prefix other
 	// conversations keep warm, and the median of its size.
-	Shared       Estimate `yaml:"shared_after_expiry"`
-	SharedTokens Estimate `yaml:"shared_tokens"`
+	Shared       Estimate   `yaml:"shared_after_expiry"`
+	SharedTokens Estimate   `yaml:"shared_tokens"`
+	First        FirstCalls `yaml:"first_calls"`
+	// Fallback is the share of Codex's calls within the retention that read much
+	// less than their prefix.
+	Fallback Estimate `yaml:"codex_fallback"`
 	// Adaptive are the prefixes of names of models whose thinking is not
 	// switched by the client, so that expansions do not change the key.
 	Adaptive []string   `yaml:"adaptive_thinking"`
@@ -208,14 +224,17 @@ func (p *Profile) Validate() error {
 		shareIn("hidden_call_share "+v.Version, v.Estimate)
 	}
 	shareIn("shared_after_expiry", p.Shared)
+	shareIn("first_calls.main", p.First.Main)
+	shareIn("first_calls.sub_agent", p.First.Agent)
+	shareIn("codex_fallback", p.Fallback)
 	shareIn("after_prompt", p.Evict.Prompt)
 	shareIn("after_tool_result", p.Evict.ToolResult)
-	for _, v := range p.Static {
+	for _, v := range slices.Concat(p.Static, p.First.MainTokens, p.First.AgentTokens) {
 		if !(v.Value >= 0 && v.Value <= maxStatic) {
-			errs = append(errs, fmt.Errorf("static_prefix_tokens %s: %g tokens must lie in 0…%d", v.Version, v.Value, maxStatic))
+			errs = append(errs, fmt.Errorf("version %s: a prefix of %g tokens must lie in 0…%d", v.Version, v.Value, maxStatic))
 		}
 	}
-	for _, list := range [][]Versioned{p.Static, p.Hidden} {
+	for _, list := range [][]Versioned{p.Static, p.Hidden, p.First.MainTokens, p.First.AgentTokens} {
 		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
 			errs = append(errs, errors.New("versions must ascend"))
 		}
@@ -236,6 +255,16 @@ const maxStatic = 200_000
 // StaticFor returns the static prefix of main threads at a client version,
 // tokens, 0 when nothing is known.
 func (p *Profile) StaticFor(version string) int64 { return int64(lookup(p.Static, version)) }
+
+// FirstFor returns how often the first call of a main thread, or of a
+// sub-agent's, reads a prefix that others have cached at a client version, and
+// how large it is, tokens.
+func (p *Profile) FirstFor(version string, agent bool) (share float64, tokens int64) {
+	if agent {
+		return p.First.Agent.Value, int64(lookup(p.First.AgentTokens, version))
+	}
+	return p.First.Main.Value, int64(lookup(p.First.MainTokens, version))
+}
 
 // HiddenFor returns the share of turns with a hidden call at a client version.
 func (p *Profile) HiddenFor(version string) float64 { return lookup(p.Hidden, version) }

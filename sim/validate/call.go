@@ -35,6 +35,7 @@ func (c Class) String() string { return classNames[min(c, numClasses-1)] }
 // Call is one call of a recorded conversation with its prediction.
 type Call struct {
 	Session, Project  string
+	Agent             string
 	Version, Model    string
 	File              string
 	Line              int
@@ -118,7 +119,7 @@ func (h *history) calls() []Call {
 				next++
 			}
 			list = append(list, h.call(t, r, p, t.Events[from:next]))
-			p = after(p, &t.Rounds[r])
+			p = h.after(p, &t.Rounds[r])
 			h.at[i][r] = p
 		}
 	}
@@ -137,8 +138,12 @@ func (h *history) inherited(t *traces.Thread) past {
 }
 
 // after returns what a call left, given what the one before it had left.
-func after(p past, r *traces.Round) past {
+// OpenAI's cache keeps all of the input and logs no writes.
+func (h *history) after(p past, r *traces.Round) past {
 	n := past{left: r.Usage.Read + r.Usage.Writes(), ttl: p.ttl, model: r.Model, known: true}
+	if h.s.Agent == traces.AgentCodex {
+		n.left = r.Usage.Input()
+	}
 	switch {
 	case r.Usage.Write1h > 0:
 		n.ttl = prompt.TTL1h
@@ -150,11 +155,11 @@ func after(p past, r *traces.Round) past {
 
 func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) Call {
 	rd := &t.Rounds[r]
-	now := after(p, rd)
+	now := h.after(p, rd)
 	c := Call{
-		Session: h.s.ID, Project: h.s.Project, Version: h.s.Version(), Model: h.s.Models[rd.Model],
+		Session: h.s.ID, Agent: h.s.Agent, Project: h.s.Project, Version: h.s.Version(), Model: h.s.Models[rd.Model],
 		Line: int(rd.Line), Thread: t.ID, Kind: t.Kind, Round: r, TTL: now.ttl,
-		TierKnown: rd.Flags&traces.RoundTierAssumed == 0, Gap: rd.Wait, Context: rd.Usage.Input(), Left: p.left,
+		TierKnown: rd.Flags&traces.RoundTierAssumed == 0 && h.s.Agent != traces.AgentCodex, Gap: rd.Wait, Context: rd.Usage.Input(), Left: p.left,
 		Actual: input(rd.Usage), Class: h.classOf(t, rd, r, p, events),
 	}
 	if int(rd.File) < len(h.s.Files) {

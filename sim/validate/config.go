@@ -13,7 +13,7 @@ import (
 func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
 	c.Profile = p
 	cache := cacheOf(p)
-	c.Server = func(agent string) sim.Server { return serverOf(agent, cache) }
+	c.Server = func(agent string) sim.Server { return serverOf(agent, cache, 0) }
 	return c
 }
 
@@ -22,16 +22,16 @@ func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
 	c = WithProfile(c, p)
 	cache := cacheOf(p)
 	cache.EvictPerCall = p.Evict.PerCall()
-	c.Server = func(agent string) sim.Server { return serverOf(agent, cache) }
+	c.Server = func(agent string) sim.Server { return serverOf(agent, cache, p.Fallback.Value) }
 	c.Draw, c.Seed = true, seed
 	return c
 }
 
 // serverOf returns the cache that an agent's sessions call. OpenAI's has a
 // retention of its own; the profile's lifetimes are Anthropic's.
-func serverOf(agent string, cache promptcache.Config) sim.Server {
+func serverOf(agent string, cache promptcache.Config, overflow float64) sim.Server {
 	if agent == traces.AgentCodex {
-		return promptcache.NewOpenAI(promptcache.OpenAIConfig{OverflowPerCall: cache.EvictPerCall})
+		return promptcache.NewOpenAI(promptcache.OpenAIConfig{OverflowPerCall: overflow})
 	}
 	return promptcache.New(cache)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Fit returns a profile fitted on sessions. What is not fitted (switches, models
+// Fit returns a profile fitted on sessions: on those of Claude Code but for the
+// figure that is Codex's. What is not fitted (switches, models
 // with adaptive thinking, weight of the prior) is taken from base.
 func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, error) {
 	p := *base
@@ -23,8 +24,11 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 		return nil, fmt.Errorf("fitting a profile: %w", err)
 	}
 	p.Switches = base.Switches
-	calls := report.Calls()
-	p.Source = fmt.Sprintf("%d sessions, %d calls", len(sessions), len(calls))
+	all := report.Calls()
+	p.Source = fmt.Sprintf("%d sessions, %d calls", len(sessions), len(all))
+	p.Fallback = fitFallback(all)
+	calls := slices.DeleteFunc(slices.Clone(all), func(c Call) bool { return c.Agent == traces.AgentCodex })
+	p.First = fitFirst(calls)
 	p.Static, p.Hidden = fitStatic(calls), fitHidden(sessions, calls)
 	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
 	p.Shared, p.SharedTokens = fitShared(calls)
@@ -32,13 +36,14 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 		Prompt:     collapses(calls, ClassPrompt, ClassOther),
 		ToolResult: collapses(calls, ClassToolResult, ClassSubAgent),
 	}
-	p.TokensPerByte = fitRates(sessions)
-	p.Compact, p.Talk = fitCompactions(sessions), fitTalk(sessions)
+	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent == traces.AgentCodex })
+	p.TokensPerByte = fitRates(own)
+	p.Compact, p.Talk = fitCompactions(own), fitTalk(own)
 	again, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
 	if err != nil {
 		return nil, fmt.Errorf("fitting a profile: %w", err)
 	}
-	p.Residual = residuals(again.Calls())
+	p.Residual = residuals(slices.DeleteFunc(slices.Clone(again.Calls()), func(c Call) bool { return c.Agent == traces.AgentCodex }))
 	return &p, nil
 }
 

@@ -17,7 +17,8 @@ import (
 // Options say how to validate.
 type Options struct {
 	// Config is the cell that predicts: the recorded strategy on the modelled
-	// server. Its Record is replaced.
+	// server. Its Record is replaced; it has the profile to predict with, nil for
+	// the plain cache.
 	Config sim.Config
 	// ConfigFor, when not nil, gives each session a cell of its own: the folds
 	// of a cross-validation do.
