@@ -11,9 +11,9 @@ type Attachments struct {
 	Files      FileBudget  `yaml:"files" doc:"files read last, with their present content"`
 	Skills     SkillBudget `yaml:"skills" doc:"skills invoked in the session, newest first"`
 	Plan       bool        `yaml:"plan" doc:"the plan, whole"`
-	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does"`
+	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" off:"0"`
 	Todos      bool        `yaml:"todos" doc:"the todo list as last written"`
-	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that is still running"`
+	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that is still running" off:"0"`
 	ToolDelta  int32       `yaml:"tool_delta" doc:"tokens that announce tools loaded later"`
 	AgentDelta int32       `yaml:"agent_delta" doc:"tokens that announce kinds of agents"`
 	MCPDelta   int32       `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers"`
@@ -24,7 +24,7 @@ type Attachments struct {
 
 // SkillBudget bounds the skills that come back after a compaction.
 type SkillBudget struct {
-	Each  int32 `yaml:"each" doc:"tokens a skill is cut to; 0 for none"`
+	Each  int32 `yaml:"each" doc:"tokens a skill is cut to; 0 for none" off:"0"`
 	Total int32 `yaml:"total" doc:"tokens of all skills"`
 }
 
@@ -46,9 +46,9 @@ func (p *Attachments) most() int64 {
 }
 
 // attach returns what comes back when the entries [from, to) are compacted, and
-// the number of files among it.
-func (p *Attachments) attach(t *Turn, from, to int, c *carried) ([]prompt.Ref, int) {
-	refs := p.Files.restore(t, from, to, nil)
+// the number of files among it. Files in kept, by object, do not come back.
+func (p *Attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([]prompt.Ref, int) {
+	refs := p.Files.restore(t, from, to, kept)
 	files := len(refs)
 	arena := t.Context.Arena()
 	whole := func(m memory) { refs = append(refs, arena.Add(m.block(m.tokens))) }

@@ -10,12 +10,17 @@ const (
 	BoundaryMicro                 // tool results cleared
 	BoundaryTruncate              // messages dropped
 	BoundaryServer                // content cleared by the server for each request
+	BoundaryStore                 // new tool results put to disk, or read back from there
 )
 
-var boundaryNames = [...]string{"none", "compaction", "microcompaction", "truncation", "server clearing"}
+var boundaryNames = [...]string{"none", "compaction", "microcompaction", "truncation", "server clearing", "storage"}
 
 // String returns the lower-case name used in reports.
 func (k BoundaryKind) String() string { return boundaryNames[min(int(k), len(boundaryNames)-1)] }
+
+// Compacts reports whether rows count it as a compaction: messages went, with a
+// summary in their place or without one.
+func (k BoundaryKind) Compacts() bool { return k == BoundaryCompact || k == BoundaryTruncate }
 
 // Boundary is what a compaction reports about itself. Counts are tokens.
 type Boundary struct {
@@ -40,4 +45,16 @@ type Boundary struct {
 	Calls     int   // summary calls made, failed ones included
 	Retries   int   // of them, repetitions with the oldest rounds dropped
 	Fallbacks int   // changes to another way of making the call
+	// Summarised are the messages that were replaced: a response, a prompt or a
+	// tool result each.
+	Summarised int
+	// PreservedFrom and PreservedTo are the ids of the first and the last
+	// message entry that were kept as they are, both 0 when none was. Parent is
+	// that of the last entry ahead of the compaction.
+	PreservedFrom, PreservedTo int32
+	Parent                     int32
+	// Since are the requests since the compaction before, or since the thread
+	// began; Threshold is the level that started this one, 0 for none.
+	Since     int64
+	Threshold int64
 }

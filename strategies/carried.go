@@ -7,15 +7,31 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// carried is what a client keeps beside the messages and can put back: it
-// outlives the messages it came from. It is derived from the tool calls of
-// Claude Code that are about to be compacted.
-type carried struct {
+// Carried is what the client of a thread keeps beside the messages and can put
+// back: it outlives the messages it came from. It is derived from the tool calls
+// of Claude Code that are about to be compacted. The zero value holds nothing.
+type Carried struct {
 	skills   []memory // by last invocation, oldest first
 	plan     memory
 	todos    memory
 	planMode bool
 	running  int32 // sub-agents whose result is not there yet
+}
+
+// CopyFrom makes c an independent copy of o.
+func (c *Carried) CopyFrom(o *Carried) {
+	skills := append(c.skills[:0], o.skills...)
+	*c = *o
+	c.skills = skills
+}
+
+// carriedOr returns what is carried on the thread, or a layer's own where
+// nobody keeps it for all layers.
+func (t *Turn) carriedOr(own *Carried) *Carried {
+	if t.Carried != nil {
+		return t.Carried
+	}
+	return own
 }
 
 // memory is the size and identity of a text that a client keeps.
@@ -45,7 +61,7 @@ func memoryOf(b *prompt.Block) memory {
 }
 
 // gather brings c up to date with the entries [from, to).
-func (c *carried) gather(t *Turn, from, to int) {
+func (c *Carried) gather(t *Turn, from, to int) {
 	var waiting []int32 // sub-agent calls without a result so far
 	for i := from; i < to; i++ {
 		b := t.Context.BlockAt(i)
@@ -69,7 +85,7 @@ func (c *carried) gather(t *Turn, from, to int) {
 
 // note takes plan, plan mode and todos from a tool call: its input is their
 // content.
-func (c *carried) note(t *Turn, b *prompt.Block) {
+func (c *Carried) note(t *Turn, b *prompt.Block) {
 	switch t.tool(b) {
 	case "EnterPlanMode":
 		c.planMode = true
@@ -85,7 +101,7 @@ func (c *carried) note(t *Turn, b *prompt.Block) {
 }
 
 // invoke makes a skill the newest one.
-func (c *carried) invoke(s memory) {
+func (c *Carried) invoke(s memory) {
 	c.skills = slices.DeleteFunc(c.skills, func(k memory) bool { return k.digest == s.digest })
 	c.skills = append(c.skills, s)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -18,9 +19,11 @@ var compactDefinition = Define(CompactName,
 // compact is the state of full-compact on one thread.
 type compact struct {
 	params   CompactParams
-	failures int // automatic compactions failed in a row
-	carried  carried
+	failures int     // automatic compactions failed in a row
+	refills  refills // compactions whose context filled up again at once
+	carried  Carried // used where the thread has none
 	call     summaryCall
+	beside   besideCall
 }
 
 func (l *compact) Name() string { return CompactName }
@@ -28,16 +31,20 @@ func (l *compact) Name() string { return CompactName }
 func (l *compact) Clone() Layer {
 	c := *l
 	c.carried.skills = slices.Clone(l.carried.skills)
+	c.beside = besideCall{} // belongs to the thread that made it
 	return &c
 }
 
 func (l *compact) Reset() {
-	*l = compact{params: l.params, carried: carried{skills: l.carried.skills[:0]}}
+	*l = compact{params: l.params, carried: Carried{skills: l.carried.skills[:0]}}
 }
 
 func (l *compact) BeforeRequest(t *Turn) Outcome {
 	if l.params.Manual && askedByHand(t.Events) {
-		return l.start(t, endOfPast(t), true)
+		return l.start(t, endOfPast(t), startedByHand)
+	}
+	if l.beside.ready && l.swap(t) {
+		return Outcome{Verdict: Done}
 	}
 	switch {
 	case !l.params.Auto:
@@ -46,10 +53,16 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "sub-agents do not compact"}
 	case l.stopped():
 		return Outcome{Declined, "stopped by the breaker"}
+	case l.refills.stopped:
+		return Outcome{Declined, "stopped: the context refills at once"}
+	case l.beside.running:
+		return Outcome{Declined, "a compaction is under way beside the conversation"}
 	case !t.Check(CompactName, &l.params.Trigger):
 		return Outcome{Declined, "below the trigger"}
+	case l.params.Refill.trips(t, &l.refills):
+		return t.Refuse(CompactName, "stopped: the context refills at once")
 	}
-	return l.start(t, t.Context.Len(), false)
+	return l.start(t, t.Context.Len(), startedByTrigger)
 }
 
 func (l *compact) PromptTooLong(t *Turn) Outcome {
@@ -61,7 +74,13 @@ func (l *compact) PromptTooLong(t *Turn) Outcome {
 	case l.stopped():
 		return Outcome{Declined, "stopped by the breaker"}
 	}
-	return l.start(t, t.Context.Len(), false)
+	return l.start(t, t.Context.Len(), startedByRefusal)
+}
+
+// AfterCompaction takes the success of any layer: it resets the breaker, that
+// of session memory too, which is assumed.
+func (l *compact) AfterCompaction(*Turn) {
+	l.failures, l.refills.fresh = 0, true
 }
 
 // stopped reports whether the breaker keeps automatic compaction off.
@@ -98,76 +117,31 @@ func endOfPast(t *Turn) int {
 }
 
 // start begins a compaction of the messages ahead of position to.
-func (l *compact) start(t *Turn, to int, manual bool) Outcome {
-	l.call = summaryCall{from: Body(t.Context), to: to, manual: manual}
-	if l.call.from >= to {
+func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
+	l.call = summaryCall{by: by, began: t.Now}
+	l.choose(t, to)
+	if l.call.low >= l.call.high {
 		return Outcome{Failed, "not enough messages to compact"}
 	}
 	if !slices.Contains(l.params.Barred, sourceCompact) && t.Check(CompactName, &l.params.Trigger) {
-		return l.fail("the summary call waits for a compaction of its own")
+		return l.fail(t, "the summary call waits for a compaction of its own")
+	}
+	if l.params.Server.Beside && by == startedByTrigger {
+		return l.startBeside(t)
 	}
 	return l.ask(t)
 }
 
 // fail ends a compaction without a summary. Those asked for by hand do not
 // count for the breaker.
-func (l *compact) fail(reason string) Outcome {
-	if !l.call.manual {
-		l.failures++
+func (l *compact) fail(t *Turn, reason string) Outcome {
+	l.call.count(t, l.params.Signal)
+	if l.call.by != startedByHand {
+		if l.failures++; l.failures == l.params.Breaker {
+			t.Count(results.CountBreakerTrips, 1)
+		}
 	}
 	return Outcome{Failed, reason}
-}
-
-// apply puts the message set in place of the messages.
-func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
-	l.failures = 0
-	c := t.Context
-	from, to := Body(c), l.call.to
-	b := Boundary{
-		Manual: l.call.manual, Before: int64(c.Tokens()), Chained: holdsSummary(c, from, to),
-		Calls: l.call.made, Retries: l.call.retries, Fallbacks: l.call.fallbacks,
-	}
-	refs, files := l.messageSet(t, from, to, &r.Answer)
-	c.Replace(from, to, refs, prompt.CauseCompaction)
-	t.InputAt = from + len(refs)
-	b.After, b.Restored = int64(c.Tokens()), files
-	if l.params.Report == ReportCall {
-		b.Reported = r.Usage.Input() + r.Usage.Output
-	}
-	t.Compacted(b)
-	return Outcome{Verdict: Done}
-}
-
-// messageSet returns what stands for the entries [from, to), in the client's
-// order: summary, attachments, what hooks inject; and the number of restored
-// files. A full compaction keeps no messages (002:133-142).
-func (l *compact) messageSet(t *Turn, from, to int, a *prompt.Answer) ([]prompt.Ref, int) {
-	arena := t.Context.Arena()
-	refs := []prompt.Ref{arena.Add(l.summary(a))}
-	l.carried.gather(t, from, to)
-	attached, files := l.params.Attachments.attach(t, from, to, &l.carried)
-	refs = append(refs, attached...)
-	if n := l.params.Hooks.SessionStart; n > 0 {
-		refs = append(refs, arena.Add(reminder("SessionStart hooks", n)))
-	}
-	return refs, files
-}
-
-// summary is the user message that carries the summary, with the client's own
-// words around it.
-func (l *compact) summary(a *prompt.Answer) prompt.Block {
-	b := summaryBlock(a)
-	if l.params.Analysis == AnalysisKeep && a.Output > a.Summary {
-		b.Bytes = int32(int64(b.Bytes) * int64(a.Output) / int64(max(1, a.Summary)))
-		b.Tokens = a.Output
-	}
-	text := l.params.Summary.Header + l.params.Summary.Pointer
-	if !l.call.manual {
-		text += l.params.Summary.Continuation
-	}
-	b.Tokens += text
-	b.Bytes += text * bytesPerToken
-	return b
 }
 
 // bytesPerToken turns the size of a client's own English text into bytes.

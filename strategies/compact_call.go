@@ -1,21 +1,42 @@
 package strategies
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"time"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
 
 // summaryCall is the state of the compaction under way: what is summarised and
 // which way of making the call is tried.
 type summaryCall struct {
-	from, to  int  // entries to summarise; from moves when the oldest are dropped
-	way       int  // index into CompactParams.Call
-	repeats   int  // repetitions of the way under way
-	retries   int  // repetitions with the oldest rounds dropped
-	fallbacks int  // changes to another way
-	made      int  // calls made
-	manual    bool // asked for by a person
+	from, to  int       // entries the call sends; from moves when the oldest are dropped
+	low, high int       // entries the summary stands for
+	end       int       // where what comes back is put: behind the messages that stay
+	way       int       // index into CompactParams.Call
+	repeats   int       // repetitions of the way under way
+	retries   int       // repetitions with the oldest rounds dropped
+	fallbacks int       // changes to another way
+	made      int       // calls made
+	began     int64     // ns on the session's clock
+	by        startedBy // what started it
+}
+
+// count counts what became of a compaction that ends. While it lasts the client
+// signals every so many seconds that it is alive.
+func (s *summaryCall) count(t *Turn, signal int64) {
+	t.Count(results.CountRetries, int64(s.retries))
+	t.Count(results.CountFallbacks, int64(s.fallbacks))
+	if signal > 0 {
+		t.Count(results.CountSignals, (t.Now-s.began)/(signal*int64(time.Second)))
+	}
 }
 
 // ask makes the summary call in the way that is its turn.
-func (l *compact) ask(t *Turn) Outcome {
+func (l *compact) ask(t *Turn) Outcome { return t.Call(l.intent(t)) }
+
+// intent is the summary call in the way that is its turn.
+func (l *compact) intent(t *Turn) prompt.Intent {
 	s := &l.call
 	way := l.params.Call[s.way]
 	in := prompt.Intent{
@@ -25,13 +46,16 @@ func (l *compact) ask(t *Turn) Outcome {
 		To:          int32(s.to),
 		Lead:        l.lead(t),
 		Instruction: l.params.Instruction + l.params.Hooks.PreCompact,
-		Summarised:  int32(tokensBetween(t.Context, s.from, s.to)),
+		Summarised:  int32(tokensBetween(t.Context, max(s.from, s.low), s.high)),
 		Ordinal:     uint8(s.made),
 	}
 	switch way {
 	case WayFork:
-		in.Prefix, in.SkipCacheWrite = prompt.PrefixShared, l.params.Fork.SkipCacheWrite
-		in.Strip = strip(l.params.Fork.Strip, l.params.Fork.Strip, false)
+		p := &l.params.Fork
+		in.Prefix, in.SkipCacheWrite, in.MaxOutput, in.Rekey = prompt.PrefixShared, p.SkipCacheWrite, p.MaxOutput, p.MaxOutput > 0
+		in.Strip = strip(p.Strip, p.Strip, false)
+	case WayServer:
+		in.Prefix, in.Instruction = prompt.PrefixShared, l.params.Server.Instructions
 	case WayStreaming:
 		p := &l.params.Streaming
 		in.Prefix, in.Head, in.MaxOutput = prompt.PrefixOwn, p.Head, p.MaxOutput
@@ -42,7 +66,7 @@ func (l *compact) ask(t *Turn) Outcome {
 		in.Strip = strip(p.StripMedia, p.StripListings, p.StripThinking)
 	}
 	s.made++
-	return t.Call(in)
+	return in
 }
 
 func strip(media, listings, thinking bool) prompt.Strip {
@@ -77,13 +101,13 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 		return l.ask(t)
 	case r.Failed == prompt.FailTooLong && s.retries < l.params.TooLong.Retries:
 		if !l.dropOldest(t, r.Excess) {
-			return l.fail("prompt too long, and nothing left to summarise")
+			return l.fail(t, "prompt too long, and nothing left to summarise")
 		}
 		s.retries++
 		s.way, s.repeats = 0, 0
 		return l.ask(t)
 	}
-	return l.fail(r.Failed)
+	return l.fail(t, r.Failed)
 }
 
 // repeats returns how often the way under way is repeated after a failure.

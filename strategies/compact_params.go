@@ -17,9 +17,9 @@ type CompactParams struct {
 	Manual      bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
 	Reactive    bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
 	Subagents   bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
-	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, the summary call waits for itself"`
-	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker"`
-	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model"`
+	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, the summary call waits for itself" off:"[]"`
+	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" off:"0"`
+	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server" off:"[streaming]"`
 	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call"`
 	Analysis    Analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
 	Fork        ForkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
@@ -30,6 +30,11 @@ type CompactParams struct {
 	Report      Report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
 	Attachments Attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
 	Hooks       HookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
+	Server      ServerParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
+	Partial     Partial          `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
+	Idle        Idle             `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
+	Refill      Refill           `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`
+	Signal      int64            `yaml:"signal_seconds" doc:"seconds between signals that keep the client's connection open during a compaction: no calls; 0 for none"`
 }
 
 // Way is how a summary call is made.
@@ -40,9 +45,10 @@ const (
 	WayFork       Way = iota // on the conversation's own prefix
 	WayStreaming             // under a system prompt and tools of its own
 	WaySmallModel            // the same with another model
+	WayServer                // by the provider, on the conversation's own prefix
 )
 
-var wayNames = []string{"fork", "streaming", "small-model"}
+var wayNames = []string{"fork", "streaming", "small-model", "server"}
 
 // String returns the name used in YAML.
 func (w Way) String() string { return nameOf(wayNames, int(w)) }
@@ -107,18 +113,20 @@ func asInt(b bool) int {
 	return 0
 }
 
-// ForkParams are the parameters of a call on the conversation's own prefix. It
-// sets no output limit, which would change the thinking budget and so the key.
+// ForkParams are the parameters of a call on the conversation's own prefix. The
+// client sets no output limit: it would change the thinking budget, and so the
+// key of the messages (002:101).
 type ForkParams struct {
-	SkipCacheWrite bool `yaml:"skip_cache_write" doc:"marker on the second-to-last message, so that the call writes nothing new"`
-	Strip          bool `yaml:"strip" doc:"leave out media and skill listings: the prefix is no longer the conversation's"`
+	SkipCacheWrite bool  `yaml:"skip_cache_write" doc:"marker on the second-to-last message, so that the call writes nothing new"`
+	Strip          bool  `yaml:"strip" doc:"leave out media and skill listings: the prefix is no longer the conversation's"`
+	MaxOutput      int32 `yaml:"max_output" doc:"tokens its output is capped at, which makes its messages miss the cache; 0 for no cap" off:"0"`
 }
 
 // StreamingParams are the parameters of a call under a system prompt of its own.
 type StreamingParams struct {
 	Head          int32 `yaml:"head" doc:"tokens of its system prompt and tools"`
-	MaxOutput     int32 `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit"`
-	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long"`
+	MaxOutput     int32 `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" off:"0"`
+	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" off:"0"`
 	StripMedia    bool  `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool  `yaml:"strip_listings" doc:"skill listings are left out"`
 }
@@ -127,8 +135,8 @@ type StreamingParams struct {
 type SmallModelParams struct {
 	Model         string `yaml:"model" doc:"name of the model, as in the price table"`
 	Head          int32  `yaml:"head" doc:"tokens of its system prompt: one line"`
-	MaxOutput     int32  `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit"`
-	Retries       int    `yaml:"retries" doc:"repetitions after a failure other than a prompt too long"`
+	MaxOutput     int32  `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" off:"0"`
+	Retries       int    `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" off:"0"`
 	StripMedia    bool   `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool   `yaml:"strip_listings" doc:"skill listings are left out"`
 	StripThinking bool   `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call without thinking"`
@@ -137,7 +145,7 @@ type SmallModelParams struct {
 // TooLongParams say how a summary call that does not fit is repeated with its
 // oldest API rounds dropped.
 type TooLongParams struct {
-	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once"`
+	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once" off:"0"`
 	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds"`
 	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1"`
 	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, ahead of a leading response"`
@@ -147,7 +155,7 @@ type TooLongParams struct {
 // SummaryText are the sizes of what a client writes around a summary.
 type SummaryText struct {
 	Header       int32 `yaml:"header" doc:"tokens that say the session continues"`
-	Pointer      int32 `yaml:"pointer" doc:"tokens that point to the full transcript; 0 for no pointer"`
+	Pointer      int32 `yaml:"pointer" doc:"tokens that point to the full transcript; 0 for no pointer" off:"0"`
 	Continuation int32 `yaml:"continuation" doc:"tokens that tell to go on without asking, after automatic ones"`
 }
 
@@ -155,6 +163,7 @@ type SummaryText struct {
 type HookSizes struct {
 	PreCompact   int32 `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction"`
 	SessionStart int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments"`
+	PostCompact  int32 `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those"`
 }
 
 // Validate returns what is wrong with the parameters.
@@ -183,7 +192,31 @@ func (p *CompactParams) Validate() []error {
 			errs = append(errs, fmt.Errorf("barred: unknown source %q; known: %v", source, sources))
 		}
 	}
+	errs = append(errs, p.Partial.Validate()...)
+	errs = append(errs, p.Idle.Validate()...)
+	errs = append(errs, p.validateServer()...)
 	return append(errs, p.Attachments.Validate()...)
+}
+
+// validateServer returns where the provider's compaction is asked for something
+// that it is not there for.
+func (p *CompactParams) validateServer() []error {
+	var errs []error
+	if len(p.Call) > 0 && p.Call[0] != WayServer {
+		if p.Server.KeepTurns > 0 {
+			errs = append(errs, errors.New("server.keep_turns: turns are kept only where server is the first way of call"))
+		}
+		if p.Server.Beside {
+			errs = append(errs, errors.New("server.beside: means nothing where server is not the first way of call"))
+		}
+	}
+	if p.Server.KeepTurns > 0 && p.Partial.Direction != PartialNone {
+		errs = append(errs, errors.New("server.keep_turns: partial.direction says what is kept already"))
+	}
+	if p.Server.Beside && p.Partial.Auto && p.Partial.Direction == PartialFrom {
+		errs = append(errs, errors.New("server.beside: the block stands first, partial.direction from wants it behind what stays"))
+	}
+	return errs
 }
 
 // ValidateFor returns what is wrong with the parameters at a window: a trigger
@@ -224,6 +257,10 @@ func defaultCompact() CompactParams {
 		SmallModel: SmallModelParams{Model: "claude-haiku-4-5", Head: 20, MaxOutput: 20000, StripMedia: true, StripListings: true, StripThinking: true},
 		TooLong:    TooLongParams{Retries: 3, GapReadable: true, Share: 0.2, Marker: 12, StripMarker: true},
 		Summary:    SummaryText{Header: 30, Pointer: 60, Continuation: 45},
+		Partial:    Partial{Pivot: 0.5},
+		Idle:       Idle{Share: 0.9, MinTokens: 200_000, Floor: 100_000},
+		Refill:     Refill{Within: 3},
+		Signal:     30,
 		Attachments: Attachments{
 			Files:     FileBudget{Count: 5, Each: 5000, Total: 50000, OverBudget: OverBudgetSkip},
 			Skills:    SkillBudget{Each: 5000, Total: 25000},

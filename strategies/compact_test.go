@@ -229,7 +229,8 @@ func TestMessageSet(t *testing.T) {
 	if k.Context.At(3).Kind != prompt.KindSummary || k.InputAt != k.Context.Len() {
 		t.Errorf("%v leads, the input is at %d of %d", k.Context.At(3).Kind, k.InputAt, k.Context.Len())
 	}
-	if want := (Boundary{Kind: BoundaryCompact, Before: before, After: 18000 + 8095, Reported: 18000 + 8095, Restored: 1, Calls: 1}); b != want {
+	if want := (Boundary{Kind: BoundaryCompact, Before: before, After: 18000 + 8095, Reported: 18000 + 8095, Restored: 1, Calls: 1,
+		Summarised: 5, Parent: 7, Threshold: 1}); b != want {
 		t.Errorf("boundary %+v, want %+v", b, want)
 	}
 }

@@ -53,8 +53,8 @@ func (c *configured) node() *yaml.Node {
 		n.Style = yaml.FlowStyle
 		return n
 	}
-	walk(reflect.ValueOf(c.params).Elem(), func(name, doc string, v reflect.Value, into any) any {
-		at := into.(*yaml.Node)
+	walk(reflect.ValueOf(c.params).Elem(), func(name string, tag reflect.StructTag, v reflect.Value, into any) any {
+		at, doc := into.(*yaml.Node), tag.Get("doc")
 		if v.Kind() == reflect.Struct {
 			sub := mapping()
 			put(at, name, sub, doc)
@@ -101,9 +101,9 @@ func put(to *yaml.Node, key string, value *yaml.Node, comment string) {
 }
 
 // walk calls visit for every field of a struct of parameters, in order, with
-// its YAML name and its doc tag. What visit returns for a nested struct is
+// its YAML name and its tag. What visit returns for a nested struct is
 // handed to the visits of its fields.
-func walk(v reflect.Value, visit func(name, doc string, v reflect.Value, into any) any, into any) {
+func walk(v reflect.Value, visit func(name string, tag reflect.StructTag, v reflect.Value, into any) any, into any) {
 	t := v.Type()
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -116,7 +116,7 @@ func walk(v reflect.Value, visit func(name, doc string, v reflect.Value, into an
 			if name == "" {
 				name = strings.ToLower(f.Name)
 			}
-			below := visit(name, f.Tag.Get("doc"), v.Field(i), into)
+			below := visit(name, f.Tag, v.Field(i), into)
 			if v.Field(i).Kind() == reflect.Struct {
 				walk(v.Field(i), visit, below)
 			}
@@ -140,10 +140,10 @@ func Parameters(params any) []Parameter {
 	if v.Kind() != reflect.Struct {
 		return nil
 	}
-	walk(v, func(name, doc string, v reflect.Value, into any) any {
+	walk(v, func(name string, tag reflect.StructTag, v reflect.Value, into any) any {
 		path := into.(string) + name
 		if v.Kind() != reflect.Struct {
-			list = append(list, Parameter{path, doc, oneLine(v.Interface())})
+			list = append(list, Parameter{path, tag.Get("doc"), oneLine(v.Interface())})
 		}
 		return path + "."
 	}, "")
@@ -162,7 +162,7 @@ func oneLine(v any) string {
 // Triggers check themselves.
 func negatives(params any) []error {
 	var errs []error
-	walk(reflect.Indirect(reflect.ValueOf(params)), func(name, _ string, v reflect.Value, into any) any {
+	walk(reflect.Indirect(reflect.ValueOf(params)), func(name string, _ reflect.StructTag, v reflect.Value, into any) any {
 		path := into.(string) + name
 		if v.CanInt() && v.Int() < 0 && !strings.HasPrefix(path, "trigger.") {
 			errs = append(errs, fmt.Errorf("%s %d must not be negative", path, v.Int()))

@@ -83,7 +83,7 @@ func TestDiff(t *testing.T) {
 		t.Error(diff)
 	}
 	n, _ := r.Strategy("none")
-	c, _ := r.Strategy("claude-code/1-compact")
+	c, _ := r.Strategy("claude-code/1")
 	if got, want := Diff(n, c), []Difference{{"layers", "", "microcompact else full-compact"}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -95,8 +95,9 @@ func TestThresholds(t *testing.T) {
 	for name, want := range map[string][]int64{
 		"recorded": nil, "none": nil,
 		"auto-compact/167k": {167_000}, "auto-compact/155k": {155_000}, "auto-compact/small-model": {167_000},
-		"truncate-oldest": {167_000}, "claude-code/1-compact": {187_000, 187_000},
-		"claude-code/2.1-compact": {135_000, 155_000}, "claude-code/2026-03-compact": {167_000},
+		"truncate-oldest": {167_000}, "claude-code/1": {187_000, 187_000},
+		"claude-code/2.1": {135_000, 155_000, 155_000}, "claude-code/2026-03": {167_000, 167_000},
+		"claude-code/2026-10": {167_000},
 	} {
 		s, err := r.Strategy(name)
 		if err != nil {
@@ -123,7 +124,7 @@ func TestThresholds(t *testing.T) {
 	if err := keeps.ValidateFor(&Reading{Window: 200_000}); err == nil || !strings.Contains(err.Error(), "up to 50000 tokens are not below the trigger at 50000") {
 		t.Errorf("what comes back reaches the trigger: %v", err)
 	}
-	s, _ := r.Strategy("claude-code/2.1-compact")
+	s, _ := r.Strategy("claude-code/2.1")
 	if err := s.ValidateFor(&Reading{Window: 40_000, MaxOutput: 32_000}); err == nil ||
 		!strings.Contains(err.Error(), "layer microcompact") || !strings.Contains(err.Error(), "layer full-compact") {
 		t.Errorf("at a window of 40,000: %v", err)

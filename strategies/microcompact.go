@@ -2,7 +2,6 @@ package strategies
 
 import (
 	"fmt"
-	"slices"
 
 	"gopkg.in/yaml.v3"
 
@@ -80,28 +79,27 @@ var microcompactDefinition = Define(MicrocompactName,
 	"clears the results of old tool calls in place, without a model call",
 	MicrocompactParams{
 		Switch: on, Subagents: true, KeepLast: 3, Threshold: 40000, MinSaved: 20000, Placeholder: 12, Pending: true,
-		Tools: []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"},
+		Tools: compactable(),
 	},
-	func(p MicrocompactParams) Layer { return &microcompact{params: p} })
+	func(p MicrocompactParams) Layer {
+		return &microcompact{params: p, results: newClearables(p.Tools)}
+	})
 
-// microcompact is the state of the layer on one thread: only storage, as what
-// was cleared shows in the context.
+// microcompact is the state of the layer on one thread: the calls whose results
+// are not cleared, as far as they were looked at, and storage.
 type microcompact struct {
-	params   MicrocompactParams
-	eligible []bool // by Block.Tool; as long as the session's list of tools
-	results  []clearable
-}
-
-// clearable is a call of an eligible tool whose result is not cleared yet.
-type clearable struct {
-	call     int32
-	position int   // of the result; -1 while there is none
-	tokens   int64 // by the layer's count
+	params  MicrocompactParams
+	results clearables
+	marked  []clearable
 }
 
 func (l *microcompact) Name() string { return MicrocompactName }
-func (l *microcompact) Clone() Layer { return &microcompact{params: l.params} }
-func (l *microcompact) Reset()       { l.eligible, l.results = l.eligible[:0], l.results[:0] }
+
+func (l *microcompact) Clone() Layer {
+	return &microcompact{params: l.params, results: l.results.clone()}
+}
+
+func (l *microcompact) Reset() { l.results.reset() }
 
 func (l *microcompact) BeforeRequest(t *Turn) Outcome {
 	switch {
@@ -110,114 +108,73 @@ func (l *microcompact) BeforeRequest(t *Turn) Outcome {
 	case !t.Check(MicrocompactName, &l.params.Trigger):
 		return Outcome{Declined, "below the trigger"}
 	}
-	l.find(t)
-	marked, saved := l.mark()
-	if len(marked) == 0 {
-		return Outcome{Declined, "tool results below the threshold"}
+	l.results.update(t)
+	if out := l.mark(); out.Reason != "" {
+		return out
 	}
-	if saved < l.params.MinSaved {
-		return Outcome{Declined, "too little to save"}
+	l.results.refresh(t) // for what others have cleared
+	if out := l.mark(); out.Reason != "" {
+		return out
 	}
-	l.clear(t, marked, saved)
+	l.clear(t)
 	return Outcome{Verdict: Done}
 }
 
-// find lists the calls of eligible tools that are not cleared, in order.
-func (l *microcompact) find(t *Turn) {
-	l.results = l.results[:0]
-	c := t.Context
-	for i := Body(c); i < c.Len(); i++ {
-		switch e := c.At(i); e.Kind {
-		case prompt.KindToolUse:
-			if b := c.Block(e.Block); l.clears(t, b) {
-				l.results = append(l.results, clearable{call: b.Call, position: -1})
-			}
-		case prompt.KindToolResult:
-			l.pair(c.Block(e.Block), e.Form, i)
-		}
+// count returns the tokens of a result as the layer counts them.
+func (l *microcompact) count(r *clearable) int64 {
+	if l.params.Count == CountTrue {
+		return int64(r.tokens)
 	}
+	return r.estimate
 }
 
-// pair gives a result to its call, or takes the call off the list when the
-// result is cleared already. Results stand shortly behind their calls.
-func (l *microcompact) pair(b *prompt.Block, f prompt.Form, position int) {
-	for j := len(l.results) - 1; j >= 0; j-- {
-		r := &l.results[j]
-		if r.call != b.Call || r.position >= 0 {
-			continue
-		}
-		if f != prompt.FormVerbatim {
-			l.results = slices.Delete(l.results, j, j+1)
-			return
-		}
-		r.position, r.tokens = position, l.count(b)
-		return
-	}
-}
-
-// clears reports whether results of a call's tool may be cleared.
-func (l *microcompact) clears(t *Turn, b *prompt.Block) bool {
-	for len(l.eligible) < len(t.Tools) {
-		l.eligible = append(l.eligible, slices.Contains(l.params.Tools, t.Tools[len(l.eligible)]))
-	}
-	return b.Flags&prompt.FlagMCP == 0 && int(b.Tool) < len(l.eligible) && l.eligible[b.Tool]
-}
-
-// count returns the tokens of a result. The client caches its estimate by call
-// id; content never changes, so there is nothing to cache here (001:1017: text
-// length/4, an image 2,000, no padding).
-func (l *microcompact) count(b *prompt.Block) int64 {
-	const imageTokens = 2000
-	switch {
-	case l.params.Count == CountTrue:
-		return int64(b.Tokens)
-	case b.Flags&prompt.FlagImage != 0:
-		return imageTokens
-	}
-	return int64(b.Bytes+2) / 4
-}
-
-// mark walks the calls oldest first, the newest kept aside, and returns the
-// results to clear with the tokens they hold. The test precedes each addition
+// mark walks the calls oldest first, the newest kept aside, and marks the
+// results to clear, or says why none are. The test precedes each addition
 // (001:914-941), and kept results count in the total.
-func (l *microcompact) mark() (marked []clearable, saved int64) {
-	var total int64
-	for _, r := range l.results {
-		total += r.tokens
+func (l *microcompact) mark() Outcome {
+	total, saved := l.results.estimate, int64(0)
+	if l.params.Count == CountTrue {
+		total = l.results.tokens
 	}
-	n := 0
-	for _, r := range l.results[:max(0, len(l.results)-l.params.KeepLast)] {
+	l.marked = l.marked[:0]
+	for _, r := range l.results.older(l.params.KeepLast) {
 		if total-saved <= l.params.Threshold {
 			break
 		}
-		if r.position >= 0 {
-			l.results[n] = r
-			n++
-			saved += r.tokens
+		if r.id >= 0 {
+			l.marked = append(l.marked, r)
+			saved += l.count(&r)
 		}
 	}
-	return l.results[:n], saved
+	switch {
+	case len(l.marked) == 0:
+		return Outcome{Declined, "tool results below the threshold"}
+	case saved < l.params.MinSaved:
+		return Outcome{Declined, "too little to save"}
+	}
+	return Outcome{}
 }
 
 // clear replaces the marked results by the placeholder.
-func (l *microcompact) clear(t *Turn, marked []clearable, saved int64) {
+func (l *microcompact) clear(t *Turn) {
 	c := t.Context
-	b := Boundary{Kind: BoundaryMicro, Before: int64(c.Tokens()), Cleared: len(marked)}
+	b := Boundary{Kind: BoundaryMicro, Before: int64(c.Tokens()), Cleared: len(l.marked)}
 	form := prompt.FormCleared
 	if l.params.Persist {
 		form = prompt.FormPointer
 	}
-	for _, r := range marked {
-		c.SetForm(r.position, form, l.params.Placeholder, prompt.CauseEdit)
+	for _, r := range l.marked {
+		c.SetForm(r.at, form, l.params.Placeholder, prompt.CauseEdit)
+		if l.params.Pending {
+			b.Uncounted += l.count(&r)
+		}
 	}
 	if l.params.Memory {
-		l.clearMemory(c, marked[len(marked)-1].position)
+		l.clearMemory(c, l.marked[len(l.marked)-1].at)
 	}
 	b.After = int64(c.Tokens())
-	if l.params.Pending {
-		b.Uncounted = saved
-	}
 	t.Compacted(b)
+	l.results.forget()
 }
 
 // clearMemory empties the memory files attached ahead of position to.

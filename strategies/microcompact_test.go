@@ -142,7 +142,6 @@ func TestMicrocompactCount(t *testing.T) {
 	if out, _ := microcompacted(t, build(), "microcompact: {trigger: {fixed: 1}, count: true}"); out.Verdict != Done {
 		t.Errorf("true: %+v", out)
 	}
-	l := &microcompact{}
 	for _, tc := range []struct {
 		block prompt.Block
 		want  int64
@@ -150,7 +149,7 @@ func TestMicrocompactCount(t *testing.T) {
 		{prompt.Block{Bytes: 400}, 100}, {prompt.Block{Bytes: 401}, 100}, {prompt.Block{Bytes: 402}, 101}, // length/4, rounded
 		{prompt.Block{Bytes: 9e6, Flags: prompt.FlagImage}, 2000},
 	} {
-		if got := l.count(&tc.block); got != tc.want {
+		if got := estimateResult(&prompt.Entry{}, &tc.block); got != tc.want {
 			t.Errorf("%d bytes: %d tokens, want %d", tc.block.Bytes, got, tc.want)
 		}
 	}

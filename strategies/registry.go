@@ -76,7 +76,13 @@ var presetFiles embed.FS
 // Builtin returns a registry with the layers and presets of this package.
 func Builtin() (*Registry, error) {
 	r := &Registry{}
-	for _, d := range []Definition{recordedDefinition, truncateDefinition, compactDefinition, microcompactDefinition} {
+	for _, d := range []Definition{
+		recordedDefinition, truncateDefinition, compactDefinition, microcompactDefinition, sessionMemoryDefinition,
+		toolStorageDefinition, timeClearDefinition, cachedClearDefinition, apiContextDefinition, serverHintDefinition,
+		keepaliveDefinition,
+		memoryDefinition, dreamDefinition, suggestionDefinition, speculationDefinition,
+		agentsDefinition, agentSummaryDefinition, messagesDefinition,
+	} {
 		r.Define(d)
 	}
 	names, err := fs.Glob(presetFiles, "presets/*.yaml")

@@ -18,9 +18,10 @@ func builtin(t *testing.T) *Registry {
 func TestBuiltinPresets(t *testing.T) {
 	r := builtin(t)
 	want := []string{
-		"recorded", "auto-compact/167k", "auto-compact/155k", "auto-compact/small-model", "truncate-oldest",
-		"microcompact/v1", "microcompact/2.1",
-		"claude-code/1-compact", "claude-code/2.1-compact", "claude-code/2026-03-compact", "none",
+		"recorded", "auto-compact/167k", "auto-compact/155k", "auto-compact/small-model", "session-memory", "partial/up-to", "partial/from", "truncate-oldest",
+		"tool-storage", "microcompact/v1", "microcompact/2.1", "time-microcompact", "api-context", "cached-microcompact", "keepalive",
+		"memory-extraction", "dream", "end-of-turn", "fork-agents", "coordinator",
+		"claude-code/1", "claude-code/2.1", "claude-code/2026-03", "claude-code/2026-10", "none",
 	}
 	if got := r.Presets(); !slices.Equal(got, want) {
 		t.Errorf("presets %v, want %v", got, want)

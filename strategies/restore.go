@@ -13,7 +13,7 @@ import (
 // FileBudget bounds the files that come back after a compaction: the most
 // recently read first.
 type FileBudget struct {
-	Count      int        `yaml:"count" doc:"files that may come back"`
+	Count      int        `yaml:"count" doc:"files that may come back" off:"0"`
 	Each       int32      `yaml:"each" doc:"tokens a file is cut to"`
 	Total      int32      `yaml:"total" doc:"tokens of all files"`
 	OverBudget OverBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop"`

@@ -61,3 +61,93 @@ func holdsSummary(c *prompt.Context, from, to int) bool {
 	}
 	return false
 }
+
+// sameMessage reports whether the entries at positions i−1 and i stand in one
+// message: those of one response do, and blocks that were logged as one.
+func sameMessage(c *prompt.Context, i int) bool {
+	a, b := c.At(i-1), c.At(i)
+	if a.Kind.Assistant() || b.Kind.Assistant() {
+		return a.Kind.Assistant() && b.Kind.Assistant()
+	}
+	m := c.Block(a.Block).Message
+	return m > 0 && m == c.Block(b.Block).Message
+}
+
+// startOfMessage returns the position of the first entry of the message that
+// holds position i, at least floor.
+func startOfMessage(c *prompt.Context, i, floor int) int {
+	for i > floor && i < c.Len() && sameMessage(c, i) {
+		i--
+	}
+	return i
+}
+
+// countMessages returns the messages among the entries [from, to).
+func countMessages(c *prompt.Context, from, to int) int {
+	n := 0
+	for i := from; i < to; i++ {
+		if i == from || !sameMessage(c, i) {
+			n++
+		}
+	}
+	return n
+}
+
+// legalCut returns the last position at or ahead of i, at least floor, at which
+// the messages can be parted: ahead of a whole message, and so that no tool
+// result behind it has its call ahead of it. A response is one message, so its
+// thinking stays with what it led to (002, session memory: "walks backward to
+// include any orphaned pairs").
+func legalCut(c *prompt.Context, i, floor int) int {
+	for {
+		i = startOfMessage(c, i, floor)
+		call := strandedCall(c, i, floor)
+		if call == i {
+			return i
+		}
+		i = call
+	}
+}
+
+// strandedCall returns the position, at least floor, of a tool call ahead of
+// position i whose result stands at i or behind it; i when there is none.
+func strandedCall(c *prompt.Context, i, floor int) int {
+	with := map[int32]bool{}
+	for p := i; p < c.Len(); p++ {
+		call := c.BlockAt(p).Call
+		switch c.At(p).Kind {
+		case prompt.KindToolUse:
+			with[call] = true
+		case prompt.KindToolResult:
+			if call == 0 || with[call] {
+				continue
+			}
+			if at := callAt(c, call, i, floor); at < i {
+				return at
+			}
+		}
+	}
+	return i
+}
+
+// callAt returns the position of a tool call among the entries [floor, i), i
+// when it is not there.
+func callAt(c *prompt.Context, call int32, i, floor int) int {
+	for p := i - 1; p >= floor; p-- {
+		if c.At(p).Kind == prompt.KindToolUse && c.BlockAt(p).Call == call {
+			return p
+		}
+	}
+	return i
+}
+
+// lastSummary returns the position of the last entry that stands for compacted
+// messages, -1 for none.
+func lastSummary(c *prompt.Context) int {
+	for i := c.Len() - 1; i >= 0; i-- {
+		if c.At(i).Kind == prompt.KindSummary {
+			return i
+		}
+	}
+	return -1
+}

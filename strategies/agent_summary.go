@@ -1,0 +1,135 @@
+package strategies
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// AgentSummaryParams are the parameters of agent-summary. Sizes are tokens.
+type AgentSummaryParams struct {
+	Switch         `yaml:",inline"`
+	Seconds        float64      `yaml:"seconds" doc:"seconds from one summary of a sub-agent to the next"`
+	SameModel      bool         `yaml:"same_model" doc:"asks the sub-agent's own model on its own prefix, which is cached; off, another model"`
+	Model          string       `yaml:"model" doc:"name of the other model, as in the price table"`
+	Head           int32        `yaml:"head" doc:"tokens of the other model's system prompt and tools; assumed"`
+	StripThinking  bool         `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call of the other model, which does not think"`
+	Instruction    int32        `yaml:"instruction" doc:"tokens of the instruction; assumed"`
+	Output         int32        `yaml:"output" doc:"tokens of a summary"`
+	SkipCacheWrite bool         `yaml:"skip_cache_write" doc:"marker on the sub-agent's last message instead of the instruction, so that the next summary reads it; assumed off"`
+	Lifetime       CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h; assumed"`
+}
+
+// minBeat is the least time between two summaries, seconds: below it a run would
+// do little else.
+const minBeat = 1
+
+// Validate returns what is wrong with the parameters.
+func (p *AgentSummaryParams) Validate() []error {
+	errs := negatives(p)
+	if !(p.Seconds >= minBeat && p.Seconds <= maxSpan) {
+		errs = append(errs, fmt.Errorf("seconds %g must lie between %d and %g", p.Seconds, minBeat, float64(maxSpan)))
+	}
+	if !p.SameModel && p.Model == "" {
+		errs = append(errs, errors.New("model: same_model is off, and no model is given"))
+	}
+	return errs
+}
+
+// AgentSummaryName is the registry's name of the layer.
+const AgentSummaryName = "agent-summary"
+
+// defaultAgentSummary has the documents' beat and model, and 3–5 words
+// (003:2579-2583).
+func defaultAgentSummary() AgentSummaryParams {
+	return AgentSummaryParams{
+		Switch: on, Seconds: 30, Model: "claude-haiku-4-5", Head: 1000, StripThinking: true, Instruction: 150, Output: 8,
+		Lifetime: CallLifetime(prompt.Lifetime5m),
+	}
+}
+
+var agentSummaryDefinition = Define(AgentSummaryName,
+	"tells what each sub-agent of a coordinator is doing, every so often, by a call beside it",
+	defaultAgentSummary(),
+	func(p AgentSummaryParams) Layer { return &agentSummary{params: p} })
+
+// agentSummary is the state of the layer on one thread.
+type agentSummary struct {
+	params  AgentSummaryParams
+	next    int64 // the next beat, ns on the session's clock; 0 before the thread begins
+	running bool
+	answer  prompt.Answer // of the call under way
+}
+
+func (l *agentSummary) Name() string { return AgentSummaryName }
+func (l *agentSummary) Clone() Layer { return &agentSummary{params: l.params} }
+func (l *agentSummary) Reset()       { *l = agentSummary{params: l.params} }
+
+// Wake keeps the beat that began with the sub-agent, whatever its rounds.
+func (l *agentSummary) Wake(t *Turn) int64 {
+	if !isAgent(t.Kind) {
+		return 0
+	}
+	if l.next == 0 {
+		l.next = t.Now + span(l.params.Seconds, secondSpan)
+	}
+	return l.next
+}
+
+// Timer asks for a summary, unless the last one is still awaited or there is
+// nothing to tell of.
+func (l *agentSummary) Timer(t *Turn) Outcome {
+	l.next = t.Now + span(l.params.Seconds, secondSpan)
+	if l.running {
+		return t.Refuse(AgentSummaryName, "the last one is under way")
+	}
+	if t.Usage.Input() == 0 {
+		return t.Refuse(AgentSummaryName, "no response so far")
+	}
+	l.running = true
+	t.Background(l.call(t))
+	return Outcome{Verdict: Done}
+}
+
+func (l *agentSummary) call(t *Turn) prompt.Intent {
+	p := &l.params
+	l.answer = prompt.Answer{Output: p.Output}
+	in := prompt.Intent{
+		Source: "agent_summary", Way: WayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		To:             int32(complete(t.Context)),
+		SkipCacheWrite: p.SkipCacheWrite, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
+	}
+	if !p.SameModel {
+		in.Way, in.Prefix, in.Model, in.Head = WaySmallModel.String(), prompt.PrefixOwn, p.Model, p.Head
+		in.Strip = strip(false, false, p.StripThinking)
+	}
+	return in
+}
+
+// complete returns the position behind the last entry that can be sent while
+// tools are at work: ahead of a response whose calls have no results yet, which
+// the provider would refuse.
+func complete(c *prompt.Context) int {
+	end, open := c.Len(), false
+	i := end
+	for i > 0 && c.At(i-1).Kind.Assistant() {
+		i--
+		open = open || c.At(i).Kind == prompt.KindToolUse
+	}
+	if open {
+		return i
+	}
+	return end
+}
+
+// BackgroundResult counts the summary.
+func (l *agentSummary) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
+	l.running = false
+	if r.Failed != "" {
+		return t.Refuse(AgentSummaryName, r.Failed)
+	}
+	t.Count(results.CountAgentSummaries, 1)
+	return Outcome{Declined, "summary ended"}
+}

@@ -1,0 +1,83 @@
+package strategies
+
+import (
+	"errors"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// AgentsParams are the parameters of agents. Sizes are tokens.
+type AgentsParams struct {
+	Switch      `yaml:",inline"`
+	Share       float64 `yaml:"share" doc:"share of sub-agents that begin as forks of their parent, 0…1; the others keep the prefix they were recorded with; assumed"`
+	Recursive   bool    `yaml:"recursive" doc:"forks fork too; off, their sub-agents keep their own prefix"`
+	Placeholder int32   `yaml:"placeholder" doc:"tokens of the result that stands in a fork for each call of its parent's last response; assumed"`
+	Identical   bool    `yaml:"identical_placeholders" doc:"these results are the same in all forks; off, they differ"`
+	Boilerplate int32   `yaml:"boilerplate" doc:"tokens that tell a fork what it is, the same in all, ahead of its task; assumed"`
+}
+
+// Validate returns what is wrong with the parameters.
+func (p *AgentsParams) Validate() []error {
+	errs := append(negatives(p), checkShares(share{"share", p.Share})...)
+	if p.Placeholder == 0 {
+		errs = append(errs, errors.New("placeholder 0: a result cannot be empty"))
+	}
+	return errs
+}
+
+// AgentsName is the registry's name of the layer.
+const AgentsName = "agents"
+
+var agentsDefinition = Define(AgentsName,
+	"starts sub-agents as forks: with their parent's context, whose cached prefix they read, in place of a prefix of their own",
+	AgentsParams{Switch: on, Share: 1, Placeholder: 12, Identical: true, Boilerplate: 250},
+	func(p AgentsParams) Layer { return &agents{params: p} })
+
+// agents has no state: what a fork is shows in its context.
+type agents struct{ params AgentsParams }
+
+func (l *agents) Name() string { return AgentsName }
+func (l *agents) Clone() Layer { c := *l; return &c }
+func (l *agents) Reset()       {}
+
+// Fork answers for a sub-agent that is about to start; Turn.Forked is that of
+// its parent (003:2547: a fork that finds the boilerplate in its history
+// refuses to fork).
+func (l *agents) Fork(t *Turn) bool {
+	return (l.params.Recursive || !t.Forked) && t.Draw(AgentsName, 0) < l.params.Share
+}
+
+// ThreadStart puts behind the parent's last response what stands for the results
+// of its calls, and the boilerplate; the task follows as the thread's first
+// input, in the same message (003:2551).
+func (l *agents) ThreadStart(t *Turn) Outcome {
+	if !t.Forked {
+		return Outcome{Declined, "a prefix of its own"}
+	}
+	c := t.Context
+	end := c.Len()
+	from := end
+	for from > 0 && c.At(from-1).Kind.Assistant() {
+		from--
+	}
+	for i := from; i < end; i++ {
+		if use := c.BlockAt(i); c.At(i).Kind == prompt.KindToolUse {
+			c.Add(l.placeholder(t, *use))
+		}
+	}
+	if l.params.Boilerplate > 0 {
+		c.Add(reminder("fork boilerplate", l.params.Boilerplate))
+	}
+	return Outcome{Verdict: Done}
+}
+
+// placeholder is the result of a call of the parent, as a fork shows it.
+func (l *agents) placeholder(t *Turn, use prompt.Block) prompt.Block {
+	b := use
+	b.Kind, b.Tokens, b.Bytes = prompt.KindToolResult, l.params.Placeholder, l.params.Placeholder*bytesPerToken
+	b.Digest = prompt.DigestString("fork placeholder").ExtendInt(uint64(b.Tokens))
+	if !l.params.Identical {
+		b.Digest = b.Digest.ExtendInt(uint64(t.Thread))
+	}
+	return b
+}

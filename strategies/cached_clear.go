@@ -1,0 +1,204 @@
+package strategies
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// CachedClearParams are the parameters of cached-microcompact.
+type CachedClearParams struct {
+	Switch     `yaml:",inline"`
+	MainGuard  bool     `yaml:"main_thread_guard" doc:"only the main thread deletes; off, sub-agents register and delete results of their own too"`
+	Models     []string `yaml:"models" doc:"models that support deletions; none named: all; which ones did is assumed"`
+	Tools      []string `yaml:"tools" doc:"tools whose results may be deleted; those of MCP never are"`
+	Threshold  int      `yaml:"threshold" doc:"registered results, not deleted yet, from which on the older ones are deleted"`
+	KeepRecent int      `yaml:"keep_recent" doc:"newest results that stay; assumed"`
+	Pin        bool     `yaml:"pin" doc:"a block of deletions stays at its place in every later request; off, it is sent once and the deletion is lost with it"`
+	EditTokens int32    `yaml:"edit_tokens" doc:"tokens of each deletion in its block; assumed"`
+	Forget     bool     `yaml:"forget_deleted_on_expiry" doc:"deletions are forgotten when the cache has expired, and the results come back; off, they stay declared; assumed"`
+	Pending    bool     `yaml:"count_pending_clears" doc:"a deletion lowers the client's count at once, not with the next response; assumed"`
+}
+
+// Validate returns what is wrong with the parameters.
+func (p *CachedClearParams) Validate() []error {
+	errs := negatives(p)
+	if len(p.Tools) == 0 {
+		errs = append(errs, fmt.Errorf("tools: none may be deleted"))
+	}
+	if p.Threshold <= p.KeepRecent {
+		errs = append(errs, fmt.Errorf("threshold %d must be more than keep_recent %d", p.Threshold, p.KeepRecent))
+	}
+	return errs
+}
+
+// CachedClearName is the registry's name of the layer.
+const CachedClearName = "cached-microcompact"
+
+var cachedClearDefinition = Define(CachedClearName,
+	"lets the server delete the results of old tool calls from the cached prefix, which stays valid",
+	CachedClearParams{
+		Switch: on, MainGuard: true, Models: []string{}, Tools: compactable(), Threshold: 12, KeepRecent: 5, Pin: true, EditTokens: 25,
+		Forget: true, Pending: true,
+	},
+	func(p CachedClearParams) Layer { return &cachedClear{params: p, active: newClearables(p.Tools)} })
+
+// cachedClear is the state of the layer on one thread (002:41-54): what is
+// registered and active, in order, and what was deleted.
+type cachedClear struct {
+	params  CachedClearParams
+	active  clearables
+	deleted []int32 // ids of results, in order of deletion; never deleted again
+	lost    bool    // their deletion is no longer in force
+	pins    []int32 // ids of the blocks of deletions that stand in the context
+}
+
+func (l *cachedClear) Name() string { return CachedClearName }
+
+func (l *cachedClear) Clone() Layer {
+	return &cachedClear{
+		params: l.params, active: l.active.clone(),
+		deleted: slices.Clone(l.deleted), lost: l.lost, pins: slices.Clone(l.pins),
+	}
+}
+
+func (l *cachedClear) Reset() {
+	l.active.reset()
+	l.deleted, l.pins, l.lost = l.deleted[:0], l.pins[:0], false
+}
+
+// AfterCompaction clears the state: ids are no longer valid (002:55, 002:169).
+func (l *cachedClear) AfterCompaction(t *Turn) { l.clear(t) }
+
+func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
+	switch {
+	case isAgent(t.Kind) && l.params.MainGuard:
+		return Outcome{Declined, "not the main thread"}
+	case len(l.params.Models) > 0 && !slices.Contains(l.params.Models, t.Model):
+		return Outcome{Declined, "the model has no deletions"}
+	}
+	l.active.update(t)
+	switch {
+	case l.overtaken(t):
+		l.forget(t)
+	case !t.Warm() && l.params.Forget && len(l.deleted) > 0:
+		l.forget(t)
+		return t.Refuse(CachedClearName, "the cache has expired: deletions are forgotten")
+	}
+	if !l.params.Pin {
+		l.unpin(t)
+	}
+	switch {
+	case !t.Warm():
+		return Outcome{Declined, "the cache is cold"}
+	case l.active.paired < l.params.Threshold:
+		return Outcome{Declined, "too few results"}
+	}
+	return l.remove(t)
+}
+
+// overtaken reports whether another layer has cleared in place what was
+// deleted: time-based clearing takes over, and the state begins anew.
+func (l *cachedClear) overtaken(t *Turn) bool {
+	return len(l.deleted) > 0 && !l.lost && !t.IsDeleted(l.deleted[0])
+}
+
+// forget takes all deletions back: the requests to come hold the results whole.
+func (l *cachedClear) forget(t *Turn) {
+	l.comeBack(t)
+	l.clear(t)
+}
+
+// comeBack undoes the deletions in force and counts their tokens.
+func (l *cachedClear) comeBack(t *Turn) {
+	var tokens int64
+	for _, id := range l.deleted {
+		if !t.IsDeleted(id) {
+			continue
+		}
+		t.Undelete(id)
+		if i := t.Context.Index(id); i >= 0 {
+			tokens += int64(t.Context.At(i).Tokens)
+		}
+	}
+	t.Count(results.CountReturnedTokens, tokens)
+}
+
+// clear makes the state that of a thread that has deleted nothing.
+func (l *cachedClear) clear(t *Turn) {
+	l.dropPins(t)
+	l.active.forget()
+	l.deleted, l.lost = l.deleted[:0], false
+}
+
+// unpin takes the blocks of deletions out again once they were sent, and with
+// them what they did. The results are not deleted a second time.
+func (l *cachedClear) unpin(t *Turn) {
+	if len(l.pins) > 0 {
+		l.comeBack(t)
+		l.dropPins(t)
+		l.lost = true
+	}
+}
+
+// dropPins removes the blocks of deletions from the context.
+func (l *cachedClear) dropPins(t *Turn) {
+	for _, id := range l.pins {
+		i := t.Context.Index(id)
+		if i < 0 {
+			continue
+		}
+		t.Context.Replace(i, i+1, nil, prompt.CauseEdit)
+		if i < t.InputAt {
+			t.InputAt--
+		}
+	}
+	l.pins = l.pins[:0]
+}
+
+// remove deletes the older results that are active. One of this round's input
+// stands behind the last marker and has no reference yet.
+func (l *cachedClear) remove(t *Turn) Outcome {
+	if l.active.refresh(t) {
+		l.active.drop(func(r clearable) bool { return slices.Contains(l.deleted, r.id) })
+	}
+	if l.active.paired < l.params.Threshold {
+		return Outcome{Declined, "too few results"}
+	}
+	edit := prompt.Block{Kind: prompt.KindAttachment, Object: -1, Flags: prompt.FlagMeta, Digest: prompt.DigestString("cache_edits")}
+	b := Boundary{Kind: BoundaryMicro, Before: int64(t.Context.Tokens())}
+	had := len(l.deleted)
+	for _, r := range l.active.olderResults(l.params.KeepRecent) {
+		if r.id < 0 || r.at >= t.InputAt {
+			continue
+		}
+		t.Delete(r.id)
+		l.deleted = append(l.deleted, r.id)
+		edit.Digest = edit.Digest.Extend(t.Context.BlockAt(r.at).Digest)
+		edit.Tokens += l.params.EditTokens
+		b.Deleted += int64(r.tokens)
+	}
+	gone := l.deleted[had:]
+	if len(gone) == 0 {
+		return Outcome{Declined, "no result ahead of the last marker"}
+	}
+	l.active.drop(func(r clearable) bool { return slices.Contains(gone, r.id) })
+	l.lost = false
+	l.pin(t, edit)
+	t.Count(results.CountDeletions, int64(len(gone)))
+	t.Count(results.CountDeletedTokens, b.Deleted)
+	if l.params.Pending {
+		b.Uncounted = b.Deleted
+	}
+	b.After = int64(t.Context.Tokens())
+	t.Compacted(b)
+	return Outcome{Verdict: Done}
+}
+
+// pin puts a block of deletions behind the input.
+func (l *cachedClear) pin(t *Turn, edit prompt.Block) {
+	edit.Bytes = edit.Tokens * bytesPerToken
+	l.pins = append(l.pins, t.Context.Add(edit))
+}

@@ -1,0 +1,95 @@
+package strategies
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// clearHost serves a turn without a loop: it keeps what layers count and delete.
+type clearHost struct {
+	counts  [results.NumCounts]int64
+	refused []string
+	deleted []int32
+	draws   []float64
+}
+
+func (h *clearHost) Count(c results.Count, n int64)        { h.counts[c] += n }
+func (h *clearHost) Refuse(_, reason string)               { h.refused = append(h.refused, reason) }
+func (h *clearHost) Delete(id int32)                       { h.deleted = append(h.deleted, id) }
+func (h *clearHost) IsDeleted(id int32) bool               { return slices.Contains(h.deleted, id) }
+func (h *clearHost) Section(Section, int32, prompt.Digest) {}
+func (h *clearHost) Post(int32, int32)                     {}
+func (h *clearHost) Draw(_ string, ordinal uint8) float64  { return h.draws[ordinal] }
+func (h *clearHost) Undelete(id int32) {
+	h.deleted = slices.DeleteFunc(h.deleted, func(d int32) bool { return d == id })
+}
+
+// hosted returns a talk in a warm cache whose layers are served.
+func hosted() (*talk, *clearHost) {
+	k, h := newTalk(), &clearHost{}
+	k.Attach(h)
+	k.Usage = prompt.Usage{Read: 1000}
+	k.Life = 5 * minutes
+	return k, h
+}
+
+const minutes = int64(60e9)
+
+// parallel adds one response that calls a tool several times, and the results as
+// the round's input.
+func (k *talk) parallel(tool string, results ...int32) []*prompt.Block {
+	var uses []prompt.Block
+	for range results {
+		uses = append(uses, *k.use(tool, "", 100))
+	}
+	at := k.Context.Len()
+	for i, tokens := range results {
+		r, u := k.add(prompt.KindToolResult, tokens), &uses[i]
+		r.Call, r.Op, r.Tool, r.Object, r.Flags = u.Call, u.Op, u.Tool, u.Object, u.Flags
+	}
+	k.InputAt = at
+	var blocks []*prompt.Block
+	for i := at; i < k.Context.Len(); i++ {
+		blocks = append(blocks, k.Context.BlockAt(i))
+	}
+	return blocks
+}
+
+// What a list takes in step by step is what it lists at once, whatever was
+// cleared, and sums are those of the list.
+func TestClearablesIncremental(t *testing.T) {
+	k := newTalk()
+	step := newClearables([]string{"Read", "Bash"})
+	for i := range int32(10) {
+		k.round([]string{"Read", "Bash", "Task", "mcp__db__query"}[i%4], "", 100+i)
+		step.update(&k.Turn)
+	}
+	k.use("Read", "", 100) // no result yet
+	step.update(&k.Turn)
+	whole := newClearables([]string{"Read", "Bash"})
+	whole.relist(&k.Turn)
+	if !slices.Equal(step.list, whole.list) || len(whole.list) != 7 || whole.paired != 6 {
+		t.Errorf("step by step %+v, at once %+v", step.list, whole.list)
+	}
+	if whole.tokens != 100+101+104+105+108+109 || whole.estimate != whole.tokens || whole.inputs != 7*100 {
+		t.Errorf("sums %d, %d, %d", whole.tokens, whole.estimate, whole.inputs)
+	}
+	first := whole.list[0].use
+	whole.drop(func(u clearable) bool { return u.use == first })
+	if len(whole.list) != 6 || whole.paired != 5 || whole.tokens != 527 || whole.estimate != 527 || whole.inputs != 6*100 {
+		t.Errorf("without the first: %+v", whole)
+	}
+	if whole.refresh(&k.Turn) || len(whole.list) != 6 {
+		t.Error("listed anew though nothing has changed")
+	}
+	whole.relist(&k.Turn)
+	k.Context.SetForm(whole.list[0].at, prompt.FormCleared, 12, prompt.CauseEdit)
+	k.Context.SetForm(whole.list[1].at, prompt.FormPointer, 40, prompt.CauseEdit)
+	k.Context.SetForm(whole.list[2].at, prompt.FormRange, 52, prompt.CauseEdit)
+	if !whole.refresh(&k.Turn) || len(whole.list) != 5 || whole.tokens != 52+105+108+109 || whole.estimate != whole.tokens || whole.inputs != 5*100 {
+		t.Errorf("a preview can be cleared, what was cleared cannot: %+v", whole)
+	}
+}

@@ -1,0 +1,130 @@
+package strategies
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// KeepaliveParams are the parameters of keepalive. Intervals are minutes.
+type KeepaliveParams struct {
+	Switch      `yaml:",inline"`
+	Every5m     float64 `yaml:"every_5m" doc:"minutes between the last use of a prefix with a lifetime of 5 minutes and a request that only keeps it warm, below 5; 0 for none" off:"0"`
+	Every1h     float64 `yaml:"every_1h" doc:"the same for a lifetime of an hour, below 60; 0 for none" off:"0"`
+	AtMost      int     `yaml:"at_most" doc:"requests in one gap; behind them the cache may expire"`
+	MinTokens   int64   `yaml:"min_tokens" doc:"tokens of context below which a prefix is left to expire"`
+	Instruction int32   `yaml:"instruction" doc:"tokens of a prompt put behind the last request; 0: the last request is sent again as it was"`
+	Output      int32   `yaml:"output" doc:"tokens of the answer: the output limit of the request"`
+	Subagents   bool    `yaml:"subagents" doc:"sub-agents keep their prefixes warm too"`
+}
+
+// Validate returns what is wrong with the parameters.
+func (p *KeepaliveParams) Validate() []error {
+	errs := negatives(p)
+	if !(p.Every5m >= 0 && p.Every5m < 5) {
+		errs = append(errs, fmt.Errorf("every_5m %g must lie below 5 minutes: the prefix has expired by then", p.Every5m))
+	}
+	if !(p.Every1h >= 0 && p.Every1h < 60) {
+		errs = append(errs, fmt.Errorf("every_1h %g must lie below 60 minutes: the prefix has expired by then", p.Every1h))
+	}
+	return errs
+}
+
+// KeepaliveName is the registry's name of the layer.
+const KeepaliveName = "keepalive"
+
+// The default of at_most is what a re-write for 5 minutes costs more than a
+// read, in reads: (1.25 − 0.1) / 0.1 = 11.5. Who gives up then pays in no gap
+// more than twice what knowing its length would have cost.
+var keepaliveDefinition = Define(KeepaliveName,
+	"sends the last request again before its prefix expires in a gap, for a token of output",
+	KeepaliveParams{Switch: on, Every5m: 4.5, Every1h: 55, AtMost: 11, Output: 1},
+	func(p KeepaliveParams) Layer { return &keepalive{params: p} })
+
+// keepalive is the state of the layer on one thread. Nothing is sent behind the
+// last response of a thread: no recording tells how long the person stayed.
+type keepalive struct {
+	params KeepaliveParams
+	busy   bool  // a request is under way
+	cold   bool  // the context was replaced since the last response
+	sent   int   // requests in this gap
+	last   int64 // when the last of them ended, ns on the session's clock
+}
+
+func (l *keepalive) Name() string { return KeepaliveName }
+func (l *keepalive) Clone() Layer { c := *l; return &c }
+func (l *keepalive) Reset()       { *l = keepalive{params: l.params} }
+
+// BeforeRequest notes that the gap is over.
+func (l *keepalive) BeforeRequest(*Turn) Outcome {
+	l.busy = true
+	return Outcome{Declined, "input has come"}
+}
+
+// AfterResponse notes that a gap begins.
+func (l *keepalive) AfterResponse(*Turn) Outcome {
+	l.busy, l.cold, l.sent, l.last = false, false, 0, 0
+	return Outcome{Declined, "a gap begins"}
+}
+
+// AfterCompaction notes that there is no prefix to keep until the next response.
+func (l *keepalive) AfterCompaction(*Turn) { l.cold = true }
+
+// Wake returns when the prefix has been unused for the interval of its lifetime.
+func (l *keepalive) Wake(t *Turn) int64 {
+	every := l.params.Every5m
+	if t.TTL == prompt.TTL1h {
+		every = l.params.Every1h
+	}
+	if l.busy || l.cold || every == 0 || l.sent > l.params.AtMost || t.Usage.Input() == 0 {
+		return 0
+	}
+	const minute = 60e9
+	return max(t.Now-t.Idle, l.last) + int64(every*minute)
+}
+
+func (l *keepalive) Timer(t *Turn) Outcome {
+	switch {
+	case l.busy || l.cold:
+		return Outcome{Declined, "no gap"}
+	case isAgent(t.Kind) && !l.params.Subagents:
+		return l.stop("sub-agents let their prefix expire")
+	case int64(t.Context.Tokens()) < l.params.MinTokens:
+		return l.stop("too small a context")
+	case l.sent >= l.params.AtMost:
+		l.sent++
+		return t.Refuse(KeepaliveName, "enough in one gap")
+	}
+	t.Background(prompt.Intent{
+		Source: results.SourceKeepalive.String(), Prefix: prompt.PrefixShared, To: int32(endOfInput(t.Context)),
+		From: int32(Body(t.Context)), Instruction: l.params.Instruction, Ordinal: uint8(l.sent),
+		Known: &prompt.Answer{Output: l.params.Output},
+	})
+	t.Count(results.CountKeepalives, 1)
+	l.sent++
+	l.last = t.Now
+	return Outcome{Verdict: Done}
+}
+
+// stop gives up for this gap.
+func (l *keepalive) stop(reason string) Outcome {
+	l.sent = l.params.AtMost + 1
+	return Outcome{Declined, reason}
+}
+
+// BackgroundResult notes when the prefix was used last.
+func (l *keepalive) BackgroundResult(t *Turn, _ *prompt.Result) Outcome {
+	l.last = t.Now
+	return Outcome{Declined, "the prefix is warm"}
+}
+
+// endOfInput returns the position behind the last request: that of the response
+// the context ends with.
+func endOfInput(c *prompt.Context) int {
+	i := c.Len()
+	for i > 0 && c.At(i-1).Kind.Assistant() {
+		i--
+	}
+	return i
+}

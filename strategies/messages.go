@@ -1,0 +1,69 @@
+package strategies
+
+import "errors"
+
+// MessagesParams are the parameters of agent-messages. Sizes are tokens.
+type MessagesParams struct {
+	Switch   `yaml:",inline"`
+	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" off:"0"`
+	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" off:"0"`
+	Every    int32 `yaml:"every" doc:"responses from one such message to the next; assumed"`
+}
+
+// Validate returns what is wrong with the parameters.
+func (p *MessagesParams) Validate() []error {
+	errs := negatives(p)
+	if p.Every == 0 {
+		errs = append(errs, errors.New("every 0: must be at least 1"))
+	}
+	if p.End == 0 && p.Progress == 0 {
+		errs = append(errs, errors.New("end and progress are 0: nothing is ever sent"))
+	}
+	return errs
+}
+
+// MessagesName is the registry's name of the layer.
+const MessagesName = "agent-messages"
+
+var messagesDefinition = Define(MessagesName,
+	"sends messages from sub-agents to their parents, which read them in the input of their next round",
+	MessagesParams{Switch: on, End: 60, Every: 1},
+	func(p MessagesParams) Layer { return &messages{params: p} })
+
+// messages is the state of the layer on one thread.
+type messages struct {
+	params MessagesParams
+	behind int32 // responses since the last message of progress
+}
+
+func (l *messages) Name() string { return MessagesName }
+func (l *messages) Clone() Layer { return &messages{params: l.params} }
+func (l *messages) Reset()       { l.behind = 0 }
+
+// AfterResponse sends a message of progress. A message waits for its reader's
+// next round (003:2561, queuePendingMessage: drained at the next tool round).
+func (l *messages) AfterResponse(t *Turn) Outcome {
+	if !l.sends(t, l.params.Progress) {
+		return Outcome{Declined, "no message of progress"}
+	}
+	if l.behind++; l.behind < l.params.Every {
+		return Outcome{Declined, "not yet"}
+	}
+	l.behind = 0
+	t.Post(t.Parent, l.params.Progress)
+	return Outcome{Verdict: Done}
+}
+
+// ThreadEnd tells the parent that the sub-agent is done.
+func (l *messages) ThreadEnd(t *Turn) Outcome {
+	if !l.sends(t, l.params.End) {
+		return Outcome{Declined, "no message at the end"}
+	}
+	t.Post(t.Parent, l.params.End)
+	return Outcome{Verdict: Done}
+}
+
+// sends reports whether a message of a size goes from the thread to a parent.
+func (l *messages) sends(t *Turn, tokens int32) bool {
+	return tokens > 0 && isAgent(t.Kind) && t.Parent >= 0
+}

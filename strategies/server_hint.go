@@ -1,0 +1,80 @@
+package strategies
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// ServerHintParams are the parameters of server-hint. Sizes are tokens.
+type ServerHintParams struct {
+	Switch     `yaml:",inline"`
+	Subagents  bool     `yaml:"subagents" doc:"sub-agents take the hint too; assumed"`
+	Tools      []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
+	KeepRecent int      `yaml:"keep_recent" doc:"newest results of these tools that stay"`
+	Target     int64    `yaml:"target_tokens_saved" doc:"tokens to clear, oldest results first"`
+	Floor      int64    `yaml:"floor" doc:"tokens below which a clearing is not worth it"`
+	Pointer    int32    `yaml:"pointer" doc:"tokens of the text that says where a cleared result is; assumed"`
+	Pending    bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
+}
+
+// Validate returns what is wrong with the parameters.
+func (p *ServerHintParams) Validate() []error {
+	errs := negatives(p)
+	if len(p.Tools) == 0 {
+		errs = append(errs, fmt.Errorf("tools: none may be cleared"))
+	}
+	if p.Target < max(1, p.Floor) {
+		errs = append(errs, fmt.Errorf("target_tokens_saved %d must be positive and not below floor %d", p.Target, p.Floor))
+	}
+	return errs
+}
+
+// ServerHintName is the registry's name of the layer.
+const ServerHintName = "server-hint"
+
+var serverHintDefinition = Define(ServerHintName,
+	"puts the results of old tool calls to disk when the server refuses a request with the hint to clear",
+	ServerHintParams{
+		Switch: on, Subagents: true, Tools: compactable(), KeepRecent: 5, Target: 75000, Floor: 20000, Pointer: 40, Pending: true,
+	},
+	func(p ServerHintParams) Layer { return &serverHint{params: p, results: newClearables(p.Tools)} })
+
+// serverHint is the state of the layer on one thread: only storage, as what was
+// cleared shows in the context.
+type serverHint struct {
+	params  ServerHintParams
+	results clearables
+}
+
+func (l *serverHint) Name() string { return ServerHintName }
+
+func (l *serverHint) Clone() Layer {
+	return &serverHint{params: l.params, results: newClearables(l.params.Tools)}
+}
+
+func (l *serverHint) Reset() { l.results.reset() }
+
+// ServerHint clears the oldest results until the target is met. What is left of
+// each in the context does not count as saved.
+func (l *serverHint) ServerHint(t *Turn) Outcome {
+	if isAgent(t.Kind) && !l.params.Subagents {
+		return Outcome{Declined, "sub-agents do not take the hint"}
+	}
+	l.results.relist(t)
+	old, n, saved := l.results.olderResults(l.params.KeepRecent), 0, int64(0)
+	for ; n < len(old) && saved < l.params.Target; n++ {
+		if old[n].id >= 0 {
+			saved += int64(old[n].tokens - l.params.Pointer)
+		}
+	}
+	if saved < l.params.Floor || saved <= 0 {
+		return t.Refuse(ServerHintName, "too little to save")
+	}
+	b := clearResults(t, old[:n], prompt.FormPointer, l.params.Pointer)
+	if !l.params.Pending {
+		b.Uncounted = 0
+	}
+	t.Compacted(b)
+	return Outcome{Verdict: Done}
+}
