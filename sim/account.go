@@ -21,6 +21,7 @@ func (l *Loop) account(t *thread, f *flight) {
 	r.CallsBySource[src]++
 	r.UsageBySource[src].Add(f.outcome.Usage)
 	r.CostBySource[src].Add(&cost)
+	l.payBack(t, f, &cost)
 	if f.layer < 0 && !f.hidden {
 		r.PeakContext = max(r.PeakContext, f.context)
 		t.live.accountMiss(f)

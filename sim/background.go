@@ -100,7 +100,7 @@ func (l *Loop) sendBackground(t *thread, i int32) {
 	l.ordinal = b.intent.Ordinal
 	l.fly(t, call{
 		layer: int(b.layer), background: i + 1, side: b.side, entries: entries, deletions: b.deleted.resolve(&b.context),
-		marks: client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite}, change: b.context.Sent(), answer: b.answer, model: b.model,
+		marks: client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite}, change: b.context.Sent(), answer: b.answer, known: b.intent.Known != nil, model: b.model,
 	})
 }
 
@@ -148,7 +148,7 @@ func (l *Loop) await(t *thread, hook, layer int) {
 // wake ends the wait of a thread: the layer is asked again.
 func (l *Loop) wake(t *thread) {
 	t.waiting = 0
-	t.live.row.AddedLatency += float64(l.clock.now-t.waitFrom) / 1e9
+	l.waited(t, t.waitFrom, results.WaitOther)
 	l.ask(t, t.waitHook)
 }
 

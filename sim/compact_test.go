@@ -82,7 +82,7 @@ func TestSmallModelWindow(t *testing.T) {
 func TestFallbackOnTheClock(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
 	for reason, billed := range map[string]int{prompt.FailToolCall: 2, prompt.FailEmpty: 2, prompt.FailAPI: 1, prompt.FailTooLong: 1} {
-		c := testConfig(t, "claude-code/2026-03-compact")
+		c := testConfig(t, "auto-compact/167k")
 		stub := summarizer.Default()
 		stub.Script = summarizer.Script{Calls: []int{1}, As: reason}
 		c.Summarizer = stub
@@ -113,7 +113,7 @@ func TestFallbackOnTheClock(t *testing.T) {
 // and the session goes on over the threshold, counted.
 func TestFailingForEver(t *testing.T) {
 	for _, as := range []summarizer.Failures{{ToolCall: 1}, {Empty: 1}, {API: 1}, {TooLong: 1}} {
-		c := testConfig(t, "claude-code/2026-03-compact")
+		c := testConfig(t, "auto-compact/167k")
 		stub := summarizer.Default()
 		stub.Failures = map[string]summarizer.Failures{"fork": as, "streaming": as}
 		c.Summarizer = stub

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -42,6 +43,12 @@ type Prices interface {
 type Config struct {
 	Strategy *strategies.Strategy
 	Client   Client // nil: as the session's agent and version
+	// Assembly is how requests are put together beside what the version says;
+	// nil for client.DefaultAssembly.
+	Assembly *client.Assembly
+	// Events happen to every session beside what it says, at most
+	// client.MaxEvents.
+	Events []client.Event
 	// Server makes the cache that the sessions of an agent call.
 	Server     func(agent string) Server
 	Summarizer Summarizer
@@ -53,6 +60,13 @@ type Config struct {
 	// HintAt is the size from which the server refuses requests of a client
 	// that takes hints, once each, with the hint to clear, tokens; 0 for never.
 	HintAt int64
+	// Latency says how long calls take that the recording does not tell of, and
+	// what a change of the cached share makes of the others. The zero value
+	// leaves recorded times as they are.
+	Latency costmodel.Latency
+	// Levels are what the client shows of how full the window is; the zero
+	// value notes none.
+	Levels Levels
 	// Profile adds to the plain cache model what recordings tell of the client
 	// and of other conversations; nil for the plain model.
 	Profile *profile.Profile

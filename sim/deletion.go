@@ -12,6 +12,7 @@ type deletions struct {
 	list   []prompt.Deletion // in order of position
 	ids    []int32           // of the entries, in the same order
 	tokens int64             // of the list
+	edits  uint32            // 1 + edits of the context when positions were last checked, 0 for never
 }
 
 // Delete adds an entry of the thread to the deletions in force.
@@ -51,6 +52,10 @@ func (d *deletions) add(c *prompt.Context, i int) {
 // resolve brings positions up to date with the context; entries that are gone,
 // or no longer whole, leave the list.
 func (d *deletions) resolve(c *prompt.Context) []prompt.Deletion {
+	if d.edits == c.Edits()+1 {
+		return d.list
+	}
+	d.edits = c.Edits() + 1
 	for i := range d.list {
 		p := int(d.list[i].Position)
 		if p < c.Len() && c.At(p).ID == d.ids[i] && c.At(p).Tokens == d.list[i].Tokens {
@@ -62,10 +67,11 @@ func (d *deletions) resolve(c *prompt.Context) []prompt.Deletion {
 }
 
 func (d *deletions) rebuild(c *prompt.Context) []prompt.Deletion {
-	ids := slices.Clone(d.ids)
+	ids, edits := slices.Clone(d.ids), d.edits
 	d.reset()
+	d.edits = edits
 	for i := range c.Len() {
-		if e := c.At(i); e.Form == prompt.FormVerbatim && slices.Contains(ids, e.ID) {
+		if e := c.At(i); (e.Form == prompt.FormVerbatim || e.Form == prompt.FormRange) && slices.Contains(ids, e.ID) {
 			d.add(c, i)
 		}
 	}
@@ -74,5 +80,5 @@ func (d *deletions) rebuild(c *prompt.Context) []prompt.Deletion {
 
 // copyFrom makes d an independent copy.
 func (d *deletions) copyFrom(o *deletions) {
-	d.list, d.ids, d.tokens = append(d.list[:0], o.list...), append(d.ids[:0], o.ids...), o.tokens
+	d.list, d.ids, d.tokens, d.edits = append(d.list[:0], o.list...), append(d.ids[:0], o.ids...), o.tokens, 0
 }

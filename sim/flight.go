@@ -19,6 +19,8 @@ type call struct {
 	tail       int32
 	change     prompt.Change
 	answer     prompt.Answer
+	own        bool // of a layer: it sends what the conversation itself would send
+	known      bool // the answer is not the summariser's
 	model      int32
 }
 
@@ -35,15 +37,21 @@ type flight struct {
 	outcome    prompt.Outcome
 	context    int64
 	first      bool
-	refused    bool // the server gave no answer; ticket and outcome mean nothing
-	hidden     bool // a call that no log shows
+	refused    bool          // the server gave no answer; ticket and outcome mean nothing
+	hidden     bool          // a call that no log shows
+	own        bool          // as in call
+	class      results.Class // of what it does not read, where a compaction is ahead of it
 }
 
 // fly sends a request and schedules its first token and its end.
 func (l *Loop) fly(t *thread, c call) {
 	s := t.live
 	m := s.models.of(c.model)
+	c.marks.Head = t.headMarks(c.entries)
 	l.markers = s.client.Mark(l.markers[:0], c.entries, c.marks)
+	if l.assembly.variables.Uncached(m.name) {
+		l.markers = l.markers[:0]
+	}
 	l.request = prompt.Request{
 		Thread: uint32(t.id), Owner: 1, Model: m.id, MinTokens: m.minCache,
 		Entries: c.entries, Markers: l.markers, Deletions: c.deletions, Change: c.change, Tail: c.tail,
@@ -63,12 +71,13 @@ func (l *Loop) fly(t *thread, c call) {
 	if l.config.Verify {
 		l.verify(t, c.layer, &out)
 	}
-	first, total := l.timed(t, c.layer, &c.answer, &out)
+	first, total := l.timed(t, &c, out.Usage)
 	i := l.newFlight()
 	l.flights[i] = flight{
 		thread: t.id, layer: int32(c.layer), background: c.background, ticket: out.Ticket, model: c.model, start: l.clock.now,
-		source: l.source(t, c), answer: c.answer, outcome: out, context: out.Effective, first: c.layer < 0 && !t.started,
+		source: l.source(t, c), answer: c.answer, outcome: out, context: out.Effective, first: c.layer < 0 && !t.started, own: c.own,
 	}
+	l.notePayback(t, &l.flights[i])
 	l.tellServed(t, c.layer, &l.flights[i].outcome)
 	l.clock.schedule(l.clock.now+first, eventFirst, i)
 	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
@@ -112,14 +121,12 @@ func (l *Loop) reply(t *thread, f *flight) {
 	for b := r.Reply.From; b < r.Reply.To; b++ {
 		t.context.Append(prompt.Ref(b))
 	}
-	t.counted, t.trailing = f.context+int64(f.answer.Output), 0
-	if s.count.LoggedOutput {
-		t.counted = f.context + r.Logged
-	}
+	t.counted, t.trailing = s.count.Response(f.outcome.Usage, f.context, r.Logged), 0
 	t.lastEnd, t.started, t.idle = l.clock.now, true, true
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
 	t.rounds++
 	l.user.Ends[s.index] = s.session.Start + s.now(l.clock.now)
+	l.look(t)
 	l.learn(t, r, f.outcome.Miss)
 	l.hide(t, f)
 	for _, h := range t.hooks.after {
@@ -168,26 +175,27 @@ func (l *Loop) launch(t *thread, layer int) {
 		in.Number = s.asked
 	}
 	answer := l.config.Summarizer.Summarize(&in, s.draws, l.event(t, layer, in.Ordinal), span)
+	t.called = in.Source
 	if answer.Refused() {
 		l.refuse(t, layer, answer)
 		return
 	}
 	l.sides++
 	c := call{
-		layer: layer, side: 1<<31 | l.sides, entries: entries, change: prompt.NoChange, answer: answer, model: model,
+		layer: layer, side: 1<<31 | l.sides, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
 		marks: client.Marks{TTL: l.lifetime(t, &in), SecondToLast: in.SkipCacheWrite},
 	}
 	if in.Prefix == prompt.PrefixShared && in.Model == "" {
-		c.deletions = t.deleted.resolve(&t.context)
+		l.sideDeleted.copyFrom(&t.deleted) // those of what the call sends as the conversation does
+		c.deletions = l.sideDeleted.resolve(&l.side)
 	}
-	t.called = in.Source
 	l.fly(t, c)
 }
 
 // deliver hands the result of an intent back to its layer.
 func (l *Loop) deliver(t *thread, f *flight) {
 	if !t.held {
-		t.live.row.AddedLatency += float64(l.clock.now-f.start) / 1e9
+		l.waited(t, f.start, waitOf(t.called))
 	}
 	l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.outcome.Usage, Source: t.called, Began: t.live.now(f.start)})
 }

@@ -1,32 +1,251 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
 )
 
-// layOut shapes the head of a thread that begins: tools, system, reminders.
-func (l *Loop) layOut(*thread) {}
+// assembly is how a loop's clients assemble requests.
+type assembly struct {
+	client.Assembly
+	variables client.Variables
+	changes   []client.Change
+	header    bool // the billing header is in the cache key
+	laid      bool // the head is not that of the recording
+}
 
-// changeHead carries out what changes the head ahead of a round's input.
-func (l *Loop) changeHead(*thread) {}
+// assemblyOf returns how the clients of a cell assemble requests.
+func assemblyOf(c *Config) assembly {
+	a := assembly{Assembly: client.DefaultAssembly(), changes: client.Compile(c.Events)}
+	if c.Assembly != nil {
+		a.Assembly = *c.Assembly
+	}
+	a.variables = a.Env.Variables()
+	a.header = a.System.Divided() && a.HeaderInKey()
+	a.laid = a.System.Divided() || a.System.ToolMarker == client.ToolMarkerLast || a.System.MCPTools > 0
+	return a
+}
 
-// touchHead changes what differs from request to request.
-func (l *Loop) touchHead(*thread) {}
+// head is what stands ahead of a thread's conversation, and what is to become
+// of it. The zero value is that of the recording.
+type head struct {
+	sections [client.NumSections]int32 // 1 + id of the entry of a section, 0 for none
+	markers  [prompt.MaxMarkers]prompt.Marker
+	marked   int // of the markers in use
+	tools    toolset
+	// keys are the parameters of the request that belong to the cache key, by
+	// action.
+	keys     [client.NumActions]prompt.Digest
+	fired    uint64 // events that have happened, a bit each
+	times    uint64 // changes without a value of their own
+	model    int32  // 1 + the model that an event switched to
+	notices  int32  // tokens to be told with the next input
+	recorded prompt.TTL
+	flags    uint32 // changes of what the static section depends on
+	rendered uint32 // of them, in the prompt as it was last rendered
+	project  pending
+	memory   pending
+	shown    int32 // tokens of the memory index in the prompt
+	tried    int32 // 1 + round that the uncached section was last computed for
+}
 
-// renderHead shows memoised sections anew behind a compaction.
-func (l *Loop) renderHead(*thread) {}
+// pending is another content of a section, not yet shown.
+type pending struct {
+	tokens  int32 // by which it grows
+	content prompt.Digest
+	due     bool
+}
 
-// setSection gives a section another content.
-func (l *Loop) setSection(*thread, strategies.Section, int32, prompt.Digest) {}
+// layOut shapes the head of a thread that begins: tools, system, reminders. Its
+// tokens stay those of the recording.
+func (l *Loop) layOut(t *thread) {
+	latch := t.live.latch // nothing is decided before the first request
+	t.ttl = l.assembly.Lifetime(&l.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &latch)
+	if !l.assembly.laid {
+		return
+	}
+	l.layTools(t)
+	if l.assembly.System.Divided() {
+		l.divide(t)
+	}
+	l.mark(t)
+}
+
+// divide puts the sections in the place of the recorded system prompt.
+func (l *Loop) divide(t *thread) {
+	from, to := t.stretch(prompt.LevelSystem)
+	if from == to {
+		return
+	}
+	var total int32
+	base := prompt.DigestString("sections")
+	for i := from; i < to; i++ {
+		total += t.context.At(i).Tokens
+		base = base.Extend(t.context.BlockAt(i).Digest)
+	}
+	system := &l.assembly.System
+	sizes, short := system.Cut(total, l.takeProject(t), system.Custom || t.agent())
+	if short > 0 {
+		t.live.refuse("system prompt", "its sections are larger than the recorded one")
+	}
+	var with [client.NumSections]prompt.Ref
+	list := with[:0]
+	var at [client.NumSections]int
+	for s, n := range sizes {
+		if n <= 0 {
+			continue
+		}
+		at[s] = 1 + from + len(list)
+		list = append(list, t.live.arena.Add(prompt.Block{
+			Kind: prompt.KindSystem, Tokens: n, Bytes: n * 4, Object: -1, Digest: base.ExtendInt(uint64(s) + 1),
+		}))
+	}
+	t.context.Replace(from, to, list, prompt.CauseHead)
+	for s, i := range at {
+		if i > 0 {
+			t.head.sections[s] = 1 + t.context.At(i-1).ID
+		}
+	}
+}
+
+// takeProject takes the project files out of the first reminder when they stand
+// in the system prompt, and returns their tokens.
+func (l *Loop) takeProject(t *thread) int32 {
+	if l.assembly.System.ClaudeMD != client.ClaudeMDSystem {
+		return 0
+	}
+	for i := range strategies.Body(&t.context) {
+		if e := t.context.At(i); e.Kind == prompt.KindReminder && e.Tokens > 1 {
+			n := min(l.assembly.System.ClaudeMDTokens, e.Tokens-1)
+			l.swap(&t.context, i, -n, prompt.DigestString("without project files"))
+			return n
+		}
+	}
+	t.live.refuse("system prompt", "no recorded reminders to take project files from")
+	return 0
+}
+
+// stretch returns the positions [from, to) of the thread's entries on a level
+// ahead of the messages.
+func (t *thread) stretch(level prompt.Level) (from, to int) {
+	for to < t.context.Len() && t.context.At(to).Kind.Level() <= level {
+		if t.context.At(to).Kind.Level() < level {
+			from = to + 1
+		}
+		to++
+	}
+	return from, max(from, to)
+}
+
+// mark notes where the markers ahead of the messages stand: where the client
+// puts more than the one behind the system prompt.
+func (l *Loop) mark(t *thread) {
+	h, system := &t.head, &l.assembly.System
+	h.marked = 0
+	add := func(i int, scope prompt.Scope) {
+		if i >= 0 && (h.marked == 0 || int(h.markers[h.marked-1].Position) < i) {
+			h.markers[h.marked] = prompt.Marker{Position: int32(i), Scope: scope}
+			h.marked++
+		}
+	}
+	if system.ToolMarker == client.ToolMarkerLast {
+		_, to := t.stretch(prompt.LevelTools)
+		add(to-1, prompt.ScopeOrg)
+	}
+	end := t.context.Messages() - 1
+	if !system.Divided() || system.Custom || t.agent() {
+		if h.marked > 0 {
+			add(end, prompt.ScopeOrg)
+		}
+		return
+	}
+	add(t.find(h.sections[client.SectionIdentity]), prompt.ScopeOrg)
+	add(t.find(h.sections[client.SectionStatic]), l.staticScope(t))
+	if system.DynamicScope == client.ScopeOrg {
+		add(end, prompt.ScopeOrg)
+	}
+}
+
+// staticScope returns who shares the static section: everyone, unless another
+// provider serves the request or the tools of some server stand ahead of it
+// (000:79).
+func (l *Loop) staticScope(t *thread) prompt.Scope {
+	if l.assembly.Provider == client.ProviderFirstParty && t.head.tools.mcp == 0 {
+		return prompt.ScopeGlobal
+	}
+	return prompt.ScopeOrg
+}
+
+// find returns the position of the entry with an id ahead of the messages,
+// given as 1 + id; -1 for none.
+func (t *thread) find(id int32) int {
+	for i := 0; id > 0 && i < t.context.Len() && t.context.At(i).Kind.Level() != prompt.LevelMessages; i++ {
+		if t.context.At(i).ID == id-1 {
+			return i
+		}
+	}
+	return -1
+}
+
+// headMarks returns the markers ahead of the messages of a request over entries,
+// none when it has not the thread's head or the client's own rule serves.
+func (t *thread) headMarks(entries []prompt.Entry) []prompt.Marker {
+	h := &t.head
+	if h.marked == 0 {
+		return nil
+	}
+	last := int(h.markers[h.marked-1].Position)
+	if last >= len(entries) || entries[last].Kind.Level() == prompt.LevelMessages || entries[last].Tokens != t.context.At(last).Tokens {
+		return nil
+	}
+	return h.markers[:h.marked]
+}
+
+// swap puts a block of another size and content in the place of an entry and
+// returns the id of what stands there now.
+func (l *Loop) swap(c *prompt.Context, i int, grow int32, content prompt.Digest) int32 {
+	b := *c.BlockAt(i)
+	b.Tokens = max(1, c.At(i).Tokens+grow)
+	b.Bytes = max(0, b.Bytes+grow*4)
+	b.Digest = b.Digest.Extend(content)
+	with := [1]prompt.Ref{c.Arena().Add(b)}
+	c.Replace(i, i+1, with[:], prompt.CauseHead)
+	return c.At(i).ID
+}
+
+// asking describes a call for whose markers a lifetime is wanted.
+func (l *Loop) asking(t *thread, source string, lifetime prompt.Lifetime) client.Ask {
+	return client.Ask{
+		Source: source, Agent: t.agent(), Recorded: t.head.recorded, Overage: t.live.overage, Lifetime: lifetime,
+	}
+}
 
 // lifetime returns the lifetime class that a call of a layer asks for.
 func (l *Loop) lifetime(t *thread, in *prompt.Intent) prompt.TTL {
-	switch in.Lifetime {
-	case prompt.Lifetime5m:
-		return prompt.TTL5m
-	case prompt.Lifetime1h:
-		return prompt.TTL1h
+	return l.assembly.Lifetime(&l.assembly.variables, l.asking(t, in.Source, in.Lifetime), &t.live.latch)
+}
+
+// keepTTL takes the lifetime for the conversation's next call. Where the
+// recording decides, that is what its client asked for: its eligibility, not
+// what the server made of it. A call that wrote nothing keeps the lifetime of
+// the one before.
+func (l *Loop) keepTTL(t *thread, r *traces.Round) {
+	switch {
+	case r.Usage.Write1h > 0:
+		t.head.recorded = prompt.TTL1h
+	case r.Usage.Write5m > 0:
+		t.head.recorded = prompt.TTL5m
 	}
-	return t.ttl
+	t.ttl = l.assembly.Lifetime(&l.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &t.live.latch)
+}
+
+// headChanged counts a change of tools, system prompt or request parameters
+// against the request before; the first one has none before it.
+func (l *Loop) headChanged(t *thread) {
+	if t.started {
+		t.live.row.Counts[results.CountHeadChanges]++
+	}
 }

@@ -24,10 +24,10 @@ func (h *host) Count(c results.Count, n int64) {
 func (h *host) Refuse(layer, reason string) { h.thread.live.refuse(layer, reason) }
 
 func (s *live) refuse(layer, reason string) {
-	if s.row.Reasons == nil {
-		s.row.Reasons = map[string]int{}
+	if s.reasons == nil {
+		s.reasons = map[[2]string]int{}
 	}
-	s.row.Reasons[layer+": "+reason]++
+	s.reasons[[2]string{layer, reason}]++
 }
 
 // Section gives a section of the thread's head another content.

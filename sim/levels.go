@@ -1,4 +1,214 @@
 package sim
 
+import (
+	"fmt"
+	"math"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Levels are what a client shows of how full its window is, and what it does
+// when it is full (SPEC §3). Sizes are tokens. The zero value notes nothing.
+type Levels struct {
+	Warning int64 // below the limit: the warning level
+	Error   int64 // below the limit: the error level
+	// Blocking is how far below the effective window, that is the window less
+	// the output kept free, the client stops taking input; Output is the most
+	// it keeps free.
+	Blocking int64
+	Output   int64
+	Block    Block
+}
+
+// DefaultLevels returns the levels of Claude Code: 20,000 below its limit
+// (001:230; E3), and 3,000 below the window less 20,000 of output (E3: 177,000
+// of 200,000).
+func DefaultLevels() Levels {
+	return Levels{Warning: 20_000, Error: 20_000, Blocking: 3_000, Output: 20_000}
+}
+
+// Block is what happens to a prompt at the blocking level.
+type Block uint8
+
+// What may happen to a prompt at the blocking level.
+const (
+	BlockOff     Block = iota // it is sent all the same, as in the recording; the call is counted
+	BlockCompact              // the person asks for a compaction first
+	BlockEnd                  // the session ends
+)
+
+// Validate returns what is wrong with the levels, all at once.
+func (v *Levels) Validate() []error {
+	var errs []error
+	for _, p := range []struct {
+		name  string
+		value int64
+	}{{"warning", v.Warning}, {"error", v.Error}, {"blocking", v.Blocking}, {"output_reserve", v.Output}} {
+		if p.value < 0 {
+			errs = append(errs, fmt.Errorf("%s %d must not be negative", p.name, p.value))
+		}
+	}
+	if v.Error > v.Warning {
+		errs = append(errs, fmt.Errorf("error %d lies further below the limit than warning %d", v.Error, v.Warning))
+	}
+	return errs
+}
+
+// PercentLeft returns what a client shows as left of a limit when used tokens
+// are in the context, per cent (001:244).
+func PercentLeft(limit, used int64) int {
+	if limit <= 0 {
+		return 0
+	}
+	return max(0, int(math.Round(float64(limit-used)/float64(limit)*100)))
+}
+
+// of returns the level of a count of tokens. limit is the client's: where it
+// compacts by itself, else the window. All comparisons are ≥.
+func (v *Levels) of(limit, window, maxOutput, used int64) results.Level {
+	switch {
+	case used >= window-min(maxOutput, v.Output)-v.Blocking:
+		return results.LevelBlocking
+	case used >= limit-v.Error:
+		return results.LevelError
+	case used >= limit-v.Warning:
+		return results.LevelWarning
+	}
+	return results.LevelNormal
+}
+
+// gauge is what a thread's client shows of its window.
+type gauge struct {
+	limit   int64 // where the client compacts by itself, else the window, tokens
+	of      int32 // 1 + the model that limit is for, 0 for none yet
+	level   results.Level
+	since   int64 // when it came to the level, ns on the cohort's clock
+	shown   bool
+	blocked bool // the round's prompt met the blocking level
+}
+
+// count returns the client's count of a thread's tokens.
+func (t *thread) count() int64 {
+	if t.live.count.Trailing {
+		return t.counted + t.trailing
+	}
+	return t.counted
+}
+
+// gauged reports whether a person sees how full a thread's window is.
+func (l *Loop) gauged(t *thread) bool {
+	return l.config.Levels != Levels{} && !t.agent()
+}
+
+// measure returns the level that a thread is at, and its limit.
+func (l *Loop) measure(t *thread) (results.Level, int64) {
+	m := t.live.models.of(t.model())
+	g := &t.gauge
+	if g.of != t.model()+1 {
+		g.of, g.limit = t.model()+1, m.window
+		for _, h := range t.hooks.limits {
+			l.refresh(t)
+			if limit, ok := h.do.AutoThreshold(&l.turn); ok {
+				g.limit = min(g.limit, limit)
+			}
+		}
+	}
+	return l.config.Levels.of(g.limit, m.window, m.maxOutput, t.count()), g.limit
+}
+
 // level notes at which level of its window a thread sends a request.
-func (l *Loop) level(*thread) {}
+func (l *Loop) level(t *thread) {
+	if !l.gauged(t) {
+		return
+	}
+	level, limit := l.measure(t)
+	row := &t.live.row
+	row.Left.See(PercentLeft(limit, t.count()))
+	switch level {
+	case results.LevelWarning:
+		row.Counts[results.CountWarningCalls]++
+	case results.LevelError:
+		row.Counts[results.CountErrorCalls]++
+	case results.LevelBlocking:
+		if !t.gauge.blocked {
+			row.Counts[results.CountBlockedCalls]++
+		}
+	}
+	l.show(t, level)
+}
+
+// look notes the level behind a response.
+func (l *Loop) look(t *thread) {
+	if l.gauged(t) {
+		level, _ := l.measure(t)
+		l.show(t, level)
+	}
+}
+
+// show adds the time at the level until now, and goes on at another.
+func (l *Loop) show(t *thread, level results.Level) {
+	g := &t.gauge
+	if g.shown {
+		t.live.row.SecondsAt[g.level] += float64(l.clock.now-g.since) / 1e9
+	}
+	g.level, g.since, g.shown = level, l.clock.now, true
+}
+
+// byHand is what a person asks for whose prompt the client does not take.
+var byHand = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
+
+// block stops a prompt at the blocking level if the client does: a compaction by
+// hand comes first, or the session ends there. It reports whether it did; the
+// prompt goes on behind the compaction, whatever became of it.
+func (l *Loop) block(t *thread) bool {
+	b := l.config.Levels.Block
+	if b == BlockOff || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
+		return false
+	}
+	if level, _ := l.measure(t); level != results.LevelBlocking {
+		return false
+	}
+	t.gauge.blocked = true
+	t.live.row.Counts[results.CountBlockedCalls]++
+	if b == BlockEnd {
+		l.look(t)
+		t.live.cut = true
+		l.end(t)
+		return true
+	}
+	for i, h := range t.hooks.before {
+		if t.layers[h.layer].Name() == strategies.CompactName {
+			l.compactByHand(t, i)
+			return true
+		}
+	}
+	return false
+}
+
+// compactByHand asks the layer of a hook for a compaction and goes on behind it.
+func (l *Loop) compactByHand(t *thread, i int) {
+	h := t.hooks.before[i]
+	l.refresh(t)
+	l.turn.Events = byHand
+	out := h.do.BeforeRequest(&l.turn)
+	l.took(t, h.layer, "before_request", out)
+	l.settle(t, h.layer)
+	if out.Verdict == strategies.Pending {
+		l.launch(t, h.layer)
+		return
+	}
+	l.conclude(t, h.layer, out)
+	l.send(t)
+}
+
+// countUnsimulated counts the recorded calls that a session which ended early
+// leaves out.
+func (s *live) countUnsimulated() {
+	if s.cut {
+		r := &s.row
+		own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
+		r.Counts[results.CountUnsimulated] = int64(s.session.NumCalls() - own)
+	}
+}

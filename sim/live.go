@@ -25,10 +25,15 @@ type live struct {
 	children []int32 // threads by parent and parent round
 	models   models
 	row      results.Row
-	asked    int32 // calls the summariser was asked about
-	open     int32 // threads that have begun and not ended
-	firings  []int // by layer of the strategy
-	cut      bool  // the session ended at the blocking level
+	latch    client.Latch
+	overage  bool              // the user has passed the plan's quota
+	contents uint64            // contents that stand once in the session
+	asked    int32             // calls the summariser was asked about
+	open     int32             // threads that have begun and not ended
+	firings  []int             // by layer of the strategy
+	reasons  map[[2]string]int // failures and refusals by layer and reason
+	paybacks []payback         // one for each compaction, in order
+	cut      bool              // the session ended at the blocking level
 
 	// answered are the calls that have a result; filled under Verify only.
 	answered map[int32]bool
@@ -41,7 +46,8 @@ func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.client == nil {
 		s.client = clientOf(session)
 	}
-	s.count = s.client.Counting()
+	s.count = l.assembly.Count.Over(s.client.Counting())
+	s.latch, s.overage, s.contents = client.Latch{}, l.assembly.TTL.Overage, 0
 	s.server = l.serverOf(session.Agent)
 	if s.profile = l.config.Profile; session.Agent == traces.AgentCodex {
 		s.profile = nil // it tells of Claude Code
@@ -49,13 +55,15 @@ func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
 	s.arena.Reset()
 	s.asked, s.open, s.cut = 0, 0, false
 	clear(s.firings)
+	clear(s.reasons)
+	s.paybacks = s.paybacks[:0]
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
 	s.models.ids, s.models.prices, s.models.at = l.modelIDs, l.config.Prices, l.config.PricesAt
 	s.models.reset(session)
 	s.nameModels()
 	for i := range s.models.list {
-		s.models.list[i].window = l.config.window(s.client, session, s.models.list[i].name)
+		s.models.list[i].window = l.window(s, s.models.list[i].name)
 	}
 }
 
@@ -114,6 +122,12 @@ func (s *live) finish(l *Loop) {
 		}
 	}
 	s.row.Unpriced = s.models.unpriced
+	for key, n := range s.reasons {
+		if s.row.Reasons == nil {
+			s.row.Reasons = make(map[string]int, len(s.reasons))
+		}
+		s.row.Reasons[key[0]+": "+key[1]] = n
+	}
 	for layer, n := range s.firings {
 		if n == 0 {
 			continue
@@ -124,6 +138,7 @@ func (s *live) finish(l *Loop) {
 		s.row.Firings[l.threads[s.base].layers[layer].Name()] += n
 	}
 	s.countUnsimulated()
+	s.closePaybacks(l)
 	if l.config.Verify {
 		l.verifyRow(s)
 	}

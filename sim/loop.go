@@ -15,6 +15,7 @@ import (
 // Loop is not safe for concurrent use.
 type Loop struct {
 	config      Config
+	assembly    assembly
 	clock       clock
 	lives       []*live // the sessions of the cohort
 	pool        []*live
@@ -30,6 +31,7 @@ type Loop struct {
 	request     prompt.Request
 	markers     []prompt.Marker
 	side        prompt.Context // context of a layer's own call
+	sideDeleted deletions      // that it declares
 	record      results.CallRecord
 	rows        []results.Row
 	alone       [1]*traces.Session
@@ -42,7 +44,7 @@ type Loop struct {
 
 // NewLoop returns a loop for one configuration.
 func NewLoop(c Config) *Loop {
-	l := &Loop{config: c, modelIDs: map[string]uint32{}}
+	l := &Loop{config: c, assembly: assemblyOf(&c), modelIDs: map[string]uint32{}}
 	l.host.loop = l
 	l.turn.Attach(&l.host)
 	return l
@@ -93,9 +95,16 @@ func (l *Loop) start(t *thread) {
 		l.end(t)
 		return
 	}
+	given := t.context.Len()
 	for _, h := range t.hooks.starting {
 		l.refresh(t)
 		l.final(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
+	}
+	for i := given; i < t.context.Len(); i++ {
+		t.trailing += s.count.Block(t.context.BlockAt(i))
+	}
+	if t.trace.Kind == traces.ThreadMain {
+		l.showSections(t) // nothing was sent so far: the prompt is rendered as things are now
 	}
 	l.setTimers(t)
 	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, t.id)
@@ -156,8 +165,10 @@ func (l *Loop) branch(parent, child *thread) {
 	}
 	child.hooks.bind(child.layers, l.config.Strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
-	child.ttl, child.chain, child.unlogged = parent.ttl, parent.chain, parent.unlogged
+	child.ttl, child.chain, child.unlogged, child.head = parent.ttl, parent.chain, parent.unlogged, parent.head
+	child.payback = parent.payback
 	child.deleted.copyFrom(&parent.deleted)
+	child.carried.CopyFrom(&parent.carried)
 }
 
 // input appends a round's input and asks the layers.
@@ -180,8 +191,9 @@ func (l *Loop) input(t *thread) {
 	if len(t.inbox) > 0 {
 		l.open(t)
 	}
+	l.announce(t)
 	t.hear(s.session.Blocks[r.Input.From:r.Input.To])
-	t.inputEnd, t.retried, t.hinted, t.barred = l.clock.now, false, false, 0
+	t.inputEnd, t.retried, t.hinted, t.barred, t.gauge.blocked = l.clock.now, false, false, 0, false
 	l.ask(t, 0)
 }
 
@@ -207,7 +219,9 @@ func (l *Loop) ask(t *thread, from int) {
 		}
 		l.conclude(t, h.layer, out)
 	}
-	l.send(t)
+	if !l.block(t) {
+		l.send(t)
+	}
 }
 
 // took notes what a hook answered: for the observer, and in the row.
@@ -326,16 +340,4 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 		}
 	}
 	return false
-}
-
-// keepTTL takes the lifetime the recorded client asked for at this call: its
-// eligibility, not what the server made of it. A call that wrote nothing keeps
-// the lifetime of the one before.
-func (l *Loop) keepTTL(t *thread, r *traces.Round) {
-	switch {
-	case r.Usage.Write1h > 0:
-		t.ttl = prompt.TTL1h
-	case r.Usage.Write5m > 0:
-		t.ttl = prompt.TTL5m
-	}
 }

@@ -2,11 +2,13 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
 
 // Point names where on a thread something happens.
 type Point struct {
+	Session       int32 // index in the cohort
 	Thread, Round int32 // indices into the session
 	Now           int64 // ns on the session's clock
 	Idle          int64 // ns since the thread's last response ended
@@ -26,9 +28,17 @@ type Observer interface {
 	Served(p Point, layer string, r *prompt.Request, out *prompt.Outcome)
 }
 
+// PaybackObserver is an Observer that is also told at the end of a session what
+// became of each of its compactions. They count from 0 in the order in which
+// Changed told of them.
+type PaybackObserver interface {
+	Observer
+	Paid(session, compaction int, p *results.Payback)
+}
+
 // point returns where a thread is now.
 func (l *Loop) point(t *thread) Point {
-	return Point{Thread: t.index, Round: t.round, Now: t.live.now(l.clock.now), Idle: l.clock.now - t.lastEnd}
+	return Point{Session: t.live.index, Thread: t.index, Round: t.round, Now: t.live.now(l.clock.now), Idle: l.clock.now - t.lastEnd}
 }
 
 // tellAnswer tells the observer, if there is one, what a hook answered.

@@ -23,6 +23,9 @@ type Runner struct {
 	// Cohorts are the sessions that share a clock, by index; each session
 	// stands in one of them. Without any, every session is alone.
 	Cohorts [][]int
+	// Observe, when not nil, returns the observer of a cell over a cohort, in
+	// place of the cell's own. It must be safe for concurrent use.
+	Observe func(cell int, cohort []int) Observer
 }
 
 // Run returns the rows by cell, in the order of sessions. On an error or a
@@ -56,6 +59,9 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 				cell, cohort := int(job)/len(cohorts), cohorts[int(job)%len(cohorts)]
 				if at != cell {
 					loop, at = NewLoop(cells[cell]), cell
+				}
+				if r.Observe != nil {
+					loop.config.Observer = r.Observe(cell, cohort)
 				}
 				if err := loop.runInto(rows[cell], sessions, cohort); err != nil {
 					stop(err)

@@ -19,25 +19,33 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 		to = t.context.Len()
 	}
 	body := strategies.Body(&t.context)
-	if in.Prefix == prompt.PrefixShared {
-		side.CopyKeys(&t.context)
-		for i := range body {
-			side.AppendEntry(t.context.At(i))
+	kept, shared := body, in.Prefix == prompt.PrefixShared
+	if shared && in.Strip == 0 && in.Lead == 0 && from <= body {
+		kept = max(to, body) // as it is, with its ids, which deletions refer to
+	}
+	if shared {
+		side.CopyFrom(&t.context)
+		side.Truncate(kept, prompt.CauseNone)
+		if in.Rekey {
+			side.SetKey(prompt.LevelMessages, prompt.DigestString(in.Source).ExtendInt(uint64(in.MaxOutput)))
 		}
+		l.forkHead(t, side)
 	} else if in.Head > 0 {
 		side.Add(injected(prompt.KindSystem, in.Source, in.Head))
 	}
 	if in.Lead > 0 {
 		side.Add(injected(prompt.KindPrompt, "earlier conversation truncated", in.Lead))
 	}
-	for i := max(from, body); i < to; i++ {
+	for i := max(from, kept); i < to; i++ {
 		if in.Strip == 0 {
-			side.AppendEntry(t.context.At(i))
+			side.AppendSame(t.context.At(i))
 		} else {
 			include(side, t.context.At(i), in.Strip)
 		}
 	}
-	side.Add(injected(prompt.KindPrompt, in.Source, in.Instruction))
+	if in.Instruction > 0 {
+		side.Add(injected(prompt.KindPrompt, in.Source, in.Instruction))
+	}
 }
 
 // injected is a block the client writes itself: the same text at every call.
@@ -64,7 +72,7 @@ func include(side *prompt.Context, e prompt.Entry, strip prompt.Strip) {
 	case strip&prompt.StripMedia != 0 && b.Flags&prompt.FlagImage != 0 && e.Form == prompt.FormVerbatim:
 		side.AppendAs(e, prompt.FormRange, min(e.Tokens, imagePlaceholder+b.Bytes/3))
 	default:
-		side.AppendEntry(e)
+		side.AppendSame(e)
 	}
 }
 

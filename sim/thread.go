@@ -33,9 +33,14 @@ type thread struct {
 	rounds   int64 // requests since the start or the last compaction
 
 	unlogged unlogged
+	head     head
+	gauge    gauge
 
 	chain    int // compactions in a row
 	overflow bool
+
+	payback   int32 // 1 + index of the last compaction's balance, 0 for none
+	summaries summaries
 
 	usage         prompt.Usage // of the last response
 	serverDeleted int64        // tokens the server has deleted so far
@@ -43,6 +48,8 @@ type thread struct {
 	inbox         []int32 // messages from other threads, tokens
 	running       int32   // sub-agents at work
 	called        string  // source of the layer's call that the thread waits for
+
+	carried strategies.Carried // beside the messages
 
 	forked bool // began with its parent's context
 	ended  bool // behind its last response
@@ -88,6 +95,9 @@ func (t *thread) answered() bool {
 
 // model returns the model of the round under way, of the last one behind it.
 func (t *thread) model() int32 {
+	if t.head.model > 0 {
+		return t.head.model - 1
+	}
 	if n := len(t.trace.Rounds); n > 0 {
 		return int32(t.trace.Rounds[min(int(t.round), n-1)].Model)
 	}
@@ -108,10 +118,14 @@ type hooks struct {
 	timers   []hook[strategies.Timer]
 	forks    []hook[strategies.Fork]
 	hints    []hook[strategies.ServerHint]
+	limits   []hook[strategies.AutoThreshold]
 	// background is by layer index, nil for a layer without one.
 	background []strategies.BackgroundResult
 	keys       []uint8  // by layer index: identifies the layer in draws
 	bars       []uint64 // by layer index: layers it bars when it is done
+	// suggests says that a layer makes the calls which the profile would add at
+	// the end of turns.
+	suggests bool
 }
 
 type hook[T any] struct {
@@ -125,7 +139,7 @@ func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 		keys: h.keys[:0], bars: bars,
 		before: h.before[:0], after: h.after[:0], tooLong: h.tooLong[:0],
 		result: h.result[:0], compact: h.compact[:0], starting: h.starting[:0], ending: h.ending[:0], loopEnd: h.loopEnd[:0],
-		timers: h.timers[:0], forks: h.forks[:0], hints: h.hints[:0], background: h.background[:0],
+		timers: h.timers[:0], forks: h.forks[:0], hints: h.hints[:0], limits: h.limits[:0], background: h.background[:0],
 	}
 	for i, l := range layers {
 		h.before = implements(h.before, i, l)
@@ -134,9 +148,11 @@ func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 		h.starting = implements(h.starting, i, l)
 		h.ending = implements(h.ending, i, l)
 		h.loopEnd = implements(h.loopEnd, i, l)
+		h.suggests = h.suggests || l.Name() == strategies.SuggestionName
 		h.timers = implements(h.timers, i, l)
 		h.forks = implements(h.forks, i, l)
 		h.hints = implements(h.hints, i, l)
+		h.limits = implements(h.limits, i, l)
 		if c, ok := l.(strategies.AfterCompaction); ok {
 			h.compact = append(h.compact, c)
 		}

@@ -36,8 +36,7 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 	t.wakes[i] = 0
 	h := t.hooks.timers[i]
 	if t.held {
-		l.setTimer(t, i)
-		return
+		return // it is asked again when the call has ended
 	}
 	l.refresh(t)
 	out := h.do.Timer(&l.turn)
@@ -66,7 +65,7 @@ func (l *Loop) release(t *thread) {
 		}
 	}
 	if t.late {
-		t.live.row.AddedLatency += float64(l.clock.now-t.heldAt) / 1e9
+		l.waited(t, t.heldAt, waitOf(t.called))
 		l.input(t)
 	}
 }

@@ -19,6 +19,7 @@ func (l *Loop) refresh(t *thread) {
 	}
 	u.Context, u.Blocks = &t.context, s.session.Blocks
 	u.Tools, u.Objects = s.session.Tools, s.session.Objects
+	u.Carried = &t.carried
 	u.Agent, u.Version, u.User = s.session.Agent, s.session.Version(), &l.user.User
 	u.Kind, u.Thread, u.Round, u.Session, u.Epoch = t.trace.Kind, t.index, r, s.index, s.session.Start
 	u.Parent, u.Running, u.Forked = t.trace.Parent, t.running, t.forked
@@ -29,7 +30,7 @@ func (l *Loop) refresh(t *thread) {
 	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
 	if len(s.models.list) > 0 {
 		m := s.models.of(t.model())
-		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, m.window, m.maxOutput
+		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, l.assembly.variables.AutoWindow(m.window), m.maxOutput
 	}
 	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
 	if s.count.Trailing {
@@ -81,6 +82,9 @@ func (l *Loop) settle(t *thread, layer int) {
 		row.Counts[results.CountClearedTokens] += max(0, b.Before-b.After)
 		t.counted = max(0, t.counted-b.Uncounted)
 		return
+	case strategies.BoundaryStore: // of what no response has counted yet
+		t.trailing = max(0, t.trailing-b.Uncounted)
+		return
 	}
 	row.Compactions++
 	t.chain++
@@ -88,14 +92,16 @@ func (l *Loop) settle(t *thread, layer int) {
 		row.Recompactions++
 	}
 	row.ChainMax = max(row.ChainMax, t.chain)
+	l.openPayback(t, &b)
 	t.rounds = 0
 	t.deleted.reset()
 	l.renderHead(t)
 	l.recount(t)
-	window := l.turn.Reading.Window
+	window := t.live.models.of(t.model()).window
 	for _, h := range t.hooks.compact {
 		h.AfterCompaction(&l.turn)
 	}
+	t.inputAt = l.turn.InputAt
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
 		row.FailedCompaction++ // what must stay does not fit: no success
 	}
@@ -106,7 +112,12 @@ func (l *Loop) settle(t *thread, layer int) {
 func (l *Loop) recount(t *thread) {
 	t.counted, t.trailing = 0, 0
 	for i := t.context.Messages(); i < t.context.Len(); i++ {
-		t.trailing += t.live.count.Block(t.context.BlockAt(i))
+		e, b := t.context.At(i), t.context.BlockAt(i)
+		n := t.live.count.Block(b)
+		if e.Form != prompt.FormVerbatim && b.Tokens > 0 {
+			n = n * int64(e.Tokens) / int64(b.Tokens) // it is no longer whole
+		}
+		t.trailing += n
 	}
 }
 

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -146,7 +148,8 @@ func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
 // prefix is taken to end.
 func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 	at := t.context.Messages() - 1
-	if at < 0 || len(l.request.Markers) == 0 || int(l.request.Markers[0].Position) != at {
+	mark := slices.IndexFunc(l.request.Markers, func(m prompt.Marker) bool { return int(m.Position) == at })
+	if at < 0 || mark < 0 {
 		return
 	}
 	laid := int64(l.request.Entries[at].Cum)
@@ -159,7 +162,7 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 		}
 	}
 	if static > 0 {
-		l.request.Markers[0].Shift = int32(static - laid)
+		l.request.Markers[mark].Shift = int32(static - laid)
 	}
 }
 
@@ -231,19 +234,23 @@ func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissC
 // of its own behind it.
 func (l *Loop) hide(t *thread, f *flight) {
 	p := t.live.profile
-	if p == nil || !p.Switches.Hidden || len(t.hooks.loopEnd) > 0 || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
+	if p == nil || !p.Switches.Hidden || t.hooks.suggests || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
 		return
 	}
 	if !l.expects(t, 2, t.unlogged.hidden.share(p.HiddenFor(t.live.session.Version()), p.Weight)) {
 		return
 	}
+	l.stamp(t)
 	entries := t.context.Seal()
 	last := len(entries) - 1
 	if last < 0 || !entries[last].Kind.Assistant() {
 		return
 	}
 	m := t.live.models.of(f.model)
-	l.markers = t.live.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl})
+	l.markers = t.live.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl, Head: t.headMarks(entries)})
+	if l.assembly.variables.Uncached(m.name) {
+		l.markers = l.markers[:0]
+	}
 	l.request = prompt.Request{
 		Thread: uint32(t.id) | hiddenLayer<<24, Owner: 1, Model: m.id, MinTokens: m.minCache,
 		Entries: entries, Markers: l.markers, Change: prompt.NoChange,

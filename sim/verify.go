@@ -28,7 +28,7 @@ type validator interface{ Validate(*prompt.Request) error }
 // are legal, and no tool call stands without its result.
 func (l *Loop) verify(t *thread, layer int, out *prompt.Outcome) {
 	r := &l.request
-	if got, want := out.Usage.Input(), r.Tokens(); len(r.Deletions) == 0 && got != want {
+	if got, want := out.Usage.Input(), r.Tokens(); len(r.Deletions) == 0 && out.Deleted == 0 && got != want {
 		l.violate(t, "read + writes + uncached = %d, the request holds %d tokens", got, want)
 	}
 	if v, ok := t.live.server.(validator); ok {
@@ -99,7 +99,7 @@ func (l *Loop) verifyMessages(t *thread) {
 func (l *Loop) verifyRow(s *live) {
 	r := &s.row
 	own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
-	if want := s.session.NumCalls(); own != want {
+	if want := s.session.NumCalls() - int(r.Counts[results.CountUnsimulated]); own != want {
 		l.err = fmt.Errorf("%w: %d calls of the recording were simulated, it has %d", ErrInvariant, own, want)
 	}
 	var usage prompt.Usage

@@ -67,16 +67,25 @@ type Marks struct {
 	// SecondToLast puts the message marker on the last block of the
 	// second-to-last message, as forks do that must not write the cache.
 	SecondToLast bool
+	// Head are the markers ahead of the messages, in order of position; none
+	// for one behind the last entry there.
+	Head []prompt.Marker
 }
 
 // Mark appends the markers of a request over entries to dst, in order of
-// position: one behind the system prompt, then those on messages.
+// position: those ahead of the messages, then those on messages. Of more than a
+// request may carry the first are left out: assumed.
 func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) []prompt.Marker {
 	messages := 0
 	for messages < len(entries) && entries[messages].Kind.Level() != prompt.LevelMessages {
 		messages++
 	}
-	if messages > 0 {
+	if head := m.Head; len(head) > 0 {
+		for _, k := range head[max(0, len(head)+c.MessageMarkers-prompt.MaxMarkers):] {
+			k.TTL = m.TTL
+			dst = append(dst, k)
+		}
+	} else if messages > 0 {
 		dst = append(dst, prompt.Marker{Position: int32(messages - 1), TTL: m.TTL, Scope: c.SystemScope})
 	}
 	last := markable(entries, len(entries)-1, messages)

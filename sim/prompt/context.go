@@ -47,6 +47,7 @@ type Context struct {
 	sealed  int // entries whose chain is valid
 	sent    int // entries that the last request held
 	change  Change
+	edits   uint32
 }
 
 // Arena holds the blocks of a run that no recording has: summaries,
@@ -191,13 +192,14 @@ func (c *Context) SetKey(l Level, key Digest) {
 	c.touch(i, CauseHead)
 }
 
-// CopyKeys gives c what the levels of d mix into the chain, so that equal
-// entries have equal chains. c must be empty.
-func (c *Context) CopyKeys(d *Context) { c.keys = d.keys }
+// Edits returns how often entries that were there have changed or moved: while
+// it stays, what was found at a position is still there.
+func (c *Context) Edits() uint32 { return c.edits }
 
 // touch cuts the chain at position i and remembers the first change among the
 // entries already sent.
 func (c *Context) touch(i int, cause EditCause) {
+	c.edits++
 	c.sealed = min(c.sealed, i)
 	if i < c.sent && (c.change.At < 0 || int32(i) < c.change.At) {
 		c.change = Change{At: int32(i), Cause: cause}
@@ -267,4 +269,10 @@ func (c *Context) AppendEntry(e Entry) int32 {
 	c.nextID++
 	c.entries = append(c.entries, e)
 	return e.ID
+}
+
+// AppendSame adds an entry of the context that c was copied from, with its id.
+func (c *Context) AppendSame(e Entry) {
+	c.nextID = max(c.nextID, e.ID+1)
+	c.entries = append(c.entries, e)
 }

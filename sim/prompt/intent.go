@@ -55,6 +55,10 @@ type Intent struct {
 	// SkipCacheWrite moves the message marker to the second-to-last message,
 	// where the conversation already has an entry.
 	SkipCacheWrite bool
+	// Rekey says that a parameter of the call belongs to the key of the messages
+	// and is another than the conversation's: PrefixShared reads tools and system
+	// prompt only.
+	Rekey bool
 	// Summarised is the number of tokens the answer stands for.
 	Summarised int32
 	// Turns is how many responses the call takes when it uses tools between

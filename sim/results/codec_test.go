@@ -64,6 +64,9 @@ func TestDocumentRoundTrip(t *testing.T) {
 	if _, ok := d.Cells[1].Metrics["misses"]; ok {
 		t.Error("a metric without a sample is in the document")
 	}
+	if diff := cmp.Diff(map[string]int{"full-compact": 14, "microcompact": 16}, d.Cells[0].Firings); diff != "" {
+		t.Errorf("firings of two sessions (-want +got):\n%s", diff)
+	}
 	d.Cells[0].Intervals = map[string]Interval{"cost_usd": {1, 2, 0.95}}
 	var b bytes.Buffer
 	if err := WriteDocument(&b, d); err != nil {
@@ -180,6 +183,11 @@ func TestEncodeRefuses(t *testing.T) {
 		{"infinite cost by source", "cost of source agent is +Inf", func(r *Run) { r.Cells[0].Rows[0].CostBySource[SourceAgent][0] = math.Inf(1) }},
 		{"infinite wait", "added_latency_seconds is -Inf", func(r *Run) { r.Cells[0].Rows[0].AddedLatency = math.Inf(-1) }},
 		{"negative tokens", "negative count -5", func(r *Run) { r.Cells[0].Rows[0].Usage.Read = -5 }},
+		{"negative count of the row", "negative count -1", func(r *Run) { r.Cells[0].Rows[0].Counts[CountDreams] = -1 }},
+		{"negative firings", "negative count -2", func(r *Run) { r.Cells[0].Rows[0].Firings = map[string]int{"dream": -2} }},
+		{"negative reasons", "negative count -3", func(r *Run) { r.Cells[0].Rows[0].Reasons = map[string]int{"dream: locked": -3} }},
+		{"NaN at a level", "time at level warning is NaN", func(r *Run) { r.Cells[0].Rows[0].SecondsAt[LevelWarning] = math.NaN() }},
+		{"infinite part", "added latency of first_token is +Inf", func(r *Run) { r.Cells[0].Rows[0].Waits[WaitFirstToken] = math.Inf(1) }},
 		{"absurd calls", "absurd count", func(r *Run) { r.Cells[0].Rows[0].Calls = 1 << 60 }},
 		{"repeated cell", `cell "recorded" occurs twice`, func(r *Run) { r.Cells[1].Cell = "recorded" }},
 		{"cell without a name", "need a name", func(r *Run) { r.Cells[1].Cell = "" }},
@@ -243,6 +251,10 @@ func TestReadErrors(t *testing.T) {
 		{"unknown class", head + strings.Replace(row, `"calls":1`, `"cost_usd_by_class":{"raed":1}`, 1), `f:2: unknown token class "raed" (known: uncached, read,`},
 		{"unknown class of a source", head + strings.Replace(row, `"calls":1`, `"cost_usd_by_source":{"main":{"x":1}}`, 1), `f:2: unknown token class "x"`},
 		{"unknown source", head + strings.Replace(row, `"calls":1`, `"calls_by_source":{"mian":1}`, 1), `f:2: unknown source "mian"`},
+		{"unknown count", head + strings.Replace(row, `"calls":1`, `"counts":{"dream":1}`, 1), `f:2: unknown count "dream" (known: stored_results,`},
+		{"unknown level", head + strings.Replace(row, `"calls":1`, `"seconds_at_level":{"red":1}`, 1), `f:2: unknown level "red" (known: normal, warning, error, blocking)`},
+		{"unknown part", head + strings.Replace(row, `"calls":1`, `"added_latency_seconds_by_part":{"x":1}`, 1), `f:2: unknown part of the added latency "x"`},
+		{"firings of text", head + strings.Replace(row, `"calls":1`, `"firings":{"dream":"1"}`, 1), "f:2: "},
 		{"negative", head + strings.Replace(row, `"calls":1`, `"calls":-1`, 1), "f:2: negative count -1"},
 		{"NaN", head + strings.Replace(row, `"calls":1`, `"storage_usd":NaN`, 1), "f:2: "},
 		{"out of range", head + strings.Replace(row, `"calls":1`, `"storage_usd":1e999`, 1), "f:2: "},

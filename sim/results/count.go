@@ -34,7 +34,8 @@ const (
 	CountSignals                      // signals of a client that keep a connection alive during a compaction
 	CountUnsimulated                  // recorded calls left out because the session ended at the blocking level
 	CountKeepalives                   // calls made to keep entries alive
-	NumCounts            = int(CountKeepalives) + 1
+	CountNetNegative                  // compactions that cost more than later calls saved
+	NumCounts            = int(CountNetNegative) + 1
 )
 
 // String returns the lower-case name used in reports.
@@ -106,4 +107,6 @@ var counts = [NumCounts]counted{
 		"recorded calls left out because the session ended at the blocking level"},
 	CountKeepalives: {"keepalives", UnitCalls, Neither, GroupRequests,
 		"calls made only to keep cache entries alive"},
+	CountNetNegative: {"net_negative_compactions", UnitCount, Lower, GroupCompactions,
+		"compactions whose calls and re-writing cost more than the calls behind them saved until the next one or the end"},
 }

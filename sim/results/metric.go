@@ -39,7 +39,7 @@ const (
 // Groups of metrics that a summary leaves out and a table of its own shows.
 const (
 	GroupResults     = "tool results"
-	GroupCompactions = "compactions"
+	GroupCompactions = "summary calls"
 	GroupBeside      = "beside the conversation"
 	GroupRequests    = "requests"
 	GroupLevels      = "levels of the window"

@@ -39,6 +39,7 @@ func TestPublishedNames(t *testing.T) {
 		"breaker_trips count", "restored_files count", "server_hints count", "idle_compactions count",
 		"warning_calls calls", "error_calls calls", "blocked_calls calls", "background_calls calls",
 		"head_changes count", "keepalive_signals count", "unsimulated_calls calls", "keepalives calls",
+		"net_negative_compactions count",
 	}
 	var got []string
 	for _, m := range Metrics() {

@@ -14,13 +14,14 @@ import (
 // anchors it anew: one wrong decision does not spoil the next.
 type CompactionCheck struct {
 	Strategy  string   `json:"strategy"`
-	Automatic int      `json:"automatic"` // recorded compactions of their own accord
-	Manual    int      `json:"manual"`    // asked for by a person: no trigger is expected
-	Hit       int      `json:"hit"`       // fired at the very call
-	Near      int      `json:"near"`      // fired at the very call or the one before
-	Early     int      `json:"early"`     // fired at an earlier call since the last compaction
-	Late      int      `json:"late"`      // did not fire by then
-	False     int      `json:"false"`     // threads or stretches in which it fired and the recording never compacted
+	Automatic int      `json:"automatic"`          // recorded compactions of their own accord
+	Manual    int      `json:"manual"`             // asked for by a person: no trigger is expected
+	Hit       int      `json:"hit"`                // fired at the very call
+	Near      int      `json:"near"`               // fired at the very call or the one before
+	Early     int      `json:"early"`              // fired at an earlier call since the last compaction
+	Late      int      `json:"late"`               // did not fire by then
+	False     int      `json:"false"`              // threads or stretches in which it fired and the recording never compacted
+	Unchecked int      `json:"sessions_unchecked"` // sessions of agents that the preset has no threshold for
 	HitShare  *float64 `json:"hit_share"`
 	// Compactions are the recorded ones and the false ones, in order.
 	Compactions []CheckedCompaction `json:"compactions"`
@@ -68,7 +69,7 @@ func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 type reading struct{ count, threshold int64 }
 
 // CheckCompactions runs the trigger of a preset, which may be another one for
-// each session, over recorded contexts.
+// each session, or none, over recorded contexts.
 func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*traces.Session) *strategies.Strategy, sessions []*traces.Session) error {
 	check := &CompactionCheck{Strategy: name, Compactions: []CheckedCompaction{}}
 	recorded, err := config.Strategy.Layers()
@@ -88,7 +89,12 @@ func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*t
 	}
 	for _, s := range sessions {
 		seen := map[place]reading{}
-		look := &probe{preset: preset(s), seen: func(at place, count, threshold int64) { seen[at] = reading{count, threshold} }}
+		of := preset(s)
+		if of == nil {
+			check.Unchecked++
+			continue
+		}
+		look := &probe{preset: of, seen: func(at place, count, threshold int64) { seen[at] = reading{count, threshold} }}
 		config.Strategy = strategies.NewStrategy("recorded", "", append([]strategies.Layer{look}, recorded...)...)
 		config.Record = nil
 		if _, err := sim.NewLoop(config).Run(s); err != nil {

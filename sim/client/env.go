@@ -1,0 +1,153 @@
+package client
+
+import (
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Env are environment variables of the client under their real names; "" is
+// not set. The tag env says what a variable takes: flag, number, percent or
+// ttl. Those without a use in this package change layers (scenarios).
+type Env struct {
+	AutocompactPct     string `yaml:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE" env:"percent"`
+	DisableCompact     string `yaml:"DISABLE_COMPACT" env:"flag"`
+	DisableAutoCompact string `yaml:"DISABLE_AUTO_COMPACT" env:"flag"`
+	AutoCompactWindow  string `yaml:"CLAUDE_CODE_AUTO_COMPACT_WINDOW" env:"number"`
+	MaxContextTokens   string `yaml:"CLAUDE_CODE_MAX_CONTEXT_TOKENS" env:"number"`
+	Disable1M          string `yaml:"CLAUDE_CODE_DISABLE_1M_CONTEXT" env:"flag"`
+	IdleMinTokens      string `yaml:"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS" env:"number"`
+	BashMaxOutput      string `yaml:"BASH_MAX_OUTPUT_LENGTH" env:"number"`
+	MCPMaxOutput       string `yaml:"MAX_MCP_OUTPUT_TOKENS" env:"number"`
+	Enable1h           string `yaml:"ENABLE_PROMPT_CACHING_1H" env:"flag"`
+	EnableBedrock1h    string `yaml:"ENABLE_PROMPT_CACHING_1H_BEDROCK" env:"flag"`
+	Force5m            string `yaml:"FORCE_PROMPT_CACHING_5M" env:"flag"`
+	CacheTTL           string `yaml:"CLAUDE_CODE_PROMPT_CACHE_TTL" env:"ttl"`
+	AgentCacheTTL      string `yaml:"CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL" env:"ttl"`
+	DisableCaching     string `yaml:"DISABLE_PROMPT_CACHING" env:"flag"`
+	DisableHaiku       string `yaml:"DISABLE_PROMPT_CACHING_HAIKU" env:"flag"`
+	DisableSonnet      string `yaml:"DISABLE_PROMPT_CACHING_SONNET" env:"flag"`
+	DisableOpus        string `yaml:"DISABLE_PROMPT_CACHING_OPUS" env:"flag"`
+	DisableFable       string `yaml:"DISABLE_PROMPT_CACHING_FABLE" env:"flag"`
+	UserType           string `yaml:"USER_TYPE" env:"user"`
+}
+
+// Variables are what the variables of an Env mean for requests. The zero value
+// is that of no variables.
+type Variables struct {
+	force5m   bool
+	enable1h  bool
+	bedrock1h bool
+	employee  bool
+	main      string // lifetime of conversations: "", 5m or 1h
+	agents    string // of sub-agents
+	uncached  []string
+	small     bool  // no window of a million
+	window    int64 // tokens the client takes for its window, 0 for none
+	auto      int64 // tokens that thresholds are counted from at most, 0 for none
+}
+
+// Bounds of CLAUDE_CODE_AUTO_COMPACT_WINDOW, tokens (P E3).
+const minAutoWindow, maxAutoWindow = 100_000, 1_000_000
+
+// Variables returns what the variables mean. Values that validate refuses count
+// as not set.
+func (e *Env) Variables() Variables {
+	v := Variables{
+		force5m: On(e.Force5m), enable1h: On(e.Enable1h), bedrock1h: On(e.EnableBedrock1h), employee: e.UserType == employee,
+		main: e.CacheTTL, agents: e.AgentCacheTTL, small: On(e.Disable1M),
+	}
+	if n, ok := Number(e.MaxContextTokens); ok {
+		v.window = n
+	}
+	if n, ok := Number(e.AutoCompactWindow); ok {
+		v.auto = min(max(n, minAutoWindow), maxAutoWindow)
+	}
+	for _, model := range []struct{ value, name string }{
+		{e.DisableCaching, ""}, {e.DisableHaiku, "haiku"}, {e.DisableSonnet, "sonnet"}, {e.DisableOpus, "opus"}, {e.DisableFable, "fable"},
+	} {
+		if On(model.value) {
+			v.uncached = append(v.uncached, model.name)
+		}
+	}
+	return v
+}
+
+// employee is the user type of the provider's own people (000:113).
+const employee = "ant"
+
+// Uncached reports whether requests to a model carry no markers.
+func (v *Variables) Uncached(model string) bool {
+	for _, name := range v.uncached {
+		if strings.Contains(model, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// AutoWindow returns what thresholds are counted from in a window of w tokens.
+func (v *Variables) AutoWindow(w int64) int64 {
+	if v.auto > 0 {
+		return min(w, v.auto)
+	}
+	return w
+}
+
+// On reports whether a flag is set: 1, true, yes or on in any case, as the
+// client reads them.
+func On(value string) bool {
+	switch strings.ToLower(value) {
+	case "1", "true", "yes", "on":
+		return true
+	}
+	return false
+}
+
+// Number returns the value of a variable that takes a whole number from 1.
+func Number(value string) (int64, bool) {
+	n, err := strconv.ParseInt(value, 10, 64)
+	return n, err == nil && n > 0 && n <= math.MaxInt32
+}
+
+// Percent returns the value of a variable that takes per cent. The client
+// ignores what does not lie in (0, 100].
+func Percent(value string) (float64, bool) {
+	f, err := strconv.ParseFloat(value, 64)
+	return f, err == nil && f > 0 && f <= 100
+}
+
+func (e *Env) validate(p *problems) {
+	v := reflect.ValueOf(e).Elem()
+	for i := range v.NumField() {
+		f, value := v.Type().Field(i), v.Field(i).String()
+		if want := wanted(f.Tag.Get("env"), value); want != "" {
+			p.add("env."+f.Tag.Get("yaml"), ": want %s, not %q", want, value)
+		}
+	}
+}
+
+// wanted returns what a variable of a kind takes, "" when the value is that.
+func wanted(kind, value string) string {
+	ok, want := value == "", ""
+	switch kind {
+	case "flag":
+		ok = ok || On(value) || strings.Contains(" 0 false no off ", " "+strings.ToLower(value)+" ")
+		want = "1 or 0"
+	case "number":
+		_, number := Number(value)
+		ok, want = ok || number, "a whole number from 1"
+	case "percent":
+		_, err := strconv.ParseFloat(value, 64)
+		ok, want = ok || err == nil, "a number"
+	case "ttl":
+		ok, want = ok || value == Choice5m || value == Choice1h, "5m or 1h"
+	case "user":
+		ok, want = ok || value == employee || value == "external", "ant or external"
+	}
+	if ok {
+		return ""
+	}
+	return want
+}

@@ -1,0 +1,231 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Event is something that happens to a session beside what it says: a server of
+// tools connects, somebody changes the effort.
+type Event struct {
+	At When   `yaml:"at"`
+	Do string `yaml:"do"`
+	// Value is what Do takes, as text.
+	Value string `yaml:"value"`
+	// Threads are those it happens on: main (abandoned branches included) or
+	// all.
+	Threads string `yaml:"threads"`
+}
+
+// When is the moment of an event: exactly one field is not zero. All are
+// checked ahead of a request.
+type When struct {
+	Round  int32 `yaml:"round"`  // ahead of this request of the thread, from 1
+	Every  int32 `yaml:"every"`  // ahead of every request whose number is a multiple
+	Tokens int64 `yaml:"tokens"` // ahead of the first request from that size of the context on
+	After  Span  `yaml:"after"`  // ahead of the first request at that time since the session's start
+}
+
+// Threads an event happens on.
+const (
+	ThreadsMain = "main"
+	ThreadsAll  = "all"
+)
+
+// MaxEvents is the most events of a scenario.
+const MaxEvents = 64
+
+// Action is what an event does.
+type Action uint8
+
+// What events do.
+const (
+	ActionTools       Action = iota // another set of tools
+	ActionDenyRule                  // a rule that names a whole tool
+	ActionMCPConnect                // a server of tools connects
+	ActionMCPLeave                  // it goes away
+	ActionSystem                    // another static system prompt: an upgrade, a resume after one
+	ActionFlag                      // a remote flag that the system prompt depends on
+	ActionClaudeMD                  // project files are edited
+	ActionWebSearch                 // web search on or off
+	ActionCitations                 // citations on or off
+	ActionFastMode                  // fast mode on
+	ActionBeta                      // one more beta header
+	ActionEffort                    // effort
+	ActionThinking                  // thinking mode or budget
+	ActionToolChoice                // tool choice
+	ActionImages                    // images in a request, or none any more
+	ActionModel                     // another model
+	ActionOverage                   // the user passes the plan's quota, or no longer does
+	ActionPermission                // permission mode
+	ActionOutputStyle               // output style
+	ActionSkill                     // a skill or command
+	NumActions        = int(ActionSkill) + 1
+)
+
+// Takes is what the value of an event is.
+type Takes uint8
+
+// What values are.
+const (
+	TakesTokens Takes = iota // a number of tokens, which may be negative
+	TakesSwitch              // on or off; without a value the other
+	TakesText                // any text; without one a different one every time
+	TakesModel               // the name of a model
+)
+
+// action describes one Action.
+type action struct {
+	name  string
+	takes Takes
+	// level is where the change enters the cache key (P A7, E1), for actions
+	// that change a parameter of the request and no text of it.
+	level prompt.Level
+	// key says that the action does so.
+	key bool
+	// stays says that the client does not take it back (P E1: the header of
+	// fast mode stays).
+	stays bool
+}
+
+var actions = [NumActions]action{
+	ActionTools:       {name: "tools_change"},
+	ActionDenyRule:    {name: "deny_rule"},
+	ActionMCPConnect:  {name: "mcp_connect"},
+	ActionMCPLeave:    {name: "mcp_disconnect"},
+	ActionSystem:      {name: "system_change"},
+	ActionFlag:        {name: "flag_change"},
+	ActionClaudeMD:    {name: "claude_md_edit"},
+	ActionWebSearch:   {name: "web_search", takes: TakesSwitch, level: prompt.LevelSystem, key: true},
+	ActionCitations:   {name: "citations", takes: TakesSwitch, level: prompt.LevelSystem, key: true},
+	ActionFastMode:    {name: "fast_mode", takes: TakesSwitch, level: prompt.LevelSystem, key: true, stays: true},
+	ActionBeta:        {name: "beta", takes: TakesText, level: prompt.LevelSystem, key: true},
+	ActionEffort:      {name: "effort", takes: TakesText, level: prompt.LevelMessages, key: true},
+	ActionThinking:    {name: "thinking", takes: TakesText, level: prompt.LevelMessages, key: true},
+	ActionToolChoice:  {name: "tool_choice", takes: TakesText, level: prompt.LevelMessages, key: true},
+	ActionImages:      {name: "images", takes: TakesSwitch, level: prompt.LevelMessages, key: true},
+	ActionModel:       {name: "model", takes: TakesModel},
+	ActionOverage:     {name: "overage", takes: TakesSwitch},
+	ActionPermission:  {name: "permission"},
+	ActionOutputStyle: {name: "output_style"},
+	ActionSkill:       {name: "skill"},
+}
+
+// String returns the name used in scenarios.
+func (a Action) String() string { return actions[min(int(a), NumActions-1)].name }
+
+// Key returns the level at which the action's value enters the cache key, false
+// for an action that changes no parameter of the request.
+func (a Action) Key() (prompt.Level, bool) { return actions[a].level, actions[a].key }
+
+// Stays reports whether the client never takes the action back.
+func (a Action) Stays() bool { return actions[a].stays }
+
+// Takes returns what the action's value is.
+func (a Action) Takes() Takes { return actions[a].takes }
+
+// ActionNames returns the names of all actions.
+func ActionNames() []string {
+	names := make([]string, NumActions)
+	for i := range names {
+		names[i] = actions[i].name
+	}
+	return names
+}
+
+// Change is an event as the loop takes it.
+type Change struct {
+	When
+	Action Action
+	Agents bool // happens on sub-agents as well
+	Value  string
+	Tokens int32 // the value as a number
+	Given  bool  // a value was given
+}
+
+// Compile returns the events as the loop takes them. Events that Validate
+// refuses have no meaning.
+func Compile(events []Event) []Change {
+	list := make([]Change, 0, len(events))
+	for i := range events {
+		e := &events[i]
+		c := Change{When: e.At, Agents: e.Threads == ThreadsAll, Value: e.Value, Given: e.Value != ""}
+		c.Action = Action(max(0, slices.Index(ActionNames(), e.Do)))
+		if n, err := strconv.ParseInt(e.Value, 10, 32); err == nil {
+			c.Tokens = int32(n)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// Due reports whether the event is to happen ahead of the request with a
+// number, from 1, at a size of the context and a time since the session's start,
+// ns.
+func (w *When) Due(request int32, tokens, now int64) bool {
+	switch {
+	case w.Every > 0:
+		return request%w.Every == 0
+	case w.Round > 0:
+		return request == w.Round
+	case w.Tokens > 0:
+		return tokens >= w.Tokens
+	}
+	return now >= int64(w.After)
+}
+
+// Validate returns what is wrong with an event, the keys of what is wrong
+// first.
+func (e *Event) Validate() []Problem {
+	var p []Problem
+	bad := func(path, format string, args ...any) { p = append(p, Problem{path, fmt.Sprintf(format, args...)}) }
+	moments := 0
+	for _, set := range []bool{e.At.Round != 0, e.At.Every != 0, e.At.Tokens != 0, e.At.After != 0} {
+		if set {
+			moments++
+		}
+	}
+	switch {
+	case moments != 1:
+		bad("at", "at wants one of round, every, tokens and after, not %d of them", moments)
+	case e.At.Round < 0 || e.At.Every < 0 || e.At.Tokens < 0 || e.At.After < 0:
+		bad("at", "at must lie above 0")
+	}
+	i := slices.Index(ActionNames(), e.Do)
+	if i < 0 {
+		bad("do", "unknown event %q%s; known: %s", e.Do, nearest.Hint(e.Do, ActionNames()), strings.Join(ActionNames(), ", "))
+		return p
+	}
+	if want := Action(i).Takes().wants(e.Value); want != "" {
+		bad("value", "%s takes %s, not %q", e.Do, want, e.Value)
+	}
+	if e.Threads != "" && e.Threads != ThreadsMain && e.Threads != ThreadsAll {
+		known := []string{ThreadsMain, ThreadsAll}
+		bad("threads", "unknown value %q%s; want main or all", e.Threads, nearest.Hint(e.Threads, known))
+	}
+	return p
+}
+
+// wants returns what a value should be, "" when it is that.
+func (t Takes) wants(value string) string {
+	switch t {
+	case TakesTokens:
+		if _, err := strconv.ParseInt(value, 10, 32); err != nil && value != "" {
+			return "a number of tokens"
+		}
+	case TakesSwitch:
+		if value != "" && value != "on" && value != "off" {
+			return "on or off"
+		}
+	case TakesModel:
+		if value == "" {
+			return "the name of a model"
+		}
+	}
+	return ""
+}

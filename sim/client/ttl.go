@@ -1,0 +1,128 @@
+package client
+
+import (
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// TTL is which lifetime the client asks for.
+type TTL struct {
+	// Choice is recorded (what the recording asked for), 5m, 1h, or policy:
+	// the rest of this struct decides (000:125-185).
+	Choice string `yaml:"choice"`
+	// Source is what the client calls the main conversation:
+	// repl_main_thread, or sdk.
+	Source     string   `yaml:"source"`
+	Employee   bool     `yaml:"employee"`
+	Subscriber bool     `yaml:"subscriber"`
+	Overage    bool     `yaml:"overage"` // at the start; events flip it
+	Allow      []string `yaml:"allow"`   // sources that get 1h; a * at the end matches any rest
+	// Latch keeps the first answer about the user for the whole session.
+	Latch bool `yaml:"latch"`
+}
+
+// Values of TTL.Choice.
+const (
+	ChoiceRecorded = "recorded"
+	Choice5m       = "5m"
+	Choice1h       = "1h"
+	ChoicePolicy   = "policy"
+)
+
+// SourceCompact is the source of summary calls, which count as the conversation
+// they are made for.
+const SourceCompact = "compact"
+
+// sourceAgent is the source of a sub-agent's own calls (000:164: agent:*).
+const sourceAgent = "agent:builtin"
+
+// DefaultTTL keeps what the recording asked for. Under policy the user is a
+// subscriber inside the plan, with the allow-list of 000:161-165.
+func DefaultTTL() TTL {
+	return TTL{
+		Choice: ChoiceRecorded, Source: "repl_main_thread", Subscriber: true,
+		Allow: []string{"repl_main_thread*", "sdk", "agent:*"}, Latch: true,
+	}
+}
+
+// Latch is the state of a session: whether its user may have 1h entries, once
+// that was asked.
+type Latch struct{ known, eligible bool }
+
+// Ask is one call for whose markers a lifetime is wanted.
+type Ask struct {
+	Source   string     // of the call; "" for the conversation's own
+	Agent    bool       // the conversation is a sub-agent's
+	Recorded prompt.TTL // what the recording asked for there
+	Overage  bool       // the user has passed the plan's quota
+	Lifetime prompt.Lifetime
+}
+
+// Lifetime returns the lifetime a call asks for. Variables come first: forcing
+// 5m wins over the settings of a lifetime, those over asking for 1h (the order
+// of the settings is assumed, that of the variables P E2). Then what the caller
+// wants for its short forks, then the choice.
+func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
+	set := v.main
+	if k.Agent {
+		set = v.agents
+	}
+	t := &a.TTL
+	switch {
+	case v.force5m:
+		return prompt.TTL5m
+	case set != "":
+		return class(set == Choice1h)
+	case v.enable1h:
+		return prompt.TTL1h
+	case k.Lifetime == prompt.Lifetime5m, k.Lifetime == prompt.Lifetime1h:
+		return class(k.Lifetime == prompt.Lifetime1h)
+	case t.Choice == Choice5m, t.Choice == Choice1h:
+		return class(t.Choice == Choice1h)
+	case t.Choice != ChoicePolicy:
+		return k.Recorded
+	case a.Provider == ProviderBedrock && v.bedrock1h:
+		return prompt.TTL1h // no allow-list
+	}
+	if !latch.known || !t.Latch {
+		latch.known = true
+		latch.eligible = a.Provider == ProviderFirstParty && (t.Employee || v.employee || t.Subscriber && !k.Overage)
+	}
+	return class(latch.eligible && t.allows(k))
+}
+
+func class(long bool) prompt.TTL {
+	if long {
+		return prompt.TTL1h
+	}
+	return prompt.TTL5m
+}
+
+// allows reports whether the source of a call is on the allow-list.
+func (t *TTL) allows(k Ask) bool {
+	source := k.Source
+	switch {
+	case source != "" && source != SourceCompact:
+	case k.Agent:
+		source = sourceAgent
+	default:
+		source = t.Source
+	}
+	for _, pattern := range t.Allow {
+		if prefix, any := strings.CutSuffix(pattern, "*"); any && strings.HasPrefix(source, prefix) || source == pattern {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *TTL) validate(p *problems) {
+	p.oneOf("ttl.choice", t.Choice, ChoiceRecorded, Choice5m, Choice1h, ChoicePolicy)
+	p.oneOf("ttl.source", t.Source, "repl_main_thread", "sdk")
+	for _, pattern := range t.Allow {
+		if i := strings.IndexByte(pattern, '*'); pattern == "" || i >= 0 && i < len(pattern)-1 {
+			p.add("ttl.allow", " %q: a source, with a * at its end at most", pattern)
+		}
+	}
+}

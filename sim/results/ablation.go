@@ -1,0 +1,129 @@
+package results
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Ablation is a run whose cells are strategies as they are and, for each, one
+// with a mechanism switched.
+type Ablation struct {
+	Run     *Run
+	Bases   []string // cells as they are, in order
+	Changes []Change
+	Refused []Refusal
+}
+
+// Change is a cell that differs from its base in one mechanism, or in two.
+type Change struct {
+	Cell  string
+	Base  string   // the cell as it is
+	Paths []string // of the mechanisms
+	Set   []string // what was set, as path=value
+	On    bool     // they are in force in the base: without them
+	Doc   string
+}
+
+// Refusal is a mechanism that cannot be switched by itself.
+type Refusal struct {
+	Base   string
+	Set    string // as path=value
+	Reason string
+}
+
+// Difference is what a change makes of the figures of its base: changed less
+// unchanged. Tokens, USD, seconds.
+type Difference struct {
+	Change      *Change
+	USD         float64 // positive: what is in force in the base saves it
+	Relative    float64 // to the cost of the base; 0 when that cost nothing
+	Covered     bool    // smaller than the model error
+	Calls       int
+	Uncached    int64
+	Read        int64
+	Written     int64
+	Output      int64
+	Hit         float64 // of the hit ratio, in [−1, 1]
+	Compactions int
+	Cleared     int // microcompactions
+	Latency     float64
+	// Extra is what a pair makes beyond the sum of its two mechanisms, USD; it is
+	// meant for pairs only.
+	Extra float64
+}
+
+// None reports whether the change makes no difference.
+func (d *Difference) None() bool {
+	x := *d
+	x.Change, x.Extra = nil, 0
+	return x == Difference{}
+}
+
+// Differences returns the changes of one mechanism of a base, or of two, the
+// largest in USD first. A change whose cell is not in the run, which was
+// interrupted, is left out.
+func (a *Ablation) Differences(base string, mechanisms int) []Difference {
+	b := a.cell(base)
+	if b == nil {
+		return nil
+	}
+	var list []Difference
+	for i := range a.Changes {
+		c := &a.Changes[i]
+		if cell := a.cell(c.Cell); c.Base == base && len(c.Paths) == mechanisms && cell != nil && cell.covers(b) {
+			list = append(list, a.difference(c, b, cell))
+		}
+	}
+	if mechanisms > 1 {
+		a.interactions(base, list)
+	}
+	slices.SortStableFunc(list, func(x, y Difference) int { return cmp.Compare(math.Abs(y.USD), math.Abs(x.USD)) })
+	return list
+}
+
+func (a *Ablation) cell(name string) *Cell {
+	i := slices.IndexFunc(a.Run.Cells, func(c Cell) bool { return c.Cell == name })
+	if i < 0 {
+		return nil
+	}
+	return &a.Run.Cells[i]
+}
+
+func (a *Ablation) difference(c *Change, base, cell *Cell) Difference {
+	x, y := &base.Total, &cell.Total
+	d := Difference{
+		Change: c, USD: y.CostUSD() - x.CostUSD(), Calls: y.Calls - x.Calls,
+		Uncached: y.Usage.Uncached - x.Usage.Uncached, Read: y.Usage.Read - x.Usage.Read,
+		Written: y.Usage.Writes() - x.Usage.Writes(), Output: y.Usage.Output - x.Usage.Output,
+		Hit: hitRatio(y) - hitRatio(x), Compactions: y.Compactions - x.Compactions, Cleared: y.Microcompactions - x.Microcompactions,
+		Latency: y.AddedLatency - x.AddedLatency,
+	}
+	if cost := x.CostUSD(); cost > 0 {
+		d.Relative = d.USD / cost
+	}
+	d.Covered = d.USD != 0 && a.Run.ModelError.Covers(d.Relative)
+	return d
+}
+
+// interactions fills in what pairs make beyond their parts.
+func (a *Ablation) interactions(base string, pairs []Difference) {
+	alone := map[string]float64{}
+	for _, d := range a.Differences(base, 1) {
+		alone[d.Change.Paths[0]] = d.USD
+	}
+	for i := range pairs {
+		d := &pairs[i]
+		d.Extra = d.USD
+		for _, path := range d.Change.Paths {
+			d.Extra -= alone[path]
+		}
+	}
+}
+
+func hitRatio(r *Row) float64 {
+	if r.Usage.Input() == 0 {
+		return 0
+	}
+	return float64(r.Usage.Read) / float64(r.Usage.Input())
+}
