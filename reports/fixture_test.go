@@ -54,7 +54,7 @@ func bill() *results.Run {
 	c := cell("billed", "billed",
 		row("billed", "b", b, bCost, 0),
 		row("billed", "a", a, results.Cost{10, 40, 20, 10, 0, 20}, 0)) // 100
-	c.Unmeasured = []string{"misses", "call_hit_ratio", "added_latency_seconds"}
+	c.Unmeasured = append(results.Groups(), "misses", "call_hit_ratio", "added_latency_seconds")
 	c.Rows[0].PeakContext, c.Rows[1].PeakContext = 167_400, 90_000
 
 	c = cell("recorded", "recorded",
@@ -67,6 +67,7 @@ func bill() *results.Run {
 		row("auto-compact", "b", b, bCost, 0))
 	c.Params = map[string]string{"threshold": "167000"}
 	compacting(c, 1, 0, 3725) // 1 h 2 m 5 s
+	acting(c)
 
 	c = cell("none", "none",
 		row("none", "a", a, results.Cost{10, 45, 20, 10, 0, 25}, 0),      // 110
@@ -91,10 +92,29 @@ func bill() *results.Run {
 func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 	a, b := &c.Rows[0], &c.Rows[1]
 	a.Compactions, a.Recompactions, a.ChainMax = compactions, recompactions, compactions
-	a.AddedLatency, b.AddedLatency = wait/2, wait/2
+	a.Waited(results.WaitCompaction, wait/2)
+	b.Waited(results.WaitCompaction, wait/2)
 	b.Misses, b.MissesByClass[prompt.MissExpiry] = 12, 12
 	a.Misses, a.MissesByClass[prompt.MissCompaction] = compactions, compactions
 	a.HitCalls, a.LaterCalls = 440-compactions, 440
 	b.HitCalls, b.LaterCalls = 2988, 3000
 	a.PeakContext, b.PeakContext = 90_000, 166_600
+}
+
+// acting gives both sessions of c half of what happened beside: 3,725 s of
+// waiting of which 3,600 for compactions, 130 for other calls and −5 for first
+// tokens, 40 of 300 calls at the warning level for 2 h, on average 60 % left,
+// least 12 %, and what layers did.
+func acting(c *results.Cell) {
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		r.Waits = [results.NumWaits]float64{1800, -2.5, 65}
+		r.SecondsAt[results.LevelWarning] = 3600
+		r.Left = results.Left{Calls: 150, Sum: 9000, Used: 80 + 8*i}
+		r.Counts[results.CountWarningCalls] = 20
+		r.Counts[results.CountCleared], r.Counts[results.CountClearedTokens] = 30, 60_000
+		r.Firings = map[string]int{"full-compact": 1, "microcompact": 5}
+		r.Reasons = map[string]int{"full-compact: API error": 2}
+	}
+	c.Rows[0].Reasons["session-memory: no | file"] = 1234
 }

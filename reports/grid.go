@@ -44,6 +44,8 @@ func newPage(run *results.Run, o Options) page {
 	p.grids = append(p.grids, mainGrid(run, shown, notes))
 	if o.Split {
 		p.grids = append(p.grids, splitGrids(shown, notes)...)
+		p.grids = append(p.grids, groupGrids(shown, notes)...)
+		p.grids = append(p.grids, layerGrids(shown)...)
 	}
 	p.notes = notes.lines()
 	return p
@@ -145,6 +147,7 @@ func splitGrids(run *results.Run, notes *footnotes) []grid {
 		{"tokens by class", "", tokens},
 		{"cost by source", "cost_usd", append(partsOf("cost_usd", results.BySource), "storage_usd")},
 		{"misses by class", "misses", partsOf("misses", results.ByClass)},
+		{"added latency by part", "added_latency_seconds", partsOf("added_latency_seconds", results.ByPart)},
 	}
 	var grids []grid
 	for _, s := range splits {

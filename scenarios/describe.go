@@ -155,7 +155,7 @@ func annotate(run *results.Run, d *Design) {
 		}
 	}
 	if len(run.Cells) > 2 {
-		note("", "", "other strategies keep the recording's actions, pauses, model, window and client; %s, its quality is not modelled", d.summaries())
+		note("", "", "other strategies keep the recording's actions, pauses, model, window and client; %s, its quality is not modelled; %s", d.summaries(), d.waiting())
 	}
 }
 
@@ -188,6 +188,20 @@ func (d *Design) summaries() string {
 	return fmt.Sprintf("a summary is drawn (median %.0f tokens, σ %.2f)", s.Median, s.Sigma)
 }
 
+// waiting words what moves the times of calls.
+func (d *Design) waiting() string {
+	for _, a := range d.axes {
+		if strings.HasPrefix(a.Path, "latency.") {
+			return "the latency is assumed as the cell says"
+		}
+	}
+	l := d.Scenario.Latency.Model()
+	if l.PerFresh == 0 && l.PerCached == 0 {
+		return "calls take as long as recorded"
+	}
+	return fmt.Sprintf("first tokens move by %s for a token computed and %s for one read from the cache", l.PerFresh, l.PerCached)
+}
+
 // switches returns the settings around the strategies that are not swept and
 // differ from the default, as texts by path.
 func (d *Design) switches() map[string]string {
@@ -204,10 +218,14 @@ func (d *Design) switches() map[string]string {
 	if err != nil {
 		return out
 	}
-	for _, path := range yamlx.Paths(Scenario{}) {
+	paths := yamlx.Paths(Scenario{})
+	for i, path := range paths {
 		section, _, nested := strings.Cut(path, ".")
-		if swept[path] || !nested || section == "sessions" {
+		if swept[path] || !nested && path != "events" || section == "sessions" {
 			continue
+		}
+		if i+1 < len(paths) && strings.HasPrefix(paths[i+1], path+".") {
+			continue // its keys are listed
 		}
 		keys := strings.Split(path, ".")
 		a, b := yamlx.Flow(yamlx.Find(was, keys...)), yamlx.Flow(yamlx.Find(is, keys...))

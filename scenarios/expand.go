@@ -25,8 +25,8 @@ type Design struct {
 	// Scenario has the first value of every axis.
 	Scenario Scenario
 	// Cells are ordered by strategy, then by the values of the axes: those of
-	// the strategy's layers by name, then client, server, summarizer, prices and
-	// seed. The order of keys in the file does not matter.
+	// the strategy's layers by name, then client, server, summarizer, latency,
+	// levels, prices and seed. The order of keys in the file does not matter.
 	Cells []Cell
 
 	entries []*entry
@@ -40,7 +40,7 @@ type Cell struct {
 	Strategy *strategies.Strategy
 	Params   map[string]string // values of the axes by name
 	names    []string          // of Params, in order
-	Scenario *Scenario         // client, server, summariser, prices and seed of the cell
+	Scenario *Scenario         // client, server, summariser, latency, levels, prices and seed of the cell
 }
 
 // ParamNames returns the names of Params in their order.
@@ -286,6 +286,10 @@ func (x *expansion) product(d *Design, around []variant) {
 			}
 			for _, a := range around {
 				c := newCell(e.name, &v, &a, asks)
+				if c.Strategy, err = x.under(e, &v, &a.scenario.Client.Assembly); err != nil {
+					x.once(err)
+					continue
+				}
 				if seen[c.Name] {
 					continue
 				}

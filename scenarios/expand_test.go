@@ -281,7 +281,7 @@ summarizer: {sizing: fixed, median: [2000, 4000], failures: {fork: {api: 0.5}}}
 prices: {at: [call, today]}
 seed: [1, 18446744073709551615]
 `,
-		"groups": "strategies: [claude-code/2026-03-compact]\nprices: {at: today}",
+		"groups": "strategies: [claude-code/2026-03]\nprices: {at: today}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := expand(t, text)

@@ -44,6 +44,8 @@ type Plan struct {
 	Strict   bool // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
+
+	observe func(cell int, cohort []*traces.Session) sim.Observer // see sim.Runner.Observe
 }
 
 // DefaultStrategies are run when nothing else is asked for.
@@ -69,6 +71,9 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err != nil {
 		return nil, err
 	}
+	if err := p.checkEvents(d, sessions); err != nil {
+		return nil, err
+	}
 	if err := checkWindows(d, sessions); err != nil {
 		return nil, err
 	}
@@ -81,6 +86,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 		total := len(configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }
 	}
+	runner.Observe = p.observer(sessions)
 	rows, runErr := runner.Run(ctx, sessions, configs)
 	if runErr != nil && !errors.Is(runErr, context.Canceled) {
 		return nil, runErr
@@ -195,8 +201,12 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		PricesAt:   at,
 		Seed:       s.Seed,
 		Window:     s.Client.Window,
+		Assembly:   &s.Client.Assembly,
+		Events:     s.Events,
 		Verify:     s.Verify || p.Verify,
 		HintAt:     s.Server.HintAt,
+		Latency:    s.Latency.Model(),
+		Levels:     s.Levels.Levels(),
 	}
 	if s.Client.Version != "" {
 		c.Client = client.ForVersion(s.Client.Version)
@@ -249,7 +259,7 @@ func (p *Plan) billed(d *Design, sessions []*traces.Session) ([]results.Cell, er
 		}
 		c := results.Cell{
 			Cell: results.StrategyBilled, Strategy: results.StrategyBilled,
-			Unmeasured: []string{"misses", "call_hit_ratio", "overflows", "added_latency_seconds"},
+			Unmeasured: append(results.Groups(), "misses", "call_hit_ratio", "overflows", "added_latency_seconds"),
 		}
 		if len(d.priceDates()) > 1 {
 			c.Params = map[string]string{key: string(date)}

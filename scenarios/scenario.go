@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -31,12 +32,16 @@ type Scenario struct {
 	// StrategyKeys.
 	Strategies []yaml.Node `yaml:"strategies"`
 	Client     Client      `yaml:"client" sweep:"true"`
-	Server     Server      `yaml:"server" sweep:"true"`
-	Summarizer Summarizer  `yaml:"summarizer" sweep:"true"`
-	Profile    string      `yaml:"profile"` // default, none or a file of sim calibrate
-	Prices     Prices      `yaml:"prices"`
-	Seed       uint64      `yaml:"seed" sweep:"true"`
-	Verify     bool        `yaml:"verify"`
+	// Events happen to every session beside what it says.
+	Events     []client.Event `yaml:"events"`
+	Server     Server         `yaml:"server" sweep:"true"`
+	Summarizer Summarizer     `yaml:"summarizer" sweep:"true"`
+	Latency    Latency        `yaml:"latency" sweep:"true"`
+	Levels     Levels         `yaml:"levels" sweep:"true"`
+	Profile    string         `yaml:"profile"` // default, none or a file of sim calibrate
+	Prices     Prices         `yaml:"prices"`
+	Seed       uint64         `yaml:"seed" sweep:"true"`
+	Verify     bool           `yaml:"verify"`
 }
 
 // Sessions are what is replayed: recordings at paths as given, relative to the
@@ -75,6 +80,8 @@ func (s *Sessions) Fix(f *traces.Filter) {
 type Client struct {
 	Version string `yaml:"version"` // for instance "2.1.17"
 	Window  int64  `yaml:"window"`  // context window, tokens
+
+	client.Assembly `yaml:",inline"`
 }
 
 // Server is promptcache.Config with names for people and every default written.
@@ -167,6 +174,8 @@ func Default() Scenario {
 		Schema:     Schema,
 		Sessions:   Sessions{Paths: []string{}, Projects: []string{}, Models: []string{}, Agents: []string{}},
 		Strategies: defaultStrategies(),
+		Client:     Client{Assembly: client.DefaultAssembly()},
+		Events:     []client.Event{},
 		Server: Server{
 			Lookback:   promptcache.DefaultLookback,
 			MaxMarkers: prompt.MaxMarkers,
@@ -179,6 +188,8 @@ func Default() Scenario {
 			Failures: map[string]Failures{}, FailCalls: []int{},
 		},
 		Profile: ProfileDefault,
+		Latency: defaultLatency(),
+		Levels:  defaultLevels(),
 		Prices:  Prices{At: PriceDateCall, As: map[string]string{}},
 		Seed:    1,
 	}

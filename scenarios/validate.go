@@ -25,11 +25,10 @@ func (x *expansion) validate(s *Scenario) {
 	if _, err := s.Sessions.Filter().Parse(time.Now(), time.UTC); err != nil {
 		x.contradiction("sessions: "+err.Error(), "sessions.since", "sessions.until", "sessions.project", "sessions.model", "sessions.agent")
 	}
-	if s.Client.Window < 0 {
-		x.contradiction(fmt.Sprintf("client.window %d must not be negative", s.Client.Window), "client.window")
-	}
+	x.validateClient(s)
 	x.validateServer(&s.Server)
 	x.validateSummarizer(&s.Summarizer)
+	x.validateLatency(s)
 }
 
 func (x *expansion) validateServer(s *Server) {

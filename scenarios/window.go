@@ -18,28 +18,39 @@ var ErrContradiction = errors.New("parameters contradict each other")
 // the sessions, all at once. Where a scenario sets the window itself, expanding
 // it has checked that already.
 func checkWindows(d *Design, sessions []*traces.Session) error {
-	window := int64(0)
-	for _, s := range sessions {
-		window = max(window, windowOf(s))
-	}
 	var errs []error
+	var failed int64
 	seen := map[string]bool{}
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		if c.Scenario.Client.Window > 0 {
 			continue
 		}
+		window := largestWindow(&c.Scenario.Client.Assembly, sessions)
 		err := c.Strategy.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput})
 		if err == nil || seen[c.Name] {
 			continue
 		}
-		seen[c.Name] = true
+		seen[c.Name], failed = true, window
 		errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
 	}
 	if len(errs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w at the window of %d tokens of these sessions:\n%w", ErrContradiction, window, errors.Join(errs...))
+	return fmt.Errorf("%w at the window of %d tokens of these sessions:\n%w", ErrContradiction, failed, errors.Join(errs...))
+}
+
+// largestWindow returns the largest window that thresholds are counted from in
+// any of the sessions, tokens.
+func largestWindow(a *client.Assembly, sessions []*traces.Session) int64 {
+	v := a.Env.Variables()
+	var largest int64
+	for _, s := range sessions {
+		for _, model := range s.Models {
+			largest = max(largest, v.AutoWindow(a.Window(&v, model, windowOf(s))))
+		}
+	}
+	return largest
 }
 
 // windowOf returns the context window a session may have had, tokens: that of

@@ -1,0 +1,158 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// setting is what an environment variable makes of one parameter of a layer.
+type setting struct {
+	layer string
+	path  string // of the parameter, joined by dots
+	value any
+}
+
+// Bounds of variables: the most of BASH_MAX_OUTPUT_LENGTH, characters (P E4),
+// and the bytes taken for a token of MAX_MCP_OUTPUT_TOKENS (assumed: as the
+// client estimates).
+const maxBashOutput, bytesPerToken = 150_000, 4
+
+// settings returns what the variables of an environment make of layers.
+func settings(a *client.Assembly) []setting {
+	var list []setting
+	e := &a.Env
+	set := func(layer, path string, value any) { list = append(list, setting{layer, path, value}) }
+	if p, ok := client.Percent(e.AutocompactPct); ok {
+		for _, layer := range []string{strategies.CompactName, strategies.SessionMemoryName, strategies.MicrocompactName} {
+			set(layer, "trigger.pct_override", p)
+		}
+	}
+	v := e.Variables()
+	if client.On(e.DisableAutoCompact) || a.Windows.SmallOff && v.SmallAuto() {
+		set(strategies.CompactName, "auto", false)
+		set(strategies.CompactName, "idle.enabled", false)
+		set(strategies.SessionMemoryName, "compact", false)
+	}
+	if client.On(e.DisableCompact) {
+		for _, layer := range []string{
+			strategies.CompactName, strategies.MicrocompactName, strategies.TimeClearName, strategies.CachedClearName,
+		} {
+			set(layer, "enabled", false)
+		}
+		set(strategies.SessionMemoryName, "compact", false)
+	}
+	if n, ok := client.Number(e.IdleMinTokens); ok {
+		set(strategies.CompactName, "idle.min_tokens", n)
+	}
+	if n, ok := client.Number(e.BashMaxOutput); ok {
+		set(strategies.ToolStorageName, "limits.bash", min(n, maxBashOutput))
+	}
+	if n, ok := client.Number(e.MCPMaxOutput); ok {
+		set(strategies.ToolStorageName, "limits.mcp", n*bytesPerToken)
+	}
+	return list
+}
+
+// under returns the strategy of a variant as the variables of an environment
+// change its layers: the same when none of them concerns it.
+func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies.Strategy, error) {
+	list := settings(a)
+	if len(list) == 0 {
+		return v.strategy, nil
+	}
+	text, err := v.strategy.YAML()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := yamlx.Parse(text, v.strategy.Name)
+	if err != nil {
+		return nil, err
+	}
+	changed := false
+	for _, l := range layersOf(tree.Root) {
+		for _, s := range list {
+			if l.key.Value != s.layer {
+				continue
+			}
+			n, err := yamlx.Encode(s.value)
+			if err == nil {
+				err = tree.Put(l.params, n, strings.Split(s.path, ".")...)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", s.layer, s.path, err)
+			}
+			changed = true
+		}
+	}
+	if !changed {
+		return v.strategy, nil
+	}
+	s, err := x.registry.Compose(e.name, without(tree.Root, "name", "doc", "rank"), x.tree.At(e.node))
+	if err != nil {
+		return nil, fmt.Errorf("%w (under client.env)", err)
+	}
+	s.Doc = e.doc
+	return s, nil
+}
+
+// validateClient reports what is wrong with the client and the events.
+func (x *expansion) validateClient(s *Scenario) {
+	if s.Client.Window < 0 {
+		x.contradiction(fmt.Sprintf("client.window %d must not be negative", s.Client.Window), "client.window")
+	}
+	for _, p := range s.Client.Validate() {
+		x.contradiction(p.Text, "client."+p.Path)
+	}
+	if s.Client.Window > 0 && s.Client.Env.MaxContextTokens != "" {
+		x.contradiction("client.window and CLAUDE_CODE_MAX_CONTEXT_TOKENS both set the window", "client.env.CLAUDE_CODE_MAX_CONTEXT_TOKENS", "client.window")
+	}
+	if n := len(s.Events); n > client.MaxEvents {
+		x.contradiction(fmt.Sprintf("%d events, at most %d are allowed", n, client.MaxEvents), "events")
+	}
+	list := yamlx.Child(x.tree.Root, "events")
+	for i := range s.Events {
+		if list != nil && i < len(list.Content) {
+			x.validateEvent(&s.Events[i], list.Content[i])
+		}
+	}
+}
+
+// validateEvent reports what is wrong with an event that n holds, but for a
+// moment that is not even readable: that is reported already.
+func (x *expansion) validateEvent(e *client.Event, n *yaml.Node) {
+	for _, p := range e.Validate() {
+		at := yamlx.Child(n, p.Path)
+		if at == nil {
+			at = n
+		} else if c := (yamlx.Checker{Tree: x.tree}); p.Path == "at" {
+			if c.Check(at, client.When{}, "at"); len(c.Errs) > 0 {
+				continue
+			}
+		}
+		x.once(x.tree.Errorf(at, "events: %s", p.Text))
+	}
+}
+
+// checkEvents reports models that events switch to and that have no price at the
+// time of the first session: their calls would cost nothing.
+func (p *Plan) checkEvents(d *Design, sessions []*traces.Session) error {
+	var errs []error
+	for i := range d.Scenario.Events {
+		e := &d.Scenario.Events[i]
+		if e.Do != client.ActionModel.String() {
+			continue
+		}
+		if _, err := p.Prices.Lookup(e.Value, sessions[0].StartTime()); err != nil {
+			errs = append(errs, fmt.Errorf("events: %s %s: %w", e.Do, e.Value, err))
+		}
+	}
+	return errors.Join(errs...)
+}
