@@ -16,7 +16,7 @@ func benchSession(calls int, result int32) *sessionBuilder {
 // BenchmarkLoop simulates sessions from the parsed form. The metric calls/s is
 // simulated conversation calls on one core.
 func BenchmarkLoop(b *testing.B) {
-	for _, strategy := range []string{"none", "recorded", "auto-compact/167k"} {
+	for _, strategy := range []string{"none", "recorded", "auto-compact/167k", "claude-code/2.1", "claude-code/2026-03", "claude-code/2026-10"} {
 		for _, calls := range []int{100, 1000, 10000} {
 			b.Run(fmt.Sprintf("%s/calls=%d", strategy, calls), func(b *testing.B) {
 				c := testConfig(b, strategy)

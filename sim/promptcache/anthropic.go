@@ -18,6 +18,7 @@ type Anthropic struct {
 	free     []int32 // flights that are not open
 	threads  []thread
 	byThread map[uint32]int32
+	cuts     []cut   // of the request under way
 	remap    []int32 // scratch of the sweep: new ids of entries
 	relined  []int32 // scratch of the sweep: new indices of lineages
 }
@@ -62,7 +63,7 @@ func (a *Anthropic) Clone() *Anthropic {
 	c.free = slices.Clone(a.free)
 	c.threads = slices.Clone(a.threads)
 	c.byThread = maps.Clone(a.byThread)
-	c.remap, c.relined = nil, nil
+	c.remap, c.relined, c.cuts = nil, nil, nil
 	return &c
 }
 
@@ -91,6 +92,7 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	a.reserve(t, prompt.MaxMarkers)
 	var m marks
 	m.collect(r, a.cfg.MaxMarkers)
+	a.gather(r)
 	h := a.lookup(t, r, &m)
 	if a.cfg.EvictPerCall > 0 && a.evicts(r.Draw) {
 		h = a.evict(t, r, &m, h)

@@ -1,6 +1,10 @@
 package promptcache
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"sort"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
 
 // bill is the input of one request by class, and what was deleted from it.
 type bill struct {
@@ -104,28 +108,52 @@ func cum(r *prompt.Request, pos int32) int64 {
 func (a *Anthropic) fresh(r *prompt.Request, from, to int32) int64 {
 	n := cum(r, to) - cum(r, from)
 	if a.cfg.DeleteUncached {
-		n -= declared(r, from, to)
+		n -= a.declared(from, to)
 	}
 	return n
 }
 
-// declared returns the tokens that the deletions of r take out behind position
-// from through to. A deletion takes out no more than its entry holds, and only
-// the first of one position, or in order, counts.
-func declared(r *prompt.Request, from, to int32) int64 {
-	var n int64
-	last := int32(-1)
+// cut is a deletion that takes part, with the tokens that it and those ahead of
+// it take out.
+type cut struct {
+	position int32
+	through  int64
+}
+
+// gather notes the deletions of r that take part. A deletion takes out no more
+// than its entry holds, and only the first of one position, or in order, counts.
+func (a *Anthropic) gather(r *prompt.Request) {
+	a.cuts = a.cuts[:0]
+	last, sum := int32(-1), int64(0)
 	for i := range r.Deletions {
 		d := &r.Deletions[i]
 		if d.Position <= last || int(d.Position) >= len(r.Entries) {
 			continue
 		}
 		last = d.Position
-		if last > from && last <= to {
-			n += int64(max(0, min(d.Tokens, r.Entries[last].Tokens)))
-		}
+		sum += int64(max(0, min(d.Tokens, r.Entries[last].Tokens)))
+		a.cuts = append(a.cuts, cut{last, sum})
 	}
-	return n
+}
+
+// cutThrough returns the tokens that the deletions of the request under way take
+// out through a position.
+func (a *Anthropic) cutThrough(pos int32) int64 {
+	n := len(a.cuts)
+	switch {
+	case n == 0 || pos < a.cuts[0].position:
+		return 0
+	case pos >= a.cuts[n-1].position:
+		return a.cuts[n-1].through
+	}
+	i := sort.Search(n, func(i int) bool { return a.cuts[i].position > pos })
+	return a.cuts[i-1].through
+}
+
+// declared returns the tokens that the deletions of the request under way take
+// out behind position from through to.
+func (a *Anthropic) declared(from, to int32) int64 {
+	return max(0, a.cutThrough(to)-a.cutThrough(from))
 }
 
 // deletedThrough returns the tokens that are missing from the prefix a request
@@ -136,14 +164,14 @@ func (a *Anthropic) deletedThrough(r *prompt.Request, h hit) int64 {
 	if h.id == none {
 		return 0
 	}
-	return max(int64(a.entries[h.id].deleted), declared(r, -1, h.pos))
+	return max(int64(a.entries[h.id].deleted), a.declared(-1, h.pos))
 }
 
 // deletedAt returns the tokens that are missing from the prefix through a
 // position behind the hit, as this request writes it.
 func (a *Anthropic) deletedAt(r *prompt.Request, b *bill, h hit, pos int32) int64 {
 	if a.cfg.DeleteUncached {
-		return b.inHit + declared(r, h.pos, pos)
+		return b.inHit + a.declared(h.pos, pos)
 	}
 	return b.inHit
 }

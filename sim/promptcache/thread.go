@@ -74,7 +74,7 @@ func (a *Anthropic) classify(t int64, r *prompt.Request, m *marks, h hit, th *th
 	class, moved := th.moved(r)
 	deleted := th.deleted
 	if !moved {
-		deleted = max(deleted, declared(r, -1, th.pos))
+		deleted = max(deleted, a.declared(-1, th.pos))
 	}
 	out.Expected = th.cum - deleted
 	if !moved && h.pos >= th.pos {

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/strategies"
@@ -44,6 +45,9 @@ type CheckedCompaction struct {
 	Predicted int64  `json:"predicted_read_after"`
 }
 
+// compacting are the layers that replace or drop messages at a threshold.
+var compacting = []string{strategies.CompactName, strategies.SessionMemoryName, strategies.TruncateName}
+
 // probe is a layer that only evaluates the thresholds of a preset.
 type probe struct {
 	preset *strategies.Strategy
@@ -54,9 +58,13 @@ func (p *probe) Name() string            { return "probe" }
 func (p *probe) Clone() strategies.Layer { return p }
 func (p *probe) Reset()                  {}
 
-// BeforeRequest notes the first threshold that measures tokens.
+// BeforeRequest notes the first threshold of a layer that compacts, if it
+// measures tokens: what only clears compacts nothing.
 func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 	for _, th := range p.preset.Thresholds(&t.Reading) {
+		if !slices.Contains(compacting, th.Layer) {
+			continue
+		}
 		if th.Measure == strategies.MeasureClientTokens || th.Measure == strategies.MeasureTokens {
 			p.seen(place{t.Thread, t.Round}, t.Reading.Values[th.Measure], th.Value)
 			break
