@@ -77,7 +77,7 @@ compactions.`,
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(stdin), newExplain(stdin), newScenarios(), newStrategies(), newTraces(stdin), newValidate(stdin), newCalibrate(stdin))
+	root.AddCommand(newRun(stdin), newExplain(stdin), newChains(stdin), newAblate(stdin), newScenarios(), newStrategies(), newTraces(stdin), newValidate(stdin), newCalibrate(stdin), newAudit(stdin))
 	return root
 }
 

@@ -1,0 +1,126 @@
+package audit
+
+import (
+	"github.com/compactsim/compactsim/traces"
+)
+
+// DefaultTop is how many places, results and compactions are listed.
+const DefaultTop = 10
+
+// Options say how a bill is explained.
+type Options struct {
+	Prices Prices
+	// Top is how many places of a finding, results and duplicate reads are kept;
+	// DefaultTop when 0.
+	Top int
+}
+
+// auditor gathers over sessions.
+type auditor struct {
+	options   Options
+	report    Report
+	bill      *bill
+	misses    misses
+	lifetimes lifetimes
+	unread    unread
+	content   content
+	results   toolResults
+	defects   defects
+	evidence  evidence
+}
+
+// Run explains what sessions were billed.
+func Run(sessions []*traces.Session, o Options) *Report {
+	if o.Top <= 0 {
+		o.Top = DefaultTop
+	}
+	a := &auditor{options: o, bill: newBill()}
+	for _, s := range sessions {
+		a.session(s)
+	}
+	return a.finish(len(sessions))
+}
+
+func (a *auditor) session(s *traces.Session) {
+	threads := walk(s, a.options.Prices)
+	a.defects.session(s, threads)
+	branches := branchReads(s)
+	ends := make([][]mix, len(threads))
+	for i, calls := range threads {
+		if len(calls) == 0 {
+			continue
+		}
+		for j := range calls {
+			c := &calls[j]
+			a.bill.add(c)
+			a.report.recorded(c)
+			a.misses.add(c)
+			a.lifetimes.add(c)
+			a.evidence.call(c)
+			var next *call
+			if j+1 < len(calls) {
+				next = &calls[j+1]
+			}
+			if tokens, usd := a.unread.add(c, next, branches[readAt{c.index, c.round}]); usd > 0 {
+				a.evidence.unread.add(s, c.place(), tokens, usd, "never read")
+			}
+		}
+		duplicates := a.results.thread(s, calls)
+		ends[i] = a.content.thread(s, calls, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
+		for _, c := range compactions(s, calls) {
+			a.evidence.compaction(s, &c)
+			a.report.Compactions = append(a.report.Compactions, c)
+		}
+	}
+}
+
+// readAt is a round of a thread.
+type readAt struct{ thread, round int32 }
+
+// branchReads returns, by the round they leave, the most that a branch read.
+func branchReads(s *traces.Session) map[readAt]int64 {
+	reads := map[readAt]int64{}
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		if t.Kind == traces.ThreadBranch && t.Parent >= 0 && t.ParentRound >= 0 && len(t.Rounds) > 0 {
+			at := readAt{t.Parent, t.ParentRound}
+			reads[at] = max(reads[at], t.Rounds[0].Usage.Read)
+		}
+	}
+	return reads
+}
+
+// start returns what a thread's context holds ahead of its own prefix: nothing,
+// or for a branch what its parent's held where it leaves.
+func start(s *traces.Session, i int32, ends [][]mix) mix {
+	t := &s.Threads[i]
+	for t.Kind == traces.ThreadBranch && t.Parent >= 0 {
+		if t.ParentRound >= 0 && int(t.ParentRound) < len(ends[t.Parent]) {
+			return ends[t.Parent][t.ParentRound]
+		}
+		t = &s.Threads[t.Parent]
+	}
+	var m mix
+	if t != &s.Threads[i] {
+		for b := t.Prefix.From; b < t.Prefix.To; b++ {
+			m[partOf(&s.Blocks[b])] += int64(s.Blocks[b].Tokens)
+		}
+	}
+	return m
+}
+
+func (a *auditor) finish(sessions int) *Report {
+	r := &a.report
+	r.Schema, r.Sessions = Schema, sessions
+	r.Findings, r.Misses, r.Defects = []Finding{}, []Miss{}, []Defect{}
+	a.bill.report(r)
+	a.misses.report(r)
+	a.lifetimes.report(r)
+	a.unread.report(r)
+	a.content.report(r)
+	a.defects.report(r)
+	a.evidence.findings(r, &a.results, a.options.Top)
+	a.results.report(r, a.options.Top)
+	sortBy(r.Compactions, func(c *Compaction) float64 { return -c.Net() }, func(c *Compaction) string { return c.Place.Session })
+	return r
+}

@@ -1,0 +1,224 @@
+package audit
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// The sums are those of the billed rows, to the cent and to the token, and every
+// split adds up to them.
+func TestSumsAreTheBill(t *testing.T) {
+	for name, sessions := range corpora(t) {
+		prices := auditPrices(t)
+		r := Run(sessions, Options{Prices: prices})
+		var billed results.Row
+		for _, s := range sessions {
+			row := sim.Billed(s, prices, time.Time{})
+			billed.Add(&row)
+			for _, l := range r.split("session").Lines {
+				if l.Name == s.ID && math.Abs(l.USD-row.CostUSD()) > 1e-6 {
+					t.Errorf("%s: session %s: $%f, billed $%f", name, s.ID, l.USD, row.CostUSD())
+				}
+			}
+		}
+		if math.Abs(r.Total.USD-billed.CostUSD()) > 1e-6 || math.Abs(r.LoggedOutputUSD-billed.LoggedOutputUSD) > 1e-6 {
+			t.Errorf("%s: $%f, outputs as logged $%f; billed $%f, $%f", name, r.Total.USD, r.LoggedOutputUSD, billed.CostUSD(), billed.LoggedOutputUSD)
+		}
+		u := billed.Usage
+		if got := (prompt.Usage{Uncached: r.Total.Uncached, Read: r.Total.Read, Write5m: r.Total.Write5m, Write1h: r.Total.Write1h, WriteOther: r.Total.WriteOther, Output: r.Total.Output}); got != u {
+			t.Errorf("%s: %+v, billed %+v", name, got, u)
+		}
+		if want := u.Uncached + u.Writes(); r.Total.Limited != want {
+			t.Errorf("%s: %d tokens count against limits, want %d", name, r.Total.Limited, want)
+		}
+		for _, split := range r.Splits {
+			var sum Sum
+			for i := range split.Lines {
+				sum.Plus(&split.Lines[i].Sum)
+			}
+			if split.By == "class" { // a call counts in each class it has tokens of
+				sum.Calls = r.Total.Calls
+			}
+			if math.Abs(sum.USD-r.Total.USD) > 1e-6 {
+				t.Errorf("%s: by %s $%f of $%f", name, split.By, sum.USD, r.Total.USD)
+			}
+			sum.USD = r.Total.USD
+			if sum != r.Total {
+				t.Errorf("%s: by %s %+v of %+v", name, split.By, sum, r.Total)
+			}
+		}
+	}
+}
+
+func (r *Report) split(by string) *Split {
+	for i := range r.Splits {
+		if r.Splits[i].By == by {
+			return &r.Splits[i]
+		}
+	}
+	return &Split{}
+}
+
+// What contexts were made of adds up to what was sent, tails aside, and to what
+// was billed for input.
+func TestContentAddsUp(t *testing.T) {
+	for name, sessions := range corpora(t) {
+		r := Run(sessions, Options{Prices: auditPrices(t)})
+		var want int64
+		for _, s := range sessions {
+			for i := range s.Threads {
+				for j := range s.Threads[i].Rounds {
+					rd := &s.Threads[i].Rounds[j]
+					want += rd.Usage.Input() - int64(rd.Tail)
+				}
+			}
+		}
+		var got int64
+		var cost float64
+		for _, c := range r.Content {
+			got += c.Tokens
+			cost += c.USD
+		}
+		if got != want {
+			t.Errorf("%s: parts of %d tokens, sent were %d", name, got, want)
+		}
+		input := r.Total.USD
+		for _, l := range r.split("class").Lines {
+			if l.Name == results.ClassOutput.String() {
+				input -= l.USD
+			}
+		}
+		if math.Abs(cost-input) > 1e-6 {
+			t.Errorf("%s: parts cost $%f, input $%f", name, cost, input)
+		}
+	}
+}
+
+// What the detector and the causes count is the same calls and the same money.
+func TestMissesAddUp(t *testing.T) {
+	for name, sessions := range corpora(t) {
+		r := Run(sessions, Options{Prices: auditPrices(t)})
+		var calls, said int
+		var cost, saidCost float64
+		for _, m := range r.Misses {
+			calls += m.Calls
+			cost += m.USD
+		}
+		all := 0
+		for _, d := range r.Detector {
+			all += d.Calls
+			said += d.Missed
+			saidCost += d.USD
+		}
+		if calls != said || math.Abs(cost-saidCost) > 1e-6 || all != r.Total.Calls {
+			t.Errorf("%s: %d misses of $%f by cause, %d of $%f by reason, over %d of %d calls", name, calls, cost, said, saidCost, all, r.Total.Calls)
+		}
+	}
+}
+
+// Ten minutes of pause under a 5-minute lifetime: 100,000 tokens are written at
+// $6.25 a million that could have been read at $0.50. For an hour the first call
+// would have cost $1.00, the second $0.05 for reading and $0.01 for writing.
+func TestPause(t *testing.T) {
+	k := newScene("pause")
+	k.call(0, prompt.Usage{Write5m: 100_000})
+	k.call(10*minute, prompt.Usage{Write5m: 101_000})
+	r := k.audit(t)
+	f := r.finding("pause_over_5m_main")
+	if f == nil {
+		t.Fatalf("no finding in %+v", r.Findings)
+	}
+	wantUSD(t, "what the pause cost", f.USD, 0.575)
+	l := r.Lifetimes[0]
+	wantUSD(t, "bill", l.Billed, 0.625+0.63125)
+	wantUSD(t, "arithmetic", l.Recorded, l.Billed)
+	wantUSD(t, "for an hour", l.All1h, 1.06)
+	wantUSD(t, "saves", *f.Saves, 0.625+0.63125-1.06)
+	wantUSD(t, "error", *f.Error, 0)
+	if f.Advice[0].Setting != "ENABLE_PROMPT_CACHING_1H=1" || f.Advice[0].From != "2.1.108" || f.Newest != "2.1.30" {
+		t.Errorf("advice %+v for clients up to %s", f.Advice[0], f.Newest)
+	}
+	if p := f.Places[0]; p.File != "logs/pause.jsonl" || p.Line != 20 || p.Session != "pause" {
+		t.Errorf("look at %+v", p)
+	}
+}
+
+// Written for an hour without a pause that needs it: 5 minutes would have cost
+// $6.25 instead of $10 a million.
+func TestHourWithoutPause(t *testing.T) {
+	k := newScene("hour")
+	k.call(0, prompt.Usage{Write1h: 100_000})
+	k.call(minute, prompt.Usage{Read: 100_000, Write1h: 20_000})
+	r := k.audit(t)
+	f := r.finding("written_for_1h_main")
+	if f == nil {
+		t.Fatalf("no finding in %+v", r.Findings)
+	}
+	wantUSD(t, "premium", f.USD, 0.12*3.75)
+	wantUSD(t, "saves", *f.Saves, 0.12*3.75)
+	k.call(10*minute, prompt.Usage{Read: 120_000, Write1h: 1000})
+	if f := k.audit(t).finding("written_for_1h_main"); f != nil {
+		t.Errorf("a pause of ten minutes would have cost 120,000 tokens: %+v", f)
+	}
+}
+
+// Each cause, by what the recording tells.
+func TestCauses(t *testing.T) {
+	all := func(k *scene) prompt.Usage { return prompt.Usage{Write5m: 101_000} }
+	for _, test := range []struct {
+		name string
+		tier prompt.TTL
+		next func(*scene) prompt.Usage
+		gap  int64
+		want Cause
+	}{
+		{"a minute", prompt.TTL5m, all, minute, CauseInside},
+		{"ten minutes of five", prompt.TTL5m, all, 10 * minute, CauseShortPause},
+		{"ten minutes of an hour", prompt.TTL1h, all, 10 * minute, CauseInside},
+		{"two hours of five minutes", prompt.TTL5m, all, 120 * minute, CauseLongPause},
+		{"two hours of an hour", prompt.TTL1h, all, 120 * minute, CauseLongPause},
+		{"a little", prompt.TTL5m, func(*scene) prompt.Usage { return prompt.Usage{Read: 98_000, Write5m: 3000} }, minute, CauseTail},
+		{"compaction", prompt.TTL5m, func(k *scene) prompt.Usage {
+			k.event(traces.Event{Kind: traces.EventCompact})
+			return prompt.Usage{Write5m: 40_000}
+		}, 10 * minute, CauseCompaction},
+		{"microcompact", prompt.TTL5m, func(k *scene) prompt.Usage {
+			k.event(traces.Event{Kind: traces.EventMicrocompact, Saved: 20_000})
+			return prompt.Usage{Read: 20_000, Write5m: 60_000}
+		}, minute, CauseEdit},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newScene("cause")
+			first := prompt.Usage{Write5m: 100_000}
+			if test.tier == prompt.TTL1h {
+				first = prompt.Usage{Write1h: 100_000}
+			}
+			k.call(0, first)
+			k.call(test.gap, test.next(k))
+			r := k.audit(t)
+			if len(r.Misses) != 1 || r.Misses[0].Cause != test.want || r.Misses[0].Calls != 1 {
+				t.Errorf("%+v, want one miss by %s", r.Misses, test.want)
+			}
+		})
+	}
+}
+
+// Another model shares nothing (facts A1).
+func TestModelSwitch(t *testing.T) {
+	k := newScene("switch")
+	k.s.Models = append(k.s.Models, "claude-sonnet-4-5-20250929")
+	k.call(0, prompt.Usage{Write5m: 100_000})
+	k.call(minute, prompt.Usage{Write5m: 101_000}).Model = 1
+	r := k.audit(t)
+	f := r.finding(string(CauseModel))
+	if f == nil {
+		t.Fatalf("no finding in %+v", r.Findings)
+	}
+	wantUSD(t, "written at $3.75, not read at $0.30", f.USD, 0.1*(3.75-0.30))
+}

@@ -1,0 +1,91 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// defects counts what limits the report.
+type defects struct {
+	single, empty, untimed, back []string // sessions
+	untimedCalls, backCalls      int
+	unpriced                     map[string]int             // calls by model
+	projects                     map[string]map[string]bool // paths by last part
+}
+
+func (d *defects) session(s *traces.Session, threads [][]call) {
+	n, untimed, back := 0, 0, 0
+	for _, calls := range threads {
+		n += len(calls)
+		for i := range calls {
+			c := &calls[i]
+			if c.untimed {
+				untimed++
+			}
+			if c.back {
+				back++
+			}
+			if !c.model.known {
+				if d.unpriced == nil {
+					d.unpriced = map[string]int{}
+				}
+				d.unpriced[c.model.name]++
+			}
+		}
+	}
+	note(&d.empty, s.ID, n == 0)
+	note(&d.single, s.ID, n == 1)
+	note(&d.untimed, s.ID, untimed > 0)
+	note(&d.back, s.ID, back > 0)
+	d.untimedCalls += untimed
+	d.backCalls += back
+	d.project(s.Project)
+}
+
+func note(list *[]string, name string, is bool) {
+	if is {
+		*list = append(*list, name)
+	}
+}
+
+func (d *defects) project(p string) {
+	if p == "" {
+		return
+	}
+	if d.projects == nil {
+		d.projects = map[string]map[string]bool{}
+	}
+	base := path.Base(strings.ReplaceAll(p, `\`, "/"))
+	if d.projects[base] == nil {
+		d.projects[base] = map[string]bool{}
+	}
+	d.projects[base][p] = true
+}
+
+func (d *defects) report(r *Report) {
+	add := func(kind, text string, count int, names []string) {
+		if count > 0 {
+			r.Defects = append(r.Defects, Defect{Kind: kind, Text: text, Count: count, Names: names})
+		}
+	}
+	calls := 0
+	for _, n := range d.unpriced {
+		calls += n
+	}
+	add("unpriced", "calls of models without a price, which cost nothing here; --price-as bills them as another",
+		calls, slices.Sorted(maps.Keys(d.unpriced)))
+	add("untimed", "calls without a time, which stand under "+NoDay+" and whose pauses are not known", d.untimedCalls, d.untimed)
+	add("clock_back", "calls older than the response before them, where the clock ran back and no pause is known", d.backCalls, d.back)
+	add("single", "sessions of one call, with nothing to compare it with", len(d.single), d.single)
+	add("empty", "sessions without a call of their own, which cost nothing here", len(d.empty), d.empty)
+	for _, base := range slices.Sorted(maps.Keys(d.projects)) {
+		if paths := d.projects[base]; len(paths) > 1 {
+			add("same_name", fmt.Sprintf("projects called %s in different places, which are kept apart", base), len(paths), slices.Sorted(maps.Keys(paths)))
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package audit
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// A context of 160,000 tokens becomes one of 40,000, of which 17,000 are read.
+// Warm, the summary call reads 160,000 tokens ($0.08), cold it writes them
+// ($1.00); 23,000 tokens are written at $6.25 instead of read at $0.50 ($0.13225).
+// Every later call carries 120,000 tokens less ($0.06).
+func TestCompaction(t *testing.T) {
+	k := newScene("compaction")
+	k.call(0, prompt.Usage{Write5m: 160_000})
+	k.event(traces.Event{Kind: traces.EventCompact, PreTokens: 160_000, Line: 15})
+	k.call(minute, prompt.Usage{Read: 17_000, Write5m: 23_000})
+	for range 3 {
+		k.call(minute, prompt.Usage{Read: 40_000})
+	}
+	r := k.audit(t)
+	if len(r.Compactions) != 1 {
+		t.Fatalf("%d compactions", len(r.Compactions))
+	}
+	c := r.Compactions[0]
+	if c.Removed != 120_000 || c.Calls != 4 || c.Place.Line != 15 || c.Cold {
+		t.Errorf("%+v", c)
+	}
+	wantUSD(t, "warm", c.CallWarm, 0.08)
+	wantUSD(t, "cold", c.CallCold, 1.00)
+	wantUSD(t, "rewrite", c.Rewrite, 0.13225)
+	wantUSD(t, "gain", c.Gain, 4*0.06)
+	// 0.21225 is paid back by the fourth call; 1.13225 is not.
+	if c.PaybackWarm != 4 || c.PaybackCold != 0 {
+		t.Errorf("paid back after %d calls, %d if cold", c.PaybackWarm, c.PaybackCold)
+	}
+	if r.finding("compactions_lost") != nil {
+		t.Error("it gave more than a warm call cost")
+	}
+	k.s.Versions = []string{"2.1.20"} // cold: $0.24 given, $1.13225 paid
+	lost := k.audit(t).finding("compactions_lost")
+	if lost == nil {
+		t.Fatal("no loss by a cold call")
+	}
+	wantUSD(t, "lost", lost.USD, 1.13225-0.24)
+}
+
+// A compaction at the end, and one ahead of everything, are counted.
+func TestCompactionAtTheEdges(t *testing.T) {
+	k := newScene("edges")
+	k.event(traces.Event{Kind: traces.EventCompact})
+	k.call(0, prompt.Usage{Write5m: 40_000})
+	k.event(traces.Event{Kind: traces.EventCompact})
+	r := k.audit(t)
+	if len(r.Compactions) != 2 || r.Compactions[0].Measured || r.Compactions[1].Measured {
+		t.Errorf("%+v", r.Compactions)
+	}
+}
+
+// Of 100,000 tokens written 60,000 are read; the last call's 5,000 nobody can
+// read. Beyond plain input they cost $1.25 a million.
+func TestNeverRead(t *testing.T) {
+	k := newScene("unread")
+	k.call(0, prompt.Usage{Write5m: 100_000})
+	k.call(minute, prompt.Usage{Read: 60_000, Write5m: 40_000})
+	k.call(minute, prompt.Usage{Read: 100_000, Write5m: 5_000})
+	r := k.audit(t)
+	want := []Unread{{UnreadAgain, 1, 40_000, 0.05}, {UnreadLast, 1, 5_000, 0.00625}}
+	if len(r.Unread) != 2 {
+		t.Fatalf("%+v", r.Unread)
+	}
+	for i, u := range r.Unread {
+		wantUSD(t, u.Where, u.USD, want[i].USD)
+		if u.Where != want[i].Where || u.Tokens != want[i].Tokens || u.Calls != 1 {
+			t.Errorf("%+v, want %+v", u, want[i])
+		}
+	}
+}
+
+// What a branch reads of the round it leaves was not written for nothing.
+func TestBranchReads(t *testing.T) {
+	k := newScene("branch")
+	k.call(0, prompt.Usage{Write5m: 100_000})
+	k.s.Threads = append(k.s.Threads, traces.Thread{
+		ID: "left", Kind: traces.ThreadBranch, Rounds: []traces.Round{{ID: "z", Usage: prompt.Usage{Read: 100_000}, At: k.now + minute}},
+	})
+	if r := k.audit(t); len(r.Unread) != 0 {
+		t.Errorf("%+v", r.Unread)
+	}
+}
+
+// The same file with the same length, not edited in between, is a duplicate; 2,000
+// tokens sent as new at $6.25 a million and carried by one more call at $0.50.
+func TestDuplicateReads(t *testing.T) {
+	read := func(k *scene) { k.result(1, prompt.OpRead, 2000) }
+	for _, test := range []struct {
+		name    string
+		between func(*scene)
+		want    int
+	}{
+		{"again", func(*scene) {}, 1},
+		{"edited", func(k *scene) { k.result(1, prompt.OpEdit, 50) }, 0},
+		{"compacted", func(k *scene) { k.event(traces.Event{Kind: traces.EventCompact}) }, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newScene("twice")
+			k.call(0, prompt.Usage{Write5m: 50_000})
+			read(k)
+			test.between(k)
+			k.call(minute, prompt.Usage{Read: 50_000, Write5m: 2000})
+			read(k)
+			k.call(minute, prompt.Usage{Read: 52_000, Write5m: 10})
+			r := k.audit(t)
+			if len(r.Duplicates) != test.want {
+				t.Fatalf("%d duplicates, want %d", len(r.Duplicates), test.want)
+			}
+			if test.want == 1 {
+				wantUSD(t, "duplicate", r.Duplicates[0].USD, 0.002*(6.25+0.50))
+				if d := r.Duplicates[0]; d.First != 1 || d.Place.Line != 2 || d.Object != "/work/api/main.go" {
+					t.Errorf("%+v", d)
+				}
+			}
+		})
+	}
+}
+
+// Of 12,000 tokens in 36,000 bytes of a command's output, what lies above 10,000
+// bytes would have been cut off.
+func TestLargeOutput(t *testing.T) {
+	k := newScene("large")
+	k.call(0, prompt.Usage{Write5m: 100_000})
+	k.result(2, prompt.OpExec, 12_000)
+	f := k.audit(t).finding("large_command_results")
+	if f == nil {
+		t.Fatal("no finding")
+	}
+	wantUSD(t, "output", f.USD, 0.012*6.25)
+	wantUSD(t, "saves", *f.Saves, 0.012*6.25*26/36)
+	if f.Advice[0].Setting != "BASH_MAX_OUTPUT_LENGTH=10000" {
+		t.Errorf("%+v", f.Advice)
+	}
+}
+
+// Recordings that lack something are counted and named, nothing is divided by
+// zero and nothing dropped.
+func TestDefects(t *testing.T) {
+	single := newScene("single")
+	single.call(0, prompt.Usage{Write5m: 10})
+	untimed := newScene("untimed")
+	for range 2 {
+		r := untimed.call(0, prompt.Usage{Write5m: 10})
+		r.At, r.Flags = 0, traces.RoundNoTime
+	}
+	untimed.s.Start, untimed.s.Project = 0, "/other/api"
+	back := newScene("back")
+	back.call(0, prompt.Usage{Write5m: 50_000})
+	back.call(-10*minute, prompt.Usage{Write5m: 50_000}).Wait = 0
+	unpriced := newScene("unpriced")
+	unpriced.s.Models, unpriced.s.Project = []string{"nobody-knows-1"}, ""
+	unpriced.call(0, prompt.Usage{Write5m: 10})
+	unpriced.event(traces.Event{Kind: traces.EventCompact})
+	unpriced.call(minute, prompt.Usage{Write5m: 10})
+	empty := newScene("empty")
+	nothing := newScene("nothing")
+	nothing.call(0, prompt.Usage{})
+	nothing.call(minute, prompt.Usage{})
+	sessions := []*traces.Session{single.s, untimed.s, back.s, unpriced.s, empty.s, nothing.s}
+	r := Run(sessions, Options{Prices: auditPrices(t)})
+	want := map[string]Defect{
+		"unpriced":   {Count: 2, Names: []string{"nobody-knows-1"}},
+		"untimed":    {Count: 2, Names: []string{"untimed"}},
+		"clock_back": {Count: 1, Names: []string{"back"}},
+		"single":     {Count: 1, Names: []string{"single"}},
+		"empty":      {Count: 1, Names: []string{"empty"}},
+		"same_name":  {Count: 2, Names: []string{"/other/api", "/work/api"}},
+	}
+	for _, d := range r.Defects {
+		w, ok := want[d.Kind]
+		if !ok || d.Count != w.Count || !slices.Equal(d.Names, w.Names) {
+			t.Errorf("%+v, want %+v", d, w)
+		}
+		delete(want, d.Kind)
+	}
+	if len(want) > 0 {
+		t.Errorf("not told: %v", want)
+	}
+	if r.Total.Calls != 9 || r.Sessions != 6 {
+		t.Errorf("%d calls of %d sessions", r.Total.Calls, r.Sessions)
+	}
+	for _, name := range []string{NoDay, NoProject} {
+		if !slices.ContainsFunc(r.Splits, func(s Split) bool {
+			return slices.ContainsFunc(s.Lines, func(l Line) bool { return l.Name == name })
+		}) {
+			t.Errorf("no line %s", name)
+		}
+	}
+	for _, m := range r.Misses {
+		if m.Cause != CauseUnknown && m.Cause != CauseCompaction {
+			t.Errorf("a miss by %s, where no pause is known", m.Cause)
+		}
+	}
+	if none := Run(nil, Options{Prices: auditPrices(t)}); none.Total != (Sum{}) || len(none.Findings) != 0 {
+		t.Errorf("nothing gives %+v", none)
+	}
+}
+
+// Savings are only promised with a version that knows the setting, or none where
+// no source says.
+func TestAdvice(t *testing.T) {
+	for _, list := range [][]Advice{adviseHour, adviseFive, adviseAgentsHour, adviseAgentsFive} {
+		for _, a := range list {
+			if a.From == "" || a.Setting == "" {
+				t.Errorf("%+v: settings of lifetimes have a version (facts E2, E9)", a)
+			}
+			if strings.HasPrefix(a.Setting, `"`) != strings.HasPrefix(a.Text, "settings.json") {
+				t.Errorf("%+v: which file?", a)
+			}
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package breaks
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+const second = int64(1e9)
+
+// after is a call that reads n tokens, gap seconds after a response that ended
+// at 10 s.
+func after(gap, n int64) Call {
+	return Call{Model: "claude-opus-4-6", At: (10 + gap) * second, End: (15 + gap) * second, Read: n}
+}
+
+// The flow of seed 000 (000:573-600): 45,000 → 6,200 is a break; what changed is
+// the reason, else the pause.
+func TestDetector(t *testing.T) {
+	state := State{SystemText: 1, SystemChars: 100, SystemMarkers: 2, Tools: 3, EachTool: []Tool{{"Read", 1}}, Effort: "high", Betas: []string{"a"}}
+	for _, test := range []struct {
+		name string
+		from int64
+		call Call
+		edit func(*Call)
+		want Reason
+		says string
+	}{
+		{"the seed's example", 45000, after(20, 6200), nil, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"system prompt +142 characters", 45000, after(20, 6200), func(c *Call) { c.State.SystemText, c.State.SystemChars = 9, 242 }, ReasonState, "system prompt changed"},
+		{"model first, then all others", 45000, after(20, 6200), func(c *Call) {
+			c.Model, c.State.Effort, c.State.EachTool = "claude-sonnet-4-6", "low", []Tool{{"Read", 2}}
+		}, ReasonModel, "model, tools, effort changed"},
+		{"a change explains more than a pause", 45000, after(4000, 0), func(c *Call) { c.State.SystemMarkers = 9 }, ReasonState, "cache markers changed"},
+		{"a header", 45000, after(20, 0), func(c *Call) { c.State.Betas = []string{"a", "b"} }, ReasonState, "beta headers changed"},
+		{"unknown is no change", 45000, after(20, 0), func(c *Call) { c.State = State{} }, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"5 minutes to the second", 45000, after(300, 0), nil, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"past 5 minutes", 45000, after(301, 0), nil, ReasonExpiry5m, "possible expiry after 5 minutes"},
+		{"past an hour", 45000, after(3601, 0), nil, ReasonExpiry1h, "possible expiry after an hour"},
+		{"without time", 45000, Call{Model: "claude-opus-4-6"}, nil, ReasonUnknown, "prompt unchanged, length of the pause not known"},
+		{"a clock that runs back", 45000, after(-8, 0), nil, ReasonUnknown, "prompt unchanged, length of the pause not known"},
+		{"2,000 tokens are none", 10000, after(20, 8000), nil, ReasonNone, "none"},
+		{"2,001 are", 10000, after(20, 7999), nil, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"5 % are none", 100000, after(20, 95000), nil, ReasonNone, "none"},
+		{"more than 5 % are", 100000, after(20, 94999), nil, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"a rise", 45000, after(20, 60000), nil, ReasonNone, "none"},
+		{"compaction resets the baseline", 45000, after(20, 0), func(c *Call) { c.Compacted = true }, ReasonCompacted, "compacted"},
+		{"deletions are expected", 45000, after(20, 6200), func(c *Call) { c.Deleted = 38800 }, ReasonDeleted, "deleted"},
+		{"small models are not watched", 45000, after(20, 0), func(c *Call) { c.Model = "claude-haiku-4-5-20251001" }, ReasonExcluded, "excluded"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := Call{Model: "claude-opus-4-6", At: 5 * second, End: 10 * second, Read: test.from, State: state}
+			c := test.call
+			c.State = state
+			if test.edit != nil {
+				test.edit(&c)
+			}
+			var d Detector
+			if v := d.See(&before); v.Reason != ReasonFirst {
+				t.Fatalf("the first call is %q", v.Reason)
+			}
+			v := d.See(&c)
+			if v.Reason != test.want || v.Text() != test.says {
+				t.Errorf("%s, %q; want %s, %q", v.Reason, v.Text(), test.want, test.says)
+			}
+			if v.Broke() != (test.want >= ReasonModel) {
+				t.Errorf("broke: %v", v.Broke())
+			}
+		})
+	}
+}
+
+// "system prompt changed (+142 chars)" (000:591).
+func TestCharDelta(t *testing.T) {
+	var d Detector
+	a, b := after(0, 45000), after(20, 6200)
+	a.State, b.State = State{SystemText: 1, SystemChars: 1000}, State{SystemText: 2, SystemChars: 1142}
+	d.See(&a)
+	if v := d.See(&b); v.CharDelta != 142 {
+		t.Errorf("%d characters, want +142", v.CharDelta)
+	}
+}
+
+// The count of deleted tokens is cumulative: without the value of the call
+// before as a baseline every later fall would pass as expected (facts, B4).
+func TestDeletedTokensAreCumulative(t *testing.T) {
+	var d Detector
+	for i, step := range []struct {
+		read, deleted int64
+		want          Reason
+	}{
+		{90000, 0, ReasonFirst},
+		{50000, 40000, ReasonDeleted},
+		{60000, 40000, ReasonNone},
+		{9000, 40000, ReasonServer}, // nothing new was deleted
+		{60000, 40000, ReasonNone},
+		{9000, 90000, ReasonDeleted},
+	} {
+		c := after(int64(20*i), step.read)
+		c.Deleted = step.deleted
+		if v := d.See(&c); v.Reason != step.want {
+			t.Errorf("call %d: %s, want %s", i, v.Reason, step.want)
+		}
+	}
+}
+
+// After a compaction the next fall is measured against the call behind it.
+func TestCompactionResets(t *testing.T) {
+	var d Detector
+	for i, step := range []struct {
+		read      int64
+		compacted bool
+		want      Reason
+	}{{160000, false, ReasonFirst}, {17000, true, ReasonCompacted}, {50000, false, ReasonNone}, {17000, false, ReasonServer}} {
+		c := after(int64(20*i), step.read)
+		c.Compacted = step.compacted
+		if v := d.See(&c); v.Reason != step.want {
+			t.Errorf("call %d: %s, want %s", i, v.Reason, step.want)
+		}
+	}
+}
+
+// A summary call is compared with the conversation, a sub-agent with itself
+// (SPEC §10).
+func TestSources(t *testing.T) {
+	var d Detector
+	main := after(0, 160000)
+	agent := Call{Source: results.SourceAgent, Thread: 1, At: 12 * second, End: 13 * second}
+	compact := after(20, 0)
+	compact.Source = results.SourceCompact
+	for i, step := range []struct {
+		call *Call
+		want Reason
+	}{{&main, ReasonFirst}, {&agent, ReasonFirst}, {&compact, ReasonServer}} {
+		if v := d.See(step.call); v.Reason != step.want {
+			t.Errorf("call %d: %s, want %s", i, v.Reason, step.want)
+		}
+	}
+	d.Reset()
+	if v := d.See(&main); v.Reason != ReasonFirst {
+		t.Errorf("after a reset: %s", v.Reason)
+	}
+}
+
+// A small model between two calls of the conversation leaves its baseline alone.
+func TestExcludedLeavesTheBaseline(t *testing.T) {
+	var d Detector
+	a, small, b := after(0, 45000), after(10, 0), after(20, 44000)
+	small.Model = "claude-haiku-4-5"
+	d.See(&a)
+	d.See(&small)
+	if v := d.See(&b); v.Reason != ReasonNone || v.Changed != 0 {
+		t.Errorf("%s, changed %s", v.Reason, v.Changed)
+	}
+}
+
+// The call behind a summary call is the first after a compaction, on its own
+// thread only.
+func TestRecords(t *testing.T) {
+	var r Records
+	record := func(source results.Source, thread, round int32) *results.CallRecord {
+		return &results.CallRecord{Source: source, Thread: thread, Round: round, Model: "m", Start: 1, End: 2, Usage: prompt.Usage{Read: 7}, Context: 9}
+	}
+	for i, step := range []struct {
+		record *results.CallRecord
+		want   bool
+	}{
+		{record(results.SourceMain, 0, 0), false},
+		{record(results.SourceCompact, 0, -1), false},
+		{record(results.SourceAgent, 1, 0), false},
+		{record(results.SourceSuggestion, 0, -1), false},
+		{record(results.SourceMain, 0, 1), true},
+		{record(results.SourceMain, 0, 2), false},
+	} {
+		c := r.Call(step.record)
+		if c.Compacted != step.want {
+			t.Errorf("record %d: compacted %v, want %v", i, c.Compacted, step.want)
+		}
+		if c.Read != 7 || c.Context != 9 || c.At != 1 || c.End != 2 || c.Model != "m" {
+			t.Errorf("record %d became %+v", i, c)
+		}
+	}
+}
+
+func TestFieldNames(t *testing.T) {
+	if all := Fields(1<<len(fieldNames) - 1); all != FieldExtraBody<<1-1 {
+		t.Errorf("%d names for fields up to %d", len(fieldNames), FieldExtraBody)
+	}
+	if s := (FieldEffort | FieldModel).String(); s != "model, effort" {
+		t.Errorf("%q", s)
+	}
+	for r := range reasonCount {
+		if r.String() == "" {
+			t.Errorf("reason %d has no name", r)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package breaks
+
+import (
+	"slices"
+	"strings"
+)
+
+// Flag is a setting that may be unknown. The zero Flag is unknown.
+type Flag uint8
+
+// The values of a Flag.
+const (
+	Unknown Flag = iota
+	Off
+	On
+)
+
+// Hash stands for content that is only compared. Zero is unknown.
+type Hash uint64
+
+// Tool is one tool definition.
+type Tool struct {
+	Name   string
+	Schema Hash
+}
+
+// State is what a client sends ahead of the conversation and beside it: all
+// that can change the cache key without a message changing (000:604). Every
+// field may be unknown, which is its zero value; what is unknown on either side
+// of a comparison has not changed.
+type State struct {
+	SystemText      Hash   // text of the system prompt
+	SystemMarkers   Hash   // its cache markers: place, scope and lifetime
+	SystemChars     int    // characters of the system prompt, to say by how much it changed
+	Tools           Hash   // all tool definitions
+	EachTool        []Tool // each of them, to say which changed; nil: unknown
+	FastMode        Flag
+	GlobalStrategy  string   // where the globally scoped part of the prompt stands
+	Betas           []string // beta headers in the order sent; nil: unknown
+	AutoMode        Flag
+	Overage         Flag   // a subscriber draws on credits beyond the plan
+	CachedMicro     Flag   // cached microcompact is on
+	Effort          string // effort of the model
+	ExtraBodyParams Hash   // further parameters of the request
+}
+
+// Fields is a set of what changed between two calls.
+type Fields uint16
+
+// The fields in the order in which they are named: the model first (SPEC §10).
+const (
+	FieldModel Fields = 1 << iota
+	FieldSystem
+	FieldMarkers
+	FieldTools
+	FieldFastMode
+	FieldGlobalStrategy
+	FieldBetas
+	FieldAutoMode
+	FieldOverage
+	FieldCachedMicro
+	FieldEffort
+	FieldExtraBody
+)
+
+var fieldNames = [...]string{
+	"model", "system prompt", "cache markers", "tools", "fast mode", "global cache strategy", "beta headers",
+	"auto mode", "overage", "cached microcompact", "effort", "extra body",
+}
+
+// String names the fields of the set, separated by commas.
+func (f Fields) String() string {
+	var names []string
+	for i := range fieldNames {
+		if f&(1<<i) != 0 {
+			names = append(names, fieldNames[i])
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Has reports whether the set holds all of g.
+func (f Fields) Has(g Fields) bool { return f&g == g }
+
+// Changed returns which fields differ between s and an earlier state.
+func (s *State) Changed(before *State) Fields {
+	var f Fields
+	f.note(FieldSystem, differ(s.SystemText, before.SystemText))
+	f.note(FieldMarkers, differ(s.SystemMarkers, before.SystemMarkers))
+	f.note(FieldTools, differ(s.Tools, before.Tools) || differList(s.EachTool, before.EachTool))
+	f.note(FieldFastMode, differ(s.FastMode, before.FastMode))
+	f.note(FieldGlobalStrategy, differ(s.GlobalStrategy, before.GlobalStrategy))
+	f.note(FieldBetas, differList(s.Betas, before.Betas))
+	f.note(FieldAutoMode, differ(s.AutoMode, before.AutoMode))
+	f.note(FieldOverage, differ(s.Overage, before.Overage))
+	f.note(FieldCachedMicro, differ(s.CachedMicro, before.CachedMicro))
+	f.note(FieldEffort, differ(s.Effort, before.Effort))
+	f.note(FieldExtraBody, differ(s.ExtraBodyParams, before.ExtraBodyParams))
+	return f
+}
+
+func (f *Fields) note(field Fields, changed bool) {
+	if changed {
+		*f |= field
+	}
+}
+
+// differ reports whether two known values differ.
+func differ[T comparable](a, b T) bool {
+	var unknown T
+	return a != b && a != unknown && b != unknown
+}
+
+func differList[T comparable](a, b []T) bool {
+	return a != nil && b != nil && !slices.Equal(a, b)
+}
+
+// keep fills what is unknown in s from an earlier state, so that a value is
+// compared with the last one that was known.
+func (s *State) keep(before *State) {
+	fill(&s.SystemText, before.SystemText)
+	fill(&s.SystemMarkers, before.SystemMarkers)
+	fill(&s.SystemChars, before.SystemChars)
+	fill(&s.Tools, before.Tools)
+	fill(&s.FastMode, before.FastMode)
+	fill(&s.GlobalStrategy, before.GlobalStrategy)
+	fill(&s.AutoMode, before.AutoMode)
+	fill(&s.Overage, before.Overage)
+	fill(&s.CachedMicro, before.CachedMicro)
+	fill(&s.Effort, before.Effort)
+	fill(&s.ExtraBodyParams, before.ExtraBodyParams)
+	if s.EachTool == nil {
+		s.EachTool = before.EachTool
+	}
+	if s.Betas == nil {
+		s.Betas = before.Betas
+	}
+}
+
+func fill[T comparable](v *T, before T) {
+	var unknown T
+	if *v == unknown {
+		*v = before
+	}
+}
