@@ -171,6 +171,9 @@ func compactionSheet(c *validate.CompactionCheck) *Sheet {
 	s.Notes = []string{fmt.Sprintf(
 		"%s fires at the very call of %d of %d automatic compactions (%s), at it or the one before of %d; earlier at %d, not at %d; %d false. %d were asked for by a person. Anchored anew at each recorded compaction.",
 		c.Strategy, c.Hit, c.Automatic, errorShare(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
+	if c.Unchecked > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d sessions are of agents for which no threshold is known here.", c.Unchecked))
+	}
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
@@ -56,7 +57,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string)
 	if err != nil {
 		return err
 	}
-	config.Profile = nil
+	config.Profile, config.Latency = nil, costmodel.Latency{} // calls stay at their recorded times
 	base, err := profile.Default()
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
@@ -76,6 +77,7 @@ func (f *validateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) 
 	if err != nil {
 		return err
 	}
+	config.Latency = costmodel.Latency{} // calls are predicted at their recorded times
 	preset, err := presetFor(registry, f.strategy)
 	if err != nil {
 		return usageError{err}
@@ -114,6 +116,9 @@ func (f *validateFlags) validate(cmd *cobra.Command, config sim.Config, sessions
 		o.Config, o.Profile = validate.WithProfile(config, p), p.Name
 		o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
+		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return s.Agent != traces.AgentCodex }) {
+			o.Model, o.Profile = "OpenAI's cache", "none: the profile tells of Claude Code"
+		}
 	}
 	if f.folds != "" {
 		o.Config = config
@@ -147,7 +152,7 @@ const byVersion = "by-version"
 
 // presetFor returns which preset is checked for a session; nil for no name.
 // Recorded clients compacted at 155,000 tokens through 2.1.20, and at 167,000
-// from 2.1.25 on.
+// from 2.1.25 on; other agents have none here.
 func presetFor(registry *strategies.Registry, name string) (func(*traces.Session) *strategies.Strategy, error) {
 	switch name {
 	case "":
@@ -159,7 +164,10 @@ func presetFor(registry *strategies.Registry, name string) (func(*traces.Session
 		}
 		high, err := registry.Strategy("auto-compact/167k")
 		return func(s *traces.Session) *strategies.Strategy {
-			if profile.Compare(s.Version(), "2.1.20") <= 0 {
+			switch {
+			case s.Agent == traces.AgentCodex:
+				return nil
+			case profile.Compare(s.Version(), "2.1.20") <= 0:
 				return low
 			}
 			return high
