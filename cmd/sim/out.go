@@ -21,6 +21,8 @@ const (
 	documentFile = "run.json"      // the published summary
 	scenarioFile = "scenario.yaml" // the resolved scenario
 	reportFile   = "report.txt"    // the table
+	chainsFile   = "chains.csv"    // compactions of the recorded cell and the cheapest others
+	ablationFile = "ablation.csv"  // of sim ablate: differences
 	chartFolder  = "charts"        // SVG and PNG
 )
 
@@ -101,7 +103,16 @@ func holdsRun(dir string) bool {
 }
 
 // write writes all files of a run and moves them into place.
-func (o *outFolder) write(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run) (err error) {
+func (o *outFolder) write(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run) error {
+	// The rows are kept even when a chart cannot be drawn.
+	calls, callsErr := plan.Calls(ctx, corpus, run)
+	chains, chainsErr := plan.ForemostChains(ctx, corpus, run)
+	files := append(o.files(run, calls), outFile{chainsFile, func(w io.Writer) error { return reports.ChainsCSV(w, chains) }})
+	return errors.Join(callsErr, chainsErr, o.save(files))
+}
+
+// save writes files and moves them into place.
+func (o *outFolder) save(files []outFile) (err error) {
 	parent := filepath.Dir(o.dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", o.dir, err)
@@ -111,10 +122,8 @@ func (o *outFolder) write(ctx context.Context, plan *scenarios.Plan, corpus *tra
 		return fmt.Errorf("write %s: %w", o.dir, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	// The rows are kept even when a chart cannot be drawn.
-	calls, callsErr := plan.Calls(ctx, corpus, run)
-	errs := []error{callsErr}
-	for _, file := range o.files(run, calls) {
+	var errs []error
+	for _, file := range files {
 		errs = append(errs, writeInto(filepath.Join(tmp, file.name), file.write))
 	}
 	if err := o.replace(tmp); err != nil {

@@ -150,15 +150,21 @@ func (s *simulating) text(elapsed time.Duration) string {
 
 // simulate runs a plan and shows how far it is.
 func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
+	watched, stop := f.watched(cmd, plan, corpus)
+	defer stop()
+	return watched.Run(cmd.Context(), corpus)
+}
+
+// watched returns a plan that shows how far it is until stop is called.
+func (f *readFlags) watched(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (watched *scenarios.Plan, stop func()) {
 	calls := 0
 	for _, s := range corpus.Sessions {
 		calls += s.NumCalls()
 	}
-	s := simulating{calls: float64(calls) / float64(max(1, len(corpus.Sessions)))}
-	defer f.watch(cmd, s.text)()
-	watched := *plan
-	watched.Done = s.done
-	return watched.Run(cmd.Context(), corpus)
+	s := &simulating{calls: float64(calls) / float64(max(1, len(corpus.Sessions)))}
+	p := *plan
+	p.Done = s.done
+	return &p, f.watch(cmd, s.text)
 }
 
 // watch shows text on standard error unless f asks for quiet.

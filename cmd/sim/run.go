@@ -71,25 +71,31 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 	return cmd
 }
 
-func (f *runFlags) bind(cmd *cobra.Command) {
+// bindCells binds what every verb has that runs the cells of a scenario.
+func (f *runFlags) bindCells(cmd *cobra.Command) {
 	f.read.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(), "strategies to run, separated by commas")
 	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a parameter of the scenario; a list sweeps it; may be repeated")
 	flags.StringVar(&f.format, "format", "table", "output: table, markdown, csv or json")
-	flags.StringVar(&f.chart, "chart", "", "also draw cost by strategy into this `FILE` (.svg or .png)")
-	flags.BoolVar(&f.split, "split", false, "also show cost by token class and by source")
-	flags.BoolVar(&f.perSession, "per-session", false, "csv: a row for each session")
-	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("table: every cell, even of more than %d", maxLines))
 	flags.BoolVar(&f.verify, "verify", false, "check at every call what must always hold")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "tell how much there is to simulate and how long it takes, and stop")
-	flags.StringVar(&f.out, "out", "", "also write rows, the resolved scenario, report and charts into this `DIR`")
-	flags.BoolVar(&f.force, "force", false, "with --out: write into a folder in use; an earlier run in it goes, other files stay")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
 	flags.Int64Var(&f.window, "window", 0, "context window in tokens; 0 for that of the session's client")
 	flags.StringVar(&f.prices, "prices", "", "`FILE` with prices that add to or replace the built-in ones")
 	flags.StringVar(&f.pricesAt, "prices-at", "call", "date of the prices: call, today or YYYY-MM-DD")
 	flags.StringArrayVar(&f.priceAs, "price-as", nil, "`A=B`: bill model A as model B; may be repeated")
+}
+
+func (f *runFlags) bind(cmd *cobra.Command) {
+	f.bindCells(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.chart, "chart", "", "also draw cost by strategy into this `FILE` (.svg or .png)")
+	flags.BoolVar(&f.split, "split", false, "also show cost by token class and by source")
+	flags.BoolVar(&f.perSession, "per-session", false, "csv: a row for each session")
+	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("table: every cell, even of more than %d", maxLines))
+	flags.BoolVar(&f.dryRun, "dry-run", false, "tell how much there is to simulate and how long it takes, and stop")
+	flags.StringVar(&f.out, "out", "", "also write rows, the resolved scenario, report and charts into this `DIR`")
+	flags.BoolVar(&f.force, "force", false, "with --out: write into a folder in use; an earlier run in it goes, other files stay")
 }
 
 func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
@@ -131,10 +137,7 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if run == nil {
 		return runErr
 	}
-	if sample {
-		run.Workload.Remarks = append(run.Workload.Remarks,
-			"These are the samples that come with sim. For your own sessions: sim run ~/.claude/projects")
-	}
+	remarkSamples(&run.Workload, sample, "run")
 	f.read.remark(&run.Workload, corpus)
 	errs := []error{runErr, f.report(cmd, run)}
 	if folder != nil {
@@ -159,19 +162,25 @@ func (f *runFlags) folder(plan *scenarios.Plan, now bool) (*outFolder, error) {
 // plan checks what needs no sessions: the scenario with the flags that override
 // it, prices, formats. All problems are reported at once.
 func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, error) {
+	plan, _, err := f.parsed(cmd, asked, paths)
+	return plan, err
+}
+
+// parsed returns the plan and the scenario with the flags in it.
+func (f *runFlags) parsed(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, *scenarios.File, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	errs := append(f.checkOutput(), f.read.check(cmd))
 	file, err := scenarios.Parse(registry, asked.text, asked.name)
 	if err != nil {
-		return nil, errors.Join(append(errs, err)...)
+		return nil, nil, errors.Join(append(errs, err)...)
 	}
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()
 	if err != nil {
-		return nil, errors.Join(append(errs, err)...)
+		return nil, nil, errors.Join(append(errs, err)...)
 	}
 	if err := f.filter(cmd, &design.Scenario.Sessions); err != nil {
 		errs = append(errs, err)
@@ -188,7 +197,7 @@ func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string)
 	return &scenarios.Plan{
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
 		Workers: f.read.workers, Strict: f.read.strict, Version: version(),
-	}, errors.Join(errs...)
+	}, file, errors.Join(errs...)
 }
 
 // filter takes the scenario's choice of sessions, which has that of the flags in

@@ -61,6 +61,7 @@ type ChainTotals struct {
 	Compactions int `json:"compactions"`
 	PaidBack    int `json:"paid_back"`
 	NetNegative int `json:"net_negative_compactions"` // cost more than they saved
+	Unpriced    int `json:"unpriced"`                 // of models without a price: neither paid nor not
 	Spirals     int `json:"spirals"`                  // chains with flagged compactions
 	ChainMax    int `json:"chain_max"`
 	// MedianPayback is the median number of calls of those that paid back, the
@@ -74,7 +75,7 @@ type ChainTotals struct {
 
 // Totals sums up c.
 func (c *Chains) Totals() ChainTotals {
-	t := ChainTotals{Compactions: len(c.Compactions), NetUSD: -c.LostUSD}
+	t := ChainTotals{Compactions: len(c.Compactions)}
 	var paid []int
 	type run struct {
 		session string
@@ -89,6 +90,9 @@ func (c *Chains) Totals() ChainTotals {
 		if x.NetUSD() < 0 {
 			t.NetNegative++
 		}
+		if !x.Priced() {
+			t.Unpriced++
+		}
 		if x.Spiral != "" {
 			spirals[run{x.Session, x.Chain}] = true
 		}
@@ -98,6 +102,7 @@ func (c *Chains) Totals() ChainTotals {
 		t.GainUSD += x.GainUSD
 		t.NetUSD += x.NetUSD()
 	}
+	t.NetUSD -= c.LostUSD
 	t.PaidBack, t.Spirals = len(paid), len(spirals)
 	if len(paid) > 0 {
 		slices.Sort(paid)

@@ -19,12 +19,12 @@ type Payback struct {
 	CallCost   Cost         `json:"-"`            // of the summary calls
 	Front      int64        `json:"front_tokens"` // ahead of the change, which stayed as they were
 	Rewritten  int64        `json:"rewritten_tokens"`
-	RewriteUSD float64      `json:"rewrite_usd"`      // what re-writing those cost above reading them
-	GainUSD    float64      `json:"gain_usd"`         // what the next and the later calls saved
-	Later      int          `json:"later_calls"`      // with the smaller context, the next one included
-	PaidAfter  int          `json:"payback_calls"`    // calls until GainUSD had covered everything; 0 for never
-	Context    int64        `json:"context_at_end"`   // of the last of these calls, tokens; 0 without one
-	ReadPrice  float64      `json:"read_usd_a_token"` // of the last of these calls
+	RewriteUSD float64      `json:"rewrite_usd"`            // what re-writing those cost above reading them
+	GainUSD    float64      `json:"gain_usd"`               // what the next and the later calls saved
+	Later      int          `json:"later_calls"`            // with the smaller context, the next one included
+	PaidAfter  int          `json:"payback_calls,omitzero"` // calls until GainUSD had covered everything; 0 for never
+	Context    int64        `json:"context_at_end"`         // of the last of these calls, tokens; 0 without one
+	ReadPrice  float64      `json:"read_usd_a_token"`       // of the last of these calls
 }
 
 // LaterCall is a call of the conversation behind a compaction. Prices are USD a
@@ -62,7 +62,7 @@ func (p *Payback) took(c *LaterCall, gain float64) {
 	p.GainUSD += gain
 	p.Later++
 	p.Context, p.ReadPrice = c.Context, c.ReadPrice
-	if p.PaidAfter == 0 && p.NetUSD() >= 0 {
+	if p.PaidAfter == 0 && p.GainUSD > 0 && p.NetUSD() >= 0 {
 		p.PaidAfter = p.Later
 	}
 }
@@ -72,6 +72,11 @@ func (p *Payback) CostUSD() float64 { return p.CallCost.Total() + p.RewriteUSD }
 
 // NetUSD returns what the compaction saved less what it cost, USD.
 func (p *Payback) NetUSD() float64 { return p.GainUSD - p.CostUSD() }
+
+// Priced reports whether what the compaction saved has a price: a call behind
+// it was of a model that the price table knows. Without a call behind it there
+// is nothing to price.
+func (p *Payback) Priced() bool { return p.Later == 0 || p.ReadPrice > 0 }
 
 // Needed returns the calls it takes to pay back the cost while the cache stays
 // warm: the break-even of one clear on a warm cache, with the summary call in

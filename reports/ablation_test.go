@@ -1,0 +1,95 @@
+package reports
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// switched is an ablation of auto-compact/167k over the bill of two sessions. The
+// model error is +1 %: $1,010 recorded against $1,000 billed. By hand, against
+// $1,005:
+//
+//	without the layer                     $1,262.50  +$257.50  +25.6 %
+//	with dropping                           $505.00  −$500.00  −49.8 %
+//	without re-reading                    $1,010.00    +$5.00   +0.5 %, within the model error
+//	without either of the first and third $1,300.00  +$295.00  +29.4 %, $32.50 beyond $257.50 + $5
+func switched() *results.Ablation {
+	run := bill()
+	const base = "auto-compact/167k"
+	a := &results.Ablation{Run: run, Bases: []string{base}}
+	change := func(on bool, cost float64, from string, set ...string) {
+		c := results.Change{Cell: base + " " + strings.Join(set, " "), Base: base, Set: set, On: on}
+		for _, s := range set {
+			path, _, _ := strings.Cut(s, "=")
+			c.Paths = append(c.Paths, path)
+		}
+		i := 0
+		for run.Cells[i].Cell != from {
+			i++
+		}
+		cell := run.Cells[i]
+		cell.Cell, cell.Strategy = c.Cell, base
+		cell.Total.CostByClass = results.Cost{results.ClassRead: cost}
+		run.Cells = append(run.Cells, cell)
+		a.Changes = append(a.Changes, c)
+	}
+	change(true, 1262.5, "none", "full-compact.enabled=false")
+	change(false, 505, "drop|oldest", "truncate-oldest.enabled=true")
+	change(true, 1010, base, "full-compact.attachments.files.count=0")
+	change(true, 1005, base, "full-compact.breaker=0")
+	change(true, 1005, base, "full-compact.manual=false")
+	change(true, 1300, "none", "full-compact.enabled=false", "full-compact.attachments.files.count=0")
+	a.Refused = []results.Refusal{{Base: base, Set: "full-compact.trigger.reserve_output=false", Reason: "output_cap means nothing without it"}}
+	return a
+}
+
+// TestAblationGolden holds the outputs against files that a person read through.
+func TestAblationGolden(t *testing.T) {
+	for file, format := range map[string]string{"ablation.txt": "table", "ablation.md": "markdown", "ablation.csv": "csv", "ablation.json": "json"} {
+		t.Run(file, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := Ablation(&got, format, switched()); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, file, got.Bytes())
+		})
+	}
+	t.Run("tornado.svg", func(t *testing.T) {
+		var got bytes.Buffer
+		if err := Tornado(&got, "svg", switched(), "auto-compact/167k"); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "tornado.svg", got.Bytes())
+	})
+}
+
+// What makes no difference is named, and gets no bar.
+func TestAblationWithoutEffect(t *testing.T) {
+	var got bytes.Buffer
+	if err := Ablation(&got, "table", switched()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "no effect here: full-compact.breaker=0, without full-compact.manual\n"; !strings.Contains(got.String(), want) {
+		t.Errorf("no %q in\n%s", want, got.String())
+	}
+	if n := len(tornadoBars(switched(), "auto-compact/167k")); n != 3 {
+		t.Errorf("%d bars, want 3", n)
+	}
+	a := switched()
+	a.Changes = a.Changes[3:5]
+	if err := Tornado(&got, "svg", a, "auto-compact/167k"); err == nil || len(AblationDrawings(a)) > 0 {
+		t.Errorf("a chart of nothing: %v", err)
+	}
+}
+
+// The charts report what the writer could not take.
+func TestTornadoOnAFullDisk(t *testing.T) {
+	for _, format := range ChartFormats() {
+		if err := Tornado(fullDisk{}, format, switched(), "auto-compact/167k"); err == nil {
+			t.Errorf("%s: the error of the writer was lost", format)
+		}
+	}
+}

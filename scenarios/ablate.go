@@ -1,0 +1,291 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Ablation is a scenario and, for each of its strategies, the same with one
+// mechanism switched: every cell is one that a scenario could name.
+type Ablation struct {
+	// Design has the cells of the scenario and behind them one for each change.
+	Design  *Design
+	Changes []results.Change
+	Refused []results.Refusal
+
+	file  *File
+	bases []Cell
+}
+
+// Ablate returns the cells of the scenario with every mechanism of its
+// strategies, and every switch of its client and server, switched one at a time.
+// Recorded is only a reference, unless it is all there is. A swept parameter is
+// an error.
+func (f *File) Ablate() (*Ablation, error) {
+	d, err := f.Expand()
+	if err != nil {
+		return nil, err
+	}
+	if axis := d.anyAxis(); axis != "" {
+		return nil, fmt.Errorf("%s is swept: an ablation wants one value for each parameter", axis)
+	}
+	a := &Ablation{file: f, bases: ablated(d.Cells)}
+	around, err := switchesAround(&d.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	cells := slices.Clone(d.Cells)
+	for i := range a.bases {
+		base := &a.bases[i]
+		for _, m := range slices.Concat(base.Strategy.Mechanisms(), around) {
+			if cell, ok := a.change(base, m); ok {
+				cells = append(cells, *cell)
+			}
+		}
+	}
+	changed := *d
+	changed.Cells = cells
+	a.Design = &changed
+	return a, nil
+}
+
+// Bases returns the number of strategies whose mechanisms are switched.
+func (a *Ablation) Bases() int { return len(a.bases) }
+
+// anyAxis returns the name of a swept parameter, "" when there is none.
+func (d *Design) anyAxis() string {
+	if len(d.axes) > 0 {
+		return d.axes[0].Path
+	}
+	for _, e := range d.entries {
+		if len(e.axes) > 0 {
+			return e.name + "." + e.axes[0].Path
+		}
+	}
+	return ""
+}
+
+// ablated returns the cells whose mechanisms are switched.
+func ablated(cells []Cell) []Cell {
+	list := slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
+	if len(list) == 0 {
+		return cells
+	}
+	return list
+}
+
+// switchesAround returns the switches of a scenario's client and server.
+func switchesAround(s *Scenario) ([]strategies.Mechanism, error) {
+	root, err := yamlx.Encode(s)
+	if err != nil {
+		return nil, err
+	}
+	var list []strategies.Mechanism
+	for _, section := range []string{"client", "server"} {
+		list = booleans(list, yamlx.Child(root, section), section)
+	}
+	return list, nil
+}
+
+func booleans(dst []strategies.Mechanism, n *yaml.Node, path string) []strategies.Mechanism {
+	switch {
+	case n == nil:
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			dst = booleans(dst, n.Content[i+1], yamlx.Join(path, n.Content[i].Value))
+		}
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
+		m := strategies.Mechanism{Path: path, Now: "false", Then: "true"}
+		if n.Value == "true" {
+			m.Now, m.Then, m.On = "true", "false", true
+		}
+		dst = append(dst, m)
+	}
+	return dst
+}
+
+// change notes the cell of a base with mechanisms switched, or why there is
+// none.
+func (a *Ablation) change(base *Cell, list ...strategies.Mechanism) (*Cell, bool) {
+	c := results.Change{Base: base.Name, On: true}
+	for _, m := range list {
+		c.Paths, c.Set = append(c.Paths, m.Path), append(c.Set, m.Path+"="+m.Then)
+		c.On, c.Doc = c.On && m.On, m.Doc
+	}
+	c.Cell = base.Name + " " + strings.Join(c.Set, " ")
+	cell, err := a.file.cell(base.Strategy.Name, c.Set)
+	if err != nil {
+		a.Refused = append(a.Refused, results.Refusal{Base: c.Base, Set: strings.Join(c.Set, " "), Reason: a.reason(err, c.Set)})
+		return nil, false
+	}
+	cell.Name = c.Cell
+	cell.Params, cell.names = map[string]string{}, nil
+	for i, path := range c.Paths {
+		cell.Params[path] = list[i].Then
+		cell.names = append(cell.names, path)
+	}
+	a.Changes = append(a.Changes, c)
+	return cell, true
+}
+
+// cell returns one strategy of the scenario after some assignments.
+func (f *File) cell(strategy string, assignments []string) (*Cell, error) {
+	tree := *f.tree
+	tree.Root = f.tree.CloneRoot()
+	own := &File{Now: f.Now, registry: f.registry, tree: &tree, overrides: slices.Clone(f.overrides)}
+	errs := []error{own.Choose(ablationOrigin, []string{strategy})}
+	for _, a := range assignments {
+		if path, _, _ := strings.Cut(a, "."); path != "client" && path != "server" {
+			a = "strategies." + strategy + "." + a
+		}
+		errs = append(errs, own.Assign(a))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	d, err := own.Expand()
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.Cells {
+		if d.Cells[i].Strategy.Name == strategy {
+			return &d.Cells[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no cell of strategy %s", strategy)
+}
+
+// reason words an error in a line, without the place, the flags and the
+// assignments it comes from.
+func (a *Ablation) reason(err error, set []string) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	for _, origin := range []string{a.file.tree.Name + ":", "--", ablationOrigin} {
+		if _, rest, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, origin) {
+			text = rest
+		}
+	}
+	for _, s := range append([]string{""}, set...) {
+		text, _, _ = strings.Cut(text, " (at --set "+s)
+	}
+	return text
+}
+
+// ablationOrigin names in messages where an assignment of an ablation comes
+// from.
+const ablationOrigin = "ablation"
+
+// Ablate runs an ablation over the sessions of a corpus. With pairs it also
+// switches two at a time of the mechanisms that make a difference by themselves.
+func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, pairs bool) (*results.Ablation, error) {
+	sessions := withCalls(corpus)
+	out := &results.Ablation{}
+	for i := range a.bases {
+		out.Bases = append(out.Bases, a.bases[i].Name)
+	}
+	planned := *p
+	planned.Design = a.within(sessions)
+	var err error
+	if out.Run, err = planned.Run(ctx, corpus); out.Run == nil {
+		return nil, err
+	}
+	out.Changes, out.Refused = a.Changes, a.Refused
+	if !pairs || err != nil {
+		return out, err
+	}
+	return out, planned.ablatePairs(ctx, corpus, a, out)
+}
+
+// within returns the design without the changes that make a threshold
+// meaningless at the window of the sessions, and notes those as refused.
+func (a *Ablation) within(sessions []*traces.Session) *Design {
+	d := *a.Design
+	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool {
+		i := slices.IndexFunc(a.Changes, func(x results.Change) bool { return x.Cell == c.Name })
+		if i < 0 {
+			return false
+		}
+		err := checkWindows(&Design{Cells: []Cell{c}}, sessions)
+		if err == nil {
+			return false
+		}
+		x := a.Changes[i]
+		a.Changes = slices.Delete(slices.Clone(a.Changes), i, i+1)
+		a.Refused = append(a.Refused, results.Refusal{Base: x.Base, Set: strings.Join(x.Set, " "), Reason: a.reason(err, x.Set)})
+		return true
+	})
+	return &d
+}
+
+// maxPairs is the most mechanisms of a strategy that are switched in pairs:
+// those that make the largest difference.
+const maxPairs = 24
+
+// ablatePairs adds to an ablation the pairs of mechanisms that make a difference
+// each.
+func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablation, out *results.Ablation) error {
+	both := Ablation{file: a.file, bases: a.bases}
+	d := *a.Design
+	d.Cells = slices.DeleteFunc(slices.Clone(a.Design.Cells), func(c Cell) bool { return c.Strategy.Name != results.StrategyRecorded })
+	for i := range a.bases {
+		base := &a.bases[i]
+		list := effective(out, base.Name)
+		for j := range list {
+			for k := range list[:j] {
+				if under(list[k].Path, list[j].Path) || under(list[j].Path, list[k].Path) {
+					continue
+				}
+				if cell, ok := both.change(base, list[k], list[j]); ok {
+					d.Cells = append(d.Cells, *cell)
+				}
+			}
+		}
+	}
+	both.Design = &d
+	p.Design = both.within(withCalls(corpus))
+	run, err := p.Run(ctx, corpus)
+	if run == nil {
+		return err
+	}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if slices.ContainsFunc(both.Changes, func(x results.Change) bool { return x.Cell == c.Cell }) {
+			out.Run.Cells = append(out.Run.Cells, *c)
+		}
+	}
+	out.Changes = append(out.Changes, both.Changes...)
+	out.Refused = append(out.Refused, both.Refused...)
+	return err
+}
+
+// effective returns the mechanisms of a base that make a difference, the largest
+// first.
+func effective(out *results.Ablation, base string) []strategies.Mechanism {
+	var list []strategies.Mechanism
+	for _, d := range out.Differences(base, 1) {
+		if d.None() || len(list) == maxPairs {
+			continue
+		}
+		c := d.Change
+		list = append(list, strategies.Mechanism{
+			Path: c.Paths[0], Then: strings.TrimPrefix(c.Set[0], c.Paths[0]+"="), On: c.On, Doc: c.Doc,
+		})
+	}
+	return list
+}
+
+// under reports whether a parameter means nothing once a switch is off: it is of
+// the same layer or group.
+func under(path, off string) bool {
+	group, ok := strings.CutSuffix(off, "enabled")
+	return ok && strings.HasPrefix(path, group)
+}

@@ -1,0 +1,218 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/claudecode"
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+// samplePlan returns a plan without cells and the samples.
+func samplePlan(t testing.TB) (*Plan, *traces.Corpus) {
+	t.Helper()
+	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	prices, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Plan{Registry: registry, Prices: prices}, corpus
+}
+
+// scenarioOf parses a scenario for tests of ablations.
+func scenarioOf(t testing.TB, p *Plan, text string) *File {
+	t.Helper()
+	f, err := Parse(p.Registry, []byte(text), "test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Every cell of an ablation differs from its base in one mechanism, and in
+// nothing else that can be switched.
+func TestAblationSwitchesOneAtATime(t *testing.T) {
+	p, _ := samplePlan(t)
+	a, err := scenarioOf(t, p, "strategies: [claude-code/2026-03, auto-compact/small-model]").Ablate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Bases() != 2 || len(a.Design.Cells) != 3+len(a.Changes) {
+		t.Fatalf("%d bases, %d cells for %d changes", a.Bases(), len(a.Design.Cells), len(a.Changes))
+	}
+	switches := func(c *Cell) []string {
+		around, err := switchesAround(c.Scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, m := range slices.Concat(c.Strategy.Mechanisms(), around) {
+			list = append(list, m.Path+"="+m.Now)
+		}
+		return list
+	}
+	find := func(name string) *Cell {
+		i := slices.IndexFunc(a.Design.Cells, func(c Cell) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("no cell %s", name)
+		}
+		return &a.Design.Cells[i]
+	}
+	for _, c := range a.Changes {
+		base, cell := find(c.Base), find(c.Cell)
+		if base.Strategy.Name != cell.Strategy.Name || len(c.Set) != 1 {
+			t.Errorf("%s: of %s, set %q", c.Cell, base.Strategy.Name, c.Set)
+		}
+		was := switches(base)
+		for _, now := range switches(cell) {
+			path, _, _ := strings.Cut(now, "=")
+			if !slices.Contains(was, now) && path != c.Paths[0] && !under(path, c.Paths[0]) {
+				t.Errorf("%s: also %s", c.Cell, now)
+			}
+		}
+		if slices.Contains(switches(cell), c.Paths[0]+"="+valueIn(was, c.Paths[0])) {
+			t.Errorf("%s: is as it was", c.Cell)
+		}
+	}
+}
+
+// valueIn returns the value of a path in a list of path=value.
+func valueIn(list []string, path string) string {
+	for _, s := range list {
+		if v, ok := strings.CutPrefix(s, path+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// A cell of an ablation is what the same assignment makes of the scenario, and
+// what cannot be switched by itself says why.
+func TestAblationIsAnOrdinaryScenario(t *testing.T) {
+	p, corpus := samplePlan(t)
+	const text = "strategies: [auto-compact/167k]"
+	a, err := scenarioOf(t, p, text).Ablate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.Ablate(context.Background(), corpus, a, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := scenarioOf(t, p, text)
+	if err := f.Assign("full-compact.auto=false"); err != nil {
+		t.Fatal(err)
+	}
+	if p.Design, err = f.Expand(); err != nil {
+		t.Fatal(err)
+	}
+	run, err := p.Run(context.Background(), corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := out.Run.Reference("auto-compact/167k").Total.CostUSD()
+	want := run.Reference("auto-compact/167k").Total.CostUSD() - base
+	list := out.Differences("auto-compact/167k", 1)
+	i := slices.IndexFunc(list, func(d results.Difference) bool { return d.Change.Set[0] == "full-compact.auto=false" })
+	if i < 0 || math.Abs(list[i].USD-want) > 1e-9 || want == 0 {
+		t.Errorf("differences %+v, the run without has $%.6f more", list, want)
+	}
+	if !slices.IsSortedFunc(list, func(x, y results.Difference) int { return cmp.Compare(math.Abs(y.USD), math.Abs(x.USD)) }) {
+		t.Error("the largest difference does not come first")
+	}
+	refused := slices.IndexFunc(out.Refused, func(r results.Refusal) bool { return r.Set == "full-compact.trigger.reserve_output=false" })
+	if refused < 0 || !strings.HasPrefix(out.Refused[refused].Reason, "layer full-compact: trigger: output_cap 20000") {
+		t.Errorf("refused %+v", out.Refused)
+	}
+}
+
+// A pair's difference is that of its parts and what it makes beyond them. Only
+// mechanisms that make a difference by themselves are paired.
+func TestAblationInPairs(t *testing.T) {
+	p, corpus := samplePlan(t)
+	a, err := scenarioOf(t, p, "strategies: [microcompact/2.1]").Ablate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.Ablate(context.Background(), corpus, a, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := out.Bases[0]
+	alone := map[string]float64{}
+	for _, d := range out.Differences(base, 1) {
+		alone[d.Change.Paths[0]] = d.USD
+	}
+	pairs := out.Differences(base, 2)
+	if len(pairs) == 0 {
+		t.Fatal("no pairs")
+	}
+	for _, d := range pairs {
+		x, y := d.Change.Paths[0], d.Change.Paths[1]
+		if sum := alone[x] + alone[y] + d.Extra; math.Abs(sum-d.USD) > 1e-9 || x == y || alone[x] == 0 || alone[y] == 0 {
+			t.Errorf("%s and %s: %.6f + %.6f + %.6f, together %.6f", x, y, alone[x], alone[y], d.Extra, d.USD)
+		}
+	}
+}
+
+// A swept parameter has no one value to start from.
+func TestAblationOfASweep(t *testing.T) {
+	p, _ := samplePlan(t)
+	for _, text := range []string{
+		"strategies: [none]\nserver: {lookback: [20, 21]}",
+		"strategies: [{preset: auto-compact/167k, set: {full-compact.breaker: [0, 1]}}]",
+	} {
+		if _, err := scenarioOf(t, p, text).Ablate(); err == nil || !strings.Contains(err.Error(), "is swept") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// Compactions do not depend on the workers, and are those of the rows.
+func TestChains(t *testing.T) {
+	p, corpus := samplePlan(t)
+	p.Strategies = []string{"auto-compact/167k", "none"}
+	var first []results.Chains
+	for _, workers := range []int{1, 4} {
+		p.Workers = workers
+		run, list, err := p.Chains(context.Background(), corpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list {
+			c := &list[i]
+			if total := run.Reference(c.Strategy).Total; len(c.Compactions) != total.Compactions {
+				t.Errorf("%s: %d compactions, the row has %d", c.Cell, len(c.Compactions), total.Compactions)
+			}
+			if first != nil && !slices.Equal(c.Compactions, first[i].Compactions) {
+				t.Errorf("%s: %d workers give other compactions", c.Cell, workers)
+			}
+		}
+		first = list
+	}
+}
+
+// BenchmarkAblate expands the scenario of an ablation: a cell for each mechanism.
+func BenchmarkAblate(b *testing.B) {
+	p, _ := samplePlan(b)
+	for b.Loop() {
+		if _, err := scenarioOf(b, p, "strategies: [claude-code/2026-03]").Ablate(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
