@@ -78,8 +78,9 @@ func (a *Anthropic) Clone() *Anthropic {
 // of a thread, and when no marker of an earlier one reached the minimum. A
 // prefix that the client itself changed since is expected all the same, so that
 // a shortfall is classed by its cause: Miss is MissNone if and only if nothing
-// is short. A change in front of the end of that prefix names the class even if
-// the entry had expired as well.
+// is short. A compaction or rewind in front of the end of that prefix names the
+// class even if the entry had expired as well; an edit or another head does not,
+// as without it the call would have missed all the same.
 //
 // Deleted is the sum of all tokens ever deleted from the thread's requests. It
 // does not fall when deleted content comes back after an expiry, and rises

@@ -46,6 +46,7 @@ type refThread struct {
 	deleted int64
 	owner   uint32
 	model   uint32
+	ttl     prompt.TTL
 }
 
 func newReference(c promptcache.Config) *reference {
@@ -162,7 +163,7 @@ func (c *reference) begin(t int64, r *prompt.Request, ticket int32) (prompt.Usag
 		prev = c.write(t, r, m, prev, deleted)
 		c.use(t, prev, f)
 		f.writes = append(f.writes, prev)
-		c.threads[r.Thread] = &refThread{pos: int(m.Position), cum: int64(r.Entries[m.Position].Cum),
+		c.threads[r.Thread] = &refThread{ttl: m.TTL, pos: int(m.Position), cum: int64(r.Entries[m.Position].Cum),
 			deleted: deleted, owner: r.Owner, model: r.Model, entries: chains(r)}
 	}
 	c.remember(r, inHit, at)
@@ -180,15 +181,15 @@ func chains(r *prompt.Request) []prompt.Digest {
 // remember sets the thread's prefix when the request wrote nothing: the last
 // marker is where the hit is, or there is none.
 func (c *reference) remember(r *prompt.Request, inHit int64, at int) {
-	last := -1
+	last, ttl := -1, prompt.TTL5m
 	for _, m := range r.Markers {
 		if r.Entries[m.Position].Cum >= r.MinTokens {
-			last = int(m.Position)
+			last, ttl = int(m.Position), m.TTL
 		}
 	}
 	switch {
 	case last >= 0 && last == at:
-		c.threads[r.Thread] = &refThread{pos: last, cum: int64(r.Entries[last].Cum),
+		c.threads[r.Thread] = &refThread{ttl: ttl, pos: last, cum: int64(r.Entries[last].Cum),
 			deleted: inHit, owner: r.Owner, model: r.Model, entries: chains(r)}
 	case last < 0:
 		if th := c.threads[r.Thread]; th != nil && c.changed(r, th) != prompt.MissNone {
@@ -262,6 +263,19 @@ func (c *reference) changed(r *prompt.Request, th *refThread) prompt.MissClass {
 	return prompt.MissNone
 }
 
+// gone reports whether nothing of the prefix a thread left is in the cache or was
+// lost there inside its lifetime.
+func (c *reference) gone(t int64, th *refThread) bool {
+	last := prompt.Request{Owner: th.owner, Model: th.model}
+	for _, global := range []bool{false, true} {
+		e := c.newest(&last, th.entries[th.pos], global, th.ttl)
+		if e != nil && (e.evicted && t-e.lastUse <= c.ttl(e) || c.alive(e, t)) {
+			return false
+		}
+	}
+	return true
+}
+
 // classify returns why less was read than the thread had left; for a prefix
 // that is unchanged only the classes that the entry itself shows.
 func (c *reference) classify(t int64, r *prompt.Request, at int, read int64) (prompt.MissClass, int64) {
@@ -270,8 +284,12 @@ func (c *reference) classify(t int64, r *prompt.Request, at int, read int64) (pr
 		return prompt.MissNone, 0
 	}
 	class := c.changed(r, th)
+	if (class == prompt.MissEdit || class == prompt.MissHead) && c.gone(t, th) {
+		class = prompt.MissExpiry
+	}
+	changed := class != prompt.MissNone
 	expected := th.cum - th.deleted
-	if class == prompt.MissNone {
+	if !changed {
 		expected = min(expected, th.cum-refDeleted(r, -1, th.pos))
 		if at >= th.pos {
 			expected = min(expected, read)
@@ -280,7 +298,7 @@ func (c *reference) classify(t int64, r *prompt.Request, at int, read int64) (pr
 	if read >= expected {
 		return prompt.MissNone, expected
 	}
-	if class != prompt.MissNone {
+	if changed {
 		return class, expected
 	}
 	if th.cum < int64(r.MinTokens) {

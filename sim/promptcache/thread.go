@@ -15,7 +15,8 @@ type thread struct {
 	variant uint32
 	pos     int32 // index of its last entry
 	ttl     prompt.TTL
-	left    bool // there is such a prefix
+	level   prompt.Level // of its last entry
+	left    bool         // there is such a prefix
 }
 
 // thread returns the state of a conversation.
@@ -72,6 +73,9 @@ func (a *Anthropic) classify(t int64, r *prompt.Request, m *marks, h hit, th *th
 		return
 	}
 	class, moved := th.moved(r)
+	if (class == prompt.MissEdit || class == prompt.MissHead) && a.gone(t, th) {
+		class = prompt.MissExpiry // it would have missed without the change
+	}
 	deleted := th.deleted
 	if !moved {
 		deleted = max(deleted, a.declared(-1, th.pos))
@@ -89,6 +93,18 @@ func (a *Anthropic) classify(t int64, r *prompt.Request, m *marks, h hit, th *th
 	if !moved {
 		out.Miss = a.unread(t, r, m, th)
 	}
+}
+
+// gone reports whether the prefix a thread left has outlived its lifetime.
+func (a *Anthropic) gone(t int64, th *thread) bool {
+	last := prompt.Request{Owner: th.owner, Model: th.model, Variant: th.variant}
+	for _, scope := range [...]prompt.Scope{prompt.ScopeOrg, prompt.ScopeGlobal} {
+		id, v := a.probe(t, a.keyAt(&last, th.chain, scope, th.ttl, th.level))
+		if v > expired && (v != evicted || t-a.lastUse(&a.entries[id]) <= a.cfg.Lifetime[a.entries[id].ttl]) {
+			return false
+		}
+	}
+	return true
 }
 
 // unread returns why the prefix a thread left was not read though the request
@@ -128,7 +144,7 @@ func (a *Anthropic) leave(r *prompt.Request, m *marks, h hit, b *bill, th *threa
 	}
 	e := &r.Entries[k.Position]
 	th.chain, th.cum, th.pos = e.Chain, int64(e.Cum)+int64(k.Shift)-int64(r.Unheld), k.Position
-	th.deleted = a.deletedAt(r, b, h, k.Position)
+	th.deleted, th.level = a.deletedAt(r, b, h, k.Position), k.level
 	th.owner, th.model, th.variant, th.ttl = r.Owner, r.Model, r.Variant, k.TTL
 	th.left = true
 }
