@@ -133,8 +133,7 @@ func TestVariablesOfTheWindow(t *testing.T) {
 }
 
 // The count of input_tokens alone stays at the few tokens that are not cached:
-// the threshold of 167,000 is never reached, and the window ends the growth
-// (SPEC §2).
+// the threshold of 167,000 is never reached, and the window ends the growth.
 func TestInputOnlyCountUndercounts(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
 	full, _ := run(t, headConfig(t, "auto-compact/167k", nil), s)

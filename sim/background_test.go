@@ -219,7 +219,7 @@ func TestShortForkSharesNest(t *testing.T) {
 	}
 }
 
-// New memories stand in a memoised section (SPEC §8): the conversation goes on
+// New memories stand in a memoised section: the conversation goes on
 // under the old prompt until a compaction renders it anew. Each of ten turns adds
 // two lines of 39 tokens. The system prompt of 4,000 tokens, which ends the
 // prefix of 16,000 that a compaction leaves, then holds those of the turns so far.

@@ -11,7 +11,7 @@ import (
 
 // Twelve results of 1,000 tokens: the oldest seven are deleted, and the request
 // reads all that is left of the prefix of 31,500. A block of seven deletions, 175
-// tokens, is written. Nothing is missed (SPEC §12: cached microcompact keeps the
+// tokens, is written. Nothing is missed (002, 003: cached microcompact keeps the
 // cache).
 func TestCachedMicrocompactKeepsTheCache(t *testing.T) {
 	s := reading(newSession("s").turns(14, 0, 1000).session())
@@ -49,7 +49,7 @@ func TestCachedMicrocompactAfterExpiry(t *testing.T) {
 }
 
 // What comes back may pass the window: it held the requests with deletions, and
-// refuses the one without (SPEC §5).
+// refuses the one without.
 func TestReturnedResultsPassTheWindow(t *testing.T) {
 	for gap, want := range map[int64]int{second: 0, 10 * minute: 1} {
 		c := testConfig(t, "cached-microcompact")
@@ -107,8 +107,7 @@ func TestTimeClearingTakesOverFromCached(t *testing.T) {
 }
 
 // Clearing in place is free in a cold cache: what is not there need not be
-// written. In a warm one it costs all that follows, but for the system prompt
-// (SPEC §12).
+// written. In a warm one it costs all that follows, but for the system prompt.
 func TestTimeClearingWarmAndCold(t *testing.T) {
 	session := func(gap int64) *traces.Session {
 		return reading(newSession("s").turns(14, 0, 1000).turns(1, gap, 0).session())

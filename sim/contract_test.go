@@ -87,7 +87,7 @@ func TestRecordedCallsAreKeptAtAnyWindow(t *testing.T) {
 }
 
 // Through 1.x the client counts the last response alone, later what followed it
-// too (SPEC: client count by generation).
+// too (client count by generation).
 func TestClientCountByVersion(t *testing.T) {
 	measured := func(version string) []int64 {
 		s := newSession("s").turns(4, 0, 4000).session()

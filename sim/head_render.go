@@ -77,7 +77,7 @@ func (l *Loop) once(t *thread) prompt.Digest {
 }
 
 // renderHead shows memoised sections anew behind a compaction. Only the main
-// conversation clears them (000, clean-up; SPEC §7).
+// conversation clears them (000, clean-up).
 func (l *Loop) renderHead(t *thread) {
 	if t.agent() {
 		return

@@ -10,7 +10,7 @@ import (
 )
 
 // Levels are what a client shows of how full its window is, and what it does
-// when it is full (SPEC §3). Sizes are tokens. The zero value notes nothing.
+// when it is full. Sizes are tokens. The zero value notes nothing.
 type Levels struct {
 	Warning int64 // below the limit: the warning level
 	Error   int64 // below the limit: the error level

@@ -13,7 +13,7 @@ func TestPercentLeft(t *testing.T) {
 		limit, used int64
 		want        int
 	}{
-		{160_000, 0, 100},       // 200k at 80 %: the limit is 160k (SPEC §3)
+		{160_000, 0, 100},       // 200k at 80 %: the limit is 160k
 		{160_000, 80_000, 50},   //
 		{160_000, 160_000, 0},   //
 		{160_000, 200_000, 0},   // never below 0

@@ -326,7 +326,7 @@ func TestBreaker(t *testing.T) {
 	c.Summarizer = failing{}
 	row, _ := run(t, c, s)
 	// Each compaction makes four calls: the fork, and a streaming call with two
-	// retries (SPEC §7; 004, K97).
+	// retries (004, K97).
 	if got := row.CallsBySource[results.SourceCompact]; got != 3*4 {
 		t.Errorf("%d failed summary calls, want 12", got)
 	}

@@ -70,7 +70,7 @@ func TestToolStorageLowersTheClientsCount(t *testing.T) {
 
 // Limits tripled from afar at the fourth request: frozen decisions keep the
 // prefix, deciding anew brings two results back and re-writes what follows them
-// (SPEC §12: freeze on and off).
+// (003: freeze on and off).
 func TestToolStorageFreezeKeepsTheCache(t *testing.T) {
 	s := using(newSession("s").turns(5, 0, 20000).session(), "Bash")
 	for freeze, want := range map[string]struct {

@@ -31,7 +31,7 @@ func kept(t *testing.T, changes string) (prompt.Intent, *talk, Boundary) {
 }
 
 // up_to has [summary][kept][attachments][hooks], from [kept][summary]
-// [attachments][hooks]; the round's own input stays behind them (SPEC §7). A
+// [attachments][hooks]; the round's own input stays behind them. A
 // pivot of a half falls on the 11th of 21 messages: the fifth result, whose call
 // keeps it company.
 func TestPartialMessageSets(t *testing.T) {

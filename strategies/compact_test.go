@@ -43,7 +43,7 @@ func answer(l Layer, k *talk, failed string, excess int64) (prompt.Intent, Outco
 	return in, out
 }
 
-// How each way makes its call (SPEC §7; 002:100-104; 001:1133-1139).
+// How each way makes its call (002:100-104; 001:1133-1139).
 func TestWaysOfTheCall(t *testing.T) {
 	for text, want := range map[string]prompt.Intent{
 		plain + ", call: [fork]}": {Way: "fork", Prefix: prompt.PrefixShared, SkipCacheWrite: true},
@@ -63,8 +63,8 @@ func TestWaysOfTheCall(t *testing.T) {
 	}
 }
 
-// The fork is not repeated: whatever it fails by, the streaming call follows
-// (SPEC §7). That is made at most three times (004, K97: 2 retries), and then
+// The fork is not repeated: whatever it fails by, the streaming call follows.
+// That is made at most three times (004, K97: 2 retries), and then
 // the compaction has failed once.
 func TestFallback(t *testing.T) {
 	for _, reason := range []string{prompt.FailToolCall, prompt.FailEmpty, prompt.FailAPI, prompt.FailTooLong} {
@@ -100,7 +100,7 @@ func TestFallback(t *testing.T) {
 
 // The three failures in a row that stop automatic compaction are compactions,
 // not calls; one success resets them; those by hand neither count nor are
-// stopped (SPEC §3).
+// stopped.
 func TestBreakerCounts(t *testing.T) {
 	l, k := layer(t, plain+", call: [streaming], streaming: {retries: 0}, manual: true}"), rounds(10, 1000)
 	fail := func() {

@@ -89,7 +89,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// The levels at which the presets act at 200,000 and 32,000 (SPEC §0).
+// The levels at which the presets act at 200,000 and 32,000.
 func TestThresholds(t *testing.T) {
 	r := builtin(t)
 	for name, want := range map[string][]int64{

@@ -51,7 +51,7 @@ func (h *besideHost) why(t *testing.T) string {
 	return noReason
 }
 
-// The gates (SPEC §8; E5: minHours 24, minSessions 5, a scan every 10 minutes,
+// The gates (E5: minHours 24, minSessions 5, a scan every 10 minutes,
 // stale after an hour), each at its edge. Time and scan come ahead of the list
 // of sessions, the lock last.
 func TestDreamGates(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 )
 
 // AutoThreshold is implemented by layers that compact by themselves at a level
-// of the client's count. A client shows how much is left against that level
-// (SPEC §3), and against the window without one.
+// of the client's count. A client shows how much is left against that level,
+// and against the window without one.
 type AutoThreshold interface {
 	// AutoThreshold returns the level, tokens; false while the layer does not
 	// compact by itself on this thread.

@@ -6,7 +6,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// The levels of SPEC §0 at a window of 200,000 and an output limit of 32,000.
+// The documented levels at a window of 200,000 and an output limit of 32,000.
 func TestAutoThreshold(t *testing.T) {
 	k := newTalk()
 	for _, tc := range []struct {

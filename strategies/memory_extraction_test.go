@@ -59,7 +59,7 @@ func answers(k *talk, l Layer, failed string) {
 const memoryFile = "/home/u/.claude/projects/-work-api/memory/testing.md"
 
 // One forked call at the end of a query loop (003:2336-2338), of two turns, all
-// reads and then all writes (003:2388), that asks for 5 minutes (SPEC §8).
+// reads and then all writes (003:2388), that asks for 5 minutes.
 func TestMemoryExtractionCall(t *testing.T) {
 	k, h := besideTalk()
 	l := layer(t, "memory-extraction: {instruction: 900, turn_input: 700, turn_output: 300}")
@@ -140,7 +140,7 @@ func TestMemoryExtractionLooksOnce(t *testing.T) {
 	}
 }
 
-// Sub-agents do not extract (SPEC §8); a call under way is waited for, and
+// Sub-agents do not extract; a call under way is waited for, and
 // `every` spaces them.
 func TestMemoryExtractionExclusions(t *testing.T) {
 	for text, want := range map[string]int{"memory-extraction: {}": 0, "memory-extraction: {subagents: true}": 1} {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The reasons to leave the compaction to the next layer, in order (SPEC §6; 002,
+// The reasons to leave the compaction to the next layer, in order (002,
 // session memory compaction; 004, decision tree).
 func TestSessionMemoryRefusals(t *testing.T) {
 	for text, tc := range map[string]struct {
@@ -76,7 +76,7 @@ func TestSessionMemoryWaits(t *testing.T) {
 
 // What stays: everything the memory does not cover; when that is too little,
 // older messages until 10,000 tokens and 5 messages with text stay, or 40,000
-// tokens (SPEC §6). Each round beyond the prompt of 200 is a response of 200
+// tokens. Each round beyond the prompt of 200 is a response of 200
 // tokens with text, and a result of 800; the rounds ahead are 1,000 without text.
 func TestSessionMemoryKeepRange(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -137,7 +137,7 @@ func TestSessionMemoryMessageSet(t *testing.T) {
 }
 
 // Three refusals that no compaction follows stop session memory with the full
-// compaction; any success lets both begin anew (SPEC §3).
+// compaction; any success lets both begin anew.
 func TestSharedBreaker(t *testing.T) {
 	l, k, _ := remembered(t, notesOnly+"}", 10, 12)
 	full := layer(t, plain+", call: [streaming], streaming: {retries: 0}}")

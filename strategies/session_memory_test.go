@@ -82,7 +82,7 @@ func remembered(t *testing.T, text string, n, more int) (Layer, *talk, *compacti
 }
 
 // An update wants a growth of 5,000 tokens always, and three tool calls or a
-// response without any; none comes before 10,000 (SPEC §6; 002, session memory;
+// response without any; none comes before 10,000 (002, session memory;
 // E5).
 func TestSessionMemoryUpdates(t *testing.T) {
 	for name, tc := range map[string]struct {

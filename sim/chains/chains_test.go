@@ -195,7 +195,7 @@ func TestBranchesContinueAChain(t *testing.T) {
 	}
 }
 
-// Three refills within three requests each are a spiral (SPEC §3), four
+// Three refills within three requests each are a spiral, four
 // compactions in all; so are three compactions of which none but the last has
 // had the time to pay back. A person who asks for one ends it.
 func TestSpirals(t *testing.T) {

@@ -75,6 +75,9 @@ func (s *session) compacted(p sim.Point, layer string, b *strategies.Boundary) {
 		Layer: layer, What: b.Kind.String(), Trigger: triggerOf(t, b),
 		Before: b.Before, After: b.After, Since: t.since, Recompaction: b.Chained,
 	}
+	if b.Reported != b.After {
+		c.Reported = b.Reported
+	}
 	if int(p.Round) < len(of.Rounds) {
 		r := &of.Rounds[p.Round]
 		c.Line = int(r.Line)

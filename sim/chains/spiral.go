@@ -3,7 +3,7 @@ package chains
 import "github.com/compactsim/compactsim/sim/results"
 
 // What makes a spiral. Rapid refills are those of the client's own breaker:
-// three within three requests each (SPEC §3).
+// three within three requests each.
 const (
 	refillWithin = 3 // requests behind a compaction
 	refillTimes  = 3

@@ -56,7 +56,7 @@ func TestCutKeepsTheTotal(t *testing.T) {
 }
 
 // Which calls get 1h under the policy: 000:125-185 for the list, its footnotes
-// for the forks, SPEC §9 for compact.
+// for the forks, 000 for compact.
 func TestPolicy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*Assembly)
@@ -104,7 +104,7 @@ func TestPolicy(t *testing.T) {
 }
 
 // The latch keeps the first answer: a session begun in overage stays at 5m, one
-// that comes into it later stays at 1h (SPEC §9). Without it the present counts.
+// that comes into it later stays at 1h. Without it the present counts.
 func TestLatch(t *testing.T) {
 	for _, latched := range []bool{true, false} {
 		for _, first := range []bool{true, false} {
@@ -277,7 +277,7 @@ func TestActionNames(t *testing.T) {
 	}
 }
 
-// The order in which a window is found (SPEC §2): suffix, capability, beta
+// The order in which a window is found: suffix, capability, beta
 // header, environment, 200,000; and no large one at all when that is off.
 func TestWindowOrder(t *testing.T) {
 	for _, tc := range []struct {

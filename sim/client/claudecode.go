@@ -49,7 +49,7 @@ func ForVersion(release string) *ClaudeCode {
 func (c *ClaudeCode) Counting() Counting { return c.Count }
 
 // Window returns the context window the client assumes for a model, tokens:
-// 1,000,000 for names with the suffix [1m], else 200,000 (SPEC §2).
+// 1,000,000 for names with the suffix [1m], else 200,000.
 func (c *ClaudeCode) Window(model string) int64 {
 	if strings.HasSuffix(model, "[1m]") {
 		return 1_000_000

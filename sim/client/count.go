@@ -2,7 +2,7 @@ package client
 
 import "github.com/compactsim/compactsim/sim/prompt"
 
-// Counting is how a client estimates tokens (SPEC §2). True tokens and this
+// Counting is how a client estimates tokens. True tokens and this
 // count are two numbers: triggers use this one.
 type Counting struct {
 	// Trailing adds the estimate of everything behind the last response to

@@ -26,7 +26,7 @@ var (
 
 // Window returns the context window of a client whose version takes w for a
 // model, tokens: the name's suffix first, then what the model can, the beta
-// header, the environment, and 200,000 (SPEC §2).
+// header, the environment, and 200,000.
 func (a *Assembly) Window(v *Variables, model string, w int64) int64 {
 	if a.Windows.Capability && named(model, capable) || a.Windows.Beta && named(model, withHeader) {
 		w = max(w, largeWindow)

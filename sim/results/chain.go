@@ -24,6 +24,9 @@ type Compaction struct {
 	Source   string `json:"call_source,omitzero"` // of its summary calls; empty without one
 	Before   int64  `json:"before_tokens"`
 	After    int64  `json:"after_tokens"`
+	// Reported is the size the client shows afterwards where that is not After:
+	// version 1 takes the usage of the summary call for it.
+	Reported int64 `json:"reported_tokens,omitzero"`
 	// Since are the requests since the compaction before, or since the
 	// conversation began.
 	Since int `json:"since_requests"`
@@ -40,7 +43,7 @@ type Compaction struct {
 // Kinds of spirals: compactions in a row that lead nowhere.
 const (
 	// SpiralRefill: three times in a row the context was full again within three
-	// requests of a compaction (SPEC §3).
+	// requests of a compaction.
 	SpiralRefill = "rapid refill"
 	// SpiralUnpaid: at least three compactions in a row, each but the last one
 	// followed by the next before it had paid back.

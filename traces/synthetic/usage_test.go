@@ -197,7 +197,7 @@ func TestCompactsAtTheThreshold(t *testing.T) {
 }
 
 func TestClientThreshold(t *testing.T) {
-	// SPEC §0: 200k − 32k − 13k, then 200k − 20k − 13k.
+	// By generation: 200k − 32k − 13k, then 200k − 20k − 13k.
 	for _, tt := range []struct {
 		version string
 		window  int
