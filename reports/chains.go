@@ -211,7 +211,7 @@ func ChainsCSV(w io.Writer, cells []results.Chains) error {
 		names = append(names, "call_usd_"+c.String())
 	}
 	names = append(names, "rewritten_tokens", "rewrite_usd", "gain_usd", "net_usd", "later_calls", "payback_calls", "needed_calls",
-		"context_at_end", "since_requests", "chain", "place", "recompaction", "spiral")
+		"context_at_end", "since_requests", "chain", "place", "recompaction", "spiral", "reported_tokens")
 	s := &Sheet{}
 	for _, name := range names {
 		s.Columns = append(s.Columns, SheetColumn{Name: name})
@@ -232,15 +232,18 @@ func chainRecord(cell string, x *results.Compaction) []any {
 	for _, v := range x.CallCost {
 		row = append(row, v)
 	}
-	var paid, needed any = "", ""
+	var paid, needed, reported any = "", "", ""
 	if x.PaidAfter > 0 {
 		paid = x.PaidAfter
 	}
 	if n, ok := x.Needed(); ok {
 		needed = n
 	}
+	if x.Reported > 0 {
+		reported = x.Reported
+	}
 	return append(row, x.Rewritten, x.RewriteUSD, x.GainUSD, x.NetUSD(), x.Later, paid, needed,
-		x.Context, x.Since, x.Chain, x.Place, x.Recompaction, x.Spiral)
+		x.Context, x.Since, x.Chain, x.Place, x.Recompaction, x.Spiral, reported)
 }
 
 // chainsJSON writes a document of all cells, a compaction on a line.

@@ -118,7 +118,7 @@ func TestTimeClearingWarmAndCold(t *testing.T) {
 		miss           prompt.MissClass
 	}{
 		4 * minute: {prompt.Usage{Read: 16000, Write5m: cleared - 16000, Output: 200}, prompt.Usage{Read: 33900, Write5m: 500, Output: 200}, prompt.MissEdit},
-		6 * minute: {prompt.Usage{Write5m: cleared, Output: 200}, prompt.Usage{Write5m: 34400, Output: 200}, prompt.MissEdit},
+		6 * minute: {prompt.Usage{Write5m: cleared, Output: 200}, prompt.Usage{Write5m: 34400, Output: 200}, prompt.MissExpiry},
 	} {
 		_, calls := run(t, written(t, "  - time-microcompact: {gap_minutes: 3}\n"), session(gap))
 		_, plain := run(t, testConfig(t, "none"), session(gap))
