@@ -12,7 +12,7 @@ import (
 
 // account adds a finished call to the row.
 func (l *Loop) account(t *thread, f *flight) {
-	cost := t.live.models.cost(f.model, t.live.session.Start+t.live.now(f.start), f.outcome.Usage)
+	cost := t.live.models.cost(f.model, t.live.date(f.start), f.outcome.Usage)
 	src := f.source
 	r := &t.live.row
 	r.Calls++
@@ -22,6 +22,7 @@ func (l *Loop) account(t *thread, f *flight) {
 	r.UsageBySource[src].Add(f.outcome.Usage)
 	r.CostBySource[src].Add(&cost)
 	l.payBack(t, f, &cost)
+	l.detect(t, f)
 	if f.layer < 0 && !f.hidden {
 		r.PeakContext = max(r.PeakContext, f.context)
 		t.live.accountMiss(f)
@@ -150,8 +151,12 @@ func (m *models) cost(i int32, at int64, u prompt.Usage) results.Cost {
 	return o.rate.Cost(u)
 }
 
-// holds reports whether the price at hand is that of a time, unix ns.
+// holds reports whether the price at hand is that of a time, unix ns; it is for
+// calls without one.
 func (o *model) holds(at int64) bool {
 	p := &o.price
+	if at <= 0 {
+		return true // no date to hold it against
+	}
 	return (p.From.IsZero() || p.From.UnixNano() <= at) && (p.Until.IsZero() || at < p.Until.UnixNano())
 }

@@ -21,12 +21,14 @@ type background struct {
 	deleted deletions
 	result  prompt.Result
 	ttl     prompt.TTL
+	event   uint64 // stable id, by where it was started
 	side    uint32 // names it to the server
 	running bool
 }
 
 // endBackgrounds forgets all background calls, keeping storage.
 func (l *Loop) endBackgrounds() {
+	l.turn.TakeBackground()
 	for _, b := range l.backgrounds {
 		b.running = false
 	}
@@ -60,7 +62,7 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 	l.sides++
 	*b = background{
 		thread: t.id, layer: int32(layer), intent: *in, context: b.context, deleted: b.deleted,
-		model: l.callModel(t, in), ttl: l.lifetime(t, in), side: 1<<31 | l.sides, running: true,
+		model: l.callModel(t, in), ttl: l.lifetime(t, in), event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, running: true,
 	}
 	b.deleted.reset()
 	if in.Prefix == prompt.PrefixShared && in.Model == "" {
@@ -97,9 +99,8 @@ func (l *Loop) sendBackground(t *thread, i int32) {
 		return
 	}
 	entries := b.context.Seal()
-	l.ordinal = b.intent.Ordinal
 	l.fly(t, call{
-		layer: int(b.layer), background: i + 1, side: b.side, entries: entries, deletions: b.deleted.resolve(&b.context),
+		layer: int(b.layer), event: b.event + uint64(b.turn)<<56, background: i + 1, side: b.side, entries: entries, deletions: b.deleted.resolve(&b.context),
 		marks: client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite}, change: b.context.Sent(), answer: b.answer, known: b.intent.Known != nil, model: b.model,
 	})
 }
@@ -141,6 +142,10 @@ func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
 // the session's clock.
 func (l *Loop) await(t *thread, hook, layer int) {
 	until := l.turn.Awaited() + t.live.origin
+	if until <= l.clock.now {
+		l.fail(t, layer, "waits until a time that has come")
+		return
+	}
 	t.waiting, t.waitHook, t.waitEnd, t.waitFrom = layer+1, hook, max(until, l.clock.now), l.clock.now
 	l.clock.add(event{at: t.waitEnd, of: t.id, kind: eventAwait})
 }

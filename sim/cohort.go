@@ -35,12 +35,15 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 			}
 		}
 	}
-	for l.err == nil {
+	for n := 1; l.err == nil; n++ {
 		e, ok := l.clock.next()
 		if !ok {
 			break
 		}
 		l.happen(e)
+		if n%untilAsked == 0 && l.cancelled != nil && l.cancelled() != nil {
+			return nil, l.cancelled()
+		}
 	}
 	for _, s := range l.lives {
 		if l.err == nil {
@@ -54,6 +57,10 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	}
 	return l.rows, nil
 }
+
+// untilAsked is how many events happen before a loop asks again whether it has
+// been cancelled.
+const untilAsked = 1 << 14
 
 // reset makes the loop ready for a cohort.
 func (l *Loop) reset(sessions []*traces.Session) error {
@@ -73,6 +80,7 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 	for _, s := range sessions {
 		threads += len(s.Threads)
 	}
+	l.threads = l.threads[:cap(l.threads)] // what is stored is used again
 	for len(l.threads) < threads {
 		l.threads = append(l.threads, thread{})
 	}

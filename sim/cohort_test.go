@@ -90,3 +90,22 @@ func TestRunnerCohorts(t *testing.T) {
 		}
 	}
 }
+
+// A cohort in the middle of its simulation ends when the run is cancelled.
+func TestCancelInsideACohort(t *testing.T) {
+	s := newSession("s")
+	for range 200 {
+		s.turns(100, minute, 100)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := testConfig(t, "truncate-oldest")
+	c.Verify = false
+	calls := 0
+	c.Record = func(*results.CallRecord) {
+		calls++
+		cancel()
+	}
+	if _, err := (Runner{Workers: 1}).Run(ctx, []*traces.Session{s.session()}, []Config{c}); err == nil || calls > 10000 {
+		t.Errorf("%v after %d of 20,000 calls", err, calls)
+	}
+}

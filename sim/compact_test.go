@@ -180,7 +180,7 @@ func TestFirstOfSkipsTheRest(t *testing.T) {
 		t.Errorf("loose: %d clearings and %d compactions, want both", loose.Microcompactions, loose.Compactions)
 	}
 	// count_pending_clears: the clearing alone brings the count below the
-	// trigger (SPEC §3).
+	// trigger.
 	counted, _ := run(t, written(t, "  - microcompact: {trigger: {fixed: 150000}}\n  - "+full), s)
 	if counted.Microcompactions == 0 || counted.Compactions != 0 {
 		t.Errorf("counted at once: %d clearings and %d compactions", counted.Microcompactions, counted.Compactions)
@@ -224,7 +224,7 @@ func TestPresetsKeepInvariants(t *testing.T) {
 
 // What a call of its own leaves out: skill listings whole, images and documents
 // but for a placeholder of 3 tokens, and with a model that does not think the
-// thinking too (SPEC §7; provider: prior thinking is stripped on Haiku 4.5).
+// thinking too (provider: prior thinking is stripped on Haiku 4.5).
 func TestStrippedFromOwnCalls(t *testing.T) {
 	s := newSession("s").turns(1, 0, 0).turns(60, 0, 4000).session()
 	skills := s.Threads[0].Rounds[1].Input.From

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -55,8 +56,12 @@ type Config struct {
 	Prices     Prices
 	PricesAt   time.Time // zero: each call at its own date
 	Seed       uint64
-	Window     int64 // context window, tokens; 0: as the session's client
-	Verify     bool  // check the invariants at every call
+	// Owner returns the organisation a session belongs to, given its place in its
+	// cohort: it reads what its own organisation has written, and what is marked
+	// for everyone. Nil: all of them to one, 1.
+	Owner  func(index int, s *traces.Session) uint32
+	Window int64 // context window, tokens; 0: as the session's client
+	Verify bool  // check the invariants at every call
 	// HintAt is the size from which the server refuses requests of a client
 	// that takes hints, once each, with the hint to clear, tokens; 0 for never.
 	HintAt int64
@@ -67,6 +72,10 @@ type Config struct {
 	// Levels are what the client shows of how full the window is; the zero
 	// value notes none.
 	Levels Levels
+	// Breaks watches every call with the break detector of a client, under Rules;
+	// nil for those of the client.
+	Breaks bool
+	Rules  *breaks.Rules
 	// Profile adds to the plain cache model what recordings tell of the client
 	// and of other conversations; nil for the plain model.
 	Profile *profile.Profile

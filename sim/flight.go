@@ -12,6 +12,7 @@ import (
 type call struct {
 	layer      int    // whose it is, -1 for the conversation's own
 	background int32  // 1 + index of the background call it belongs to, 0 for none
+	event      uint64 // stable id of a layer's call
 	side       uint32 // the server's name for the conversation of a layer's call
 	entries    []prompt.Entry
 	deletions  []prompt.Deletion
@@ -40,6 +41,7 @@ type flight struct {
 	refused    bool          // the server gave no answer; ticket and outcome mean nothing
 	hidden     bool          // a call that no log shows
 	own        bool          // as in call
+	told       int32         // 1 + index of what the break detector is told of it, 0 for nothing
 	class      results.Class // of what it does not read, where a compaction is ahead of it
 }
 
@@ -53,15 +55,14 @@ func (l *Loop) fly(t *thread, c call) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{
-		Thread: uint32(t.id), Owner: 1, Model: m.id, MinTokens: m.minCache,
+		Thread: uint32(t.id), Owner: s.owner, Model: m.id, MinTokens: m.minCache,
 		Entries: c.entries, Markers: l.markers, Deletions: c.deletions, Change: c.change, Tail: c.tail,
 	}
-	var key, ordinal uint8
+	event := draws.Event(t.index, t.round, 0, 0)
 	if c.layer >= 0 {
-		key, ordinal = t.hooks.keys[c.layer], l.ordinal
+		event = c.event
 		l.request.Thread = c.side // a conversation of its own: it leaves no prefix to miss
 	}
-	event := draws.Event(t.index, t.round, key, ordinal)
 	l.request.Draw = s.draws.Uint64(draws.Eviction, event)
 	if c.layer < 0 {
 		r := t.current()
@@ -77,6 +78,7 @@ func (l *Loop) fly(t *thread, c call) {
 		thread: t.id, layer: int32(c.layer), background: c.background, ticket: out.Ticket, model: c.model, start: l.clock.now,
 		source: l.source(t, c), answer: c.answer, outcome: out, context: out.Effective, first: c.layer < 0 && !t.started, own: c.own,
 	}
+	l.snapshot(t, &c, i)
 	l.notePayback(t, &l.flights[i])
 	l.tellServed(t, c.layer, &l.flights[i].outcome)
 	l.clock.schedule(l.clock.now+first, eventFirst, i)
@@ -164,7 +166,6 @@ func (l *Loop) launch(t *thread, layer int) {
 	model := l.callModel(t, &in)
 	span := t.context.Seal()[t.context.Len()-1].Chain
 	l.build(t, &l.side, &in)
-	l.ordinal = in.Ordinal
 	entries := l.side.Seal()
 	if excess := int64(l.side.Tokens()) - s.models.of(model).window; excess > 0 && in.Known == nil {
 		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong}, Excess: excess})
@@ -182,7 +183,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	}
 	l.sides++
 	c := call{
-		layer: layer, side: 1<<31 | l.sides, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
+		layer: layer, event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
 		marks: client.Marks{TTL: l.lifetime(t, &in), SecondToLast: in.SkipCacheWrite},
 	}
 	if in.Prefix == prompt.PrefixShared && in.Model == "" {

@@ -67,6 +67,9 @@ func (l *Loop) layOut(t *thread) {
 	if !l.assembly.laid {
 		return
 	}
+	if l.assembly.System.Divided() {
+		l.shareTools(t)
+	}
 	l.layTools(t)
 	if l.assembly.System.Divided() {
 		l.divide(t)
@@ -74,7 +77,36 @@ func (l *Loop) layOut(t *thread) {
 	l.mark(t)
 }
 
-// divide puts the sections in the place of the recorded system prompt.
+// same returns a content that every user of an agent's version has in its
+// prompt.
+func (t *thread) same() prompt.Digest {
+	s := t.live.session
+	return prompt.DigestString("shared").Extend(prompt.DigestString(s.Agent)).Extend(prompt.DigestString(s.Version()))
+}
+
+// ownPrompt reports whether what stands ahead of the conversation is not that of
+// every user: a sub-agent's, or a caller's own.
+func (l *Loop) ownPrompt(t *thread) bool { return t.agent() || l.assembly.System.Custom }
+
+// shareTools makes the recorded tools those of every user who has as many tokens
+// of them: a marker for everyone holds what stands ahead of it as well, and a
+// recording does not tell in whose organisation it was made.
+func (l *Loop) shareTools(t *thread) {
+	if l.ownPrompt(t) {
+		return
+	}
+	_, to := t.stretch(prompt.LevelTools)
+	for i := range to {
+		b := *t.context.BlockAt(i)
+		b.Digest = t.same().ExtendInt(uint64(b.Tokens))
+		with := [1]prompt.Ref{t.live.arena.Add(b)}
+		t.context.Replace(i, i+1, with[:], prompt.CauseHead)
+	}
+}
+
+// divide puts the sections in the place of the recorded system prompt. Those
+// through the static one are the same for every user of the version; the others
+// are as far the session's own as the recorded prompt is.
 func (l *Loop) divide(t *thread) {
 	from, to := t.stretch(prompt.LevelSystem)
 	if from == to {
@@ -87,7 +119,7 @@ func (l *Loop) divide(t *thread) {
 		base = base.Extend(t.context.BlockAt(i).Digest)
 	}
 	system := &l.assembly.System
-	sizes, short := system.Cut(total, l.takeProject(t), system.Custom || t.agent())
+	sizes, short := system.Cut(total, l.takeProject(t), l.ownPrompt(t))
 	if short > 0 {
 		t.live.refuse("system prompt", "its sections are larger than the recorded one")
 	}
@@ -99,8 +131,12 @@ func (l *Loop) divide(t *thread) {
 			continue
 		}
 		at[s] = 1 + from + len(list)
+		content := base
+		if s <= int(client.SectionStatic) && !l.ownPrompt(t) {
+			content = t.same().ExtendInt(uint64(n))
+		}
 		list = append(list, t.live.arena.Add(prompt.Block{
-			Kind: prompt.KindSystem, Tokens: n, Bytes: n * 4, Object: -1, Digest: base.ExtendInt(uint64(s) + 1),
+			Kind: prompt.KindSystem, Tokens: n, Bytes: n * 4, Object: -1, Digest: content.ExtendInt(uint64(s) + 1),
 		}))
 	}
 	t.context.Replace(from, to, list, prompt.CauseHead)

@@ -7,7 +7,7 @@ import "github.com/compactsim/compactsim/sim/results"
 // answer. It reports whether it did.
 func (l *Loop) hints(t *thread) bool {
 	at := l.config.HintAt
-	if at <= 0 || len(t.hooks.hints) == 0 || int64(t.context.Tokens()) < at {
+	if at <= 0 || len(t.hooks.hints) == 0 || l.requestTokens(t) < at {
 		return false
 	}
 	t.hinted = true

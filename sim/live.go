@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -13,9 +14,10 @@ import (
 // between sessions, so that a steady run allocates nothing.
 type live struct {
 	session  *traces.Session
-	index    int32 // in the cohort
-	origin   int64 // when the session begins, ns on the cohort's clock
-	base     int32 // index of its first thread among those of the loop
+	index    int32  // in the cohort
+	origin   int64  // when the session begins, ns on the cohort's clock
+	owner    uint32 // the organisation whose cache entries it may read
+	base     int32  // index of its first thread among those of the loop
 	server   Server
 	client   Client
 	count    client.Counting // the client's
@@ -34,6 +36,7 @@ type live struct {
 	reasons  map[[2]string]int // failures and refusals by layer and reason
 	paybacks []payback         // one for each compaction, in order
 	cut      bool              // the session ended at the blocking level
+	detector breaks.Detector
 
 	// answered are the calls that have a result; filled under Verify only.
 	answered map[int32]bool
@@ -41,7 +44,10 @@ type live struct {
 
 // reset makes s the state of a session at its beginning.
 func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
-	s.session, s.origin = session, origin
+	s.session, s.origin, s.owner = session, origin, 1
+	if l.config.Owner != nil {
+		s.owner = l.config.Owner(int(s.index), session)
+	}
 	s.client = l.config.Client
 	if s.client == nil {
 		s.client = clientOf(session)
@@ -57,6 +63,8 @@ func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
 	clear(s.firings)
 	clear(s.reasons)
 	s.paybacks = s.paybacks[:0]
+	s.detector.Rules = l.config.Rules
+	s.detector.Reset()
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
 	s.models.ids, s.models.prices, s.models.at = l.modelIDs, l.config.Prices, l.config.PricesAt
@@ -69,6 +77,15 @@ func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
 
 // now returns a time of the cohort's clock on the session's, ns.
 func (s *live) now(cohort int64) int64 { return cohort - s.origin }
+
+// date returns the date of a time of the cohort's clock in the recording, unix
+// ns; 0 in a session without one.
+func (s *live) date(cohort int64) int64 {
+	if s.session.Start == 0 {
+		return 0
+	}
+	return s.session.Start + s.now(cohort)
+}
 
 // nameModels tells the server the names behind the models of requests.
 func (s *live) nameModels() {

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -21,7 +22,8 @@ type Loop struct {
 	pool        []*live
 	threads     []thread // of all sessions, session by session
 	flights     []flight
-	free        []int32 // flights not in use
+	told        []breaks.Call // by flight
+	free        []int32       // flights not in use
 	backgrounds []*background
 	servers     []agentServer
 	modelIDs    map[string]uint32
@@ -36,8 +38,8 @@ type Loop struct {
 	rows        []results.Row
 	alone       [1]*traces.Session
 	group       []*traces.Session // the cohort under way
+	cancelled   func() error      // not nil: why to stop, if so
 	sides       uint32            // calls that layers made
-	ordinal     uint8             // of the layer's call being made
 	failing     *traces.Session   // the one that err is of
 	err         error             // first violated invariant, or contract a layer broke
 }
@@ -81,13 +83,15 @@ func (l *Loop) happen(e event) {
 // branch or fork.
 func (l *Loop) start(t *thread) {
 	s := t.live
-	if !t.forked {
+	if !t.forked && t.trace.Kind != traces.ThreadBranch {
 		for b := t.trace.Prefix.From; b < t.trace.Prefix.To; b++ {
 			t.context.Append(prompt.Ref(b))
 		}
 		l.layOut(t)
 	}
-	t.lastEnd = l.clock.now
+	if t.trace.Kind != traces.ThreadBranch { // it goes on from its parent's last response
+		t.lastEnd = l.clock.now
+	}
 	s.open++
 	l.user.Live[s.index] = true
 	l.spawn(t, -1)
@@ -168,6 +172,7 @@ func (l *Loop) branch(parent, child *thread) {
 	child.ttl, child.chain, child.unlogged, child.head = parent.ttl, parent.chain, parent.unlogged, parent.head
 	child.payback = parent.payback
 	child.deleted.copyFrom(&parent.deleted)
+	child.usage, child.serverDeleted, child.lastEnd = parent.usage, parent.serverDeleted, parent.lastEnd
 	child.carried.CopyFrom(&parent.carried)
 }
 
@@ -307,7 +312,7 @@ func (l *Loop) send(t *thread) {
 // cache is warm.
 func (l *Loop) requestTokens(t *thread) int64 {
 	n := int64(t.context.Tokens())
-	if len(t.deleted.list) > 0 && t.started && l.clock.now-t.lastEnd <= lifeOf(t.ttl) {
+	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && l.clock.now-t.lastEnd <= lifeOf(t.ttl) {
 		t.deleted.resolve(&t.context)
 		n -= t.deleted.tokens
 	}

@@ -20,7 +20,7 @@ func BenchmarkLoop(b *testing.B) {
 		for _, calls := range []int{100, 1000, 10000} {
 			b.Run(fmt.Sprintf("%s/calls=%d", strategy, calls), func(b *testing.B) {
 				c := testConfig(b, strategy)
-				c.Verify = false
+				c.Verify, c.Breaks = false, true
 				result := int32(1400)
 				if calls == 100 {
 					result = 3000 // at least one compaction

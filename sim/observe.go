@@ -64,6 +64,7 @@ func (l *Loop) tellServed(t *thread, layer int, out *prompt.Outcome) {
 // one.
 func (l *Loop) watch(t *thread) {
 	if l.config.Observer == nil {
+		l.turn.Watch(nil)
 		return
 	}
 	l.turn.Watch(func(c strategies.Check) { l.config.Observer.Checked(l.point(t), c) })

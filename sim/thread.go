@@ -35,6 +35,7 @@ type thread struct {
 	unlogged unlogged
 	head     head
 	gauge    gauge
+	told     told
 
 	chain    int // compactions in a row
 	overflow bool
@@ -111,7 +112,7 @@ type hooks struct {
 	after    []hook[strategies.AfterResponse]
 	tooLong  []hook[strategies.PromptTooLong]
 	result   []strategies.IntentResult // by layer index; nil for a layer without one
-	compact  []strategies.AfterCompaction
+	compact  []hook[strategies.AfterCompaction]
 	starting []hook[strategies.ThreadStart]
 	ending   []hook[strategies.ThreadEnd]
 	loopEnd  []hook[strategies.EndOfLoop]
@@ -126,6 +127,7 @@ type hooks struct {
 	// suggests says that a layer makes the calls which the profile would add at
 	// the end of turns.
 	suggests bool
+	deletes  bool // a layer has results deleted from the cached prefix
 }
 
 type hook[T any] struct {
@@ -149,13 +151,12 @@ func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 		h.ending = implements(h.ending, i, l)
 		h.loopEnd = implements(h.loopEnd, i, l)
 		h.suggests = h.suggests || l.Name() == strategies.SuggestionName
+		h.deletes = h.deletes || l.Name() == strategies.CachedClearName
 		h.timers = implements(h.timers, i, l)
 		h.forks = implements(h.forks, i, l)
 		h.hints = implements(h.hints, i, l)
 		h.limits = implements(h.limits, i, l)
-		if c, ok := l.(strategies.AfterCompaction); ok {
-			h.compact = append(h.compact, c)
-		}
+		h.compact = implements(h.compact, i, l)
 		r, _ := l.(strategies.IntentResult)
 		h.result = append(h.result, r)
 		b, _ := l.(strategies.BackgroundResult)

@@ -52,7 +52,9 @@ func (l *Loop) ring(t *thread, i int, at int64) {
 		return
 	}
 	l.conclude(t, h.layer, out)
-	l.setTimer(t, i)
+	if l.setTimer(t, i); t.wakes[i] == l.clock.now {
+		l.fail(t, h.layer, "wants to be called again at the same time")
+	}
 }
 
 // release ends a call that a timer made in a gap; input that has come meanwhile

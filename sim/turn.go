@@ -70,6 +70,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	if b.Kind != strategies.BoundaryNone && l.config.Observer != nil {
 		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
 	}
+	t.told.note(&b)
 	row := &t.live.row
 	row.Counts[results.CountCleared] += int64(b.Cleared)
 	switch b.Kind {
@@ -99,7 +100,8 @@ func (l *Loop) settle(t *thread, layer int) {
 	l.recount(t)
 	window := t.live.models.of(t.model()).window
 	for _, h := range t.hooks.compact {
-		h.AfterCompaction(&l.turn)
+		h.do.AfterCompaction(&l.turn)
+		l.startBackgrounds(t, h.layer)
 	}
 	t.inputAt = l.turn.InputAt
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {

@@ -156,7 +156,7 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 	static := t.unlogged.static
 	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
 		static = p.StaticFor(t.live.session.Version())
-		first := t.live.session.Threads[0].Rounds[0].Usage.Read
+		first := firstRead(t.live.session)
 		if d := float64(first - static); static == 0 || max(d, -d) <= nearStatic*float64(static) {
 			static = first
 		}
@@ -164,6 +164,14 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 	if static > 0 {
 		l.request.Markers[mark].Shift = int32(static - laid)
 	}
+}
+
+// firstRead returns what the first call of a session read, tokens.
+func firstRead(s *traces.Session) int64 {
+	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
+		return 0
+	}
+	return s.Threads[0].Rounds[0].Usage.Read
 }
 
 // expects decides about something with a probability: the majority, or a draw
@@ -208,11 +216,9 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissClass) {
 	u, read := &t.unlogged, r.Usage.Read
 	acted, replaced := false, miss == prompt.MissHead
-	for i := range t.trace.Events {
-		if e := &t.trace.Events[i]; e.Round == t.round {
-			acted = true
-			replaced = replaced || e.Kind != traces.EventShrink
-		}
+	for i := t.event - 1; i >= 0 && t.trace.Events[i].Round == t.round; i-- {
+		acted = true
+		replaced = replaced || t.trace.Events[i].Kind != traces.EventShrink
 	}
 	switch {
 	case r.Wait > life:
@@ -252,8 +258,8 @@ func (l *Loop) hide(t *thread, f *flight) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{
-		Thread: uint32(t.id) | hiddenLayer<<24, Owner: 1, Model: m.id, MinTokens: m.minCache,
-		Entries: entries, Markers: l.markers, Change: prompt.NoChange,
+		Thread: uint32(t.id) | hiddenLayer<<24, Owner: t.live.owner, Model: m.id, MinTokens: m.minCache,
+		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.context), Change: prompt.NoChange,
 		Draw: t.live.draws.Uint64(draws.Eviction, draws.Event(t.index, t.round, hiddenLayer, 0)),
 	}
 	l.describe(t, m.name, -1)
@@ -261,7 +267,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	i := l.newFlight()
 	l.flights[i] = flight{
 		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,
-		answer: prompt.Answer{First: hiddenFirst, Total: hiddenTotal}, outcome: out, context: l.request.Tokens(),
+		answer: prompt.Answer{First: hiddenFirst, Total: hiddenTotal}, outcome: out, context: out.Effective,
 	}
 	l.clock.schedule(l.clock.now+hiddenFirst, eventFirst, i)
 	l.clock.schedule(l.clock.now+hiddenTotal, eventEnd, i)

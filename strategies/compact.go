@@ -78,9 +78,15 @@ func (l *compact) PromptTooLong(t *Turn) Outcome {
 }
 
 // AfterCompaction takes the success of any layer: it resets the breaker, that
-// of session memory too, which is assumed.
-func (l *compact) AfterCompaction(*Turn) {
-	l.failures, l.refills.fresh = 0, true
+// of session memory too, which is assumed. What is left above the window is no
+// success.
+func (l *compact) AfterCompaction(t *Turn) {
+	l.refills.fresh = true
+	if int64(t.Context.Tokens()) <= t.Reading.Window {
+		l.failures = 0
+	} else if l.call.by != startedByHand {
+		l.strike(t)
+	}
 }
 
 // stopped reports whether the breaker keeps automatic compaction off.
@@ -137,11 +143,16 @@ func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
 func (l *compact) fail(t *Turn, reason string) Outcome {
 	l.call.count(t, l.params.Signal)
 	if l.call.by != startedByHand {
-		if l.failures++; l.failures == l.params.Breaker {
-			t.Count(results.CountBreakerTrips, 1)
-		}
+		l.strike(t)
 	}
 	return Outcome{Failed, reason}
+}
+
+// strike counts a failure for the breaker.
+func (l *compact) strike(t *Turn) {
+	if l.failures++; l.failures == l.params.Breaker {
+		t.Count(results.CountBreakerTrips, 1)
+	}
 }
 
 // bytesPerToken turns the size of a client's own English text into bytes.

@@ -9,7 +9,6 @@ import (
 func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	s, c := &l.call, t.Context
 	s.count(t, l.params.Signal)
-	l.failures = 0
 	b := Boundary{
 		Manual: s.by == startedByHand, Before: int64(c.Tokens()), Chained: holdsSummary(c, s.low, s.high),
 		Calls: s.made, Retries: s.retries, Fallbacks: s.fallbacks,
@@ -21,7 +20,9 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	}
 	b.PreservedFrom, b.PreservedTo = s.preserved(c)
 	b.Restored = l.replace(t, &r.Answer)
-	b.After = int64(c.Tokens())
+	if b.After = int64(c.Tokens()); b.After <= t.Reading.Window {
+		l.failures = 0
+	}
 	if l.params.Report == ReportCall {
 		b.Reported = r.Usage.Input() + r.Usage.Output
 	}

@@ -42,7 +42,7 @@ func newPricer(prices Prices, s *traces.Session) *pricer {
 // of returns the model of a round with its price at the time of the round.
 func (p *pricer) of(r *traces.Round) *priced {
 	m := &p.list[r.Model]
-	if m.known && !m.holds(r.At) {
+	if m.known && r.At > 0 && !m.holds(r.At) {
 		if price, err := p.prices.Lookup(m.name, time.Unix(0, r.At).UTC()); err == nil {
 			m.price, m.rate = price, price.Standard()
 		}

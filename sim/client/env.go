@@ -31,6 +31,9 @@ type Env struct {
 	DisableOpus        string `yaml:"DISABLE_PROMPT_CACHING_OPUS" env:"flag"`
 	DisableFable       string `yaml:"DISABLE_PROMPT_CACHING_FABLE" env:"flag"`
 	UserType           string `yaml:"USER_TYPE" env:"user"`
+	// Named in 003 without a word on what they do: taken, and without effect.
+	ContextCollapse string `yaml:"CONTEXT_COLLAPSE" env:"flag"`
+	HistorySnip     string `yaml:"HISTORY_SNIP" env:"flag"`
 }
 
 // Variables are what the variables of an Env mean for requests. The zero value
