@@ -27,7 +27,7 @@ func newTraces(stdin io.Reader) *cobra.Command {
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(newTracesList(stdin), newTracesShow(stdin))
+	cmd.AddCommand(newTracesList(stdin), newTracesShow(stdin), newTracesGen(), newTracesCompare(stdin), newTracesFit(stdin))
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package claudecode
 
 import (
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -207,11 +206,7 @@ func (f *fitter) closeCompact(rd *round, ev *event) {
 
 // unseen adds the tokens of a growth that no line shows.
 func (rd *round) unseen(n int64) {
-	d := prompt.DigestString(rd.call.id).ExtendInt(uint64(n))
-	rd.input = append(rd.input, block{Block: prompt.Block{
-		Digest: blockDigest(prompt.KindUnseen, d), Tokens: int32(n), Object: -1,
-		Kind: prompt.KindUnseen, Flags: prompt.FlagDerived,
-	}})
+	rd.input = append(rd.input, block{Block: UnseenBlock(rd.call.id, n)})
 }
 
 // deriveOutput gives a round its output: the logged one when it is final, else

@@ -1,9 +1,6 @@
 package claudecode
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -104,14 +101,10 @@ func (t *thread) addStatic(static int64) {
 		return
 	}
 	c := t.rounds[0].call
-	who := []string{Agent, c.version, c.entry.src.names.at(c.entry.project), t.Kind.String(), t.agentType, strconv.FormatInt(static, 10)}
-	if t.Kind == traces.ThreadOrphan {
-		who[3] = traces.ThreadAgent.String()
+	p := StaticPrefix{Version: c.version, Project: c.entry.src.names.at(c.entry.project), Kind: t.Kind, AgentType: t.agentType, Tokens: static}
+	for _, b := range p.Blocks() {
+		t.prefix = append(t.prefix, block{Block: b})
 	}
-	d := prompt.DigestString(strings.Join(who, "\x00"))
-	tools := int64(float64(static) * toolsShare)
-	t.addPrefix(prompt.KindTools, d, tools)
-	t.addPrefix(prompt.KindSystem, d, static-tools)
 }
 
 // addRest adds what stands between the static prefix and the first visible
@@ -122,13 +115,11 @@ func (t *thread) addRest(session string, n int64) {
 	if t.MidContext {
 		kind = prompt.KindUnseen
 	}
-	t.addPrefix(kind, prompt.DigestString(session+"\x00"+t.ID).ExtendInt(uint64(n)), n)
+	t.addPrefix(kind, restDigest(session, t.ID, n), n)
 }
 
 func (t *thread) addPrefix(k prompt.Kind, d prompt.Digest, n int64) {
-	t.prefix = append(t.prefix, block{Block: prompt.Block{
-		Digest: blockDigest(k, d), Tokens: int32(n), Object: -1, Kind: k, Flags: prompt.FlagDerived,
-	}})
+	t.prefix = append(t.prefix, block{Block: derivedBlock(k, d, n)})
 }
 
 // static returns the tokens of tools and system in the prefix of a thread, or

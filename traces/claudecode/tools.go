@@ -56,7 +56,7 @@ func (p *parser) describe(pc *piece, b *rawBlock) {
 	in := &b.input
 	pc.id = b.id
 	pc.tool = p.src.names.add(b.name)
-	pc.Op = opOf(string(b.name))
+	pc.Op = OpOf(string(b.name))
 	if bytes.HasPrefix(b.name, []byte("mcp__")) {
 		pc.Flags |= prompt.FlagMCP
 	}
@@ -73,8 +73,8 @@ func (p *parser) describe(pc *piece, b *rawBlock) {
 	}
 }
 
-// opOf returns what a tool of Claude Code does to its object.
-func opOf(name string) prompt.Op {
+// OpOf returns what a tool of Claude Code does to its object.
+func OpOf(name string) prompt.Op {
 	switch name {
 	case "Read", "NotebookRead":
 		return prompt.OpRead

@@ -8,6 +8,11 @@
 // one field of a profile leaves the draws of the others as they were.
 //
 // Samples are five such sessions, embedded, for a first run without recordings.
+//
+// A Workload describes a corpus instead of a session. Its Generator emits
+// sessions in the parsed form, millions of calls a second; Transcripts writes one
+// of them as JSONL that reads back as the same session. FitWorkload takes a
+// workload from recordings, and Observe measures by what two corpora compare.
 package synthetic
 
 //go:generate go run ./internal/gen

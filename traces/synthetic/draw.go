@@ -35,6 +35,20 @@ const (
 	forAgentRounds
 	forAgentReport
 	forWords
+	forStart
+	forModel
+	forSwitch
+	forImage
+	forImageBytes
+	forConnect
+	forConnectTokens
+	forRewind
+	forResume
+	forResumePause
+	forResumeTokens
+	forReminders
+	forAnswer
+	forRestored
 )
 
 // dice draws by counter: every number is a hash of seed, purpose and id, so no

@@ -116,6 +116,12 @@ func noteLine(seen map[string]map[string]string, r record, tools map[string]stri
 				tools[b.str("id")] = b.str("name")
 				note("input "+b.str("name"), b.sub("input"))
 			}
+			for _, part := range b.list("content") { // images are recorded in results
+				if part.str("type") == "image" {
+					note("block image", part)
+					note("image source", part.sub("source"))
+				}
+			}
 		}
 	}
 	message(r.sub("message"))

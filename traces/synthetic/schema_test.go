@@ -32,6 +32,8 @@ var schema = map[string]string{
 	"block thinking":      "type:s thinking:s signature:s",
 	"block tool_use":      "type:s id:s name:s input:o",
 	"block tool_result":   "tool_use_id:s type:s content:sa is_error:b?",
+	"block image":         "type:s source:o",
+	"image source":        "type:s media_type:s data:s",
 	"usage":               "input_tokens:n cache_creation_input_tokens:n cache_read_input_tokens:n cache_creation:o output_tokens:n service_tier:s inference_geo:s server_tool_use:o? iterations:a? speed:s?",
 	"cache_creation":      "ephemeral_5m_input_tokens:n ephemeral_1h_input_tokens:n",
 	"compactMetadata":     "trigger:s preTokens:n",
@@ -132,9 +134,24 @@ func (c *checker) message(r record, tools map[string]string) {
 		c.object("block "+b.str("type"), b)
 		if b.str("type") == "tool_use" {
 			tools[b.str("id")] = b.str("name")
-			c.object("input "+b.str("name"), b.sub("input"))
+			c.input(b.str("name"), b.sub("input"))
+		}
+		if b.str("type") == "image" {
+			c.object("image source", b.sub("source"))
 		}
 	}
+}
+
+// input checks the arguments of a tool. Those of MCP servers and of tools that
+// the schema does not list are their own affair: one object.
+func (c *checker) input(tool string, r record) {
+	if schema["input "+tool] == "" {
+		if !strings.HasPrefix(tool, "mcp__") && !slices.Contains(otherTools, tool) || len(r) == 0 {
+			c.t.Errorf("line %d: unknown tool %s, or no arguments", c.line, tool)
+		}
+		return
+	}
+	c.object("input "+tool, r)
 }
 
 func (c *checker) usage(u record) {
@@ -188,8 +205,9 @@ func (c *checker) check(r record, tools map[string]string) {
 	}
 }
 
-// Every line has the fields of the real client, with their types, and no other.
-// Over all profiles every entry of the schema is met.
+// Every line has the fields of the real client, with their types, and no other:
+// of the samples and of the workloads. Over all of them every entry of the schema
+// is met.
 func TestSchema(t *testing.T) {
 	met := map[string]bool{"head": true}
 	eachFile(t, func(t *testing.T, _ *Session, _ string, lines []record) {
@@ -200,6 +218,20 @@ func TestSchema(t *testing.T) {
 			c.check(r, tools)
 		}
 	})
+	for _, name := range WorkloadNames() {
+		w := workload(t, name)
+		w.Images, w.Rewinds, w.Turns.Max = 0.3, 0.3, 12 // what is rare happens often
+		for i := range 3 {
+			for _, f := range transcripts(t, w, generator(t, w).Session(5, i)) {
+				c := checker{t: t, met: met}
+				tools := map[string]string{}
+				for k, r := range parseLines(t, f.Data) {
+					c.line = k + 1
+					c.check(r, tools)
+				}
+			}
+		}
+	}
 	for _, entry := range slices.Sorted(maps.Keys(schema)) {
 		if !met[entry] {
 			t.Errorf("no line has %q", entry)

@@ -1,0 +1,198 @@
+package synthetic
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/claudecode"
+)
+
+// Generator emits the sessions of a workload in the parsed form. It may be used
+// by several goroutines at once.
+type Generator struct {
+	w      *Workload
+	rates  traces.Rates
+	draws  draws
+	tools  toolMix
+	agents toolMix
+	pauses chooser // the last choice is Workload.Think
+	models chooser
+	paths  []string // of the files, and last the project
+	names  []string // of the models, each once
+	named  []uint16 // index into names of the choices in models
+	// agentModel is the index into names of the agents' model; its name is empty
+	// when they use the session's.
+	agentModel uint16
+	seed       dice
+	static     int // tokens a main thread that begins cold is read back with, at most
+	prefixes   []prefix
+	plans      sync.Pool
+	lifetime   int64 // ns
+	limit      int   // tokens; 0 is never
+	final      bool  // logged outputs are final
+}
+
+// draws are the tabulated distributions of a workload.
+type draws struct {
+	turns, rounds, prompt, text, answer, thinking, image, file, first, speed *sampler
+	reminders, summary, restored, compact, connect, resume, resumePause      *sampler
+	agentReminders, agentRounds, report                                      *sampler
+	pauses                                                                   []*sampler
+}
+
+// toolMix is a compiled tool mix.
+type toolMix struct {
+	tools  []genTool
+	choice chooser
+}
+
+// genTool is a tool ready to be drawn.
+type genTool struct {
+	WorkTool
+	input, result, time *sampler
+	index               uint16 // into Generator's list of names
+	op                  prompt.Op
+	flags               prompt.Flags
+	overhead            int // bytes of the input's JSON without path and free text
+	read, task          bool
+	files               bool
+}
+
+// NewGenerator returns a generator of the workload's sessions. The error names
+// every problem of the workload.
+func NewGenerator(w *Workload) (*Generator, error) {
+	if errs := w.Validate(); len(errs) > 0 {
+		return nil, fmt.Errorf("profile %q: %w", w.Name, errors.Join(errs...))
+	}
+	g := &Generator{
+		w: w, rates: traces.DefaultRates(), seed: dice(xxh3.HashString(w.Name)), limit: w.threshold(),
+		static: int(claudecode.DefaultStatic(w.Version)), lifetime: int64(w.lifetime()), draws: newDraws(w), final: finalOutputs(w.Version),
+	}
+	g.plans.New = func() any { return new(plan) }
+	names := map[string]uint16{}
+	g.tools = g.compile(w.Tools, names)
+	g.agents = g.compile(w.Agents.Tools, names)
+	left := 1.0
+	for _, p := range w.Pauses {
+		g.pauses.add(p.Share)
+		left -= p.Share
+	}
+	g.pauses.add(max(0, left))
+	for _, m := range w.Models {
+		g.models.add(m.Weight)
+		g.named = append(g.named, g.model(m.Name))
+	}
+	g.agentModel = g.model(w.Agents.Model)
+	for i := range w.Files {
+		noun := nouns[g.seed.below(forFilePick, uint64(i), len(nouns))]
+		g.paths = append(g.paths, w.Project+"/internal/"+noun+"/"+noun+"_"+strconv.Itoa(i)+".go")
+	}
+	g.paths = append(g.paths, w.Project)
+	for _, p := range []prefix{
+		{kind: traces.ThreadMain, tokens: w.Static}, {kind: traces.ThreadMain, tokens: g.static}, {kind: traces.ThreadAgent, tokens: w.Agents.Static},
+	} {
+		p.blocks = g.prefix(p.kind, p.tokens)
+		g.prefixes = append(g.prefixes, p)
+	}
+	return g, nil
+}
+
+func newDraws(w *Workload) draws {
+	d := draws{
+		turns: newSampler(w.Turns), rounds: newSampler(w.Rounds), prompt: newSampler(w.Prompt), text: newSampler(w.Text),
+		answer: newSampler(w.Answer), thinking: newSampler(w.Thinking), image: newSampler(w.ImageBytes), file: newSampler(w.FileSize),
+		first: newSampler(w.FirstToken), speed: newSampler(w.Speed), reminders: newSampler(w.Reminders), summary: newSampler(w.Summary),
+		restored: newSampler(w.Restored), compact: newSampler(w.CompactTime), connect: newSampler(w.ConnectTokens),
+		resume: newSampler(w.ResumeTokens), resumePause: newSampler(w.ResumePause),
+		agentReminders: newSampler(w.Agents.Reminders), agentRounds: newSampler(w.Agents.Rounds), report: newSampler(w.Agents.Report),
+	}
+	for _, p := range w.Pauses {
+		d.pauses = append(d.pauses, newSampler(p.Length))
+	}
+	d.pauses = append(d.pauses, newSampler(w.Think))
+	return d
+}
+
+// compile prepares a tool mix; names numbers the tools of all mixes.
+func (g *Generator) compile(tools []WorkTool, names map[string]uint16) toolMix {
+	var m toolMix
+	for _, t := range tools {
+		if t.Weight == 0 {
+			continue
+		}
+		if _, ok := names[t.Name]; !ok {
+			names[t.Name] = uint16(len(names))
+		}
+		c := genTool{
+			WorkTool: t, input: newSampler(t.Input), result: newSampler(t.Result), time: newSampler(t.Time),
+			index: names[t.Name], op: claudecode.OpOf(t.Name), overhead: inputOverhead(t.Name, g.w),
+			read: t.Name == toolRead, task: t.Name == toolTask, files: worksOnFiles(t.Name),
+		}
+		if strings.HasPrefix(t.Name, "mcp__") {
+			c.flags = prompt.FlagMCP
+		}
+		m.tools = append(m.tools, c)
+		m.choice.add(t.Weight)
+	}
+	return m
+}
+
+// prefix is a static prefix that many threads share.
+type prefix struct {
+	kind   traces.ThreadKind
+	tokens int
+	blocks [2]prompt.Block
+}
+
+// prefix returns the tools and the system prompt of a thread.
+func (g *Generator) prefix(kind traces.ThreadKind, tokens int) [2]prompt.Block {
+	for i := range g.prefixes {
+		if p := &g.prefixes[i]; p.kind == kind && p.tokens == tokens {
+			return p.blocks
+		}
+	}
+	p := claudecode.StaticPrefix{Version: g.w.Version, Project: g.w.Project, Kind: kind, Tokens: int64(tokens)}
+	if kind == traces.ThreadAgent {
+		p.AgentType = g.w.Agents.Type
+	}
+	return p.Blocks()
+}
+
+// model returns the index of a model's name, adding it when it is new.
+func (g *Generator) model(name string) uint16 {
+	i := slices.Index(g.names, name)
+	if i < 0 {
+		i = len(g.names)
+		g.names = append(g.names, name)
+	}
+	return uint16(i)
+}
+
+// Session returns one session of a corpus. It depends on the workload, the seed
+// and the index alone.
+func (g *Generator) Session(seed uint64, index int) *traces.Session {
+	p := g.plans.Get().(*plan)
+	defer g.plans.Put(p)
+	p.begin(g, dice(mix(mix(seed)^uint64(g.seed))+uint64(index)*0x9e3779b97f4a7c15))
+	p.main()
+	return p.lay()
+}
+
+// size fits the length of content of a kind to a size in tokens, and the tokens
+// to the length: what a reader makes of it.
+func (g *Generator) size(k prompt.Kind, tokens float64) (bytes, exact int32) {
+	n := max(minText, int((tokens-g.rates.Fixed[k])/g.rates.PerByte[k]+0.5))
+	return int32(n), int32(g.rates.Tokens(k, n))
+}
+
+// minText is the least length of text, bytes: room for the number that tells it
+// from others.
+const minText = 5

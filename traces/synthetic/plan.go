@@ -1,0 +1,171 @@
+package synthetic
+
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// plan is a session in the making. Its buffers serve one session after another.
+type plan struct {
+	g      *Generator
+	d      dice
+	tracks []track // main, then agents and branches as they come
+	blocks uint64  // made so far: each has a digest of its own
+	calls  int
+	starts int // agents
+	// agentFirst and agentEnd are the times (unix ns) at which an agent first
+	// made the agents' static prefix readable and last refreshed it; 0 is never.
+	agentFirst, agentEnd int64
+	ids                  []byte
+}
+
+// track is a thread in the making. Spans count in its own blocks.
+type track struct {
+	kind        traces.ThreadKind
+	agent       string
+	parent      int32 // -1 for none
+	parentRound int32
+	delay       int64
+	static      int // tokens of the static prefix as a reader sees it
+	reminders   int
+	uses        int32 // tool uses
+	blocks      []prompt.Block
+	rounds      []traces.Round
+	events      []traces.Event
+}
+
+func (p *plan) begin(g *Generator, d dice) {
+	p.g, p.d, p.blocks, p.calls, p.starts = g, d, 0, 0, 0
+	p.agentFirst, p.agentEnd = 0, 0
+	p.tracks = p.tracks[:0]
+}
+
+// open adds a track and returns its index. A track that was used before keeps
+// its buffers.
+func (p *plan) open(kind traces.ThreadKind, parent, parentRound int32) int {
+	n := len(p.tracks)
+	if n < cap(p.tracks) {
+		p.tracks = p.tracks[:n+1]
+	} else {
+		p.tracks = append(p.tracks, track{})
+	}
+	t := &p.tracks[n]
+	*t = track{kind: kind, parent: parent, parentRound: parentRound, blocks: t.blocks[:0], rounds: t.rounds[:0], events: t.events[:0]}
+	return n
+}
+
+// numberMask covers the part of a digest that numbers the blocks of a session.
+const numberMask = 1<<20 - 1
+
+// block returns a block of content that is like no other in the session.
+func (p *plan) block(k prompt.Kind, bytes, tokens int32) prompt.Block {
+	p.blocks++
+	return prompt.Block{
+		Digest: prompt.Digest{Hi: mix(uint64(p.d) + p.blocks), Lo: uint64(p.d)&^numberMask | p.blocks&numberMask},
+		Kind:   k, Bytes: bytes, Tokens: tokens, Object: -1,
+	}
+}
+
+// main plans the main thread, turn by turn.
+func (p *plan) main() {
+	g, k := p.g, p.d.at(forMain)
+	w := &pen{p: p, t: p.open(traces.ThreadMain, -1, -1), tools: &g.tools, first: g.draws.first, limit: g.limit}
+	w.open(g.w.Static, k.draw(g.draws.reminders, forReminders), k.hit(forWarm, g.w.WarmStart))
+	w.model = g.named[g.models.at(k.unit(forModel))]
+	w.before = g.w.Start.UnixNano() + seconds(k.unit(forStart)*g.w.Spread)
+	w.at = w.before
+	turns := k.count(g.draws.turns, forSession)
+	settled := false // this turn starts as the one before it left off
+	for i := range turns {
+		k := p.d.at(forTurns | uint64(i))
+		mark, before := w.mark(), len(p.tracks)
+		changed := false
+		if i > 0 {
+			w.at = max(w.before, w.gone) + p.pause(k)
+			changed = !settled && w.change(k)
+		}
+		w.ask(k)
+		w.turn(k.count(g.draws.rounds, forRounds))
+		settled = false
+		if back := i > 0 && i+1 < turns && k.hit(forRewind, g.w.Rewinds); back && !changed && len(p.tracks) == before && !w.compacted {
+			w.rewind(&mark)
+			settled = true
+		}
+		if w.context > maxSessionTokens/2 {
+			return
+		}
+	}
+}
+
+// Places that are no blocks of a track: those of the session and of its turns.
+const (
+	forMain   = 1<<62 | 1<<61
+	forTurns  = 1 << 62
+	forAgents = 1 << 61
+)
+
+// pause returns the ns between a response and a prompt.
+func (p *plan) pause(k spot) int64 {
+	g := p.g
+	kind := 0
+	if len(g.pauses) > 1 {
+		kind = g.pauses.at(k.unit(forPauseKind))
+	}
+	return max(millisecond, seconds(k.draw(g.draws.pauses[kind], forPause)))
+}
+
+// agent plans the sub-agent that a task of the given length starts, and returns
+// the block of its report and the time it is complete.
+func (p *plan) agent(parent int, task int32, at int64, model uint16) (report prompt.Block, end int64) {
+	g, d := p.g, p.d
+	p.starts++
+	t := p.open(traces.ThreadAgent, int32(parent), int32(len(p.tracks[parent].rounds)-1))
+	w := &pen{p: p, t: t, tools: &g.agents, first: g.draws.first, model: model, before: at, at: at}
+	p.tracks[t].agent = agentID(d, p.starts)
+	p.tracks[t].delay = taskDelay
+	if g.w.Agents.Model != "" {
+		w.model = g.agentModel
+	}
+	k := d.at(forAgents | uint64(p.starts))
+	warm := p.agentFirst != 0 && at > p.agentFirst && at-p.agentEnd <= g.lifetime || k.hit(forWarm, g.w.WarmStart)
+	w.open(g.w.Agents.Static, k.draw(g.draws.agentReminders, forReminders), warm)
+	ask := p.block(prompt.KindPrompt, task, int32(g.rates.Tokens(prompt.KindPrompt, int(task))))
+	ask.Flags = prompt.FlagString
+	w.push(ask)
+	w.turn(k.count(g.draws.agentRounds, forAgentRounds))
+	tr := &p.tracks[t]
+	if p.agentFirst == 0 || at-p.agentEnd > g.lifetime {
+		p.agentFirst = tr.rounds[0].At + tr.rounds[0].First
+	}
+	p.agentEnd = max(p.agentEnd, w.before)
+	bytes := tr.blocks[len(tr.blocks)-1].Bytes + int32(len(agentBill(""))+agentIDLength)
+	return p.block(prompt.KindToolResult, bytes, int32(g.rates.Tokens(prompt.KindToolResult, int(bytes)))), w.before
+}
+
+// taskDelay is the time from a response to the start of the agents it asks for.
+const taskDelay = 100 * millisecond
+
+// agentIDLength is the length of an agent's id.
+const agentIDLength = 9
+
+// agentID returns the id of an agent: ids of a session sort as agents start.
+func agentID(d dice, n int) string {
+	const hex = "0123456789abcdef"
+	var b [agentIDLength]byte
+	b[0] = 'a'
+	bits := d.bits(forSession, 6)
+	for i := 1; i < 4; i++ {
+		b[i] = hex[bits&15]
+		bits >>= 4
+	}
+	for i := len(b) - 1; i >= 4; i-- {
+		b[i] = hex[n&15]
+		n >>= 4
+	}
+	return string(b[:])
+}
+
+// agentBill is the line the client adds to an agent's report.
+func agentBill(agent string) string {
+	return "agentId: " + agent + " (for resuming to continue this agent's work if needed)"
+}

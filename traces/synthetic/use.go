@@ -1,0 +1,166 @@
+package synthetic
+
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// maxUses is the number of tool uses that a call has at most.
+const maxUses = 8
+
+// failedBytes is the length of the result of a call that failed.
+const failedBytes = 120
+
+// use plans the tool calls of a response, one and then more with probability
+// Workload.Parallel each. The tool stays an index into the mix until the session
+// is laid out.
+func (w *pen) use() {
+	p := w.p
+	for i := range maxUses {
+		at := p.d.at(place(w.t, w.n, 3+i))
+		if i > 0 && !at.hit(forParallel, p.g.w.Parallel) {
+			return
+		}
+		k := w.tools.choice.at(at.unit(forTool))
+		tool := &w.tools.tools[k]
+		b := p.block(prompt.KindToolUse, int32(tool.overhead), 0)
+		t := w.track()
+		t.uses++
+		b.Call, b.Tool, b.Op, b.Flags = t.uses, uint16(k), tool.op, tool.flags
+		w.fill(&b, tool, at)
+		b.Tokens = int32(p.g.rates.Tokens(prompt.KindToolUse, int(b.Bytes)))
+		t.blocks = append(t.blocks, b)
+	}
+}
+
+// fill plans the input of a tool use.
+func (w *pen) fill(b *prompt.Block, tool *genTool, at spot) {
+	p := w.p
+	g := p.g
+	switch {
+	case tool.files:
+		b.Object = w.pickFile(tool.Name, at)
+	case tool.op == prompt.OpSearch && tool.Name != toolGlob:
+		b.Object = int32(len(g.paths) - 1)
+	}
+	if b.Object >= 0 {
+		b.Bytes += int32(len(g.paths[b.Object]))
+	}
+	if tool.read {
+		w.readRange(b, at)
+		return
+	}
+	b.Bytes += int32(max(minFree, at.draw(tool.input, forToolInput)/g.rates.PerByte[prompt.KindToolUse]+0.5))
+}
+
+// minFree is the least length of free text in a tool's input, bytes.
+const minFree = 8
+
+// pickFile chooses the file a call works on. Edits go to a file used lately.
+func (w *pen) pickFile(tool string, at spot) int32 {
+	g := w.p.g
+	if w.files > 0 && (tool == toolEdit || at.hit(forFilePick, g.w.Reread)) {
+		return w.recent[at.below(forFileEdit, w.files)]
+	}
+	return int32(at.below(forFileEdit, g.w.Files))
+}
+
+// fileTokens returns the size of a file of the session.
+func (p *plan) fileTokens(f int32) float64 {
+	return max(1, p.d.at(forFileSeed|uint64(f)).draw(p.g.draws.file, forFileSize))
+}
+
+// readRange plans which part of its file a Read asks for: all of it, or one of
+// equal windows.
+func (w *pen) readRange(b *prompt.Block, at spot) {
+	p := w.p
+	n := w.windows(b.Object)
+	if n == 1 {
+		return
+	}
+	lines := int32(p.fileTokens(b.Object)/float64(n)/p.g.rates.PerByte[prompt.KindToolResult])/lineBytes + 1
+	b.RangeFrom = 1 + lines*int32(at.below(forFileRange, n))
+	b.RangeLen = lines
+	b.Bytes += int32(len(`,"offset":`)+len(`,"limit":`)) + digits(b.RangeFrom) + digits(b.RangeLen)
+}
+
+// windows returns the number of parts in which a file is read.
+func (w *pen) windows(f int32) int {
+	limit := w.p.g.w.ReadLimit
+	return (int(w.p.fileTokens(f)) + limit - 1) / limit
+}
+
+func digits(n int32) int32 {
+	k := int32(1)
+	for ; n >= 10; n /= 10 {
+		k++
+	}
+	return k
+}
+
+// results plans the results of the last call's tools. They go with the next
+// request, once the slowest is there.
+func (w *pen) results() {
+	p := w.p
+	t := w.track()
+	reply := t.rounds[len(t.rounds)-1].Reply
+	w.at = w.before + 2*millisecond
+	for i := reply.From; i < reply.To; i++ {
+		use := w.track().blocks[i]
+		if use.Kind != prompt.KindToolUse {
+			continue
+		}
+		at := p.d.at(place(w.t, w.n, int(i-reply.From)))
+		tool := &w.tools.tools[use.Tool]
+		var b prompt.Block
+		end := w.before
+		if tool.task {
+			b, end = p.agent(w.t, use.Bytes-int32(tool.overhead), w.before+taskDelay, w.model)
+		} else {
+			b = w.result(&use, tool, at)
+			end += seconds(at.draw(tool.time, forToolTime))
+		}
+		b.Call, b.Tool, b.Op, b.Object = use.Call, use.Tool, use.Op, use.Object
+		b.RangeFrom, b.RangeLen = use.RangeFrom, use.RangeLen
+		b.Flags |= use.Flags & prompt.FlagMCP
+		w.push(b)
+		w.at = max(w.at, end+2*millisecond)
+	}
+	w.trigger = traces.TriggerToolResult
+}
+
+// result plans the result of a tool use that starts no agent.
+func (w *pen) result(use *prompt.Block, tool *genTool, at spot) prompt.Block {
+	p := w.p
+	g := p.g
+	if use.Object >= 0 && tool.files {
+		w.touch(use.Object)
+	}
+	if at.hit(forToolError, tool.Errors) {
+		b := p.block(prompt.KindToolResult, failedBytes, int32(g.rates.Tokens(prompt.KindToolResult, failedBytes)))
+		b.Flags = prompt.FlagError
+		return b
+	}
+	var tokens float64
+	if tool.read {
+		tokens = p.fileTokens(use.Object) / float64(w.windows(use.Object))
+	} else {
+		tokens = at.draw(tool.result, forToolResult)
+	}
+	bytes, exact := g.size(prompt.KindToolResult, tokens)
+	return p.block(prompt.KindToolResult, bytes, exact)
+}
+
+// touch puts a file in front of those used last.
+func (w *pen) touch(f int32) {
+	i := 0
+	for i < w.files && w.recent[i] != f {
+		i++
+	}
+	if i == w.files && w.files < len(w.recent) {
+		w.files++
+	}
+	i = min(i, len(w.recent)-1)
+	copy(w.recent[1:i+1], w.recent[:i])
+	w.recent[0] = f
+}

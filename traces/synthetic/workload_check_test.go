@@ -1,0 +1,210 @@
+package synthetic
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Every problem of a file is named at once, with its line.
+func TestWorkloadNamesEveryProblemWithItsLine(t *testing.T) {
+	const text = `doc: nothing in here can be drawn
+version: 2.1
+project: /x
+start: 2026-03-02T09:00:00Z
+lifetime: 10m
+models: []
+turns: {median: -4, sigma: 0.5}
+rounds: {median: 7, sigma: 3}
+prompt: {quantiles: [5, 3]}
+answer: {quantiles: [5]}
+thinking: {median: 3, quantiles: [1, 2]}
+files: 0
+tools:
+  - {name: Raed, weight: 3}
+  - {name: Read, weight: -1}
+  - {name: Edit, weight: 1}
+  - {name: Task, weight: 1}
+pauses:
+  - {share: 0.7, length: {median: 1e300}}
+  - {share: 0.7, length: {min: 9, max: 5}}
+text_share: 1.5
+static: 20
+reminders: {min: 59990}
+speed: {median: 60, sigma: 9, max: 90}
+parallel: 0.95
+turnz: 5
+images: often
+`
+	_, err := ParseWorkload([]byte(text), "p.yaml")
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`p.yaml:2: version: "2.1"`, `p.yaml:5: lifetime: "10m"`, "p.yaml:6: models: empty", "p.yaml:7: turns: -4 is out of range",
+		"p.yaml:8: rounds: the tail passes", "p.yaml:9: prompt: quantiles fall from 5 to 3", "p.yaml:10: answer: one quantile",
+		"p.yaml:11: thinking: has both quantiles and a median", `p.yaml:14: tools.0.name: unknown tool "Raed" (did you mean "Read"?)`,
+		"p.yaml:15: tools.1.weight: -1", "p.yaml:16: tools.2: Edit works on files, and the working set has none", "agents.tools: empty",
+		"p.yaml:19: pauses: their shares sum to 1.4", "p.yaml:19: pauses.0.length: 1e+300", "p.yaml:20: pauses.1.length: minimum 9 above maximum 5",
+		"p.yaml:21: text_share: 1.5", "p.yaml:22: static: 20 is out of range", "p.yaml:24: speed: draws of", "p.yaml:25: parallel: 0.95",
+		`p.yaml:26: unknown key "turnz" (did you mean "turns"?)`, "p.yaml:27: cannot unmarshal !!str `often` into float64",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q:\n%v", want, err)
+		}
+	}
+}
+
+// Sums over a session stay within what holds them: calls, times, tokens, and
+// the context a compaction leaves.
+func TestWorkloadOverflow(t *testing.T) {
+	for _, tt := range []struct {
+		want string
+		edit func(*Workload)
+	}{
+		{"turns: turns and rounds come to", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 5000}, Dist{Median: 5000} }},
+		{"years, more than 100", func(w *Workload) { w.Turns, w.Think = Dist{Median: 1000}, Dist{Median: maxSeconds} }},
+		{"threshold: never compacting", func(w *Workload) {
+			w.Threshold, w.Turns, w.Rounds, w.Prompt = -1, Dist{Median: 100}, Dist{Median: 100}, Dist{Median: maxTokens}
+		}},
+		{"threshold: a compaction may leave", func(w *Workload) { w.Threshold = 40_000 }},
+		{"threshold: 250000 lies above the window", func(w *Workload) { w.Threshold = 250_000 }},
+		{"reminders: static prefix and reminders come to", func(w *Workload) { w.Static, w.Reminders = 40_000, Dist{Median: 30_000} }},
+		{"start: 1999", func(w *Workload) { w.Start = w.Start.AddDate(-27, 0, 0) }},
+		{"spread: -1", func(w *Workload) { w.Spread = -1 }},
+		{"speed: NaN", func(w *Workload) { w.Speed.Median = math.NaN() }},
+	} {
+		w := workload(t, "short-fix")
+		tt.edit(w)
+		_, err := NewGenerator(w)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("want %q, error %v", tt.want, err)
+		}
+	}
+}
+
+// A profile, a seed and a number give the same bytes whatever the workers, and
+// another seed gives other sessions.
+func TestCorpusDoesNotDependOnWorkers(t *testing.T) {
+	w := workload(t, "fan-out")
+	g := generator(t, w)
+	text := func(seed uint64, workers int) []byte {
+		c, err := g.Corpus(context.Background(), 150, seed, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		for _, s := range c.Sessions[:3] {
+			for _, f := range w.Transcripts(s) {
+				if err := f.Write(&b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, s := range c.Sessions {
+			b.WriteString(s.ID)
+		}
+		return b.Bytes()
+	}
+	one := text(1, 1)
+	if !bytes.Equal(one, text(1, 4)) {
+		t.Error("one worker and four give different sessions")
+	}
+	if bytes.Equal(one, text(2, 1)) {
+		t.Error("seeds 1 and 2 give the same sessions")
+	}
+}
+
+func TestCorpusStopsWhenInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := generator(t, workload(t, "chat")).Corpus(ctx, 1000, 1, 2); err == nil {
+		t.Error("an interrupted corpus is no error")
+	}
+	if _, err := generator(t, workload(t, "chat")).Corpus(context.Background(), 0, 1, 2); err == nil {
+		t.Error("no sessions are no error")
+	}
+}
+
+// What each profile stresses is in its sessions.
+func TestProfilesStressWhatTheySay(t *testing.T) {
+	observed := map[string]map[string][]float64{}
+	for _, name := range WorkloadNames() {
+		c, err := generator(t, workload(t, name)).Corpus(context.Background(), 60, 1, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		observed[name] = map[string][]float64{}
+		for _, o := range Observe(c.Sessions) {
+			observed[name][o.Name] = o.Values
+		}
+	}
+	at := func(profile, dimension string, u float64) float64 { return quantileOf(observed[profile][dimension], u) }
+	for _, tt := range []struct {
+		name string
+		ok   bool
+	}{
+		{"short fixes never compact", at("short-fix", "compactions per session", 1) == 0},
+		{"half of the refactorings compact more than once", at("long-refactor", "compactions per session", 0.5) >= 2},
+		{"exploring returns large searches", at("exploration", "result of Grep", 0.5) > 2000},
+		{"a night's turns are long", at("overnight", "calls per turn", 0.5) > 25},
+		{"a night's pauses pass the 1h lifetime", at("overnight", "idle gap", 0.8) > 3600},
+		{"chats pause for a day or more", at("chat", "idle gap", 1) > 24*3600},
+		{"chats have few calls a turn", at("chat", "calls per turn", 0.5) <= 2},
+		{"a fan-out has several agents", at("fan-out", "sub-agents per session", 0.5) >= 3},
+	} {
+		if !tt.ok {
+			t.Error("not so: " + tt.name)
+		}
+	}
+}
+
+// A block takes the 64 bytes of prompt.Block and nothing besides: blocks are
+// laid out in one list of exactly their number.
+func TestBlocksAreLaidOutExactly(t *testing.T) {
+	g := generator(t, workload(t, "fan-out"))
+	for i := range 50 {
+		if s := g.Session(1, i); cap(s.Blocks) != len(s.Blocks) {
+			t.Fatalf("session %d has room for %d blocks and %d blocks", i, cap(s.Blocks), len(s.Blocks))
+		}
+	}
+}
+
+// BenchmarkTenThousand holds 10,000 sessions of 100 calls in memory.
+func BenchmarkTenThousand(b *testing.B) {
+	w := workload(b, "long-refactor")
+	w.Turns, w.Rounds = Dist{Median: 10}, Dist{Median: 10}
+	g := generator(b, w)
+	var c *traces.Corpus
+	for b.Loop() {
+		var err error
+		if c, err = g.Corpus(context.Background(), 10_000, 1, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	size, blocks, rounds := corpusBytes(c)
+	b.ReportMetric(float64(size)/1e6, "MB")
+	b.ReportMetric(float64(size)/float64(blocks), "bytes/block")
+	b.ReportMetric(float64(rounds), "rounds")
+}
+
+// corpusBytes measures what stays on the heap for a corpus.
+func corpusBytes(c *traces.Corpus) (size uint64, blocks, rounds int) {
+	var with, without runtime.MemStats
+	for _, s := range c.Sessions {
+		blocks += len(s.Blocks)
+		rounds += s.NumCalls()
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&with)
+	runtime.KeepAlive(c)
+	clear(c.Sessions)
+	runtime.GC()
+	runtime.ReadMemStats(&without)
+	return with.HeapAlloc - without.HeapAlloc, blocks, rounds
+}

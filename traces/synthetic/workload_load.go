@@ -1,0 +1,117 @@
+package synthetic
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/yamlx"
+)
+
+//go:embed profiles/*.yaml
+var profiles embed.FS
+
+// WorkloadNames lists the workloads that come with the program.
+func WorkloadNames() []string {
+	entries, err := profiles.ReadDir("profiles")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return names
+}
+
+// LoadWorkload returns the workload of a name in WorkloadNames, or of a file:
+// what holds a slash or ends in .yaml is a file.
+func LoadWorkload(name string) (*Workload, error) {
+	text, err := WorkloadText(name)
+	if err != nil {
+		return nil, err
+	}
+	file := name
+	if !isFile(name) {
+		file += ".yaml"
+	}
+	return ParseWorkload(text, file)
+}
+
+// WorkloadText returns the YAML that LoadWorkload reads.
+func WorkloadText(name string) ([]byte, error) {
+	if isFile(name) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read profile: %w", err)
+		}
+		return text, nil
+	}
+	if !slices.Contains(WorkloadNames(), name) {
+		return nil, fmt.Errorf("no profile %q%s; there are %s, and files that end in .yaml", name, nearest.Hint(name, WorkloadNames()), strings.Join(WorkloadNames(), ", "))
+	}
+	return profiles.ReadFile("profiles/" + name + ".yaml")
+}
+
+func isFile(name string) bool {
+	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
+
+// ParseWorkload reads a workload strictly. The error names every problem with
+// file and line: unknown keys, values of the wrong kind, and values that no
+// session can be drawn from.
+func ParseWorkload(text []byte, file string) (*Workload, error) {
+	tree, err := yamlx.Parse(text, file)
+	if err != nil {
+		return nil, fmt.Errorf("reading a profile: %w", err)
+	}
+	var w Workload
+	var errs []error
+	if err := yamlx.Decode(text, file, &w); err != nil {
+		errs = append(errs, err)
+	}
+	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")
+	for _, f := range w.flaws() {
+		errs = append(errs, tree.Errorf(nodeAt(tree.Root, f.path), "%s: %s", f.path, f.text))
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("reading a profile: %w", errors.Join(errs...))
+	}
+	return &w, nil
+}
+
+// nodeAt returns the node that a path leads to, or the last one on the way that
+// the file has.
+func nodeAt(n *yaml.Node, path string) *yaml.Node {
+	for key := range strings.SplitSeq(path, ".") {
+		next := yamlx.Child(n, key)
+		if i, err := strconv.Atoi(key); err == nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
+			next = n.Content[i]
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n
+}
+
+// Write writes the workload as YAML.
+func (w *Workload) Write(to io.Writer) error {
+	text, err := yaml.Marshal(w)
+	if err != nil {
+		return fmt.Errorf("encode profile %s: %w", w.Name, err)
+	}
+	if _, err := to.Write(text); err != nil {
+		return fmt.Errorf("write profile %s: %w", w.Name, err)
+	}
+	return nil
+}
