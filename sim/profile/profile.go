@@ -105,6 +105,12 @@ func (s Switches) Names() []string {
 type Lifetimes struct {
 	FiveMinutes Estimate `yaml:"5m"`
 	OneHour     Estimate `yaml:"1h"`
+	// FromEnd and FromStart are the shares of calls near the edge of their
+	// lifetime, within half and twice of it, that are on the wrong side of the
+	// documented one when it counts from the end of the last response, or from
+	// its request.
+	FromEnd   Estimate `yaml:"wrong_from_response_end"`
+	FromStart Estimate `yaml:"wrong_from_request_start"`
 }
 
 // Evictions are shares of calls inside the lifetime that collapsed for no
@@ -112,6 +118,24 @@ type Lifetimes struct {
 type Evictions struct {
 	Prompt     Estimate `yaml:"after_prompt"`
 	ToolResult Estimate `yaml:"after_tool_result"`
+	// Gaps are the shares by the time since the last response ended.
+	Gaps []GapShare `yaml:"by_gap,omitempty"`
+}
+
+// GapShare is a share among calls whose gap is at most a number of seconds, and
+// more than that of the row ahead.
+type GapShare struct {
+	Seconds  float64 `yaml:"to_seconds"`
+	Estimate `yaml:",inline"`
+}
+
+// MarshalYAML writes a row on one line.
+func (g GapShare) MarshalYAML() (any, error) {
+	type plain Estimate
+	return flow(struct {
+		Seconds float64 `yaml:"to_seconds"`
+		plain   `yaml:",inline"`
+	}{g.Seconds, plain(g.Estimate)})
 }
 
 // PerCall returns the share over all calls, whatever they answered.
@@ -154,6 +178,10 @@ type Profile struct {
 	// TokensPerByte is by kind of block, over calls whose growth is told by
 	// recorded totals.
 	TokensPerByte map[string]Estimate `yaml:"tokens_per_byte"`
+	// ResultRates are tokens per byte of the results of tools, by name, and
+	// ModelRates those of all kinds by model.
+	ResultRates map[string]Estimate            `yaml:"tokens_per_byte_of_results,omitempty"`
+	ModelRates  map[string]map[string]Estimate `yaml:"tokens_per_byte_by_model,omitempty"`
 	// Static is the size of tools and system prompt of main threads, tokens,
 	// by version in ascending order.
 	Static []Versioned `yaml:"static_prefix_tokens"`

@@ -31,13 +31,16 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 	p.First = fitFirst(calls)
 	p.Static, p.Hidden = fitStatic(calls), fitHidden(sessions, calls)
 	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
+	p.Lifetime.FromEnd = fitAnchor(calls, func(c *Call) int64 { return c.Gap })
+	p.Lifetime.FromStart = fitAnchor(calls, func(c *Call) int64 { return c.SinceStart })
 	p.Shared, p.SharedTokens = fitShared(calls)
 	p.Evict = profile.Evictions{
 		Prompt:     collapses(calls, ClassPrompt, ClassOther),
 		ToolResult: collapses(calls, ClassToolResult, ClassSubAgent),
+		Gaps:       collapsesByGap(calls),
 	}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent == traces.AgentCodex })
-	p.TokensPerByte = fitRates(own)
+	p.TokensPerByte, p.ResultRates, p.ModelRates = fitRates(own), fitToolRates(own), fitModelRates(own)
 	p.Compact, p.Talk = fitCompactions(own), fitTalk(own)
 	again, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
 	if err != nil {
@@ -188,8 +191,7 @@ func fitLifetime(calls []Call, ttl prompt.TTL) profile.Estimate {
 	for i := range calls {
 		c := &calls[i]
 		s := float64(c.Gap) / 1e9
-		plain := c.Class == ClassExpiry || c.Class == ClassToolResult || c.Class == ClassPrompt || c.Class == ClassSubAgent
-		if c.TTL == ttl && plain && c.Left > 0 && s >= documented/2 && s <= 2*documented && !c.Collapsed() && c.Miss != prompt.MissHead {
+		if c.TTL == ttl && c.plain() && c.Left > 0 && s >= documented/2 && s <= 2*documented && !c.Collapsed() && c.Miss != prompt.MissHead {
 			gaps = append(gaps, gap{s, float64(c.Actual.Read) >= collapseShare*float64(c.Left)})
 		}
 	}
@@ -215,6 +217,60 @@ func fitLifetime(calls []Call, ttl prompt.TTL) profile.Estimate {
 		}
 	}
 	return e
+}
+
+// fitAnchor returns the share of calls near the edge of their documented lifetime
+// that are on its wrong side when it counts from a moment: alive behind it, or
+// lost ahead of it.
+func fitAnchor(calls []Call, since func(*Call) int64) profile.Estimate {
+	wrong, n := 0, 0
+	for i := range calls {
+		c := &calls[i]
+		life := lifetime(c.TTL)
+		if !c.plain() || c.Left == 0 || c.Gap < life/2 || c.Gap > 2*life || c.Collapsed() && c.Gap <= life || c.Miss == prompt.MissHead {
+			continue
+		}
+		n++
+		alive := float64(c.Actual.Read) >= collapseShare*float64(c.Left)
+		if alive != (since(c) <= life) {
+			wrong++
+		}
+	}
+	return wilson(wrong, n)
+}
+
+// plain reports whether nothing but time stands between a call and the one
+// before it.
+func (c *Call) plain() bool {
+	switch c.Class {
+	case ClassExpiry, ClassToolResult, ClassPrompt, ClassSubAgent:
+		return true
+	}
+	return false
+}
+
+// collapsesByGap returns the shares of calls that collapsed for no visible
+// reason, by gap.
+func collapsesByGap(calls []Call) []profile.GapShare {
+	var list []profile.GapShare
+	low := 0.0
+	for _, high := range []float64{1, 10, 60, 300, 3600} {
+		yes, n := 0, 0
+		for i := range calls {
+			c := &calls[i]
+			s := float64(c.Gap) / 1e9
+			if c.Class == ClassExpiry || !c.plain() || s > high || s <= low && low > 0 {
+				continue
+			}
+			n++
+			if c.Collapsed() {
+				yes++
+			}
+		}
+		list = append(list, profile.GapShare{Seconds: high, Estimate: wilson(yes, n)})
+		low = high
+	}
+	return list
 }
 
 // fitShared returns the share of expired calls that read a part of the prefix

@@ -7,81 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/compactsim/compactsim/sim/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
-
-// regressors are what the growth between two calls is made of: tokens per byte
-// by kind of block, and tokens for each tool call.
-var regressors = []struct {
-	name string
-	kind prompt.Kind
-	each bool // counts blocks, not bytes
-}{
-	{"text", prompt.KindText, false}, {"thinking", prompt.KindThinking, false},
-	{"tool_use", prompt.KindToolUse, false}, {"tool_use_each", prompt.KindToolUse, true},
-	{"prompt", prompt.KindPrompt, false}, {"tool_result", prompt.KindToolResult, false},
-}
-
-// fitRates fits tokens per byte on the growth of the recorded totals by least
-// squares, reweighted with Huber's weights so that growth no line shows does not
-// drag it. Intervals are ± 1.96 standard errors.
-func fitRates(sessions []*traces.Session) map[string]profile.Estimate {
-	var rows [][]float64
-	var growth []float64
-	used := make([]int, len(regressors))
-	for _, s := range sessions {
-		for i := range s.Threads {
-			t := &s.Threads[i]
-			acted := map[int32]bool{}
-			for e := range t.Events {
-				acted[t.Events[e].Round] = true
-			}
-			for r := 1; r < len(t.Rounds); r++ {
-				a, b := &t.Rounds[r-1], &t.Rounds[r]
-				g := b.Usage.Input() - int64(b.Tail) - a.Usage.Input() + int64(a.Tail)
-				if acted[int32(r)] || g <= 0 || a.Model != b.Model {
-					continue
-				}
-				row := sizes(s, a.Reply, b.Input)
-				for k, v := range row {
-					if v > 0 {
-						used[k]++
-					}
-				}
-				rows, growth = append(rows, row), append(growth, float64(g))
-			}
-		}
-	}
-	rates := map[string]profile.Estimate{}
-	coefficients, errs, ok := robust(rows, growth)
-	if !ok {
-		return rates
-	}
-	for k, x := range regressors {
-		c, d := coefficients[k], 1.96*errs[k]
-		rates[x.name] = profile.Estimate{Value: round(c, 4), Low: round(c-d, 4), High: round(c+d, 4), N: used[k]}
-	}
-	return rates
-}
-
-func sizes(s *traces.Session, spans ...traces.Span) []float64 {
-	row := make([]float64, len(regressors))
-	for _, span := range spans {
-		for b := span.From; b < span.To; b++ {
-			for k, x := range regressors {
-				switch {
-				case s.Blocks[b].Kind != x.kind:
-				case x.each:
-					row[k]++
-				default:
-					row[k] += float64(s.Blocks[b].Bytes)
-				}
-			}
-		}
-	}
-	return row
-}
 
 const (
 	huberRounds = 20
@@ -91,10 +18,10 @@ const (
 // robust solves rows·c = y by iteratively reweighted least squares and returns
 // the coefficients and their standard errors.
 func robust(rows [][]float64, y []float64) (c, errs []float64, ok bool) {
-	k := len(regressors)
-	if len(rows) < 10*k {
+	if len(rows) == 0 || len(rows) < 10*len(rows[0]) {
 		return nil, nil, false
 	}
+	k := len(rows[0])
 	w := make([]float64, len(rows))
 	for i := range w {
 		w[i] = 1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
@@ -156,7 +157,7 @@ func TestDefaultProfileIsReproduced(t *testing.T) {
 			t.Fatalf("static prefixes differ from row %d of the profile", i)
 		}
 	}
-	if got.Shared != want.Shared || got.Evict != want.Evict || got.Lifetime != want.Lifetime {
+	if got.Shared != want.Shared || !reflect.DeepEqual(got.Evict, want.Evict) || got.Lifetime != want.Lifetime {
 		t.Errorf("fitted %+v %+v %+v, the profile says %+v %+v %+v",
 			got.Shared, got.Evict, got.Lifetime, want.Shared, want.Evict, want.Lifetime)
 	}
