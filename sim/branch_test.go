@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/client"
@@ -84,94 +83,5 @@ func TestBranchInheritsDeletions(t *testing.T) {
 	c.Window = 30_000
 	if row, _ := run(t, c, b.session()); row.Overflows != 0 || row.OverWindow != 0 {
 		t.Errorf("%d requests pass the window", row.Overflows)
-	}
-}
-
-// hasty wants to be called now, again and again.
-type hasty struct{}
-
-func (hasty) Name() string                  { return "hasty" }
-func (l hasty) Clone() strategies.Layer     { return l }
-func (hasty) Reset()                        {}
-func (hasty) Wake(t *strategies.Turn) int64 { return max(1, t.Now) }
-func (hasty) Timer(*strategies.Turn) strategies.Outcome {
-	return strategies.Outcome{Verdict: strategies.Declined, Reason: "nothing to do"}
-}
-
-// A timer that never lets the clock go on ends the run, with the layer's name.
-func TestTimerMustLetTheClockGoOn(t *testing.T) {
-	c := testConfig(t, "none")
-	c.Strategy = strategies.NewStrategy("own", "", hasty{})
-	_, err := NewLoop(c).Run(newSession("s").turns(3, 0, 1000).session())
-	if err == nil || !strings.Contains(err.Error(), "layer hasty wants to be called again at the same time") {
-		t.Errorf("%v", err)
-	}
-}
-
-// follower makes a call beside the conversation behind every compaction.
-type follower struct{ got *int }
-
-func (follower) Name() string              { return "follower" }
-func (l follower) Clone() strategies.Layer { return l }
-func (follower) Reset()                    {}
-func (follower) AfterCompaction(t *strategies.Turn) {
-	t.Background(prompt.Intent{Source: "other", Prefix: prompt.PrefixShared, Instruction: 100, Known: &prompt.Answer{Output: 10}})
-}
-func (l follower) BackgroundResult(*strategies.Turn, *prompt.Result) strategies.Outcome {
-	*l.got++
-	return strategies.Outcome{Verdict: strategies.Done}
-}
-
-// A call asked for behind another layer's compaction is the layer's own.
-func TestBackgroundBehindACompaction(t *testing.T) {
-	c := testConfig(t, "auto-compact/167k")
-	layers, err := c.Strategy.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := 0
-	c.Strategy = strategies.NewStrategy("own", "", append(layers, follower{&got})...)
-	row, _ := run(t, c, newSession("s").turns(60, 0, 4000).session())
-	if row.Compactions == 0 || got != row.Compactions {
-		t.Errorf("%d results of %d compactions", got, row.Compactions)
-	}
-}
-
-// A session without a date is priced as today's is, at one price throughout.
-func TestUndatedSessionsHaveOnePrice(t *testing.T) {
-	cost := func(start int64) float64 {
-		b := newSession("s")
-		b.s.Start, b.s.Models = start, []string{"claude-sonnet-4-5"}
-		b.turns(60, 0, 4000)
-		for i := range b.s.Threads[0].Rounds {
-			b.s.Threads[0].Rounds[i].At = start
-		}
-		row, _ := run(t, testConfig(t, "none"), b.session())
-		return row.CostUSD()
-	}
-	if undated, dated := cost(0), cost(1_790_000_000*second); undated != dated {
-		t.Errorf("$%.4f without a date, $%.4f at the newest price", undated, dated)
-	}
-}
-
-// A loop that has simulated a large session and then a small one keeps what the
-// large one needs.
-func TestLoopKeepsItsStorage(t *testing.T) {
-	c := testConfig(t, "claude-code/2026-03")
-	c.Verify = false
-	l := NewLoop(c)
-	small, large := newSession("a").turns(5, 0, 1000).session(), branched()
-	once := func(s *traces.Session) func() {
-		return func() {
-			if _, err := l.Run(s); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	once(large)()
-	apart := testing.AllocsPerRun(20, once(small)) + testing.AllocsPerRun(20, once(large))
-	both := testing.AllocsPerRun(20, func() { once(small)(); once(large)() })
-	if both > apart+4 {
-		t.Errorf("%v allocations for both in turn, %v apart", both, apart)
 	}
 }
