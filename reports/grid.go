@@ -46,6 +46,7 @@ func newPage(run *results.Run, o Options) page {
 		p.grids = append(p.grids, splitGrids(shown, notes)...)
 		p.grids = append(p.grids, groupGrids(shown, notes)...)
 		p.grids = append(p.grids, layerGrids(shown)...)
+		p.grids = append(p.grids, breakGrids(shown)...)
 	}
 	p.notes = notes.lines()
 	return p

@@ -20,7 +20,7 @@ type setting struct {
 	value any
 }
 
-// Bounds of variables: the most of BASH_MAX_OUTPUT_LENGTH, characters (P E4),
+// Bounds of variables: the most of BASH_MAX_OUTPUT_LENGTH, characters (E4),
 // and the bytes taken for a token of MAX_MCP_OUTPUT_TOKENS (assumed: as the
 // client estimates).
 const maxBashOutput, bytesPerToken = 150_000, 4

@@ -22,6 +22,7 @@ type File struct {
 	registry  *strategies.Registry
 	tree      *yamlx.Tree
 	overrides []override
+	claims    *yaml.Node // of Claims, nil without any
 }
 
 // override sets a parameter of a layer in the strategy called name, or with an
@@ -44,7 +45,7 @@ func Parse(registry *strategies.Registry, text []byte, name string) (*File, erro
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a scenario is a mapping of keys like strategies and server")
 	}
-	return &File{registry: registry, tree: tree}, nil
+	return &File{registry: registry, claims: takeClaims(tree), tree: tree}, nil
 }
 
 // NewFile returns a scenario put together by a program.

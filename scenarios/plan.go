@@ -46,6 +46,7 @@ type Plan struct {
 	Done     func(finished, total int) // progress; safe for concurrent use
 
 	observe func(cell int, cohort []*traces.Session) sim.Observer // see sim.Runner.Observe
+	record  func(cell string, r *results.CallRecord)              // every call; several at once unless Workers is 1
 }
 
 // DefaultStrategies are run when nothing else is asked for.
@@ -177,6 +178,9 @@ func (p *Plan) configs(d *Design) ([]sim.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cell %s: %w", d.Cells[i].Name, err)
 		}
+		if p.record != nil {
+			c.Record = func(r *results.CallRecord) { p.record(d.Cells[i].Name, r) }
+		}
 		configs = append(configs, c)
 	}
 	return configs, nil
@@ -197,6 +201,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Profile:    fitted,
 		Server:     s.Server.serve,
 		Summarizer: s.Summarizer.Stub(),
+		Owner:      s.Sessions.Organisations.owner(),
 		Prices:     p.Prices,
 		PricesAt:   at,
 		Seed:       s.Seed,
@@ -207,6 +212,8 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		HintAt:     s.Server.HintAt,
 		Latency:    s.Latency.Model(),
 		Levels:     s.Levels.Levels(),
+		Breaks:     s.Breaks,
+		Rules:      s.Detector.Rules(),
 	}
 	if s.Client.Version != "" {
 		c.Client = client.ForVersion(s.Client.Version)

@@ -38,6 +38,8 @@ type Scenario struct {
 	Summarizer Summarizer     `yaml:"summarizer" sweep:"true"`
 	Latency    Latency        `yaml:"latency" sweep:"true"`
 	Levels     Levels         `yaml:"levels" sweep:"true"`
+	Breaks     bool           `yaml:"breaks"` // watch calls with the client's break detector
+	Detector   Detector       `yaml:"detector" sweep:"true"`
 	Profile    string         `yaml:"profile"` // default, none or a file of sim calibrate
 	Prices     Prices         `yaml:"prices"`
 	Seed       uint64         `yaml:"seed" sweep:"true"`
@@ -56,6 +58,9 @@ type Sessions struct {
 	Models   []string `yaml:"model"`
 	Agents   []string `yaml:"agent"`
 	Cohort   Cohort   `yaml:"cohort"`
+	// Organisations say which sessions of a cohort may read each other's entries.
+	Organisations Organisations `yaml:"organisations"`
+	Generate      Generate      `yaml:"generate"`
 }
 
 // Filter returns the filter as written.
@@ -171,8 +176,11 @@ type Prices struct {
 func Default() Scenario {
 	stub := summarizer.Default()
 	return Scenario{
-		Schema:     Schema,
-		Sessions:   Sessions{Paths: []string{}, Projects: []string{}, Models: []string{}, Agents: []string{}},
+		Schema: Schema,
+		Sessions: Sessions{
+			Paths: []string{}, Projects: []string{}, Models: []string{}, Agents: []string{},
+			Generate: Generate{Sessions: 100, Seed: 1},
+		},
 		Strategies: defaultStrategies(),
 		Client:     Client{Assembly: client.DefaultAssembly()},
 		Events:     []client.Event{},
@@ -190,8 +198,9 @@ func Default() Scenario {
 		Profile: ProfileDefault,
 		Latency: defaultLatency(),
 		Levels:  defaultLevels(),
-		Prices:  Prices{At: PriceDateCall, As: map[string]string{}},
-		Seed:    1,
+		Breaks:  true, Detector: defaultDetector(),
+		Prices: Prices{At: PriceDateCall, As: map[string]string{}},
+		Seed:   1,
 	}
 }
 

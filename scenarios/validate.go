@@ -25,10 +25,12 @@ func (x *expansion) validate(s *Scenario) {
 	if _, err := s.Sessions.Filter().Parse(time.Now(), time.UTC); err != nil {
 		x.contradiction("sessions: "+err.Error(), "sessions.since", "sessions.until", "sessions.project", "sessions.model", "sessions.agent")
 	}
+	x.validateGenerate(&s.Sessions)
 	x.validateClient(s)
 	x.validateServer(&s.Server)
 	x.validateSummarizer(&s.Summarizer)
 	x.validateLatency(s)
+	x.validateDetector(&s.Detector)
 }
 
 func (x *expansion) validateServer(s *Server) {

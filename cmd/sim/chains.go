@@ -63,6 +63,7 @@ func (f *runFlags) prepare(cmd *cobra.Command, stdin io.Reader, args []string) (
 	if plan, err = f.plan(cmd, asked, paths); err != nil {
 		return nil, nil, false, usageError{err}
 	}
+	f.read.generate = plan.Design.Scenario.Sessions.Generate
 	if corpus, sample, err = f.read.corpus(cmd, stdin, plan.Design.Scenario.Sessions.Paths); err != nil {
 		return nil, nil, false, hintScenario(err, args)
 	}

@@ -29,6 +29,7 @@ type readFlags struct {
 
 	choice   filterFlags
 	discover discoverFlags
+	generate scenarios.Generate // of the scenario: sessions without files
 
 	filter    traces.Filter
 	selection traces.Selection
@@ -115,8 +116,16 @@ func (f *readFlags) read(cmd *cobra.Command, stdin io.Reader, paths []string) (c
 	opts := traces.Options{
 		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: stdin}, Progress: so.add,
 	}
+	if c, err := scenarios.MadeSessions(paths); err != nil {
+		return nil, false, usageError{err}
+	} else if c != nil {
+		return c, false, nil
+	}
 	stop := f.watch(cmd, so.text)
-	if len(paths) == 0 {
+	if len(paths) == 0 && f.generate.Profile != "" {
+		gen := genFlags{sessions: f.generate.Sessions, seed: f.generate.Seed, workers: f.workers}
+		_, c, err = gen.corpus(ctx, f.generate.Profile)
+	} else if len(paths) == 0 {
 		sample = true
 		c, err = claudecode.ReadFS(ctx, opts, synthetic.Samples())
 	} else {

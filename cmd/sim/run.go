@@ -116,6 +116,7 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if err != nil {
 		return err
 	}
+	f.read.generate = plan.Design.Scenario.Sessions.Generate
 	corpus, sample, err := f.read.corpus(cmd, stdin, plan.Design.Scenario.Sessions.Paths)
 	if err != nil {
 		return hintScenario(err, args)

@@ -56,14 +56,14 @@ func TestConfusion(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	for m := prompt.MissClass(1); int(m) < prompt.NumMissClasses; m++ {
 		meant := false
-		for r := range reasonCount {
+		for r := range Reason(NumReasons) {
 			meant = meant || r.Means(m)
 		}
 		if want := m != prompt.MissRewind; meant != want {
 			t.Errorf("%s is meant by a reason: %v, want %v", m, meant, want)
 		}
 	}
-	for r := ReasonModel; r < reasonCount; r++ {
+	for r := ReasonModel; int(r) < NumReasons; r++ {
 		if r.Means(prompt.MissNone) {
 			t.Errorf("%s means a hit", r)
 		}

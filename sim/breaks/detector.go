@@ -7,14 +7,10 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Thresholds and lifetimes of the client's detector (seed 000, SPEC §10).
+// Short and Long are the pauses, in ns, past which an entry may have expired
+// (seed 000). The client looks at the short one alone; the long one is an
+// extension.
 const (
-	// MinDrop is the fall in tokens that a break must exceed.
-	MinDrop = 2000
-	// MinDropShare is the share of the tokens read before that it must exceed.
-	MinDropShare = 0.05
-	// Short and Long are the pauses, in ns, past which an entry may have expired.
-	// The client looks at the short one alone; the long one is an extension.
 	Short = int64(5 * time.Minute)
 	Long  = int64(time.Hour)
 )
@@ -33,43 +29,11 @@ type Call struct {
 	Deleted   int64
 	State     State
 	Compacted bool // the messages were replaced by a summary since the call before
+	Cleared   bool // the client itself had content cleared in place since then
 }
 
 // timed reports whether it is known when the call was.
 func (c *Call) timed() bool { return c.At != 0 || c.End != 0 }
-
-// Reason is what the detector says of a call. It names what the client can know,
-// which need not be what happened: see Confusion.
-type Reason uint8
-
-// The reasons. Those from ReasonModel on are breaks.
-const (
-	ReasonNone      Reason = iota // no fall past the thresholds
-	ReasonFirst                   // nothing to compare with
-	ReasonExcluded                // a model that is not watched
-	ReasonCompacted               // the messages were replaced: a fall is expected
-	ReasonDeleted                 // tokens were deleted by cache edits: a fall is expected
-	ReasonModel                   // another model
-	ReasonState                   // something else ahead of the conversation or beside it changed
-	ReasonExpiry5m                // nothing changed, a pause of more than 5 minutes: possible expiry
-	ReasonExpiry1h                // nothing changed, a pause of more than an hour: possible expiry
-	ReasonServer                  // nothing changed, no pause: likely the server
-	ReasonUnknown                 // nothing changed, and it is not known how long the pause was
-	reasonCount
-)
-
-// NumReasons is the number of reasons, for tables indexed by Reason.
-const NumReasons = int(reasonCount)
-
-var reasonNames = [reasonCount]string{
-	"none", "first", "excluded", "compacted", "deleted", "model", "state", "expiry_5m", "expiry_1h", "server", "unknown",
-}
-
-// String returns the lower-case name used in reports.
-func (r Reason) String() string { return reasonNames[min(r, reasonCount-1)] }
-
-// Broke reports whether the reason is one of a break.
-func (r Reason) Broke() bool { return r >= ReasonModel }
 
 // Verdict is what the detector says of one call.
 type Verdict struct {
@@ -119,13 +83,21 @@ type baseline struct {
 }
 
 // Detector watches the calls of one session. The zero Detector is ready to use.
-// Calls of one source come in order; how sources mix does not matter.
+// Calls of one source come in order; how sources mix does not matter. It keeps
+// its storage over Reset.
 type Detector struct {
-	sources map[source]*baseline
+	Rules *Rules // nil for those of the client
+
+	sources   map[source]int
+	baselines []baseline
+	last      source // of the call before, whose baseline is at index at
+	at        int
+	model     string // that was looked at last, and whether it is excluded
+	excluded  bool
 }
 
 // sourceOf returns whose baseline a call is compared with: a summary call
-// continues the conversation it summarises (SPEC §10).
+// continues the conversation it summarises.
 func sourceOf(c *Call) source {
 	s := source{c.Source, c.Thread}
 	if s.source == results.SourceCompact {
@@ -140,28 +112,48 @@ func Excluded(model string) bool { return strings.Contains(strings.ToLower(model
 
 // See takes the next call of a source and says whether its cache broke.
 func (d *Detector) See(c *Call) Verdict {
-	if Excluded(c.Model) {
+	if c.Model != d.model {
+		d.model, d.excluded = c.Model, Excluded(c.Model)
+	}
+	if d.excluded {
 		return Verdict{Reason: ReasonExcluded, To: c.Read}
 	}
-	if d.sources == nil {
-		d.sources = map[source]*baseline{}
+	rules := DefaultRules()
+	if d.Rules != nil {
+		rules = *d.Rules
 	}
-	key := sourceOf(c)
-	b := d.sources[key]
-	if b == nil {
-		b = &baseline{}
-		d.sources[key] = b
-	}
-	v := b.compare(c)
+	b := d.baseline(sourceOf(c))
+	v := b.compare(c, rules)
 	b.take(c)
 	return v
 }
 
+// baseline returns the baseline of a source, a new one for a source not met yet.
+func (d *Detector) baseline(s source) *baseline {
+	if len(d.baselines) > 0 && s == d.last {
+		return &d.baselines[d.at]
+	}
+	i, ok := d.sources[s]
+	if !ok {
+		if d.sources == nil {
+			d.sources = map[source]int{}
+		}
+		i = len(d.baselines)
+		d.baselines = append(d.baselines, baseline{})
+		d.sources[s] = i
+	}
+	d.last, d.at = s, i
+	return &d.baselines[i]
+}
+
 // Reset forgets all baselines, as at the start of another session.
-func (d *Detector) Reset() { clear(d.sources) }
+func (d *Detector) Reset() {
+	clear(d.sources)
+	d.baselines = d.baselines[:0]
+}
 
 // compare says what a call is against the baseline.
-func (b *baseline) compare(c *Call) Verdict {
+func (b *baseline) compare(c *Call, rules Rules) Verdict {
 	v := Verdict{From: b.read, To: c.Read}
 	switch {
 	case c.Compacted:
@@ -180,10 +172,9 @@ func (b *baseline) compare(c *Call) Verdict {
 	if v.Changed.Has(FieldSystem) {
 		v.CharDelta = c.State.SystemChars - b.state.SystemChars
 	}
-	fall := b.read - c.Read
 	switch {
-	case fall <= MinDrop || float64(fall) <= MinDropShare*float64(b.read):
-	case c.Deleted > b.deleted:
+	case !rules.fell(b.read, c.Read):
+	case c.Cleared, rules.DeletedBaseline && c.Deleted > b.deleted:
 		v.Reason = ReasonDeleted
 	default:
 		v.Reason = v.cause(timed)

@@ -47,6 +47,7 @@ func TestDetector(t *testing.T) {
 		{"a rise", 45000, after(20, 60000), nil, ReasonNone, "none"},
 		{"compaction resets the baseline", 45000, after(20, 0), func(c *Call) { c.Compacted = true }, ReasonCompacted, "compacted"},
 		{"deletions are expected", 45000, after(20, 6200), func(c *Call) { c.Deleted = 38800 }, ReasonDeleted, "deleted"},
+		{"what the client cleared is expected", 45000, after(20, 6200), func(c *Call) { c.Cleared = true }, ReasonDeleted, "deleted"},
 		{"small models are not watched", 45000, after(20, 0), func(c *Call) { c.Model = "claude-haiku-4-5-20251001" }, ReasonExcluded, "excluded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -105,6 +106,51 @@ func TestDeletedTokensAreCumulative(t *testing.T) {
 	}
 }
 
+// Without the count of deleted tokens as a baseline the fall that a deletion
+// makes is a break, of which the prompt knows nothing (002:56). What the client
+// has cleared it registers itself.
+func TestWithoutTheDeletedBaseline(t *testing.T) {
+	for _, step := range []struct {
+		baseline, cleared bool
+		want              Reason
+	}{{true, false, ReasonDeleted}, {false, false, ReasonServer}, {false, true, ReasonDeleted}} {
+		rules := DefaultRules()
+		rules.DeletedBaseline = step.baseline
+		d := Detector{Rules: &rules}
+		a, b := after(0, 45000), after(20, 6200)
+		b.Deleted, b.Cleared = 38800, step.cleared
+		d.See(&a)
+		if v := d.See(&b); v.Reason != step.want {
+			t.Errorf("baseline %v, cleared %v: %s, want %s", step.baseline, step.cleared, v.Reason, step.want)
+		}
+	}
+}
+
+// Other thresholds than the client's: both must be passed, in tokens and as a
+// share.
+func TestRules(t *testing.T) {
+	for _, test := range []struct {
+		rules Rules
+		want  bool
+	}{
+		{Rules{MinDrop: 999, MinShare: 0.09}, true},
+		{Rules{MinDrop: 1000, MinShare: 0.09}, false},
+		{Rules{MinDrop: 999, MinShare: 0.1}, false},
+		{Rules{}, true},
+	} {
+		d := Detector{Rules: &test.rules}
+		a, b := after(0, 10000), after(20, 9000)
+		d.See(&a)
+		if v := d.See(&b); v.Broke() != test.want {
+			t.Errorf("%+v: %s", test.rules, v.Reason)
+		}
+	}
+	bad := Rules{MinDrop: -1, MinShare: 1.5}
+	if errs := bad.Validate(); len(errs) != 2 {
+		t.Errorf("%v, want two problems", errs)
+	}
+}
+
 // After a compaction the next fall is measured against the call behind it.
 func TestCompactionResets(t *testing.T) {
 	var d Detector
@@ -121,8 +167,7 @@ func TestCompactionResets(t *testing.T) {
 	}
 }
 
-// A summary call is compared with the conversation, a sub-agent with itself
-// (SPEC §10).
+// A summary call is compared with the conversation, a sub-agent with itself.
 func TestSources(t *testing.T) {
 	var d Detector
 	main := after(0, 160000)
@@ -184,13 +229,13 @@ func TestRecords(t *testing.T) {
 }
 
 func TestFieldNames(t *testing.T) {
-	if all := Fields(1<<len(fieldNames) - 1); all != FieldExtraBody<<1-1 {
-		t.Errorf("%d names for fields up to %d", len(fieldNames), FieldExtraBody)
+	if all := Fields(1<<results.NumBreakFields - 1); all != FieldExtraBody<<1-1 {
+		t.Errorf("%d names for fields up to %d", results.NumBreakFields, FieldExtraBody)
 	}
 	if s := (FieldEffort | FieldModel).String(); s != "model, effort" {
 		t.Errorf("%q", s)
 	}
-	for r := range reasonCount {
+	for r := range Reason(NumReasons) {
 		if r.String() == "" {
 			t.Errorf("reason %d has no name", r)
 		}

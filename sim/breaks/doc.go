@@ -12,6 +12,7 @@
 //
 // A break is a fall of the tokens read from the cache against the call before
 // of the same source. Calls are simulated or recorded alike: Records makes them
-// of call records, and who reads recordings makes them of rounds. A Confusion
-// holds what the detector says against what the cache model knows.
+// of call records, the loop of package sim of what it sends, and who reads
+// recordings of rounds. A Confusion holds what the detector says against what the
+// cache model knows.
 package breaks

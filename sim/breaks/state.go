@@ -3,6 +3,8 @@ package breaks
 import (
 	"slices"
 	"strings"
+
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Flag is a setting that may be unknown. The zero Flag is unknown.
@@ -47,7 +49,7 @@ type State struct {
 // Fields is a set of what changed between two calls.
 type Fields uint16
 
-// The fields in the order in which they are named: the model first (SPEC §10).
+// The fields in the order in which they are named: the model first.
 const (
 	FieldModel Fields = 1 << iota
 	FieldSystem
@@ -63,17 +65,12 @@ const (
 	FieldExtraBody
 )
 
-var fieldNames = [...]string{
-	"model", "system prompt", "cache markers", "tools", "fast mode", "global cache strategy", "beta headers",
-	"auto mode", "overage", "cached microcompact", "effort", "extra body",
-}
-
 // String names the fields of the set, separated by commas.
 func (f Fields) String() string {
 	var names []string
-	for i := range fieldNames {
+	for i := range results.NumBreakFields {
 		if f&(1<<i) != 0 {
-			names = append(names, fieldNames[i])
+			names = append(names, results.BreakField(i).String())
 		}
 	}
 	return strings.Join(names, ", ")

@@ -51,7 +51,7 @@ type Variables struct {
 	auto      int64 // tokens that thresholds are counted from at most, 0 for none
 }
 
-// Bounds of CLAUDE_CODE_AUTO_COMPACT_WINDOW, tokens (P E3).
+// Bounds of CLAUDE_CODE_AUTO_COMPACT_WINDOW, tokens (E3).
 const minAutoWindow, maxAutoWindow = 100_000, 1_000_000
 
 // Variables returns what the variables mean. Values that validate refuses count

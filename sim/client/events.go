@@ -83,12 +83,12 @@ const (
 type action struct {
 	name  string
 	takes Takes
-	// level is where the change enters the cache key (P A7, E1), for actions
+	// level is where the change enters the cache key (A7, E1), for actions
 	// that change a parameter of the request and no text of it.
 	level prompt.Level
 	// key says that the action does so.
 	key bool
-	// stays says that the client does not take it back (P E1: the header of
+	// stays says that the client does not take it back (E1: the header of
 	// fast mode stays).
 	stays bool
 }

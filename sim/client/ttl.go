@@ -61,7 +61,7 @@ type Ask struct {
 
 // Lifetime returns the lifetime a call asks for. Variables come first: forcing
 // 5m wins over the settings of a lifetime, those over asking for 1h (the order
-// of the settings is assumed, that of the variables P E2). Then what the caller
+// of the settings is assumed, that of the variables E2). Then what the caller
 // wants for its short forks, then the choice.
 func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
 	set := v.main

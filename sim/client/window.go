@@ -16,7 +16,7 @@ type Windows struct {
 }
 
 // capable are models with the large window by themselves, and withHeader those
-// that had it with the header until it was retired (P A11, C1).
+// that had it with the header until it was retired (A11, C1).
 var (
 	capable = []string{
 		"fable", "mythos", "opus-4-6", "opus-4-7", "opus-4-8", "opus-5", "sonnet-4-6", "sonnet-5", "haiku-5-5",

@@ -40,6 +40,8 @@ type Summary struct {
 	// refused, as "layer: reason".
 	Firings map[string]int `json:"firings,omitzero"`
 	Reasons map[string]int `json:"reasons,omitzero"`
+	// Breaks are what the client's break detector says against what happened.
+	Breaks breaksLine `json:"breaks,omitzero"`
 }
 
 // Interval is a confidence interval of a metric, in the unit of the metric.
@@ -64,7 +66,8 @@ func (r *Run) Document() (*Document, error) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		s := Summary{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Sessions: c.Sessions,
-			Metrics: map[string]float64{}, Intervals: map[string]Interval{}, Firings: c.Total.Firings, Reasons: c.Total.Reasons}
+			Metrics: map[string]float64{}, Intervals: map[string]Interval{}, Firings: c.Total.Firings, Reasons: c.Total.Reasons,
+			Breaks: newBreaksLine(&c.Total.Breaks)}
 		for _, m := range metrics {
 			if v, ok := c.Value(m); ok {
 				s.Metrics[m.Name] = v

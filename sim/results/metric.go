@@ -74,7 +74,7 @@ type Metric struct {
 // Metrics returns every metric a row carries, in the order of publication.
 func Metrics() []Metric {
 	return slices.Concat(costMetrics(), usageMetrics(), cacheMetrics(), compactionMetrics(),
-		costParts(), missParts(), waitParts(), levelMetrics(), countMetrics())
+		costParts(), missParts(), waitParts(), levelMetrics(), countMetrics(), breakMetrics())
 }
 
 // LookupMetric returns the metric with a name.

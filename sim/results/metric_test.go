@@ -40,6 +40,8 @@ func TestPublishedNames(t *testing.T) {
 		"warning_calls calls", "error_calls calls", "blocked_calls calls", "background_calls calls",
 		"head_changes count", "keepalive_signals count", "unsimulated_calls calls", "keepalives calls",
 		"net_negative_compactions count",
+		"breaks calls", "breaks_model calls", "breaks_state calls", "breaks_expiry_5m calls", "breaks_expiry_1h calls",
+		"breaks_server calls", "breaks_unknown calls",
 	}
 	var got []string
 	for _, m := range Metrics() {
@@ -77,6 +79,7 @@ func sample(strategy, session string) Row {
 	for c := range r.Counts {
 		r.Counts[c] = int64(200 + c)
 	}
+	r.Breaks = sampleBreaks()
 	for i := range r.MissesByClass[1:] {
 		r.MissesByClass[1+i] = 1 + i // 1 + … + 10 = 55
 	}
@@ -89,6 +92,24 @@ func sample(strategy, session string) Row {
 		}
 	}
 	return r
+}
+
+// sampleBreaks counts calls 1, 2, 3… by reason, 11 classes each, and likewise
+// what was named and the calls beside.
+func sampleBreaks() Breaks {
+	var b Breaks
+	for i := range b.Calls {
+		b.Beside[i] = 700 + i
+		for m := range b.Calls[i] {
+			b.Calls[i][m] = 1 + i*prompt.NumMissClasses + m
+		}
+	}
+	for i := range b.Changed {
+		for m := range b.Changed[i] {
+			b.Changed[i][m] = 400 + i*prompt.NumMissClasses + m
+		}
+	}
+	return b
 }
 
 // TestValues: the figures of sample, by hand. Its cost by class c is
@@ -110,6 +131,7 @@ func TestValues(t *testing.T) {
 		"added_latency_seconds_compaction": 9, "added_latency_seconds_first_token": -0.5, "added_latency_seconds_other": 4,
 		"percent_left":       0.65, // 2600 / 40 per cent
 		"percent_left_least": 0.03, "warning_seconds": 90, "error_seconds": 70, "blocking_seconds": 50,
+		"breaks":         5841, // 66 counts, 56 … 121: 66·(56 + 121)/2
 		"stored_results": 200, "keepalives": 200 + float64(CountKeepalives),
 	} {
 		m, ok := LookupMetric(name)
@@ -138,13 +160,14 @@ func TestPartsAddUp(t *testing.T) {
 		}
 	}
 	want := map[string]float64{"cost_usd by class": 16126.03125, "cost_usd by source": 16126.03125, "misses by class": 55,
-		"added_latency_seconds by part": 12.5}
+		"added_latency_seconds by part": 12.5, "breaks by part": 5841}
 	if diff := cmp.Diff(want, sums); diff != "" {
 		t.Errorf("sums of parts (-want +got):\n%s", diff)
 	}
 }
 
-// TestNoSample: a ratio over nothing has no sample; a count of nothing is 0.
+// TestNoSample: a ratio over nothing has no sample, nor has a detector that did
+// not run; a count of nothing is 0.
 func TestNoSample(t *testing.T) {
 	var none []string
 	for _, m := range Metrics() {
@@ -154,9 +177,20 @@ func TestNoSample(t *testing.T) {
 			t.Errorf("%s of an empty row is %v", m.Name, v)
 		}
 	}
-	if want := []string{"cache_hit_ratio", "call_hit_ratio", "percent_left", "percent_left_least"}; !slices.Equal(none, want) {
+	want := append([]string{"cache_hit_ratio", "call_hit_ratio", "percent_left", "percent_left_least", "breaks"}, partsOfBreaks()...)
+	if !slices.Equal(none, want) {
 		t.Errorf("no sample in an empty row: %v, want %v", none, want)
 	}
+}
+
+func partsOfBreaks() []string {
+	var names []string
+	for _, m := range Metrics() {
+		if m.Of == "breaks" {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // TestUnmeasured: what a cell does not measure has no sample, and neither have

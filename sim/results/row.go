@@ -129,6 +129,7 @@ type Row struct {
 	Waits            [NumWaits]float64  // the parts of AddedLatency, s
 	SecondsAt        [NumLevels]float64 // s that main conversations spent at each level
 	Left             Left               // of the client's limit, as it shows it
+	Breaks           Breaks             // what the client's break detector says; empty when it does not run
 	StorageUSD       float64
 	// Counts are what happened beside the figures above.
 	Counts [NumCounts]int64
@@ -180,6 +181,7 @@ func (r *Row) Add(o *Row) {
 		r.SecondsAt[i] += v
 	}
 	r.Left.add(&o.Left)
+	r.Breaks.Merge(&o.Breaks)
 	r.StorageUSD += o.StorageUSD
 	for i, n := range o.Counts {
 		r.Counts[i] += n

@@ -35,6 +35,7 @@ type rowLine struct {
 	Waits            map[string]float64            `json:"added_latency_seconds_by_part,omitzero"`
 	SecondsAt        map[string]float64            `json:"seconds_at_level,omitzero"`
 	Left             leftLine                      `json:"percent_left,omitzero"`
+	Breaks           breaksLine                    `json:"breaks,omitzero"`
 	Counts           map[string]int64              `json:"counts,omitzero"`
 	Firings          map[string]int                `json:"firings,omitzero"`
 	Reasons          map[string]int                `json:"reasons,omitzero"`
@@ -73,6 +74,7 @@ func newRowLine(cell string, r *Row) rowLine {
 		Overflows: r.Overflows, OverWindow: r.OverWindow, FailedCompaction: r.FailedCompaction,
 		AddedLatency: r.AddedLatency, Left: leftLine(r.Left), Firings: r.Firings, Reasons: r.Reasons,
 		LoggedOutputUSD: r.LoggedOutputUSD, Unpriced: r.Unpriced,
+		Breaks: newBreaksLine(&r.Breaks),
 		Counts: byNameOrNil(r.Counts[:], countName),
 		Waits:  byNameOrNil(r.Waits[:], waitName), SecondsAt: byNameOrNil(r.SecondsAt[:], levelName),
 	}
@@ -111,6 +113,8 @@ func (l *rowLine) row() (Row, error) {
 		fromNames(r.Waits[:], l.Waits, "part of the added latency", waitName),
 		fromNames(r.SecondsAt[:], l.SecondsAt, "level", levelName),
 	)
+	breaks, errBreaks := l.Breaks.breaks()
+	r.Breaks, err = breaks, firstError(err, errBreaks)
 	for s := range usage {
 		r.UsageBySource[s] = prompt.Usage(usage[s])
 		err = firstError(err, fromNames(r.CostBySource[s][:], costs[s], "token class", className))

@@ -76,6 +76,7 @@ func (r *Row) validate() error {
 		counts = append(counts, int64(n))
 	}
 	counts = append(append(counts, r.Counts[:]...), r.Left.Sum)
+	counts = append(counts, r.Breaks.all()...)
 	for _, m := range []map[string]int{r.Firings, r.Reasons} {
 		for _, n := range m {
 			counts = append(counts, int64(n))

@@ -1,0 +1,131 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Finding is a claim of a document and what a simulation makes of it.
+type Finding struct {
+	ID       string   `json:"id"`
+	Claim    string   `json:"claim"`
+	Source   string   `json:"source"`   // document and line
+	Scenario string   `json:"scenario"` // that shows it
+	Figures  []Figure `json:"figures"`
+	Reason   string   `json:"reason"`
+}
+
+// Figure is a simulated value.
+type Figure struct {
+	Name    string  `json:"name"`
+	Value   float64 `json:"value"`
+	Unit    string  `json:"unit"`             // one of Unit…
+	Claimed string  `json:"claimed,omitzero"` // what the document says of it, in words; empty for nothing
+	Holds   bool    `json:"holds"`            // it is so
+	// Hand is the same worked out by hand, with its value and by how much the
+	// simulation may differ from it; empty without.
+	Hand      string  `json:"hand,omitzero"`
+	ByHand    float64 `json:"by_hand,omitzero"`
+	Tolerance float64 `json:"tolerance,omitzero"`
+}
+
+// Agrees reports whether the figure is what was worked out by hand, true without
+// that.
+func (f *Figure) Agrees() bool { return f.Hand == "" || math.Abs(f.Value-f.ByHand) <= f.Tolerance }
+
+// Verdict says what became of a claim.
+type Verdict uint8
+
+// Verdicts.
+const (
+	Refuted Verdict = iota
+	Partly
+	Reproduced
+)
+
+// String returns the lower-case name used in reports.
+func (v Verdict) String() string {
+	return [...]string{"refuted", "partly", "reproduced"}[min(v, Reproduced)]
+}
+
+// Verdict returns Reproduced when every figure is as the document says, Refuted
+// when none is.
+func (f *Finding) Verdict() Verdict {
+	claimed, hold := 0, 0
+	for i := range f.Figures {
+		if f.Figures[i].Claimed == "" {
+			continue
+		}
+		claimed++
+		if f.Figures[i].Holds {
+			hold++
+		}
+	}
+	switch hold {
+	case 0:
+		return Refuted
+	case claimed:
+		return Reproduced
+	}
+	return Partly
+}
+
+// Text returns the value with its unit, for people.
+func (f *Figure) Text() string { return f.text(f.Value) }
+
+// HandText returns the value worked out by hand with its unit.
+func (f *Figure) HandText() string { return f.text(f.ByHand) }
+
+func (f *Figure) text(v float64) string {
+	switch f.Unit {
+	case UnitUSD:
+		return usdText(v)
+	case UnitRatio:
+		decimals := 1
+		if v != 0 && math.Abs(v) < 0.01 {
+			decimals = 2
+		}
+		return strconv.FormatFloat(100*v, 'f', decimals, 64) + " %"
+	case UnitSeconds:
+		return strconv.FormatFloat(v, 'f', 1, 64) + " s"
+	case UnitCount, "":
+		return thousands(v)
+	}
+	if v == 1 && f.Unit == UnitCalls {
+		return "1 call"
+	}
+	return thousands(v) + " " + f.Unit
+}
+
+// usdText keeps at least three digits that say something.
+func usdText(v float64) string {
+	decimals := 2
+	if v == 0 {
+		return "$0"
+	}
+	for abs := math.Abs(v); decimals < 6 && abs > 0 && abs < 1; abs *= 10 {
+		decimals++
+	}
+	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	if v < 0 {
+		return "−$" + text
+	}
+	return "$" + text
+}
+
+// thousands writes a count with its digits in groups.
+func thousands(v float64) string {
+	digits := strconv.FormatFloat(math.Round(math.Abs(v)), 'f', 0, 64)
+	var groups []string
+	for len(digits) > 3 {
+		groups = append([]string{digits[len(digits)-3:]}, groups...)
+		digits = digits[:len(digits)-3]
+	}
+	text := strings.Join(append([]string{digits}, groups...), ",")
+	if v < 0 {
+		return fmt.Sprintf("−%s", text)
+	}
+	return text
+}

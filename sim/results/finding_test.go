@@ -1,0 +1,66 @@
+package results
+
+import "testing"
+
+// A claim is reproduced when all of its figures hold, refuted when none does;
+// figures that nothing is claimed of do not count.
+func TestVerdict(t *testing.T) {
+	yes, no, free := Figure{Claimed: "x", Holds: true}, Figure{Claimed: "x"}, Figure{Holds: true}
+	for _, tc := range []struct {
+		figures []Figure
+		want    Verdict
+		text    string
+	}{
+		{[]Figure{yes, free, yes}, Reproduced, "reproduced"},
+		{[]Figure{yes, no}, Partly, "partly"},
+		{[]Figure{no, free}, Refuted, "refuted"},
+	} {
+		f := Finding{Figures: tc.figures}
+		if got := f.Verdict(); got != tc.want || got.String() != tc.text {
+			t.Errorf("%+v: %v, want %v", tc.figures, got, tc.want)
+		}
+	}
+}
+
+// Figures with their units, for people.
+func TestFigureText(t *testing.T) {
+	for _, tc := range []struct {
+		value float64
+		unit  string
+		want  string
+	}{
+		{0.061035, UnitUSD, "$0.0610"},
+		{0.6, UnitUSD, "$0.600"},
+		{-2.071, UnitUSD, "−$2.07"},
+		{0, UnitUSD, "$0"},
+		{1234567, UnitTokens, "1,234,567 tokens"},
+		{-89820, UnitTokens, "−89,820 tokens"},
+		{1, UnitCalls, "1 call"},
+		{3, UnitCalls, "3 calls"},
+		{49, UnitCount, "49"},
+		{0.9674, UnitRatio, "96.7 %"},
+		{0.0076, UnitRatio, "0.76 %"},
+		{15, UnitSeconds, "15.0 s"},
+	} {
+		f := Figure{Value: tc.value, Unit: tc.unit}
+		if got := f.Text(); got != tc.want {
+			t.Errorf("%v %s: %q, want %q", tc.value, tc.unit, got, tc.want)
+		}
+	}
+}
+
+// A figure agrees with what was worked out by hand within its tolerance.
+func TestFigureAgrees(t *testing.T) {
+	for _, tc := range []struct {
+		f    Figure
+		want bool
+	}{
+		{Figure{Value: 5}, true},
+		{Figure{Value: 5, Hand: "2 + 2", ByHand: 4}, false},
+		{Figure{Value: 5, Hand: "2 + 2", ByHand: 4, Tolerance: 1}, true},
+	} {
+		if got := tc.f.Agrees(); got != tc.want {
+			t.Errorf("%+v: %v", tc.f, got)
+		}
+	}
+}
