@@ -3,16 +3,16 @@ package scenarios
 import (
 	"embed"
 	"fmt"
-	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
 )
 
 //go:embed builtin/*.yaml
 var builtin embed.FS
+
+// builtinFolder is where the scenarios for sim run stand.
+const builtinFolder = "builtin"
 
 // Reference is the manual of the format: every key with its default.
 //
@@ -27,34 +27,16 @@ type Builtin struct {
 }
 
 // Builtins returns the embedded scenarios by name.
-func Builtins() ([]Builtin, error) {
-	files, err := fs.Glob(builtin, "builtin/*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list scenarios: %w", err)
-	}
-	var all []Builtin
-	for _, file := range files {
-		text, err := builtin.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read scenario: %w", err)
-		}
-		tree, err := yamlx.Parse(text, file)
-		if err != nil {
-			return nil, err
-		}
-		b := Builtin{Name: strings.TrimSuffix(path.Base(file), ".yaml"), Text: text}
-		if doc := yamlx.Child(tree.Root, "doc"); doc != nil {
-			b.Doc = strings.TrimSpace(doc.Value)
-		}
-		all = append(all, b)
-	}
-	return all, nil
-}
+func Builtins() ([]Builtin, error) { return embedded(builtin, builtinFolder) }
 
-// LookupBuiltin returns the embedded scenario with a name; an unknown one is an
-// error that names the nearest.
+// LookupBuiltin returns the embedded scenario with a name, those of claims under
+// claims/NAME; an unknown one is an error that names the nearest.
 func LookupBuiltin(name string) (*Builtin, error) {
-	all, err := Builtins()
+	list := Builtins
+	if strings.HasPrefix(name, claimFolder+"/") {
+		list = ClaimScenarios
+	}
+	all, err := list()
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func newScenarios() *cobra.Command {
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(newScenariosList(), newScenariosShow())
+	cmd.AddCommand(newScenariosList(), newScenariosShow(), newScenariosRun())
 	return cmd
 }
 
@@ -66,7 +66,8 @@ func scenarioSheet() (*reports.Sheet, error) {
 			{Name: "cells", Title: "CELLS", Right: true},
 			{Name: "doc", Title: "WHAT"},
 		},
-		Notes: []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual."},
+		Notes: []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual.",
+			"sim scenarios run claims tries what the documents claim."},
 	}
 	for _, b := range all {
 		file, err := scenarios.Parse(registry, b.Text, b.Name+".yaml")
