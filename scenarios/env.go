@@ -52,11 +52,29 @@ func settings(a *client.Assembly) []setting {
 	if n, ok := client.Number(e.IdleMinTokens); ok {
 		set(strategies.CompactName, "idle.min_tokens", n)
 	}
+	return append(list, storage(e)...)
+}
+
+// previewBytes is what stays of a stored result (E4), bytes. Where a variable
+// allows less of a whole one, no more than that stays: assumed.
+const previewBytes = 2000
+
+// storage returns what the variables about output make of stored results.
+func storage(e *client.Env) []setting {
+	var list []setting
+	least := int64(previewBytes)
+	limit := func(path string, bytes int64) {
+		list = append(list, setting{strategies.ToolStorageName, path, bytes})
+		least = min(least, bytes)
+	}
 	if n, ok := client.Number(e.BashMaxOutput); ok {
-		set(strategies.ToolStorageName, "limits.bash", min(n, maxBashOutput))
+		limit("limits.bash", min(n, maxBashOutput))
 	}
 	if n, ok := client.Number(e.MCPMaxOutput); ok {
-		set(strategies.ToolStorageName, "limits.mcp", n*bytesPerToken)
+		limit("limits.mcp", n*bytesPerToken)
+	}
+	if least < previewBytes {
+		list = append(list, setting{strategies.ToolStorageName, "preview", least})
 	}
 	return list
 }

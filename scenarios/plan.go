@@ -110,6 +110,9 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	}
 	run.Sum()
 	annotate(run, d)
+	if err := p.modelError(ctx, d, sessions, run); err != nil {
+		return nil, fmt.Errorf("model error: %w", err)
+	}
 	return run, runErr
 }
 

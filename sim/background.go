@@ -136,6 +136,9 @@ func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
 	results := injected(prompt.KindPrompt, b.intent.Source+" results", max(1, b.intent.TurnInput))
 	results.Digest = results.Digest.ExtendInt(mark)
 	b.context.Add(results)
+	if b.intent.Prefix == prompt.PrefixShared && l.assembly.header {
+		l.forkHead(t, &b.context)
+	}
 }
 
 // await makes a thread wait for a background call of a layer until a time on

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -63,5 +64,26 @@ func TestProfileIsOfOneAgent(t *testing.T) {
 	c.Profile = warmFirst()
 	if got, _ := run(t, c, s); got.Usage != want.Usage {
 		t.Errorf("%+v with the profile, %+v without", got.Usage, want.Usage)
+	}
+}
+
+// A request without a breakpoint, or with a head of its own, finds nothing that
+// other conversations have cached.
+func TestNothingIsFoundWithoutABreakpoint(t *testing.T) {
+	for name, change := range map[string]func(*client.Assembly){
+		"caching is off": func(a *client.Assembly) { a.Env.DisableCaching = "1" },
+		"the billing header is in the key": func(a *client.Assembly) {
+			divided(a)
+			a.System.HeaderInKey = "true"
+		},
+	} {
+		c := headConfig(t, "none", change)
+		c.Profile = warmFirst()
+		_, calls := run(t, c, newSession("a").turns(3, 0, 1000).session())
+		for i := range calls {
+			if calls[i].Usage.Read != 0 {
+				t.Errorf("%s: call %d reads %d tokens", name, i, calls[i].Usage.Read)
+			}
+		}
 	}
 }

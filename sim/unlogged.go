@@ -115,10 +115,13 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 		r.Markers[n-1].Shift = -u.behind
 		r.Unheld = int32(unheld) - u.behind
 	}
-	if p.Switches.Shared && u.shared > 0 && l.expects(t, 1, u.warm.share(p.Shared.Value, p.Weight)) {
+	// What others keep warm is found from a breakpoint, by a request that begins
+	// as theirs do.
+	shares := len(r.Markers) > 0 && !l.assembly.header
+	if shares && p.Switches.Shared && u.shared > 0 && l.expects(t, 1, u.warm.share(p.Shared.Value, p.Weight)) {
 		r.Shared = int32(u.shared)
 	}
-	if p.Switches.First && !t.started {
+	if shares && p.Switches.First && !t.started {
 		r.Shared = max(r.Shared, l.foundFirst(t, p))
 	}
 	if p.Switches.Static {

@@ -5,7 +5,7 @@ package audit
 // where no source states one.
 var (
 	adviseHour = []Advice{
-		{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: entries live an hour"},
+		{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: an hour for all calls"},
 		{Setting: `"promptCacheTtl": "1h"`, From: "2.1.243", Text: "settings.json: the same for the conversation alone"},
 	}
 	adviseFive = []Advice{

@@ -4,6 +4,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -15,7 +16,7 @@ import (
 // Session simulates s under a configuration and explains every call. The
 // configuration's Observer and Record are replaced.
 func Session(c sim.Config, s *traces.Session) (*results.Explanation, error) {
-	o := &observer{session: s, open: map[key]int{}}
+	o := &observer{session: s, open: map[key][]int{}}
 	c.Observer, c.Record = o, o.landed
 	loop := sim.NewLoop(c)
 	if _, err := loop.Run(s); err != nil {
@@ -27,8 +28,8 @@ func Session(c sim.Config, s *traces.Session) (*results.Explanation, error) {
 	}, nil
 }
 
-// key finds the call a record belongs to: a thread makes at most one request at
-// one time for itself and one for its layers.
+// key finds the calls a record may belong to. Of a thread's layers several can
+// make a request at one time: how those were served tells them apart.
 type key struct {
 	thread int32
 	start  int64
@@ -40,7 +41,7 @@ type observer struct {
 	session *traces.Session
 	calls   []results.ExplainedCall
 	steps   map[int32][]results.Step // by thread, since its last request
-	open    map[key]int              // calls in flight
+	open    map[key][]int            // calls in flight
 }
 
 func (o *observer) step(p sim.Point, s results.Step) {
@@ -62,17 +63,17 @@ func (o *observer) Answered(p sim.Point, layer, hook string, out strategies.Outc
 
 func (o *observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
 	o.step(p, results.Step{
-		Layer: layer, Boundary: b.Kind.String(), Before: b.Before, After: b.After, Chained: b.Chained,
+		Layer: layer, Boundary: b.Kind.String(), Before: b.Before, After: b.After - b.Deleted, Chained: b.Chained,
 	})
 }
 
 func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *prompt.Outcome) {
 	t := &o.session.Threads[p.Thread]
-	round := &t.Rounds[p.Round]
+	round := &t.Rounds[min(int(p.Round), len(t.Rounds)-1)] // calls behind the last response belong to its round
 	call := results.ExplainedCall{
-		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: int(p.Round), Layer: layer,
+		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: min(int(p.Round), len(t.Rounds)-1), Layer: layer,
 		Trigger: round.Trigger.String(), Line: int(round.Line), Start: seconds(p.Now), Idle: seconds(p.Idle),
-		Steps: o.steps[p.Thread], Change: edited(r), Context: r.Tokens(),
+		Steps: o.steps[p.Thread], Change: edited(r), Context: out.Effective,
 		Uncached: out.Usage.Uncached, Read: out.Usage.Read, Write5m: out.Usage.Write5m, Write1h: out.Usage.Write1h,
 		Expected: out.Expected, Miss: out.Miss.String(), Segments: segments(r, out),
 	}
@@ -80,17 +81,23 @@ func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *pro
 		call.File = o.session.Files[round.File]
 	}
 	delete(o.steps, p.Thread)
-	o.open[key{p.Thread, p.Now, layer != ""}] = len(o.calls)
+	k := key{p.Thread, p.Now, layer != ""}
+	o.open[k] = append(o.open[k], len(o.calls))
 	o.calls = append(o.calls, call)
 }
 
 // landed completes the call a record belongs to.
 func (o *observer) landed(r *results.CallRecord) {
-	i, ok := o.open[key{r.Thread, r.Start, r.Round < 0}]
-	if !ok {
+	k := key{r.Thread, r.Start, r.Round < 0}
+	at := slices.IndexFunc(o.open[k], func(i int) bool {
+		c := &o.calls[i]
+		return c.Read == r.Usage.Read && c.Uncached == r.Usage.Uncached && c.Write5m == r.Usage.Write5m && c.Write1h == r.Usage.Write1h
+	})
+	if at < 0 {
 		return
 	}
-	c := &o.calls[i]
+	c := &o.calls[o.open[k][at]]
+	o.open[k] = slices.Delete(o.open[k], at, at+1)
 	c.Source, c.Model, c.End, c.First = r.Source.String(), r.Model, seconds(r.End), r.First
 	c.Output, c.CostUSD = r.Usage.Output, r.Cost.Total()
 }

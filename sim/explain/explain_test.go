@@ -57,7 +57,11 @@ func explained(t *testing.T, strategy string) map[*results.Explanation]results.R
 // Watching changes nothing, and what is explained adds up to the row: calls,
 // tokens by class, misses and cost.
 func TestExplanationsAddUpToTheRow(t *testing.T) {
-	for _, strategy := range []string{"recorded", "auto-compact/167k", "auto-compact/155k", "truncate-oldest", "none"} {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, strategy := range registry.Presets() {
 		for e, row := range explained(t, strategy) {
 			var got results.Row
 			var cost float64
@@ -85,7 +89,14 @@ func TestExplanationsAddUpToTheRow(t *testing.T) {
 
 // The segments of a request are the request: tokens and classes add up.
 func TestSegmentsAddUp(t *testing.T) {
-	for e := range explained(t, "auto-compact/167k") {
+	for _, strategy := range []string{"auto-compact/167k", "cached-microcompact"} {
+		testSegments(t, strategy)
+	}
+}
+
+func testSegments(t *testing.T, strategy string) {
+	t.Helper()
+	for e := range explained(t, strategy) {
 		for _, c := range e.Calls {
 			byClass := map[string]int64{}
 			for _, s := range c.Segments {

@@ -9,16 +9,25 @@ import (
 // the same.
 func segments(r *prompt.Request, out *prompt.Outcome) []results.Segment {
 	var list []results.Segment
-	marker := 0
+	marker, deletion := 0, 0
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		s := results.Segment{Kind: e.Kind.String(), Form: form(e.Form), Class: class(r, out, int32(i))}
+		tokens := int64(e.Tokens)
+		if deletion < len(r.Deletions) && r.Deletions[deletion].Position == int32(i) {
+			// The server leaves out what it reads; the rest is sent whole.
+			if int32(i) <= out.HitAt {
+				s.Form = "deleted"
+				tokens -= int64(min(r.Deletions[deletion].Tokens, e.Tokens))
+			}
+			deletion++
+		}
 		if n := len(list); n == 0 || list[n-1].Marker || !joins(&list[n-1], &s) {
 			list = append(list, s)
 		}
 		last := &list[len(list)-1]
 		last.Blocks++
-		last.Tokens += int64(e.Tokens)
+		last.Tokens += tokens
 		if marker < len(r.Markers) && r.Markers[marker].Position == int32(i) {
 			last.Marker = true
 			marker++
