@@ -93,13 +93,16 @@ func ReadExport(r io.Reader, name string) (*Export, error) {
 	}
 	for {
 		record, err := in.Read()
-		if errors.Is(err, io.EOF) {
+		var bad *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
 			return e, nil
+		case errors.As(err, &bad): // a record that cannot be parsed has no fields
+			return nil, fmt.Errorf("%s:%d: %w", name, bad.Line, bad.Err)
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if err == nil {
-			err = e.row(record, at)
-		}
-		if err != nil {
+		if err := e.row(record, at); err != nil {
 			line, _ := in.FieldPos(0)
 			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
 		}
