@@ -92,7 +92,7 @@ func TestMemoryExtractionSkipsWhatWasWritten(t *testing.T) {
 		{"Edit", "/home/u/.claude/projects/-work-api/memory/MEMORY.md", on, 0},
 		{"Edit", "~/.claude/projects/x/memory/deep/er.md", on, 0},
 		{"Read", memoryFile, on, 1},
-		{"Write", "/work/api/memory/notes.md", on, 1},
+		{"Write", "/src/api/memory/notes.md", on, 1},
 		{"Write", "/home/u/.claude/projects/-work-api/other.md", on, 1},
 		{"Write", memoryFile, off, 1},
 	} {

@@ -119,7 +119,7 @@ func TestDuplicateReads(t *testing.T) {
 			}
 			if test.want == 1 {
 				wantUSD(t, "duplicate", r.Duplicates[0].USD, 0.002*(6.25+0.50))
-				if d := r.Duplicates[0]; d.First != 1 || d.Place.Line != 2 || d.Object != "/work/api/main.go" {
+				if d := r.Duplicates[0]; d.First != 1 || d.Place.Line != 2 || d.Object != "/src/api/main.go" {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -175,7 +175,7 @@ func TestDefects(t *testing.T) {
 		"clock_back": {Count: 1, Names: []string{"back"}},
 		"single":     {Count: 1, Names: []string{"single"}},
 		"empty":      {Count: 1, Names: []string{"empty"}},
-		"same_name":  {Count: 2, Names: []string{"/other/api", "/work/api"}},
+		"same_name":  {Count: 2, Names: []string{"/other/api", "/src/api"}},
 	}
 	for _, d := range r.Defects {
 		w, ok := want[d.Kind]

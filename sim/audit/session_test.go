@@ -81,8 +81,8 @@ type scene struct {
 func newScene(id string) *scene {
 	start := time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC).UnixNano()
 	s := &traces.Session{
-		ID: id, Agent: traces.AgentClaudeCode, Versions: []string{"2.1.30"}, Project: "/work/api", Files: []string{"logs/" + id + ".jsonl"},
-		Start: start, Models: []string{opus}, Tools: []string{"", "Read", "Bash"}, Objects: []string{"/work/api/main.go"},
+		ID: id, Agent: traces.AgentClaudeCode, Versions: []string{"2.1.30"}, Project: "/src/api", Files: []string{"logs/" + id + ".jsonl"},
+		Start: start, Models: []string{opus}, Tools: []string{"", "Read", "Bash"}, Objects: []string{"/src/api/main.go"},
 		Threads: []traces.Thread{{ID: "main", Parent: -1, ParentRound: -1}},
 	}
 	return &scene{s, start}
