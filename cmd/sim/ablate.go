@@ -61,20 +61,15 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, stdin io.Reader, args []string)
 	if err != nil {
 		return err
 	}
-	f.read.generate = plan.Design.Scenario.Sessions.Generate
-	corpus, sample, err := f.read.corpus(cmd, stdin, plan.Design.Scenario.Sessions.Paths)
+	corpus, sample, err := f.sessions(cmd, stdin, plan, args)
 	if err != nil {
-		return hintScenario(err, args)
+		return err
 	}
 	defer corpus.Close()
 	if f.read.found != nil {
-		plan.Design.Scenario.Sessions.Paths = f.read.found
 		if folder, err = f.folder(plan, true); err != nil {
 			return err
 		}
-	}
-	if !f.read.strict {
-		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
 	}
 	watched, stop := f.read.watched(cmd, plan, corpus)
 	out, runErr := watched.Ablate(cmd.Context(), corpus, a, f.pairs)

@@ -63,17 +63,8 @@ func (f *runFlags) prepare(cmd *cobra.Command, stdin io.Reader, args []string) (
 	if plan, err = f.plan(cmd, asked, paths); err != nil {
 		return nil, nil, false, usageError{err}
 	}
-	f.read.generate = plan.Design.Scenario.Sessions.Generate
-	if corpus, sample, err = f.read.corpus(cmd, stdin, plan.Design.Scenario.Sessions.Paths); err != nil {
-		return nil, nil, false, hintScenario(err, args)
-	}
-	if f.read.found != nil {
-		plan.Design.Scenario.Sessions.Paths = f.read.found
-	}
-	if !f.read.strict {
-		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
-	}
-	return plan, corpus, sample, nil
+	corpus, sample, err = f.sessions(cmd, stdin, plan, args)
+	return plan, corpus, sample, err
 }
 
 // remarkSamples says above the figures of a verb that nobody named sessions.

@@ -205,3 +205,20 @@ func plural(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// sessions reads or generates what a plan replays, notes in the plan where it
+// was found, and warns of models without a price. The caller closes the corpus.
+func (f *runFlags) sessions(cmd *cobra.Command, stdin io.Reader, plan *scenarios.Plan, args []string) (corpus *traces.Corpus, sample bool, err error) {
+	s := &plan.Design.Scenario.Sessions
+	f.read.generate = s.Generate
+	if corpus, sample, err = f.read.corpus(cmd, stdin, s.Paths); err != nil {
+		return nil, false, hintScenario(err, args)
+	}
+	if f.read.found != nil {
+		s.Paths = f.read.found
+	}
+	if !f.read.strict {
+		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
+	}
+	return corpus, sample, nil
+}

@@ -116,20 +116,15 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if err != nil {
 		return err
 	}
-	f.read.generate = plan.Design.Scenario.Sessions.Generate
-	corpus, sample, err := f.read.corpus(cmd, stdin, plan.Design.Scenario.Sessions.Paths)
+	corpus, sample, err := f.sessions(cmd, stdin, plan, args)
 	if err != nil {
-		return hintScenario(err, args)
+		return err
 	}
 	defer corpus.Close()
 	if f.read.found != nil {
-		plan.Design.Scenario.Sessions.Paths = f.read.found
 		if folder, err = f.folder(plan, true); err != nil {
 			return err
 		}
-	}
-	if !f.read.strict {
-		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
 	}
 	if f.dryRun {
 		return dryRun(cmd, plan, corpus)
