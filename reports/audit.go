@@ -96,31 +96,9 @@ func (p *auditPage) line(text string) {
 		fmt.Fprintf(&p.out, "\n%s\n", escapeMarkdown(text))
 		return
 	}
-	for _, l := range broken(text, auditWidth) {
+	for _, l := range broken(text, textWidth) {
 		fmt.Fprintln(&p.out, l)
 	}
-}
-
-// auditWidth is where text is wrapped, in characters.
-const auditWidth = 110
-
-// broken breaks text at spaces into lines of at most width characters, except
-// for words that are longer.
-func broken(text string, width int) []string {
-	var lines []string
-	line, n := "", 0
-	for _, word := range strings.Split(text, " ") {
-		size := len([]rune(word))
-		if n > 0 && n+1+size > width {
-			lines = append(lines, line)
-			line, n = "", 0
-		}
-		if n > 0 {
-			line, n = line+" ", n+1
-		}
-		line, n = line+word, n+size
-	}
-	return append(lines, line)
 }
 
 // sheet writes a table.

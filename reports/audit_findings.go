@@ -99,7 +99,7 @@ func (p *auditPage) entry(label, text string) {
 	case label == "":
 		fmt.Fprintln(&p.out, text)
 	default:
-		lines := broken(text, auditWidth-9)
+		lines := broken(text, textWidth-9)
 		if label == "see" { // a place stays on one line
 			lines = []string{text}
 		}

@@ -31,12 +31,13 @@ func Claims(w io.Writer, format string, list []results.Finding) error {
 	return flush(w, &b)
 }
 
-// claimSheet lays out a claim on a line.
+// claimSheet lays out a claim on a line, the verdict where a narrow terminal
+// still shows it.
 func claimSheet(list []results.Finding) *Sheet {
-	s := &Sheet{Columns: []SheetColumn{{Title: "ID"}, {Title: "CLAIM"}, {Title: "SOURCE"}, {Title: "SIMULATED"}, {Title: "VERDICT"}}}
+	s := &Sheet{Columns: []SheetColumn{{Title: "ID"}, {Title: "VERDICT"}, {Title: "CLAIM"}, {Title: "SIMULATED"}, {Title: "SOURCE"}}}
 	for i := range list {
 		f := &list[i]
-		s.Rows = append(s.Rows, []any{f.ID, f.Claim, f.Source, strings.Join(claimFigures(f), "; "), f.Verdict().String()})
+		s.Rows = append(s.Rows, []any{f.ID, f.Verdict().String(), f.Claim, strings.Join(claimFigures(f), "; "), f.Source})
 	}
 	return s
 }

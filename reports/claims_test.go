@@ -37,7 +37,7 @@ func claimsIn(t *testing.T, format string) string {
 func TestClaimsForPeople(t *testing.T) {
 	for format, want := range map[string][]string{
 		"table": {
-			"third   Both.           002:3   1,200 tokens; $0.0600  partly",
+			"third   partly      Both.           1,200 tokens; $0.0600  002:3",
 			"3 claims: 1 reproduced, 1 partly, 1 refuted",
 			"first (reproduced): Since it is there | in 3 calls.\n" +
 				"  read back: 1,200 tokens, claimed to be at least 1,000 tokens: it is; by hand 2 × 600 = 1,200 tokens\n" +

@@ -105,7 +105,14 @@ func (s *Sheet) text(w io.Writer) error {
 	if err := writeText(&b, s.grid()); err != nil {
 		return fmt.Errorf("laying out a table: %w", err)
 	}
-	s.writeNotes(&b)
+	for i, note := range s.Notes {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		for _, line := range broken(note, textWidth) {
+			fmt.Fprintln(&b, line)
+		}
+	}
 	return flush(w, &b)
 }
 
@@ -114,14 +121,10 @@ func (s *Sheet) markdown(w io.Writer) error {
 	if err := render(&b, renderer.NewMarkdown(), tw.Padding{Left: " ", Right: " ", Overwrite: true}, s.grid(), escapeMarkdown); err != nil {
 		return fmt.Errorf("laying out a table: %w", err)
 	}
-	s.writeNotes(&b)
-	return flush(w, &b)
-}
-
-func (s *Sheet) writeNotes(b *bytes.Buffer) {
 	if len(s.Notes) > 0 {
-		fmt.Fprintf(b, "\n%s\n", strings.Join(s.Notes, "\n"))
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(s.Notes, "\n"))
 	}
+	return flush(w, &b)
 }
 
 func (s *Sheet) csv(w io.Writer) error {
