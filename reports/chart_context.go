@@ -92,7 +92,7 @@ func newContextChart(run *results.Run, calls []results.CellCalls, o ContextOptio
 	}
 	l.findLanes()
 	height := l.titleHeight()*2 + contextHeight + panelGap + laneHeight*vg.Length(len(l.lanes)) + panelGap + shareHeight + l.xAxisHeight()
-	l.lay(callsWidth, height, run, []string{l.facts(run, o)}, l.keys())
+	l.lay(callsWidth, height, run, []string{l.facts(run, o)}, l.keys(), undrawn(run, calls)...)
 	l.paint = l.drawPanels
 	return l, nil
 }

@@ -80,7 +80,7 @@ func newHitChart(run *results.Run, calls []results.CellCalls) (*hitChart, error)
 		height += 2*panelGap + h.titleHeight() + costHeight
 	}
 	h.strokes = strokesOf(len(calls))
-	h.lay(callsWidth, height, run, []string{facts}, h.keys(calls))
+	h.lay(callsWidth, height, run, []string{facts}, h.keys(calls), undrawn(run, calls)...)
 	h.paint = h.drawPanels
 	return h, nil
 }

@@ -249,3 +249,24 @@ func fileName(parts ...string) string {
 	}
 	return strings.Join(clean, "-")
 }
+
+// undrawn names the simulated cells of a run that a chart of calls leaves out,
+// in a note; none when it draws all.
+func undrawn(run *results.Run, calls []results.CellCalls) []string {
+	var names []string
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		drawn := slices.ContainsFunc(calls, func(k results.CellCalls) bool { return k.Cell == c.Cell })
+		if c.Strategy != results.StrategyBilled && !drawn {
+			names = append(names, c.Cell)
+		}
+	}
+	const named = 3
+	switch {
+	case len(names) == 0:
+		return nil
+	case len(names) > named:
+		names = append(names[:named], "and "+countOf(len(names)-named, "other"))
+	}
+	return []string{"not drawn: " + strings.Join(names, ", ")}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -176,5 +177,20 @@ func BenchmarkDrawings(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A chart of calls says which simulated cells it leaves out; the bill has none.
+func TestUndrawnCellsAreNamed(t *testing.T) {
+	run := &results.Run{Cells: []results.Cell{
+		{Cell: "billed", Strategy: results.StrategyBilled}, {Cell: "recorded"}, {Cell: "a"}, {Cell: "b"}, {Cell: "c"}, {Cell: "d"}, {Cell: "e"},
+	}}
+	all := []results.CellCalls{{Cell: "recorded"}, {Cell: "a"}, {Cell: "b"}, {Cell: "c"}, {Cell: "d"}, {Cell: "e"}}
+	for drawn, want := range map[int]string{
+		6: "", 5: "not drawn: e", 3: "not drawn: c, d, e", 1: "not drawn: a, b, c, and 2 others",
+	} {
+		if got := strings.Join(undrawn(run, all[:drawn]), "; "); got != want {
+			t.Errorf("%d drawn: %q, want %q", drawn, got, want)
+		}
 	}
 }
