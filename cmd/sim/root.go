@@ -77,7 +77,18 @@ compactions.`,
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(stdin), newExplain(stdin), newChains(stdin), newAblate(stdin), newScenarios(), newStrategies(), newTraces(stdin), newValidate(stdin), newCalibrate(stdin), newAudit(stdin))
+	root.AddCommand(
+		newRun(stdin),
+		newExplain(stdin),
+		newChains(stdin),
+		newAblate(stdin),
+		newScenarios(),
+		newStrategies(),
+		newTraces(stdin),
+		newValidate(stdin),
+		newCalibrate(stdin),
+		newAudit(stdin),
+	)
 	return root
 }
 

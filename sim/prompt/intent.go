@@ -87,6 +87,24 @@ type Answer struct {
 	Total   int64  // ns to the end of the response
 	Digest  Digest // of the summary's content
 	Failed  string // reason of a failure: "" for none
+	Excess  int64  // FailTooLong: tokens above the limit; 0 when the server does not say
+	// Measured is what a real server said of the call; nil for a modelled one.
+	Measured *Measured
+}
+
+// Measured is what a real server said of a call, beside what the cache model of
+// the calls really made had predicted for it.
+type Measured struct {
+	Usage      Usage // billed by the server, all iterations
+	Predicted  Usage // input by the cache model; output by the stub
+	Iterations int32 // passes of the model inside the call
+	Attempts   int32 // requests sent, those that failed included
+	// Entities are the paths, commands, errors and other things worth keeping in
+	// what was summarised; Kept those of them that the summary has word for word.
+	Entities, Kept int32
+	// Missing and Cut are sections of the summary that are not there or went
+	// beyond their limit.
+	Missing, Cut int32
 }
 
 // Why a model call gives no usable answer. The server refuses a call that is

@@ -35,7 +35,22 @@ const (
 	CountUnsimulated                  // recorded calls left out because the session ended at the blocking level
 	CountKeepalives                   // calls made to keep entries alive
 	CountNetNegative                  // compactions that cost more than later calls saved
-	NumCounts            = int(CountNetNegative) + 1
+	CountLiveCalls                    // calls that a real server answered, or a cassette of one
+	CountLiveAttempts                 // requests sent for them
+	CountLiveIterations               // passes of the model inside them
+	CountLiveUncached                 // what the server billed for them, tokens
+	CountLiveRead
+	CountLiveWrite
+	CountLiveOutput
+	CountPredictedUncached // what the models had predicted, tokens
+	CountPredictedRead
+	CountPredictedWrite
+	CountPredictedOutput
+	CountEntities        // things worth keeping in what was summarised
+	CountEntitiesKept    // of them in the summary
+	CountSectionsMissing // sections of summaries that are not there
+	CountSectionsCut     // sections that went beyond their limit
+	NumCounts            = int(CountSectionsCut) + 1
 )
 
 // String returns the lower-case name used in reports.
@@ -109,4 +124,34 @@ var counts = [NumCounts]counted{
 		"calls made only to keep cache entries alive"},
 	CountNetNegative: {"net_negative_compactions", UnitCount, Lower, GroupCompactions,
 		"compactions whose calls and re-writing cost more than the calls behind them saved until the next one or the end"},
+	CountLiveCalls: {"live_calls", UnitCalls, Neither, GroupLive,
+		"summary calls that a real server answered, now or on a cassette"},
+	CountLiveAttempts: {"live_attempts", UnitCalls, Lower, GroupLive,
+		"requests sent for live calls, those that failed included"},
+	CountLiveIterations: {"live_iterations", UnitCount, Neither, GroupLive,
+		"passes of the model inside live calls"},
+	CountLiveUncached: {"live_uncached_tokens", UnitTokens, Neither, GroupLive,
+		"input of live calls that the server neither read from nor wrote to its cache"},
+	CountLiveRead: {"live_read_tokens", UnitTokens, Neither, GroupLive,
+		"input of live calls that the server read from its cache"},
+	CountLiveWrite: {"live_write_tokens", UnitTokens, Neither, GroupLive,
+		"input of live calls that the server wrote to its cache"},
+	CountLiveOutput: {"live_output_tokens", UnitTokens, Neither, GroupLive,
+		"output of live calls"},
+	CountPredictedUncached: {"live_uncached_tokens_predicted", UnitTokens, Neither, GroupLive,
+		"live_uncached_tokens by the cache model of the calls really made"},
+	CountPredictedRead: {"live_read_tokens_predicted", UnitTokens, Neither, GroupLive,
+		"live_read_tokens by the cache model of the calls really made"},
+	CountPredictedWrite: {"live_write_tokens_predicted", UnitTokens, Neither, GroupLive,
+		"live_write_tokens by the cache model of the calls really made"},
+	CountPredictedOutput: {"live_output_tokens_predicted", UnitTokens, Neither, GroupLive,
+		"live_output_tokens by the stub"},
+	CountEntities: {"entities", UnitCount, Neither, GroupLive,
+		"paths, commands, errors, sentences of the person and open tasks in what live calls summarised"},
+	CountEntitiesKept: {"entities_kept", UnitCount, Higher, GroupLive,
+		"of the entities those that the summary has word for word"},
+	CountSectionsMissing: {"sections_missing", UnitCount, Lower, GroupLive,
+		"sections that live summaries should have and have not"},
+	CountSectionsCut: {"sections_cut", UnitCount, Lower, GroupLive,
+		"sections of live summaries cut to their limit"},
 }

@@ -43,11 +43,12 @@ const (
 	GroupBeside      = "beside the conversation"
 	GroupRequests    = "requests"
 	GroupLevels      = "levels of the window"
+	GroupLive        = "live calls"
 )
 
 // Groups returns the groups of metrics in the order of publication.
 func Groups() []string {
-	return []string{GroupLevels, GroupResults, GroupCompactions, GroupRequests, GroupBeside}
+	return []string{GroupLevels, GroupResults, GroupCompactions, GroupRequests, GroupBeside, GroupLive}
 }
 
 // Metric is a published figure of a row that describes itself. Names are

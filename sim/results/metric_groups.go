@@ -36,12 +36,15 @@ func levelMetrics() []Metric {
 	return ms
 }
 
-// countMetrics lists every Count.
+// countMetrics lists every Count. Those of live calls have no sample in a row
+// without any.
 func countMetrics() []Metric {
 	var ms []Metric
 	for i, c := range counts {
 		ms = append(ms, Metric{Name: c.name, Unit: c.unit, Better: c.better, Exact: true, Group: c.group,
-			Definition: c.definition, Value: figure(func(r *Row) int64 { return r.Counts[i] })})
+			Definition: c.definition, Value: func(r *Row) (float64, bool) {
+				return float64(r.Counts[i]), c.group != GroupLive || r.Counts[CountLiveCalls] > 0
+			}})
 	}
 	return ms
 }

@@ -40,6 +40,10 @@ func TestPublishedNames(t *testing.T) {
 		"warning_calls calls", "error_calls calls", "blocked_calls calls", "background_calls calls",
 		"head_changes count", "keepalive_signals count", "unsimulated_calls calls", "keepalives calls",
 		"net_negative_compactions count",
+		"live_calls calls", "live_attempts calls", "live_iterations count", "live_uncached_tokens tokens", "live_read_tokens tokens",
+		"live_write_tokens tokens", "live_output_tokens tokens", "live_uncached_tokens_predicted tokens",
+		"live_read_tokens_predicted tokens", "live_write_tokens_predicted tokens", "live_output_tokens_predicted tokens",
+		"entities count", "entities_kept count", "sections_missing count", "sections_cut count",
 		"breaks calls", "breaks_model calls", "breaks_state calls", "breaks_expiry_5m calls", "breaks_expiry_1h calls",
 		"breaks_server calls", "breaks_unknown calls",
 	}
@@ -171,6 +175,12 @@ func TestPartsAddUp(t *testing.T) {
 func TestNoSample(t *testing.T) {
 	var none []string
 	for _, m := range Metrics() {
+		if m.Group == GroupLive { // none of them in a row without live calls
+			if _, ok := m.Value(&Row{}); ok {
+				t.Errorf("%s has a sample without live calls", m.Name)
+			}
+			continue
+		}
 		if v, ok := m.Value(&Row{}); !ok {
 			none = append(none, m.Name)
 		} else if v != 0 {

@@ -1,0 +1,145 @@
+// Package wire is what goes to a model and comes back from it, without the form
+// of a provider: what the live summariser composes, what backends send, and what
+// cassettes keep.
+package wire
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Kind says what a block of a message is.
+type Kind string
+
+// The kinds of block.
+const (
+	KindText       Kind = "text"
+	KindToolUse    Kind = "tool_use"
+	KindToolResult Kind = "tool_result"
+)
+
+// Role says who speaks in a message.
+type Role string
+
+// The roles of messages.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+)
+
+// Cache is the lifetime of the cache entry that a breakpoint at a block asks
+// for; "" for no breakpoint.
+type Cache string
+
+// The lifetimes of cache entries.
+const (
+	CacheNone Cache = ""
+	Cache5m   Cache = "5m"
+	Cache1h   Cache = "1h"
+)
+
+// Block is one content block of a message or of the system prompt.
+type Block struct {
+	Kind  Kind           `json:"kind"`
+	Text  string         `json:"text,omitzero"`     // of a text or a tool result
+	ID    string         `json:"id,omitzero"`       // pairs a tool_use with its result
+	Name  string         `json:"name,omitzero"`     // of the tool, for a tool_use
+	Input jsontext.Value `json:"input,omitzero"`    // of a tool_use: a JSON object
+	Error bool           `json:"is_error,omitzero"` // the tool call failed
+	Cache Cache          `json:"cache,omitzero"`
+}
+
+// Message is what one side says.
+type Message struct {
+	Role   Role    `json:"role"`
+	Blocks []Block `json:"blocks"`
+}
+
+// Request is one call of a model.
+type Request struct {
+	Model     string    `json:"model"`
+	MaxTokens int       `json:"max_tokens"` // of output
+	System    []Block   `json:"system,omitempty"`
+	Tools     []Tool    `json:"tools,omitempty"`
+	Messages  []Message `json:"messages"`
+	Betas     []string  `json:"betas,omitempty"` // beta features to ask for, by the names of their headers
+	// ContextManagement is the object of server-side edits (context editing,
+	// compaction) in the provider's form; nil for none.
+	ContextManagement jsontext.Value `json:"context_management,omitzero"`
+	// ToolsDenied says that the model must not call a tool although they are
+	// listed: what it answers instead of text is a failure.
+	ToolsDenied bool `json:"tools_denied,omitzero"`
+}
+
+// Tool is one tool definition.
+type Tool struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitzero"`
+	InputSchema jsontext.Value `json:"input_schema"` // JSON schema of an object
+	Cache       Cache          `json:"cache,omitzero"`
+}
+
+// Usage is what a server says it billed, tokens.
+type Usage struct {
+	Uncached int64 `json:"uncached,omitzero"`
+	Read     int64 `json:"read,omitzero"`
+	Write5m  int64 `json:"write_5m,omitzero"`
+	Write1h  int64 `json:"write_1h,omitzero"`
+	Output   int64 `json:"output,omitzero"`
+}
+
+// Prompt returns u in the vocabulary of the simulator.
+func (u Usage) Prompt() prompt.Usage {
+	return prompt.Usage{Uncached: u.Uncached, Read: u.Read, Write5m: u.Write5m, Write1h: u.Write1h, Output: u.Output}
+}
+
+// Add adds v to u.
+func (u *Usage) Add(v Usage) {
+	u.Uncached += v.Uncached
+	u.Read += v.Read
+	u.Write5m += v.Write5m
+	u.Write1h += v.Write1h
+	u.Output += v.Output
+}
+
+// Iteration is one pass of the model inside a call: a server-side compaction
+// takes one of its own, which the call's own usage leaves out.
+type Iteration struct {
+	Type  string `json:"type"` // "message" or "compaction"
+	Usage Usage  `json:"usage"`
+}
+
+// Reply is what a model answered. It is complete: a stream that breaks off is a
+// Failure.
+type Reply struct {
+	ID         string      `json:"id"`
+	Model      string      `json:"model"` // that answered
+	StopReason string      `json:"stop_reason"`
+	Text       string      `json:"text"`                // of all text blocks, joined
+	Compaction string      `json:"compaction,omitzero"` // text of a server-side compaction
+	ToolCalls  []string    `json:"tool_calls,omitempty"`
+	Usage      Usage       `json:"usage"`
+	Iterations []Iteration `json:"iterations,omitempty"`
+	// First and Total are the time to the first token and to the end of the
+	// response, of the attempt that succeeded.
+	First time.Duration `json:"first_ns,format:nano"`
+	Total time.Duration `json:"total_ns,format:nano"`
+	// Attempts is how many requests were sent, the last one included.
+	Attempts int `json:"attempts"`
+}
+
+// Billed returns the usage of all iterations, of the call itself when it has
+// none.
+func (r *Reply) Billed() Usage {
+	if len(r.Iterations) == 0 {
+		return r.Usage
+	}
+	var u Usage
+	for _, it := range r.Iterations {
+		u.Add(it.Usage)
+	}
+	return u
+}
