@@ -31,21 +31,22 @@ type namer interface {
 	NameModel(id uint32, name string)
 }
 
-// agentServer is the server of an agent's sessions. A loop keeps one for every
-// agent it meets, so that a steady run allocates none.
+// agentServer is the server of an agent's sessions at a provider. A loop keeps
+// one for every pair it meets, so that a steady run allocates none.
 type agentServer struct {
-	agent string
+	agent, provider string
 	Server
 }
 
-// serverOf returns the server that sessions of an agent call.
-func (l *Loop) serverOf(agent string) Server {
+// serverOf returns the server that sessions of an agent call at a provider:
+// providers do not share caches.
+func (l *Loop) serverOf(agent, provider string) Server {
 	for i := range l.servers {
-		if l.servers[i].agent == agent {
+		if l.servers[i].agent == agent && l.servers[i].provider == provider {
 			return l.servers[i].Server
 		}
 	}
 	s := l.config.Server(agent)
-	l.servers = append(l.servers, agentServer{agent, s})
+	l.servers = append(l.servers, agentServer{agent, provider, s})
 	return s
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -75,18 +74,15 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 		t.live.asked++
 		b.intent.Number = t.live.asked
 	}
-	b.answer = l.config.Summarizer.Summarize(&b.intent, t.live.draws, l.event(t, layer, in.Ordinal), span)
 	t.live.row.Counts[results.CountBackground]++
 	if excess := int64(b.context.Tokens()) - t.live.models.of(b.model).window; excess > 0 {
-		b.answer = prompt.Answer{Failed: prompt.FailTooLong}
-		b.result.Excess = excess
+		b.answer = prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}
+	} else {
+		b.answer = l.summarize(t, &b.context, &b.intent, b.event, span, b.marks())
 	}
-	l.sendBackground(t, i)
-}
-
-// event is the stable id of a call that a layer makes at the round under way.
-func (l *Loop) event(t *thread, layer int, ordinal uint8) uint64 {
-	return draws.Event(t.index, t.round, t.hooks.keys[layer], ordinal)
+	if l.err == nil {
+		l.sendBackground(t, i)
+	}
 }
 
 // sendBackground sends the request of the turn that is next.
@@ -101,8 +97,13 @@ func (l *Loop) sendBackground(t *thread, i int32) {
 	entries := b.context.Seal()
 	l.fly(t, call{
 		layer: int(b.layer), event: b.event + uint64(b.turn)<<56, background: i + 1, side: b.side, entries: entries, deletions: b.deleted.resolve(&b.context),
-		marks: client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite}, change: b.context.Sent(), answer: b.answer, known: b.intent.Known != nil, model: b.model,
+		marks: b.marks(), change: b.context.Sent(), answer: b.answer, known: b.intent.Known != nil, model: b.model,
 	})
+}
+
+// marks says where the call's breakpoints stand on its messages.
+func (b *background) marks() client.Marks {
+	return client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite}
 }
 
 // landBackground takes a response of a background call: the next turn follows,
@@ -136,7 +137,7 @@ func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
 	results := injected(prompt.KindPrompt, b.intent.Source+" results", max(1, b.intent.TurnInput))
 	results.Digest = results.Digest.ExtendInt(mark)
 	b.context.Add(results)
-	if b.intent.Prefix == prompt.PrefixShared && l.assembly.header {
+	if b.intent.Prefix == prompt.PrefixShared && t.live.assembly.header {
 		l.forkHead(t, &b.context)
 	}
 }

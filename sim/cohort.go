@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -41,8 +40,8 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 			break
 		}
 		l.happen(e)
-		if n%untilAsked == 0 && l.cancelled != nil && l.cancelled() != nil {
-			return nil, l.cancelled()
+		if n%untilAsked == 0 && l.ctx != nil && l.ctx.Err() != nil {
+			return nil, l.ctx.Err()
 		}
 	}
 	for _, s := range l.lives {
@@ -71,7 +70,7 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 	l.flights, l.free = l.flights[:0], l.free[:0]
 	l.err, l.sides, l.failing = nil, 0, nil
 	l.endBackgrounds()
-	l.user.reset(len(sessions))
+	l.users = l.users[:0]
 	for len(l.pool) < len(sessions) {
 		l.pool = append(l.pool, &live{})
 	}
@@ -93,6 +92,11 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 func (l *Loop) fill(sessions []*traces.Session) error {
 	first, base := begin(sessions), int32(0)
 	for i, session := range sessions {
+		if err := l.seat(i, session); err != nil {
+			return err
+		}
+	}
+	for i, session := range sessions {
 		s := l.lives[i]
 		s.index, s.base = int32(i), base
 		origin := int64(0)
@@ -111,6 +115,21 @@ func (l *Loop) fill(sessions []*traces.Session) error {
 			s.findAnswered()
 		}
 		base += int32(len(threads))
+	}
+	return nil
+}
+
+// seat gives the session at a place of the cohort its person.
+func (l *Loop) seat(i int, session *traces.Session) error {
+	s, p := l.lives[i], l.config.person(i, session)
+	if p.Owner == 0 || p.User < 0 {
+		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
+	}
+	l.usersThrough(p.User)
+	s.owner, s.client, s.assembly = p.Owner, p.Client, p.Assembly
+	s.place, s.seat = p.User, l.users[p.User].seat()
+	if s.assembly == nil {
+		s.assembly = l.assembly
 	}
 	return nil
 }
@@ -146,16 +165,4 @@ func (l *Loop) prepare(s *live, i int32) error {
 	}
 	t.reset(s, i, layers)
 	return nil
-}
-
-// user is what the sessions of the cohort share.
-type user struct{ strategies.User }
-
-// reset makes u a user without a past who has n sessions.
-func (u *user) reset(n int) {
-	ends, live := u.Ends[:0], u.Live[:0]
-	for range n {
-		ends, live = append(ends, 0), append(live, false)
-	}
-	u.User = strategies.User{Ends: ends, Live: live}
 }

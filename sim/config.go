@@ -59,7 +59,10 @@ type Config struct {
 	// Owner returns the organisation a session belongs to, given its place in its
 	// cohort: it reads what its own organisation has written, and what is marked
 	// for everyone. Nil: all of them to one, 1.
-	Owner  func(index int, s *traces.Session) uint32
+	Owner func(index int, s *traces.Session) uint32
+	// Person returns who has a session, given its place in its cohort, in place
+	// of Owner; nil: one user has them all.
+	Person func(index int, s *traces.Session) Person
 	Window int64 // context window, tokens; 0: as the session's client
 	Verify bool  // check the invariants at every call
 	// HintAt is the size from which the server refuses requests of a client

@@ -65,7 +65,7 @@ func extraBody(h *head) breaks.Hash {
 // globalStrategy says which part of the prompt the client marks for everyone,
 // "" where the recording's client decides.
 func (l *Loop) globalStrategy(t *thread) string {
-	switch system := &l.assembly.System; {
+	switch system := &t.live.assembly.System; {
 	case !system.Divided():
 		return ""
 	case l.ownPrompt(t) || l.staticScope(t) != prompt.ScopeGlobal:

@@ -51,7 +51,7 @@ func (l *Loop) fly(t *thread, c call) {
 	m := s.models.of(c.model)
 	c.marks.Head = t.headMarks(c.entries)
 	l.markers = s.client.Mark(l.markers[:0], c.entries, c.marks)
-	if l.assembly.variables.Uncached(m.name) {
+	if t.live.assembly.variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{
@@ -127,7 +127,7 @@ func (l *Loop) reply(t *thread, f *flight) {
 	t.lastEnd, t.started, t.idle = l.clock.now, true, true
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
 	t.rounds++
-	l.user.Ends[s.index] = s.session.Start + s.now(l.clock.now)
+	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
 	l.look(t)
 	l.learn(t, r, f.outcome.Miss)
 	l.hide(t, f)
@@ -168,14 +168,18 @@ func (l *Loop) launch(t *thread, layer int) {
 	l.build(t, &l.side, &in)
 	entries := l.side.Seal()
 	if excess := int64(l.side.Tokens()) - s.models.of(model).window; excess > 0 && in.Known == nil {
-		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong}, Excess: excess})
+		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}})
 		return
 	}
 	if in.Known == nil {
 		s.asked++
 		in.Number = s.asked
 	}
-	answer := l.config.Summarizer.Summarize(&in, s.draws, l.event(t, layer, in.Ordinal), span)
+	marks := client.Marks{TTL: l.lifetime(t, &in), SecondToLast: in.SkipCacheWrite}
+	answer := l.summarize(t, &l.side, &in, l.event(t, layer, in.Ordinal), span, marks)
+	if l.err != nil {
+		return
+	}
 	t.called = in.Source
 	if answer.Refused() {
 		l.refuse(t, layer, answer)
@@ -184,7 +188,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	l.sides++
 	c := call{
 		layer: layer, event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
-		marks: client.Marks{TTL: l.lifetime(t, &in), SecondToLast: in.SkipCacheWrite},
+		marks: marks,
 	}
 	if in.Prefix == prompt.PrefixShared && in.Model == "" {
 		l.sideDeleted.copyFrom(&t.deleted) // those of what the call sends as the conversation does

@@ -8,27 +8,6 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// assembly is how a loop's clients assemble requests.
-type assembly struct {
-	client.Assembly
-	variables client.Variables
-	changes   []client.Change
-	header    bool // the billing header is in the cache key
-	laid      bool // the head is not that of the recording
-}
-
-// assemblyOf returns how the clients of a cell assemble requests.
-func assemblyOf(c *Config) assembly {
-	a := assembly{Assembly: client.DefaultAssembly(), changes: client.Compile(c.Events)}
-	if c.Assembly != nil {
-		a.Assembly = *c.Assembly
-	}
-	a.variables = a.Env.Variables()
-	a.header = a.System.Divided() && a.HeaderInKey()
-	a.laid = a.System.Divided() || a.System.ToolMarker == client.ToolMarkerLast || a.System.MCPTools > 0
-	return a
-}
-
 // head is what stands ahead of a thread's conversation, and what is to become
 // of it. The zero value is that of the recording.
 type head struct {
@@ -63,15 +42,15 @@ type pending struct {
 // tokens stay those of the recording.
 func (l *Loop) layOut(t *thread) {
 	latch := t.live.latch // nothing is decided before the first request
-	t.ttl = l.assembly.Lifetime(&l.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &latch)
-	if !l.assembly.laid {
+	t.ttl = t.live.assembly.Lifetime(&t.live.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &latch)
+	if !t.live.assembly.laid {
 		return
 	}
-	if l.assembly.System.Divided() {
+	if t.live.assembly.System.Divided() {
 		l.shareTools(t)
 	}
 	l.layTools(t)
-	if l.assembly.System.Divided() {
+	if t.live.assembly.System.Divided() {
 		l.divide(t)
 	}
 	l.mark(t)
@@ -86,7 +65,7 @@ func (t *thread) same() prompt.Digest {
 
 // ownPrompt reports whether what stands ahead of the conversation is not that of
 // every user: a sub-agent's, or a caller's own.
-func (l *Loop) ownPrompt(t *thread) bool { return t.agent() || l.assembly.System.Custom }
+func (l *Loop) ownPrompt(t *thread) bool { return t.agent() || t.live.assembly.System.Custom }
 
 // shareTools makes the recorded tools those of every user who has as many tokens
 // of them: a marker for everyone holds what stands ahead of it as well, and a
@@ -118,7 +97,7 @@ func (l *Loop) divide(t *thread) {
 		total += t.context.At(i).Tokens
 		base = base.Extend(t.context.BlockAt(i).Digest)
 	}
-	system := &l.assembly.System
+	system := &t.live.assembly.System
 	sizes, short := system.Cut(total, l.takeProject(t), l.ownPrompt(t))
 	if short > 0 {
 		t.live.refuse("system prompt", "its sections are larger than the recorded one")
@@ -150,12 +129,12 @@ func (l *Loop) divide(t *thread) {
 // takeProject takes the project files out of the first reminder when they stand
 // in the system prompt, and returns their tokens.
 func (l *Loop) takeProject(t *thread) int32 {
-	if l.assembly.System.ClaudeMD != client.ClaudeMDSystem {
+	if t.live.assembly.System.ClaudeMD != client.ClaudeMDSystem {
 		return 0
 	}
 	for i := range strategies.Body(&t.context) {
 		if e := t.context.At(i); e.Kind == prompt.KindReminder && e.Tokens > 1 {
-			n := min(l.assembly.System.ClaudeMDTokens, e.Tokens-1)
+			n := min(t.live.assembly.System.ClaudeMDTokens, e.Tokens-1)
 			l.swap(&t.context, i, -n, prompt.DigestString("without project files"))
 			return n
 		}
@@ -179,7 +158,7 @@ func (t *thread) stretch(level prompt.Level) (from, to int) {
 // mark notes where the markers ahead of the messages stand: where the client
 // puts more than the one behind the system prompt.
 func (l *Loop) mark(t *thread) {
-	h, system := &t.head, &l.assembly.System
+	h, system := &t.head, &t.live.assembly.System
 	h.marked = 0
 	add := func(i int, scope prompt.Scope) {
 		if i >= 0 && (h.marked == 0 || int(h.markers[h.marked-1].Position) < i) {
@@ -209,7 +188,7 @@ func (l *Loop) mark(t *thread) {
 // provider serves the request or the tools of some server stand ahead of it
 // (000:79).
 func (l *Loop) staticScope(t *thread) prompt.Scope {
-	if l.assembly.Provider == client.ProviderFirstParty && t.head.tools.mcp == 0 {
+	if t.live.assembly.Provider == client.ProviderFirstParty && t.head.tools.mcp == 0 {
 		return prompt.ScopeGlobal
 	}
 	return prompt.ScopeOrg
@@ -261,7 +240,7 @@ func (l *Loop) asking(t *thread, source string, lifetime prompt.Lifetime) client
 
 // lifetime returns the lifetime class that a call of a layer asks for.
 func (l *Loop) lifetime(t *thread, in *prompt.Intent) prompt.TTL {
-	return l.assembly.Lifetime(&l.assembly.variables, l.asking(t, in.Source, in.Lifetime), &t.live.latch)
+	return t.live.assembly.Lifetime(&t.live.assembly.variables, l.asking(t, in.Source, in.Lifetime), &t.live.latch)
 }
 
 // keepTTL takes the lifetime for the conversation's next call. Where the
@@ -275,7 +254,7 @@ func (l *Loop) keepTTL(t *thread, r *traces.Round) {
 	case r.Usage.Write5m > 0:
 		t.head.recorded = prompt.TTL5m
 	}
-	t.ttl = l.assembly.Lifetime(&l.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &t.live.latch)
+	t.ttl = t.live.assembly.Lifetime(&t.live.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &t.live.latch)
 }
 
 // headChanged counts a change of tools, system prompt or request parameters

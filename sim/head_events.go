@@ -21,7 +21,7 @@ const defaultMCPTools = 5000
 // layTools takes the tools of servers that are connected from the start out of
 // the recorded ones, where they stand in the prefix.
 func (l *Loop) layTools(t *thread) {
-	system := &l.assembly.System
+	system := &t.live.assembly.System
 	_, to := t.stretch(prompt.LevelTools)
 	if system.MCPTools <= 0 || system.MCP != client.MCPPrefix || to == 0 {
 		return
@@ -62,14 +62,14 @@ func (l *Loop) serve(t *thread, n int32) bool {
 // the prompt depends on shows in it when a person speaks: the client renders it
 // once a turn.
 func (l *Loop) changeHead(t *thread) {
-	if len(l.assembly.changes) == 0 {
+	if len(t.live.assembly.changes) == 0 {
 		return
 	}
 	if t.current().Trigger == traces.TriggerPrompt {
 		l.renderFlags(t)
 	}
-	for i := range l.assembly.changes {
-		c := &l.assembly.changes[i]
+	for i := range t.live.assembly.changes {
+		c := &t.live.assembly.changes[i]
 		if t.agent() && !c.Agents || c.Every == 0 && t.head.fired>>i&1 != 0 {
 			continue
 		}
@@ -154,8 +154,8 @@ func (l *Loop) changeTools(t *thread, c *client.Change) {
 // connect makes the tools of servers weigh n tokens: in the prefix, with all
 // that follows from it, or announced behind it.
 func (l *Loop) connect(t *thread, n int32) {
-	if l.assembly.System.MCP == client.MCPDeferred {
-		t.head.notices += l.assembly.System.MCPNotice
+	if t.live.assembly.System.MCP == client.MCPDeferred {
+		t.head.notices += t.live.assembly.System.MCPNotice
 		return
 	}
 	if n == t.head.tools.mcp || !l.serve(t, n) {
@@ -164,7 +164,7 @@ func (l *Loop) connect(t *thread, n int32) {
 	if t.head.sections[client.SectionUncached] > 0 {
 		l.rewrite(t, client.SectionUncached, 0, prompt.DigestString("servers").ExtendInt(uint64(n)))
 	}
-	if l.assembly.laid {
+	if t.live.assembly.laid {
 		l.mark(t)
 	}
 	l.headChanged(t)
@@ -235,5 +235,5 @@ func (l *Loop) window(s *live, model string) int64 {
 	if l.config.Window > 0 {
 		return w
 	}
-	return l.assembly.Window(&l.assembly.variables, model, w)
+	return s.assembly.Window(&s.assembly.variables, model, w)
 }

@@ -50,14 +50,14 @@ func (l *Loop) rewrite(t *thread, s client.Section, grow int32, content prompt.D
 // memoised.
 func (l *Loop) touchHead(t *thread) {
 	l.stamp(t)
-	if p := l.assembly.System.UncachedChange; p > 0 && t.head.tried != t.round+1 && t.head.sections[client.SectionUncached] > 0 {
+	if p := t.live.assembly.System.UncachedChange; p > 0 && t.head.tried != t.round+1 && t.head.sections[client.SectionUncached] > 0 {
 		t.head.tried = t.round + 1
 		event := draws.Event(t.index, t.round, layerKey("system prompt"), 0)
 		if draws.Unit(t.live.draws.Uint64(draws.Layer, event)) < p && l.rewrite(t, client.SectionUncached, 0, l.once(t)) {
 			l.headChanged(t)
 		}
 	}
-	if !l.assembly.System.Memoised {
+	if !t.live.assembly.System.Memoised {
 		l.showSections(t)
 	}
 }
@@ -65,7 +65,7 @@ func (l *Loop) touchHead(t *thread) {
 // stamp gives the next request a billing header of its own, where that is in the
 // key.
 func (l *Loop) stamp(t *thread) {
-	if l.assembly.header {
+	if t.live.assembly.header {
 		l.rewrite(t, client.SectionBilling, 0, l.once(t))
 	}
 }
@@ -128,12 +128,12 @@ func (l *Loop) setSection(t *thread, s strategies.Section, tokens int32, content
 // request has there: a billing header of its own, and unless the rendered
 // prompt is used again the prompt as it would be rendered now.
 func (l *Loop) forkHead(t *thread, side *prompt.Context) {
-	if l.assembly.header {
+	if t.live.assembly.header {
 		if i := t.find(t.head.sections[client.SectionBilling]); i >= 0 {
 			l.swap(side, i, 0, l.once(t))
 		}
 	}
-	if !l.assembly.System.RenderedReuse && t.head.flags != t.head.rendered {
+	if !t.live.assembly.System.RenderedReuse && t.head.flags != t.head.rendered {
 		if i := l.section(t, client.SectionStatic); i >= 0 {
 			l.swap(side, i, 0, flagged(t.head.flags))
 		}

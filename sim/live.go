@@ -14,10 +14,14 @@ import (
 // between sessions, so that a steady run allocates nothing.
 type live struct {
 	session  *traces.Session
-	index    int32  // in the cohort
-	origin   int64  // when the session begins, ns on the cohort's clock
-	owner    uint32 // the organisation whose cache entries it may read
-	base     int32  // index of its first thread among those of the loop
+	index    int32 // in the cohort
+	place    int32 // of the user among those of the loop
+	user     *user
+	seat     int32     // among the sessions of the user
+	assembly *Assembly // how requests are put together
+	origin   int64     // when the session begins, ns on the cohort's clock
+	owner    uint32    // the organisation whose cache entries it may read
+	base     int32     // index of its first thread among those of the loop
 	server   Server
 	client   Client
 	count    client.Counting // the client's
@@ -44,17 +48,16 @@ type live struct {
 
 // reset makes s the state of a session at its beginning.
 func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
-	s.session, s.origin, s.owner = session, origin, 1
-	if l.config.Owner != nil {
-		s.owner = l.config.Owner(int(s.index), session)
+	s.session, s.origin, s.user = session, origin, &l.users[s.place]
+	if s.client == nil {
+		s.client = l.config.Client
 	}
-	s.client = l.config.Client
 	if s.client == nil {
 		s.client = clientOf(session)
 	}
-	s.count = l.assembly.Count.Over(s.client.Counting())
-	s.latch, s.overage, s.contents = client.Latch{}, l.assembly.TTL.Overage, 0
-	s.server = l.serverOf(session.Agent)
+	s.count = s.assembly.Count.Over(s.client.Counting())
+	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
+	s.server = l.serverOf(session.Agent, s.assembly.Provider)
 	if s.profile = l.config.Profile; session.Agent == traces.AgentCodex {
 		s.profile = nil // it tells of Claude Code
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/compactsim/compactsim/sim/breaks"
@@ -16,7 +17,7 @@ import (
 // Loop is not safe for concurrent use.
 type Loop struct {
 	config      Config
-	assembly    assembly
+	assembly    *Assembly // of sessions whose person has none
 	clock       clock
 	lives       []*live // the sessions of the cohort
 	pool        []*live
@@ -27,7 +28,7 @@ type Loop struct {
 	backgrounds []*background
 	servers     []agentServer
 	modelIDs    map[string]uint32
-	user        user
+	users       []user
 	turn        strategies.Turn
 	host        host
 	request     prompt.Request
@@ -38,7 +39,8 @@ type Loop struct {
 	rows        []results.Row
 	alone       [1]*traces.Session
 	group       []*traces.Session // the cohort under way
-	cancelled   func() error      // not nil: why to stop, if so
+	ctx         context.Context   // ends a simulation and what it waits for; nil for never
+	composer    Composer          // the summariser, when it wants to see calls
 	sides       uint32            // calls that layers made
 	failing     *traces.Session   // the one that err is of
 	err         error             // first violated invariant, or contract a layer broke
@@ -47,6 +49,7 @@ type Loop struct {
 // NewLoop returns a loop for one configuration.
 func NewLoop(c Config) *Loop {
 	l := &Loop{config: c, assembly: assemblyOf(&c), modelIDs: map[string]uint32{}}
+	l.composer, _ = c.Summarizer.(Composer)
 	l.host.loop = l
 	l.turn.Attach(&l.host)
 	return l
@@ -93,7 +96,7 @@ func (l *Loop) start(t *thread) {
 		t.lastEnd = l.clock.now
 	}
 	s.open++
-	l.user.Live[s.index] = true
+	s.user.Live[s.seat] = true
 	l.spawn(t, -1)
 	if len(t.trace.Rounds) == 0 {
 		l.end(t)
@@ -125,7 +128,7 @@ func (l *Loop) end(t *thread) {
 		l.threads[t.live.base+p].running--
 	}
 	if t.live.open--; t.live.open == 0 {
-		l.user.Live[t.live.index] = false
+		t.live.user.Live[t.live.seat] = false
 	}
 }
 

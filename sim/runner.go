@@ -59,7 +59,7 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 				cell, cohort := int(job)/len(cohorts), cohorts[int(job)%len(cohorts)]
 				if at != cell {
 					loop, at = NewLoop(cells[cell]), cell
-					loop.cancelled = ctx.Err
+					loop.ctx = ctx
 				}
 				if r.Observe != nil {
 					loop.config.Observer = r.Observe(cell, cohort)

@@ -20,8 +20,8 @@ func (l *Loop) refresh(t *thread) {
 	u.Context, u.Blocks = &t.context, s.session.Blocks
 	u.Tools, u.Objects = s.session.Tools, s.session.Objects
 	u.Carried = &t.carried
-	u.Agent, u.Version, u.User = s.session.Agent, s.session.Version(), &l.user.User
-	u.Kind, u.Thread, u.Round, u.Session, u.Epoch = t.trace.Kind, t.index, r, s.index, s.session.Start
+	u.Agent, u.Version, u.User = s.session.Agent, s.session.Version(), &s.user.User
+	u.Kind, u.Thread, u.Round, u.Session, u.Epoch = t.trace.Kind, t.index, r, s.seat, s.session.Start
 	u.Parent, u.Running, u.Forked = t.trace.Parent, t.running, t.forked
 	u.Trigger = round.Trigger
 	u.Now, u.Idle = s.now(l.clock.now), l.clock.now-t.lastEnd
@@ -30,7 +30,7 @@ func (l *Loop) refresh(t *thread) {
 	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
 	if len(s.models.list) > 0 {
 		m := s.models.of(t.model())
-		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, l.assembly.variables.AutoWindow(m.window), m.maxOutput
+		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, t.live.assembly.variables.AutoWindow(m.window), m.maxOutput
 	}
 	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
 	if s.count.Trailing {

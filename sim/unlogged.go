@@ -117,7 +117,7 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	}
 	// What others keep warm is found from a breakpoint, by a request that begins
 	// as theirs do.
-	shares := len(r.Markers) > 0 && !l.assembly.header
+	shares := len(r.Markers) > 0 && !t.live.assembly.header
 	if shares && p.Switches.Shared && u.shared > 0 && l.expects(t, 1, u.warm.share(p.Shared.Value, p.Weight)) {
 		r.Shared = int32(u.shared)
 	}
@@ -257,7 +257,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	}
 	m := t.live.models.of(f.model)
 	l.markers = t.live.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl, Head: t.headMarks(entries)})
-	if l.assembly.variables.Uncached(m.name) {
+	if t.live.assembly.variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{

@@ -33,7 +33,7 @@ func begin(t *testing.T, l Layer, k *talk) prompt.Intent {
 
 // answer gives the call a result and returns the next call, if there is one.
 func answer(l Layer, k *talk, failed string, excess int64) (prompt.Intent, Outcome) {
-	r := prompt.Result{Answer: prompt.Answer{Failed: failed}, Excess: excess}
+	r := prompt.Result{Answer: prompt.Answer{Failed: failed, Excess: excess}}
 	if failed == "" {
 		r.Answer = prompt.Answer{Summary: 3000, Bytes: 12000, Output: 4800, Digest: prompt.Digest{Hi: 9}}
 		r.Usage = prompt.Usage{Read: 100_000, Write5m: 5_000, Output: 4800}

@@ -19,7 +19,7 @@ type Turn struct {
 	User    *User          // what sessions of one user share; nil where there is none
 	Carried *Carried       // what the thread's client keeps beside the messages; nil where each layer keeps its own
 	Kind    traces.ThreadKind
-	Session int32 // index in the cohort, as in User
+	Session int32 // index among the sessions of the user, as in User
 	Epoch   int64 // when the session began, unix ns; 0 when unknown
 	Thread  int32
 	Round   int32

@@ -4,7 +4,7 @@ package strategies
 // project, where the memory files lie. The zero value is a user without a past.
 type User struct {
 	// Ends are the times at which sessions of the user last had a response, ns
-	// since the epoch, by index in the cohort; 0 for a session that has not begun.
+	// since the epoch, by the order of the sessions; 0 for a session that has not begun.
 	Ends []int64
 	// Live are the sessions that have begun and not ended.
 	Live []bool

@@ -128,5 +128,4 @@ type Result struct {
 	Ordinal uint8  // of the intent
 	Began   int64  // when the call began, ns on the session's clock
 	Usage   Usage  // of all its turns
-	Excess  int64  // FailTooLong: tokens above the window; 0 when the server does not say
 }
