@@ -1,0 +1,209 @@
+// Package fidelity tells which of the things worth keeping in a stretch of a
+// conversation a summary of it has word for word.
+//
+// That a string survives is an upper bound of what a model still knows: a
+// summary can hold a path and not say what was done to it.
+package fidelity
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Kind says what sort of thing an entity is.
+type Kind uint8
+
+// The kinds of entity.
+const (
+	Path     Kind = iota // a file that was read, edited or written
+	Command              // a command that was run: its first line
+	Error                // the line that tells what failed
+	Sentence             // a sentence of the person
+	Task                 // a task that was open at the end
+	NumKinds = int(Task) + 1
+)
+
+var kindNames = [NumKinds]string{"path", "command", "error", "sentence", "task"}
+
+// String returns the lower-case name used in reports.
+func (k Kind) String() string { return kindNames[min(int(k), NumKinds-1)] }
+
+// Entity is something worth keeping, by its text with white space made single.
+type Entity struct {
+	Kind Kind
+	Text string
+}
+
+// Piece is a block of the conversation with its text.
+type Piece struct {
+	Kind   prompt.Kind
+	Meta   bool           // injected by the client
+	Failed bool           // the result of a call that failed
+	Object string         // path of the file that a call is about, "" for none
+	Text   string         // of a prompt or a result
+	Input  jsontext.Value // of a call: a JSON object
+}
+
+// Index collects the entities of a stretch of conversation. The zero value is
+// empty and ready to use.
+type Index struct {
+	list  []Entity
+	seen  map[Entity]bool
+	tasks []Entity // open ones as last written
+}
+
+// Entities returns what was collected in order of first appearance, open tasks
+// last.
+func (x *Index) Entities() []Entity { return append(x.list[:len(x.list):len(x.list)], x.tasks...) }
+
+// Limits of what counts as an entity, bytes: shorter strings are found by
+// chance, longer ones nobody repeats word for word. Assumed.
+const (
+	minText = 6
+	maxText = 240
+)
+
+// Add collects the entities of a piece.
+func (x *Index) Add(p *Piece) {
+	switch {
+	case p.Kind == prompt.KindToolUse:
+		x.add(Path, p.Object)
+		x.call(p.Input)
+	case p.Kind == prompt.KindToolResult && p.Failed:
+		x.add(Error, errorLine(p.Text))
+	case p.Kind == prompt.KindPrompt && !p.Meta:
+		for _, s := range sentences(p.Text) {
+			x.add(Sentence, s)
+		}
+	}
+}
+
+func (x *Index) add(k Kind, text string) {
+	e := Entity{k, squeeze(text)}
+	if len(e.Text) < minText || len(e.Text) > maxText || x.seen[e] {
+		return
+	}
+	if x.seen == nil {
+		x.seen = map[Entity]bool{}
+	}
+	x.seen[e] = true
+	x.list = append(x.list, e)
+}
+
+// call collects what a tool call says: the command it runs, the tasks it lists.
+func (x *Index) call(input jsontext.Value) {
+	var in struct {
+		Command jsontext.Value `json:"command"` // a string, or a list of words
+		Todos   []struct {
+			Content string `json:"content"`
+			Status  string `json:"status"`
+		} `json:"todos"`
+		Plan []struct {
+			Step   string `json:"step"`
+			Status string `json:"status"`
+		} `json:"plan"`
+	}
+	if len(input) == 0 || json.Unmarshal(input, &in) != nil {
+		return // another tool's input of the same names
+	}
+	x.add(Command, firstLine(commandLine(in.Command)))
+	if len(in.Todos) == 0 && len(in.Plan) == 0 {
+		return
+	}
+	x.tasks = x.tasks[:0]
+	open := func(text, status string) {
+		if text = squeeze(text); status != "completed" && len(text) >= minText && len(text) <= maxText {
+			x.tasks = append(x.tasks, Entity{Task, text})
+		}
+	}
+	for _, t := range in.Todos {
+		open(t.Content, t.Status)
+	}
+	for _, t := range in.Plan {
+		open(t.Step, t.Status)
+	}
+}
+
+// commandLine returns a command that is given as a string, or as words of which
+// the last one is a shell's script (bash -lc SCRIPT).
+func commandLine(v jsontext.Value) string {
+	var line string
+	if json.Unmarshal(v, &line) == nil {
+		return line
+	}
+	var words []string
+	if json.Unmarshal(v, &words) != nil || len(words) == 0 {
+		return ""
+	}
+	if len(words) == 3 && strings.HasSuffix(words[0], "sh") {
+		return words[2]
+	}
+	return strings.Join(words, " ")
+}
+
+// squeeze makes white space single and takes it off both ends.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+var errorWord = regexp.MustCompile(`(?i)\b(error|fail|failed|failure|fatal|panic|exception|cannot|denied|not found|no such|undefined|invalid)\b`)
+
+// errorLine returns the line of a failed result that tells what is wrong: the
+// first one with a word for it, else the first one.
+func errorLine(text string) string {
+	first := ""
+	for line := range strings.Lines(text) {
+		line = squeeze(line)
+		switch {
+		case line == "":
+		case errorWord.MatchString(line) && len(line) <= maxText:
+			return line
+		case first == "":
+			first = line
+		}
+	}
+	return first
+}
+
+// sentences returns the sentences of a text that have four words or more. Lines
+// end sentences; code and markup between the client's own tags are left out.
+func sentences(text string) []string {
+	var list []string
+	for line := range strings.Lines(clientTags.ReplaceAllString(text, "\n")) {
+		for line != "" {
+			end := sentenceEnd(line)
+			if s := squeeze(line[:end]); strings.Count(s, " ") >= 3 {
+				list = append(list, s)
+			}
+			line = line[end:]
+		}
+	}
+	return list
+}
+
+// clientTags are what a client puts into a prompt beside what was typed.
+var clientTags = regexp.MustCompile(`(?s)<(system-reminder|command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat|environment_context|user_instructions|INSTRUCTIONS)>.*?</(system-reminder|command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat|environment_context|user_instructions|INSTRUCTIONS)>`)
+
+// sentenceEnd returns the index behind the first full stop, question or
+// exclamation mark that white space follows, the length of s without one.
+func sentenceEnd(s string) int {
+	for i, r := range s {
+		if !strings.ContainsRune(".!?。！？", r) {
+			continue
+		}
+		end := i + utf8.RuneLen(r)
+		if end >= len(s) || strings.ContainsRune(" \t\r\n", rune(s[end])) || r > utf8.RuneSelf {
+			return end
+		}
+	}
+	return len(s)
+}
