@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,8 +13,8 @@ import (
 // the figures how much of it there is, and for a recorded cell that is not whole
 // it leaves in the billed ones the same sessions, so that the two are still
 // comparable. What other cells lack, results.Run.Footnotes tells. cells is the
-// number of cells there should be. It comes before Sum.
-func interrupted(run *results.Run, cells int) {
+// number of cells there should be, err what stopped it. It comes before Sum.
+func interrupted(run *results.Run, cells int, err error) {
 	sessions := run.Workload.Sessions
 	done := 0
 	for i := range run.Cells {
@@ -20,8 +22,12 @@ func interrupted(run *results.Run, cells int) {
 			done += len(c.Rows)
 		}
 	}
-	remark := fmt.Sprintf("interrupted: %d of %d sessions simulated (%d sessions in %d cells); the figures are of these",
-		done, cells*sessions, sessions, cells)
+	how := "interrupted"
+	if !errors.Is(err, context.Canceled) {
+		how = "stopped by an error"
+	}
+	remark := fmt.Sprintf("%s: %d of %d sessions simulated (%d sessions in %d cells); the figures are of these",
+		how, done, cells*sessions, sessions, cells)
 	run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	recorded := run.Reference(results.StrategyRecorded)
 	if recorded == nil || len(recorded.Rows) == sessions {

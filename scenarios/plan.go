@@ -22,6 +22,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -44,6 +45,10 @@ type Plan struct {
 	Strict   bool // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
+	// Summarize, when not nil, makes the summariser of a cell from its stub, for
+	// instance one whose calls are made for real. It must be safe for concurrent
+	// use.
+	Summarize func(*summarizer.Stub) sim.Summarizer
 
 	observe func(cell int, cohort []*traces.Session) sim.Observer // see sim.Runner.Observe
 	record  func(cell string, r *results.CallRecord)              // every call; several at once unless Workers is 1
@@ -58,8 +63,9 @@ func DefaultStrategies() []string {
 var ErrNoSessions = errors.New("no sessions with calls")
 
 // Run simulates the sessions of a corpus. The recorded strategy is always among
-// the cells, as the row others are compared with, and so is the billed one. A
-// cancelled context gives the cells complete so far together with the error.
+// the cells, as the row others are compared with, and so is the billed one. With
+// an error, that of a cancelled context among them, the cells complete so far come
+// too.
 func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, error) {
 	sessions := withCalls(corpus)
 	if len(sessions) == 0 {
@@ -89,7 +95,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	}
 	runner.Observe = p.observer(sessions)
 	rows, runErr := runner.Run(ctx, sessions, configs)
-	if runErr != nil && !errors.Is(runErr, context.Canceled) {
+	if rows == nil {
 		return nil, runErr
 	}
 	run := &results.Run{Provenance: p.provenance(d, sessions), Workload: p.workload(d, sessions)}
@@ -106,7 +112,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 		if len(run.Cells) == len(d.priceDates()) {
 			return nil, runErr // nothing was simulated
 		}
-		interrupted(run, len(configs))
+		interrupted(run, len(configs), runErr)
 	}
 	run.Sum()
 	annotate(run, d)
@@ -203,7 +209,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Strategy:   cell.Strategy,
 		Profile:    fitted,
 		Server:     s.Server.serve,
-		Summarizer: s.Summarizer.Stub(),
+		Summarizer: p.summarizer(s.Summarizer.Stub()),
 		Owner:      s.Sessions.Organisations.owner(),
 		Prices:     p.Prices,
 		PricesAt:   at,
@@ -222,6 +228,14 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		c.Client = client.ForVersion(s.Client.Version)
 	}
 	return c, nil
+}
+
+// summarizer returns what answers summary calls in a cell with a stub.
+func (p *Plan) summarizer(stub *summarizer.Stub) sim.Summarizer {
+	if p.Summarize == nil {
+		return stub
+	}
+	return p.Summarize(stub)
 }
 
 // result returns the cell as it is reported, without rows.
