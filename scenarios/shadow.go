@@ -1,0 +1,174 @@
+package scenarios
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Shadow is the cache that real calls have left behind, by the model that
+// simulated calls are served from: what it predicts can be held against what the
+// server says. Sizes of blocks are estimated from their texts. The zero value
+// has seen no call. It is safe for concurrent use.
+type Shadow struct {
+	// MinTokens returns the shortest prefix that a model caches, tokens; nil for
+	// 1,024 (platform.claude.com, prompt caching).
+	MinTokens func(model string) int32
+
+	mu    sync.Mutex
+	calls []shadowCall // by when they began
+	names []string     // of models
+}
+
+// shadowCall is a call as the cache model takes it.
+type shadowCall struct {
+	at, first, end time.Time
+	request        prompt.Request
+	output         int64
+}
+
+// Predict returns what the server should have read, written and processed of the
+// input of a request that began at a time and got a reply, given the calls told
+// of so far that began ahead of it. Of calls under way at the same time it knows
+// those that were answered before.
+func (s *Shadow) Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := shadowCall{at: at, first: at.Add(reply.First), end: at.Add(reply.Total), request: s.request(r), output: reply.Usage.Output}
+	c.request.Thread = uint32(len(s.calls) + 1)
+	i, _ := slices.BinarySearchFunc(s.calls, at, func(c shadowCall, t time.Time) int {
+		if c.at.After(t) {
+			return 1
+		}
+		return -1 // behind those of the same time
+	})
+	s.calls = slices.Insert(s.calls, i, c)
+	return serveAll(s.calls[:i+1])
+}
+
+// serveAll plays calls to a cache that is empty ahead of the first and returns
+// how it served the last.
+func serveAll(calls []shadowCall) prompt.Usage {
+	server := promptcache.New(promptcache.Config{})
+	var open []shadowTicket
+	var out prompt.Outcome
+	for i := range calls {
+		c := &calls[i]
+		open = shadowTickets(server, open, c.at)
+		out = server.Begin(c.at.UnixNano(), &c.request)
+		open = append(open, shadowTicket{first: c.first, end: c.end, id: out.Ticket, output: c.output})
+	}
+	return out.Usage
+}
+
+// shadowTicket is a call whose response has not ended.
+type shadowTicket struct {
+	first, end time.Time
+	id         int32
+	output     int64
+	begun      bool // its first token has come
+}
+
+// shadowTickets lets happen to the calls under way what comes by a time, and
+// returns those that are still under way.
+func shadowTickets(server *promptcache.Anthropic, open []shadowTicket, until time.Time) []shadowTicket {
+	for {
+		next, at := -1, until
+		for i := range open {
+			t := open[i].first
+			if open[i].begun {
+				t = open[i].end
+			}
+			if !t.After(at) {
+				next, at = i, t
+			}
+		}
+		if next < 0 {
+			return open
+		}
+		if o := &open[next]; !o.begun {
+			o.begun = true
+			server.FirstToken(at.UnixNano(), o.id)
+		} else {
+			server.End(at.UnixNano(), o.id, o.output)
+			open = slices.Delete(open, next, next+1)
+		}
+	}
+}
+
+// request returns a request as the cache model takes it.
+func (s *Shadow) request(r *wire.Request) prompt.Request {
+	var b shadowBuilder
+	b.context.Reset(nil, &b.arena)
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		b.add(prompt.KindTools, t.Cache, t.Name, t.Description, string(t.InputSchema))
+	}
+	for i := range r.System {
+		b.add(prompt.KindSystem, r.System[i].Cache, r.System[i].Text)
+	}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		for j := range m.Blocks {
+			k := &m.Blocks[j]
+			b.add(shadowKind(m.Role, k.Kind), k.Cache, string(m.Role), k.ID, k.Name, k.Text, string(k.Input))
+		}
+	}
+	min := int32(1024)
+	if s.MinTokens != nil {
+		min = s.MinTokens(r.Model)
+	}
+	model := slices.Index(s.names, r.Model)
+	if model < 0 {
+		model = len(s.names)
+		s.names = append(s.names, r.Model)
+	}
+	return prompt.Request{
+		Owner: 1, Model: uint32(model + 1), MinTokens: min,
+		Entries: slices.Clone(b.context.Seal()), Markers: b.markers, Change: prompt.NoChange,
+	}
+}
+
+// shadowBuilder lays out the blocks of a request.
+type shadowBuilder struct {
+	context prompt.Context
+	arena   prompt.Arena
+	markers []prompt.Marker
+}
+
+func (b *shadowBuilder) add(k prompt.Kind, cache wire.Cache, texts ...string) {
+	rates := traces.DefaultRates()
+	block := prompt.Block{Kind: k, Object: -1}
+	for _, t := range texts {
+		block.Digest = block.Digest.Extend(prompt.DigestString(t))
+		block.Bytes += int32(len(t))
+	}
+	block.Tokens = max(1, int32(rates.Tokens(k, int(block.Bytes))))
+	b.context.Add(block)
+	if cache == wire.CacheNone {
+		return
+	}
+	m := prompt.Marker{Position: int32(b.context.Len() - 1), TTL: prompt.TTL5m, Scope: prompt.ScopeOrg}
+	if cache == wire.Cache1h {
+		m.TTL = prompt.TTL1h
+	}
+	b.markers = append(b.markers, m)
+}
+
+// shadowKind returns the kind of a block of a message.
+func shadowKind(role wire.Role, k wire.Kind) prompt.Kind {
+	switch {
+	case k == wire.KindToolUse:
+		return prompt.KindToolUse
+	case k == wire.KindToolResult:
+		return prompt.KindToolResult
+	case role == wire.RoleAssistant:
+		return prompt.KindText
+	}
+	return prompt.KindPrompt
+}

@@ -1,0 +1,60 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
+)
+
+// shadowRequest has a system prompt of 10,000 bytes, which is 3,100 tokens at
+// 0.31 a byte, with a breakpoint, and a prompt of 1,000 letters behind it, which
+// with the name of its role is 1,004 bytes or 311 tokens.
+func shadowRequest(letter string) *wire.Request {
+	return &wire.Request{
+		Model: "claude-sonnet-4-5", MaxTokens: 100,
+		System: []wire.Block{{Kind: wire.KindText, Text: strings.Repeat("s", 10_000), Cache: wire.Cache1h}},
+		Messages: []wire.Message{{Role: wire.RoleUser, Blocks: []wire.Block{
+			{Kind: wire.KindText, Text: strings.Repeat(letter, 1000), Cache: wire.Cache5m},
+		}}},
+	}
+}
+
+// The first call writes all; one behind its first token reads the system prompt,
+// one ahead of it does not, though it is told of late. Six minutes behind its last
+// use the prompt has expired, an hour behind it the system prompt.
+func TestShadow(t *testing.T) {
+	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	reply := &wire.Reply{First: 2 * time.Second, Total: 5 * time.Second}
+	var s Shadow
+	for i, tc := range []struct {
+		at     int // s
+		letter string
+		want   prompt.Usage
+	}{
+		{0, "a", prompt.Usage{Write1h: 3100, Write5m: 311}},
+		{3, "b", prompt.Usage{Read: 3100, Write5m: 311}},
+		{1, "c", prompt.Usage{Write1h: 3100, Write5m: 311}},
+		{200, "b", prompt.Usage{Read: 3411}},
+		{200 + 360, "b", prompt.Usage{Read: 3100, Write5m: 311}},
+		{560 + 3700, "d", prompt.Usage{Write1h: 3100, Write5m: 311}},
+	} {
+		if got := s.Predict(at(tc.at), shadowRequest(tc.letter), reply); got != tc.want {
+			t.Errorf("call %d, %d s: %+v, want %+v", i+1, tc.at, got, tc.want)
+		}
+	}
+}
+
+// A prefix below the minimum of the model is not cached.
+func TestShadowMinimum(t *testing.T) {
+	s := Shadow{MinTokens: func(string) int32 { return 4096 }}
+	want := prompt.Usage{Uncached: 3411}
+	for range 2 {
+		if got := s.Predict(time.Unix(1, 0), shadowRequest("a"), &wire.Reply{}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
