@@ -142,10 +142,15 @@ func byUse(calls map[string]int) []string {
 	return models
 }
 
-// annotate adds the assumptions the figures rest on.
-func annotate(run *results.Run, d *Design) {
+// annotate adds the assumptions the figures rest on. real says that summaries are
+// not those of the stub.
+func annotate(run *results.Run, d *Design, real bool) {
 	note := func(cell, metric, format string, args ...any) {
 		run.Notes = append(run.Notes, results.Note{Cell: cell, Metric: metric, Text: fmt.Sprintf(format, args...)})
+	}
+	summaries := d.summaries() + ", its quality is not modelled"
+	if real {
+		summaries = "a summary is a real model's, and what it leaves out changes nothing of what is done later"
 	}
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
@@ -155,7 +160,7 @@ func annotate(run *results.Run, d *Design) {
 		}
 	}
 	if len(run.Cells) > 2 {
-		note("", "", "other strategies keep the recording's actions, pauses, model, window and client; %s, its quality is not modelled; %s", d.summaries(), d.waiting())
+		note("", "", "other strategies keep the recording's actions, pauses, model, window and client; %s; %s", summaries, d.waiting())
 	}
 }
 

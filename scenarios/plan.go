@@ -115,7 +115,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 		interrupted(run, len(configs), runErr)
 	}
 	run.Sum()
-	annotate(run, d)
+	annotate(run, d, p.Summarize != nil)
 	if err := p.modelError(ctx, d, sessions, run); err != nil {
 		return nil, fmt.Errorf("model error: %w", err)
 	}

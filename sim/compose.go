@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/draws"
@@ -36,7 +35,7 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	})
 	if err != nil && l.err == nil {
 		l.failing = t.live.session
-		l.err = fmt.Errorf("%s call at call %d: %w", in.Source, t.round+1, err)
+		l.err = err
 		return prompt.Answer{Failed: prompt.FailAPI}
 	}
 	t.live.measure(answer.Measured)
