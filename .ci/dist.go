@@ -1,0 +1,167 @@
+// Command dist builds what is released: a static binary for each platform in an
+// archive with the licence, the README and the changelog, and the digests of
+// all archives. The same commit and the same Go give the same bytes. Run it in
+// the root of the repository with the folder to write into:
+//
+//	go run .ci/dist.go dist
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// texts are the files beside the binary.
+var texts = []string{"CHANGELOG.md", "LICENSE", "README.md"}
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: go run .ci/dist.go FOLDER")
+	}
+	if err := dist(os.Args[1]); err != nil {
+		log.Fatalf("dist: %v", err)
+	}
+}
+
+func dist(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	version := described()
+	var sums bytes.Buffer
+	for _, goos := range []string{"darwin", "linux", "windows"} {
+		for _, goarch := range []string{"amd64", "arm64"} {
+			archive, err := pack(dir, version, goos, goarch)
+			if err != nil {
+				return fmt.Errorf("%s/%s: %w", goos, goarch, err)
+			}
+			data, err := os.ReadFile(filepath.Join(dir, archive))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), archive)
+			fmt.Printf("%s  %.1f MB\n", archive, float64(len(data))/1e6)
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), sums.Bytes(), 0o644)
+}
+
+// described returns the version as git tells it: the tag, the commits since and
+// whether there are changes; "devel" outside a repository.
+func described() string {
+	out, err := exec.Command("git", "describe", "--tags", "--always", "--dirty").Output()
+	if version := strings.TrimSpace(string(out)); err == nil && version != "" {
+		return version
+	}
+	return "devel"
+}
+
+// stamp returns the time of all files in an archive: SOURCE_DATE_EPOCH, else
+// that of the commit, else the earliest that a zip file can hold.
+func stamp() time.Time {
+	seconds := os.Getenv("SOURCE_DATE_EPOCH")
+	if seconds == "" {
+		out, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
+		if err == nil {
+			seconds = strings.TrimSpace(string(out))
+		}
+	}
+	if n, err := strconv.ParseInt(seconds, 10, 64); err == nil {
+		return time.Unix(n, 0).UTC()
+	}
+	return time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+}
+
+// pack builds for a platform and returns the name of the archive.
+func pack(dir, version, goos, goarch string) (string, error) {
+	tmp, err := os.MkdirTemp("", "dist-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	binary := filepath.Join(tmp, "sim")
+	if goos == "windows" {
+		binary += ".exe"
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.release="+version, "-o", binary, "./cmd/sim")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+goos, "GOARCH="+goarch)
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("go build: %w", err)
+	}
+	folder := fmt.Sprintf("sim_%s_%s_%s", version, goos, goarch)
+	name, write := folder+".tar.gz", tarball
+	if goos == "windows" {
+		name, write = folder+".zip", zipped
+	}
+	f, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	return name, errors.Join(write(f, folder, append(texts[:len(texts):len(texts)], binary), stamp()), f.Close())
+}
+
+// mode returns the permissions of a file in an archive: those of the checkout
+// depend on who made it.
+func mode(file string) int64 {
+	if strings.HasPrefix(filepath.Base(file), "sim") {
+		return 0o755
+	}
+	return 0o644
+}
+
+func tarball(w io.Writer, folder string, files []string, at time.Time) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	t := tar.NewWriter(z)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		head := tar.Header{Name: folder + "/" + filepath.Base(file), Mode: mode(file), Size: int64(len(data)), ModTime: at, Format: tar.FormatUSTAR}
+		if err := t.WriteHeader(&head); err != nil {
+			return err
+		}
+		if _, err := t.Write(data); err != nil {
+			return err
+		}
+	}
+	return errors.Join(t.Close(), z.Close())
+}
+
+func zipped(w io.Writer, folder string, files []string, at time.Time) error {
+	z := zip.NewWriter(w)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		head := zip.FileHeader{Name: folder + "/" + filepath.Base(file), Method: zip.Deflate, Modified: at}
+		head.SetMode(os.FileMode(mode(file)))
+		out, err := z.CreateHeader(&head)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(data); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/reports/export"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// anonymizeKeyVariable may hold the key of pseudonyms instead of a file.
+const anonymizeKeyVariable = "SIM_ANONYMIZE_KEY"
+
+// exportFlags are the flags of sim export.
+type exportFlags struct {
+	output    string
+	labels    []string
+	force     bool
+	anonymize bool
+	keyFile   string
+	newKey    string
+}
+
+func newExport() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export RUN… -o FILE",
+		Short: "Write the rows of runs as JSON lines, CSV or Parquet",
+		Long: `Writes the rows of runs, one for each cell and session, for other programs. RUN is
+a folder that sim run --out made, or its rows.jsonl. The extension of FILE says
+which format it is: .jsonl, .csv or .parquet; docs/schema.md lists the columns.
+Beside JSON lines and CSV, FILE.meta.json tells where the figures come from.
+
+--anonymize replaces session ids and everything that could be a path or a
+person's words by keyed hashes. The key is 16 bytes or more in a file or in the
+variable ` + anonymizeKeyVariable + `; it is in no output. Under one key the same
+session has the same pseudonym in every export.`,
+		Example: `  sim run --out today ~/.claude/projects && sim export today -o today.parquet
+  sim export --label before=one --label after=two -o both.csv
+  sim export today -o shared.parquet --anonymize --new-anonymize-key ~/sim.key
+  sim export later -o later.parquet --anonymize --anonymize-key ~/sim.key`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.export(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "output", "o", "", "write into `FILE`.jsonl, .csv or .parquet")
+	flags.StringArrayVar(&f.labels, "label", nil, "export a run with its name in a column run, as `NAME=RUN`; repeatable")
+	flags.BoolVar(&f.force, "force", false, "replace files that are there")
+	flags.BoolVar(&f.anonymize, "anonymize", false, "replace what tells where the sessions come from by pseudonyms")
+	flags.StringVar(&f.keyFile, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
+	flags.StringVar(&f.newKey, "new-anonymize-key", "", "make a key and write it into `FILE`, which must not be there")
+	return cmd
+}
+
+func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
+	format, err := f.check(args)
+	if err != nil {
+		return usageError{err}
+	}
+	ctx := cmd.Context()
+	sources, err := f.read(ctx, args)
+	if err != nil {
+		return usageError{err}
+	}
+	var key []byte
+	if f.anonymize {
+		if key, err = f.key(); err != nil {
+			return usageError{err}
+		}
+		for i := range sources {
+			sources[i].Run = export.Anonymize(sources[i].Run, key)
+		}
+	}
+	table, err := export.New(sources)
+	if errors.Is(err, export.ErrConflict) {
+		err = fmt.Errorf("%w: tell the runs apart with --label NAME=RUN", err)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	if f.newKey != "" {
+		if err := saveKey(f.newKey, key); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(f.output, func(w io.Writer) error {
+		return table.Write(untilDone{ctx, w}, format)
+	}); err != nil {
+		return err
+	}
+	if meta, ok := f.metaFile(format); ok {
+		if err := writeFile(meta, table.Describe); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s in %s\n", plural(table.Len(), "row"), f.output)
+	return nil
+}
+
+// untilDone is a writer that fails once its context is done.
+type untilDone struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+// Write writes p.
+func (u untilDone) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
+}
+
+// metaFile returns the file for what a format has no place for.
+func (f *exportFlags) metaFile(format string) (string, bool) {
+	return f.output + ".meta.json", format != export.FormatParquet
+}
+
+// check returns the format of the output, or everything that is wrong with the
+// command line.
+func (f *exportFlags) check(args []string) (string, error) {
+	var errs []error
+	if len(args)+len(f.labels) == 0 {
+		errs = append(errs, errors.New("no run: name a folder that sim run --out made"))
+	}
+	if !f.anonymize && f.keyFile+f.newKey != "" {
+		errs = append(errs, errors.New("a key of pseudonyms belongs to --anonymize"))
+	}
+	if f.keyFile != "" && f.newKey != "" {
+		errs = append(errs, errors.New("--anonymize-key and --new-anonymize-key exclude each other"))
+	}
+	if f.newKey != "" && isThere(f.newKey) {
+		errs = append(errs, fmt.Errorf("--new-anonymize-key %s: exists; --anonymize-key uses it", f.newKey))
+	}
+	if f.output == "" {
+		return "", errors.Join(append(errs, errors.New("no output: -o FILE.parquet, .csv or .jsonl"))...)
+	}
+	format, err := export.FormatOf(f.output)
+	if err != nil {
+		return "", errors.Join(append(errs, err)...)
+	}
+	files := []string{f.output}
+	if meta, ok := f.metaFile(format); ok {
+		files = append(files, meta)
+	}
+	for _, file := range files {
+		if !f.force && isThere(file) {
+			errs = append(errs, fmt.Errorf("%s: exists; --force replaces it", file))
+		}
+	}
+	return format, errors.Join(errs...)
+}
+
+func isThere(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
+}
+
+// read returns the runs, those with labels last.
+func (f *exportFlags) read(ctx context.Context, args []string) ([]export.Source, error) {
+	var sources []export.Source
+	var errs []error
+	add := func(label, path string) {
+		run, err := runAt(ctx, path)
+		sources, errs = append(sources, export.Source{Label: label, Run: run}), append(errs, err)
+	}
+	for _, path := range args {
+		add("", path)
+	}
+	for _, l := range f.labels {
+		label, path, ok := strings.Cut(l, "=")
+		if !ok || label == "" || path == "" {
+			errs = append(errs, fmt.Errorf("--label %s: want NAME=RUN", l))
+			continue
+		}
+		add(label, path)
+	}
+	return sources, errors.Join(errs...)
+}
+
+// runAt reads the rows of a run from the folder it was written into or from
+// the file itself.
+func runAt(ctx context.Context, path string) (*results.Run, error) {
+	file := path
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		file = filepath.Join(path, rowsFile)
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: holds no %s; sim run --out writes one", path, rowsFile)
+		}
+	}
+	r, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read a run: %w", err)
+	}
+	defer r.Close()
+	run, err := results.ReadRows(file, &interruptible{ctx: ctx, r: r})
+	if err != nil {
+		return nil, fmt.Errorf("read a run: %w", err)
+	}
+	return run, nil
+}
+
+// key returns the key of pseudonyms. Blanks around it, such as the end of the
+// line in a file, do not count.
+func (f *exportFlags) key() ([]byte, error) {
+	if f.newKey != "" {
+		return []byte(rand.Text()), nil // 130 bits
+	}
+	from, key := anonymizeKeyVariable, []byte(os.Getenv(anonymizeKeyVariable))
+	if f.keyFile != "" {
+		var err error
+		if key, err = os.ReadFile(f.keyFile); err != nil {
+			return nil, fmt.Errorf("read the key of pseudonyms: %w", err)
+		}
+		from = f.keyFile
+	}
+	key = bytes.TrimSpace(key)
+	switch {
+	case len(key) == 0 && f.keyFile == "":
+		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE, --new-anonymize-key FILE or %s", anonymizeKeyVariable)
+	case len(key) < export.MinKey:
+		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, export.MinKey, len(key))
+	}
+	return key, nil
+}
+
+// saveKey writes a new key into a file that only its owner may read.
+func saveKey(file string, key []byte) error {
+	w, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the key of pseudonyms: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", key)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("write the key of pseudonyms: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package export
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// MinKey is the least length of a key, bytes.
+const MinKey = 16
+
+// Pseudonym returns 16 characters that stand for text: the first 80 bits of its
+// HMAC-SHA-256 under key in lower-case base32. The same text has the same
+// pseudonym wherever it occurs, so that exports under one key can be joined;
+// without the key nobody can try texts out. Empty text stays empty.
+func Pseudonym(key []byte, text string) string {
+	if text == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:10]))
+}
+
+// Anonymize returns a copy of run that tells nothing of where its sessions come
+// from. What it keeps is listed, all else is replaced:
+//
+//   - figures, and dates in ISO 8601, stay;
+//   - names of strategies, layers, parameters and models stay when they are
+//     formed like names; others become pseudonyms;
+//   - values of parameters and switches stay when they are numbers, durations,
+//     dates, settings such as "off", or names of the run's models and
+//     strategies; others become pseudonyms;
+//   - session ids, the digest of the sessions and the reasons of layers become
+//     pseudonyms;
+//   - remarks and notes are dropped: they are sentences about the sessions.
+//     results.Run.Footnotes still gives those that follow from the figures.
+//
+// Rows are sorted by pseudonym, which says nothing of the order of the ids.
+func Anonymize(run *results.Run, key []byte) *results.Run {
+	a := anonymizer{key: key, known: map[string]bool{}}
+	for _, m := range run.Workload.Models {
+		a.known[m] = isModel(m)
+	}
+	for i := range run.Cells {
+		a.known[run.Cells[i].Strategy] = isName(run.Cells[i].Strategy)
+	}
+	out := &results.Run{Provenance: a.provenance(&run.Provenance), Workload: a.workload(&run.Workload), ModelError: run.ModelError}
+	for i := range run.Cells {
+		out.Cells = append(out.Cells, a.cell(&run.Cells[i]))
+	}
+	return out
+}
+
+type anonymizer struct {
+	key   []byte
+	known map[string]bool // models and strategies of the run, true for those that stay
+}
+
+// unless returns s when it may stay, else its pseudonym.
+func (a *anonymizer) unless(stays bool, s string) string {
+	if stays {
+		return s
+	}
+	return Pseudonym(a.key, s)
+}
+
+func (a *anonymizer) name(s string) string  { return a.unless(isName(s), s) }
+func (a *anonymizer) value(s string) string { return a.unless(isSetting(s) || a.known[s], s) }
+func (a *anonymizer) date(s string) string  { return a.unless(isDate(s), s) }
+
+func (a *anonymizer) provenance(p *results.Provenance) results.Provenance {
+	return results.Provenance{
+		Version: a.unless(isVersion(p.Version), p.Version), Seed: p.Seed,
+		SessionsDigest: Pseudonym(a.key, p.SessionsDigest),
+		Prices:         a.date(p.Prices), Switches: a.settings(p.Switches),
+	}
+}
+
+func (a *anonymizer) workload(w *results.Workload) results.Workload {
+	out := results.Workload{Sessions: w.Sessions, Calls: w.Calls, First: a.date(w.First), Last: a.date(w.Last),
+		PricesAt: a.unless(isPricesAt(w.PricesAt), w.PricesAt)}
+	for _, m := range w.Models {
+		out.Models = append(out.Models, a.unless(isModel(m), m))
+	}
+	for _, s := range w.Quality {
+		out.Quality = append(out.Quality, results.Share{Of: a.measure(s.Of), What: a.measure(s.What), Value: s.Value})
+	}
+	return out
+}
+
+// measure keeps the words that data quality is told in.
+func (a *anonymizer) measure(s string) string {
+	return a.unless(slices.Contains([]string{"tokens", "unseen", "outputs", "derived", "calls", "of assumed lifetime"}, s), s)
+}
+
+func (a *anonymizer) cell(c *results.Cell) results.Cell {
+	out := results.Cell{Cell: a.cellName(c), Strategy: a.name(c.Strategy), Params: a.settings(c.Params), Sessions: c.Sessions,
+		Total: a.row(&c.Total)}
+	for _, name := range c.Unmeasured {
+		if _, ok := results.LookupMetric(name); ok || slices.Contains(results.Groups(), name) {
+			out.Unmeasured = append(out.Unmeasured, name)
+		}
+	}
+	for i := range c.Rows {
+		out.Rows = append(out.Rows, a.row(&c.Rows[i]))
+	}
+	slices.SortStableFunc(out.Rows, func(x, y results.Row) int { return cmp.Compare(x.Session, y.Session) })
+	return out
+}
+
+// cellName returns the name of a cell made of what stays of its strategy and
+// its parameters, " name=value" each; a name of any other form becomes a
+// pseudonym.
+func (a *anonymizer) cellName(c *results.Cell) string {
+	rest, ok := strings.CutPrefix(c.Cell, c.Strategy)
+	if !ok {
+		return Pseudonym(a.key, c.Cell)
+	}
+	name := a.name(c.Strategy)
+	for rest != "" {
+		longest := ""
+		for _, p := range slices.Sorted(maps.Keys(c.Params)) {
+			if set := " " + p + "=" + c.Params[p]; strings.HasPrefix(rest, set) && len(set) > len(longest) {
+				longest = set
+			}
+		}
+		if longest == "" {
+			return Pseudonym(a.key, c.Cell)
+		}
+		rest = rest[len(longest):]
+		p, v, _ := strings.Cut(longest[1:], "=")
+		name += " " + a.name(p) + "=" + a.value(v)
+	}
+	return name
+}
+
+func (a *anonymizer) settings(m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for name, v := range m {
+		out[a.name(name)] = a.value(v)
+	}
+	return out
+}
+
+func (a *anonymizer) row(r *results.Row) results.Row {
+	out := *r // all but names and maps are figures
+	out.Strategy, out.Session = a.name(r.Strategy), Pseudonym(a.key, r.Session)
+	out.Firings = a.counts(r.Firings, a.name)
+	out.Reasons = a.counts(r.Reasons, func(s string) string {
+		layer, reason, ok := strings.Cut(s, ": ")
+		if !ok {
+			return Pseudonym(a.key, s)
+		}
+		return a.name(layer) + ": " + Pseudonym(a.key, reason)
+	})
+	return out
+}
+
+func (a *anonymizer) counts(m map[string]int, rename func(string) string) map[string]int {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]int, len(m))
+	for name, n := range m {
+		out[rename(name)] += n
+	}
+	return out
+}
