@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/reports/check"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// checkName is the check file that sim check takes when none is named.
+const checkName = "sim-check.yaml"
+
+// checkFlags are the flags of sim check.
+type checkFlags struct {
+	runFlags // what reading and planning of a run need
+	output   string
+	junit    string
+	github   bool
+	update   bool
+	init     bool
+}
+
+func newCheck(stdin io.Reader) *cobra.Command {
+	f := checkFlags{runFlags: runFlags{format: "table", strategies: scenarios.DefaultStrategies()}}
+	cmd := &cobra.Command{
+		Use:   "check [FILE] [PATH…]",
+		Short: "Hold a scenario against rules and baselines: a gate for continuous integration",
+		Long: `Runs the scenario of a check file (` + checkName + ` without FILE), holds every rule
+against what comes out, and exits with 3 when one is broken or cannot be judged: no
+sessions, a metric without a sample, a cell that matches nothing, a baseline of
+other sessions or of another scenario, a rule that nothing could break.
+
+PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml. docs/ci.md
+tells every key of the file and has a workflow for GitHub.`,
+		Example: `  sim check --init
+  sim check --update
+  sim check --junit check.xml ci/check.yaml sessions/`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, stdin, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.output, "format", "text", "output: text or json")
+	flags.StringVar(&f.junit, "junit", "", "also write the results into this `FILE` as JUnit tests")
+	flags.BoolVar(&f.github, "github", false, "annotate lines for GitHub on standard error, and append to its step summary; on where GITHUB_ACTIONS is set")
+	flags.BoolVar(&f.update, "update", false, "write the baselines anew and say what changed")
+	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
+	flags.BoolVar(&f.read.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
+	flags.IntVar(&f.read.workers, "workers", 0, "files read and sessions simulated at once; 0 for one per core")
+	flags.BoolVarP(&f.read.quiet, "quiet", "q", false, "no messages beside the report")
+	flags.BoolVarP(&f.read.verbose, "verbose", "v", false, "name every problem met while reading")
+	return cmd
+}
+
+func (f *checkFlags) check(cmd *cobra.Command, stdin io.Reader, args []string) error {
+	name, paths := checkName, args
+	if len(args) > 0 && isYAML(args[0]) {
+		name, paths = args[0], args[1:]
+	}
+	if f.init {
+		return startCheck(cmd, name, paths)
+	}
+	file, plan, err := f.open(cmd, name, paths)
+	if err != nil {
+		return usageError{err}
+	}
+	in, remarks, err := f.replay(cmd, stdin, file, plan, args)
+	switch {
+	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft), errors.Is(err, scenarios.ErrNoSessions):
+		return f.publish(cmd, file.Empty("nothing to check: "+err.Error()))
+	case err != nil:
+		return err
+	}
+	baselines := loadBaselines(file)
+	if f.update {
+		if baselines, err = f.renew(cmd, file, in, baselines); err != nil {
+			return err
+		}
+	}
+	report := file.Judge(in, baselines)
+	report.Notes = append(report.Notes, remarks...)
+	return f.publish(cmd, report)
+}
+
+// open reads the check file and its scenario. All problems are reported at once.
+func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*check.File, *scenarios.Plan, error) {
+	var errs []error
+	if err := checkFormat(f.output, check.Formats()); err != nil {
+		errs = append(errs, err)
+	}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; sim check --init writes one to begin with", err)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(append(errs, err)...)
+	}
+	file, err := check.Parse(text, name)
+	errs = append(errs, err)
+	if file == nil {
+		return nil, nil, errors.Join(errs...)
+	}
+	if f.update && len(file.Baselines()) == 0 {
+		errs = append(errs, fmt.Errorf("--update: no rule of %s names a baseline (baseline: FILE, or against: FILE in a rule)", name))
+	}
+	asked, err := checkScenario(file)
+	if asked == nil {
+		return nil, nil, errors.Join(append(errs, err)...)
+	}
+	plan, err := f.plan(cmd, asked, paths)
+	errs = append(errs, err)
+	if plan != nil {
+		errs = append(errs, file.Names(strategyNames(plan)), sweepsSeed(asked.name, plan))
+	}
+	return file, plan, errors.Join(errs...)
+}
+
+// checkScenario returns the scenario of a check: text in it, a file beside it or
+// a built-in one; nil when the check has none.
+func checkScenario(file *check.File) (*scenarioText, error) {
+	s := &file.Scenario
+	var found *scenarioText
+	var err error
+	switch {
+	case s.Text != nil:
+		return &scenarioText{file.Name, s.Text}, nil
+	case s.Path == "":
+		return nil, nil
+	case isYAML(s.Path):
+		found, err = readScenario(besideCheck(file, s.Path))
+	default:
+		found, err = builtinScenario(s.Path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", file.Name, s.Line, err)
+	}
+	return found, nil
+}
+
+// besideCheck returns a path that is relative to the folder of the check file.
+func besideCheck(file *check.File, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file.Name), path)
+}
+
+func strategyNames(plan *scenarios.Plan) []string {
+	names := []string{results.StrategyBilled}
+	seen := map[string]bool{}
+	for i := range plan.Design.Cells {
+		if name := plan.Design.Cells[i].Strategy.Name; !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// sweepsSeed refuses a scenario that sweeps the seed: the check does.
+func sweepsSeed(name string, plan *scenarios.Plan) error {
+	for i := range plan.Design.Cells {
+		if _, swept := plan.Design.Cells[i].Params[seedParam]; swept {
+			return fmt.Errorf("%s: the scenario of a check has one seed; seeds: N in the check says under how many it is run", name)
+		}
+	}
+	return nil
+}
+
+// replay simulates the sessions of a check. Remarks are on how they were read.
+func (f *checkFlags) replay(cmd *cobra.Command, stdin io.Reader, file *check.File, plan *scenarios.Plan, args []string) (*check.Input, []string, error) {
+	reading := f.runFlags
+	// Samples are what the scenario of a check asks for, not a stopgap: nothing
+	// else is offered.
+	reading.read.quiet = f.read.quiet || len(plan.Design.Scenario.Sessions.Paths) == 0
+	corpus, _, err := reading.sessions(cmd, stdin, plan, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer corpus.Close()
+	seeded := *plan
+	design, draws := withSeeds(plan.Design, file)
+	seeded.Design = design
+	run, err := f.read.simulate(cmd, &seeded, corpus)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := checkInput(plan, corpus, run, draws)
+	if err != nil {
+		return nil, nil, err
+	}
+	var remarks results.Workload
+	reading.read.remark(&remarks, corpus)
+	if unpriced := in.Unpriced(); unpriced > 0 {
+		remarks.Remarks = append(remarks.Remarks, plural(unpriced, "call")+" of models without a price cost nothing here; --strict refuses them")
+	}
+	return in, remarks.Remarks, nil
+}

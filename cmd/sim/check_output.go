@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/reports/check"
+)
+
+// publish writes a report wherever it is asked for. It fails when the check does.
+func (f *checkFlags) publish(cmd *cobra.Command, r *check.Report) error {
+	errs := []error{r.Write(cmd.OutOrStdout(), f.output)}
+	if f.junit != "" {
+		errs = append(errs, writeFile(f.junit, r.JUnit))
+	}
+	if f.github || os.Getenv("GITHUB_ACTIONS") != "" {
+		errs = append(errs, r.Annotate(cmd.ErrOrStderr(), inRepository(r.File)))
+		if summary := os.Getenv("GITHUB_STEP_SUMMARY"); summary != "" {
+			errs = append(errs, appendFile(summary, r.Summary))
+		}
+	}
+	return errors.Join(append(errs, r.Err())...)
+}
+
+// inRepository returns a path relative to the repository that a workflow of
+// GitHub has checked out, as its annotations want it.
+func inRepository(path string) string {
+	full, err := filepath.Abs(path)
+	if root := os.Getenv("GITHUB_WORKSPACE"); root != "" && err == nil {
+		if rel, err := filepath.Rel(root, full); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+	}
+	return filepath.ToSlash(path)
+}
+
+// appendFile adds to a file, which is made when it is not there.
+func appendFile(name string, write func(io.Writer) error) error {
+	w, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := errors.Join(write(w), w.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// loadBaselines reads the baselines of a check. What is wrong with one fails its
+// rules, not the others.
+func loadBaselines(file *check.File) map[string]check.Loaded {
+	all := map[string]check.Loaded{}
+	for _, name := range file.Baselines() {
+		b, err := loadBaseline(besideCheck(file, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s is not there; sim check --update writes it", name)
+		}
+		all[name] = check.Loaded{Baseline: b, Err: err}
+	}
+	return all
+}
+
+func loadBaseline(path string) (*check.Baseline, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a baseline: %w", err)
+	}
+	defer r.Close()
+	return check.ReadBaseline(path, r)
+}
+
+// renew writes the baselines of a check and says what changed.
+func (f *checkFlags) renew(cmd *cobra.Command, file *check.File, in *check.Input, were map[string]check.Loaded) (map[string]check.Loaded, error) {
+	w := cmd.OutOrStdout()
+	if f.output != "text" {
+		w = cmd.ErrOrStderr() // standard output holds the document
+	}
+	now := map[string]check.Loaded{}
+	for _, name := range file.Baselines() {
+		b, err := file.NewBaseline(name, in)
+		if err != nil {
+			return nil, fmt.Errorf("baseline %s: %w", name, err)
+		}
+		if err := writeFile(besideCheck(file, name), b.Write); err != nil {
+			return nil, err
+		}
+		for _, line := range file.Changes(name, were[name].Baseline, b) {
+			fmt.Fprintln(w, line)
+		}
+		now[name] = check.Loaded{Baseline: b}
+	}
+	fmt.Fprintln(w)
+	return now, nil
+}
+
+//go:embed check_starter.yaml
+var checkStarter []byte
+
+// startCheck writes a check file to begin with, where there is none.
+func startCheck(cmd *cobra.Command, name string, paths []string) error {
+	if len(paths) > 0 {
+		return usageError{errors.New("--init takes no paths of sessions: write them into the file")}
+	}
+	w, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usageError{fmt.Errorf("--init: %s is there already", name)}
+	}
+	if err != nil {
+		return fmt.Errorf("--init: %w", err)
+	}
+	_, err = w.Write(checkStarter)
+	if err := cmp.Or(err, w.Close()); err != nil {
+		return fmt.Errorf("--init: write %s: %w", name, err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; sim check --update writes its baseline, sim check holds it\n", name)
+	return nil
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// writeCheck writes a file into the current folder.
+func writeCheck(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A breach and what cannot be judged exit with 3, a wrong file with 2.
+func TestCheckExitCodes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeCheck(t, "readme.txt", "")
+	const head = "scenario: {strategies: [none]}\nrules:\n"
+	for text, want := range map[string]int{
+		head + "- {metric: cost_usd, strategy: none, max: 1000}\n":            exitOK,
+		head + "- {metric: cost_usd, strategy: none, max: 1}\n":               exitCheck,
+		head + "- {metric: cost_usd, strategy: none, min: 0}\n":               exitCheck,
+		head + "- {metric: cost_usd, strategy: none, max_increase: 1%}\n":     exitCheck,
+		head + "- {metric: misses, strategy: billed, max: 1}\n":               exitCheck,
+		head + "- {metric: cost_usd, cell: nothing, max: 1000}\n":             exitCheck,
+		head + "- {metric: cost_usd, strategy: nothing, max: 1000}\n":         exitUsage,
+		head + "- {metric: cost, strategy: none, max: 1000}\n":                exitUsage,
+		"scenario: {strategies: [nonne]}\nrules: [{metric: calls, max: 1}]\n": exitUsage,
+	} {
+		writeCheck(t, checkName, text)
+		if code, out, errs := exec(t, "check"); code != want {
+			t.Errorf("%s: exit %d, want %d\n%s%s", text, code, want, out, errs)
+		}
+	}
+	writeCheck(t, checkName, head+"- {metric: cost_usd, strategy: none, max: 1000}\n")
+	if code, _, errs := exec(t, "check", "."); code != exitCheck {
+		t.Errorf("a folder without sessions: exit %d, want %d: %s", code, exitCheck, errs)
+	}
+	if code, _, errs := exec(t, "check", "nowhere"); code != exitUsage {
+		t.Errorf("a path that is not there: exit %d, want %d: %s", code, exitUsage, errs)
+	}
+	if code, _, errs := exec(t, "check", "nowhere.yaml"); code != exitUsage {
+		t.Errorf("a check that is not there: exit %d, want %d: %s", code, exitUsage, errs)
+	}
+}
+
+// No rows depend on the seed but those of cells that are taken to draw.
+func TestDrawnCellsAreThoseThatVary(t *testing.T) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(registry.Presets(), ",")
+	rows := map[string]string{}
+	vary := map[string]bool{}
+	for _, seed := range []string{"1", "2"} {
+		_, out, errs := exec(t, "run", "-q", "--strategy", all, "--format", "json", "--seed", seed)
+		var d struct {
+			Cells []struct {
+				Strategy string          `json:"strategy"`
+				Metrics  json.RawMessage `json:"metrics"`
+			} `json:"cells"`
+		}
+		if err := json.Unmarshal([]byte(out), &d); err != nil {
+			t.Fatalf("%v: %s", err, errs)
+		}
+		for _, c := range d.Cells {
+			before, seen := rows[c.Strategy]
+			vary[c.Strategy] = vary[c.Strategy] || seen && before != string(c.Metrics)
+			rows[c.Strategy] = string(c.Metrics)
+		}
+	}
+	design := designOf(t, "strategies: ["+all+"]")
+	varying := 0
+	for i := range design.Cells {
+		c := &design.Cells[i]
+		if vary[c.Strategy.Name] {
+			varying++
+			if !drawn(c) {
+				t.Errorf("%s varies with the seed and is not taken to draw", c.Name)
+			}
+		}
+	}
+	if varying == 0 {
+		t.Error("nothing varies with the seed")
+	}
+	for text, want := range map[string]bool{
+		"strategies: [none, truncate-oldest]":                                             false,
+		"{strategies: [none], server: {evict_per_call: 0.1}}":                             true,
+		"{strategies: [none], client: {system: {split: sections, uncached_change: 0.1}}}": true,
+		"{strategies: [none], server: {lifetime_5m: 1h}, summarizer: {share: 0}}":         false,
+	} {
+		for _, c := range designOf(t, text).Cells {
+			if drawn(&c) != want {
+				t.Errorf("%s: cell %s is drawn: %t, want %t", text, c.Name, !want, want)
+			}
+		}
+	}
+}
+
+func designOf(t *testing.T, text string) *scenarios.Design {
+	t.Helper()
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := scenarios.Parse(registry, []byte(text), "scenario.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	design, err := file.Expand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return design
+}
+
+// The digest of a scenario is of what moves figures: not of names, sessions, or
+// defaults that are written out.
+func TestScenarioDigest(t *testing.T) {
+	digest := func(text string) string {
+		d, err := scenarioDigest(designOf(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	base := digest("strategies: [auto-compact/167k]")
+	for text, same := range map[string]bool{
+		"{strategies: [recorded, auto-compact/167k], name: x, doc: y}":                     true,
+		"{strategies: [auto-compact/167k], sessions: {paths: [a], since: 2026-01-01}}":     true,
+		"{strategies: [auto-compact/167k], server: {lookback: 20}, seed: 1}":               true,
+		"{strategies: [auto-compact/167k], verify: true}":                                  true,
+		"{strategies: [auto-compact/155k]}":                                                false,
+		"{strategies: [auto-compact/167k, none]}":                                          false,
+		"{strategies: [auto-compact/167k], seed: 2}":                                       false,
+		"{strategies: [auto-compact/167k], server: {lookback: 21}}":                        false,
+		"{strategies: [auto-compact/167k], profile: none}":                                 false,
+		"{strategies: [auto-compact/167k], sessions: {cohort: all}}":                       false,
+		"{strategies: [auto-compact/167k], events: [{at: {every: 1}, do: system_change}]}": false,
+		"{strategies: [{preset: auto-compact/167k, set: {full-compact.breaker: 1}}]}":      false,
+		"{strategies: [auto-compact/167k], prices: {at: 2026-03-01}}":                      false,
+	} {
+		if got := digest(text) == base; got != same {
+			t.Errorf("%s: the same digest: %t, want %t", text, got, same)
+		}
+	}
+}
+
+// The page on CI shows what a breach prints, and a workflow that gives the action
+// inputs it has; the action gives sim check flags it has.
+func TestDocumentOnCI(t *testing.T) {
+	page, err := os.ReadFile("../../docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	action, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a struct {
+		Inputs map[string]any
+		Runs   struct{ Steps []struct{ Run string } }
+	}
+	if err := yaml.Unmarshal(action, &a); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`inputs\.([a-z-]+)`).FindAllSubmatch(action, -1) {
+		if _, ok := a.Inputs[string(m[1])]; !ok {
+			t.Errorf("action.yml has no input %s", m[1])
+		}
+	}
+	script := a.Runs.Steps[len(a.Runs.Steps)-1].Run
+	check := newCheck(strings.NewReader(""))
+	for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(script, -1) {
+		if check.Flags().Lookup(m[1]) == nil {
+			t.Errorf("sim check has no flag --%s", m[1])
+		}
+	}
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Uses string
+				With map[string]any
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(block(t, string(page), "name: cache\n")), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	used := 0
+	for _, step := range workflow.Jobs["check"].Steps {
+		for input := range step.With {
+			if _, ok := a.Inputs[input]; strings.HasPrefix(step.Uses, "compactsim/") && !ok {
+				t.Errorf("the workflow gives the action %s, which is no input", input)
+			}
+			used++
+		}
+	}
+	if used == 0 {
+		t.Error("the workflow gives no inputs")
+	}
+	breach(t, string(page))
+}
+
+// breach carries out what the page says of a timestamp in the system prompt.
+func breach(t *testing.T, page string) {
+	t.Helper()
+	events := block(t, page, "  events:\n")
+	want := block(t, page, "FAIL ")
+	t.Chdir(t.TempDir())
+	if code, _, errs := exec(t, "check", "--init"); code != exitOK {
+		t.Fatal(errs)
+	}
+	if code, _, errs := exec(t, "check", "--update"); code != exitOK {
+		t.Fatal(errs)
+	}
+	text := strings.Replace(string(checkStarter), "\n\n", "\n"+events+"\n", 1)
+	writeCheck(t, checkName, text)
+	code, out, _ := exec(t, "check")
+	if code != exitCheck || !strings.Contains(out, want) {
+		t.Errorf("exit %d, docs/ci.md shows\n%s\nsim check prints\n%s", code, want, out)
+	}
+	writeCheck(t, checkName, string(checkStarter))
+	if code, out, _ := exec(t, "check"); code != exitOK {
+		t.Errorf("with the timestamp taken out: exit %d\n%s", code, out)
+	}
+}
+
+// block returns the block of a page that begins with a text.
+func block(t *testing.T, page, begin string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, "\n"+begin)
+	text, _, closed := strings.Cut(rest, "```\n")
+	if !ok || !closed {
+		t.Fatalf("docs/ci.md: no block that begins with %q", begin)
+	}
+	return begin + text
+}
+
+// The project's own gate can be read, and its baseline is one.
+func TestGate(t *testing.T) {
+	gate := filepath.Join("..", "..", ".ci", "gate", "check.yaml")
+	cmd := newCheck(strings.NewReader(""))
+	f := checkFlags{runFlags: runFlags{format: "table", strategies: scenarios.DefaultStrategies()}, output: "text"}
+	file, _, err := f.open(cmd, gate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, loaded := range loadBaselines(file) {
+		if loaded.Err != nil {
+			t.Errorf("%s: %v", name, loaded.Err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// summaries is a run of sessions whose cost is that of five summaries, drawn as
+// the stub draws them: median 3,070 tokens, σ 0.29, $25 a million.
+func summaries(r *rand.Rand, seeds int, factor float64) *Input {
+	const median, sigma, price = 3070, 0.29, 25e-6
+	usd := make([]float64, seeds)
+	for i := range usd {
+		for range 5 {
+			usd[i] += factor * price * median * math.Exp(sigma*r.NormFloat64())
+		}
+	}
+	return input(drawnUSD("s", usd...))
+}
+
+// meanUSD is the expected cost of a run of summaries, that of session b included.
+const meanUSD = 1 + 5*25e-6*3070*1.0429471 // exp(0.29²/2)
+
+// costs is the baseline of a run, of its cost alone.
+func costs(in *Input) *Baseline {
+	b := &Baseline{Version: in.Version, SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest}
+	for group, has := range map[string]bool{"": true, "sessions [a]": false} {
+		s := slice{cell: &in.Cells[0]}
+		for _, d := range in.Cells[0].Draws {
+			row := d.Total
+			if !has {
+				row = d.Rows[0]
+			}
+			s.totals = append(s.totals, row)
+		}
+		m, _ := results.LookupMetric("cost_usd")
+		values, _ := s.values(m)
+		b.Cells = append(b.Cells, BaselineCell{Cell: "s", Group: group, Metrics: map[string]float64{"cost_usd": mean(values)},
+			Seeds: map[string][]float64{"cost_usd": values}})
+	}
+	return b
+}
+
+// alarms counts for each of some checks how many of n runs fail it, with draws of
+// their own in baseline and run, the latter with summaries larger by a factor.
+func alarms(t *testing.T, checks map[string]string, n int, factor float64) map[string]int {
+	t.Helper()
+	files := map[string]*File{}
+	for name, rules := range checks {
+		files[name] = parsed(t, rules)
+	}
+	counts := map[string]int{}
+	for i := range n {
+		r := rand.New(rand.NewPCG(7, uint64(i)))
+		was, now := summaries(r, DefaultSeeds, 1), summaries(r, DefaultSeeds, factor)
+		baselines := map[string]Loaded{"base.json": {Baseline: costs(was)}}
+		for name, f := range files {
+			report := f.Judge(now, baselines)
+			for _, s := range report.Results {
+				if s.Status == Unjudged {
+					t.Fatal(s.Message)
+				}
+			}
+			if !report.OK {
+				counts[name]++
+			}
+		}
+	}
+	return counts
+}
+
+// Where nothing has changed a check raises an alarm in at most the stated share
+// of its runs, 5 %: even when every bar stands where the true figure is, no
+// difference is too small to count, and the seeds of the baseline draw otherwise.
+func TestFalseAlarms(t *testing.T) {
+	const runs = 1000
+	margins := "  - {metric: cost_usd, max_increase: 0, min_effect: 1e-9}\n  - {metric: cost_usd, max_decrease: 0, min_effect: 1e-9}\n"
+	ends := fmt.Sprintf("  - {metric: cost_usd, max: %[1]v, min_effect: 1e-9}\n  - {metric: cost_usd, min: %[1]v, min_effect: 1e-9}\n", meanUSD)
+	checks := map[string]string{
+		"increase":   "  - {metric: cost_usd, max_increase: 0, min_effect: 1e-9}\n",
+		"decrease":   "  - {metric: cost_usd, max_decrease: 0, min_effect: 1e-9}\n",
+		"max":        fmt.Sprintf("  - {metric: cost_usd, max: %v, min_effect: 1e-9}\n", meanUSD),
+		"min":        fmt.Sprintf("  - {metric: cost_usd, min: %v, min_effect: 1e-9}\n", meanUSD),
+		"four rules": margins + ends,
+		"sessions":   "  - {metric: cost_usd, group: '[a]', max_increase: 0, min_effect: 1e-9}\n",
+		"as written": "  - {metric: cost_usd, max_increase: 1%}\n",
+	}
+	counts := alarms(t, checks, runs, 1)
+	t.Logf("of %d runs: %v", runs, counts)
+	for name := range checks {
+		if counts[name] > runs*5/100 {
+			t.Errorf("%s: %d of %d runs without a change raise an alarm, more than 5 %%", name, counts[name], runs)
+		}
+	}
+	if counts["increase"] == 0 {
+		t.Error("no false alarm at all: the interval is far wider than it says")
+	}
+}
+
+// A change beyond bar and interval is found. Five summaries cost $0.40 ± 0.053, so
+// that the difference of two means of 20 has an interval of 2.09·0.053·√(2/20) = $0.035
+// to either side: half as much again, $0.20, is far outside.
+func TestChangesAreFound(t *testing.T) {
+	const runs = 200
+	counts := alarms(t, map[string]string{"": "  - {metric: cost_usd, max_increase: 1%}\n"}, runs, 1.5)
+	if counts[""] < runs*95/100 {
+		t.Errorf("summaries half as large again are found in %d of %d runs", counts[""], runs)
+	}
+}

@@ -1,0 +1,220 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// BaselineSchema is the version of the encoded form of a baseline.
+const BaselineSchema = 1
+
+// Baseline is what a check holds later runs against.
+type Baseline struct {
+	Schema         int            `json:"schema"`
+	Tool           string         `json:"tool"` // always "sim check"
+	Version        string         `json:"version"`
+	Sessions       int            `json:"sessions"`
+	Calls          int            `json:"calls"` // recorded, of all sessions
+	SessionsDigest string         `json:"sessions_digest"`
+	ScenarioDigest string         `json:"scenario_digest"`
+	Cells          []BaselineCell `json:"cells"`
+}
+
+// BaselineCell is one cell over all sessions or over a group of them.
+type BaselineCell struct {
+	Cell     string `json:"cell"`
+	Strategy string `json:"strategy"`
+	Group    string `json:"group,omitzero"`
+	Sessions int    `json:"sessions"`
+	// Metrics are means over seeds by name, in the unit of the metric. Without a
+	// sample one is absent.
+	Metrics map[string]float64 `json:"metrics"`
+	// Seeds are the values under each seed of what rules compare and draws move.
+	Seeds map[string][]float64 `json:"seeds,omitempty"`
+}
+
+const baselineTool = "sim check"
+
+// find returns a cell over a group, nil when there is none.
+func (b *Baseline) find(cell, group string) *BaselineCell {
+	i := slices.IndexFunc(b.Cells, func(c BaselineCell) bool { return c.Cell == cell && c.Group == group })
+	if i < 0 {
+		return nil
+	}
+	return &b.Cells[i]
+}
+
+// NewBaseline returns the figures of a run as the baseline called file keeps
+// them: all metrics of all cells, and those of groups that rules on it ask for.
+func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
+	if len(in.Sessions) == 0 {
+		return nil, errors.New("no sessions: nothing to compare later runs with")
+	}
+	b := &Baseline{Schema: BaselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
+		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest}
+	for i := range in.Cells {
+		c := &in.Cells[i]
+		for _, g := range f.groupsOf(file, c, in) {
+			s := c.slice(g)
+			if g.name != "" && s.sessions() == 0 {
+				continue
+			}
+			cell, err := f.keep(file, s)
+			if err != nil {
+				return nil, err
+			}
+			b.Cells = append(b.Cells, cell)
+		}
+	}
+	return b, nil
+}
+
+// groupsOf returns the groups of a cell that rules on a baseline ask for, all
+// sessions first.
+func (f *File) groupsOf(file string, c *Cell, in *Input) []group {
+	all := in.groups("")
+	for i := range f.Rules {
+		r := &f.Rules[i]
+		if r.Baseline != file || r.Group == "" || !slices.Contains(in.targets(r), c) {
+			continue
+		}
+		for _, g := range in.groups(r.Group) {
+			if !slices.ContainsFunc(all, func(h group) bool { return h.name == g.name }) {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// keep returns the figures of one slice.
+func (f *File) keep(file string, s *slice) (BaselineCell, error) {
+	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Sessions: s.sessions(),
+		Metrics: map[string]float64{}, Seeds: map[string][]float64{}}
+	for _, m := range results.Metrics() {
+		values, ok := s.values(m)
+		if !ok {
+			continue
+		}
+		if v := mean(values); math.IsNaN(v) || math.IsInf(v, 0) {
+			return out, fmt.Errorf("%s of %s is %v: no baseline is made of it", m.Name, s.cell.Name, v)
+		}
+		out.Metrics[m.Name] = mean(values)
+		compared := slices.ContainsFunc(f.Rules, func(r Rule) bool {
+			return r.Kind.relative() && r.Baseline == file && r.Metric.Name == m.Name
+		})
+		if compared && spread(values) {
+			out.Seeds[m.Name] = values
+		}
+	}
+	return out, nil
+}
+
+// Write writes b as JSON with one cell a line. Equal baselines give equal bytes.
+func (b *Baseline) Write(w io.Writer) error {
+	head := *b
+	head.Cells = []BaselineCell{}
+	text, err := json.Marshal(&head, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encoding a baseline: %w", err)
+	}
+	var out bytes.Buffer
+	out.Write(bytes.TrimSuffix(text, []byte("]}")))
+	for i := range b.Cells {
+		line, err := json.Marshal(&b.Cells[i], json.Deterministic(true))
+		if err != nil {
+			return fmt.Errorf("encoding cell %q of a baseline: %w", b.Cells[i].Cell, err)
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+		out.Write(line)
+	}
+	out.WriteString("\n]}\n")
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("writing a baseline: %w", err)
+	}
+	return nil
+}
+
+// ReadBaseline reads what Write wrote. Another schema, something else than a
+// baseline, cells that occur twice and figures that are no numbers are errors
+// that begin with the name. Metrics it does not know are kept.
+func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	b := new(Baseline)
+	if err := decodeBaseline(data, b); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", name, lineOf(data, err), err)
+	}
+	if err := b.validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return b, nil
+}
+
+// decodeBaseline looks at schema and tool first: they explain what is unknown.
+func decodeBaseline(data []byte, b *Baseline) error {
+	var head struct {
+		Schema *int   `json:"schema"`
+		Tool   string `json:"tool"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	switch {
+	case head.Tool != baselineTool:
+		return errors.New("not a baseline: sim check --update writes one")
+	case head.Schema == nil || *head.Schema != BaselineSchema:
+		return fmt.Errorf("a baseline of another schema: this version reads schema %d; sim check --update writes it anew", BaselineSchema)
+	}
+	return json.Unmarshal(data, b, json.RejectUnknownMembers(true))
+}
+
+func (b *Baseline) validate() error {
+	if b.SessionsDigest == "" || b.ScenarioDigest == "" {
+		return errors.New("no digest of sessions and scenario")
+	}
+	if b.Sessions <= 0 || len(b.Cells) == 0 {
+		return errors.New("a baseline of no sessions")
+	}
+	seen := map[[2]string]bool{}
+	for i := range b.Cells {
+		c := &b.Cells[i]
+		key := [2]string{c.Cell, c.Group}
+		switch {
+		case c.Cell == "":
+			return fmt.Errorf("cell %d has no name", i+1)
+		case seen[key]:
+			return fmt.Errorf("cell %q occurs twice", c.Cell)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// lineOf returns the line in data, from 1, that a JSON error points at.
+func lineOf(data []byte, err error) int {
+	var offset int64
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syntactic):
+		offset = syntactic.ByteOffset
+	case errors.As(err, &semantic):
+		offset = semantic.ByteOffset
+	}
+	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
+}

@@ -1,0 +1,97 @@
+package check
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A baseline is read as it was written, and written the same again.
+func TestBaselineRoundTrip(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n  - {metric: calls, group: project, max_increase: 1}\n")
+	in := input(one("billed", tally{session: "a", usd: 1}, tally{session: "b"}), drawnUSD("s", 1, 2, 3, 4, 5))
+	b, err := f.NewBaseline("base.json", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, again bytes.Buffer
+	if err := b.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadBaseline("base.json", bytes.NewReader(text.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Write(&again); err != nil || again.String() != text.String() {
+		t.Errorf("written again: %v %s", err, cmp.Diff(text.String(), again.String()))
+	}
+	// The bill has no rule of a group: one row. s has three: all, api, web.
+	if len(read.Cells) != 4 || strings.Count(text.String(), "\n") != 6 {
+		t.Errorf("%d cells in %d lines, want 4 in 6", len(read.Cells), strings.Count(text.String(), "\n"))
+	}
+	s := read.find("s", "")
+	if s.Metrics["cost_usd"] != 4 || !cmp.Equal(s.Seeds, map[string][]float64{"cost_usd": {2, 3, 4, 5, 6}}) {
+		t.Errorf("mean %v, seeds %v; want 4 and 2…6 under the one metric that rules compare", s.Metrics["cost_usd"], s.Seeds)
+	}
+	if web := read.find("s", "project web"); web == nil || web.Metrics["cost_usd"] != 1 {
+		t.Errorf("project web: %+v", web)
+	}
+}
+
+// What is no baseline is refused by name.
+func TestReadBaselineRefuses(t *testing.T) {
+	const head = `{"schema":1,"tool":"sim check","version":"v","sessions":1,"calls":1,"sessions_digest":"a","scenario_digest":"b","cells":[`
+	const row = `{"cell":"s","strategy":"s","sessions":1,"metrics":{"calls":1}}`
+	for text, want := range map[string]string{
+		"": "b.json:1:",
+		`{"schema":1,"provenance":{},"cells":[]}`:                         "not a baseline",
+		`{"schema":2,"tool":"sim check"}`:                                 "of another schema: this version reads schema 1",
+		head + "]}":                                                       "a baseline of no sessions",
+		head + "\n" + row + ",\n" + row + "]}":                            `cell "s" occurs twice`,
+		head + "\n" + strings.Replace(row, ":1}}", ":NaN}}]}", 1):         "b.json:2:",
+		head + "\n" + strings.Replace(row, ":1}}", ":1e999}}]}", 1):       "b.json:2:",
+		head + "\n" + strings.Replace(row, "metrics", "metric", 1) + "]}": `unknown object member name "metric"`,
+		strings.Replace(head, `"a"`, `""`, 1) + row + "]}":                "no digest",
+	} {
+		if _, err := ReadBaseline("b.json", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// An update says what it changes of what rules look at, and counts the rest.
+func TestChanges(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
+	baseline := func(in *Input) *Baseline {
+		b, err := f.NewBaseline("base.json", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	was := baseline(plainRun())
+	other := plainRun()
+	other.Version, other.ScenarioDigest = "v2", "other"
+	other.Cells = append(other.Cells[:0], one("s", tally{session: "a", usd: 4, read: 90, written: 10}, tally{session: "b", usd: 1, read: 90, written: 10}),
+		one("t", tally{session: "a"}, tally{session: "b"}))
+	for _, tc := range []struct {
+		was, now *Baseline
+		want     []string
+	}{
+		{nil, was, []string{"base.json: new, 1 row of 2 sessions"}},
+		{was, was, []string{"base.json: unchanged"}},
+		{was, baseline(other), []string{"base.json: rewritten", "  scenario: another", "  version: v2, was v1",
+			"  s: cost_usd $5.00, was $4.00", "  s: 2 metrics besides", "  t: new"}}, // its parts output and main
+		{baseline(other), was, []string{"base.json: rewritten", "  scenario: another", "  version: v1, was v2", "  t: gone",
+			"  s: cost_usd $4.00, was $5.00", "  s: 2 metrics besides"}},
+	} {
+		if diff := cmp.Diff(tc.want, f.Changes("base.json", tc.was, tc.now)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if _, err := f.NewBaseline("base.json", &Input{}); err == nil {
+		t.Error("a baseline of no sessions is made")
+	}
+}

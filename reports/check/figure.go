@@ -1,0 +1,60 @@
+package check
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// minus is the sign of negative numbers in text for people.
+const minus = "−"
+
+// figure writes a value of a unit for people: with enough digits to tell a value
+// from a bar close by.
+func figure(unit string, v float64) string {
+	switch unit {
+	case results.UnitUSD:
+		return signed(v, "$"+grouped(math.Abs(v), decimals(v, 2, 4)))
+	case results.UnitRatio:
+		return signed(v, grouped(100*math.Abs(v), 2)+" %")
+	case results.UnitSeconds:
+		return signed(v, grouped(math.Abs(v), 1)+" s")
+	}
+	return signed(v, grouped(math.Abs(v), decimals(v, 0, 1)))
+}
+
+func signed(v float64, text string) string {
+	if v < 0 && strings.ContainsAny(text, "123456789") {
+		return minus + text
+	}
+	return text
+}
+
+// decimals returns few for whole and large values, many for others.
+func decimals(v float64, few, many int) int {
+	if v == math.Trunc(v) || math.Abs(v) >= 100 {
+		return few
+	}
+	if few > 0 && math.Abs(v) >= 1 {
+		return few
+	}
+	return many
+}
+
+// grouped writes v ≥ 0 with a comma between thousands.
+func grouped(v float64, decimals int) string {
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', decimals, 64), ".")
+	var b strings.Builder
+	for i, d := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	if fraction != "" {
+		b.WriteString("." + fraction)
+	}
+	return b.String()
+}

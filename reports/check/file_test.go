@@ -1,0 +1,103 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/yamlx"
+)
+
+// What is wrong with a check file is said with its line, and all at once.
+func TestParseRefuses(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":              {"check.yaml: empty document"},
+		"- a":           {"check.yaml:1: a check is a mapping"},
+		"scenario: [a]": {"check.yaml:1: scenario takes a file"},
+		"rulse: []": {`check.yaml:1: unknown key "rulse" (did you mean "rules"?)`, "check.yaml: a check needs a scenario",
+			"check.yaml: a check needs rules"},
+		"scenario: a\nrules:\n- metric: cache_hit_ration\n  min: 0.5\n- metric: cost_usd\n  mim: 1\n": {
+			`check.yaml:3: unknown metric "cache_hit_ration" (did you mean "cache_hit_ratio"?)`,
+			`check.yaml:6: unknown key "mim" (did you mean "min"?)`, "check.yaml:5: a rule has one of min, max, max_increase, max_decrease, this one has 0"},
+		"scenario: a\nrules:\n- {metric: cost_usd, min: 1}\n- {metric: cost_usd, min: 2}\n": {
+			"check.yaml:4: the rule on min of cost_usd stands here a second time, first in line 3"},
+		"scenario: a\nrules:\n- {metric: cost_usd, min: 1, max: 2}\n":                    {"check.yaml:3: a rule has one of", "this one has 2"},
+		"scenario: a\nrules:\n- {min: 1}\n":                                              {"check.yaml:3: a rule needs a metric"},
+		"scenario: a\nrules:\n- {metric: cost_usd, min: lots}\n":                         {`check.yaml:3: rules[0].min: want a number such as 0.92 or a percentage such as 1%, not "lots"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: .inf}\n":                         {`not ".inf"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: nan}\n":                          {`not "nan"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 5%}\n":                           {"only a ratio is bounded by a percentage, cost_usd is in USD"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max_increase: -1%}\n":                 {"max_increase -1% must not be negative"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, strategy: a, cell: b}\n":      {"strategy and cell exclude each other"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: projekt}\n":            {`unknown group "projekt" (did you mean "project"?)`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: '[a'}\n":               {`group: "[a" is no pattern`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 0}\n":             {"min_effect 0 must be above 0"},
+		"scenario: a\nseeds: 1\nlevel: 2\nrules:\n- {metric: cost_usd, max: 1}\n":        {"check.yaml:2: seeds 1 must lie in 5…1000", "check.yaml:3: level 2 must be above 0"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1}\nrules:\n- {metric: calls}\n": {`key "rules" stands here a second time, first in line 2`},
+	} {
+		_, err := Parse([]byte(text), "check.yaml")
+		for _, w := range want {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%q: error %v, want %q", text, err, w)
+			}
+		}
+	}
+}
+
+// A strategy that the scenario does not have is named with the nearest.
+func TestNames(t *testing.T) {
+	f := levels(t, "rules:\n- {metric: calls, max: 1, strategy: recored}\n")
+	err := f.Names([]string{"billed", "recorded"})
+	if want := `check.yaml:3: unknown strategy "recored" (did you mean "recorded"?)`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if err := f.Names([]string{"recored"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The scenario within a check keeps its lines, so that errors in it have theirs.
+func TestInlineScenario(t *testing.T) {
+	const rules = "rules:\n- {metric: calls, max: 1}\n"
+	for text, line := range map[string]int{
+		"# one\nscenario:\n  # two\n  strategies: [none]\n" + rules:          4,
+		"scenario: {strategies: [none]}\n" + rules:                           1,
+		rules + "scenario:\n    name: x\n    strategies:\n    - none\n":      5,
+		"{scenario: {strategies: [none]}, rules: [{metric: calls, max: 1}]}": 1,
+	} {
+		f, err := Parse([]byte(text), "check.yaml")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		tree, err := yamlx.Parse(f.Scenario.Text, "check.yaml")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		n := yamlx.Child(tree.Root, "strategies")
+		if n == nil || n.Content[0].Value != "none" || len(tree.Root.Content) > 4 {
+			t.Errorf("%q: scenario %q", text, f.Scenario.Text)
+			continue
+		}
+		for i := 0; i < len(tree.Root.Content); i += 2 {
+			if key := tree.Root.Content[i]; key.Value == "strategies" && key.Line != line {
+				t.Errorf("%q: strategies in line %d, want %d", text, key.Line, line)
+			}
+		}
+	}
+}
+
+// A pattern of cells takes slashes, a strategy all of its cells.
+func TestTouches(t *testing.T) {
+	f := levels(t, "rules:\n- {metric: calls, max: 1, cell: 'auto-compact/* fixed=[12]*'}\n- {metric: calls, max: 2, strategy: none}\n")
+	for cell, want := range map[string]bool{
+		"auto-compact/167k fixed=1000": true, "auto-compact/167k fixed=3000": false, "none": true, "none seed=2": false, "billed": false,
+	} {
+		if got := f.Touches(cell, cell); got != want {
+			t.Errorf("%s: %t, want %t", cell, got, want)
+		}
+	}
+	if !f.Touches("none server.lookback=20", "none") || f.Touches("x", "recorded") {
+		t.Error("a rule on a strategy is on all its cells and on no other")
+	}
+}

@@ -1,0 +1,307 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Loaded is a baseline as found: the baseline, or why there is none.
+type Loaded struct {
+	Baseline *Baseline
+	Err      error
+}
+
+// Judge holds a run against the rules of f. Baselines are by the names that
+// File.Baselines gives.
+func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
+	r := &Report{Schema: ReportSchema, File: f.Name, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Results: []Result{}}
+	if len(in.Sessions) == 0 {
+		return f.Empty("no sessions with calls: nothing was simulated")
+	}
+	f.compareHeads(r, in, baselines)
+	var cases []*verdict
+	all := sums{}
+	for i := range f.Rules {
+		cases = append(cases, f.cases(&f.Rules[i], in, all, baselines)...)
+	}
+	drawn := 0
+	for _, c := range cases {
+		if c.spread() {
+			drawn++
+		}
+	}
+	for _, c := range cases {
+		if c.result.Status != Unjudged {
+			c.judge(1 - f.Level/float64(max(1, drawn)))
+		}
+		r.Results = append(r.Results, c.result)
+	}
+	if drawn > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of draws: means over %d seeds; without a change at most %.3g %% of runs raise an alarm",
+			plural(drawn, "figure"), f.Seeds, 100*f.Level))
+	}
+	r.settle()
+	return r
+}
+
+// Empty is the report of a check that has nothing to judge, for a reason.
+func (f *File) Empty(reason string) *Report {
+	r := &Report{Schema: ReportSchema, File: f.Name, Results: []Result{}}
+	r.fail(f.Scenario.Line, "%s", reason)
+	return r
+}
+
+// compareHeads fails baselines that are not there or not of this run.
+func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
+	for _, file := range f.Baselines() {
+		i := slices.IndexFunc(f.Rules, func(r Rule) bool { return r.Baseline == file })
+		line := f.Rules[i].Line
+		b, err := baselines[file].Baseline, baselines[file].Err
+		if b == nil {
+			if err == nil {
+				err = fmt.Errorf("%s was not read", file)
+			}
+			r.fail(line, "no baseline: %v", err)
+			continue
+		}
+		if b.SessionsDigest != in.SessionsDigest {
+			r.fail(line, "%s is of other sessions: %d with %d calls, not these %d with %d (digest %.8s, now %.8s); sim check --update takes these",
+				file, b.Sessions, b.Calls, len(in.Sessions), in.Calls, b.SessionsDigest, in.SessionsDigest)
+		}
+		switch {
+		case b.ScenarioDigest == in.ScenarioDigest:
+		case f.ScenarioMayChange:
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is of another scenario, as scenario_may_change allows", file))
+		default:
+			r.fail(line, "%s is of another scenario (digest %.8s, now %.8s); sim check --update takes this one, scenario_may_change: true compares the two",
+				file, b.ScenarioDigest, in.ScenarioDigest)
+		}
+		if b.Version != in.Version {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s was made by version %s, this is %s", file, b.Version, in.Version))
+		}
+	}
+}
+
+// cases returns what a rule has to judge: its cells and groups, or the one
+// reason why there are none.
+func (f *File) cases(r *Rule, in *Input, all sums, baselines map[string]Loaded) []*verdict {
+	base := Result{Line: r.Line, Metric: r.Metric.Name, Unit: r.Metric.Unit, Rule: r.Text(), Status: OK, Cell: r.Strategy}
+	if base.Cell == "" {
+		base.Cell = r.Cell
+	}
+	cells := in.targets(r)
+	if len(cells) == 0 {
+		base.Group = r.Group
+		return []*verdict{unjudged(base, "no cell matches%s", in.nearestCell(r))}
+	}
+	var cases []*verdict
+	for _, c := range cells {
+		found := false
+		for _, g := range in.groups(r.Group) {
+			s := all.of(c, g)
+			if s.sessions() == 0 {
+				continue
+			}
+			found = true
+			v := &verdict{rule: r, slice: s, result: base}
+			v.result.Cell, v.result.Group = c.Name, g.name
+			v.prepare(baselines[r.Baseline].Baseline)
+			cases = append(cases, v)
+		}
+		if !found {
+			v := unjudged(base, "no session matches group %q", r.Group)
+			v.result.Cell, v.result.Group = c.Name, r.Group
+			cases = append(cases, v)
+		}
+	}
+	return cases
+}
+
+func (in *Input) nearestCell(r *Rule) string {
+	var names []string
+	for i := range in.Cells {
+		names = append(names, in.Cells[i].Name)
+	}
+	if r.Strategy != "" {
+		return ""
+	}
+	return nearest.Hint(r.Cell, names)
+}
+
+// verdict is one rule in one cell and group on its way to a result.
+type verdict struct {
+	rule   *Rule
+	slice  *slice
+	result Result
+	was    *BaselineCell // the same cell and group in the baseline, nil without
+	now    []float64     // the metric under each seed
+	before []float64     // the same of the baseline, for rules against one
+	excess []float64     // by how much each is beyond the bar, negative within it
+	bar    float64
+	effect float64 // what the mean of excess must pass when it spreads
+}
+
+func unjudged(base Result, format string, args ...any) *verdict {
+	v := &verdict{result: base}
+	v.refuse(format, args...)
+	return v
+}
+
+func (v *verdict) refuse(format string, args ...any) {
+	v.result.Status, v.result.Message = Unjudged, fmt.Sprintf(format, args...)
+}
+
+// prepare finds the figures and the bar, or says why the rule cannot be judged.
+func (v *verdict) prepare(b *Baseline) {
+	var ok bool
+	if v.now, ok = v.slice.values(v.rule.Metric); !ok {
+		v.refuse("%s has no sample here", v.rule.Metric.Name)
+		return
+	}
+	for _, x := range v.now {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			v.refuse("%s is %v", v.rule.Metric.Name, x)
+			return
+		}
+	}
+	v.result.Observed = pointer(mean(v.now))
+	if b != nil {
+		v.was = b.find(v.result.Cell, v.result.Group)
+	}
+	if v.was != nil {
+		if was, ok := v.was.Metrics[v.rule.Metric.Name]; ok {
+			v.result.Baseline = pointer(was)
+		}
+	}
+	if v.rule.Kind.relative() && !v.compared(b) {
+		return
+	}
+	v.measure()
+	if limit, ok := v.rule.vacuous(v.bar, v.effect, v.spread()); ok {
+		v.refuse("cannot fail: %s", limit)
+	}
+}
+
+// compared finds the values of the baseline, or says why there are none.
+func (v *verdict) compared(b *Baseline) bool {
+	r, name := v.rule, v.rule.Metric.Name
+	switch {
+	case r.Baseline == "":
+		v.refuse("cannot fail: %s needs a baseline (against: FILE, or baseline: FILE above the rules)", r.Kind)
+	case b == nil:
+		v.refuse("cannot fail: there is no baseline to hold it against")
+	case v.was == nil:
+		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
+	case v.result.Baseline == nil:
+		v.refuse("%s has no %s of this cell", r.Baseline, name)
+	case v.was.Seeds[name] == nil && !spread(v.now):
+		v.now = v.now[:1]
+		v.before = []float64{*v.result.Baseline}
+	case v.was.Seeds[name] == nil:
+		v.before = slices.Repeat([]float64{*v.result.Baseline}, len(v.now))
+	case len(v.was.Seeds[name]) != len(v.now) && len(v.now) > 1:
+		v.refuse("%s has %d seeds, this check has %d: sim check --update", r.Baseline, len(v.was.Seeds[name]), len(v.now))
+	case len(v.now) == 1:
+		v.before = v.was.Seeds[name]
+		v.now = slices.Repeat(v.now, len(v.before))
+	default:
+		v.before = v.was.Seeds[name]
+	}
+	return v.result.Status != Unjudged
+}
+
+func inGroup(group string) string {
+	if group == "" {
+		return ""
+	}
+	return " of " + group
+}
+
+// measure sets the bar and by how much each value is beyond it.
+func (v *verdict) measure() {
+	r := v.rule
+	sign := 1.0 // of values that grow towards the bar
+	if r.Kind == Min || r.Kind == MaxDecrease {
+		sign = -1
+	}
+	v.excess = make([]float64, len(v.now))
+	if !r.Kind.relative() {
+		v.bar = r.Bar.Value
+		v.effect = r.MinEffect.of(v.bar)
+		for i, x := range v.now {
+			v.excess[i] = sign * (x - v.bar)
+		}
+		return
+	}
+	base := mean(v.before)
+	allowed := r.Bar.of(base)
+	v.bar, v.effect = base+sign*allowed, r.MinEffect.of(base)
+	for i, x := range v.now {
+		v.excess[i] = sign*(x-v.before[i]) - allowed
+	}
+}
+
+// spread reports whether draws move what is compared.
+func (v *verdict) spread() bool {
+	return v.result.Status != Unjudged && (spread(v.now) || spread(v.before) && len(v.before) > 0)
+}
+
+// judge decides, with intervals of a confidence in (0, 1).
+func (v *verdict) judge(confidence float64) {
+	excess := estimate(v.excess, confidence)
+	v.result.Bar, v.result.Margin = pointer(v.bar), pointer(0-excess.mean)
+	beyond := excess.mean > tolerance(v.bar)
+	if v.spread() {
+		v.result.Seeds = len(v.now)
+		now := estimate(v.now, confidence)
+		v.result.Low, v.result.High = pointer(now.low), pointer(now.high)
+		beyond = excess.low > tolerance(v.bar) && excess.mean > v.effect
+	}
+	if !beyond {
+		return
+	}
+	v.result.Status = Breach
+	v.result.Message = v.words()
+	v.result.Look = look(v.rule.Metric, v.slice, v.was)
+}
+
+// tolerance is what figures may differ by between machines, which round sums of
+// floating-point numbers differently.
+func tolerance(bar float64) float64 { return 1e-9 * math.Abs(bar) }
+
+// words says what a breach is.
+func (v *verdict) words() string {
+	unit := v.rule.Metric.Unit
+	side := "above"
+	if v.rule.Kind == Min || v.rule.Kind == MaxDecrease {
+		side = "below"
+	}
+	text := fmt.Sprintf("%s of %s%s is %s, %s %s", v.result.Metric, v.result.Cell, inGroup(v.result.Group),
+		figure(unit, *v.result.Observed), side, figure(unit, v.bar))
+	if v.rule.Kind.relative() {
+		text += fmt.Sprintf(" (%s from %s)", v.rule.Text(), figure(unit, *v.result.Baseline))
+	}
+	return text
+}
+
+// vacuous reports whether no figure could break a rule with a bar, and why.
+func (r *Rule) vacuous(bar, effect float64, spread bool) (why string, ok bool) {
+	if !spread {
+		effect = 0
+	}
+	name := r.Metric.Name
+	low := r.Kind == Min || r.Kind == MaxDecrease
+	switch {
+	case low && r.Metric.Unit != results.UnitSeconds && bar-effect <= 0:
+		return fmt.Sprintf("%s is never below 0, the bar is %s", name, figure(r.Metric.Unit, bar)), true
+	case !low && r.Metric.Unit == results.UnitRatio && bar+effect >= 1:
+		return fmt.Sprintf("%s is never above 100 %%, the bar is %s", name, figure(r.Metric.Unit, bar)), true
+	}
+	return "", false
+}
+
+func pointer(v float64) *float64 { return &v }

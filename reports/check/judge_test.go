@@ -1,0 +1,223 @@
+package check
+
+import (
+	"math"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// one is a cell without draws.
+func one(name string, rows ...tally) Cell { return cell(name, rows) }
+
+// Session a costs 3, b costs 1; 180 of 200 tokens are read.
+func plainRun() *Input {
+	return input(one("s", tally{session: "a", usd: 3, read: 90, written: 10}, tally{session: "b", usd: 1, read: 90, written: 10}))
+}
+
+// Levels: the bar itself holds.
+func TestLevels(t *testing.T) {
+	for rule, want := range map[string]string{
+		"{metric: cost_usd, max: 4}":                          "",
+		"{metric: cost_usd, max: 3.99}":                       "cost_usd of s is $4.00, above $3.99",
+		"{metric: cost_usd, min: 4}":                          "",
+		"{metric: cost_usd, min: 4.01}":                       "cost_usd of s is $4.00, below $4.01",
+		"{metric: cache_hit_ratio, min: 90%}":                 "",
+		"{metric: cache_hit_ratio, min: 0.91}":                "cache_hit_ratio of s is 90.00 %, below 91.00 %",
+		"{metric: cost_usd, strategy: s, max: 3}":             "above $3.00",
+		"{metric: cost_usd, cell: s, max: 3}":                 "above $3.00",
+		"{metric: cost_usd, cell: '?', max: 3}":               "above $3.00",
+		"{metric: cost_usd, group: project, max: 3}":          "",
+		"{metric: cost_usd, group: project, max: 2}":          "cost_usd of s of project api is $3.00",
+		"{metric: cost_usd, group: agent, max: 2}":            "of agent claude-code is $3.00",
+		"{metric: cost_usd, group: model, max: 3}":            "of model opus is $4.00",
+		"{metric: cost_usd, group: '[b-z]*', max: 0.5}":       "of sessions [b-z]* is $1.00",
+		"{metric: cost_usd, group: 'x*', max: 1}":             `no session matches group "x*"`,
+		"{metric: cost_usd, cell: t, max: 1}":                 `no cell matches (did you mean "s"?)`,
+		"{metric: cost_usd, strategy: other, max: 1}":         "no cell matches",
+		"{metric: call_hit_ratio, group: a, min: 0.5}":        "call_hit_ratio of s of sessions a is 0.00 %",
+		"{metric: percent_left, min: 0.5}":                    "percent_left has no sample here",
+		"{metric: cache_hit_ratio, min: 0}":                   "cannot fail: cache_hit_ratio is never below 0",
+		"{metric: cache_hit_ratio, max: 1}":                   "cannot fail: cache_hit_ratio is never above 100 %",
+		"{metric: misses, min: 0}":                            "cannot fail",
+		"{metric: cost_usd, min: -1}":                         "cannot fail",
+		"{metric: cost_usd, max_increase: 1%, against: none}": "no baseline: none was not read",
+		"{metric: cost_usd, max_increase: 1%}":                "cannot fail: max_increase needs a baseline",
+	} {
+		r := levels(t, "rules:\n  - "+rule+"\n").Judge(plainRun(), nil)
+		if want == "" {
+			says(t, r)
+		} else {
+			says(t, r, want)
+		}
+	}
+}
+
+// A rule without strategy or cell is on all cells but the bill.
+func TestBillHasToBeNamed(t *testing.T) {
+	in := input(one("billed", tally{session: "a", usd: 9}, tally{session: "b"}), one("s", tally{session: "a", usd: 1}, tally{session: "b"}))
+	says(t, levels(t, "rules:\n  - {metric: cost_usd, max: 2}\n").Judge(in, nil))
+	says(t, levels(t, "rules:\n  - {metric: cost_usd, strategy: billed, max: 2}\n").Judge(in, nil), "cost_usd of billed is $9.00")
+}
+
+// Margins are on the difference: from $4.00, 10 % allow 4.40, and 1 allows 5.
+func TestMargins(t *testing.T) {
+	now := func(usd float64) *Input {
+		return input(one("s", tally{session: "a", usd: usd - 1, read: 90, written: 10}, tally{session: "b", usd: 1, read: 90, written: 10}))
+	}
+	for _, tc := range []struct {
+		rule string
+		usd  float64
+		want string
+	}{
+		{"max_increase: 10%", 4.40, ""},
+		{"max_increase: 10%", 4.41, "is $4.41, above $4.40 (max_increase 10% from $4.00)"},
+		{"max_increase: 1", 5, ""},
+		{"max_increase: 1", 5.01, "above $5.00"},
+		{"max_increase: 0", 4, ""},
+		{"max_increase: 0", 4.01, "above $4.00"},
+		{"max_increase: 0", 3, ""},
+		{"max_decrease: 25%", 3, ""},
+		{"max_decrease: 25%", 2.99, "below $3.00"},
+		{"max_decrease: 100%", 4, "cannot fail: cost_usd is never below 0"},
+		{"max_decrease: 4", 4, "cannot fail"},
+	} {
+		f := parsed(t, "  - {metric: cost_usd, "+tc.rule+"}\n")
+		r := against(t, f, plainRun(), now(tc.usd))
+		if tc.want == "" {
+			says(t, r)
+		} else {
+			says(t, r, tc.want)
+		}
+	}
+	// A ratio of 0.9 cannot grow by more than 0.1.
+	f := parsed(t, "  - {metric: cache_hit_ratio, max_increase: 0.1}\n")
+	says(t, against(t, f, plainRun(), plainRun()), "cannot fail: cache_hit_ratio is never above 100 %")
+}
+
+// Sums differ in the last digits between machines; that is no increase.
+func TestRoundingIsNoIncrease(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 0}\n")
+	now := plainRun()
+	now.Cells[0].Draws[0].Total.CostByClass[0] = 4e-12
+	says(t, against(t, f, plainRun(), now))
+	now.Cells[0].Draws[0].Total.CostByClass[0] = 4e-6
+	says(t, against(t, f, plainRun(), now), "above")
+}
+
+// What keeps a baseline from being compared is named, whatever the figures.
+func TestBaselineOfAnotherRun(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
+	for want, change := range map[string]func(*Input){
+		"base.json is of other sessions: 2 with 20 calls, not these 2 with 21": func(in *Input) { in.SessionsDigest, in.Calls = "other", 21 },
+		"base.json is of another scenario":                                     func(in *Input) { in.ScenarioDigest = "other" },
+		"base.json has no such cell":                                           func(in *Input) { in.Cells[0].Name = "t" },
+		"no sessions with calls":                                               func(in *Input) { in.Sessions = nil },
+		"cost_usd is NaN":                                                      func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.NaN() },
+		"cost_usd is +Inf":                                                     func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.Inf(1) },
+	} {
+		in := plainRun()
+		change(in)
+		says(t, against(t, f, plainRun(), in), want)
+	}
+	f.ScenarioMayChange = true
+	in := plainRun()
+	in.ScenarioDigest = "other"
+	r := against(t, f, plainRun(), in)
+	says(t, r)
+	if len(r.Notes) != 1 {
+		t.Errorf("notes %q, want one on the scenario", r.Notes)
+	}
+}
+
+// A baseline keeps values by seed of what rules compare; another number of seeds
+// cannot be paired.
+func TestSeedsArePaired(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
+	was, now := input(drawnUSD("s", 10, 11, 12, 13, 14)), input(drawnUSD("s", 10, 11, 12, 13, 14, 15))
+	says(t, against(t, f, was, now), "base.json has 5 seeds, this check has 6")
+
+	// Every seed is dearer by 2 % of the mean 13: the spread of the seeds, which is
+	// larger, does not hide it.
+	now = input(drawnUSD("s", 10.26, 11.26, 12.26, 13.26, 14.26))
+	says(t, against(t, f, was, now), "cost_usd of s is $13.26, above $13.13")
+
+	// The same values under other seeds say nothing: the interval has all of them.
+	now = input(drawnUSD("s", 14.26, 10.26, 13.26, 11.26, 12.26))
+	r := against(t, f, was, now)
+	says(t, r)
+	if r.Results[0].Seeds != 5 || r.Results[0].Low == nil || *r.Results[0].Low >= 13.26 || *r.Results[0].High <= 13.26 {
+		t.Errorf("no interval around the mean 13.26: %+v", r.Results[0])
+	}
+}
+
+// Student's interval of 1…5 at 95 %: mean 3, deviation √2.5, t(4) = 2.7764.
+func TestInterval(t *testing.T) {
+	got := estimate([]float64{1, 2, 3, 4, 5}, 0.95)
+	half := 2.7764 * math.Sqrt(2.5) / math.Sqrt(5)
+	if math.Abs(got.low-(3-half)) > 1e-4 || math.Abs(got.high-(3+half)) > 1e-4 || got.mean != 3 {
+		t.Errorf("got %+v, want 3 ± %.4f", got, half)
+	}
+	if got := estimate([]float64{0.1, 0.1, 0.1}, 0.95); got != (sample{0.1, 0.1, 0.1, false}) {
+		t.Errorf("equal values give %+v", got)
+	}
+}
+
+// A difference that is certain and small is none to act on.
+func TestMinEffect(t *testing.T) {
+	was, now := input(drawnUSD("s", 10, 11, 12, 13, 14)), input(drawnUSD("s", 10.1, 11.1, 12.1, 13.1, 14.1))
+	for rule, want := range map[string]string{
+		"{metric: cost_usd, max_increase: 0}":                   "above $13.00", // 0.1 is above 0.1 % of 13
+		"{metric: cost_usd, max_increase: 0, min_effect: 0.11}": "",
+		"{metric: cost_usd, max_increase: 0, min_effect: 0.5%}": "above $13.00", // 0.065
+		"{metric: cost_usd, max_increase: 0, min_effect: 1%}":   "",             // 0.13
+	} {
+		r := against(t, parsed(t, "  - "+rule+"\n"), was, now)
+		if want == "" {
+			says(t, r)
+		} else {
+			says(t, r, want)
+		}
+	}
+}
+
+// What to look at is the class of misses that grew most, not the largest one.
+func TestLookAtMisses(t *testing.T) {
+	run := func(expiry, head int, written int64) *Input {
+		return input(one("s",
+			tally{session: "a", usd: 1, read: 1000, written: written, misses: map[prompt.MissClass]int{prompt.MissExpiry: expiry, prompt.MissHead: head}},
+			tally{session: "b", usd: 1}))
+	}
+	f := parsed(t, "  - {metric: cache_hit_ratio, min: 0.9}\n")
+	const cause = "something ahead of the conversation changes between requests"
+	says(t, against(t, f, run(150, 0, 10), run(151, 141, 1000)), "misses of class head rose from 0 to 141: "+cause)
+	says(t, f.Judge(run(7, 9, 1000), nil), "9 of 16 misses are of class head (no baseline to compare with): "+cause)
+	says(t, against(t, f, run(7, 9, 10), run(7, 9, 1000)), "no class of misses grew; cache_write_5m_tokens rose from 10 to 1,000")
+	for _, class := range []prompt.MissClass{prompt.MissExpiry, prompt.MissMinimum} {
+		if missCauses[class.String()] == "" {
+			t.Errorf("no cause for misses of class %s", class)
+		}
+	}
+	if len(missCauses) != prompt.NumMissClasses-1 {
+		t.Errorf("%d causes for %d classes", len(missCauses), prompt.NumMissClasses-1)
+	}
+}
+
+// Money leads to the token class and the source that grew.
+func TestLookAtCost(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
+	now := input(one("s", tally{session: "a", usd: 5}, tally{session: "b", usd: 1}))
+	says(t, against(t, f, plainRun(), now), "cost_usd_output rose from $4.00 to $6.00; most in cost_usd_main, which rose from $4.00 to $6.00")
+}
+
+// Every metric has a line that says what to look at.
+func TestLookIsNeverEmpty(t *testing.T) {
+	in := plainRun()
+	s := in.Cells[0].slice(in.groups("")[0])
+	for _, name := range metricNames() {
+		r := parsed(t, "  - {metric: "+name+", max: 0.5}\n").Rules[0]
+		if look(r.Metric, s, nil) == "" {
+			t.Errorf("nothing to look at for %s", name)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// missCauses says what a class of misses comes from.
+var missCauses = map[string]string{
+	prompt.MissExpiry.String():      "pauses are longer than the lifetime of the entries",
+	prompt.MissEdit.String():        "messages ahead of the end change: clearing, deletions or rewritten results",
+	prompt.MissCompaction.String():  "compactions replace the messages; sim chains says which pay",
+	prompt.MissRewind.String():      "conversations go back to an earlier point",
+	prompt.MissHead.String():        "something ahead of the conversation changes between requests: tools, system prompt or parameters",
+	prompt.MissModel.String():       "conversations change the model",
+	prompt.MissEviction.String():    "entries are evicted within their lifetime (server.evict_per_call)",
+	prompt.MissNotReadable.String(): "requests come before the response that writes their prefix has begun",
+	prompt.MissLookback.String():    "markers are further apart than the look-back reaches",
+	prompt.MissMinimum.String():     "requests are below the smallest prompt that is cached",
+}
+
+// look returns the one line that says what to look at when a metric is beyond
+// its bar: the part of it that grew most against the baseline.
+func look(m results.Metric, s *slice, was *BaselineCell) string {
+	switch {
+	case ofCache(m.Name):
+		if line := lookAtMisses(s, was); line != "" {
+			return line
+		}
+		return lookAtTokens(s, was)
+	case strings.HasPrefix(m.Name, "cost_usd") || m.Name == "storage_usd":
+		return lookAtCost(s, was)
+	case strings.HasPrefix(m.Name, "added_latency_seconds"):
+		if line := lookAtParts("added_latency_seconds", s, was); line != "" {
+			return line
+		}
+	case strings.Contains(m.Name, "compactions") || m.Name == "chain_max":
+		return lookAtCompactions(s, was)
+	}
+	return fmt.Sprintf("%s: sim run --split shows what stands beside it", m.Definition)
+}
+
+// ofCache reports whether a metric tells how the cache was used.
+func ofCache(name string) bool {
+	return strings.HasPrefix(name, "misses") || strings.HasPrefix(name, "cache_") && !strings.HasPrefix(name, "cache_deletions") ||
+		name == "call_hit_ratio" || name == "input_uncached_tokens"
+}
+
+// change is a metric now and in the baseline.
+type change struct {
+	metric   results.Metric
+	was, now float64
+	compared bool // the baseline has it
+}
+
+func (c *change) growth() float64 { return c.now - c.was }
+
+// words says how it changed, for instance "rose from 0 to 141".
+func (c *change) words() string {
+	if !c.compared {
+		return "are " + figure(c.metric.Unit, c.now)
+	}
+	verb := "rose"
+	if c.now < c.was {
+		verb = "fell"
+	}
+	return fmt.Sprintf("%s from %s to %s", verb, figure(c.metric.Unit, c.was), figure(c.metric.Unit, c.now))
+}
+
+// parts returns how the metrics that pass a filter changed.
+func parts(s *slice, was *BaselineCell, take func(results.Metric) bool) []change {
+	var all []change
+	for _, m := range results.Metrics() {
+		if !take(m) {
+			continue
+		}
+		values, ok := s.values(m)
+		if !ok {
+			continue
+		}
+		c := change{metric: m, now: mean(values)}
+		if was != nil {
+			c.was, c.compared = was.Metrics[m.Name]
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// largest returns the change that grew most, false when none grew. Of equal ones
+// it is the first.
+func largest(all []change) (change, bool) {
+	if len(all) == 0 {
+		return change{}, false
+	}
+	best := slices.MaxFunc(all, func(a, b change) int {
+		switch g, h := a.growth(), b.growth(); {
+		case g > h:
+			return 1
+		case g < h:
+			return -1
+		}
+		return 0
+	})
+	return best, best.growth() > tolerance(best.now)
+}
+
+// lookAtMisses names the class of misses that grew most, "" when none did.
+func lookAtMisses(s *slice, was *BaselineCell) string {
+	classes := parts(s, was, func(m results.Metric) bool { return m.Of == "misses" && m.By == results.ByClass })
+	worst, ok := largest(classes)
+	if !ok {
+		return ""
+	}
+	class := strings.TrimPrefix(worst.metric.Name, "misses_")
+	if worst.compared {
+		return fmt.Sprintf("misses of class %s %s: %s", class, worst.words(), missCauses[class])
+	}
+	all := 0.0
+	for i := range classes {
+		all += classes[i].now
+	}
+	return fmt.Sprintf("%s of %s misses are of class %s (no baseline to compare with): %s",
+		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, missCauses[class])
+}
+
+// lookAtTokens names the class of input tokens that grew most beside those read.
+func lookAtTokens(s *slice, was *BaselineCell) string {
+	worst, ok := largest(parts(s, was, func(m results.Metric) bool {
+		return m.Name == "input_uncached_tokens" || strings.HasPrefix(m.Name, "cache_write_")
+	}))
+	if !ok || !worst.compared {
+		return "no class of misses grew: first calls of conversations and their own input weigh more; sim run --split shows both"
+	}
+	return fmt.Sprintf("no class of misses grew; %s %s: first calls of conversations and their own input weigh more", worst.metric.Name, worst.words())
+}
+
+// lookAtCost names the token class whose cost grew most, and the misses behind
+// it when it is paid for writing or reading afresh.
+func lookAtCost(s *slice, was *BaselineCell) string {
+	worst, ok := largest(parts(s, was, func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.ByClass }))
+	if !ok {
+		return "no token class became dearer: sim run --split shows the bill by class and source"
+	}
+	line := fmt.Sprintf("%s %s", worst.metric.Name, costWords(&worst))
+	if worst.metric.Name == "cost_usd_output" || worst.metric.Name == "cost_usd_read" {
+		source, ok := largest(parts(s, was, func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.BySource }))
+		if !ok {
+			return line
+		}
+		return fmt.Sprintf("%s; most in %s, which %s", line, source.metric.Name, costWords(&source))
+	}
+	if misses := lookAtMisses(s, was); misses != "" {
+		return line + "; " + misses
+	}
+	return line
+}
+
+func costWords(c *change) string {
+	if !c.compared {
+		return "is the largest part: " + figure(c.metric.Unit, c.now)
+	}
+	return c.words()
+}
+
+// lookAtParts names the part of a metric that grew most, "" when none did.
+func lookAtParts(of string, s *slice, was *BaselineCell) string {
+	worst, ok := largest(parts(s, was, func(m results.Metric) bool { return m.Of == of }))
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s %s: %s", worst.metric.Name, costWords(&worst), worst.metric.Definition)
+}
+
+// lookAtCompactions sends the reader to the list of compactions.
+func lookAtCompactions(s *slice, was *BaselineCell) string {
+	line := ""
+	for _, c := range parts(s, was, func(m results.Metric) bool { return m.Name == "peak_context_tokens" }) {
+		if c.compared && math.Abs(c.growth()) > tolerance(c.now) {
+			line = "peak_context_tokens " + c.words() + "; "
+		}
+	}
+	return line + "sim chains --strategy " + s.cell.Strategy + " tells what started each compaction and whether it paid"
+}

@@ -1,0 +1,150 @@
+package check
+
+import (
+	"bytes"
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// broken is the report of a check in which one rule holds, one is broken and one
+// cannot be judged, with texts that need escaping.
+func broken(t *testing.T) *Report {
+	f := levels(t, "rules:\n- {metric: cost_usd, max: 4}\n- {metric: cache_hit_ratio, min: 95%}\n- {metric: calls, cell: '<x|y>', max: 1}\n")
+	return f.Judge(input(one("a,b: <c>|d",
+		tally{session: "a", usd: 3, read: 90, written: 10, misses: map[prompt.MissClass]int{prompt.MissHead: 3}},
+		tally{session: "b", usd: 1, read: 90, written: 10})), nil)
+}
+
+func TestText(t *testing.T) {
+	var b bytes.Buffer
+	if err := broken(t).Write(&b, "text"); err != nil {
+		t.Fatal(err)
+	}
+	const want = `check.yaml: 2 sessions, 20 calls
+
+METRIC           CELL        RULE     OBSERVED      BAR   MARGIN  BASELINE  RESULT
+cost_usd         a,b: <c>|d  max 4       $4.00    $4.00    $0.00         –  ok
+cache_hit_ratio  a,b: <c>|d  min 95%   90.00 %  95.00 %  −5.00 %         –  FAIL
+calls            <x|y>       max 1           –        –        –         –  FAIL
+
+FAIL check.yaml:4: cache_hit_ratio of a,b: <c>|d is 90.00 %, below 95.00 %
+     look: 3 of 3 misses are of class head (no baseline to compare with): something ahead of the conversation changes between requests: tools, system prompt or parameters
+
+FAIL check.yaml:5: calls of <x|y> (max 1): no cell matches
+
+1 of 3 comparisons ok, 1 beyond the bar, 1 not judged
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	if err := broken(t).Write(&b, "xml"); err == nil {
+		t.Error("an unknown format is written")
+	}
+}
+
+// Annotations stand on one line each, whatever is in them.
+func TestAnnotate(t *testing.T) {
+	var b bytes.Buffer
+	if err := broken(t).Annotate(&b, "ci/a,b:check.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	const want = "::error file=ci/a%2Cb%3Acheck.yaml,line=4,title=cache_hit_ratio::cache_hit_ratio of a,b: <c>|d is 90.00 %25, below 95.00 %25%0A" +
+		"3 of 3 misses are of class head (no baseline to compare with): something ahead of the conversation changes between requests: tools, system prompt or parameters\n" +
+		"::error file=ci/a%2Cb%3Acheck.yaml,line=5,title=calls::calls of <x|y> (max 1): no cell matches\n"
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	if got := data("a\r\n%0A"); got != "a%0D%0A%250A" {
+		t.Errorf("escaped %q", got)
+	}
+	if got := property("a\r\n%:,b"); got != "a%0D%0A%25%3A%2Cb" {
+		t.Errorf("escaped %q", got)
+	}
+}
+
+// JUnit counts tests and failures, and is XML whatever stands in names.
+func TestJUnit(t *testing.T) {
+	var b bytes.Buffer
+	r := broken(t)
+	r.Problems = []Problem{{Line: 2, Text: "a & b"}}
+	if err := r.JUnit(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Suite    struct {
+			Tests int `xml:"tests,attr"`
+			Cases []struct {
+				Name    string `xml:"name,attr"`
+				Line    int    `xml:"line,attr"`
+				Failure *struct {
+					Message string `xml:"message,attr"`
+					Type    string `xml:"type,attr"`
+				} `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Tests != 4 || got.Failures != 3 || got.Suite.Tests != 4 || len(got.Suite.Cases) != 4 {
+		t.Errorf("%d tests, %d failures in %s", got.Tests, got.Failures, b.String())
+	}
+	c := got.Suite.Cases
+	if c[0].Failure.Message != "a & b" || c[1].Failure != nil || c[2].Failure.Type != "breach" || c[3].Failure.Type != "unjudged" ||
+		c[1].Name != "cost_usd max 4 of a,b: <c>|d" || c[2].Line != 4 {
+		t.Errorf("%s", b.String())
+	}
+}
+
+// The summary is Markdown that shows names as they are.
+func TestSummary(t *testing.T) {
+	var b bytes.Buffer
+	if err := broken(t).Summary(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"### ❌ sim check: 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged\n", "| METRIC", `a,b: &lt;c>\|d`,
+		"- **check.yaml:4:** cache\\_hit\\_ratio of a,b: &lt;c>|d is 90.00 %, below 95.00 %\n  - look: 3 of 3 misses",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := (&Report{OK: true, Results: []Result{{Status: OK}}}).Summary(&b); err != nil || !strings.HasPrefix(b.String(), "### ✅ sim check: 1 of 1") {
+		t.Errorf("%v %s", err, b.String())
+	}
+}
+
+// The JSON form has figures in the units of the metrics and no others.
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := broken(t).Write(&b, "json"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"schema": 1`, `"ok": false`, `"observed": 0.9`, `"margin": 0`, `"status": "unjudged"`, `"line": 4`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s is not in\n%s", want, b.String())
+		}
+	}
+}
+
+// Of more than 100 results a table shows those that fail.
+func TestLongReports(t *testing.T) {
+	r := &Report{Results: []Result{{Metric: "calls", Cell: "bad", Status: Breach}}}
+	for range maxLines {
+		r.Results = append(r.Results, Result{Metric: "calls", Cell: "good", Status: OK})
+	}
+	var b bytes.Buffer
+	if err := r.Write(&b, "text"); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "good") || !strings.Contains(b.String(), "bad") || !strings.Contains(b.String(), "100 comparisons that hold not listed") {
+		t.Error(b.String())
+	}
+}

@@ -1,0 +1,118 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrFailed is what a check returns that does not hold.
+var ErrFailed = errors.New("check failed")
+
+// Status says what became of a rule in one cell.
+type Status string
+
+// What became of a rule.
+const (
+	OK       Status = "ok"
+	Breach   Status = "breach"   // the figure is beyond the bar
+	Unjudged Status = "unjudged" // there is no figure, nothing to hold it against, or nothing that could fail
+)
+
+// Result is what became of one rule in one cell and group. Figures are in the
+// unit of the metric.
+type Result struct {
+	Line     int      `json:"line"` // of the rule
+	Metric   string   `json:"metric"`
+	Unit     string   `json:"unit"`
+	Cell     string   `json:"cell,omitzero"`
+	Group    string   `json:"group,omitzero"`
+	Rule     string   `json:"rule"`
+	Status   Status   `json:"status"`
+	Observed *float64 `json:"observed,omitempty"` // mean over seeds
+	Low      *float64 `json:"low,omitempty"`      // interval of that mean, absent without draws
+	High     *float64 `json:"high,omitempty"`
+	Baseline *float64 `json:"baseline,omitempty"` // mean over seeds
+	Bar      *float64 `json:"bar,omitempty"`      // what the figure may reach
+	Margin   *float64 `json:"margin,omitempty"`   // what is left to the bar, negative beyond it
+	Seeds    int      `json:"seeds,omitzero"`
+	// Message says what is wrong and Look, in one line, what to look at.
+	Message string `json:"message,omitzero"`
+	Look    string `json:"look,omitzero"`
+}
+
+// Problem is something that fails a check beside its rules.
+type Problem struct {
+	Line int    `json:"line,omitzero"` // in the check file, 0 for none
+	Text string `json:"text"`
+}
+
+// Report is what a check found.
+type Report struct {
+	Schema   int       `json:"schema"`
+	File     string    `json:"file"`
+	OK       bool      `json:"ok"`
+	Version  string    `json:"version"`
+	Sessions int       `json:"sessions"`
+	Calls    int       `json:"calls"`
+	Results  []Result  `json:"results"`
+	Problems []Problem `json:"problems,omitempty"`
+	Notes    []string  `json:"notes,omitempty"`
+}
+
+// ReportSchema is the version of the encoded form of a report.
+const ReportSchema = 1
+
+// Err returns nil when everything holds, else an error that wraps ErrFailed.
+func (r *Report) Err() error {
+	if r.OK {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrFailed, r.Verdict())
+}
+
+// Verdict counts what holds and what does not.
+func (r *Report) Verdict() string {
+	breached, unjudged := 0, 0
+	for i := range r.Results {
+		switch r.Results[i].Status {
+		case Breach:
+			breached++
+		case Unjudged:
+			unjudged++
+		}
+	}
+	text := "nothing was compared"
+	if len(r.Results) > 0 {
+		text = fmt.Sprintf("%d of %s ok", len(r.Results)-breached-unjudged, plural(len(r.Results), "comparison"))
+	}
+	if breached > 0 {
+		text += fmt.Sprintf(", %d beyond the bar", breached)
+	}
+	if unjudged > 0 {
+		text += fmt.Sprintf(", %d not judged", unjudged)
+	}
+	if len(r.Problems) > 0 {
+		text += ", " + plural(len(r.Problems), "problem")
+	}
+	return text
+}
+
+// fail adds a problem.
+func (r *Report) fail(line int, format string, args ...any) {
+	r.Problems = append(r.Problems, Problem{line, fmt.Sprintf(format, args...)})
+}
+
+// settle says whether everything holds.
+func (r *Report) settle() {
+	r.OK = len(r.Problems) == 0 && len(r.Results) > 0
+	for i := range r.Results {
+		r.OK = r.OK && r.Results[i].Status == OK
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,161 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/reports"
+)
+
+// Formats returns the formats of Report.Write.
+func Formats() []string { return []string{"text", "json"} }
+
+// Write writes the report for people or, in the format json, for programs.
+func (r *Report) Write(w io.Writer, format string) error {
+	switch format {
+	case "text":
+		return r.text(w)
+	case "json":
+		return r.json(w)
+	}
+	return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
+}
+
+func (r *Report) text(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s: %s, %s\n", r.File, plural(r.Sessions, "session"), plural(r.Calls, "call"))
+	if len(r.Results) > 0 {
+		b.WriteByte('\n')
+		if err := r.sheet().Write(&b, "table"); err != nil {
+			return err
+		}
+	}
+	for _, f := range r.failures() {
+		fmt.Fprintf(&b, "\nFAIL %s%s\n", r.at(f.line), f.message)
+		if f.look != "" {
+			fmt.Fprintf(&b, "     look: %s\n", f.look)
+		}
+	}
+	b.WriteByte('\n')
+	for _, n := range r.Notes {
+		fmt.Fprintln(&b, n)
+	}
+	fmt.Fprintln(&b, r.Verdict())
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing a check: %w", err)
+	}
+	return nil
+}
+
+// at returns the place of a line in the check file, ready to stand in front.
+func (r *Report) at(line int) string {
+	if line == 0 {
+		return r.File + ": "
+	}
+	return fmt.Sprintf("%s:%d: ", r.File, line)
+}
+
+// failure is one thing that fails a check.
+type failure struct {
+	line    int
+	title   string
+	message string
+	look    string
+}
+
+// failures returns all that fails the check, problems of the whole first.
+func (r *Report) failures() []failure {
+	var all []failure
+	for _, p := range r.Problems {
+		all = append(all, failure{p.Line, "sim check", p.Text, ""})
+	}
+	for i := range r.Results {
+		s := &r.Results[i]
+		switch s.Status {
+		case Breach:
+			all = append(all, failure{s.Line, s.Metric, s.Message, s.Look})
+		case Unjudged:
+			where := s.Metric
+			if s.Cell != "" {
+				where += " of " + s.Cell
+			}
+			all = append(all, failure{s.Line, s.Metric, fmt.Sprintf("%s%s (%s): %s", where, inGroup(s.Group), s.Rule, s.Message), s.Look})
+		}
+	}
+	return all
+}
+
+// maxLines is how many results a table lists; of more it shows those that fail.
+const maxLines = 100
+
+// listed returns the results that a table shows, and how many it leaves out.
+func (r *Report) listed() (shown []Result, left int) {
+	if len(r.Results) <= maxLines {
+		return r.Results, 0
+	}
+	for i := range r.Results {
+		if r.Results[i].Status != OK {
+			shown = append(shown, r.Results[i])
+		}
+	}
+	return shown, len(r.Results) - len(shown)
+}
+
+// sheet lists the results.
+func (r *Report) sheet() *reports.Sheet {
+	shown, left := r.listed()
+	s := &reports.Sheet{Columns: []reports.SheetColumn{
+		{Name: "metric", Title: "METRIC"}, {Name: "cell", Title: "CELL"}, {Name: "group", Title: ""},
+		{Name: "rule", Title: "RULE"},
+		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true},
+		{Name: "margin", Title: "MARGIN", Right: true}, {Name: "baseline", Title: "BASELINE", Right: true},
+		{Name: "status", Title: "RESULT"},
+	}}
+	if left > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s that hold not listed; --format json has them", plural(left, "comparison")))
+	}
+	for i := range shown {
+		v := &shown[i]
+		if v.Group != "" {
+			s.Columns[2].Title = "SESSIONS"
+		}
+		status := "ok"
+		if v.Status != OK {
+			status = "FAIL"
+		}
+		s.Rows = append(s.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, v.observed(), v.figure(v.Bar), v.figure(v.Margin), v.figure(v.Baseline), status})
+	}
+	return s
+}
+
+func (s *Result) figure(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return figure(s.Unit, *v)
+}
+
+// observed is the figure with half the width of its interval.
+func (s *Result) observed() string {
+	text := s.figure(s.Observed)
+	if s.Low != nil && s.High != nil && *s.High > *s.Low {
+		text += " ± " + figure(s.Unit, (*s.High-*s.Low)/2)
+	}
+	return text
+}
+
+func (r *Report) json(w io.Writer) error {
+	text, err := json.Marshal(r, json.Deterministic(true), jsontext.Multiline(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return fmt.Errorf("encoding a check: %w", err)
+	}
+	if _, err := w.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("writing a check: %w", err)
+	}
+	return nil
+}
