@@ -140,8 +140,9 @@ func TestDefaultsAreThoseOfTheModels(t *testing.T) {
 // where one field may be several keys.
 func TestEverySettingHasAKey(t *testing.T) {
 	count := func(v any) int { return reflect.TypeOf(v).NumField() }
-	// Lifetime is one field and two keys; hints are the loop's, not the cache's.
-	if got, want := len(yamlx.Keys(reflect.TypeFor[Server]())), count(promptcache.Config{})+2; got != want {
+	// Lifetime is one field and two keys, Capacity one and three; hints are the
+	// loop's, not the cache's.
+	if got, want := len(yamlx.Keys(reflect.TypeFor[Server]())), count(promptcache.Config{})+4; got != want {
 		t.Errorf("server has %d keys, promptcache.Config asks for %d", got, want)
 	}
 	// Script is one field and two keys.
@@ -155,7 +156,7 @@ func TestEverySettingHasAKey(t *testing.T) {
 func TestEverySettingReachesTheModel(t *testing.T) {
 	d := expand(t, `
 server: {lookback: 7, every_block_counts: true, max_markers: 2, lifetime_5m: 1m, lifetime_1h: 2h, anchor: start,
-  prefix_refresh: false, ttl_in_key: true, delete_uncached: true, evict_per_call: 0.5}
+  prefix_refresh: false, ttl_in_key: true, delete_uncached: true, evict_per_call: 0.5, capacity: 100000}
 summarizer: {sizing: fraction, median: 1, sigma: 1, share: 0.5, stripped: 1, bytes_per_token: 1, first_token: 1s,
   output_rate: 1, failure_rate: 0.1, failures: {fork: {api: 1}}, fail_calls: [3], fail_as: ""}
 `)

@@ -101,8 +101,16 @@ type Server struct {
 	TTLInKey         bool     `yaml:"ttl_in_key"`
 	DeleteUncached   bool     `yaml:"delete_uncached"`
 	EvictPerCall     float64  `yaml:"evict_per_call"` // probability, 0…1
-	HintAt           int64    `yaml:"hint_at"`        // tokens; 0 for no hints
+	Capacity         int64    `yaml:"capacity"`       // tokens; 0 for no limit
+	CapacityBytes    int64    `yaml:"capacity_bytes"` // the same as memory; 0 for no limit
+	BytesPerToken    int64    `yaml:"bytes_per_token"`
+	HintAt           int64    `yaml:"hint_at"` // tokens; 0 for no hints
 }
+
+// defaultBytesPerToken is the memory that keys and values of one token take in
+// Llama 3.1 70B, whose configuration is public: 2 × 80 layers × 8 heads × 128
+// numbers of 2 bytes. Sizes of the providers' models are not.
+const defaultBytesPerToken = 2 * 80 * 8 * 128 * 2
 
 // Config returns the settings as the cache model takes them.
 func (s *Server) Config() promptcache.Config {
@@ -115,6 +123,10 @@ func (s *Server) Config() promptcache.Config {
 		TTLInKey:         s.TTLInKey,
 		DeleteUncached:   s.DeleteUncached,
 		EvictPerCall:     s.EvictPerCall,
+		Capacity:         s.Capacity,
+	}
+	if s.CapacityBytes > 0 && s.BytesPerToken > 0 {
+		c.Capacity = max(1, s.CapacityBytes/s.BytesPerToken) // 0 would be no limit
 	}
 	c.Lifetime[prompt.TTL5m] = int64(s.Lifetime5m)
 	c.Lifetime[prompt.TTL1h] = int64(s.Lifetime1h)
@@ -189,6 +201,7 @@ func Default() Scenario {
 			MaxMarkers: prompt.MaxMarkers,
 			Lifetime5m: Duration(promptcache.DefaultLifetime5m), Lifetime1h: Duration(promptcache.DefaultLifetime1h),
 			PrefixRefresh: true,
+			BytesPerToken: defaultBytesPerToken,
 		},
 		Summarizer: Summarizer{
 			Sizing: Sizing(stub.Sizing), Median: stub.Median, Sigma: stub.Sigma, Share: stub.Share, Stripped: stub.Stripped,

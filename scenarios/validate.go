@@ -50,6 +50,7 @@ func (x *expansion) validateServer(s *Server) {
 	if !(s.EvictPerCall >= 0 && s.EvictPerCall <= 1) {
 		x.contradiction(fmt.Sprintf("server.evict_per_call %g must lie in 0…1", s.EvictPerCall), "server.evict_per_call")
 	}
+	x.validateCapacity(s)
 	if s.HintAt < 0 {
 		x.contradiction(fmt.Sprintf("server.hint_at %d must not be negative", s.HintAt), "server.hint_at")
 	}
@@ -58,6 +59,21 @@ func (x *expansion) validateServer(s *Server) {
 	}
 	if err := s.Config().Validate(); err != nil {
 		x.contradiction(err.Error(), "server")
+	}
+}
+
+func (x *expansion) validateCapacity(s *Server) {
+	if s.Capacity < 0 {
+		x.contradiction(fmt.Sprintf("server.capacity %d must not be negative", s.Capacity), "server.capacity")
+	}
+	if s.CapacityBytes < 0 {
+		x.contradiction(fmt.Sprintf("server.capacity_bytes %d must not be negative", s.CapacityBytes), "server.capacity_bytes")
+	}
+	if s.BytesPerToken < 1 {
+		x.contradiction(fmt.Sprintf("server.bytes_per_token %d must be at least 1", s.BytesPerToken), "server.bytes_per_token")
+	}
+	if s.Capacity > 0 && s.CapacityBytes > 0 {
+		x.contradiction("a capacity in tokens and one in bytes contradict each other", "server.capacity", "server.capacity_bytes")
 	}
 }
 

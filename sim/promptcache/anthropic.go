@@ -18,15 +18,20 @@ type Anthropic struct {
 	free     []int32 // flights that are not open
 	threads  []thread
 	byThread map[uint32]int32
-	cuts     []cut   // of the request under way
-	remap    []int32 // scratch of the sweep: new ids of entries
-	relined  []int32 // scratch of the sweep: new indices of lineages
+	room     *room // nil without a capacity
+	// gatherings are the deletions of threads that declare some; once is for a
+	// thread's first, and cuts are those of the request under way.
+	gatherings []gathering
+	once       gathering
+	cuts       []cut
+	remap      []int32 // scratch of the sweep: new ids of entries
+	relined    []int32 // scratch of the sweep: new indices of lineages
 }
 
 // New returns an empty cache. Fields of cfg that Validate refuses count as
 // zero.
 func New(cfg Config) *Anthropic {
-	a := &Anthropic{cfg: cfg.filled(), byThread: map[uint32]int32{}}
+	a := &Anthropic{cfg: cfg.filled(), byThread: map[uint32]int32{}, room: newRoom(cfg.Capacity)}
 	a.table.resize(minTable)
 	return a
 }
@@ -38,8 +43,11 @@ func (a *Anthropic) Reset() {
 	a.entries = a.entries[:0]
 	a.lineages = a.lineages[:0]
 	a.flights, a.free = a.flights[:0], a.free[:0]
-	a.threads = a.threads[:0]
+	a.threads, a.gatherings = a.threads[:0], a.gatherings[:0]
 	clear(a.byThread)
+	if a.room != nil {
+		a.room.reset()
+	}
 }
 
 // Clone returns an independent copy, requests in flight included: their tickets
@@ -63,7 +71,9 @@ func (a *Anthropic) Clone() *Anthropic {
 	c.free = slices.Clone(a.free)
 	c.threads = slices.Clone(a.threads)
 	c.byThread = maps.Clone(a.byThread)
-	c.remap, c.relined, c.cuts = nil, nil, nil
+	c.room = a.room.clone()
+	c.gatherings, c.once, c.cuts = cloneGatherings(a.gatherings), gathering{}, nil
+	c.remap, c.relined = nil, nil
 	return &c
 }
 
@@ -93,7 +103,10 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	a.reserve(t, prompt.MaxMarkers)
 	var m marks
 	m.collect(r, a.cfg.MaxMarkers)
-	a.gather(r)
+	th := a.thread(r.Thread)
+	if a.cuts = nil; len(r.Deletions) > 0 {
+		a.gather(r, th)
+	}
 	h := a.lookup(t, r, &m)
 	if a.cfg.EvictPerCall > 0 && a.evicts(r.Draw) {
 		h = a.evict(t, r, &m, h)
@@ -101,7 +114,6 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	b := a.bill(r, &m, h)
 	out := prompt.Outcome{Usage: b.usage, HitAt: h.pos}
 
-	th := a.thread(r.Thread)
 	a.classify(t, r, &m, h, th, &out)
 	a.leave(r, &m, h, &b, th)
 	out.Deleted = th.total
@@ -110,7 +122,7 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	f := &a.flights[out.Ticket]
 	f.effective = b.usage.Input()
 	out.Effective = f.effective
-	a.store(t, r, &m, h, &b, f)
+	a.store(t, r, &m, h, &b, out.Ticket)
 	a.withhold(r, &m, f)
 	return out
 }
@@ -150,6 +162,9 @@ func (a *Anthropic) End(t int64, ticket int32, output int64) {
 		for _, id := range f.held[:f.holds] {
 			a.use(id, t)
 		}
+	}
+	if a.room != nil {
+		a.unpin(ticket)
 	}
 	*f = flight{}
 	a.free = append(a.free, ticket)

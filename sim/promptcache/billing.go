@@ -117,23 +117,8 @@ func (a *Anthropic) fresh(r *prompt.Request, from, to int32) int64 {
 // it take out.
 type cut struct {
 	position int32
+	declared int32 // tokens as the request says
 	through  int64
-}
-
-// gather notes the deletions of r that take part. A deletion takes out no more
-// than its entry holds, and only the first of one position, or in order, counts.
-func (a *Anthropic) gather(r *prompt.Request) {
-	a.cuts = a.cuts[:0]
-	last, sum := int32(-1), int64(0)
-	for i := range r.Deletions {
-		d := &r.Deletions[i]
-		if d.Position <= last || int(d.Position) >= len(r.Entries) {
-			continue
-		}
-		last = d.Position
-		sum += int64(max(0, min(d.Tokens, r.Entries[last].Tokens)))
-		a.cuts = append(a.cuts, cut{last, sum})
-	}
 }
 
 // cutThrough returns the tokens that the deletions of the request under way take

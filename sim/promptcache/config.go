@@ -69,6 +69,17 @@ type Config struct {
 	// It is decided by Request.Draw. Recorded sessions show about 0.007, nearly
 	// all from one repository, so the default is 0.
 	EvictPerCall float64
+	// Capacity is the tokens that all entries of the cache occupy together, of
+	// all owners and models, as in one pool of memory; 0 is no limit, the
+	// default. An entry occupies what it holds beyond the prefix that its writer
+	// read or wrote in front of it. What does not fit pushes out what has
+	// expired, then what was used least recently, from the end of a path to its
+	// front, but nothing that a request in flight has read or written; an entry
+	// that does not fit beside those is lost at once, though it is billed. vLLM
+	// and SGLang evict so (docs.vllm.ai, prefix caching; SGLang, RadixAttention),
+	// and know no lifetime; of Anthropic nothing is documented, so there it is an
+	// assumption.
+	Capacity int64
 }
 
 // Validate reports the first field that is out of its range.
@@ -86,6 +97,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("promptcache: unknown TTL anchor %d", c.Anchor)
 	case !(c.EvictPerCall >= 0 && c.EvictPerCall <= 1):
 		return fmt.Errorf("promptcache: eviction probability %v is not in [0,1]", c.EvictPerCall)
+	case c.Capacity < 0:
+		return fmt.Errorf("promptcache: capacity of %d tokens is negative", c.Capacity)
 	}
 	return nil
 }

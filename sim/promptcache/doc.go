@@ -27,8 +27,8 @@
 //   - The prefix of an entry is what its writer read and wrote in front of it.
 //     An entry that comes later at a position in front of a longer one is not
 //     on the longer one's path, and reading the longer one does not refresh it.
-//   - There is no capacity: nothing leaves the cache but by its TTL or by
-//     Config.EvictPerCall.
+//   - Requests in flight keep what they have read or written from the eviction
+//     that Config.Capacity brings about.
 //
 // Times are int64 nanoseconds and must not run backwards from call to call.
 // No method is safe for concurrent use; Clone makes independent copies.

@@ -45,11 +45,17 @@ func (a *Anthropic) hold(f *flight, id int32) {
 
 // store writes the entries of a request behind its hit and refreshes what it
 // uses.
-func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, f *flight) {
-	prev := h.id
+func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, ticket int32) {
+	f, prev := &a.flights[ticket], h.id
+	if a.room != nil {
+		a.room.openPins(ticket)
+	}
 	if prev != none {
 		a.bury(prev, t)
 		a.hold(f, prev)
+		if a.room != nil {
+			a.room.pin(ticket, prev)
+		}
 	}
 	for i := range m.at[:m.n] {
 		k := &m.at[i]
@@ -58,6 +64,9 @@ func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, 
 		}
 		prev = a.write(t, r, k, prev, a.deletedAt(r, b, h, k.Position))
 		a.hold(f, prev)
+		if a.room != nil {
+			a.room.pin(ticket, prev)
+		}
 		f.written[f.writes] = prev
 		f.writes++
 	}
@@ -91,6 +100,13 @@ func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, del
 			return id
 		}
 		e.state = stateDead
+		if a.room != nil {
+			a.release(id)
+		}
 	}
-	return a.insert(t, k, parent, m, int32(deleted))
+	id := a.insert(t, k, parent, m, int32(deleted))
+	if a.room != nil {
+		a.admit(t, id, cum(r, m.Position)+int64(m.Shift)-deleted)
+	}
+	return id
 }

@@ -29,7 +29,7 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 		return none, absent
 	}
 	switch e := &a.entries[id]; {
-	case e.state == stateEvicted:
+	case e.state == stateEvicted && t-a.lastUse(e) <= a.cfg.Lifetime[e.ttl]:
 		return id, evicted
 	case !a.alive(id, t):
 		return id, expired
@@ -112,8 +112,12 @@ func (a *Anthropic) evict(t int64, r *prompt.Request, m *marks, h hit) hit {
 			if e.level != prompt.LevelMessages {
 				break
 			}
-			if e.state == stateLive {
-				e.state = stateEvicted
+			if e.state != stateLive {
+				continue
+			}
+			e.state = stateEvicted
+			if a.room != nil {
+				a.release(id)
 			}
 		}
 		h = a.lookup(t, r, m)

@@ -27,8 +27,12 @@ func TestAgainstReference(t *testing.T) {
 		"ttl-in-key":      {TTLInKey: true},
 		"delete-uncached": {DeleteUncached: true},
 		"evict":           {EvictPerCall: 0.1},
+		"capacity":        {Capacity: 300},
+		"capacity-start":  {Capacity: 500, Anchor: promptcache.AnchorStart, EvictPerCall: 0.1},
+		"capacity-apart":  {Capacity: 300, NoPrefixRefresh: true, TTLInKey: true},
 		"all": {Lookback: 4, EveryBlockCounts: true, Anchor: promptcache.AnchorStart, NoPrefixRefresh: true,
 			TTLInKey: true, DeleteUncached: true, EvictPerCall: 0.1},
+		"all-capacity": {Lookback: 4, DeleteUncached: true, EvictPerCall: 0.1, Capacity: 400},
 	}
 	for name, cfg := range configs {
 		t.Run(name, func(t *testing.T) {
@@ -61,6 +65,7 @@ type world struct {
 	ref     *reference
 	arena   prompt.Arena
 	threads []*prompt.Context
+	deleted [4][]prompt.Deletion // by thread: what its last request declared
 	open    []int32
 	now     int64
 }
@@ -167,14 +172,33 @@ func (w *world) request(t *rapid.T, i int) prompt.Request {
 		}
 		r.Markers = append(r.Markers, m)
 	}
-	if below(t, 3, "deletes") == 0 {
-		for p := range r.Entries {
-			if r.Entries[p].Kind == prompt.KindToolResult && rapid.Bool().Draw(t, "delete") {
-				r.Deletions = append(r.Deletions, prompt.Deletion{Position: int32(p), Tokens: r.Entries[p].Tokens})
+	r.Deletions = w.deletions(t, i, r.Entries)
+	return r
+}
+
+// deletions returns none, any, or those of the thread's last request that are
+// still in order and more behind them.
+func (w *world) deletions(t *rapid.T, thread int, entries []prompt.Entry) []prompt.Deletion {
+	var list []prompt.Deletion
+	mode := below(t, 5, "deletes")
+	if mode > 2 {
+		return nil
+	}
+	from := 0
+	if mode > 0 {
+		for _, d := range w.deleted[thread] {
+			if p := int(d.Position); p < len(entries) && entries[p].Kind == prompt.KindToolResult {
+				list, from = append(list, prompt.Deletion{Position: d.Position, Tokens: entries[p].Tokens}), p+1
 			}
 		}
 	}
-	return r
+	for p := from; p < len(entries); p++ {
+		if entries[p].Kind == prompt.KindToolResult && rapid.Bool().Draw(t, "delete") {
+			list = append(list, prompt.Deletion{Position: int32(p), Tokens: entries[p].Tokens})
+		}
+	}
+	w.deleted[thread] = list
+	return list
 }
 
 func (w *world) begin(t *rapid.T) {
@@ -185,6 +209,9 @@ func (w *world) begin(t *rapid.T) {
 	o := w.cache.Begin(w.now, &r)
 	u, at, class, expected := w.ref.begin(w.now, &r, o.Ticket)
 	w.open = append(w.open, o.Ticket)
+	if limit := w.ref.cfg.Capacity; limit > 0 && (w.cache.Stored() > limit || w.ref.stored() > limit) {
+		t.Fatalf("%d tokens stored, the reference %d, of a capacity of %d", w.cache.Stored(), w.ref.stored(), limit)
+	}
 	if o.Usage != u || int(o.HitAt) != at {
 		t.Fatalf("usage %+v, hit at %d; the reference says %+v, %d", o.Usage, o.HitAt, u, at)
 	}

@@ -32,11 +32,14 @@ type refEntry struct {
 	gone    bool
 	evicted bool
 	prefix  *refEntry // next entry in front, as its writer read or wrote it
+	stored  bool      // it takes room, when there is a capacity
+	kept    int       // requests in flight that have read or written it
 }
 
 type refFlight struct {
 	uses   []*refEntry
 	writes []*refEntry
+	keeps  []*refEntry
 }
 
 type refThread struct {
@@ -117,11 +120,12 @@ func refDeleted(r *prompt.Request, from, to int) int64 {
 	return n
 }
 
-// use refreshes an entry and, unless switched off, every living entry on its
-// prefix.
+// use refreshes an entry and, unless switched off, every entry on its prefix that
+// has not expired. What was lost is not found again, but known as lost for as long
+// as it would have lived.
 func (c *reference) use(t int64, e *refEntry, f *refFlight) {
 	for ; e != nil; e = e.prefix {
-		if !c.alive(e, t) {
+		if !c.alive(e, t) && !e.evicted {
 			e.gone = true
 			continue
 		}
@@ -151,6 +155,7 @@ func (c *reference) begin(t int64, r *prompt.Request, ticket int32) (prompt.Usag
 	f := &refFlight{}
 	c.open[ticket] = f
 	c.use(t, hit, f)
+	c.keep(hit, f)
 	prev := hit
 	for _, m := range r.Markers {
 		if int(m.Position) <= at || r.Entries[m.Position].Cum < r.MinTokens {
@@ -162,6 +167,7 @@ func (c *reference) begin(t int64, r *prompt.Request, ticket int32) (prompt.Usag
 		}
 		prev = c.write(t, r, m, prev, deleted)
 		c.use(t, prev, f)
+		c.keep(prev, f)
 		f.writes = append(f.writes, prev)
 		c.threads[r.Thread] = &refThread{ttl: m.TTL, pos: int(m.Position), cum: int64(r.Entries[m.Position].Cum),
 			deleted: deleted, owner: r.Owner, model: r.Model, entries: chains(r)}
@@ -244,6 +250,7 @@ func (c *reference) write(t int64, r *prompt.Request, m prompt.Marker, prefix *r
 		ttl: m.TTL, keyTTL: m.TTL, message: e.Kind.Level() == prompt.LevelMessages,
 		cum: int64(e.Cum), deleted: deleted, lastUse: t, prefix: prefix}
 	c.written = append(c.written, w)
+	c.admit(t, w)
 	return w
 }
 
@@ -332,6 +339,9 @@ func (c *reference) end(t int64, ticket int32) {
 	for _, e := range c.open[ticket].uses {
 		e.pins--
 		e.lastUse = t
+	}
+	for _, e := range c.open[ticket].keeps {
+		e.kept--
 	}
 	delete(c.open, ticket)
 }

@@ -12,6 +12,9 @@ func (a *Anthropic) reserve(t int64, n int) {
 // sweep drops what has expired and leaves a table at most a quarter full with n
 // more entries.
 func (a *Anthropic) sweep(t int64, n int) {
+	if a.room != nil {
+		a.dropExpired(t)
+	}
 	kept := a.markKept(t)
 	size := len(a.table.slots)
 	for kept+n > size/4 {
@@ -81,6 +84,9 @@ func (a *Anthropic) compact() {
 	}
 	a.entries = a.entries[:n]
 	a.compactLineages()
+	if a.room != nil {
+		a.compactRoom()
+	}
 	for i := range a.flights {
 		f := &a.flights[i]
 		for j := range f.held[:f.holds] {

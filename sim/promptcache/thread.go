@@ -14,6 +14,7 @@ type thread struct {
 	model   uint32
 	variant uint32
 	pos     int32 // index of its last entry
+	cuts    int32 // 1 + index of what its deletions come to, 0 for none yet
 	ttl     prompt.TTL
 	level   prompt.Level // of its last entry
 	left    bool         // there is such a prefix
@@ -99,8 +100,8 @@ func (a *Anthropic) classify(t int64, r *prompt.Request, m *marks, h hit, th *th
 func (a *Anthropic) gone(t int64, th *thread) bool {
 	last := prompt.Request{Owner: th.owner, Model: th.model, Variant: th.variant}
 	for _, scope := range [...]prompt.Scope{prompt.ScopeOrg, prompt.ScopeGlobal} {
-		id, v := a.probe(t, a.keyAt(&last, th.chain, scope, th.ttl, th.level))
-		if v > expired && (v != evicted || t-a.lastUse(&a.entries[id]) <= a.cfg.Lifetime[a.entries[id].ttl]) {
+		_, v := a.probe(t, a.keyAt(&last, th.chain, scope, th.ttl, th.level))
+		if v > expired {
 			return false
 		}
 	}

@@ -1,0 +1,252 @@
+package promptcache
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// room is what a cache with a capacity keeps of its entries. An entry occupies
+// the tokens it holds beyond its prefix in the tree of entries, so a prefix that
+// was read is stored once; one that has expired or was lost stays in store while
+// something stands on it. Entries that a request in flight has read or written
+// are pinned.
+type room struct {
+	capacity int64                          // tokens
+	used     int64                          // tokens of what is stored
+	places   []place                        // by entry
+	leaves   [2]leafHeap                    // by TTL class: what is stored, not pinned, and no prefix
+	pins     [][prompt.MaxMarkers + 1]int32 // by ticket: the entries it pins, then none
+}
+
+// place is what one entry occupies.
+type place struct {
+	size     int64 // tokens of its whole prefix
+	own      int64 // tokens of these beyond those of its parent
+	children int32 // stored entries of which it is the parent
+	pins     int32 // requests in flight that have read or written it
+	stored   bool
+	queued   bool // it stands in one of room.leaves
+}
+
+// newRoom returns the room of an empty cache, nil without a capacity.
+func newRoom(capacity int64) *room {
+	if capacity <= 0 {
+		return nil
+	}
+	return &room{capacity: capacity}
+}
+
+func (m *room) reset() {
+	*m = room{
+		capacity: m.capacity, places: m.places[:0], pins: m.pins[:0],
+		leaves: [2]leafHeap{m.leaves[0][:0], m.leaves[1][:0]},
+	}
+}
+
+func (m *room) clone() *room {
+	if m == nil {
+		return nil
+	}
+	c := *m
+	c.places, c.pins = slices.Clone(m.places), slices.Clone(m.pins)
+	for i := range m.leaves {
+		c.leaves[i] = slices.Clone(m.leaves[i])
+	}
+	return &c
+}
+
+// Stored returns the tokens that the entries of a cache with a capacity occupy:
+// at most Config.Capacity after every call. Entries that have expired count
+// until their place is needed. It is 0 without a capacity.
+func (a *Anthropic) Stored() int64 {
+	if a.room == nil {
+		return 0
+	}
+	return a.room.used
+}
+
+// admit stores the entry that was inserted last, if it fits beside what requests
+// in flight use; else it is lost at once.
+func (a *Anthropic) admit(t int64, id int32, size int64) {
+	m := a.room
+	m.places = append(m.places, place{size: size, own: size})
+	p := &m.places[id]
+	parent := a.entries[id].parent
+	fits := size <= m.capacity
+	if parent != none {
+		p.own = max(0, size-m.places[parent].size)
+		fits = fits && m.places[parent].stored
+	}
+	if !fits || !a.makeRoom(t, p.own) {
+		a.entries[id].state = stateEvicted
+		return
+	}
+	p.stored = true
+	m.used += p.own
+	if parent != none {
+		m.places[parent].children++
+	}
+}
+
+// makeRoom frees what is needed for that many tokens, and reports whether they
+// fit now: first what has expired, then the least recently used, from the end of
+// a path to its front.
+func (a *Anthropic) makeRoom(t, tokens int64) bool {
+	m := a.room
+	if m.used+tokens <= m.capacity {
+		return true
+	}
+	a.dropExpired(t)
+	for m.used+tokens > m.capacity {
+		l := a.leastRecent()
+		if l.id == none {
+			return false
+		}
+		a.entries[l.id].state = stateEvicted
+		a.release(l.id)
+	}
+	return true
+}
+
+// dropExpired frees what has expired and is no prefix of what has not.
+func (a *Anthropic) dropExpired(t int64) {
+	for again := true; again; {
+		again = false
+		for ttl := prompt.TTL5m; ttl <= prompt.TTL1h; ttl++ {
+			l := a.front(ttl)
+			if l.id != none && t-l.at > a.cfg.Lifetime[ttl] {
+				a.entries[l.id].state = stateDead
+				a.release(l.id)
+				again = true
+			}
+		}
+	}
+}
+
+// leastRecent returns the leaf whose last use is longest ago.
+func (a *Anthropic) leastRecent() leaf {
+	short, long := a.front(prompt.TTL5m), a.front(prompt.TTL1h)
+	if short.id == none || long.id != none && long.before(short) {
+		return long
+	}
+	return short
+}
+
+// front returns the least recently used leaf of a TTL class, with the time of
+// its last use; its id is none when there is none.
+func (a *Anthropic) front(ttl prompt.TTL) leaf {
+	m := a.room
+	h := &m.leaves[ttl]
+	for len(*h) > 0 {
+		l := (*h)[0]
+		p, e := &m.places[l.id], &a.entries[l.id]
+		switch last := a.lastUse(e); {
+		case !p.stored || p.children > 0 || p.pins > 0:
+			p.queued = false
+			h.pop()
+		case e.ttl != ttl:
+			h.pop()
+			m.leaves[e.ttl].push(l)
+		case last > l.at:
+			(*h)[0].at = last
+			h.sink()
+		default:
+			return l
+		}
+	}
+	return leaf{id: none}
+}
+
+// release frees the place of an entry that is no longer in the cache once nothing
+// stands on it, and then those of its prefixes for which the same holds.
+func (a *Anthropic) release(id int32) {
+	m := a.room
+	for id != none {
+		p := &m.places[id]
+		if !p.stored || p.children > 0 || a.entries[id].state == stateLive {
+			a.queue(id)
+			return
+		}
+		p.stored = false
+		m.used -= p.own
+		if id = a.entries[id].parent; id != none {
+			m.places[id].children--
+		}
+	}
+}
+
+// queue lines a stored entry up for eviction if nothing stands on it and no
+// request in flight uses it.
+func (a *Anthropic) queue(id int32) {
+	m := a.room
+	p, e := &m.places[id], &a.entries[id]
+	if p.stored && p.children == 0 && p.pins == 0 && !p.queued {
+		p.queued = true
+		m.leaves[e.ttl].push(leaf{a.lastUse(e), id})
+	}
+}
+
+// openPins makes a ticket pin nothing yet.
+func (m *room) openPins(ticket int32) {
+	for int(ticket) >= len(m.pins) {
+		m.pins = append(m.pins, [prompt.MaxMarkers + 1]int32{})
+	}
+	for i := range m.pins[ticket] {
+		m.pins[ticket][i] = none
+	}
+}
+
+// pin keeps a stored entry from eviction until its request ends.
+func (m *room) pin(ticket, id int32) {
+	if !m.places[id].stored {
+		return
+	}
+	m.places[id].pins++
+	for i, free := range m.pins[ticket] {
+		if free == none {
+			m.pins[ticket][i] = id
+			return
+		}
+	}
+}
+
+// unpin ends what a request keeps from eviction.
+func (a *Anthropic) unpin(ticket int32) {
+	m := a.room
+	for i, id := range m.pins[ticket] {
+		if id != none {
+			m.places[id].pins--
+			m.pins[ticket][i] = none
+			a.queue(id)
+		}
+	}
+}
+
+// compactRoom follows the renumbering of entries. All that was dropped had
+// expired, and dropExpired has freed its place.
+func (a *Anthropic) compactRoom() {
+	m := a.room
+	n := 0
+	for id, to := range a.remap {
+		if to != none {
+			m.places[n] = m.places[id]
+			m.places[n].queued = false
+			n++
+		}
+	}
+	m.places = m.places[:n]
+	for i := range m.pins {
+		for j, id := range m.pins[i] {
+			if id != none {
+				m.pins[i][j] = a.remap[id]
+			}
+		}
+	}
+	for i := range m.leaves {
+		m.leaves[i] = m.leaves[i][:0]
+	}
+	for id := range m.places {
+		a.queue(int32(id))
+	}
+}
