@@ -1,17 +1,29 @@
 package synthetic
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Identifiers have the form and length of real ones, but carry a counter behind
 // a part that is constant in a session: they are unique by construction and
 // compress well.
 
-// uuid returns a version 4 UUID made of random bits and a counter.
+// uuid returns a version 4 UUID made of random bits and a counter below 2⁴⁸.
 func uuid(bits, n uint64) string {
-	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", bits>>32, bits>>16&0xffff, bits&0xfff, 0x8000|bits>>4&0x3fff, n)
+	var b [36]byte
+	hexDigits(b[0:8], bits>>32)
+	hexDigits(b[9:13], bits>>16)
+	hexDigits(b[15:18], bits)
+	hexDigits(b[19:23], 0x8000|bits>>4&0x3fff)
+	hexDigits(b[24:36], n)
+	b[8], b[13], b[14], b[18], b[23] = '-', '-', '4', '-', '-'
+	return string(b[:])
+}
+
+// hexDigits fills b with the last digits of n.
+func hexDigits(b []byte, n uint64) {
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = "0123456789abcdef"[n&15]
+		n >>= 4
+	}
 }
 
 // messageID returns the API's id of a call.

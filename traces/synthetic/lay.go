@@ -1,6 +1,8 @@
 package synthetic
 
 import (
+	"strings"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/claudecode"
@@ -15,32 +17,60 @@ type layer struct {
 	message int32
 	calls   int32 // tool uses of the threads before
 	ids     string
-	laid    int // rounds
+	laid    int            // rounds
+	rounds  []traces.Round // room for those that are not laid
 	tools   []uint16
 	models  []uint16
 	objects []int32
+	index   []int32 // of threads in the session, by track
 }
 
-// lay returns the planned session. Nothing of it is shared with the plan.
-func (p *plan) lay() *traces.Session {
+// begin makes l ready for a session, keeping its storage.
+func (l *layer) begin(p *plan, s *traces.Session, rounds []traces.Round) {
 	g := p.g
-	s := &traces.Session{
-		ID: uuid(p.d.bits(forSession, 0), 0), Agent: traces.AgentClaudeCode, Versions: []string{g.w.Version}, Project: g.w.Project,
-		Threads: make([]traces.Thread, 0, len(p.tracks)),
+	*l = layer{
+		p: p, s: s, ids: p.callIDs(), rounds: rounds,
+		tools: zeroed(l.tools, len(g.tools.tools)+len(g.agents.tools)), models: zeroed(l.models, len(g.names)),
+		objects: zeroed(l.objects, len(g.paths)), index: zeroed(l.index, len(p.tracks)),
 	}
-	s.Files = []string{s.ID + ".jsonl"}
-	l := &layer{p: p, s: s, ids: p.callIDs(), models: make([]uint16, len(g.names))}
-	l.tools = make([]uint16, len(g.tools.tools)+len(g.agents.tools))
-	l.objects = make([]int32, len(g.paths))
-	s.Objects = make([]string, 0, min(len(g.paths), p.uses()))
-	s.Tools = append(make([]string, 0, len(l.tools)+1), "")
-	s.Blocks = make([]prompt.Block, 0, p.numBlocks())
-	index := make([]int32, len(p.tracks))
+}
+
+// sized returns an empty list with room for n, in the storage of s if that is
+// large enough.
+func sized[T any](s []T, n int) []T {
+	if cap(s) >= n {
+		return s[:0]
+	}
+	return make([]T, 0, n)
+}
+
+// zeroed returns n zeros in the storage of s if that is large enough.
+func zeroed[T any](s []T, n int) []T {
+	s = sized(s, n)[:n]
+	clear(s)
+	return s
+}
+
+// lay makes s the planned session, in its own storage and that of rounds where
+// they are large enough. Nothing of it is shared with the plan.
+func (p *plan) lay(s *traces.Session, rounds []traces.Round) {
+	g := p.g
+	*s = traces.Session{
+		ID: uuid(p.d.bits(forSession, 0), 0), Agent: traces.AgentClaudeCode, Versions: g.versions, Project: g.w.Project,
+		Threads: sized(s.Threads, len(p.tracks)), Files: sized(s.Files, 1), Models: s.Models[:0],
+		Objects: sized(s.Objects, min(len(g.paths), p.uses())), Tools: sized(s.Tools, len(g.tools.tools)+len(g.agents.tools)+1),
+		Blocks: sized(s.Blocks, p.numBlocks()),
+	}
+	s.Files = append(s.Files, s.ID+".jsonl")
+	s.Tools = append(s.Tools, "")
+	l := &p.layer
+	l.begin(p, s, rounds)
+	defer func() { l.s, l.ids, l.rounds = nil, "", nil }()
 	for _, kind := range [...]traces.ThreadKind{traces.ThreadMain, traces.ThreadBranch, traces.ThreadAgent} {
 		for i := range p.tracks {
 			if t := &p.tracks[i]; t.kind == kind {
-				index[i] = int32(len(s.Threads))
-				s.Threads = append(s.Threads, l.thread(t, index))
+				l.index[i] = int32(len(s.Threads))
+				s.Threads = append(s.Threads, l.thread(t))
 			}
 		}
 	}
@@ -51,7 +81,6 @@ func (p *plan) lay() *traces.Session {
 	last := &s.Threads[0].Rounds[len(s.Threads[0].Rounds)-1]
 	s.End = last.At + last.Stream + turnEndDelay
 	reading.Measure(s)
-	return s
 }
 
 // turnEndDelay is the time from the end of a turn to the line that says so.
@@ -87,29 +116,28 @@ const callIDLength = 28
 // callIDs returns the API's ids of all calls in one string: 16 characters of the
 // session and a counter.
 func (p *plan) callIDs() string {
-	p.ids = p.ids[:0]
 	s := Session{dice: p.d}
-	id := s.messageID(0)
-	var count [6]byte
+	id := []byte(s.messageID(0))
+	count := id[len(id)-6:]
+	var digits [6]uint8
+	var ids strings.Builder
+	ids.Grow(p.calls * callIDLength)
 	for range p.calls {
-		p.ids = append(p.ids, id...)
-		k := len(count) - 1
-		for ; count[k] == byte(len(base58)-1) && k > 0; k-- {
-			count[k] = 0
+		k := len(digits) - 1
+		for ; digits[k] == uint8(len(base58)-1) && k > 0; k-- {
+			digits[k], count[k] = 0, base58[0]
 		}
-		count[k]++
-		digits := p.ids[len(p.ids)-len(count):]
-		for k := range count {
-			digits[k] = base58[count[k]]
-		}
+		digits[k]++
+		count[k] = base58[digits[k]]
+		ids.Write(id)
 	}
-	return string(p.ids)
+	return ids.String()
 }
 
-func (l *layer) thread(t *track, index []int32) traces.Thread {
+func (l *layer) thread(t *track) traces.Thread {
 	out := traces.Thread{ID: "main", Kind: t.kind, Parent: -1, ParentRound: -1, Delay: t.delay}
 	if t.parent >= 0 {
-		out.Parent, out.ParentRound = index[t.parent], t.parentRound
+		out.Parent, out.ParentRound = l.index[t.parent], t.parentRound
 	}
 	switch t.kind {
 	case traces.ThreadAgent:
@@ -119,7 +147,8 @@ func (l *layer) thread(t *track, index []int32) traces.Thread {
 	}
 	l.prefix(t, &out)
 	out.Events = append([]traces.Event(nil), t.events...)
-	out.Rounds = append([]traces.Round(nil), t.rounds...)
+	n := copy(l.rounds, t.rounds)
+	out.Rounds, l.rounds = l.rounds[:n:n], l.rounds[n:]
 	next := 0
 	for r := range out.Rounds {
 		for ; next < len(out.Events) && int(out.Events[next].Round) <= r; next++ {
@@ -175,9 +204,13 @@ func (l *layer) round(t *track, rd *traces.Round) {
 func (l *layer) span(t *track, in traces.Span) traces.Span {
 	s := l.s
 	from := int32(len(s.Blocks))
-	s.Blocks = append(s.Blocks, t.blocks[in.From:in.To]...)
-	for i := from; i < int32(len(s.Blocks)); i++ {
-		b := &s.Blocks[i]
+	to := from + in.To - in.From
+	s.Blocks = s.Blocks[:to] // made for all of them
+	planned := t.blocks[in.From:in.To]
+	laid := s.Blocks[from:]
+	for i := range laid {
+		b := &laid[i]
+		*b = planned[i]
 		b.Message = l.message
 		if b.Call > 0 {
 			b.Call += l.calls
@@ -190,7 +223,7 @@ func (l *layer) span(t *track, in traces.Span) traces.Span {
 	if in.From < in.To {
 		l.message++
 	}
-	return traces.Span{From: from, To: int32(len(s.Blocks))}
+	return traces.Span{From: from, To: to}
 }
 
 // tool numbers a tool of the track's mix.

@@ -65,30 +65,24 @@ func (w *pen) open(static int, reminders float64, warm bool) {
 }
 
 // push adds a block to the input of the next call.
-func (w *pen) push(b prompt.Block) {
-	t := w.track()
-	t.blocks = append(t.blocks, b)
-	w.pending += int(b.Tokens)
+func (w *pen) push(k prompt.Kind, bytes, tokens int32) *prompt.Block {
+	w.pending += int(tokens)
+	return w.p.add(w.track(), k, bytes, tokens)
 }
 
 // ask adds a prompt.
 func (w *pen) ask(k spot) {
-	p := w.p
-	g := p.g
+	g := w.p.g
 	w.compacted = false
 	w.trigger = traces.TriggerPrompt
 	bytes, tokens := g.size(prompt.KindPrompt, k.draw(g.draws.prompt, forPromptSize))
-	b := p.block(prompt.KindPrompt, bytes, tokens)
+	b := w.push(prompt.KindPrompt, bytes, tokens)
 	if !k.hit(forImage, g.w.Images) {
 		b.Flags = prompt.FlagString
-		w.push(b)
 		return
 	}
-	w.push(b)
 	bytes = int32(k.count(g.draws.image, forImageBytes))
-	b = p.block(prompt.KindImage, bytes, int32(g.rates.Tokens(prompt.KindImage, int(bytes))))
-	b.Flags = prompt.FlagImage
-	w.push(b)
+	w.push(prompt.KindImage, bytes, int32(g.rates.Tokens(prompt.KindImage, int(bytes)))).Flags = prompt.FlagImage
 }
 
 // change decides what happens between two turns besides time, and reports
@@ -129,14 +123,16 @@ func (w *pen) turn(rounds int) {
 // its turn.
 func (w *pen) call(last bool) {
 	p := w.p
-	k := p.d.at(place(w.t, w.n, 0))
+	k := p.at(place(w.t, w.n, 0))
 	rd := traces.Round{Trigger: w.trigger, Model: w.model, Wait: w.at - w.before}
 	rd.Input = traces.Span{From: w.input, To: int32(len(w.track().blocks))}
 	compact := w.limit != 0 && w.context+w.pending+w.unseen >= w.limit
 	if compact {
 		w.compact(k, rd.Input.Len())
 	} else if w.unseen > 0 {
-		w.push(prompt.Block{Kind: prompt.KindUnseen, Tokens: int32(w.unseen), Object: -1, Flags: prompt.FlagDerived})
+		t := w.track()
+		t.blocks = append(t.blocks, prompt.Block{Kind: prompt.KindUnseen, Tokens: int32(w.unseen), Object: -1, Flags: prompt.FlagDerived})
+		w.pending += w.unseen
 		rd.Input.To++
 	}
 	w.unseen = 0
@@ -214,8 +210,7 @@ func (w *pen) reply(rd *traces.Round, k spot, last bool) {
 // write adds text of about so many tokens to a response.
 func (w *pen) write(k prompt.Kind, tokens float64) {
 	bytes, exact := w.p.g.size(k, tokens)
-	t := w.track()
-	t.blocks = append(t.blocks, w.p.block(k, bytes, exact))
+	w.p.add(w.track(), k, bytes, exact)
 }
 
 // compact plans a compaction ahead of a call: the context becomes the prefix, a
@@ -224,9 +219,7 @@ func (w *pen) compact(k spot, absorbed int) {
 	p, t := w.p, w.track()
 	g := p.g
 	bytes, tokens := g.size(prompt.KindSummary, k.draw(g.draws.summary, forSummary))
-	b := p.block(prompt.KindSummary, bytes, tokens)
-	b.Flags = prompt.FlagString
-	t.blocks = append(t.blocks, b)
+	p.add(t, prompt.KindSummary, bytes, tokens).Flags = prompt.FlagString
 	n := int32(len(t.blocks))
 	ev := traces.Event{
 		Kind: traces.EventCompact, Round: int32(len(t.rounds)), PreTokens: int32(w.context + w.pending + w.unseen),

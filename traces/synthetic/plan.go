@@ -1,6 +1,8 @@
 package synthetic
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -9,6 +11,7 @@ import (
 type plan struct {
 	g      *Generator
 	d      dice
+	base   uint64  // of d's places
 	tracks []track // main, then agents and branches as they come
 	blocks uint64  // made so far: each has a digest of its own
 	calls  int
@@ -16,7 +19,7 @@ type plan struct {
 	// agentFirst and agentEnd are the times (unix ns) at which an agent first
 	// made the agents' static prefix readable and last refreshed it; 0 is never.
 	agentFirst, agentEnd int64
-	ids                  []byte
+	layer                layer
 }
 
 // track is a thread in the making. Spans count in its own blocks.
@@ -34,8 +37,14 @@ type track struct {
 	events      []traces.Event
 }
 
+// prepare plans a session of a corpus.
+func (p *plan) prepare(g *Generator, seed uint64, index int) {
+	p.begin(g, dice(mix(mix(seed)^uint64(g.seed))+uint64(index)*0x9e3779b97f4a7c15))
+	p.main()
+}
+
 func (p *plan) begin(g *Generator, d dice) {
-	p.g, p.d, p.blocks, p.calls, p.starts = g, d, 0, 0, 0
+	p.g, p.d, p.base, p.blocks, p.calls, p.starts = g, d, mix(uint64(d)), 0, 0, 0
 	p.agentFirst, p.agentEnd = 0, 0
 	p.tracks = p.tracks[:0]
 }
@@ -57,18 +66,29 @@ func (p *plan) open(kind traces.ThreadKind, parent, parentRound int32) int {
 // numberMask covers the part of a digest that numbers the blocks of a session.
 const numberMask = 1<<20 - 1
 
-// block returns a block of content that is like no other in the session.
-func (p *plan) block(k prompt.Kind, bytes, tokens int32) prompt.Block {
+// at returns the draws for a place, those of p.d.
+func (p *plan) at(id uint64) spot { return spot(mix(p.base ^ id)) }
+
+// add appends a block of content that is like no other in the session, and
+// returns it for as long as the track does not grow.
+func (p *plan) add(t *track, k prompt.Kind, bytes, tokens int32) *prompt.Block {
 	p.blocks++
-	return prompt.Block{
+	n := len(t.blocks)
+	if n == cap(t.blocks) {
+		t.blocks = slices.Grow(t.blocks, 1)
+	}
+	t.blocks = t.blocks[:n+1]
+	b := &t.blocks[n]
+	*b = prompt.Block{
 		Digest: prompt.Digest{Hi: mix(uint64(p.d) + p.blocks), Lo: uint64(p.d)&^numberMask | p.blocks&numberMask},
 		Kind:   k, Bytes: bytes, Tokens: tokens, Object: -1,
 	}
+	return b
 }
 
 // main plans the main thread, turn by turn.
 func (p *plan) main() {
-	g, k := p.g, p.d.at(forMain)
+	g, k := p.g, p.at(forMain)
 	w := &pen{p: p, t: p.open(traces.ThreadMain, -1, -1), tools: &g.tools, first: g.draws.first, limit: g.limit}
 	w.open(g.w.Static, k.draw(g.draws.reminders, forReminders), k.hit(forWarm, g.w.WarmStart))
 	w.model = g.named[g.models.at(k.unit(forModel))]
@@ -77,7 +97,7 @@ func (p *plan) main() {
 	turns := k.count(g.draws.turns, forSession)
 	settled := false // this turn starts as the one before it left off
 	for i := range turns {
-		k := p.d.at(forTurns | uint64(i))
+		k := p.at(forTurns | uint64(i))
 		mark, before := w.mark(), len(p.tracks)
 		changed := false
 		if i > 0 {
@@ -115,31 +135,28 @@ func (p *plan) pause(k spot) int64 {
 }
 
 // agent plans the sub-agent that a task of the given length starts, and returns
-// the block of its report and the time it is complete.
-func (p *plan) agent(parent int, task int32, at int64, model uint16) (report prompt.Block, end int64) {
-	g, d := p.g, p.d
+// the length of its report and the time it is complete.
+func (p *plan) agent(parent int, task int32, at int64, model uint16) (report int32, end int64) {
+	g := p.g
 	p.starts++
 	t := p.open(traces.ThreadAgent, int32(parent), int32(len(p.tracks[parent].rounds)-1))
 	w := &pen{p: p, t: t, tools: &g.agents, first: g.draws.first, model: model, before: at, at: at}
-	p.tracks[t].agent = agentID(d, p.starts)
+	p.tracks[t].agent = agentID(p.d, p.starts)
 	p.tracks[t].delay = taskDelay
 	if g.w.Agents.Model != "" {
 		w.model = g.agentModel
 	}
-	k := d.at(forAgents | uint64(p.starts))
+	k := p.at(forAgents | uint64(p.starts))
 	warm := p.agentFirst != 0 && at > p.agentFirst && at-p.agentEnd <= g.lifetime || k.hit(forWarm, g.w.WarmStart)
 	w.open(g.w.Agents.Static, k.draw(g.draws.agentReminders, forReminders), warm)
-	ask := p.block(prompt.KindPrompt, task, int32(g.rates.Tokens(prompt.KindPrompt, int(task))))
-	ask.Flags = prompt.FlagString
-	w.push(ask)
+	w.push(prompt.KindPrompt, task, int32(g.rates.Tokens(prompt.KindPrompt, int(task)))).Flags = prompt.FlagString
 	w.turn(k.count(g.draws.agentRounds, forAgentRounds))
 	tr := &p.tracks[t]
 	if p.agentFirst == 0 || at-p.agentEnd > g.lifetime {
 		p.agentFirst = tr.rounds[0].At + tr.rounds[0].First
 	}
 	p.agentEnd = max(p.agentEnd, w.before)
-	bytes := tr.blocks[len(tr.blocks)-1].Bytes + int32(len(agentBill(""))+agentIDLength)
-	return p.block(prompt.KindToolResult, bytes, int32(g.rates.Tokens(prompt.KindToolResult, int(bytes)))), w.before
+	return tr.blocks[len(tr.blocks)-1].Bytes + agentBillLength, w.before
 }
 
 // taskDelay is the time from a response to the start of the agents it asks for.
@@ -147,6 +164,9 @@ const taskDelay = 100 * millisecond
 
 // agentIDLength is the length of an agent's id.
 const agentIDLength = 9
+
+// agentBillLength is the length of agentBill.
+var agentBillLength = int32(len(agentBill("")) + agentIDLength)
 
 // agentID returns the id of an agent: ids of a session sort as agents start.
 func agentID(d dice, n int) string {

@@ -15,21 +15,19 @@ const failedBytes = 120
 // Workload.Parallel each. The tool stays an index into the mix until the session
 // is laid out.
 func (w *pen) use() {
-	p := w.p
+	p, t := w.p, w.track()
 	for i := range maxUses {
-		at := p.d.at(place(w.t, w.n, 3+i))
+		at := p.at(place(w.t, w.n, 3+i))
 		if i > 0 && !at.hit(forParallel, p.g.w.Parallel) {
 			return
 		}
 		k := w.tools.choice.at(at.unit(forTool))
 		tool := &w.tools.tools[k]
-		b := p.block(prompt.KindToolUse, int32(tool.overhead), 0)
-		t := w.track()
+		b := p.add(t, prompt.KindToolUse, int32(tool.overhead), 0)
 		t.uses++
 		b.Call, b.Tool, b.Op, b.Flags = t.uses, uint16(k), tool.op, tool.flags
-		w.fill(&b, tool, at)
+		w.fill(b, tool, at)
 		b.Tokens = int32(p.g.rates.Tokens(prompt.KindToolUse, int(b.Bytes)))
-		t.blocks = append(t.blocks, b)
 	}
 }
 
@@ -67,27 +65,28 @@ func (w *pen) pickFile(tool string, at spot) int32 {
 
 // fileTokens returns the size of a file of the session.
 func (p *plan) fileTokens(f int32) float64 {
-	return max(1, p.d.at(forFileSeed|uint64(f)).draw(p.g.draws.file, forFileSize))
+	return max(1, p.at(forFileSeed|uint64(f)).draw(p.g.draws.file, forFileSize))
 }
 
 // readRange plans which part of its file a Read asks for: all of it, or one of
 // equal windows.
 func (w *pen) readRange(b *prompt.Block, at spot) {
 	p := w.p
-	n := w.windows(b.Object)
+	tokens := p.fileTokens(b.Object)
+	n := p.windows(tokens)
 	if n == 1 {
 		return
 	}
-	lines := int32(p.fileTokens(b.Object)/float64(n)/p.g.rates.PerByte[prompt.KindToolResult])/lineBytes + 1
+	lines := int32(tokens/float64(n)/p.g.rates.PerByte[prompt.KindToolResult])/lineBytes + 1
 	b.RangeFrom = 1 + lines*int32(at.below(forFileRange, n))
 	b.RangeLen = lines
 	b.Bytes += int32(len(`,"offset":`)+len(`,"limit":`)) + digits(b.RangeFrom) + digits(b.RangeLen)
 }
 
-// windows returns the number of parts in which a file is read.
-func (w *pen) windows(f int32) int {
-	limit := w.p.g.w.ReadLimit
-	return (int(w.p.fileTokens(f)) + limit - 1) / limit
+// windows returns the number of parts in which a file of a size is read.
+func (p *plan) windows(tokens float64) int {
+	limit := p.g.w.ReadLimit
+	return (int(tokens) + limit - 1) / limit
 }
 
 func digits(n int32) int32 {
@@ -103,52 +102,55 @@ func digits(n int32) int32 {
 func (w *pen) results() {
 	p := w.p
 	t := w.track()
-	reply := t.rounds[len(t.rounds)-1].Reply
+	span := t.rounds[len(t.rounds)-1].Reply
+	reply := t.blocks[span.From:span.To] // stays as it is when the track grows
 	w.at = w.before + 2*millisecond
-	for i := reply.From; i < reply.To; i++ {
-		use := w.track().blocks[i]
+	for i := range reply {
+		use := &reply[i]
 		if use.Kind != prompt.KindToolUse {
 			continue
 		}
-		at := p.d.at(place(w.t, w.n, int(i-reply.From)))
+		at := p.at(place(w.t, w.n, i))
 		tool := &w.tools.tools[use.Tool]
-		var b prompt.Block
+		var b *prompt.Block
 		end := w.before
 		if tool.task {
-			b, end = p.agent(w.t, use.Bytes-int32(tool.overhead), w.before+taskDelay, w.model)
+			var bytes int32
+			bytes, end = p.agent(w.t, use.Bytes-int32(tool.overhead), w.before+taskDelay, w.model)
+			b = w.push(prompt.KindToolResult, bytes, int32(p.g.rates.Tokens(prompt.KindToolResult, int(bytes))))
 		} else {
-			b = w.result(&use, tool, at)
+			b = w.result(use, tool, at)
 			end += seconds(at.draw(tool.time, forToolTime))
 		}
 		b.Call, b.Tool, b.Op, b.Object = use.Call, use.Tool, use.Op, use.Object
 		b.RangeFrom, b.RangeLen = use.RangeFrom, use.RangeLen
 		b.Flags |= use.Flags & prompt.FlagMCP
-		w.push(b)
 		w.at = max(w.at, end+2*millisecond)
 	}
 	w.trigger = traces.TriggerToolResult
 }
 
 // result plans the result of a tool use that starts no agent.
-func (w *pen) result(use *prompt.Block, tool *genTool, at spot) prompt.Block {
+func (w *pen) result(use *prompt.Block, tool *genTool, at spot) *prompt.Block {
 	p := w.p
 	g := p.g
 	if use.Object >= 0 && tool.files {
 		w.touch(use.Object)
 	}
 	if at.hit(forToolError, tool.Errors) {
-		b := p.block(prompt.KindToolResult, failedBytes, int32(g.rates.Tokens(prompt.KindToolResult, failedBytes)))
+		b := w.push(prompt.KindToolResult, failedBytes, int32(g.rates.Tokens(prompt.KindToolResult, failedBytes)))
 		b.Flags = prompt.FlagError
 		return b
 	}
 	var tokens float64
 	if tool.read {
-		tokens = p.fileTokens(use.Object) / float64(w.windows(use.Object))
+		size := p.fileTokens(use.Object)
+		tokens = size / float64(p.windows(size))
 	} else {
 		tokens = at.draw(tool.result, forToolResult)
 	}
 	bytes, exact := g.size(prompt.KindToolResult, tokens)
-	return p.block(prompt.KindToolResult, bytes, exact)
+	return w.push(prompt.KindToolResult, bytes, exact)
 }
 
 // touch puts a file in front of those used last.
