@@ -48,7 +48,7 @@ func (in Input) Open() (io.ReadCloser, error) {
 		}
 		return newReadAhead(z, func() error { z.Close(); return f.Close() }), nil
 	}
-	return &plainFile{br, f}, nil
+	return &plainFile{br, br, f}, nil
 }
 
 // file opens the bytes as they are stored.
@@ -62,7 +62,20 @@ func (in Input) file() (fs.File, error) {
 // plainFile reads through the buffer that looked at the first bytes.
 type plainFile struct {
 	io.Reader
-	f io.Closer
+	br *bufio.Reader
+	f  fs.File
+}
+
+// Seek moves to an offset of the text, for who knows where a line stands. It is
+// errors.ErrUnsupported for a file system whose files cannot.
+func (p *plainFile) Seek(offset int64, whence int) (int64, error) {
+	s, ok := p.f.(io.Seeker)
+	if !ok || whence != io.SeekStart {
+		return 0, errors.ErrUnsupported
+	}
+	n, err := s.Seek(offset, whence)
+	p.br.Reset(p.f)
+	return n, err
 }
 
 // Close closes the file.
