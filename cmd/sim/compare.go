@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/reports/compare"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// compareRunsFlags are the flags of sim compare.
+type compareRunsFlags struct {
+	options compare.Options
+	format  string
+	all     bool
+}
+
+func newCompare() *cobra.Command {
+	var f compareRunsFlags
+	cmd := &cobra.Command{
+		Use:   "compare [LABEL=]RUN [LABEL=]RUN…",
+		Short: "Hold runs, or strategies of one run, against each other session by session",
+		Long: `Compares runs kept by sim run --out: RUN is such a folder or its rows.jsonl. Cells of
+the same name are held against each other over the sessions that both have; runs with
+one cell each are compared whatever its name. Of a single RUN, --strategy names the
+cells or strategies to compare. With more than two, each is held against the first.
+
+Values and differences are what happened on these sessions. Intervals, p-values and
+verdicts speak of other sessions of this kind.`,
+		Example: `  sim run ~/.claude/projects --out before
+  sim run ~/.claude/projects --out after --set full-compact.trigger.fixed=120000
+  sim compare before after
+  sim compare old=before new=after --strategy auto-compact/167k --format markdown
+  sim compare before --strategy recorded,auto-compact/167k,none
+  sim compare before after --format benchfmt | benchstat -col label -`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.options.Cells, "strategy", nil, "cells or strategies to compare, separated by commas")
+	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "metrics to compare, separated by commas")
+	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` that the others are held against; the first when empty")
+	flags.IntVar(&f.options.Resamples, "resamples", 1000, "resamples of the bootstrap")
+	flags.Float64Var(&f.options.Level, "level", 0.95, "confidence level of the intervals")
+	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the resamples")
+	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and those that differ")
+	flags.StringVar(&f.format, "format", "table", "output: "+strings.Join(compare.Formats(), ", "))
+	return cmd
+}
+
+func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError{errors.New("which runs? Give folders of sim run --out")}
+	}
+	// Zero means the default to the package and is a mistake here.
+	if f.options.Resamples == 0 || f.options.Level == 0 {
+		return usageError{errors.New("--resamples and --level must be above 0")}
+	}
+	inputs := make([]compare.Input, len(args))
+	errs := []error{checkFormat(f.format, compare.Formats())}
+	for i, arg := range args {
+		var err error
+		inputs[i], err = readInput(arg)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return usageError{err}
+	}
+	report, err := compare.Run(cmd.Context(), inputs, f.options)
+	switch {
+	case cmd.Context().Err() != nil:
+		return err
+	case err != nil:
+		return usageError{err}
+	}
+	return compare.Write(cmd.OutOrStdout(), f.format, report, compare.WriteOptions{All: f.all})
+}
+
+// readInput reads [LABEL=]PATH.
+func readInput(arg string) (compare.Input, error) {
+	label, path := "", arg
+	if l, p, found := strings.Cut(arg, "="); found {
+		// A path may hold a "=" of its own.
+		if _, err := os.Stat(arg); err != nil {
+			label, path = l, p
+			if label == "" {
+				return compare.Input{}, fmt.Errorf("%s: no label before =", arg)
+			}
+		}
+	}
+	file, err := rowsOf(path)
+	if err != nil {
+		return compare.Input{}, err
+	}
+	if label == "" {
+		if label, err = labelOf(path); err != nil {
+			return compare.Input{}, err
+		}
+	}
+	r, err := os.Open(file)
+	if err != nil {
+		return compare.Input{}, fmt.Errorf("read a run: %w", err)
+	}
+	defer r.Close()
+	run, err := results.ReadRows(file, r)
+	if err != nil {
+		return compare.Input{}, fmt.Errorf("not the rows of a run: %w", err)
+	}
+	return compare.Input{Label: label, Run: run}, nil
+}
+
+// rowsOf returns the rows file that a path means.
+func rowsOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("no run at %s", path)
+	case err != nil:
+		return "", fmt.Errorf("read a run: %w", err)
+	case filepath.Base(path) == documentFile:
+		return "", fmt.Errorf("%s is a summary without sessions: give its folder or %s", path, rowsFile)
+	case !info.IsDir():
+		return path, nil
+	}
+	file := filepath.Join(path, rowsFile)
+	if _, err := os.Stat(file); err != nil {
+		return "", fmt.Errorf("%s holds no %s: not a folder of sim run --out", path, rowsFile)
+	}
+	return file, nil
+}
+
+// labelOf returns the name of the folder that holds a run, or that of the file
+// when it is called otherwise than in such a folder.
+func labelOf(path string) (string, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("path %s: %w", path, err)
+	}
+	if filepath.Base(full) == rowsFile {
+		full = filepath.Dir(full)
+	}
+	return strings.TrimSuffix(filepath.Base(full), ".jsonl"), nil
+}

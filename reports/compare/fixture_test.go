@@ -1,0 +1,115 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// session makes a row: cost in USD, read and uncached input tokens, the largest
+// request.
+func session(strategy, name string, usd float64, read, uncached, peak int64) results.Row {
+	r := results.Row{Strategy: strategy, Session: name, Sessions: 1, Calls: 10, PeakContext: peak}
+	r.Usage.Read, r.Usage.Uncached = read, uncached
+	r.UsageBySource[results.SourceMain] = r.Usage
+	r.CallsBySource[results.SourceMain] = 10
+	r.CostByClass[results.ClassRead] = usd
+	r.CostBySource[results.SourceMain][results.ClassRead] = usd
+	return r
+}
+
+// run makes a run of cells.
+func run(cells ...results.Cell) *results.Run {
+	r := &results.Run{
+		Provenance: results.Provenance{Version: "v1", Seed: 1, SessionsDigest: "d", Prices: "2026-01-01"},
+		Workload:   results.Workload{Sessions: len(cells[0].Rows)},
+		Cells:      cells,
+	}
+	r.Sum()
+	return r
+}
+
+func cell(name string, rows ...results.Row) results.Cell {
+	c := results.Cell{Cell: name, Strategy: name, Rows: rows}
+	for i := range c.Rows {
+		c.Rows[i].Strategy = name
+	}
+	return c
+}
+
+// before and after are eight sessions. By hand:
+//
+//	          a     b     c     d     e     f     g     h    sum
+//	before   10    20    30    40    50    60    70    80    360 USD
+//	after     9    18    27    36    45    54    70    81    340 USD
+//	after −  −1    −2    −3    −4    −5    −6     0    +1    −20
+//
+// Of 100k input tokens each, before reads 90k in every session: 90 %. after
+// reads 80k in a and b: 700/800 = 87.5 %, −2.5 pp. Requests reach 150k before,
+// in h, and 149k after.
+//
+// Ranks of the cost: sizes 1 1 2 3 4 5 6 have ranks 1.5 1.5 3 4 5 6 7; positive
+// 1.5, negative 26.5, effect −25/28.
+func before() *results.Run { return run(cell("x", eight(nil, 0, 150_000)...)) }
+func after() *results.Run {
+	return run(cell("x", eight([]float64{-1, -2, -3, -4, -5, -6, 0, 1}, 2, 149_000)...))
+}
+
+func eight(change []float64, cold int, peak int64) []results.Row {
+	var rows []results.Row
+	for i := range 8 {
+		usd := float64(10 * (i + 1))
+		if change != nil {
+			usd += change[i]
+		}
+		read := int64(90_000)
+		if i < cold {
+			read = 80_000
+		}
+		rows = append(rows, session("x", string(rune('a'+i)), usd, read, 100_000-read, peak-int64(7-i)*1000))
+	}
+	return rows
+}
+
+// many makes rows of n sessions that differ from those of another shift by a
+// bounded share, as sessions do: most are small, few compact.
+func many(n int, shift float64) []results.Row {
+	rows := make([]results.Row, n)
+	for i := range rows {
+		u := math.Mod(float64(i)*0.618033988749895, 1)
+		v := math.Mod(float64(i)*0.754877666246693+shift, 1)
+		usd := math.Exp(3*u) * (1 + shift*v/5)
+		tokens := int64(1e5 * math.Exp(3*u))
+		r := session("x", fmt.Sprintf("s%06d", i), usd, tokens*9/10+int64(shift*v*1e3), tokens/10, 20_000+tokens/100)
+		fill(&r, u, v, shift)
+		rows[i] = r
+	}
+	return rows
+}
+
+// fill gives a row figures for every other metric; those of compactions only in
+// one session of five.
+func fill(r *results.Row, u, v, shift float64) {
+	for c := range r.CostByClass {
+		r.CostByClass[c] = u * float64(c+1) * (1 + shift*v)
+		r.CostBySource[results.SourceMain][c] = r.CostByClass[c]
+	}
+	r.Usage.Write5m, r.Usage.Write1h, r.Usage.Output = int64(1e5*v), int64(1e5*u*(1+shift)), int64(1e4*(u+shift*v))
+	r.HitCalls, r.LaterCalls = int(100*u), int(100*u)+1+int(3*v)
+	r.Misses = r.LaterCalls - r.HitCalls
+	r.AddedLatency = 10*v + shift
+	r.Left = results.Left{Calls: 10, Sum: int64(500 * v), Used: int(99 * v)}
+	if u > 0.8 {
+		r.Compactions, r.Recompactions, r.ChainMax = 1+int(4*v), int(4*v), 1+int(4*v)
+		for i := range r.Counts {
+			r.Counts[i] = int64(float64(10+i) * v)
+		}
+		for s := range r.CostBySource {
+			r.CostBySource[s][results.ClassOutput] += v
+		}
+		for m := range r.MissesByClass {
+			r.MissesByClass[m] = int(5 * v)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// pairs are the sessions that two sides share.
+type pairs struct {
+	sides    [2]side
+	sessions []string // ascending
+	// rows are by side, cell and session.
+	rows [2][][]*results.Row
+}
+
+// pair matches the sessions of two sides. The notes say what was averaged and
+// what has no counterpart.
+func pair(base, other side) (*pairs, []string, error) {
+	p := &pairs{sides: [2]side{base, other}}
+	notes := p.align()
+	if p.alike() {
+		return p, notes, nil
+	}
+	var have [2]map[string]int // cells with a row, by session
+	for s := range p.sides {
+		have[s] = map[string]int{}
+		for _, c := range p.sides[s].cells {
+			for i := range c.Rows {
+				have[s][c.Rows[i].Session]++
+			}
+		}
+	}
+	for _, session := range slices.Sorted(maps.Keys(have[0])) {
+		if have[0][session] == len(p.sides[0].cells) && have[1][session] == len(p.sides[1].cells) {
+			p.sessions = append(p.sessions, session)
+		}
+	}
+	if len(p.sessions) == 0 {
+		return nil, nil, fmt.Errorf("no session in common: %s has %s; %s has %s",
+			base.label, listed(slices.Sorted(maps.Keys(have[0]))), other.label, listed(slices.Sorted(maps.Keys(have[1]))))
+	}
+	notes = append(notes, p.unmatched(have)...)
+	p.index()
+	return p, notes, nil
+}
+
+// alike pairs sides whose cells list the same sessions in the same order, as
+// those of a run do. It is the common case, and fast; it reports whether it was
+// met.
+func (p *pairs) alike() bool {
+	first := p.sides[0].cells[0].Rows
+	for i := range first {
+		p.sessions = append(p.sessions, first[i].Session)
+	}
+	for s := range p.sides {
+		for _, c := range p.sides[s].cells {
+			rows := make([]*results.Row, len(c.Rows))
+			for i := range rows {
+				rows[i] = &c.Rows[i]
+				if len(rows) != len(first) || rows[i].Session != p.sessions[i] || i > 0 && p.sessions[i] <= p.sessions[i-1] {
+					p.sessions, p.rows = nil, [2][][]*results.Row{}
+					return false
+				}
+			}
+			p.rows[s] = append(p.rows[s], rows)
+		}
+	}
+	return true
+}
+
+// index finds the rows of the sessions.
+func (p *pairs) index() {
+	for s := range p.sides {
+		for _, c := range p.sides[s].cells {
+			at := make(map[string]*results.Row, len(c.Rows))
+			for i := range c.Rows {
+				at[c.Rows[i].Session] = &c.Rows[i]
+			}
+			rows := make([]*results.Row, len(p.sessions))
+			for i, session := range p.sessions {
+				rows[i] = at[session]
+			}
+			p.rows[s] = append(p.rows[s], rows)
+		}
+	}
+}
+
+// unmatched says which sessions are left out.
+func (p *pairs) unmatched(have [2]map[string]int) []string {
+	var notes []string
+	for s := range have {
+		var only, partly []string
+		for _, session := range slices.Sorted(maps.Keys(have[s])) {
+			_, there := have[1-s][session]
+			switch {
+			case !there:
+				only = append(only, session)
+			case have[s][session] < len(p.sides[s].cells):
+				partly = append(partly, session)
+			}
+		}
+		if len(only) > 0 {
+			notes = append(notes, fmt.Sprintf("left out, only in %s: %s (%s)", p.sides[s].label, countOf(len(only), "session"), listed(only)))
+		}
+		if len(partly) > 0 {
+			notes = append(notes, fmt.Sprintf("left out, not in every cell of %s: %s (%s)",
+				p.sides[s].label, countOf(len(partly), "session"), listed(partly)))
+		}
+	}
+	return notes
+}
+
+// align leaves in both sides the cells whose parameters the other has too, as
+// far as the two can be told apart by the same parameters, and says what is
+// averaged.
+func (p *pairs) align() []string {
+	var notes []string
+	names := p.commonParams()
+	keys := [2][]string{}
+	for s := range p.sides {
+		for _, c := range p.sides[s].cells {
+			keys[s] = append(keys[s], p.sides[s].settings(c, names))
+		}
+	}
+	if shared := func(k string) bool { return slices.Contains(keys[1], k) }; slices.ContainsFunc(keys[0], shared) {
+		for s := range p.sides {
+			var kept []*results.Cell
+			var left []string
+			for i, c := range p.sides[s].cells {
+				if slices.Contains(keys[1-s], keys[s][i]) {
+					kept = append(kept, c)
+				} else {
+					left = append(left, keys[s][i])
+				}
+			}
+			p.sides[s].cells = kept
+			if len(left) > 0 {
+				notes = append(notes, fmt.Sprintf("left out, only in %s: %s", p.sides[s].label, listed(left)))
+			}
+		}
+	}
+	return append(notes, p.averaged()...)
+}
+
+// averaged says over which cells each session is averaged.
+func (p *pairs) averaged() []string {
+	var texts [2]string
+	for s := range p.sides {
+		cells := p.sides[s].cells
+		if len(cells) < 2 {
+			continue
+		}
+		var own []string
+		for _, c := range cells {
+			own = append(own, p.sides[s].settings(c, varying(cells)))
+		}
+		texts[s] = fmt.Sprintf("means of %d cells of each session: %s", len(cells), listed(own))
+	}
+	if texts[0] == texts[1] && texts[0] != "" {
+		return texts[:1]
+	}
+	var notes []string
+	for s, text := range texts {
+		if text != "" {
+			notes = append(notes, p.sides[s].label+": "+text)
+		}
+	}
+	return notes
+}
+
+// commonParams returns the names of the parameters that every cell has.
+func (p *pairs) commonParams() []string {
+	names := map[string]bool{}
+	for s := range p.sides {
+		for _, c := range p.sides[s].cells {
+			for name := range c.Params {
+				names[name] = true
+			}
+		}
+	}
+	maps.DeleteFunc(names, func(name string, _ bool) bool {
+		return slices.ContainsFunc(p.sides[:], func(s side) bool {
+			return slices.ContainsFunc(s.cells, func(c *results.Cell) bool {
+				_, ok := s.param(c, name)
+				return !ok
+			})
+		})
+	})
+	return slices.Sorted(maps.Keys(names))
+}
+
+// varying returns the names of the parameters that differ between cells.
+func varying(cells []*results.Cell) []string {
+	set := map[string]bool{}
+	for _, c := range cells {
+		for name, value := range c.Params {
+			if cells[0].Params[name] != value {
+				set[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
