@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 )
@@ -46,6 +47,8 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	switch {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.Is(err, check.ErrFailed):
+		return exitCheck
 	case errors.Is(err, sim.ErrInvariant):
 		return exitInvariant
 	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction):
@@ -82,18 +85,28 @@ compactions.`,
 		newExplain(stdin),
 		newChains(stdin),
 		newAblate(stdin),
+		newCompare(),
 		newScenarios(),
 		newStrategies(),
 		newTraces(stdin),
 		newValidate(stdin),
 		newCalibrate(stdin),
 		newAudit(stdin),
+		newDevserver(),
+		newExport(),
+		newCheck(stdin),
 	)
 	return root
 }
 
+// release is the version of a released binary, set when it is linked.
+var release string
+
 // version returns the version the program was built from.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "devel"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
@@ -77,7 +78,7 @@ func checkURL(s string) error {
 
 // Do sends one request, once, and reads the stream to its end.
 func (a *Anthropic) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
-	params, err := a.params(r)
+	body, err := a.body(r)
 	if err != nil {
 		return nil, fmt.Errorf("backend: request to %s: %w", r.Model, err)
 	}
@@ -85,7 +86,14 @@ func (a *Anthropic) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error
 	defer cancel()
 	var resp *http.Response
 	began := time.Now()
-	stream := a.client.Beta.Messages.NewStreaming(attempt, params, option.WithResponseInto(&resp))
+	var opts []option.RequestOption
+	if len(r.Betas) > 0 {
+		opts = append(opts, option.WithHeader("anthropic-beta", strings.Join(r.Betas, ",")))
+	}
+	// The path is that of the SDK's beta service, whose events are read; its own
+	// parameters would be copied several times.
+	err = a.client.Post(attempt, "v1/messages?beta=true", body, &resp, opts...)
+	stream := ssestream.NewStream[anthropic.BetaRawMessageStreamEventUnion](ssestream.NewDecoder(resp), err)
 	if resp != nil {
 		defer resp.Body.Close()
 	}

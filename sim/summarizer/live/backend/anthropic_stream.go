@@ -13,13 +13,13 @@ import (
 
 // message is a reply while its events come in.
 type message struct {
-	began    time.Time
-	reply    wire.Reply
-	text     strings.Builder
-	bytes    int64 // of output that came
-	started  bool  // message_start came
-	stopped  bool  // message_stop came
-	first    time.Duration
+	began   time.Time
+	reply   wire.Reply
+	text    strings.Builder
+	bytes   int64 // of output that came
+	started bool  // message_start came
+	stopped bool  // message_stop came
+	first   time.Duration
 }
 
 // take adds one event.
@@ -27,7 +27,7 @@ func (m *message) take(e *anthropic.BetaRawMessageStreamEventUnion) {
 	switch e.Type {
 	case "message_start":
 		m.started = true
-		m.reply.ID, m.reply.Model = e.Message.ID, string(e.Message.Model)
+		m.reply.ID, m.reply.Model = e.Message.ID, e.Message.Model
 		u := &e.Message.Usage
 		m.reply.Usage = usage(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.CacheCreation, u.OutputTokens)
 		m.iterations(u.Iterations)
@@ -156,7 +156,7 @@ const bytesPerToken = 4
 // billed returns what a stream that broke off will be billed: the input as
 // counted at its start, and the output that came.
 func (m *message) billed() wire.Usage {
-	u := m.reply.Usage
+	u := m.reply.Billed()
 	if m.started {
 		u.Output = max(u.Output, m.bytes/bytesPerToken)
 	}

@@ -25,7 +25,7 @@ const (
 type Limits struct {
 	MaxResponse int64         // bytes of the response's body, decompressed
 	Timeout     time.Duration // from the request to the end of the response
-	Idle        time.Duration // without a byte of the response
+	Idle        time.Duration // without a byte of the response, from the request on
 }
 
 func (l Limits) withDefaults() Limits {
@@ -73,7 +73,9 @@ func newClient(base *http.Client, l Limits) *http.Client {
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	timer := time.AfterFunc(g.limits.Idle, func() { cancel(errIdle) })
-	resp, err := g.next.RoundTrip(r.WithContext(ctx))
+	r = r.WithContext(ctx)
+	declare(r)
+	resp, err := g.next.RoundTrip(r)
 	if err != nil {
 		timer.Stop()
 		err = causeOr(ctx, err)

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -32,7 +31,7 @@ func (k Key) String() string { return shownKey }
 func (k Key) GoString() string { return shownKey }
 
 // Format writes "[key]" for every verb.
-func (k Key) Format(s fmt.State, _ rune) { io.WriteString(s, shownKey) } //nolint:errcheck // fmt has no use for it
+func (k Key) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "%s", shownKey) }
 
 // MarshalText returns "[key]".
 func (k Key) MarshalText() ([]byte, error) { return []byte(shownKey), nil }

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/sim/summarizer/devserver"
+)
+
+// devserverFlags are the flags of sim devserver.
+type devserverFlags struct {
+	listen      string
+	allowRemote bool
+	faults      []string
+	options     devserver.Options
+}
+
+func newDevserver() *cobra.Command {
+	var f devserverFlags
+	cmd := &cobra.Command{
+		Use:   "devserver",
+		Short: "Serve the APIs of models without a model, for trying live calls out",
+		Long: `Speaks Anthropic's Messages API and chat completions, streamed and not, until it
+is interrupted. There is no model behind it and nothing costs anything: summaries
+are made of what they summarise, and usage comes from a prompt cache built after
+the provider's documentation. Any key that begins with dev is taken. What was asked
+how often is at /debug/counts.
+
+--fault KIND[:PARAM=VALUE][@WHICH] makes things go wrong, and may be repeated. KIND
+is an HTTP status, or one of
+  reset cut truncated malformed error-event   the response breaks off, or is garbled
+  stall loris                                 it stands still, or never ends
+  flood                                       it is far too large
+  too-long too-long-no-gap                    the prompt is refused, with its size or without
+  empty tool-call refusal                     there is no text in it
+WHICH lists requests by their ordinals (2,5-7) or is a share of them (10%); without
+it all are meant. A status may have retry-after or retry-after-date in seconds, loris
+every=DURATION.`,
+		Example: `  sim devserver
+  sim devserver --listen 127.0.0.1:8080 --fault 429:retry-after=1@2,5 --fault reset@10%`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`HOST:PORT` to listen at; port 0 for any that is free")
+	flags.BoolVar(&f.allowRemote, "allow-remote", false, "listen at an address that other machines can reach")
+	flags.StringArrayVar(&f.faults, "fault", nil, "`FAULT` to make, as above")
+	flags.Uint64Var(&f.options.Seed, "seed", 1, "of faults that meet a share of the requests")
+	flags.Int64Var(&f.options.Window, "window", devserver.DefaultWindow, "tokens of the longest prompt")
+	flags.BoolVar(&f.options.HideExcess, "hide-excess", false, "refuse longer prompts without saying how long they are")
+	flags.DurationVar(&f.options.Latency, "latency", 0, "time to the first token")
+	flags.IntVar(&f.options.SummaryTokens, "summary-tokens", devserver.DefaultSummaryTokens, "tokens of a summary")
+	return cmd
+}
+
+// check returns the server, or all that is wrong with the flags.
+func (f *devserverFlags) check() (*devserver.Server, error) {
+	var errs []error
+	for _, text := range f.faults {
+		fault, err := devserver.ParseFault(text)
+		f.options.Faults = append(f.options.Faults, fault)
+		errs = append(errs, err)
+	}
+	if f.options.Window == 0 || f.options.SummaryTokens == 0 {
+		errs = append(errs, errors.New("--window and --summary-tokens must be positive"))
+	}
+	if err := f.checkListen(); err != nil {
+		errs = append(errs, err)
+	}
+	s, err := devserver.New(f.options)
+	return s, errors.Join(append(errs, err)...)
+}
+
+func (f *devserverFlags) checkListen() error {
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return fmt.Errorf("--listen %q: want HOST:PORT", f.listen)
+	}
+	if ip := net.ParseIP(host); f.allowRemote || host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("--listen %q: other machines could reach that; add --allow-remote if they may", f.listen)
+}
+
+func (f *devserverFlags) run(cmd *cobra.Command) error {
+	s, err := f.check()
+	if err != nil {
+		return usageError{err}
+	}
+	ctx := cmd.Context()
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("listening at %s: %w", f.listen, err)
+	}
+	url := "http://" + l.Addr().String()
+	fmt.Fprintf(cmd.OutOrStdout(), `listening at %s until Ctrl-C
+
+export ANTHROPIC_BASE_URL=%[1]s ANTHROPIC_API_KEY=dev
+export OPENAI_BASE_URL=%[1]s/v1 OPENAI_API_KEY=dev
+`, url)
+	if err := serve(ctx, l, s); err != nil {
+		return fmt.Errorf("serving at %s: %w", url, err)
+	}
+	c := s.Counts()
+	return fmt.Errorf("interrupted after %s, %d of them answered: %w", plural(c.Requests, "request"), c.Answered, context.Cause(ctx))
+}
+
+// shutdownGrace is how long requests under way may take after an interrupt.
+const shutdownGrace = 2 * time.Second
+
+// serve serves until the context ends, and gives requests under way some time
+// then.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	stopped := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+		defer cancel()
+		if server.Shutdown(grace) != nil {
+			_ = server.Close() // it is the end of those that are left
+		}
+	})
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-stopped
+	return nil
+}

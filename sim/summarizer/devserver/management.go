@@ -1,0 +1,230 @@
+package devserver
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// management declares edits that the server makes.
+type management struct {
+	Edits []edit `json:"edits"`
+}
+
+// summarize asks for a compaction at once.
+type summarize struct {
+	Type         string  `json:"type"`
+	Instructions *string `json:"instructions"`
+}
+
+// types of edits.
+const (
+	editTools    = "clear_tool_uses_20250919"
+	editThinking = "clear_thinking_20251015"
+	editCompact  = "compact_20260112"
+)
+
+// amount is a number of something.
+type amount struct {
+	Type  string `json:"type"`
+	Value int64  `json:"value"`
+}
+
+type edit struct {
+	Type            string         `json:"type"`
+	Trigger         *amount        `json:"trigger"`
+	Keep            jsontext.Value `json:"keep"` // an amount, or "all"
+	ClearAtLeast    *amount        `json:"clear_at_least"`
+	ExcludeTools    []string       `json:"exclude_tools"`
+	ClearToolInputs bool           `json:"clear_tool_inputs"`
+	Pause           bool           `json:"pause_after_compaction"`
+	Instructions    *string        `json:"instructions"`
+}
+
+// Documented defaults.
+const (
+	clearTrigger   = 100_000
+	clearKeep      = 3
+	compactTrigger = 150_000
+	compactLeast   = 50_000
+)
+
+func checkManagement(q *request, betas []string) *apiError {
+	if q.Compaction != nil {
+		switch {
+		case !slices.Contains(betas, betaOnDemand):
+			return invalid("compaction: Extra inputs are not permitted")
+		case q.Compaction.Type != "summarize":
+			return invalid("compaction.type: unknown type %q", q.Compaction.Type)
+		case q.ContextManagement != nil:
+			return invalid("compaction: cannot be combined with context_management")
+		}
+	}
+	if q.ContextManagement == nil {
+		return nil
+	}
+	for i, e := range q.ContextManagement.Edits {
+		need := betaEditing
+		switch e.Type {
+		case editTools:
+		case editThinking:
+			if i > 0 {
+				return invalid("context_management.edits.%d: %s must be listed first", i, e.Type)
+			}
+		case editCompact:
+			need = betaCompact
+			if e.Trigger != nil && (e.Trigger.Type != "input_tokens" || e.Trigger.Value < compactLeast) {
+				return invalid("context_management.edits.%d.trigger: want input_tokens of at least %d", i, compactLeast)
+			}
+		default:
+			return invalid("context_management.edits.%d.type: unknown type %q", i, e.Type)
+		}
+		if !slices.Contains(betas, need) {
+			return invalid("context_management: Extra inputs are not permitted")
+		}
+	}
+	return nil
+}
+
+// applied tells what an edit did.
+type applied struct {
+	Type            string `json:"type"`
+	ClearedUses     *int   `json:"cleared_tool_uses,omitzero"`
+	ClearedThinking *int   `json:"cleared_thinking_turns,omitzero"`
+	ClearedTokens   int64  `json:"cleared_input_tokens"`
+}
+
+// since returns the messages from the newest compaction on: the API ignores
+// what stands ahead of it. A compaction without content is no compaction.
+func since(messages []message) []message {
+	for i := len(messages) - 1; i >= 0; i-- {
+		for k := len(messages[i].Content) - 1; k >= 0; k-- {
+			if b := &messages[i].Content[k]; b.Type == "compaction" && len(b.Content) > 0 {
+				rest := append([]message{{Role: messages[i].Role, Content: messages[i].Content[k:]}}, messages[i+1:]...)
+				return rest
+			}
+		}
+	}
+	return messages
+}
+
+// clear makes the edits that clear, and returns the messages that are left.
+func (q *request) clear(messages []message, tokens int64) ([]message, []applied) {
+	if q.ContextManagement == nil {
+		return messages, nil
+	}
+	var done []applied
+	for i := range q.ContextManagement.Edits {
+		e := &q.ContextManagement.Edits[i]
+		var a *applied
+		switch e.Type {
+		case editTools:
+			messages, a = e.clearTools(messages, tokens)
+		case editThinking:
+			messages, a = e.clearThinking(messages)
+		}
+		if a != nil {
+			done = append(done, *a)
+			tokens -= a.ClearedTokens
+		}
+	}
+	return messages, done
+}
+
+// cleared is what a cleared tool result holds.
+const cleared = "[cleared to save context]"
+
+func (e *edit) clearTools(messages []message, tokens int64) ([]message, *applied) {
+	names, ids := map[string]string{}, []string{} // of tool calls, and those that have results
+	for i := range messages {
+		for k := range messages[i].Content {
+			switch b := &messages[i].Content[k]; b.Type {
+			case "tool_use":
+				names[b.ID] = b.Name
+			case "tool_result":
+				if !slices.Contains(e.ExcludeTools, names[b.ToolUseID]) && b.Content.text() != cleared {
+					ids = append(ids, b.ToolUseID)
+				}
+			}
+		}
+	}
+	if !e.triggered(tokens, int64(len(names))) {
+		return messages, nil
+	}
+	ids = ids[:max(len(ids)-int(e.kept(clearKeep)), 0)]
+	out, freed := make([]message, len(messages)), int64(0)
+	for i := range messages {
+		out[i] = message{Role: messages[i].Role, Content: slices.Clone(messages[i].Content)}
+		for k := range out[i].Content {
+			b := &out[i].Content[k]
+			before := b.tokens()
+			switch {
+			case b.Type == "tool_result" && slices.Contains(ids, b.ToolUseID):
+				b.Content = content{{Type: "text", Text: cleared}}
+			case b.Type == "tool_use" && e.ClearToolInputs && slices.Contains(ids, b.ID):
+				b.Input = jsontext.Value("{}")
+			}
+			freed += before - b.tokens()
+		}
+	}
+	if len(ids) == 0 || e.ClearAtLeast != nil && freed < e.ClearAtLeast.Value {
+		return messages, nil
+	}
+	n := len(ids)
+	return out, &applied{Type: e.Type, ClearedUses: &n, ClearedTokens: freed}
+}
+
+func (e *edit) triggered(tokens, uses int64) bool {
+	switch {
+	case e.Trigger == nil:
+		return tokens > clearTrigger
+	case e.Trigger.Type == "tool_uses":
+		return uses > e.Trigger.Value
+	}
+	return tokens > e.Trigger.Value
+}
+
+// kept returns how many to keep; all is as many as there may be.
+func (e *edit) kept(otherwise int64) int64 {
+	var a amount
+	switch {
+	case len(e.Keep) == 0:
+		return otherwise
+	case json.Unmarshal(e.Keep, &a) != nil:
+		return 1 << 30
+	}
+	return a.Value
+}
+
+// clearThinking drops thinking from all but the last turns of the assistant.
+func (e *edit) clearThinking(messages []message) ([]message, *applied) {
+	keep, turns := e.kept(1<<30), int64(0)
+	out, n, freed := slices.Clone(messages), 0, int64(0)
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role != "assistant" {
+			continue
+		}
+		var left content
+		lost := int64(0)
+		for _, b := range messages[i].Content {
+			if b.Type == "thinking" || b.Type == "redacted_thinking" {
+				lost += b.tokens()
+				continue
+			}
+			left = append(left, b)
+		}
+		if lost == 0 {
+			continue
+		}
+		if turns++; turns > keep {
+			out[i].Content = left
+			n++
+			freed += lost
+		}
+	}
+	if n == 0 {
+		return messages, nil
+	}
+	return out, &applied{Type: e.Type, ClearedThinking: &n, ClearedTokens: freed}
+}

@@ -1,0 +1,195 @@
+package devserver
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// maxMarkers is how many breakpoints a request may have.
+const maxMarkers = 4
+
+// betas of the edits.
+const (
+	betaEditing  = "context-management-2025-06-27"
+	betaCompact  = "compact-2026-01-12"
+	betaOnDemand = "compact-2026-09-04"
+)
+
+// validate returns what the API would refuse.
+func (s *Server) validate(h http.Header, q *request) *apiError {
+	switch {
+	case h.Get("Anthropic-Version") == "":
+		return invalid("anthropic-version: header is required")
+	case q.Model == "":
+		return invalid("model: Field required")
+	case !s.knows(q.Model):
+		return &apiError{status: http.StatusNotFound, kind: "not_found_error", message: "model: " + q.Model}
+	case q.MaxTokens == nil:
+		return invalid("max_tokens: Field required")
+	case *q.MaxTokens < 0, *q.MaxTokens == 0 && q.Stream:
+		return invalid("max_tokens: %d is out of range", *q.MaxTokens)
+	case len(q.Messages) == 0:
+		return invalid("messages: at least one message is required")
+	}
+	for _, check := range []func(*request) *apiError{checkMessages, checkTools, checkMarkers} {
+		if e := check(q); e != nil {
+			return e
+		}
+	}
+	return checkManagement(q, betas(h))
+}
+
+func betas(h http.Header) []string {
+	return strings.FieldsFunc(strings.Join(h.Values("Anthropic-Beta"), ","), func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// checkMessages checks roles, content and the pairs of tool calls and results.
+// Real servers join messages of one role; a client that makes such has lost
+// track, so this one refuses them.
+func checkMessages(q *request) *apiError {
+	var open []string // ids of calls that the last message made
+	for i, m := range q.Messages {
+		switch {
+		case m.Role != "user" && m.Role != "assistant":
+			return invalid("messages.%d.role: %q is neither user nor assistant", i, m.Role)
+		case i == 0 && m.Role != "user" && (len(m.Content) == 0 || m.Content[0].Type != "compaction"):
+			return invalid("messages: first message must use the user role")
+		case i > 0 && m.Role == q.Messages[i-1].Role:
+			return invalid("messages: roles must alternate between user and assistant, but found multiple %q roles in a row at %d", m.Role, i)
+		case len(m.Content) == 0:
+			return invalid("messages.%d: all messages must have non-empty content", i)
+		}
+		for k := range m.Content {
+			if e := checkBlock(&m.Content[k], fmt.Sprintf("messages.%d.content.%d", i, k)); e != nil {
+				return e
+			}
+		}
+		var e *apiError
+		if open, e = pair(i, &m, open); e != nil {
+			return e
+		}
+	}
+	if len(open) > 0 {
+		return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", len(q.Messages)-1, strings.Join(open, ", "))
+	}
+	if q.Messages[len(q.Messages)-1].Role != "user" {
+		return invalid("messages: the conversation must end with a user message")
+	}
+	return nil
+}
+
+func checkBlock(b *block, at string) *apiError {
+	switch b.Type {
+	case "text":
+		if b.Text == "" {
+			return invalid("%s: text content blocks must be non-empty", at)
+		}
+		if strings.TrimSpace(b.Text) == "" {
+			return invalid("%s: text content blocks must contain non-whitespace text", at)
+		}
+	case "tool_use":
+		if b.ID == "" || b.Name == "" || len(b.Input) == 0 || b.Input.Kind() != '{' {
+			return invalid("%s: tool_use needs an id, a name and an input that is an object", at)
+		}
+	case "tool_result":
+		if b.ToolUseID == "" {
+			return invalid("%s.tool_use_id: Field required", at)
+		}
+	case "image", "document", "compaction", "thinking", "redacted_thinking":
+	default:
+		return invalid("%s.type: unknown type %q", at, b.Type)
+	}
+	if b.CacheControl != nil && strings.HasSuffix(b.Type, "thinking") {
+		return invalid("%s: cache_control cannot be set on %s blocks", at, b.Type)
+	}
+	return nil
+}
+
+// pair matches the results in a message with the calls of the one before, and
+// returns the calls it makes itself.
+func pair(i int, m *message, open []string) (calls []string, e *apiError) {
+	for k := range m.Content {
+		switch b := &m.Content[k]; b.Type {
+		case "tool_use":
+			if m.Role != "assistant" || slices.Contains(calls, b.ID) {
+				return nil, invalid("messages.%d.content.%d: misplaced or repeated `tool_use` %s", i, k, b.ID)
+			}
+			calls = append(calls, b.ID)
+		case "tool_result":
+			at := slices.Index(open, b.ToolUseID)
+			if at < 0 || m.Role != "user" {
+				return nil, invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message", i, k, b.ToolUseID)
+			}
+			if k > 0 && m.Content[k-1].Type != "tool_result" {
+				return nil, invalid("messages.%d.content.%d: `tool_result` blocks must come first in the content", i, k)
+			}
+			open = slices.Delete(open, at, at+1)
+		}
+	}
+	if len(open) > 0 {
+		return nil, invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1, strings.Join(open, ", "))
+	}
+	return calls, nil
+}
+
+func checkTools(q *request) *apiError {
+	seen := map[string]bool{}
+	for i, t := range q.Tools {
+		switch {
+		case t.Name == "":
+			return invalid("tools.%d.name: Field required", i)
+		case seen[t.Name]:
+			return invalid("tools: Tool names must be unique: %s", t.Name)
+		}
+		seen[t.Name] = true
+	}
+	return nil
+}
+
+// checkMarkers checks the number of breakpoints, their types, and that those of
+// an hour come first.
+func checkMarkers(q *request) *apiError {
+	n, short := 0, false
+	check := func(c *control, at string) *apiError {
+		if c == nil {
+			return nil
+		}
+		n++
+		switch {
+		case c.Type != "ephemeral":
+			return invalid("%s.cache_control.type: only ephemeral is known, not %q", at, c.Type)
+		case c.TTL != "" && c.TTL != "5m" && c.TTL != "1h":
+			return invalid("%s.cache_control.ttl: %q is neither 5m nor 1h", at, c.TTL)
+		case c.TTL == "1h" && short:
+			return invalid("%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block", at)
+		}
+		short = short || c.TTL != "1h"
+		return nil
+	}
+	for i := range q.Tools {
+		if e := check(q.Tools[i].CacheControl, fmt.Sprintf("tools.%d", i)); e != nil {
+			return e
+		}
+	}
+	for i := range q.System {
+		if e := check(q.System[i].CacheControl, fmt.Sprintf("system.%d", i)); e != nil {
+			return e
+		}
+	}
+	for i := range q.Messages {
+		for k := range q.Messages[i].Content {
+			if e := check(q.Messages[i].Content[k].CacheControl, fmt.Sprintf("messages.%d.content.%d", i, k)); e != nil {
+				return e
+			}
+		}
+	}
+	if q.CacheControl != nil {
+		n++
+	}
+	if n > maxMarkers {
+		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, n)
+	}
+	return nil
+}
