@@ -4,11 +4,14 @@
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME
+# make cross  build for every platform, keep nothing
+# make dist   archives with static binaries for every platform, in dist/
 
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race bench lint fuzz generate
+.PHONY: all build run test race bench lint fuzz generate cross dist
 
 all: build test lint
 
@@ -42,3 +45,12 @@ fuzz:
 
 generate:
 	go generate ./...
+
+cross:
+	@for p in $(PLATFORMS); do \
+	  echo "$$p"; \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -o /dev/null ./cmd/sim || exit 1; \
+	done
+
+dist:
+	go run .ci/dist.go dist
