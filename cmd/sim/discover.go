@@ -22,17 +22,18 @@ import (
 type discoverFlags struct {
 	discover bool
 	yes      bool
+	pays     bool // yes is the answer to another question: whether to make real calls
 }
 
 func (f *discoverFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.discover, "discover", false,
 		"read the sessions in the usual places of coding agents: says what is there first, and asks on a terminal")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "read what --discover finds without a question; implies --discover")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "read what --discover finds, or make real calls, without a question; implies --discover without real calls")
 }
 
 // wanted reports whether sessions are to be looked for.
-func (f *discoverFlags) wanted() bool { return f.discover || f.yes }
+func (f *discoverFlags) wanted() bool { return f.discover || f.yes && !f.pays }
 
 // errDeclined is returned when a person does not want their sessions read.
 var errDeclined = errors.New("nothing was read, as you wish")
@@ -97,8 +98,12 @@ func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) 
 	}
 	list := strings.Join(shown, ", ")
 	if !f.yes && isTerminal(stdin) && isTerminal(w) {
-		if err := ask(cmd.Context(), stdin, w, "Read the sessions in "+list+"? Nothing leaves this machine. [y/N] "); err != nil {
-			return nil, "", err
+		yes, err := ask(cmd.Context(), stdin, w, "Read the sessions in "+list+"? Nothing leaves this machine. [y/N] ")
+		switch {
+		case err != nil:
+			return nil, "", fmt.Errorf("interrupted before anything was read: %w", err)
+		case !yes:
+			return nil, "", errDeclined
 		}
 	} else if !quiet {
 		fmt.Fprintf(w, "sim: reading the sessions in %s; nothing leaves this machine\n", list)
@@ -120,8 +125,8 @@ func lookedIn(home string) string {
 	return strings.Join(dirs, ", ")
 }
 
-// ask returns errDeclined unless the answer is yes.
-func ask(ctx context.Context, r io.Reader, w io.Writer, question string) error {
+// ask reports whether the answer to a question is yes. The error is why ctx ended.
+func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, error) {
 	fmt.Fprint(w, question)
 	answer := make(chan string, 1)
 	go func() {
@@ -131,13 +136,13 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) error {
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(w)
-		return fmt.Errorf("interrupted before anything was read: %w", context.Cause(ctx))
+		return false, context.Cause(ctx)
 	case line := <-answer:
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
-			return nil
+			return true, nil
 		}
-		return errDeclined
+		return false, nil
 	}
 }
 

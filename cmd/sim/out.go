@@ -9,9 +9,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer/live"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -23,6 +27,7 @@ const (
 	reportFile   = "report.txt"    // the table
 	chainsFile   = "chains.csv"    // compactions of the recorded cell and the cheapest others
 	ablationFile = "ablation.csv"  // of sim ablate: differences
+	liveFile     = "live.json"     // what real calls took and gave
 	chartFolder  = "charts"        // SVG and PNG
 )
 
@@ -33,6 +38,7 @@ type outFolder struct {
 	resolved []byte
 	// ours says that the folder there holds an earlier run, whose charts go.
 	ours bool
+	live *live.Report // of real calls, nil without any
 }
 
 // newOutFolder refuses a folder that is in use, one with files in it, unless
@@ -145,6 +151,9 @@ func (o *outFolder) files(run *results.Run, calls []results.CellCalls) []outFile
 		{scenarioFile, func(w io.Writer) error { _, err := w.Write(o.resolved); return err }},
 		{reportFile, func(w io.Writer) error { return reports.Table(w, run, reports.Options{Split: true}) }},
 	}
+	if o.live != nil {
+		files = append(files, outFile{liveFile, func(w io.Writer) error { return writeIndented(w, o.live) }})
+	}
 	for _, d := range reports.Drawings(run, calls, reports.ContextOptions{}) {
 		for _, format := range reports.ChartFormats() {
 			files = append(files, outFile{
@@ -154,6 +163,16 @@ func (o *outFolder) files(run *results.Run, calls []results.CellCalls) []outFile
 		}
 	}
 	return files
+}
+
+// writeIndented writes a value as JSON for people.
+func writeIndented(w io.Writer, v any) error {
+	b, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
 }
 
 func writeInto(name string, write func(io.Writer) error) error {

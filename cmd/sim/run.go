@@ -24,6 +24,7 @@ import (
 // runFlags are the flags of sim run.
 type runFlags struct {
 	read       readFlags
+	live       liveFlags
 	strategies []string
 	set        []string
 	format     string
@@ -88,6 +89,7 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 
 func (f *runFlags) bind(cmd *cobra.Command) {
 	f.bindCells(cmd)
+	f.live.bind(cmd, &f.read.discover.yes)
 	flags := cmd.Flags()
 	flags.StringVar(&f.chart, "chart", "", "also draw cost by strategy into this `FILE` (.svg or .png)")
 	flags.BoolVar(&f.split, "split", false, "also show cost by token class and by source")
@@ -103,8 +105,9 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if err != nil {
 		return usageError{err}
 	}
+	f.read.discover.pays = f.live.asks()
 	plan, err := f.plan(cmd, asked, paths)
-	if err != nil {
+	if err := errors.Join(append(f.live.check(cmd), err)...); err != nil {
 		return usageError{err}
 	}
 	if err := cmd.Context().Err(); err != nil {
@@ -129,14 +132,25 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if f.dryRun {
 		return dryRun(cmd, plan, corpus)
 	}
+	calls, err := f.live.live(plan, corpus)
+	if err != nil {
+		return err
+	}
+	if calls != nil {
+		if err := calls.agree(cmd, stdin, plan, corpus); err != nil {
+			return err
+		}
+	}
 	run, runErr := f.read.simulate(cmd, plan, corpus)
 	if run == nil {
 		return runErr
 	}
+	calls.remark(run)
 	remarkSamples(&run.Workload, sample, "run")
 	f.read.remark(&run.Workload, corpus)
 	errs := []error{runErr, f.report(cmd, run)}
 	if folder != nil {
+		folder.live = calls.done()
 		// What was computed is kept, also of a run that was interrupted.
 		errs = append(errs, folder.write(context.WithoutCancel(cmd.Context()), plan, corpus, run))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
+	"github.com/compactsim/compactsim/traces/texts"
 )
 
 // composeVersion changes with the form of the requests, so that stored calls of
@@ -45,8 +46,8 @@ type composer struct {
 	plan   *plan
 	texts  Texts
 	blocks []placed
-	span   []string // texts the summary stands for, when somebody wants them
-	quote  string   // how the part to summarise begins, for a part that does not begin the conversation
+	span   []Piece // what the summary stands for, when somebody wants it
+	quote  string  // how the part to summarise begins, for a part that does not begin the conversation
 	count  Composed
 }
 
@@ -104,7 +105,7 @@ func (p *composer) entry(i int) error {
 	case e.Block < 0:
 		return p.injected(i, e, b)
 	}
-	content := Content{}
+	content := texts.Content{}
 	if e.Form != prompt.FormCleared || e.Kind == prompt.KindToolUse {
 		var err error
 		if content, err = p.texts.Block(int32(e.Block)); err != nil {
@@ -122,18 +123,18 @@ func (p *composer) entry(i int) error {
 }
 
 // place adds a block of the recording in the form its entry has.
-func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *Content) {
+func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.Content) {
 	switch e.Kind {
 	case prompt.KindToolUse:
 		input := object(content.Input)
 		if e.Form == prompt.FormCleared {
 			input = jsontext.Value("{}")
 		}
-		p.cover(i, string(input))
+		p.cover(i, b, "", input)
 		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name), Input: input})
 	case prompt.KindToolResult:
 		text := result(e, b, content)
-		p.cover(i, text)
+		p.cover(i, b, text, nil)
 		p.add(i, wire.RoleUser, wire.Block{
 			Kind: wire.KindToolResult, ID: callID(b, i), Text: text, Error: content.Error || b.Flags&prompt.FlagError != 0,
 		})
@@ -143,32 +144,13 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *Conten
 			role = wire.RoleAssistant
 		}
 		text := shown(e, b, content)
-		p.cover(i, text)
+		p.cover(i, b, text, nil)
 		p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
 	}
 }
 
-// cover keeps what the summary stands for, and how it begins.
-func (p *composer) cover(i int, text string) {
-	if i < p.plan.pivot {
-		return
-	}
-	if p.quote == "" && p.plan.part == PartFrom {
-		p.quote = firstWords(text)
-	}
-	if p.opts.Fidelity != nil {
-		p.span = append(p.span, text)
-	}
-}
-
-// firstWords returns the beginning of a text on one line.
-func firstWords(text string) string {
-	const size = 200
-	return strings.Join(strings.Fields(cut(text, size)), " ")
-}
-
 // shown returns the text of an entry that is no tool call and no result.
-func shown(e prompt.Entry, b *prompt.Block, content *Content) string {
+func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	text := clean(content.Text)
 	switch {
 	case e.Form == prompt.FormCleared:
@@ -184,7 +166,7 @@ func shown(e prompt.Entry, b *prompt.Block, content *Content) string {
 }
 
 // result returns the text of a tool result in the form its entry has.
-func result(e prompt.Entry, b *prompt.Block, content *Content) string {
+func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	text := withMedia(clean(content.Text), content.Media)
 	switch {
 	case e.Form == prompt.FormCleared:

@@ -47,6 +47,12 @@ func (p *composer) head(r *wire.Request) headPlaces {
 		return places
 	}
 	r.Tools, r.System = slices.Clone(p.opts.Tools), slices.Clone(p.opts.System)
+	for i := range r.Tools {
+		r.Tools[i].Cache = wire.CacheNone
+	}
+	for i := range r.System {
+		r.System[i].Cache = wire.CacheNone
+	}
 	if len(r.Tools) == 0 {
 		r.Tools = p.tools(tools)
 	}

@@ -69,7 +69,8 @@ func (o *Options) plan(c *summarizer.Call) plan {
 func (o *Options) live(source string) bool { return slices.Contains(o.Sources, source) }
 
 // part tells from the sizes whether a summary stands for all that is sent or
-// only for what comes behind a pivot, and where that is.
+// only for what comes behind a pivot, and where that is. What a call leaves out
+// makes it smaller, never larger, so that all of it is never taken for a part.
 func part(c *summarizer.Call) (Part, int) {
 	ctx := c.Context
 	from, to := ctx.Messages(), ctx.Len()
@@ -84,7 +85,7 @@ func part(c *summarizer.Call) (Part, int) {
 		sum += int64(ctx.At(i).Tokens)
 	}
 	left := int64(c.Intent.Summarised)
-	if c.Intent.Source != sourceCompact || left <= 0 || left >= sum || c.Intent.Strip != 0 && left*100 >= sum*strippedShare {
+	if c.Intent.Source != sourceCompact || left <= 0 || left >= sum {
 		return PartWhole, 0
 	}
 	pivot := to
@@ -94,8 +95,3 @@ func part(c *summarizer.Call) (Part, int) {
 	}
 	return PartFrom, pivot
 }
-
-// strippedShare is the share of what is sent that a summary must stand for, %,
-// to be one of all of it where a call leaves things out: sizes are not exact
-// there, as a placeholder is not what it stands for.
-const strippedShare = 100

@@ -16,7 +16,7 @@ func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
 	if err != nil {
 		return err
 	}
-	p.cover(i, text)
+	p.cover(i, b, text, nil)
 	p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
 	return nil
 }
@@ -25,10 +25,13 @@ func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
 func (p *composer) words(i int, e prompt.Entry, b *prompt.Block) (string, error) {
 	switch e.Kind {
 	case prompt.KindSummary:
-		if text, ok := p.memory.text(b.Digest); ok {
-			return summaryHeader + text, nil
+		w, ok := p.memory.find(b.Digest)
+		if !ok || w.lost {
+			p.count.Lost++
 		}
-		p.count.Lost++
+		if ok {
+			return summaryHeader + w.message(e.Tokens), nil
+		}
 		return p.filler("a summary", e.Tokens), nil
 	case prompt.KindPrompt:
 		if p.call.Intent.Lead > 0 && e.Tokens == p.call.Intent.Lead && i == p.firstInjected() {

@@ -125,8 +125,8 @@ type Reply struct {
 	Iterations []Iteration `json:"iterations,omitempty"`
 	// First and Total are the time to the first token and to the end of the
 	// response, of the attempt that succeeded.
-	First time.Duration `json:"first_ns,format:nano"`
-	Total time.Duration `json:"total_ns,format:nano"`
+	First time.Duration `json:"-"`
+	Total time.Duration `json:"-"`
 	// Attempts is how many requests were sent, the last one included.
 	Attempts int `json:"attempts"`
 }

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
+	"github.com/compactsim/compactsim/sim/summarizer/live"
+	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/texts"
+)
+
+// liveCalls are the real calls of a run: those made now and those stored.
+type liveCalls struct {
+	flags  *liveFlags
+	folder *cassette.Folder
+	gate   *backend.Gate // nil when no server may be asked
+	opts   live.Options
+	priced func(model string) bool
+
+	mu   sync.Mutex
+	made []*live.Summarizer // one for each cell
+}
+
+// live prepares the real calls of a plan over a corpus, nil when there are to be
+// none. It asks no server.
+func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCalls, error) {
+	if !f.real() {
+		return nil, nil
+	}
+	c := &liveCalls{flags: f}
+	if err := c.prepare(plan, corpus); err != nil {
+		return nil, err
+	}
+	if plan.Workers == 0 && f.asks() {
+		plan.Workers = f.concurrency
+	}
+	plan.Summarize = func(stub *summarizer.Stub) sim.Summarizer { return c.summarizer(stub, false) }
+	return c, nil
+}
+
+// prepare sets what all cells have in common.
+func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
+	f := c.flags
+	prices := newPricesNow(plan)
+	c.priced = prices.known
+	c.opts = live.Options{
+		Sources: f.sources, Model: f.model, Instructions: f.instructions, Betas: f.betas,
+		Prices: prices.usd, Shadow: &scenarios.Shadow{MinTokens: prices.minTokens}, Fidelity: scenarios.Kept,
+		Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
+	}
+	var err error
+	if c.opts.System, c.opts.Tools, err = f.head(); err != nil {
+		return err
+	}
+	mode := cassette.Record
+	if f.summarizer != summarizeLive {
+		if mode, err = cassette.ParseMode(f.summarizer); err != nil {
+			return usageError{err}
+		}
+	}
+	if c.folder, err = cassette.Open(f.cassettes, mode, cassette.Options{Redact: f.redact, Keep: live.Titles()}); err != nil {
+		return usageError{fmt.Errorf("--cassettes: %w", err)}
+	}
+	c.opts.Calls = c.folder
+	if !f.asks() {
+		return nil
+	}
+	server, err := f.server()
+	if err != nil {
+		return usageError{err}
+	}
+	quota := backend.Quota{
+		Concurrency: f.concurrency, Requests: f.perMinute, Calls: f.maxCalls, BudgetUSD: f.budget,
+		Price: func(model string, u wire.Usage) float64 { return prices.usd(model, u.Prompt()) },
+	}
+	if c.gate, err = backend.NewGate(server, quota, nil); err != nil {
+		return usageError{err}
+	}
+	c.opts.Backend = &backend.Breaker{Backend: &backend.Retry{
+		Backend: c.gate, Attempts: f.attempts, Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
+	}}
+	return nil
+}
+
+// server returns who is asked, with the key from the environment.
+func (f *liveFlags) server() (backend.Backend, error) {
+	limits := backend.Limits{Timeout: f.timeout}
+	if f.provider == providerOpenAI {
+		base := cmp.Or(f.baseURL, os.Getenv("OPENAI_BASE_URL"))
+		if base == "" {
+			return nil, errors.New("--provider openai needs --base-url, or OPENAI_BASE_URL in the environment: with the version, as https://api.openai.com/v1")
+		}
+		return backend.NewOpenAI(backend.OpenAIConfig{Key: backend.NewKey(os.Getenv("OPENAI_API_KEY")), BaseURL: base, Limits: limits})
+	}
+	key := backend.NewKey(os.Getenv("ANTHROPIC_API_KEY"))
+	if key.IsZero() {
+		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's ANTHROPIC_API_KEY; to try it without one: sim devserver", f.summarizer)
+	}
+	return backend.NewAnthropic(backend.AnthropicConfig{
+		Key: key, BaseURL: cmp.Or(f.baseURL, os.Getenv("ANTHROPIC_BASE_URL")), Limits: limits,
+	})
+}
+
+// summarizer returns what answers the calls of a cell with a stub.
+func (c *liveCalls) summarizer(stub *summarizer.Stub, dry bool) sim.Summarizer {
+	opts := c.opts
+	opts.Stub, opts.Dry = stub, dry
+	s, err := live.New(opts)
+	if err != nil {
+		return failingSummarizer{Stub: stub, err: err}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made = append(c.made, s)
+	return s
+}
+
+// failingSummarizer ends a run at its first call.
+type failingSummarizer struct {
+	*summarizer.Stub
+	err error
+}
+
+func (s failingSummarizer) Compose(context.Context, *summarizer.Call) (prompt.Answer, error) {
+	return prompt.Answer{}, s.err
+}
+
+// report returns what was done, of all cells together.
+func (c *liveCalls) report() live.Report {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var sum live.Report
+	for _, s := range c.made {
+		r := s.Report()
+		sum.Add(&r)
+	}
+	return sum
+}
+
+// done returns what was done, nil for a run without real calls.
+func (c *liveCalls) done() *live.Report {
+	if c == nil {
+		return nil
+	}
+	r := c.report()
+	return &r
+}
+
+// agree tells what the calls are likely to cost, from a run of the same cells in
+// which the stub answers, and asks on a terminal whether to make them. Nothing is
+// asked when nothing is to be paid.
+func (c *liveCalls) agree(cmd *cobra.Command, stdin io.Reader, plan *scenarios.Plan, corpus *traces.Corpus) error {
+	if !c.flags.asks() {
+		return nil
+	}
+	e, err := c.estimate(cmd.Context(), plan, corpus)
+	if err != nil {
+		return err
+	}
+	if err := c.checkPriced(&e); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "sim: "+c.estimateText(&e))
+	switch {
+	case e.Calls == e.Stored, *c.flags.yes:
+		return nil
+	case !isTerminal(stdin) || !isTerminal(cmd.ErrOrStderr()):
+		return usageError{errors.New("real calls cost money: --yes makes them without a question")}
+	}
+	yes, err := ask(cmd.Context(), stdin, cmd.ErrOrStderr(), "Make them? What is sent leaves this machine. [y/N] ")
+	switch {
+	case err != nil:
+		return fmt.Errorf("interrupted before any call was made: %w", err)
+	case !yes:
+		return errNoCalls
+	}
+	return nil
+}
+
+// errNoCalls is returned when a person does not want real calls made.
+var errNoCalls = errors.New("no call was made, as you wish")
+
+// estimate runs the cells with the stub in the place of real calls.
+func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (live.Estimate, error) {
+	dry := *plan
+	dry.Done, dry.Workers = nil, 0
+	dry.Summarize = func(stub *summarizer.Stub) sim.Summarizer { return c.summarizer(stub, true) }
+	if _, err := dry.Run(ctx, corpus); err != nil {
+		return live.Estimate{}, fmt.Errorf("estimate the real calls: %w", err)
+	}
+	e := c.report().Estimate
+	c.made = nil
+	return e, nil
+}
+
+// checkPriced refuses a budget where nobody knows what calls cost.
+func (c *liveCalls) checkPriced(e *live.Estimate) error {
+	if m := c.flags.model; c.flags.budget > 0 && m != "" && !c.priced(m) {
+		return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", m, m)}
+	}
+	if c.flags.budget > 0 && e.Calls > e.Stored && e.MostUSD == 0 {
+		return usageError{errors.New("--budget-usd: no price is known for the models to ask; --prices FILE or --price-as A=B gives one")}
+	}
+	return nil
+}
+
+// estimateText says what real calls are likely to take.
+func (c *liveCalls) estimateText(e *live.Estimate) string {
+	text := fmt.Sprintf("about %s, ", plural(e.Calls, "real call"))
+	if e.Stored > 0 {
+		text += fmt.Sprintf("%d of them on cassettes, ", e.Stored)
+	}
+	text += fmt.Sprintf("%s tokens in and %s out: $%.2f, at most $%.2f, if none fails and nothing is read from the cache",
+		thousands(e.Usage.Input()), thousands(e.Usage.Output), e.USD, e.MostUSD)
+	if b := c.flags.budget; b > 0 && e.USD > b {
+		text += fmt.Sprintf("; the budget of $%.2f ends before", b)
+	}
+	return text
+}
+
+// thousands writes a number of tokens in thousands.
+func thousands(n int64) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%dk", (n+500)/1000)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
+)
+
+// What answers summary calls.
+const (
+	summarizeStub    = "stub"           // sizes drawn from a distribution
+	summarizeLive    = "live"           // a real model, every call anew
+	summarizeReplay  = "replay"         // stored calls; one that is missing is an error
+	summarizeMissing = "record-missing" // stored calls, and a real model for those that are missing
+)
+
+// Providers of real models.
+const (
+	providerAnthropic = "anthropic"
+	providerOpenAI    = "openai"
+)
+
+// liveFlags say whether real models write the summaries, and within which
+// limits.
+type liveFlags struct {
+	summarizer   string
+	cassettes    string
+	redact       bool
+	provider     string
+	baseURL      string
+	model        string
+	system       string
+	tools        string
+	instructions string
+	betas        []string
+	sources      []string
+	budget       float64
+	maxCalls     int
+	concurrency  int
+	perMinute    int
+	attempts     int
+	timeout      time.Duration
+	yes          *bool // of the flags about reading
+}
+
+func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
+	f.yes = yes
+	flags := cmd.Flags()
+	flags.StringVar(&f.summarizer, "summarizer", summarizeStub,
+		"what answers summary calls: stub, live (a real model), replay (stored calls) or record-missing")
+	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
+	flags.BoolVar(&f.redact, "redact", false, "store sizes and digests of real calls in place of their texts")
+	flags.StringVar(&f.provider, "provider", providerAnthropic, "who makes real calls: anthropic, or openai for any server with its interface")
+	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the server; the environment's ANTHROPIC_BASE_URL or OPENAI_BASE_URL without it")
+	flags.StringVar(&f.model, "live-model", "", "`MODEL` to ask in place of the session's")
+	flags.StringVar(&f.system, "system", "", "`FILE` with the system prompt of real calls; a placeholder of its size without it")
+	flags.StringVar(&f.tools, "tools", "", "`FILE` with the tool definitions of real calls, a JSON list; a placeholder without it")
+	flags.StringVar(&f.instructions, "instructions", "", "what to ask of every real summary besides")
+	flags.StringSliceVar(&f.betas, "beta", nil, "beta features to ask for in real calls")
+	flags.StringSliceVar(&f.sources, "live-sources", nil, "whose calls are real; compact and session_memory by default")
+	flags.Float64Var(&f.budget, "budget-usd", 0, "stop before real calls cost more; 0 for no limit")
+	flags.IntVar(&f.maxCalls, "max-calls", 0, "stop before more requests are sent; 0 for no limit")
+	flags.IntVar(&f.concurrency, "concurrency", 4, "real calls at once")
+	flags.IntVar(&f.perMinute, "rpm", 0, "requests a minute; 0 for no limit")
+	flags.IntVar(&f.attempts, "attempts", 4, "requests for one real call before it counts as failed")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "longest time for one request")
+}
+
+// real reports whether calls are real, now or when they were stored.
+func (f *liveFlags) real() bool { return f.summarizer != summarizeStub }
+
+// asks reports whether a server may be asked.
+func (f *liveFlags) asks() bool {
+	return f.summarizer == summarizeLive || f.summarizer == summarizeMissing
+}
+
+// check returns what is wrong with the flags.
+func (f *liveFlags) check(cmd *cobra.Command) []error {
+	var errs []error
+	oneOf := func(flag, value string, known ...string) {
+		if !slices.Contains(known, value) {
+			errs = append(errs, fmt.Errorf("--%s %q%s: want %s", flag, value, nearest.Hint(value, known), strings.Join(known, ", ")))
+		}
+	}
+	oneOf("summarizer", f.summarizer, summarizeStub, summarizeLive, summarizeReplay, summarizeMissing)
+	oneOf("provider", f.provider, providerAnthropic, providerOpenAI)
+	if !f.real() {
+		for _, flag := range []string{"cassettes", "redact", "provider", "base-url", "live-model", "system", "tools", "instructions", "beta",
+			"live-sources", "budget-usd", "max-calls", "concurrency", "rpm", "attempts", "timeout"} {
+			if cmd.Flags().Changed(flag) {
+				errs = append(errs, fmt.Errorf("--%s belongs to --summarizer live, replay or record-missing", flag))
+			}
+		}
+	}
+	if f.budget < 0 || f.maxCalls < 0 || f.perMinute < 0 || f.timeout < 0 || f.concurrency < 1 || f.attempts < 1 {
+		errs = append(errs, errors.New("--budget-usd, --max-calls, --rpm and --timeout must not be negative, --concurrency and --attempts at least 1"))
+	}
+	return errs
+}
+
+// head reads the system prompt and the tools of real calls, nil for
+// placeholders.
+func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
+	if f.system != "" {
+		text, err := os.ReadFile(f.system)
+		if err != nil {
+			return nil, nil, usageError{fmt.Errorf("--system: %w", err)}
+		}
+		system = []wire.Block{{Kind: wire.KindText, Text: string(text)}}
+	}
+	if f.tools != "" {
+		text, err := os.ReadFile(f.tools)
+		if err != nil {
+			return nil, nil, usageError{fmt.Errorf("--tools: %w", err)}
+		}
+		if err := json.Unmarshal(text, &tools); err != nil {
+			return nil, nil, usageError{fmt.Errorf("--tools %s: want a list of objects with name, description and input_schema: %w", f.tools, err)}
+		}
+		if len(tools) == 0 {
+			return nil, nil, usageError{fmt.Errorf("--tools %s: an empty list; leave the flag out for a placeholder", f.tools)}
+		}
+	}
+	return system, tools, nil
+}

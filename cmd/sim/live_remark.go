@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer/live"
+)
+
+// remark says in a run what its real calls were, and where its summaries come
+// from; c is nil for a run without any.
+func (c *liveCalls) remark(run *results.Run) {
+	if c == nil {
+		return
+	}
+	if run.Provenance.Switches == nil {
+		run.Provenance.Switches = map[string]string{}
+	}
+	run.Provenance.Switches["summarizer"] = c.flags.summarizer
+	r := c.report()
+	run.Workload.Remarks = append(run.Workload.Remarks, liveText(&r))
+	for _, text := range liveNotes(&r) {
+		run.Notes = append(run.Notes, results.Note{Text: text})
+	}
+}
+
+// liveText says how many calls were real.
+func liveText(r *live.Report) string {
+	var parts []string
+	if r.Made > 0 {
+		text := fmt.Sprintf("%s made for $%.2f", plural(r.Made, "real call"), r.USD)
+		if n := r.Retries(); n > 0 {
+			text += fmt.Sprintf(" (%s sent again)", plural(int(n), "request"))
+		}
+		parts = append(parts, text)
+	}
+	if r.Replayed > 0 {
+		parts = append(parts, fmt.Sprintf("%s replayed that cost $%.2f", plural(r.Replayed, "call"), r.ReplayedUSD))
+	}
+	if len(parts) == 0 {
+		return "no summary call was due: nothing was asked of a real model"
+	}
+	return "summaries by real models: " + strings.Join(parts, ", ")
+}
+
+// liveNotes are what must be known beside figures that rest on real calls.
+func liveNotes(r *live.Report) []string {
+	var notes []string
+	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
+		notes = append(notes, fmt.Sprintf("%s gave no summary: %s", plural(r.Failures[why], "real call"), why))
+	}
+	if got, want := r.Answered, r.Predicted; r.Made > 0 && got.Input() > 0 {
+		notes = append(notes, fmt.Sprintf(
+			"of %s input tokens the server read %s from its cache and wrote %s; by the cache model of these calls, with sizes estimated from bytes, %s, %s and %s",
+			thousands(got.Input()), thousands(got.Read), thousands(got.Writes()), thousands(want.Input()), thousands(want.Read), thousands(want.Writes())))
+	}
+	if r.Entities > 0 {
+		notes = append(notes, fmt.Sprintf(
+			"summaries keep %.0f %% of %d paths, commands, errors, sentences of the person and open tasks word for word: an upper bound of what is still known",
+			100*float64(r.Kept)/float64(r.Entities), r.Entities))
+	}
+	if r.Missing+r.Cut > 0 {
+		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
+	}
+	if n := r.Composed; n.Filler > 0 || n.Lost > 0 {
+		notes = append(notes, fmt.Sprintf("%s bytes of the requests stand for text that no recording shows, and %s for summaries whose words are not kept",
+			thousands(n.Filler), plural(n.Lost, "text")))
+	}
+	return notes
+}

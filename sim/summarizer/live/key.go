@@ -1,0 +1,63 @@
+package live
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
+)
+
+// about returns what identifies a call. What is sent stands in the chain, so
+// that nothing is composed for it; a repetition of a call that failed is another
+// call, by its ordinal.
+func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
+	entries := c.Context.Seal()
+	a := cassette.Call{
+		Session: c.Session.ID, Source: c.Intent.Source, Model: p.model,
+		Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
+	}
+	if n := len(entries); n > 0 {
+		a.Chain = entries[n-1].Chain
+	}
+	a.Params = []string{
+		"model=" + p.model,
+		"max_output=" + strconv.Itoa(p.maxOutput),
+		"source=" + c.Intent.Source,
+		"way=" + c.Intent.Way,
+		"prefix=" + strconv.Itoa(int(c.Intent.Prefix)),
+		"ordinal=" + strconv.Itoa(int(c.Intent.Ordinal)),
+		fmt.Sprintf("part=%d@%d", p.part, p.pivot),
+		"markers=" + markers(c.Markers),
+		"options=" + s.digest,
+		"instruction=" + instructionVersion,
+		"compose=" + composeVersion,
+	}
+	return a
+}
+
+// markers writes where breakpoints stand and how long they ask for.
+func markers(list []prompt.Marker) string {
+	var b strings.Builder
+	for i, m := range list {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%d/%s", m.Position, m.TTL)
+	}
+	return b.String()
+}
+
+// digest identifies the options that are part of every request.
+func (o *Options) digest() (string, error) {
+	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, o.Server.object()}, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("live summariser: head of the requests: %w", err)
+	}
+	d := prompt.DigestBytes(b)
+	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo), nil
+}

@@ -1,0 +1,231 @@
+// Package live has real models write the summaries of a run. It composes the
+// request of a call from the texts behind the blocks that the simulated client
+// would send, has it made or takes a stored answer, and says what came back in
+// the terms of a modelled answer: sizes, times, a digest.
+//
+// An answer that is stored is taken without composing anything: a call is
+// identified by the chain of what it sends and by its parameters, never by the
+// bytes of a request. A run over stored calls gives the same answers each time,
+// and needs neither texts nor a server.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
+)
+
+// Summarizer answers summary calls by real models. It is safe for concurrent
+// use: the sessions of a run share one.
+type Summarizer struct {
+	opts   Options
+	digest string // of the options that a call depends on
+	memory memory
+	ledger ledger
+}
+
+// New returns a summariser, or all that is wrong with the options.
+func New(o Options) (*Summarizer, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	digest, err := o.digest()
+	if err != nil {
+		return nil, err
+	}
+	return &Summarizer{opts: o, digest: digest}, nil
+}
+
+// Report returns what was done so far.
+func (s *Summarizer) Report() Report { return s.ledger.total() }
+
+// Summarize sizes an answer without a call, for callers that have none to give.
+func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64, span prompt.Digest) prompt.Answer {
+	if in.Known != nil {
+		s.ledger.update(func(r *Report) { r.Known++ })
+		return *in.Known
+	}
+	s.ledger.update(func(r *Report) { r.Stubbed++ })
+	return s.opts.Stub.Summarize(in, src, event, span)
+}
+
+// Compose answers a call: as the recording says where it is known, by a model or
+// a stored call for the sources that are live, by the stub else. A call that a
+// layer can go on from, as after a prompt that is too long, is an answer with
+// its reason in Failed. An error means that the run cannot go on: a wrong key or
+// model, a budget that is spent, a stored call that is missing, ctx at its end,
+// which the error then wraps. What was paid for is stored by then.
+func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error) {
+	if c.Intent.Known != nil || !s.opts.live(c.Intent.Source) {
+		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
+	}
+	p := s.opts.plan(c)
+	if s.opts.Dry {
+		e := s.Estimate(c)
+		s.ledger.estimate(&e)
+		if e.Stored == 0 {
+			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
+		}
+	}
+	got, replayed, err := s.fetch(ctx, c, &p)
+	if errors.Is(err, errDry) {
+		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
+	}
+	if err != nil {
+		return prompt.Answer{}, fmt.Errorf("live call %d of session %s (%s, round %d): %w",
+			c.Intent.Number, c.Session.ID, c.Intent.Source, c.Round, err)
+	}
+	return s.answer(c, &p, got, replayed), nil
+}
+
+// fetch returns a call, stored or made, and whether it was stored.
+func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (*cassette.Cassette, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	call := func(ctx context.Context) (*cassette.Cassette, error) { return s.call(ctx, c, p) }
+	if s.opts.Calls == nil {
+		got, err := call(ctx)
+		return got, false, err
+	}
+	return s.opts.Calls.Do(ctx, s.about(c, p), call)
+}
+
+// errDry is why a call is not made in a dry run.
+var errDry = errors.New("a dry run makes no calls")
+
+// call composes a call and has it made.
+func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*cassette.Cassette, error) {
+	if s.opts.Dry {
+		return nil, errDry
+	}
+	if s.opts.Backend == nil {
+		return nil, errors.New("it is not stored, and no server is given to make it")
+	}
+	request, composer, err := s.compose(ctx, c, p)
+	if err != nil {
+		return nil, fmt.Errorf("compose the request: %w", err)
+	}
+	reply, err := s.opts.Backend.Do(ctx, request)
+	end := s.opts.Now()
+	if err != nil {
+		f, err := s.failed(ctx, p, composer, err)
+		if err != nil {
+			return nil, err
+		}
+		return &cassette.Cassette{Failure: f, Began: end, Texts: true, Request: cassette.Describe(request)}, nil
+	}
+	got := &cassette.Cassette{Reply: reply, Began: end.Add(-reply.Total), Texts: true, Request: cassette.Describe(request)}
+	if s.opts.Shadow != nil {
+		got.Predicted = s.opts.Shadow.Predict(got.Began, request, reply)
+	}
+	if r := p.read(reply); r.failed == "" && s.opts.Fidelity != nil {
+		got.Entities, got.Kept = s.opts.Fidelity(composer.span, r.text)
+	}
+	usage := reply.Billed().Prompt()
+	s.ledger.made(composer, usage, reply.Attempts)
+	s.ledger.spend(s.opts.Prices(p.model, usage), false)
+	s.ledger.update(func(r *Report) {
+		r.Answered.Add(usage)
+		r.Predicted.Add(got.Predicted)
+	})
+	return got, nil
+}
+
+// failed takes a call without a reply: it returns the failure where a layer can
+// go on from it, an error where the run cannot.
+func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*wire.Failure, error) {
+	var f *wire.Failure
+	if !errors.As(err, &f) {
+		return nil, err
+	}
+	usage := f.Billed.Prompt()
+	s.ledger.made(composer, usage, f.Attempts)
+	s.ledger.spend(s.opts.Prices(p.model, usage), false)
+	if stop := ctx.Err(); stop != nil {
+		if !errors.Is(err, stop) {
+			err = errors.Join(stop, err)
+		}
+		return nil, err
+	}
+	if f.Fatal() {
+		return nil, err
+	}
+	return f, nil
+}
+
+// compose returns the request of a call and what it was made of.
+func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (*wire.Request, *composer, error) {
+	reader, err := s.opts.Texts(ctx, c.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	composer := &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader}
+	request, err := composer.request()
+	return request, composer, errors.Join(err, reader.Close())
+}
+
+// answer turns a call into the terms of a modelled one.
+func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
+	m := &prompt.Measured{Predicted: got.Predicted, Entities: got.Entities, Kept: got.Kept, Iterations: 1}
+	m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
+	a := prompt.Answer{Measured: m}
+	var why string
+	if f := got.Failure; f != nil {
+		a.Failed, why = prompt.FailAPI, string(f.Cause)
+		if f.Cause == wire.CauseTooLong {
+			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
+		}
+		m.Usage, m.Attempts, m.Iterations = f.Billed.Prompt(), int32(f.Attempts), 0
+	} else {
+		why = s.take(&a, p, got)
+	}
+	s.note(&a, p, why, replayed)
+	return a
+}
+
+// take fills in what a reply gives, and returns why it gives no summary.
+func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette) string {
+	reply := got.Reply
+	m, r := a.Measured, p.read(reply)
+	m.Usage, m.Attempts = reply.Billed().Prompt(), int32(max(1, reply.Attempts))
+	m.Iterations = int32(max(1, len(reply.Iterations)))
+	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), int32(m.Usage.Output)
+	if a.Failed = r.failed; a.Failed != "" {
+		if r.why != "" {
+			return r.why
+		}
+		return r.failed
+	}
+	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
+	a.Digest = s.memory.keep(written{r.text, r.analysis, a.Output, !got.Texts})
+	m.Missing, m.Cut = r.missing, r.cut
+	return ""
+}
+
+// note counts an answer for the report.
+func (s *Summarizer) note(a *prompt.Answer, p *plan, why string, replayed bool) {
+	if replayed {
+		s.ledger.spend(s.opts.Prices(p.model, a.Measured.Usage), true)
+	}
+	if why != "" {
+		s.ledger.fail(why)
+	}
+	s.ledger.update(func(r *Report) {
+		if replayed {
+			r.Replayed++
+		}
+		m := a.Measured
+		r.Missing += int64(m.Missing)
+		r.Cut += int64(m.Cut)
+		r.Entities += int64(m.Entities)
+		r.Kept += int64(m.Kept)
+	})
+}

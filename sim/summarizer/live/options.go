@@ -1,0 +1,119 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/texts"
+)
+
+// Backend makes calls, as those of package backend do. Do must be safe for
+// concurrent use.
+type Backend interface {
+	Do(ctx context.Context, r *wire.Request) (*wire.Reply, error)
+}
+
+// Stub sizes the calls that are not made. *summarizer.Stub is one.
+type Stub interface {
+	Summarize(in *prompt.Intent, src draws.Source, event uint64, span prompt.Digest) prompt.Answer
+}
+
+// Texts are the texts behind the blocks of a session. *texts.Reader is one.
+type Texts interface {
+	Block(i int32) (texts.Content, error)
+	Close() error
+}
+
+// Shadow is a model of the cache that the calls really made have left behind.
+type Shadow interface {
+	// Predict returns what the server should have read, written and processed
+	// for a request that began at a time. It is asked for every call that was
+	// answered, in order of the answers, and must be safe for concurrent use.
+	Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage
+}
+
+// DefaultMaxOutput bounds a call that says nothing of its output, tokens: the
+// client's own cap for summaries, of which 99.99 % take 17,387 at most.
+const DefaultMaxOutput = 20_000
+
+// Options are what a Summarizer needs. Texts and either Backend or Calls must be
+// given, except for a dry run.
+type Options struct {
+	// Sources are the sources whose calls are made; nil for compact and
+	// session_memory. The others are left to Stub.
+	Sources []string
+	// Model is asked in the place of the intent's or the session's; "" for those.
+	Model string
+	// MaxOutput bounds the output of calls that do not, tokens; 0 for
+	// DefaultMaxOutput.
+	MaxOutput int
+	// Instructions are what the user wants of every summary, as a PreCompact hook
+	// would give it.
+	Instructions string
+	// System and Tools are the head of calls that share the conversation's; nil for
+	// placeholders of the size the recording tells.
+	System []wire.Block
+	Tools  []wire.Tool
+	Betas  []string // beta features to ask for in every call
+	Server Server
+	// Part says which part of a conversation a call summarises; nil to tell it
+	// from the call's sizes, which do not tell PartUpTo from PartWhole.
+	Part func(*summarizer.Call) Part
+
+	Backend Backend
+	Calls   Store // stored calls; nil for none
+	Texts   func(context.Context, *traces.Session) (Texts, error)
+	Stub    Stub // nil for summarizer.Default()
+	Shadow  Shadow
+	// Prices return the price of a call, USD; nil for 0.
+	Prices func(model string, u prompt.Usage) float64
+	// Fidelity counts what is worth keeping in what a summary stands for, and how
+	// much of it the summary keeps; nil for no such counts.
+	Fidelity func(span []Piece, summary string) (entities, kept int32)
+	Now      func() time.Time // nil for time.Now
+	// Dry estimates calls instead of making them: Stub answers all that are not
+	// stored.
+	Dry bool
+}
+
+// withDefaults returns o with what it leaves open filled in, or what is wrong
+// with it.
+func (o Options) withDefaults() (Options, error) {
+	if o.Sources == nil {
+		o.Sources = []string{sourceCompact, sourceSessionMemory}
+	}
+	if o.MaxOutput == 0 {
+		o.MaxOutput = DefaultMaxOutput
+	}
+	if o.Stub == nil {
+		o.Stub = summarizer.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Prices == nil {
+		o.Prices = func(string, prompt.Usage) float64 { return 0 }
+	}
+	var errs []error
+	if o.MaxOutput < 0 {
+		errs = append(errs, fmt.Errorf("output of %d tokens is negative", o.MaxOutput))
+	}
+	if !o.Dry && o.Backend == nil && o.Calls == nil {
+		errs = append(errs, errors.New("neither a server nor stored calls are given"))
+	}
+	if !o.Dry && o.Backend != nil && o.Texts == nil {
+		errs = append(errs, errors.New("no texts to compose calls of"))
+	}
+	errs = append(errs, o.Server.validate())
+	if err := errors.Join(errs...); err != nil {
+		return o, fmt.Errorf("live summariser: %w", err)
+	}
+	return o, nil
+}
