@@ -19,8 +19,12 @@ type Composer interface {
 
 // summarize asks the summariser for the answer of a call that sends side.
 func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, event uint64, span prompt.Digest, marks client.Marks) prompt.Answer {
-	if l.composer == nil || in.Known != nil {
+	if l.composer == nil || in.Known != nil && !in.Sized {
 		return l.config.Summarizer.Summarize(in, t.live.draws, event, span)
+	}
+	if in.Known != nil {
+		t.live.asked++
+		in.Number = t.live.asked
 	}
 	m := t.live.models.of(l.callModel(t, in))
 	entries := side.Seal()

@@ -33,6 +33,8 @@ type composed struct {
 	chain         prompt.Digest
 	session       string
 	windowSize    int64
+	base          prompt.Digest
+	summary       int32 // tokens of the block with the digest of the answer, 0 for none
 }
 
 func (c *composer) Compose(_ context.Context, k *summarizer.Call) (prompt.Answer, error) {
@@ -42,8 +44,13 @@ func (c *composer) Compose(_ context.Context, k *summarizer.Call) (prompt.Answer
 	last := entries[len(entries)-1]
 	c.calls = append(c.calls, composed{
 		source: k.Intent.Source, model: k.Model, tokens: k.Context.Tokens(), last: last.Kind, chain: last.Chain,
-		markers: slices.Clone(k.Markers), session: k.Session.ID, windowSize: k.Window,
+		markers: slices.Clone(k.Markers), session: k.Session.ID, windowSize: k.Window, base: k.Intent.Base,
 	})
+	for i := range entries {
+		if k.Context.BlockAt(i).Digest == c.answer.Digest {
+			c.calls[len(c.calls)-1].summary = k.Context.BlockAt(i).Tokens
+		}
+	}
 	return c.answer, c.err
 }
 
@@ -86,6 +93,30 @@ func TestComposerSeesTheCall(t *testing.T) {
 	}
 	if got := row.UsageBySource[results.SourceCompact].Output; got != 4000 {
 		t.Errorf("the call bills %d output tokens, want 4,000", got)
+	}
+}
+
+// A session memory that a model writes is brought up to date from what it wrote
+// before, and its text stands in the place of the messages: 5,000 tokens and what
+// the client writes around them.
+func TestComposerWritesTheSessionMemory(t *testing.T) {
+	c := written(t, notesAndSummary(""))
+	k := &composer{Stub: summarizer.Default(), answer: prompt.Answer{
+		Summary: 5000, Bytes: 18_000, Output: 5100, First: second, Total: 10 * second, Digest: prompt.DigestString("notes"),
+		Measured: &prompt.Measured{Attempts: 1, Iterations: 1},
+	}}
+	c.Summarizer = k
+	row, _ := run(t, c, memorySession())
+	updates := row.Counts[results.CountExtractions]
+	if updates < 3 || row.Compactions < 2 || row.Counts[results.CountLiveCalls] < updates {
+		t.Fatalf("%d updates, %d compactions, %d live calls", updates, row.Compactions, row.Counts[results.CountLiveCalls])
+	}
+	if !k.calls[0].base.IsZero() || k.calls[1].base != k.answer.Digest || k.calls[0].source != "session_memory" {
+		t.Errorf("the first two updates: %+v, want the second one from the notes of the first", k.calls[:2])
+	}
+	last := k.calls[len(k.calls)-1]
+	if last.summary < 5000 || last.summary > 5500 {
+		t.Errorf("the memory in the context weighs %d tokens, want 5,000 and a header", last.summary)
 	}
 }
 

@@ -7,12 +7,14 @@ import (
 
 // timed returns how long a call takes to its first token and in all, ns. What the
 // summariser says of a call's time is ahead of what its input takes; a known
-// answer without a time takes what the latency model says, one with a time that.
+// answer without a time takes what the latency model says, one with a time that. A
+// call made for real takes as long as it took.
 func (l *Loop) timed(t *thread, c *call, u prompt.Usage) (first, total int64) {
 	first, total = c.answer.First, max(c.answer.First, c.answer.Total)
 	switch {
 	case c.layer < 0:
 		return l.shifted(t, first, total, u)
+	case c.answer.Measured != nil: // by the clock of whoever made the call
 	case !c.known:
 		input := l.config.Latency.Prompt(u)
 		return first + input, total + input

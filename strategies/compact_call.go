@@ -47,6 +47,7 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		Lead:        l.lead(t),
 		Instruction: l.params.Instruction + l.params.Hooks.PreCompact,
 		Summarised:  int32(tokensBetween(t.Context, max(s.from, s.low), s.high)),
+		Part:        l.params.Partial.Direction.part(),
 		Ordinal:     uint8(s.made),
 	}
 	switch way {

@@ -44,6 +44,17 @@ const (
 	PartialFrom                  // those from the pivot on: the prefix stays
 )
 
+// part returns what a summary in the direction stands for.
+func (d Direction) part() prompt.Part {
+	switch d {
+	case PartialUpTo:
+		return prompt.PartUpTo
+	case PartialFrom:
+		return prompt.PartFrom
+	}
+	return prompt.PartWhole
+}
+
 var directionNames = []string{"none", "up_to", "from"}
 
 // MarshalYAML writes the name.

@@ -38,6 +38,24 @@ type notes struct {
 	summarised int64 // tokens of messages that went into it
 	last       int32 // id of the last entry among them
 	digest     prompt.Digest
+	written    int64 // tokens of the file as a real model wrote it; 0 for one of modelled size
+}
+
+// size returns the tokens of the file.
+func (n *notes) size(m *MemoryFile) int64 {
+	if n.written > 0 {
+		return n.written
+	}
+	return m.tokens(n.summarised)
+}
+
+// text identifies the file as a real model wrote it, zero for one of modelled
+// size.
+func (n *notes) text() prompt.Digest {
+	if n.written == 0 {
+		return prompt.Digest{}
+	}
+	return n.digest
 }
 
 func (l *sessionMemory) Name() string { return SessionMemoryName }
@@ -141,7 +159,7 @@ func (l *sessionMemory) intent(t *Turn) prompt.Intent {
 	return prompt.Intent{
 		Source: sourceSessionMemory, Way: WayFork.String(), Prefix: prompt.PrefixShared, Lifetime: prompt.Lifetime(p.Lifetime),
 		Instruction: int32(l.asked() + l.nested*l.own()), Turns: p.Turns, TurnInput: p.TurnInput,
-		To: int32(endOfAnswered(t.Context)), Ordinal: ordinal, Known: &l.answer,
+		To: int32(endOfAnswered(t.Context)), Ordinal: ordinal, Known: &l.answer, Sized: true, Base: l.notes.text(),
 	}
 }
 
@@ -149,7 +167,7 @@ func (l *sessionMemory) intent(t *Turn) prompt.Intent {
 // reminders, and the memory as it is.
 func (l *sessionMemory) asked() int64 {
 	m := &l.params.Memory
-	return int64(l.params.Extract.Instruction) + m.reminders(l.notes.summarised) + m.tokens(l.notes.summarised)
+	return int64(l.params.Extract.Instruction) + m.reminders(l.notes.summarised) + l.notes.size(m)
 }
 
 // own returns the tokens by which an update is larger at its end than the
@@ -168,6 +186,9 @@ func (l *sessionMemory) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 		return Outcome{Failed, r.Failed}
 	}
 	l.notes = l.update
+	if r.Measured != nil { // a model wrote it
+		l.notes.written, l.notes.digest = int64(r.Summary), r.Digest
+	}
 	t.Count(results.CountExtractions, 1)
 	if p := &l.params.Extract; !p.Guard && l.own() >= p.Growth {
 		l.nested++

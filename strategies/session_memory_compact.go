@@ -152,9 +152,14 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 
 // summary is the user message that carries the memory.
 func (l *sessionMemory) summary() prompt.Block {
-	tokens := int32(l.params.Memory.summary(l.notes.summarised))
+	tokens, digest := int32(l.params.Memory.summary(l.notes.summarised)), l.notes.digest
+	if l.notes.written > 0 {
+		tokens = int32(l.notes.written)
+	} else {
+		digest = digest.ExtendInt(uint64(tokens))
+	}
 	return l.params.Summary.around(prompt.Block{
-		Digest: l.notes.digest.ExtendInt(uint64(tokens)), Kind: prompt.KindSummary, Tokens: tokens, Bytes: tokens * bytesPerToken,
+		Digest: digest, Kind: prompt.KindSummary, Tokens: tokens, Bytes: tokens * bytesPerToken,
 		Object: -1, Flags: prompt.FlagMeta,
 	}, startedByTrigger)
 }

@@ -32,6 +32,16 @@ const (
 	Lifetime1h
 )
 
+// Part is the part of a conversation that a summary stands for.
+type Part uint8
+
+// The parts of a conversation.
+const (
+	PartWhole Part = iota
+	PartUpTo       // what comes ahead of messages that stay, which are not sent
+	PartFrom       // what comes behind messages that stay, which are sent
+)
+
 // Intent is a model call that a layer asks for. The loop makes it, at its place
 // on the clock, and hands the Result back to the layer.
 type Intent struct {
@@ -59,8 +69,12 @@ type Intent struct {
 	// and is another than the conversation's: PrefixShared reads tools and system
 	// prompt only.
 	Rekey bool
-	// Summarised is the number of tokens the answer stands for.
+	// Summarised is the number of tokens the answer stands for, Part which of the
+	// messages they are.
 	Summarised int32
+	Part       Part
+	// Base identifies the text that the call brings up to date; zero for none.
+	Base Digest
 	// Turns is how many responses the call takes when it uses tools between
 	// them; 0 and 1 are one. Each further one sends what the last answered and
 	// TurnInput tokens of results.
@@ -72,9 +86,12 @@ type Intent struct {
 	// Number is the ordinal of the call among those the summariser is asked
 	// in a session, from 1. The loop sets it.
 	Number int32
-	// Known, when set, is an answer the recording already gives: its tokens
-	// and how long the caller waited. The summariser is not asked.
+	// Known, when set, is the answer: one the recording already gives, its tokens
+	// and how long the caller waited, or one the layer sizes by a model of its own.
+	// The summariser is not asked, unless the answer is only Sized and the call
+	// is made for real.
 	Known *Answer
+	Sized bool
 }
 
 // Answer is what a summariser gives: how large the summary is and what the

@@ -42,8 +42,7 @@ type FleetUpgrade struct {
 	At     float64 `json:"at_seconds"`    // when the first users have it, from the start
 	Over   float64 `json:"over_seconds"`  // until the last ones have it
 	Static int     `json:"static_tokens"` // by which the prompt grows, may be negative
-	// Sessions are those that began, or were resumed, with it first of their
-	// user's.
+	// Users are those who began or resumed a session with it.
 	Users int `json:"users"`
 }
 

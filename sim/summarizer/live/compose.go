@@ -67,13 +67,26 @@ func (p *composer) request() (*wire.Request, error) {
 	if p.plan.kind == kindServer {
 		p.opts.Server.declare(r)
 	} else {
-		p.add(end, wire.RoleUser, wire.Block{Kind: wire.KindText, Text: p.plan.instruction(p.quote, p.opts.Instructions)})
+		p.add(end, wire.RoleUser, wire.Block{Kind: wire.KindText, Text: p.plan.instruction(p.quote, p.opts.Instructions, p.notes())})
 	}
 	p.blocks = alternate(pair(p.blocks, &p.count))
 	h := p.head(r)
 	mark(r, h, p.blocks, p.call)
 	r.Messages = messages(p.blocks)
 	return r, nil
+}
+
+// notes returns the session memory that the call brings up to date, "" for none.
+func (p *composer) notes() string {
+	base := p.call.Intent.Base
+	if base.IsZero() {
+		return ""
+	}
+	w, ok := p.memory.find(base)
+	if !ok || w.lost {
+		p.count.Lost++
+	}
+	return w.text
 }
 
 // end returns the position behind the last entry of the conversation: that of

@@ -190,9 +190,6 @@ func TestComposeLead(t *testing.T) {
 		c := s.call()
 		c.Intent.Lead = lead
 		c.Intent.Summarised -= lead // which it stands not for
-		if p, _ := part(c); p != PartWhole {
-			t.Errorf("lead of %d tokens: a summary of all messages is taken for one of a part", lead)
-		}
 		want := truncatedText
 		if lead == 0 {
 			want = leadingText
@@ -297,23 +294,17 @@ func TestComposePart(t *testing.T) {
 	s := conversation("alpha")
 	c := s.call()
 	tail := s.context.At(s.context.Len() - 2).Tokens
-	c.Intent.Summarised = tail
+	c.Intent.Summarised, c.Intent.Part = tail, prompt.PartFrom
 	r, _ := request(t, s, c, Options{})
 	m := r.Messages[len(r.Messages)-1].Blocks
 	got := m[len(m)-1].Text
 	if !strings.Contains(got, "later part") || !strings.Contains(got, `"Good. Now the logout."`) {
 		t.Errorf("the instruction does not name the part:\n%s", cut(got, 500))
 	}
-	for _, more := range []int32{0, 1000} {
-		s = conversation("alpha")
-		c = s.call()
-		c.Intent.Summarised += more
-		if p, _ := part(c); p != PartWhole {
-			t.Errorf("a summary of all that is sent and %d tokens more is taken for a part", more)
-		}
-	}
 	s = conversation("alpha")
-	r, _ = request(t, s, s.call(), Options{Part: func(*summarizer.Call) Part { return PartUpTo }})
+	c = s.call()
+	c.Intent.Part = prompt.PartUpTo
+	r, _ = request(t, s, c, Options{})
 	m = r.Messages[len(r.Messages)-1].Blocks
 	got = m[len(m)-1].Text
 	if !strings.Contains(got, "8. Work Completed") || !strings.Contains(got, "9. Context for Continuing Work") || strings.Contains(got, "Current Work") {
@@ -324,8 +315,8 @@ func TestComposePart(t *testing.T) {
 // Custom instructions stand in the instruction, which says at its start and at
 // its end that no tool may be called.
 func TestInstruction(t *testing.T) {
-	for _, p := range []plan{{}, {kind: kindMemory}, {part: PartUpTo}} {
-		got := p.instruction("", "Name every ticket.")
+	for _, p := range []plan{{}, {kind: kindMemory}, {part: prompt.PartUpTo}} {
+		got := p.instruction("", "Name every ticket.", "")
 		if strings.Count(got, "Call no tool") != 2 || !strings.Contains(got, "Name every ticket.") {
 			t.Errorf("kind %d part %d: %q", p.kind, p.part, got)
 		}

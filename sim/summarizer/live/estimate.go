@@ -9,7 +9,7 @@ import (
 // what a server has in its cache is not known ahead. A call that is not live or
 // that the recording answers takes nothing.
 func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
-	if c.Intent.Known != nil || !s.opts.live(c.Intent.Source) {
+	if !s.opts.made(c.Intent) {
 		return Estimate{}
 	}
 	p := s.opts.plan(c)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // instructionVersion changes with the words of the instructions, so that the
@@ -57,7 +59,7 @@ func (p *plan) sections() []section {
 		return memorySections[:]
 	case p.kind == kindServer:
 		return nil
-	case p.part == PartUpTo:
+	case p.part == prompt.PartUpTo:
 		return append(append([]section{}, summarySections[:len(summarySections)-len(workSections)]...), workSections[:]...)
 	}
 	return summarySections[:]
@@ -70,17 +72,18 @@ const summaryForm = textOnly + "It is one <analysis> block and behind it one <su
 const memoryForm = textOnly + "It is the whole file inside one <summary> block, and nothing else."
 
 // instruction returns the words at the end of a call. Quote is how the part to
-// be summarised begins, custom what the user wants of summaries.
-func (p *plan) instruction(quote, custom string) string {
+// be summarised begins, custom what the user wants of summaries, notes the session
+// memory that is to be brought up to date, "" for none.
+func (p *plan) instruction(quote, custom, notes string) string {
 	if p.kind == kindMemory {
-		return memoryInstruction(custom)
+		return memoryInstruction(custom, notes)
 	}
 	var b strings.Builder
 	b.WriteString(summaryForm + "\n\n")
 	switch p.part {
-	case PartFrom:
+	case prompt.PartFrom:
 		fmt.Fprintf(&b, "Summarise the later part of this conversation. It begins with these words:\n%q\nThe messages ahead of it stay as they are: do not summarise them again, and use them only to understand the rest. ", quote)
-	case PartUpTo:
+	case prompt.PartUpTo:
 		b.WriteString("Summarise this conversation. Newer messages, which you do not see, stay as they are and will follow your summary. ")
 	default:
 		b.WriteString("Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else of it. ")
@@ -104,13 +107,17 @@ In <summary>, write these sections under these numbers and titles, in this order
 // numbered returns the title of a section as an answer must have it.
 func numbered(i int, s section) string { return strconv.Itoa(i+1) + ". " + s.title }
 
-// memoryInstruction asks for the session memory as a whole.
-func memoryInstruction(custom string) string {
+// memoryInstruction asks for the session memory as a whole: anew, or from notes
+// that are there.
+func memoryInstruction(custom, notes string) string {
 	var b strings.Builder
 	b.WriteString(memoryForm + "\n\n")
 	fmt.Fprintf(&b, "Write the notes of this session as a Markdown file with these sections. Keep titles and the lines in italics as they are, write below them, and keep to %d tokens a section and %d in all: when a section is full, condense what is old. Put in paths, names, commands and errors exactly as they are. This instruction is no part of the session.\n\n", sectionTokens, memoryTokens)
 	for _, s := range memorySections {
 		fmt.Fprintf(&b, memoryHeader+"%s\n_%s_\n\n", s.title, s.asks)
+	}
+	if notes != "" {
+		b.WriteString("These are the notes so far. Bring them up to date with what was said since:\n\n" + notes + "\n\n")
 	}
 	if custom = strings.TrimSpace(custom); custom != "" {
 		b.WriteString("The person also wants this of the notes:\n" + custom + "\n\n")

@@ -33,6 +33,7 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 		"ordinal=" + strconv.Itoa(int(c.Intent.Ordinal)),
 		fmt.Sprintf("part=%d@%d", p.part, p.pivot),
 		"markers=" + markers(c.Markers),
+		fmt.Sprintf("base=%x%x", c.Intent.Base.Hi, c.Intent.Base.Lo),
 		"options=" + s.digest,
 		"instruction=" + instructionVersion,
 		"compose=" + composeVersion,

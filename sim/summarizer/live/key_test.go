@@ -40,7 +40,9 @@ func TestIdentity(t *testing.T) {
 		"prefix":        name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }),
 		"repetition":    name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Ordinal = 1 }),
 		"markers":       name(Options{}, func(_ *script, c *summarizer.Call) { c.Markers[1].TTL = prompt.TTL1h }),
-		"part":          name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Summarised = 5 }),
+		"part":          name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part = prompt.PartUpTo }),
+		"pivot":         name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part, c.Intent.Summarised = prompt.PartFrom, 5 }),
+		"base":          name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Base = prompt.DigestString("notes") }),
 		"a cleared result": name(Options{}, func(s *script, _ *summarizer.Call) {
 			s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
 		}),

@@ -63,7 +63,7 @@ func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64
 // model, a budget that is spent, a stored call that is missing, ctx at its end,
 // which the error then wraps. What was paid for is stored by then.
 func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error) {
-	if c.Intent.Known != nil || !s.opts.live(c.Intent.Source) {
+	if !s.opts.made(c.Intent) {
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 	}
 	p := s.opts.plan(c)

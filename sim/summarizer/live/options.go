@@ -63,9 +63,6 @@ type Options struct {
 	Tools  []wire.Tool
 	Betas  []string // beta features to ask for in every call
 	Server Server
-	// Part says which part of a conversation a call summarises; nil to tell it
-	// from the call's sizes, which do not tell PartUpTo from PartWhole.
-	Part func(*summarizer.Call) Part
 
 	Backend Backend
 	Calls   Store // stored calls; nil for none

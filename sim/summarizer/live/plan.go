@@ -8,16 +8,6 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
-// Part is the part of a conversation that a summary stands for.
-type Part uint8
-
-// The parts.
-const (
-	PartWhole Part = iota
-	PartUpTo       // what comes ahead of messages that stay, which are not sent
-	PartFrom       // what comes behind messages that stay, which are sent
-)
-
 // kind is what a call asks for.
 type kind uint8
 
@@ -37,7 +27,7 @@ const (
 // plan is what a call asks for, decided by sizes and digests alone.
 type plan struct {
 	kind      kind
-	part      Part
+	part      prompt.Part
 	pivot     int // position of the first entry the summary stands for
 	model     string
 	maxOutput int // tokens
@@ -55,43 +45,29 @@ func (o *Options) plan(c *summarizer.Call) plan {
 	case in.Source == sourceSessionMemory:
 		p.kind = kindMemory
 	}
-	p.part, p.pivot = part(c)
-	if o.Part != nil {
-		p.part = o.Part(c)
-	}
-	if p.part != PartFrom {
-		p.pivot = 0
+	if p.part = in.Part; p.part == prompt.PartFrom {
+		p.pivot = pivot(c)
 	}
 	return p
 }
 
-// live reports whether calls of a source are made.
-func (o *Options) live(source string) bool { return slices.Contains(o.Sources, source) }
+// made reports whether a call is made for real: one of a source that is live,
+// whose answer is not recorded.
+func (o *Options) made(in *prompt.Intent) bool {
+	return (in.Known == nil || in.Sized) && slices.Contains(o.Sources, in.Source)
+}
 
-// part tells from the sizes whether a summary stands for all that is sent or
-// only for what comes behind a pivot, and where that is. What a call leaves out
-// makes it smaller, never larger, so that all of it is never taken for a part.
-func part(c *summarizer.Call) (Part, int) {
+// pivot returns the position of the first entry that a summary of the later part
+// stands for: told from its size, as the call sends what is ahead too.
+func pivot(c *summarizer.Call) int {
 	ctx := c.Context
 	from, to := ctx.Messages(), ctx.Len()
 	if c.Intent.Instruction > 0 {
 		to--
 	}
-	for from < to && ctx.At(from).Kind == prompt.KindReminder {
-		from++
+	for left := int64(c.Intent.Summarised); to > from && left > 0; {
+		to--
+		left -= int64(ctx.At(to).Tokens)
 	}
-	sum := -int64(c.Intent.Lead)
-	for i := from; i < to; i++ {
-		sum += int64(ctx.At(i).Tokens)
-	}
-	left := int64(c.Intent.Summarised)
-	if c.Intent.Source != sourceCompact || left <= 0 || left >= sum {
-		return PartWhole, 0
-	}
-	pivot := to
-	for pivot > from && left > 0 {
-		pivot--
-		left -= int64(ctx.At(pivot).Tokens)
-	}
-	return PartFrom, pivot
+	return to
 }

@@ -23,7 +23,7 @@ func (p *composer) cover(i int, b *prompt.Block, text string, input jsontext.Val
 	if i < p.plan.pivot {
 		return
 	}
-	if p.quote == "" && p.plan.part == PartFrom {
+	if p.quote == "" && p.plan.part == prompt.PartFrom {
 		p.quote = firstWords(text + string(input))
 	}
 	if p.opts.Fidelity == nil {

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer/cassette"
 )
 
@@ -21,7 +22,7 @@ type Store interface {
 // the sections and their sizes too.
 func Titles() []string {
 	var list []string
-	for _, part := range []Part{PartWhole, PartUpTo} {
+	for _, part := range []prompt.Part{prompt.PartWhole, prompt.PartUpTo} {
 		p := plan{part: part}
 		for i, s := range p.sections() {
 			list = append(list, numbered(i, s), s.title)

@@ -1,0 +1,189 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+// Schema is the version of the format of fleet files.
+const Schema = 1
+
+// File is a fleet as written down. Shares and probabilities lie in 0…1, sizes are
+// tokens, times are written with their unit.
+type File struct {
+	Schema int    `yaml:"schema"`
+	Name   string `yaml:"name"`
+	Doc    string `yaml:"doc"`
+
+	Start Moment `yaml:"start"` // zero of all times in the file
+	Days  int    `yaml:"days"`  // over which sessions begin
+	Seed  uint64 `yaml:"seed"`
+
+	Strategies []string `yaml:"strategies"`
+	PricesAt   string   `yaml:"prices_at"` // call, or a date as 2026-03-01
+	Window     int64    `yaml:"window"`    // context window, tokens; 0 as the client's
+	// Compare is what the fleet is compared without: see results.FleetPair.
+	Compare []string `yaml:"compare"`
+	Server  Server   `yaml:"server"`
+	Client  Client   `yaml:"client"`
+
+	Upgrades []Upgrade `yaml:"upgrades"`
+	Orgs     []Org     `yaml:"orgs"`
+
+	// times are those of files that arrivals name, by organisation.
+	times map[int][]arrival
+}
+
+// Moment is a time, written as 2026-03-02T09:00:00Z or, for midnight in UTC, as a
+// date.
+type Moment struct{ time.Time }
+
+// UnmarshalYAML reads a time or a date.
+func (m *Moment) UnmarshalYAML(n *yaml.Node) error {
+	for _, layout := range [...]string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, n.Value); err == nil && n.Kind == yaml.ScalarNode {
+			m.Time = t.UTC()
+			return nil
+		}
+	}
+	// An error of this type lets the rest of the file be read.
+	return &yaml.TypeError{Errors: []string{fmt.Sprintf("want a time such as 2026-03-02T09:00:00Z, not %q", n.Value)}}
+}
+
+// MarshalYAML writes the time as it is read.
+func (m Moment) MarshalYAML() (any, error) { return m.Format(time.RFC3339), nil }
+
+// Server is what varies about the modelled cache.
+type Server struct {
+	TTLInKey bool        `yaml:"ttl_in_key"`  // 5m and 1h entries are kept apart
+	Life5m   client.Span `yaml:"lifetime_5m"` // ns
+	Life1h   client.Span `yaml:"lifetime_1h"` // ns
+	Lookback int         `yaml:"lookback"`    // positions a marker looks back
+	// Capacity is what the cache of a provider holds, tokens; 0 for no limit.
+	Capacity int64 `yaml:"capacity"`
+}
+
+// Client is what all clients of the fleet have in common.
+type Client struct {
+	Version string `yaml:"version"` // of the client; "" as the profile's
+	// Static are the tokens of tools and system prompt; 0 as the profile's.
+	Static int `yaml:"static"`
+	// GlobalScope lets clients mark the static prompt for every organisation,
+	// where they can.
+	GlobalScope bool          `yaml:"global_scope"`
+	Latch       bool          `yaml:"latch"` // keeps the first answer about a user's lifetime
+	Allow       []string      `yaml:"allow"` // sources that get 1h
+	System      client.System `yaml:"system"`
+}
+
+// Upgrade is a new version of the client with another static prompt. A user has
+// it from a time drawn evenly between At and At + Over, and a session from when
+// it begins or is resumed.
+type Upgrade struct {
+	At     client.Span `yaml:"at"`     // from the start
+	Over   client.Span `yaml:"over"`   // until the last users have it
+	Static int32       `yaml:"static"` // tokens by which the prompt grows
+}
+
+// Org is an organisation: its people, and what sessions they have.
+type Org struct {
+	Name  string             `yaml:"name"`
+	Users int                `yaml:"users"`
+	Kinds map[string]float64 `yaml:"kinds"` // shares of users by entitlement, 1 in all
+	MCP   float64            `yaml:"mcp"`   // share of users whose sessions load tools of MCP servers
+	// MCPTools are the tokens of these tools, of the recorded ones.
+	MCPTools int32 `yaml:"mcp_tools"`
+	// Bedrock1h says that users of Bedrock opt in to the lifetime of an hour.
+	Bedrock1h bool `yaml:"bedrock_1h"`
+
+	Sessions Sessions `yaml:"sessions"`
+	Arrivals Arrivals `yaml:"arrivals"`
+	Resume   float64  `yaml:"resume"` // share of sessions that go on with an earlier one of the user
+	Overage  Overage  `yaml:"overage"`
+}
+
+// Sessions says what the sessions of an organisation are drawn from.
+type Sessions struct {
+	Profiles map[string]float64 `yaml:"profiles"` // weights by name or file
+	PerDay   float64            `yaml:"per_user_day"`
+	Turns    *synthetic.Dist    `yaml:"turns"`   // in place of the profiles'
+	Rounds   *synthetic.Dist    `yaml:"rounds"`  // the same
+	Model    string             `yaml:"model"`   // the same
+	Version  string             `yaml:"version"` // in place of the fleet's
+	Static   int                `yaml:"static"`  // the same
+}
+
+// Processes of arrivals.
+const (
+	ProcessPoisson = "poisson" // evenly over the day
+	ProcessDiurnal = "diurnal" // most at the peak hour
+	ProcessTrace   = "trace"   // at given times
+)
+
+// Arrivals says when sessions begin.
+type Arrivals struct {
+	Process string      `yaml:"process"`
+	Peak    float64     `yaml:"peak_hour"` // of the local day, 0…24
+	Focus   float64     `yaml:"focus"`     // how far the day gathers around the peak, 0 is even
+	Offset  client.Span `yaml:"offset"`    // local time less UTC
+	Weekend float64     `yaml:"weekend"`   // rate of Saturdays and Sundays, of a weekday's
+	Times   []string    `yaml:"times"`     // of a trace: TIME, or TIME USER
+	File    string      `yaml:"file"`      // of a trace: the same, a line each
+}
+
+// Overage says who passes the quota of their plan.
+type Overage struct {
+	Share float64     `yaml:"share"` // of subscribers, on every day they work
+	After client.Span `yaml:"after"` // from the start of the day's first session
+	Lasts client.Span `yaml:"lasts"`
+}
+
+// Kinds of users, by how they are entitled and who serves them.
+const (
+	KindEmployee   = "employee"    // of the provider: an hour, whatever the quota
+	KindSubscriber = "subscriber"  // of a plan: an hour inside its quota
+	KindAPI        = "api"         // pays by the token: five minutes
+	KindBedrock    = "bedrock"     // served by Bedrock
+	KindThirdParty = "third_party" // served by others still
+)
+
+// Kinds returns the kinds of users in the order in which they are reported.
+func Kinds() []string {
+	return []string{KindEmployee, KindSubscriber, KindAPI, KindBedrock, KindThirdParty}
+}
+
+// defaultFile is what a file changes. Sources: DESIGN.md §2 for lifetimes, the
+// client's own defaults for the rest.
+func defaultFile() File {
+	ttl, system := client.DefaultTTL(), client.DefaultSystem()
+	system.Split = client.SplitSections
+	system.MCP = client.MCPPrefix
+	system.HeaderInKey = "false" // by_provider would have third parties read nothing at all
+	return File{
+		Start: Moment{time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)}, Days: 1, Seed: 1,
+		Strategies: []string{"claude-code/2026-03"}, PricesAt: pricesAtCall,
+		Compare: []string{results.WithoutGlobalScope, results.WithoutOverage, results.WithoutUpgrades},
+		Server:  Server{Life5m: client.Span(5 * time.Minute), Life1h: client.Span(time.Hour), Lookback: 20},
+		Client:  Client{Version: "2.1.62", Static: 20_000, GlobalScope: true, Latch: ttl.Latch, Allow: ttl.Allow, System: system},
+	}
+}
+
+// pricesAtCall prices each call at its own date.
+const pricesAtCall = "call"
+
+// defaultOrg is what the entry of an organisation changes.
+func defaultOrg() Org {
+	return Org{
+		Kinds:    map[string]float64{KindSubscriber: 1},
+		MCPTools: 5000, // as an event that does not say: assumed
+		Sessions: Sessions{Profiles: map[string]float64{"short-fix": 1}, PerDay: 3},
+		Arrivals: Arrivals{Process: ProcessDiurnal, Peak: 14, Focus: 2, Weekend: 0.2},
+		Overage:  Overage{After: client.Span(3 * time.Hour), Lasts: client.Span(4 * time.Hour)},
+	}
+}

@@ -1,0 +1,45 @@
+package fleet
+
+import (
+	"context"
+	"testing"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// runner returns a runner with the built-in strategies and prices that checks
+// the invariants at every call.
+func runner(t testing.TB) *Runner {
+	t.Helper()
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	prices, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Runner{Registry: registry, Prices: prices, Verify: true}
+}
+
+// parse returns a fleet of a text.
+func parse(t testing.TB, text string) *File {
+	t.Helper()
+	f, err := Parse([]byte(text), "test.yaml", Inputs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// simulate runs a fleet.
+func simulate(t testing.TB, f *File) *results.Fleet {
+	t.Helper()
+	out, err := runner(t).Run(context.Background(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package fleet
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// maxHours bounds the series: what happens later counts for the last hour.
+const maxHours = 20_000
+
+// scopes are the input tokens of calls by who shares them.
+type scopes [results.NumFleetScopes]results.FleetTokens
+
+// meter counts what the servers of one run are asked.
+type meter struct {
+	shift     int64 // from the servers' clock to the fleet's, ns
+	sessionOf []int32
+	orgs      []scopes
+	hours     []results.FleetHour
+	calls     spell   // of each call
+	began     []int64 // by session: first request, ns on the fleet's clock; -1 for none
+	ended     []int64 // by session: end of the last response
+}
+
+// spell are times at which things begin and end, ns on the fleet's clock.
+type spell struct{ began, ended []int64 }
+
+// newMeter returns a meter for some sessions of a population on one clock.
+func newMeter(p *Population, sessions []int) *meter {
+	m := &meter{orgs: make([]scopes, len(p.file.Orgs))}
+	first := p.Sessions[sessions[0]].Start
+	for i, k := range sessions {
+		s := p.Sessions[k]
+		first = min(first, s.Start)
+		for range s.Threads {
+			m.sessionOf = append(m.sessionOf, int32(i))
+		}
+	}
+	m.shift = first - p.file.Start.UnixNano()
+	m.began, m.ended = make([]int64, len(sessions)), make([]int64, len(sessions))
+	for i := range m.began {
+		m.began[i] = -1
+	}
+	return m
+}
+
+// add takes what another meter has counted beside this one.
+func (m *meter) add(o *meter) {
+	m.calls.add(o.calls)
+	m.began, m.ended = append(m.began, o.began...), append(m.ended, o.ended...)
+	for i := range m.orgs {
+		for k := range m.orgs[i] {
+			m.orgs[i][k].Add(o.orgs[i][k])
+		}
+	}
+	for i := range o.hours {
+		from, to := &o.hours[i], m.hour(int64(i)*hour)
+		to.Calls += from.Calls
+		to.Read += from.Read
+		to.Uncached += from.Uncached
+		for k := range to.Created {
+			to.Created[k] += from.Created[k]
+		}
+	}
+}
+
+// metered is the server of a provider with a meter, which all of a run share.
+type metered struct {
+	*promptcache.Anthropic
+	meter   *meter
+	tickets []int32 // session of a ticket in flight, -1 for a layer's call
+}
+
+// Begin serves a request and counts it.
+func (s *metered) Begin(t int64, r *prompt.Request) prompt.Outcome {
+	out := s.Anthropic.Begin(t, r)
+	m := s.meter
+	session := int32(-1)
+	if int(r.Thread) < len(m.sessionOf) {
+		session = m.sessionOf[r.Thread]
+		if m.began[session] < 0 {
+			m.began[session] = t + m.shift
+		}
+	}
+	for int(out.Ticket) >= len(s.tickets) {
+		s.tickets = append(s.tickets, -1)
+	}
+	s.tickets[out.Ticket] = session
+	m.count(t, r, &out)
+	return out
+}
+
+// End ends a request.
+func (s *metered) End(t int64, ticket int32, output int64) {
+	m := s.meter
+	m.calls.ended = append(m.calls.ended, t+m.shift)
+	if i := s.tickets[ticket]; i >= 0 {
+		m.ended[i] = max(m.ended[i], t+m.shift)
+	}
+	s.Anthropic.End(t, ticket, output)
+}
+
+func (m *meter) count(t int64, r *prompt.Request, out *prompt.Outcome) {
+	m.calls.began = append(m.calls.began, t+m.shift)
+	parts := divide(r, out)
+	h := m.hour(t + m.shift)
+	h.Calls++
+	h.Read += out.Usage.Read
+	h.Uncached += out.Usage.Uncached
+	org := &m.orgs[r.Owner-1]
+	for i := range parts {
+		h.Created[i] += parts[i].Written
+		org[i].Add(parts[i])
+	}
+}
+
+// hour returns the hour of a time of the fleet's clock, ns.
+func (m *meter) hour(at int64) *results.FleetHour {
+	i := int(min(max(at, 0)/hour, maxHours-1))
+	for len(m.hours) <= i {
+		m.hours = append(m.hours, results.FleetHour{Hour: len(m.hours)})
+	}
+	return &m.hours[i]
+}
+
+// divide divides the input of a call by scope. Marked for everyone is what stands
+// ahead of the last global marker, for the organisation what else stands ahead of
+// the last marker above the messages; of both the read part comes first, then
+// what is written, then what is neither.
+func divide(r *prompt.Request, out *prompt.Outcome) scopes {
+	var ends [results.NumFleetScopes]int64
+	for i := range r.Markers {
+		k := &r.Markers[i]
+		e := &r.Entries[k.Position]
+		end := int64(e.Cum) + int64(k.Shift)
+		switch {
+		case k.Scope == prompt.ScopeGlobal:
+			ends[results.FleetGlobal] = max(ends[results.FleetGlobal], end)
+		case e.Kind.Level() != prompt.LevelMessages:
+			ends[results.FleetOrgs] = max(ends[results.FleetOrgs], end)
+		}
+	}
+	ends[results.FleetOwn] = out.Usage.Input()
+	read, written := out.Usage.Read, out.Usage.Writes()
+	var parts scopes
+	from := int64(0)
+	for i, end := range ends {
+		end = min(max(end, from), out.Usage.Input())
+		v := results.FleetTokens{Scope: results.FleetScope(i)}
+		v.Read = overlap(from, end, 0, read)
+		v.Written = overlap(from, end, read, read+written)
+		v.Uncached = end - from - v.Read - v.Written
+		parts[i], from = v, end
+	}
+	return parts
+}
+
+// overlap returns the length that two half-open stretches have in common.
+func overlap(a, b, c, d int64) int64 { return max(0, min(b, d)-max(a, c)) }
+
+func (s *spell) add(o spell) {
+	s.began, s.ended = append(s.began, o.began...), append(s.ended, o.ended...)
+}
+
+// sessions returns when the sessions with a request began and ended.
+func (m *meter) sessions() spell {
+	var s spell
+	for i, at := range m.began {
+		if at >= 0 {
+			s.began, s.ended = append(s.began, at), append(s.ended, m.ended[i])
+		}
+	}
+	return s
+}
+
+// peak returns the most that are under way at once, and sorts s. What begins as
+// another ends is under way beside it.
+func (s *spell) peak() results.FleetPeak {
+	slices.Sort(s.began)
+	slices.Sort(s.ended)
+	var peak results.FleetPeak
+	gone := 0
+	for i, at := range s.began {
+		for gone < len(s.ended) && s.ended[gone] < at {
+			gone++
+		}
+		if n := i + 1 - gone; n > peak.Count {
+			peak = results.FleetPeak{Count: n, At: float64(at) / 1e9}
+		}
+	}
+	return peak
+}

@@ -1,0 +1,216 @@
+package fleet
+
+import (
+	"errors"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// What a fleet cannot be, with the line it stands on.
+func TestParseRefuses(t *testing.T) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{"bad.txt": {Data: []byte("1h\n# of whom\n2h nobody\n")}, "empty.txt": {Data: []byte("# none\n")}}
+	acme := func(keys string) string { return "schema: 1\norgs:\n  - name: acme\n    users: 2\n    " + keys + "\n" }
+	for text, want := range map[string]string{
+		"schema: 2\norgs:\n  - {name: acme, users: 1}": "f.yaml:1: schema: 2 is not the format of this version: want 1",
+		"schema: 1": "f.yaml:1: orgs: name at least one organisation",
+		"schema: 1\nseeed: 2\norgs:\n  - {name: a, users: 1}":                `f.yaml:2: unknown key "seeed" (did you mean "seed"?)`,
+		"schema: 1\nstart: now\norgs:\n  - {name: a, users: 1}":              `f.yaml:2: start: want a time such as 2026-03-02T09:00:00Z, not "now"`,
+		"schema: 1\ndays: 0\norgs:\n  - {name: a, users: 1}":                 "f.yaml:2: days: 0 must lie in 1…366",
+		"schema: 1\ndays: 9999\norgs:\n  - {name: a, users: 1}":              "f.yaml:2: days: 9999 must lie in 1…366",
+		"schema: 1\nprices_at: soon\norgs:\n  - {name: a}":                   `f.yaml:2: prices_at: "soon": want call or a date`,
+		"schema: 1\nstrategies: [nonne]\norgs:\n  - {name: a}":               `f.yaml:2: strategies[0]: unknown strategy "nonne" (did you mean "none"?)`,
+		"schema: 1\nstrategies: [recorded]\norgs:\n  - {name: a}":            "f.yaml:2: strategies[0]: a fleet has no recording",
+		"schema: 1\ncompare: [overrage]\norgs:\n  - {name: a}":               `f.yaml:2: compare[0]: unknown value "overrage" (did you mean "overage"?)`,
+		"schema: 1\nserver: {capacity: -1}\norgs:\n  - {name: a}":            "f.yaml:2: server.capacity: -1 must lie in",
+		"schema: 1\nserver:\n  lifetime_5m: 2h\norgs: []":                    "f.yaml:3: server.lifetime_5m: longer than lifetime_1h",
+		"schema: 1\nclient:\n  system:\n    split: none\norgs: []":           "f.yaml:4: client.system.split: global_scope wants the system prompt in sections",
+		"schema: 1\nclient: {system: {mcp: prefx}}\norgs: []":                `f.yaml:2: client.system.mcp: client.system.mcp: unknown value "prefx"`,
+		"schema: 1\nupgrades: [{at: 30h}]\norgs: []":                         "f.yaml:2: upgrades[0].at: 30h0m0s must lie in 0s…24h0m0s",
+		"schema: 1\nupgrades: [{at: 1h, static: -30000}]\norgs: []":          "f.yaml:2: upgrades[0].static: leaves -10000 tokens",
+		"schema: 1\nupgrades: [{at: 3h, over: 2h}, {at: 4h}]\norgs: []":      "f.yaml:2: upgrades[1].at: begins before the upgrade ahead of it has reached everyone",
+		"schema: 1\norgs:\n  - {name: a, users: 1}\n  - {name: a, users: 1}": `f.yaml:4: orgs[1].name: "a" is the name of orgs[0] as well`,
+		"schema: 1\norgs:\n  - {users: 1}":                                   "f.yaml:3: orgs[0].name: an organisation has a name",
+		"schema: 1\norgs:\n  - {name: a}":                                    "f.yaml:3: orgs[0].users: 0 must lie in 1…1000000",
+		acme("mcp: 1.5"):                                                     "f.yaml:5: orgs[0].mcp: 1.5 must lie in 0…1",
+		acme("mcp: .nan"):                                                    "f.yaml:5: orgs[0].mcp: NaN must lie in 0…1",
+		acme("resume: -0.1"):                                                 "f.yaml:5: orgs[0].resume: -0.1 must lie in 0…1",
+		acme("overage: {share: 2}"):                                          "f.yaml:5: orgs[0].overage.share: 2 must lie in 0…1",
+		acme("overage: {share: 1, lasts: 0s}"):                               "f.yaml:5: orgs[0].overage.lasts: an overage that lasts no time is none",
+		acme("kinds: {subscriber: 0.5}"):                                     "f.yaml:5: orgs[0].kinds: the shares come to 0.5, not 1",
+		acme("kinds: {subscribers: 1}"):                                      `f.yaml:5: orgs[0].kinds.subscribers: unknown value "subscribers" (did you mean "subscriber"?)`,
+		acme("sessions: {per_user_day: -3}"):                                 "f.yaml:5: orgs[0].sessions.per_user_day: -3 must lie above 0",
+		acme("sessions: {per_user_day: .inf}"):                               "f.yaml:5: orgs[0].sessions.per_user_day: +Inf must lie above 0",
+		acme("sessions: {profiles: {}}"):                                     "f.yaml:5: orgs[0].sessions.profiles: no profile has a weight",
+		acme("sessions: {profiles: {chat: 0}}"):                              "f.yaml:5: orgs[0].sessions.profiles: no profile has a weight",
+		acme("sessions: {profiles: {chat: -1, short-fix: 2}}"):               "f.yaml:5: orgs[0].sessions.profiles.chat: a weight is 0 or more, not -1",
+		acme("sessions: {profiles: {chatt: 1}}"):                             `f.yaml:5: orgs[0].sessions.profiles.chatt: no profile "chatt" (did you mean "chat"?)`,
+		acme("sessions: {turns: {median: 1e9}}"):                             "f.yaml:5: orgs[0].sessions.profiles.short-fix: turns",
+		acme("arrivals: {process: posson}"):                                  `f.yaml:5: orgs[0].arrivals.process: unknown value "posson" (did you mean "poisson"?)`,
+		acme("arrivals: {peak_hour: 25}"):                                    "f.yaml:5: orgs[0].arrivals.peak_hour: 25 must lie in 0…24",
+		acme("arrivals: {weekend: -1}"):                                      "f.yaml:5: orgs[0].arrivals.weekend: -1 must lie in 0…1000",
+		acme("arrivals: {offset: 40h}"):                                      "f.yaml:5: orgs[0].arrivals.offset: 40h0m0s must lie in -24h0m0s…24h0m0s",
+		acme("arrivals: {process: trace}"):                                   "f.yaml:5: orgs[0].arrivals: a trace wants times",
+		acme("arrivals: {times: [1h]}"):                                      "f.yaml:5: orgs[0].arrivals.process: diurnal has no times of its own",
+		acme("arrivals: {process: trace, times: [1h 2]}"):                    `f.yaml:5: orgs[0].arrivals.times[0]: user "2": want 0 to 1`,
+		acme("arrivals: {process: trace, times: [-1h]}"):                     "f.yaml:5: orgs[0].arrivals.times[0]: -1h lies outside the 1 days",
+		acme("arrivals: {process: trace, times: [2400000h]}"):                "f.yaml:5: orgs[0].arrivals.times[0]: 2400000h lies outside the 1 days",
+		acme("arrivals: {process: trace, times: [noon]}"):                    `f.yaml:5: orgs[0].arrivals.times[0]: "noon" is no time`,
+		acme("arrivals: {process: trace, file: none.txt}"):                   "f.yaml:5: orgs[0].arrivals.file: open none.txt: file does not exist",
+		acme("arrivals: {process: trace, file: bad.txt}"):                    `f.yaml:5: orgs[0].arrivals.file: bad.txt:3: user "nobody": want 0 to 1`,
+		acme("arrivals: {process: trace, file: empty.txt}"):                  "f.yaml:5: orgs[0].arrivals.file: empty.txt holds no times",
+		"schema: 1\ndays: 300\norgs:\n  - {name: a, users: 1000000}":         "f.yaml:4: orgs: users, rates and days come to 6.96e+08 sessions, more than 2000000",
+		"schema: 1\ndays: 300\norgs:\n  - {name: a, users: many}":            `f.yaml:4: orgs[0].users: want a whole number, not "many"`,
+	} {
+		_, err := Parse([]byte(text), "f.yaml", Inputs{Registry: registry, Files: files})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q:\n%v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// All problems are told at once.
+func TestParseTellsEverything(t *testing.T) {
+	_, err := Parse([]byte("schema: 3\ndays: -1\norgs:\n  - name: a\n    users: -5\n    mcp: 7\n    kinds: {api: 2}\n    arrivals: {process: x}\n"), "f.yaml", Inputs{})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"f.yaml:1:", "f.yaml:2:", "f.yaml:5:", "f.yaml:6:", "f.yaml:7: orgs[0].kinds.api:", "f.yaml:8:"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing of %s in:\n%v", want, err)
+		}
+	}
+}
+
+// The manual has every key, and every one with its default.
+func TestReferenceIsTheDefault(t *testing.T) {
+	text, err := Text("reference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := yamlx.Parse(text, "reference.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range yamlx.Paths(File{}) {
+		if yamlx.Find(tree.Root, strings.Split(path, ".")...) == nil {
+			t.Errorf("the manual has no key %s", path)
+		}
+	}
+	org := yamlx.Child(tree.Root, "orgs").Content[0]
+	for _, path := range yamlx.Paths(Org{}) {
+		if strings.HasPrefix(path, "sessions.turns.") || strings.HasPrefix(path, "sessions.rounds.") {
+			continue
+		}
+		if yamlx.Find(org, strings.Split(path, ".")...) == nil {
+			t.Errorf("the manual has no key orgs.%s", path)
+		}
+	}
+	f, err := Load("reference", Inputs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := defaultFile()
+	want.Schema, want.Name, want.Doc = f.Schema, f.Name, f.Doc
+	o := defaultOrg()
+	o.Name, o.Users = f.Orgs[0].Name, f.Orgs[0].Users
+	want.Orgs = []Org{o}
+	for kind, share := range f.Orgs[0].Kinds {
+		if share != o.Kinds[kind] {
+			t.Errorf("kind %s has a share of %g, the default is %g", kind, share, o.Kinds[kind])
+		}
+	}
+	f.Orgs[0].Kinds = o.Kinds
+	if a, b := written(t, f), written(t, &want); a != b {
+		t.Errorf("the manual says\n%s\nand without a word it is\n%s", a, b)
+	}
+}
+
+func written(t *testing.T, f *File) string {
+	t.Helper()
+	text, err := yaml.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Every fleet that comes with the program reads, says what it is for, and is
+// called what its file is.
+func TestBuiltin(t *testing.T) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"global-scope", "office", "reference", "ten-thousand", "upgrade-wave"}; !slices.Equal(Names(), want) {
+		t.Errorf("fleets %q, want %q", Names(), want)
+	}
+	for _, name := range Names() {
+		f, err := Load(name, Inputs{Registry: registry})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if f.Name != name || f.Doc == "" {
+			t.Errorf("fleet %s is called %q: %q", name, f.Name, f.Doc)
+		}
+	}
+	if _, err := Load("ofice", Inputs{}); err == nil || !strings.Contains(err.Error(), `did you mean "office"?`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A fleet in a file, with the times of a trace in another.
+func TestLoadFile(t *testing.T) {
+	files := fstest.MapFS{
+		"my/fleet.yaml": {Data: []byte("schema: 1\norgs:\n  - name: acme\n    users: 3\n    arrivals: {process: trace, file: my/times.txt}\n")},
+		"my/times.txt":  {Data: []byte("1h 2 # the first\n\n90m\n")},
+	}
+	f, err := Load("my/fleet.yaml", Inputs{Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []arrival{{3600e9, 2}, {5400e9, -1}}
+	if !reflect.DeepEqual(f.times[0], want) {
+		t.Errorf("times %v, want %v", f.times[0], want)
+	}
+	if _, err := Load("my/other.yaml", Inputs{Files: files}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Whatever the text, no panic; and what is read can be drawn.
+func FuzzParse(f *testing.F) {
+	for _, name := range Names() {
+		if text, err := Text(name); err == nil {
+			f.Add(string(text))
+		}
+	}
+	f.Add("schema: 1\norgs: [{name: a, users: 1, arrivals: {process: trace, times: [1h 0]}}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := Parse([]byte(text), "f.yaml", Inputs{})
+		if err != nil {
+			return
+		}
+		total := 0.0
+		for i := range file.Orgs {
+			total += file.expected(&file.Orgs[i])
+		}
+		if !(total >= 0 && total <= maxSessions) {
+			t.Errorf("%v sessions are expected of %q", total, text)
+		}
+		file.batches()
+	})
+}

@@ -1,0 +1,150 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// job is a clock: sessions of a cell that may meet in the cache.
+type job struct {
+	cell     *cell
+	sessions []int // by index in the population
+	meter    *meter
+}
+
+// meeting is where sessions may find what others have written: the cache of a
+// provider, and there what is of an organisation, or of everyone for −1.
+type meeting struct {
+	provider string
+	org      int32
+}
+
+// jobs divides the runs into clocks, the largest first. Sessions that cannot meet
+// change nothing for each other, so those of a meeting have a clock: it fits a core's
+// own memory better, and others turn beside it.
+func (p *Population) jobs(cells []cell) []job {
+	var list []job
+	for i := range cells {
+		at := map[meeting]int{}
+		shared := p.shared(cells[i].without)
+		for k := range p.Sessions {
+			m := p.meeting(k, shared)
+			j, ok := at[m]
+			if !ok {
+				j = len(list)
+				at[m] = j
+				list = append(list, job{cell: &cells[i]})
+			}
+			list[j].sessions = append(list[j].sessions, k)
+		}
+	}
+	for i := range list {
+		list[i].meter = newMeter(p, list[i].sessions)
+	}
+	slices.SortStableFunc(list, func(a, b job) int { return len(b.sessions) - len(a.sessions) })
+	return list
+}
+
+// shared reports for each organisation whether a user's client marks anything for
+// everyone.
+func (p *Population) shared(without variant) []bool {
+	list := make([]bool, len(p.file.Orgs))
+	if !p.file.Client.GlobalScope || without == results.WithoutGlobalScope {
+		return list
+	}
+	for i := range p.people {
+		who := &p.people[i]
+		if who.provider() == client.ProviderFirstParty && !who.mcp {
+			list[who.org] = true
+		}
+	}
+	return list
+}
+
+// meeting returns where a session meets others. A capacity is the provider's: who is
+// served by one meets there.
+func (p *Population) meeting(session int, shared []bool) meeting {
+	who := &p.people[p.of[session].user]
+	m := meeting{provider: who.provider(), org: who.org}
+	if p.file.Server.Capacity > 0 || m.provider == client.ProviderFirstParty && shared[m.org] {
+		m.org = -1
+	}
+	return m
+}
+
+// pool runs the clocks of all cells on the workers, and brings what they have
+// metered together.
+func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices time.Time) error {
+	jobs := p.jobs(cells)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next, finished atomic.Int64
+	total := len(cells) * len(p.Sessions)
+	var wg sync.WaitGroup
+	for range (sim.Runner{Workers: r.Workers}).Parallel(len(jobs)) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				k := next.Add(1) - 1
+				if k >= int64(len(jobs)) {
+					return
+				}
+				if err := r.run(ctx, p, &jobs[k], prices); err != nil {
+					stop(err)
+					return
+				}
+				if n := finished.Add(int64(len(jobs[k].sessions))); r.Done != nil {
+					r.Done(int(n), total)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil && int(finished.Load()) < total {
+		return err
+	}
+	for i := range jobs {
+		if c := jobs[i].cell; c.meter == nil {
+			c.meter = jobs[i].meter
+		} else {
+			c.meter.add(jobs[i].meter)
+		}
+	}
+	return nil
+}
+
+// run simulates the sessions of a clock.
+func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time) error {
+	sessions := make([]*traces.Session, len(j.sessions))
+	all := make([]int, len(j.sessions))
+	for i, k := range j.sessions {
+		sessions[i], all[i] = p.Sessions[k], i
+	}
+	config := sim.Config{
+		Strategy: j.cell.strategy,
+		Server: func(string) sim.Server {
+			return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: j.meter}
+		},
+		Summarizer: summarizer.Default(),
+		Prices:     r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
+		Person: func(i int, _ *traces.Session) sim.Person { return j.cell.persons[j.sessions[i]] },
+	}
+	runner := sim.Runner{Workers: 1, Cohorts: [][]int{all}}
+	rows, err := runner.Run(ctx, sessions, []sim.Config{config})
+	if err != nil {
+		return err
+	}
+	for i, k := range j.sessions {
+		j.cell.rows[k] = rows[0][i]
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// Runner simulates fleets. Registry and Prices must be set.
+type Runner struct {
+	Registry *strategies.Registry
+	Prices   sim.Prices
+	// Workers is how many cores work: on the sessions of users while they are
+	// drawn, then on clocks. Each strategy and each comparison has one clock for all
+	// sessions that may meet in a cache. 0 is one per core; the result does not
+	// depend on it.
+	Workers int
+	Verify  bool // check the invariants at every call
+	// Done, when not nil, is called with the sessions simulated so far, of all that
+	// are to be: it must be safe for concurrent use.
+	Done func(finished, total int)
+}
+
+// Run draws a fleet and simulates it under each of its strategies, and once more
+// for everything it is to be compared without.
+func (r *Runner) Run(ctx context.Context, f *File) (*results.Fleet, error) {
+	p, err := f.Generate(ctx, r.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return r.Simulate(ctx, p)
+}
+
+// cell is one run of the fleet.
+type cell struct {
+	strategy *strategies.Strategy
+	without  variant
+	persons  []sim.Person
+	rows     []results.Row
+	meter    *meter
+}
+
+// Simulate simulates a population under the strategies of its fleet. A cancelled
+// context is an error: a clock that has stopped half-way tells nothing.
+func (r *Runner) Simulate(ctx context.Context, p *Population) (*results.Fleet, error) {
+	cells, err := r.cells(p)
+	if err != nil {
+		return nil, err
+	}
+	at, err := p.file.pricesAt()
+	if err != nil {
+		return nil, fmt.Errorf("prices_at: %w", err)
+	}
+	if err := r.pool(ctx, p, cells, at); err != nil {
+		return nil, fmt.Errorf("fleet %s: %w", p.file.Name, err)
+	}
+	return p.report(cells), nil
+}
+
+// cells returns the runs to make, strategy by strategy, each as it is first.
+func (r *Runner) cells(p *Population) ([]cell, error) {
+	var list []cell
+	persons := map[variant][]sim.Person{}
+	var errs []error
+	for _, name := range p.file.Strategies {
+		s, err := r.Registry.Strategy(name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, w := range p.variants() {
+			if persons[w] == nil {
+				persons[w] = p.persons(w)
+			}
+			list = append(list, cell{strategy: s, without: w, persons: persons[w], rows: make([]results.Row, len(p.Sessions))})
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("fleet %s: %w", p.file.Name, err)
+	}
+	return list, nil
+}
+
+// variants returns the fleet as it is and without what it is compared without,
+// where it has that.
+func (p *Population) variants() []variant {
+	f := p.file
+	list := []variant{""}
+	for _, name := range f.Compare {
+		has := len(f.Upgrades) > 0
+		switch name {
+		case results.WithoutGlobalScope:
+			has = f.Client.GlobalScope
+		case results.WithoutOverage:
+			has = slices.ContainsFunc(p.people, func(who person) bool { return len(who.overages) > 0 })
+		}
+		if has && !slices.Contains(list, variant(name)) {
+			list = append(list, variant(name))
+		}
+	}
+	return list
+}
