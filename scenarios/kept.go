@@ -2,18 +2,36 @@ package scenarios
 
 import (
 	"github.com/compactsim/compactsim/sim/fidelity"
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
 	"github.com/compactsim/compactsim/sim/summarizer/live"
 )
 
-// Kept returns how many entities the span of a live call has, and how many of
-// them its summary has word for word.
-func Kept(span []live.Piece, summary string) (entities, kept int32) {
+// Fidelity tells what summaries of live calls keep, as package fidelity does.
+type Fidelity struct{}
+
+// Entities returns what is worth keeping in what a summary stands for, and
+// whether the summary has it word for word.
+func (Fidelity) Entities(span []live.Piece, summary string) []cassette.Entity {
 	var x fidelity.Index
 	for i := range span {
 		p := fidelity.Piece(span[i])
 		x.Add(&p)
 	}
-	r := fidelity.NewText(summary).Keep(x.Entities(), "")
-	all, has := r.Total()
-	return int32(all), int32(has)
+	text := fidelity.NewText(summary)
+	var list []cassette.Entity
+	for _, e := range x.Entities() {
+		list = append(list, cassette.Entity{Kind: e.Kind.String(), Text: e.Text, Kept: text.Has(e, "")})
+	}
+	return list
+}
+
+// Survive returns how many of the entities a later summary has.
+func (Fidelity) Survive(entities []cassette.Entity, summary string) int {
+	text, n := fidelity.NewText(summary), 0
+	for _, e := range entities {
+		if text.Has(fidelity.Entity{Text: e.Text}, "") {
+			n++
+		}
+	}
+	return n
 }

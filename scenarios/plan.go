@@ -45,10 +45,9 @@ type Plan struct {
 	Strict   bool // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
-	// Summarize, when not nil, makes the summariser of a cell from its stub, for
-	// instance one whose calls are made for real. It must be safe for concurrent
-	// use.
-	Summarize func(*summarizer.Stub) sim.Summarizer
+	// Summarize, when not nil, makes the summariser of a cell, by its name, from its
+	// stub: for instance one whose calls are made for real.
+	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
 
 	observe func(cell int, cohort []*traces.Session) sim.Observer // see sim.Runner.Observe
 	record  func(cell string, r *results.CallRecord)              // every call; several at once unless Workers is 1
@@ -209,7 +208,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Strategy:   cell.Strategy,
 		Profile:    fitted,
 		Server:     s.Server.serve,
-		Summarizer: p.summarizer(s.Summarizer.Stub()),
+		Summarizer: p.summarizer(cell.Name, s.Summarizer.Stub()),
 		Owner:      s.Sessions.Organisations.owner(),
 		Prices:     p.Prices,
 		PricesAt:   at,
@@ -231,11 +230,11 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 }
 
 // summarizer returns what answers summary calls in a cell with a stub.
-func (p *Plan) summarizer(stub *summarizer.Stub) sim.Summarizer {
+func (p *Plan) summarizer(cell string, stub *summarizer.Stub) sim.Summarizer {
 	if p.Summarize == nil {
 		return stub
 	}
-	return p.Summarize(stub)
+	return p.Summarize(cell, stub)
 }
 
 // result returns the cell as it is reported, without rows.

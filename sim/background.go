@@ -80,6 +80,9 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 	} else {
 		b.answer = l.summarize(t, &b.context, &b.intent, b.event, span, b.marks())
 	}
+	if b.answer.Measured != nil {
+		b.intent.Turns = 1 // one response has done it all
+	}
 	if l.err == nil {
 		l.sendBackground(t, i)
 	}

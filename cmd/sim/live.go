@@ -50,7 +50,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	if plan.Workers == 0 && f.asks() {
 		plan.Workers = f.concurrency
 	}
-	plan.Summarize = func(stub *summarizer.Stub) sim.Summarizer { return c.summarizer(stub, false) }
+	plan.Summarize = func(cell string, stub *summarizer.Stub) sim.Summarizer { return c.summarizer(cell, stub, false) }
 	return c, nil
 }
 
@@ -61,7 +61,7 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	c.priced = prices.known
 	c.opts = live.Options{
 		Sources: f.sources, Model: f.model, Instructions: f.instructions, Betas: f.betas,
-		Prices: prices.usd, Shadow: &scenarios.Shadow{MinTokens: prices.minTokens}, Fidelity: scenarios.Kept,
+		Prices: prices.usd, Shadow: &scenarios.Shadow{MinTokens: prices.minTokens}, Fidelity: scenarios.Fidelity{},
 		Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 	}
 	var err error
@@ -118,9 +118,9 @@ func (f *liveFlags) server() (backend.Backend, error) {
 }
 
 // summarizer returns what answers the calls of a cell with a stub.
-func (c *liveCalls) summarizer(stub *summarizer.Stub, dry bool) sim.Summarizer {
+func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim.Summarizer {
 	opts := c.opts
-	opts.Stub, opts.Dry = stub, dry
+	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
 	s, err := live.New(opts)
 	if err != nil {
 		return failingSummarizer{Stub: stub, err: err}
@@ -200,7 +200,7 @@ var errNoCalls = errors.New("no call was made, as you wish")
 func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (live.Estimate, error) {
 	dry := *plan
 	dry.Done, dry.Workers = nil, 0
-	dry.Summarize = func(stub *summarizer.Stub) sim.Summarizer { return c.summarizer(stub, true) }
+	dry.Summarize = func(cell string, stub *summarizer.Stub) sim.Summarizer { return c.summarizer(cell, stub, true) }
 	if _, err := dry.Run(ctx, corpus); err != nil {
 		return live.Estimate{}, fmt.Errorf("estimate the real calls: %w", err)
 	}

@@ -58,9 +58,8 @@ func liveNotes(r *live.Report) []string {
 			thousands(got.Input()), thousands(got.Read), thousands(got.Writes()), thousands(want.Input()), thousands(want.Read), thousands(want.Writes())))
 	}
 	if r.Entities > 0 {
-		notes = append(notes, fmt.Sprintf(
-			"summaries keep %.0f %% of %d paths, commands, errors, sentences of the person and open tasks word for word: an upper bound of what is still known",
-			100*float64(r.Kept)/float64(r.Entities), r.Entities))
+		notes = append(notes, fmt.Sprintf("summaries keep %.0f %% of %d things worth keeping word for word (%s)%s: an upper bound of what is still known",
+			100*float64(r.Kept)/float64(r.Entities), r.Entities, kindsText(r.Calls), driftText(r.Calls)))
 	}
 	if r.Missing+r.Cut > 0 {
 		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
@@ -70,4 +69,55 @@ func liveNotes(r *live.Report) []string {
 			thousands(n.Filler), plural(n.Lost, "text")))
 	}
 	return notes
+}
+
+// kindsText says what is kept by kind of entity.
+func kindsText(calls []live.Call) string {
+	var kinds []live.Share
+	for i := range calls {
+		for _, s := range calls[i].Kinds {
+			at := slices.IndexFunc(kinds, func(k live.Share) bool { return k.Kind == s.Kind })
+			if at < 0 {
+				at = len(kinds)
+				kinds = append(kinds, live.Share{Kind: s.Kind})
+			}
+			kinds[at].All += s.All
+			kinds[at].Kept += s.Kept
+		}
+	}
+	slices.SortFunc(kinds, func(a, b live.Share) int { return strings.Compare(a.Kind, b.Kind) })
+	var parts []string
+	for _, k := range kinds {
+		parts = append(parts, fmt.Sprintf("%ss %d of %d", k.Kind, k.Kept, k.All))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// driftText says what summaries keep of what the ones before them stood for.
+func driftText(calls []live.Call) string {
+	var back []live.Share
+	for i := range calls {
+		for n, s := range calls[i].Drift {
+			if n == len(back) {
+				back = append(back, live.Share{})
+			}
+			back[n].All += s.All
+			back[n].Kept += s.Kept
+		}
+	}
+	text := ""
+	for n, s := range back[:min(len(back), 3)] {
+		if s.All > 0 {
+			text += fmt.Sprintf("; of what the summary %s stood for %.0f %%", before(n), 100*float64(s.Kept)/float64(s.All))
+		}
+	}
+	return text
+}
+
+// before names a summary of a chain by how far back it is, from 0.
+func before(n int) string {
+	if n == 0 {
+		return "before"
+	}
+	return fmt.Sprintf("%d before", n+1)
 }

@@ -21,14 +21,15 @@ import (
 
 // Files of an output folder.
 const (
-	rowsFile     = "rows.jsonl"    // canonical rows
-	documentFile = "run.json"      // the published summary
-	scenarioFile = "scenario.yaml" // the resolved scenario
-	reportFile   = "report.txt"    // the table
-	chainsFile   = "chains.csv"    // compactions of the recorded cell and the cheapest others
-	ablationFile = "ablation.csv"  // of sim ablate: differences
-	liveFile     = "live.json"     // what real calls took and gave
-	chartFolder  = "charts"        // SVG and PNG
+	rowsFile      = "rows.jsonl"    // canonical rows
+	documentFile  = "run.json"      // the published summary
+	scenarioFile  = "scenario.yaml" // the resolved scenario
+	reportFile    = "report.txt"    // the table
+	chainsFile    = "chains.csv"    // compactions of the recorded cell and the cheapest others
+	ablationFile  = "ablation.csv"  // of sim ablate: differences
+	liveFile      = "live.json"     // what real calls took and gave
+	summariesFile = "summaries.csv" // a line for each
+	chartFolder   = "charts"        // SVG and PNG
 )
 
 // outFolder is where a run goes. Its files are written into a folder beside it
@@ -152,7 +153,9 @@ func (o *outFolder) files(run *results.Run, calls []results.CellCalls) []outFile
 		{reportFile, func(w io.Writer) error { return reports.Table(w, run, reports.Options{Split: true}) }},
 	}
 	if o.live != nil {
-		files = append(files, outFile{liveFile, func(w io.Writer) error { return writeIndented(w, o.live) }})
+		files = append(files,
+			outFile{liveFile, func(w io.Writer) error { return writeIndented(w, o.live) }},
+			outFile{summariesFile, func(w io.Writer) error { return writeSummaries(w, o.live) }})
 	}
 	for _, d := range reports.Drawings(run, calls, reports.ContextOptions{}) {
 		for _, format := range reports.ChartFormats() {

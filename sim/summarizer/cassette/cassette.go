@@ -55,7 +55,23 @@ type Cassette struct {
 	// Predicted is what the model of the cache said the call would be billed,
 	// tokens.
 	Predicted prompt.Usage
-	// Entities and Kept are what was worth keeping in what was summarised, and how
-	// much of it the summary kept, as in prompt.Measured.
-	Entities, Kept int32
+	// Entities are the things worth keeping in what was summarised.
+	Entities []Entity
+}
+
+// Entity is something worth keeping in what was summarised.
+type Entity struct {
+	Kind string `json:"kind"`
+	// Text is "" in a cassette without texts.
+	Text string `json:"text,omitzero"`
+	Kept bool   `json:"kept,omitzero"` // the summary has it
+}
+
+// withoutTexts returns the entities by kind alone.
+func withoutTexts(list []Entity) []Entity {
+	var bare []Entity
+	for _, e := range list {
+		bare = append(bare, Entity{Kind: e.Kind, Kept: e.Kept})
+	}
+	return bare
 }

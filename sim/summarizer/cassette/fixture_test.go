@@ -58,7 +58,7 @@ func answered(call Call) *Cassette {
 			First:      1500 * time.Millisecond, Total: 20 * time.Second, Attempts: 2,
 		},
 		Predicted: prompt.Usage{Uncached: 5, Read: 99_000, Write5m: 3000, Write1h: 1, WriteOther: 2, Output: 800},
-		Entities:  12, Kept: 9,
+		Entities:  []Entity{{"path", "/home/canary/main.go", true}, {"command", "go test ./canary", false}},
 	}
 }
 

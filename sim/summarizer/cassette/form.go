@@ -25,8 +25,7 @@ type form struct {
 	Failure   *failure  `json:"failure,omitzero"`
 	Withheld  *withheld `json:"withheld,omitzero"`
 	Predicted usage     `json:"predicted"`
-	Entities  int32     `json:"entities,omitzero"`
-	Kept      int32     `json:"entities_kept,omitzero"`
+	Entities  []Entity  `json:"entities,omitempty"`
 	Request   *Request  `json:"request,omitzero"`
 }
 
@@ -113,7 +112,7 @@ type usage struct {
 func formOf(c *Cassette) *form {
 	f := &form{
 		Version: Version, Key: c.Call.Key(), Began: c.Began.UTC(), Texts: true,
-		Predicted: usage(c.Predicted), Entities: c.Entities, Kept: c.Kept, Request: c.Request,
+		Predicted: usage(c.Predicted), Entities: c.Entities, Request: c.Request,
 		Call: callForm{
 			Session: c.Call.Session, Source: c.Call.Source, Model: c.Call.Model,
 			Thread: c.Call.Thread, Round: c.Call.Round, Number: c.Call.Number,
@@ -136,7 +135,7 @@ func (f *form) cassette() (*Cassette, error) {
 	}
 	c := &Cassette{
 		Call: f.Call.call(), Began: f.Began, Texts: f.Texts, Request: f.Request,
-		Predicted: prompt.Usage(f.Predicted), Entities: f.Entities, Kept: f.Kept,
+		Predicted: prompt.Usage(f.Predicted), Entities: f.Entities,
 	}
 	if f.Reply != nil {
 		c.Reply = f.Reply.wire()
@@ -162,8 +161,6 @@ func (f *form) check() error {
 		return errors.New("texts must be there or be withheld")
 	case !call.hidesParams() && call.Key() != f.Key:
 		return fmt.Errorf("its key is not that of the call it tells of, %s", call.Key())
-	case f.Entities < 0 || f.Kept < 0:
-		return errors.New("a count is negative")
 	}
 	counts := []int64{
 		f.Predicted.Uncached, f.Predicted.Read, f.Predicted.Write5m, f.Predicted.Write1h, f.Predicted.WriteOther, f.Predicted.Output,

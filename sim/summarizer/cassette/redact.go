@@ -143,7 +143,7 @@ func (f *form) redact(keep []string) {
 		e.Message = ""
 		f.Failure = &e
 	}
-	f.Withheld = &w
+	f.Withheld, f.Entities = &w, withoutTexts(f.Entities)
 }
 
 // restore puts filler where texts were taken out.

@@ -146,14 +146,33 @@ func missing(text string, wanted []section) int32 {
 	n := int32(len(wanted))
 	found := make([]bool, len(wanted))
 	for line := range strings.Lines(text) {
-		line = strings.TrimLeft(line, " \t#*_0123456789.)")
-		i := slices.IndexFunc(wanted, func(s section) bool {
-			return len(line) >= len(s.title) && strings.EqualFold(line[:len(s.title)], s.title)
-		})
-		if i >= 0 && !found[i] {
+		if i := titleOf(line, wanted); i >= 0 && !found[i] {
 			found[i] = true
 			n--
 		}
 	}
 	return n
+}
+
+// titleOf returns the section whose title a line begins with, -1 for none.
+func titleOf(line string, wanted []section) int {
+	line = strings.TrimLeft(line, " \t#*_0123456789.)")
+	return slices.IndexFunc(wanted, func(s section) bool {
+		return len(line) >= len(s.title) && strings.EqualFold(line[:len(s.title)], s.title)
+	})
+}
+
+// sectionsOf returns the sections of a text that are wanted, in its order. What
+// stands ahead of the first belongs to none.
+func sectionsOf(text string, wanted []section) []Section {
+	var list []Section
+	for line := range strings.Lines(text) {
+		if i := titleOf(line, wanted); i >= 0 && !slices.ContainsFunc(list, func(s Section) bool { return s.Title == wanted[i].title }) {
+			rest := strings.TrimLeft(line, " \t#*_0123456789.)")[len(wanted[i].title):]
+			list = append(list, Section{Title: wanted[i].title, Bytes: len(strings.TrimSpace(strings.TrimLeft(rest, ":*_")))})
+		} else if n := len(list); n > 0 {
+			list[n-1].Bytes += len(line)
+		}
+	}
+	return list
 }

@@ -127,7 +127,7 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 		got.Predicted = s.opts.Shadow.Predict(got.Began, request, reply)
 	}
 	if r := p.read(reply); r.failed == "" && s.opts.Fidelity != nil {
-		got.Entities, got.Kept = s.opts.Fidelity(composer.span, r.text)
+		got.Entities = s.opts.Fidelity.Entities(composer.span, r.text)
 	}
 	usage := reply.Billed().Prompt()
 	s.ledger.made(composer, usage, reply.Attempts)
@@ -174,7 +174,7 @@ func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (
 
 // answer turns a call into the terms of a modelled one.
 func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
-	m := &prompt.Measured{Predicted: got.Predicted, Entities: got.Entities, Kept: got.Kept, Iterations: 1}
+	m := &prompt.Measured{Predicted: got.Predicted, Entities: int32(len(got.Entities)), Kept: keptOf(got.Entities), Iterations: 1}
 	m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
 	a := prompt.Answer{Measured: m}
 	var why string
@@ -185,14 +185,16 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 		}
 		m.Usage, m.Attempts, m.Iterations = f.Billed.Prompt(), int32(f.Attempts), 0
 	} else {
-		why = s.take(&a, p, got)
+		why = s.take(&a, p, got, s.from(c))
 	}
 	s.note(&a, p, why, replayed)
+	s.record(c, p, got, &a, replayed)
 	return a
 }
 
-// take fills in what a reply gives, and returns why it gives no summary.
-func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette) string {
+// take fills in what a reply gives, and returns why it gives no summary. From is
+// the summary it was made from, zero for none.
+func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, from prompt.Digest) string {
 	reply := got.Reply
 	m, r := a.Measured, p.read(reply)
 	m.Usage, m.Attempts = reply.Billed().Prompt(), int32(max(1, reply.Attempts))
@@ -205,7 +207,9 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette) str
 		return r.failed
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
-	a.Digest = s.memory.keep(written{r.text, r.analysis, a.Output, !got.Texts})
+	a.Digest = s.memory.keep(written{
+		text: r.text, analysis: r.analysis, output: a.Output, lost: !got.Texts, entities: got.Entities, from: from,
+	})
 	m.Missing, m.Cut = r.missing, r.cut
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
 )
 
 // memory holds the summaries of a run by their digests, for the calls that send
@@ -16,6 +17,8 @@ type written struct {
 	analysis string // what stood ahead of it, which most clients throw away
 	output   int32  // tokens of both, in the server's count
 	lost     bool   // the words are not kept: filler stands for them
+	entities []cassette.Entity
+	from     prompt.Digest // of the summary it was made from, zero for none
 }
 
 // message returns what a summary message of so many tokens says. A client that

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/texts"
@@ -37,6 +38,16 @@ type Shadow interface {
 	// for a request that began at a time. It is asked for every call that was
 	// answered, in order of the answers, and must be safe for concurrent use.
 	Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage
+}
+
+// Fidelity tells what is worth keeping, and what of it a summary keeps. It must be
+// safe for concurrent use.
+type Fidelity interface {
+	// Entities returns what is worth keeping in what a summary stands for, and
+	// whether the summary has it.
+	Entities(span []Piece, summary string) []cassette.Entity
+	// Survive returns how many of the entities a later summary has.
+	Survive(entities []cassette.Entity, summary string) int
 }
 
 // DefaultMaxOutput bounds a call that says nothing of its output, tokens: the
@@ -70,10 +81,9 @@ type Options struct {
 	Stub    Stub // nil for summarizer.Default()
 	Shadow  Shadow
 	// Prices return the price of a call, USD; nil for 0.
-	Prices func(model string, u prompt.Usage) float64
-	// Fidelity counts what is worth keeping in what a summary stands for, and how
-	// much of it the summary keeps; nil for no such counts.
-	Fidelity func(span []Piece, summary string) (entities, kept int32)
+	Prices   func(model string, u prompt.Usage) float64
+	Fidelity Fidelity         // nil for no word about what summaries keep
+	Name     string           // of the cell, for the report
 	Now      func() time.Time // nil for time.Now
 	// Dry estimates calls instead of making them: Stub answers all that are not
 	// stored.

@@ -3,6 +3,7 @@ package live
 import (
 	"maps"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -33,7 +34,8 @@ type Report struct {
 	Entities int64    `json:"entities"`
 	Kept     int64    `json:"kept"`
 	Composed Composed `json:"composed"`
-	Estimate Estimate `json:"estimate"` // of a dry run
+	Estimate Estimate `json:"-"`     // of a dry run
+	Calls    []Call   `json:"calls"` // each of them, by cell, session and number
 }
 
 // Retries returns the requests that were sent again.
@@ -111,6 +113,8 @@ func (l *ledger) total() Report {
 	defer l.mu.Unlock()
 	r := l.report
 	r.Failures = maps.Clone(r.Failures)
+	r.Calls = slices.Clone(r.Calls)
+	inOrder(r.Calls)
 	r.USD, r.ReplayedUSD = float64(l.usd)/nano, float64(l.replayed)/nano
 	r.Estimate.USD, r.Estimate.MostUSD = float64(l.est)/nano, float64(l.most)/nano
 	return r
@@ -150,4 +154,6 @@ func (r *Report) Add(o *Report) {
 	r.Kept += o.Kept
 	r.Composed.add(&o.Composed)
 	r.Estimate.add(&o.Estimate)
+	r.Calls = append(r.Calls, o.Calls...)
+	inOrder(r.Calls)
 }

@@ -1,0 +1,139 @@
+package live
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
+)
+
+// Call tells of one live call, without its texts.
+type Call struct {
+	Cell     string `json:"cell"`
+	Session  string `json:"session"`
+	Thread   int32  `json:"thread"`
+	Round    int32  `json:"round"`  // call of the thread ahead of which it was made, from 0
+	Number   int32  `json:"number"` // among the live calls of the session in this cell, from 1
+	Source   string `json:"source"`
+	Way      string `json:"way"`
+	Model    string `json:"model"`
+	Replayed bool   `json:"replayed"`
+	Failed   string `json:"failed,omitzero"` // why it gave no summary
+
+	Usage     prompt.Usage `json:"usage"`     // by the server, tokens
+	Predicted prompt.Usage `json:"predicted"` // input by the cache model, output by the stub
+	Attempts  int32        `json:"attempts"`
+	Seconds   float64      `json:"seconds"` // from the request to the end of the response
+
+	Tokens   int32     `json:"tokens"` // of the summary
+	Bytes    int32     `json:"bytes"`
+	Sections []Section `json:"sections,omitzero"` // in the order of the summary
+	// Kinds are the entities of what was summarised, and how many the summary
+	// has, by kind in order of first appearance.
+	Kinds []Share `json:"kinds,omitzero"`
+	// Drift is how many the summary has of the entities that earlier summaries of
+	// its chain stood for: those of the one before first.
+	Drift []Share `json:"drift,omitzero"`
+}
+
+// Section is a section of a summary.
+type Section struct {
+	Title string `json:"title"`
+	Bytes int    `json:"bytes"` // of its text, without the title
+}
+
+// Share is a part of what there is.
+type Share struct {
+	Kind string `json:"kind,omitzero"`
+	All  int    `json:"all"`
+	Kept int    `json:"kept"`
+}
+
+func keptOf(list []cassette.Entity) int32 {
+	var n int32
+	for _, e := range list {
+		if e.Kept {
+			n++
+		}
+	}
+	return n
+}
+
+// kinds counts entities by kind.
+func kinds(list []cassette.Entity) []Share {
+	var shares []Share
+	for _, e := range list {
+		i := slices.IndexFunc(shares, func(s Share) bool { return s.Kind == e.Kind })
+		if i < 0 {
+			i = len(shares)
+			shares = append(shares, Share{Kind: e.Kind})
+		}
+		shares[i].All++
+		if e.Kept {
+			shares[i].Kept++
+		}
+	}
+	return shares
+}
+
+// record notes a call for the report.
+func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette, a *prompt.Answer, replayed bool) {
+	m := a.Measured
+	call := Call{
+		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
+		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Replayed: replayed, Failed: a.Failed,
+		Usage: m.Usage, Predicted: m.Predicted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
+		Tokens: a.Summary, Bytes: a.Bytes, Kinds: kinds(got.Entities),
+	}
+	if w, ok := s.memory.find(a.Digest); ok && a.Failed == "" {
+		call.Sections = sectionsOf(w.text, p.sections())
+		call.Drift = s.drift(w)
+	}
+	s.ledger.update(func(r *Report) { r.Calls = append(r.Calls, call) })
+}
+
+// maxDrift is how many summaries back a chain is followed.
+const maxDrift = 8
+
+// drift tells what a summary has of the entities of those it was made from.
+func (s *Summarizer) drift(w written) []Share {
+	if s.opts.Fidelity == nil || w.lost {
+		return nil
+	}
+	var list []Share
+	for from := w.from; len(list) < maxDrift && !from.IsZero(); {
+		earlier, ok := s.memory.find(from)
+		if !ok || len(earlier.entities) == 0 || earlier.lost {
+			break
+		}
+		list = append(list, Share{All: len(earlier.entities), Kept: s.opts.Fidelity.Survive(earlier.entities, w.text)})
+		from = earlier.from
+	}
+	return list
+}
+
+// from returns the summary that a call has among its messages, or brings up to
+// date: the newest one, zero for none.
+func (s *Summarizer) from(c *summarizer.Call) prompt.Digest {
+	if !c.Intent.Base.IsZero() {
+		return c.Intent.Base
+	}
+	for i := c.Context.Len() - 1; i >= 0; i-- {
+		if d := c.Context.BlockAt(i).Digest; c.Context.At(i).Kind == prompt.KindSummary {
+			if _, ok := s.memory.find(d); ok {
+				return d
+			}
+		}
+	}
+	return prompt.Digest{}
+}
+
+// inOrder sorts calls by cell, session and number: the order in which they were
+// made depends on the machine.
+func inOrder(calls []Call) {
+	slices.SortStableFunc(calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
+	})
+}
