@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // Exit codes of the command.
@@ -44,6 +45,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	}
 	fmt.Fprintf(stderr, "sim: %v\n", err)
 	var usage usageError
+	var refused *wire.Failure // by a server that real calls go to
 	switch {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -51,6 +53,8 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitCheck
 	case errors.Is(err, sim.ErrInvariant):
 		return exitInvariant
+	case errors.As(err, &refused) && refused.Fatal():
+		return exitUsage
 	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction):
 		return exitUsage
 	}
@@ -94,6 +98,7 @@ compactions.`,
 		newAudit(stdin),
 		newDevserver(),
 		newExport(),
+		newFleet(),
 		newCheck(stdin),
 	)
 	return root

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/sim/fleet"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+func newFleet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "Simulate the users of several organisations on one clock with one cache",
+		Long: `Simulates the people of several organisations on one clock, with one cache between
+them: what a scope that everyone shares saves, what an upgrade of the client costs,
+what users who pass their plan's quota do to the cache, how many calls are under way.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q; see sim fleet --help", args[0])}
+			}
+			return cmd.Help()
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	cmd.AddCommand(newFleetList(), newFleetShow(), newFleetRun())
+	return cmd
+}
+
+func newFleetList() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "ls",
+		Short: "List the built-in fleets",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{errors.New("sim fleet ls takes no arguments")}
+			}
+			if err := checkFormat(format, reports.Formats()); err != nil {
+				return usageError{err}
+			}
+			sheet, err := fleetSheet()
+			if err != nil {
+				return err
+			}
+			return sheet.Write(cmd.OutOrStdout(), format)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "table", "output: table, markdown, csv or json")
+	return cmd
+}
+
+// fleetSheet lists the built-in fleets but the manual.
+func fleetSheet() (*reports.Sheet, error) {
+	s := &reports.Sheet{
+		Columns: []reports.SheetColumn{
+			{Name: "name", Title: "NAME"}, {Name: "organisations", Title: "ORGS", Right: true},
+			{Name: "users", Title: "USERS", Right: true}, {Name: "days", Title: "DAYS", Right: true}, {Name: "doc", Title: "WHAT"},
+		},
+		Notes: []string{"sim fleet run NAME runs one, sim fleet show NAME prints it, sim fleet show reference the manual."},
+	}
+	for _, name := range fleet.Names() {
+		if name == referenceName {
+			continue
+		}
+		f, err := fleet.Load(name, fleet.Inputs{})
+		if err != nil {
+			return nil, err
+		}
+		users := 0
+		for i := range f.Orgs {
+			users += f.Orgs[i].Users
+		}
+		s.Rows = append(s.Rows, []any{name, len(f.Orgs), users, f.Days, f.Doc})
+	}
+	return s, nil
+}
+
+func newFleetShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print a built-in fleet, or the manual under the name reference",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("which fleet? sim fleet ls lists them")}
+			}
+			text, err := fleet.Text(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}
+
+// fleetFlags are the flags of sim fleet run.
+type fleetFlags struct {
+	read       readFlags // workers and quiet alone
+	strategies []string
+	seed       uint64
+	days       int
+	set        []string
+	prices     string
+	format     string
+	chart      string
+	out        string
+	force      bool
+	verify     bool
+}
+
+// defaultFleet is what is run when no fleet is named.
+const defaultFleet = "office"
+
+func newFleetRun() *cobra.Command {
+	var f fleetFlags
+	cmd := &cobra.Command{
+		Use:   "run [NAME|FILE.yaml]",
+		Short: "Simulate a fleet and print what it costs, by organisation",
+		Long: `Draws the people of a fleet and their sessions, and simulates all of them on one clock
+with one cache for each provider: as the fleet is, and once more without what it is to
+be compared without. NAME is a built-in fleet (sim fleet ls), ` + defaultFleet + ` when nothing is
+named; sim fleet show reference prints the manual of the files.
+
+The PATH of --set leads to a key of the file; orgs.NAME.KEY is that of one
+organisation, orgs.*.KEY that of all.`,
+		Example: `  sim fleet run
+  sim fleet run global-scope --chart scope.png
+  sim fleet run upgrade-wave --set 'orgs.*.resume=0.6' --out wave
+  sim fleet run --strategy auto-compact/167k,truncate-oldest --set client.global_scope=false`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.strategies, "strategy", nil, "strategies in place of the fleet's, separated by commas")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
+	flags.IntVar(&f.days, "days", 1, "days over which sessions begin")
+	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a key of the fleet; may be repeated")
+	flags.StringVar(&f.prices, "prices", "", "`FILE` with prices that add to or replace the built-in ones")
+	flags.StringVar(&f.format, "format", "table", "output: table, markdown, csv (a row for each organisation) or json")
+	flags.StringVar(&f.chart, "chart", "", "also draw tokens created by hour, and hits by scope, into this `FILE` (.svg or .png)")
+	flags.StringVar(&f.out, "out", "", "also write figures, the resolved fleet, report and charts into this `DIR`")
+	flags.BoolVar(&f.force, "force", false, "with --out: write into a folder in use; an earlier fleet in it goes, other files stay")
+	flags.BoolVar(&f.verify, "verify", false, "check at every call what must always hold")
+	flags.IntVar(&f.read.workers, "workers", 0, "cores used at once; 0 for all")
+	flags.BoolVarP(&f.read.quiet, "quiet", "q", false, "no messages beside the report")
+	return cmd
+}
+
+func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
+	runner, file, err := f.plan(cmd, args)
+	if err != nil {
+		return usageError{err}
+	}
+	var folder *fleetFolder
+	if f.out != "" {
+		if folder, err = newFleetFolder(f.out, f.force, file); err != nil {
+			return usageError{err}
+		}
+	}
+	result, err := f.simulate(cmd, runner, file)
+	if err != nil {
+		return err
+	}
+	errs := []error{reports.Fleet(cmd.OutOrStdout(), f.format, result), f.draw(result)}
+	if folder != nil {
+		errs = append(errs, folder.save(fleetFiles(folder.resolved, result)))
+	}
+	return errors.Join(errs...)
+}
+
+// plan checks everything that can be wrong before anything is simulated.
+func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fleet.File, error) {
+	errs := f.check(args)
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, nil, err
+	}
+	prices, err := priceTable(f.prices, nil)
+	errs = append(errs, err)
+	name := defaultFleet
+	if len(args) > 0 {
+		name = args[0]
+	}
+	file, err := f.file(cmd, name, fleet.Inputs{Files: anyFile{}, Registry: registry})
+	errs = append(errs, err)
+	if file != nil && f.chart != "" && len(file.Strategies) > 1 {
+		errs = append(errs, fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", f.chart))
+	}
+	return &fleet.Runner{Registry: registry, Prices: prices, Workers: f.read.workers, Verify: f.verify}, file, errors.Join(errs...)
+}
+
+// check returns what is wrong with the flags by themselves.
+func (f *fleetFlags) check(args []string) []error {
+	errs := []error{checkFormat(f.format, reports.Formats())}
+	if len(args) > 1 {
+		errs = append(errs, errors.New("sim fleet run takes one fleet"))
+	}
+	if f.chart != "" {
+		_, err := reports.ChartFormat(f.chart)
+		errs = append(errs, err)
+		if info, err := os.Stat(filepath.Dir(f.chart)); err != nil || !info.IsDir() {
+			errs = append(errs, fmt.Errorf("--chart %s: no folder %s", f.chart, filepath.Dir(f.chart)))
+		}
+	}
+	if f.force && f.out == "" {
+		errs = append(errs, errors.New("--force belongs to --out"))
+	}
+	if f.read.workers < 0 {
+		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.read.workers))
+	}
+	return errs
+}
+
+// simulate runs a fleet and shows how far it is.
+func (f *fleetFlags) simulate(cmd *cobra.Command, runner *fleet.Runner, file *fleet.File) (*results.Fleet, error) {
+	s := &simulating{}
+	runner.Done = s.done
+	stop := f.read.watch(cmd, func(time.Duration) string { return fleetProgress(s.finished.Load(), s.total.Load()) })
+	defer stop()
+	return runner.Run(cmd.Context(), file)
+}
+
+// fleetProgress tells how far a fleet is: a session counts once for each
+// strategy and comparison, when everybody on its clock is through. Clocks differ too
+// much in length to tell the time left.
+func fleetProgress(done, total int64) string {
+	if done == 0 {
+		return "drawing people and sessions, starting clocks"
+	}
+	return fmt.Sprintf("simulating: %d of %d sessions × strategies and comparisons", done, total)
+}
+
+func (f *fleetFlags) draw(result *results.Fleet) error {
+	if f.chart == "" {
+		return nil
+	}
+	format, err := reports.ChartFormat(f.chart)
+	if err != nil {
+		return usageError{err}
+	}
+	return writeFile(f.chart, func(w io.Writer) error { return reports.FleetChart(w, format, result, 0) })
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/sim/fleet"
+)
+
+// anyFile opens files by any path, not only by those below a folder.
+type anyFile struct{}
+
+// Open implements fs.FS.
+func (anyFile) Open(name string) (fs.File, error) { return os.Open(name) }
+
+// file returns a fleet with the flags in it. The file is read first as it is, so
+// that what is wrong with it is told by its own lines.
+func (f *fleetFlags) file(cmd *cobra.Command, name string, in fleet.Inputs) (*fleet.File, error) {
+	file, err := fleet.Load(name, in)
+	if err != nil {
+		return nil, err
+	}
+	text, label, err := fleetText(name)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := yamlx.Parse(text, label)
+	if err != nil {
+		return nil, err
+	}
+	changes, errs := f.changes(cmd)
+	if len(changes)+len(errs) == 0 {
+		return file, nil
+	}
+	var set []string
+	for _, c := range changes {
+		errs = append(errs, c.apply(tree))
+		set = append(set, c.origin)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if text, err = yaml.Marshal(tree.Root); err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(set, " "), err)
+	}
+	return fleet.Parse(text, label+" with "+strings.Join(set, " "), in)
+}
+
+// fleetText returns the YAML of what fleet.Load reads, and what to call it.
+func fleetText(name string) (text []byte, label string, err error) {
+	if !strings.ContainsRune(name, '/') && filepath.Ext(name) != ".yaml" {
+		text, err = fleet.Text(name)
+		return text, name + ".yaml", err
+	}
+	if text, err = os.ReadFile(name); err != nil {
+		return nil, "", fmt.Errorf("read fleet: %w", err)
+	}
+	return text, name, nil
+}
+
+// fleetChange is a value of a flag that goes into the file.
+type fleetChange struct {
+	origin string // the flag, for messages
+	keys   []string
+	value  *yaml.Node
+}
+
+// changes returns what the flags that were given change.
+func (f *fleetFlags) changes(cmd *cobra.Command) ([]fleetChange, []error) {
+	var list []fleetChange
+	var errs []error
+	flag := func(name string, value any, key string) {
+		if !cmd.Flags().Changed(name) {
+			return
+		}
+		n, err := yamlx.Encode(value)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", name, err))
+			return
+		}
+		list = append(list, fleetChange{origin: "--" + name, keys: []string{key}, value: n})
+	}
+	flag("strategy", f.strategies, "strategies")
+	flag("seed", f.seed, "seed")
+	flag("days", f.days, "days")
+	for _, text := range f.set {
+		c, err := assigned(text)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		list = append(list, c)
+	}
+	return list, errs
+}
+
+// assigned reads PATH=VALUE.
+func assigned(text string) (fleetChange, error) {
+	c := fleetChange{origin: "--set " + text}
+	path, value, ok := strings.Cut(text, "=")
+	if path = strings.TrimSpace(path); !ok || path == "" {
+		return c, fmt.Errorf("%s: want PATH=VALUE", c.origin)
+	}
+	if strings.TrimSpace(value) == "" {
+		return c, fmt.Errorf("%s: no value", c.origin)
+	}
+	tree, err := yamlx.Parse([]byte(value), c.origin)
+	if err != nil {
+		return c, err
+	}
+	c.keys, c.value = strings.Split(path, "."), tree.Root
+	return c, nil
+}
+
+// everyOrg stands for all organisations in a path.
+const everyOrg = "*"
+
+// apply puts the value where its path leads to.
+func (c *fleetChange) apply(tree *yamlx.Tree) error {
+	if len(c.keys) < 3 || c.keys[0] != "orgs" {
+		if err := yamlx.CheckPath(fleet.File{}, c.keys...); err != nil {
+			return fmt.Errorf("%s: %w", c.origin, err)
+		}
+		return tree.Put(tree.Root, c.value, c.keys...)
+	}
+	if err := yamlx.CheckPath(fleet.Org{}, c.keys[2:]...); err != nil {
+		return fmt.Errorf("%s: %w", c.origin, err)
+	}
+	var names []string
+	found := false
+	for _, org := range yamlx.Child(tree.Root, "orgs").Content {
+		name := ""
+		if n := yamlx.Child(org, "name"); n != nil {
+			name = n.Value
+		}
+		names = append(names, name)
+		if c.keys[1] != everyOrg && c.keys[1] != name {
+			continue
+		}
+		found = true
+		if err := tree.Put(org, yamlx.Clone(c.value), c.keys[2:]...); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s: no organisation %q%s; there are %s", c.origin, c.keys[1], nearest.Hint(c.keys[1], names), strings.Join(names, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+)
+
+// An interrupted fleet exits with 130 and prints no figures: a clock that has
+// stopped half-way has none.
+func TestFleetInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, errs bytes.Buffer
+	if code := execute(ctx, []string{"fleet", "run"}, strings.NewReader(""), &out, &errs); code != exitInterrupted || out.Len() > 0 {
+		t.Errorf("exit %d (%s), %q; want %d", code, errs.String(), out.String(), exitInterrupted)
+	}
+}
+
+// Names, flags and files that are wrong are the caller's fault.
+func TestFleetExitCodes(t *testing.T) {
+	for _, args := range []string{
+		"fleet frobnicate", "fleet show zzz", "fleet run zzz", "fleet run zzz.yaml", "fleet run --set days=x",
+		"fleet run --format xml", "fleet run --prices nowhere.yaml", "fleet ls --format xml",
+	} {
+		if code, _, stderr := exec(t, strings.Fields(args)...); code != exitUsage {
+			t.Errorf("sim %s: exit %d, %q; want %d", args, code, stderr, exitUsage)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/summarizer/devserver"
+)
+
+// liveKey is what no file and no message may hold.
+const liveKey = "dev-canary-9f3a1c"
+
+// liveServer serves real calls on loopback, with faults, and says so to the
+// environment. The test runs in a folder of its own.
+func liveServer(t *testing.T, o devserver.Options, faults ...string) *devserver.Server {
+	t.Helper()
+	for _, text := range faults {
+		f, err := devserver.ParseFault(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Faults = append(o.Faults, f)
+	}
+	server, err := devserver.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening := httptest.NewServer(server)
+	t.Cleanup(listening.Close)
+	t.Chdir(t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("ANTHROPIC_BASE_URL", listening.URL)
+	t.Setenv("ANTHROPIC_API_KEY", liveKey)
+	return server
+}
+
+// simRun runs a command line and returns its exit code and what it prints.
+func simRun(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = execute(context.Background(), args, strings.NewReader(""), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// files returns the contents of all files of a folder by name.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name)
+		all[rel] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// liveRun is a run of the samples with four summary calls and 38 updates of session
+// memory.
+func liveRun(args ...string) []string {
+	return append([]string{"run", "--strategy", "auto-compact/167k,claude-code/2026-03"}, args...)
+}
+
+// A run with real calls, in which most of what can go wrong does, gives rows, cassettes and
+// a report; from the cassettes it gives the same bytes twice, without a server or a
+// key, and the rows of the first run. The key stands in nothing that is written.
+func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
+	server := liveServer(t, devserver.Options{},
+		"429:retry-after=0@1", "529@2", "500@4", "reset@6", "malformed@8", "truncated@10", "too-long@12", "too-long-no-gap@14", "empty@16", "tool-call@18", "refusal@20")
+	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--attempts", "6", "--out", "live")...)
+	if code != exitOK || !strings.Contains(out, "summaries by real models: ") || !strings.Contains(out, "gave no summary: prompt too long") {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	counts := server.Counts()
+	if counts.Requests < 18 || counts.Answered == 0 {
+		t.Errorf("%d requests, %d answered: not every fault was met", counts.Requests, counts.Answered)
+	}
+	t.Setenv("ANTHROPIC_API_KEY", "")
+	for _, name := range []string{"one", "two"} {
+		if code, out, errs = simRun(t, liveRun("--summarizer", "replay", "--out", name)...); code != exitOK {
+			t.Fatalf("replay: exit %d\n%s\n%s", code, out, errs)
+		}
+	}
+	if after := server.Counts(); after.Requests != counts.Requests {
+		t.Errorf("the replays made %d requests", after.Requests-counts.Requests)
+	}
+	first, one, two := files(t, "live"), files(t, "one"), files(t, "two")
+	for name, text := range one {
+		if two[name] != text {
+			t.Errorf("%s differs between two replays", name)
+		}
+	}
+	if _, rows, _ := strings.Cut(first[rowsFile], "\n"); rows == "" || !strings.HasSuffix(one[rowsFile], rows) {
+		t.Error("the rows of the replay are not those of the run that recorded it")
+	}
+	for name, text := range files(t, ".") {
+		if strings.Contains(text, liveKey) {
+			t.Errorf("%s holds the key", name)
+		}
+	}
+	if strings.Contains(out+errs, liveKey) {
+		t.Error("the key was printed")
+	}
+}
+
+// A run that is stopped by its limit of requests keeps what was paid for: the
+// rows of finished sessions are printed, and going on makes the rest, nothing
+// twice.
+func TestLiveRunGoesOn(t *testing.T) {
+	server := liveServer(t, devserver.Options{})
+	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--max-calls", "3")...)
+	if code != exitRuntime || !strings.Contains(out, "stopped by an error") || !strings.Contains(errs, "the number of live calls is used up") {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	if n := server.Counts().Requests; n != 3 {
+		t.Errorf("%d requests, want the 3 allowed", n)
+	}
+	if code, out, errs = simRun(t, liveRun("--summarizer", "record-missing", "--yes")...); code != exitOK || !strings.Contains(out, "3 calls replayed") {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	for digest, c := range server.Counts().Digests {
+		if c.Requests != 1 {
+			t.Errorf("request %s was made %d times", digest, c.Requests)
+		}
+	}
+}
+
+// What keeps real calls from being made says what to do, and how it ends.
+func TestLiveRunRefused(t *testing.T) {
+	liveServer(t, devserver.Options{Models: []string{"claude-opus-9"}})
+	if err := os.MkdirAll("empty", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		env  [2]string
+		args []string
+		code int
+		want string
+	}{
+		{"no key", [2]string{"ANTHROPIC_API_KEY", ""}, []string{"--summarizer", "live", "--yes"}, exitUsage, "needs a key in the environment's ANTHROPIC_API_KEY"},
+		{"no consent", [2]string{}, []string{"--summarizer", "live"}, exitUsage, "--yes makes them without a question"},
+		{"wrong key", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "authentication"},
+		{"unknown model", [2]string{}, []string{"--summarizer", "live", "--yes"}, exitUsage, "unknown model"},
+		{"no server", [2]string{"ANTHROPIC_BASE_URL", "http://127.0.0.1:1"}, []string{"--summarizer", "live", "--yes", "--attempts", "1"}, exitRuntime, "connection refused"},
+		{"no URL", [2]string{"ANTHROPIC_BASE_URL", "nowhere"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "URL"},
+		{"nothing to replay", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "none"}, exitUsage, "there is no folder none to replay"},
+		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "no cassette holds this call"},
+		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
+		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "budget"},
+		{"another summariser", [2]string{}, []string{"--summarizer", "liv"}, exitUsage, "live"},
+		{"flags without it", [2]string{}, []string{"--budget-usd", "1"}, exitUsage, "--budget-usd belongs to --summarizer"},
+		{"tools that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--tools", "."}, exitUsage, "--tools"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.env[0] != "" {
+				t.Setenv(tc.env[0], tc.env[1])
+			}
+			code, out, errs := simRun(t, liveRun(tc.args...)...)
+			if code != tc.code || !strings.Contains(errs, tc.want) {
+				t.Errorf("exit %d, want %d and %q\n%s", code, tc.code, tc.want, errs)
+			}
+			if all := out + errs; strings.Contains(all, liveKey) || strings.Contains(all, "sk-other-7719") {
+				t.Error("a key was printed")
+			}
+		})
+	}
+}
+
+// A cassette that was damaged is named, with what to do.
+func TestDamagedCassette(t *testing.T) {
+	liveServer(t, devserver.Options{})
+	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes")...); code != exitOK {
+		t.Fatal(errs)
+	}
+	for name := range files(t, "cassettes") {
+		if err := os.Truncate(filepath.Join("cassettes", name), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, _, errs := simRun(t, liveRun("--summarizer", "replay")...)
+	if code != exitRuntime || !strings.Contains(errs, ".json") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

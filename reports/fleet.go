@@ -1,0 +1,182 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Fleet writes what the people of a fleet did in a format of Formats: for people
+// tables by strategy and organisation with what they rest on, for machines a row
+// for each strategy and group (csv) or everything (json).
+func Fleet(w io.Writer, format string, f *results.Fleet) error {
+	switch format {
+	case "table":
+		return fleetText(w, f)
+	case "markdown":
+		return fleetMarkdown(w, f)
+	case "csv":
+		return fleetCSV(w, f)
+	case "json":
+		return fleetJSON(w, f)
+	}
+	return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
+}
+
+// fleetSchema is the version of the published figures of a fleet.
+const fleetSchema = 1
+
+// fleetDocument is what fleetJSON writes.
+type fleetDocument struct {
+	Schema int `json:"schema"`
+	*results.Fleet
+}
+
+func fleetJSON(w io.Writer, f *results.Fleet) error {
+	b, err := json.Marshal(fleetDocument{fleetSchema, f}, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return fmt.Errorf("encode a fleet: %w", err)
+	}
+	return flush(w, bytes.NewBuffer(append(b, '\n')))
+}
+
+func fleetText(w io.Writer, f *results.Fleet) error {
+	var b bytes.Buffer
+	lines := func(texts ...string) {
+		for _, text := range texts {
+			for _, line := range broken(printable(text), textWidth) {
+				fmt.Fprintln(&b, line)
+			}
+		}
+	}
+	lines(fleetHead(f)...)
+	for i := range f.Cells {
+		c := &f.Cells[i]
+		b.WriteByte('\n')
+		lines("strategy " + c.Strategy)
+		for _, g := range fleetGrids(f, c) {
+			b.WriteByte('\n')
+			if g.title != "" {
+				lines(g.title)
+			}
+			if err := writeText(&b, g); err != nil {
+				return fmt.Errorf("laying out a table: %w", err)
+			}
+		}
+		b.WriteByte('\n')
+		lines(fleetPeaks(f, c))
+	}
+	b.WriteByte('\n')
+	lines(fleetNotes(f)...)
+	return flush(w, &b)
+}
+
+func fleetMarkdown(w io.Writer, f *results.Fleet) error {
+	var b bytes.Buffer
+	for i, line := range fleetHead(f) {
+		if i > 0 {
+			fmt.Fprintln(&b)
+		}
+		fmt.Fprintln(&b, escapeMarkdown(printable(line)))
+	}
+	for i := range f.Cells {
+		c := &f.Cells[i]
+		fmt.Fprintf(&b, "\n## %s\n", escapeMarkdown(printable(c.Strategy)))
+		for _, g := range fleetGrids(f, c) {
+			fmt.Fprintln(&b)
+			if g.title != "" {
+				fmt.Fprintf(&b, "**%s**\n\n", escapeMarkdown(g.title))
+			}
+			padding := tw.Padding{Left: " ", Right: " ", Overwrite: true}
+			if err := render(&b, renderer.NewMarkdown(), padding, g, escapeMarkdown); err != nil {
+				return fmt.Errorf("laying out a Markdown table: %w", err)
+			}
+		}
+		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(fleetPeaks(f, c)))
+	}
+	for _, note := range fleetNotes(f) {
+		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(printable(note)))
+	}
+	return flush(w, &b)
+}
+
+// fleetHead says what was simulated.
+func fleetHead(f *results.Fleet) []string {
+	name := f.Name
+	if f.Doc != "" {
+		name += ": " + strings.Join(strings.Fields(f.Doc), " ")
+	}
+	return []string{name, fleetSize(f)}
+}
+
+// fleetSize counts people and what they did.
+func fleetSize(f *results.Fleet) string {
+	var sum results.FleetOrg
+	for i := range f.Orgs {
+		o := &f.Orgs[i]
+		sum.Users += o.Users
+		sum.Sessions += o.Sessions
+		sum.Resumed += o.Resumed
+		sum.Calls += o.Calls
+	}
+	scope := "global scope on"
+	if !f.GlobalScope {
+		scope = "global scope off"
+	}
+	sessions := countOf(sum.Sessions, "session")
+	if sum.Resumed > 0 {
+		sessions += fmt.Sprintf(" (%s resumed)", grouped(float64(sum.Resumed), 0))
+	}
+	return fmt.Sprintf("%s in %s, %s from %s: %s, %s; %s, seed %d", countOf(sum.Users, "user"), countOf(len(f.Orgs), "organisation"),
+		countOf(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, countOf(sum.Calls, "call"), scope, f.Seed)
+}
+
+// fleetPeaks says how much was under way at once.
+func fleetPeaks(f *results.Fleet, c *results.FleetCell) string {
+	at := func(p results.FleetPeak) string {
+		return f.Start.Add(time.Duration(p.At * float64(time.Second))).UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return fmt.Sprintf("At most %s under way at once (%s) and %s in flight (%s).",
+		countOf(c.PeakSessions.Count, "session"), at(c.PeakSessions), countOf(c.PeakCalls.Count, "call"), at(c.PeakCalls))
+}
+
+// fleetNotes say what the columns mean and what the figures rest on.
+func fleetNotes(f *results.Fleet) []string {
+	notes := []string{
+		"HIT is the share of the input read from the cache; GLOBAL, ORG and OWN are that of what every organisation " +
+			"shares, the users of one, and the session alone. FLIPS are the changes into or out of overage that sessions lived through. A FLIP is all that overage makes of the cost " +
+			"by flip: that of sessions which began in overage, at the shorter and cheaper lifetime, is in it.",
+		"Assumed: how many users are of which kind, load tools of MCP servers, resume sessions or pass their quota is the fleet " +
+			"file's, not measured. Scopes are as documented: users with tools of MCP servers in their prompt, and those of " +
+			"other providers, share nothing with other organisations. The cache has no limit unless the file sets server.capacity.",
+		"People and models do the same whatever the cache does: what is compared are the same sessions and draws.",
+	}
+	for _, n := range f.Notes {
+		notes = append(notes, fleetSentence(n))
+	}
+	unpriced := 0
+	for i := range f.Cells {
+		unpriced += f.Cells[i].Total.Row.Unpriced
+	}
+	if unpriced > 0 {
+		notes = append(notes, fmt.Sprintf("%s of models without a price cost nothing here.", countOf(unpriced, "call")))
+	}
+	return notes
+}
+
+// fleetSentence gives a note a capital and a full stop.
+func fleetSentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + strings.TrimSuffix(s[1:], ".") + "."
+}

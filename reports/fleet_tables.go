@@ -1,0 +1,196 @@
+package reports
+
+import (
+	"time"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// none stands where there is nothing to count.
+const none = "–"
+
+// fleetGrids are the tables of a fleet under one strategy.
+func fleetGrids(f *results.Fleet, c *results.FleetCell) []grid {
+	grids := []grid{fleetMain(f, c), fleetWritten(c)}
+	for _, without := range []string{results.WithoutGlobalScope, results.WithoutOverage, results.WithoutUpgrades} {
+		if p := c.Pair(without); p != nil {
+			grids = append(grids, fleetPair(f, p))
+		}
+	}
+	if len(c.Waves) > 0 {
+		grids = append(grids, fleetWaves(f, c))
+	}
+	if len(c.Kinds) > 1 {
+		grids = append(grids, fleetKinds(c))
+	}
+	return grids
+}
+
+// titled returns the grid of a sheet under a title.
+func (s *Sheet) titled(title string) grid {
+	g := s.grid()
+	g.title = title
+	return g
+}
+
+// fleetColumns are columns of figures behind a name.
+func fleetColumns(name string, figures ...SheetColumn) []SheetColumn {
+	columns := []SheetColumn{{Title: name}}
+	for _, c := range figures {
+		c.Right = true
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// fleetGroups returns the organisations of a cell, then the whole fleet.
+func fleetGroups(c *results.FleetCell) []*results.FleetGroup {
+	var list []*results.FleetGroup
+	for i := range c.Orgs {
+		list = append(list, &c.Orgs[i])
+	}
+	return append(list, &c.Total)
+}
+
+// fleetMetric is a metric of a group, none without a sample.
+func fleetMetric(g *results.FleetGroup, name string) any {
+	if v, ok := g.Metrics[name]; ok {
+		return v
+	}
+	return none
+}
+
+// fleetMain has a line for each organisation and one for the fleet.
+func fleetMain(f *results.Fleet, c *results.FleetCell) grid {
+	s := Sheet{Columns: fleetColumns("WHO", SheetColumn{Title: "USERS"}, SheetColumn{Title: "SESSIONS"}, SheetColumn{Title: "CALLS"},
+		SheetColumn{Title: "COST", Unit: results.UnitUSD}, SheetColumn{Title: "HIT", Unit: results.UnitRatio},
+		SheetColumn{Title: "GLOBAL", Unit: results.UnitRatio}, SheetColumn{Title: "ORG", Unit: results.UnitRatio}, SheetColumn{Title: "OWN", Unit: results.UnitRatio},
+		SheetColumn{Title: "MISSES"}, SheetColumn{Title: "DREAMS"}, SheetColumn{Title: "FLIPS"})}
+	var sum results.FleetOrg
+	for i, g := range fleetGroups(c) {
+		o := &sum
+		if i < len(f.Orgs) {
+			o = &f.Orgs[i]
+			sum.Users += o.Users
+			sum.Sessions += o.Sessions
+			sum.Flips += o.Flips
+		}
+		row := []any{printable(g.Name), o.Users, o.Sessions, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio")}
+		for scope := range results.FleetScope(results.NumFleetScopes) {
+			row = append(row, fleetHit(g, scope))
+		}
+		s.Rows = append(s.Rows, append(row, fleetMetric(g, "misses"), fleetMetric(g, "dreams"), o.Flips))
+	}
+	return s.grid()
+}
+
+// fleetHit is the hit ratio of a scope, none for what nobody asked for.
+func fleetHit(g *results.FleetGroup, scope results.FleetScope) any {
+	if v, ok := g.Scope(scope).HitRatio(); ok {
+		return v
+	}
+	return none
+}
+
+// fleetWritten has the tokens of each organisation, what was written by scope.
+func fleetWritten(c *results.FleetCell) grid {
+	unit := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
+	s := Sheet{Columns: fleetColumns("WHO", unit("GLOBAL"), unit("ORG"), unit("OWN"), unit("WRITTEN"), unit("OF IT 1H"), unit("READ"), unit("UNCACHED"), unit("OUTPUT"))}
+	for _, g := range fleetGroups(c) {
+		row := []any{printable(g.Name)}
+		var all results.FleetTokens
+		for scope := range results.FleetScope(results.NumFleetScopes) {
+			t := g.Scope(scope)
+			all.Add(t)
+			row = append(row, t.Written)
+		}
+		s.Rows = append(s.Rows, append(row, all.Written, fleetMetric(g, "cache_write_1h_tokens"), all.Read, all.Uncached, fleetMetric(g, "output_tokens")))
+	}
+	return s.titled("Tokens written to the cache by who shares them, and all others")
+}
+
+// fleetPairTitles are what comparisons are called.
+var fleetPairTitles = map[string]string{
+	results.WithoutGlobalScope: "What the global scope saves (WITHOUT: what is everyone's is each organisation's)",
+	results.WithoutOverage:     "What passing the quota costs (WITHOUT: everybody stays inside the plan)",
+	results.WithoutUpgrades:    "What upgrades of the client cost (WITHOUT: it stays as it is)",
+}
+
+// fleetPair has what a comparison makes of tokens written and of cost.
+func fleetPair(f *results.Fleet, p *results.FleetPair) grid {
+	tokens := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
+	cost := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitUSD} }
+	sign, word := -1.0, "MORE"
+	if p.Without == results.WithoutGlobalScope {
+		sign, word = 1, "SAVED"
+	}
+	columns := []SheetColumn{tokens("WRITTEN"), tokens("WITHOUT"), tokens(word), cost("COST"), cost("WITHOUT"), cost(word), {Title: "CHANGE"}}
+	switch p.Without {
+	case results.WithoutOverage:
+		columns = append(columns, cost("A FLIP"))
+	case results.WithoutUpgrades:
+		columns = append(columns, cost("A USER"))
+	}
+	s := Sheet{Columns: fleetColumns("WHO", columns...)}
+	for i := range p.Orgs {
+		events := 0
+		if p.Without == results.WithoutOverage && i < len(f.Orgs) {
+			events = f.Orgs[i].Flips
+		}
+		s.Rows = append(s.Rows, fleetEffect(&p.Orgs[i], sign, len(columns), events))
+	}
+	s.Rows = append(s.Rows, fleetEffect(&p.Total, sign, len(columns), p.Events))
+	return s.titled(fleetPairTitles[p.Without])
+}
+
+// fleetEffect is a line of fleetPair with a number of figures; sign is 1 where
+// what is saved counts.
+func fleetEffect(e *results.FleetEffect, sign float64, figures, events int) []any {
+	usd := sign * e.SavedUSD()
+	change := none
+	if e.USDWithout > 0 {
+		change = signedPercent(-e.SavedUSD() / e.USDWithout)
+	}
+	row := []any{printable(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD, e.USDWithout, usd, change}
+	switch {
+	case len(row) > figures:
+	case events > 0:
+		row = append(row, usd/float64(events))
+	default:
+		row = append(row, none)
+	}
+	return row
+}
+
+// fleetWaves has what upgrades did to the tokens written ahead of messages.
+func fleetWaves(f *results.Fleet, c *results.FleetCell) grid {
+	unit := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
+	s := Sheet{Columns: fleetColumns("UPGRADE", SheetColumn{Title: "OVER", Unit: results.UnitSeconds}, SheetColumn{Title: "PROMPT"}, SheetColumn{Title: "USERS"},
+		unit("BEFORE"), unit("DURING"), unit("AFTER"), unit("PEAK"), SheetColumn{Title: "IN THE HOUR FROM"})}
+	for _, w := range c.Waves {
+		if w.Upgrade >= len(f.Upgrades) {
+			continue
+		}
+		u := &f.Upgrades[w.Upgrade]
+		s.Rows = append(s.Rows, []any{fleetClock(f, u.At), u.Over, signedCount(int64(u.Static)), u.Users,
+			w.Before, w.During, w.After, w.PeakTokens, fleetClock(f, float64(w.PeakHour)*3600)})
+	}
+	return s.titled("Tokens written ahead of messages, per hour: as long BEFORE an upgrade as it takes, DURING it and as long AFTER")
+}
+
+// fleetClock is the time at seconds from the start.
+func fleetClock(f *results.Fleet, seconds float64) string {
+	return f.Start.Add(time.Duration(seconds * float64(time.Second))).UTC().Format("01-02 15:04")
+}
+
+// fleetKinds has a line for each kind of users.
+func fleetKinds(c *results.FleetCell) grid {
+	s := Sheet{Columns: fleetColumns("KIND OF USER", SheetColumn{Title: "WITH SESSIONS"}, SheetColumn{Title: "CALLS"}, SheetColumn{Title: "COST", Unit: results.UnitUSD},
+		SheetColumn{Title: "HIT", Unit: results.UnitRatio}, SheetColumn{Title: "MISSES"}, SheetColumn{Title: "WRITTEN 5M", Unit: results.UnitTokens}, SheetColumn{Title: "WRITTEN 1H", Unit: results.UnitTokens})}
+	for i := range c.Kinds {
+		g := &c.Kinds[i]
+		s.Rows = append(s.Rows, []any{printable(g.Name), g.Users, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio"),
+			fleetMetric(g, "misses"), fleetMetric(g, "cache_write_5m_tokens"), fleetMetric(g, "cache_write_1h_tokens")})
+	}
+	return s.titled("By how users are entitled")
+}
