@@ -9,6 +9,7 @@
 
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
+BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .PHONY: all build run test race bench lint fuzz generate cross dist
@@ -16,7 +17,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 all: build test lint
 
 build:
-	CGO_ENABLED=0 go build -trimpath -o bin/sim ./cmd/sim
+	CGO_ENABLED=0 go build $(BUILDFLAGS) -o bin/sim ./cmd/sim
 
 run:
 	go run ./cmd/sim run
@@ -49,7 +50,7 @@ generate:
 cross:
 	@for p in $(PLATFORMS); do \
 	  echo "$$p"; \
-	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -o /dev/null ./cmd/sim || exit 1; \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o /dev/null ./cmd/sim || exit 1; \
 	done
 
 dist:
