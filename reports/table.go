@@ -15,13 +15,12 @@ import (
 )
 
 // Table writes run as text for a terminal: what was replayed, a line for each
-// cell, footnotes and the trust line. Lines are not wrapped.
+// cell, footnotes and the trust line. Lines of text are wrapped, those of tables
+// are not.
 func Table(w io.Writer, run *results.Run, o Options) error {
 	p := newPage(run, o)
 	var b bytes.Buffer
-	for _, line := range p.head {
-		fmt.Fprintln(&b, line)
-	}
+	writeLines(&b, p.head)
 	for _, g := range p.grids {
 		fmt.Fprintln(&b)
 		if g.title != "" {
@@ -32,13 +31,24 @@ func Table(w io.Writer, run *results.Run, o Options) error {
 		}
 	}
 	if len(p.notes) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", strings.Join(p.notes, "\n"))
+		fmt.Fprintln(&b)
+		writeLines(&b, p.notes)
 	}
-	fmt.Fprintf(&b, "\n%s\n", p.trust)
+	fmt.Fprintln(&b)
+	writeLines(&b, []string{p.trust})
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing a table: %w", err)
 	}
 	return nil
+}
+
+// writeLines writes texts, each wrapped.
+func writeLines(b *bytes.Buffer, texts []string) {
+	for _, text := range texts {
+		for _, line := range Wrap(text, TextWidth) {
+			fmt.Fprintln(b, line)
+		}
+	}
 }
 
 // writeText renders g with two spaces between columns and no lines.

@@ -38,7 +38,7 @@ func line(t *testing.T, s, name string) string {
 func TestTrustLine(t *testing.T) {
 	s := text(t, "table", bill(), Options{})
 	for name, want := range map[string]string{
-		"model error":  "+0.5 % (recorded, less the calls no log shows, against billed); smaller differences mean nothing and are marked ~",
+		"model error":  "+0.5 % (recorded, less the calls no log shows, against billed); smaller",
 		"auto-compact": "~−0.5 %",
 		"none":         " +25.0 %",
 		"drop|oldest":  " −50.0 %",
@@ -46,6 +46,18 @@ func TestTrustLine(t *testing.T) {
 	} {
 		if got := line(t, s, name); !strings.Contains(got, want) {
 			t.Errorf("line %q does not contain %q", got, want)
+		}
+	}
+}
+
+// Lines of text are wrapped: none is wider than TextWidth.
+func TestTextIsWrapped(t *testing.T) {
+	run := bill()
+	run.Workload.Remarks = []string{strings.Repeat("a remark of many words ", 20)}
+	run.Notes = append(run.Notes, results.Note{Text: strings.Repeat("a note of many words ", 20)})
+	for l := range strings.Lines(text(t, "table", run, Options{})) {
+		if n := len([]rune(strings.TrimRight(l, "\n"))); n > TextWidth {
+			t.Errorf("%d characters: %s", n, l)
 		}
 	}
 }
