@@ -57,7 +57,7 @@ func writeAblation(b *bytes.Buffer, format string, a *results.Ablation, base str
 func ablationSheet(a *results.Ablation, base string) *Sheet {
 	right := func(title string) SheetColumn { return SheetColumn{Title: title, Right: true} }
 	s := &Sheet{Columns: []SheetColumn{
-		{Title: printable(base)}, right("COST"), right("DIFFERENCE"), right(""), right("READ"), right("WRITTEN"), right("UNCACHED"),
+		{Title: Printable(base)}, right("COST"), right("DIFFERENCE"), right(""), right("READ"), right("WRITTEN"), right("UNCACHED"),
 		right("HIT"), right("COMPACTIONS"), right("CLEARINGS"), right("WAIT"),
 	}}
 	s.Columns[3].Title = "%"
@@ -103,7 +103,7 @@ func ablationNotes(a *results.Ablation, base string, none []string) []string {
 	}
 	for _, r := range a.Refused {
 		if r.Base == base {
-			notes = append(notes, "not by itself: "+r.Set+": "+printable(r.Reason))
+			notes = append(notes, "not by itself: "+r.Set+": "+Printable(r.Reason))
 		}
 	}
 	return notes
@@ -169,7 +169,7 @@ func changeText(c *results.Change) string {
 			parts[i] = set
 		}
 	}
-	return printable(strings.Join(parts, " and "))
+	return Printable(strings.Join(parts, " and "))
 }
 
 func differenceText(d *results.Difference, decimals int) string {

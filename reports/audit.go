@@ -91,12 +91,12 @@ func (p *auditPage) section(title string) {
 
 // line writes one line of text.
 func (p *auditPage) line(text string) {
-	text = printable(text)
+	text = Printable(text)
 	if p.markdown {
 		fmt.Fprintf(&p.out, "\n%s\n", escapeMarkdown(text))
 		return
 	}
-	for _, l := range broken(text, textWidth) {
+	for _, l := range Wrap(text, TextWidth) {
 		fmt.Fprintln(&p.out, l)
 	}
 }

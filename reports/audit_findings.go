@@ -90,7 +90,7 @@ func shortWords(text string) string {
 
 // entry writes one line of a finding under a label.
 func (p *auditPage) entry(label, text string) {
-	text = printable(text)
+	text = Printable(text)
 	switch {
 	case p.markdown && label == "":
 		fmt.Fprintf(&p.out, "### %s\n\n", escapeMarkdown(text))
@@ -99,7 +99,7 @@ func (p *auditPage) entry(label, text string) {
 	case label == "":
 		fmt.Fprintln(&p.out, text)
 	default:
-		lines := broken(text, textWidth-9)
+		lines := Wrap(text, TextWidth-9)
 		if label == "see" { // a place stays on one line
 			lines = []string{text}
 		}

@@ -100,7 +100,7 @@ func (a *Axis) label(value string) string {
 			return short
 		}
 	}
-	return shortened(printable(value), maxValueRunes)
+	return shortened(Printable(value), maxValueRunes)
 }
 
 // maxValueRunes is the length of values at an axis, characters.

@@ -50,7 +50,7 @@ func Chains(w io.Writer, format string, run *results.Run, cells []results.Chains
 		}
 	}
 	if len(none) > 0 {
-		fmt.Fprintf(&b, "\nno compactions: %s\n", printable(strings.Join(none, ", ")))
+		fmt.Fprintf(&b, "\nno compactions: %s\n", Printable(strings.Join(none, ", ")))
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.Join(append(chainAssumptions(), errorLine(run)), "\n"))
 	return flush(w, &b)
@@ -58,9 +58,9 @@ func Chains(w io.Writer, format string, run *results.Run, cells []results.Chains
 
 func chainTitle(format string, c *results.Chains) string {
 	if format == "markdown" {
-		return "## " + escapeMarkdown(printable(c.Cell)) + "\n"
+		return "## " + escapeMarkdown(Printable(c.Cell)) + "\n"
 	}
-	return printable(c.Cell)
+	return Printable(c.Cell)
 }
 
 // chainAssumptions says what the figures rest on.

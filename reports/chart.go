@@ -62,7 +62,7 @@ func costBars(run *results.Run) ([]costBar, error) {
 	var highest float64
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		b := costBar{cell: c.Cell, reference: isReference(c), name: shortened(printable(c.Cell), maxNameRunes)}
+		b := costBar{cell: c.Cell, reference: isReference(c), name: shortened(Printable(c.Cell), maxNameRunes)}
 		b.note, _ = vsRecorded(run, c)
 		b.parts = append(slices.Clone(c.Total.CostByClass[:]), c.Total.StorageUSD)
 		for _, v := range b.parts {

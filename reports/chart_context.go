@@ -161,7 +161,7 @@ func (l *contextChart) addLane(of int, name string, want func(*results.CallRecor
 
 // facts says whose calls are shown.
 func (l *contextChart) facts(run *results.Run, o ContextOptions) string {
-	s := "session " + printable(o.Session)
+	s := "session " + Printable(o.Session)
 	calls := len(l.traces[0].calls)
 	same := !slices.ContainsFunc(l.traces, func(t trace) bool { return len(t.calls) != calls })
 	if same {
@@ -179,7 +179,7 @@ func (l *contextChart) facts(run *results.Run, o ContextOptions) string {
 		s += " · trigger " + tokens(float64(o.Trigger))
 	}
 	if len(l.models) > 0 {
-		s += " · " + printable(modelNames(l.models))
+		s += " · " + Printable(modelNames(l.models))
 	}
 	return s
 }
@@ -189,7 +189,7 @@ func (l *contextChart) keys() []legendKey {
 	compactions, drops := false, false
 	for i := range l.traces {
 		t := &l.traces[i]
-		name := shortened(printable(t.cell), maxNameRunes) + ", " + countOf(len(t.compactions), "compaction")
+		name := shortened(Printable(t.cell), maxNameRunes) + ", " + countOf(len(t.compactions), "compaction")
 		if len(t.drops) > 0 {
 			name += ", " + countOf(len(t.drops), "drop")
 		}

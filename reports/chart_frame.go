@@ -164,7 +164,7 @@ func sourceLine(run *results.Run) string {
 	if p.Prices != "" {
 		s += ", price table of " + p.Prices
 	}
-	return printable(s)
+	return Printable(s)
 }
 
 // maxNotes is the number of notes that a chart has room for.
@@ -184,7 +184,7 @@ func noteLines(run *results.Run, drawn func(cell string) bool) []string {
 		if n.Cell != "" {
 			text = shortened(n.Cell, maxNameRunes) + ": " + text
 		}
-		lines = append(lines, printable(text))
+		lines = append(lines, Printable(text))
 	}
 	return lines
 }

@@ -93,7 +93,7 @@ func (h *hitChart) keys(calls []results.CellCalls) []legendKey {
 		for _, b := range h.buckets[i] {
 			missed += b.missed
 		}
-		name := shortened(printable(calls[i].Cell), maxNameRunes) + ", " + countOf(len(calls[i].Calls), "call") +
+		name := shortened(Printable(calls[i].Cell), maxNameRunes) + ", " + countOf(len(calls[i].Calls), "call") +
 			", misses " + usd(missed, usdDecimals([]float64{missed}))
 		keys = append(keys, h.strokes[i].key(name))
 	}

@@ -85,7 +85,7 @@ type tornado struct {
 func newTornado(a *results.Ablation, base string, bars []tornadoBar) *tornado {
 	white := color.NRGBA{255, 255, 255, 255}
 	t := &tornado{
-		frame: newFrame("What each mechanism is worth: " + printable(base)), bars: bars,
+		frame: newFrame("What each mechanism is worth: " + Printable(base)), bars: bars,
 		dearer:  fill{name: "dearer when switched", color: color.NRGBA{213, 94, 0, 255}, ink: white},
 		cheaper: fill{name: "cheaper when switched", color: color.NRGBA{0, 114, 178, 255}, ink: white, hatch: hatchUp},
 	}

@@ -66,7 +66,7 @@ func claimTotals(list []results.Finding) string {
 // writeReason writes why a verdict is what it is: the sentence, each figure
 // against what is claimed, and what was worked out by hand.
 func writeReason(b *bytes.Buffer, format string, f *results.Finding) {
-	item, text, quote := "  ", printable, ""
+	item, text, quote := "  ", Printable, ""
 	if format == "markdown" {
 		item, text, quote = "- ", escapeMarkdown, "`"
 		fmt.Fprintf(b, "\n### %s: %s\n\n%s\n\n", text(f.ID), f.Verdict(), text(f.Reason))
@@ -76,7 +76,7 @@ func writeReason(b *bytes.Buffer, format string, f *results.Finding) {
 	for i := range f.Figures {
 		fmt.Fprintf(b, "%s%s\n", item, text(figureLine(&f.Figures[i])))
 	}
-	fmt.Fprintf(b, "%s%ssim run %s%s\n", item, quote, printable(f.Scenario), quote)
+	fmt.Fprintf(b, "%s%ssim run %s%s\n", item, quote, Printable(f.Scenario), quote)
 }
 
 func figureLine(x *results.Figure) string {

@@ -211,7 +211,7 @@ func sliced(strategy string, axes []Axis, cells []*results.Cell) []sweepFamily {
 		if !ok {
 			i = len(families)
 			at[name] = i
-			families = append(families, sweepFamily{axes: axes[:2], name: strategy + "-" + strings.Join(fixed, "-"), slice: printable(name)})
+			families = append(families, sweepFamily{axes: axes[:2], name: strategy + "-" + strings.Join(fixed, "-"), slice: Printable(name)})
 		}
 		families[i].cells = append(families[i].cells, c)
 	}

@@ -36,8 +36,8 @@ func Explain(w io.Writer, format string, e *results.Explanation, o ExplainOption
 		}
 		b.WriteByte('\n')
 	case "table":
-		fmt.Fprintf(&b, "session %s · %s %s · %s · window %s\n\n", printable(e.Session), printable(e.Agent),
-			printable(e.Version), printable(e.Strategy), grouped(float64(e.Window), 0))
+		fmt.Fprintf(&b, "session %s · %s %s · %s · window %s\n\n", Printable(e.Session), Printable(e.Agent),
+			Printable(e.Version), Printable(e.Strategy), grouped(float64(e.Window), 0))
 		if o.Call > 0 {
 			explainCall(&b, &e.Calls[o.Call-1])
 		} else if err := explainList(&b, e, o.All); err != nil {
@@ -73,7 +73,7 @@ func explainList(b *bytes.Buffer, e *results.Explanation, all bool) error {
 			missed = grouped(float64(n), 0)
 		}
 		row := []string{
-			grouped(float64(c.Number), 0), printable(c.Thread), fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger,
+			grouped(float64(c.Number), 0), Printable(c.Thread), fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger,
 			grouped(float64(c.Context), 0), grouped(float64(c.Read), 0), missed, usd(c.CostUSD, 4), what,
 		}
 		var fields []field
@@ -123,7 +123,7 @@ func happened(c *results.ExplainedCall, window int64) (what, declined string) {
 		parts = append(parts, "miss: "+c.Miss+" after "+duration(c.Idle))
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	return printable(strings.Join(parts, "; ")), printable(declined)
+	return Printable(strings.Join(parts, "; ")), Printable(declined)
 }
 
 // explainCall shows one call whole.
@@ -132,9 +132,9 @@ func explainCall(b *bytes.Buffer, c *results.ExplainedCall) {
 	if c.Layer != "" {
 		who = "a call of " + c.Layer
 	}
-	fmt.Fprintf(b, "call %d · %s · thread %s (%s) round %d · after %s · %s\n", c.Number, printable(who), printable(c.Thread), c.Kind, c.Round, c.Trigger, printable(c.Model))
+	fmt.Fprintf(b, "call %d · %s · thread %s (%s) round %d · after %s · %s\n", c.Number, Printable(who), Printable(c.Thread), c.Kind, c.Round, c.Trigger, Printable(c.Model))
 	if c.File != "" {
-		fmt.Fprintf(b, "  recorded at %s:%d\n", printable(c.File), c.Line)
+		fmt.Fprintf(b, "  recorded at %s:%d\n", Printable(c.File), c.Line)
 	}
 	fmt.Fprintf(b, "  from %s to %s on the session's clock, %s after the last response\n\n", duration(c.Start), duration(c.End), duration(c.Idle))
 	explainSteps(b, c)
@@ -150,7 +150,7 @@ func explainSteps(b *bytes.Buffer, c *results.ExplainedCall) {
 	b.WriteString("before it\n")
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		fmt.Fprintf(b, "  %-16s ", printable(s.Layer))
+		fmt.Fprintf(b, "  %-16s ", Printable(s.Layer))
 		switch {
 		case s.Boundary != "":
 			fmt.Fprintf(b, "%s: %s → %s tokens", s.Boundary, grouped(float64(s.Before), 0), grouped(float64(s.After), 0))
@@ -166,7 +166,7 @@ func explainSteps(b *bytes.Buffer, c *results.ExplainedCall) {
 		default:
 			fmt.Fprintf(b, "%s: %s", s.Hook, s.Verdict)
 			if s.Reason != "" {
-				fmt.Fprintf(b, ", %s", printable(s.Reason))
+				fmt.Fprintf(b, ", %s", Printable(s.Reason))
 			}
 		}
 		b.WriteByte('\n')

@@ -53,7 +53,7 @@ func fleetText(w io.Writer, f *results.Fleet) error {
 	var b bytes.Buffer
 	lines := func(texts ...string) {
 		for _, text := range texts {
-			for _, line := range broken(printable(text), textWidth) {
+			for _, line := range Wrap(Printable(text), TextWidth) {
 				fmt.Fprintln(&b, line)
 			}
 		}
@@ -86,11 +86,11 @@ func fleetMarkdown(w io.Writer, f *results.Fleet) error {
 		if i > 0 {
 			fmt.Fprintln(&b)
 		}
-		fmt.Fprintln(&b, escapeMarkdown(printable(line)))
+		fmt.Fprintln(&b, escapeMarkdown(Printable(line)))
 	}
 	for i := range f.Cells {
 		c := &f.Cells[i]
-		fmt.Fprintf(&b, "\n## %s\n", escapeMarkdown(printable(c.Strategy)))
+		fmt.Fprintf(&b, "\n## %s\n", escapeMarkdown(Printable(c.Strategy)))
 		for _, g := range fleetGrids(f, c) {
 			fmt.Fprintln(&b)
 			if g.title != "" {
@@ -104,7 +104,7 @@ func fleetMarkdown(w io.Writer, f *results.Fleet) error {
 		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(fleetPeaks(f, c)))
 	}
 	for _, note := range fleetNotes(f) {
-		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(printable(note)))
+		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(Printable(note)))
 	}
 	return flush(w, &b)
 }

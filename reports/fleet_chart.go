@@ -87,7 +87,7 @@ func fleetParts(frame *frame, f *results.Fleet, cell int) ([]fleetPart, error) {
 // layFleet sets what stands around the parts, and the size of the whole.
 func (f *frame) layFleet(fleet *results.Fleet, c *results.FleetCell, parts []fleetPart) {
 	f.width = callsWidth + 2*chartMargin
-	f.facts = wrapped(f.small, callsWidth, []string{printable(fleet.Name + " · " + c.Strategy + " · " + fleetSize(fleet))})
+	f.facts = wrapped(f.small, callsWidth, []string{Printable(fleet.Name + " · " + c.Strategy + " · " + fleetSize(fleet))})
 	height := fleetGap * vg.Length(len(parts)-1)
 	named := map[string]bool{} // in the legend
 	for i := range parts {

@@ -49,7 +49,7 @@ func newFleetHits(frame *frame, c *results.FleetCell) *fleetHits {
 	for _, g := range groups {
 		if fleetInput(g) > 0 && (g == &c.Total || slices.Contains(kept, g)) {
 			l.rows = append(l.rows, g)
-			l.names = append(l.names, drawable(l.label, shortened(printable(g.Name), maxNameRunes)))
+			l.names = append(l.names, drawable(l.label, shortened(Printable(g.Name), maxNameRunes)))
 		}
 	}
 	l.more = len(groups) - 1 - len(kept)

@@ -75,7 +75,7 @@ func fleetMain(f *results.Fleet, c *results.FleetCell) grid {
 			sum.Sessions += o.Sessions
 			sum.Flips += o.Flips
 		}
-		row := []any{printable(g.Name), o.Users, o.Sessions, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio")}
+		row := []any{Printable(g.Name), o.Users, o.Sessions, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio")}
 		for scope := range results.FleetScope(results.NumFleetScopes) {
 			row = append(row, fleetHit(g, scope))
 		}
@@ -97,7 +97,7 @@ func fleetWritten(c *results.FleetCell) grid {
 	unit := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
 	s := Sheet{Columns: fleetColumns("WHO", unit("GLOBAL"), unit("ORG"), unit("OWN"), unit("WRITTEN"), unit("OF IT 1H"), unit("READ"), unit("UNCACHED"), unit("OUTPUT"))}
 	for _, g := range fleetGroups(c) {
-		row := []any{printable(g.Name)}
+		row := []any{Printable(g.Name)}
 		var all results.FleetTokens
 		for scope := range results.FleetScope(results.NumFleetScopes) {
 			t := g.Scope(scope)
@@ -151,7 +151,7 @@ func fleetEffect(e *results.FleetEffect, sign float64, figures, events int) []an
 	if e.USDWithout > 0 {
 		change = signedPercent(-e.SavedUSD() / e.USDWithout)
 	}
-	row := []any{printable(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD, e.USDWithout, usd, change}
+	row := []any{Printable(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD, e.USDWithout, usd, change}
 	switch {
 	case len(row) > figures:
 	case events > 0:
@@ -189,7 +189,7 @@ func fleetKinds(c *results.FleetCell) grid {
 		SheetColumn{Title: "HIT", Unit: results.UnitRatio}, SheetColumn{Title: "MISSES"}, SheetColumn{Title: "WRITTEN 5M", Unit: results.UnitTokens}, SheetColumn{Title: "WRITTEN 1H", Unit: results.UnitTokens})}
 	for i := range c.Kinds {
 		g := &c.Kinds[i]
-		s.Rows = append(s.Rows, []any{printable(g.Name), g.Users, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio"),
+		s.Rows = append(s.Rows, []any{Printable(g.Name), g.Users, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio"),
 			fleetMetric(g, "misses"), fleetMetric(g, "cache_write_5m_tokens"), fleetMetric(g, "cache_write_1h_tokens")})
 	}
 	return s.titled("By how users are entitled")

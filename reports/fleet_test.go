@@ -93,7 +93,7 @@ func TestFleetTable(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(b.String()) {
-		if n := len([]rune(line)) - 1; n > textWidth {
+		if n := len([]rune(line)) - 1; n > TextWidth {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

@@ -20,7 +20,7 @@ func (f *footnotes) mark(want func(results.Note) bool) string {
 	var marks []string
 	for _, n := range f.notes {
 		if want(n) {
-			marks = append(marks, superscript(f.number(n.Text)))
+			marks = append(marks, Superscript(f.number(n.Text)))
 		}
 	}
 	return strings.Join(slices.Compact(marks), " ")
@@ -39,18 +39,18 @@ func (f *footnotes) number(text string) int {
 func (f *footnotes) lines() []string {
 	var lines []string
 	for i, text := range f.used {
-		lines = append(lines, superscript(i+1)+" "+printable(text))
+		lines = append(lines, Superscript(i+1)+" "+Printable(text))
 	}
 	for _, n := range f.notes {
 		if !slices.Contains(f.used, n.Text) {
-			lines = append(lines, printable(n.Text))
+			lines = append(lines, Printable(n.Text))
 		}
 	}
 	return lines
 }
 
-// superscript writes a positive number in raised digits.
-func superscript(n int) string {
+// Superscript writes a positive number in raised digits.
+func Superscript(n int) string {
 	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
 	var b strings.Builder
 	for _, d := range strconv.Itoa(n) {

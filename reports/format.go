@@ -128,9 +128,9 @@ func duration(v float64) string {
 	return fmt.Sprintf("%s%s h %02d m", sign, grouped(math.Floor(m/60), 0), int64(math.Mod(m, 60)))
 }
 
-// printable makes text of recordings safe for a terminal and for one line:
+// Printable makes text of recordings safe for a terminal and for one line:
 // white space becomes a space, other control and invalid characters U+FFFD.
-func printable(s string) string {
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):

@@ -79,7 +79,7 @@ func newGrid(title string, run *results.Run, notes *footnotes, columns []column)
 	g := grid{title: title, head: []field{{text: "STRATEGY"}}}
 	swept := sweptNames(run)
 	for _, name := range swept {
-		g.head = append(g.head, field{text: printable(name)})
+		g.head = append(g.head, field{text: Printable(name)})
 	}
 	for _, col := range columns {
 		g.head = append(g.head, field{col.title, notes.mark(func(n results.Note) bool {
@@ -88,11 +88,11 @@ func newGrid(title string, run *results.Run, notes *footnotes, columns []column)
 	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		row := []field{{printable(label(c, swept)), notes.mark(func(n results.Note) bool {
+		row := []field{{Printable(label(c, swept)), notes.mark(func(n results.Note) bool {
 			return title == "" && n.Cell == c.Cell && !shown(n.Metric)
 		})}}
 		for _, name := range swept {
-			row = append(row, field{text: printable(c.Params[name])})
+			row = append(row, field{text: Printable(c.Params[name])})
 		}
 		for _, col := range columns {
 			row = append(row, field{col.text(c), notes.mark(func(n results.Note) bool {

@@ -25,16 +25,16 @@ func breakGrids(run *results.Run) []grid {
 	swept := sweptNames(run)
 	g := grid{title: "what the break detector says against what happened", head: []field{{text: "STRATEGY"}}}
 	for _, name := range append(slices.Clone(swept), "IT SAYS", "CALLS", "RIGHT", "PRECISION", "MISSED SO", "FOUND", "RECALL", "WHAT HAPPENED") {
-		g.head = append(g.head, field{text: printable(name)})
+		g.head = append(g.head, field{text: Printable(name)})
 	}
 	g.left = make([]bool, len(g.head))
 	g.left[1+len(swept)], g.left[len(g.head)-1] = true, true
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		for _, line := range breakLines(&c.Total.Breaks) {
-			row := []field{{text: printable(label(c, swept))}}
+			row := []field{{text: Printable(label(c, swept))}}
 			for _, name := range swept {
-				row = append(row, field{text: printable(c.Params[name])})
+				row = append(row, field{text: Printable(c.Params[name])})
 			}
 			for _, text := range line {
 				row = append(row, field{text: text})

@@ -48,7 +48,7 @@ func listGrid(title string, run *results.Run, head []string, counts func(*result
 	g := grid{title: title, head: []field{{text: "STRATEGY"}}}
 	swept := sweptNames(run)
 	for _, name := range append(slices.Clone(swept), head...) {
-		g.head = append(g.head, field{text: printable(name)})
+		g.head = append(g.head, field{text: Printable(name)})
 	}
 	g.left = make([]bool, len(g.head))
 	for i := 1 + len(swept); i < len(g.head)-1; i++ {
@@ -58,12 +58,12 @@ func listGrid(title string, run *results.Run, head []string, counts func(*result
 		c := &run.Cells[i]
 		list := counts(&c.Total)
 		for _, name := range slices.Sorted(maps.Keys(list)) {
-			row := []field{{text: printable(label(c, swept))}}
+			row := []field{{text: Printable(label(c, swept))}}
 			for _, p := range swept {
-				row = append(row, field{text: printable(c.Params[p])})
+				row = append(row, field{text: Printable(c.Params[p])})
 			}
 			for _, text := range split(name) {
-				row = append(row, field{text: printable(text)})
+				row = append(row, field{text: Printable(text)})
 			}
 			g.rows = append(g.rows, append(row, field{text: grouped(float64(list[name]), 0)}))
 		}

@@ -30,9 +30,9 @@ func headLines(run *results.Run) []string {
 	if len(w.Quality) > 0 {
 		facts = append(facts, "data quality: "+qualityText(w.Quality))
 	}
-	lines := []string{printable(strings.Join(facts, " · "))}
+	lines := []string{Printable(strings.Join(facts, " · "))}
 	for _, r := range w.Remarks {
-		lines = append(lines, printable(r))
+		lines = append(lines, Printable(r))
 	}
 	return lines
 }

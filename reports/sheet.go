@@ -82,7 +82,7 @@ func (s *Sheet) formatters() []func(any) string {
 			if v, ok := number(x); ok {
 				return format(v)
 			}
-			return printable(fmt.Sprint(x))
+			return Printable(fmt.Sprint(x))
 		}
 	}
 	return formats
@@ -109,7 +109,7 @@ func (s *Sheet) text(w io.Writer) error {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
-		for _, line := range broken(note, textWidth) {
+		for _, line := range Wrap(note, TextWidth) {
 			fmt.Fprintln(&b, line)
 		}
 	}

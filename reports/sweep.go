@@ -192,7 +192,7 @@ func groupNames(groups []string) (names []string, common string) {
 	}
 	for _, g := range groups {
 		parts := strings.Split(g, "\n")
-		names = append(names, printable(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return count[p] == len(groups) }), " ")))
+		names = append(names, Printable(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return count[p] == len(groups) }), " ")))
 	}
 	var shared []string
 	for _, part := range slices.Sorted(maps.Keys(count)) {
@@ -200,7 +200,7 @@ func groupNames(groups []string) (names []string, common string) {
 			shared = append(shared, part)
 		}
 	}
-	return names, printable(strings.Join(shared, " · "))
+	return names, Printable(strings.Join(shared, " · "))
 }
 
 // best returns the points of the best value, none when no direction is better.
@@ -262,7 +262,7 @@ func (s *sweep) facts(common string) []string {
 
 // title is the name of the metric over the parameters.
 func (s *sweep) title() string {
-	return metricTitle(s.metric) + " against " + printable(keysOf(s.axes))
+	return metricTitle(s.metric) + " against " + Printable(keysOf(s.axes))
 }
 
 func keysOf(axes []Axis) string {

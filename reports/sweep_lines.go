@@ -119,7 +119,7 @@ func (s *sweep) levels(write func(float64) string, values []float64) ([]level, [
 	var levels []level
 	for _, c := range append(s.references(), s.flat...) {
 		v, _ := c.Value(s.metric)
-		name := shortened(printable(c.Cell), maxNameRunes/2)
+		name := shortened(Printable(c.Cell), maxNameRunes/2)
 		if v < low-3*span || v > high+3*span || len(levels) == maxLevels {
 			s.notes = append(s.notes, fmt.Sprintf("not drawn, %s: %s", name, write(v)))
 			continue
@@ -204,7 +204,7 @@ func (l *sweepLines) drawPanel(c draw.Canvas) {
 }
 
 func (l *sweepLines) xTitle() string {
-	t := drawable(l.label, printable(l.axes[0].Key))
+	t := drawable(l.label, Printable(l.axes[0].Key))
 	if l.panel.x.log {
 		t += " (logarithmic)"
 	}

@@ -49,7 +49,7 @@ func newSweepMap(s *sweep) *sweepMap {
 	})...)
 	for _, c := range append(s.references(), s.flat...) {
 		v, _ := c.Value(s.metric)
-		notes = append(notes, fmt.Sprintf("for comparison, %s: %s", shortened(printable(c.Cell), maxNameRunes), m.write(v)))
+		notes = append(notes, fmt.Sprintf("for comparison, %s: %s", shortened(Printable(c.Cell), maxNameRunes), m.write(v)))
 	}
 	m.marks = m.printed && slices.ContainsFunc(s.points, m.covered)
 	width := max(m.left+m.tile.X*vg.Length(len(s.axes[0].Values)), linesWidth*3/4)
@@ -124,7 +124,7 @@ func (m *sweepMap) keys() []legendKey {
 
 func (m *sweepMap) at(p sweepPoint, axis int) string {
 	a := &m.axes[axis]
-	return printable(a.Key) + " " + a.label(p.cell.Params[a.Key])
+	return Printable(a.Key) + " " + a.label(p.cell.Params[a.Key])
 }
 
 // marksBest reports whether some tiles are better than others.
@@ -206,7 +206,7 @@ func (m *sweepMap) drawTile(c *draw.Canvas, p *panel, pt sweepPoint) {
 // drawLabels names the columns and the rows that have room.
 func (m *sweepMap) drawLabels(c *draw.Canvas, p *panel) {
 	columns := m.columnTicks()
-	p.drawX(c, m.pens(), drawable(m.label, printable(m.axes[0].Key)), columns)
+	p.drawX(c, m.pens(), drawable(m.label, Printable(m.axes[0].Key)), columns)
 	style := m.small
 	style.XAlign, style.YAlign = draw.XRight, draw.YCenter
 	end := vg.Length(math.Inf(-1))
@@ -216,7 +216,7 @@ func (m *sweepMap) drawLabels(c *draw.Canvas, p *panel) {
 			end = y + m.line(style) - lineGap
 		}
 	}
-	c.FillText(m.label, vg.Point{X: c.Min.X, Y: p.area.Max.Y + lineGap}, drawable(m.label, printable(m.axes[1].Key)))
+	c.FillText(m.label, vg.Point{X: c.Min.X, Y: p.area.Max.Y + lineGap}, drawable(m.label, Printable(m.axes[1].Key)))
 }
 
 func (m *sweepMap) columnTicks() []plot.Tick {

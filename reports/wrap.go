@@ -2,12 +2,12 @@ package reports
 
 import "strings"
 
-// textWidth is where text for a terminal is wrapped, in characters.
-const textWidth = 110
+// TextWidth is where text for a terminal is wrapped, in characters.
+const TextWidth = 110
 
-// broken breaks text at spaces into lines of at most width characters, except
+// Wrap breaks text at spaces into lines of at most width characters, except
 // for words that are longer.
-func broken(text string, width int) []string {
+func Wrap(text string, width int) []string {
 	var lines []string
 	line, n := "", 0
 	for _, word := range strings.Split(text, " ") {

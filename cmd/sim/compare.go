@@ -19,6 +19,7 @@ type compareRunsFlags struct {
 	options compare.Options
 	format  string
 	all     bool
+	keys    keyFlags
 }
 
 func newCompare() *cobra.Command {
@@ -32,12 +33,17 @@ one cell each are compared whatever its name. Of a single RUN, --strategy names 
 cells or strategies to compare. With more than two, each is held against the first.
 
 Values and differences are what happened on these sessions. Intervals, p-values and
-verdicts speak of other sessions of this kind.`,
+verdicts speak of other sessions of this kind.
+
+--anonymize writes keyed hashes in the place of session ids and of everything else
+that could be a path or a project; labels stay. The key is in the file of
+--anonymize-key or in the variable ` + anonymizeKeyVariable + `.`,
 		Example: `  sim run ~/.claude/projects --out before
   sim run ~/.claude/projects --out after --set full-compact.trigger.fixed=120000
   sim compare before after
   sim compare old=before new=after --strategy auto-compact/167k --format markdown
   sim compare before --strategy recorded,auto-compact/167k,none
+  sim compare before after --format markdown --anonymize --anonymize-key ~/sim.key
   sim compare before after --format benchfmt | benchstat -col label -`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -45,11 +51,13 @@ verdicts speak of other sessions of this kind.`,
 	flags.StringSliceVar(&f.options.Cells, "strategy", nil, "cells or strategies to compare, separated by commas")
 	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "metrics to compare, separated by commas")
 	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` that the others are held against; the first when empty")
-	flags.IntVar(&f.options.Resamples, "resamples", 1000, "resamples of the bootstrap")
+	flags.IntVar(&f.options.Resamples, "resamples", 1000, fmt.Sprintf("resamples of the bootstrap, 100 to %d", compare.MaxResamples))
 	flags.Float64Var(&f.options.Level, "level", 0.95, "confidence level of the intervals")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the resamples")
 	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and those that differ")
 	flags.StringVar(&f.format, "format", "table", "output: "+strings.Join(compare.Formats(), ", "))
+	flags.BoolVar(&f.keys.anonymize, "anonymize", false, "pseudonyms in the place of sessions and of what tells where they come from")
+	flags.StringVar(&f.keys.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
 	return cmd
 }
 
@@ -69,6 +77,9 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
+		return usageError{err}
+	}
+	if err := f.anonymize(inputs); err != nil {
 		return usageError{err}
 	}
 	report, err := compare.Run(cmd.Context(), inputs, f.options)

@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // summaries is a run of sessions whose cost is that of five summaries, drawn as
@@ -25,39 +23,24 @@ func summaries(r *rand.Rand, seeds int, factor float64) *Input {
 // meanUSD is the expected cost of a run of summaries, that of session b included.
 const meanUSD = 1 + 5*25e-6*3070*1.0429471 // exp(0.29²/2)
 
-// costs is the baseline of a run, of its cost alone.
-func costs(in *Input) *Baseline {
-	b := &Baseline{Version: in.Version, SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest}
-	for group, has := range map[string]bool{"": true, "sessions [a]": false} {
-		s := slice{cell: &in.Cells[0]}
-		for _, d := range in.Cells[0].Draws {
-			row := d.Total
-			if !has {
-				row = d.Rows[0]
-			}
-			s.totals = append(s.totals, row)
-		}
-		m, _ := results.LookupMetric("cost_usd")
-		values, _ := s.values(m)
-		b.Cells = append(b.Cells, BaselineCell{Cell: "s", Group: group, Metrics: map[string]float64{"cost_usd": mean(values)},
-			Seeds: map[string][]float64{"cost_usd": values}})
-	}
-	return b
-}
-
 // alarms counts for each of some checks how many of n runs fail it, with draws of
 // their own in baseline and run, the latter with summaries larger by a factor.
 func alarms(t *testing.T, checks map[string]string, n int, factor float64) map[string]int {
 	t.Helper()
-	files := map[string]*File{}
+	files, all := map[string]*File{}, new(File)
 	for name, rules := range checks {
 		files[name] = parsed(t, rules)
+		all.Rules = append(all.Rules, files[name].Rules...)
 	}
 	counts := map[string]int{}
 	for i := range n {
 		r := rand.New(rand.NewPCG(7, uint64(i)))
 		was, now := summaries(r, DefaultSeeds, 1), summaries(r, DefaultSeeds, factor)
-		baselines := map[string]Loaded{"base.json": {Baseline: costs(was)}}
+		b, err := all.NewBaseline("base.json", was)
+		if err != nil {
+			t.Fatal(err)
+		}
+		baselines := map[string]Loaded{"base.json": {Baseline: b}}
 		for name, f := range files {
 			report := f.Judge(now, baselines)
 			for _, s := range report.Results {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // BaselineSchema is the version of the encoded form of a baseline.
-const BaselineSchema = 1
+const BaselineSchema = 2
 
 // Baseline is what a check holds later runs against.
 type Baseline struct {
@@ -26,6 +27,8 @@ type Baseline struct {
 	Calls          int            `json:"calls"` // recorded, of all sessions
 	SessionsDigest string         `json:"sessions_digest"`
 	ScenarioDigest string         `json:"scenario_digest"`
+	PricesDigest   string         `json:"prices_digest"` // of the models in use
+	Prices         string         `json:"prices"`        // date of the table, ISO 8601
 	Cells          []BaselineCell `json:"cells"`
 }
 
@@ -35,10 +38,12 @@ type BaselineCell struct {
 	Strategy string `json:"strategy"`
 	Group    string `json:"group,omitzero"`
 	Sessions int    `json:"sessions"`
+	Draws    int    `json:"draws"` // seeds the cell was run under, 1 for a cell without draws
 	// Metrics are means over seeds by name, in the unit of the metric. Without a
 	// sample one is absent.
 	Metrics map[string]float64 `json:"metrics"`
-	// Seeds are the values under each seed of what rules compare and draws move.
+	// Seeds are the values under each seed, Draws of each, of what rules compared
+	// in a cell with draws when the baseline was made.
 	Seeds map[string][]float64 `json:"seeds,omitempty"`
 }
 
@@ -60,7 +65,8 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 		return nil, errors.New("no sessions: nothing to compare later runs with")
 	}
 	b := &Baseline{Schema: BaselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
-		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest}
+		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest,
+		PricesDigest: in.PricesDigest, Prices: in.Prices}
 	for i := range in.Cells {
 		c := &in.Cells[i]
 		for _, g := range f.groupsOf(file, c, in) {
@@ -98,7 +104,7 @@ func (f *File) groupsOf(file string, c *Cell, in *Input) []group {
 
 // keep returns the figures of one slice.
 func (f *File) keep(file string, s *slice) (BaselineCell, error) {
-	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Sessions: s.sessions(),
+	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Sessions: s.sessions(), Draws: len(s.totals),
 		Metrics: map[string]float64{}, Seeds: map[string][]float64{}}
 	for _, m := range results.Metrics() {
 		values, ok := s.values(m)
@@ -112,7 +118,7 @@ func (f *File) keep(file string, s *slice) (BaselineCell, error) {
 		compared := slices.ContainsFunc(f.Rules, func(r Rule) bool {
 			return r.Kind.relative() && r.Baseline == file && r.Metric.Name == m.Name
 		})
-		if compared && spread(values) {
+		if compared && len(values) > 1 {
 			out.Seeds[m.Name] = values
 		}
 	}
@@ -147,9 +153,14 @@ func (b *Baseline) Write(w io.Writer) error {
 	return nil
 }
 
+// ErrStale is wrapped by the errors for a baseline that this version cannot use
+// and may replace: one of another schema, or whose contents contradict.
+var ErrStale = errors.New("sim check --update writes it anew")
+
 // ReadBaseline reads what Write wrote. Another schema, something else than a
-// baseline, cells that occur twice and figures that are no numbers are errors
-// that begin with the name. Metrics it does not know are kept.
+// baseline, cells that occur twice, seeds that contradict the means and figures
+// that are no numbers are errors that begin with the name. Metrics it does not
+// know are kept.
 func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -160,7 +171,7 @@ func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("%s:%d: %w", name, lineOf(data, err), err)
 	}
 	if err := b.validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w: %w", name, err, ErrStale)
 	}
 	return b, nil
 }
@@ -178,14 +189,17 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	case head.Tool != baselineTool:
 		return errors.New("not a baseline: sim check --update writes one")
 	case head.Schema == nil || *head.Schema != BaselineSchema:
-		return fmt.Errorf("a baseline of another schema: this version reads schema %d; sim check --update writes it anew", BaselineSchema)
+		return fmt.Errorf("a baseline of another schema: this version reads schema %d; %w", BaselineSchema, ErrStale)
 	}
-	return json.Unmarshal(data, b, json.RejectUnknownMembers(true))
+	if err := json.Unmarshal(data, b, json.RejectUnknownMembers(true)); err != nil {
+		return fmt.Errorf("%w; %w", err, ErrStale)
+	}
+	return nil
 }
 
 func (b *Baseline) validate() error {
-	if b.SessionsDigest == "" || b.ScenarioDigest == "" {
-		return errors.New("no digest of sessions and scenario")
+	if b.SessionsDigest == "" || b.ScenarioDigest == "" || b.PricesDigest == "" {
+		return errors.New("no digest of sessions, scenario and prices")
 	}
 	if b.Sessions <= 0 || len(b.Cells) == 0 {
 		return errors.New("a baseline of no sessions")
@@ -201,6 +215,30 @@ func (b *Baseline) validate() error {
 			return fmt.Errorf("cell %q occurs twice", c.Cell)
 		}
 		seen[key] = true
+		if err := c.validate(); err != nil {
+			return fmt.Errorf("cell %q%s: %w", c.Cell, inGroup(c.Group), err)
+		}
+	}
+	return nil
+}
+
+// validate holds the values under seeds against their number and their mean.
+func (c *BaselineCell) validate() error {
+	if c.Draws < 1 {
+		return fmt.Errorf("draws %d must be above 0", c.Draws)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Seeds)) {
+		values := c.Seeds[name]
+		was, ok := c.Metrics[name]
+		switch {
+		case len(values) != c.Draws:
+			return fmt.Errorf("%s has values under %s, the cell has %d", name, plural(len(values), "seed"), c.Draws)
+		case !ok:
+			return fmt.Errorf("%s has values under seeds and no mean", name)
+		}
+		if is := mean(values); math.Abs(is-was) > tolerance(was) {
+			return fmt.Errorf("%s is %v, the mean of its seeds is %v", name, was, is)
+		}
 	}
 	return nil
 }

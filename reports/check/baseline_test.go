@@ -2,6 +2,8 @@ package check
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,8 +34,8 @@ func TestBaselineRoundTrip(t *testing.T) {
 		t.Errorf("%d cells in %d lines, want 4 in 6", len(read.Cells), strings.Count(text.String(), "\n"))
 	}
 	s := read.find("s", "")
-	if s.Metrics["cost_usd"] != 4 || !cmp.Equal(s.Seeds, map[string][]float64{"cost_usd": {2, 3, 4, 5, 6}}) {
-		t.Errorf("mean %v, seeds %v; want 4 and 2…6 under the one metric that rules compare", s.Metrics["cost_usd"], s.Seeds)
+	if s.Metrics["cost_usd"] != 4 || !cmp.Equal(s.Seeds, map[string][]float64{"cost_usd": {2, 3, 4, 5, 6}, "calls": {20, 20, 20, 20, 20}}) {
+		t.Errorf("mean %v, seeds %v; want 4 and those of the two metrics that rules compare", s.Metrics["cost_usd"], s.Seeds)
 	}
 	if web := read.find("s", "project web"); web == nil || web.Metrics["cost_usd"] != 1 {
 		t.Errorf("project web: %+v", web)
@@ -42,21 +44,49 @@ func TestBaselineRoundTrip(t *testing.T) {
 
 // What is no baseline is refused by name.
 func TestReadBaselineRefuses(t *testing.T) {
-	const head = `{"schema":1,"tool":"sim check","version":"v","sessions":1,"calls":1,"sessions_digest":"a","scenario_digest":"b","cells":[`
-	const row = `{"cell":"s","strategy":"s","sessions":1,"metrics":{"calls":1}}`
+	const head = `{"schema":2,"tool":"sim check","version":"v","sessions":1,"calls":1,"sessions_digest":"a","scenario_digest":"b","prices_digest":"c","prices":"","cells":[`
+	const row = `{"cell":"s","strategy":"s","sessions":1,"draws":1,"metrics":{"calls":1}}`
+	seeds := func(draws int, seeds string) string {
+		return fmt.Sprintf(`%s{"cell":"s","strategy":"s","sessions":1,"draws":%d,"metrics":{"calls":4},"seeds":{%s}}]}`, head, draws, seeds)
+	}
 	for text, want := range map[string]string{
 		"": "b.json:1:",
-		`{"schema":1,"provenance":{},"cells":[]}`:                         "not a baseline",
-		`{"schema":2,"tool":"sim check"}`:                                 "of another schema: this version reads schema 1",
+		`{"schema":2,"provenance":{},"cells":[]}`:                         "not a baseline",
+		`{"schema":1,"tool":"sim check"}`:                                 "of another schema: this version reads schema 2",
 		head + "]}":                                                       "a baseline of no sessions",
 		head + "\n" + row + ",\n" + row + "]}":                            `cell "s" occurs twice`,
 		head + "\n" + strings.Replace(row, ":1}}", ":NaN}}]}", 1):         "b.json:2:",
 		head + "\n" + strings.Replace(row, ":1}}", ":1e999}}]}", 1):       "b.json:2:",
 		head + "\n" + strings.Replace(row, "metrics", "metric", 1) + "]}": `unknown object member name "metric"`,
 		strings.Replace(head, `"a"`, `""`, 1) + row + "]}":                "no digest",
+		head + strings.Replace(row, `"draws":1`, `"draws":0`, 1) + "]}":   `cell "s": draws 0 must be above 0`,
+		seeds(2, `"calls":[]`):                                            `cell "s": calls has values under 0 seeds, the cell has 2`,
+		seeds(2, `"calls":[4]`):                                           "calls has values under 1 seed, the cell has 2",
+		seeds(2, `"calls":[100,100]`):                                     "calls is 4, the mean of its seeds is 100",
+		seeds(2, `"misses":[1,2]`):                                        "misses has values under seeds and no mean",
 	} {
 		if _, err := ReadBaseline("b.json", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+	if _, err := ReadBaseline("b.json", strings.NewReader(seeds(2, `"calls":[3,5]`))); err != nil {
+		t.Errorf("seeds that agree with their mean are refused: %v", err)
+	}
+}
+
+// Only what sim check wrote, of whatever schema and state, may be written anew.
+func TestStaleBaselines(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"schema":1,"tool":"sim check"}`:           true,
+		`{"schema":2,"tool":"sim check"}`:           true,
+		`{"schema":2,"tool":"sim check","other":1}`: true,
+		`{"schema":2,"provenance":{}}`:              false,
+		"rules: []":                                 false,
+		"":                                          false,
+		`{"schema":2,"tool":"another","cells":[]}`:  false,
+	} {
+		if _, err := ReadBaseline("b.json", strings.NewReader(text)); errors.Is(err, ErrStale) != want {
+			t.Errorf("%s: stale is %t, want %t (%v)", text, !want, want, err)
 		}
 	}
 }
@@ -73,7 +103,7 @@ func TestChanges(t *testing.T) {
 	}
 	was := baseline(plainRun())
 	other := plainRun()
-	other.Version, other.ScenarioDigest = "v2", "other"
+	other.Version, other.ScenarioDigest, other.PricesDigest, other.Prices = "v2", "other", "other", "2026-04-01"
 	other.Cells = append(other.Cells[:0], one("s", tally{session: "a", usd: 4, read: 90, written: 10}, tally{session: "b", usd: 1, read: 90, written: 10}),
 		one("t", tally{session: "a"}, tally{session: "b"}))
 	for _, tc := range []struct {
@@ -82,9 +112,11 @@ func TestChanges(t *testing.T) {
 	}{
 		{nil, was, []string{"base.json: new, 1 row of 2 sessions"}},
 		{was, was, []string{"base.json: unchanged"}},
-		{was, baseline(other), []string{"base.json: rewritten", "  scenario: another", "  version: v2, was v1",
+		{was, baseline(other), []string{"base.json: rewritten", "  scenario: another",
+			"  prices: others, of 2026-04-01 in the place of 2026-03-01", "  version: v2, was v1",
 			"  s: cost_usd $5.00, was $4.00", "  s: 2 metrics besides", "  t: new"}}, // its parts output and main
-		{baseline(other), was, []string{"base.json: rewritten", "  scenario: another", "  version: v1, was v2", "  t: gone",
+		{baseline(other), was, []string{"base.json: rewritten", "  scenario: another",
+			"  prices: others, of 2026-03-01 in the place of 2026-04-01", "  version: v1, was v2", "  t: gone",
 			"  s: cost_usd $4.00, was $5.00", "  s: 2 metrics besides"}},
 	} {
 		if diff := cmp.Diff(tc.want, f.Changes("base.json", tc.was, tc.now)); diff != "" {

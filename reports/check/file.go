@@ -38,7 +38,9 @@ type File struct {
 	// ScenarioMayChange says that a scenario other than the baseline's is what
 	// is judged, not a failure.
 	ScenarioMayChange bool
-	Rules             []Rule
+	// Unread is how many lines, files and sessions may be lost in reading.
+	Unread int
+	Rules  []Rule
 }
 
 // Source is where a scenario comes from: a file or built-in scenario by its
@@ -56,6 +58,7 @@ type document struct {
 	Level             float64    `yaml:"level"`
 	Baseline          string     `yaml:"baseline"`
 	ScenarioMayChange bool       `yaml:"scenario_may_change"`
+	Unread            int        `yaml:"unread"`
 	Rules             []ruleNode `yaml:"rules"`
 }
 
@@ -77,7 +80,7 @@ func Parse(text []byte, name string) (*File, error) {
 	if err := tree.Root.Decode(&d); err != nil && len(errs) == 0 {
 		return nil, yamlx.Errors(name, err, d)
 	}
-	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange}
+	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange, Unread: d.Unread}
 	errs = append(errs, f.scenario(tree, text)...)
 	errs = append(errs, f.bounds(tree)...)
 	nodes := yamlx.Child(tree.Root, "rules")
@@ -100,6 +103,9 @@ func (f *File) bounds(t *yamlx.Tree) []error {
 	}
 	if !(f.Level > 0 && f.Level <= 0.5) {
 		errs = append(errs, t.Errorf(yamlx.Child(t.Root, "level"), "level %g must be above 0 and at most 0.5", f.Level))
+	}
+	if f.Unread < 0 {
+		errs = append(errs, t.Errorf(yamlx.Child(t.Root, "unread"), "unread %d must not be negative", f.Unread))
 	}
 	return errs
 }
@@ -150,7 +156,8 @@ func cut(root, n *yaml.Node, text []byte) []byte {
 	return []byte(strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n")
 }
 
-// Baselines returns the files the rules are held against, each once, in order.
+// Baselines returns the files the rules are held against, each once and in the
+// shortest form of its path, in order.
 func (f *File) Baselines() []string {
 	var files []string
 	for i := range f.Rules {

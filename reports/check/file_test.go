@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/compactsim/compactsim/internal/yamlx"
 )
 
@@ -20,18 +22,21 @@ func TestParseRefuses(t *testing.T) {
 			`check.yaml:6: unknown key "mim" (did you mean "min"?)`, "check.yaml:5: a rule has one of min, max, max_increase, max_decrease, this one has 0"},
 		"scenario: a\nrules:\n- {metric: cost_usd, min: 1}\n- {metric: cost_usd, min: 2}\n": {
 			"check.yaml:4: the rule on min of cost_usd stands here a second time, first in line 3"},
-		"scenario: a\nrules:\n- {metric: cost_usd, min: 1, max: 2}\n":                    {"check.yaml:3: a rule has one of", "this one has 2"},
-		"scenario: a\nrules:\n- {min: 1}\n":                                              {"check.yaml:3: a rule needs a metric"},
-		"scenario: a\nrules:\n- {metric: cost_usd, min: lots}\n":                         {`check.yaml:3: rules[0].min: want a number such as 0.92 or a percentage such as 1%, not "lots"`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: .inf}\n":                         {`not ".inf"`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: nan}\n":                          {`not "nan"`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 5%}\n":                           {"only a ratio is bounded by a percentage, cost_usd is in USD"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max_increase: -1%}\n":                 {"max_increase -1% must not be negative"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, strategy: a, cell: b}\n":      {"strategy and cell exclude each other"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: projekt}\n":            {`unknown group "projekt" (did you mean "project"?)`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: '[a'}\n":               {`group: "[a" is no pattern`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 0}\n":             {"min_effect 0 must be above 0"},
-		"scenario: a\nseeds: 1\nlevel: 2\nrules:\n- {metric: cost_usd, max: 1}\n":        {"check.yaml:2: seeds 1 must lie in 5…1000", "check.yaml:3: level 2 must be above 0"},
+		"scenario: a\nrules:\n- {metric: cost_usd, min: 1, max: 2}\n":               {"check.yaml:3: a rule has one of", "this one has 2"},
+		"scenario: a\nrules:\n- {min: 1}\n":                                         {"check.yaml:3: a rule needs a metric"},
+		"scenario: a\nrules:\n- {metric: cost_usd, min: lots}\n":                    {`check.yaml:3: rules[0].min: want a number such as 0.92 or a percentage such as 1%, not "lots"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: .inf}\n":                    {`not ".inf"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: nan}\n":                     {`not "nan"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 5%}\n":                      {"only a ratio is bounded by a percentage, cost_usd is in USD"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max_increase: -1%}\n":            {"max_increase -1% must not be negative"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, strategy: a, cell: b}\n": {"strategy and cell exclude each other"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: projekt}\n":       {`unknown group "projekt" (did you mean "project"?)`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: '[a'}\n":          {`group: "[a" is no pattern`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 0}\n":        {"min_effect 0 must be above 0"},
+		"scenario: a\nseeds: 1\nlevel: 2\nrules:\n- {metric: cost_usd, max: 1}\n":   {"check.yaml:2: seeds 1 must lie in 5…1000", "check.yaml:3: level 2 must be above 0"},
+		"scenario: a\nunread: -1\nrules:\n- {metric: cost_usd, max: 1}\n":           {"check.yaml:2: unread -1 must not be negative"},
+		"scenario: a\nbaseline: ./b.json\nrules:\n- {metric: calls, max_increase: 1}\n- {metric: calls, max_increase: 2, against: c/../b.json}\n": {
+			"check.yaml:5: the rule on max_increase of calls stands here a second time, first in line 4"},
 		"scenario: a\nrules:\n- {metric: cost_usd, max: 1}\nrules:\n- {metric: calls}\n": {`key "rules" stands here a second time, first in line 2`},
 	} {
 		_, err := Parse([]byte(text), "check.yaml")
@@ -40,6 +45,15 @@ func TestParseRefuses(t *testing.T) {
 				t.Errorf("%q: error %v, want %q", text, err, w)
 			}
 		}
+	}
+}
+
+// One file is one baseline, however its path is written.
+func TestBaselinesByTheirShortestPath(t *testing.T) {
+	f := parsed(t, "  - {metric: calls, max_increase: 1}\n  - {metric: misses, max_increase: 1, against: ./base.json}\n"+
+		"  - {metric: calls, max: 1, against: a//b/../base.json}\n")
+	if diff := cmp.Diff([]string{"base.json", "a/base.json"}, f.Baselines()); diff != "" {
+		t.Error(diff)
 	}
 }
 

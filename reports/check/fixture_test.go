@@ -46,7 +46,7 @@ func cell(name string, draws ...[]tally) Cell {
 
 // input is a run of cells over the sessions a and b, of two projects.
 func input(cells ...Cell) *Input {
-	return &Input{Version: "v1", SessionsDigest: "5e55", ScenarioDigest: "5ce0", Calls: 20, Cells: cells, Sessions: map[string]Session{
+	return &Input{Version: "v1", SessionsDigest: "5e55", ScenarioDigest: "5ce0", PricesDigest: "9a1d", Prices: "2026-03-01", Calls: 20, Cells: cells, Sessions: map[string]Session{
 		"a": {Project: "api", Model: "opus", Agent: "claude-code"}, "b": {Project: "web", Model: "opus", Agent: "codex"},
 	}}
 }

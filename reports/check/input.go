@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -14,9 +13,15 @@ type Input struct {
 	Version        string // of the tool
 	SessionsDigest string // of the sessions that were replayed
 	ScenarioDigest string // of the cells and all that surrounds them
+	PricesDigest   string // of the prices of the models in use
+	Prices         string // date of the table of prices, ISO 8601
 	Calls          int    // recorded calls of all sessions
 	Sessions       map[string]Session
 	Cells          []Cell
+	// Lost says of lines, files and sessions that could not be read what was wrong,
+	// each with its place. NumLost counts them all, of which Lost may be the first.
+	Lost    []string
+	NumLost int
 }
 
 // Session is what groups are made from.
@@ -42,7 +47,7 @@ func (in *Input) Unpriced() int {
 
 // group is a choice of sessions.
 type group struct {
-	name string // "" for all sessions, else such as "project web"
+	name string // "" for all sessions, else such as "project web" or "no project"
 	has  func(session string) bool
 }
 
@@ -67,9 +72,18 @@ func (in *Input) groups(by string) []group {
 	}
 	var all []group
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		all = append(all, group{by + " " + cmp.Or(name, "(none)"), func(id string) bool { return of(in.Sessions[id]) == name }})
+		all = append(all, group{groupName(by, name), func(id string) bool { return of(in.Sessions[id]) == name }})
 	}
 	return all
+}
+
+// groupName names the group of the sessions with a project, model or agent, or
+// without: two groups never have the same name.
+func groupName(by, name string) string {
+	if name == "" {
+		return "no " + by
+	}
+	return by + " " + name
 }
 
 // slice is one cell over one group: its total under each seed.
@@ -133,27 +147,27 @@ func (s *slice) values(m results.Metric) ([]float64, bool) {
 func (in *Input) targets(r *Rule) []*Cell {
 	var cells []*Cell
 	for i := range in.Cells {
-		c := &in.Cells[i]
-		var takes bool
-		switch {
-		case r.Strategy != "":
-			takes = c.Strategy == r.Strategy
-		case r.Cell != "":
-			takes = matchesCell(r.Cell, c.Name)
-		default:
-			takes = c.Strategy != results.StrategyBilled
-		}
-		if takes {
+		if c := &in.Cells[i]; r.speaksOf(c.Name, c.Strategy) {
 			cells = append(cells, c)
 		}
 	}
 	return cells
 }
 
+// speaksOf reports whether a rule is on a cell of a strategy.
+func (r *Rule) speaksOf(cell, strategy string) bool {
+	switch {
+	case r.Strategy != "":
+		return strategy == r.Strategy
+	case r.Cell != "":
+		return matchesCell(r.Cell, cell)
+	}
+	return strategy != results.StrategyBilled
+}
+
 // Touches reports whether a rule of the check speaks of a cell.
 func (f *File) Touches(cell, strategy string) bool {
-	in := Input{Cells: []Cell{{Name: cell, Strategy: strategy}}}
-	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return len(in.targets(&r)) > 0 })
+	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(cell, strategy) })
 }
 
 // matchesCell reports whether a pattern takes the name of a cell. In a pattern *

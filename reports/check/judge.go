@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/sim/results"
@@ -22,6 +23,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	if len(in.Sessions) == 0 {
 		return f.Empty("no sessions with calls: nothing was simulated")
 	}
+	f.tellLost(r, in)
 	f.compareHeads(r, in, baselines)
 	var cases []*verdict
 	all := sums{}
@@ -53,37 +55,6 @@ func (f *File) Empty(reason string) *Report {
 	r := &Report{Schema: ReportSchema, File: f.Name, Results: []Result{}}
 	r.fail(f.Scenario.Line, "%s", reason)
 	return r
-}
-
-// compareHeads fails baselines that are not there or not of this run.
-func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
-	for _, file := range f.Baselines() {
-		i := slices.IndexFunc(f.Rules, func(r Rule) bool { return r.Baseline == file })
-		line := f.Rules[i].Line
-		b, err := baselines[file].Baseline, baselines[file].Err
-		if b == nil {
-			if err == nil {
-				err = fmt.Errorf("%s was not read", file)
-			}
-			r.fail(line, "no baseline: %v", err)
-			continue
-		}
-		if b.SessionsDigest != in.SessionsDigest {
-			r.fail(line, "%s is of other sessions: %d with %d calls, not these %d with %d (digest %.8s, now %.8s); sim check --update takes these",
-				file, b.Sessions, b.Calls, len(in.Sessions), in.Calls, b.SessionsDigest, in.SessionsDigest)
-		}
-		switch {
-		case b.ScenarioDigest == in.ScenarioDigest:
-		case f.ScenarioMayChange:
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is of another scenario, as scenario_may_change allows", file))
-		default:
-			r.fail(line, "%s is of another scenario (digest %.8s, now %.8s); sim check --update takes this one, scenario_may_change: true compares the two",
-				file, b.ScenarioDigest, in.ScenarioDigest)
-		}
-		if b.Version != in.Version {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s was made by version %s, this is %s", file, b.Version, in.Version))
-		}
-	}
 }
 
 // cases returns what a rule has to judge: its cells and groups, or the one
@@ -198,10 +169,9 @@ func (v *verdict) compared(b *Baseline) bool {
 		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
 	case v.result.Baseline == nil:
 		v.refuse("%s has no %s of this cell", r.Baseline, name)
-	case v.was.Seeds[name] == nil && !spread(v.now):
-		v.now = v.now[:1]
-		v.before = []float64{*v.result.Baseline}
-	case v.was.Seeds[name] == nil:
+	case v.was.Draws > 1 && v.was.Seeds[name] == nil:
+		v.refuse("%s has no seeds of %s, which no rule compared when it was made: sim check --update", r.Baseline, name)
+	case v.was.Draws == 1:
 		v.before = slices.Repeat([]float64{*v.result.Baseline}, len(v.now))
 	case len(v.was.Seeds[name]) != len(v.now) && len(v.now) > 1:
 		v.refuse("%s has %d seeds, this check has %d: sim check --update", r.Baseline, len(v.was.Seeds[name]), len(v.now))
@@ -280,8 +250,8 @@ func (v *verdict) words() string {
 	if v.rule.Kind == Min || v.rule.Kind == MaxDecrease {
 		side = "below"
 	}
-	text := fmt.Sprintf("%s of %s%s is %s, %s %s", v.result.Metric, v.result.Cell, inGroup(v.result.Group),
-		figure(unit, *v.result.Observed), side, figure(unit, v.bar))
+	observed, bar := apart(unit, *v.result.Observed, v.bar)
+	text := fmt.Sprintf("%s of %s%s is %s, %s %s", v.result.Metric, v.result.Cell, inGroup(v.result.Group), observed, side, bar)
 	if v.rule.Kind.relative() {
 		text += fmt.Sprintf(" (%s from %s)", v.rule.Text(), figure(unit, *v.result.Baseline))
 	}
@@ -296,7 +266,7 @@ func (r *Rule) vacuous(bar, effect float64, spread bool) (why string, ok bool) {
 	name := r.Metric.Name
 	low := r.Kind == Min || r.Kind == MaxDecrease
 	switch {
-	case low && r.Metric.Unit != results.UnitSeconds && bar-effect <= 0:
+	case low && !strings.HasPrefix(name, "added_latency_seconds") && bar-effect <= 0:
 		return fmt.Sprintf("%s is never below 0, the bar is %s", name, figure(r.Metric.Unit, bar)), true
 	case !low && r.Metric.Unit == results.UnitRatio && bar+effect >= 1:
 		return fmt.Sprintf("%s is never above 100 %%, the bar is %s", name, figure(r.Metric.Unit, bar)), true

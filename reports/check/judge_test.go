@@ -2,9 +2,14 @@ package check
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // one is a cell without draws.
@@ -41,6 +46,9 @@ func TestLevels(t *testing.T) {
 		"{metric: cache_hit_ratio, max: 1}":                   "cannot fail: cache_hit_ratio is never above 100 %",
 		"{metric: misses, min: 0}":                            "cannot fail",
 		"{metric: cost_usd, min: -1}":                         "cannot fail",
+		"{metric: blocking_seconds, min: 0}":                  "cannot fail: blocking_seconds is never below 0",
+		"{metric: added_latency_seconds, min: -1}":            "",
+		"{metric: cost_usd, max: 3.9999}":                     "is $4.0000, above $3.9999",
 		"{metric: cost_usd, max_increase: 1%, against: none}": "no baseline: none was not read",
 		"{metric: cost_usd, max_increase: 1%}":                "cannot fail: max_increase needs a baseline",
 	} {
@@ -111,10 +119,14 @@ func TestBaselineOfAnotherRun(t *testing.T) {
 	for want, change := range map[string]func(*Input){
 		"base.json is of other sessions: 2 with 20 calls, not these 2 with 21": func(in *Input) { in.SessionsDigest, in.Calls = "other", 21 },
 		"base.json is of another scenario":                                     func(in *Input) { in.ScenarioDigest = "other" },
-		"base.json has no such cell":                                           func(in *Input) { in.Cells[0].Name = "t" },
+		"base.json has no such cell":                                           func(in *Input) { in.Cells[0].Name, in.Cells[0].Strategy = "t", "t" },
 		"no sessions with calls":                                               func(in *Input) { in.Sessions = nil },
-		"cost_usd is NaN":                                                      func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.NaN() },
-		"cost_usd is +Inf":                                                     func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.Inf(1) },
+		"base.json is of other prices (digest 9a1d, table of 2026-03-01, now other, 2026-04-01)": func(in *Input) {
+			in.PricesDigest, in.Prices = "other", "2026-04-01"
+		},
+		"base.json has the cell s, which is not in the scenario any more": func(in *Input) { in.Cells[0].Name = "t" },
+		"cost_usd is NaN":  func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.NaN() },
+		"cost_usd is +Inf": func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.Inf(1) },
 	} {
 		in := plainRun()
 		change(in)
@@ -122,11 +134,109 @@ func TestBaselineOfAnotherRun(t *testing.T) {
 	}
 	f.ScenarioMayChange = true
 	in := plainRun()
-	in.ScenarioDigest = "other"
+	in.ScenarioDigest, in.PricesDigest = "other", "other"
 	r := against(t, f, plainRun(), in)
 	says(t, r)
-	if len(r.Notes) != 1 {
-		t.Errorf("notes %q, want one on the scenario", r.Notes)
+	want := []string{"base.json is of another scenario, as scenario_may_change allows", "base.json is of other prices, as scenario_may_change allows"}
+	if diff := cmp.Diff(want, r.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A cell of the baseline that is gone fails the rules that speak of it, also
+// where the scenario may change.
+func TestCellsThatAreGone(t *testing.T) {
+	was := input(append(plainRun().Cells, one("t", tally{session: "a", usd: 3}, tally{session: "b"}))...)
+	for rule, gone := range map[string]bool{
+		"{metric: cost_usd, max_increase: 1%}":               true,
+		"{metric: cost_usd, max_increase: 1%, cell: '[st]'}": true,
+		"{metric: cost_usd, max: 100}":                       true,
+		"{metric: cost_usd, max_increase: 1%, strategy: s}":  false,
+	} {
+		f := parsed(t, "  - "+rule+"\n")
+		f.ScenarioMayChange = true
+		now := plainRun()
+		now.ScenarioDigest = "other"
+		r := against(t, f, was, now)
+		if gone {
+			says(t, r, "base.json has the cell t, which is not in the scenario any more")
+		} else {
+			says(t, r)
+		}
+	}
+}
+
+// What was lost in reading fails the check by name, as far as it is not allowed.
+func TestLost(t *testing.T) {
+	now := plainRun()
+	now.Lost, now.NumLost = []string{"a.jsonl: file is empty", "b.jsonl:7: text ends in a string"}, 2
+	f := levels(t, "rules:\n  - {metric: cost_usd, max: 4}\n")
+	says(t, f.Judge(now, nil), "not read: a.jsonl: file is empty", "not read: b.jsonl:7: text ends in a string")
+	f.Unread = 1
+	says(t, f.Judge(now, nil), "2 lines, files or sessions could not be read, unread: 1 are allowed")
+	f.Unread = 2
+	r := f.Judge(now, nil)
+	says(t, r)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "as unread: 2 allows") {
+		t.Errorf("notes %q", r.Notes)
+	}
+	f.Unread, now.NumLost = 0, 1000
+	now.Lost = slices.Repeat(now.Lost, 50)
+	if r := f.Judge(now, nil); len(r.Problems) != maxLost+1 {
+		t.Errorf("%d problems, want %d names and their number", len(r.Problems), maxLost)
+	}
+}
+
+// A rule on what no rule compared when the baseline was made has no seeds to be
+// paired with, and the mean of other draws is no constant.
+func TestRuleWithoutSeeds(t *testing.T) {
+	was := input(drawnUSD("s", 10, 11, 12, 13, 14))
+	b, err := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n").NewBaseline("base.json", was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n  - {metric: cost_usd_output, max_increase: 1%}\n")
+	r := later.Judge(was, map[string]Loaded{"base.json": {Baseline: b}})
+	says(t, r, "base.json has no seeds of cost_usd_output, which no rule compared when it was made: sim check --update")
+	if r.Results[0].Status != OK {
+		t.Errorf("the rule that has seeds: %+v", r.Results[0])
+	}
+	// A figure of a cell that drew nothing is a constant, whatever is drawn now.
+	was = input(drawnUSD("s", 12))
+	if b, err = later.NewBaseline("base.json", was); err != nil {
+		t.Fatal(err)
+	}
+	says(t, later.Judge(input(drawnUSD("s", 10, 11, 12, 13, 14)), map[string]Loaded{"base.json": {Baseline: b}}))
+}
+
+// Sessions without a project are no project, whatever projects are called.
+func TestSessionsWithoutAProject(t *testing.T) {
+	in := plainRun()
+	in.Sessions["a"], in.Sessions["b"] = Session{}, Session{Project: "(none)"}
+	r := levels(t, "rules:\n  - {metric: cost_usd, group: project, max: 2}\n").Judge(in, nil)
+	if len(r.Results) != 2 || r.Results[0].Group != "no project" || *r.Results[0].Observed != 3 ||
+		r.Results[1].Group != "project (none)" || *r.Results[1].Observed != 1 {
+		t.Errorf("%+v", r.Results)
+	}
+}
+
+// Figures that differ are told apart, and equal ones are not drawn out.
+func TestFiguresAreToldApart(t *testing.T) {
+	for _, tc := range []struct {
+		unit string
+		a, b float64
+		want [2]string
+	}{
+		{results.UnitUSD, 153.4501, 153.4502, [2]string{"$153.4501", "$153.4502"}},
+		{results.UnitUSD, 4, 3.5, [2]string{"$4.00", "$3.50"}},
+		{results.UnitUSD, 153.45, 153.45, [2]string{"$153.45", "$153.45"}},
+		{results.UnitRatio, 0.92001, 0.92, [2]string{"92.001 %", "92.000 %"}},
+		{results.UnitSeconds, 1.04, 1.01, [2]string{"1.04 s", "1.01 s"}},
+		{results.UnitTokens, 1000.2, 1000.4, [2]string{"1,000.2", "1,000.4"}},
+	} {
+		if a, b := apart(tc.unit, tc.a, tc.b); [2]string{a, b} != tc.want {
+			t.Errorf("%v and %v of %s: %q, %q, want %q", tc.a, tc.b, tc.unit, a, b, tc.want)
+		}
 	}
 }
 

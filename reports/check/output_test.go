@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"encoding/xml"
+	"io"
 	"strings"
 	"testing"
 
@@ -62,6 +63,38 @@ func TestAnnotate(t *testing.T) {
 	}
 	if got := property("a\r\n%:,b"); got != "a%0D%0A%25%3A%2Cb" {
 		t.Errorf("escaped %q", got)
+	}
+}
+
+// No text from a recording or a file becomes a line, a command or a colour of
+// its own, in no form of the report.
+func TestTextsAreHarmless(t *testing.T) {
+	in := plainRun()
+	evil := "/home/x\n::error file=a::b\r\x1b[31m\u2028\u202e##[error]c"
+	in.Sessions["a"] = Session{Project: evil}
+	in.Cells[0].Name = evil
+	in.Lost, in.NumLost = []string{"::error::" + evil}, 1
+	f := levels(t, "rules:\n  - {metric: cost_usd, group: project, max: 0.5}\n")
+	r := f.Judge(in, nil)
+	r.Notes = append(r.Notes, evil, " ::stop-commands::x")
+	for name, write := range map[string]func(io.Writer) error{
+		"text": func(w io.Writer) error { return r.Write(w, "text") }, "json": func(w io.Writer) error { return r.Write(w, "json") },
+		"junit": r.JUnit, "summary": r.Summary,
+		"annotations": func(w io.Writer) error { return r.Annotate(w, "check.yaml") },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			command := strings.HasPrefix(strings.TrimSpace(line), "::") && !strings.HasPrefix(line, "::error file=check.yaml,line=")
+			if command || strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\r\x1b\u2028\u202e") || strings.Contains(line, "##[") {
+				t.Errorf("%s: %q", name, line)
+			}
+		}
+		if !strings.Contains(b.String(), "/home/x") {
+			t.Errorf("%s does not tell the project:\n%s", name, b.String())
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -84,10 +86,7 @@ func (r *ruleNode) rule(t *yamlx.Tree, n *yaml.Node, baseline string) (Rule, []e
 		}
 		errs = append(errs, t.Errorf(at, format, args...))
 	}
-	out := Rule{Strategy: r.Strategy, Cell: r.Cell, Group: r.Group, Baseline: baseline, MinEffect: defaultMinEffect, Line: n.Line}
-	if r.Against != "" {
-		out.Baseline = r.Against
-	}
+	out := Rule{Strategy: r.Strategy, Cell: r.Cell, Group: r.Group, Baseline: baselinePath(cmp.Or(r.Against, baseline)), MinEffect: defaultMinEffect, Line: n.Line}
 	metric, known := results.LookupMetric(r.Metric)
 	if out.Metric = metric; !known {
 		if r.Metric == "" {
@@ -116,6 +115,15 @@ func (r *ruleNode) rule(t *yamlx.Tree, n *yaml.Node, baseline string) (Rule, []e
 		wrong(out.Kind.String(), "%w", err)
 	}
 	return out, errs
+}
+
+// baselinePath returns the shortest form of a path, so that one file has one
+// name; "" for none.
+func baselinePath(name string) string {
+	if name == "" {
+		return ""
+	}
+	return path.Clean(filepath.ToSlash(name))
 }
 
 var groupings = []string{ByProject, ByModel, ByAgent}

@@ -17,6 +17,7 @@ func Formats() []string { return []string{"text", "json"} }
 
 // Write writes the report for people or, in the format json, for programs.
 func (r *Report) Write(w io.Writer, format string) error {
+	r = r.harmless()
 	switch format {
 	case "text":
 		return r.text(w)
@@ -128,7 +129,8 @@ func (r *Report) sheet() *reports.Sheet {
 		if v.Status != OK {
 			status = "FAIL"
 		}
-		s.Rows = append(s.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, v.observed(), v.figure(v.Bar), v.figure(v.Margin), v.figure(v.Baseline), status})
+		observed, bar := v.observed()
+		s.Rows = append(s.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.figure(v.Margin), v.figure(v.Baseline), status})
 	}
 	return s
 }
@@ -140,13 +142,16 @@ func (s *Result) figure(v *float64) string {
 	return figure(s.Unit, *v)
 }
 
-// observed is the figure with half the width of its interval.
-func (s *Result) observed() string {
-	text := s.figure(s.Observed)
+// observed returns the figure with half the width of its interval, and the bar.
+func (s *Result) observed() (text, bar string) {
+	text, bar = s.figure(s.Observed), s.figure(s.Bar)
+	if s.Status == Breach && s.Observed != nil && s.Bar != nil {
+		text, bar = apart(s.Unit, *s.Observed, *s.Bar)
+	}
 	if s.Low != nil && s.High != nil && *s.High > *s.Low {
 		text += " ± " + figure(s.Unit, (*s.High-*s.Low)/2)
 	}
-	return text
+	return text, bar
 }
 
 func (r *Report) json(w io.Writer) error {

@@ -20,6 +20,9 @@ func (f *File) Changes(file string, was, now *Baseline) []string {
 	if was.ScenarioDigest != now.ScenarioDigest {
 		add("scenario: another")
 	}
+	if was.PricesDigest != now.PricesDigest {
+		add("prices: others, of %s in the place of %s", now.Prices, was.Prices)
+	}
 	if was.Version != now.Version {
 		add("version: %s, was %s", now.Version, was.Version)
 	}

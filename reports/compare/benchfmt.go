@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -23,7 +24,7 @@ func (r *Report) benchfmt(w io.Writer, o WriteOptions) error {
 		writeUnit(b, m)
 	}
 	for _, label := range r.Labels {
-		fmt.Fprintf(b, "\nlabel: %s\n", printable(label))
+		fmt.Fprintf(b, "\nlabel: %s\n", reports.Printable(label))
 		written := map[string]bool{} // the baseline stands in every comparison
 		for i := range r.Comparisons {
 			c := &r.Comparisons[i]
@@ -83,29 +84,47 @@ func (c *Comparison) benchmarks(b *bufio.Writer, s int, metrics []results.Metric
 // for the number of processors.
 var processors = regexp.MustCompile(`-(\d+)$`)
 
-// benchmark names a line the same on both sides.
+// benchmark names a line the same on both sides. Lines of different sessions or
+// cells have different names.
 func (c *Comparison) benchmark(session string, cell *results.Cell, s int) string {
 	name := "BenchmarkSession/session=" + benchmarkPart(session)
 	if c.Cell != "" {
 		name += "/cell=" + benchmarkPart(c.Cell)
 	}
-	if cells := c.pairs.sides[s].cells; len(cells) > 1 {
-		for _, param := range varying(cells) {
-			name += "/" + benchmarkPart(param) + "=" + benchmarkPart(cell.Params[param])
-		}
+	cells := c.pairs.sides[s].cells
+	params := varying(cells)
+	for _, param := range params {
+		name += "/" + benchmarkPart(param) + "=" + benchmarkPart(cell.Params[param])
 	}
-	return processors.ReplaceAllString(name, "_$1")
+	if slices.ContainsFunc(cells, func(x *results.Cell) bool { return x != cell && alike(x, cell, params) }) {
+		name += "/variant=" + benchmarkPart(cell.Cell)
+	}
+	return processors.ReplaceAllString(name, "%2D$1")
 }
 
-// benchmarkPart replaces what would end a part of a name.
+// alike reports whether two cells have the same values of parameters.
+func alike(a, b *results.Cell, params []string) bool {
+	return !slices.ContainsFunc(params, func(name string) bool { return a.Params[name] != b.Params[name] })
+}
+
+// benchmarkPart replaces what would end a part of a name, and what stands for it:
+// different texts stay different. A slash, as in the names of strategies, becomes
+// a colon and a blank a plus sign; others are percent-encoded.
 func benchmarkPart(s string) string {
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	for _, r := range s {
 		switch {
 		case r == '/':
-			return ':'
-		case unicode.IsSpace(r), !unicode.IsPrint(r):
-			return '_'
+			b.WriteByte(':')
+		case r == ' ':
+			b.WriteByte('+')
+		case strings.ContainsRune(":+%", r), unicode.IsSpace(r), !unicode.IsPrint(r):
+			for _, octet := range []byte(string(r)) {
+				fmt.Fprintf(&b, "%%%02X", octet)
+			}
+		default:
+			b.WriteRune(r)
 		}
-		return r
-	}, s)
+	}
+	return b.String()
 }

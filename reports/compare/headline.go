@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -11,7 +12,7 @@ import (
 // put around what matters most.
 func (r *Report) headline(c *Comparison, emphasis string) string {
 	strong := func(s string) string { return emphasis + s + emphasis }
-	base, other := printable(c.Base), printable(c.Other)
+	base, other := reports.Printable(c.Base), reports.Printable(c.Other)
 	sessions := "on the same " + countOf(c.Sessions, "session")
 	if !c.Changed() {
 		return strong(fmt.Sprintf("No difference between %s and %s", base, other)) + " " + sessions + "."

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/compactsim/compactsim/reports/stats"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // leastKept is the share of resamples in which a ratio must have a base for its
@@ -22,19 +23,19 @@ func resample(ctx context.Context, list []*measured, n int, o Options) error {
 			continue
 		}
 		a, b := &m.side[0], &m.side[1]
-		switch m.kind {
-		case added:
+		switch m.Metric.Kind {
+		case results.KindSum:
 			first = append(first, len(sums))
 			sums = append(sums, m.diff)
 			if m.compared(o) {
 				sums = append(sums, a.value)
 			}
-		case divided:
+		case results.KindRatio:
 			first = append(first, len(sums))
 			sums = append(sums, a.part, a.base, b.part, b.base)
 		default:
 			first = append(first, len(maxima))
-			maxima = append(maxima, m.extreme(a), m.extreme(b))
+			maxima = append(append(maxima, a.tops...), b.tops...)
 		}
 	}
 	boot := stats.Bootstrap{Seed: o.Seed, Resamples: o.Resamples, Workers: o.Workers}
@@ -45,7 +46,7 @@ func resample(ctx context.Context, list []*measured, n int, o Options) error {
 	parallel(len(list), o.Workers, func(i int) {
 		if m := list[i]; first[i] >= 0 {
 			columns := d.Sums
-			if m.kind == largest || m.kind == least {
+			if m.extremal() {
 				columns = d.Maxima
 			}
 			m.interval(columns[first[i]:], o)
@@ -59,24 +60,15 @@ func resample(ctx context.Context, list []*measured, n int, o Options) error {
 // column more.
 func (m *measured) compared(o Options) bool { return m.Summary || len(o.Metrics) > 0 }
 
-// extreme returns the values of which the maximum is taken: for a minimum their
-// negatives. A session without a sample never is the maximum.
-func (m *measured) extreme(s *series) []float64 {
-	values := make([]float64, len(s.value))
-	for i, v := range s.value {
-		if m.kind == least {
-			v = -v
-		}
-		if !s.has[i] {
-			v = math.Inf(-1)
-		}
-		values[i] = v
-	}
-	return values
+// extremal reports whether a figure is a maximum or a minimum.
+func (m *measured) extremal() bool {
+	return m.Metric.Kind == results.KindMaximum || m.Metric.Kind == results.KindMinimum
 }
 
 // interval sets the intervals from resampled columns: difference and baseline
-// of sums, part and base of both sides of ratios, both sides of maxima.
+// of sums, part and base of both sides of ratios, the cells of both sides of
+// maxima. No session has a linear influence on a maximum, which leaves the plain
+// percentiles.
 func (m *measured) interval(columns [][]float64, o Options) {
 	var differences, relatives []float64
 	for r := range o.Resamples {
@@ -90,11 +82,22 @@ func (m *measured) interval(columns [][]float64, o Options) {
 		}
 	}
 	enough := leastKept * float64(o.Resamples)
-	if float64(len(differences)) >= enough {
-		m.Interval = snapped(stats.Percentile(differences, o.Level))
+	kept, keptRelative := float64(len(differences)) >= enough, float64(len(relatives)) >= enough && m.Relative.OK
+	if m.extremal() {
+		if kept {
+			m.Interval = snapped(stats.Percentile(differences, o.Level))
+		}
+		if keptRelative {
+			m.RelativeInterval = snapped(stats.Percentile(relatives, o.Level))
+		}
+		return
 	}
-	if float64(len(relatives)) >= enough && m.Relative.OK {
-		m.RelativeInterval = snapped(stats.Percentile(relatives, o.Level))
+	influence, base := m.influence()
+	if kept {
+		m.Interval = snapped(stats.Accelerated(differences, m.Difference, influence, o.Level))
+	}
+	if keptRelative {
+		m.RelativeInterval = snapped(stats.Accelerated(relatives, m.Relative.Value, m.onRelative(influence, base), o.Level))
 	}
 }
 
@@ -112,19 +115,19 @@ func snapped(i stats.Interval) *stats.Interval {
 // resampled returns the baseline's value and the difference in resample r, not
 // finite when a side has no sample in it.
 func (m *measured) resampled(columns [][]float64, r int, o Options) (base, diff float64) {
-	switch m.kind {
-	case added:
+	switch m.Metric.Kind {
+	case results.KindSum:
 		if m.compared(o) {
 			base = columns[1][r]
 		}
 		return base, columns[0][r]
-	case divided:
+	case results.KindRatio:
 		base = columns[0][r] / columns[1][r]
 		return base, difference(base, columns[2][r]/columns[3][r])
-	case least:
-		return -columns[0][r], columns[0][r] - columns[1][r]
 	}
-	return columns[0][r], columns[1][r] - columns[0][r]
+	k, cells := m.Metric.Kind, len(m.side[0].tops)
+	base = meanAt(columns[:cells], r, k)
+	return base, meanAt(columns[cells:cells+len(m.side[1].tops)], r, k) - base
 }
 
 // approximate sets normal intervals with standard errors by the delta method:
@@ -132,27 +135,39 @@ func (m *measured) resampled(columns [][]float64, r int, o Options) (base, diff 
 // have none.
 func approximate(list []*measured, o Options) {
 	for _, m := range list {
-		if m.Verdict != Unknown || m.kind == largest || m.kind == least {
+		if m.Verdict != Unknown || m.extremal() {
 			continue
 		}
-		influence, base := m.diff, m.side[0].value
-		if m.kind == divided {
-			base = m.side[0].influence(m.Base.Value)
-			influence = m.side[1].influence(m.Other.Value)
-			for i, v := range base {
-				influence[i] -= v
-			}
-		}
+		influence, base := m.influence()
 		m.Interval = snapped(stats.Normal(m.Difference, stats.StandardErrorOfSum(influence), o.Level))
-		if !m.Relative.OK || !m.compared(o) {
-			continue
+		if m.Relative.OK && m.compared(o) {
+			relative := m.onRelative(influence, base)
+			m.RelativeInterval = snapped(stats.Normal(m.Relative.Value, stats.StandardErrorOfSum(relative), o.Level))
 		}
-		relative := make([]float64, len(influence))
-		for i := range relative {
-			relative[i] = influence[i]/math.Abs(m.Base.Value) - m.Relative.Value*base[i]/m.Base.Value
-		}
-		m.RelativeInterval = snapped(stats.Normal(m.Relative.Value, stats.StandardErrorOfSum(relative), o.Level))
 	}
+}
+
+// influence returns the linear influence of each session on the difference of a
+// sum or a ratio, and that on the baseline's value, each up to a constant.
+func (m *measured) influence() (difference, base []float64) {
+	if m.Metric.Kind != results.KindRatio {
+		return m.diff, m.side[0].value
+	}
+	base = m.side[0].influence(m.Base.Value)
+	difference = m.side[1].influence(m.Other.Value)
+	for i, v := range base {
+		difference[i] -= v
+	}
+	return difference, base
+}
+
+// onRelative returns the influence on the relative difference.
+func (m *measured) onRelative(difference, base []float64) []float64 {
+	relative := make([]float64, len(difference))
+	for i := range relative {
+		relative[i] = difference[i]/math.Abs(m.Base.Value) - m.Relative.Value*base[i]/m.Base.Value
+	}
+	return relative
 }
 
 // influence returns what each session does to a ratio of sums.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func (r *Report) markdown(w io.Writer, o WriteOptions) error {
 		b.WriteString(escape(text))
 	}
 	fmt.Fprint(&b, "\n\n</sub>\n")
-	if _, err := w.Write(b.Bytes()); err != nil {
+	if _, err := io.WriteString(w, inert(b.String())); err != nil {
 		return fmt.Errorf("writing a comparison: %w", err)
 	}
 	return nil
@@ -66,7 +67,7 @@ func (r *Report) bold(c *Comparison) string {
 // those that did not move or are parts of others.
 func (r *Report) single(b *bytes.Buffer, c *Comparison, n *notes, o WriteOptions) error {
 	if c.Cell != "" && len(r.Comparisons) > 1 {
-		fmt.Fprintf(b, "%s: ", escape(printable(c.Cell)))
+		fmt.Fprintf(b, "%s: ", escape(reports.Printable(c.Cell)))
 	}
 	fmt.Fprintf(b, "%s%s\n", r.bold(c), marks(n.mark(c.Notes)))
 	var moved, rest []Figure
@@ -124,7 +125,7 @@ func (r *Report) several(b *bytes.Buffer, n *notes, o WriteOptions) error {
 		noun = "cell"
 	}
 	lead := fmt.Sprintf("%s → %s: %d of %s differ.", r.Labels[0], strings.Join(r.Labels[1:], ", "), changed, countOf(len(r.Comparisons), noun))
-	fmt.Fprintf(b, "**%s**%s\n\n", escape(printable(lead)), r.dearest())
+	fmt.Fprintf(b, "**%s**%s\n\n", escape(reports.Printable(lead)), r.dearest())
 	if err := r.overview(n).Write(b, "markdown"); err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (r *Report) several(b *bytes.Buffer, n *notes, o WriteOptions) error {
 // sides.
 func (r *Report) name(c *Comparison) string {
 	if len(r.Labels) == 2 && c.Cell != "" {
-		return printable(c.Cell)
+		return reports.Printable(c.Cell)
 	}
 	return c.title()
 }
@@ -174,7 +175,7 @@ func (r *Report) overview(n *notes) *reports.Sheet {
 	s := &reports.Sheet{}
 	before, after := "cost before", "cost after"
 	if len(r.Labels) == 2 {
-		before, after = "cost "+printable(r.Labels[0]), "cost "+printable(r.Labels[1])
+		before, after = "cost "+reports.Printable(r.Labels[0]), "cost "+reports.Printable(r.Labels[1])
 	}
 	for i, title := range []string{"cell", "sessions", before, after, "%", "other sessions", "verdict"} {
 		s.Columns = append(s.Columns, reports.SheetColumn{Name: title, Title: title, Right: i > 0 && i < 6})
@@ -222,6 +223,15 @@ func marks(s string) string {
 	}
 	return " " + s
 }
+
+// live matches what a forge makes a link of in any text: mentions, numbers of
+// issues, addresses.
+var live = regexp.MustCompile(`(?i)@|#|\bgh-|www\.|:/`)
+
+// inert puts a character without width into these. Names of runs and sessions
+// are of the recordings, and a comment must not ping anybody. Nothing this
+// package writes itself is of such a form.
+func inert(s string) string { return live.ReplaceAllString(s, "${0}\u200b") }
 
 // escape keeps what Markdown and HTML would take for markup.
 func escape(s string) string {

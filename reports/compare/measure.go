@@ -18,17 +18,17 @@ const rounding = 1e-12
 
 // series is a metric of one side, a value for each session.
 type series struct {
-	cells int       // of the side that have figures for the metric; the rest is nil for none
-	value []float64 // 0 where has is false
-	part  []float64 // of a ratio, else nil
+	rows  [][]*results.Row // by cell of the side that has figures for the metric; the rest is nil for none
+	value []float64        // 0 where has is false
+	part  []float64        // of a ratio, else nil
 	base  []float64
 	has   []bool
+	tops  extremes // of a maximum or a minimum, else nil
 }
 
 // measured is a figure with what it was made from.
 type measured struct {
 	Figure
-	kind kind
 	side [2]series
 	diff []float64 // by session; 0 where a side has no sample
 }
@@ -38,9 +38,9 @@ type measured struct {
 func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, error) {
 	list := make([]*measured, len(metrics))
 	for i, metric := range metrics {
-		m := &measured{Figure: Figure{Metric: metric, Summary: slices.Contains(summary(), metric.Name)}, kind: kindOf(metric.Name)}
+		m := &measured{Figure: Figure{Metric: metric, Summary: slices.Contains(summary(), metric.Name)}}
 		for s := range m.side {
-			m.side[s] = p.series(s, metric, m.kind)
+			m.side[s] = p.series(s, metric)
 		}
 		list[i] = m
 	}
@@ -49,7 +49,7 @@ func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, erro
 	parallel((n+stretch-1)/stretch, workers, func(i int) {
 		for _, m := range list {
 			for s := range m.side {
-				p.fill(&m.side[s], s, m, i*stretch, min((i+1)*stretch, n))
+				m.side[s].fill(&m.Metric, i*stretch, min((i+1)*stretch, n))
 			}
 		}
 	})
@@ -64,7 +64,7 @@ func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, erro
 }
 
 // stretch is the number of sessions whose rows stay in the cache.
-const stretch = 64
+const stretch = 8
 
 // parallel calls f for 0…n−1 on several goroutines.
 func parallel(n, workers int, f func(int)) {
@@ -92,7 +92,10 @@ func (m *measured) finish(p *pairs) error {
 			}
 		}
 	}
-	m.Base, m.Other = m.side[0].total(m.kind), m.side[1].total(m.kind)
+	for s := range m.side {
+		m.side[s].tops = m.side[s].tops.sampled()
+	}
+	m.Base, m.Other = m.side[0].total(m.Metric.Kind), m.side[1].total(m.Metric.Kind)
 	if !m.Base.OK || !m.Other.OK {
 		return nil
 	}
@@ -125,7 +128,7 @@ func (m *measured) differences() {
 			m.Ties++
 		}
 	}
-	m.Test = stats.Wilcoxon(tested)
+	m.Test = stats.Wilcoxon(tested, rounding*max(largest(a.value), largest(b.value)))
 	m.Tested = m.Test.N > 0
 	if m.changed() {
 		m.Verdict = Unknown
@@ -149,50 +152,74 @@ func difference(a, b float64) float64 {
 	return b - a
 }
 
+// largest returns the largest size of values, which rounding is in proportion to.
+func largest(values []float64) float64 {
+	var size float64
+	for _, v := range values {
+		size = max(size, math.Abs(v))
+	}
+	return size
+}
+
 // series returns an empty metric of one side.
-func (p *pairs) series(s int, metric results.Metric, k kind) series {
+func (p *pairs) series(s int, metric results.Metric) series {
 	out := series{}
-	for _, cell := range p.sides[s].cells {
+	for c, cell := range p.sides[s].cells {
 		if measures(cell, metric) {
-			out.cells++
+			out.rows = append(out.rows, p.rows[s][c])
 		}
 	}
-	if out.cells == 0 {
+	if len(out.rows) == 0 {
 		return out
 	}
 	n := len(p.sessions)
 	out.value, out.has = make([]float64, n), make([]bool, n)
-	if k == divided {
+	switch metric.Kind {
+	case results.KindRatio:
 		out.part, out.base = make([]float64, n), make([]float64, n)
+	case results.KindMaximum, results.KindMinimum:
+		out.tops = newExtremes(len(out.rows), n)
 	}
 	return out
 }
 
 // fill sets the values of the sessions from…to−1, averaged over the cells of
 // the side.
-func (p *pairs) fill(out *series, s int, m *measured, from, to int) {
-	if out.cells == 0 {
+func (s *series) fill(m *results.Metric, from, to int) {
+	if len(s.rows) == 0 {
 		return
 	}
-	division := divisionOf(m.Metric.Name)
-	for c, cell := range p.sides[s].cells {
-		if !measures(cell, m.Metric) {
+	if s.tops != nil {
+		s.fillTops(m, from, to)
+		return
+	}
+	for _, rows := range s.rows {
+		if m.Kind == results.KindRatio {
+			s.addParts(m, rows, from, to)
 			continue
 		}
 		for i := from; i < to; i++ {
-			row := p.rows[s][c][i]
-			v, ok := m.Metric.Value(row)
-			if division != nil {
-				part, base := division(row)
-				out.part[i] += float64(part)
-				out.base[i] += float64(base)
-			} else {
-				out.value[i] = m.kind.join(out.value[i], v, out.has[i])
+			v, ok := m.Value(rows[i])
+			switch {
+			case m.Kind == results.KindSum || ok && s.has[i]:
+				s.value[i] = m.Kind.Join(s.value[i], v)
+			case ok:
+				s.value[i] = v
 			}
-			out.has[i] = out.has[i] || ok
+			s.has[i] = s.has[i] || ok
 		}
 	}
-	out.average(m.kind, from, to)
+	s.average(m.Kind, from, to)
+}
+
+// addParts adds the parts of a ratio.
+func (s *series) addParts(m *results.Metric, rows []*results.Row, from, to int) {
+	for i := from; i < to; i++ {
+		part, base := m.Parts(rows[i])
+		s.part[i] += part
+		s.base[i] += base
+		s.has[i] = s.base[i] != 0
+	}
 }
 
 // measures reports whether a cell has figures for a metric, whatever the row.
@@ -202,50 +229,43 @@ func measures(c *results.Cell, m results.Metric) bool {
 	})
 }
 
-// join adds the value of a row to that of others, if there are any yet.
-func (k kind) join(sum, v float64, others bool) float64 {
-	switch {
-	case k == added:
-		return sum + v
-	case !others:
-		return v
-	case k == least:
-		return min(sum, v)
-	}
-	return max(sum, v)
-}
-
-// average turns sums over cells into means.
-func (s *series) average(k kind, from, to int) {
+// average turns sums over cells into means, and parts into ratios.
+func (s *series) average(k results.Kind, from, to int) {
+	cells := float64(len(s.rows))
 	for i := from; i < to; i++ {
 		switch {
-		case k == divided && s.base[i] != 0:
+		case k == results.KindRatio && s.has[i]:
 			s.value[i] = s.part[i] / s.base[i]
-			s.part[i] /= float64(s.cells)
-			s.base[i] /= float64(s.cells)
-		case k == added && s.cells > 1:
-			s.value[i] /= float64(s.cells)
+			s.part[i] /= cells
+			s.base[i] /= cells
+		case k == results.KindSum && cells > 1:
+			s.value[i] /= cells
 		}
 	}
 }
 
 // total returns the value over all sessions.
-func (s *series) total(k kind) Sample {
-	if !slices.Contains(s.has, true) {
+func (s *series) total(k results.Kind) Sample {
+	if k == results.KindRatio {
+		if base := sum(s.base); base != 0 {
+			return Sample{sum(s.part) / base, true}
+		}
 		return Sample{}
 	}
-	if k == divided {
-		part, base := sum(s.part), sum(s.base)
-		return Sample{part / base, base != 0}
+	if s.tops != nil {
+		return s.tops.total(k)
 	}
-	total, others := 0.0, false
+	var total Sample
 	for i, v := range s.value {
-		if k == added || s.has[i] {
-			total = k.join(total, v, others)
-			others = true
+		switch {
+		case k == results.KindSum || s.has[i] && total.OK:
+			total.Value = k.Join(total.Value, v)
+		case s.has[i]:
+			total.Value = v
 		}
+		total.OK = total.OK || s.has[i]
 	}
-	return Sample{total, true}
+	return total
 }
 
 func sum(values []float64) float64 {

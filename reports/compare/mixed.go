@@ -10,8 +10,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// interruptedRemark begins the remark of a run that was stopped before its end.
-const interruptedRemark = "interrupted"
+// partialRemarks begin the remark of a run that was stopped before its end.
+var partialRemarks = [...]string{"interrupted", "stopped by an error"}
 
 // mixed says what keeps runs from being alike, each with the values of all, and
 // which of them are not whole.
@@ -49,8 +49,10 @@ func mixed(inputs []Input) []string {
 func partial(in Input) []string {
 	var notes []string
 	for _, remark := range in.Run.Workload.Remarks {
-		if strings.HasPrefix(remark, interruptedRemark) {
-			notes = append(notes, in.Label+" was "+remark)
+		for _, how := range partialRemarks {
+			if strings.HasPrefix(remark, how) {
+				notes = append(notes, in.Label+" was "+remark)
+			}
 		}
 	}
 	for i := range in.Run.Cells {

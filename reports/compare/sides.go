@@ -21,11 +21,13 @@ type side struct {
 	label string
 	seed  string // of the run, for cells without a seed of their own
 	cells []*results.Cell
+	// modelError is that of the run.
+	modelError results.ModelError
 }
 
 // sideOf returns an empty side of a run.
 func sideOf(label string, run *results.Run) side {
-	return side{label: label, seed: strconv.FormatUint(run.Provenance.Seed, 10)}
+	return side{label: label, seed: strconv.FormatUint(run.Provenance.Seed, 10), modelError: run.ModelError}
 }
 
 // of returns the side with cells.
@@ -158,13 +160,23 @@ func across(inputs []Input, wanted []string) ([]match, []string, error) {
 	own, references := split(perRun)
 	m, ok := alone(inputs, own)
 	if !ok || m.name != "" {
-		return common(inputs, perRun)
+		return inCommon(inputs, perRun)
 	}
-	matches := []match{m}
-	if both, _, err := common(inputs, references); err == nil {
-		matches = append(matches, both...)
+	both, notes := common(inputs, references)
+	return append([]match{m}, both...), append(differentCells(inputs, own, m.name), notes...), nil
+}
+
+// inCommon is common, and fails when the runs share nothing.
+func inCommon(inputs []Input, perRun [][]group) ([]match, []string, error) {
+	matches, notes := common(inputs, perRun)
+	if len(matches) > 0 {
+		return matches, notes, nil
 	}
-	return matches, differentCells(inputs, own, m.name), nil
+	var has []string
+	for i, in := range inputs {
+		has = append(has, in.Label+" has "+listed(groupNames(perRun[i])))
+	}
+	return nil, nil, fmt.Errorf("no cell in common: %s", strings.Join(has, "; "))
 }
 
 // alone matches the only group of every run, false when some run has none or
@@ -212,8 +224,8 @@ func differentCells(inputs []Input, perRun [][]group, name string) []string {
 	return []string{"the cells compared: " + strings.Join(parts, ", ")}
 }
 
-// common matches the groups that every run has.
-func common(inputs []Input, perRun [][]group) ([]match, []string, error) {
+// common matches the groups that every run has, and says what only some have.
+func common(inputs []Input, perRun [][]group) ([]match, []string) {
 	var matches []match
 	missing := map[string][]string{} // names of cells by the runs that have them
 	for i, groups := range perRun {
@@ -235,18 +247,11 @@ func common(inputs []Input, perRun [][]group) ([]match, []string, error) {
 			}
 		}
 	}
-	if len(matches) == 0 {
-		var has []string
-		for i, in := range inputs {
-			has = append(has, in.Label+" has "+listed(groupNames(perRun[i])))
-		}
-		return nil, nil, fmt.Errorf("no cell in common: %s", strings.Join(has, "; "))
-	}
 	var notes []string
 	for _, where := range slices.Sorted(maps.Keys(missing)) {
 		notes = append(notes, fmt.Sprintf("only in %s: cell %s", where, listed(missing[where])))
 	}
-	return matches, notes, nil
+	return matches, notes
 }
 
 // narrow leaves the groups with wanted names in each run, all for none.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/reports/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -50,6 +51,7 @@ func TestErrors(t *testing.T) {
 		{"no runs", Options{}, nil, "nothing to compare"},
 		{"not a number", Options{}, []Input{{"x", before()}, {"y", broken}}, `y: cost_usd of session "c" is NaN`},
 		{"too few resamples", Options{Resamples: 99}, []Input{{"x", before()}, {"y", after()}}, "99 resamples: at least 100"},
+		{"too many resamples", Options{Resamples: math.MaxInt}, []Input{{"x", before()}, {"y", after()}}, "9223372036854775807 resamples: at most 100000"},
 		{"too few for the level", Options{Level: 0.999}, []Input{{"x", before()}, {"y", after()}}, "at least 2000"},
 		{"a level of 95", Options{Level: 95}, []Input{{"x", before()}, {"y", after()}}, "level 95"},
 		{"a level that is none", Options{Level: math.NaN()}, []Input{{"x", before()}, {"y", after()}}, "level NaN"},
@@ -125,6 +127,70 @@ func TestSeedsArePaired(t *testing.T) {
 	}
 }
 
+// Each seed has a maximum of its own: over sessions a and b it is 100 and 200 under
+// the seeds of x, 150 in the mean, and 120 and 80 in y, 100. Taken over all seeds
+// it would be 200 and 120, and grow with the number of seeds.
+func TestMaximaOfSeeds(t *testing.T) {
+	peaks := func(n string, peaks ...int64) results.Cell {
+		c := named("p seed="+n, "p", seed(n), "ab", 1)
+		for i, peak := range peaks {
+			c.Rows[i].PeakContext = peak
+		}
+		return c
+	}
+	x, y := run(peaks("1", 100, 90), peaks("2", 40, 200)), run(peaks("1", 80, 120), peaks("2", 80, 60))
+	c := compared(t, Options{}, Input{"x", x}, Input{"y", y}).Comparisons[0]
+	f := c.Figure("peak_context_tokens")
+	if f.Base.Value != 150 || f.Other.Value != 100 || f.Difference != -50 {
+		t.Errorf("%v → %v", f.Base, f.Other)
+	}
+	// Sessions in the mean: a 70 → 80, b 145 → 90.
+	if f.Higher != 1 || f.Lower != 1 || f.Test.Plus != 1 || f.Test.Minus != 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Resamples take the maximum of each seed too. Of seven sessions the first peaks
+// at 700 under seed 1 and 100 under seed 2, all else is 100; the other side is 50.
+// A resample without it has a mean of 100, one with it of 400.
+func TestMaximaOfSeedsResampled(t *testing.T) {
+	cells := func(first, rest int64) []results.Cell {
+		all := []results.Cell{named("p seed=1", "p", seed("1"), "abcdefg", 1), named("p seed=2", "p", seed("2"), "abcdefg", 1)}
+		for k, c := range all {
+			for i := range c.Rows {
+				if c.Rows[i].PeakContext = rest; i == 0 && k == 0 {
+					c.Rows[i].PeakContext = first
+				}
+			}
+		}
+		return all
+	}
+	c := compared(t, Options{}, Input{"x", run(cells(700, 100)...)}, Input{"y", run(cells(50, 50)...)}).Comparisons[0]
+	f := c.Figure("peak_context_tokens")
+	if f.Base.Value != 400 || f.Interval == nil || *f.Interval != (stats.Interval{Low: -350, High: -50}) {
+		t.Errorf("%v, %+v", f.Base, f.Interval)
+	}
+}
+
+// A seed without a sample in any session has no part in a minimum, one that lacks
+// a session has that of the others.
+func TestMinimumOfSampledSeeds(t *testing.T) {
+	used := func(n string, used ...int) results.Cell {
+		c := named("p seed="+n, "p", seed(n), "abcdefg", 1)
+		for i, u := range used {
+			c.Rows[i].Left = results.Left{Calls: 1, Used: u}
+		}
+		return c
+	}
+	x := run(used("1", 20, 30, 40, 50, 60, 70, 80), used("2"), used("3", 10, 40, 10, 10, 10, 10))
+	y := run(used("1", 10, 10, 10, 10, 10, 10, 10), used("2"), used("3", 0, 0, 0, 0, 0, 0, 0))
+	f := compared(t, Options{}, Input{"x", x}, Input{"y", y}).Comparisons[0].Figure("percent_left_least")
+	// x: 1 − 0.8 and 1 − 0.4; y: 1 − 0.1 and 1.
+	if !near(f.Base.Value, 0.4) || !near(f.Other.Value, 0.95) || f.Higher != 7 || f.Interval == nil {
+		t.Errorf("%v → %v, %+v", f.Base, f.Other, f.Interval)
+	}
+}
+
 // Sessions of one side alone are left out and named; so are those that a cell
 // lacks.
 func TestUnmatched(t *testing.T) {
@@ -160,6 +226,20 @@ func TestAcrossRuns(t *testing.T) {
 	if len(r.Comparisons) != 2 || !near(r.Comparisons[0].Figure("cost_usd").Difference, 2) || r.Comparisons[1].Cell != "recorded" {
 		t.Errorf("%d comparisons: %+v", len(r.Comparisons), r.Comparisons[0].Figure("cost_usd"))
 	}
+	billed := named("billed", "billed", nil, "ab", 3)
+	for _, tc := range []struct {
+		x, y []results.Cell
+		want []string
+	}{
+		{[]results.Cell{billed, recorded}, []results.Cell{recorded}, []string{"the cells compared: x d, y e", "only in x: cell billed"}},
+		{[]results.Cell{billed}, []results.Cell{recorded}, []string{"the cells compared: x d, y e", "only in x: cell billed", "only in y: cell recorded"}},
+	} {
+		d, e := named("d", "d", nil, "ab", 1), named("e", "e", nil, "ab", 2)
+		r = compared(t, Options{}, Input{"x", run(append(tc.x, d)...)}, Input{"y", run(append(tc.y, e)...)})
+		if !slices.Equal(r.Notes, tc.want) {
+			t.Errorf("notes %q, want %q", r.Notes, tc.want)
+		}
+	}
 	r = compared(t, Options{Cells: []string{"c"}}, Input{"x", x}, Input{"y", y})
 	if len(r.Comparisons) != 1 || r.Comparisons[0].Cell != "c" || len(r.Notes) > 0 {
 		t.Errorf("%d comparisons, notes %q", len(r.Comparisons), r.Notes)
@@ -172,13 +252,16 @@ func TestMixedRuns(t *testing.T) {
 	y.Provenance = results.Provenance{Version: "v2", Seed: 7, SessionsDigest: "e", Prices: "2026-02-02", Switches: map[string]string{"window": "1"}}
 	y.Workload.Remarks = []string{"interrupted: 8 of 16 sessions simulated", "samples"}
 	y.Cells[0].Total.Unpriced = 3
-	r := compared(t, Options{}, Input{"x", before()}, Input{"y", y})
+	x := before()
+	x.Workload.Remarks = []string{"stopped by an error: 7 of 16 sessions simulated"}
+	r := compared(t, Options{}, Input{"x", x}, Input{"y", y})
 	want := []string{
 		"the runs have different versions of the tool: x v1, y v2",
 		"the runs have different sets of sessions: x d, y e",
 		"the runs have different prices: x 2026-01-01, y 2026-02-02",
 		"the runs have different seeds: x 1, y 7",
 		"the runs have different switches: x (none), y window=1",
+		"x was stopped by an error: 7 of 16 sessions simulated",
 		"y was interrupted: 8 of 16 sessions simulated",
 		"y, x: 3 calls of models without a price not in the cost",
 	}

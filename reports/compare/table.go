@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/compactsim/compactsim/reports"
 )
 
 // table writes r for a terminal: a table for each comparison with differences, a
@@ -35,7 +35,9 @@ func (r *Report) table(w io.Writer, o WriteOptions) error {
 			b.WriteByte('\n')
 		}
 		for _, text := range texts {
-			wrap(&b, text)
+			for _, line := range reports.Wrap(text, reports.TextWidth) {
+				fmt.Fprintln(&b, line)
+			}
 		}
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
@@ -47,29 +49,7 @@ func (r *Report) table(w io.Writer, o WriteOptions) error {
 func printables(texts []string) []string {
 	var list []string
 	for _, text := range texts {
-		list = append(list, printable(text))
+		list = append(list, reports.Printable(text))
 	}
 	return list
-}
-
-// width is where notes are wrapped, in characters.
-const width = 110
-
-// wrap writes text in lines of at most width characters.
-func wrap(b *bytes.Buffer, text string) {
-	used := 0
-	for i, word := range strings.Split(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i > 0 && used+1+n > width:
-			b.WriteByte('\n')
-			used = 0
-		case i > 0:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	b.WriteByte('\n')
 }

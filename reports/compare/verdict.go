@@ -33,14 +33,14 @@ func (m *measured) judge(c *Comparison, level float64) {
 	if m.Verdict != Unknown {
 		return
 	}
-	needed := stats.PairsNeeded(level)
+	if note := c.tooFew(m, level); note != "" {
+		m.Notes = append(m.Notes, note)
+	}
 	switch {
-	case c.Sessions < needed:
-		m.Notes = append(m.Notes, fmt.Sprintf("too few for a level of %s: %s, it takes %d or more to tell anything of others",
-			level100(level), countOf(c.Sessions, "session"), needed))
-	case m.Interval == nil && c.Normal:
+	case m.Interval != nil || c.Sessions < stats.PairsNeeded(level):
+	case c.Normal:
 		m.Notes = append(m.Notes, fmt.Sprintf("no interval of a maximum over more than %s", countOf(MaxResampled, "session")))
-	case m.Interval == nil:
+	default:
 		m.Notes = append(m.Notes, "no interval: too many resamples hold no session with a sample")
 	}
 	if note := c.modelError(m); note != "" {
@@ -48,6 +48,21 @@ func (m *measured) judge(c *Comparison, level float64) {
 		return
 	}
 	m.Verdict = m.verdict(level)
+}
+
+// tooFew says that the test cannot come out whatever the figures, "" when it can.
+// Sessions that do not differ are no part of it.
+func (c *Comparison) tooFew(m *measured, level float64) string {
+	needed := stats.PairsNeeded(level)
+	switch {
+	case c.Sessions < needed:
+		return fmt.Sprintf("too few for a level of %s: %s, it takes %d or more to tell anything of others",
+			level100(level), countOf(c.Sessions, "session"), needed)
+	case m.Test.N < needed:
+		return fmt.Sprintf("fewer than %s differ: too few for a level of %s to tell anything of others",
+			countOf(needed, "session"), level100(level))
+	}
+	return ""
 }
 
 // verdict holds interval and test against each other: both must say the same.
@@ -68,7 +83,7 @@ func (m *measured) verdict(level float64) Verdict {
 }
 
 // modelError says that a difference of cost is smaller than the error of the
-// model on the sessions of either run, "" when it is not.
+// model on the sessions of either of the two runs, "" when it is not.
 func (c *Comparison) modelError(m *measured) string {
 	if m.Metric.Name != "cost_usd" || !m.Relative.OK || c.errors == nil {
 		return ""

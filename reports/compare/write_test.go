@@ -5,13 +5,17 @@ import (
 	"encoding/csv"
 	"flag"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/reports/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -109,12 +113,78 @@ func TestAll(t *testing.T) {
 // Names of benchmarks end with no number of processors and hold no white space.
 func TestBenchmarkNames(t *testing.T) {
 	c := &Comparison{Cell: "p t=1/2", pairs: &pairs{sides: [2]side{{cells: []*results.Cell{{}}}}}}
-	if got, want := c.benchmark("0-1234", c.pairs.sides[0].cells[0], 0), "BenchmarkSession/session=0-1234/cell=p_t=1:2"; got != want {
+	if got, want := c.benchmark("0-1234", c.pairs.sides[0].cells[0], 0), "BenchmarkSession/session=0-1234/cell=p+t=1:2"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	c.Cell = ""
-	if got, want := c.benchmark("a b-12", c.pairs.sides[0].cells[0], 0), "BenchmarkSession/session=a_b_12"; got != want {
+	if got, want := c.benchmark("a b-12", c.pairs.sides[0].cells[0], 0), "BenchmarkSession/session=a+b%2D12"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Every session of every cell has a line, whatever they are called.
+func TestNoBenchmarkIsLost(t *testing.T) {
+	names := []string{"p/q", "p:q", "p q", "p+q", "p_q", "p\tq", "p%q", "p%2Fq", "p-1", "p_1", "p%2D1", "p\u2028q", "é"}
+	side := func(name, strategy string) results.Cell {
+		c := results.Cell{Cell: name, Strategy: strategy}
+		for i, name := range names {
+			c.Rows = append(c.Rows, session(strategy, name, float64(i), 90, 10, 100))
+		}
+		return c
+	}
+	var b strings.Builder
+	r := compared(t, Options{Cells: []string{"x", "z"}}, Input{"run", run(side("x1", "x"), side("x2", "x"), side("z", "z"))})
+	if err := Write(&b, "benchfmt", r, WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]bool{}
+	for line := range strings.Lines(b.String()) {
+		if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, "Benchmark") {
+			lines[name] = true
+		}
+	}
+	// The strategy x has two cells without a parameter to tell them apart.
+	if len(lines) != 3*len(names) {
+		t.Errorf("%d lines of %d sessions in three cells: %q", len(lines), len(names), slices.Sorted(maps.Keys(lines)))
+	}
+}
+
+// A comment links nothing and pings nobody, whatever runs and sessions are called.
+func TestMarkdownIsInert(t *testing.T) {
+	for _, name := range []string{"@octocat", "fix #12", "a/b#1", "gh-3", "GH-3", "https://x.example/y", "www.x.example", "me@x.example"} {
+		x, y := run(named(name, "c", nil, "abcdefg", 1), named("d", "d", nil, "abcdefg", 2)), run(named(name, "c", nil, "abcdef", 2), named("d", "d", nil, "abcdefg", 3))
+		x.Cells[0].Rows[6].Session = name
+		for _, o := range []Options{{}, {Cells: []string{name}}} {
+			var b strings.Builder
+			if err := Write(&b, "markdown", compared(t, o, Input{name, x}, Input{"new", y}), WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if found := regexp.MustCompile(`(?i)@\w|#\d|\bgh-\d|www\.\w|://`).FindString(b.String()); found != "" {
+				t.Errorf("%s leaves %q:\n%s", name, found, b.String())
+			}
+			if !strings.Contains(b.String(), "\u200b") {
+				t.Errorf("%s is not there", name)
+			}
+		}
+	}
+}
+
+// The legend says how many comparisons there are, and which of them are normal.
+func TestLegend(t *testing.T) {
+	r := &Report{Level: 0.95, Resamples: 1000, Comparisons: []Comparison{{Sessions: 40, Figures: []Figure{{Interval: &stats.Interval{}}}}}}
+	has := func(text string) bool { return strings.Contains(strings.Join(r.legend(), "\n"), text) }
+	const boot, normal, several, few = "paired bootstrap", "normal, standard errors", "2 comparisons", "fewer than 30 sessions"
+	if !has(boot) || has(normal) || has(several) || has(few) {
+		t.Errorf("%q", r.legend())
+	}
+	r.Comparisons[0].Sessions = 29
+	r.Comparisons = append(r.Comparisons, Comparison{Sessions: MaxResampled + 1, Normal: true})
+	if !has(boot) || !has(normal) || !has(several) || !has(few) {
+		t.Errorf("of both kinds: %q", r.legend())
+	}
+	r.Comparisons = r.Comparisons[1:]
+	if has(boot) || !has(normal) || has(several) || has(few) {
+		t.Errorf("%q", r.legend())
 	}
 }
 

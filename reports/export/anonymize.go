@@ -28,8 +28,20 @@ func Pseudonym(key []byte, text string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:10]))
 }
 
-// Anonymize returns a copy of run that tells nothing of where its sessions come
-// from. What it keeps is listed, all else is replaced:
+// ModelName returns the name of a model when it is formed like one, else its
+// pseudonym.
+func ModelName(key []byte, name string) string {
+	if isModel(name) {
+		return name
+	}
+	return Pseudonym(key, name)
+}
+
+// Anonymize returns a copy of run without the ids of its sessions and without
+// paths and sentences. It looks at the form of a name, not at what it says: a
+// deployment, a strategy or a layer that somebody called after a project stays,
+// and so do dates and figures, by which who has the recordings can find them. What
+// it keeps is listed, all else is replaced:
 //
 //   - figures, and dates in ISO 8601, stay;
 //   - names of strategies, layers, parameters and models stay when they are

@@ -32,6 +32,7 @@ type Column struct {
 	Nullable   bool   `json:"nullable"`
 	Unit       string `json:"unit,omitzero"`   // of results.Metric; empty for what is no figure
 	Better     string `json:"better,omitzero"` // lower, higher or neither; empty for what is no metric
+	Kind       string `json:"kind,omitzero"`   // of results.Kind: how rows add up; empty for what is no figure
 	Sampled    bool   `json:"sampled,omitzero"`
 	Of         string `json:"of,omitzero"` // the metric that this one is a part of
 	By         string `json:"by,omitzero"` // the way in which that is split
@@ -93,7 +94,7 @@ func figures() []Column {
 		Value: func(r *results.Row) (float64, bool) { return float64(r.Sessions), true }}
 	var list []Column
 	for i, m := range slices.Concat([]results.Metric{sessions}, results.Metrics(), besides()) {
-		c := Column{Name: m.Name, Type: Double, Nullable: i > 0, Unit: m.Unit, Better: m.Better.String(), Sampled: !m.Exact,
+		c := Column{Name: m.Name, Type: Double, Nullable: i > 0, Unit: m.Unit, Better: m.Better.String(), Kind: m.Kind.String(), Sampled: !m.Exact,
 			Of: m.Of, By: m.By, Group: m.Group, Definition: m.Definition, figure: m.Value, at: i}
 		switch m.Unit {
 		case results.UnitTokens, results.UnitCalls, results.UnitCount:

@@ -42,7 +42,7 @@ func TestSchemaDocument(t *testing.T) {
 
 func columnsAsMarkdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Version %d of the columns.\n\n| column | type | unit | better | what it is |\n|---|---|---|---|---|\n", export.Version)
+	fmt.Fprintf(&b, "Version %d of the columns.\n\n| column | type | unit | better | over rows | what it is |\n|---|---|---|---|---|---|\n", export.Version)
 	for _, c := range export.Columns() {
 		typ := string(c.Type)
 		if c.Nullable {
@@ -55,7 +55,7 @@ func columnsAsMarkdown() string {
 		if c.Sampled {
 			definition += "; rests on draws"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.Name, typ, c.Unit, c.Better, strings.ReplaceAll(definition, "|", `\|`))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", c.Name, typ, c.Unit, c.Better, c.Kind, strings.ReplaceAll(definition, "|", `\|`))
 	}
 	return b.String()
 }

@@ -118,7 +118,7 @@ func TestBootstrapTendsToNormal(t *testing.T) {
 
 // A resample without the largest values still finds its maximum.
 func TestDescentBeyondSorted(t *testing.T) {
-	column, counts := make([]float64, 100), make([]uint16, 100)
+	column, counts := make([]float64, 100), make([]uint8, 100)
 	for i := range column {
 		column[i] = float64(-i)
 	}
@@ -178,6 +178,6 @@ func BenchmarkWilcoxon(b *testing.B) {
 		d[i] = math.Sin(float64(i))
 	}
 	for b.Loop() {
-		Wilcoxon(d)
+		Wilcoxon(d, 0)
 	}
 }

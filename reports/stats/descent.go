@@ -23,7 +23,7 @@ func newDescent(column []float64) descent {
 }
 
 // max returns the largest value of a pair that was drawn; one was.
-func (d descent) max(column []float64, counts []uint16) float64 {
+func (d descent) max(column []float64, counts []uint8) float64 {
 	for _, i := range d {
 		if counts[i] > 0 {
 			return column[i]

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// maxExact is the largest number of differences without ties for which the
-// distribution of the rank sum is counted out; its 2ⁿ outcomes stay exact in
-// float64.
+// maxExact is the largest number of differences for which the distribution of
+// the rank sum is counted out; its 2ⁿ outcomes stay exact in float64.
 const maxExact = 50
 
 // SignedRank is the outcome of Wilcoxon's signed-rank test (Wilcoxon 1945).
@@ -21,13 +20,18 @@ type SignedRank struct {
 }
 
 // Wilcoxon tests whether differences of pairs are as often and as far above
-// zero as below. Zero differences are left out, as Wilcoxon does and unlike
-// Pratt, who ranks them: a pair that a change does not touch says nothing about
-// the direction of the change. Equal sizes share their mean rank.
+// zero as below, that is whether they are symmetric about zero. Zero differences
+// are left out, as Wilcoxon does and unlike Pratt, who ranks them: a pair that a
+// change does not touch says nothing about the direction of the change.
 //
-// Up to 50 differences of distinct sizes P is exact. Otherwise it comes from the
-// normal approximation with corrections for ties and continuity.
-func Wilcoxon(differences []float64) SignedRank {
+// Equal sizes share their mean rank. Sizes that differ by at most precision, in
+// the unit of the differences, count as equal: rounding would else break ties
+// and make P look surer than the differences are.
+//
+// Up to 50 differences P is exact, with ties too: all signs of these ranks are
+// counted out. Otherwise it comes from the normal approximation with corrections
+// for ties and continuity.
+func Wilcoxon(differences []float64, precision float64) SignedRank {
 	var s SignedRank
 	// The size of a difference with its sign in the lowest bit: positive floats
 	// sort as their bits do, and plain integers sort fast.
@@ -42,47 +46,58 @@ func Wilcoxon(differences []float64) SignedRank {
 	}
 	s.N, s.Zeros = len(keys), len(differences)-len(keys)
 	slices.Sort(keys)
-	ties := s.rank(keys)
+	tied := s.rank(keys, precision)
 	switch {
 	case s.N == 0:
 		s.P, s.Exact = 1, true
-	case s.N <= maxExact && ties == 0:
-		s.P, s.Exact = exactP(s.N, int(min(s.Plus, s.Minus))), true
+	case s.N <= maxExact:
+		s.P, s.Exact = exactP(tied, int(2*min(s.Plus, s.Minus))), true
 	default:
-		s.P = s.approximateP(ties)
+		s.P = s.approximateP(tied)
 	}
 	return s
 }
 
-// rank sums the ranks of ascending keys and returns Σ(t³ − t) over groups of t
-// equal sizes.
-func (s *SignedRank) rank(keys []uint64) (ties float64) {
+// rank sums the ranks of ascending keys and returns the numbers of those that
+// share a rank, by ascending rank. A size is tied with the least of its group,
+// so that long chains of near sizes do not become one.
+func (s *SignedRank) rank(keys []uint64, precision float64) (tied []int) {
 	for i := 0; i < len(keys); {
+		top := max(math.Float64bits(math.Float64frombits(keys[i]>>1)+precision), keys[i]>>1)
 		j, minus := i, 0
-		for j < len(keys) && keys[j]>>1 == keys[i]>>1 {
+		for j < len(keys) && keys[j]>>1 <= top {
 			minus += int(keys[j] & 1)
 			j++
 		}
-		t := float64(j - i)
-		rank := float64(i) + (t+1)/2
+		rank := meanRank(i, j-i)
 		s.Minus += rank * float64(minus)
-		s.Plus += rank * (t - float64(minus))
-		ties += t*t*t - t
+		s.Plus += rank * float64(j-i-minus)
+		tied = append(tied, j-i)
 		i = j
 	}
-	return ties
+	return tied
 }
 
-// exactP returns twice the share of the 2ⁿ signs of the ranks 1…n whose sum of
-// either sign is at most w, at most 1.
-func exactP(n, w int) float64 {
+// meanRank is the rank that t differences of equal size share above below
+// smaller ones: a multiple of a half.
+func meanRank(below, t int) float64 { return float64(below) + float64(t+1)/2 }
+
+// exactP returns twice the share of the signs of all ranks whose sum of either
+// sign is at most w, at most 1. Ranks are doubled, which makes those of ties
+// integers; tied are the numbers of differences that share each.
+func exactP(tied []int, w int) float64 {
 	// ways[v] counts the subsets of the ranks so far that sum to v.
 	ways := make([]float64, w+1)
 	ways[0] = 1
-	for rank := 1; rank <= n; rank++ {
-		for v := w; v >= rank; v-- {
-			ways[v] += ways[v-rank]
+	n := 0
+	for _, t := range tied {
+		rank := int(2 * meanRank(n, t))
+		for range t {
+			for v := w; v >= rank; v-- {
+				ways[v] += ways[v-rank]
+			}
 		}
+		n += t
 	}
 	var tail float64
 	for _, k := range ways {
@@ -91,8 +106,14 @@ func exactP(n, w int) float64 {
 	return min(1, 2*math.Ldexp(tail, -n))
 }
 
-func (s *SignedRank) approximateP(ties float64) float64 {
-	n := float64(s.N)
+// approximateP returns P under the normal approximation; tied are the numbers
+// of differences that share a rank.
+func (s *SignedRank) approximateP(tied []int) float64 {
+	n, ties := float64(s.N), 0.0
+	for _, t := range tied {
+		t := float64(t)
+		ties += t*t*t - t
+	}
 	off := math.Abs(s.Plus - n*(n+1)/4)
 	off = max(0, off-0.5)
 	deviation := math.Sqrt(n*(n+1)*(2*n+1)/24 - ties/48)

@@ -67,9 +67,15 @@ type Metric struct {
 	Of, By string
 	// Group is one of Groups for what belongs to a table of its own, else "".
 	Group string
+	// Kind is how the figures of several rows make one. Row.Add and Kind agree:
+	// the Value of added rows is that of their values, joined.
+	Kind Kind
 	// Value returns the figure for a row, in Unit. It is false when the row
 	// has no sample of it, such as a ratio over nothing.
 	Value func(*Row) (float64, bool)
+	// Parts returns the two figures of which a ratio is the quotient; each of
+	// them adds up over rows. It is nil for other kinds.
+	Parts func(*Row) (part, base float64)
 }
 
 // Metrics returns every metric a row carries, in the order of publication.
@@ -86,22 +92,6 @@ func LookupMetric(name string) (Metric, bool) {
 		return Metric{}, false
 	}
 	return ms[i], true
-}
-
-// figure is the Value of a metric that every row has.
-func figure[T int | int64 | float64](f func(*Row) T) func(*Row) (float64, bool) {
-	return func(r *Row) (float64, bool) { return float64(f(r)), true }
-}
-
-// ratio is the Value of a metric that has no sample when its base is zero.
-func ratio(f func(*Row) (part, base int64)) func(*Row) (float64, bool) {
-	return func(r *Row) (float64, bool) {
-		part, base := f(r)
-		if base == 0 {
-			return 0, false
-		}
-		return float64(part) / float64(base), true
-	}
 }
 
 func costMetrics() []Metric {
@@ -137,12 +127,12 @@ func usageMetrics() []Metric {
 
 func cacheMetrics() []Metric {
 	return []Metric{
-		{Name: "cache_hit_ratio", Unit: UnitRatio, Better: Higher, Exact: true,
-			Definition: "cache_read_tokens / all input tokens; no sample without input",
-			Value:      ratio(func(r *Row) (int64, int64) { return r.Usage.Read, r.Usage.Input() })},
-		{Name: "call_hit_ratio", Unit: UnitRatio, Better: Higher, Exact: true,
-			Definition: "calls that read all of the best prefix of their thread / calls that are not the first of their thread; no sample without later calls",
-			Value:      ratio(func(r *Row) (int64, int64) { return int64(r.HitCalls), int64(r.LaterCalls) })},
+		ratio(Metric{Name: "cache_hit_ratio", Better: Higher, Exact: true,
+			Definition: "cache_read_tokens / all input tokens; no sample without input"},
+			func(r *Row) (int64, int64) { return r.Usage.Read, r.Usage.Input() }),
+		ratio(Metric{Name: "call_hit_ratio", Better: Higher, Exact: true,
+			Definition: "calls that read all of the best prefix of their thread / calls that are not the first of their thread; no sample without later calls"},
+			func(r *Row) (int64, int64) { return int64(r.HitCalls), int64(r.LaterCalls) }),
 		{Name: "misses", Unit: UnitCalls, Better: Lower, Exact: true,
 			Definition: "calls that read less than the best prefix of their thread; the first call of a thread is not counted",
 			Value:      figure(func(r *Row) int { return r.Misses })},
@@ -160,9 +150,10 @@ func compactionMetrics() []Metric {
 			func(r *Row) int { return r.Microcompactions }),
 		count("recompactions", UnitCount, Lower, "compactions of a context that already held a summary",
 			func(r *Row) int { return r.Recompactions }),
-		count("chain_max", UnitCount, Lower, "longest run of compactions on one thread; over several sessions the maximum",
-			func(r *Row) int { return r.ChainMax }),
-		{Name: "peak_context_tokens", Unit: UnitTokens, Better: Lower, Exact: true,
+		{Name: "chain_max", Unit: UnitCount, Better: Lower, Exact: true, Kind: KindMaximum,
+			Definition: "longest run of compactions on one thread; over several sessions the maximum",
+			Value:      figure(func(r *Row) int { return r.ChainMax })},
+		{Name: "peak_context_tokens", Unit: UnitTokens, Better: Lower, Exact: true, Kind: KindMaximum,
 			Definition: "largest request sent, tokens; over several sessions the maximum",
 			Value:      figure(func(r *Row) int64 { return r.PeakContext })},
 		count("overflows", UnitCalls, Lower, "requests the server refused as too long",

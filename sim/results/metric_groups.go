@@ -19,10 +19,10 @@ func waitParts() []Metric {
 // levelMetrics lists how full the client showed its window to be.
 func levelMetrics() []Metric {
 	ms := []Metric{
-		{Name: "percent_left", Unit: UnitRatio, Better: Neither, Exact: true, Group: GroupLevels,
-			Definition: "share of its limit that the client showed as left, mean over the calls of main conversations; no sample without calls",
-			Value:      ratio(func(r *Row) (int64, int64) { return r.Left.Sum, 100 * int64(r.Left.Calls) })},
-		{Name: "percent_left_least", Unit: UnitRatio, Better: Higher, Exact: true, Group: GroupLevels,
+		ratio(Metric{Name: "percent_left", Better: Neither, Exact: true, Group: GroupLevels,
+			Definition: "share of its limit that the client showed as left, mean over the calls of main conversations; no sample without calls"},
+			func(r *Row) (int64, int64) { return r.Left.Sum, 100 * int64(r.Left.Calls) }),
+		{Name: "percent_left_least", Unit: UnitRatio, Better: Higher, Exact: true, Group: GroupLevels, Kind: KindMinimum,
 			Definition: "least share of its limit that the client showed as left at a call; over several sessions the minimum; no sample without calls",
 			Value: func(r *Row) (float64, bool) {
 				return float64(100-r.Left.Used) / 100, r.Left.Calls > 0
@@ -41,9 +41,10 @@ func levelMetrics() []Metric {
 func countMetrics() []Metric {
 	var ms []Metric
 	for i, c := range counts {
+		live := c.group == GroupLive
 		ms = append(ms, Metric{Name: c.name, Unit: c.unit, Better: c.better, Exact: true, Group: c.group,
 			Definition: c.definition, Value: func(r *Row) (float64, bool) {
-				return float64(r.Counts[i]), c.group != GroupLive || r.Counts[CountLiveCalls] > 0
+				return float64(r.Counts[i]), !live || r.Counts[CountLiveCalls] > 0
 			}})
 	}
 	return ms

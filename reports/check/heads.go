@@ -1,0 +1,92 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+)
+
+// compareHeads fails baselines that are not there or not of this run.
+func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
+	for _, file := range f.Baselines() {
+		i := slices.IndexFunc(f.Rules, func(r Rule) bool { return r.Baseline == file })
+		line := f.Rules[i].Line
+		b, err := baselines[file].Baseline, baselines[file].Err
+		if b == nil {
+			if err == nil {
+				err = fmt.Errorf("%s was not read", file)
+			}
+			r.fail(line, "no baseline: %v", err)
+			continue
+		}
+		if b.SessionsDigest != in.SessionsDigest {
+			r.fail(line, "%s is of other sessions: %d with %d calls, not these %d with %d (digest %.8s, now %.8s); sim check --update takes these",
+				file, b.Sessions, b.Calls, len(in.Sessions), in.Calls, b.SessionsDigest, in.SessionsDigest)
+		}
+		f.compareScenarios(r, in, b, file, line)
+		f.compareCells(r, in, b, file)
+		if b.Version != in.Version {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s was made by version %s, this is %s", file, b.Version, in.Version))
+		}
+	}
+}
+
+// compareScenarios fails a baseline of another scenario or of other prices,
+// unless that is what is judged.
+func (f *File) compareScenarios(r *Report, in *Input, b *Baseline, file string, line int) {
+	differs := func(what, was, now string) {
+		if f.ScenarioMayChange {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is of %s, as scenario_may_change allows", file, what))
+			return
+		}
+		r.fail(line, "%s is of %s (%s, now %s); sim check --update takes what is there now, scenario_may_change: true compares the two",
+			file, what, was, now)
+	}
+	if b.ScenarioDigest != in.ScenarioDigest {
+		differs("another scenario", fmt.Sprintf("digest %.8s", b.ScenarioDigest), fmt.Sprintf("%.8s", in.ScenarioDigest))
+	}
+	if b.PricesDigest != in.PricesDigest {
+		differs("other prices", fmt.Sprintf("digest %.8s, table of %s", b.PricesDigest, b.Prices), fmt.Sprintf("%.8s, %s", in.PricesDigest, in.Prices))
+	}
+}
+
+// compareCells fails cells of a baseline that rules on it speak of and that are
+// no longer simulated.
+func (f *File) compareCells(r *Report, in *Input, b *Baseline, file string) {
+	for i := range b.Cells {
+		c := &b.Cells[i]
+		gone := !slices.ContainsFunc(in.Cells, func(now Cell) bool { return now.Name == c.Cell })
+		if c.Group != "" || !gone {
+			continue
+		}
+		for j := range f.Rules {
+			if rule := &f.Rules[j]; rule.Baseline == file && rule.speaksOf(c.Cell, c.Strategy) {
+				r.fail(rule.Line, "%s has the cell %s, which is not in the scenario any more; sim check --update drops it", file, c.Cell)
+				break
+			}
+		}
+	}
+}
+
+// tellLost fails a run of sessions that were not read whole.
+func (f *File) tellLost(r *Report, in *Input) {
+	if in.NumLost == 0 {
+		return
+	}
+	text := fmt.Sprintf("%s could not be read", plural(in.NumLost, "line, file or session"))
+	if in.NumLost > 1 {
+		text = fmt.Sprintf("%d lines, files or sessions could not be read", in.NumLost)
+	}
+	if in.NumLost <= f.Unread {
+		r.Notes = append(r.Notes, text+fmt.Sprintf(", as unread: %d allows", f.Unread))
+		return
+	}
+	for _, p := range in.Lost[:min(len(in.Lost), maxLost)] {
+		r.fail(0, "not read: %s", p)
+	}
+	if f.Unread > 0 || in.NumLost > maxLost {
+		r.fail(0, "%s, unread: %d are allowed", text, f.Unread)
+	}
+}
+
+// maxLost is how many of the lines, files and sessions that were lost are named.
+const maxLost = 10

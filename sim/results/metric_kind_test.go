@@ -1,0 +1,91 @@
+package results
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The kinds by the definitions of the metrics: what is said to be a maximum, a
+// least share or a quotient. All others add up.
+func TestKinds(t *testing.T) {
+	other := map[string]Kind{
+		"chain_max": KindMaximum, "peak_context_tokens": KindMaximum, "percent_left_least": KindMinimum,
+		"cache_hit_ratio": KindRatio, "call_hit_ratio": KindRatio, "percent_left": KindRatio,
+	}
+	for _, m := range Metrics() {
+		if m.Kind != other[m.Name] {
+			t.Errorf("%s is a %s, want %s", m.Name, m.Kind, other[m.Name])
+		}
+		if (m.Parts != nil) != (m.Kind == KindRatio) {
+			t.Errorf("%s, a %s: has parts: %v", m.Name, m.Kind, m.Parts != nil)
+		}
+	}
+}
+
+// Every metric adds up over rows as its kind says: two rows with a figure in
+// every field make the value of their sum.
+func TestKindsAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := anyRow(t, "a"), anyRow(t, "b")
+		var both Row
+		both.Add(&a)
+		both.Add(&b)
+		for _, m := range Metrics() {
+			x, okX := m.Value(&a)
+			y, okY := m.Value(&b)
+			want, ok := m.Value(&both)
+			if !okX || !okY || !ok {
+				t.Fatalf("%s has no sample in a row with a number in every field", m.Name)
+			}
+			got := m.Kind.Join(x, y)
+			if m.Kind == KindRatio {
+				partA, baseA := m.Parts(&a)
+				partB, baseB := m.Parts(&b)
+				got = m.Kind.Join(partA, partB) / m.Kind.Join(baseA, baseB)
+				if math.Abs(partA/baseA-x) > 1e-12*x {
+					t.Errorf("%s of a row is %v, its parts say %v", m.Name, x, partA/baseA)
+				}
+			}
+			if math.Abs(got-want) > 1e-12*math.Abs(want) {
+				t.Errorf("%s of two rows is %v, by its kind, %s, %v", m.Name, want, m.Kind, got)
+			}
+		}
+	})
+}
+
+func TestKindNames(t *testing.T) {
+	for k, want := range map[Kind]string{KindSum: "sum", KindRatio: "ratio", KindMaximum: "maximum", KindMinimum: "minimum"} {
+		if k.String() != want {
+			t.Errorf("kind %d is %q, want %q", k, k, want)
+		}
+	}
+}
+
+// anyRow returns a row with a number in every field.
+func anyRow(t *rapid.T, label string) Row {
+	r := Row{Strategy: "x", Session: label}
+	fillAny(reflect.ValueOf(&r).Elem(), func() int64 {
+		return rapid.Int64Range(1, 90).Draw(t, label)
+	})
+	return r
+}
+
+func fillAny(v reflect.Value, number func() int64) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fillAny(v.Field(i), number)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fillAny(v.Index(i), number)
+		}
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(number())
+	case reflect.Float64:
+		v.SetFloat(float64(number()))
+	}
+}
