@@ -45,7 +45,7 @@ func NewCallWriter(w io.Writer, run *Run) (*CallWriter, error) {
 	cw := &CallWriter{w: w, cells: map[string]bool{}}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		head.Cells = append(head.Cells, cellHead{c.Cell, c.Strategy, c.Params, c.Unmeasured})
+		head.Cells = append(head.Cells, cellHead{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured})
 		cw.cells[c.Cell] = true
 	}
 	return cw, cw.line(head)

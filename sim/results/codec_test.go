@@ -348,3 +348,25 @@ func FuzzReadDocument(f *testing.F) {
 		}
 	})
 }
+
+// A file of rows that ends early is no run, even where it ends with a line; what is
+// there is returned with the error. One written while sessions finish tells no
+// number.
+func TestRowsCutShort(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteRows(&b, full()); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(b.String(), "\n")
+	run, err := ReadRows("cut.jsonl", strings.NewReader(strings.Join(lines[:len(lines)-2], "")))
+	if err == nil || !strings.Contains(err.Error(), `cut.jsonl: 1 of 2 rows of cell "recorded" are there`) || run == nil || len(run.Cells[0].Rows) != 1 {
+		t.Errorf("%v, %v", run, err)
+	}
+	var journal bytes.Buffer
+	if _, err := NewRowWriter(&journal, full()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadRows("journal.jsonl", &journal); err != nil {
+		t.Errorf("a journal without a row so far: %v", err)
+	}
+}

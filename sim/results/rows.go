@@ -23,6 +23,9 @@ type cellHead struct {
 	Strategy   string            `json:"strategy"`
 	Params     map[string]string `json:"params"`
 	Unmeasured []string          `json:"unmeasured,omitempty"`
+	// Rows is how many rows of the cell the file has, so that one that was cut
+	// short shows; nil when it was written while sessions finished.
+	Rows *int `json:"rows,omitempty"`
 }
 
 // RowWriter writes rows as JSON lines behind a head line. Rows may come in any
@@ -35,7 +38,10 @@ type RowWriter struct {
 
 // NewRowWriter writes the head of run and returns a writer for its rows. It
 // does not buffer: each row is one call of w.Write.
-func NewRowWriter(w io.Writer, run *Run) (*RowWriter, error) {
+func NewRowWriter(w io.Writer, run *Run) (*RowWriter, error) { return newRowWriter(w, run, false) }
+
+// newRowWriter is NewRowWriter for a run whose rows are all there, or not yet.
+func newRowWriter(w io.Writer, run *Run, whole bool) (*RowWriter, error) {
 	if err := run.validate(); err != nil {
 		return nil, fmt.Errorf("encoding a run: %w", err)
 	}
@@ -43,7 +49,11 @@ func NewRowWriter(w io.Writer, run *Run) (*RowWriter, error) {
 	rw := &RowWriter{w: w, strategies: map[string]string{}}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		head.Cells = append(head.Cells, cellHead{c.Cell, c.Strategy, c.Params, c.Unmeasured})
+		h := cellHead{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured}
+		if n := len(c.Rows); whole {
+			h.Rows = &n
+		}
+		head.Cells = append(head.Cells, h)
 		rw.strategies[c.Cell] = c.Strategy
 	}
 	return rw, rw.line(head)
@@ -87,7 +97,7 @@ func checkRow(strategies map[string]string, cell string, r *Row) error {
 // session. Equal runs give equal bytes, whatever the order of their rows.
 func WriteRows(w io.Writer, run *Run) error {
 	b := bufio.NewWriter(w)
-	rw, err := NewRowWriter(b, run)
+	rw, err := newRowWriter(b, run, true)
 	if err != nil {
 		return err
 	}
@@ -146,6 +156,9 @@ func ReadRows(name string, r io.Reader) (*Run, error) {
 		err = fmt.Errorf("%s:1: empty file", name)
 	}
 	if rr.run != nil {
+		if err == nil {
+			err = rr.whole(name)
+		}
 		rr.run.Sum()
 		if err == nil {
 			err = rr.run.validate()
@@ -156,6 +169,7 @@ func ReadRows(name string, r io.Reader) (*Run, error) {
 
 type rowReader struct {
 	run        *Run
+	rows       []*int // that the head tells of, by cell
 	at         map[string]int    // index of a cell
 	strategies map[string]string // by cell
 	seen       map[[2]string]bool
@@ -171,12 +185,24 @@ func (rr *rowReader) head(line []byte) error {
 	for i, c := range h.Cells {
 		run.Cells = append(run.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured})
 		rr.at[c.Cell] = i
+		rr.rows = append(rr.rows, c.Rows)
 		rr.strategies[c.Cell] = c.Strategy
 	}
 	if err := run.validate(); err != nil {
 		return err
 	}
 	rr.run = run
+	return nil
+}
+
+// whole returns an error when rows are missing that the head tells of.
+func (rr *rowReader) whole(name string) error {
+	for i := range rr.run.Cells {
+		c := &rr.run.Cells[i]
+		if n := rr.rows[i]; n != nil && *n != len(c.Rows) {
+			return fmt.Errorf("%s: %d of %d rows of cell %q are there: the file was cut short", name, len(c.Rows), *n, c.Cell)
+		}
+	}
 	return nil
 }
 
