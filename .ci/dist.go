@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,7 +99,7 @@ func pack(dir, version, goos, goarch string) (string, error) {
 		binary += ".exe"
 	}
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.release="+version, "-o", binary, "./cmd/sim")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+goos, "GOARCH="+goarch)
+	build.Env = environment(os.Environ(), goos, goarch)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("go build: %w", err)
@@ -122,6 +123,14 @@ func mode(file string) int64 {
 		return 0o755
 	}
 	return 0o644
+}
+
+// environment returns the variables of a build for a platform: those of whoever
+// runs it, without a choice that would give other bytes. An empty variable would
+// leave room for that of their configuration file, which is not read.
+func environment(all []string, goos, goarch string) []string {
+	return append(slices.Clone(all), "CGO_ENABLED=0", "GOENV=off", "GOFLAGS=", "GOWORK=off", "GOOS="+goos, "GOARCH="+goarch,
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off")
 }
 
 func tarball(w io.Writer, folder string, files []string, at time.Time) error {

@@ -22,6 +22,8 @@ const checkName = "sim-check.yaml"
 // checkFlags are the flags of sim check.
 type checkFlags struct {
 	runFlags // what reading and planning of a run need
+	keys     keyFlags
+	file     string
 	output   string
 	junit    string
 	github   bool
@@ -36,22 +38,30 @@ func newCheck(stdin io.Reader) *cobra.Command {
 		Short: "Hold a scenario against rules and baselines: a gate for continuous integration",
 		Long: `Runs the scenario of a check file (` + checkName + ` without FILE), holds every rule
 against what comes out, and exits with 3 when one is broken or cannot be judged: no
-sessions, a metric without a sample, a cell that matches nothing, a baseline of
-other sessions or of another scenario, a rule that nothing could break.
+sessions, recordings that cannot be read, a metric without a sample, a cell that
+matches nothing, a baseline of other sessions, prices or another scenario, a rule
+that nothing could break.
 
-PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml. docs/ci.md
-tells every key of the file and has a workflow for GitHub.`,
+PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml, or is named
+by --file. docs/ci.md tells every key of the file and has a workflow for GitHub.
+
+--anonymize writes keyed hashes in the place of projects, of recordings and of
+models that are called by a resource name, into report and baselines; the key is
+that of sim export.`,
 		Example: `  sim check --init
   sim check --update
   sim check --junit check.xml ci/check.yaml sessions/`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, stdin, args) },
 	}
 	flags := cmd.Flags()
+	flags.StringVar(&f.file, "file", "", "the check `FILE`, whatever its name ends in; every argument is then a path of sessions")
 	flags.StringVar(&f.output, "format", "text", "output: text or json")
 	flags.StringVar(&f.junit, "junit", "", "also write the results into this `FILE` as JUnit tests")
 	flags.BoolVar(&f.github, "github", false, "annotate lines for GitHub on standard error, and append to its step summary; on where GITHUB_ACTIONS is set")
 	flags.BoolVar(&f.update, "update", false, "write the baselines anew and say what changed")
 	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
+	flags.BoolVar(&f.keys.anonymize, "anonymize", false, "pseudonyms in the place of projects and recordings")
+	flags.StringVar(&f.keys.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
 	flags.BoolVar(&f.read.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
 	flags.IntVar(&f.read.workers, "workers", 0, "files read and sessions simulated at once; 0 for one per core")
 	flags.BoolVarP(&f.read.quiet, "quiet", "q", false, "no messages beside the report")
@@ -61,25 +71,36 @@ tells every key of the file and has a workflow for GitHub.`,
 
 func (f *checkFlags) check(cmd *cobra.Command, stdin io.Reader, args []string) error {
 	name, paths := checkName, args
-	if len(args) > 0 && isYAML(args[0]) {
+	switch {
+	case f.file != "":
+		name = f.file
+	case len(args) > 0 && isYAML(args[0]):
 		name, paths = args[0], args[1:]
 	}
 	if f.init {
 		return startCheck(cmd, name, paths)
 	}
-	file, plan, err := f.open(cmd, name, paths)
-	if err != nil {
+	hide, err := f.hiding()
+	file, plan, errs := f.open(cmd, name, paths)
+	if err := errors.Join(err, errs); err != nil {
 		return usageError{err}
-	}
-	in, remarks, err := f.replay(cmd, stdin, file, plan, args)
-	switch {
-	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft), errors.Is(err, scenarios.ErrNoSessions):
-		return f.publish(cmd, file.Empty("nothing to check: "+err.Error()))
-	case err != nil:
-		return err
 	}
 	baselines := loadBaselines(file)
 	if f.update {
+		if err := replaceable(file, baselines); err != nil {
+			return usageError{err}
+		}
+	}
+	in, remarks, err := f.replay(cmd, stdin, file, plan, args, hide)
+	switch {
+	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft), errors.Is(err, scenarios.ErrNoSessions):
+		return f.publish(cmd, file.Empty(hide.reason(err)))
+	case err != nil:
+		return err
+	}
+	if f.update && in.NumLost > file.Unread {
+		remarks = append(remarks, "--update: the baselines stay as they were, for not all sessions could be read")
+	} else if f.update {
 		if baselines, err = f.renew(cmd, file, in, baselines); err != nil {
 			return err
 		}
@@ -107,6 +128,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if file == nil {
 		return nil, nil, errors.Join(errs...)
 	}
+	errs = append(errs, oneName(file))
 	if f.update && len(file.Baselines()) == 0 {
 		errs = append(errs, fmt.Errorf("--update: no rule of %s names a baseline (baseline: FILE, or against: FILE in a rule)", name))
 	}
@@ -175,11 +197,11 @@ func sweepsSeed(name string, plan *scenarios.Plan) error {
 }
 
 // replay simulates the sessions of a check. Remarks are on how they were read.
-func (f *checkFlags) replay(cmd *cobra.Command, stdin io.Reader, file *check.File, plan *scenarios.Plan, args []string) (*check.Input, []string, error) {
+func (f *checkFlags) replay(cmd *cobra.Command, stdin io.Reader, file *check.File, plan *scenarios.Plan, args []string, hide hiding) (*check.Input, []string, error) {
 	reading := f.runFlags
 	// Samples are what the scenario of a check asks for, not a stopgap: nothing
 	// else is offered.
-	reading.read.quiet = f.read.quiet || len(plan.Design.Scenario.Sessions.Paths) == 0
+	reading.read.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
 	corpus, _, err := reading.sessions(cmd, stdin, plan, args)
 	if err != nil {
 		return nil, nil, err
@@ -192,12 +214,14 @@ func (f *checkFlags) replay(cmd *cobra.Command, stdin io.Reader, file *check.Fil
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := checkInput(plan, corpus, run, draws)
+	in, err := checkInput(plan, corpus, run, draws, hide)
 	if err != nil {
 		return nil, nil, err
 	}
 	var remarks results.Workload
-	reading.read.remark(&remarks, corpus)
+	if !hide.on() { // they name projects and sessions
+		reading.read.remark(&remarks, corpus)
+	}
 	if unpriced := in.Unpriced(); unpriced > 0 {
 		remarks.Remarks = append(remarks.Remarks, plural(unpriced, "call")+" of models without a price cost nothing here; --strict refuses them")
 	}

@@ -53,16 +53,21 @@ func withSeeds(d *scenarios.Design, file *check.File) (seeded *scenarios.Design,
 }
 
 // checkInput returns a run as a check looks at it.
-func checkInput(plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, draws [][]string) (*check.Input, error) {
-	digest, err := scenarioDigest(plan.Design)
+func checkInput(plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, draws [][]string, hide hiding) (*check.Input, error) {
+	digest, err := scenarioDigest(plan)
 	if err != nil {
 		return nil, err
 	}
-	in := &check.Input{Version: version(), SessionsDigest: run.Provenance.SessionsDigest, ScenarioDigest: digest,
-		Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
+	prices, err := pricesDigest(plan, corpus.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	in := &check.Input{Version: version(), SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
+		PricesDigest: prices, Prices: run.Provenance.Prices, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
+	in.Lost, in.NumLost = lost(corpus, hide)
 	for _, s := range corpus.Sessions {
 		if s.NumCalls() > 0 {
-			in.Sessions[s.ID] = check.Session{Project: s.Project, Model: usualModel(s), Agent: s.Agent}
+			in.Sessions[s.ID] = check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent}
 		}
 	}
 	byName := map[string]*results.Cell{}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -13,38 +14,40 @@ import (
 )
 
 // beside are the keys of a scenario that a baseline does not depend on: what it
-// is called, which sessions it names (they have a digest of their own), and the
-// strategies, which stand in the cells.
+// is called, which sessions it names and where prices stand (both have a digest
+// of their own), and the strategies, which stand in the cells.
 var beside = map[string][]string{
 	"":         {"schema", "name", "doc", "strategies", "verify"},
 	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "generate"},
+	"prices":   {"file"},
 }
 
-// scenarioDigest identifies the cells of a design: their strategies in full, and
+// scenarioDigest identifies the cells of a plan: their strategies in full, and
 // of what surrounds them all that is not the default, so that a key which a later
-// version adds changes no digest.
-func scenarioDigest(d *scenarios.Design) (string, error) {
+// version adds changes no digest. A profile from a file counts by what is in it.
+func scenarioDigest(plan *scenarios.Plan) (string, error) {
 	defaults, err := plain(scenarios.Default())
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
-	for i := range d.Cells {
-		c := &d.Cells[i]
+	for i := range plan.Design.Cells {
+		c := &plan.Design.Cells[i]
 		around, err := plain(c.Scenario)
 		if err != nil {
 			return "", err
 		}
-		text, err := c.Strategy.YAML()
+		if p := plan.Profiles[c.Scenario.Profile]; p != nil {
+			var text bytes.Buffer
+			if err := p.Write(&text); err != nil {
+				return "", err
+			}
+			around["profile"] = text.String()
+		}
+		layers, err := layersOf(c)
 		if err != nil {
 			return "", err
 		}
-		var layers map[string]any
-		if err := yaml.Unmarshal(text, &layers); err != nil {
-			return "", fmt.Errorf("digest of strategy %s: %w", c.Strategy.Name, err)
-		}
-		delete(layers, "doc")
-		delete(layers, "rank")
 		line, err := json.Marshal([]any{c.Name, layers, unlike(around, defaults)}, json.Deterministic(true))
 		if err != nil {
 			return "", fmt.Errorf("digest of cell %s: %w", c.Name, err)
@@ -52,6 +55,22 @@ func scenarioDigest(d *scenarios.Design) (string, error) {
 		h.Write(append(line, '\n'))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// layersOf returns the strategy of a cell as maps, lists and values, without what
+// is said about it.
+func layersOf(c *scenarios.Cell) (map[string]any, error) {
+	text, err := c.Strategy.YAML()
+	if err != nil {
+		return nil, err
+	}
+	var layers map[string]any
+	if err := yaml.Unmarshal(text, &layers); err != nil {
+		return nil, fmt.Errorf("digest of strategy %s: %w", c.Strategy.Name, err)
+	}
+	delete(layers, "doc")
+	delete(layers, "rank")
+	return layers, nil
 }
 
 // plain returns a scenario as maps, lists and values, without what is beside it.

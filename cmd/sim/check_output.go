@@ -77,6 +77,36 @@ func loadBaseline(path string) (*check.Baseline, error) {
 	return check.ReadBaseline(path, r)
 }
 
+// replaceable refuses to write over a file that is no baseline.
+func replaceable(file *check.File, were map[string]check.Loaded) error {
+	var errs []error
+	for _, name := range file.Baselines() {
+		err := were[name].Err
+		if err != nil && !errors.Is(err, check.ErrStale) && isThere(besideCheck(file, name)) {
+			errs = append(errs, fmt.Errorf("--update would write over %s, which is there and no baseline of sim check: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// oneName refuses rules that call one baseline by two names.
+func oneName(file *check.File) error {
+	names := map[string]string{}
+	var errs []error
+	for _, name := range file.Baselines() {
+		full, err := filepath.Abs(besideCheck(file, name))
+		if err != nil {
+			return fmt.Errorf("baseline %s: %w", name, err)
+		}
+		if first, twice := names[full]; twice {
+			errs = append(errs, fmt.Errorf("%s: %s and %s are one baseline: give it one name", file.Name, first, name))
+			continue
+		}
+		names[full] = name
+	}
+	return errors.Join(errs...)
+}
+
 // renew writes the baselines of a check and says what changed.
 func (f *checkFlags) renew(cmd *cobra.Command, file *check.File, in *check.Input, were map[string]check.Loaded) (map[string]check.Loaded, error) {
 	w := cmd.OutOrStdout()

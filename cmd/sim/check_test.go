@@ -2,16 +2,20 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // writeCheck writes a file into the current folder.
@@ -52,6 +56,21 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 	if code, _, errs := exec(t, "check", "nowhere.yaml"); code != exitUsage {
 		t.Errorf("a check that is not there: exit %d, want %d: %s", code, exitUsage, errs)
+	}
+}
+
+// One baseline by two names is two rules on one file, and an update would write
+// it twice.
+func TestBaselineByTwoNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	full, err := filepath.Abs("base.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeCheck(t, checkName, "scenario: {strategies: [none]}\nrules:\n- {metric: calls, strategy: none, max_increase: 1, against: base.json}\n"+
+		"- {metric: calls, strategy: none, max_increase: 2, against: '"+full+"'}\n")
+	if code, _, errs := exec(t, "check"); code != exitUsage || !strings.Contains(errs, "are one baseline") {
+		t.Errorf("exit %d, %s", code, errs)
 	}
 }
 
@@ -130,7 +149,7 @@ func designOf(t *testing.T, text string) *scenarios.Design {
 // defaults that are written out.
 func TestScenarioDigest(t *testing.T) {
 	digest := func(text string) string {
-		d, err := scenarioDigest(designOf(t, text))
+		d, err := scenarioDigest(&scenarios.Plan{Design: designOf(t, text)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,6 +161,7 @@ func TestScenarioDigest(t *testing.T) {
 		"{strategies: [auto-compact/167k], sessions: {paths: [a], since: 2026-01-01}}":     true,
 		"{strategies: [auto-compact/167k], server: {lookback: 20}, seed: 1}":               true,
 		"{strategies: [auto-compact/167k], verify: true}":                                  true,
+		"{strategies: [auto-compact/167k], prices: {file: a.yaml}}":                        true,
 		"{strategies: [auto-compact/155k]}":                                                false,
 		"{strategies: [auto-compact/167k, none]}":                                          false,
 		"{strategies: [auto-compact/167k], seed: 2}":                                       false,
@@ -154,6 +174,54 @@ func TestScenarioDigest(t *testing.T) {
 	} {
 		if got := digest(text) == base; got != same {
 			t.Errorf("%s: the same digest: %t, want %t", text, got, same)
+		}
+	}
+}
+
+// The digest of prices is of what the models in use cost while the sessions
+// lasted, wherever the prices stand; a profile counts by its content.
+func TestPricesDigest(t *testing.T) {
+	defaults, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(s string) int64 {
+		at, err := time.Parse(time.DateOnly, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at.UnixNano()
+	}
+	sessions := []*traces.Session{{Models: []string{"m"}, Start: day("2026-02-01"), End: day("2026-02-03")}}
+	digest := func(scenario, prices string) string {
+		over, err := costmodel.Load(strings.NewReader("schema: 1\nmodels:\n"+prices), "prices.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := pricesDigest(&scenarios.Plan{Design: designOf(t, scenario), Prices: defaults.Merge(over)}, sessions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	const scenario, other = "{strategies: [none]}", "  n: {prices: [{input: 7, output: 9}]}\n"
+	first := func(usd int) string { return fmt.Sprintf("{input: %d, output: 9}", usd) }
+	price := func(from string, usd int) string { return fmt.Sprintf("{from: %s, input: %d, output: 9}", from, usd) }
+	m := func(periods ...string) string { return "  m: {prices: [" + strings.Join(periods, ", ") + "]}\n" }
+	base := digest(scenario, m(first(3)))
+	for name, tc := range map[string]struct {
+		scenario, prices string
+		same             bool
+	}{
+		"another price":               {scenario, m(first(4)), false},
+		"another model":               {scenario, m(first(3)) + other, true},
+		"a later price":               {scenario, m(first(3), price("2026-03-01", 4)), true},
+		"a price between":             {scenario, m(first(3), price("2026-02-02", 4)), false},
+		"a later price, and that day": {"{strategies: [none], prices: {at: 2026-03-02}}", m(first(3), price("2026-03-01", 4)), false},
+		"no price":                    {scenario, other, false},
+	} {
+		if got := digest(tc.scenario, tc.prices) == base; got != tc.same {
+			t.Errorf("%s: the same digest: %t, want %t", name, got, tc.same)
 		}
 	}
 }
@@ -249,18 +317,30 @@ func block(t *testing.T, page, begin string) string {
 	return begin + text
 }
 
-// The project's own gate can be read, and its baseline is one.
+// The project's own gate holds, and fails when the figures move: with entries
+// that live for seconds nothing is read.
 func TestGate(t *testing.T) {
-	gate := filepath.Join("..", "..", ".ci", "gate", "check.yaml")
-	cmd := newCheck(strings.NewReader(""))
-	f := checkFlags{runFlags: runFlags{format: "table", strategies: scenarios.DefaultStrategies()}, output: "text"}
-	file, _, err := f.open(cmd, gate, nil)
+	if testing.Short() {
+		t.Skip("runs the gate")
+	}
+	gate := filepath.Join("..", "..", ".ci", "gate")
+	if code, out, errs := exec(t, "check", filepath.Join(gate, "check.yaml")); code != exitOK {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(gate)); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "scenario.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, loaded := range loadBaselines(file) {
-		if loaded.Err != nil {
-			t.Errorf("%s: %v", name, loaded.Err)
+	t.Chdir(dir)
+	writeCheck(t, "scenario.yaml", string(text)+"server: {lifetime_5m: 1s, lifetime_1h: 1s}\n")
+	code, out, _ := exec(t, "check", "check.yaml")
+	for _, metric := range []string{"cost_usd", "cache_hit_ratio", "misses"} {
+		if code != exitCheck || !strings.Contains(out, ": "+metric+" of recorded is ") {
+			t.Errorf("entries that live for a second: exit %d, %s of recorded holds\n%s", code, metric, out)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,14 +22,19 @@ import (
 // anonymizeKeyVariable may hold the key of pseudonyms instead of a file.
 const anonymizeKeyVariable = "SIM_ANONYMIZE_KEY"
 
+// keyFlags say under which key names become pseudonyms.
+type keyFlags struct {
+	anonymize bool
+	file      string
+	create    string // file for a key that is made
+}
+
 // exportFlags are the flags of sim export.
 type exportFlags struct {
-	output    string
-	labels    []string
-	force     bool
-	anonymize bool
-	keyFile   string
-	newKey    string
+	output string
+	labels []string
+	force  bool
+	keys   keyFlags
 }
 
 func newExport() *cobra.Command {
@@ -55,9 +61,9 @@ session has the same pseudonym in every export.`,
 	flags.StringVarP(&f.output, "output", "o", "", "write into `FILE`.jsonl, .csv or .parquet")
 	flags.StringArrayVar(&f.labels, "label", nil, "export a run with its name in a column run, as `NAME=RUN`; repeatable")
 	flags.BoolVar(&f.force, "force", false, "replace files that are there")
-	flags.BoolVar(&f.anonymize, "anonymize", false, "replace what tells where the sessions come from by pseudonyms")
-	flags.StringVar(&f.keyFile, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
-	flags.StringVar(&f.newKey, "new-anonymize-key", "", "make a key and write it into `FILE`, which must not be there")
+	flags.BoolVar(&f.keys.anonymize, "anonymize", false, "replace what tells where the sessions come from by pseudonyms")
+	flags.StringVar(&f.keys.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
+	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into `FILE`, which must not be there")
 	return cmd
 }
 
@@ -72,8 +78,8 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	var key []byte
-	if f.anonymize {
-		if key, err = f.key(); err != nil {
+	if f.keys.anonymize {
+		if key, err = f.keys.key(); err != nil {
 			return usageError{err}
 		}
 		for i := range sources {
@@ -87,8 +93,8 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if f.newKey != "" {
-		if err := saveKey(f.newKey, key); err != nil {
+	if f.keys.create != "" {
+		if err := saveKey(f.keys.create, key); err != nil {
 			return err
 		}
 	}
@@ -132,14 +138,14 @@ func (f *exportFlags) check(args []string) (string, error) {
 	if len(args)+len(f.labels) == 0 {
 		errs = append(errs, errors.New("no run: name a folder that sim run --out made"))
 	}
-	if !f.anonymize && f.keyFile+f.newKey != "" {
+	if !f.keys.anonymize && f.keys.file+f.keys.create != "" {
 		errs = append(errs, errors.New("a key of pseudonyms belongs to --anonymize"))
 	}
-	if f.keyFile != "" && f.newKey != "" {
+	if f.keys.file != "" && f.keys.create != "" {
 		errs = append(errs, errors.New("--anonymize-key and --new-anonymize-key exclude each other"))
 	}
-	if f.newKey != "" && isThere(f.newKey) {
-		errs = append(errs, fmt.Errorf("--new-anonymize-key %s: exists; --anonymize-key uses it", f.newKey))
+	if f.keys.create != "" && isThere(f.keys.create) {
+		errs = append(errs, fmt.Errorf("--new-anonymize-key %s: exists; --anonymize-key uses it", f.keys.create))
 	}
 	if f.output == "" {
 		return "", errors.Join(append(errs, errors.New("no output: -o FILE.parquet, .csv or .jsonl"))...)
@@ -153,11 +159,54 @@ func (f *exportFlags) check(args []string) (string, error) {
 		files = append(files, meta)
 	}
 	for _, file := range files {
+		for _, key := range []string{f.keys.file, f.keys.create} {
+			if key != "" && sameFile(key, file) {
+				errs = append(errs, fmt.Errorf("%s: the key and the export cannot be one file", file))
+			}
+		}
+		for _, run := range f.runs(args) {
+			if sameFile(run, file) || sameFile(filepath.Join(run, rowsFile), file) {
+				errs = append(errs, fmt.Errorf("%s: the run itself cannot be written over", file))
+			}
+		}
 		if !f.force && isThere(file) {
 			errs = append(errs, fmt.Errorf("%s: exists; --force replaces it", file))
 		}
 	}
 	return format, errors.Join(errs...)
+}
+
+// runs returns the paths of all runs, those with labels last.
+func (f *exportFlags) runs(args []string) []string {
+	all := slices.Clone(args)
+	for _, l := range f.labels {
+		_, path, _ := strings.Cut(l, "=")
+		all = append(all, path)
+	}
+	return all
+}
+
+// sameFile reports whether two paths are or will be one file.
+func sameFile(a, b string) bool {
+	one, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(one, other)
+	}
+	return errA != nil && errB != nil && place(a) == place(b)
+}
+
+// place returns the path of a file that is not there, through the links to its
+// folder, in one case: some file systems know no other.
+func place(file string) string {
+	dir := filepath.Dir(file)
+	if full, err := filepath.Abs(dir); err == nil {
+		dir = full
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return strings.ToLower(filepath.Join(dir, filepath.Base(file)))
 }
 
 func isThere(file string) bool {
@@ -212,21 +261,21 @@ func runAt(ctx context.Context, path string) (*results.Run, error) {
 
 // key returns the key of pseudonyms. Blanks around it, such as the end of the
 // line in a file, do not count.
-func (f *exportFlags) key() ([]byte, error) {
-	if f.newKey != "" {
+func (f *keyFlags) key() ([]byte, error) {
+	if f.create != "" {
 		return []byte(rand.Text()), nil // 130 bits
 	}
 	from, key := anonymizeKeyVariable, []byte(os.Getenv(anonymizeKeyVariable))
-	if f.keyFile != "" {
+	if f.file != "" {
 		var err error
-		if key, err = os.ReadFile(f.keyFile); err != nil {
+		if key, err = os.ReadFile(f.file); err != nil {
 			return nil, fmt.Errorf("read the key of pseudonyms: %w", err)
 		}
-		from = f.keyFile
+		from = f.file
 	}
 	key = bytes.TrimSpace(key)
 	switch {
-	case len(key) == 0 && f.keyFile == "":
+	case len(key) == 0 && f.file == "":
 		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE, --new-anonymize-key FILE or %s", anonymizeKeyVariable)
 	case len(key) < export.MinKey:
 		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, export.MinKey, len(key))

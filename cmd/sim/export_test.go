@@ -18,8 +18,10 @@ func TestExportExitCodes(t *testing.T) {
 	if code, _, stderr := exec(t, "run", "--strategy", "recorded", "--out", at("run")); code != exitOK {
 		t.Fatal(stderr)
 	}
-	if err := os.WriteFile(at("key"), []byte("0123456789abcdef"), 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"key", "key.csv"} {
+		if err := os.WriteFile(at(name), []byte("0123456789abcdef"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, tc := range []struct {
 		args []string
@@ -36,11 +38,18 @@ func TestExportExitCodes(t *testing.T) {
 		{[]string{"-o", at("nowhere/b.csv"), at("run")}, exitRuntime, "nowhere"},
 		{[]string{"-o", at("c.csv"), at("run"), "--anonymize", "--new-anonymize-key", at("nowhere/key")}, exitRuntime, "write the key"},
 		{[]string{"-o", at("c.csv"), at("run"), "--anonymize", "--anonymize-key", at("key")}, exitOK, ""},
+		{[]string{"-o", at("d.csv"), at("run"), "--anonymize", "--new-anonymize-key", at("d.csv")}, exitUsage, "cannot be one file"},
+		{[]string{"-o", at("d.csv"), at("run"), "--anonymize", "--new-anonymize-key", at("x/../d.csv.meta.json")}, exitUsage, "cannot be one file"},
+		{[]string{"-o", at("key.csv"), at("run"), "--force", "--anonymize", "--anonymize-key", at("key.csv")}, exitUsage, "cannot be one file"},
+		{[]string{"-o", at("run/rows.jsonl"), at("run"), "--force"}, exitUsage, "the run itself"},
 	} {
 		code, _, stderr := exec(t, append([]string{"export"}, tc.args...)...)
 		if code != tc.code || !strings.Contains(stderr, tc.says) {
 			t.Errorf("sim export %s: exit %d, %q; want %d and %q", strings.Join(tc.args, " "), code, stderr, tc.code, tc.says)
 		}
+	}
+	if isThere(at("d.csv")) {
+		t.Error("a refused export leaves a file")
 	}
 }
 
