@@ -169,7 +169,7 @@ func ReadRows(name string, r io.Reader) (*Run, error) {
 
 type rowReader struct {
 	run        *Run
-	rows       []*int // that the head tells of, by cell
+	rows       []*int            // that the head tells of, by cell
 	at         map[string]int    // index of a cell
 	strategies map[string]string // by cell
 	seen       map[[2]string]bool
