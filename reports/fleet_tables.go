@@ -13,7 +13,7 @@ const none = "–"
 func fleetGrids(f *results.Fleet, c *results.FleetCell) []grid {
 	grids := []grid{fleetMain(f, c), fleetWritten(c)}
 	for _, without := range []string{results.WithoutGlobalScope, results.WithoutOverage, results.WithoutUpgrades} {
-		if p := c.Pair(without); p != nil {
+		if p := c.Pair(without); p != nil && fleetHas(f, p) {
 			grids = append(grids, fleetPair(f, p))
 		}
 	}
@@ -24,6 +24,18 @@ func fleetGrids(f *results.Fleet, c *results.FleetCell) []grid {
 		grids = append(grids, fleetKinds(c))
 	}
 	return grids
+}
+
+// fleetHas reports whether a fleet has what it is compared without: else it is
+// held against itself.
+func fleetHas(f *results.Fleet, p *results.FleetPair) bool {
+	switch p.Without {
+	case results.WithoutGlobalScope:
+		return f.GlobalScope
+	case results.WithoutOverage:
+		return p.Events > 0
+	}
+	return true
 }
 
 // titled returns the grid of a sheet under a title.

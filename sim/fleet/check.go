@@ -190,9 +190,15 @@ func (f *File) checkOrgs(fs *flaws) {
 	}
 }
 
+// whole is the name of all organisations together in reports.
+const whole = "fleet"
+
 func (f *File) checkOrg(fs *flaws, o *Org, path string) {
 	if o.Name == "" {
 		fs.add(path+".name", "an organisation has a name: its sessions are drawn from it")
+	}
+	if o.Name == whole {
+		fs.add(path+".name", "%s is what reports call all organisations together", whole)
 	}
 	within(fs, path+".users", o.Users, 1, maxUsers)
 	within(fs, path+".mcp", o.MCP, 0, 1)

@@ -90,7 +90,7 @@ func (p *Population) upgrades() []results.FleetUpgrade {
 func (p *Population) cell(c *cell) results.FleetCell {
 	f := p.file
 	out := results.FleetCell{
-		Strategy: c.strategy.Name, Total: results.FleetGroup{Name: "fleet"},
+		Strategy: c.strategy.Name, Total: results.FleetGroup{Name: whole},
 		Orgs: make([]results.FleetGroup, len(f.Orgs)), Kinds: make([]results.FleetGroup, len(Kinds())),
 	}
 	for i := range f.Orgs {
