@@ -90,7 +90,10 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 // fill brings the sessions of a cohort and their threads to their initial
 // state.
 func (l *Loop) fill(sessions []*traces.Session) error {
-	first, base := begin(sessions), int32(0)
+	first, base := l.epoch, int32(0)
+	if first == 0 {
+		first = begin(sessions)
+	}
 	for i, session := range sessions {
 		if err := l.seat(i, session); err != nil {
 			return err

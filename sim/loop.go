@@ -42,6 +42,7 @@ type Loop struct {
 	ctx         context.Context   // ends a simulation and what it waits for; nil for never
 	composer    Composer          // the summariser, when it wants to see calls
 	sides       uint32            // calls that layers made
+	epoch       int64             // unix ns at which the clock stands at 0; 0 for the first session's start
 	failing     *traces.Session   // the one that err is of
 	err         error             // first violated invariant, or contract a layer broke
 }

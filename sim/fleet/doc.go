@@ -10,6 +10,9 @@
 //	runner := fleet.Runner{Registry: registry, Prices: prices}
 //	result, err := runner.Run(ctx, file)
 //
+// Users meet only in what stands ahead of messages, so each is simulated ahead of the
+// others until a request depends on them: the result is that of one clock, see ahead.
+//
 // Every session is a function of the fleet's seed, the name of its organisation,
 // and the user's and the session's ordinals. Adding users, organisations or days
 // leaves the sessions of the others as they are.

@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
@@ -31,15 +29,17 @@ type spell struct{ began, ended []int64 }
 // newMeter returns a meter for some sessions of a population on one clock.
 func newMeter(p *Population, sessions []int) *meter {
 	m := &meter{orgs: make([]scopes, len(p.file.Orgs))}
-	first := p.Sessions[sessions[0]].Start
+	first, calls := p.Sessions[sessions[0]].Start, 0
 	for i, k := range sessions {
 		s := p.Sessions[k]
 		first = min(first, s.Start)
+		calls += s.NumCalls()
 		for range s.Threads {
 			m.sessionOf = append(m.sessionOf, int32(i))
 		}
 	}
 	m.shift = first - p.file.Start.UnixNano()
+	m.calls = spell{make([]int64, 0, calls), make([]int64, 0, calls)}
 	m.began, m.ended = make([]int64, len(sessions)), make([]int64, len(sessions))
 	for i := range m.began {
 		m.began[i] = -1
@@ -179,8 +179,8 @@ func (m *meter) sessions() spell {
 // peak returns the most that are under way at once, and sorts s. What begins as
 // another ends is under way beside it.
 func (s *spell) peak() results.FleetPeak {
-	slices.Sort(s.began)
-	slices.Sort(s.ended)
+	sortTimes(s.began)
+	sortTimes(s.ended)
 	var peak results.FleetPeak
 	gone := 0
 	for i, at := range s.began {

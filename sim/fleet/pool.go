@@ -122,22 +122,40 @@ func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices t
 	return nil
 }
 
-// run simulates the sessions of a clock.
+// run simulates the sessions of a clock: user by user, or all of them event by event
+// where they may change more for each other than what stands ahead of messages.
 func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time) error {
+	if !r.oneClock && p.file.Server.Capacity == 0 {
+		ok, err := r.runAhead(ctx, p, j, prices)
+		if ok || err != nil {
+			return err
+		}
+		j.meter = newMeter(p, j.sessions)
+	}
+	return r.runTogether(ctx, p, j, prices)
+}
+
+// config returns the cell that a clock simulates, with a server for each agent; person
+// says who has the session at an index of a cohort.
+func (r *Runner) config(p *Population, j *job, prices time.Time, server func(string) sim.Server, person func(int) sim.Person) sim.Config {
+	return sim.Config{
+		Strategy: j.cell.strategy, Server: server, Summarizer: summarizer.Default(),
+		Prices: r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
+		Person: func(i int, _ *traces.Session) sim.Person { return person(i) },
+	}
+}
+
+// runTogether simulates the sessions of a clock event by event.
+func (r *Runner) runTogether(ctx context.Context, p *Population, j *job, prices time.Time) error {
 	sessions := make([]*traces.Session, len(j.sessions))
 	all := make([]int, len(j.sessions))
 	for i, k := range j.sessions {
 		sessions[i], all[i] = p.Sessions[k], i
 	}
-	config := sim.Config{
-		Strategy: j.cell.strategy,
-		Server: func(string) sim.Server {
-			return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: j.meter}
-		},
-		Summarizer: summarizer.Default(),
-		Prices:     r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
-		Person: func(i int, _ *traces.Session) sim.Person { return j.cell.persons[j.sessions[i]] },
+	server := func(string) sim.Server {
+		return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: j.meter}
 	}
+	config := r.config(p, j, prices, server, func(i int) sim.Person { return j.cell.persons[j.sessions[i]] })
 	runner := sim.Runner{Workers: 1, Cohorts: [][]int{all}}
 	rows, err := runner.Run(ctx, sessions, []sim.Config{config})
 	if err != nil {

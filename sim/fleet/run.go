@@ -17,13 +17,15 @@ type Runner struct {
 	Prices   sim.Prices
 	// Workers is how many cores work: on the sessions of users while they are
 	// drawn, then on clocks. Each strategy and each comparison has one clock for all
-	// sessions that may meet in a cache. 0 is one per core; the result does not
+	// sessions that may meet in a cache, and a clock has one core. 0 is one per core; the result does not
 	// depend on it.
 	Workers int
 	Verify  bool // check the invariants at every call
 	// Done, when not nil, is called with the sessions simulated so far, of all that
 	// are to be: it must be safe for concurrent use.
 	Done func(finished, total int)
+
+	oneClock bool // every event in order of time, as a reference
 }
 
 // Run draws a fleet and simulates it under each of its strategies, and once more

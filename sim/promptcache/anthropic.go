@@ -26,6 +26,7 @@ type Anthropic struct {
 	cuts       []cut
 	remap      []int32 // scratch of the sweep: new ids of entries
 	relined    []int32 // scratch of the sweep: new indices of lineages
+	parties    parties // who is served, when several take turns
 }
 
 // New returns an empty cache. Fields of cfg that Validate refuses count as
@@ -45,6 +46,7 @@ func (a *Anthropic) Reset() {
 	a.flights, a.free = a.flights[:0], a.free[:0]
 	a.threads, a.gatherings = a.threads[:0], a.gatherings[:0]
 	clear(a.byThread)
+	a.parties.reset()
 	if a.room != nil {
 		a.room.reset()
 	}
@@ -74,6 +76,7 @@ func (a *Anthropic) Clone() *Anthropic {
 	c.room = a.room.clone()
 	c.gatherings, c.once, c.cuts = cloneGatherings(a.gatherings), gathering{}, nil
 	c.remap, c.relined = nil, nil
+	c.parties = a.parties.clone()
 	return &c
 }
 
@@ -108,6 +111,9 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 		a.gather(r, th)
 	}
 	h := a.lookup(t, r, &m)
+	if h.id != none {
+		a.parties.meet(&a.entries[h.id])
+	}
 	if a.cfg.EvictPerCall > 0 && a.evicts(r.Draw) {
 		h = a.evict(t, r, &m, h)
 	}

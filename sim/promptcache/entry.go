@@ -53,9 +53,10 @@ type entry struct {
 	ready   int64 // ns: when the writer's response began; never until then
 	parent  int32
 	lineage int32
-	depth   int32 // entries in front of it that its uses refresh
-	deleted int32 // tokens deleted from its prefix when it was written
-	shift   int32 // tokens it holds beyond the end of its prefix; negative when fewer
+	depth   int32  // entries in front of it that its uses refresh
+	deleted int32  // tokens deleted from its prefix when it was written
+	shift   int32  // tokens it holds beyond the end of its prefix; negative when fewer
+	party   uint32 // who wrote it, see Serve
 }
 
 // keyAt returns the key of the prefix with a chain as request r would write it
@@ -88,7 +89,7 @@ func (a *Anthropic) alive(id int32, t int64) bool {
 // insert adds an entry under k behind parent and points the table at it.
 func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32) int32 {
 	id := int32(len(a.entries))
-	e := entry{key: k, ttl: m.TTL, level: m.level, ready: never, parent: parent, deleted: deleted, shift: m.Shift}
+	e := entry{key: k, ttl: m.TTL, level: m.level, ready: never, parent: parent, deleted: deleted, shift: m.Shift, party: a.parties.now}
 	if parent == none || a.cfg.NoPrefixRefresh {
 		e.lineage = a.newLineage(none)
 	} else {
@@ -98,6 +99,7 @@ func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32)
 		}
 		e.lineage, e.depth = p.lineage, p.depth+1
 	}
+	a.parties.root(a.entries, &e)
 	a.entries = append(a.entries, e)
 	l := &a.lineages[e.lineage]
 	l.tip = id

@@ -94,6 +94,7 @@ func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, del
 	k := a.keyAt(r, r.Entries[m.Position].Chain, m.Scope, m.TTL, m.level)
 	if id := a.table.find(a.entries, k); id != none {
 		e := &a.entries[id]
+		a.parties.meet(e)
 		if a.alive(id, t) {
 			a.bury(id, t)
 			e.ttl = max(e.ttl, m.TTL)

@@ -1,6 +1,10 @@
 package promptcache
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
 
 // lineage is a stretch of a path through the tree of entries without a branch:
 // what one conversation adds call by call. A read of its tip refreshes all of
@@ -53,6 +57,11 @@ func (a *Anthropic) use(id int32, t int64) {
 		e := &a.entries[id]
 		l := &a.lineages[e.lineage]
 		n := len(l.uses)
+		if n > 0 && l.uses[n-1].at > t {
+			l.useEarlier(e.depth, t)
+			id = l.base
+			continue
+		}
 		for n > 0 && l.uses[n-1].depth <= e.depth {
 			n--
 		}
@@ -97,8 +106,7 @@ func (a *Anthropic) buryFrom(id int32, t int64) {
 // split makes p the tip of its lineage: what stands behind it becomes a lineage
 // of its own that branches off from p. Whoever continues from p now appends to
 // the lineage, so a path that moves on stays in one piece, and each abandoned
-// tail is moved once. The caller appends and uses an entry behind p next, which
-// is why the uses of p and of what stands in front of it may go.
+// tail is moved once. A use of the tail was one of p.
 func (a *Anthropic) split(p int32) {
 	src, depth := a.entries[p].lineage, a.entries[p].depth
 	tail := a.newLineage(p)
@@ -113,7 +121,9 @@ func (a *Anthropic) split(p int32) {
 		n++
 	}
 	to.uses = append(to.uses, from.uses[:n]...)
-	from.uses = from.uses[:0]
+	if n > 0 {
+		from.uses = slices.Replace(from.uses, 0, n, use{depth, from.uses[n-1].at})
+	}
 }
 
 // pinned reports whether a request in flight uses e or an entry behind it.

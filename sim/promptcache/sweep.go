@@ -5,7 +5,7 @@ package promptcache
 // constant per entry written.
 func (a *Anthropic) reserve(t int64, n int) {
 	if len(a.entries)+n > len(a.table.slots)/2 {
-		a.sweep(t, n)
+		a.sweep(min(t, a.parties.from()), n)
 	}
 }
 
@@ -55,7 +55,7 @@ func (a *Anthropic) markKept(t int64) int {
 	}
 	for id := range a.entries {
 		e := &a.entries[id]
-		if e.state != stateDead && t-a.lastUse(e) <= a.cfg.Lifetime[e.ttl] {
+		if e.state != stateDead && !a.parties.gone(e) && t-a.lastUse(e) <= a.cfg.Lifetime[e.ttl] {
 			keep(int32(id))
 		}
 	}

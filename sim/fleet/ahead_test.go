@@ -1,0 +1,149 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Users who run ahead of each other come to what one clock comes to, to the last
+// figure of every row, hour, scope and peak.
+func TestAheadIsOneClock(t *testing.T) {
+	r := runner(t)
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawFleet(t)
+		f, err := Parse([]byte(text), "test.yaml", Inputs{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		p, err := f.Generate(context.Background(), 1)
+		if err != nil {
+			t.Skip(err) // no session
+		}
+		r.oneClock = true
+		want, err := r.Simulate(context.Background(), p)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		r.oneClock = false
+		got, err := r.Simulate(context.Background(), p)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s\n%s", unlike(got, want), text)
+		}
+	})
+}
+
+// aheadStrategies are those whose layers call at other times than the conversation,
+// share memory files, fork, delete and compact.
+var aheadStrategies = []string{
+	"none", "auto-compact/167k", "auto-compact/small-model", "claude-code/2026-03", "claude-code/2026-10", "keepalive", "dream",
+	"memory-extraction", "session-memory", "fork-agents", "coordinator", "cached-microcompact", "end-of-turn", "api-context",
+}
+
+// Users have no messages in common, so none of the strategies makes their clocks one
+// again.
+func TestUsersDoNotMeet(t *testing.T) {
+	f, err := Load("office", Inputs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Strategies, f.Compare = aheadStrategies, nil
+	p := generate(t, f)
+	r := runner(t)
+	cells, err := r.cells(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := f.pricesAt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := p.jobs(cells)
+	for i := range jobs {
+		if ok, err := r.runAhead(t.Context(), p, &jobs[i], at); !ok || err != nil {
+			t.Errorf("%s: met, or %v", jobs[i].cell.strategy.Name, err)
+		}
+	}
+}
+
+// unlike says where two results differ first.
+func unlike(got, want *results.Fleet) string {
+	for i := range want.Cells {
+		g, w := &got.Cells[i], &want.Cells[i]
+		for k := range w.Hours {
+			if k >= len(g.Hours) || g.Hours[k] != w.Hours[k] {
+				return fmt.Sprintf("%s, hour %d: %+v, want %+v", w.Strategy, k, g.Hours[k], w.Hours[k])
+			}
+		}
+		if !reflect.DeepEqual(g, w) {
+			return fmt.Sprintf("%s: %+v, want %+v", w.Strategy, g, w)
+		}
+	}
+	return "not the cells"
+}
+
+// drawFleet draws a small fleet.
+func drawFleet(t *rapid.T) string {
+	pick := func(name string, from ...string) string { return rapid.SampledFrom(from).Draw(t, name) }
+	var b strings.Builder
+	fmt.Fprintf(&b, "schema: 1\nseed: %d\ndays: %s\n", rapid.Uint32().Draw(t, "seed"), pick("days", "1", "1", "2"))
+	fmt.Fprintf(&b, "strategies: [%s]\n", pick("strategy", aheadStrategies...))
+	fmt.Fprintf(&b, "server: {ttl_in_key: %s, lifetime_5m: %s}\n", pick("in key", "true", "false"), pick("lifetime", "5m", "1m", "20m"))
+	fmt.Fprintf(&b, "client: {global_scope: %s, latch: %s, static: %s}\n", pick("global", "true", "true", "false"), pick("latch", "true", "false"), pick("static", "20000", "5000"))
+	fmt.Fprintf(&b, "window: %s\n", pick("window", "0", "60000"))
+	if pick("upgrade", "no", "yes") == "yes" {
+		fmt.Fprintf(&b, "upgrades: [{at: %s, over: %s, static: 200}]\n", pick("at", "8h", "14h"), pick("over", "0s", "3h"))
+	}
+	b.WriteString("orgs:\n")
+	for i := range rapid.IntRange(1, 3).Draw(t, "orgs") {
+		fmt.Fprintf(&b, "  - name: org%d\n    users: %d\n", i, rapid.IntRange(1, 5).Draw(t, "users"))
+		fmt.Fprintf(&b, "    kinds: %s\n", pick("kinds", "{api: 1}", "{subscriber: 1}", "{api: 0.5, subscriber: 0.5}", "{employee: 0.2, subscriber: 0.3, api: 0.2, bedrock: 0.2, third_party: 0.1}"))
+		fmt.Fprintf(&b, "    mcp: %s\n    resume: %s\n", pick("mcp", "0", "0.4"), pick("resume", "0", "0.5"))
+		fmt.Fprintf(&b, "    overage: {share: %s, after: 10m, lasts: 1h}\n", pick("overage", "0", "0.6"))
+		fmt.Fprintf(&b, "    sessions: {profiles: {%s: 1}, per_user_day: %s, turns: {min: %s}, rounds: {min: %s}}\n", pick("profile", "short-fix", "fan-out", "exploration"), pick("per day", "1", "4", "8"), pick("turns", "1", "3", "12"), pick("rounds", "1", "4"))
+		fmt.Fprintf(&b, "    arrivals: {%s}\n", pick("arrivals", "focus: 0", "focus: 8", "focus: 50", "process: trace, times: [0s, 0s, 0s, 4m, 4m, 30m, 2h, 2h]"))
+	}
+	return b.String()
+}
+
+// stopping are prices that cancel a run when they have been asked so often.
+type stopping struct {
+	sim.Prices
+	left int
+	stop func()
+}
+
+func (p *stopping) Lookup(model string, at time.Time) (costmodel.Price, error) {
+	if p.left--; p.left == 0 {
+		p.stop()
+	}
+	return p.Prices.Lookup(model, at)
+}
+
+// A run that is cancelled while users wait for each other ends with the reason.
+func TestAheadIsCancelled(t *testing.T) {
+	f, err := Load("office", Inputs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := generate(t, f)
+	ctx, stop := context.WithCancel(t.Context())
+	r := runner(t)
+	r.Workers, r.Prices = 1, &stopping{r.Prices, 10, stop}
+	if _, err := r.Simulate(ctx, p); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want a cancelled run", err)
+	}
+}

@@ -1,0 +1,80 @@
+package promptcache
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Serve says that what follows is sent by a party, numbered from 1, until another
+// is named. Parties that name themselves may run ahead of each other: each sends in
+// order of time, and a request that Ahead does not let pass is sent only when no
+// party will send anything from before it. Floor is a time, ns, from before which
+// nothing comes from anybody any more; it never falls.
+//
+// The result is that of sending everything in order of time, unless Met reports
+// otherwise. With a capacity it is not: there everything depends on everything.
+func (a *Anthropic) Serve(party uint32, floor int64) {
+	a.parties.now, a.parties.floor = party, floor
+}
+
+// Leave says that a party sends nothing any more: its messages need not be kept.
+func (a *Anthropic) Leave(party uint32) { a.parties.leave(party) }
+
+// Met reports whether parties have written, or read, messages of each other since
+// Reset. What was served is worth nothing then.
+func (a *Anthropic) Met() bool { return a.parties.met }
+
+// Ahead reports whether a request that arrives at t may be sent ahead of requests
+// of others from before t: it would read messages of its own party, and all that
+// stands on their prefix has been kept alive by the party itself since it used them
+// last. So neither what it reads nor what it refreshes depends on others.
+func (a *Anthropic) Ahead(t int64, r *prompt.Request) bool {
+	if a.cfg.EvictPerCall > 0 || a.room != nil {
+		return false
+	}
+	if i, ok := a.byThread[r.Thread]; ok && a.threads[i].left && a.threads[i].level != prompt.LevelMessages {
+		return false // why it misses depends on what all share
+	}
+	var m marks
+	m.collect(r, a.cfg.MaxMarkers)
+	h := a.lookup(t, r, &m)
+	if h.id == none {
+		return false
+	}
+	e := &a.entries[h.id]
+	if e.level != prompt.LevelMessages || e.party != a.parties.now {
+		return false
+	}
+	return t-a.lastUse(e) <= a.cfg.Lifetime[prompt.TTL5m] || !a.shortPath(h.id)
+}
+
+// shortPath reports whether an entry on the prefix of id may be one of 5 minutes: it
+// may have expired though id has not, unless others have used it.
+func (a *Anthropic) shortPath(id int32) bool {
+	for id != none {
+		l := &a.lineages[a.entries[id].lineage]
+		if l.short {
+			return true
+		}
+		id = l.base
+	}
+	return false
+}
+
+// useEarlier marks the entries of a lineage down to a depth as used at t, where
+// some have been used later.
+func (l *lineage) useEarlier(depth int32, t int64) {
+	to := len(l.uses)
+	for to > 0 && l.uses[to-1].at > t {
+		to--
+	}
+	if l.uses[to].depth >= depth {
+		return // all of them have
+	}
+	from := to
+	for from > 0 && l.uses[from-1].depth <= depth {
+		from--
+	}
+	l.uses = slices.Replace(l.uses, from, to, use{depth, t})
+}

@@ -1,0 +1,141 @@
+package promptcache
+
+import (
+	"testing"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// side is a party with one conversation: the same system prompt of 2,000 tokens as
+// everybody's, and messages of 100 tokens that are its own.
+type side struct {
+	party   uint32
+	context prompt.Context
+	cache   *Anthropic
+	markers []prompt.TTL // on the system prompt and on the last message
+}
+
+func newSide(cache *Anthropic, party uint32, head, messages prompt.TTL) *side {
+	s := &side{party: party, cache: cache, markers: []prompt.TTL{head, messages}}
+	s.context.Reset(nil, new(prompt.Arena))
+	s.context.Add(prompt.Block{Kind: prompt.KindSystem, Tokens: 2000, Digest: prompt.Digest{Lo: 1}, Object: -1})
+	return s
+}
+
+// request appends a message and returns the request that sends it.
+func (s *side) request() *prompt.Request {
+	s.context.Add(prompt.Block{Kind: prompt.KindPrompt, Tokens: 100, Digest: prompt.Digest{Hi: uint64(s.party), Lo: uint64(s.context.Len())}, Object: -1})
+	entries := s.context.Seal()
+	return &prompt.Request{
+		Thread: s.party, Owner: 1, Model: 1, MinTokens: 1024, Entries: entries, Change: prompt.NoChange,
+		Markers: []prompt.Marker{{TTL: s.markers[0]}, {Position: int32(len(entries) - 1), TTL: s.markers[1]}},
+	}
+}
+
+// call sends the next request, for one nanosecond, and returns the tokens it reads
+// and whether it may have been sent ahead of others.
+func (s *side) call(at time.Duration) (read int64, ahead bool) {
+	r := s.request()
+	s.cache.Serve(s.party, 0)
+	ahead = s.cache.Ahead(int64(at), r)
+	out := s.cache.Begin(int64(at), r)
+	s.cache.FirstToken(int64(at), out.Ticket)
+	s.cache.End(int64(at), out.Ticket, 0)
+	return out.Usage.Read, ahead
+}
+
+// A request may go ahead when it reads its own messages and has itself kept alive
+// what stands on their prefix.
+func TestAhead(t *testing.T) {
+	const short, long = prompt.TTL5m, prompt.TTL1h
+	for name, tc := range map[string]struct {
+		head, messages prompt.TTL
+		gap            time.Duration
+		want           bool
+	}{
+		"within five minutes":             {short, short, 5 * time.Minute, true},
+		"behind them":                     {short, short, 5*time.Minute + 1, false},
+		"messages of an hour behind 5m":   {short, long, 5*time.Minute + 1, false},
+		"the same within five minutes":    {short, long, 5 * time.Minute, true},
+		"messages and prompt of an hour":  {long, long, time.Hour, true},
+		"behind the hour":                 {long, long, time.Hour + 1, false},
+		"messages of 5m behind a prompt":  {long, short, 5*time.Minute + 1, false},
+		"the same, within five minutes":   {long, short, 5 * time.Minute, true},
+		"at the time of the last request": {short, short, 0, true},
+	} {
+		s := newSide(New(Config{}), 1, tc.head, tc.messages)
+		if _, ahead := s.call(0); ahead {
+			t.Errorf("%s: the first request goes ahead, with nothing of its own to read", name)
+		}
+		if _, ahead := s.call(tc.gap); ahead != tc.want {
+			t.Errorf("%s: ahead is %v, want %v", name, ahead, tc.want)
+		}
+	}
+	for name, cfg := range map[string]Config{"capacity": {Capacity: 1e6}, "lost at random": {EvictPerCall: 1e-9}} {
+		s := newSide(New(cfg), 1, short, short)
+		s.call(0)
+		if _, ahead := s.call(1); ahead {
+			t.Errorf("%s: goes ahead, where all depends on all", name)
+		}
+	}
+}
+
+// A conversation that left no more than what all share must wait: why it misses
+// depends on others.
+func TestSharedPrefixWaits(t *testing.T) {
+	s := newSide(New(Config{}), 1, prompt.TTL5m, prompt.TTL5m)
+	s.call(0)
+	r := s.request()
+	r.Markers = r.Markers[:1]
+	s.cache.Begin(1, r)
+	if _, ahead := s.call(2); ahead {
+		t.Error("goes ahead of others that may have kept the prompt alive")
+	}
+}
+
+// The first party runs ahead to 4 min. Who comes in from before that, and writes
+// messages of its own behind the prompt, does not shorten its life to 9 min.
+func TestUseFromBefore(t *testing.T) {
+	cache := New(Config{})
+	first := newSide(cache, 1, prompt.TTL5m, prompt.TTL5m)
+	first.call(0)
+	first.call(4 * time.Minute)
+	for party, tc := range []struct {
+		at   time.Duration
+		want int64
+	}{{time.Minute, 2000}, {2 * time.Minute, 2000}, {9 * time.Minute, 2000}, {14*time.Minute + 1, 0}} {
+		s := newSide(cache, uint32(party)+2, prompt.TTL5m, prompt.TTL5m)
+		if read, _ := s.call(tc.at); read != tc.want {
+			t.Errorf("at %s: %d tokens are read, want %d", tc.at, read, tc.want)
+		}
+	}
+	if cache.Met() {
+		t.Error("the parties have met; their messages differ")
+	}
+}
+
+// Parties meet when they write, or read, the same messages.
+func TestMet(t *testing.T) {
+	for name, leave := range map[string]bool{"while the other is there": false, "when the other has left and is swept": true} {
+		cache := New(Config{})
+		a, b := newSide(cache, 7, prompt.TTL5m, prompt.TTL5m), newSide(cache, 7, prompt.TTL5m, prompt.TTL5m)
+		a.call(0)
+		if cache.Met() {
+			t.Errorf("%s: one party alone has met somebody", name)
+		}
+		if leave {
+			cache.Leave(7)
+			cache.Sweep(0)
+			if n := cache.Entries(); n != 1 {
+				t.Errorf("%d entries are kept of a party that has left, want the prompt", n)
+			}
+		}
+		r := b.request()
+		cache.Serve(8, 0)
+		cache.Begin(1, r)
+		if !cache.Met() {
+			t.Errorf("%s: the same messages of two parties go unnoticed", name)
+		}
+	}
+}
