@@ -10,8 +10,9 @@ import (
 type Fidelity struct{}
 
 // Entities returns what is worth keeping in what a summary stands for, and
-// whether the summary has it word for word.
-func (Fidelity) Entities(span []live.Piece, summary string) []cassette.Entity {
+// whether the summary has it word for word; a path below root, the folder of the
+// project, relative to it too.
+func (Fidelity) Entities(root string, span []live.Piece, summary string) []cassette.Entity {
 	var x fidelity.Index
 	for i := range span {
 		p := fidelity.Piece(span[i])
@@ -20,16 +21,20 @@ func (Fidelity) Entities(span []live.Piece, summary string) []cassette.Entity {
 	text := fidelity.NewText(summary)
 	var list []cassette.Entity
 	for _, e := range x.Entities() {
-		list = append(list, cassette.Entity{Kind: e.Kind.String(), Text: e.Text, Kept: text.Has(e, "")})
+		list = append(list, cassette.Entity{Kind: e.Kind.String(), Text: e.Text, Kept: text.Has(e, root)})
 	}
 	return list
 }
 
 // Survive returns how many of the entities a later summary has.
-func (Fidelity) Survive(entities []cassette.Entity, summary string) int {
+func (Fidelity) Survive(root string, entities []cassette.Entity, summary string) int {
 	text, n := fidelity.NewText(summary), 0
 	for _, e := range entities {
-		if text.Has(fidelity.Entity{Text: e.Text}, "") {
+		kind := fidelity.Sentence // of which all but paths are looked for alike
+		if e.Kind == fidelity.Path.String() {
+			kind = fidelity.Path
+		}
+		if text.Has(fidelity.Entity{Kind: kind, Text: e.Text}, root) {
 			n++
 		}
 	}

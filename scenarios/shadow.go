@@ -20,17 +20,25 @@ type Shadow struct {
 	// 1,024 (platform.claude.com, prompt caching).
 	MinTokens func(model string) int32
 
-	mu    sync.Mutex
-	calls []shadowCall // by when they began
-	names []string     // of models
+	mu      sync.Mutex
+	settled *promptcache.Anthropic // served all calls that nothing can come ahead of any more; nil for none
+	open    []shadowTicket         // of these, those whose responses had not ended
+	calls   []shadowCall           // the others, by when they began
+	told    uint32                 // calls so far
+	names   []string               // of models
 }
 
-// shadowCall is a call as the cache model takes it.
+// shadowCall is a call as the cache model takes it. Times are ns since 1970.
 type shadowCall struct {
-	at, first, end time.Time
+	at, first, end int64
 	request        prompt.Request
 	output         int64
 }
+
+// shadowLate is how much later than one that began behind it a call may be told
+// of: longer than a request may take. Calls older than that are played once and
+// forgotten.
+const shadowLate = 2 * time.Hour
 
 // Predict returns what the server should have read, written and processed of the
 // input of a request that began at a time and got a reply, given the calls told
@@ -39,36 +47,61 @@ type shadowCall struct {
 func (s *Shadow) Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := shadowCall{at: at, first: at.Add(reply.First), end: at.Add(reply.Total), request: s.request(r), output: reply.Usage.Output}
-	c.request.Thread = uint32(len(s.calls) + 1)
-	i, _ := slices.BinarySearchFunc(s.calls, at, func(c shadowCall, t time.Time) int {
-		if c.at.After(t) {
+	// The wall clock alone, for order and lifetimes: a monotonic reading may say
+	// something else.
+	began := at.UnixNano()
+	c := shadowCall{at: began, first: began + int64(reply.First), end: began + int64(reply.Total), request: s.request(r), output: reply.Usage.Output}
+	s.told++
+	c.request.Thread = s.told
+	i, _ := slices.BinarySearchFunc(s.calls, began, func(c shadowCall, t int64) int {
+		if c.at > t {
 			return 1
 		}
 		return -1 // behind those of the same time
 	})
 	s.calls = slices.Insert(s.calls, i, c)
-	return serveAll(s.calls[:i+1])
+	server := promptcache.New(promptcache.Config{})
+	if s.settled != nil {
+		server = s.settled.Clone()
+	}
+	_, usage := serveAll(server, slices.Clone(s.open), s.calls[:i+1])
+	s.settle()
+	return usage
 }
 
-// serveAll plays calls to a cache that is empty ahead of the first and returns
-// how it served the last.
-func serveAll(calls []shadowCall) prompt.Usage {
-	server := promptcache.New(promptcache.Config{})
-	var open []shadowTicket
+// settle plays the calls that nothing can come ahead of any more.
+func (s *Shadow) settle() {
+	until := s.calls[len(s.calls)-1].at - int64(shadowLate)
+	n := 0
+	for n < len(s.calls) && s.calls[n].at < until {
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	if s.settled == nil {
+		s.settled = promptcache.New(promptcache.Config{})
+	}
+	s.open, _ = serveAll(s.settled, s.open, s.calls[:n])
+	s.calls = slices.Delete(s.calls, 0, n)
+}
+
+// serveAll plays calls to a cache, and returns those that are still under way
+// behind the last one and how that was served.
+func serveAll(server *promptcache.Anthropic, open []shadowTicket, calls []shadowCall) ([]shadowTicket, prompt.Usage) {
 	var out prompt.Outcome
 	for i := range calls {
 		c := &calls[i]
 		open = shadowTickets(server, open, c.at)
-		out = server.Begin(c.at.UnixNano(), &c.request)
+		out = server.Begin(c.at, &c.request)
 		open = append(open, shadowTicket{first: c.first, end: c.end, id: out.Ticket, output: c.output})
 	}
-	return out.Usage
+	return open, out.Usage
 }
 
 // shadowTicket is a call whose response has not ended.
 type shadowTicket struct {
-	first, end time.Time
+	first, end int64 // ns since 1970
 	id         int32
 	output     int64
 	begun      bool // its first token has come
@@ -76,7 +109,7 @@ type shadowTicket struct {
 
 // shadowTickets lets happen to the calls under way what comes by a time, and
 // returns those that are still under way.
-func shadowTickets(server *promptcache.Anthropic, open []shadowTicket, until time.Time) []shadowTicket {
+func shadowTickets(server *promptcache.Anthropic, open []shadowTicket, until int64) []shadowTicket {
 	for {
 		next, at := -1, until
 		for i := range open {
@@ -84,7 +117,7 @@ func shadowTickets(server *promptcache.Anthropic, open []shadowTicket, until tim
 			if open[i].begun {
 				t = open[i].end
 			}
-			if !t.After(at) {
+			if t <= at {
 				next, at = i, t
 			}
 		}
@@ -93,9 +126,9 @@ func shadowTickets(server *promptcache.Anthropic, open []shadowTicket, until tim
 		}
 		if o := &open[next]; !o.begun {
 			o.begun = true
-			server.FirstToken(at.UnixNano(), o.id)
+			server.FirstToken(at, o.id)
 		} else {
-			server.End(at.UnixNano(), o.id, o.output)
+			server.End(at, o.id, o.output)
 			open = slices.Delete(open, next, next+1)
 		}
 	}

@@ -58,3 +58,44 @@ func TestShadowMinimum(t *testing.T) {
 		}
 	}
 }
+
+// Only the calls of the last two hours are kept, and what they find in the cache
+// is what they would find were all of them kept: an entry for an hour that is read
+// each half an hour stays, through ten hours, though only the first call wrote it.
+func TestShadowForgets(t *testing.T) {
+	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	reply := &wire.Reply{First: 2 * time.Second, Total: 5 * time.Second}
+	var s Shadow
+	for n := range 20 {
+		want := prompt.Usage{Read: 3100, Write5m: 311}
+		if n == 0 {
+			want = prompt.Usage{Write1h: 3100, Write5m: 311}
+		}
+		r := shadowRequest(string(rune('a' + n)))
+		if n > 0 {
+			r.System[0].Cache = wire.CacheNone
+		}
+		if got := s.Predict(start.Add(time.Duration(n)*30*time.Minute), r, reply); got != want {
+			t.Errorf("call %d: %+v, want %+v", n+1, got, want)
+		}
+		if len(s.calls) > 5 {
+			t.Fatalf("%d calls are kept behind call %d, of which 5 began within two hours", len(s.calls), n+1)
+		}
+	}
+	if len(s.open) > 1 {
+		t.Errorf("%d calls are under way, though all but the last have ended", len(s.open))
+	}
+}
+
+// Times are those of the wall: one that also has a monotonic reading stands in
+// order with one that has none, as a clock that was set leaves them.
+func TestShadowClock(t *testing.T) {
+	var s Shadow
+	reply := &wire.Reply{First: time.Second, Total: 2 * time.Second}
+	now := time.Now()
+	s.Predict(now, shadowRequest("a"), reply)
+	later := now.Add(3 * time.Second).Round(0)
+	if got, want := s.Predict(later, shadowRequest("a"), reply), (prompt.Usage{Read: 3411}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

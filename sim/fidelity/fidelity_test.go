@@ -44,31 +44,31 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-// A path below the project may be given relative to it, and white space may be
-// broken otherwise; anything else must be there word for word.
-func TestKeep(t *testing.T) {
-	entities := conversation().Entities()
-	summary := "The user asked: Fix the login\n  test, please. I changed auth/login.go and ran `go test ./auth -run Login`.\nNext: fix the cookies"
-	r := NewText(summary).Keep(entities, "/home/me/app")
-	if want := (Retention{All: [NumKinds]int{2, 2, 1, 2, 2}, Kept: [NumKinds]int{1, 1, 0, 1, 1}}); r != want {
-		t.Errorf("%+v, want %+v", r, want)
+// kept counts the entities that a text has.
+func kept(text string, entities []Entity, root string) (n int) {
+	for _, e := range entities {
+		if NewText(text).Has(e, root) {
+			n++
+		}
 	}
-	if share, ok := r.Share(); !ok || share != 4.0/9 {
-		t.Errorf("share %v, want 4 of 9", share)
-	}
-	if r := NewText(summary).Keep(entities, ""); r.Kept[Path] != 0 {
-		t.Errorf("a relative path counts as kept although nobody knows the project's folder: %+v", r)
-	}
+	return n
 }
 
-// Of nine entities the first summary keeps two and the second, which was made
-// from it, one.
-func TestDrift(t *testing.T) {
-	d := Drift(conversation().Entities(), "", []string{"make lint, then fix the cookie", "fix the cookie"})
-	for i, want := range []int{2, 1} {
-		if all, kept := d[i].Total(); all != 9 || kept != want {
-			t.Errorf("generation %d keeps %d of %d, want %d of 9", i+1, kept, all, want)
+// A path below the project may be given relative to it, and white space may be
+// broken otherwise; anything else must be there word for word.
+func TestHas(t *testing.T) {
+	text := NewText("The user asked: Fix the login\n  test, please. I changed auth/login.go and ran `go test ./auth -run Login`.\nNext: fix the cookies")
+	want := []Entity{
+		{Sentence, "Fix the login test, please."}, {Path, "/home/me/app/auth/login.go"},
+		{Command, "go test ./auth -run Login"}, {Task, "fix the cookie"},
+	}
+	for _, e := range conversation().Entities() {
+		if got := text.Has(e, "/home/me/app"); got != slices.Contains(want, e) {
+			t.Errorf("%s %q: %v", e.Kind, e.Text, got)
 		}
+	}
+	if text.Has(want[1], "") {
+		t.Error("a relative path counts as kept although nobody knows the project's folder")
 	}
 }
 
@@ -78,10 +78,6 @@ func TestNothingToKeep(t *testing.T) {
 	x.Add(&Piece{Kind: prompt.KindToolUse, Input: jsontext.Value(`{"command":7,"todos":"none"}`)})
 	if e := x.Entities(); len(e) != 0 {
 		t.Errorf("%q", e)
-	}
-	r := NewText("").Keep(nil, "")
-	if _, ok := r.Share(); ok {
-		t.Error("a share of nothing")
 	}
 }
 
@@ -96,14 +92,14 @@ func TestKeepGrowsWithTheText(t *testing.T) {
 		}
 		var x Index
 		x.Add(&Piece{Kind: prompt.KindPrompt, Text: text})
-		whole := NewText(text).Keep(x.Entities(), "")
-		if all, kept := whole.Total(); all != kept {
-			t.Fatalf("%d of %d entities of a text are in it", kept, all)
+		entities := x.Entities()
+		if n := kept(text, entities, ""); n != len(entities) {
+			t.Fatalf("%d of %d entities of a text are in it", n, len(entities))
 		}
 		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
-		part := NewText(text[:cut]).Keep(x.Entities(), "")
-		if _, kept := part.Total(); kept > whole.Kept[Sentence] {
-			t.Fatalf("a part keeps %d, the whole %d", kept, whole.Kept[Sentence])
+		longer := rapid.IntRange(cut, len(text)).Draw(t, "longer")
+		if a, b := kept(text[:cut], entities, ""), kept(text[:longer], entities, ""); a > b {
+			t.Fatalf("%d bytes keep %d, %d bytes %d", cut, a, longer, b)
 		}
 	})
 }

@@ -112,7 +112,8 @@ type Answer struct {
 // Measured is what a real server said of a call, beside what the cache model of
 // the calls really made had predicted for it.
 type Measured struct {
-	Usage      Usage // billed by the server, all iterations
+	Usage      Usage // billed by the server, all iterations of the answer
+	Wasted     Usage // billed for attempts that broke off, or for a call that failed
 	Predicted  Usage // input by the cache model; output by the stub
 	Iterations int32 // passes of the model inside the call
 	Attempts   int32 // requests sent, those that failed included

@@ -21,6 +21,7 @@ type reading struct {
 	failed   string // one of prompt.Fail…, "" for none
 	why      string // the failure for the report: what failed has no word for
 	tokens   int32  // of text, in the server's count
+	output   int32  // tokens of the whole answer: estimated where the server gave no count
 	missing  int32
 	cut      int32
 }
@@ -30,38 +31,55 @@ type reading struct {
 func (p *plan) read(reply *wire.Reply) reading {
 	whole, output := reply.Text, reply.Billed().Output
 	var r reading
+	tagged := false
 	if p.kind == kindServer {
 		whole, output = reply.Compaction, compactionOutput(reply)
 		r.text = strings.TrimSpace(whole)
 	} else {
-		r.text, r.analysis = extract(whole)
+		r.text, r.analysis, tagged = extract(whole)
 	}
-	switch {
-	case reply.StopReason == "refusal":
-		return reading{failed: prompt.FailEmpty, why: whyRefusal}
-	case r.text == "" && len(reply.ToolCalls) > 0:
-		return reading{failed: prompt.FailToolCall}
-	case r.text == "" && p.kind == kindServer:
-		return reading{failed: prompt.FailEmpty, why: whyNoCompaction}
-	case r.text == "":
-		return reading{failed: prompt.FailEmpty}
+	if failed, why := p.unusable(reply, r.text, tagged); failed != "" {
+		return reading{failed: failed, why: why, output: int32(reply.Billed().Output)}
 	}
 	if reply.StopReason == "max_tokens" || reply.StopReason == "model_context_window_exceeded" {
 		r.cut++
 	}
 	r.missing = missing(r.text, p.sections())
+	if output <= 0 {
+		output = int64(len(whole)+bytesPerToken-1) / bytesPerToken // the server counts nothing
+	}
+	r.output = int32(max(output, reply.Billed().Output))
 	rate := float64(output) / float64(len(whole)) // tokens a byte
 	if p.kind == kindMemory {
 		var n int32
 		r.text, n = keepLimits(r.text)
 		r.cut += n
 	}
-	if most := float64(p.maxOutput); float64(len(r.text))*rate > most && rate > 0 {
+	if most := float64(p.maxOutput); float64(len(r.text))*rate > most {
 		r.text = cut(r.text, int(most/rate))
 		r.cut++
 	}
 	r.tokens = max(1, int32(float64(len(r.text))*rate+0.5))
 	return r
+}
+
+// unusable returns why a reply gives no summary, as prompt.Fail… and for the
+// report, "" for one that gives one. Words beside a tool call lead up to it: they
+// are no summary unless they stand in its block and the model has stopped there.
+func (p *plan) unusable(reply *wire.Reply, text string, tagged bool) (failed, why string) {
+	switch {
+	case reply.StopReason == "refusal":
+		return prompt.FailEmpty, whyRefusal
+	case p.kind != kindServer && reply.StopReason == "tool_use",
+		p.kind != kindServer && len(reply.ToolCalls) > 0 && !tagged,
+		text == "" && len(reply.ToolCalls) > 0:
+		return prompt.FailToolCall, ""
+	case text == "" && p.kind == kindServer:
+		return prompt.FailEmpty, whyNoCompaction
+	case text == "":
+		return prompt.FailEmpty, ""
+	}
+	return "", ""
 }
 
 // compactionOutput returns the output tokens of the provider's compactions,
@@ -77,68 +95,6 @@ func compactionOutput(reply *wire.Reply) int64 {
 		n = reply.Billed().Output
 	}
 	return n
-}
-
-// extract returns what stands in the summary block of an answer, and in the
-// analysis; the whole of an answer that has neither is a summary.
-func extract(text string) (summary, analysis string) {
-	text = clean(text)
-	for {
-		open := index(text, analysisOpen)
-		if open < 0 {
-			break
-		}
-		rest := text[open+len(analysisOpen):]
-		inside, behind := rest, ""
-		if end := index(rest, analysisClose); end >= 0 {
-			inside, behind = rest[:end], rest[end+len(analysisClose):]
-		} else if at := index(rest, summaryOpen); at >= 0 {
-			inside, behind = rest[:at], rest[at:] // the end of the analysis is missing
-		}
-		analysis = strings.TrimSpace(analysis + "\n" + strings.TrimSpace(inside))
-		text = text[:open] + behind
-	}
-	if open := index(text, summaryOpen); open >= 0 {
-		text = text[open+len(summaryOpen):]
-	}
-	if end := lastIndex(text, summaryClose); end >= 0 {
-		text = text[:end]
-	}
-	return strings.TrimSpace(text), analysis
-}
-
-// The tags around the parts of an answer.
-const (
-	analysisOpen  = "<analysis>"
-	analysisClose = "</analysis>"
-	summaryOpen   = "<summary>"
-	summaryClose  = "</summary>"
-)
-
-// index returns where a tag stands first, in letters of either case, -1 for
-// nowhere.
-func index(text, tag string) int {
-	for i := 0; ; {
-		at := strings.IndexByte(text[i:], '<')
-		if at < 0 {
-			return -1
-		}
-		i += at
-		if len(text)-i >= len(tag) && strings.EqualFold(text[i:i+len(tag)], tag) {
-			return i
-		}
-		i++
-	}
-}
-
-// lastIndex returns where a tag stands last, -1 for nowhere.
-func lastIndex(text, tag string) int {
-	for i := len(text) - len(tag); i >= 0; i-- {
-		if text[i] == '<' && strings.EqualFold(text[i:i+len(tag)], tag) {
-			return i
-		}
-	}
-	return -1
 }
 
 // missing counts the sections that no line of a text begins.

@@ -26,11 +26,15 @@ func TestExtract(t *testing.T) {
 		{"a tag of the summary inside the analysis", "<analysis>in <summary> I say</analysis><summary>s</summary>", "s"},
 		{"a tag inside the summary", "<summary>s </summary> t</summary> bye", "s </summary> t"},
 		{"words around it", "Here: <summary>s</summary> Done.", "s"},
+		{"an analysis inside the summary", "<analysis>a</analysis><summary>The page has <analysis>b</analysis> tags.</summary>", "The page has <analysis>b</analysis> tags."},
+		{"the tag of an analysis inside the summary", "<summary>It opens <analysis> and goes on.</summary>", "It opens <analysis> and goes on."},
+		{"no end of the analysis, and one in the summary", "<analysis>a<summary>s <analysis>b</analysis> t</summary>", "s <analysis>b</analysis> t"},
+		{"a summary tag inside the analysis alone", "<analysis>in <summary> I say</analysis> s", "s"},
 		{"empty", "<summary>\n</summary>", ""},
 		{"a comparison", "a < b and <c>", "a < b and <c>"},
 		{"broken UTF-8", "s\xff", "s\uFFFD"},
 	} {
-		if got, _ := extract(c.text); got != c.want {
+		if got, _, _ := extract(c.text); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -42,26 +46,40 @@ func TestExtractAnalysis(t *testing.T) {
 		"<analysis> a </analysis>x<analysis>b</analysis><summary>s</summary>": "a\nb",
 		"<analysis>a<summary>s</summary>":                                     "a",
 		"<summary>s</summary>":                                                "",
+		"<analysis>a</analysis><summary>s<analysis>b</analysis></summary>":    "a",
 	} {
-		if _, got := extract(text); got != want {
+		if _, got, _ := extract(text); got != want {
 			t.Errorf("%q: analysis %q, want %q", text, got, want)
 		}
 	}
 }
 
-// A message that weighs as much as the whole answer has the analysis too: the
-// client has kept it.
+// A message that weighs as much as the whole answer and the client's own words,
+// 135 tokens, has the analysis too: the client has kept it. One of a client that
+// strips it does not, however short the analysis is.
 func TestAnalysisKept(t *testing.T) {
-	w := written{text: "s", analysis: "a", output: 50}
-	if got := w.message(49); got != "s" {
-		t.Errorf("a message of 49 tokens says %q", got)
-	}
-	if got, want := w.message(80), "Analysis:\na\n\nSummary:\ns"; got != want {
-		t.Errorf("a message of 80 tokens says %q, want %q", got, want)
-	}
-	w.analysis = ""
-	if got := w.message(80); got != "s" {
-		t.Errorf("an answer without an analysis says %q", got)
+	for _, c := range []struct {
+		tokens, output, message int32
+		kept                    bool
+	}{
+		{1000, 1040, 1135, false}, // 40 tokens of analysis are fewer than those of the client's words
+		{1000, 1040, 1175, true},
+		{1000, 1600, 1135, false},
+		{1000, 1600, 1090, false}, // a client that asks for no continuation
+		{1000, 1600, 1690, true},
+	} {
+		w := written{text: "s", analysis: "a", tokens: c.tokens, output: c.output}
+		want := "s"
+		if c.kept {
+			want = "Analysis:\na\n\nSummary:\ns"
+		}
+		if got := w.message(c.message); got != want {
+			t.Errorf("%d of %d tokens are the summary, in a message of %d: %q, want %q", c.tokens, c.output, c.message, got, want)
+		}
+		w.analysis = ""
+		if got := w.message(c.message); got != "s" {
+			t.Errorf("an answer without an analysis says %q", got)
+		}
 	}
 }
 
@@ -97,28 +115,38 @@ func TestRead(t *testing.T) {
 		want  reading
 	}{
 		{"a summary", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Text: whole, Usage: usage},
-			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, missing: 9}},
+			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
 		{"at its limit", plan{maxOutput: 1000}, wire.Reply{StopReason: "max_tokens", Text: whole, Usage: usage},
-			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, missing: 9, cut: 1}},
+			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9, cut: 1}},
 		{"a server that keeps no limit", plan{maxOutput: 10}, wire.Reply{StopReason: "end_turn", Text: whole, Usage: usage},
-			reading{text: strings.Repeat("s", 20), analysis: analysis, tokens: 10, missing: 9, cut: 1}},
-		{"nothing", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Usage: usage}, reading{failed: prompt.FailEmpty}},
+			reading{text: strings.Repeat("s", 20), analysis: analysis, tokens: 10, output: 50, missing: 9, cut: 1}},
+		{"nothing", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Usage: usage}, reading{failed: prompt.FailEmpty, output: 50}},
 		{"a tool call", plan{maxOutput: 1000}, wire.Reply{StopReason: "tool_use", ToolCalls: []string{"Read"}, Usage: usage},
-			reading{failed: prompt.FailToolCall}},
+			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a tool call behind an analysis", plan{maxOutput: 1000},
 			wire.Reply{StopReason: "tool_use", Text: "<analysis>a</analysis>", ToolCalls: []string{"Read"}, Usage: usage},
-			reading{failed: prompt.FailToolCall}},
+			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a tool call behind a summary", plan{maxOutput: 1000},
 			wire.Reply{StopReason: "tool_use", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
-			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, missing: 9}},
+			reading{failed: prompt.FailToolCall, output: 50}},
+		{"a stop for a tool that is not named", plan{maxOutput: 1000},
+			wire.Reply{StopReason: "tool_use", Text: whole, Usage: usage}, reading{failed: prompt.FailToolCall, output: 50}},
+		{"words ahead of a tool call", plan{maxOutput: 1000},
+			wire.Reply{StopReason: "max_tokens", Text: "Let me look at the file first.", ToolCalls: []string{"Read"}, Usage: usage},
+			reading{failed: prompt.FailToolCall, output: 50}},
+		{"a tool call and a summary that the model ends with", plan{maxOutput: 1000},
+			wire.Reply{StopReason: "end_turn", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
+			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
+		{"a server that counts nothing", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Text: whole},
+			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 10, output: 25, missing: 9}},
 		{"a refusal", plan{maxOutput: 1000}, wire.Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
-			reading{failed: prompt.FailEmpty, why: whyRefusal}},
+			reading{failed: prompt.FailEmpty, why: whyRefusal, output: 50}},
 		{"the provider's compaction", plan{kind: kindServer, maxOutput: 1000}, wire.Reply{
 			StopReason: "compaction", Compaction: strings.Repeat("c", 40), Iterations: []wire.Iteration{
 				{Type: "compaction", Usage: wire.Usage{Uncached: 900, Output: 10}}, {Type: "message", Usage: usage},
-			}}, reading{text: strings.Repeat("c", 40), tokens: 10}},
+			}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
 		{"no compaction below the threshold", plan{kind: kindServer, maxOutput: 1000},
-			wire.Reply{StopReason: "end_turn", Text: "Hello.", Usage: usage}, reading{failed: prompt.FailEmpty, why: whyNoCompaction}},
+			wire.Reply{StopReason: "end_turn", Text: "Hello.", Usage: usage}, reading{failed: prompt.FailEmpty, why: whyNoCompaction, output: 50}},
 	} {
 		if got := c.plan.read(&c.reply); got != c.want {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.name, got, c.want)

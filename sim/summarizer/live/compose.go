@@ -15,7 +15,7 @@ import (
 
 // composeVersion changes with the form of the requests, so that stored calls of
 // another form are not taken for answers.
-const composeVersion = "1"
+const composeVersion = "2"
 
 // Composed counts what in the requests is not as the recording has it.
 type Composed struct {
@@ -83,10 +83,11 @@ func (p *composer) notes() string {
 		return ""
 	}
 	w, ok := p.memory.find(base)
-	if !ok || w.lost {
+	if !ok || w.lost && w.words == "" {
 		p.count.Lost++
 	}
-	return w.text
+	text, _ := w.sent()
+	return text
 }
 
 // end returns the position behind the last entry of the conversation: that of
@@ -147,7 +148,7 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name), Input: input})
 	case prompt.KindToolResult:
 		text := result(e, b, content)
-		p.cover(i, b, text, nil)
+		p.cover(i, b, own(text, e, b, content), nil)
 		p.add(i, wire.RoleUser, wire.Block{
 			Kind: wire.KindToolResult, ID: callID(b, i), Text: text, Error: content.Error || b.Flags&prompt.FlagError != 0,
 		})
@@ -190,6 +191,18 @@ func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 		return stored(text, len(share(text, e, b)))
 	case strings.TrimSpace(text) == "":
 		return emptyResult
+	}
+	return text
+}
+
+// own returns what of a result's text is the tool's: nothing of the words that
+// stand for what is not sent.
+func own(text string, e prompt.Entry, b *prompt.Block, content *texts.Content) string {
+	switch e.Form {
+	case prompt.FormCleared, prompt.FormPointer:
+		return ""
+	case prompt.FormRange:
+		return share(clean(content.Text), e, b)
 	}
 	return text
 }

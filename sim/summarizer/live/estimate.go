@@ -17,10 +17,25 @@ func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 		return Estimate{Calls: 1, Stored: 1}
 	}
 	u := coldUsage(c)
-	u.Output = min(int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output), int64(p.maxOutput))
+	u.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
+	if p.kind == kindMemory {
+		u.Output = max(u.Output, s.memorySize(c))
+	}
+	u.Output = min(u.Output, int64(p.maxOutput))
 	most := u
 	most.Output = int64(p.maxOutput)
 	return Estimate{Calls: 1, Usage: u, USD: s.opts.Prices(p.model, u), MostUSD: s.opts.Prices(p.model, most)}
+}
+
+// memorySize returns what a session memory weighs that is brought up to date,
+// tokens: a call writes all of it again. One whose text is not there stands in the
+// instruction.
+func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
+	size := int64(c.Intent.Instruction)
+	if w, ok := s.memory.find(c.Intent.Base); ok {
+		size = int64(w.tokens)
+	}
+	return min(size, memoryTokens)
 }
 
 // coldUsage returns the input of a call that reads nothing: what stands ahead of

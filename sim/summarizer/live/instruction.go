@@ -107,6 +107,13 @@ In <summary>, write these sections under these numbers and titles, in this order
 // numbered returns the title of a section as an answer must have it.
 func numbered(i int, s section) string { return strconv.Itoa(i+1) + ". " + s.title }
 
+// serverInstructions are the words of the provider's compaction for a user who
+// wants something of summaries: they take the place of the provider's own, so
+// they must ask for the summary too.
+func serverInstructions(custom string) string {
+	return "Summarise this conversation so that the work can go on from your summary alone: what was asked for, decisions, paths, commands, code and errors exactly as they are, what is done, what is pending, and the next step.\n\nThe person also wants this of the summary:\n" + strings.TrimSpace(custom)
+}
+
 // memoryInstruction asks for the session memory as a whole: anew, or from notes
 // that are there.
 func memoryInstruction(custom, notes string) string {

@@ -25,6 +25,7 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 		a.Chain = entries[n-1].Chain
 	}
 	a.Params = []string{
+		"provider=" + s.opts.Provider,
 		"model=" + p.model,
 		"max_output=" + strconv.Itoa(p.maxOutput),
 		"source=" + c.Intent.Source,
@@ -35,10 +36,25 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 		"markers=" + markers(c.Markers),
 		fmt.Sprintf("base=%x%x", c.Intent.Base.Hi, c.Intent.Base.Lo),
 		"options=" + s.digest,
+		"head=" + headDigest(c),
 		"instruction=" + instructionVersion,
 		"compose=" + composeVersion,
 	}
 	return a
+}
+
+// headDigest identifies what the chain does not tell of a head of placeholders:
+// the names of the session's tools, and the sizes.
+func headDigest(c *summarizer.Call) string {
+	var d prompt.Digest
+	for _, name := range c.Session.Tools {
+		d = d.Extend(prompt.DigestString(name))
+	}
+	for i := range c.Context.Messages() {
+		e := c.Context.At(i)
+		d = d.ExtendInt(uint64(e.Kind)).ExtendInt(uint64(e.Tokens))
+	}
+	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo)
 }
 
 // markers writes where breakpoints stand and how long they ask for.

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -67,9 +68,12 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 	}
 	p := s.opts.plan(c)
+	p.key = s.about(c, &p).Key()
 	if s.opts.Dry {
 		e := s.Estimate(c)
-		s.ledger.estimate(&e)
+		if s.opts.Calls == nil || s.opts.Shared.first(p.key) {
+			s.ledger.estimate(&e)
+		}
 		if e.Stored == 0 {
 			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 		}
@@ -126,39 +130,79 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 	if s.opts.Shadow != nil {
 		got.Predicted = s.opts.Shadow.Predict(got.Began, request, reply)
 	}
-	if r := p.read(reply); r.failed == "" && s.opts.Fidelity != nil {
-		got.Entities = s.opts.Fidelity.Entities(composer.span, r.text)
+	if r := p.read(reply); r.failed == "" {
+		s.opts.Shared.say(p.key, &r)
+		if s.opts.Fidelity != nil {
+			got.Entities = s.opts.Fidelity.Entities(c.Session.Project, composer.span, r.text)
+		}
 	}
-	usage := reply.Billed().Prompt()
-	s.ledger.made(composer, usage, reply.Attempts)
-	s.ledger.spend(s.opts.Prices(p.model, usage), false)
-	s.ledger.update(func(r *Report) {
-		r.Answered.Add(usage)
-		r.Predicted.Add(got.Predicted)
-	})
+	s.answered(p, composer, got)
 	return got, nil
 }
 
+// answered books a call with a reply. What is compared with the prediction is
+// what the server counted for the answer alone.
+func (s *Summarizer) answered(p *plan, composer *composer, got *cassette.Cassette) {
+	reply := got.Reply
+	usage, wasted := reply.Billed().Prompt(), reply.Wasted.Prompt()
+	s.ledger.made(composer, usage, wasted, reply.Attempts)
+	s.ledger.spend(s.price(p.model, usage, wasted), false)
+	s.ledger.update(func(r *Report) {
+		switch {
+		case reply.Estimated:
+			r.Estimated++
+		case s.opts.Shadow != nil:
+			r.Answered.Add(usage)
+			r.Predicted.Add(got.Predicted)
+		}
+	})
+}
+
+// price returns the price of a call, USD: requests are priced one by one, as a
+// price can depend on a request's size.
+func (s *Summarizer) price(model string, usage, wasted prompt.Usage) float64 {
+	usd := s.opts.Prices(model, usage)
+	if wasted != (prompt.Usage{}) {
+		usd += s.opts.Prices(model, wasted)
+	}
+	return usd
+}
+
 // failed takes a call without a reply: it returns the failure where a layer can
-// go on from it, an error where the run cannot.
+// go on from it, an error where the run cannot. A failure that comes with
+// another error, as when the budget ends ahead of the next attempt, is booked and
+// ends the run.
 func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*wire.Failure, error) {
 	var f *wire.Failure
 	if !errors.As(err, &f) {
 		return nil, err
 	}
-	usage := f.Billed.Prompt()
-	s.ledger.made(composer, usage, f.Attempts)
-	s.ledger.spend(s.opts.Prices(p.model, usage), false)
+	wasted := f.Billed.Prompt()
+	s.ledger.made(composer, prompt.Usage{}, wasted, f.Attempts)
+	s.ledger.spend(s.opts.Prices(p.model, wasted), false)
 	if stop := ctx.Err(); stop != nil {
 		if !errors.Is(err, stop) {
 			err = errors.Join(stop, err)
 		}
 		return nil, err
 	}
-	if f.Fatal() {
+	if f.Fatal() || !alone(err) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// alone reports whether an error is a failure of a call and nothing beside it.
+func alone(err error) bool {
+	switch e := any(err).(type) { // this very error: what it wraps comes next
+	case *wire.Failure:
+		return true
+	case interface{ Unwrap() error }:
+		return alone(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !alone(err) })
+	}
+	return false
 }
 
 // compose returns the request of a call and what it was made of.
@@ -174,8 +218,7 @@ func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (
 
 // answer turns a call into the terms of a modelled one.
 func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
-	m := &prompt.Measured{Predicted: got.Predicted, Entities: int32(len(got.Entities)), Kept: keptOf(got.Entities), Iterations: 1}
-	m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
+	m := &prompt.Measured{Predicted: got.Predicted, Entities: int32(len(got.Entities)), Kept: keptOf(got.Entities)}
 	a := prompt.Answer{Measured: m}
 	var why string
 	if f := got.Failure; f != nil {
@@ -183,9 +226,11 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 		if f.Cause == wire.CauseTooLong {
 			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
 		}
-		m.Usage, m.Attempts, m.Iterations = f.Billed.Prompt(), int32(f.Attempts), 0
+		m.Predicted = prompt.Usage{} // nothing was answered that it could be compared with
+		m.Wasted, m.Attempts = f.Billed.Prompt(), int32(f.Attempts)
 	} else {
-		why = s.take(&a, p, got, s.from(c))
+		m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
+		why = s.take(&a, p, got, s.from(c, p))
 	}
 	s.note(&a, p, why, replayed)
 	s.record(c, p, got, &a, replayed)
@@ -197,9 +242,9 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, from prompt.Digest) string {
 	reply := got.Reply
 	m, r := a.Measured, p.read(reply)
-	m.Usage, m.Attempts = reply.Billed().Prompt(), int32(max(1, reply.Attempts))
+	m.Usage, m.Wasted, m.Attempts = reply.Billed().Prompt(), reply.Wasted.Prompt(), int32(max(1, reply.Attempts))
 	m.Iterations = int32(max(1, len(reply.Iterations)))
-	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), int32(m.Usage.Output)
+	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
 	if a.Failed = r.failed; a.Failed != "" {
 		if r.why != "" {
 			return r.why
@@ -207,9 +252,14 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, fro
 		return r.failed
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
-	a.Digest = s.memory.keep(written{
-		text: r.text, analysis: r.analysis, output: a.Output, lost: !got.Texts, entities: got.Entities, from: from,
-	})
+	w := written{
+		text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: !got.Texts, entities: got.Entities, from: from,
+	}
+	if w.lost {
+		said := s.opts.Shared.said(p.key)
+		w.words, w.thoughts = said.text, said.analysis
+	}
+	a.Digest = s.memory.keep(p.key, w)
 	m.Missing, m.Cut = r.missing, r.cut
 	return ""
 }
@@ -217,7 +267,7 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, fro
 // note counts an answer for the report.
 func (s *Summarizer) note(a *prompt.Answer, p *plan, why string, replayed bool) {
 	if replayed {
-		s.ledger.spend(s.opts.Prices(p.model, a.Measured.Usage), true)
+		s.ledger.spend(s.price(p.model, a.Measured.Usage, a.Measured.Wasted), true)
 	}
 	if why != "" {
 		s.ledger.fail(why)

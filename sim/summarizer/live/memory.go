@@ -15,24 +15,45 @@ type memory struct{ texts sync.Map }
 type written struct {
 	text     string
 	analysis string // what stood ahead of it, which most clients throw away
-	output   int32  // tokens of both, in the server's count
-	lost     bool   // the words are not kept: filler stands for them
-	entities []cassette.Entity
-	from     prompt.Digest // of the summary it was made from, zero for none
+	// words and thoughts are text and analysis as the model wrote them, where
+	// filler stands for these and the call was made in this run.
+	words, thoughts string
+	tokens          int32 // of text, in the server's count
+	output          int32 // of both
+	lost            bool  // filler stands for the text, as a replay has it
+	entities        []cassette.Entity
+	from            prompt.Digest // of the summary it was made from, zero for none
 }
+
+// sent returns summary and analysis as later calls send them.
+func (w *written) sent() (text, analysis string) {
+	if w.words != "" {
+		return w.words, w.thoughts
+	}
+	return w.text, w.analysis
+}
+
+// usualHeader is what the client's own words around a summary weigh, tokens: 30
+// to say that the session goes on, 60 for a pointer to the transcript, 45 to ask
+// no questions (the defaults of strategies.SummaryText).
+const usualHeader = 135
 
 // message returns what a summary message of so many tokens says. A client that
-// keeps the analysis makes a message that weighs as much as the whole answer.
+// keeps the analysis makes a message that weighs as much as the whole answer
+// and its own words around it: of the two the nearer is taken.
 func (w *written) message(tokens int32) string {
-	if w.analysis == "" || tokens < w.output {
-		return w.text
+	text, analysis := w.sent()
+	without, with := tokens-w.tokens-usualHeader, tokens-w.output-usualHeader
+	if analysis == "" || max(without, -without) <= max(with, -with) {
+		return text
 	}
-	return "Analysis:\n" + w.analysis + "\n\nSummary:\n" + w.text
+	return "Analysis:\n" + analysis + "\n\nSummary:\n" + text
 }
 
-// keep stores a summary and returns its digest.
-func (m *memory) keep(w written) prompt.Digest {
-	d := prompt.DigestString(w.text)
+// keep stores the summary that a call gave and returns its digest: equal texts
+// of two calls are two summaries, each with what it was made from.
+func (m *memory) keep(k cassette.Key, w written) prompt.Digest {
+	d := prompt.DigestString(w.text).Extend(prompt.DigestBytes(k[:]))
 	m.texts.Store(d, w)
 	return d
 }

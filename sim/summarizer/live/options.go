@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/draws"
@@ -44,10 +45,11 @@ type Shadow interface {
 // safe for concurrent use.
 type Fidelity interface {
 	// Entities returns what is worth keeping in what a summary stands for, and
-	// whether the summary has it.
-	Entities(span []Piece, summary string) []cassette.Entity
+	// whether the summary has it. Root is the folder of the project, below which
+	// paths may be given relative to it; "" for none.
+	Entities(root string, span []Piece, summary string) []cassette.Entity
 	// Survive returns how many of the entities a later summary has.
-	Survive(entities []cassette.Entity, summary string) int
+	Survive(root string, entities []cassette.Entity, summary string) int
 }
 
 // DefaultMaxOutput bounds a call that says nothing of its output, tokens: the
@@ -60,11 +62,19 @@ type Options struct {
 	// Sources are the sources whose calls are made; nil for compact and
 	// session_memory. The others are left to Stub.
 	Sources []string
-	// Model is asked in the place of the intent's or the session's; "" for those.
+	// Model is asked in the place of the session's, by this very name; "" for the
+	// session's. A strategy that names a model of its own keeps it. Recorded names
+	// lose what a cloud platform or the client puts around them.
 	Model string
 	// MaxOutput bounds the output of calls that do not, tokens; 0 for
 	// DefaultMaxOutput.
 	MaxOutput int
+	// MaxOutputOf returns the most a model can answer, tokens, 0 where that is not
+	// known: no call asks for more. Nil for no word of any model.
+	MaxOutputOf func(model string) int
+	// Provider names who is asked, "" for anybody: what one has answered is no
+	// answer of another.
+	Provider string
 	// Instructions are what the user wants of every summary, as a PreCompact hook
 	// would give it.
 	Instructions string
@@ -85,6 +95,10 @@ type Options struct {
 	Fidelity Fidelity         // nil for no word about what summaries keep
 	Name     string           // of the cell, for the report
 	Now      func() time.Time // nil for time.Now
+	// Shared is given to all summarisers of a run, so that none sends filler for
+	// what another's call has answered, and a call that several make is estimated
+	// once in a dry run; nil for one of its own.
+	Shared *Shared
 	// Dry estimates calls instead of making them: Stub answers all that are not
 	// stored.
 	Dry bool
@@ -101,6 +115,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Stub == nil {
 		o.Stub = summarizer.Default()
+	}
+	if o.Shared == nil {
+		o.Shared = &Shared{}
+	}
+	if o.Server.Instructions == "" && strings.TrimSpace(o.Instructions) != "" {
+		o.Server.Instructions = serverInstructions(o.Instructions)
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -24,6 +24,11 @@ type Call struct {
 
 	Usage     prompt.Usage `json:"usage"`     // by the server, tokens
 	Predicted prompt.Usage `json:"predicted"` // input by the cache model, output by the stub
+	// Wasted is what attempts that broke off were billed, those of a call that
+	// failed included: no part of Usage. Estimated says that the server gave no
+	// count, so that Usage is told from bytes.
+	Wasted    prompt.Usage `json:"wasted,omitzero"`
+	Estimated bool         `json:"estimated,omitzero"`
 	Attempts  int32        `json:"attempts"`
 	Seconds   float64      `json:"seconds"` // from the request to the end of the response
 
@@ -84,12 +89,12 @@ func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette,
 	call := Call{
 		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
 		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Replayed: replayed, Failed: a.Failed,
-		Usage: m.Usage, Predicted: m.Predicted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
+		Usage: m.Usage, Predicted: m.Predicted, Wasted: m.Wasted, Estimated: got.Reply != nil && got.Reply.Estimated, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
 		Tokens: a.Summary, Bytes: a.Bytes, Kinds: kinds(got.Entities),
 	}
 	if w, ok := s.memory.find(a.Digest); ok && a.Failed == "" {
 		call.Sections = sectionsOf(w.text, p.sections())
-		call.Drift = s.drift(w)
+		call.Drift = s.drift(c.Session.Project, w)
 	}
 	s.ledger.update(func(r *Report) { r.Calls = append(r.Calls, call) })
 }
@@ -98,7 +103,7 @@ func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette,
 const maxDrift = 8
 
 // drift tells what a summary has of the entities of those it was made from.
-func (s *Summarizer) drift(w written) []Share {
+func (s *Summarizer) drift(root string, w written) []Share {
 	if s.opts.Fidelity == nil || w.lost {
 		return nil
 	}
@@ -108,19 +113,19 @@ func (s *Summarizer) drift(w written) []Share {
 		if !ok || len(earlier.entities) == 0 || earlier.lost {
 			break
 		}
-		list = append(list, Share{All: len(earlier.entities), Kept: s.opts.Fidelity.Survive(earlier.entities, w.text)})
+		list = append(list, Share{All: len(earlier.entities), Kept: s.opts.Fidelity.Survive(root, earlier.entities, w.text)})
 		from = earlier.from
 	}
 	return list
 }
 
-// from returns the summary that a call has among its messages, or brings up to
-// date: the newest one, zero for none.
-func (s *Summarizer) from(c *summarizer.Call) prompt.Digest {
+// from returns the summary that a call has among the messages it summarises, or
+// brings up to date: the newest one, zero for none.
+func (s *Summarizer) from(c *summarizer.Call, p *plan) prompt.Digest {
 	if !c.Intent.Base.IsZero() {
 		return c.Intent.Base
 	}
-	for i := c.Context.Len() - 1; i >= 0; i-- {
+	for i := c.Context.Len() - 1; i >= p.pivot; i-- {
 		if d := c.Context.BlockAt(i).Digest; c.Context.At(i).Kind == prompt.KindSummary {
 			if _, ok := s.memory.find(d); ok {
 				return d

@@ -18,11 +18,18 @@ type Report struct {
 	// Requests are those sent for the calls made; more than these are retries.
 	Requests int64 `json:"requests"`
 	// Usage is what the server billed for the calls made, Predicted what the
-	// cache model had said of those that it answered, and Answered their usage.
+	// cache model had said of those that it answered, and Answered their usage,
+	// without what was wasted ahead of the answer.
 	Usage     prompt.Usage `json:"usage"`
 	Answered  prompt.Usage `json:"answered"`
 	Predicted prompt.Usage `json:"predicted"`
 	USD       float64      `json:"usd"` // price of Usage
+	// Wasted is the part of Usage that no answer came of: attempts that broke off,
+	// and calls that failed.
+	Wasted prompt.Usage `json:"wasted,omitzero"`
+	// Estimated are calls made whose usage the server did not count: it is told
+	// from bytes, and stands neither in Predicted nor in Answered.
+	Estimated int `json:"estimated,omitzero"`
 	// ReplayedUSD is what the replayed calls had cost when they were made.
 	ReplayedUSD float64 `json:"replayed_usd"`
 	// Failures are the calls without a summary by cause, made or replayed.
@@ -121,9 +128,11 @@ func (l *ledger) total() Report {
 }
 
 // made counts a call that went to a server, and what was composed for it.
-func (l *ledger) made(p *composer, billed prompt.Usage, requests int) {
+func (l *ledger) made(p *composer, billed, wasted prompt.Usage, requests int) {
 	l.update(func(r *Report) {
 		r.Made++
+		r.Wasted.Add(wasted)
+		r.Usage.Add(wasted)
 		r.Requests += int64(max(1, requests))
 		r.Usage.Add(billed)
 		r.Composed.add(&p.count)
@@ -140,6 +149,8 @@ func (r *Report) Add(o *Report) {
 	r.Usage.Add(o.Usage)
 	r.Answered.Add(o.Answered)
 	r.Predicted.Add(o.Predicted)
+	r.Wasted.Add(o.Wasted)
+	r.Estimated += o.Estimated
 	r.USD += o.USD
 	r.ReplayedUSD += o.ReplayedUSD
 	for why, n := range o.Failures {

@@ -26,7 +26,7 @@ func (p *composer) words(i int, e prompt.Entry, b *prompt.Block) (string, error)
 	switch e.Kind {
 	case prompt.KindSummary:
 		w, ok := p.memory.find(b.Digest)
-		if !ok || w.lost {
+		if !ok || w.lost && w.words == "" {
 			p.count.Lost++
 		}
 		if ok {
