@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +35,9 @@ type liveCalls struct {
 	gate   *backend.Gate // nil when no server may be asked
 	opts   live.Options
 	priced func(model string) bool
+	// unpriced are the models of calls that a dry run found to be made, without a
+	// price.
+	unpriced map[string]bool
 
 	mu   sync.Mutex
 	made []*live.Summarizer // one for each cell
@@ -60,9 +66,16 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	prices := newPricesNow(plan)
 	c.priced = prices.known
 	c.opts = live.Options{
+		Shared:  &live.Shared{},
 		Sources: f.sources, Model: f.model, Instructions: f.instructions, Betas: f.betas,
-		Prices: prices.usd, Shadow: &scenarios.Shadow{MinTokens: prices.minTokens}, Fidelity: scenarios.Fidelity{},
+		MaxOutput: f.maxOutput, MaxOutputOf: prices.maxOutput, Provider: f.provider,
+		Prices: prices.usd, Fidelity: scenarios.Fidelity{},
 		Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
+	}
+	if f.provider == providerAnthropic {
+		// Chat completions have no breakpoints, and no cache that is documented
+		// well enough to predict.
+		c.opts.Shadow = &scenarios.Shadow{MinTokens: prices.minTokens}
 	}
 	var err error
 	if c.opts.System, c.opts.Tools, err = f.head(); err != nil {
@@ -87,13 +100,14 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	}
 	quota := backend.Quota{
 		Concurrency: f.concurrency, Requests: f.perMinute, Calls: f.maxCalls, BudgetUSD: f.budget,
-		Price: func(model string, u wire.Usage) float64 { return prices.usd(model, u.Prompt()) },
+		Price:  func(model string, u wire.Usage) float64 { return prices.usd(model, u.Prompt()) },
+		Priced: prices.known,
 	}
 	if c.gate, err = backend.NewGate(server, quota, nil); err != nil {
 		return usageError{err}
 	}
 	c.opts.Backend = &backend.Breaker{Backend: &backend.Retry{
-		Backend: c.gate, Attempts: f.attempts, Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
+		Backend: c.gate, Attempts: f.attempts, Deadline: f.deadline(), Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
 	}}
 	return nil
 }
@@ -121,6 +135,9 @@ func (f *liveFlags) server() (backend.Backend, error) {
 func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim.Summarizer {
 	opts := c.opts
 	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
+	if dry {
+		opts.Calls = dryCalls{c.folder, c.unstored}
+	}
 	s, err := live.New(opts)
 	if err != nil {
 		return failingSummarizer{Stub: stub, err: err}
@@ -129,6 +146,35 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim
 	defer c.mu.Unlock()
 	c.made = append(c.made, s)
 	return s
+}
+
+// dryCalls are the stored calls in a dry run. It tells of those that are not
+// stored.
+type dryCalls struct {
+	*cassette.Folder
+	missing func(cassette.Call)
+}
+
+// Has reports whether a call is stored.
+func (d dryCalls) Has(call cassette.Call) bool {
+	has := d.Folder.Has(call)
+	if !has {
+		d.missing(call)
+	}
+	return has
+}
+
+// unstored notes the model of a call that is to be made.
+func (c *liveCalls) unstored(call cassette.Call) {
+	if c.priced(call.Model) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unpriced == nil {
+		c.unpriced = map[string]bool{}
+	}
+	c.unpriced[call.Model] = true
 }
 
 // failingSummarizer ends a run at its first call.
@@ -150,15 +196,23 @@ func (c *liveCalls) report() live.Report {
 		r := s.Report()
 		sum.Add(&r)
 	}
+	if c.gate != nil {
+		// The gate knows of every request, also of a call that came to no end.
+		spent := c.gate.Spent()
+		sum.USD, sum.Usage = spent.USD, spent.Usage.Prompt()
+	}
 	return sum
 }
 
-// done returns what was done, nil for a run without real calls.
+// done returns what was done, nil for a run without real calls. From then on calls
+// are taken from their cassettes alone: what is simulated again for a chart costs
+// nothing.
 func (c *liveCalls) done() *live.Report {
 	if c == nil {
 		return nil
 	}
 	r := c.report()
+	c.opts.Backend = nil
 	return &r
 }
 
@@ -173,12 +227,15 @@ func (c *liveCalls) agree(cmd *cobra.Command, stdin io.Reader, plan *scenarios.P
 	if err != nil {
 		return err
 	}
-	if err := c.checkPriced(&e); err != nil {
+	if err := c.checkPriced(); err != nil {
 		return err
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "sim: "+c.estimateText(&e))
 	switch {
-	case e.Calls == e.Stored, *c.flags.yes:
+	case *c.flags.yes:
+		return nil
+	case e.Calls == e.Stored:
+		c.opts.Backend = nil // nobody was asked whether to pay
 		return nil
 	case !isTerminal(stdin) || !isTerminal(cmd.ErrOrStderr()):
 		return usageError{errors.New("real calls cost money: --yes makes them without a question")}
@@ -209,15 +266,13 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 	return e, nil
 }
 
-// checkPriced refuses a budget where nobody knows what calls cost.
-func (c *liveCalls) checkPriced(e *live.Estimate) error {
-	if m := c.flags.model; c.flags.budget > 0 && m != "" && !c.priced(m) {
-		return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", m, m)}
+// checkPriced refuses a budget where nobody knows what the calls to make cost.
+func (c *liveCalls) checkPriced() error {
+	if c.flags.budget == 0 || len(c.unpriced) == 0 {
+		return nil
 	}
-	if c.flags.budget > 0 && e.Calls > e.Stored && e.MostUSD == 0 {
-		return usageError{errors.New("--budget-usd: no price is known for the models to ask; --prices FILE or --price-as A=B gives one")}
-	}
-	return nil
+	models := slices.Sorted(maps.Keys(c.unpriced))
+	return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", strings.Join(models, ", "), models[0])}
 }
 
 // estimateText says what real calls are likely to take.

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/sim/summarizer/live"
+	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
@@ -49,6 +51,7 @@ type liveFlags struct {
 	perMinute    int
 	attempts     int
 	timeout      time.Duration
+	maxOutput    int
 	yes          *bool // of the flags about reading
 }
 
@@ -72,7 +75,8 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	flags.IntVar(&f.concurrency, "concurrency", 4, "real calls at once")
 	flags.IntVar(&f.perMinute, "rpm", 0, "requests a minute; 0 for no limit")
 	flags.IntVar(&f.attempts, "attempts", 4, "requests for one real call before it counts as failed")
-	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "longest time for one request")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "longest time for one request; above 10m also the longest silence, else 90s")
+	flags.IntVar(&f.maxOutput, "max-output", live.DefaultMaxOutput, "most `TOKENS` to ask for in an answer, where the strategy says nothing and the model allows it")
 }
 
 // real reports whether calls are real, now or when they were stored.
@@ -95,7 +99,7 @@ func (f *liveFlags) check(cmd *cobra.Command) []error {
 	oneOf("provider", f.provider, providerAnthropic, providerOpenAI)
 	if !f.real() {
 		for _, flag := range []string{"cassettes", "redact", "provider", "base-url", "live-model", "system", "tools", "instructions", "beta",
-			"live-sources", "budget-usd", "max-calls", "concurrency", "rpm", "attempts", "timeout"} {
+			"live-sources", "budget-usd", "max-calls", "concurrency", "rpm", "attempts", "timeout", "max-output"} {
 			if cmd.Flags().Changed(flag) {
 				errs = append(errs, fmt.Errorf("--%s belongs to --summarizer live, replay or record-missing", flag))
 			}
@@ -104,7 +108,30 @@ func (f *liveFlags) check(cmd *cobra.Command) []error {
 	if f.budget < 0 || f.maxCalls < 0 || f.perMinute < 0 || f.timeout < 0 || f.concurrency < 1 || f.attempts < 1 {
 		errs = append(errs, errors.New("--budget-usd, --max-calls, --rpm and --timeout must not be negative, --concurrency and --attempts at least 1"))
 	}
+	if f.maxOutput < 1 {
+		errs = append(errs, fmt.Errorf("--max-output %d: want at least 1", f.maxOutput))
+	}
+	for _, s := range f.sources {
+		oneOf("live-sources", s, liveSources...)
+	}
 	return errs
+}
+
+// liveSources are the sources whose calls have an instruction for a real model.
+var liveSources = []string{"compact", "session_memory"}
+
+// deadline returns how long one call may take with all its attempts and the
+// waits between them.
+func (f *liveFlags) deadline() time.Duration {
+	timeout := f.timeout
+	if timeout == 0 {
+		timeout = backend.DefaultTimeout
+	}
+	const most = 1 << 62
+	if one := timeout + backend.DefaultMaxAfter; one > 0 && time.Duration(f.attempts) <= most/one {
+		return one * time.Duration(f.attempts)
+	}
+	return most
 }
 
 // head reads the system prompt and the tools of real calls, nil for
@@ -114,6 +141,9 @@ func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
 		text, err := os.ReadFile(f.system)
 		if err != nil {
 			return nil, nil, usageError{fmt.Errorf("--system: %w", err)}
+		}
+		if strings.TrimSpace(string(text)) == "" {
+			return nil, nil, usageError{fmt.Errorf("--system %s: an empty file; leave the flag out for a placeholder", f.system)}
 		}
 		system = []wire.Block{{Kind: wire.KindText, Text: string(text)}}
 	}
@@ -125,9 +155,26 @@ func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
 		if err := json.Unmarshal(text, &tools); err != nil {
 			return nil, nil, usageError{fmt.Errorf("--tools %s: want a list of objects with name, description and input_schema: %w", f.tools, err)}
 		}
-		if len(tools) == 0 {
-			return nil, nil, usageError{fmt.Errorf("--tools %s: an empty list; leave the flag out for a placeholder", f.tools)}
+		if err := checkTools(tools); err != nil {
+			return nil, nil, usageError{fmt.Errorf("--tools %s: %w", f.tools, err)}
 		}
 	}
 	return system, tools, nil
+}
+
+// checkTools returns what is wrong with tool definitions.
+func checkTools(tools []wire.Tool) error {
+	if len(tools) == 0 {
+		return errors.New("an empty list; leave the flag out for a placeholder")
+	}
+	var errs []error
+	for i, t := range tools {
+		if t.Name == "" {
+			errs = append(errs, fmt.Errorf("tool %d has no name", i+1))
+		}
+		if t.InputSchema.Kind() != '{' {
+			errs = append(errs, fmt.Errorf("tool %d %s: input_schema is no object", i+1, t.Name))
+		}
+	}
+	return errors.Join(errs...)
 }

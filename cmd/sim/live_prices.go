@@ -35,6 +35,16 @@ func (p pricesNow) known(model string) bool {
 	return err == nil
 }
 
+// maxOutput returns the most tokens that a model can answer, 0 when no source
+// states it.
+func (p pricesNow) maxOutput(model string) int {
+	price, err := p.plan.Prices.Lookup(model, p.now)
+	if err != nil {
+		return 0
+	}
+	return price.Model.MaxOutput
+}
+
 // minTokens returns the shortest prefix that a model caches, tokens; 1,024, which
 // most of them have, when no source states it.
 func (p pricesNow) minTokens(model string) int32 {

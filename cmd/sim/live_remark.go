@@ -11,8 +11,8 @@ import (
 )
 
 // remark says in a run what its real calls were, and where its summaries come
-// from; c is nil for a run without any.
-func (c *liveCalls) remark(run *results.Run) {
+// from; c is nil for a run without any, err what ended it.
+func (c *liveCalls) remark(run *results.Run, err error) {
 	if c == nil {
 		return
 	}
@@ -21,16 +21,19 @@ func (c *liveCalls) remark(run *results.Run) {
 	}
 	run.Provenance.Switches["summarizer"] = c.flags.summarizer
 	r := c.report()
-	run.Workload.Remarks = append(run.Workload.Remarks, liveText(&r))
+	run.Workload.Remarks = append(run.Workload.Remarks, liveText(&r, err))
 	for _, text := range liveNotes(&r) {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
 }
 
 // liveText says how many calls were real.
-func liveText(r *live.Report) string {
+func liveText(r *live.Report, err error) string {
 	var parts []string
-	if r.Made > 0 {
+	switch {
+	case r.Made == 0 && r.USD > 0:
+		parts = append(parts, fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD))
+	case r.Made > 0:
 		text := fmt.Sprintf("%s made for $%.2f", plural(r.Made, "real call"), r.USD)
 		if n := r.Retries(); n > 0 {
 			text += fmt.Sprintf(" (%s sent again)", plural(int(n), "request"))
@@ -39,6 +42,9 @@ func liveText(r *live.Report) string {
 	}
 	if r.Replayed > 0 {
 		parts = append(parts, fmt.Sprintf("%s replayed that cost $%.2f", plural(r.Replayed, "call"), r.ReplayedUSD))
+	}
+	if len(parts) == 0 && err != nil {
+		return "summaries by real models: none, as the run ended before one was there"
 	}
 	if len(parts) == 0 {
 		return "no summary call was due: nothing was asked of a real model"
@@ -52,7 +58,7 @@ func liveNotes(r *live.Report) []string {
 	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
 		notes = append(notes, fmt.Sprintf("%s gave no summary: %s", plural(r.Failures[why], "real call"), why))
 	}
-	if got, want := r.Answered, r.Predicted; r.Made > 0 && got.Input() > 0 {
+	if got, want := r.Answered, r.Predicted; r.Made > 0 && got.Input() > 0 && want.Input() > 0 {
 		notes = append(notes, fmt.Sprintf(
 			"of %s input tokens the server read %s from its cache and wrote %s; by the cache model of these calls, with sizes estimated from bytes, %s, %s and %s",
 			thousands(got.Input()), thousands(got.Read), thousands(got.Writes()), thousands(want.Input()), thousands(want.Read), thousands(want.Writes())))

@@ -10,7 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
 	"github.com/compactsim/compactsim/sim/summarizer/devserver"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // liveKey is what no file and no message may hold.
@@ -143,6 +147,9 @@ func TestLiveRunRefused(t *testing.T) {
 	if err := os.MkdirAll("empty", 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("tools.json", []byte(`[{"input_schema":{}},{"name":"B","description":"does"}]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name string
 		env  [2]string
@@ -159,6 +166,10 @@ func TestLiveRunRefused(t *testing.T) {
 		{"nothing to replay", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "none"}, exitUsage, "there is no folder none to replay"},
 		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "no cassette holds this call"},
 		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
+		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--live-sources", "compcat"}, exitUsage, `--live-sources "compcat" (did you mean "compact"`},
+		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--system", os.DevNull}, exitUsage, "an empty file"},
+		{"tools without a schema", [2]string{}, []string{"--summarizer", "live", "--yes", "--tools", "tools.json"}, exitUsage, "tool 1 has no name\ntool 2 B: input_schema is no object"},
+		{"no output", [2]string{}, []string{"--summarizer", "live", "--yes", "--max-output", "0"}, exitUsage, "--max-output 0: want at least 1"},
 		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "budget"},
 		{"another summariser", [2]string{}, []string{"--summarizer", "liv"}, exitUsage, "live"},
 		{"flags without it", [2]string{}, []string{"--budget-usd", "1"}, exitUsage, "--budget-usd belongs to --summarizer"},
@@ -193,5 +204,90 @@ func TestDamagedCassette(t *testing.T) {
 	code, _, errs := simRun(t, liveRun("--summarizer", "replay")...)
 	if code != exitRuntime || !strings.Contains(errs, ".json") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A stored call that failed for the moment is made again, and paid for: nobody is
+// passed over who has to be asked.
+func TestFailedCallsAreNotMadeWithoutConsent(t *testing.T) {
+	server := liveServer(t, devserver.Options{}, "529@2")
+	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--attempts", "1")...); code != exitOK {
+		t.Fatal(errs)
+	}
+	before := server.Counts().Requests
+	code, _, errs := simRun(t, liveRun("--summarizer", "record-missing")...)
+	if n := server.Counts().Requests - before; code != exitUsage || n != 0 || !strings.Contains(errs, "--yes makes them without a question") || strings.Contains(errs, ": $0.00") {
+		t.Fatalf("exit %d, %d requests\n%s", code, n, errs)
+	}
+	if code, _, errs = simRun(t, liveRun("--summarizer", "record-missing", "--yes", "--concurrency", "1")...); code != exitOK {
+		t.Fatal(errs)
+	}
+	before = server.Counts().Requests
+	// Everything is stored now: there is nothing to ask.
+	if code, _, errs = simRun(t, liveRun("--summarizer", "record-missing")...); code != exitOK || server.Counts().Requests != before {
+		t.Errorf("exit %d, %d requests\n%s", code, server.Counts().Requests-before, errs)
+	}
+}
+
+// modelCall is a call that differs from others in its model.
+func modelCall(model string) cassette.Call {
+	return cassette.Call{Model: model, Params: []string{"model=" + model}}
+}
+
+// A budget is refused when one of the models to ask has no price, by its name,
+// although the others have; what is stored needs none.
+func TestBudgetNeedsEveryPrice(t *testing.T) {
+	dir := t.TempDir()
+	folder, err := cassette.Open(dir, cassette.RecordMissing, cassette.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := modelCall("dev-stored")
+	if err := folder.Store(&cassette.Cassette{Call: stored, Reply: &wire.Reply{}}); err != nil {
+		t.Fatal(err)
+	}
+	c := &liveCalls{flags: &liveFlags{budget: 1}, priced: func(model string) bool { return model == "claude-opus-4-6" }}
+	calls := dryCalls{folder, c.unstored}
+	if calls.Has(modelCall("claude-opus-4-6")) || !calls.Has(stored) || c.checkPriced() != nil {
+		t.Errorf("refused: %v", c.checkPriced())
+	}
+	calls.Has(modelCall("dev-unpriced"))
+	if err := c.checkPriced(); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
+		t.Errorf("%v", err)
+	}
+	c.flags.budget = 0
+	if err := c.checkPriced(); err != nil {
+		t.Errorf("without a budget: %v", err)
+	}
+}
+
+// What was paid for attempts that broke off stands in the report, of calls that
+// came to their end and of the one that a limit stopped.
+func TestReportTellsAllThatWasPaid(t *testing.T) {
+	paid := func(requests string, faults ...string) float64 {
+		liveServer(t, devserver.Options{}, faults...)
+		code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--max-calls", requests, "--out", "live")...)
+		if code != exitRuntime {
+			t.Fatal(errs)
+		}
+		var report struct {
+			USD float64 `json:"usd"`
+		}
+		if err := json.Unmarshal([]byte(files(t, "live")["live.json"]), &report, json.RejectUnknownMembers(false)); err != nil {
+			t.Fatal(err)
+		}
+		return report.USD
+	}
+	one, two := paid("1"), paid("2")
+	if one <= 0 || two <= one {
+		t.Fatalf("$%.4f for a request, $%.4f for two", one, two)
+	}
+	for _, tc := range []struct {
+		fault string
+		least float64
+	}{{"reset@3", two}, {"reset@2-3", one}, {"reset@1-3", 0}} {
+		if got := paid("3", tc.fault); got <= tc.least+one/100 {
+			t.Errorf("%s: $%.4f for three requests, $%.4f for those that were answered", tc.fault, got, tc.least)
+		}
 	}
 }

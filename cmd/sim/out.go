@@ -40,6 +40,9 @@ type outFolder struct {
 	// ours says that the folder there holds an earlier run, whose charts go.
 	ours bool
 	live *live.Report // of real calls, nil without any
+	// partial says that the run ended early: what cannot be drawn is missing for
+	// the same reason.
+	partial bool
 }
 
 // newOutFolder refuses a folder that is in use, one with files in it, unless
@@ -115,6 +118,9 @@ func (o *outFolder) write(ctx context.Context, plan *scenarios.Plan, corpus *tra
 	calls, callsErr := plan.Calls(ctx, corpus, run)
 	chains, chainsErr := plan.ForemostChains(ctx, corpus, run)
 	files := append(o.files(run, calls), outFile{chainsFile, func(w io.Writer) error { return reports.ChainsCSV(w, chains) }})
+	if o.partial {
+		callsErr, chainsErr = nil, nil
+	}
 	return errors.Join(callsErr, chainsErr, o.save(files))
 }
 

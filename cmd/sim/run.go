@@ -145,12 +145,12 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if run == nil {
 		return runErr
 	}
-	calls.remark(run)
+	calls.remark(run, runErr)
 	remarkSamples(&run.Workload, sample, "run")
 	f.read.remark(&run.Workload, corpus)
 	errs := []error{runErr, f.report(cmd, run)}
 	if folder != nil {
-		folder.live = calls.done()
+		folder.live, folder.partial = calls.done(), runErr != nil
 		// What was computed is kept, also of a run that was interrupted.
 		errs = append(errs, folder.write(context.WithoutCancel(cmd.Context()), plan, corpus, run))
 	}

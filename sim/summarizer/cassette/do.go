@@ -92,7 +92,7 @@ func (f *Folder) there(call Call) (*Cassette, error) {
 		}
 	}
 	c, err := f.find(call)
-	if err == nil && c != nil && c.passing() && !made {
+	if err == nil && c != nil && f.again(c, made) {
 		return nil, nil
 	}
 	return c, err

@@ -38,7 +38,8 @@ func ParseMode(name string) (Mode, error) {
 type Options struct {
 	// Redact withholds the texts of requests and answers: sizes and digests stand
 	// for them. The calls of the run that records get the same filler as those of
-	// one that replays. A digest lets who has a text tell that it was this one.
+	// one that replays, and send it on: a later call has it where the summary
+	// before stood. A digest lets who has a text tell that it was this one.
 	Redact bool
 	// Keep are strings that Redact leaves in answers besides the tags of analysis
 	// and summary: the titles of sections, for instance, which an answer repeats
@@ -107,6 +108,15 @@ func (f *Folder) Load(call Call) (*Cassette, error) {
 
 // find is Load that returns nil without an error when there is none.
 func (f *Folder) find(call Call) (*Cassette, error) {
+	c, err := f.look(call)
+	if c != nil {
+		f.note(call.Key(), false)
+	}
+	return c, err
+}
+
+// look is find that does not count as a use.
+func (f *Folder) look(call Call) (*Cassette, error) {
 	k := call.Key()
 	path := f.path(k)
 	got, err := readForm(path)
@@ -121,19 +131,26 @@ func (f *Folder) find(call Call) (*Cassette, error) {
 		return nil, fmt.Errorf("cassette %s: %w", path, err)
 	}
 	c.Call = call
-	f.note(k, false)
 	return c, nil
 }
 
-// Has reports whether a call is stored, so that Do need not have it made. It
-// looks for the file and not into it.
+// Has reports whether a call is stored and answered from there: Do has none made
+// of which Has says so, whatever that costs. A file that cannot be read is there:
+// it is an error of Do.
 func (f *Folder) Has(call Call) bool {
-	k := call.Key()
-	if f.mode == Record && !f.madeHere(k) {
+	made := f.madeHere(call.Key())
+	if f.mode == Record && !made {
 		return false
 	}
-	info, err := os.Stat(f.path(k))
-	return err == nil && info.Mode().IsRegular()
+	c, err := f.look(call)
+	return err != nil || c != nil && !f.again(c, made)
+}
+
+// again reports whether a stored call is made once more: one that failed for a
+// reason that may be gone, when what is missing is recorded, once in the life of
+// the Folder.
+func (f *Folder) again(c *Cassette, made bool) bool {
+	return f.mode == RecordMissing && c.passing() && !made
 }
 
 func (f *Folder) note(k Key, made bool) {

@@ -368,3 +368,49 @@ func TestOpen(t *testing.T) {
 	_, err = ParseMode("rekord")
 	wantError(t, "unknown mode", err, "known: replay, record, record-missing")
 }
+
+// Has says of a call what Do does about it: whether it is made, and paid for.
+func TestHasForetellsDo(t *testing.T) {
+	stored := []*Cassette{answered(nth(1)), refused(nth(2), wire.CauseOverloaded), refused(nth(3), wire.CauseTooLong)}
+	for _, mode := range []Mode{Record, RecordMissing} {
+		dir := t.TempDir()
+		store(t, dir, Options{}, stored...)
+		f := openFolder(t, dir, mode, Options{})
+		for n := 1; n <= 4; n++ {
+			for range 2 { // what was made once is there
+				c := counted{give: func(int) (*Cassette, error) { return refused(Call{}, wire.CauseOverloaded), nil }}
+				has := f.Has(nth(n))
+				if _, _, err := f.Do(t.Context(), nth(n), c.ask); err != nil {
+					t.Fatal(err)
+				}
+				if made := c.calls.Load() > 0; made == has {
+					t.Errorf("%s, call %d: there %v, made %v", mode, n, has, made)
+				}
+			}
+		}
+	}
+	dir := t.TempDir()
+	store(t, dir, Options{}, stored...)
+	f := openFolder(t, dir, Replay, Options{})
+	if !f.Has(nth(2)) || f.Has(nth(4)) {
+		t.Error("to replay, what is stored is there")
+	}
+	if unused, err := f.Unused(); err != nil || len(unused) != 3 {
+		t.Errorf("asking for calls counts as a use: %v, %v", unused, err)
+	}
+}
+
+// Tags and titles stay in whatever case a model writes them.
+func TestMarksInAnyCase(t *testing.T) {
+	text := "<Analysis>" + canary + "</ANALYSIS>\n<Summary>\n1. PRIMARY request: " + canary + "İ\n</summary>"
+	parts := withhold(text, []string{"1. Primary Request"})
+	got, err := refill(parts)
+	if err != nil || len(got) != len(text) || strings.Contains(got, canary) {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for _, mark := range []string{"<Analysis>", "</ANALYSIS>\n<Summary>\n1. PRIMARY request", "\n</summary>"} {
+		if strings.Index(got, mark) != strings.Index(text, mark) {
+			t.Errorf("%q lacks %q in its place", got, mark)
+		}
+	}
+}

@@ -60,12 +60,14 @@ type reply struct {
 	First      int64            `json:"first_ns"`
 	Total      int64            `json:"total_ns"`
 	Attempts   int              `json:"attempts"`
+	Estimated  bool             `json:"estimated,omitzero"`
+	Wasted     wire.Usage       `json:"wasted,omitzero"`
 }
 
 func replyOf(r *wire.Reply) *reply {
 	return &reply{
 		r.ID, r.Model, r.StopReason, r.Text, r.Compaction, r.ToolCalls, r.Usage, r.Iterations,
-		int64(r.First), int64(r.Total), r.Attempts,
+		int64(r.First), int64(r.Total), r.Attempts, r.Estimated, r.Wasted,
 	}
 }
 
@@ -73,6 +75,7 @@ func (r *reply) wire() *wire.Reply {
 	return &wire.Reply{
 		ID: r.ID, Model: r.Model, StopReason: r.StopReason, Text: r.Text, Compaction: r.Compaction, ToolCalls: r.ToolCalls,
 		Usage: r.Usage, Iterations: r.Iterations, First: time.Duration(r.First), Total: time.Duration(r.Total), Attempts: r.Attempts,
+		Estimated: r.Estimated, Wasted: r.Wasted,
 	}
 }
 
@@ -168,6 +171,7 @@ func (f *form) check() error {
 	tokens := func(u wire.Usage) { counts = append(counts, u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output) }
 	if r := f.Reply; r != nil {
 		tokens(r.Usage)
+		tokens(r.Wasted)
 		for _, it := range r.Iterations {
 			tokens(it.Usage)
 		}

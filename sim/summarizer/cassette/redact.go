@@ -26,7 +26,8 @@ type withheld struct {
 }
 
 // marks are the tags around the parts of a summary. Where they stand decides
-// what of an answer enters the context, so they are never withheld.
+// what of an answer enters the context, so they are never withheld, in whatever
+// case the model writes them.
 var marks = [...]string{"<analysis>", "</analysis>", "<summary>", "</summary>"}
 
 const white = " \t\r\n"
@@ -41,8 +42,13 @@ func withhold(text string, keep []string) []part {
 			list = append(list, part{Kept: s})
 		}
 	}
+	lower := lowered(text)
+	small := make([]string, len(keep))
+	for i, k := range keep {
+		small[i] = lowered(k)
+	}
 	for text != "" {
-		at, mark := nextMark(text, keep)
+		at, size := nextMark(lower, small)
 		stretch := text[:at]
 		rest := strings.TrimLeft(stretch, white)
 		inside := strings.TrimRight(rest, white)
@@ -51,27 +57,39 @@ func withhold(text string, keep []string) []part {
 			list = append(list, part{Bytes: len(inside), Digest: digest(prompt.DigestString(inside))})
 		}
 		kept(rest[len(inside):])
-		kept(mark)
-		text = text[at+len(mark):]
+		kept(text[at : at+size])
+		text, lower = text[at+size:], lower[at+size:]
 	}
 	return list
 }
 
-// nextMark returns where the first of marks and keep stands in a text, the
-// longest of those that stand there; its end without any.
-func nextMark(text string, keep []string) (at int, mark string) {
-	at = len(text)
+// nextMark returns where the first of marks and keep stands in a text, in small
+// letters all of them, and how many bytes the longest of those has that stand
+// there; the end of the text without any.
+func nextMark(lower string, keep []string) (at, size int) {
+	at = len(lower)
 	for _, list := range [][]string{marks[:], keep} {
 		for _, m := range list {
 			if m == "" {
 				continue
 			}
-			if i := strings.Index(text, m); i >= 0 && (i < at || i == at && len(m) > len(mark)) {
-				at, mark = i, m
+			if i := strings.Index(lower[:min(at+len(m), len(lower))], m); i >= 0 && (i < at || i == at && len(m) > size) {
+				at, size = i, len(m)
 			}
 		}
 	}
-	return at, mark
+	return at, size
+}
+
+// lowered returns a text with the letters of ASCII small, of the same length.
+func lowered(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // refill returns a text of the sizes that withhold left, with filler for what

@@ -47,6 +47,8 @@ func (c *call) answer(q *request) (*answer, *apiError) {
 	}
 	if n, window := total(list), c.server.options.Window; n > window {
 		return nil, tooLong(n, window, c.server.options.HideExcess)
+	} else if n+int64(*q.MaxTokens) > window {
+		return nil, invalid("input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again", n, *q.MaxTokens, window)
 	}
 	instruction := lastText(messages)
 	if e := q.compacts(total(list)); e != nil || q.Compaction != nil {
@@ -210,6 +212,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.available()
+	s.counts.bill(a)
 	if q.Stream {
 		c.stream(a)
 		return

@@ -69,6 +69,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 	if !c.delay(s.options.Latency) {
 		return
 	}
+	s.counts.bill(a)
 	if q.Stream {
 		c.chatStream(a, q.StreamOptions.IncludeUsage)
 		return

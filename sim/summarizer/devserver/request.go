@@ -38,6 +38,19 @@ type tool struct {
 	Rest         jsontext.Value `json:",embed"`
 }
 
+// defined reports whether a tool is one of the provider's or has a schema that is
+// an object.
+func (t *tool) defined() bool {
+	var rest struct {
+		Type   string         `json:"type"`
+		Schema jsontext.Value `json:"input_schema"`
+	}
+	if len(t.Rest) == 0 || json.Unmarshal(t.Rest, &rest) != nil {
+		return false
+	}
+	return rest.Schema.Kind() == '{' || rest.Type != "" && rest.Type != "custom"
+}
+
 // block is a content block of any type; Rest holds what has no field here.
 type block struct {
 	Type         string         `json:"type"`

@@ -17,7 +17,8 @@ import (
 // Defaults of Options.
 const (
 	DefaultWindow        = 200_000
-	DefaultSummaryTokens = 1500 // about half of the median summary of the recordings: tests are quicker
+	DefaultSummaryTokens = 1500    // about half of the median summary of the recordings: tests are quicker
+	DefaultMaxOutput     = 128_000 // the longest output on offer
 )
 
 // Options configure a server. The zero value serves.
@@ -27,6 +28,7 @@ type Options struct {
 	HideExcess    bool     // refuse longer prompts without saying how long they are
 	Latency       time.Duration
 	SummaryTokens int // of a summary, its analysis included; 0 for DefaultSummaryTokens
+	MaxOutput     int // the most that a request may ask for, tokens; 0 for DefaultMaxOutput
 	Faults        []Fault
 	Seed          uint64           // of faults with a probability
 	Now           func() time.Time // nil for time.Now; the cache's clock
@@ -56,6 +58,9 @@ func New(o Options) (*Server, error) {
 	if o.SummaryTokens < 0 {
 		errs = append(errs, fmt.Errorf("summary of %d tokens: must not be negative", o.SummaryTokens))
 	}
+	if o.MaxOutput < 0 {
+		errs = append(errs, fmt.Errorf("output of %d tokens: must not be negative", o.MaxOutput))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("devserver: %w", err)
 	}
@@ -64,6 +69,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.SummaryTokens == 0 {
 		o.SummaryTokens = DefaultSummaryTokens
+	}
+	if o.MaxOutput == 0 {
+		o.MaxOutput = DefaultMaxOutput
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -3,6 +3,7 @@ package devserver
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,8 +31,15 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 		return invalid("max_tokens: Field required")
 	case *q.MaxTokens < 0, *q.MaxTokens == 0 && q.Stream:
 		return invalid("max_tokens: %d is out of range", *q.MaxTokens)
+	case *q.MaxTokens > s.options.MaxOutput:
+		return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", *q.MaxTokens, s.options.MaxOutput, q.Model)
 	case len(q.Messages) == 0:
 		return invalid("messages: at least one message is required")
+	}
+	for i := range q.System {
+		if e := checkBlock(&q.System[i], fmt.Sprintf("system.%d", i)); e != nil {
+			return e
+		}
 	}
 	for _, check := range []func(*request) *apiError{checkMessages, checkTools, checkMarkers} {
 		if e := check(q); e != nil {
@@ -134,12 +142,20 @@ func pair(i int, m *message, open []string) (calls []string, e *apiError) {
 	return calls, nil
 }
 
+// toolName is what the API takes for the name of a tool.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+
+// checkTools checks names, and schemas where the tool is the client's own.
 func checkTools(q *request) *apiError {
 	seen := map[string]bool{}
 	for i, t := range q.Tools {
 		switch {
 		case t.Name == "":
 			return invalid("tools.%d.name: Field required", i)
+		case !toolName.MatchString(t.Name):
+			return invalid("tools.%d.name: String should match pattern '%s'", i, toolName)
+		case !t.defined():
+			return invalid("tools.%d.input_schema: Input should be an object", i)
 		case seen[t.Name]:
 			return invalid("tools: Tool names must be unique: %s", t.Name)
 		}

@@ -60,6 +60,12 @@ func TestValidation(t *testing.T) {
 		{"an hour behind five minutes", user("claude-opus-5", block("a", 9, "5m"), block("b", 9, "1h")), nil, 400, "must not come after a ttl='5m'"},
 		{"unknown lifetime", user("claude-opus-5", block("a", 9, "2h")), nil, 400, "neither 5m nor 1h"},
 		{"marked thinking", talk(message("user", `{"type":"thinking","thinking":"x","cache_control":{"type":"ephemeral"}}`)), nil, 400, "cannot be set on thinking"},
+		{"empty system prompt", strings.Replace(fine, `"max_tokens"`, `"system":"","max_tokens"`, 1), nil, 400, "system.0: text content blocks must be non-empty"},
+		{"a tool without a schema", strings.Replace(fine, `"max_tokens"`, `"tools":[{"name":"A"}],"max_tokens"`, 1), nil, 400, "tools.0.input_schema"},
+		{"a schema that is none", strings.Replace(fine, `"max_tokens"`, `"tools":[{"name":"A","input_schema":"x"}],"max_tokens"`, 1), nil, 400, "tools.0.input_schema"},
+		{"a tool of the provider", strings.Replace(fine, `"max_tokens"`, `"tools":[{"name":"A","type":"web_search_20250305"}],"max_tokens"`, 1), nil, 200, ""},
+		{"a tool's name", strings.Replace(fine, `"max_tokens"`, `"tools":[{"name":"A b","input_schema":{}}],"max_tokens"`, 1), nil, 400, "tools.0.name: String should match pattern"},
+		{"a long output", strings.Replace(fine, `"max_tokens":9`, `"max_tokens":128001`, 1), nil, 400, "128001 > 128000, which is the maximum"},
 		{"one tool twice", strings.Replace(fine, `"max_tokens"`, `"tools":[{"name":"A","input_schema":{}},{"name":"A","input_schema":{}}],"max_tokens"`, 1), nil, 400, "unique"},
 		{"edits without a beta", edits + `{"type":"clear_tool_uses_20250919"}]}}`, nil, 400, "Extra inputs are not permitted"},
 		{"compaction with another beta", edits + `{"type":"compact_20260112"}]}}`, []string{"Anthropic-Beta", "context-management-2025-06-27"}, 400, "Extra inputs are not permitted"},
@@ -83,7 +89,8 @@ func TestWindow(t *testing.T) {
 	}{
 		{devserver.Options{Window: 1002}, "prompt is too long: 1003 tokens > 1002 maximum"},
 		{devserver.Options{Window: 1002, HideExcess: true}, "Input is too long for requested model."},
-		{devserver.Options{Window: 1003}, `"stop_reason"`},
+		{devserver.Options{Window: 1052}, "input length and `max_tokens` exceed context limit: 1003 + 50 > 1052"},
+		{devserver.Options{Window: 1053}, `"stop_reason"`},
 	} {
 		if _, _, text := serve(t, tc.o).post("/v1/messages", body); !strings.Contains(text, tc.says) {
 			t.Errorf("%+v: %s, want %q", tc.o, text, tc.says)
@@ -132,8 +139,8 @@ func TestChatValidation(t *testing.T) {
 
 // All that is wrong with the options is said at once.
 func TestOptions(t *testing.T) {
-	_, err := devserver.New(devserver.Options{Window: -1, Latency: -1, SummaryTokens: -1})
-	for _, want := range []string{"window -1", "latency -1ns", "summary of -1"} {
+	_, err := devserver.New(devserver.Options{Window: -1, Latency: -1, SummaryTokens: -1, MaxOutput: -1})
+	for _, want := range []string{"window -1", "latency -1ns", "summary of -1", "output of -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}

@@ -14,7 +14,7 @@ const (
 	CauseRate       Cause = "rate limited"       // 429
 	CauseOverloaded Cause = "overloaded"         // 529
 	CauseServer     Cause = "server error"       // 500 and its like
-	CauseBroken     Cause = "broken stream"      // the response ended before its end
+	CauseBroken     Cause = "broken stream"      // the connection ended before the response did: the server may have begun to work
 	CauseNetwork    Cause = "network"            // the server could not be reached
 	CauseTimeout    Cause = "timeout"            // no end of the response in time
 	CauseAuth       Cause = "authentication"     // 401, 403: the key
@@ -31,7 +31,8 @@ type Failure struct {
 	Excess   int64         // CauseTooLong: tokens above the limit; 0 when the server does not say
 	After    time.Duration // how long the server asks to wait; 0 for no word
 	Attempts int           // requests sent, the last one included
-	// Billed is what the server had counted before a stream broke off.
+	// Billed is what the attempts were billed: what the server had counted before
+	// a stream broke off, or an estimate where it may have begun and said nothing.
 	Billed Usage
 }
 

@@ -123,6 +123,12 @@ type Reply struct {
 	ToolCalls  []string    `json:"tool_calls,omitempty"`
 	Usage      Usage       `json:"usage"`
 	Iterations []Iteration `json:"iterations,omitempty"`
+	// Estimated says that the server counted nothing, or not all: what stands in
+	// Usage in its place is estimated from bytes.
+	Estimated bool `json:"estimated,omitzero"`
+	// Wasted is what the attempts that broke off before this one were billed, as
+	// counted or estimated. It is no part of Usage, nor of what Billed returns.
+	Wasted Usage `json:"wasted,omitzero"`
 	// First and Total are the time to the first token and to the end of the
 	// response, of the attempt that succeeded.
 	First time.Duration `json:"-"`
@@ -131,8 +137,8 @@ type Reply struct {
 	Attempts int `json:"attempts"`
 }
 
-// Billed returns the usage of all iterations, of the call itself when it has
-// none.
+// Billed returns the usage of all iterations of the attempt that succeeded, of
+// the call itself when it has none.
 func (r *Reply) Billed() Usage {
 	if len(r.Iterations) == 0 {
 		return r.Usage

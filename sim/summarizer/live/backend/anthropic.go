@@ -105,7 +105,11 @@ func (a *Anthropic) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error
 		event := stream.Current()
 		m.take(&event)
 	}
-	return m.finish(ctx, attempt, stream.Err(), resp != nil, a.config.Key)
+	reply, err := m.finish(ctx, attempt, stream.Err(), resp != nil, a.config.Key)
+	if err == nil {
+		estimateUncounted(r, reply, m.bytes)
+	}
+	return reply, err
 }
 
 // refused returns the failure of a response that is an error, or no stream.

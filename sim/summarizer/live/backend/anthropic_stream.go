@@ -130,7 +130,7 @@ func (m *message) finish(ctx, attempt context.Context, err error, answered bool,
 	}
 	billed := m.billed()
 	if ctx.Err() != nil {
-		return nil, ended(ctx, billed)
+		return nil, ended(ctx, 1, billed)
 	}
 	var api *anthropic.Error
 	if errors.As(err, &api) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,6 +17,8 @@ type body struct {
 	value any
 	size  int64
 	pipe  *io.PipeReader // nil until the first Read
+	left  int64          // bytes to read, once sent is set
+	sent  *atomic.Bool   // set with the last byte that is read; nil for nobody to tell
 }
 
 // newBody returns the body of a value, which must not change any more.
@@ -55,7 +58,11 @@ func (b *body) Read(p []byte) (int, error) {
 			w.CloseWithError(err)
 		}()
 	}
-	return b.pipe.Read(p)
+	n, err := b.pipe.Read(p)
+	if b.left -= int64(n); b.left == 0 && b.sent != nil {
+		b.sent.Store(true)
+	}
+	return n, err
 }
 
 // Close ends the writing.
@@ -67,12 +74,19 @@ func (b *body) Close() error {
 }
 
 // declare tells a request how long its body is, and how to read it again when
-// the connection turns out to have been closed before anything was sent.
-func declare(r *http.Request) {
+// the connection turns out to have been closed before anything was sent. What it
+// returns tells whether all of the body was taken to be sent.
+func declare(r *http.Request) *atomic.Bool {
+	sent := &atomic.Bool{}
 	b, ok := r.Body.(*body)
 	if !ok {
-		return
+		return sent
 	}
+	b.left, b.sent = b.size, sent
 	r.ContentLength = b.size
-	r.GetBody = func() (io.ReadCloser, error) { return &body{value: b.value, size: b.size}, nil }
+	r.GetBody = func() (io.ReadCloser, error) {
+		sent.Store(false)
+		return &body{value: b.value, size: b.size, left: b.size, sent: sent}, nil
+	}
+	return sent
 }

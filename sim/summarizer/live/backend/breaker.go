@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
@@ -17,7 +18,8 @@ var ErrBreaker = errors.New("no more live calls")
 const DefaultBreaker = 3
 
 // Breaker makes no more calls once Limit of them have failed in a row, whoever
-// made them. A prompt that is too long is an answer like any other here: the server
+// made them. What a server refuses for what stands in the one request, a prompt
+// that is too long for instance, is an answer like any other here: the server
 // works. Calls whose caller gave up do not count.
 type Breaker struct {
 	Backend Backend
@@ -54,6 +56,14 @@ func (b *Breaker) open() error {
 	return nil
 }
 
+// refusedAlone reports whether a server refused a request for what it holds.
+func refusedAlone(f *wire.Failure) bool {
+	if f.Cause == wire.CauseTooLong {
+		return true
+	}
+	return f.Cause == wire.CauseRequest && (f.Status == http.StatusBadRequest || f.Status == http.StatusUnprocessableEntity)
+}
+
 // note counts how a call ended.
 func (b *Breaker) note(err error, gone bool) {
 	b.mu.Lock()
@@ -63,7 +73,7 @@ func (b *Breaker) note(err error, gone bool) {
 	case err == nil:
 		b.run, b.last = 0, ""
 	case gone || !errors.As(err, &f):
-	case f.Cause == wire.CauseTooLong:
+	case refusedAlone(f):
 		b.run, b.last = 0, ""
 	default:
 		b.run++

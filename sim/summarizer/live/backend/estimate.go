@@ -58,6 +58,24 @@ func Estimate(r *wire.Request) wire.Usage {
 	return u
 }
 
+// estimateUncounted fills in what a server has not counted of a complete answer:
+// gateways leave out the usage of streams. The input is estimated as the most it
+// is likely to be, the output from the bytes that came.
+func estimateUncounted(r *wire.Request, reply *wire.Reply, bytes int64) {
+	if len(reply.Iterations) > 0 {
+		return
+	}
+	u := &reply.Usage
+	if u.Prompt().Input() == 0 {
+		output := u.Output
+		*u = Estimate(r)
+		u.Output, reply.Estimated = output, true
+	}
+	if u.Output == 0 && bytes > 0 {
+		u.Output, reply.Estimated = (bytes+bytesPerToken-1)/bytesPerToken, true
+	}
+}
+
 // bucket holds what may be taken in a minute, and fills up again evenly. The
 // zero value has no limit.
 type bucket struct {

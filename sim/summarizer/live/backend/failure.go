@@ -93,16 +93,18 @@ func (r refusal) cause() wire.Cause {
 }
 
 // tooLong finds what servers say about a prompt beyond the window.
-var tooLong = regexp.MustCompile(`(?i)prompt is too long|input is too long|maximum context length|context length exceeded|exceeds? the (available )?context|input tokens exceed`)
+var tooLong = regexp.MustCompile(`(?i)prompt is too long|input is too long|maximum context length|context length exceeded|exceeds? the (available )?context|input tokens exceed|exceed context limit`)
 
 // gaps find the size of a prompt and the limit in such a message, in this order
 // or the other.
 var gaps = []struct {
 	re          *regexp.Regexp
 	size, limit int // groups
+	output      int // group of the output that is added to the size, 0 for none
 }{
-	{regexp.MustCompile(`(?i)too long: *([\d,]+) tokens? *> *([\d,]+)`), 1, 2},
-	{regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *([\d,]+).*?(?:resulted in|requested) *([\d,]+)`), 2, 1},
+	{regexp.MustCompile(`(?i)too long: *([\d,]+) tokens? *> *([\d,]+)`), 1, 2, 0},
+	{regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *([\d,]+).*?(?:resulted in|requested) *([\d,]+)`), 2, 1, 0},
+	{regexp.MustCompile(`(?i)exceed context limit: *([\d,]+) *\+ *([\d,]+) *> *([\d,]+)`), 1, 3, 2},
 }
 
 // excess returns by how many tokens a prompt is too long, 0 when the message
@@ -113,13 +115,27 @@ func excess(message string) int64 {
 		if m == nil {
 			continue
 		}
-		size, err1 := strconv.ParseInt(strings.ReplaceAll(m[g.size], ",", ""), 10, 64)
-		limit, err2 := strconv.ParseInt(strings.ReplaceAll(m[g.limit], ",", ""), 10, 64)
-		if err1 == nil && err2 == nil && size > limit {
-			return size - limit
+		size, limit, output := number(m[g.size]), number(m[g.limit]), int64(0)
+		if g.output > 0 {
+			output = number(m[g.output])
+		}
+		if size >= 0 && output >= 0 && limit >= 0 && size+output > limit {
+			return size + output - limit
 		}
 	}
 	return 0
+}
+
+// maxTokens bounds a number of tokens in a message: their sums stay in range.
+const maxTokens = 1 << 40
+
+// number reads a number with or without commas, −1 for one that is out of range.
+func number(s string) int64 {
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 10, 64)
+	if err != nil || n > maxTokens {
+		return -1
+	}
+	return n
 }
 
 // retryAfter returns how long a response asks to wait, 0 for no word or for a
@@ -155,10 +171,12 @@ func seconds(s float64) time.Duration {
 }
 
 // unanswered turns an error that no server sent into a failure: begun says that
-// a response had begun. The address stays out of the message: it may hold a key.
+// a response had begun. A request that had gone out in full is as good: it may
+// have been worked on. The address stays out of the message: it may hold a key.
 func unanswered(err error, begun bool, k Key) *wire.Failure {
 	f := &wire.Failure{Cause: wire.CauseNetwork, Attempts: 1}
-	if begun {
+	var sent *sentError
+	if begun || errors.As(err, &sent) {
 		f.Cause = wire.CauseBroken
 	}
 	var u *url.Error
@@ -177,9 +195,9 @@ func unanswered(err error, begun bool, k Key) *wire.Failure {
 }
 
 // ended returns the error of a call whose caller's context ended: the context's
-// together with what had been billed.
-func ended(ctx context.Context, billed wire.Usage) error {
-	return fmt.Errorf("%w: %w", ctx.Err(), &wire.Failure{Cause: wire.CauseBroken, Message: "the caller gave up", Attempts: 1, Billed: billed})
+// together with what its attempts had been billed.
+func ended(ctx context.Context, attempts int, billed wire.Usage) error {
+	return fmt.Errorf("%w: %w", ctx.Err(), &wire.Failure{Cause: wire.CauseBroken, Message: "the caller gave up", Attempts: attempts, Billed: billed})
 }
 
 // clip returns s in one line of at most maxMessage bytes.

@@ -27,6 +27,8 @@ func TestTooLong(t *testing.T) {
 	}{
 		{"anthropic", anthropic("prompt is too long: 210000 tokens > 200000 maximum"), 400, wire.CauseTooLong, 10_000},
 		{"anthropic", anthropic("prompt is too long: 1,000,001 tokens > 1,000,000 maximum"), 400, wire.CauseTooLong, 1},
+		{"anthropic", anthropic("input length and `max_tokens` exceed context limit: 188240 + 20000 > 200000, decrease input length or `max_tokens` and try again"), 400, wire.CauseTooLong, 8240},
+		{"anthropic", anthropic("input length and `max_tokens` exceed context limit: 9223372036854775807 + 20000 > 200000"), 400, wire.CauseTooLong, 0},
 		{"anthropic", anthropic("Input is too long for requested model."), 400, wire.CauseTooLong, 0},
 		{"anthropic", anthropic("prompt is too long: 190000 tokens > 200000 maximum"), 400, wire.CauseTooLong, 0},
 		{"anthropic", `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, 413, wire.CauseTooLong, 0},

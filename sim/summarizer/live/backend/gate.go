@@ -14,6 +14,7 @@ import (
 var (
 	ErrBudget   = errors.New("the budget for live calls is used up")
 	ErrMaxCalls = errors.New("the number of live calls is used up")
+	ErrUnpriced = errors.New("a budget needs the price of every model")
 )
 
 // Quota says how much may be sent. A zero field sets no limit.
@@ -27,6 +28,9 @@ type Quota struct {
 	BudgetUSD float64
 	// Price returns the price in USD of a usage. A budget needs one.
 	Price func(model string, u wire.Usage) float64
+	// Priced reports whether Price knows a model; nil for all. Within a budget no
+	// other is asked.
+	Priced func(model string) bool
 }
 
 // check reports all that is wrong with q.
@@ -95,15 +99,26 @@ func (g *Gate) Spent() Spent {
 	return g.spent
 }
 
-// Do waits for its turn, sends the request and books what it cost.
+// Do waits for its turn, sends the request and books what it cost. What it books
+// for a failure stands in the failure's Billed.
 func (g *Gate) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
+	if q := &g.quota; q.BudgetUSD > 0 && q.Priced != nil && !q.Priced(r.Model) {
+		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", ErrUnpriced, r.Model, r.Model)
+	}
 	estimate := Estimate(r)
 	cost := g.price(r.Model, estimate)
-	if err := g.enter(ctx, r.Model, estimate, cost); err != nil {
+	admitted := queueing(ctx)
+	err := g.enter(ctx, r.Model, estimate, cost)
+	admitted()
+	if err != nil {
 		return nil, err
 	}
 	reply, err := g.backend.Do(ctx, r)
-	g.leave(r.Model, actual(estimate, reply, err), cost)
+	booked := actual(estimate, reply, err)
+	g.leave(r.Model, booked, cost)
+	if f := (*wire.Failure)(nil); errors.As(err, &f) {
+		f.Billed = booked
+	}
 	return reply, err
 }
 

@@ -25,7 +25,10 @@ const (
 type Limits struct {
 	MaxResponse int64         // bytes of the response's body, decompressed
 	Timeout     time.Duration // from the request to the end of the response
-	Idle        time.Duration // without a byte of the response, from the request on
+	// Idle bounds the time without a byte of the response, from the request on. Its
+	// default is Timeout where that is longer than DefaultTimeout: who allows more
+	// has a server that is long silent over a prompt.
+	Idle time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -37,6 +40,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Idle <= 0 {
 		l.Idle = DefaultIdle
+		if l.Timeout > DefaultTimeout {
+			l.Idle = l.Timeout
+		}
 	}
 	return l
 }
@@ -69,17 +75,27 @@ func newClient(base *http.Client, l Limits) *http.Client {
 	return &c
 }
 
+// sentError is why no response came to a request that had gone out in full: the
+// server may have begun to work, and bill that.
+type sentError struct{ error }
+
+// Unwrap returns why.
+func (e *sentError) Unwrap() error { return e.error }
+
 // RoundTrip sends a request and watches over its response.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	timer := time.AfterFunc(g.limits.Idle, func() { cancel(errIdle) })
 	r = r.WithContext(ctx)
-	declare(r)
+	sent := declare(r)
 	resp, err := g.next.RoundTrip(r)
 	if err != nil {
 		timer.Stop()
 		err = causeOr(ctx, err)
 		cancel(nil)
+		if sent.Load() {
+			err = &sentError{err}
+		}
 		return nil, err
 	}
 	resp.Body = &guarded{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, timer: timer, idle: g.limits.Idle, left: g.limits.MaxResponse}

@@ -69,7 +69,7 @@ func (o *OpenAI) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	defer resp.Body.Close()
 	if f := o.refused(resp); f != nil {
 		if ctx.Err() != nil {
-			return nil, ended(ctx, wire.Usage{})
+			return nil, ended(ctx, 1, wire.Usage{})
 		}
 		return nil, f
 	}
@@ -82,13 +82,15 @@ func (o *OpenAI) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	if err != nil || !c.done {
 		return nil, o.cut(ctx, attempt, err, true, &c)
 	}
-	return c.finish(), nil
+	reply := c.finish()
+	estimateUncounted(r, reply, c.bytes)
+	return reply, nil
 }
 
 // cut returns why there is no complete answer.
 func (o *OpenAI) cut(ctx, attempt context.Context, err error, answered bool, c *completion) error {
 	if ctx.Err() != nil {
-		return ended(ctx, c.billed())
+		return ended(ctx, 1, c.billed())
 	}
 	if err == nil {
 		err = errors.New("the stream ended before its last event")
@@ -146,7 +148,8 @@ func (e *chatError) message(otherwise string) string {
 
 // events calls take with the data of every event of a stream until it returns
 // an error or the stream ends. A last event without the blank line behind it is
-// not complete, and left out.
+// not complete, and left out, but for the word that nothing more comes: some
+// gateways send that as their last line.
 func events(r io.Reader, limit int64, take func(data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, int(limit)+1)
@@ -169,5 +172,8 @@ func events(r io.Reader, limit int64, take func(data []byte) error) error {
 			data = append(data, bytes.TrimPrefix(value, []byte(" "))...)
 		}
 	}
-	return lines.Err()
+	if err := lines.Err(); err != nil || string(data) != streamEnd {
+		return err
+	}
+	return take(data)
 }

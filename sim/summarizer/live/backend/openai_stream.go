@@ -74,9 +74,12 @@ type completion struct {
 	refusal *refusal // an error inside the stream
 }
 
+// streamEnd is the event behind which nothing more comes.
+const streamEnd = "[DONE]"
+
 // take adds one event.
 func (c *completion) take(data []byte) error {
-	if string(data) == "[DONE]" {
+	if string(data) == streamEnd {
 		c.done = true
 		return nil
 	}

@@ -23,7 +23,7 @@ const (
 // Retry sends a request again after a failure that may pass. Before attempt n+1
 // it waits between nothing and Base·2^(n−1), drawn evenly ("full jitter"), so
 // that calls which failed together do not come back together; or for as long as
-// the server asks. A zero field takes its default.
+// the server asks and up to a tenth more. A zero field takes its default.
 type Retry struct {
 	Backend  Backend
 	Attempts int           // requests for one call, the first one included
@@ -32,12 +32,17 @@ type Retry struct {
 	// MaxAfter is the longest wait that a server may ask for: a call whose server
 	// asks for more fails and says so.
 	MaxAfter time.Duration
-	Deadline time.Duration // for all attempts and waits of one call
-	Jitter   draws.Source  // of the waits
-	Clock    Clock         // nil for the machine's
+	// Deadline bounds all attempts of one call and the waits between them, without
+	// the time that it queues at a gate.
+	Deadline time.Duration
+	Jitter   draws.Source // of the waits
+	Clock    Clock        // nil for the machine's
 
 	waits atomic.Uint64 // waited for, by all calls: each has a draw of its own
 }
+
+// afterShare is how much longer than a server asks is waited for at most.
+const afterShare = 0.1
 
 // waiting is the purpose of the draws here.
 const waiting draws.Purpose = 1 << 16
@@ -69,32 +74,39 @@ func (r *Retry) settings() settings {
 }
 
 // Do sends the request until it is answered, fails for good, or may not be sent
-// again. Attempts of reply and failure count all requests, Billed of a failure
-// what all of them were billed.
+// again. Attempts of reply and failure count all requests; Billed of a failure is
+// what all of them were billed, Wasted of a reply what those that failed were.
+// When a gate lets no more through between two attempts, the error is the gate's,
+// and only its Spent knows what the first ones were billed.
 func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 	s := r.settings()
-	limited, cancel := context.WithTimeoutCause(ctx, s.deadline, errTimeout)
-	defer cancel()
+	limited, allowed, release := allow(ctx, s.clock, s.deadline)
+	defer release()
 	began, spent := s.clock.Elapsed(), time.Duration(0)
 	var billed wire.Usage
 	for n := 1; ; n++ {
 		reply, err := r.Backend.Do(limited, q)
 		if err == nil {
-			reply.Attempts = n
+			reply.Attempts, reply.Wasted = n, billed
 			return reply, nil
 		}
 		var f *wire.Failure
-		if !errors.As(err, &f) || ctx.Err() != nil {
-			return nil, err
+		known := errors.As(err, &f)
+		if known {
+			billed.Add(f.Billed)
 		}
-		billed.Add(f.Billed)
-		if limited.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil, ended(ctx, n, billed)
+		case limited.Err() != nil:
 			late := &wire.Failure{Cause: wire.CauseTimeout, Message: "no answer in time"}
 			return nil, gaveUp(late, n, billed, fmt.Sprintf("the deadline of %v has passed", s.deadline))
+		case !known:
+			return nil, err
 		}
 		wait, stop := r.wait(&s, f, n)
 		// A clock that was stopped or set back shows no less than what was waited.
-		spent = max(spent, s.clock.Elapsed()-began)
+		spent = max(spent, s.clock.Elapsed()-began-allowed.waited())
 		if stop == "" && wait > s.deadline-spent {
 			stop = fmt.Sprintf("the next attempt would come after the deadline of %v", s.deadline)
 		}
@@ -103,7 +115,7 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 		}
 		spent += wait
 		if err := s.clock.Sleep(limited, wait); err != nil && ctx.Err() != nil {
-			return nil, ended(ctx, billed)
+			return nil, ended(ctx, n, billed)
 		}
 	}
 }
@@ -117,14 +129,15 @@ func (r *Retry) wait(s *settings, f *wire.Failure, n int) (d time.Duration, stop
 		return 0, fmt.Sprintf("%d attempts", n)
 	case f.After > s.maxAfter:
 		return 0, fmt.Sprintf("the server asks to wait %v, longer than the %v that are waited for", f.After.Round(time.Second), s.maxAfter)
-	case f.After > 0:
-		return f.After, ""
+	}
+	u := draws.Unit(r.Jitter.Uint64(waiting, r.waits.Add(1)))
+	if f.After > 0 {
+		return f.After + time.Duration(u*afterShare*float64(f.After)), ""
 	}
 	limit := s.ceiling
 	if shift := n - 1; shift < 32 && s.base<<shift > 0 {
 		limit = min(limit, s.base<<shift)
 	}
-	u := draws.Unit(r.Jitter.Uint64(waiting, r.waits.Add(1)))
 	return time.Duration(u * float64(limit)), ""
 }
 

@@ -36,8 +36,8 @@ func TestRetrySurvives(t *testing.T) {
 				t.Errorf("%s from %s: %d attempts, counts %+v after %+v", fault, name, reply.Attempts, after, before)
 			}
 			for _, d := range c.sleeps {
-				if strings.HasPrefix(fault, "429:") && (d < 0 || d > time.Second) {
-					t.Errorf("%s from %s: waited %v, want at most the second that the server asks for", fault, name, d)
+				if strings.HasPrefix(fault, "429:") && (d < 0 || d > 1100*time.Millisecond) {
+					t.Errorf("%s from %s: waited %v, want at most the second that the server asks for and a tenth", fault, name, d)
 				}
 			}
 		}
@@ -170,7 +170,7 @@ func TestRetryAddsUp(t *testing.T) {
 }
 
 // After three failed calls in a row none is made; one that works starts anew,
-// and a prompt that is too long does not count.
+// and what is refused for its own content does not count.
 func TestBreaker(t *testing.T) {
 	outcomes := []wire.Cause{wire.CauseServer, wire.CauseRate, "", wire.CauseServer, wire.CauseBroken, wire.CauseTooLong, wire.CauseServer, wire.CauseServer, wire.CauseAuth}
 	b := &fake{do: func(n int) (*wire.Reply, error) {
@@ -194,6 +194,30 @@ func TestBreaker(t *testing.T) {
 	for range 10 {
 		if err := do(off, conversation()); errors.Is(err, backend.ErrBreaker) {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A server that refuses the requests of one session works for the others; one
+// that is none, though it answers, does not.
+func TestBreakerAndRefusals(t *testing.T) {
+	for _, tc := range []struct {
+		failure wire.Failure
+		opens   bool
+	}{
+		{wire.Failure{Cause: wire.CauseRequest, Status: 400}, false},
+		{wire.Failure{Cause: wire.CauseRequest, Status: 422}, false},
+		{wire.Failure{Cause: wire.CauseTooLong, Status: 413}, false},
+		{wire.Failure{Cause: wire.CauseRequest, Status: 200}, true}, // a page of a website
+		{wire.Failure{Cause: wire.CauseNetwork}, true},
+	} {
+		b := &backend.Breaker{Backend: failing(tc.failure)}
+		var err error
+		for range 4 {
+			err = do(b, conversation())
+		}
+		if got := errors.Is(err, backend.ErrBreaker); got != tc.opens {
+			t.Errorf("%+v four times: %v", tc.failure, err)
 		}
 	}
 }
