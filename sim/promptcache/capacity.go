@@ -10,7 +10,7 @@ import (
 // the tokens it holds beyond its prefix in the tree of entries, so a prefix that
 // was read is stored once; one that has expired or was lost stays in store while
 // something stands on it. Entries that a request in flight has read or written
-// are pinned.
+// are pinned; what stands in front of a pinned one is no leaf.
 type room struct {
 	capacity int64                          // tokens
 	used     int64                          // tokens of what is stored
@@ -24,7 +24,7 @@ type place struct {
 	size     int64 // tokens of its whole prefix
 	own      int64 // tokens of these beyond those of its parent
 	children int32 // stored entries of which it is the parent
-	pins     int32 // requests in flight that have read or written it
+	pins     int32 // requests in flight that have read or written it, or a lost one behind it
 	stored   bool
 	queued   bool // it stands in one of room.leaves
 }
@@ -170,9 +170,32 @@ func (a *Anthropic) release(id int32) {
 		}
 		p.stored = false
 		m.used -= p.own
-		if id = a.entries[id].parent; id != none {
+		parent := a.entries[id].parent
+		m.passPins(id, parent)
+		if id = parent; id != none {
 			m.places[id].children--
 		}
+	}
+}
+
+// passPins makes requests in flight that pin an entry without a place pin its
+// parent instead: they have read that prefix too, and nothing on it keeps it
+// any more.
+func (m *room) passPins(id, parent int32) {
+	n := m.places[id].pins
+	if n == 0 {
+		return
+	}
+	for i := range m.pins {
+		for j, pinned := range m.pins[i] {
+			if pinned == id {
+				m.pins[i][j] = parent
+			}
+		}
+	}
+	m.places[id].pins = 0
+	if parent != none {
+		m.places[parent].pins += n
 	}
 }
 

@@ -28,7 +28,8 @@
 //     An entry that comes later at a position in front of a longer one is not
 //     on the longer one's path, and reading the longer one does not refresh it.
 //   - Requests in flight keep what they have read or written from the eviction
-//     that Config.Capacity brings about.
+//     that Config.Capacity brings about: the whole prefix, also when its end is
+//     lost otherwise.
 //
 // Times are int64 nanoseconds and must not run backwards from call to call.
 // No method is safe for concurrent use; Clone makes independent copies.

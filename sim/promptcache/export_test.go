@@ -45,14 +45,22 @@ func (a *Anthropic) CheckStructure() error {
 }
 
 // checkRoom verifies that the figures of what is stored add up, that what is in
-// the cache is stored on stored prefixes, and that every leaf can be evicted.
+// the cache is stored on stored prefixes, that only what is stored is pinned, and
+// that every leaf can be evicted.
 func (a *Anthropic) checkRoom() error {
 	m := a.room
 	if m == nil {
 		return nil
 	}
 	var used int64
-	children := make([]int32, len(m.places))
+	children, pins := make([]int32, len(m.places)), make([]int32, len(m.places))
+	for i := range m.pins {
+		for _, id := range m.pins[i] {
+			if id != none {
+				pins[id]++
+			}
+		}
+	}
 	for id := range m.places {
 		p, e := &m.places[id], &a.entries[id]
 		if e.state == stateLive && !p.stored {
@@ -77,6 +85,8 @@ func (a *Anthropic) checkRoom() error {
 		switch leaf := p.stored && p.children == 0; {
 		case p.children != children[id]:
 			return fmt.Errorf("entry %d has %d children, counted as %d", id, children[id], p.children)
+		case p.pins != pins[id] || p.pins > 0 && !p.stored:
+			return fmt.Errorf("entry %d, stored %t, is pinned %d times, counted as %d", id, p.stored, pins[id], p.pins)
 		case leaf && a.entries[id].state != stateLive:
 			return fmt.Errorf("entry %d is lost and takes room", id)
 		case leaf && p.pins == 0 && !p.queued:

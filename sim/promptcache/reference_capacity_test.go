@@ -42,11 +42,14 @@ func (c *reference) tidy() {
 	}
 }
 
-// keep makes a request in flight keep an entry in its room.
+// keep makes a request in flight keep an entry in its room, and the prefix that
+// was read with it, which may outlast the entry.
 func (c *reference) keep(e *refEntry, f *refFlight) {
-	if e != nil && e.stored {
-		e.kept++
-		f.keeps = append(f.keeps, e)
+	for ; e != nil; e = e.prefix {
+		if e.stored {
+			e.kept++
+			f.keeps = append(f.keeps, e)
+		}
 	}
 }
 

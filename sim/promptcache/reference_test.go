@@ -33,7 +33,7 @@ type refEntry struct {
 	evicted bool
 	prefix  *refEntry // next entry in front, as its writer read or wrote it
 	stored  bool      // it takes room, when there is a capacity
-	kept    int       // requests in flight that have read or written it
+	kept    int       // requests in flight that have read or written it or what stands on it
 }
 
 type refFlight struct {
