@@ -148,10 +148,10 @@ func ReadRows(name string, r io.Reader) (*Run, error) {
 		}
 	}
 	switch {
+	case s.Err() != nil: // the last line may be half of one because of it
+		err = fmt.Errorf("%s:%d: %w", name, line+1, s.Err())
 	case err != nil:
 		err = fmt.Errorf("%s:%d: %w", name, line, err)
-	case s.Err() != nil:
-		err = fmt.Errorf("%s:%d: %w", name, line+1, s.Err())
 	case line == 0:
 		err = fmt.Errorf("%s:1: empty file", name)
 	}
