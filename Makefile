@@ -1,6 +1,6 @@
 # make run    replay the samples that come with the program
 # make test   vet, then all tests
-# make race   all tests under the race detector
+# make race   the tests under the race detector, without those that take minutes there
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME
@@ -27,7 +27,7 @@ test:
 	go test ./...
 
 race:
-	go test -race ./...
+	go test -race -short ./...
 
 bench:
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -benchmem ./...
