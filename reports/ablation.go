@@ -75,7 +75,7 @@ func ablationSheet(a *results.Ablation, base string) *Sheet {
 	}
 	s.Rows = append(s.Rows, []any{
 		"as it is", usd(t.CostUSD(), decimals), "", "", tokens(float64(t.Usage.Read)), tokens(float64(t.Usage.Writes())),
-		tokens(float64(t.Usage.Uncached)), hit, grouped(float64(t.Compactions), 0), grouped(float64(t.Microcompactions), 0), duration(t.AddedLatency),
+		tokens(float64(t.Usage.Uncached)), hit, Grouped(float64(t.Compactions), 0), Grouped(float64(t.Microcompactions), 0), duration(t.AddedLatency),
 	})
 	var none []string
 	for i := range list {
@@ -132,7 +132,7 @@ func pairSheet(pairs []results.Difference) *Sheet {
 		s.Rows = append(s.Rows, []any{changeText(d.Change), differenceText(d, decimals), relativeText(d), signed(d.Extra, func(v float64) string { return usd(v, decimals) })})
 	}
 	if left > 0 {
-		s.Notes = append(s.Notes, countOf(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
+		s.Notes = append(s.Notes, CountOf(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
 	}
 	return s
 }
@@ -198,7 +198,7 @@ func signed(v float64, format func(float64) string) string {
 	return minus + format(-v)
 }
 
-func whole(v float64) string { return grouped(v, 0) }
+func whole(v float64) string { return Grouped(v, 0) }
 
 // ablationTrust says how far the model is from the bill.
 func ablationTrust(a *results.Ablation) string {

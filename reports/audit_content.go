@@ -130,7 +130,7 @@ func (p *auditPage) reconciled() error {
 		return err
 	}
 	p.line(fmt.Sprintf("%s has %s … %s. The difference (±) is recorded less exported. Outside these days: %s; without a time: %d. Rows of the export that are not about tokens: %d.",
-		x.File, x.From, x.Until, countOf(x.Outside, "recorded call"), x.Untimed, x.Other))
+		x.File, x.From, x.Until, CountOf(x.Outside, "recorded call"), x.Untimed, x.Other))
 	return nil
 }
 
@@ -151,7 +151,7 @@ func reconciledRow(c *audit.Compared, kind, day string) []any {
 // signedCount writes a difference of counts.
 func signedCount(n int64) string {
 	if n > 0 {
-		return "+" + grouped(float64(n), 0)
+		return "+" + Grouped(float64(n), 0)
 	}
-	return grouped(float64(n), 0)
+	return Grouped(float64(n), 0)
 }

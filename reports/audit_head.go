@@ -18,7 +18,7 @@ func (p *auditPage) head() {
 	if r.From != "" {
 		period = fmt.Sprintf(" · %s … %s", r.From, r.Until)
 	}
-	p.line(fmt.Sprintf("%s at API prices · %s · %s%s", usd(r.Total.USD, 2), countOf(r.Sessions, "session"), countOf(r.Total.Calls, "call"), period))
+	p.line(fmt.Sprintf("%s at API prices · %s · %s%s", usd(r.Total.USD, 2), CountOf(r.Sessions, "session"), CountOf(r.Total.Calls, "call"), period))
 	for _, remark := range p.options.Remarks {
 		p.line(remark)
 	}
@@ -89,7 +89,7 @@ func (p *auditPage) headMisses() string {
 			parts = append(parts, causeWords[m.Cause]+" "+usd(m.USD, 2))
 		}
 	}
-	line := fmt.Sprintf("Cache misses cost %s (%s): %s wrote again what a read would have given", usd(cost, 2), sharePercent(cost, p.report.Total.USD), countOf(calls, "call"))
+	line := fmt.Sprintf("Cache misses cost %s (%s): %s wrote again what a read would have given", usd(cost, 2), sharePercent(cost, p.report.Total.USD), CountOf(calls, "call"))
 	if len(parts) == 0 {
 		return line + "."
 	}

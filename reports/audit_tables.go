@@ -202,7 +202,7 @@ func (p *auditPage) compactions() error {
 		return err
 	}
 	p.line(fmt.Sprintf("%s, %d that cost more than they gave; the worst first. No log shows the summary call: $ warm–cold, NET and PAID BACK with a cold one through Claude Code 2.1.24 and a warm one later (assumed).",
-		countOf(len(p.report.Compactions), "compaction"), lost))
+		CountOf(len(p.report.Compactions), "compaction"), lost))
 	return nil
 }
 

@@ -99,7 +99,7 @@ func chainSheet(c *results.Chains, most int) *Sheet {
 		})
 	}
 	if n := len(list) - len(s.Rows); n > 0 {
-		s.Notes = append(s.Notes, countOf(n, "compaction")+" in between left out (--all lists them)")
+		s.Notes = append(s.Notes, CountOf(n, "compaction")+" in between left out (--all lists them)")
 	}
 	s.Notes = append(s.Notes, totalsLines(c)...)
 	return s
@@ -144,7 +144,7 @@ func triggerText(x *results.Compaction) string {
 	if x.Measure == "" {
 		return x.Trigger
 	}
-	text := fmt.Sprintf("%s ≥ %s", grouped(float64(x.Measured), 0), grouped(float64(x.Value), 0))
+	text := fmt.Sprintf("%s ≥ %s", Grouped(float64(x.Measured), 0), Grouped(float64(x.Value), 0))
 	if x.Measure != "client_tokens" {
 		text = x.Measure + " " + text
 	}
@@ -158,7 +158,7 @@ func paidText(x *results.Compaction) string {
 	case x.PaidAfter == 0:
 		return "never"
 	}
-	return grouped(float64(x.PaidAfter), 0)
+	return Grouped(float64(x.PaidAfter), 0)
 }
 
 func neededText(x *results.Compaction) string {
@@ -166,7 +166,7 @@ func neededText(x *results.Compaction) string {
 	if !ok {
 		return "–"
 	}
-	return grouped(math.Ceil(n), 0)
+	return Grouped(math.Ceil(n), 0)
 }
 
 func contextText(x *results.Compaction) string {
@@ -182,16 +182,16 @@ func totalsLines(c *results.Chains) []string {
 	amounts := []float64{t.CallUSD, t.RewriteUSD, t.GainUSD, t.NetUSD, c.LostUSD}
 	decimals := usdDecimals(amounts)
 	money := func(v float64) string { return usd(v, decimals) }
-	line := countOf(t.Compactions, "compaction")
+	line := CountOf(t.Compactions, "compaction")
 	if t.Unpriced > 0 {
 		line += fmt.Sprintf(", %d of models without a price", t.Unpriced)
 	}
 	if priced := t.Compactions - t.Unpriced; priced > 0 {
 		line += fmt.Sprintf(": %d paid back (%s", t.PaidBack, percent(float64(t.PaidBack)/float64(priced)))
 		if t.PaidBack > 0 {
-			line += fmt.Sprintf(", median after %s", countOf(t.MedianPayback, "call"))
+			line += fmt.Sprintf(", median after %s", CountOf(t.MedianPayback, "call"))
 		}
-		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax, countOf(t.Spirals, "spiral"))
+		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax, CountOf(t.Spirals, "spiral"))
 	}
 	balance := fmt.Sprintf("saved %s, less calls %s and re-writing %s", money(t.GainUSD), money(t.CallUSD), money(t.RewriteUSD))
 	if c.LostUSD > 0 {

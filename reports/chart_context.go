@@ -165,7 +165,7 @@ func (l *contextChart) facts(run *results.Run, o ContextOptions) string {
 	calls := len(l.traces[0].calls)
 	same := !slices.ContainsFunc(l.traces, func(t trace) bool { return len(t.calls) != calls })
 	if same {
-		s += " · " + countOf(calls, "call")
+		s += " · " + CountOf(calls, "call")
 	}
 	if o.Agents {
 		s += " of the main conversation, its sub-agents and abandoned branches"
@@ -189,9 +189,9 @@ func (l *contextChart) keys() []legendKey {
 	compactions, drops := false, false
 	for i := range l.traces {
 		t := &l.traces[i]
-		name := shortened(Printable(t.cell), maxNameRunes) + ", " + countOf(len(t.compactions), "compaction")
+		name := shortened(Printable(t.cell), maxNameRunes) + ", " + CountOf(len(t.compactions), "compaction")
 		if len(t.drops) > 0 {
-			name += ", " + countOf(len(t.drops), "drop")
+			name += ", " + CountOf(len(t.drops), "drop")
 		}
 		keys = append(keys, l.strokes[i].key(name))
 		compactions = compactions || len(t.compactions) > 0

@@ -156,7 +156,7 @@ const pngDPI = 144
 // sourceLine says where the figures come from.
 func sourceLine(run *results.Run) string {
 	p := &run.Provenance
-	s := "source: " + countOf(run.Workload.Sessions, "session") + " replayed by sim"
+	s := "source: " + CountOf(run.Workload.Sessions, "session") + " replayed by sim"
 	if p.Version != "" {
 		s += " " + p.Version
 	}
@@ -177,7 +177,7 @@ func noteLines(run *results.Run, drawn func(cell string) bool) []string {
 	notes := slices.DeleteFunc(run.Footnotes(), func(n results.Note) bool { return n.Cell != "" && !drawn(n.Cell) })
 	for i, n := range notes {
 		if i == maxNotes {
-			lines = append(lines, "… "+countOf(len(notes)-i, "more note"))
+			lines = append(lines, "… "+CountOf(len(notes)-i, "more note"))
 			break
 		}
 		text := n.Text

@@ -74,7 +74,7 @@ func newHitChart(run *results.Run, calls []results.CellCalls) (*hitChart, error)
 	if err := h.place(n); err != nil {
 		return nil, err
 	}
-	facts := fmt.Sprintf("%s · weighted by tokens, in steps of %s since the start of each session", countOf(len(sessions), "session"), spanName(h.width))
+	facts := fmt.Sprintf("%s · weighted by tokens, in steps of %s since the start of each session", CountOf(len(sessions), "session"), spanName(h.width))
 	height := h.titleHeight() + hitHeight + h.xAxisHeight()
 	if h.costTicks != nil {
 		height += 2*panelGap + h.titleHeight() + costHeight
@@ -93,7 +93,7 @@ func (h *hitChart) keys(calls []results.CellCalls) []legendKey {
 		for _, b := range h.buckets[i] {
 			missed += b.missed
 		}
-		name := shortened(Printable(calls[i].Cell), maxNameRunes) + ", " + countOf(len(calls[i].Calls), "call") +
+		name := shortened(Printable(calls[i].Cell), maxNameRunes) + ", " + CountOf(len(calls[i].Calls), "call") +
 			", misses " + usd(missed, usdDecimals([]float64{missed}))
 		keys = append(keys, h.strokes[i].key(name))
 	}
@@ -123,11 +123,11 @@ func bucketWidth(calls []results.CellCalls) time.Duration {
 func spanName(w time.Duration) string {
 	switch {
 	case w >= 24*time.Hour:
-		return countOf(int(w/(24*time.Hour)), "day")
+		return CountOf(int(w/(24*time.Hour)), "day")
 	case w >= time.Hour:
-		return countOf(int(w/time.Hour), "hour")
+		return CountOf(int(w/time.Hour), "hour")
 	}
-	return countOf(int(w/time.Minute), "minute")
+	return CountOf(int(w/time.Minute), "minute")
 }
 
 func bucketed(calls []results.CallRecord, width time.Duration) []hitBucket {

@@ -38,7 +38,7 @@ func newChartLayout(run *results.Run, bars []costBar) *chartLayout {
 	}
 	notes := noteLines(run, func(cell string) bool { return cells[cell] })
 	if n := len(bars) - len(l.bars); n > 0 {
-		notes = append(notes, fmt.Sprintf("the %s of the highest cost have no bar", countOf(n, "cell")))
+		notes = append(notes, fmt.Sprintf("the %s of the highest cost have no bar", CountOf(n, "cell")))
 	}
 	l.lay(names+barsWidth, barPitch*vg.Length(len(l.bars))+axisHeight, run, headLines(run)[:1], l.keys(), notes...)
 	l.paint = func(c draw.Canvas) { l.plot().Draw(c) }

@@ -43,7 +43,7 @@ func tickLabel(unit string, v, step float64) string {
 	case results.UnitSeconds:
 		return duration(v)
 	}
-	return grouped(v, 0)
+	return Grouped(v, 0)
 }
 
 // decimalsOf returns the decimals that tell multiples of a nice step apart.

@@ -92,7 +92,7 @@ func newTornado(a *results.Ablation, base string, bars []tornadoBar) *tornado {
 	var notes []string
 	if n := len(bars) - maxTornado; n > 0 {
 		t.bars = bars[:maxTornado]
-		notes = append(notes, countOf(n, "smaller difference")+" not drawn")
+		notes = append(notes, CountOf(n, "smaller difference")+" not drawn")
 	}
 	names := vg.Length(0)
 	keys := []legendKey{}

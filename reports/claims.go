@@ -60,7 +60,7 @@ func claimTotals(list []results.Finding) string {
 		n[list[i].Verdict()]++
 	}
 	return fmt.Sprintf("%s: %d reproduced, %d partly, %d refuted",
-		countOf(len(list), "claim"), n[results.Reproduced], n[results.Partly], n[results.Refuted])
+		CountOf(len(list), "claim"), n[results.Reproduced], n[results.Partly], n[results.Refuted])
 }
 
 // writeReason writes why a verdict is what it is: the sentence, each figure

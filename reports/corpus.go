@@ -104,7 +104,7 @@ func (c *CorpusComparison) Sheet() *Sheet {
 		s.Rows = append(s.Rows, append(row, math.Round(d.KS*1000)/1000, d.fit()))
 	}
 	s.Notes = []string{
-		fmt.Sprintf("%s: %s; %s: %s.", c.Names[0], countOf(c.Sessions[0], "session"), c.Names[1], countOf(c.Sessions[1], "session")),
+		fmt.Sprintf("%s: %s; %s: %s.", c.Names[0], CountOf(c.Sessions[0], "session"), c.Names[1], CountOf(c.Sessions[1], "session")),
 		"KS: largest difference between the shares of values up to some x. alike: at most 10 %; near: at most 25 %; few: fewer than 30 values on a side.",
 	}
 	return s

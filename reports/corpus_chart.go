@@ -72,7 +72,7 @@ func corpusKeys(c *CorpusComparison) []legendKey {
 	var keys []legendKey
 	for k, name := range c.Names {
 		pen := corpusPens[k]
-		keys = append(keys, legendKey{fmt.Sprintf("%s (%s)", Printable(name), countOf(c.Sessions[k], "session")), 2 * legendBox, func(c *draw.Canvas, x, y vg.Length) {
+		keys = append(keys, legendKey{fmt.Sprintf("%s (%s)", Printable(name), CountOf(c.Sessions[k], "session")), 2 * legendBox, func(c *draw.Canvas, x, y vg.Length) {
 			c.StrokeLine2(pen, x, y+legendBox/2, x+2*legendBox, y+legendBox/2)
 		}})
 	}

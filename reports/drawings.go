@@ -217,7 +217,7 @@ func sliced(strategy string, axes []Axis, cells []*results.Cell) []sweepFamily {
 	}
 	if n := len(families) - maxSlices; n > 0 {
 		families = families[:maxSlices]
-		families[maxSlices-1].note = countOf(n, "further setting") + " of " + keysOf(axes[2:]) + " not drawn"
+		families[maxSlices-1].note = CountOf(n, "further setting") + " of " + keysOf(axes[2:]) + " not drawn"
 	}
 	return families
 }
@@ -266,7 +266,7 @@ func undrawn(run *results.Run, calls []results.CellCalls) []string {
 	case len(names) == 0:
 		return nil
 	case len(names) > named:
-		names = append(names[:named], "and "+countOf(len(names)-named, "other"))
+		names = append(names[:named], "and "+CountOf(len(names)-named, "other"))
 	}
 	return []string{"not drawn: " + strings.Join(names, ", ")}
 }

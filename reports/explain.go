@@ -37,7 +37,7 @@ func Explain(w io.Writer, format string, e *results.Explanation, o ExplainOption
 		b.WriteByte('\n')
 	case "table":
 		fmt.Fprintf(&b, "session %s · %s %s · %s · window %s\n\n", Printable(e.Session), Printable(e.Agent),
-			Printable(e.Version), Printable(e.Strategy), grouped(float64(e.Window), 0))
+			Printable(e.Version), Printable(e.Strategy), Grouped(float64(e.Window), 0))
 		if o.Call > 0 {
 			explainCall(&b, &e.Calls[o.Call-1])
 		} else if err := explainList(&b, e, o.All); err != nil {
@@ -70,11 +70,11 @@ func explainList(b *bytes.Buffer, e *results.Explanation, all bool) error {
 		}
 		missed := ""
 		if n := c.Shortfall(); n > 0 {
-			missed = grouped(float64(n), 0)
+			missed = Grouped(float64(n), 0)
 		}
 		row := []string{
-			grouped(float64(c.Number), 0), Printable(c.Thread), fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger,
-			grouped(float64(c.Context), 0), grouped(float64(c.Read), 0), missed, usd(c.CostUSD, 4), what,
+			Grouped(float64(c.Number), 0), Printable(c.Thread), fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger,
+			Grouped(float64(c.Context), 0), Grouped(float64(c.Read), 0), missed, usd(c.CostUSD, 4), what,
 		}
 		var fields []field
 		for _, text := range row {
@@ -85,9 +85,9 @@ func explainList(b *bytes.Buffer, e *results.Explanation, all bool) error {
 	if err := writeText(b, g); err != nil {
 		return fmt.Errorf("laying out a table: %w", err)
 	}
-	fmt.Fprintf(b, "\n%s", countOf(len(e.Calls), "call"))
+	fmt.Fprintf(b, "\n%s", CountOf(len(e.Calls), "call"))
 	if hidden > 0 {
-		fmt.Fprintf(b, ", %s of them without an event left out (--all lists them)", grouped(float64(hidden), 0))
+		fmt.Fprintf(b, ", %s of them without an event left out (--all lists them)", Grouped(float64(hidden), 0))
 	}
 	b.WriteString("; a call's number shows it whole\n")
 	return nil
@@ -105,7 +105,7 @@ func happened(c *results.ExplainedCall, window int64) (what, declined string) {
 			parts = append(parts, fired, fmt.Sprintf("%s %s → %s", s.Boundary, tokens(float64(s.Before)), tokens(float64(s.After))))
 			fired = ""
 		case s.Fired:
-			fired = fmt.Sprintf("%s %s ≥ %s", s.Measure, grouped(float64(s.Measured), 0), grouped(float64(s.Value), 0))
+			fired = fmt.Sprintf("%s %s ≥ %s", s.Measure, Grouped(float64(s.Measured), 0), Grouped(float64(s.Value), 0))
 		case s.Verdict == "declined" && fired != "":
 			declined, fired = s.Layer+" declined: "+s.Reason, ""
 		case s.Verdict == "failed":
@@ -153,7 +153,7 @@ func explainSteps(b *bytes.Buffer, c *results.ExplainedCall) {
 		fmt.Fprintf(b, "  %-16s ", Printable(s.Layer))
 		switch {
 		case s.Boundary != "":
-			fmt.Fprintf(b, "%s: %s → %s tokens", s.Boundary, grouped(float64(s.Before), 0), grouped(float64(s.After), 0))
+			fmt.Fprintf(b, "%s: %s → %s tokens", s.Boundary, Grouped(float64(s.Before), 0), Grouped(float64(s.After), 0))
 			if s.Chained {
 				b.WriteString(", of a context that held a summary already")
 			}
@@ -162,7 +162,7 @@ func explainSteps(b *bytes.Buffer, c *results.ExplainedCall) {
 			if s.Fired {
 				relation, fired = "≥", "fired"
 			}
-			fmt.Fprintf(b, "trigger %s %s %s %s: %s", s.Measure, grouped(float64(s.Measured), 0), relation, grouped(float64(s.Value), 0), fired)
+			fmt.Fprintf(b, "trigger %s %s %s %s: %s", s.Measure, Grouped(float64(s.Measured), 0), relation, Grouped(float64(s.Value), 0), fired)
 		default:
 			fmt.Fprintf(b, "%s: %s", s.Hook, s.Verdict)
 			if s.Reason != "" {
@@ -183,21 +183,21 @@ func explainPrefix(b *bytes.Buffer, c *results.ExplainedCall) {
 		b.WriteString("  unchanged: the request only appends to what the thread sent before\n\n")
 	default:
 		fmt.Fprintf(b, "  changed by %s at entry %d (now %s): %s tokens in front of it unchanged, %s from there on\n\n",
-			e.Cause, e.Position, e.Kind, grouped(float64(e.Ahead), 0), grouped(float64(e.Behind), 0))
+			e.Cause, e.Position, e.Kind, Grouped(float64(e.Ahead), 0), Grouped(float64(e.Behind), 0))
 	}
 }
 
 func explainServed(b *bytes.Buffer, c *results.ExplainedCall) {
-	fmt.Fprintf(b, "served\n  read %s", grouped(float64(c.Read), 0))
+	fmt.Fprintf(b, "served\n  read %s", Grouped(float64(c.Read), 0))
 	if c.Expected > 0 {
-		fmt.Fprintf(b, " of %s expected", grouped(float64(c.Expected), 0))
+		fmt.Fprintf(b, " of %s expected", Grouped(float64(c.Expected), 0))
 	}
 	if c.Miss != "none" {
-		fmt.Fprintf(b, ": missed %s, class %s", grouped(float64(c.Shortfall()), 0), c.Miss)
+		fmt.Fprintf(b, ": missed %s, class %s", Grouped(float64(c.Shortfall()), 0), c.Miss)
 	}
 	fmt.Fprintf(b, "\n  written %s for 5m, %s for 1h; uncached %s; output %s; %s\n\n",
-		grouped(float64(c.Write5m), 0), grouped(float64(c.Write1h), 0), grouped(float64(c.Uncached), 0),
-		grouped(float64(c.Output), 0), usd(c.CostUSD, 4))
+		Grouped(float64(c.Write5m), 0), Grouped(float64(c.Write1h), 0), Grouped(float64(c.Uncached), 0),
+		Grouped(float64(c.Output), 0), usd(c.CostUSD, 4))
 }
 
 // barWidth is how many characters stand for the whole request.
@@ -208,7 +208,7 @@ var shades = map[string]string{"read": "░", "write_5m": "▓", "write_1h": "�
 
 // explainSegments draws the request, a segment a line, as long as it is heavy.
 func explainSegments(b *bytes.Buffer, c *results.ExplainedCall) {
-	fmt.Fprintf(b, "request (%s tokens; ◆ cache marker; ░ read ▓ written 5m █ written 1h · uncached)\n", grouped(float64(c.Context), 0))
+	fmt.Fprintf(b, "request (%s tokens; ◆ cache marker; ░ read ▓ written 5m █ written 1h · uncached)\n", Grouped(float64(c.Context), 0))
 	from := int64(0)
 	for _, s := range folded(c) {
 		name := s.Kind
@@ -222,7 +222,7 @@ func explainSegments(b *bytes.Buffer, c *results.ExplainedCall) {
 		if s.Marker {
 			mark = " ◆"
 		}
-		line := fmt.Sprintf("  %-22s %5s × %9s  %s%s", name, grouped(float64(s.Blocks), 0), grouped(float64(s.Tokens), 0), bar, mark)
+		line := fmt.Sprintf("  %-22s %5s × %9s  %s%s", name, Grouped(float64(s.Blocks), 0), Grouped(float64(s.Tokens), 0), bar, mark)
 		fmt.Fprintln(b, strings.TrimRight(line, " "))
 	}
 }

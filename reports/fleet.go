@@ -132,12 +132,12 @@ func fleetSize(f *results.Fleet) string {
 	if !f.GlobalScope {
 		scope = "global scope off"
 	}
-	sessions := countOf(sum.Sessions, "session")
+	sessions := CountOf(sum.Sessions, "session")
 	if sum.Resumed > 0 {
-		sessions += fmt.Sprintf(" (%s resumed)", grouped(float64(sum.Resumed), 0))
+		sessions += fmt.Sprintf(" (%s resumed)", Grouped(float64(sum.Resumed), 0))
 	}
-	return fmt.Sprintf("%s in %s, %s from %s: %s, %s; %s, seed %d", countOf(sum.Users, "user"), countOf(len(f.Orgs), "organisation"),
-		countOf(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, countOf(sum.Calls, "call"), scope, f.Seed)
+	return fmt.Sprintf("%s in %s, %s from %s: %s, %s; %s, seed %d", CountOf(sum.Users, "user"), CountOf(len(f.Orgs), "organisation"),
+		CountOf(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, CountOf(sum.Calls, "call"), scope, f.Seed)
 }
 
 // fleetPeaks says how much was under way at once.
@@ -146,7 +146,7 @@ func fleetPeaks(f *results.Fleet, c *results.FleetCell) string {
 		return f.Start.Add(time.Duration(p.At * float64(time.Second))).UTC().Format("2006-01-02 15:04 UTC")
 	}
 	return fmt.Sprintf("At most %s under way at once (%s) and %s in flight (%s).",
-		countOf(c.PeakSessions.Count, "session"), at(c.PeakSessions), countOf(c.PeakCalls.Count, "call"), at(c.PeakCalls))
+		CountOf(c.PeakSessions.Count, "session"), at(c.PeakSessions), CountOf(c.PeakCalls.Count, "call"), at(c.PeakCalls))
 }
 
 // fleetNotes say what the columns mean and what the figures rest on.
@@ -168,7 +168,7 @@ func fleetNotes(f *results.Fleet) []string {
 		unpriced += f.Cells[i].Total.Row.Unpriced
 	}
 	if unpriced > 0 {
-		notes = append(notes, fmt.Sprintf("%s of models without a price cost nothing here.", countOf(unpriced, "call")))
+		notes = append(notes, fmt.Sprintf("%s of models without a price cost nothing here.", CountOf(unpriced, "call")))
 	}
 	return notes
 }

@@ -27,7 +27,7 @@ func formatter(unit string, values []float64) func(float64) string {
 	case results.UnitSeconds:
 		return duration
 	}
-	return func(v float64) string { return grouped(v, 0) }
+	return func(v float64) string { return Grouped(v, 0) }
 }
 
 // usdDecimals returns the decimals that tell amounts apart: cents, or
@@ -43,15 +43,15 @@ func usdDecimals(values []float64) int {
 
 // usd formats an amount like $1,234.56.
 func usd(v float64, decimals int) string {
-	s := grouped(math.Abs(v), decimals)
+	s := Grouped(math.Abs(v), decimals)
 	if v < 0 && strings.ContainsAny(s, "123456789") {
 		return minus + "$" + s
 	}
 	return "$" + s
 }
 
-// grouped formats v with decimals and a comma between thousands.
-func grouped(v float64, decimals int) string {
+// Grouped formats v with decimals and a comma between thousands.
+func Grouped(v float64, decimals int) string {
 	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
 	whole, fraction, _ := strings.Cut(s, ".")
 	var b strings.Builder
@@ -86,7 +86,7 @@ func signedPercent(v float64) string {
 // 1.24M, 18.0B.
 func tokens(v float64) string {
 	if math.Abs(v) < 999.5 {
-		return grouped(v, 0)
+		return Grouped(v, 0)
 	}
 	suffix := ""
 	for _, s := range []string{"k", "M", "B", "T"} {
@@ -103,7 +103,7 @@ func tokens(v float64) string {
 	case a < 99.95 && suffix != "k", a < 9.95:
 		decimals = 1
 	}
-	return grouped(v, decimals) + suffix
+	return Grouped(v, decimals) + suffix
 }
 
 // duration formats seconds with the two largest units: 4.2 s, 42 s, 3 m 05 s,
@@ -125,7 +125,7 @@ func duration(v float64) string {
 		return fmt.Sprintf("%s%d m %02d s", sign, s/60, s%60)
 	}
 	m := math.Round(v / 60)
-	return fmt.Sprintf("%s%s h %02d m", sign, grouped(math.Floor(m/60), 0), int64(math.Mod(m, 60)))
+	return fmt.Sprintf("%s%s h %02d m", sign, Grouped(math.Floor(m/60), 0), int64(math.Mod(m, 60)))
 }
 
 // Printable makes text of recordings safe for a terminal and for one line:

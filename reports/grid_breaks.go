@@ -115,7 +115,7 @@ func missedText(calls *[prompt.NumMissClasses]int) string {
 	return strings.Join(texts, ", ")
 }
 
-func countText(n int) string { return grouped(float64(n), 0) }
+func countText(n int) string { return Grouped(float64(n), 0) }
 
 // shareText writes a share, nothing for one that is not known.
 func shareText(v float64, ok bool) string {

@@ -65,7 +65,7 @@ func listGrid(title string, run *results.Run, head []string, counts func(*result
 			for _, text := range split(name) {
 				row = append(row, field{text: Printable(text)})
 			}
-			g.rows = append(g.rows, append(row, field{text: grouped(float64(list[name]), 0)}))
+			g.rows = append(g.rows, append(row, field{text: Grouped(float64(list[name]), 0)}))
 		}
 	}
 	return g

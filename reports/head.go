@@ -14,7 +14,7 @@ const maxModels = 3
 // that are not known are left out.
 func headLines(run *results.Run) []string {
 	w := &run.Workload
-	facts := []string{countOf(w.Sessions, "session"), countOf(w.Calls, "call")}
+	facts := []string{CountOf(w.Sessions, "session"), CountOf(w.Calls, "call")}
 	if len(w.Models) > 0 {
 		facts = append(facts, modelNames(w.Models))
 	}
@@ -57,9 +57,10 @@ func qualityText(shares []results.Share) string {
 	return strings.Join(texts, ", ")
 }
 
-func countOf(n int, noun string) string {
+// CountOf writes a number of things: "1 session", "1,200 sessions".
+func CountOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return grouped(float64(n), 0) + " " + noun + "s"
+	return Grouped(float64(n), 0) + " " + noun + "s"
 }

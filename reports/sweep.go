@@ -108,10 +108,10 @@ func newSweep(run *results.Run, m results.Metric, axes []Axis, cells []*results.
 		return nil, fmt.Errorf("no cell has a sample of %s", m.Name)
 	}
 	if partial > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s not drawn: fewer sessions than the others", countOf(partial, "cell")))
+		s.notes = append(s.notes, fmt.Sprintf("%s not drawn: fewer sessions than the others", CountOf(partial, "cell")))
 	}
 	if unsampled > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s without a sample of %s", countOf(unsampled, "cell"), m.Name))
+		s.notes = append(s.notes, fmt.Sprintf("%s without a sample of %s", CountOf(unsampled, "cell"), m.Name))
 	}
 	return s, s.checkPlaces()
 }
@@ -256,7 +256,7 @@ func (s *sweep) facts(common string) []string {
 			second = append(second, t)
 		}
 	}
-	second = append(second, countOf(len(s.points), "cell"))
+	second = append(second, CountOf(len(s.points), "cell"))
 	return append(lines, strings.Join(second, " · "))
 }
 

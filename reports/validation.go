@@ -94,11 +94,11 @@ func validationNotes(r *validate.Report) []string {
 	notes := []string{
 		"Model: " + r.Model + ". Profile: " + r.Profile + ".",
 		"EXACT, WITHIN 1 %: reads predicted to the token, and within 1 % of the context. COST: input cost of a session.",
-		fmt.Sprintf("%s collapsed inside the lifetime for no visible reason.", countOf(r.Collapses, "call")),
+		fmt.Sprintf("%s collapsed inside the lifetime for no visible reason.", CountOf(r.Collapses, "call")),
 	}
 	if b := r.Bands; b != nil {
 		notes = append(notes, fmt.Sprintf("90 %% bands of %d replications hold %d of %s (%s); interval score %s, naive rule %s; corpus %s as their mean.",
-			b.Replications, b.Inside, countOf(b.Sessions, "session"), errorShare(r.BandCoverage, false),
+			b.Replications, b.Inside, CountOf(b.Sessions, "session"), errorShare(r.BandCoverage, false),
 			errorShare(b.Interval, false), errorShare(b.IntervalNaive, false), errorShare(b.MeanCorpus, true)))
 	}
 	for i, k := range r.Skipped {

@@ -57,7 +57,7 @@ func scatterChart(w io.Writer, format string, r *validate.Report) error {
 	top *= 1.05
 	p := panel{x: scale{high: top}, y: scale{high: top}}
 	ticks := unitTicks(results.UnitTokens, 0, top, 6)
-	title := fmt.Sprintf("Read by %s: predicted against recorded", countOf(len(dots), "call"))
+	title := fmt.Sprintf("Read by %s: predicted against recorded", CountOf(len(dots), "call"))
 	return validationChart(w, format, r, title, dots, &p, axisOf{"recorded read, tokens", ticks}, axisOf{"predicted read, tokens", ticks}, true)
 }
 

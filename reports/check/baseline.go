@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -232,7 +233,7 @@ func (c *BaselineCell) validate() error {
 		was, ok := c.Metrics[name]
 		switch {
 		case len(values) != c.Draws:
-			return fmt.Errorf("%s has values under %s, the cell has %d", name, plural(len(values), "seed"), c.Draws)
+			return fmt.Errorf("%s has values under %s, the cell has %d", name, reports.CountOf(len(values), "seed"), c.Draws)
 		case !ok:
 			return fmt.Errorf("%s has values under seeds and no mean", name)
 		}

@@ -2,9 +2,9 @@ package check
 
 import (
 	"math"
-	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -33,13 +33,13 @@ const maxDigits = 12
 func precise(unit string, v float64, more int) string {
 	switch unit {
 	case results.UnitUSD:
-		return signed(v, "$"+grouped(math.Abs(v), decimals(v, 2, 4)+more))
+		return signed(v, "$"+reports.Grouped(math.Abs(v), decimals(v, 2, 4)+more))
 	case results.UnitRatio:
-		return signed(v, grouped(100*math.Abs(v), 2+more)+" %")
+		return signed(v, reports.Grouped(100*math.Abs(v), 2+more)+" %")
 	case results.UnitSeconds:
-		return signed(v, grouped(math.Abs(v), 1+more)+" s")
+		return signed(v, reports.Grouped(math.Abs(v), 1+more)+" s")
 	}
-	return signed(v, grouped(math.Abs(v), decimals(v, 0, 1)+more))
+	return signed(v, reports.Grouped(math.Abs(v), decimals(v, 0, 1)+more))
 }
 
 func signed(v float64, text string) string {
@@ -58,20 +58,4 @@ func decimals(v float64, few, many int) int {
 		return few
 	}
 	return many
-}
-
-// grouped writes v ≥ 0 with a comma between thousands.
-func grouped(v float64, decimals int) string {
-	whole, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', decimals, 64), ".")
-	var b strings.Builder
-	for i, d := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	if fraction != "" {
-		b.WriteString("." + fraction)
-	}
-	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/compactsim/compactsim/reports"
 )
 
 // Annotate writes a workflow command of GitHub for everything that fails, which
@@ -42,7 +44,7 @@ func (r *Report) Summary(w io.Writer) error {
 	if !r.OK {
 		mark = "❌"
 	}
-	fmt.Fprintf(&b, "### %s sim check: %s\n\n`%s`, %s, %s\n\n", mark, r.Verdict(), r.File, plural(r.Sessions, "session"), plural(r.Calls, "call"))
+	fmt.Fprintf(&b, "### %s sim check: %s\n\n`%s`, %s, %s\n\n", mark, r.Verdict(), r.File, reports.CountOf(r.Sessions, "session"), reports.CountOf(r.Calls, "call"))
 	if len(r.Results) > 0 {
 		if err := r.sheet().Write(&b, "markdown"); err != nil {
 			return err

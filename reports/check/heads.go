@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"slices"
+
+	"github.com/compactsim/compactsim/reports"
 )
 
 // compareHeads fails baselines that are not there or not of this run.
@@ -72,7 +74,7 @@ func (f *File) tellLost(r *Report, in *Input) {
 	if in.NumLost == 0 {
 		return
 	}
-	text := fmt.Sprintf("%s could not be read", plural(in.NumLost, "line, file or session"))
+	text := fmt.Sprintf("%s could not be read", reports.CountOf(in.NumLost, "line, file or session"))
 	if in.NumLost > 1 {
 		text = fmt.Sprintf("%d lines, files or sessions could not be read", in.NumLost)
 	}

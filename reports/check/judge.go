@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -44,7 +45,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	}
 	if drawn > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s of draws: means over %d seeds; without a change at most %.3g %% of runs raise an alarm",
-			plural(drawn, "figure"), f.Seeds, 100*f.Level))
+			reports.CountOf(drawn, "figure"), f.Seeds, 100*f.Level))
 	}
 	r.settle()
 	return r

@@ -3,6 +3,8 @@ package check
 import (
 	"errors"
 	"fmt"
+
+	"github.com/compactsim/compactsim/reports"
 )
 
 // ErrFailed is what a check returns that does not hold.
@@ -83,7 +85,7 @@ func (r *Report) Verdict() string {
 	}
 	text := "nothing was compared"
 	if len(r.Results) > 0 {
-		text = fmt.Sprintf("%d of %s ok", len(r.Results)-breached-unjudged, plural(len(r.Results), "comparison"))
+		text = fmt.Sprintf("%d of %s ok", len(r.Results)-breached-unjudged, reports.CountOf(len(r.Results), "comparison"))
 	}
 	if breached > 0 {
 		text += fmt.Sprintf(", %d beyond the bar", breached)
@@ -92,7 +94,7 @@ func (r *Report) Verdict() string {
 		text += fmt.Sprintf(", %d not judged", unjudged)
 	}
 	if len(r.Problems) > 0 {
-		text += ", " + plural(len(r.Problems), "problem")
+		text += ", " + reports.CountOf(len(r.Problems), "problem")
 	}
 	return text
 }
@@ -108,11 +110,4 @@ func (r *Report) settle() {
 	for i := range r.Results {
 		r.OK = r.OK && r.Results[i].Status == OK
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -29,7 +29,7 @@ func (r *Report) Write(w io.Writer, format string) error {
 
 func (r *Report) text(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s, %s\n", r.File, plural(r.Sessions, "session"), plural(r.Calls, "call"))
+	fmt.Fprintf(&b, "%s: %s, %s\n", r.File, reports.CountOf(r.Sessions, "session"), reports.CountOf(r.Calls, "call"))
 	if len(r.Results) > 0 {
 		b.WriteByte('\n')
 		if err := r.sheet().Write(&b, "table"); err != nil {
@@ -118,7 +118,7 @@ func (r *Report) sheet() *reports.Sheet {
 		{Name: "status", Title: "RESULT"},
 	}}
 	if left > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s that hold not listed; --format json has them", plural(left, "comparison")))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s that hold not listed; --format json has them", reports.CountOf(left, "comparison")))
 	}
 	for i := range shown {
 		v := &shown[i]

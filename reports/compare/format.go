@@ -1,11 +1,11 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -81,24 +81,11 @@ func (s scale) signed(v float64) string {
 }
 
 func (s scale) write(v float64, plus, suffix string) string {
-	number := grouped(math.Abs(v)/s.divide, s.decimals)
+	number := reports.Grouped(math.Abs(v)/s.divide, s.decimals)
 	if v < 0 && strings.ContainsAny(number, "123456789") {
 		plus = minus
 	}
 	return plus + s.prefix + number + suffix
-}
-
-// grouped writes a number that is not negative with commas between thousands.
-func grouped(v float64, decimals int) string {
-	text := strconv.FormatFloat(v, 'f', decimals, 64)
-	whole, fraction, _ := strings.Cut(text, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if fraction == "" {
-		return whole
-	}
-	return whole + "." + fraction
 }
 
 // relative writes a relative difference with two digits at least, like +3.1 %
@@ -113,7 +100,7 @@ func relative(v float64) string {
 
 // percentage writes the size of a fraction in per cent.
 func percentage(v float64) string {
-	return grouped(100*math.Abs(v), decimals(100*v, 1, 4)) + " %"
+	return reports.Grouped(100*math.Abs(v), decimals(100*v, 1, 4)) + " %"
 }
 
 // pText writes a p-value.
@@ -134,11 +121,4 @@ func effectText(v float64) string {
 		return minus + text
 	}
 	return "+" + text
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%s %ss", grouped(float64(n), 0), noun)
 }

@@ -13,7 +13,7 @@ import (
 func (r *Report) headline(c *Comparison, emphasis string) string {
 	strong := func(s string) string { return emphasis + s + emphasis }
 	base, other := reports.Printable(c.Base), reports.Printable(c.Other)
-	sessions := "on the same " + countOf(c.Sessions, "session")
+	sessions := "on the same " + reports.CountOf(c.Sessions, "session")
 	if !c.Changed() {
 		return strong(fmt.Sprintf("No difference between %s and %s", base, other)) + " " + sessions + "."
 	}

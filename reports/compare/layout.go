@@ -149,8 +149,8 @@ func (r *Report) legend() []string {
 // method says how intervals were made, in so many comparisons by the normal
 // distribution.
 func (r *Report) method(normal int) string {
-	boot := fmt.Sprintf("paired bootstrap over sessions, BCa, %s resamples, seed %d", grouped(float64(r.Resamples), 0), r.Seed)
-	above := fmt.Sprintf("normal, standard errors by the delta method: above %s sessions in place of the bootstrap", grouped(MaxResampled, 0))
+	boot := fmt.Sprintf("paired bootstrap over sessions, BCa, %s resamples, seed %d", reports.Grouped(float64(r.Resamples), 0), r.Seed)
+	above := fmt.Sprintf("normal, standard errors by the delta method: above %s sessions in place of the bootstrap", reports.Grouped(MaxResampled, 0))
 	switch normal {
 	case 0:
 		return boot

@@ -81,7 +81,7 @@ func (r *Report) single(b *bytes.Buffer, c *Comparison, n *notes, o WriteOptions
 	if err := r.grid(b, c, moved, n); err != nil {
 		return err
 	}
-	if err := r.folded(b, countOf(len(rest), "more metric"), c, rest, n); err != nil {
+	if err := r.folded(b, reports.CountOf(len(rest), "more metric"), c, rest, n); err != nil {
 		return err
 	}
 	if same := r.beside(c, n); same != "" {
@@ -124,7 +124,7 @@ func (r *Report) several(b *bytes.Buffer, n *notes, o WriteOptions) error {
 	if len(r.Labels) == 2 {
 		noun = "cell"
 	}
-	lead := fmt.Sprintf("%s → %s: %d of %s differ.", r.Labels[0], strings.Join(r.Labels[1:], ", "), changed, countOf(len(r.Comparisons), noun))
+	lead := fmt.Sprintf("%s → %s: %d of %s differ.", r.Labels[0], strings.Join(r.Labels[1:], ", "), changed, reports.CountOf(len(r.Comparisons), noun))
 	fmt.Fprintf(b, "**%s**%s\n\n", escape(reports.Printable(lead)), r.dearest())
 	if err := r.overview(n).Write(b, "markdown"); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -58,10 +59,10 @@ func partial(in Input) []string {
 	for i := range in.Run.Cells {
 		c := &in.Run.Cells[i]
 		if n := c.Total.Unpriced; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s, %s: %s of models without a price not in the cost", in.Label, c.Cell, countOf(n, "call")))
+			notes = append(notes, fmt.Sprintf("%s, %s: %s of models without a price not in the cost", in.Label, c.Cell, reports.CountOf(n, "call")))
 		}
 		if n := c.Total.Counts[results.CountUnsimulated]; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s, %s: %s not simulated behind the blocking level", in.Label, c.Cell, countOf(int(n), "recorded call")))
+			notes = append(notes, fmt.Sprintf("%s, %s: %s not simulated behind the blocking level", in.Label, c.Cell, reports.CountOf(int(n), "recorded call")))
 		}
 		if len(c.Rows) == 0 {
 			notes = append(notes, fmt.Sprintf("%s: cell %s has no session", in.Label, c.Cell))

@@ -17,7 +17,7 @@ func (r *Report) table(w io.Writer, o WriteOptions) error {
 	var same []string
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		heading := fmt.Sprintf("%s · %s%s", c.title(), countOf(c.Sessions, "session"), marks(n.mark(c.Notes)))
+		heading := fmt.Sprintf("%s · %s%s", c.title(), reports.CountOf(c.Sessions, "session"), marks(n.mark(c.Notes)))
 		if !c.Changed() && !o.All {
 			same = append(same, "no difference in any metric: "+heading)
 			continue
