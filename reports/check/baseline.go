@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/jsonlines"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -130,25 +129,7 @@ func (f *File) keep(file string, s *slice) (BaselineCell, error) {
 func (b *Baseline) Write(w io.Writer) error {
 	head := *b
 	head.Cells = []BaselineCell{}
-	text, err := json.Marshal(&head, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("encoding a baseline: %w", err)
-	}
-	var out bytes.Buffer
-	out.Write(bytes.TrimSuffix(text, []byte("]}")))
-	for i := range b.Cells {
-		line, err := json.Marshal(&b.Cells[i], json.Deterministic(true))
-		if err != nil {
-			return fmt.Errorf("encoding cell %q of a baseline: %w", b.Cells[i].Cell, err)
-		}
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteByte('\n')
-		out.Write(line)
-	}
-	out.WriteString("\n]}\n")
-	if _, err := w.Write(out.Bytes()); err != nil {
+	if err := jsonlines.Write(w, &head, b.Cells); err != nil {
 		return fmt.Errorf("writing a baseline: %w", err)
 	}
 	return nil
@@ -169,7 +150,7 @@ func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 	}
 	b := new(Baseline)
 	if err := decodeBaseline(data, b); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", name, lineOf(data, err), err)
+		return nil, fmt.Errorf("%s:%d: %w", name, jsonlines.Line(data, err), err)
 	}
 	if err := b.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, err, ErrStale)
@@ -242,18 +223,4 @@ func (c *BaselineCell) validate() error {
 		}
 	}
 	return nil
-}
-
-// lineOf returns the line in data, from 1, that a JSON error points at.
-func lineOf(data []byte, err error) int {
-	var offset int64
-	var semantic *json.SemanticError
-	var syntactic *jsontext.SyntacticError
-	switch {
-	case errors.As(err, &syntactic):
-		offset = syntactic.ByteOffset
-	case errors.As(err, &semantic):
-		offset = semantic.ByteOffset
-	}
-	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
 }

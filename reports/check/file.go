@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
 	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/yamlx"
 )
 
 // What a check file leaves out.

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/yamlx"
 	"github.com/compactsim/compactsim/sim/results"
-	"gopkg.in/yaml.v3"
 )
 
 // Kind is the sort of bar a rule sets.

@@ -1,13 +1,13 @@
 package results
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/jsonlines"
 )
 
 // Document is the published summary of a run: metrics by name, without rows.
@@ -81,25 +81,9 @@ func (r *Run) Document() (*Document, error) {
 // WriteDocument writes d as JSON with one cell a line. Equal documents give
 // equal bytes.
 func WriteDocument(w io.Writer, d *Document) error {
-	var b bytes.Buffer
-	origin, err := json.Marshal(d.Provenance, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("encoding provenance: %w", err)
-	}
-	fmt.Fprintf(&b, `{"schema":%d,"provenance":%s,"cells":[`, d.Schema, origin)
-	for i := range d.Cells {
-		cell, err := json.Marshal(&d.Cells[i], json.Deterministic(true))
-		if err != nil {
-			return fmt.Errorf("encoding cell %q: %w", d.Cells[i].Cell, err)
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
-		b.Write(cell)
-	}
-	b.WriteString("\n]}\n")
-	if _, err := w.Write(b.Bytes()); err != nil {
+	head := *d
+	head.Cells = []Summary{}
+	if err := jsonlines.Write(w, &head, d.Cells); err != nil {
 		return fmt.Errorf("writing the summary of a run: %w", err)
 	}
 	return nil
@@ -116,7 +100,7 @@ func ReadDocument(name string, r io.Reader) (*Document, error) {
 	}
 	d := new(Document)
 	if err := unmarshal(data, d); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", name, errorLine(data, err), err)
+		return nil, fmt.Errorf("%s:%d: %w", name, jsonlines.Line(data, err), err)
 	}
 	seen := map[string]bool{}
 	for i := range d.Cells {
@@ -150,19 +134,4 @@ func unmarshal(data []byte, v any) error {
 		return fmt.Errorf("schema %d, this version reads schema %d", *head.Schema, Schema)
 	}
 	return json.Unmarshal(data, v, json.RejectUnknownMembers(true))
-}
-
-// errorLine returns the line in data, from 1, that a JSON error points at.
-func errorLine(data []byte, err error) int {
-	var offset int64
-	var semantic *json.SemanticError
-	var syntactic *jsontext.SyntacticError
-	switch {
-	case errors.As(err, &syntactic):
-		offset = syntactic.ByteOffset
-	case errors.As(err, &semantic):
-		offset = semantic.ByteOffset
-	}
-	offset = min(max(offset, 0), int64(len(data)))
-	return 1 + bytes.Count(data[:offset], []byte("\n"))
 }

@@ -1,13 +1,12 @@
 package results
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 
-	"github.com/go-json-experiment/json"
+	"github.com/compactsim/compactsim/internal/jsonlines"
 )
 
 // fleetDocument is a Fleet as it is published.
@@ -22,31 +21,9 @@ func WriteFleet(w io.Writer, f *Fleet) error {
 	if err := f.validate(); err != nil {
 		return fmt.Errorf("writing a fleet: %w", err)
 	}
-	var b bytes.Buffer
 	head := fleetDocument{Schema, *f}
 	head.Cells = []FleetCell{}
-	text, err := json.Marshal(&head, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("writing a fleet: %w", err)
-	}
-	before, after, _ := bytes.Cut(text, []byte(`"cells":[]`))
-	b.Write(before)
-	b.WriteString(`"cells":[`)
-	for i := range f.Cells {
-		cell, err := json.Marshal(&f.Cells[i], json.Deterministic(true))
-		if err != nil {
-			return fmt.Errorf("writing a fleet: strategy %s: %w", f.Cells[i].Strategy, err)
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('\n')
-		b.Write(cell)
-	}
-	b.WriteString("\n]")
-	b.Write(after)
-	b.WriteByte('\n')
-	if _, err := w.Write(b.Bytes()); err != nil {
+	if err := jsonlines.Write(w, &head, f.Cells); err != nil {
 		return fmt.Errorf("writing a fleet: %w", err)
 	}
 	return nil

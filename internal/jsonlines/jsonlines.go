@@ -1,0 +1,64 @@
+// Package jsonlines writes documents that hold a list of cells with one cell a
+// line, so that a difference between two of them is a difference of lines, and
+// says where in a document a JSON error stands.
+package jsonlines
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// empty is the list of cells in the head of a document.
+var empty = []byte(`"cells":[]`)
+
+// Write writes the JSON of head, whose member "cells" is an empty list, with the
+// cells in it, each on a line of its own. Equal values give equal bytes. The error
+// of a cell that cannot be encoded says which it is, from 1.
+func Write[T any](w io.Writer, head any, cells []T) error {
+	text, err := json.Marshal(head, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encoding the head: %w", err)
+	}
+	before, after, found := bytes.Cut(text, empty)
+	if !found {
+		return errors.New("encoding the head: it has no empty list of cells")
+	}
+	var b bytes.Buffer
+	b.Write(before)
+	b.Write(empty[:len(empty)-1])
+	for i := range cells {
+		cell, err := json.Marshal(&cells[i], json.Deterministic(true))
+		if err != nil {
+			return fmt.Errorf("encoding cell %d: %w", i+1, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+		b.Write(cell)
+	}
+	b.WriteString("\n]")
+	b.Write(after)
+	b.WriteByte('\n')
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// Line returns the line in text, from 1, that a JSON error points at.
+func Line(text []byte, err error) int {
+	var offset int64
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syntactic):
+		offset = syntactic.ByteOffset
+	case errors.As(err, &semantic):
+		offset = semantic.ByteOffset
+	}
+	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
+}
