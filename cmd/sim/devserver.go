@@ -62,11 +62,8 @@ every=DURATION.`,
 // check returns the server, or all that is wrong with the flags.
 func (f *devserverFlags) check() (*devserver.Server, error) {
 	var errs []error
-	for _, text := range f.faults {
-		fault, err := devserver.ParseFault(text)
-		f.options.Faults = append(f.options.Faults, fault)
-		errs = append(errs, err)
-	}
+	faults, err := devserver.ParseFaults(f.faults...)
+	f.options.Faults, errs = faults, append(errs, err)
 	if f.options.Window == 0 || f.options.SummaryTokens == 0 {
 		errs = append(errs, errors.New("--window and --summary-tokens must be positive"))
 	}

@@ -24,13 +24,11 @@ const liveKey = "dev-canary-9f3a1c"
 // environment. The test runs in a folder of its own.
 func liveServer(t *testing.T, o devserver.Options, faults ...string) *devserver.Server {
 	t.Helper()
-	for _, text := range faults {
-		f, err := devserver.ParseFault(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Faults = append(o.Faults, f)
+	parsed, err := devserver.ParseFaults(faults...)
+	if err != nil {
+		t.Fatal(err)
 	}
+	o.Faults = append(o.Faults, parsed...)
 	server, err := devserver.New(o)
 	if err != nil {
 		t.Fatal(err)

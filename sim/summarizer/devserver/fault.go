@@ -51,6 +51,22 @@ type Fault struct {
 // Calls is a range of ordinals, both ends included.
 type Calls struct{ From, To int }
 
+// ParseFaults reads faults as ParseFault does, and returns all that is wrong with
+// them.
+func ParseFaults(texts ...string) ([]Fault, error) {
+	var list []Fault
+	var errs []error
+	for _, text := range texts {
+		f, err := ParseFault(text)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		list = append(list, f)
+	}
+	return list, errors.Join(errs...)
+}
+
 // ParseFault reads a fault written as KIND[:PARAM=VALUE…][@WHICH]. KIND is an
 // HTTP status or one of FaultKinds; parameters are retry-after and
 // retry-after-date in seconds, and every as a duration. WHICH lists ordinals

@@ -30,12 +30,12 @@ func serve(t *testing.T, o devserver.Options, faults ...string) (*devserver.Serv
 		if strings.HasPrefix(text, devserver.FaultLoris) || strings.HasPrefix(text, devserver.FaultStall) {
 			limits = backend.Limits{Timeout: 2 * time.Second, Idle: time.Second} // these alone are waited out
 		}
-		f, err := devserver.ParseFault(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Faults = append(o.Faults, f)
 	}
+	parsed, err := devserver.ParseFaults(faults...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Faults = append(o.Faults, parsed...)
 	server, err := devserver.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -23,13 +23,11 @@ const canary = "dev-acme-canary5f1b9c7e2d"
 // serve starts a development server with the faults.
 func serve(t testing.TB, o devserver.Options, faults ...string) (*devserver.Server, string) {
 	t.Helper()
-	for _, text := range faults {
-		f, err := devserver.ParseFault(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Faults = append(o.Faults, f)
+	parsed, err := devserver.ParseFaults(faults...)
+	if err != nil {
+		t.Fatal(err)
 	}
+	o.Faults = append(o.Faults, parsed...)
 	s, err := devserver.New(o)
 	if err != nil {
 		t.Fatal(err)
