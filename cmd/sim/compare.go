@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/reports/compare"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // compareRunsFlags are the flags of sim compare.
@@ -73,8 +72,11 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	errs := []error{checkFormat(f.format, compare.Formats())}
 	for i, arg := range args {
 		var err error
-		inputs[i], err = readInput(arg)
+		inputs[i], err = readInput(cmd.Context(), arg)
 		errs = append(errs, err)
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return fmt.Errorf("interrupted while reading: %w", err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return usageError{err}
@@ -93,7 +95,7 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // readInput reads [LABEL=]PATH.
-func readInput(arg string) (compare.Input, error) {
+func readInput(ctx context.Context, arg string) (compare.Input, error) {
 	label, path := "", arg
 	if l, p, found := strings.Cut(arg, "="); found {
 		// A path may hold a "=" of its own.
@@ -104,45 +106,11 @@ func readInput(arg string) (compare.Input, error) {
 			}
 		}
 	}
-	file, err := rowsOf(path)
-	if err != nil {
-		return compare.Input{}, err
+	run, err := runAt(ctx, path)
+	if err == nil && label == "" {
+		label, err = labelOf(path)
 	}
-	if label == "" {
-		if label, err = labelOf(path); err != nil {
-			return compare.Input{}, err
-		}
-	}
-	r, err := os.Open(file)
-	if err != nil {
-		return compare.Input{}, fmt.Errorf("read a run: %w", err)
-	}
-	defer r.Close()
-	run, err := results.ReadRows(file, r)
-	if err != nil {
-		return compare.Input{}, fmt.Errorf("not the rows of a run: %w", err)
-	}
-	return compare.Input{Label: label, Run: run}, nil
-}
-
-// rowsOf returns the rows file that a path means.
-func rowsOf(path string) (string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("no run at %s", path)
-	case err != nil:
-		return "", fmt.Errorf("read a run: %w", err)
-	case filepath.Base(path) == documentFile:
-		return "", fmt.Errorf("%s is a summary without sessions: give its folder or %s", path, rowsFile)
-	case !info.IsDir():
-		return path, nil
-	}
-	file := filepath.Join(path, rowsFile)
-	if _, err := os.Stat(file); err != nil {
-		return "", fmt.Errorf("%s holds no %s: not a folder of sim run --out", path, rowsFile)
-	}
-	return file, nil
+	return compare.Input{Label: label, Run: run}, err
 }
 
 // labelOf returns the name of the folder that holds a run, or that of the file

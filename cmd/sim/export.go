@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/reports/export"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // anonymizeKeyVariable may hold the key of pseudonyms instead of a file.
@@ -234,29 +232,6 @@ func (f *exportFlags) read(ctx context.Context, args []string) ([]export.Source,
 		add(label, path)
 	}
 	return sources, errors.Join(errs...)
-}
-
-// runAt reads the rows of a run from the folder it was written into or from
-// the file itself.
-func runAt(ctx context.Context, path string) (*results.Run, error) {
-	file := path
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		file = filepath.Join(path, rowsFile)
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: holds no %s; sim run --out writes one", path, rowsFile)
-		}
-	}
-	r, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("read a run: %w", err)
-	}
-	defer r.Close()
-	run, err := results.ReadRows(file, &interruptible{ctx: ctx, r: r})
-	if err != nil {
-		return nil, fmt.Errorf("read a run: %w", err)
-	}
-	return run, nil
 }
 
 // key returns the key of pseudonyms. Blanks around it, such as the end of the

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"gopkg.in/yaml.v3"
@@ -34,22 +31,7 @@ func newFleetFolder(dir string, force bool, file *fleet.File) (*fleetFolder, err
 		return nil, fmt.Errorf("writing the resolved fleet: %w", err)
 	}
 	o := &fleetFolder{outFolder{dir: filepath.Clean(dir), resolved: resolved}}
-	entries, err := os.ReadDir(o.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("--out: %w", err)
-	}
-	if len(entries) == 0 {
-		return o, nil
-	}
-	_, err = os.Stat(filepath.Join(o.dir, fleetFile))
-	o.ours = err == nil
-	switch {
-	case force:
-		return o, nil
-	case o.ours:
-		return nil, fmt.Errorf("--out %s: holds an earlier fleet; --force replaces it", dir)
-	}
-	return nil, fmt.Errorf("--out %s: not empty and not a fleet of sim; --force writes into it all the same", dir)
+	return o, o.claim(force, "fleet", func(dir string) bool { return isThere(filepath.Join(dir, fleetFile)) })
 }
 
 // fleetFiles are the files of a fleet in its folder.

@@ -53,30 +53,36 @@ func newOutFolder(dir string, force bool, plan *scenarios.Plan) (*outFolder, err
 		return nil, err
 	}
 	o := &outFolder{dir: filepath.Clean(dir), resolved: resolved}
+	return o, o.claim(force, "run", holdsRun)
+}
+
+// claim refuses a folder with files in it unless force is set. What is the name of
+// what sim writes there, holds reports whether an earlier one lies in a folder.
+func (o *outFolder) claim(force bool, what string, holds func(dir string) bool) error {
 	info, err := os.Stat(o.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return o, nil
+		return nil
 	case err != nil:
-		return nil, fmt.Errorf("--out: %w", err)
+		return fmt.Errorf("--out: %w", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("--out %s: not a folder", dir)
+		return fmt.Errorf("--out %s: not a folder", o.dir)
 	}
 	entries, err := os.ReadDir(o.dir)
 	if err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
+		return fmt.Errorf("--out: %w", err)
 	}
 	if len(entries) == 0 {
-		return o, nil
+		return nil
 	}
-	o.ours = holdsRun(o.dir)
+	o.ours = holds(o.dir)
 	switch {
 	case force:
-		return o, nil
+		return nil
 	case o.ours:
-		return nil, fmt.Errorf("--out %s: holds an earlier run; --force replaces it", dir)
+		return fmt.Errorf("--out %s: holds an earlier %s; --force replaces it", o.dir, what)
 	}
-	return nil, fmt.Errorf("--out %s: not empty and not a run of sim; --force writes into it all the same", dir)
+	return fmt.Errorf("--out %s: not empty and not a %s of sim; --force writes into it all the same", o.dir, what)
 }
 
 // resolvedScenario returns the scenario with absolute paths, so that it can be
