@@ -208,7 +208,8 @@ func (d *Design) waiting() string {
 }
 
 // switches returns the settings around the strategies that are not swept and
-// differ from the default, as texts by path.
+// differ from the default, as texts by path, and what was set in their layers from
+// outside the scenario.
 func (d *Design) switches() map[string]string {
 	swept := map[string]bool{}
 	for _, a := range d.axes {
@@ -238,5 +239,20 @@ func (d *Design) switches() map[string]string {
 			out[path] = b
 		}
 	}
+	d.givenToLayers(out)
 	return out
+}
+
+// givenToLayers adds what was set in layers from outside the scenario, under the
+// strategy's name where strategies have other values.
+func (d *Design) givenToLayers(out map[string]string) {
+	for _, e := range d.entries {
+		for _, g := range e.given {
+			path := strings.TrimPrefix(g[0], "--set ")
+			if was, ok := out[path]; ok && was != g[1] {
+				path = e.name + "." + path
+			}
+			out[path] = g[1]
+		}
+	}
 }
