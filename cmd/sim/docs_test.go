@@ -115,9 +115,6 @@ func (c *console) settles(t *testing.T) bool {
 // Every command in the documents is executed, in order and in one folder per
 // document, and prints what the document shows.
 func TestDocuments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the commands of the documents take a minute, many under the race detector")
-	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -20,9 +20,6 @@ func TestMain(m *testing.M) {
 // TestScripts runs the transcripts of testdata/script; each may read the
 // samples in $SAMPLES.
 func TestScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the scripts take a minute, many under the race detector")
-	}
 	samples := t.TempDir()
 	if err := os.CopyFS(samples, synthetic.Samples()); err != nil {
 		t.Fatal(err)
