@@ -39,7 +39,7 @@ func (c *Checker) errorf(n *yaml.Node, format string, args ...any) {
 var nodeType = reflect.TypeFor[yaml.Node]()
 
 func (c *Checker) check(n *yaml.Node, t reflect.Type, path string, sweep bool) {
-	null := n.Kind == yaml.ScalarNode && n.Tag == "!!null"
+	null := isNull(n)
 	if t.Kind() == reflect.Pointer {
 		if null {
 			return
@@ -130,9 +130,17 @@ func (c *Checker) list(n *yaml.Node, t reflect.Type, path string, sweep bool) {
 		return
 	}
 	for i, child := range n.Content {
-		c.check(child, elem, path+"["+strconv.Itoa(i)+"]", false)
+		at := path + "[" + strconv.Itoa(i) + "]"
+		if isNull(child) { // decoding leaves it out
+			c.errorf(child, "%s holds nothing", at)
+			continue
+		}
+		c.check(child, elem, at, false)
 	}
 }
+
+// isNull reports whether n is no value.
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // leaf checks one value, or an axis of them.
 func (c *Checker) leaf(n *yaml.Node, t reflect.Type, path string, sweep bool) {
@@ -181,7 +189,7 @@ func numeric(t reflect.Type) bool {
 // decoded returns n as a value of type t. Wrong values are worded for people.
 func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
 	v := reflect.New(t)
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+	if isNull(n) {
 		return v, fmt.Errorf("no value")
 	}
 	if !opaque(t) && n.Kind == yaml.ScalarNode && n.Tag == "!!float" && t.Kind() != reflect.String {

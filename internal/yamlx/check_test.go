@@ -54,6 +54,7 @@ func TestCheckRefuses(t *testing.T) {
 		"fixd: x":                              `a.yaml:1: unknown key "fixd" (did you mean "fixed"?)`,
 		"\nswept:\n  nested:\n    thresold: 3": `a.yaml:4: unknown key "thresold" (did you mean "threshold"?)`,
 		"fixed: x\nfixed: y":                   `a.yaml:2: key "fixed" stands here a second time, first in line 1`,
+		"swept:\n  ways:\n    - a\n    -":      "a.yaml:4: swept.ways[1] holds nothing",
 		"fixed: [x]":                           "a.yaml:1: fixed takes one value, not a list",
 		"swept: 5":                             `a.yaml:1: swept takes keys and values, not "5"`,
 		"swept: {count: x}":                    `a.yaml:1: swept.count: want a whole number, not "x"`,

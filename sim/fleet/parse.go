@@ -109,7 +109,8 @@ func decode(root *yaml.Node, f *File) error {
 	if orgs == nil {
 		return nil
 	}
-	for i, node := range orgs.Content {
+	f.Orgs = f.Orgs[:0]
+	for _, node := range orgs.Content {
 		o := defaultOrg()
 		if yamlx.Child(node, "kinds") != nil {
 			o.Kinds = nil // shares are given whole
@@ -120,7 +121,7 @@ func decode(root *yaml.Node, f *File) error {
 		if err := node.Decode(&o); err != nil {
 			return err
 		}
-		f.Orgs[i] = o
+		f.Orgs = append(f.Orgs, o)
 	}
 	return nil
 }

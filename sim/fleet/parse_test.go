@@ -43,6 +43,7 @@ func TestParseRefuses(t *testing.T) {
 		"schema: 1\nupgrades: [{at: 3h, over: 2h}, {at: 4h}]\norgs: []":      "f.yaml:2: upgrades[1].at: begins before the upgrade ahead of it has reached everyone",
 		"schema: 1\norgs:\n  - {name: a, users: 1}\n  - {name: a, users: 1}": `f.yaml:4: orgs[1].name: "a" is the name of orgs[0] as well`,
 		"schema: 1\norgs:\n  - {name: fleet, users: 1}":                      `f.yaml:3: orgs[0].name: fleet is what reports call all organisations together`,
+		"schema: 1\norgs:\n  - {name: a, users: 1}\n  -":                     "f.yaml:4: orgs[1] holds nothing",
 		"schema: 1\norgs:\n  - {users: 1}":                                   "f.yaml:3: orgs[0].name: an organisation has a name",
 		"schema: 1\norgs:\n  - {name: a}":                                    "f.yaml:3: orgs[0].users: 0 must lie in 1…1000000",
 		acme("mcp: 1.5"):                                                     "f.yaml:5: orgs[0].mcp: 1.5 must lie in 0…1",
