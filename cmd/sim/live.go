@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -24,20 +22,21 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer/live"
 	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/texts"
 )
 
 // liveCalls are the real calls of a run: those made now and those stored.
 type liveCalls struct {
-	flags  *liveFlags
-	folder *cassette.Folder
-	gate   *backend.Gate // nil when no server may be asked
-	opts   live.Options
-	priced func(model string) bool
-	// unpriced are the models of calls that a dry run found to be made, without a
-	// price.
-	unpriced map[string]bool
+	flags      *liveFlags
+	folder     *cassette.Folder
+	gate       *backend.Gate // nil when no server may be asked
+	opts       live.Options
+	priced     func(model string) bool
+	strategies map[string]*strategies.Strategy // by cell
+	// asked are the models of calls that a dry run found to be made.
+	asked map[string]bool
 
 	mu   sync.Mutex
 	made []*live.Summarizer // one for each cell
@@ -72,6 +71,13 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 		Prices: prices.usd, Fidelity: scenarios.Fidelity{},
 		Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 	}
+	c.strategies = map[string]*strategies.Strategy{}
+	for i := range plan.Design.Cells {
+		c.strategies[plan.Design.Cells[i].Name] = plan.Design.Cells[i].Strategy
+	}
+	if err := c.prepareServer(); err != nil {
+		return err
+	}
 	if f.provider == providerAnthropic {
 		// Chat completions have no breakpoints, and no cache that is documented
 		// well enough to predict.
@@ -87,10 +93,10 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 			return usageError{err}
 		}
 	}
-	if c.folder, err = cassette.Open(f.cassettes, mode, cassette.Options{Redact: f.redact, Keep: live.Titles()}); err != nil {
+	if c.folder, err = cassette.Open(f.cassettes, mode, cassette.Options{Redact: f.redact, Keep: live.Titles(), ReplaceBroken: f.replaceBroken}); err != nil {
 		return usageError{fmt.Errorf("--cassettes: %w", err)}
 	}
-	c.opts.Calls = c.folder
+	c.opts.Calls = hinted{c.folder}
 	if !f.asks() {
 		return nil
 	}
@@ -112,31 +118,44 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	return nil
 }
 
-// server returns who is asked, with the key from the environment.
-func (f *liveFlags) server() (backend.Backend, error) {
-	limits := backend.Limits{Timeout: f.timeout}
-	if f.provider == providerOpenAI {
-		base := cmp.Or(f.baseURL, os.Getenv("OPENAI_BASE_URL"))
-		if base == "" {
-			return nil, errors.New("--provider openai needs --base-url, or OPENAI_BASE_URL in the environment: with the version, as https://api.openai.com/v1")
-		}
-		return backend.NewOpenAI(backend.OpenAIConfig{Key: backend.NewKey(os.Getenv("OPENAI_API_KEY")), BaseURL: base, Limits: limits})
+// prepareServer sets what all calls ask of the server beside a summary.
+func (c *liveCalls) prepareServer() (err error) {
+	f := c.flags
+	if c.opts.Thinking, err = f.thinks(); err != nil {
+		return usageError{err}
 	}
-	key := backend.NewKey(os.Getenv("ANTHROPIC_API_KEY"))
-	if key.IsZero() {
-		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's ANTHROPIC_API_KEY; to try it without one: sim devserver", f.summarizer)
+	c.opts.Effort, c.opts.NoCompaction = f.effort, f.provider == providerOpenAI
+	c.opts.Server.Trigger = f.serverTrigger
+	if c.opts.Server.Edits, err = f.editsFile(); err != nil {
+		return err
 	}
-	return backend.NewAnthropic(backend.AnthropicConfig{
-		Key: key, BaseURL: cmp.Or(f.baseURL, os.Getenv("ANTHROPIC_BASE_URL")), Limits: limits,
-	})
+	if err := c.opts.Server.Validate(); err != nil {
+		return usageError{fmt.Errorf("--server-edits %s: %w", f.serverEdits, err)}
+	}
+	return nil
+}
+
+// hinted are stored calls that tell how to go on from a broken file.
+type hinted struct{ *cassette.Folder }
+
+// Do is that of the folder.
+func (h hinted) Do(ctx context.Context, call cassette.Call, ask func(context.Context) (*cassette.Cassette, error)) (*cassette.Cassette, bool, error) {
+	got, there, err := h.Folder.Do(ctx, call, ask)
+	if errors.Is(err, cassette.ErrBroken) {
+		err = fmt.Errorf("%w; or go on with --summarizer record-missing --replace-broken, which keeps the file beside the new one", err)
+	}
+	return got, there, err
 }
 
 // summarizer returns what answers the calls of a cell with a stub.
 func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim.Summarizer {
 	opts := c.opts
 	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
+	if s := c.strategies[cell]; s != nil && c.flags.provider == providerAnthropic {
+		opts.Server.Clear = declares(s)
+	}
 	if dry {
-		opts.Calls = dryCalls{c.folder, c.unstored}
+		opts.Calls = dryCalls{hinted{c.folder}, c.unstored}
 	}
 	s, err := live.New(opts)
 	if err != nil {
@@ -151,7 +170,7 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim
 // dryCalls are the stored calls in a dry run. It tells of those that are not
 // stored.
 type dryCalls struct {
-	*cassette.Folder
+	hinted
 	missing func(cassette.Call)
 }
 
@@ -166,15 +185,12 @@ func (d dryCalls) Has(call cassette.Call) bool {
 
 // unstored notes the model of a call that is to be made.
 func (c *liveCalls) unstored(call cassette.Call) {
-	if c.priced(call.Model) {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.unpriced == nil {
-		c.unpriced = map[string]bool{}
+	if c.asked == nil {
+		c.asked = map[string]bool{}
 	}
-	c.unpriced[call.Model] = true
+	c.asked[call.Model] = true
 }
 
 // failingSummarizer ends a run at its first call.
@@ -227,9 +243,10 @@ func (c *liveCalls) agree(cmd *cobra.Command, stdin io.Reader, plan *scenarios.P
 	if err != nil {
 		return err
 	}
-	if err := c.checkPriced(); err != nil {
+	if err := c.checkModels(); err != nil {
 		return err
 	}
+	c.announce(cmd.ErrOrStderr())
 	fmt.Fprintln(cmd.ErrOrStderr(), "sim: "+c.estimateText(&e))
 	switch {
 	case *c.flags.yes:
@@ -266,13 +283,38 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 	return e, nil
 }
 
-// checkPriced refuses a budget where nobody knows what the calls to make cost.
-func (c *liveCalls) checkPriced() error {
-	if c.flags.budget == 0 || len(c.unpriced) == 0 {
+// checkModels refuses what the models to ask are known not to do, ahead of the
+// first call: thinking in a form that is not theirs, a budget of money where nobody
+// knows what the calls cost.
+func (c *liveCalls) checkModels() error {
+	models := slices.Sorted(maps.Keys(c.asked))
+	if t := c.opts.Thinking; t != nil {
+		for _, m := range models {
+			if !live.Takes(m, t.Mode) {
+				return usageError{fmt.Errorf("--thinking %s: %s does not take it; from 4.6 on models take adaptive, up to 4.6 a number of tokens", c.flags.thinking, m)}
+			}
+		}
+	}
+	unpriced := slices.DeleteFunc(models, c.priced)
+	if c.flags.budget == 0 || len(unpriced) == 0 {
 		return nil
 	}
-	models := slices.Sorted(maps.Keys(c.unpriced))
-	return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", strings.Join(models, ", "), models[0])}
+	return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", strings.Join(unpriced, ", "), unpriced[0])}
+}
+
+// announce says which strategies ask something of the server.
+func (c *liveCalls) announce(w io.Writer) {
+	if c.flags.provider != providerAnthropic {
+		return
+	}
+	said := map[string]bool{}
+	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
+		s := c.strategies[cell]
+		if text := declaredText(s, c.flags.serverTrigger); text != "" && !said[s.Name+text] {
+			said[s.Name+text] = true
+			fmt.Fprintf(w, "sim: %s %s\n", s.Name, text)
+		}
+	}
 }
 
 // estimateText says what real calls are likely to take.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/summarizer/live"
 )
@@ -17,6 +18,7 @@ func writeSummaries(w io.Writer, r *live.Report) error {
 		"uncached_tokens", "read_tokens", "write_tokens", "output_tokens",
 		"uncached_tokens_predicted", "read_tokens_predicted", "write_tokens_predicted", "output_tokens_predicted",
 		"summary_tokens", "summary_bytes", "sections", "entities", "entities_kept", "entities_kept_by_kind", "drift",
+		"shared", "thinking", "thinking_tokens", "effort", "betas", "edits", "cleared_tool_uses", "cleared_tokens",
 	}}
 	for i := range r.Calls {
 		lines = append(lines, summaryLine(&r.Calls[i]))
@@ -47,7 +49,9 @@ func summaryLine(c *live.Call) []string {
 	for i, s := range c.Sections {
 		sections += separated(i, fmt.Sprintf("%s=%d", s.Title, s.Bytes))
 	}
-	return append(line, n(int64(c.Tokens)), n(int64(c.Bytes)), sections, strconv.Itoa(all), strconv.Itoa(kept), shares(c.Kinds), shares(c.Drift))
+	return append(line, n(int64(c.Tokens)), n(int64(c.Bytes)), sections, strconv.Itoa(all), strconv.Itoa(kept), shares(c.Kinds), shares(c.Drift),
+		strconv.FormatBool(c.Shared), c.Thinking, n(c.Thought), c.Effort, strings.Join(c.Betas, ";"), strings.Join(c.Edits, ";"),
+		n(c.Cleared.ToolUses), n(c.Cleared.Input))
 }
 
 // shares writes shares as KIND=KEPT/ALL, or KEPT/ALL, with semicolons between

@@ -44,6 +44,9 @@ type liveFlags struct {
 	tools        string
 	instructions string
 	betas        []string
+	thinking     string
+	effort       string
+	serverEdits  string
 	sources      []string
 	budget       float64
 	maxCalls     int
@@ -53,6 +56,9 @@ type liveFlags struct {
 	timeout      time.Duration
 	maxOutput    int
 	yes          *bool // of the flags about reading
+
+	serverTrigger int64
+	replaceBroken bool
 }
 
 func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
@@ -68,7 +74,13 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	flags.StringVar(&f.system, "system", "", "`FILE` with the system prompt of real calls; a placeholder of its size without it")
 	flags.StringVar(&f.tools, "tools", "", "`FILE` with the tool definitions of real calls, a JSON list; a placeholder without it")
 	flags.StringVar(&f.instructions, "instructions", "", "what to ask of every real summary besides")
-	flags.StringSliceVar(&f.betas, "beta", nil, "beta features to ask for in real calls")
+	flags.StringSliceVar(&f.betas, "beta", nil, "beta features to ask for in real calls, beside those that the strategies need")
+	flags.StringVar(&f.thinking, "thinking", thinkingAuto,
+		"thinking of real calls: auto (as the recorded conversation, in calls on its own prefix), off (no word of it), disabled, adaptive or a number of `TOKENS`")
+	flags.StringVar(&f.effort, "effort", "", "effort to ask of the model in real calls, `LEVEL` low to max; no word of it without")
+	flags.StringVar(&f.serverEdits, "server-edits", "", "`FILE` with edits to declare in real calls beside those of the strategies, a JSON list in the provider's form")
+	flags.Int64Var(&f.serverTrigger, "server-trigger", 0, "have the provider compact from so many `TOKENS` of input on, not on demand, where the strategy has it compact")
+	flags.BoolVar(&f.replaceBroken, "replace-broken", false, "with record-missing: make calls anew whose files cannot be read, and keep these beside")
 	flags.StringSliceVar(&f.sources, "live-sources", nil, "whose calls are real; compact and session_memory by default")
 	flags.Float64Var(&f.budget, "budget-usd", 0, "stop before real calls cost more; 0 for no limit")
 	flags.IntVar(&f.maxCalls, "max-calls", 0, "stop before more requests are sent; 0 for no limit")
@@ -99,7 +111,8 @@ func (f *liveFlags) check(cmd *cobra.Command) []error {
 	oneOf("provider", f.provider, providerAnthropic, providerOpenAI)
 	if !f.real() {
 		for _, flag := range []string{"cassettes", "redact", "provider", "base-url", "live-model", "system", "tools", "instructions", "beta",
-			"live-sources", "budget-usd", "max-calls", "concurrency", "rpm", "attempts", "timeout", "max-output"} {
+			"live-sources", "budget-usd", "max-calls", "concurrency", "rpm", "attempts", "timeout", "max-output",
+			"thinking", "effort", "server-edits", "server-trigger", "replace-broken"} {
 			if cmd.Flags().Changed(flag) {
 				errs = append(errs, fmt.Errorf("--%s belongs to --summarizer live, replay or record-missing", flag))
 			}
@@ -113,6 +126,9 @@ func (f *liveFlags) check(cmd *cobra.Command) []error {
 	}
 	for _, s := range f.sources {
 		oneOf("live-sources", s, liveSources...)
+	}
+	if f.real() {
+		errs = append(errs, f.checkServer()...)
 	}
 	return errs
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer/live"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // remark says in a run what its real calls were, and where its summaries come
@@ -20,11 +21,25 @@ func (c *liveCalls) remark(run *results.Run, err error) {
 		run.Provenance.Switches = map[string]string{}
 	}
 	run.Provenance.Switches["summarizer"] = c.flags.summarizer
+	c.flags.switches(run.Provenance.Switches)
 	r := c.report()
 	run.Workload.Remarks = append(run.Workload.Remarks, liveText(&r, err))
 	for _, text := range liveNotes(&r) {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
+	for _, p := range c.folder.Broken() {
+		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf("a stored call could not be read and was made anew; its file is %s: %s", p.File, p.Text)})
+	}
+	if note, ok := earlier(run); ok {
+		run.Notes = append(run.Notes, note)
+	}
+}
+
+// earlier explains a time waited below zero, where a row of the run has one.
+func earlier(run *results.Run) (results.Note, bool) {
+	const name = "added_latency_seconds"
+	below := slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return !slices.Contains(c.Unmeasured, name) && c.Total.AddedLatency < 0 })
+	return results.Note{Metric: name, Text: "below zero: first tokens came earlier than in the recording, as less had to be computed, by more than summaries were waited for"}, below
 }
 
 // liveText says how many calls were real.
@@ -42,6 +57,9 @@ func liveText(r *live.Report, err error) string {
 	}
 	if r.Replayed > 0 {
 		parts = append(parts, fmt.Sprintf("%s replayed that cost $%.2f", plural(r.Replayed, "call"), r.ReplayedUSD))
+	}
+	if r.Shared > 0 {
+		parts = append(parts, fmt.Sprintf("%s shared within the run", plural(r.Shared, "call")))
 	}
 	if len(parts) == 0 && err != nil {
 		return "summaries by real models: none, as the run ended before one was there"
@@ -70,11 +88,40 @@ func liveNotes(r *live.Report) []string {
 	if r.Missing+r.Cut > 0 {
 		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
 	}
+	if text := clearedText(r.Calls); text != "" {
+		notes = append(notes, text)
+	}
+	if n := r.Composed.Unthought; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s went without thinking, though the conversation thinks: there is no room for a budget, or what is answered last are tool calls, whose thinking cannot be sent", plural(n, "real call")))
+	}
 	if n := r.Composed; n.Filler > 0 || n.Lost > 0 {
 		notes = append(notes, fmt.Sprintf("%s bytes of the requests stand for text that no recording shows, and %s for summaries whose words are not kept",
 			thousands(n.Filler), plural(n.Lost, "text")))
 	}
 	return notes
+}
+
+// clearedText says what servers left out of the calls that declare edits, "" for
+// calls that declare none.
+func clearedText(calls []live.Call) string {
+	var n int
+	var sum wire.Cleared
+	for i := range calls {
+		if c := &calls[i]; len(c.Edits) > 0 {
+			n++
+			sum.ToolUses += c.Cleared.ToolUses
+			sum.Turns += c.Cleared.Turns
+			sum.Input += c.Cleared.Input
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case sum == wire.Cleared{}:
+		return fmt.Sprintf("%s declared edits to the server, which found nothing to leave out", plural(n, "real call"))
+	}
+	return fmt.Sprintf("%s declared edits to the server, which left out %s of tools and the thinking of %s: %s tokens of input",
+		plural(n, "real call"), plural(int(sum.ToolUses), "call"), plural(int(sum.Turns), "turn"), thousands(sum.Input))
 }
 
 // kindsText says what is kept by kind of entity.

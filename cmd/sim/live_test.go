@@ -156,6 +156,22 @@ func TestLiveRunRefused(t *testing.T) {
 		want string
 	}{
 		{"no key", [2]string{"ANTHROPIC_API_KEY", ""}, []string{"--summarizer", "live", "--yes"}, exitUsage, "needs a key in the environment's ANTHROPIC_API_KEY"},
+		{"an empty key", [2]string{"ANTHROPIC_API_KEY", " \n"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "ANTHROPIC_API_KEY, which is empty"},
+		{"a key in two lines", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719\nsk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "copy it anew, in one line (the key is from ANTHROPIC_API_KEY"},
+		{"a version too many", [2]string{}, []string{"--summarizer", "live", "--yes", "--base-url", "http://127.0.0.1:1/v1"}, exitUsage, "leave that out, as http://127.0.0.1:1"},
+		{"a version too few", [2]string{}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--base-url", "http://127.0.0.1:1"}, exitUsage, "most servers want http://127.0.0.1:1/v1"},
+		{"a version twice", [2]string{"OPENAI_BASE_URL", "http://127.0.0.1:1/v1/v1"}, []string{"--summarizer", "live", "--yes", "--provider", "openai"}, exitUsage, "it has /v1 twice: write it once (the key is from OPENAI_API_KEY, the base URL from OPENAI_BASE_URL)"},
+		{"OpenAI without a key", [2]string{"OPENAI_API_KEY", ""}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--base-url", "https://api.openai.com/v1"}, exitUsage, "OpenAI's own server needs a key"},
+		{"thinking that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--thinking", "100"}, exitUsage, `--thinking "100": want auto, off, disabled, adaptive or a number of tokens from 1024 on`},
+		{"thinking of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--thinking", "adaptive", "--live-model", "claude-haiku-4-5"}, exitUsage, "--thinking adaptive: claude-haiku-4-5 does not take it"},
+		{"thinking of another provider", [2]string{}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--thinking", "adaptive"}, exitUsage, "--thinking: chat completions have no word for it"},
+		{"an effort that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--effort", "lots"}, exitUsage, `--effort "lots": want low, medium`},
+		{"a threshold too low", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-trigger", "100"}, exitUsage, "--server-trigger 100: the provider takes 50000 tokens at least"},
+		{"edits that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-edits", "tools.json"}, exitUsage, "server edit 1 has no type"},
+		{"edits in another form", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-edits", os.DevNull}, exitUsage, "want a list of edits in the provider's form"},
+		{"broken files of a replay", [2]string{}, []string{"--summarizer", "replay", "--replace-broken"}, exitUsage, "--replace-broken belongs to --summarizer record-missing"},
+		{"long instructions", [2]string{}, []string{"--summarizer", "live", "--yes", "--instructions", strings.Repeat("x", 16_001)}, exitUsage, "--instructions has 16001 characters"},
+		{"effort without it", [2]string{}, []string{"--effort", "low"}, exitUsage, "--effort belongs to --summarizer"},
 		{"no consent", [2]string{}, []string{"--summarizer", "live"}, exitUsage, "--yes makes them without a question"},
 		{"wrong key", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "authentication"},
 		{"unknown model", [2]string{}, []string{"--summarizer", "live", "--yes"}, exitUsage, "unknown model"},
@@ -245,16 +261,16 @@ func TestBudgetNeedsEveryPrice(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &liveCalls{flags: &liveFlags{budget: 1}, priced: func(model string) bool { return model == "claude-opus-4-6" }}
-	calls := dryCalls{folder, c.unstored}
-	if calls.Has(modelCall("claude-opus-4-6")) || !calls.Has(stored) || c.checkPriced() != nil {
-		t.Errorf("refused: %v", c.checkPriced())
+	calls := dryCalls{hinted{folder}, c.unstored}
+	if calls.Has(modelCall("claude-opus-4-6")) || !calls.Has(stored) || c.checkModels() != nil {
+		t.Errorf("refused: %v", c.checkModels())
 	}
 	calls.Has(modelCall("dev-unpriced"))
-	if err := c.checkPriced(); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
+	if err := c.checkModels(); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
 		t.Errorf("%v", err)
 	}
 	c.flags.budget = 0
-	if err := c.checkPriced(); err != nil {
+	if err := c.checkModels(); err != nil {
 		t.Errorf("without a budget: %v", err)
 	}
 }

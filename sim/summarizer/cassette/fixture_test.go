@@ -32,6 +32,8 @@ func asked() *wire.Request {
 			Name: "mcp__" + canary, Description: "finds " + canary, InputSchema: jsontext.Value(`{"title":"` + canary + `"}`),
 		}},
 		ContextManagement: jsontext.Value(`{"edits":["` + canary + `"]}`),
+		Compaction:        &wire.Compaction{Instructions: "keep " + canary},
+		Thinking:          wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}, Effort: "low",
 		Messages: []wire.Message{
 			{Role: wire.RoleUser, Blocks: []wire.Block{{Kind: wire.KindText, Text: "fix " + canary}}},
 			{Role: wire.RoleAssistant, Blocks: []wire.Block{
@@ -56,7 +58,7 @@ func answered(call Call) *Cassette {
 			Usage:      wire.Usage{Uncached: 3, Read: 100_000, Write5m: 2000, Write1h: 10, Output: 900},
 			Iterations: []wire.Iteration{{Type: "compaction", Usage: wire.Usage{Output: 400}}, {Type: "message", Usage: wire.Usage{Output: 500}}},
 			First:      1500 * time.Millisecond, Total: 20 * time.Second, Attempts: 2,
-			Estimated: true, Wasted: wire.Usage{Write1h: 70, Output: 8},
+			Estimated: true, Wasted: wire.Usage{Write1h: 70, Output: 8}, Thinking: 300, Cleared: wire.Cleared{ToolUses: 4, Turns: 2, Input: 5000},
 		},
 		Predicted: prompt.Usage{Uncached: 5, Read: 99_000, Write5m: 3000, Write1h: 1, WriteOther: 2, Output: 800},
 		Entities:  []Entity{{"path", "/home/canary/main.go", true}, {"command", "go test ./canary", false}},

@@ -45,6 +45,9 @@ type Options struct {
 	// and summary: the titles of sections, for instance, which an answer repeats
 	// from the instruction.
 	Keep []string
+	// ReplaceBroken has a call made anew whose file cannot be read, when what is
+	// missing is recorded: the file is kept beside, under another ending.
+	ReplaceBroken bool
 }
 
 // Folder is a folder of cassettes. It is safe for concurrent use. Cassettes are
@@ -59,6 +62,7 @@ type Folder struct {
 	made    map[Key]bool // stored by this Folder
 	flights map[Key]*flight
 	index   []indexed // of all files, made at the first miss
+	broken  []Problem // that were kept beside
 }
 
 // suffix is the ending of the files; what has another is passed over.
@@ -127,6 +131,9 @@ func (f *Folder) look(call Call) (*Cassette, error) {
 	if err == nil {
 		c, err = got.of(k)
 	}
+	if errors.Is(err, ErrBroken) && f.opts.ReplaceBroken && f.mode == RecordMissing {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cassette %s: %w", path, err)
 	}
@@ -172,11 +179,11 @@ func (f *Folder) madeHere(k Key) bool {
 // of returns the cassette of a file that is named by a key.
 func (f *form) of(k Key) (*Cassette, error) {
 	if f.Key != k {
-		return nil, fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or delete it", f.Key)
+		return nil, broken(fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or delete it", f.Key))
 	}
 	c, err := f.cassette()
 	if err != nil {
-		return nil, fmt.Errorf("%w: delete it and record the call again", err)
+		return nil, broken(fmt.Errorf("%w: delete it and record the call again", err))
 	}
 	return c, nil
 }
@@ -190,13 +197,17 @@ func readForm(path string) (*form, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no file: move it away")
 	case info.Size() > maxFile:
-		return nil, fmt.Errorf("it has %d bytes, and a cassette at most %d: delete it and record the call again", info.Size(), maxFile)
+		return nil, broken(fmt.Errorf("it has %d bytes, and a cassette at most %d: delete it and record the call again", info.Size(), maxFile))
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return decode(b)
+	got, err := decode(b)
+	if err != nil {
+		return nil, broken(err)
+	}
+	return got, nil
 }
 
 // Store writes a cassette, in the place of one of the same call. The file is
@@ -236,6 +247,9 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 		return refused(err)
 	}
 	stored.Call = c.Call
+	if err := f.keepBroken(k); err != nil {
+		return refused(err)
+	}
 	if err := writeWhole(f.path(k), b); err != nil {
 		return refused(err)
 	}

@@ -62,12 +62,14 @@ type reply struct {
 	Attempts   int              `json:"attempts"`
 	Estimated  bool             `json:"estimated,omitzero"`
 	Wasted     wire.Usage       `json:"wasted,omitzero"`
+	Thinking   int64            `json:"thinking,omitzero"`
+	Cleared    wire.Cleared     `json:"cleared,omitzero"`
 }
 
 func replyOf(r *wire.Reply) *reply {
 	return &reply{
 		r.ID, r.Model, r.StopReason, r.Text, r.Compaction, r.ToolCalls, r.Usage, r.Iterations,
-		int64(r.First), int64(r.Total), r.Attempts, r.Estimated, r.Wasted,
+		int64(r.First), int64(r.Total), r.Attempts, r.Estimated, r.Wasted, r.Thinking, r.Cleared,
 	}
 }
 
@@ -75,7 +77,7 @@ func (r *reply) wire() *wire.Reply {
 	return &wire.Reply{
 		ID: r.ID, Model: r.Model, StopReason: r.StopReason, Text: r.Text, Compaction: r.Compaction, ToolCalls: r.ToolCalls,
 		Usage: r.Usage, Iterations: r.Iterations, First: time.Duration(r.First), Total: time.Duration(r.Total), Attempts: r.Attempts,
-		Estimated: r.Estimated, Wasted: r.Wasted,
+		Estimated: r.Estimated, Wasted: r.Wasted, Thinking: r.Thinking, Cleared: r.Cleared,
 	}
 }
 
@@ -175,7 +177,7 @@ func (f *form) check() error {
 		for _, it := range r.Iterations {
 			tokens(it.Usage)
 		}
-		counts = append(counts, r.First, r.Total, int64(r.Attempts))
+		counts = append(counts, r.First, r.Total, int64(r.Attempts), r.Thinking, r.Cleared.ToolUses, r.Cleared.Turns, r.Cleared.Input)
 	}
 	if e := f.Failure; e != nil {
 		tokens(e.Billed)

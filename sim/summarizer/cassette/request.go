@@ -19,11 +19,16 @@ type Request struct {
 	ToolsDenied bool     `json:"tools_denied,omitzero"`
 	Betas       []string `json:"betas,omitempty"`
 	// ContextManagement is the size and digest of the edits asked of the server.
-	ContextManagement string   `json:"context_management,omitzero"`
-	Bytes             int64    `json:"bytes"` // of all texts, inputs and definitions
-	Tools             []string `json:"tools,omitempty"`
-	System            []string `json:"system,omitempty"`
-	Messages          []string `json:"messages"`
+	ContextManagement string `json:"context_management,omitzero"`
+	// Compaction is the size and digest of the instructions of a compaction asked
+	// for on demand.
+	Compaction string   `json:"compaction,omitzero"`
+	Thinking   string   `json:"thinking,omitzero"` // as wire.Thinking writes it
+	Effort     string   `json:"effort,omitzero"`
+	Bytes      int64    `json:"bytes"` // of all texts, inputs and definitions
+	Tools      []string `json:"tools,omitempty"`
+	System     []string `json:"system,omitempty"`
+	Messages   []string `json:"messages"`
 	// Instruction is the last text of the request, which no recording has; "" in a
 	// cassette without texts, and for one of more than maxInstruction bytes.
 	Instruction string `json:"instruction,omitzero"`
@@ -39,6 +44,10 @@ func Describe(r *wire.Request) *Request {
 	if len(r.ContextManagement) > 0 {
 		q.ContextManagement = sized("edits", r.ContextManagement)
 	}
+	if r.Compaction != nil {
+		q.Compaction = sized("instructions", []byte(r.Compaction.Instructions))
+	}
+	q.Thinking, q.Effort = r.Thinking.String(), r.Effort
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		parts := []string{t.Name, t.Description, string(t.InputSchema)}
@@ -115,6 +124,9 @@ func (q *Request) Differences(now *Request) []string {
 	add("tools_denied", fmt.Sprint(q.ToolsDenied), fmt.Sprint(now.ToolsDenied))
 	add("betas", strings.Join(q.Betas, " "), strings.Join(now.Betas, " "))
 	add("context_management", q.ContextManagement, now.ContextManagement)
+	add("compaction", q.Compaction, now.Compaction)
+	add("thinking", q.Thinking, now.Thinking)
+	add("effort", q.Effort, now.Effort)
 	for _, l := range []struct {
 		what        string
 		stored, now []string

@@ -13,6 +13,7 @@ type answer struct {
 	blocks     []outBlock
 	stop       string
 	usage      usage // of the message: a compaction's is in its iteration only
+	thinking   int64 // tokens of output that were thinking
 	iterations []iteration
 	edits      []applied
 	managed    bool // edits were declared
@@ -23,7 +24,8 @@ type answer struct {
 type outBlock struct {
 	Type    string         `json:"type"`
 	Text    *string        `json:"text,omitzero"`
-	Content *string        `json:"content,omitzero"` // of a compaction
+	Content *string        `json:"content,omitzero"`  // of a compaction
+	Thought *string        `json:"thinking,omitzero"` // of thinking
 	Sign    string         `json:"signature,omitzero"`
 	ID      string         `json:"id,omitzero"`
 	Name    string         `json:"name,omitzero"`
@@ -139,8 +141,14 @@ func (c *call) speak(a *answer, q *request, messages []message, instruction stri
 		a.blocks = append(a.blocks, outBlock{Type: "tool_use", ID: "toolu_" + c.digest, Name: name, Input: jsontext.Value(`{"path":"README.md"}`)})
 		a.stop = "tool_use"
 	default:
-		text := c.words(messages, instruction)
-		if limit := bytesOf(int64(*q.MaxTokens)); len(text) > limit {
+		text, room := c.words(messages, instruction), int64(*q.MaxTokens)
+		if q.thinks() && room > thoughtTokens {
+			said := thought
+			a.blocks = append(a.blocks, outBlock{Type: "thinking", Thought: &said, Sign: "dev" + c.digest})
+			a.thinking = thoughtTokens
+			room -= thoughtTokens
+		}
+		if limit := bytesOf(room); len(text) > limit {
 			for limit > 0 && !utf8.RuneStart(text[limit]) {
 				limit--
 			}
@@ -178,7 +186,7 @@ func (a *answer) output() int64 {
 		}
 		n += len(b.Name) + len(b.Input)
 	}
-	return max(tokensOf(n), 1)
+	return max(tokensOf(n), 1) + a.thinking
 }
 
 // available makes what the answer's prompt wrote readable.

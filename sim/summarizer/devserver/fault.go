@@ -131,10 +131,10 @@ func (f *Fault) parameters(s string) error {
 func (f *Fault) which(s string) error {
 	if share, ok := strings.CutSuffix(s, "%"); ok {
 		n, err := strconv.ParseFloat(share, 64)
-		if err != nil || !(n > 0 && n <= 100) {
+		f.Share = n / 100
+		if err != nil || !(f.Share > 0 && n <= 100) { // of the smallest numbers a hundredth is 0, which would be all
 			return fmt.Errorf("share %q: want a number above 0 and up to 100", s)
 		}
-		f.Share = n / 100
 		return nil
 	}
 	for _, part := range strings.Split(s, ",") {

@@ -32,7 +32,7 @@ func TestParseFault(t *testing.T) {
 	for text, says := range map[string]string{
 		"rest": `did you mean "reset"?`, "200": "200 is no error", "": "unknown kind", "429:retry-afer=1": `did you mean "retry-after"?`,
 		"429:retry-after=soon": "soon", "429:retry-after=-1": "want seconds", "loris:every=0s": "more than nothing",
-		"500@0": "want ordinals", "500@5-2": "want ordinals", "500@": "want ordinals", "500@0%": "above 0", "500@101%": "above 0",
+		"500@0": "want ordinals", "500@5-2": "want ordinals", "500@": "want ordinals", "500@0%": "above 0", "500@101%": "above 0", "500@5e-324%": "above 0",
 	} {
 		if _, err := devserver.ParseFault(text); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "fault") {
 			t.Errorf("%q: %v, want %q", text, err, says)

@@ -2,6 +2,7 @@ package devserver
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,7 +38,7 @@ type edit struct {
 	Keep            jsontext.Value `json:"keep"` // an amount, or "all"
 	ClearAtLeast    *amount        `json:"clear_at_least"`
 	ExcludeTools    []string       `json:"exclude_tools"`
-	ClearToolInputs bool           `json:"clear_tool_inputs"`
+	ClearToolInputs jsontext.Value `json:"clear_tool_inputs"` // whether, or the tools whose
 	Pause           bool           `json:"pause_after_compaction"`
 	Instructions    *string        `json:"instructions"`
 }
@@ -50,11 +51,17 @@ const (
 	compactLeast   = 50_000
 )
 
+// maxInstructions is the longest text of instructions for a compaction on demand,
+// characters.
+const maxInstructions = 16_384
+
 func checkManagement(q *request, betas []string) *apiError {
 	if q.Compaction != nil {
 		switch {
 		case !slices.Contains(betas, betaOnDemand):
 			return invalid("compaction: Extra inputs are not permitted")
+		case q.Compaction.Instructions != nil && utf8.RuneCountInString(*q.Compaction.Instructions) > maxInstructions:
+			return invalid("compaction.instructions: String should have at most %d characters", maxInstructions)
 		case q.Compaction.Type != "summarize":
 			return invalid("compaction.type: unknown type %q", q.Compaction.Type)
 		case q.ContextManagement != nil:
@@ -71,6 +78,9 @@ func checkManagement(q *request, betas []string) *apiError {
 		case editThinking:
 			if i > 0 {
 				return invalid("context_management.edits.%d: %s must be listed first", i, e.Type)
+			}
+			if !q.thinks() {
+				return invalid("`%s` strategy requires `thinking` to be enabled or adaptive", e.Type)
 			}
 		case editCompact:
 			need = betaCompact
@@ -162,7 +172,7 @@ func (e *edit) clearTools(messages []message, tokens int64) ([]message, *applied
 			switch {
 			case b.Type == "tool_result" && slices.Contains(ids, b.ToolUseID):
 				b.Content = content{{Type: "text", Text: cleared}}
-			case b.Type == "tool_use" && e.ClearToolInputs && slices.Contains(ids, b.ID):
+			case b.Type == "tool_use" && e.clearsInput(b.Name) && slices.Contains(ids, b.ID):
 				b.Input = jsontext.Value("{}")
 			}
 			freed += before - b.tokens()
@@ -173,6 +183,16 @@ func (e *edit) clearTools(messages []message, tokens int64) ([]message, *applied
 	}
 	n := len(ids)
 	return out, &applied{Type: e.Type, ClearedUses: &n, ClearedTokens: freed}
+}
+
+// clearsInput reports whether the input of a tool's calls goes with their
+// results.
+func (e *edit) clearsInput(tool string) bool {
+	var names []string
+	if json.Unmarshal(e.ClearToolInputs, &names) == nil {
+		return slices.Contains(names, tool)
+	}
+	return string(e.ClearToolInputs) == "true"
 }
 
 func (e *edit) triggered(tokens, uses int64) bool {

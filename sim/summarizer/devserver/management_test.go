@@ -17,7 +17,7 @@ func tools(n int, edits string) string {
 			message("assistant", `{"type":"thinking","thinking":"hm","signature":"s"}`, fmt.Sprintf(`{"type":"tool_use","id":"t%d","name":"T%d","input":{"path":"a/b.go"}}`, i, i%2)),
 			message("user", fmt.Sprintf(`{"type":"tool_result","tool_use_id":"t%d","content":[%s]}`, i, block("r", 200, ""))))
 	}
-	return strings.TrimSuffix(talk(messages...), "}") + `,"context_management":{"edits":[` + edits + `]}}`
+	return strings.TrimSuffix(talk(messages...), "}") + `,"thinking":{"type":"adaptive"},"context_management":{"edits":[` + edits + `]}}`
 }
 
 const editing = "context-management-2025-06-27"

@@ -20,7 +20,13 @@ type outUsage struct {
 		Hour  int64 `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
 	Output     int64          `json:"output_tokens"`
+	Details    *outDetails    `json:"output_tokens_details,omitzero"`
 	Iterations []outIteration `json:"iterations,omitempty"`
+}
+
+// outDetails parts the output.
+type outDetails struct {
+	Thinking int64 `json:"thinking_tokens"`
 }
 
 type outIteration struct {
@@ -60,6 +66,9 @@ func (a *answer) message() outMessage {
 
 func (a *answer) fullUsage() outUsage {
 	u := a.usage.out()
+	if a.thinking > 0 {
+		u.Details = &outDetails{a.thinking}
+	}
 	for _, it := range a.iterations {
 		u.Iterations = append(u.Iterations, outIteration{it.kind, it.usage.out()})
 	}
@@ -153,6 +162,8 @@ type (
 		Type    string  `json:"type"`
 		Text    *string `json:"text,omitzero"`
 		Content *string `json:"content,omitzero"`
+		Thought *string `json:"thinking,omitzero"`
+		Sign    *string `json:"signature,omitzero"`
 		Input   *string `json:"partial_json,omitzero"`
 	}
 	deltaEvent struct {
@@ -236,6 +247,9 @@ func (c *call) block(e *events, i int, b *outBlock) bool {
 		for _, part := range parts(*b.Text) {
 			deltas = append(deltas, delta{Type: "text_delta", Text: &part})
 		}
+	case "thinking":
+		head.Thought, head.Sign = new(string), ""
+		deltas = []delta{{Type: "thinking_delta", Thought: b.Thought}, {Type: "signature_delta", Sign: &b.Sign}}
 	case "compaction":
 		deltas = []delta{{Type: "compaction_delta", Content: b.Content}}
 	case "tool_use":

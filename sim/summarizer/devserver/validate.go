@@ -41,7 +41,7 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 			return e
 		}
 	}
-	for _, check := range []func(*request) *apiError{checkMessages, checkTools, checkMarkers} {
+	for _, check := range []func(*request) *apiError{checkMessages, checkTools, checkMarkers, checkThinking} {
 		if e := check(q); e != nil {
 			return e
 		}

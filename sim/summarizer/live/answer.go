@@ -12,6 +12,7 @@ import (
 const (
 	whyRefusal      = "refusal"
 	whyNoCompaction = "no compaction"
+	whyNotOffered   = "the server offers no compaction of its own, and was not asked"
 )
 
 // reading is what an answer of a model gives.
@@ -21,7 +22,7 @@ type reading struct {
 	failed   string // one of prompt.Fail…, "" for none
 	why      string // the failure for the report: what failed has no word for
 	tokens   int32  // of text, in the server's count
-	output   int32  // tokens of the whole answer: estimated where the server gave no count
+	output   int32  // tokens of the whole answer, thinking included: estimated where the server gave no count
 	missing  int32
 	cut      int32
 }
@@ -45,7 +46,7 @@ func (p *plan) read(reply *wire.Reply) reading {
 		r.cut++
 	}
 	r.missing = missing(r.text, p.sections())
-	if output <= 0 {
+	if output -= reply.Thinking; output <= 0 {
 		output = int64(len(whole)+bytesPerToken-1) / bytesPerToken // the server counts nothing
 	}
 	r.output = int32(max(output, reply.Billed().Output))

@@ -23,6 +23,7 @@ type Composed struct {
 	Uncalled   int   `json:"uncalled"`   // results left out, as their call is not there
 	Repeated   int   `json:"repeated"`   // tool calls left out, as one of the same id stands ahead
 	Thinking   int   `json:"thinking"`   // thinking blocks left out: another key signed them
+	Unthought  int   `json:"unthought"`  // calls that say nothing of thinking though they should: they have no place for it
 	Media      int   `json:"media"`      // images and documents that became placeholders
 	Filler     int64 `json:"filler"`     // bytes that stand for text that nothing shows
 	Lost       int   `json:"lost"`       // summaries whose text is not known, sent as filler
@@ -33,6 +34,7 @@ func (n *Composed) add(m *Composed) {
 	n.Uncalled += m.Uncalled
 	n.Repeated += m.Repeated
 	n.Thinking += m.Thinking
+	n.Unthought += m.Unthought
 	n.Media += m.Media
 	n.Filler += m.Filler
 	n.Lost += m.Lost
@@ -47,15 +49,20 @@ type composer struct {
 	texts  Texts
 	blocks []placed
 	span   []Piece // what the summary stands for, when somebody wants it
-	quote  string  // how the part to summarise begins, for a part that does not begin the conversation
-	count  Composed
+	// effective is the request as the server is taken to leave it.
+	effective *wire.Request
+	quote     string // how the part to summarise begins, for a part that does not begin the conversation
+	count     Composed
 }
 
 // request returns the request of the call.
 func (p *composer) request() (*wire.Request, error) {
 	r := &wire.Request{
-		Model: p.plan.model, MaxTokens: p.plan.maxOutput, Betas: p.opts.Betas,
-		ToolsDenied: true,
+		Model: p.plan.model, MaxTokens: p.plan.maxOutput + p.plan.room, Betas: p.plan.betas,
+		Thinking: p.plan.thinking, Effort: p.opts.Effort, ToolsDenied: true,
+	}
+	if p.plan.unthought {
+		p.count.Unthought++
 	}
 	c := p.call.Context
 	end := p.end()
@@ -64,15 +71,15 @@ func (p *composer) request() (*wire.Request, error) {
 			return nil, fmt.Errorf("entry %d of %d: %w", i, c.Len(), err)
 		}
 	}
-	if p.plan.kind == kindServer {
-		p.opts.Server.declare(r)
-	} else {
+	if p.plan.kind != kindServer {
 		p.add(end, wire.RoleUser, wire.Block{Kind: wire.KindText, Text: p.plan.instruction(p.quote, p.opts.Instructions, p.notes())})
 	}
 	p.blocks = alternate(pair(p.blocks, &p.count))
 	h := p.head(r)
+	p.opts.Server.declare(r, p.plan, p.call.Intent.Instruction > 0)
 	mark(r, h, p.blocks, p.call)
 	r.Messages = messages(p.blocks)
+	p.effective = left(r, p.blocks)
 	return r, nil
 }
 
@@ -104,7 +111,7 @@ func (p *composer) add(at int, role wire.Role, b wire.Block) {
 	if b.Kind == wire.KindText && strings.TrimSpace(b.Text) == "" {
 		return // the API refuses empty text
 	}
-	p.blocks = append(p.blocks, placed{at, role, b})
+	p.blocks = append(p.blocks, placed{at: at, role: role, block: b})
 }
 
 // entry adds the block of an entry of the conversation.
@@ -120,7 +127,7 @@ func (p *composer) entry(i int) error {
 		return p.injected(i, e, b)
 	}
 	content := texts.Content{}
-	if e.Form != prompt.FormCleared || e.Kind == prompt.KindToolUse {
+	if e.Form != prompt.FormCleared || e.Kind == prompt.KindToolUse || p.whole(e) {
 		var err error
 		if content, err = p.texts.Block(int32(e.Block)); err != nil {
 			return err
@@ -146,12 +153,19 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 		}
 		p.cover(i, b, "", input)
 		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name), Input: input})
+		if p.whole(e) {
+			p.restore(wire.Block{Input: object(content.Input)})
+		}
 	case prompt.KindToolResult:
 		text := result(e, b, content)
 		p.cover(i, b, own(text, e, b, content), nil)
 		p.add(i, wire.RoleUser, wire.Block{
 			Kind: wire.KindToolResult, ID: callID(b, i), Text: text, Error: content.Error || b.Flags&prompt.FlagError != 0,
 		})
+		if p.whole(e) {
+			e.Form = prompt.FormVerbatim
+			p.restore(wire.Block{Text: result(e, b, content)})
+		}
 	default:
 		role := wire.RoleUser
 		if e.Kind.Assistant() {

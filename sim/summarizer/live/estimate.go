@@ -13,6 +13,9 @@ func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 		return Estimate{}
 	}
 	p := s.opts.plan(c)
+	if p.kind == kindServer && s.opts.NoCompaction {
+		return Estimate{}
+	}
 	if s.opts.Calls != nil && s.opts.Calls.Has(s.about(c, &p)) {
 		return Estimate{Calls: 1, Stored: 1}
 	}
@@ -23,7 +26,7 @@ func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 	}
 	u.Output = min(u.Output, int64(p.maxOutput))
 	most := u
-	most.Output = int64(p.maxOutput)
+	most.Output = int64(p.maxOutput + p.room)
 	return Estimate{Calls: 1, Usage: u, USD: s.opts.Prices(p.model, u), MostUSD: s.opts.Prices(p.model, most)}
 }
 

@@ -107,12 +107,21 @@ In <summary>, write these sections under these numbers and titles, in this order
 // numbered returns the title of a section as an answer must have it.
 func numbered(i int, s section) string { return strconv.Itoa(i+1) + ". " + s.title }
 
-// serverInstructions are the words of the provider's compaction for a user who
-// wants something of summaries: they take the place of the provider's own, so
-// they must ask for the summary too.
+// serverInstructions are the words of the provider's compaction where the client
+// has some of its own, with what the user wants of summaries: they take the place of
+// the provider's, so they must ask for the summary too. They are cut to what a
+// compaction on demand takes.
 func serverInstructions(custom string) string {
-	return "Summarise this conversation so that the work can go on from your summary alone: what was asked for, decisions, paths, commands, code and errors exactly as they are, what is done, what is pending, and the next step.\n\nThe person also wants this of the summary:\n" + strings.TrimSpace(custom)
+	words := "Summarise this conversation so that the work can go on from your summary alone: what was asked for, decisions, paths, commands, code and errors exactly as they are, what is done, what is pending, and the next step."
+	if custom = strings.TrimSpace(custom); custom != "" {
+		words += "\n\nThe person also wants this of the summary:\n" + custom
+	}
+	return cut(words, maxInstructions)
 }
+
+// maxInstructions bounds what is asked of a compaction on demand, bytes: the
+// provider takes as many characters.
+const maxInstructions = 16_384
 
 // memoryInstruction asks for the session memory as a whole: anew, or from notes
 // that are there.

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/sim/summarizer/cassette"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // about returns what identifies a call. What is sent stands in the chain, so
@@ -40,7 +41,30 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 		"instruction=" + instructionVersion,
 		"compose=" + composeVersion,
 	}
+	a.Params = append(a.Params, s.opts.said(p)...)
 	return a
+}
+
+// said returns the parameters of what only some calls say: a call that does not
+// say it has none, so that it is the same call as ever.
+func (o *Options) said(p *plan) []string {
+	var list []string
+	if p.kind == kindServer {
+		list = append(list, "compaction="+o.Server.form())
+	}
+	if !p.edits.none() {
+		list = append(list, "edits="+p.edits.param())
+	}
+	if p.thinking.Mode != wire.ThinkingUnsaid {
+		list = append(list, "thinking="+p.thinking.String())
+	}
+	if p.room > 0 {
+		list = append(list, "thinking_room="+strconv.Itoa(p.room))
+	}
+	if o.Effort != "" {
+		list = append(list, "effort="+o.Effort)
+	}
+	return list
 }
 
 // headDigest identifies what the chain does not tell of a head of placeholders:
@@ -69,9 +93,10 @@ func markers(list []prompt.Marker) string {
 	return b.String()
 }
 
-// digest identifies the options that are part of every request.
+// digest identifies the options that are part of every request. What stands in
+// said is not among them.
 func (o *Options) digest() (string, error) {
-	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, o.Server.object()}, json.Deterministic(true))
+	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, o.Server.object(o.Server.Edits, o.Server.Instructions)}, json.Deterministic(true))
 	if err != nil {
 		return "", fmt.Errorf("live summariser: head of the requests: %w", err)
 	}

@@ -1,7 +1,10 @@
 package live
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -27,6 +30,7 @@ func TestIdentity(t *testing.T) {
 	if name(Options{}, nil) != base {
 		t.Fatal("the same call has two names")
 	}
+	seen := map[cassette.Key]string{base: "nothing"}
 	for what, got := range map[string]cassette.Key{
 		"another model":        name(Options{Model: "claude-haiku-4-5"}, nil),
 		"output":               name(Options{MaxOutput: 100}, nil),
@@ -35,6 +39,16 @@ func TestIdentity(t *testing.T) {
 		"tools":                name(Options{Tools: []wire.Tool{{Name: "x"}}}, nil),
 		"betas":                name(Options{Betas: []string{"x"}}, nil),
 		"server":               name(Options{Server: Server{Instructions: "x"}}, nil),
+		"a budget of thinking": name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}}, nil),
+		"no thinking":          name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingDisabled}}, nil),
+		"a recorded thinking":  name(Options{}, func(s *script, _ *summarizer.Call) { s.thinks() }),
+		"effort":               name(Options{Effort: "low"}, nil),
+		"edits":                name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}, nil),
+		"edits of some tools":  name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5, Only: []string{"Bash"}}}}}}, nil),
+		"results sent whole":   name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}, Whole: true}}}, nil),
+		"further edits":        name(Options{Server: Server{Edits: []jsontext.Value{jsontext.Value(`{"type":"x"}`)}}}, nil),
+		"a compaction":         name(Options{}, byServer),
+		"one by a threshold":   name(Options{Server: Server{Trigger: MinTrigger}}, byServer),
 		"way":                  name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Way = "streaming" }),
 		"source":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Source = sourceSessionMemory }),
 		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }),
@@ -50,8 +64,43 @@ func TestIdentity(t *testing.T) {
 			s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
 		}),
 	} {
-		if got == base {
-			t.Errorf("%s does not tell calls apart", what)
+		if other, twice := seen[got]; twice {
+			t.Errorf("%s and %s do not tell calls apart", what, other)
+		}
+		seen[got] = what
+	}
+}
+
+// Calls that say nothing of thinking, effort and edits are the calls that they
+// were before there was a word for these: what is stored of them is found.
+func TestKeysStay(t *testing.T) {
+	for want, o := range map[string]Options{
+		"5320fb876a6ce9ffea445dba700e8896": {},
+		"efd80af097e06e41ac5e0da79566c8e6": {Instructions: "Briefly.", Betas: []string{"b"}, System: []wire.Block{{Kind: wire.KindText, Text: "x"}}},
+	} {
+		c := conversation("alpha").call()
+		o.Calls = &shelf{}
+		l := newLive(t, o)
+		p := l.opts.plan(c)
+		call := l.about(c, &p)
+		if got := call.Key().String(); got != want {
+			t.Errorf("key %s, want %s", got, want)
+		}
+	}
+}
+
+// A call whose thinking or effort is another is missing by name.
+func TestThinkingIsANamedMiss(t *testing.T) {
+	dir := t.TempDir()
+	s := conversation("alpha")
+	compose(t, newLive(t, Options{Backend: &fakeServer{}, Texts: library(s), Calls: folder(t, dir, cassette.Record, cassette.Options{})}), s.call())
+	l := newLive(t, Options{
+		Thinking: &wire.Thinking{Mode: wire.ThinkingAdaptive}, Effort: "low", Calls: folder(t, dir, cassette.Replay, cassette.Options{}),
+	})
+	_, err := l.Compose(t.Context(), conversation("alpha").call())
+	for _, want := range []string{"thinking (stored without, now adaptive)", "effort (stored without, now low)"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\ndoes not name %q", err, want)
 		}
 	}
 }

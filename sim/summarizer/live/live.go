@@ -68,6 +68,10 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 	}
 	p := s.opts.plan(c)
+	if p.kind == kindServer && s.opts.NoCompaction {
+		s.ledger.fail(whyNotOffered)
+		return prompt.Answer{Failed: prompt.FailAPI}, nil
+	}
 	p.key = s.about(c, &p).Key()
 	if s.opts.Dry {
 		e := s.Estimate(c)
@@ -128,7 +132,7 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 	}
 	got := &cassette.Cassette{Reply: reply, Began: end.Add(-reply.Total), Texts: true, Request: cassette.Describe(request)}
 	if s.opts.Shadow != nil {
-		got.Predicted = s.opts.Shadow.Predict(got.Began, request, reply)
+		got.Predicted = s.opts.Shadow.Predict(got.Began, composer.effective, reply)
 	}
 	if r := p.read(reply); r.failed == "" {
 		s.opts.Shared.say(p.key, &r)
@@ -146,7 +150,7 @@ func (s *Summarizer) answered(p *plan, composer *composer, got *cassette.Cassett
 	reply := got.Reply
 	usage, wasted := reply.Billed().Prompt(), reply.Wasted.Prompt()
 	s.ledger.made(composer, usage, wasted, reply.Attempts)
-	s.ledger.spend(s.price(p.model, usage, wasted), false)
+	s.ledger.spend(s.price(p.model, usage, wasted))
 	s.ledger.update(func(r *Report) {
 		switch {
 		case reply.Estimated:
@@ -179,7 +183,7 @@ func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, er
 	}
 	wasted := f.Billed.Prompt()
 	s.ledger.made(composer, prompt.Usage{}, wasted, f.Attempts)
-	s.ledger.spend(s.opts.Prices(p.model, wasted), false)
+	s.ledger.spend(s.opts.Prices(p.model, wasted))
 	if stop := ctx.Err(); stop != nil {
 		if !errors.Is(err, stop) {
 			err = errors.Join(stop, err)
@@ -232,7 +236,7 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 		m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
 		why = s.take(&a, p, got, s.from(c, p))
 	}
-	s.note(&a, p, why, replayed)
+	s.note(&a, why)
 	s.record(c, p, got, &a, replayed)
 	return a
 }
@@ -265,17 +269,11 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, fro
 }
 
 // note counts an answer for the report.
-func (s *Summarizer) note(a *prompt.Answer, p *plan, why string, replayed bool) {
-	if replayed {
-		s.ledger.spend(s.price(p.model, a.Measured.Usage, a.Measured.Wasted), true)
-	}
+func (s *Summarizer) note(a *prompt.Answer, why string) {
 	if why != "" {
 		s.ledger.fail(why)
 	}
 	s.ledger.update(func(r *Report) {
-		if replayed {
-			r.Replayed++
-		}
 		m := a.Measured
 		r.Missing += int64(m.Missing)
 		r.Cut += int64(m.Cut)

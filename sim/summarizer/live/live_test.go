@@ -125,10 +125,13 @@ func (*fakeFidelity) Survive(_ string, entities []cassette.Entity, summary strin
 	return n
 }
 
-type fakeShadow struct{ at time.Time }
+type fakeShadow struct {
+	at      time.Time
+	request *wire.Request
+}
 
-func (f *fakeShadow) Predict(at time.Time, _ *wire.Request, _ *wire.Reply) prompt.Usage {
-	f.at = at
+func (f *fakeShadow) Predict(at time.Time, r *wire.Request, _ *wire.Reply) prompt.Usage {
+	f.at, f.request = at, r
 	return prompt.Usage{Read: 7}
 }
 

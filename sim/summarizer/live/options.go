@@ -72,6 +72,9 @@ type Options struct {
 	// MaxOutputOf returns the most a model can answer, tokens, 0 where that is not
 	// known: no call asks for more. Nil for no word of any model.
 	MaxOutputOf func(model string) int
+	// NoCompaction says that who is asked offers no compaction of its own: calls that
+	// are to be made in that way fail at once, and the strategy goes on from there.
+	NoCompaction bool
 	// Provider names who is asked, "" for anybody: what one has answered is no
 	// answer of another.
 	Provider string
@@ -82,8 +85,15 @@ type Options struct {
 	// placeholders of the size the recording tells.
 	System []wire.Block
 	Tools  []wire.Tool
-	Betas  []string // beta features to ask for in every call
+	Betas  []string // beta features to ask for in every call, beside those that Server needs
 	Server Server
+	// Thinking is what every call says of thinking; nil for what the strategy's call
+	// implies: one on the conversation's own prefix thinks where the recorded
+	// conversation did. A budget of 0 is the largest there is room for.
+	Thinking *wire.Thinking
+	// Effort is the effort asked of the model, by the provider's name for it; ""
+	// for no word of it.
+	Effort string
 
 	Backend Backend
 	Calls   Store // stored calls; nil for none
@@ -138,7 +148,7 @@ func (o Options) withDefaults() (Options, error) {
 	if !o.Dry && o.Backend != nil && o.Texts == nil {
 		errs = append(errs, errors.New("no texts to compose calls of"))
 	}
-	errs = append(errs, o.Server.validate())
+	errs = append(errs, o.Server.Validate())
 	if err := errors.Join(errs...); err != nil {
 		return o, fmt.Errorf("live summariser: %w", err)
 	}

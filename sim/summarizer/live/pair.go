@@ -10,6 +10,9 @@ type placed struct {
 	at    int
 	role  wire.Role
 	block wire.Block
+	// left is what the server is taken to leave of the block by the edits that are
+	// declared; nil for all of it. Its breakpoint is the block's.
+	left *wire.Block
 }
 
 // pair puts the results of tool calls where the API wants them: at once behind
@@ -31,7 +34,7 @@ func pair(in []placed, n *Composed) []placed {
 			r, ok := results[call.block.ID]
 			if !ok {
 				n.Unanswered++
-				r = placed{call.at, wire.RoleUser, wire.Block{Kind: wire.KindToolResult, ID: call.block.ID, Text: missingResult}}
+				r = placed{at: call.at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindToolResult, ID: call.block.ID, Text: missingResult}}
 			}
 			out = append(out, r)
 		}
@@ -71,11 +74,11 @@ func alternate(blocks []placed) []placed {
 		if len(blocks) > 0 {
 			at = blocks[0].at
 		}
-		first := placed{at, wire.RoleUser, wire.Block{Kind: wire.KindText, Text: leadingText}}
+		first := placed{at: at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: leadingText}}
 		blocks = append([]placed{first}, blocks...)
 	}
 	if last := blocks[len(blocks)-1]; last.role == wire.RoleAssistant {
-		blocks = append(blocks, placed{last.at, wire.RoleUser, wire.Block{Kind: wire.KindText, Text: pausedText}})
+		blocks = append(blocks, placed{at: last.at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: pausedText}})
 	}
 	return blocks
 }

@@ -61,14 +61,14 @@ func TestPair(t *testing.T) {
 			id := strconv.Itoa(rapid.IntRange(0, 6).Draw(rt, "id"))
 			switch rapid.IntRange(0, 3).Draw(rt, "kind") {
 			case 0:
-				blocks = append(blocks, placed{i, wire.RoleUser, wire.Block{Kind: wire.KindText, Text: "u"}})
+				blocks = append(blocks, placed{at: i, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: "u"}})
 			case 1:
-				blocks = append(blocks, placed{i, wire.RoleAssistant, wire.Block{Kind: wire.KindText, Text: "a"}})
+				blocks = append(blocks, placed{at: i, role: wire.RoleAssistant, block: wire.Block{Kind: wire.KindText, Text: "a"}})
 			case 2:
-				blocks = append(blocks, placed{i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: id}})
+				blocks = append(blocks, placed{at: i, role: wire.RoleAssistant, block: wire.Block{Kind: wire.KindToolUse, ID: id}})
 				calls[id] = true
 			case 3:
-				blocks = append(blocks, placed{i, wire.RoleUser, wire.Block{Kind: wire.KindToolResult, ID: id, Text: "r" + id}})
+				blocks = append(blocks, placed{at: i, role: wire.RoleUser, block: wire.Block{Kind: wire.KindToolResult, ID: id, Text: "r" + id}})
 				results[id] = true
 			}
 		}
@@ -105,10 +105,10 @@ func TestPair(t *testing.T) {
 // conversation are not run together.
 func TestPairKeepsTurns(t *testing.T) {
 	use := func(at int, id string) placed {
-		return placed{at, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: id}}
+		return placed{at: at, role: wire.RoleAssistant, block: wire.Block{Kind: wire.KindToolUse, ID: id}}
 	}
 	result := func(at int, id string) placed {
-		return placed{at, wire.RoleUser, wire.Block{Kind: wire.KindToolResult, ID: id, Text: id}}
+		return placed{at: at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindToolResult, ID: id, Text: id}}
 	}
 	var n Composed
 	out := pair([]placed{use(0, "a"), use(1, "b"), result(2, "b"), result(3, "a"), use(4, "c"), result(5, "c"), result(6, "lost")}, &n)

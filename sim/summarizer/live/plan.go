@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/sim/summarizer/cassette"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // kind is what a call asks for.
@@ -32,7 +33,12 @@ type plan struct {
 	part      prompt.Part
 	pivot     int // position of the first entry the summary stands for
 	model     string
-	maxOutput int // tokens
+	maxOutput int // tokens of the answer
+	thinking  wire.Thinking
+	room      int  // tokens of output beyond those, for thinking
+	unthought bool // the call should think and cannot
+	edits     edits
+	betas     []string
 	key       cassette.Key
 }
 
@@ -55,6 +61,9 @@ func (o *Options) plan(c *summarizer.Call) plan {
 	if p.part = in.Part; p.part == prompt.PartFrom {
 		p.pivot = pivot(c)
 	}
+	p.thinking, p.room, p.unthought = o.think(c, &p)
+	p.edits = o.Server.edits(c, &p)
+	p.betas = o.Server.betas(o.Betas, &p)
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/sim/summarizer/cassette"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // Call tells of one live call, without its texts.
@@ -19,7 +20,8 @@ type Call struct {
 	Source   string `json:"source"`
 	Way      string `json:"way"`
 	Model    string `json:"model"`
-	Replayed bool   `json:"replayed"`
+	Replayed bool   `json:"replayed"`        // the answer was stored ahead of the run
+	Shared   bool   `json:"shared,omitzero"` // the answer is another call's of the run
 	Failed   string `json:"failed,omitzero"` // why it gave no summary
 
 	Usage     prompt.Usage `json:"usage"`     // by the server, tokens
@@ -31,6 +33,16 @@ type Call struct {
 	Estimated bool         `json:"estimated,omitzero"`
 	Attempts  int32        `json:"attempts"`
 	Seconds   float64      `json:"seconds"` // from the request to the end of the response
+	// Betas, Edits, Thinking and Effort are what was asked for beside the content:
+	// beta features, types of edits, mode and budget, the provider's name.
+	Betas    []string `json:"betas,omitzero"`
+	Edits    []string `json:"edits,omitzero"`
+	Thinking string   `json:"thinking,omitzero"`
+	Effort   string   `json:"effort,omitzero"`
+	// Thought is the part of the output that was thinking, tokens; Cleared what the
+	// declared edits took out.
+	Thought int64        `json:"thought_tokens,omitzero"`
+	Cleared wire.Cleared `json:"cleared,omitzero"`
 
 	Tokens   int32     `json:"tokens"` // of the summary
 	Bytes    int32     `json:"bytes"`
@@ -41,6 +53,10 @@ type Call struct {
 	// Drift is how many the summary has of the entities that earlier summaries of
 	// its chain stood for: those of the one before first.
 	Drift []Share `json:"drift,omitzero"`
+
+	key  cassette.Key
+	made bool  // for this call or for another that it is equal to
+	cost int64 // nano-USD that it cost when it was made
 }
 
 // Section is a section of a summary.
@@ -88,9 +104,14 @@ func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette,
 	m := a.Measured
 	call := Call{
 		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
-		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Replayed: replayed, Failed: a.Failed,
+		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
 		Usage: m.Usage, Predicted: m.Predicted, Wasted: m.Wasted, Estimated: got.Reply != nil && got.Reply.Estimated, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
 		Tokens: a.Summary, Bytes: a.Bytes, Kinds: kinds(got.Entities),
+		Betas: p.betas, Edits: p.edits.names(), Thinking: p.thinking.String(), Effort: s.opts.Effort,
+		key: p.key, made: !replayed, cost: nanos(s.price(p.model, m.Usage, m.Wasted)),
+	}
+	if got.Reply != nil {
+		call.Thought, call.Cleared = got.Reply.Thinking, got.Reply.Cleared
 	}
 	if w, ok := s.memory.find(a.Digest); ok && a.Failed == "" {
 		call.Sections = sectionsOf(w.text, p.sections())
@@ -133,6 +154,40 @@ func (s *Summarizer) from(c *summarizer.Call, p *plan) prompt.Digest {
 		}
 	}
 	return prompt.Digest{}
+}
+
+// settle orders the calls and says of each whether it was made, replayed or
+// shared. Which of several equal calls was the first depends on the machine; here
+// it is the first in order.
+func (r *Report) settle() {
+	inOrder(r.Calls)
+	made := map[cassette.Key]int{}
+	for i := range r.Calls {
+		if r.Calls[i].made {
+			made[r.Calls[i].key]++
+		}
+	}
+	seen := map[cassette.Key]bool{}
+	var cost int64
+	r.Replayed, r.Shared = 0, 0
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		c.made = made[c.key] > 0
+		if c.made {
+			made[c.key]--
+		}
+		c.Replayed = !c.made && !seen[c.key]
+		c.Shared = !c.made && seen[c.key]
+		seen[c.key] = true
+		switch {
+		case c.Replayed:
+			r.Replayed++
+			cost += c.cost
+		case c.Shared:
+			r.Shared++
+		}
+	}
+	r.ReplayedUSD = float64(cost) / nano
 }
 
 // inOrder sorts calls by cell, session and number: the order in which they were

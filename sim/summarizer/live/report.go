@@ -13,8 +13,11 @@ import (
 type Report struct {
 	Made     int `json:"made"`     // calls that a server answered or failed
 	Replayed int `json:"replayed"` // calls answered from stored ones
-	Stubbed  int `json:"stubbed"`  // calls left to the stub
-	Known    int `json:"known"`    // calls the recording answers
+	// Shared are calls that another of the run was made or replayed for: of another
+	// strategy that sends the same, for instance.
+	Shared  int `json:"shared"`
+	Stubbed int `json:"stubbed"` // calls left to the stub
+	Known   int `json:"known"`   // calls the recording answers
 	// Requests are those sent for the calls made; more than these are retries.
 	Requests int64 `json:"requests"`
 	// Usage is what the server billed for the calls made, Predicted what the
@@ -69,9 +72,9 @@ func (e *Estimate) add(o *Estimate) {
 // ledger keeps a report. Money is counted in whole billionths of a dollar, so
 // that the order of calls that run at the same time does not show.
 type ledger struct {
-	mu                       sync.Mutex
-	report                   Report
-	usd, replayed, est, most int64
+	mu             sync.Mutex
+	report         Report
+	usd, est, most int64
 }
 
 const nano = 1e9
@@ -84,15 +87,11 @@ func (l *ledger) update(f func(r *Report)) {
 	f(&l.report)
 }
 
-// spend adds the price of a call.
-func (l *ledger) spend(usd float64, replayed bool) {
+// spend adds the price of a call that was made.
+func (l *ledger) spend(usd float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if replayed {
-		l.replayed += nanos(usd)
-	} else {
-		l.usd += nanos(usd)
-	}
+	l.usd += nanos(usd)
 }
 
 // estimate adds an estimate.
@@ -121,8 +120,8 @@ func (l *ledger) total() Report {
 	r := l.report
 	r.Failures = maps.Clone(r.Failures)
 	r.Calls = slices.Clone(r.Calls)
-	inOrder(r.Calls)
-	r.USD, r.ReplayedUSD = float64(l.usd)/nano, float64(l.replayed)/nano
+	r.settle()
+	r.USD = float64(l.usd) / nano
 	r.Estimate.USD, r.Estimate.MostUSD = float64(l.est)/nano, float64(l.most)/nano
 	return r
 }
@@ -142,7 +141,6 @@ func (l *ledger) made(p *composer, billed, wasted prompt.Usage, requests int) {
 // Add adds what another Summarizer did to r.
 func (r *Report) Add(o *Report) {
 	r.Made += o.Made
-	r.Replayed += o.Replayed
 	r.Stubbed += o.Stubbed
 	r.Known += o.Known
 	r.Requests += o.Requests
@@ -152,7 +150,6 @@ func (r *Report) Add(o *Report) {
 	r.Wasted.Add(o.Wasted)
 	r.Estimated += o.Estimated
 	r.USD += o.USD
-	r.ReplayedUSD += o.ReplayedUSD
 	for why, n := range o.Failures {
 		if r.Failures == nil {
 			r.Failures = map[string]int{}
@@ -166,5 +163,5 @@ func (r *Report) Add(o *Report) {
 	r.Composed.add(&o.Composed)
 	r.Estimate.add(&o.Estimate)
 	r.Calls = append(r.Calls, o.Calls...)
-	inOrder(r.Calls)
+	r.settle()
 }

@@ -34,9 +34,11 @@ func TestWasted(t *testing.T) {
 	again := newLive(t, Options{Calls: store, Prices: dollars})
 	compose(t, again, c)
 	sum := again.Report()
-	sum.Add(&r)
-	if sum.ReplayedUSD != r.USD || sum.Wasted != wasted {
-		t.Errorf("a replay is said to have cost $%v, want $%v; wasted %+v", sum.ReplayedUSD, r.USD, sum.Wasted)
+	if sum.ReplayedUSD != r.USD {
+		t.Errorf("a replay is said to have cost $%v, want $%v", sum.ReplayedUSD, r.USD)
+	}
+	if sum.Add(&r); sum.Wasted != wasted || sum.Shared != 1 || sum.ReplayedUSD != 0 {
+		t.Errorf("together: wasted %+v, %d shared, $%v replayed", sum.Wasted, sum.Shared, sum.ReplayedUSD)
 	}
 }
 

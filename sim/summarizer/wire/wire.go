@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -69,9 +70,51 @@ type Request struct {
 	// ContextManagement is the object of server-side edits (context editing,
 	// compaction) in the provider's form; nil for none.
 	ContextManagement jsontext.Value `json:"context_management,omitzero"`
+	// Compaction asks for a compaction on demand, which does not go together with
+	// ContextManagement; nil for none.
+	Compaction *Compaction `json:"compaction,omitzero"`
+	Thinking   Thinking    `json:"thinking,omitzero"`
+	// Effort is the effort asked of the model, as the provider names it: "low" to
+	// "max"; "" for no word of it.
+	Effort string `json:"effort,omitzero"`
 	// ToolsDenied says that the model must not call a tool although they are
 	// listed: what it answers instead of text is a failure.
 	ToolsDenied bool `json:"tools_denied,omitzero"`
+}
+
+// Compaction is a compaction that the provider makes of all messages of a call,
+// whose only answer it is.
+type Compaction struct {
+	Instructions string `json:"instructions,omitzero"` // in the place of the provider's own; "" for those
+}
+
+// Mode says whether and how a model thinks ahead of its answer.
+type Mode string
+
+// The modes of thinking.
+const (
+	ThinkingUnsaid   Mode = "" // no word of it: as the model does by itself
+	ThinkingDisabled Mode = "disabled"
+	ThinkingAdaptive Mode = "adaptive" // as much as the model sees fit
+	ThinkingBudget   Mode = "enabled"  // up to a number of tokens
+)
+
+// Thinking is what a call says of thinking. The zero value says nothing.
+type Thinking struct {
+	Mode   Mode `json:"mode"`
+	Budget int  `json:"budget,omitzero"` // tokens, for ThinkingBudget: the provider takes 1,024 at least, and less than MaxTokens
+}
+
+// On reports whether the call asks for thinking.
+func (t Thinking) On() bool { return t.Mode == ThinkingAdaptive || t.Mode == ThinkingBudget }
+
+// String returns the mode, and the budget of one that has one; "" for nothing
+// said.
+func (t Thinking) String() string {
+	if t.Mode == ThinkingBudget {
+		return fmt.Sprintf("%s/%d", t.Mode, t.Budget)
+	}
+	return string(t.Mode)
 }
 
 // Tool is one tool definition.
@@ -112,6 +155,13 @@ type Iteration struct {
 	Usage Usage  `json:"usage"`
 }
 
+// Cleared is what the server left out of a prompt by the edits that were declared.
+type Cleared struct {
+	ToolUses int64 `json:"tool_uses,omitzero"` // calls of tools
+	Turns    int64 `json:"turns,omitzero"`     // turns whose thinking went
+	Input    int64 `json:"input,omitzero"`     // tokens of input
+}
+
 // Reply is what a model answered. It is complete: a stream that breaks off is a
 // Failure.
 type Reply struct {
@@ -123,6 +173,11 @@ type Reply struct {
 	ToolCalls  []string    `json:"tool_calls,omitempty"`
 	Usage      Usage       `json:"usage"`
 	Iterations []Iteration `json:"iterations,omitempty"`
+	// Thinking is the part of the output that was thinking, tokens: as counted, or
+	// what the text leaves of the output where the server tells no count.
+	Thinking int64 `json:"thinking,omitzero"`
+	// Cleared is what edits declared in the request took out of the prompt.
+	Cleared Cleared `json:"cleared,omitzero"`
 	// Estimated says that the server counted nothing, or not all: what stands in
 	// Usage in its place is estimated from bytes.
 	Estimated bool `json:"estimated,omitzero"`

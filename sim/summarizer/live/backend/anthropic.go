@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -39,17 +38,21 @@ type Anthropic struct {
 	config AnthropicConfig
 }
 
-// NewAnthropic returns a backend for a Messages API. It reports a base URL that
-// is none, and a missing key.
+// NewAnthropic returns a backend for a Messages API. It reports a base URL to
+// which the path of the API cannot be put, and a key that is missing or cannot be
+// sent.
 func NewAnthropic(c AnthropicConfig) (*Anthropic, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = AnthropicURL
 	}
-	if err := checkURL(c.BaseURL); err != nil {
+	if err := checkMessagesURL(c.BaseURL); err != nil {
 		return nil, fmt.Errorf("backend: base URL of the Messages API: %w", err)
 	}
 	if c.Key.IsZero() {
 		return nil, errors.New("backend: the Messages API needs a key")
+	}
+	if err := c.Key.check(); err != nil {
+		return nil, fmt.Errorf("backend: key of the Messages API: %w", err)
 	}
 	c.Limits = c.Limits.withDefaults()
 	client := anthropic.NewClient(
@@ -61,19 +64,6 @@ func NewAnthropic(c AnthropicConfig) (*Anthropic, error) {
 		option.WithHTTPClient(newClient(c.Client, c.Limits)),
 	)
 	return &Anthropic{client: client, config: c}, nil
-}
-
-// checkURL reports what is wrong with a base URL, without showing more of it
-// than its scheme and host.
-func checkURL(s string) error {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil:
-		return errors.New("it cannot be parsed")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("want http(s)://host…, not %q", u.Scheme+"://"+u.Host)
-	}
-	return nil
 }
 
 // Do sends one request, once, and reads the stream to its end.

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +18,42 @@ type messagesRequest struct {
 	Tools             []messageTool     `json:"tools,omitempty"`
 	ToolChoice        map[string]string `json:"tool_choice,omitempty"`
 	ContextManagement jsontext.Value    `json:"context_management,omitzero"`
+	Compaction        *summarize        `json:"compaction,omitzero"`
+	Thinking          *thinking         `json:"thinking,omitzero"`
+	OutputConfig      *outputConfig     `json:"output_config,omitzero"`
 	Messages          []messageOut      `json:"messages"`
+}
+
+// summarize asks for a compaction on demand.
+type summarize struct {
+	Type         string `json:"type"`
+	Instructions string `json:"instructions,omitzero"`
+}
+
+type thinking struct {
+	Type   wire.Mode `json:"type"`
+	Budget int       `json:"budget_tokens,omitzero"`
+}
+
+type outputConfig struct {
+	Effort string `json:"effort"`
+}
+
+// parameters puts into a request what is said beside its content.
+func (q *messagesRequest) parameters(r *wire.Request) error {
+	if r.Compaction != nil {
+		if len(r.ContextManagement) > 0 {
+			return errors.New("a compaction on demand and edits of the context: one request has one of them")
+		}
+		q.Compaction = &summarize{"summarize", r.Compaction.Instructions}
+	}
+	if r.Thinking.Mode != wire.ThinkingUnsaid {
+		q.Thinking = &thinking{r.Thinking.Mode, r.Thinking.Budget}
+	}
+	if r.Effort != "" {
+		q.OutputConfig = &outputConfig{r.Effort}
+	}
+	return nil
 }
 
 type messageOut struct {
@@ -63,6 +99,9 @@ func marker(c wire.Cache) *cacheControl {
 // another order of their keys would be another prefix.
 func (a *Anthropic) body(r *wire.Request) (*body, error) {
 	q := messagesRequest{Model: r.Model, MaxTokens: r.MaxTokens, Stream: true, ContextManagement: r.ContextManagement}
+	if err := q.parameters(r); err != nil {
+		return nil, err
+	}
 	for i := range r.System {
 		if k := r.System[i].Kind; k != wire.KindText {
 			return nil, fmt.Errorf("a block of kind %q in the system prompt: only text stands there", k)

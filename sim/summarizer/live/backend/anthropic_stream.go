@@ -17,6 +17,7 @@ type message struct {
 	reply   wire.Reply
 	text    strings.Builder
 	bytes   int64 // of output that came
+	thought bool  // a block of thinking came
 	started bool  // message_start came
 	stopped bool  // message_stop came
 	first   time.Duration
@@ -59,6 +60,8 @@ func (m *message) open(b *anthropic.BetaRawContentBlockStartEventContentBlockUni
 		m.text.WriteString(b.Text)
 	case "tool_use", "server_tool_use", "mcp_tool_use":
 		m.reply.ToolCalls = append(m.reply.ToolCalls, b.Name)
+	case "thinking", "redacted_thinking":
+		m.thought = true
 	case "compaction":
 		if s := b.Content.OfString; s != "" {
 			m.reply.Compaction = s
@@ -86,9 +89,40 @@ func (m *message) delta(e *anthropic.BetaRawMessageStreamEventUnion) {
 		split := anthropic.BetaCacheCreation{Ephemeral5mInputTokens: u.Write5m, Ephemeral1hInputTokens: u.Write1h}
 		u.Write5m, u.Write1h = writes(d.CacheCreationInputTokens, split)
 	}
+	if d.JSON.OutputTokensDetails.Valid() {
+		m.reply.Thinking = d.OutputTokensDetails.ThinkingTokens
+	}
 	if d.JSON.Iterations.Valid() {
 		m.iterations(d.Iterations)
 	}
+	m.cleared(e.ContextManagement.AppliedEdits)
+}
+
+// cleared adds up what edits took out.
+func (m *message) cleared(list []anthropic.BetaContextManagementResponseAppliedEditUnion) {
+	if len(list) == 0 {
+		return
+	}
+	m.reply.Cleared = wire.Cleared{}
+	for i := range list {
+		m.reply.Cleared.ToolUses += list[i].ClearedToolUses
+		m.reply.Cleared.Turns += list[i].ClearedThinkingTurns
+		m.reply.Cleared.Input += list[i].ClearedInputTokens
+	}
+}
+
+// thinking returns the part of the output that was thinking. The text that is
+// shown of it may be shorter or none, so where the server does not count it, it is
+// what the rest leaves of the output.
+func (m *message) thinking() int64 {
+	output := m.reply.Billed().Output
+	switch {
+	case m.reply.Thinking > 0:
+		return min(m.reply.Thinking, output)
+	case m.thought:
+		return max(0, output-int64(len(m.reply.Text)+len(m.reply.Compaction)+bytesPerToken-1)/bytesPerToken)
+	}
+	return 0
 }
 
 func (m *message) iterations(list anthropic.BetaIterationsUsage) {
@@ -122,6 +156,7 @@ func writes(total int64, split anthropic.BetaCacheCreation) (fiveMinutes, hour i
 func (m *message) finish(ctx, attempt context.Context, err error, answered bool, k Key) (*wire.Reply, error) {
 	if m.stopped {
 		m.reply.Text = m.text.String()
+		m.reply.Thinking = m.thinking()
 		m.reply.First, m.reply.Total, m.reply.Attempts = m.first, time.Since(m.began), 1
 		if m.first == 0 {
 			m.reply.First = m.reply.Total

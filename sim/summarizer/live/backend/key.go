@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -10,13 +11,22 @@ import (
 // for what fmt finds in an unexported field it prints without asking.
 type Key struct{ reveal func() string }
 
-// NewKey returns a key; "" is none.
+// NewKey returns a key, without white space around it; "" is none.
 func NewKey(secret string) Key {
 	secret = strings.TrimSpace(secret)
 	if secret == "" {
 		return Key{}
 	}
 	return Key{reveal: func() string { return secret }}
+}
+
+// check reports a key that no header can hold, as pasting it with a line break in
+// it makes one.
+func (k Key) check() error {
+	if strings.ContainsFunc(k.secret(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return errors.New("it has a blank, a line break or a letter in it that no key has: copy it anew, in one line")
+	}
+	return nil
 }
 
 const shownKey = "[key]"

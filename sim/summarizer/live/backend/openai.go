@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -19,29 +18,37 @@ import (
 // OpenAIConfig says how to reach an API of chat completions.
 type OpenAIConfig struct {
 	Key     Key          // none for servers that ask for none
-	BaseURL string       // with the version: https://api.openai.com/v1, http://localhost:8000/v1
+	BaseURL string       // with the version, as http://localhost:8000/v1, or with all of the path, as http://localhost:8000/chat/completions
 	Client  *http.Client // nil for one over http.DefaultTransport
 	Limits  Limits
 }
 
 // OpenAI speaks the chat completions of OpenAI and of the servers that offer the
 // same interface (vLLM, llama.cpp, gateways). What such an interface has no word
-// for is left out: cache breakpoints, betas, context management. The zero value
-// is not usable.
+// for is left out: cache breakpoints, betas, thinking, the server's own compaction
+// and edits. The zero value is not usable.
 type OpenAI struct {
-	client *http.Client
-	config OpenAIConfig
+	client   *http.Client
+	config   OpenAIConfig
+	endpoint string
 }
 
 // NewOpenAI returns a backend for chat completions. It reports a base URL that
-// is none.
+// names no version or one twice, and a key that cannot be sent or that OpenAI's
+// own server misses.
 func NewOpenAI(c OpenAIConfig) (*OpenAI, error) {
-	if err := checkURL(c.BaseURL); err != nil {
+	endpoint, err := chatURL(c.BaseURL)
+	if err != nil {
 		return nil, fmt.Errorf("backend: base URL of the chat completions: %w", err)
 	}
-	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if err := c.Key.check(); err != nil {
+		return nil, fmt.Errorf("backend: key of the chat completions: %w", err)
+	}
+	if c.Key.IsZero() && ownServer(c.BaseURL) {
+		return nil, errors.New("backend: OpenAI's own server needs a key")
+	}
 	c.Limits = c.Limits.withDefaults()
-	return &OpenAI{client: newClient(c.Client, c.Limits), config: c}, nil
+	return &OpenAI{client: newClient(c.Client, c.Limits), config: c, endpoint: endpoint}, nil
 }
 
 // Do sends one request, once, and reads the stream to its end.
@@ -52,7 +59,7 @@ func (o *OpenAI) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	}
 	attempt, cancel := context.WithTimeoutCause(ctx, o.config.Limits.Timeout, errTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(attempt, http.MethodPost, o.config.BaseURL+"/chat/completions", body)
+	req, err := http.NewRequestWithContext(attempt, http.MethodPost, o.endpoint, body)
 	if err != nil {
 		return nil, unanswered(err, false, o.config.Key)
 	}

@@ -18,6 +18,7 @@ type chatRequest struct {
 	ToolChoice          string        `json:"tool_choice,omitzero"`
 	MaxTokens           int           `json:"max_tokens,omitzero"`
 	MaxCompletionTokens int           `json:"max_completion_tokens,omitzero"`
+	ReasoningEffort     string        `json:"reasoning_effort,omitzero"`
 	Stream              bool          `json:"stream"`
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
@@ -51,7 +52,7 @@ type chatTool struct {
 
 // body returns the body of a request.
 func (o *OpenAI) body(r *wire.Request) (*body, error) {
-	q := chatRequest{Model: r.Model, Stream: true}
+	q := chatRequest{Model: r.Model, Stream: true, ReasoningEffort: r.Effort}
 	q.StreamOptions.IncludeUsage = true
 	if ownServer(o.config.BaseURL) {
 		q.MaxCompletionTokens = r.MaxTokens

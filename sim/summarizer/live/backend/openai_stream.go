@@ -41,6 +41,9 @@ type chatUsage struct {
 		Cached  int64 `json:"cached_tokens"`
 		Written int64 `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
+	Output struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // usage returns u in disjoint classes. Writes have a price of their own from
@@ -100,6 +103,7 @@ func (c *completion) take(data []byte) error {
 	}
 	if e.Usage != nil {
 		c.reply.Usage, c.counted = e.Usage.usage(), true
+		c.reply.Thinking = min(max(e.Usage.Output.Reasoning, 0), e.Usage.Completion)
 	}
 	for i := range e.Choices {
 		c.choice(&e, i)

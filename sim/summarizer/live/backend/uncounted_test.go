@@ -61,3 +61,15 @@ func TestUncountedIsEstimated(t *testing.T) {
 		}
 	}
 }
+
+// Reasoning is part of the completion's tokens, never more than these.
+func TestReasoning(t *testing.T) {
+	for reasoning, want := range map[string]int64{"30": 30, "900": 50, "-1": 0} {
+		usage := `data: {"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":70,"completion_tokens":50,"completion_tokens_details":{"reasoning_tokens":` + reasoning + `}}}` + "\n\n"
+		b := openAIAt(t, says(t, 200, chunks(usage+"data: [DONE]\n\n"), "Content-Type", "text/event-stream"), backend.Limits{})
+		reply, err := b.Do(context.Background(), short(100))
+		if err != nil || reply.Thinking != want || reply.Usage.Output != 50 {
+			t.Errorf("%s: %+v, %v", reasoning, reply, err)
+		}
+	}
+}
