@@ -95,6 +95,9 @@ func (p *APIContextParams) Validate() []error {
 	if th := &p.Thinking; th.Enabled && th.IdleKeep > 0 && th.IdleAfter == 0 {
 		errs = append(errs, fmt.Errorf("clear_thinking: idle_after_minutes 0 must be positive"))
 	}
+	if n := p.Thinking.IdleAfter; n > maxMinutes {
+		errs = append(errs, fmt.Errorf("clear_thinking: idle_after_minutes %d must be at most %d", n, maxMinutes))
+	}
 	errs = append(errs, p.Results.validate("clear_results")...)
 	return append(errs, p.Uses.validate("clear_uses")...)
 }

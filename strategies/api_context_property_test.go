@@ -133,6 +133,10 @@ func TestClearingProblems(t *testing.T) {
 			"share 2 must lie in 0…1", "after, output and limit must be positive"},
 		"time-microcompact: {gap_minutes: 0, tools: [], keep_recent: -1}": {
 			"gap_minutes 0 must be positive", "none may be cleared", "keep_recent -1 must not be negative"},
+		"time-microcompact: {gap_minutes: 153722868}": {"gap_minutes 153722868 must be at most 153722867"}, // 2⁶³ ns
+		"api-context: {clear_thinking: {idle_after_minutes: 9223372036854775807}}": {
+			"clear_thinking: idle_after_minutes 9223372036854775807 must be at most 153722867"},
+		"keepalive: {at_most: 256}": {"at_most 256 must be at most 255"},
 		"cached-microcompact: {threshold: 5, tools: [], edit_tokens: -1}": {
 			"threshold 5 must be more than keep_recent 5", "none may be deleted", "edit_tokens -1 must not be negative"},
 		"api-context: {clear_results: {tool_uses: 5}, clear_uses: {input_tokens: 0}, clear_thinking: {idle_after_minutes: 0}, placeholder: -1}": {

@@ -2,6 +2,7 @@ package strategies
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -27,6 +28,9 @@ func (p *KeepaliveParams) Validate() []error {
 	}
 	if !(p.Every1h >= 0 && p.Every1h < 60) {
 		errs = append(errs, fmt.Errorf("every_1h %g must lie below 60 minutes: the prefix has expired by then", p.Every1h))
+	}
+	if p.AtMost > math.MaxUint8 { // what numbers the requests of a gap
+		errs = append(errs, fmt.Errorf("at_most %d must be at most %d", p.AtMost, math.MaxUint8))
 	}
 	return errs
 }

@@ -2,6 +2,7 @@ package strategies
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -19,11 +20,17 @@ type TimeClearParams struct {
 	Pending     bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
 }
 
+// maxMinutes is the longest time that a count of nanoseconds holds, 292 years.
+const maxMinutes = math.MaxInt64 / int64(time.Minute)
+
 // Validate returns what is wrong with the parameters.
 func (p *TimeClearParams) Validate() []error {
 	errs := negatives(p)
 	if p.GapMinutes == 0 {
 		errs = append(errs, fmt.Errorf("gap_minutes 0 must be positive"))
+	}
+	if p.GapMinutes > maxMinutes {
+		errs = append(errs, fmt.Errorf("gap_minutes %d must be at most %d", p.GapMinutes, maxMinutes))
 	}
 	if len(p.Tools) == 0 {
 		errs = append(errs, fmt.Errorf("tools: none may be cleared"))

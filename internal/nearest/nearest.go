@@ -3,17 +3,23 @@ package nearest
 
 // Name returns the candidate closest to name by edit distance and whether it is
 // close enough to be meant: at most a third of the longer name is different.
+// Names of other lengths are passed over, so that a file in the place of a name
+// is not held against each letter by letter.
 func Name(name string, candidates []string) (string, bool) {
 	best, at := "", -1
 	for _, c := range candidates {
-		d := Distance(name, c)
-		if at < 0 || d < at {
+		if max(len(name), len(c))-min(len(name), len(c)) > limit(name, c) {
+			continue
+		}
+		if d := Distance(name, c); at < 0 || d < at {
 			best, at = c, d
 		}
 	}
-	limit := max(len(name), len(best))/3 + 1
-	return best, at >= 0 && at <= limit
+	return best, at >= 0 && at <= limit(name, best)
 }
+
+// limit is how many changes make another name.
+func limit(a, b string) int { return max(len(a), len(b))/3 + 1 }
 
 // Hint returns ` (did you mean "x"?)`, or "" when nothing is close.
 func Hint(name string, candidates []string) string {

@@ -1,6 +1,9 @@
 package nearest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestName(t *testing.T) {
 	known := []string{"recorded", "none", "truncate-oldest", "auto-compact/167k", "auto-compact/155k"}
@@ -12,6 +15,7 @@ func TestName(t *testing.T) {
 		{"auto-compact/165k", "auto-compact/167k", true},
 		{"nnoe", "none", true},
 		{"banana split", "", false},
+		{strings.Repeat("recorded ", 1<<17), "", false}, // nothing is as long
 	} {
 		got, ok := Name(tc.name, known)
 		if ok != tc.ok || ok && got != tc.want {

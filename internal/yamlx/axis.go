@@ -107,80 +107,103 @@ func isRange(n *yaml.Node) bool {
 
 // rangeAxis lists the values of a range: from, from + step, … as far as to.
 func (c *Checker) rangeAxis(n *yaml.Node, t reflect.Type, path string) {
-	bounds := map[string]float64{}
+	bounds := map[string]reflect.Value{}
 	before := len(c.Errs)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		if key.Value != "from" && key.Value != "to" && key.Value != "step" {
-			c.errorf(key, "range %s: unknown key %q; want from, to and step", path, key.Value)
-			continue
-		}
+		_, again := bounds[key.Value]
 		v, err := decoded(value, t)
-		if err != nil {
+		switch {
+		case key.Value != "from" && key.Value != "to" && key.Value != "step":
+			c.errorf(key, "range %s: unknown key %q; want from, to and step", path, key.Value)
+		case again:
+			c.errorf(key, "range %s: key %q stands here a second time", path, key.Value)
+		case err != nil:
 			c.errorf(value, "range %s: %s: %w", path, key.Value, err)
-			continue
+		case v.CanFloat() && (math.IsInf(v.Float(), 0) || math.IsNaN(v.Float())):
+			c.errorf(value, "range %s: %s: %s is no number to count with", path, key.Value, value.Value)
+		default:
+			bounds[key.Value] = v
 		}
-		bounds[key.Value] = asFloat(v)
 	}
 	if len(c.Errs) > before {
 		return
 	}
-	steps, err := countSteps(bounds)
+	a := Axis{Path: path, Node: n}
+	values, err := stepped(bounds, t)
 	if err != nil {
 		c.errorf(n, "range %s: %w", path, err)
 		return
 	}
-	a := Axis{Path: path, Node: n}
-	for i := range steps {
-		v := reflect.New(t).Elem()
-		setFloat(v, bounds["from"]+float64(i)*bounds["step"])
+	for i, v := range values {
 		value, text := canonical(n, v)
+		if i > 0 && text == a.Texts[i-1] {
+			c.errorf(n, "range %s has the value %s twice: the step is too small", path, text)
+			return
+		}
 		a.Values, a.Texts = append(a.Values, value), append(a.Texts, text)
 	}
 	c.add(a)
 }
 
-// countSteps returns the number of values of a range.
-func countSteps(bounds map[string]float64) (int, error) {
+// stepped returns the values of a range.
+func stepped(bounds map[string]reflect.Value, t reflect.Type) ([]reflect.Value, error) {
 	for _, key := range []string{"to", "step"} {
 		if _, ok := bounds[key]; !ok {
-			return 0, fmt.Errorf("no %s", key)
+			return nil, fmt.Errorf("no %s", key)
 		}
 	}
-	from, to, step := bounds["from"], bounds["to"], bounds["step"]
-	switch {
-	case !(step > 0):
-		return 0, fmt.Errorf("step must be above 0")
-	case !(to >= from):
-		return 0, fmt.Errorf("has no values: to is below from")
+	from, step := bounds["from"], bounds["step"]
+	n, err := countSteps(from, bounds["to"], step)
+	if err != nil {
+		return nil, err
 	}
+	values := make([]reflect.Value, n+1)
+	for i := range values {
+		values[i] = reflect.New(t).Elem()
+		setStep(values[i], from, step, i)
+	}
+	return values, nil
+}
+
+// countSteps returns how often a step goes into a range. Whole numbers are
+// counted as such: a float64 does not hold all of them.
+func countSteps(from, to, step reflect.Value) (int, error) {
 	const slack = 1e-9 // a share of a step: 0.1 + 0.1 + 0.1 is not quite 0.3
-	n := math.Floor((to-from)/step+slack) + 1
-	if n > MaxAxis {
-		return 0, fmt.Errorf("has %.0f values, more than %d", n, MaxAxis)
+	var forward, ordered bool
+	var n float64
+	switch {
+	case from.CanInt():
+		forward, ordered = step.Int() > 0, to.Int() >= from.Int()
+		n = float64((uint64(to.Int()) - uint64(from.Int())) / max(uint64(step.Int()), 1))
+	case from.CanUint():
+		forward, ordered = step.Uint() > 0, to.Uint() >= from.Uint()
+		n = float64((to.Uint() - from.Uint()) / max(step.Uint(), 1))
+	default:
+		forward, ordered = step.Float() > 0, to.Float() >= from.Float()
+		n = math.Floor((to.Float()-from.Float())/step.Float() + slack)
+	}
+	switch {
+	case !forward:
+		return 0, fmt.Errorf("step must be above 0")
+	case !ordered:
+		return 0, fmt.Errorf("has no values: to is below from")
+	case n >= MaxAxis:
+		return 0, fmt.Errorf("has %.0f values, more than %d", n+1, MaxAxis)
 	}
 	return int(n), nil
 }
 
-func asFloat(v reflect.Value) float64 {
+// setStep sets v to from + i × step, floating-point numbers to 12 digits so that
+// steps of a tenth look like it.
+func setStep(v, from, step reflect.Value, i int) {
 	switch {
 	case v.CanInt():
-		return float64(v.Int())
+		v.SetInt(from.Int() + int64(i)*step.Int())
 	case v.CanUint():
-		return float64(v.Uint())
-	}
-	return v.Float()
-}
-
-// setFloat sets a number, floating-point ones to 12 digits so that steps of a
-// tenth look like it.
-func setFloat(v reflect.Value, f float64) {
-	switch {
-	case v.CanInt():
-		v.SetInt(int64(math.Round(f)))
-	case v.CanUint():
-		v.SetUint(uint64(math.Round(f)))
+		v.SetUint(from.Uint() + uint64(i)*step.Uint())
 	default:
+		f := from.Float() + float64(i)*step.Float()
 		if r, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 12, 64), 64); err == nil {
 			f = r
 		}

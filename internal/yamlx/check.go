@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/nearest"
 	"gopkg.in/yaml.v3"
@@ -36,9 +38,15 @@ func (c *Checker) errorf(n *yaml.Node, format string, args ...any) {
 	c.Errs = append(c.Errs, c.Tree.Errorf(n, format, args...))
 }
 
-var nodeType = reflect.TypeFor[yaml.Node]()
+var (
+	nodeType = reflect.TypeFor[yaml.Node]()
+	timeType = reflect.TypeFor[time.Time]()
+)
 
 func (c *Checker) check(n *yaml.Node, t reflect.Type, path string, sweep bool) {
+	if t != nodeType && !c.sound(n, path) {
+		return
+	}
 	null := isNull(n)
 	if t.Kind() == reflect.Pointer {
 		if null {
@@ -48,7 +56,7 @@ func (c *Checker) check(n *yaml.Node, t reflect.Type, path string, sweep bool) {
 	}
 	switch {
 	case t == nodeType:
-	case opaque(t):
+	case opaque(t), t == timeType:
 		c.leaf(n, t, path, sweep)
 	case t.Kind() == reflect.Struct:
 		if !null && c.mapping(n, path) {
@@ -77,6 +85,19 @@ func opaque(t reflect.Type) bool {
 		}]())
 }
 
+// sound reports whether a scalar with a tag of its own, such as !!float x, is
+// what the tag says.
+func (c *Checker) sound(n *yaml.Node, path string) bool {
+	if n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle == 0 {
+		return true
+	}
+	err := n.Decode(new(any))
+	if err != nil {
+		c.errorf(n, "%s: %s", named(path), Reason(err))
+	}
+	return err == nil
+}
+
 // mapping reports whether n is a mapping with every key once.
 func (c *Checker) mapping(n *yaml.Node, path string) bool {
 	if n.Kind != yaml.MappingNode {
@@ -86,8 +107,8 @@ func (c *Checker) mapping(n *yaml.Node, path string) bool {
 	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		if key.Kind != yaml.ScalarNode {
-			c.errorf(key, "a key of %s is a word, not %s", named(path), kindOf(key))
+		if err := keyError(key); err != nil {
+			c.errorf(key, "%s: %w", named(path), err)
 			return false
 		}
 		if before, ok := first[key.Value]; ok {
@@ -97,6 +118,20 @@ func (c *Checker) mapping(n *yaml.Node, path string) bool {
 		first[key.Value] = key
 	}
 	return true
+}
+
+// keyError refuses keys under which decoding keeps nothing, or something else
+// than what stands in the file.
+func keyError(key *yaml.Node) error {
+	switch {
+	case key.Kind != yaml.ScalarNode, isNull(key):
+		return fmt.Errorf("a key is a word, not %s", kindOf(key))
+	case key.Style&yaml.TaggedStyle != 0:
+		return fmt.Errorf("key %q has a tag: write the word alone", key.Value)
+	case key.ShortTag() == "!!merge":
+		return errors.New("keys are not merged with <<: write them out")
+	}
+	return nil
 }
 
 func (c *Checker) fields(n *yaml.Node, t reflect.Type, path string, sweep bool) {
@@ -165,7 +200,9 @@ func (c *Checker) leaf(n *yaml.Node, t reflect.Type, path string, sweep bool) {
 // than a scalar.
 func composite(t reflect.Type) bool {
 	switch t.Kind() {
-	case reflect.Struct, reflect.Slice, reflect.Map, reflect.Interface:
+	case reflect.Struct:
+		return t != timeType
+	case reflect.Slice, reflect.Map, reflect.Interface:
 		return true
 	}
 	return false
@@ -190,12 +227,10 @@ func numeric(t reflect.Type) bool {
 func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
 	v := reflect.New(t)
 	if isNull(n) {
-		return v, fmt.Errorf("no value")
+		return v, errors.New("no value")
 	}
-	if !opaque(t) && n.Kind == yaml.ScalarNode && n.Tag == "!!float" && t.Kind() != reflect.String {
-		if err := whole(n, t); err != nil {
-			return v, err
-		}
+	if !opaque(t) && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" && !holds(n, t) {
+		return v, fmt.Errorf("want %s, not %s", wanted(t), quoted(n))
 	}
 	err := n.Decode(v.Interface())
 	if err == nil {
@@ -207,16 +242,21 @@ func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
 	return v, fmt.Errorf("want %s, not %s", wanted(t), quoted(n))
 }
 
-// whole refuses fractions for integers, which Node.Decode would cut off.
-func whole(n *yaml.Node, t reflect.Type) error {
-	if t.Kind() == reflect.Float64 || t.Kind() == reflect.Float32 {
-		return nil
+// holds reports whether a type keeps a floating-point number as it is written.
+// Node.Decode would cut off fractions for integers, and convert what lies beyond
+// them to any number.
+func holds(n *yaml.Node, t reflect.Type) bool {
+	low, high := 0.0, 0x1p64 // whole numbers: low ≤ f < high
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		low, high = -0x1p63, 0x1p63
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	default:
+		return true
 	}
 	var f float64
-	if err := n.Decode(&f); err != nil || f != math.Trunc(f) {
-		return fmt.Errorf("want %s, not %s", wanted(t), quoted(n))
-	}
-	return nil
+	err := n.Decode(&f)
+	return err == nil && f == math.Trunc(f) && low <= f && f < high
 }
 
 func wanted(t reflect.Type) string {
@@ -230,7 +270,10 @@ func wanted(t reflect.Type) string {
 	case reflect.Float32, reflect.Float64:
 		return "a number"
 	}
-	if numeric(t) {
+	switch {
+	case t == timeType:
+		return "a time"
+	case numeric(t):
 		return "a whole number"
 	}
 	return t.Kind().String()
@@ -241,7 +284,7 @@ func Reason(err error) string {
 	texts := []string{err.Error()}
 	var te *yaml.TypeError
 	if errors.As(err, &te) {
-		texts = te.Errors
+		texts = slices.Clone(te.Errors)
 	}
 	for i, text := range texts {
 		text = strings.TrimPrefix(text, "yaml: ")
@@ -266,7 +309,7 @@ func kindOf(n *yaml.Node) string {
 		return "a mapping"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
-	case n.Tag == "!!null":
+	case n.ShortTag() == "!!null":
 		return "nothing"
 	}
 	return strconv.Quote(n.Value)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -28,6 +29,10 @@ type leaves struct {
 	Color  color   `yaml:"color"`
 	Ways   []string
 	Nested inner `yaml:"nested"`
+}
+
+type dated struct {
+	At time.Time `yaml:"at"`
 }
 
 type sheet struct {
@@ -70,6 +75,16 @@ func TestCheckRefuses(t *testing.T) {
 		"named: {a: {keep: x}}":                `a.yaml:1: named.a.keep: want a whole number, not "x"`,
 		"named: {a: {keep: [1, 2]}}":           "a.yaml:1: named.a.keep takes one value, not a list",
 		"free: {what: [ever]}":                 "",
+		"named: {~: {keep: 1}}":                "a.yaml:1: named: a key is a word, not nothing",
+		"named: {? [a] : {keep: 1}}":           "a.yaml:1: named: a key is a word, not a list",
+		"named: {!!binary aGk=: {keep: 1}}":    `a.yaml:1: named: key "aGk=" has a tag: write the word alone`,
+		"named: {<<: {keep: 1}}":               "a.yaml:1: named: keys are not merged with <<: write them out",
+		"<<: {fixed: x}":                       "a.yaml:1: the document: keys are not merged with <<: write them out",
+		"named: {'<<': {keep: 1}}":             "",
+		"swept: {keep: !!null x}":              "a.yaml:1: swept.keep: cannot decode !!str `x` as a !!null",
+		"swept: {keep: !!null ~}":              "",
+		"named: !!null x":                      "a.yaml:1: named: cannot decode !!str `x` as a !!null",
+		"fixed: !!binary '!'":                  "a.yaml:1: fixed: !!binary value contains invalid base64 data",
 		"swept: {color: {from: 1, to: 2}}":     "a.yaml:1: swept.color takes one value, not a mapping",
 	} {
 		c, _ := checked(t, text)
@@ -79,19 +94,93 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
+// Whole numbers that Node.Decode would cut off or turn into others: an int holds
+// −2⁶³…2⁶³−1, a uint64 0…2⁶⁴−1.
+func TestCheckRefusesWhatIntegersDoNotHold(t *testing.T) {
+	for _, text := range []string{"-.inf", ".inf", ".nan", "-1e30", "1e19", "9223372036854775808.0", "9223372036854775808", "-9223372036854777856.0", "!!float 1.5"} {
+		c, _ := checked(t, "swept: {count: "+text+"}")
+		if err := errors.Join(c.Errs...); err == nil || !strings.Contains(err.Error(), "swept.count: want a whole number, not ") {
+			t.Errorf("count %s: error %v", text, err)
+		}
+	}
+	for _, text := range []string{"-1.0", "-.inf", ".inf", "1e20", "18446744073709551616.0", "18446744073709551616"} {
+		c, _ := checked(t, "swept: {seed: "+text+"}")
+		if err := errors.Join(c.Errs...); err == nil || !strings.Contains(err.Error(), "swept.seed: want a whole number from 0, not ") {
+			t.Errorf("seed %s: error %v", text, err)
+		}
+	}
+	c, tree := checked(t, "swept: {count: -9223372036854775808.0, seed: 18446744073709549568.0}")
+	var s sheet
+	if err := tree.Root.Decode(&s); err != nil || len(c.Errs) > 0 || s.Swept.Count != -1<<63 || s.Swept.Seed != 1<<64-2048 {
+		t.Errorf("%v, %v: %+v", c.Errs, err, s.Swept)
+	}
+}
+
+// A time is one value, though its type is a struct.
+func TestCheckTimes(t *testing.T) {
+	for text, want := range map[string]string{
+		"at: 2026-03-02T09:00:00Z": "",
+		"at: 2026-03-02":           "",
+		"at: noon":                 `a.yaml:1: at: want a time, not "noon"`,
+		"at: {year: 2026}":         "a.yaml:1: at takes one value, not a mapping",
+		"at: [2026-03-02]":         "a.yaml:1: at takes one value, not a list",
+		"at: ":                     "a.yaml:1: at: no value",
+	} {
+		tree, err := Parse([]byte(text), "a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Checker{Tree: tree}
+		c.Check(tree.Root, dated{}, "")
+		if got := errors.Join(c.Errs...); (got == nil) != (want == "") || got != nil && got.Error() != want {
+			t.Errorf("%q: %v, want %q", text, got, want)
+		}
+	}
+}
+
+// Ranges that have no end, or whose values cannot be told apart.
+func TestRangesRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"{from: 1, to: 2}":                             "range swept.share: no step",
+		"{from: 1, step: 2}":                           "range swept.share: no to",
+		"{from: 1, to: 2, step: 0}":                    "step must be above 0",
+		"{from: 1, to: 0, step: 1}":                    "has no values: to is below from",
+		"{from: 0, to: 1, step: 1e-4}":                 "has 10001 values, more than 10000",
+		"{from: -1e308, to: 1e308, step: 1}":           "has +Inf values, more than 10000",
+		"{from: .inf, to: .inf, step: 1}":              "range swept.share: from: .inf is no number to count with",
+		"{from: -.inf, to: 1, step: 1}":                "range swept.share: from: -.inf is no number to count with",
+		"{from: 0, to: .inf, step: .inf}":              "range swept.share: to: .inf is no number to count with",
+		"{from: 0, to: 1, step: .inf}":                 "range swept.share: step: .inf is no number to count with",
+		"{from: 0, to: 1, step: .nan}":                 "range swept.share: step: .nan is no number to count with",
+		"{from: 1, to: 1.0000000000001, step: 1e-14}":  "has the value 1 twice: the step is too small",
+		"{from: 0, to: 1, step: 1, to: 2}":             `range swept.share: key "to" stands here a second time`,
+		"{from: 0, to: 1, by: 1}":                      `range swept.share: unknown key "by"; want from, to and step`,
+		"{from: 0, to: 1, step: {from: 1}}":            "range swept.share: step: want a number, not a mapping",
+		"{from: 0, to: 1, step: 1, ? [a] : 1, from: }": `range swept.share: unknown key ""; want from, to and step`,
+	} {
+		c, _ := checked(t, "swept: {share: "+text+"}")
+		if err := errors.Join(c.Errs...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}
+
 // Axes: their paths and values in canonical form. A list of one value is none.
 func TestAxes(t *testing.T) {
 	for text, want := range map[string][]string{
-		"swept: {count: [3, 0x10, 1_000]}":                  {"swept.count 3 16 1000"},
-		"swept: {count: [3]}":                               nil,
-		"swept: {count: {from: 1, to: 9, step: 4}}":         {"swept.count 1 5 9"},
-		"swept: {count: {from: 1, to: 8, step: 4}}":         {"swept.count 1 5"},
-		"swept: {count: {from: 7, to: 7, step: 1}}":         nil,
-		"swept: {share: {from: 0, to: 0.3, step: 0.1}}":     {"swept.share 0 0.1 0.2 0.3"},
-		"swept: {seed: [1, 18446744073709551615]}":          {"swept.seed 1 18446744073709551615"},
-		"swept: {ways: [a, b]}":                             nil,
-		"swept: {ways: [[a], [a, b]]}":                      {"swept.ways [a] [a, b]"},
-		"swept: {on: [true, false], nested: {keep: [1,2]}}": {"swept.on true false", "swept.nested.keep 1 2"},
+		"swept: {count: [3, 0x10, 1_000]}":                                                                 {"swept.count 3 16 1000"},
+		"swept: {count: [3]}":                                                                              nil,
+		"swept: {count: {from: 1, to: 9, step: 4}}":                                                        {"swept.count 1 5 9"},
+		"swept: {count: {from: 1, to: 8, step: 4}}":                                                        {"swept.count 1 5"},
+		"swept: {count: {from: 7, to: 7, step: 1}}":                                                        nil,
+		"swept: {share: {from: 0, to: 0.3, step: 0.1}}":                                                    {"swept.share 0 0.1 0.2 0.3"},
+		"swept: {seed: [1, 18446744073709551615]}":                                                         {"swept.seed 1 18446744073709551615"},
+		"swept: {seed: {from: 18446744073709551613, to: 18446744073709551615, step: 2}}":                   {"swept.seed 18446744073709551613 18446744073709551615"},
+		"swept: {count: {from: 9223372036854775806, to: 9223372036854775807, step: 1}}":                    {"swept.count 9223372036854775806 9223372036854775807"},
+		"swept: {count: {from: -9223372036854775808, to: 9223372036854775807, step: 9223372036854775807}}": {"swept.count -9223372036854775808 -1 9223372036854775806"},
+		"swept: {ways: [a, b]}":                                                                            nil,
+		"swept: {ways: [[a], [a, b]]}":                                                                     {"swept.ways [a] [a, b]"},
+		"swept: {on: [true, false], nested: {keep: [1,2]}}":                                                {"swept.on true false", "swept.nested.keep 1 2"},
 	} {
 		c, tree := checked(t, text)
 		if len(c.Errs) > 0 {
@@ -137,6 +226,18 @@ func TestAliases(t *testing.T) {
 	if _, err := Parse([]byte(laughs.String()), "b.yaml"); err == nil || !strings.Contains(err.Error(), "aliases are expanded") {
 		t.Errorf("error %v", err)
 	}
+	for text, want := range map[string]string{
+		"&a [*a]":                  "c.yaml:1: what &a stands for holds *a itself",
+		"x: &b\n  y:\n  - *b\n":    "c.yaml:3: what &b stands for holds *b itself",
+		"&a [&b [x], *b, &b [*a]]": "c.yaml:1: what &a stands for holds *a itself",
+	} {
+		if _, err := Parse([]byte(text), "c.yaml"); err == nil || err.Error() != want {
+			t.Errorf("%q: error %v, want %s", text, err, want)
+		}
+	}
+	if _, err := Parse([]byte("[&a [x], *a, [*a], &a [*a]]"), "d.yaml"); err == nil || err.Error() != "d.yaml:1: what &a stands for holds *a itself" {
+		t.Errorf("error %v: the second anchor is the one meant", err)
+	}
 }
 
 func TestPut(t *testing.T) {
@@ -180,23 +281,37 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Whatever the text: no panic, and what is passed decodes.
+// Whatever the text: no panic, and what is passed decodes with every value of
+// its axes.
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{"swept: {count: [1, 2]}", "fixed: &a x\nfree: *a", "swept: {share: {from: 0, to: 1, step: .1}}", "a: [", "- 1"} {
-		f.Add(s)
+	for _, s := range []string{
+		"swept: {count: [1, 2]}", "fixed: &a x\nfree: *a", "swept: {share: {from: 0, to: 1, step: .1}}", "a: [", "- 1",
+		"named: {<<: {keep: 1}, ~: {keep: 1}}", "swept: {seed: {from: 1, to: 18446744073709551615, step: 9e18}, count: -1e30}",
+		"swept: {keep: !!null x, on: [true, false], ways: [[a], [b, c]]}", "free: &a [*a]", "swept: {color: !!binary cmVk}",
+	} {
+		f.Add(s, true)
+		f.Add(s, false)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string, sweep bool) {
 		tree, err := Parse([]byte(text), "f.yaml")
 		if err != nil {
 			return
 		}
-		c := Checker{Tree: tree}
+		c := Checker{Tree: tree, Sweep: sweep}
 		c.Check(tree.Root, sheet{}, "")
 		if len(c.Errs) > 0 {
 			return
 		}
 		for i := range c.Axes {
-			c.Axes[i].Choose(0)
+			for j := range c.Axes[i].Values {
+				for k := range c.Axes {
+					c.Axes[k].Choose(min(j, len(c.Axes[k].Values)-1))
+				}
+				s := reflect.New(reflect.TypeFor[sheet]())
+				if err := tree.Root.Decode(s.Interface()); err != nil {
+					t.Fatalf("%q passes and does not decode: %v", text, err)
+				}
+			}
 		}
 		s := reflect.New(reflect.TypeFor[sheet]())
 		if err := tree.Root.Decode(s.Interface()); err != nil {

@@ -44,7 +44,10 @@ func Parse(text []byte, name string) (*Tree, error) {
 	}
 	e := expander{left: maxNodes}
 	root := e.expand(doc.Content[0])
-	if e.left < 0 {
+	switch {
+	case e.loop != nil:
+		return nil, fmt.Errorf("%s:%d: what &%s stands for holds *%[3]s itself", name, e.loop.Line, e.loop.Value)
+	case e.left < 0:
 		return nil, fmt.Errorf("%s: more than %d values once its aliases are expanded", name, maxNodes)
 	}
 	return &Tree{Name: name, Root: root}, nil
@@ -52,7 +55,11 @@ func Parse(text []byte, name string) (*Tree, error) {
 
 // expander copies nodes with aliases replaced by what they stand for. It stops
 // when left runs out.
-type expander struct{ left int }
+type expander struct {
+	left int
+	open map[*yaml.Node]bool // anchors whose nodes are being copied
+	loop *yaml.Node          // an alias that stands within its own anchor
+}
 
 func (e *expander) expand(n *yaml.Node) *yaml.Node {
 	if e.left--; e.left < 0 {
@@ -60,14 +67,31 @@ func (e *expander) expand(n *yaml.Node) *yaml.Node {
 	}
 	line, column := n.Line, n.Column
 	if n.Kind == yaml.AliasNode {
+		if e.open[n.Alias] {
+			e.loop, e.left = n, 0
+			return n
+		}
 		n = n.Alias
 	}
 	c := *n
 	c.Line, c.Column, c.Anchor, c.Content = line, column, "", nil
+	e.enter(n)
 	for _, child := range n.Content {
 		c.Content = append(c.Content, e.expand(child))
 	}
+	delete(e.open, n)
 	return &c
+}
+
+// enter notes that the node of an anchor is being copied.
+func (e *expander) enter(n *yaml.Node) {
+	if n.Anchor == "" {
+		return
+	}
+	if e.open == nil {
+		e.open = map[*yaml.Node]bool{}
+	}
+	e.open[n] = true
 }
 
 // Clone returns a deep copy of a node.
@@ -129,7 +153,7 @@ func Find(n *yaml.Node, keys ...string) *yaml.Node {
 // fails when something else than a mapping stands there.
 func (t *Tree) Put(n *yaml.Node, value *yaml.Node, keys ...string) error {
 	for i, key := range keys {
-		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		if isNull(n) {
 			n.Kind, n.Tag, n.Value = yaml.MappingNode, "!!map", ""
 		}
 		if n.Kind != yaml.MappingNode {

@@ -84,29 +84,42 @@ func Parse(text []byte, name string) (*File, error) {
 	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange, Unread: d.Unread}
 	errs = append(errs, f.scenario(tree, text)...)
 	errs = append(errs, f.bounds(tree)...)
-	nodes := yamlx.Child(tree.Root, "rules")
-	if len(d.Rules) == 0 {
-		errs = append(errs, fmt.Errorf("%s: a check needs rules", name))
-	}
-	for i := range d.Rules {
-		r, wrong := d.Rules[i].rule(tree, nodes.Content[i], d.Baseline)
-		errs = append(errs, wrong...)
-		f.Rules = append(f.Rules, r)
-	}
+	errs = append(errs, f.rules(tree, d.Baseline)...)
 	errs = append(errs, repeated(name, f.Rules)...)
 	return f, errors.Join(byLine(name, errs)...)
 }
 
+// rules reads the rules one by one: decoding a list leaves out elements that it
+// refuses, and those behind would get their lines.
+func (f *File) rules(t *yamlx.Tree, baseline string) []error {
+	list := yamlx.Child(t.Root, "rules")
+	if list == nil || len(list.Content) == 0 {
+		return []error{fmt.Errorf("%s: a check needs rules", f.Name)}
+	}
+	var errs []error
+	for _, n := range list.Content {
+		var r ruleNode
+		if n.Kind != yaml.MappingNode || n.Decode(&r) != nil {
+			continue // reported already
+		}
+		rule, wrong := r.rule(t, n, baseline)
+		errs = append(errs, wrong...)
+		f.Rules = append(f.Rules, rule)
+	}
+	return errs
+}
+
 func (f *File) bounds(t *yamlx.Tree) []error {
 	var errs []error
+	at := func(key string) *yaml.Node { return cmp.Or(yamlx.Child(t.Root, key), t.Root) }
 	if f.Seeds < minSeeds || f.Seeds > maxSeeds {
-		errs = append(errs, t.Errorf(yamlx.Child(t.Root, "seeds"), "seeds %d must lie in %d…%d: figures that are drawn are judged by the interval of several", f.Seeds, minSeeds, maxSeeds))
+		errs = append(errs, t.Errorf(at("seeds"), "seeds %d must lie in %d…%d: figures that are drawn are judged by the interval of several", f.Seeds, minSeeds, maxSeeds))
 	}
 	if !(f.Level > 0 && f.Level <= 0.5) {
-		errs = append(errs, t.Errorf(yamlx.Child(t.Root, "level"), "level %g must be above 0 and at most 0.5", f.Level))
+		errs = append(errs, t.Errorf(at("level"), "level %g must be above 0 and at most 0.5", f.Level))
 	}
 	if f.Unread < 0 {
-		errs = append(errs, t.Errorf(yamlx.Child(t.Root, "unread"), "unread %d must not be negative", f.Unread))
+		errs = append(errs, t.Errorf(at("unread"), "unread %d must not be negative", f.Unread))
 	}
 	return errs
 }
@@ -124,16 +137,23 @@ func (f *File) scenario(t *yamlx.Tree, text []byte) []error {
 		return []error{t.Errorf(n, "scenario takes a file, the name of a built-in one, or a mapping")}
 	}
 	f.Scenario = Source{Text: cut(t.Root, n, text), Line: n.Line}
-	if own, err := yamlx.Parse(f.Scenario.Text, f.Name); err == nil && own.Root.Kind == yaml.MappingNode {
+	if own, err := yamlx.Parse(f.Scenario.Text, f.Name); err == nil && same(own.Root, n) {
 		return nil
 	}
-	// An alias, or a file of one line: what is left of it has no lines to keep.
+	// An alias, a file of one line, or one whose lines end otherwise than in \n:
+	// what is left of it has no lines to keep.
 	again, err := yaml.Marshal(yamlx.Clone(n))
 	f.Scenario.Text = again
 	if err != nil {
 		return []error{t.Errorf(n, "scenario: %w", err)}
 	}
 	return nil
+}
+
+// same reports whether two nodes hold the same in the same lines.
+func same(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && a.Line == b.Line &&
+		slices.EqualFunc(a.Content, b.Content, same)
 }
 
 // cut returns the text of the mapping n below root with all that is not of it
@@ -151,7 +171,8 @@ func cut(root, n *yaml.Node, text []byte) []byte {
 		case i+1 < n.Line || i+1 >= end:
 			lines[i] = ""
 		case i+1 == n.Line && n.Column > 1:
-			lines[i] = strings.Repeat(" ", n.Column-1) + string([]rune(lines[i])[n.Column-1:])
+			own := []rune(lines[i])
+			lines[i] = strings.Repeat(" ", n.Column-1) + string(own[min(n.Column-1, len(own)):])
 		}
 	}
 	return []byte(strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n")

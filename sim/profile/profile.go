@@ -5,6 +5,7 @@
 package profile
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -221,8 +222,17 @@ func Default() (*Profile, error) { return Parse(defaultText, "default.yaml") }
 // Parse reads a profile strictly; errors name file and line.
 func Parse(text []byte, name string) (*Profile, error) {
 	var p Profile
-	if err := yamlx.Decode(text, name, &p); err != nil {
+	tree, err := yamlx.Parse(text, name)
+	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
+	}
+	c := yamlx.Checker{Tree: tree}
+	c.Check(tree.Root, p, "")
+	if len(c.Errs) > 0 {
+		return nil, fmt.Errorf("reading a profile: %w", errors.Join(c.Errs...))
+	}
+	if err := tree.Root.Decode(&p); err != nil {
+		return nil, fmt.Errorf("reading a profile: %w", yamlx.Errors(name, err, p))
 	}
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("reading a profile: %s: %w", name, err)
@@ -239,46 +249,6 @@ func (p *Profile) Write(w io.Writer) error {
 	}
 	return e.Close()
 }
-
-// Validate returns everything that is wrong with p.
-func (p *Profile) Validate() error {
-	var errs []error
-	shareIn := func(name string, e Estimate) {
-		if !(e.Value >= 0 && e.Value <= 1) {
-			errs = append(errs, fmt.Errorf("%s: share %g must lie in 0…1", name, e.Value))
-		}
-	}
-	for _, v := range p.Hidden {
-		shareIn("hidden_call_share "+v.Version, v.Estimate)
-	}
-	shareIn("shared_after_expiry", p.Shared)
-	shareIn("first_calls.main", p.First.Main)
-	shareIn("first_calls.sub_agent", p.First.Agent)
-	shareIn("codex_fallback", p.Fallback)
-	shareIn("after_prompt", p.Evict.Prompt)
-	shareIn("after_tool_result", p.Evict.ToolResult)
-	for _, v := range slices.Concat(p.Static, p.First.MainTokens, p.First.AgentTokens) {
-		if !(v.Value >= 0 && v.Value <= maxStatic) {
-			errs = append(errs, fmt.Errorf("version %s: a prefix of %g tokens must lie in 0…%d", v.Version, v.Value, maxStatic))
-		}
-	}
-	for _, list := range [][]Versioned{p.Static, p.Hidden, p.First.MainTokens, p.First.AgentTokens} {
-		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
-			errs = append(errs, errors.New("versions must ascend"))
-		}
-	}
-	if p.Switches.Lifetime && (p.Lifetime.FiveMinutes.Value <= 0 || p.Lifetime.OneHour.Value < p.Lifetime.FiveMinutes.Value) {
-		errs = append(errs, errors.New("lifetime_seconds: want 0 < 5m ≤ 1h"))
-	}
-	if p.Weight < 0 {
-		errs = append(errs, fmt.Errorf("prior_weight %g must not be negative", p.Weight))
-	}
-	return errors.Join(errs...)
-}
-
-// maxStatic is the largest static prefix that is taken for one, tokens: the
-// window of most models.
-const maxStatic = 200_000
 
 // StaticFor returns the static prefix of main threads at a client version,
 // tokens, 0 when nothing is known.
@@ -358,8 +328,8 @@ func (p *Profile) Life(ttl prompt.TTL) int64 {
 func Compare(a, b string) int {
 	x, y := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(x), len(y)) {
-		if d := part(x, i) - part(y, i); d != 0 {
-			return d
+		if c := cmp.Compare(part(x, i), part(y, i)); c != 0 {
+			return c
 		}
 	}
 	return 0

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 func TestDefaultIsValidAndRoundTrips(t *testing.T) {
@@ -40,7 +42,18 @@ func TestParseIsStrict(t *testing.T) {
 		{"name: x\nprior_wieght: 2\n", `p.yaml:2: unknown key "prior_wieght"`},
 		{"shared_after_expiry: {value: 2}\n", "shared_after_expiry: share 2 must lie in 0…1"},
 		{"static_prefix_tokens: [{version: 2.1.5, value: 9}, {version: 2.1.1, value: 9}]\n", "versions must ascend"},
-		{"prior_weight: -1\n", "prior_weight -1 must not be negative"},
+		{"prior_weight: -1\n", "prior_weight -1 must be a number from 0"},
+		{"prior_weight: .nan\n", "prior_weight NaN must be a number from 0"},
+		{"shared_tokens: {value: .nan}\n", "shared_tokens: NaN in 0…0 is no estimate"},
+		{"tokens_per_byte: {text: {value: 1, high: .inf}}\n", "tokens_per_byte text: 1 in 0…+Inf is no estimate"},
+		{"unexplained_evictions: {after_prompt: {value: 1, samples: -1}}\n", "after_prompt: samples -1 must not be negative"},
+		{"talk: {think_seconds: {samples: 1.5}}\n", `p.yaml:1: talk.think_seconds.samples: want a whole number, not "1.5"`},
+		{"talk: {think_seconds: {samples: -1e30}}\n", `want a whole number, not "-1e30"`},
+		{"switches: {lifetime: true}\nlifetime_seconds: {5m: {value: 300}, 1h: {value: 1e300}}\n", "lifetime_seconds: want 0 < 5m ≤ 1h ≤ 315360000"},
+		{"switches: {lifetime: true}\nlifetime_seconds: {5m: {value: .nan}, 1h: {value: 3600}}\n", "lifetime_seconds: want 0 < 5m ≤ 1h"},
+		{"session_residual: [-1, 21]\n", "session_residual 21 must lie in −20…20"},
+		{"a: &a {value: 1}\n<<: *a\n", "keys are not merged"},
+		{"", "p.yaml: empty document"},
 	} {
 		_, err := Parse([]byte(tc.text), "p.yaml")
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -77,4 +90,53 @@ func TestResidualAt(t *testing.T) {
 	if new(Profile).ResidualAt(0.3) != 0 {
 		t.Error("a residual without any")
 	}
+}
+
+// Numbers of versions order as numbers, however large.
+func TestCompare(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{
+		{"2.1.9", "2.1.17", -1}, {"2.1", "2.1.0", 0}, {"2.1.x", "2.1.0", 0}, {"", "0", 0},
+		{"9223372036854775807", "-1", 1}, {"-9223372036854775808", "1", -1}, {"99999999999999999999", "1", 1},
+	} {
+		if got := Compare(tc.a, tc.b); got != tc.want || Compare(tc.b, tc.a) != -tc.want {
+			t.Errorf("%q against %q: %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}
+
+// FuzzParse: a profile that is read is written, and read back as the same one
+// that answers within its bounds.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("name: x\nprior_weight: 2\nshared_after_expiry: {value: 0.5, samples: 3}\nsession_residual: [-1, 0, .5]\n"))
+	f.Add([]byte("static_prefix_tokens: [{version: 2.1.5, value: 9e3, low: 1}]\nswitches: {lifetime: true, static_prefix: true}\nlifetime_seconds: {5m: {value: 300}, 1h: {value: 3600}}\n"))
+	f.Add([]byte("tokens_per_byte: {text: &t {value: .26}}\ntokens_per_byte_by_model: {m: {text: *t}}\nunexplained_evictions: {by_gap: [{to_seconds: 60, value: .1}]}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := Parse(text, "f.yaml")
+		if err != nil {
+			return
+		}
+		var b, c bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(b.Bytes(), "again.yaml")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, b.Bytes())
+		}
+		if err := again.Write(&c); err != nil || b.String() != c.String() {
+			t.Fatalf("%v: written twice it is\n%s\nand\n%s", err, b.Bytes(), c.Bytes())
+		}
+		if n := p.StaticFor("2.1.5"); n < 0 || n > maxStatic {
+			t.Errorf("a prefix of %d tokens", n)
+		}
+		if p.Life(prompt.TTL5m) <= 0 || p.Life(prompt.TTL1h) <= 0 {
+			t.Error("nothing lives")
+		}
+		if share := p.Evict.PerCall(); !(share >= 0 && share <= 1) {
+			t.Errorf("%g of calls are evicted", share)
+		}
+	})
 }

@@ -40,6 +40,7 @@ speed: {median: 60, sigma: 9, max: 90}
 parallel: 0.95
 turnz: 5
 images: often
+agents: {static: 3.5}
 `
 	_, err := ParseWorkload([]byte(text), "p.yaml")
 	if err == nil {
@@ -52,7 +53,7 @@ images: often
 		"p.yaml:15: tools.1.weight: -1", "p.yaml:16: tools.2: Edit works on files, and the working set has none", "agents.tools: empty",
 		"p.yaml:19: pauses: their shares sum to 1.4", "p.yaml:19: pauses.0.length: 1e+300", "p.yaml:20: pauses.1.length: minimum 9 above maximum 5",
 		"p.yaml:21: text_share: 1.5", "p.yaml:22: static: 20 is out of range", "p.yaml:24: speed: draws of", "p.yaml:25: parallel: 0.95",
-		`p.yaml:26: unknown key "turnz" (did you mean "turns"?)`, "p.yaml:27: cannot unmarshal !!str `often` into float64",
+		`p.yaml:26: unknown key "turnz" (did you mean "turns"?)`, `p.yaml:27: images: want a number, not "often"`, `p.yaml:28: agents.static: want a whole number, not "3.5"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q:\n%v", want, err)

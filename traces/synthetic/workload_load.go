@@ -74,9 +74,11 @@ func ParseWorkload(text []byte, file string) (*Workload, error) {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
 	var w Workload
-	var errs []error
-	if err := yamlx.Decode(text, file, &w); err != nil {
-		errs = append(errs, err)
+	c := yamlx.Checker{Tree: tree}
+	c.Check(tree.Root, w, "")
+	errs := c.Errs
+	if err := tree.Root.Decode(&w); err != nil && len(errs) == 0 {
+		errs = append(errs, yamlx.Errors(file, err, w))
 	}
 	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")
 	for _, f := range w.flaws() {
