@@ -53,7 +53,7 @@
 //	        fast: 2              # multiplier of fast mode
 //	        tiers:               # for requests with more input tokens than above; the same prices
 //	          - {above: 200000, input: 6, output: 22.5, read: 0.6, write_5m: 7.5, write_1h: 12, write: 7.5}
-//	      - from: 2026-12-01     # every entry but the first has a date (UTC)
+//	      - from: 2026-12-01     # date (UTC); only the first entry may be without one
 //	        input: 2
 //	        output: 10
 package costmodel

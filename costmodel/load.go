@@ -112,8 +112,6 @@ func (d *decoder) periods(m *Model, n *yaml.Node, what string) {
 		p := d.period(e, what)
 		switch {
 		case e.Kind != yaml.MappingNode:
-		case i == 0 && !p.from.IsZero():
-			d.problem(e, "%s: the first prices hold for all earlier time: leave out from", what)
 		case i > 0 && p.from.IsZero():
 			d.problem(e, "%s: prices after the first need a date in from", what)
 		case i > 0 && !p.from.After(m.periods[i-1].from):

@@ -26,12 +26,12 @@ type Model struct {
 	GeoUS    float64 // inference restricted to the United States
 	Regional float64 // a regional or multi-region endpoint, or regional processing
 
-	periods []period // ascending by from; the first holds for all earlier time
+	periods []period // ascending by from; the first holds for all earlier time too
 }
 
 // period is what a model costs from one date to the next.
 type period struct {
-	from    time.Time // zero for the first
+	from    time.Time // zero for a first one whose date is not known
 	fast    float64   // multiplier of fast mode, 0 when not offered
 	storage float64   // USD per million tokens and hour
 	rate    Rate
@@ -40,7 +40,7 @@ type period struct {
 // Price is what a model costs at one time.
 type Price struct {
 	Model Model
-	From  time.Time // start of the period these prices hold for; zero if open
+	From  time.Time // start of the period these prices are listed for; zero if open
 	Until time.Time // end of that period, exclusive; zero if open
 	// Fast is the multiplier of fast mode in this period, 0 when the model
 	// refuses it, 1 when it accepts the option and runs at standard speed.
@@ -58,6 +58,10 @@ type Price struct {
 
 	rate Rate
 }
+
+// Early reports whether a time lies ahead of all prices that the table lists for
+// the model: these are its first.
+func (p *Price) Early(at time.Time) bool { return at.Before(p.From) }
 
 // Standard returns the rate without modifiers.
 func (p *Price) Standard() Rate { return p.rate }

@@ -56,8 +56,8 @@ func (t *Table) Names() []string {
 // newest listed if the table has no such date. The error is an
 // [*UnknownModelError].
 //
-// Before the first listed date of a model its first prices hold: a table does
-// not say when a model was not sold.
+// Before the first listed date of a model its first prices hold, for want of
+// others; [Price.Early] tells.
 func (t *Table) Lookup(model string, at time.Time) (Price, error) {
 	s := spell(model)
 	m := t.resolve(&s)

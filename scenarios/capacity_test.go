@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -62,5 +63,25 @@ func TestCapacityCausesEvictions(t *testing.T) {
 	}
 	if len(read) != 3 || evictions[0] != 0 || evictions[1] == 0 || evictions[2] != 0 || read[1] >= read[0] || read[2] != read[0] {
 		t.Errorf("evictions %v, tokens read %v without a limit, with 20,000 tokens and with 10⁹", evictions, read)
+	}
+}
+
+// The cache of Codex's provider knows no capacity: one is refused, with its place,
+// where there are sessions of it.
+func TestCapacityIsNotForCodex(t *testing.T) {
+	for text, want := range map[string]string{
+		"strategies: [none]\nserver:\n  capacity: 20000\n":       "t.yaml:3: server.capacity: ",
+		"strategies: [none]\nserver:\n  capacity_bytes: 20000\n": "t.yaml:3: server.capacity_bytes: ",
+		"strategies: [none]\nserver: {capacity: [0, 20000]}\n":   "t.yaml:2: server.capacity: ",
+		"strategies: [none]\nserver: {capacity: 0}\n":            "",
+	} {
+		p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, text)}
+		_, err := p.Run(context.Background(), asCodex(samples(t, "short-fix")))
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%q: %v", text, err)
+		case want != "" && (!errors.Is(err, ErrContradiction) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 are of Codex")):
+			t.Errorf("%q: error %v does not say %q", text, err, want)
+		}
 	}
 }

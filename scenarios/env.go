@@ -126,6 +126,9 @@ func (x *expansion) validateClient(s *Scenario) {
 	if s.Client.Window < 0 {
 		x.contradiction(fmt.Sprintf("client.window %d must not be negative", s.Client.Window), "client.window")
 	}
+	if err := client.CheckVersion(s.Client.Version); err != nil {
+		x.contradiction("client.version: "+err.Error(), "client.version")
+	}
 	for _, p := range s.Client.Validate() {
 		x.contradiction(p.Text, "client."+p.Path)
 	}

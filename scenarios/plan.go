@@ -80,7 +80,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err := p.checkEvents(d, sessions); err != nil {
 		return nil, err
 	}
-	if err := checkWindows(d, sessions); err != nil {
+	if err := errors.Join(checkCapacity(d, sessions), checkWindows(d, sessions)); err != nil {
 		return nil, err
 	}
 	configs, err := p.configs(d)
@@ -115,6 +115,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	}
 	run.Sum()
 	annotate(run, d, p.Summarize != nil)
+	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
 	if err := p.modelError(ctx, d, sessions, run); err != nil {
 		return nil, fmt.Errorf("model error: %w", err)
 	}

@@ -28,7 +28,8 @@ type Input struct {
 // Inputs are the recordings found under some paths, ordered by name.
 type Inputs struct {
 	Files    []Input
-	Problems []Problem // folders that could not be read
+	Problems []Problem // folders that could not be read, links that could not be followed
+	Dangling int       // of these, links: what they stood for is not among the recordings
 	spool    string
 }
 
@@ -105,7 +106,11 @@ func (f *finder) add(opts Options, path string) error {
 		return nil
 	}
 	if f.walk(path) == 0 {
-		return fmt.Errorf("traces: %s: %w: looked for files ending in %s", path, ErrNoSessions, strings.Join(suffixes[:], ", "))
+		why := ""
+		if n := len(f.in.Problems); n > 0 {
+			why = "; last problem: " + f.in.Problems[n-1].String()
+		}
+		return fmt.Errorf("traces: %s: %w: looked for files ending in %s%s", path, ErrNoSessions, strings.Join(suffixes[:], ", "), why)
 	}
 	return nil
 }
@@ -141,7 +146,9 @@ func (f *finder) readDir(dir string) (int, error) {
 		if e.Type()&fs.ModeSymlink != 0 {
 			info, err := os.Stat(path)
 			if err != nil {
-				continue // dangling
+				f.in.Problems = append(f.in.Problems, Problem{File: path, Text: "link cannot be followed: " + reason(err)})
+				f.in.Dangling++
+				continue
 			}
 			isDir = info.IsDir()
 		}

@@ -95,8 +95,22 @@ func TestFindFollowsLinksOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(in.Files) != 1 || len(in.Problems) != 0 {
-		t.Errorf("files %v problems %v, want one file", names(in, dir), in.Problems)
+	if len(in.Files) != 1 {
+		t.Errorf("files %v, want one", names(in, dir))
+	}
+	gone := filepath.Join(dir, "gone")
+	if len(in.Problems) != 1 || in.Problems[0].File != gone || !strings.HasPrefix(in.Problems[0].Text, "link cannot be followed: ") || in.Dangling != 1 {
+		t.Errorf("problems %v, want the link that leads nowhere; %d counted", in.Problems, in.Dangling)
+	}
+	only := filepath.Join(dir, "empty")
+	if err := os.Mkdir(only, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", filepath.Join(only, "x.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(Options{}, only); !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), "x.jsonl: link cannot be followed") {
+		t.Errorf("a folder with nothing but a link that leads nowhere: %v", err)
 	}
 }
 

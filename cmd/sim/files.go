@@ -13,6 +13,15 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
+// printable words an error so that no file name in it speaks to the terminal.
+func printable(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = reports.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // checkFormat returns an error that names the nearest known format.
 func checkFormat(format string, known []string) error {
 	for _, k := range known {

@@ -28,12 +28,7 @@ func (f *filterFlags) bind(cmd *cobra.Command) {
 
 // parse returns the filter, or all that is wrong with the flags.
 func (f *filterFlags) parse(cmd *cobra.Command) (traces.Filter, error) {
-	var errs []error
-	for _, name := range []string{"since", "until"} {
-		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() == "" {
-			errs = append(errs, fmt.Errorf("--%s: no time given", name))
-		}
-	}
+	errs := f.empty(cmd)
 	if f.utc && f.text.Since == "" && f.text.Until == "" {
 		errs = append(errs, errors.New("--utc belongs to --since and --until"))
 	}
@@ -43,4 +38,15 @@ func (f *filterFlags) parse(cmd *cobra.Command) (traces.Filter, error) {
 	}
 	filter, err := f.text.Parse(time.Now(), zone)
 	return filter, errors.Join(append(errs, err)...)
+}
+
+// empty returns an error for every flag that wants a time and has none.
+func (f *filterFlags) empty(cmd *cobra.Command) []error {
+	var errs []error
+	for _, name := range []string{"since", "until"} {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() == "" {
+			errs = append(errs, fmt.Errorf("--%s: no time given", name))
+		}
+	}
+	return errs
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -50,6 +51,19 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 
 // check returns what is wrong with the flags, and takes the filter from them.
 func (f *readFlags) check(cmd *cobra.Command) error {
+	errs := f.checkReading(cmd)
+	var err error
+	if f.filter, err = f.choice.parse(cmd); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
+	}
+	return nil
+}
+
+// checkReading returns what is wrong with the flags about how sessions are read.
+func (f *readFlags) checkReading(cmd *cobra.Command) []error {
 	var errs []error
 	if f.strict && cmd.Flags().Changed("lenient") && f.lenient {
 		errs = append(errs, errors.New("--strict and --lenient exclude each other"))
@@ -60,14 +74,7 @@ func (f *readFlags) check(cmd *cobra.Command) error {
 	if f.workers < 0 {
 		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
 	}
-	var err error
-	if f.filter, err = f.choice.parse(cmd); err != nil {
-		errs = append(errs, err)
-	}
-	if len(errs) > 0 {
-		return usageError{errors.Join(errs...)}
-	}
-	return nil
+	return errs
 }
 
 // corpus reads the sessions under paths that the filter takes, and says on
@@ -152,7 +159,7 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 	shown := 0
 	list := func(problems []traces.Problem) {
 		for _, p := range problems {
-			fmt.Fprintf(w, "sim: %s\n", p)
+			fmt.Fprintf(w, "sim: %s\n", reports.Printable(p.String()))
 		}
 		shown += len(problems)
 	}
@@ -175,6 +182,18 @@ func (f *readFlags) warnUnpriced(cmd *cobra.Command, plan *scenarios.Plan, sessi
 	}
 }
 
+// warnSilent names the settings that change nothing.
+func (f *readFlags) warnSilent(cmd *cobra.Command, plan *scenarios.Plan, c *traces.Corpus) error {
+	if f.quiet {
+		return nil
+	}
+	texts, err := plan.Silent(c)
+	for _, text := range texts {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sim: warning: %s\n", reports.Printable(text))
+	}
+	return err
+}
+
 // remark puts what was chosen and what was lost in reading above the figures.
 func (f *readFlags) remark(w *results.Workload, c *traces.Corpus) {
 	w.Remarks = append(w.Remarks, f.remarks()...)
@@ -183,6 +202,9 @@ func (f *readFlags) remark(w *results.Workload, c *traces.Corpus) {
 	}
 	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
 		w.Remarks = append(w.Remarks, fmt.Sprintf("%s of %s left out: its recordings are not supported", plural(c.Unsupported[agent], "file"), agent))
+	}
+	if c.Inputs != nil && c.Inputs.Dangling > 0 {
+		w.Remarks = append(w.Remarks, plural(c.Inputs.Dangling, "link")+" left out: no file at the other end")
 	}
 	if c.Repeated > 0 {
 		w.Remarks = append(w.Remarks, fmt.Sprintf("%s repeated by resumed sessions counted once", plural(c.Repeated, "call")))
@@ -219,6 +241,9 @@ func (f *runFlags) sessions(cmd *cobra.Command, stdin io.Reader, plan *scenarios
 	}
 	if !f.read.strict {
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
+	}
+	if err := f.read.warnSilent(cmd, plan, corpus); err != nil {
+		return nil, false, errors.Join(err, corpus.Close())
 	}
 	return corpus, sample, nil
 }

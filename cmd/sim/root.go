@@ -43,7 +43,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "sim: %v\n", err)
+	fmt.Fprintf(stderr, "sim: %s\n", printable(err))
 	var usage usageError
 	var refused *wire.Failure // by a server that real calls go to
 	switch {

@@ -182,7 +182,7 @@ func (f *runFlags) parsed(cmd *cobra.Command, asked *scenarioText, paths []strin
 	if err != nil {
 		return nil, nil, err
 	}
-	errs := append(f.checkOutput(), f.read.check(cmd))
+	errs := append(f.checkOutput(), f.read.checkReading(cmd)...)
 	file, err := scenarios.Parse(registry, asked.text, asked.name)
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
@@ -190,7 +190,7 @@ func (f *runFlags) parsed(cmd *cobra.Command, asked *scenarioText, paths []strin
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()
 	if err != nil {
-		return nil, nil, errors.Join(append(errs, err)...)
+		return nil, nil, errors.Join(append(append(errs, f.read.choice.empty(cmd)...), err)...)
 	}
 	if err := f.filter(cmd, &design.Scenario.Sessions); err != nil {
 		errs = append(errs, err)
@@ -308,7 +308,14 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	for _, a := range f.set {
 		errs = append(errs, file.Assign(a))
 	}
-	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	said := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err error) bool {
+		if err == nil || said[err.Error()] { // a flag given twice is wrong once
+			return true
+		}
+		said[err.Error()] = true
+		return false
+	})
 }
 
 func (f *runFlags) report(cmd *cobra.Command, run *results.Run) error {

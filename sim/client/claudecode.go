@@ -24,7 +24,8 @@ type ClaudeCode struct {
 
 // ForVersion returns the client as it was at a version such as "2.1.17".
 // Versions 1.x put two markers on messages (raw captures of 1.0.62); later ones
-// put one (leaked client of 2.1.x). An unknown version counts as newest.
+// put one (leaked client of 2.1.x). What is no version counts as newest; of one
+// with a suffix, such as 2.1.17-beta, the numbers count.
 //
 // How they count is read off the token counts that 14 recorded compactions
 // logged: 2.1.1 counts the last response alone; from 2.1.5 on a quarter of the
@@ -32,8 +33,8 @@ type ClaudeCode struct {
 // output is the figure of the stream's start, as in the log.
 func ForVersion(release string) *ClaudeCode {
 	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, StringIsFree: true, Unpadded: true}}
-	switch {
-	case release == "":
+	switch release = numbers(release); {
+	case !dotted.MatchString(release):
 	case !version.AtLeast(release, 2):
 		c.MessageMarkers = 2
 		c.Count.Trailing = false
