@@ -136,7 +136,7 @@ func fleetSize(f *results.Fleet) string {
 	if sum.Resumed > 0 {
 		sessions += fmt.Sprintf(" (%s resumed)", Grouped(float64(sum.Resumed), 0))
 	}
-	return fmt.Sprintf("%s in %s, %s from %s: %s, %s; %s, seed %d", CountOf(sum.Users, "user"), CountOf(len(f.Orgs), "organisation"),
+	return fmt.Sprintf("%s in %s, %s from %s: %s, %s as drawn; %s, seed %d", CountOf(sum.Users, "user"), CountOf(len(f.Orgs), "organisation"),
 		CountOf(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, CountOf(sum.Calls, "call"), scope, f.Seed)
 }
 
@@ -152,7 +152,7 @@ func fleetPeaks(f *results.Fleet, c *results.FleetCell) string {
 // fleetNotes say what the columns mean and what the figures rest on.
 func fleetNotes(f *results.Fleet) []string {
 	notes := []string{
-		"HIT is the share of the input read from the cache; GLOBAL, ORG and OWN are that of what every organisation " +
+		"CALLS are those of the sessions and of layers. HIT is the share of the input read from the cache; GLOBAL, ORG and OWN are that of what every organisation " +
 			"shares, the users of one, and the session alone. FLIPS are the changes into or out of overage that sessions lived through. A FLIP is all that overage makes of the cost " +
 			"by flip: that of sessions which began in overage, at the shorter and cheaper lifetime, is in it.",
 		"Assumed: how many users are of which kind, load tools of MCP servers, resume sessions or pass their quota is the fleet " +

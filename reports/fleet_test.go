@@ -76,7 +76,7 @@ func TestFleetTable(t *testing.T) {
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
-		"4 users in 2 organisations, 1 day from 2026-03-02: 5 sessions (1 resumed), 15 calls; global scope on, seed 7",
+		"4 users in 2 organisations, 1 day from 2026-03-02: 5 sessions (1 resumed), 15 calls as drawn; global scope on, seed 7",
 		"ash 3 4 10 $10.00 80.0 % 90.0 % – 60.0 % 0 0 2",
 		"box 1 1 5 $5.00 80.0 % 80.0 % 50.0 % 60.0 % 0 0 0",
 		"fleet 4 5 15 $15.00 80.0 % 86.7 % 50.0 % 60.0 % 0 0 2",

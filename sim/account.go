@@ -61,7 +61,7 @@ func (s *live) accountMiss(f *flight) {
 type models struct {
 	prices   Prices
 	at       time.Time // fixed date of the prices; zero: each call's own
-	ids      map[string]uint32
+	ids      *Models
 	list     []model
 	unpriced int
 }
@@ -81,9 +81,6 @@ type model struct {
 // counted and cost nothing.
 func (m *models) reset(s *traces.Session) {
 	m.list, m.unpriced = m.list[:0], 0
-	if m.ids == nil {
-		m.ids = map[string]uint32{}
-	}
 	at := m.at
 	if at.IsZero() {
 		at = s.StartTime()
@@ -95,12 +92,7 @@ func (m *models) reset(s *traces.Session) {
 
 // add resolves a model at a time and appends it.
 func (m *models) add(name string, at time.Time) {
-	id, ok := m.ids[name]
-	if !ok {
-		id = uint32(len(m.ids) + 1)
-		m.ids[name] = id
-	}
-	o := model{name: name, id: id, minCache: defaultMinCache, maxOutput: client.MaxOutput}
+	o := model{name: name, id: m.ids.number(name), minCache: defaultMinCache, maxOutput: client.MaxOutput}
 	if p, err := m.prices.Lookup(name, at); err == nil {
 		o.price, o.rate, o.known = p, p.Standard(), true
 		if p.Model.MinCache > 0 { // 0: no source states it

@@ -13,7 +13,7 @@ import (
 // those of each call's date unless at is set.
 func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	r := results.Row{Strategy: "billed", Session: s.ID, Sessions: 1}
-	m := models{prices: prices, at: at}
+	m := models{ids: new(Models), prices: prices, at: at}
 	m.reset(s)
 	for i := range s.Threads {
 		t := &s.Threads[i]

@@ -14,6 +14,7 @@ type call struct {
 	background int32  // 1 + index of the background call it belongs to, 0 for none
 	event      uint64 // stable id of a layer's call
 	side       uint32 // the server's name for the conversation of a layer's call
+	last       bool   // no request of that conversation follows
 	entries    []prompt.Entry
 	deletions  []prompt.Deletion
 	marks      client.Marks
@@ -57,6 +58,7 @@ func (l *Loop) fly(t *thread, c call) {
 	l.request = prompt.Request{
 		Thread: uint32(t.id), Owner: s.owner, Model: m.id, MinTokens: m.minCache,
 		Entries: c.entries, Markers: l.markers, Deletions: c.deletions, Change: c.change, Tail: c.tail,
+		Last: c.last,
 	}
 	event := draws.Event(t.index, t.round, 0, 0)
 	if c.layer >= 0 {
@@ -187,7 +189,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	}
 	l.sides++
 	c := call{
-		layer: layer, event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
+		layer: layer, event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, last: true, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
 		marks: marks,
 	}
 	if in.Prefix == prompt.PrefixShared && in.Model == "" {

@@ -70,7 +70,7 @@ func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
 	s.detector.Reset()
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
-	s.models.ids, s.models.prices, s.models.at = l.modelIDs, l.config.Prices, l.config.PricesAt
+	s.models.ids, s.models.prices, s.models.at = l.models, l.config.Prices, l.config.PricesAt
 	s.models.reset(session)
 	s.nameModels()
 	for i := range s.models.list {

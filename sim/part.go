@@ -1,19 +1,35 @@
 package sim
 
-// Models are numbers of models by name, from 0, which the parts of a cohort have in
-// common. The zero value is ready for use.
-type Models struct{ ids map[string]uint32 }
+import "sync"
+
+// Models are numbers of models by name, from 1, which the parts of a cohort have in
+// common. The zero value is ready for use, by several loops at once.
+type Models struct {
+	mu      sync.Mutex
+	numbers map[string]uint32
+}
+
+// number returns the number of a model, the next free one for a new name.
+func (m *Models) number(name string) uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, ok := m.numbers[name]
+	if !ok {
+		if m.numbers == nil {
+			m.numbers = map[string]uint32{}
+		}
+		n = uint32(len(m.numbers) + 1)
+		m.numbers[name] = n
+	}
+	return n
+}
 
 // NewPart returns a loop that simulates a part of a cohort. What it gives servers
 // means the same in all parts that are made with the same epoch, unix ns of the
 // start of the cohort's first session, and models: their sessions may share a cache.
-// Loops with the same models are not safe for concurrent use.
 func NewPart(c Config, epoch int64, models *Models) *Loop {
 	l := NewLoop(c)
-	if models.ids == nil {
-		models.ids = l.modelIDs
-	}
-	l.epoch, l.modelIDs = epoch, models.ids
+	l.epoch, l.models = epoch, models
 	return l
 }
 

@@ -165,11 +165,11 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 			return usageError{err}
 		}
 	}
-	result, err := f.simulate(cmd, runner, file)
-	if err != nil {
-		return err
+	result, runErr := f.simulate(cmd, runner, file)
+	if result == nil {
+		return runErr
 	}
-	errs := []error{reports.Fleet(cmd.OutOrStdout(), f.format, result), f.draw(result)}
+	errs := []error{runErr, reports.Fleet(cmd.OutOrStdout(), f.format, result), f.draw(result)}
 	if folder != nil {
 		errs = append(errs, folder.save(fleetFiles(folder.resolved, result)))
 	}
@@ -229,11 +229,11 @@ func (f *fleetFlags) simulate(cmd *cobra.Command, runner *fleet.Runner, file *fl
 }
 
 // fleetProgress tells how far a fleet is: a session counts once for each
-// strategy and comparison, when everybody on its clock is through. Clocks differ too
-// much in length to tell the time left.
+// strategy and comparison. Users end in the order of the day, so sessions do not tell
+// the time left.
 func fleetProgress(done, total int64) string {
 	if done == 0 {
-		return "drawing people and sessions, starting clocks"
+		return "drawing people and sessions"
 	}
 	return fmt.Sprintf("simulating: %d of %d sessions × strategies and comparisons", done, total)
 }

@@ -35,7 +35,7 @@ func TestAheadIsOneClock(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		r.oneClock = false
+		r.oneClock, r.lanes = false, rapid.IntRange(1, 4).Draw(t, "lanes")
 		got, err := r.Simulate(context.Background(), p)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -73,7 +73,7 @@ func TestUsersDoNotMeet(t *testing.T) {
 	}
 	jobs := p.jobs(cells)
 	for i := range jobs {
-		if ok, err := r.runAhead(t.Context(), p, &jobs[i], at); !ok || err != nil {
+		if ok, err := r.runAhead(t.Context(), p, &jobs[i], at, 2, nil); !ok || err != nil {
 			t.Errorf("%s: met, or %v", jobs[i].cell.strategy.Name, err)
 		}
 	}
@@ -145,5 +145,38 @@ func TestAheadIsCancelled(t *testing.T) {
 	r.Workers, r.Prices = 1, &stopping{r.Prices, 10, stop}
 	if _, err := r.Simulate(ctx, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want a cancelled run", err)
+	}
+}
+
+// What is finished when a run is cancelled comes with the error, as it would have come
+// without.
+func TestCancelledRunKeepsFinishedStrategies(t *testing.T) {
+	f, err := Load("office", Inputs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Strategies, f.Compare = []string{"none", "auto-compact/167k"}, nil
+	p := generate(t, f)
+	r := runner(t)
+	r.Workers = 1
+	whole, err := r.Simulate(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r.Done = func(finished, _ int) {
+		if finished == len(p.Sessions) {
+			stop()
+		}
+	}
+	got, err := r.Simulate(ctx, p)
+	if !errors.Is(err, context.Canceled) || got == nil {
+		t.Fatalf("%v, error %v: want what is finished, and why no more", got, err)
+	}
+	if len(got.Cells) != 1 || !reflect.DeepEqual(got.Cells[0], whole.Cells[0]) {
+		t.Errorf("%d strategies are kept, want the first as it is in a whole run", len(got.Cells))
+	}
+	if note := got.Notes[len(got.Notes)-1]; !strings.HasPrefix(note, "stopped early: 1 of 2 strategies are finished") {
+		t.Errorf("the last note is %q", note)
 	}
 }

@@ -114,7 +114,7 @@ func (f *File) expected(o *Org) float64 {
 	if o.Arrivals.Process == ProcessTrace {
 		return float64(len(o.Arrivals.Times))
 	}
-	c := newCalendar(&o.Arrivals, o.Sessions.PerDay, f.Start.Time, f.Days)
+	c := newCalendar(&o.Arrivals, o.Sessions.PerDay, f.Start.Time, min(max(f.Days, 1), maxDays))
 	return float64(o.Users) * c.total()
 }
 
@@ -185,7 +185,7 @@ func (f *File) take(bad *flaws, org int, line, path, where string) {
 		return
 	}
 	if v.at < 0 || v.at > int64(f.Days)*day {
-		bad.add(path, "%s%s lies outside the %d days of the fleet", where, words[0], f.Days)
+		bad.add(path, "%s%s lies outside the fleet's %s", where, words[0], daysOf(f.Days))
 		return
 	}
 	if len(words) > 1 {
@@ -197,4 +197,12 @@ func (f *File) take(bad *flaws, org int, line, path, where string) {
 		v.user = int32(n)
 	}
 	f.times[org] = append(f.times[org], v)
+}
+
+// daysOf names a number of days.
+func daysOf(n int) string {
+	if n == 1 {
+		return "one day"
+	}
+	return fmt.Sprintf("%d days", n)
 }

@@ -11,7 +11,8 @@
 //	result, err := runner.Run(ctx, file)
 //
 // Users meet only in what stands ahead of messages, so each is simulated ahead of the
-// others until a request depends on them: the result is that of one clock, see ahead.
+// others until a request depends on them, and several cores work on one clock: the
+// result is that of every event in order of time, see ahead and lane.
 //
 // Every session is a function of the fleet's seed, the name of its organisation,
 // and the user's and the session's ordinals. Adding users, organisations or days

@@ -203,7 +203,7 @@ func (f *File) population(members []member) (*Population, error) {
 		}
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("fleet %s: no session begins within %d days", f.Name, f.Days)
+		return nil, fmt.Errorf("fleet %s: no session begins within %s", f.Name, daysOf(f.Days))
 	}
 	return p, nil
 }

@@ -18,8 +18,8 @@ import (
 // job is a clock: sessions of a cell that may meet in the cache.
 type job struct {
 	cell     *cell
-	sessions []int // by index in the population
-	meter    *meter
+	sessions []int  // by index in the population
+	meter    *meter // nil until it has been simulated
 }
 
 // meeting is where sessions may find what others have written: the cache of a
@@ -29,13 +29,13 @@ type meeting struct {
 	org      int32
 }
 
-// jobs divides the runs into clocks, the largest first. Sessions that cannot meet
+// jobs divides the runs into clocks, run by run and of each the largest first. Sessions that cannot meet
 // change nothing for each other, so those of a meeting have a clock: it fits a core's
 // own memory better, and others turn beside it.
 func (p *Population) jobs(cells []cell) []job {
 	var list []job
 	for i := range cells {
-		at := map[meeting]int{}
+		at, from := map[meeting]int{}, len(list)
 		shared := p.shared(cells[i].without)
 		for k := range p.Sessions {
 			m := p.meeting(k, shared)
@@ -47,11 +47,8 @@ func (p *Population) jobs(cells []cell) []job {
 			}
 			list[j].sessions = append(list[j].sessions, k)
 		}
+		slices.SortStableFunc(list[from:], func(a, b job) int { return len(b.sessions) - len(a.sessions) })
 	}
-	for i := range list {
-		list[i].meter = newMeter(p, list[i].sessions)
-	}
-	slices.SortStableFunc(list, func(a, b job) int { return len(b.sessions) - len(a.sessions) })
 	return list
 }
 
@@ -83,56 +80,101 @@ func (p *Population) meeting(session int, shared []bool) meeting {
 }
 
 // pool runs the clocks of all cells on the workers, and brings what they have
-// metered together.
+// metered together. A clock that is most of what is left has all workers, the others
+// turn beside each other.
 func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices time.Time) error {
 	jobs := p.jobs(cells)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var next, finished atomic.Int64
+	workers := (sim.Runner{Workers: r.Workers}).Parallel(len(p.Sessions))
 	total := len(cells) * len(p.Sessions)
+	done := progress{total: total, tell: r.Done}
+	defer sum(jobs)
+	first, left := 0, total
+	for ; first < len(jobs) && workers*len(jobs[first].sessions) > left; first++ {
+		if err := r.run(ctx, p, &jobs[first], prices, workers, &done); err != nil {
+			return err
+		}
+		left -= len(jobs[first].sessions)
+	}
+	var next atomic.Int64
+	next.Store(int64(first))
 	var wg sync.WaitGroup
-	for range (sim.Runner{Workers: r.Workers}).Parallel(len(jobs)) {
+	for range min(workers, len(jobs)-first) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				k := next.Add(1) - 1
 				if k >= int64(len(jobs)) {
 					return
 				}
-				if err := r.run(ctx, p, &jobs[k], prices); err != nil {
+				if err := r.run(ctx, p, &jobs[k], prices, 1, &done); err != nil {
 					stop(err)
 					return
-				}
-				if n := finished.Add(int64(len(jobs[k].sessions))); r.Done != nil {
-					r.Done(int(n), total)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil && int(finished.Load()) < total {
+	if err := context.Cause(ctx); err != nil && int(done.finished.Load()) < total {
 		return err
-	}
-	for i := range jobs {
-		if c := jobs[i].cell; c.meter == nil {
-			c.meter = jobs[i].meter
-		} else {
-			c.meter.add(jobs[i].meter)
-		}
 	}
 	return nil
 }
 
+// sum brings together what the clocks of each run have metered, where all of them
+// are through.
+func sum(jobs []job) {
+	cut := map[*cell]bool{}
+	for i := range jobs {
+		cut[jobs[i].cell] = cut[jobs[i].cell] || jobs[i].meter == nil
+	}
+	for i := range jobs {
+		switch c := jobs[i].cell; {
+		case cut[c]:
+		case c.meter == nil:
+			c.meter = jobs[i].meter
+		default:
+			c.meter.add(jobs[i].meter)
+		}
+	}
+}
+
+// progress counts the sessions that have been simulated.
+type progress struct {
+	finished atomic.Int64
+	total    int
+	tell     func(finished, total int) // nil for nobody
+}
+
+// add counts so many sessions more; fewer when they have to be simulated again.
+func (p *progress) add(sessions int) {
+	if n := p.finished.Add(int64(sessions)); p.tell != nil {
+		p.tell(int(n), p.total)
+	}
+}
+
 // run simulates the sessions of a clock: user by user, or all of them event by event
 // where they may change more for each other than what stands ahead of messages.
-func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time) error {
+func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, lanes int, done *progress) error {
+	if r.lanes > 0 {
+		lanes = r.lanes
+	}
 	if !r.oneClock && p.file.Server.Capacity == 0 {
-		ok, err := r.runAhead(ctx, p, j, prices)
+		var ended atomic.Int64
+		ok, err := r.runAhead(ctx, p, j, prices, lanes, func(sessions int) {
+			ended.Add(int64(sessions))
+			done.add(sessions)
+		})
 		if ok || err != nil {
 			return err
 		}
-		j.meter = newMeter(p, j.sessions)
+		done.add(-int(ended.Load()))
 	}
-	return r.runTogether(ctx, p, j, prices)
+	if err := r.runTogether(ctx, p, j, prices); err != nil {
+		return err
+	}
+	done.add(len(j.sessions))
+	return nil
 }
 
 // config returns the cell that a clock simulates, with a server for each agent; person
@@ -152,8 +194,9 @@ func (r *Runner) runTogether(ctx context.Context, p *Population, j *job, prices 
 	for i, k := range j.sessions {
 		sessions[i], all[i] = p.Sessions[k], i
 	}
+	meter := newMeter(p, j.sessions)
 	server := func(string) sim.Server {
-		return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: j.meter}
+		return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: meter}
 	}
 	config := r.config(p, j, prices, server, func(i int) sim.Person { return j.cell.persons[j.sessions[i]] })
 	runner := sim.Runner{Workers: 1, Cohorts: [][]int{all}}
@@ -164,5 +207,6 @@ func (r *Runner) runTogether(ctx context.Context, p *Population, j *job, prices 
 	for i, k := range j.sessions {
 		j.cell.rows[k] = rows[0][i]
 	}
+	j.meter = meter
 	return nil
 }

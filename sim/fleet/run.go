@@ -17,8 +17,8 @@ type Runner struct {
 	Prices   sim.Prices
 	// Workers is how many cores work: on the sessions of users while they are
 	// drawn, then on clocks. Each strategy and each comparison has one clock for all
-	// sessions that may meet in a cache, and a clock has one core. 0 is one per core; the result does not
-	// depend on it.
+	// sessions that may meet in a cache; a clock that is most of what is left has all
+	// cores, else it has one. 0 is one per core; the result does not depend on it.
 	Workers int
 	Verify  bool // check the invariants at every call
 	// Done, when not nil, is called with the sessions simulated so far, of all that
@@ -26,6 +26,7 @@ type Runner struct {
 	Done func(finished, total int)
 
 	oneClock bool // every event in order of time, as a reference
+	lanes    int  // of each clock; 0 for as many as are of use
 }
 
 // Run draws a fleet and simulates it under each of its strategies, and once more
@@ -47,8 +48,10 @@ type cell struct {
 	meter    *meter
 }
 
-// Simulate simulates a population under the strategies of its fleet. A cancelled
-// context is an error: a clock that has stopped half-way tells nothing.
+// Simulate simulates a population under the strategies of its fleet. When the context
+// is cancelled, or something fails, what is finished comes with the error: strategies
+// with all their clocks, and of the comparisons those that are. A clock that has
+// stopped half-way tells nothing. The result is nil when no strategy is finished.
 func (r *Runner) Simulate(ctx context.Context, p *Population) (*results.Fleet, error) {
 	cells, err := r.cells(p)
 	if err != nil {
@@ -58,10 +61,35 @@ func (r *Runner) Simulate(ctx context.Context, p *Population) (*results.Fleet, e
 	if err != nil {
 		return nil, fmt.Errorf("prices_at: %w", err)
 	}
-	if err := r.pool(ctx, p, cells, at); err != nil {
-		return nil, fmt.Errorf("fleet %s: %w", p.file.Name, err)
+	err = r.pool(ctx, p, cells, at)
+	done := finished(cells)
+	if err == nil {
+		return p.report(done), nil
 	}
-	return p.report(cells), nil
+	err = fmt.Errorf("fleet %s: %w", p.file.Name, err)
+	if len(done) == 0 {
+		return nil, err
+	}
+	out := p.report(done)
+	out.Notes = append(out.Notes, fmt.Sprintf("stopped early: %d of %d strategies are finished; comparisons that are not are left out", len(out.Cells), len(p.file.Strategies)))
+	return out, err
+}
+
+// finished returns the runs that are through, comparisons only with the run that they
+// are compared with.
+func finished(cells []cell) []cell {
+	var list []cell
+	base := false
+	for i := range cells {
+		c := &cells[i]
+		if c.without == "" {
+			base = c.meter != nil
+		}
+		if base && c.meter != nil {
+			list = append(list, *c)
+		}
+	}
+	return list
 }
 
 // cells returns the runs to make, strategy by strategy, each as it is first.

@@ -1,9 +1,12 @@
 package fleet
 
+import "math"
+
 // turn is a party of a clock that waits for everybody else to come to a time.
 type turn struct {
 	at    int64 // ns
 	party int32 // index: of those that wait for one time the first goes on first
+	lent  bool  // it waits for nobody, but others had to come to a time
 }
 
 func (a turn) before(b turn) bool { return a.at < b.at || a.at == b.at && a.party < b.party }
@@ -52,6 +55,17 @@ func (h *turns) pop() {
 	if n > 0 {
 		h.replace(last)
 	}
+}
+
+// second returns the turn behind the front, one that never comes if there is none.
+func (h turns) second() turn {
+	v := turn{at: math.MaxInt64}
+	for _, i := range [...]int{1, 2} {
+		if i < len(h) && h[i].before(v) {
+			v = h[i]
+		}
+	}
+	return v
 }
 
 // first reports whether v goes on ahead of all that wait behind the front.

@@ -76,6 +76,9 @@ type Request struct {
 	// Shared is the number of tokens at the head of the request that other
 	// conversations, which are not simulated, keep in the cache.
 	Shared int32
+	// Last says that no request of Thread follows, so that nothing needs to be
+	// remembered of it.
+	Last bool
 }
 
 // Tokens returns the input tokens of the request before deletions, the tail

@@ -28,7 +28,8 @@ func (a *Anthropic) Met() bool { return a.parties.met }
 // Ahead reports whether a request that arrives at t may be sent ahead of requests
 // of others from before t: it would read messages of its own party, and all that
 // stands on their prefix has been kept alive by the party itself since it used them
-// last. So neither what it reads nor what it refreshes depends on others.
+// last. So neither what it reads nor what it refreshes depends on others. Begin of the
+// same request at the same time, with nothing between, need not look it up again.
 func (a *Anthropic) Ahead(t int64, r *prompt.Request) bool {
 	if a.cfg.EvictPerCall > 0 || a.room != nil {
 		return false
@@ -36,9 +37,8 @@ func (a *Anthropic) Ahead(t int64, r *prompt.Request) bool {
 	if i, ok := a.byThread[r.Thread]; ok && a.threads[i].left && a.threads[i].level != prompt.LevelMessages {
 		return false // why it misses depends on what all share
 	}
-	var m marks
-	m.collect(r, a.cfg.MaxMarkers)
-	h := a.lookup(t, r, &m)
+	a.find(t, r)
+	h := a.found.hit
 	if h.id == none {
 		return false
 	}

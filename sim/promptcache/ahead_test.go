@@ -13,7 +13,7 @@ type side struct {
 	party   uint32
 	context prompt.Context
 	cache   *Anthropic
-	markers []prompt.TTL // on the system prompt and on the last message
+	markers []prompt.TTL // on the parts of the system prompt and on the last message
 }
 
 func newSide(cache *Anthropic, party uint32, head, messages prompt.TTL) *side {
@@ -27,10 +27,12 @@ func newSide(cache *Anthropic, party uint32, head, messages prompt.TTL) *side {
 func (s *side) request() *prompt.Request {
 	s.context.Add(prompt.Block{Kind: prompt.KindPrompt, Tokens: 100, Digest: prompt.Digest{Hi: uint64(s.party), Lo: uint64(s.context.Len())}, Object: -1})
 	entries := s.context.Seal()
-	return &prompt.Request{
-		Thread: s.party, Owner: 1, Model: 1, MinTokens: 1024, Entries: entries, Change: prompt.NoChange,
-		Markers: []prompt.Marker{{TTL: s.markers[0]}, {Position: int32(len(entries) - 1), TTL: s.markers[1]}},
+	r := &prompt.Request{Thread: s.party, Owner: 1, Model: 1, MinTokens: 1024, Entries: entries, Change: prompt.NoChange}
+	for i, ttl := range s.markers {
+		r.Markers = append(r.Markers, prompt.Marker{Position: int32(i), TTL: ttl})
 	}
+	r.Markers[len(r.Markers)-1].Position = int32(len(entries) - 1)
+	return r
 }
 
 // call sends the next request, for one nanosecond, and returns the tokens it reads

@@ -18,7 +18,8 @@ type Anthropic struct {
 	free     []int32 // flights that are not open
 	threads  []thread
 	byThread map[uint32]int32
-	room     *room // nil without a capacity
+	unused   []int32 // threads that are forgotten
+	room     *room   // nil without a capacity
 	// gatherings are the deletions of threads that declare some; once is for a
 	// thread's first, and cuts are those of the request under way.
 	gatherings []gathering
@@ -27,6 +28,8 @@ type Anthropic struct {
 	remap      []int32 // scratch of the sweep: new ids of entries
 	relined    []int32 // scratch of the sweep: new indices of lineages
 	parties    parties // who is served, when several take turns
+	found      finding
+	hit        int32 // what the last request has read, until the next
 }
 
 // New returns an empty cache. Fields of cfg that Validate refuses count as
@@ -46,6 +49,8 @@ func (a *Anthropic) Reset() {
 	a.flights, a.free = a.flights[:0], a.free[:0]
 	a.threads, a.gatherings = a.threads[:0], a.gatherings[:0]
 	clear(a.byThread)
+	a.found.request = nil
+	a.unused = a.unused[:0]
 	a.parties.reset()
 	if a.room != nil {
 		a.room.reset()
@@ -73,9 +78,11 @@ func (a *Anthropic) Clone() *Anthropic {
 	c.free = slices.Clone(a.free)
 	c.threads = slices.Clone(a.threads)
 	c.byThread = maps.Clone(a.byThread)
+	c.unused = slices.Clone(a.unused)
 	c.room = a.room.clone()
 	c.gatherings, c.once, c.cuts = cloneGatherings(a.gatherings), gathering{}, nil
 	c.remap, c.relined = nil, nil
+	c.found.request = nil
 	c.parties = a.parties.clone()
 	return &c
 }
@@ -103,14 +110,15 @@ func (a *Anthropic) Clone() *Anthropic {
 // out of order or too many are left out, deletions likewise, and a 5m marker in
 // front of a 1h one is billed as 1h.
 func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
-	a.reserve(t, prompt.MaxMarkers)
-	var m marks
-	m.collect(r, a.cfg.MaxMarkers)
+	if a.found.request != r || a.found.at != t {
+		a.find(t, r)
+	}
+	a.found.request = nil
+	m, h := a.found.marks, a.found.hit
 	th := a.thread(r.Thread)
 	if a.cuts = nil; len(r.Deletions) > 0 {
 		a.gather(r, th)
 	}
-	h := a.lookup(t, r, &m)
 	if h.id != none {
 		a.parties.meet(&a.entries[h.id])
 	}
@@ -123,11 +131,15 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	a.classify(t, r, &m, h, th, &out)
 	a.leave(r, &m, h, &b, th)
 	out.Deleted = th.total
+	if r.Last {
+		a.forget(r.Thread)
+	}
 
 	out.Ticket = a.open()
 	f := &a.flights[out.Ticket]
 	f.effective = b.usage.Input()
 	out.Effective = f.effective
+	a.hit = h.id
 	a.store(t, r, &m, h, &b, out.Ticket)
 	a.withhold(r, &m, f)
 	return out
@@ -149,6 +161,7 @@ func (a *Anthropic) FirstToken(t int64, ticket int32) {
 	if f == nil {
 		return
 	}
+	a.found.request = nil
 	for _, id := range f.written[:f.writes] {
 		e := &a.entries[id]
 		e.ready = min(e.ready, t)
@@ -164,6 +177,7 @@ func (a *Anthropic) End(t int64, ticket int32, output int64) {
 	if f == nil {
 		return
 	}
+	a.found.request = nil
 	if a.cfg.Anchor == AnchorEnd {
 		for _, id := range f.held[:f.holds] {
 			a.use(id, t)

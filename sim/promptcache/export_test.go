@@ -11,6 +11,9 @@ func (a *Anthropic) Entries() int { return len(a.entries) }
 // Lineages returns the number of lineages.
 func (a *Anthropic) Lineages() int { return len(a.lineages) }
 
+// Threads returns the number of conversations that there is a place for.
+func (a *Anthropic) Threads() int { return len(a.threads) }
+
 // CheckStructure verifies what the tree of entries promises to itself.
 func (a *Anthropic) CheckStructure() error {
 	for id := range a.entries {

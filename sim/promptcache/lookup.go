@@ -39,6 +39,24 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 	return id, found
 }
 
+// finding is what a request finds at a time, as long as nothing else is asked of the
+// cache.
+type finding struct {
+	request *prompt.Request // nil for none
+	at      int64
+	marks   marks
+	hit     hit
+}
+
+// find looks a request up, with room for what it will write.
+func (a *Anthropic) find(t int64, r *prompt.Request) {
+	a.reserve(t, prompt.MaxMarkers)
+	f := &a.found
+	f.request, f.at = r, t
+	f.marks.collect(r, a.cfg.MaxMarkers)
+	f.hit = a.lookup(t, r, &f.marks)
+}
+
 // lookup returns the longest prefix of r that a marker reaches: from the last
 // marker back, then from the one in front of it, and so on.
 func (a *Anthropic) lookup(t int64, r *prompt.Request, m *marks) hit {

@@ -14,7 +14,7 @@ import (
 //
 // What a request sends is readable from the moment its response begins and
 // lives for the retention after the last request that sent it. There is no
-// capacity; keys of what has expired stay until Reset.
+// capacity.
 type OpenAI struct {
 	cfg      OpenAIConfig
 	table    table
@@ -25,7 +25,11 @@ type OpenAI struct {
 	free     []int32
 	threads  []openAIThread
 	byThread map[uint32]int32
+	unused   []int32 // threads that are forgotten
 	models   map[uint32]openAIModel
+	// Scratch of the sweep: new ids of nodes and of runs, and by run the last
+	// position that stays.
+	remap, reruns, keeps []int32
 }
 
 // openAIModel is what the cache does with the requests of one model.
@@ -74,6 +78,7 @@ func (o *OpenAI) Reset() {
 	o.flights, o.free = o.flights[:0], o.free[:0]
 	o.threads = o.threads[:0]
 	clear(o.byThread)
+	o.unused = o.unused[:0]
 }
 
 // Clone returns an independent copy, requests in flight included: their tickets
@@ -88,6 +93,8 @@ func (o *OpenAI) Clone() *OpenAI {
 	}
 	c.flights, c.free = slices.Clone(o.flights), slices.Clone(o.free)
 	c.threads = slices.Clone(o.threads)
+	c.unused = slices.Clone(o.unused)
+	c.remap, c.reruns, c.keeps = nil, nil, nil
 	c.byThread, c.models = maps.Clone(o.byThread), maps.Clone(o.models)
 	return &c
 }
@@ -131,6 +138,9 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	o.classify(r, th, alive, overflow, &out)
 	out.Ticket = o.store(t, r, alive)
 	o.leave(r, th, m.grain, least)
+	if r.Last {
+		o.forget(r.Thread)
+	}
 	return out
 }
 
@@ -208,11 +218,23 @@ func (o *OpenAI) classify(r *prompt.Request, th *openAIThread, alive int, overfl
 func (o *OpenAI) thread(id uint32) *openAIThread {
 	i, ok := o.byThread[id]
 	if !ok {
-		i = int32(len(o.threads))
-		o.threads = append(o.threads, openAIThread{})
+		if n := len(o.unused); n > 0 {
+			i, o.unused = o.unused[n-1], o.unused[:n-1]
+		} else {
+			i = int32(len(o.threads))
+			o.threads = append(o.threads, openAIThread{})
+		}
 		o.byThread[id] = i
 	}
 	return &o.threads[i]
+}
+
+// forget drops the state of a conversation.
+func (o *OpenAI) forget(id uint32) {
+	i := o.byThread[id]
+	delete(o.byThread, id)
+	o.threads[i] = openAIThread{}
+	o.unused = append(o.unused, i)
 }
 
 // leave remembers the prefix that a request sent.

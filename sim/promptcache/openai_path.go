@@ -123,6 +123,7 @@ func (o *OpenAI) use(id int32, t int64) {
 // store adds what a request sent behind the positions that were there, and opens
 // its flight.
 func (o *OpenAI) store(t int64, r *prompt.Request, alive int) int32 {
+	o.reserve(t, len(r.Entries)-alive-1)
 	ticket := o.openFlight()
 	f := &o.flights[ticket]
 	f.effective, f.tip = r.Tokens(), none
@@ -170,12 +171,6 @@ func (o *OpenAI) extend(behind, pos int32) int32 {
 // insert adds a node under a key, in place of one that has expired.
 func (o *OpenAI) insert(k key, run, pos int32) int32 {
 	id := int32(len(o.nodes))
-	if len(o.nodes) >= len(o.table.slots)/2 {
-		o.table.resize(2 * len(o.table.slots))
-		for i := range o.entries {
-			o.table.put(o.entries, o.entries[i].key, int32(i))
-		}
-	}
 	o.entries = append(o.entries, entry{key: k})
 	o.nodes = append(o.nodes, node{ready: never, run: run, pos: pos})
 	o.table.put(o.entries, k, id)

@@ -27,10 +27,13 @@ func TestOpenAIAgainstReference(t *testing.T) {
 				w := newOpenAIWorld(cfg)
 				actions := []func(*rapid.T){
 					w.append, w.append, w.append, w.edit, w.replace, w.rewind, w.fork, w.wait, w.wait,
-					w.begin, w.begin, w.first, w.end, w.end, w.call, w.call, w.call, w.call, w.clone,
+					w.begin, w.begin, w.first, w.end, w.end, w.call, w.call, w.call, w.call, w.sweep, w.clone,
 				}
 				for range 120 {
 					actions[below(t, len(actions), "action")](t)
+					if err := w.cache.CheckStructure(); err != nil {
+						t.Fatal(err)
+					}
 				}
 			})
 		})
@@ -112,7 +115,7 @@ func (w *openAIWorld) send(r *prompt.Request, ticket int32) {
 
 func (w *openAIWorld) begin(t *rapid.T) {
 	r := w.request(t, below(t, len(w.threads), "thread"))
-	r.Deletions, r.MinTokens = nil, 0
+	r.Deletions, r.MinTokens, r.Last = nil, 0, below(t, 8, "last of its thread") == 0
 	want := w.read(&r)
 	o := w.cache.Begin(w.now, &r)
 	w.send(&r, o.Ticket)
@@ -162,6 +165,9 @@ func (w *openAIWorld) call(t *rapid.T) {
 	w.answer(&w.open[len(w.open)-1])
 	w.finish(len(w.open) - 1)
 }
+
+// sweep drops what has expired, which must not show.
+func (w *openAIWorld) sweep(*rapid.T) { w.cache.Sweep(w.now) }
 
 func (w *openAIWorld) clone(*rapid.T) {
 	old := w.cache

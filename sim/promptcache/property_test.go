@@ -203,12 +203,16 @@ func (w *world) deletions(t *rapid.T, thread int, entries []prompt.Entry) []prom
 
 func (w *world) begin(t *rapid.T) {
 	r := w.request(t, below(t, len(w.threads), "thread"))
+	r.Last = below(t, 8, "last of its thread") == 0
 	if err := w.cache.Validate(&r); err != nil {
 		t.Fatalf("the test made an invalid request: %v", err)
 	}
 	o := w.cache.Begin(w.now, &r)
 	u, at, class, expected := w.ref.begin(w.now, &r, o.Ticket)
 	w.open = append(w.open, o.Ticket)
+	if r.Last {
+		delete(w.ref.threads, r.Thread)
+	}
 	if limit := w.ref.cfg.Capacity; limit > 0 && (w.cache.Stored() > limit || w.ref.stored() > limit) {
 		t.Fatalf("%d tokens stored, the reference %d, of a capacity of %d", w.cache.Stored(), w.ref.stored(), limit)
 	}

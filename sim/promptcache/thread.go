@@ -24,11 +24,28 @@ type thread struct {
 func (a *Anthropic) thread(id uint32) *thread {
 	i, ok := a.byThread[id]
 	if !ok {
-		i = int32(len(a.threads))
-		a.threads = append(a.threads, thread{})
+		if n := len(a.unused); n > 0 {
+			i, a.unused = a.unused[n-1], a.unused[:n-1]
+		} else {
+			i = int32(len(a.threads))
+			a.threads = append(a.threads, thread{})
+		}
 		a.byThread[id] = i
 	}
 	return &a.threads[i]
+}
+
+// forget drops the state of a conversation. What its deletions came to keeps its
+// place for the one that gets the place of the state.
+func (a *Anthropic) forget(id uint32) {
+	i := a.byThread[id]
+	delete(a.byThread, id)
+	cuts := a.threads[i].cuts
+	if cuts > 0 {
+		a.gatherings[cuts-1] = gathering{cuts: a.gatherings[cuts-1].cuts[:0]}
+	}
+	a.threads[i] = thread{cuts: cuts}
+	a.unused = append(a.unused, i)
 }
 
 // moved reports whether r no longer starts with the prefix the thread left, and

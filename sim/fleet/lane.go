@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"context"
+	"iter"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/promptcache"
+)
+
+// lane simulates some parties of a clock on one core, with a cache of its own: what
+// all share is in the caches of all lanes, see promptcache.Echo.
+type lane struct {
+	run     *ahead
+	number  int
+	peers   []*lane
+	meter   *meter
+	servers map[string]*metered
+	waiting turns
+	seats   []*seat // by party; nil before its turn and behind its end
+	free    []*seat
+	all     []*seat
+	sides   uint32
+	safe    int64 // nothing comes from before it any more from anybody, ns
+
+	floor   atomic.Pointer[turn] // all parties of the lane have come to it
+	blocked atomic.Pointer[turn] // what the lane waits for all others to come to
+	inbox   inbox
+	sent    uint32           // echoes told to the others
+	follows map[echoID]int32 // the ticket of an echo of another lane
+	mail    []letter         // scratch
+}
+
+// inbox takes what other lanes tell.
+type inbox struct {
+	mu      sync.Mutex
+	letters []letter
+}
+
+func newLane(a *ahead, number int) *lane {
+	return &lane{
+		run: a, number: number, meter: newMeter(a.pop, a.job.sessions), servers: map[string]*metered{},
+		seats: make([]*seat, len(a.parties)), follows: map[echoID]int32{},
+	}
+}
+
+// server returns the lane's cache for sessions of an agent.
+func (l *lane) server(agent string) *metered {
+	if l.servers[agent] == nil {
+		l.servers[agent] = &metered{Anthropic: promptcache.New(l.run.pop.file.Server.cache()), meter: l.meter}
+	}
+	return l.servers[agent]
+}
+
+// work simulates the parties of the lane.
+func (l *lane) work(ctx context.Context) error {
+	defer l.publish(turn{at: math.MaxInt64})
+	for n := 0; len(l.waiting) > 0; n++ {
+		if n%64 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := l.step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step lets the party whose turn it is go on until it has to wait again.
+func (l *lane) step(ctx context.Context) error {
+	next := l.waiting[0]
+	l.publish(next)
+	if !next.lent {
+		if err := l.await(ctx, next); err != nil {
+			return err
+		}
+	}
+	s := l.seats[next.party]
+	if s == nil {
+		s = l.take(next.party)
+	}
+	at, ok := s.resume()
+	if s.err != nil {
+		return s.err
+	}
+	s.tellAll(at)
+	if ok && at != over {
+		l.waiting.replace(turn{at, next.party, s.lent})
+		return nil
+	}
+	l.waiting.pop()
+	for _, v := range l.servers {
+		v.Leave(uint32(next.party) + 1)
+	}
+	l.seats[next.party] = nil
+	l.free = append(l.free, s)
+	if l.run.over != nil {
+		l.run.over(len(l.run.parties[next.party].sessions))
+	}
+	return nil
+}
+
+// take gives a party a seat.
+func (l *lane) take(party int32) *seat {
+	var s *seat
+	if n := len(l.free); n > 0 {
+		s, l.free = l.free[n-1], l.free[:n-1]
+	} else {
+		s = &seat{lane: l, sides: map[uint32]uint32{}}
+		s.loop = sim.NewPart(l.run.config(s), l.run.epoch, &l.run.models)
+		s.resume, s.stop = iter.Pull(s.parties)
+		l.all = append(l.all, s)
+	}
+	s.party, s.group = party, s.group[:0]
+	for _, k := range l.run.parties[party].sessions {
+		s.group = append(s.group, l.run.pop.Sessions[k])
+	}
+	clear(s.sides)
+	l.seats[party] = s
+	return s
+}
+
+// close ends all that is under way.
+func (l *lane) close() {
+	for _, s := range l.all {
+		s.stop()
+	}
+}

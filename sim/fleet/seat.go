@@ -1,0 +1,217 @@
+package fleet
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// seat simulates one party of a lane after another.
+type seat struct {
+	lane   *lane
+	party  int32
+	loop   *sim.Loop
+	group  []*traces.Session
+	sides  map[uint32]uint32 // the servers' names of conversations of layers
+	yield  func(int64) bool
+	resume func() (int64, bool)
+	stop   func()
+	err    error
+	kept   kept // not told the other lanes yet
+	flying []flying
+
+	lent    bool // it has yielded only to let others come to a time
+	stopped bool
+}
+
+// kept is what a party has kept alive ahead of messages, and when last.
+type kept struct {
+	agent string
+	head  promptcache.Kept
+	at    int64 // ns
+}
+
+// flying is a request in flight that has gone ahead: what it has read is kept alive
+// until it ends.
+type flying struct {
+	agent  string
+	ticket int32
+	head   promptcache.Kept
+}
+
+// over is what a seat yields, in place of a time, when its party has ended.
+const over = -1
+
+// parties simulates the seat's party, and the next it is given whenever it is asked
+// to go on.
+func (s *seat) parties(yield func(int64) bool) {
+	s.yield = yield
+	for {
+		rows, err := s.loop.RunCohort(s.group)
+		if err != nil {
+			s.err = err
+			return
+		}
+		for i, k := range s.lane.run.parties[s.party].sessions {
+			s.lane.run.job.cell.rows[k] = rows[i]
+		}
+		if !yield(over) {
+			return
+		}
+	}
+}
+
+// shared is the server of a seat: the one that all parties of the lane share.
+type shared struct {
+	*metered
+	seat  *seat
+	agent string
+	told  []uint32 // by ticket: the number of its echo, 0 for none
+}
+
+// Reset does nothing: others have written there as well.
+func (s *shared) Reset() {}
+
+// Begin serves a request, when everybody has come to its time if it depends on others.
+func (s *shared) Begin(t int64, r *prompt.Request) prompt.Outcome {
+	own, l, party := r.Thread, s.seat.lane, uint32(s.seat.party)+1
+	r.Thread = s.seat.name(own)
+	if r.Last {
+		delete(s.seat.sides, own)
+	}
+	defer func() { r.Thread = own }()
+	s.Serve(party, l.safe)
+	ahead := s.Ahead(t, r)
+	if ahead && !s.seat.lend(t) || !ahead && !s.seat.wait(t) {
+		return prompt.Outcome{}
+	}
+	s.Serve(party, l.safe)
+	out := s.metered.Begin(t, r)
+	if len(l.peers) > 0 {
+		s.tell(t, out.Ticket, ahead)
+	}
+	return out
+}
+
+// FirstToken tells the cache that a response has begun.
+func (s *shared) FirstToken(t int64, ticket int32) {
+	s.metered.FirstToken(t, ticket)
+	if l := s.seat.lane; len(l.peers) > 0 && s.told[ticket] > 0 {
+		l.tell(letter{kind: letterFirst, agent: s.agent, id: echoID{l.number, s.told[ticket]}, at: t})
+	}
+}
+
+// End ends a request.
+func (s *shared) End(t int64, ticket int32, output int64) {
+	s.metered.End(t, ticket, output)
+	l := s.seat.lane
+	switch {
+	case len(l.peers) == 0:
+	case s.told[ticket] > 0:
+		l.tell(letter{kind: letterEnd, agent: s.agent, id: echoID{l.number, s.told[ticket]}, at: t})
+	default:
+		s.seat.landed(s.agent, ticket, t)
+	}
+}
+
+// tell tells the other lanes of the request that has been served last.
+func (s *shared) tell(t int64, ticket int32, ahead bool) {
+	for int(ticket) >= len(s.told) {
+		s.told = append(s.told, 0)
+	}
+	if ahead {
+		s.told[ticket] = 0
+		head := s.Kept()
+		s.seat.flying = append(s.seat.flying, flying{s.agent, ticket, head})
+		s.seat.keep(kept{s.agent, head, t})
+		return
+	}
+	l := s.seat.lane
+	l.sent++
+	s.told[ticket] = l.sent
+	echo := s.Echo(ticket)
+	l.tell(letter{kind: letterBegin, agent: s.agent, id: echoID{l.number, l.sent}, at: t, echo: &echo})
+}
+
+// keep notes what the party has kept alive.
+func (s *seat) keep(k kept) {
+	if s.kept.agent == k.agent && s.kept.head == k.head {
+		s.kept.at = max(s.kept.at, k.at)
+		return
+	}
+	s.tellKept()
+	s.kept = k
+}
+
+// landed notes that a request that has gone ahead has ended at t.
+func (s *seat) landed(agent string, ticket int32, t int64) {
+	i := slices.IndexFunc(s.flying, func(f flying) bool { return f.ticket == ticket && f.agent == agent })
+	s.keep(kept{agent, s.flying[i].head, t})
+	s.flying = slices.Delete(s.flying, i, i+1)
+}
+
+// tellAll tells the other lanes what the party, which has come to t, has kept alive
+// until then.
+func (s *seat) tellAll(t int64) {
+	s.tellKept()
+	for _, f := range s.flying {
+		s.lane.tell(letter{kind: letterKept, agent: f.agent, at: t, head: f.head})
+	}
+}
+
+func (s *seat) tellKept() {
+	if s.kept != (kept{}) {
+		s.lane.tell(letter{kind: letterKept, agent: s.kept.agent, at: s.kept.at, head: s.kept.head})
+		s.kept = kept{}
+	}
+}
+
+// wait returns when everybody has come to a time; false when the run has been
+// stopped.
+func (s *seat) wait(t int64) bool {
+	here := turn{at: t, party: s.party}
+	if l := s.lane; l.waiting.first(here) && l.othersPast(here) {
+		s.tellAll(t)
+		l.publish(here)
+		l.read(here.at)
+		return true
+	}
+	s.lent = false
+	return s.pause(t)
+}
+
+// lend lets other parties go on where another lane waits for them; false when the run
+// has been stopped.
+func (s *seat) lend(t int64) bool {
+	if s.stopped || !s.lane.pressed(s, turn{at: t, party: s.party}) {
+		return !s.stopped
+	}
+	s.lent = true
+	return s.pause(t)
+}
+
+func (s *seat) pause(t int64) bool {
+	if s.stopped || !s.yield(t) {
+		s.stopped = true
+		s.loop.Stop(errStopped)
+		return false
+	}
+	return true
+}
+
+// name returns the servers' name of a conversation that the loop names.
+func (s *seat) name(thread uint32) uint32 {
+	if thread < 1<<31 {
+		return s.lane.run.parties[s.party].thread + thread
+	}
+	known, ok := s.sides[thread]
+	if !ok {
+		s.lane.sides++
+		known = 1<<31 | s.lane.sides
+		s.sides[thread] = known
+	}
+	return known
+}
