@@ -21,20 +21,26 @@ func Ablation(w io.Writer, format string, a *results.Ablation) error {
 		return ablationCSV(w, a)
 	}
 	var b bytes.Buffer
-	for _, line := range headLines(a.Run) {
-		fmt.Fprintln(&b, line)
+	write := func(texts []string) {
+		if format == "table" {
+			writeLines(&b, texts)
+			return
+		}
+		fmt.Fprintln(&b, strings.Join(texts, "\n"))
 	}
+	write(headLines(a.Run))
 	for _, base := range a.Bases {
 		if err := writeAblation(&b, format, a, base); err != nil {
 			return err
 		}
 	}
 	notes := []string{
-		"DIFFERENCE is the cost with one mechanism switched less the cost as it is: what “without” takes away had saved a positive one,",
-		"what “with” adds costs it. Differences do not add up: mechanisms stand in for each other (--pairs).",
+		"DIFFERENCE is the cost with one mechanism switched less the cost as it is: what “without” takes away had saved a positive one, " +
+			"what “with” adds costs it. Differences do not add up: mechanisms stand in for each other (--pairs).",
 		"Any line again: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
 	}
-	fmt.Fprintf(&b, "\n%s\n", strings.Join(notes, "\n"))
+	b.WriteByte('\n')
+	write(notes)
 	return flush(w, &b)
 }
 
@@ -56,7 +62,7 @@ func writeAblation(b *bytes.Buffer, format string, a *results.Ablation, base str
 // ablationSheet lists a strategy as it is and its mechanisms.
 func ablationSheet(a *results.Ablation, base string) *Sheet {
 	right := func(title string) SheetColumn { return SheetColumn{Title: title, Right: true} }
-	s := &Sheet{Columns: []SheetColumn{
+	s := &Sheet{Fitted: true, Columns: []SheetColumn{
 		{Title: Printable(base)}, right("COST"), right("DIFFERENCE"), right(""), right("READ"), right("WRITTEN"), right("UNCACHED"),
 		right("HIT"), right("COMPACTIONS"), right("CLEARINGS"), right("WAIT"),
 	}}

@@ -3,7 +3,6 @@ package reports
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 
@@ -23,7 +22,7 @@ func unitTicks(unit string, low, high float64, n int) []plot.Tick {
 	}
 	var ticks []plot.Tick
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
-		v := i * step
+		v := i*step + 0 // a zero that came from below has no sign
 		if unit == results.UnitRatio && v > 1+1e-9 {
 			break
 		}
@@ -37,7 +36,7 @@ func tickLabel(unit string, v, step float64) string {
 	case results.UnitUSD:
 		return usd(v, decimalsOf(step))
 	case results.UnitRatio:
-		return strconv.FormatFloat(100*v, 'f', decimalsOf(100*step), 64) + " %"
+		return Grouped(100*v, decimalsOf(100*step)) + " %"
 	case results.UnitTokens:
 		return tokens(v)
 	case results.UnitSeconds:

@@ -20,6 +20,10 @@ type Sheet struct {
 	Columns []SheetColumn
 	Rows    [][]any // strings, numbers and booleans, one for each column
 	Notes   []string
+	// Fitted says that the table for a terminal is laid out within TextWidth:
+	// what is the same in all rows stands above, long texts are wrapped, and
+	// columns that have no room follow in a further table.
+	Fitted bool
 }
 
 // SheetColumn is one property.
@@ -102,7 +106,7 @@ func number(x any) (float64, bool) {
 
 func (s *Sheet) text(w io.Writer) error {
 	var b bytes.Buffer
-	if err := writeText(&b, s.grid()); err != nil {
+	if err := s.tables(&b); err != nil {
 		return fmt.Errorf("laying out a table: %w", err)
 	}
 	for i, note := range s.Notes {
@@ -114,6 +118,28 @@ func (s *Sheet) text(w io.Writer) error {
 		}
 	}
 	return flush(w, &b)
+}
+
+// tables lays out the rows for a terminal.
+func (s *Sheet) tables(b *bytes.Buffer) error {
+	g := s.grid()
+	if !s.Fitted {
+		return writeText(b, g)
+	}
+	above, tables := fitTable(g, TextWidth)
+	if above != "" {
+		writeLines(b, []string{above})
+		b.WriteByte('\n')
+	}
+	for i, t := range tables {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if err := writeText(b, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Sheet) markdown(w io.Writer) error {

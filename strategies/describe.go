@@ -161,8 +161,12 @@ func oneLine(v any) string {
 // negatives returns an error for every number below zero among parameters.
 // Triggers check themselves.
 func negatives(params any) []error {
+	v := reflect.Indirect(reflect.ValueOf(params))
+	if !anyNegative(v) {
+		return nil // as good as always, and asked for each thread of a run
+	}
 	var errs []error
-	walk(reflect.Indirect(reflect.ValueOf(params)), func(name string, _ reflect.StructTag, v reflect.Value, into any) any {
+	walk(v, func(name string, _ reflect.StructTag, v reflect.Value, into any) any {
 		path := into.(string) + name
 		if v.CanInt() && v.Int() < 0 && !strings.HasPrefix(path, "trigger.") {
 			errs = append(errs, fmt.Errorf("%s %d must not be negative", path, v.Int()))
@@ -170,6 +174,17 @@ func negatives(params any) []error {
 		return path + "."
 	}, "")
 	return errs
+}
+
+// anyNegative reports whether a number in a struct is below zero.
+func anyNegative(v reflect.Value) bool {
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if f.CanInt() && f.Int() < 0 || f.Kind() == reflect.Struct && anyNegative(f) {
+			return true
+		}
+	}
+	return false
 }
 
 // Difference is a parameter in which two strategies differ. A value is "" where

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,8 @@ func newCompare() *cobra.Command {
 		Long: `Compares runs kept by sim run --out: RUN is such a folder or its rows.jsonl. Cells of
 the same name are held against each other over the sessions that both have; runs with
 one cell each are compared whatever its name. Of a single RUN, --strategy names the
-cells or strategies to compare. With more than two, each is held against the first.
+cells or strategies to compare, or gives patterns of their names (*, ?, [a-z]). With
+more than two, each is held against the first.
 
 Values and differences are what happened on these sessions. Intervals, p-values and
 verdicts speak of other sessions of this kind.
@@ -42,12 +44,13 @@ that could be a path or a project; labels stay. The key is in the file of
   sim compare before after
   sim compare old=before new=after --strategy auto-compact/167k --format markdown
   sim compare before --strategy recorded,auto-compact/167k,none
+  sim compare sweep --strategy 'recorded,auto-compact/*'
   sim compare before after --format markdown --anonymize --anonymize-key ~/sim.key
   sim compare before after --format benchfmt | benchstat -col label -`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.options.Cells, "strategy", nil, "cells or strategies to compare, separated by commas")
+	flags.StringSliceVar(&f.options.Cells, "strategy", nil, "cells or strategies to compare, or patterns of them like 'auto-compact/*', separated by commas")
 	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "metrics to compare, separated by commas")
 	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` that the others are held against; the first when empty")
 	flags.IntVar(&f.options.Resamples, "resamples", 1000, fmt.Sprintf("resamples of the bootstrap, 100 to %d", compare.MaxResamples))
@@ -73,7 +76,9 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	for i, arg := range args {
 		var err error
 		inputs[i], err = readInput(cmd.Context(), arg)
-		errs = append(errs, err)
+		if !slices.Contains(args[:i], arg) { // said already
+			errs = append(errs, err)
+		}
 	}
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted while reading: %w", err)

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
-	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/reports/compare"
 	"github.com/compactsim/compactsim/reports/export"
@@ -23,22 +24,36 @@ func (f *compareRunsFlags) anonymize(inputs []compare.Input) error {
 	if err != nil {
 		return err
 	}
+	// Patterns are of the names that a person knows.
+	if f.options.Cells, err = compare.Cells(inputs, f.options.Cells); err != nil {
+		return err
+	}
+	hiddenAs := map[string]string{}
 	for i := range inputs {
 		hidden := export.Anonymize(inputs[i].Run, key)
 		hidden.Workload.Remarks = partialRemarks(inputs[i].Run)
+		rename(hiddenAs, inputs[i].Run, hidden)
 		inputs[i].Run = hidden
 	}
-	called := func(name string) string {
-		if p := export.Pseudonym(key, name); isCalled(inputs, p) {
-			return p
-		}
-		return name
-	}
+	called := func(name string) string { return cmp.Or(hiddenAs[name], name) }
 	for i, name := range f.options.Cells {
 		f.options.Cells[i] = called(name)
 	}
 	f.options.Baseline = called(f.options.Baseline)
 	return nil
+}
+
+// rename notes what the strategies and cells of a run are called once it is
+// hidden: cells also without the seed, as repetitions are.
+func rename(as map[string]string, run, hidden *results.Run) {
+	for i := range run.Cells {
+		was, is := &run.Cells[i], &hidden.Cells[i]
+		as[was.Strategy], as[was.Cell] = is.Strategy, is.Cell
+		if seed, ok := was.Params[seedParam]; ok {
+			set := " " + seedParam + "=" + seed
+			as[strings.Replace(was.Cell, set, "", 1)] = strings.Replace(is.Cell, set, "", 1)
+		}
+	}
 }
 
 // partialForm matches the remark of a run that is not whole, which tells figures
@@ -55,11 +70,4 @@ func partialRemarks(run *results.Run) []string {
 		}
 	}
 	return list
-}
-
-// isCalled reports whether a cell or strategy of a run has a name.
-func isCalled(inputs []compare.Input, name string) bool {
-	return slices.ContainsFunc(inputs, func(in compare.Input) bool {
-		return slices.ContainsFunc(in.Run.Cells, func(c results.Cell) bool { return c.Cell == name || c.Strategy == name })
-	})
 }

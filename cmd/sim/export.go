@@ -71,7 +71,10 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	ctx := cmd.Context()
-	sources, err := f.read(ctx, args)
+	sources, remarks, err := f.read(ctx, args)
+	for _, remark := range remarks {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sim: %s\n", remark)
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -212,12 +215,14 @@ func isThere(file string) bool {
 	return err == nil
 }
 
-// read returns the runs, those with labels last.
-func (f *exportFlags) read(ctx context.Context, args []string) ([]export.Source, error) {
-	var sources []export.Source
+// read returns the runs, those with labels last, and what is to be said of them.
+func (f *exportFlags) read(ctx context.Context, args []string) (sources []export.Source, remarks []string, err error) {
 	var errs []error
 	add := func(label, path string) {
 		run, err := runAt(ctx, path)
+		if run != nil && run.PassedOver.Note() != "" {
+			remarks = append(remarks, path+" holds what is "+run.PassedOver.Note())
+		}
 		sources, errs = append(sources, export.Source{Label: label, Run: run}), append(errs, err)
 	}
 	for _, path := range args {
@@ -231,7 +236,7 @@ func (f *exportFlags) read(ctx context.Context, args []string) ([]export.Source,
 		}
 		add(label, path)
 	}
-	return sources, errors.Join(errs...)
+	return sources, remarks, errors.Join(errs...)
 }
 
 // key returns the key of pseudonyms. Blanks around it, such as the end of the

@@ -63,6 +63,7 @@ func newStrategiesList() *cobra.Command {
 // strategySheet lists strategies, one a row.
 func strategySheet(registry *strategies.Registry) (*reports.Sheet, error) {
 	s := &reports.Sheet{
+		Fitted: true,
 		Columns: []reports.SheetColumn{
 			{Name: "name", Title: "NAME"},
 			{Name: "layers", Title: "LAYERS"},

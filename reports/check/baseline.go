@@ -30,6 +30,8 @@ type Baseline struct {
 	PricesDigest   string         `json:"prices_digest"` // of the models in use
 	Prices         string         `json:"prices"`        // date of the table, ISO 8601
 	Cells          []BaselineCell `json:"cells"`
+	// PassedOver is what ReadBaseline did not know.
+	PassedOver results.PassedOver `json:"-"`
 }
 
 // BaselineCell is one cell over all sessions or over a group of them.
@@ -67,14 +69,15 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	b := &Baseline{Schema: BaselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
 		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest,
 		PricesDigest: in.PricesDigest, Prices: in.Prices}
+	all := newSums()
 	for i := range in.Cells {
 		c := &in.Cells[i]
-		for _, g := range f.groupsOf(file, c, in) {
-			s := c.slice(g)
+		for _, g := range f.groupsOf(file, c, in, all) {
+			s := all.of(c, g)
 			if g.name != "" && s.sessions() == 0 {
 				continue
 			}
-			cell, err := f.keep(file, s)
+			cell, err := f.keep(file, s, all.metrics)
 			if err != nil {
 				return nil, err
 			}
@@ -86,14 +89,14 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 
 // groupsOf returns the groups of a cell that rules on a baseline ask for, all
 // sessions first.
-func (f *File) groupsOf(file string, c *Cell, in *Input) []group {
-	all := in.groups("")
+func (f *File) groupsOf(file string, c *Cell, in *Input, known *sums) []group {
+	all := slices.Clone(known.groupsOf(in, ""))
 	for i := range f.Rules {
 		r := &f.Rules[i]
 		if r.Baseline != file || r.Group == "" || !slices.Contains(in.targets(r), c) {
 			continue
 		}
-		for _, g := range in.groups(r.Group) {
+		for _, g := range known.groupsOf(in, r.Group) {
 			if !slices.ContainsFunc(all, func(h group) bool { return h.name == g.name }) {
 				all = append(all, g)
 			}
@@ -103,10 +106,10 @@ func (f *File) groupsOf(file string, c *Cell, in *Input) []group {
 }
 
 // keep returns the figures of one slice.
-func (f *File) keep(file string, s *slice) (BaselineCell, error) {
+func (f *File) keep(file string, s *slice, metrics []results.Metric) (BaselineCell, error) {
 	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Sessions: s.sessions(), Draws: len(s.totals),
 		Metrics: map[string]float64{}, Seeds: map[string][]float64{}}
-	for _, m := range results.Metrics() {
+	for _, m := range metrics {
 		values, ok := s.values(m)
 		if !ok {
 			continue
@@ -142,7 +145,7 @@ var ErrStale = errors.New("sim check --update writes it anew")
 // ReadBaseline reads what Write wrote. Another schema, something else than a
 // baseline, cells that occur twice, seeds that contradict the means and figures
 // that are no numbers are errors that begin with the name. Metrics it does not
-// know are kept.
+// know are kept, other members are counted in PassedOver.
 func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -158,24 +161,29 @@ func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 	return b, nil
 }
 
-// decodeBaseline looks at schema and tool first: they explain what is unknown.
+// decodeBaseline decodes data and looks whether it is a baseline of this schema.
+// That explains errors too: another schema has members of other kinds.
 func decodeBaseline(data []byte, b *Baseline) error {
-	var head struct {
-		Schema *int   `json:"schema"`
+	passed := results.PassedOver{}
+	err := passed.Decode(data, b)
+	head := struct {
+		Schema int    `json:"schema"`
 		Tool   string `json:"tool"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return err
+	}{b.Schema, b.Tool}
+	if err != nil {
+		if err := json.Unmarshal(data, &head); err != nil {
+			return err
+		}
 	}
 	switch {
 	case head.Tool != baselineTool:
 		return errors.New("not a baseline: sim check --update writes one")
-	case head.Schema == nil || *head.Schema != BaselineSchema:
+	case head.Schema != BaselineSchema:
 		return fmt.Errorf("a baseline of another schema: this version reads schema %d; %w", BaselineSchema, ErrStale)
-	}
-	if err := json.Unmarshal(data, b, json.RejectUnknownMembers(true)); err != nil {
+	case err != nil:
 		return fmt.Errorf("%w; %w", err, ErrStale)
 	}
+	b.PassedOver = passed
 	return nil
 }
 

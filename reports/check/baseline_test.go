@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,19 +52,19 @@ func TestReadBaselineRefuses(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "b.json:1:",
-		`{"schema":2,"provenance":{},"cells":[]}`:                         "not a baseline",
-		`{"schema":1,"tool":"sim check"}`:                                 "of another schema: this version reads schema 2",
-		head + "]}":                                                       "a baseline of no sessions",
-		head + "\n" + row + ",\n" + row + "]}":                            `cell "s" occurs twice`,
-		head + "\n" + strings.Replace(row, ":1}}", ":NaN}}]}", 1):         "b.json:2:",
-		head + "\n" + strings.Replace(row, ":1}}", ":1e999}}]}", 1):       "b.json:2:",
-		head + "\n" + strings.Replace(row, "metrics", "metric", 1) + "]}": `unknown object member name "metric"`,
-		strings.Replace(head, `"a"`, `""`, 1) + row + "]}":                "no digest",
-		head + strings.Replace(row, `"draws":1`, `"draws":0`, 1) + "]}":   `cell "s": draws 0 must be above 0`,
-		seeds(2, `"calls":[]`):                                            `cell "s": calls has values under 0 seeds, the cell has 2`,
-		seeds(2, `"calls":[4]`):                                           "calls has values under 1 seed, the cell has 2",
-		seeds(2, `"calls":[100,100]`):                                     "calls is 4, the mean of its seeds is 100",
-		seeds(2, `"misses":[1,2]`):                                        "misses has values under seeds and no mean",
+		`{"schema":2,"provenance":{},"cells":[]}`:                   "not a baseline",
+		`{"schema":1,"tool":"sim check"}`:                           "of another schema: this version reads schema 2",
+		head + "]}":                                                 "a baseline of no sessions",
+		head + "\n" + row + ",\n" + row + "]}":                      `cell "s" occurs twice`,
+		head + "\n" + strings.Replace(row, ":1}}", ":NaN}}]}", 1):   "b.json:2:",
+		head + "\n" + strings.Replace(row, ":1}}", ":1e999}}]}", 1): "b.json:2:",
+		head + "\n" + strings.Replace(row, `"metrics":{`, `"x":1,"metrics":{"x":"1",`, 1) + "]}": "b.json:2:",
+		strings.Replace(head, `"a"`, `""`, 1) + row + "]}":                                       "no digest",
+		head + strings.Replace(row, `"draws":1`, `"draws":0`, 1) + "]}":                          `cell "s": draws 0 must be above 0`,
+		seeds(2, `"calls":[]`):        `cell "s": calls has values under 0 seeds, the cell has 2`,
+		seeds(2, `"calls":[4]`):       "calls has values under 1 seed, the cell has 2",
+		seeds(2, `"calls":[100,100]`): "calls is 4, the mean of its seeds is 100",
+		seeds(2, `"misses":[1,2]`):    "misses has values under seeds and no mean",
 	} {
 		if _, err := ReadBaseline("b.json", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
@@ -126,4 +127,36 @@ func TestChanges(t *testing.T) {
 	if _, err := f.NewBaseline("base.json", &Input{}); err == nil {
 		t.Error("a baseline of no sessions is made")
 	}
+}
+
+// A baseline of a later version may hold more: it is held against all the same, and
+// the report says what was passed over. Without the figures of a rule it fails.
+func TestBaselineOfLaterVersion(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
+	in := input(drawnUSD("x", 2))
+	b, err := f.NewBaseline("base.json", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := b.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	judge := func(old, changed string) *Report {
+		later := strings.Replace(text.String(), old, changed, 1)
+		if later == text.String() {
+			t.Fatalf("no %s in %s", old, later)
+		}
+		read, err := ReadBaseline("base.json", strings.NewReader(later))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Judge(in, map[string]Loaded{"base.json": {Baseline: read}})
+	}
+	r := judge(`"metrics":{`, `"spread":{"cost_usd":1},"metrics":{"naps":1,`)
+	says(t, r)
+	if want := "base.json holds what is of a later version, not known to this one and passed over: cells.spread"; !slices.Contains(r.Notes, want) {
+		t.Errorf("notes %q, want %q", r.Notes, want)
+	}
+	says(t, judge(`"metrics":{`, `"metric":{`), "base.json has no cost_usd of this cell")
 }

@@ -1,8 +1,10 @@
 package check
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,6 +39,11 @@ func TestParseRefuses(t *testing.T) {
 		"scenario: a\nunread: -1\nrules:\n- {metric: cost_usd, max: 1}\n":           {"check.yaml:2: unread -1 must not be negative"},
 		"scenario: a\nbaseline: ./b.json\nrules:\n- {metric: calls, max_increase: 1}\n- {metric: calls, max_increase: 2, against: c/../b.json}\n": {
 			"check.yaml:5: the rule on max_increase of calls stands here a second time, first in line 4"},
+		"scenario: x\n<<: {rules: [{metric: cost_usd, max: 1}]}":                         {"check.yaml:2: the document: keys are not merged", "check.yaml: a check needs rules"},
+		"scenario: x\n<<: {seeds: 1}\nrules: [{metric: cost_usd, max: 1}]":               {"check.yaml:2: the document: keys are not merged"},
+		"scenario: x\nrules:\n- {metric: calls, metric: b}\n- {min: 1}\n":                {`check.yaml:3: key "metric" stands here a second time`, "check.yaml:4: a rule needs a metric"},
+		"scenario: x\nrules:\n-\n- {min: 1}\n":                                           {"check.yaml:3: rules[0] holds nothing", "check.yaml:4: a rule needs a metric"},
+		"scenario: x\nrules: {metric: calls}\n":                                          {"check.yaml:2: rules takes a list, not a mapping"},
 		"scenario: a\nrules:\n- {metric: cost_usd, max: 1}\nrules:\n- {metric: calls}\n": {`key "rules" stands here a second time, first in line 2`},
 	} {
 		_, err := Parse([]byte(text), "check.yaml")
@@ -99,6 +106,42 @@ func TestInlineScenario(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Lines that do not end in \n, and texts that are not UTF-8: YAML counts them
+// otherwise. The scenario is kept all the same.
+func TestInlineScenarioOfOtherLines(t *testing.T) {
+	const rules, scenario = "rules: [{metric: calls, max: 1}]", "scenario:         {strategies: [none], name: é}"
+	for _, text := range []string{
+		rules + "\u0085" + scenario + "\n",
+		rules + "\r\r" + scenario + "\r",
+		rules + "\u2028" + scenario + "\n",
+		"\ufeff" + rules + "\n" + scenario + "\n",
+		utf16Text(rules + "\n" + scenario + "\n"),
+		rules + "\nscenario: !!map\n    {strategies: [none],\n    name: é}",
+	} {
+		f, err := Parse([]byte(text), "check.yaml")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		var got struct {
+			Strategies []string
+			Name       string
+		}
+		if err := yamlx.Decode(f.Scenario.Text, "check.yaml", &got); err != nil || got.Name != "é" || len(got.Strategies) != 1 || got.Strategies[0] != "none" {
+			t.Errorf("%q: scenario %q: %v", text, f.Scenario.Text, err)
+		}
+	}
+}
+
+// utf16Text returns a text in UTF-16, little end first, with its mark.
+func utf16Text(s string) string {
+	b := []byte{0xff, 0xfe}
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return string(b)
 }
 
 // A pattern of cells takes slashes, a strategy all of its cells.

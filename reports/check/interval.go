@@ -13,16 +13,34 @@ type sample struct {
 	spread          bool // the figure differs between seeds
 }
 
-// estimate returns the mean of values and Student's interval of a confidence in
-// (0, 1), as wide as no value when all are equal.
-func estimate(values []float64, confidence float64) sample {
+// estimator makes intervals of a confidence in (0, 1). Student's quantiles take
+// longer than all else and depend on the number of values alone: they are kept.
+type estimator struct {
+	confidence float64
+	quantiles  map[int]float64 // by number of values
+}
+
+func newEstimator(confidence float64) *estimator { return &estimator{confidence, map[int]float64{}} }
+
+// quantile returns Student's for n values.
+func (e *estimator) quantile(n int) float64 {
+	t, ok := e.quantiles[n]
+	if !ok {
+		t = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n) - 1}.Quantile(0.5 + e.confidence/2)
+		e.quantiles[n] = t
+	}
+	return t
+}
+
+// estimate returns the mean of values and Student's interval, as wide as no value
+// when all are equal.
+func (e *estimator) estimate(values []float64) sample {
 	if !spread(values) {
 		return sample{values[0], values[0], values[0], false}
 	}
 	n := float64(len(values))
 	mean, deviation := stat.MeanStdDev(values, nil)
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5 + confidence/2)
-	half := t * deviation / math.Sqrt(n)
+	half := e.quantile(len(values)) * deviation / math.Sqrt(n)
 	return sample{mean, mean - half, mean + half, true}
 }
 

@@ -27,7 +27,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	f.tellLost(r, in)
 	f.compareHeads(r, in, baselines)
 	var cases []*verdict
-	all := sums{}
+	all := newSums()
 	for i := range f.Rules {
 		cases = append(cases, f.cases(&f.Rules[i], in, all, baselines)...)
 	}
@@ -37,9 +37,10 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 			drawn++
 		}
 	}
+	intervals := newEstimator(1 - f.Level/float64(max(1, drawn)))
 	for _, c := range cases {
 		if c.result.Status != Unjudged {
-			c.judge(1 - f.Level/float64(max(1, drawn)))
+			c.judge(intervals, all.metrics)
 		}
 		r.Results = append(r.Results, c.result)
 	}
@@ -60,7 +61,7 @@ func (f *File) Empty(reason string) *Report {
 
 // cases returns what a rule has to judge: its cells and groups, or the one
 // reason why there are none.
-func (f *File) cases(r *Rule, in *Input, all sums, baselines map[string]Loaded) []*verdict {
+func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded) []*verdict {
 	base := Result{Line: r.Line, Metric: r.Metric.Name, Unit: r.Metric.Unit, Rule: r.Text(), Status: OK, Cell: r.Strategy}
 	if base.Cell == "" {
 		base.Cell = r.Cell
@@ -73,7 +74,7 @@ func (f *File) cases(r *Rule, in *Input, all sums, baselines map[string]Loaded) 
 	var cases []*verdict
 	for _, c := range cells {
 		found := false
-		for _, g := range in.groups(r.Group) {
+		for _, g := range all.groupsOf(in, r.Group) {
 			s := all.of(c, g)
 			if s.sessions() == 0 {
 				continue
@@ -221,14 +222,14 @@ func (v *verdict) spread() bool {
 	return v.result.Status != Unjudged && (spread(v.now) || spread(v.before) && len(v.before) > 0)
 }
 
-// judge decides, with intervals of a confidence in (0, 1).
-func (v *verdict) judge(confidence float64) {
-	excess := estimate(v.excess, confidence)
+// judge decides, with intervals of one confidence.
+func (v *verdict) judge(intervals *estimator, metrics []results.Metric) {
+	excess := intervals.estimate(v.excess)
 	v.result.Bar, v.result.Margin = pointer(v.bar), pointer(0-excess.mean)
 	beyond := excess.mean > tolerance(v.bar)
 	if v.spread() {
 		v.result.Seeds = len(v.now)
-		now := estimate(v.now, confidence)
+		now := intervals.estimate(v.now)
 		v.result.Low, v.result.High = pointer(now.low), pointer(now.high)
 		beyond = excess.low > tolerance(v.bar) && excess.mean > v.effect
 	}
@@ -237,7 +238,7 @@ func (v *verdict) judge(confidence float64) {
 	}
 	v.result.Status = Breach
 	v.result.Message = v.words()
-	v.result.Look = look(v.rule.Metric, v.slice, v.was)
+	v.result.Look = looker{v.slice, v.was, metrics}.look(v.rule.Metric)
 }
 
 // tolerance is what figures may differ by between machines, which round sums of

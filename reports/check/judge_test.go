@@ -263,12 +263,12 @@ func TestSeedsArePaired(t *testing.T) {
 
 // Student's interval of 1…5 at 95 %: mean 3, deviation √2.5, t(4) = 2.7764.
 func TestInterval(t *testing.T) {
-	got := estimate([]float64{1, 2, 3, 4, 5}, 0.95)
+	got := newEstimator(0.95).estimate([]float64{1, 2, 3, 4, 5})
 	half := 2.7764 * math.Sqrt(2.5) / math.Sqrt(5)
 	if math.Abs(got.low-(3-half)) > 1e-4 || math.Abs(got.high-(3+half)) > 1e-4 || got.mean != 3 {
 		t.Errorf("got %+v, want 3 ± %.4f", got, half)
 	}
-	if got := estimate([]float64{0.1, 0.1, 0.1}, 0.95); got != (sample{0.1, 0.1, 0.1, false}) {
+	if got := newEstimator(0.95).estimate([]float64{0.1, 0.1, 0.1}); got != (sample{0.1, 0.1, 0.1, false}) {
 		t.Errorf("equal values give %+v", got)
 	}
 }
@@ -323,10 +323,10 @@ func TestLookAtCost(t *testing.T) {
 // Every metric has a line that says what to look at.
 func TestLookIsNeverEmpty(t *testing.T) {
 	in := plainRun()
-	s := in.Cells[0].slice(in.groups("")[0])
+	s := newSums().of(&in.Cells[0], in.groups("")[0])
 	for _, name := range metricNames() {
 		r := parsed(t, "  - {metric: "+name+", max: 0.5}\n").Rules[0]
-		if look(r.Metric, s, nil) == "" {
+		if (looker{s, nil, results.Metrics()}).look(r.Metric) == "" {
 			t.Errorf("nothing to look at for %s", name)
 		}
 	}

@@ -24,23 +24,30 @@ var missCauses = map[string]string{
 	prompt.MissMinimum.String():     "requests are below the smallest prompt that is cached",
 }
 
+// looker finds what of a cell grew.
+type looker struct {
+	*slice
+	was     *BaselineCell // nil without
+	metrics []results.Metric
+}
+
 // look returns the one line that says what to look at when a metric is beyond
 // its bar: the part of it that grew most against the baseline.
-func look(m results.Metric, s *slice, was *BaselineCell) string {
+func (l looker) look(m results.Metric) string {
 	switch {
 	case ofCache(m.Name):
-		if line := lookAtMisses(s, was); line != "" {
+		if line := l.lookAtMisses(); line != "" {
 			return line
 		}
-		return lookAtTokens(s, was)
+		return l.lookAtTokens()
 	case strings.HasPrefix(m.Name, "cost_usd") || m.Name == "storage_usd":
-		return lookAtCost(s, was)
+		return l.lookAtCost()
 	case strings.HasPrefix(m.Name, "added_latency_seconds"):
-		if line := lookAtParts("added_latency_seconds", s, was); line != "" {
+		if line := l.lookAtParts("added_latency_seconds"); line != "" {
 			return line
 		}
 	case strings.Contains(m.Name, "compactions") || m.Name == "chain_max":
-		return lookAtCompactions(s, was)
+		return l.lookAtCompactions()
 	}
 	return fmt.Sprintf("%s: sim run --split shows what stands beside it", m.Definition)
 }
@@ -73,19 +80,19 @@ func (c *change) words() string {
 }
 
 // parts returns how the metrics that pass a filter changed.
-func parts(s *slice, was *BaselineCell, take func(results.Metric) bool) []change {
+func (l looker) parts(take func(results.Metric) bool) []change {
 	var all []change
-	for _, m := range results.Metrics() {
+	for _, m := range l.metrics {
 		if !take(m) {
 			continue
 		}
-		values, ok := s.values(m)
+		values, ok := l.values(m)
 		if !ok {
 			continue
 		}
 		c := change{metric: m, now: mean(values)}
-		if was != nil {
-			c.was, c.compared = was.Metrics[m.Name]
+		if l.was != nil {
+			c.was, c.compared = l.was.Metrics[m.Name]
 		}
 		all = append(all, c)
 	}
@@ -111,8 +118,8 @@ func largest(all []change) (change, bool) {
 }
 
 // lookAtMisses names the class of misses that grew most, "" when none did.
-func lookAtMisses(s *slice, was *BaselineCell) string {
-	classes := parts(s, was, func(m results.Metric) bool { return m.Of == "misses" && m.By == results.ByClass })
+func (l looker) lookAtMisses() string {
+	classes := l.parts(func(m results.Metric) bool { return m.Of == "misses" && m.By == results.ByClass })
 	worst, ok := largest(classes)
 	if !ok {
 		return ""
@@ -130,8 +137,8 @@ func lookAtMisses(s *slice, was *BaselineCell) string {
 }
 
 // lookAtTokens names the class of input tokens that grew most beside those read.
-func lookAtTokens(s *slice, was *BaselineCell) string {
-	worst, ok := largest(parts(s, was, func(m results.Metric) bool {
+func (l looker) lookAtTokens() string {
+	worst, ok := largest(l.parts(func(m results.Metric) bool {
 		return m.Name == "input_uncached_tokens" || strings.HasPrefix(m.Name, "cache_write_")
 	}))
 	if !ok || !worst.compared {
@@ -142,20 +149,20 @@ func lookAtTokens(s *slice, was *BaselineCell) string {
 
 // lookAtCost names the token class whose cost grew most, and the misses behind
 // it when it is paid for writing or reading afresh.
-func lookAtCost(s *slice, was *BaselineCell) string {
-	worst, ok := largest(parts(s, was, func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.ByClass }))
+func (l looker) lookAtCost() string {
+	worst, ok := largest(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.ByClass }))
 	if !ok {
 		return "no token class became dearer: sim run --split shows the bill by class and source"
 	}
 	line := fmt.Sprintf("%s %s", worst.metric.Name, costWords(&worst))
 	if worst.metric.Name == "cost_usd_output" || worst.metric.Name == "cost_usd_read" {
-		source, ok := largest(parts(s, was, func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.BySource }))
+		source, ok := largest(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.BySource }))
 		if !ok {
 			return line
 		}
 		return fmt.Sprintf("%s; most in %s, which %s", line, source.metric.Name, costWords(&source))
 	}
-	if misses := lookAtMisses(s, was); misses != "" {
+	if misses := l.lookAtMisses(); misses != "" {
 		return line + "; " + misses
 	}
 	return line
@@ -169,8 +176,8 @@ func costWords(c *change) string {
 }
 
 // lookAtParts names the part of a metric that grew most, "" when none did.
-func lookAtParts(of string, s *slice, was *BaselineCell) string {
-	worst, ok := largest(parts(s, was, func(m results.Metric) bool { return m.Of == of }))
+func (l looker) lookAtParts(of string) string {
+	worst, ok := largest(l.parts(func(m results.Metric) bool { return m.Of == of }))
 	if !ok {
 		return ""
 	}
@@ -178,12 +185,12 @@ func lookAtParts(of string, s *slice, was *BaselineCell) string {
 }
 
 // lookAtCompactions sends the reader to the list of compactions.
-func lookAtCompactions(s *slice, was *BaselineCell) string {
+func (l looker) lookAtCompactions() string {
 	line := ""
-	for _, c := range parts(s, was, func(m results.Metric) bool { return m.Name == "peak_context_tokens" }) {
+	for _, c := range l.parts(func(m results.Metric) bool { return m.Name == "peak_context_tokens" }) {
 		if c.compared && math.Abs(c.growth()) > tolerance(c.now) {
 			line = "peak_context_tokens " + c.words() + "; "
 		}
 	}
-	return line + "sim chains --strategy " + s.cell.Strategy + " tells what started each compaction and whether it paid"
+	return line + "sim chains --strategy " + l.cell.Strategy + " tells what started each compaction and whether it paid"
 }

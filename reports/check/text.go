@@ -110,7 +110,7 @@ func (r *Report) listed() (shown []Result, left int) {
 // sheet lists the results.
 func (r *Report) sheet() *reports.Sheet {
 	shown, left := r.listed()
-	s := &reports.Sheet{Columns: []reports.SheetColumn{
+	s := &reports.Sheet{Fitted: true, Columns: []reports.SheetColumn{
 		{Name: "metric", Title: "METRIC"}, {Name: "cell", Title: "CELL"}, {Name: "group", Title: ""},
 		{Name: "rule", Title: "RULE"},
 		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true},

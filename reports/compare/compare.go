@@ -19,8 +19,9 @@ type Input struct {
 // Options say what is compared and how sure the intervals are to be. The zero
 // value compares every cell that the runs share, at 95 %.
 type Options struct {
-	// Cells name the cells or strategies to compare. Of one run they are the
-	// sides; of several runs they choose among the cells that these share.
+	// Cells name the cells or strategies to compare, or are patterns of their
+	// names, see Cells. Of one run they are the sides; of several runs they choose
+	// among the cells that these share.
 	Cells []string
 	// Metrics name what to compare; all when empty.
 	Metrics []string
@@ -104,9 +105,7 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 		Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Inputs: ordered, Chosen: len(o.Metrics) > 0,
 		Notes: append(mixed(ordered), notes...),
 	}
-	for _, s := range matches[0].sides {
-		r.Labels = append(r.Labels, s.label)
-	}
+	r.Labels = labelsOf(ordered, matches)
 	for _, m := range matches {
 		for _, other := range m.sides[1:] {
 			c, err := r.compareSides(ctx, m.name, m.sides[0], other, metrics, o)
@@ -117,6 +116,22 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// labelsOf returns the labels of the sides: of one run its cells, of several the
+// runs.
+func labelsOf(inputs []Input, matches []match) []string {
+	var labels []string
+	if len(inputs) == 1 {
+		for _, s := range matches[0].sides {
+			labels = append(labels, s.label)
+		}
+		return labels
+	}
+	for _, in := range inputs {
+		labels = append(labels, in.Label)
+	}
+	return labels
 }
 
 func (o *Options) check() error {

@@ -26,57 +26,114 @@ func mixed(inputs []Input) []string {
 		{"sets of sessions", func(p *results.Provenance) string { return p.SessionsDigest }},
 		{"prices", func(p *results.Provenance) string { return p.Prices }},
 		{"seeds", func(p *results.Provenance) string { return strconv.FormatUint(p.Seed, 10) }},
-		{"switches", func(p *results.Provenance) string { return switches(p.Switches) }},
 	} {
-		first := property.of(&inputs[0].Run.Provenance)
-		var values []string
-		same := true
-		for _, in := range inputs {
-			v := property.of(&in.Run.Provenance)
-			same = same && v == first
-			values = append(values, in.Label+" "+orNone(v))
-		}
-		if !same {
-			notes = append(notes, fmt.Sprintf("the runs have different %s: %s", property.what, strings.Join(values, ", ")))
+		if values, differ := valuesOf(inputs, property.of); differ {
+			notes = append(notes, fmt.Sprintf("The runs have different %s: %s.", property.what, values))
 		}
 	}
+	notes = append(notes, switches(inputs)...)
 	for _, in := range inputs {
 		notes = append(notes, partial(in)...)
 	}
 	return notes
 }
 
+// valuesOf writes the values of a property with the runs that have each, in the
+// order of the runs, and reports whether there are several.
+func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string, differ bool) {
+	var values []string
+	have := map[string][]string{} // labels by value
+	for _, in := range inputs {
+		v := of(&in.Run.Provenance)
+		if have[v] == nil {
+			values = append(values, v)
+		}
+		have[v] = append(have[v], in.Label)
+	}
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, and(have[v])+" "+shortened(orNone(v)))
+	}
+	return strings.Join(parts, ", "), len(values) > 1
+}
+
+// switches says in which switches runs differ. Those that all runs have alike are
+// no difference.
+func switches(inputs []Input) []string {
+	names := map[string]bool{}
+	for _, in := range inputs {
+		for name := range in.Run.Provenance.Switches {
+			names[name] = true
+		}
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		values, differ := valuesOf(inputs, func(p *results.Provenance) string { return p.Switches[name] })
+		if differ {
+			parts = append(parts, fmt.Sprintf("%s: %s", name, values))
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return nil
+	case len(parts) == 1:
+		return []string{"The runs differ in the switch " + parts[0] + "."}
+	}
+	return []string{fmt.Sprintf("The runs differ in %d switches: %s.", len(parts), strings.Join(parts, "; "))}
+}
+
 // partial says what a run lacks.
 func partial(in Input) []string {
 	var notes []string
+	add := func(format string, args ...any) {
+		notes = append(notes, "Run "+in.Label+fmt.Sprintf(format, args...)+".")
+	}
+	if note := in.Run.PassedOver.Note(); note != "" {
+		add(" holds what is %s", note)
+	}
 	for _, remark := range in.Run.Workload.Remarks {
 		for _, how := range partialRemarks {
 			if strings.HasPrefix(remark, how) {
-				notes = append(notes, in.Label+" was "+remark)
+				add(" was %s", strings.TrimSuffix(remark, "."))
 			}
 		}
 	}
 	for i := range in.Run.Cells {
 		c := &in.Run.Cells[i]
 		if n := c.Total.Unpriced; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s, %s: %s of models without a price not in the cost", in.Label, c.Cell, reports.CountOf(n, "call")))
+			add(", cell %s: %s of models without a price not in the cost", c.Cell, reports.CountOf(n, "call"))
 		}
 		if n := c.Total.Counts[results.CountUnsimulated]; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s, %s: %s not simulated behind the blocking level", in.Label, c.Cell, reports.CountOf(int(n), "recorded call")))
+			add(", cell %s: %s not simulated behind the blocking level", c.Cell, reports.CountOf(int(n), "recorded call"))
 		}
 		if len(c.Rows) == 0 {
-			notes = append(notes, fmt.Sprintf("%s: cell %s has no session", in.Label, c.Cell))
+			add(": cell %s has no session", c.Cell)
 		}
 	}
 	return notes
 }
 
-func switches(all map[string]string) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		parts = append(parts, name+"="+all[name])
+// and joins names as a sentence does.
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// maxValue is how long a value in a note may be, in characters: two of them and
+// their labels stand in a line.
+const maxValue = 40
+
+// shortened takes out the middle of a long value, which has no blank to break a
+// line at. The formats for machines have the values whole.
+func shortened(s string) string {
+	r := []rune(s)
+	if len(r) <= maxValue || strings.ContainsRune(s, ' ') {
+		return s
+	}
+	return string(r[:maxValue/2-1]) + "…" + string(r[len(r)-maxValue/2:])
 }
 
 func orNone(s string) string {

@@ -3,7 +3,6 @@ package compare
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ const seedParam = "seed"
 // are averaged session by session.
 type side struct {
 	label string
+	name  string // of the group of its cells
 	seed  string // of the run, for cells without a seed of their own
 	cells []*results.Cell
 	// modelError is that of the run.
@@ -30,9 +30,9 @@ func sideOf(label string, run *results.Run) side {
 	return side{label: label, seed: strconv.FormatUint(run.Provenance.Seed, 10), modelError: run.ModelError}
 }
 
-// of returns the side with cells.
-func (s side) of(cells []*results.Cell) side {
-	s.cells = cells
+// of returns the side with the cells of a group.
+func (s side) of(g group) side {
+	s.name, s.cells = g.name, g.cells
 	return s
 }
 
@@ -87,6 +87,11 @@ func checkInputs(inputs []Input) error {
 // matched returns the inputs with the baseline first, and what is held against
 // what.
 func matched(inputs []Input, o Options) ([]Input, []match, []string, error) {
+	cells, err := Cells(inputs, o.Cells)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	o.Cells = cells
 	if len(inputs) == 1 {
 		m, err := within(inputs[0], o)
 		return inputs, m, nil, err
@@ -122,154 +127,29 @@ func within(in Input, o Options) ([]match, error) {
 			in.Label, strings.Join(names(in.Run), ", "))
 	}
 	var m match
-	var errs []error
-	for i, name := range o.Cells {
+	for _, name := range o.Cells {
 		s := sideOf(name, in.Run)
 		for _, g := range groups(in.Run) {
 			s.cells = append(s.cells, g.named(name)...)
 		}
-		switch {
-		case len(s.cells) == 0:
-			errs = append(errs, unknownCell(name, names(in.Run)))
-		case slices.Contains(o.Cells[:i], name):
-			errs = append(errs, fmt.Errorf("%q is named twice", name))
-		}
 		m.sides = append(m.sides, s)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
 	}
 	var err error
 	m.sides, err = baselineFirst(m.sides, o.Baseline, func(s side) string { return s.label })
 	return []match{m}, err
 }
 
-// across matches the cells of several runs by name. When each run has one alone,
-// beside what was billed and recorded, they are compared whatever their names.
-func across(inputs []Input, wanted []string) ([]match, []string, error) {
-	perRun := make([][]group, len(inputs))
-	for i, in := range inputs {
-		perRun[i] = groups(in.Run)
-	}
-	if err := narrow(perRun, wanted); err != nil {
-		return nil, nil, err
-	}
-	if m, ok := alone(inputs, perRun); ok {
-		return []match{m}, differentCells(inputs, perRun, m.name), nil
-	}
-	own, references := split(perRun)
-	m, ok := alone(inputs, own)
-	if !ok || m.name != "" {
-		return inCommon(inputs, perRun)
-	}
-	both, notes := common(inputs, references)
-	return append([]match{m}, both...), append(differentCells(inputs, own, m.name), notes...), nil
-}
-
-// inCommon is common, and fails when the runs share nothing.
-func inCommon(inputs []Input, perRun [][]group) ([]match, []string, error) {
-	matches, notes := common(inputs, perRun)
-	if len(matches) > 0 {
-		return matches, notes, nil
-	}
-	var has []string
-	for i, in := range inputs {
-		has = append(has, in.Label+" has "+listed(groupNames(perRun[i])))
-	}
-	return nil, nil, fmt.Errorf("no cell in common: %s", strings.Join(has, "; "))
-}
-
-// alone matches the only group of every run, false when some run has none or
-// several. The match has a name when they all have the same.
-func alone(inputs []Input, perRun [][]group) (match, bool) {
-	var m match
-	for i, groups := range perRun {
-		if len(groups) != 1 {
-			return match{}, false
-		}
-		m.sides = append(m.sides, sideOf(inputs[i].Label, inputs[i].Run).of(groups[0].cells))
-		if i == 0 {
-			m.name = groups[0].name
-		} else if groups[0].name != m.name {
-			m.name = ""
-		}
-	}
-	return m, true
-}
-
-// split tells the strategies of runs from what was billed and recorded.
-func split(perRun [][]group) (own, references [][]group) {
-	own, references = make([][]group, len(perRun)), make([][]group, len(perRun))
-	for i, groups := range perRun {
-		for _, g := range groups {
-			if g.strategy == results.StrategyBilled || g.strategy == results.StrategyRecorded {
-				references[i] = append(references[i], g)
-			} else {
-				own[i] = append(own[i], g)
-			}
-		}
-	}
-	return own, references
-}
-
-// differentCells says which cells are compared when their names differ.
-func differentCells(inputs []Input, perRun [][]group, name string) []string {
-	if name != "" {
-		return nil
-	}
-	var parts []string
-	for i, in := range inputs {
-		parts = append(parts, in.Label+" "+perRun[i][0].name)
-	}
-	return []string{"the cells compared: " + strings.Join(parts, ", ")}
-}
-
-// common matches the groups that every run has, and says what only some have.
-func common(inputs []Input, perRun [][]group) ([]match, []string) {
-	var matches []match
-	missing := map[string][]string{} // names of cells by the runs that have them
-	for i, groups := range perRun {
-		for _, g := range groups {
-			m := match{name: g.name}
-			var have []string
-			for j := range perRun {
-				if k := slices.IndexFunc(perRun[j], func(x group) bool { return x.name == g.name }); k >= 0 {
-					m.sides = append(m.sides, sideOf(inputs[j].Label, inputs[j].Run).of(perRun[j][k].cells))
-					have = append(have, inputs[j].Label)
-				}
-			}
-			switch {
-			case len(have) < len(inputs) && have[0] == inputs[i].Label:
-				where := strings.Join(have, ", ")
-				missing[where] = append(missing[where], g.name)
-			case len(have) == len(inputs) && i == 0:
-				matches = append(matches, m)
-			}
-		}
-	}
-	var notes []string
-	for _, where := range slices.Sorted(maps.Keys(missing)) {
-		notes = append(notes, fmt.Sprintf("only in %s: cell %s", where, listed(missing[where])))
-	}
-	return matches, notes
-}
-
 // narrow leaves the groups with wanted names in each run, all for none.
-func narrow(perRun [][]group, wanted []string) error {
+func narrow(perRun [][]group, wanted []string) {
 	if len(wanted) == 0 {
-		return nil
+		return
 	}
-	found := map[string]bool{}
-	var known []string
 	for i, groups := range perRun {
-		known = append(known, groupNames(groups)...)
 		var left []group
 		for _, g := range groups {
 			var cells []*results.Cell
 			for _, name := range wanted {
-				named := g.named(name)
-				found[name] = found[name] || len(named) > 0
-				for _, c := range named {
+				for _, c := range g.named(name) {
 					if !slices.Contains(cells, c) {
 						cells = append(cells, c)
 					}
@@ -281,13 +161,6 @@ func narrow(perRun [][]group, wanted []string) error {
 		}
 		perRun[i] = left
 	}
-	var errs []error
-	for _, name := range wanted {
-		if !found[name] {
-			errs = append(errs, unknownCell(name, known))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func unknownCell(name string, known []string) error {

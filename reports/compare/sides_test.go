@@ -214,11 +214,11 @@ func TestAcrossRuns(t *testing.T) {
 	x := run(named("c", "c", nil, "ab", 1), named("d", "d", nil, "ab", 1))
 	y := run(named("c", "c", nil, "ab", 2), named("e", "e", nil, "ab", 2))
 	r := compared(t, Options{}, Input{"x", x}, Input{"y", y})
-	if len(r.Comparisons) != 1 || !slices.Equal(r.Notes, []string{"only in x: cell d", "only in y: cell e"}) {
+	if len(r.Comparisons) != 1 || !slices.Equal(r.Notes, []string{"Only in x: cell d.", "Only in y: cell e."}) {
 		t.Errorf("%d comparisons, notes %q", len(r.Comparisons), r.Notes)
 	}
 	r = compared(t, Options{}, Input{"x", run(named("d", "d", nil, "ab", 1))}, Input{"y", run(named("e", "e", nil, "ab", 2))})
-	if r.Comparisons[0].Cell != "" || !slices.Equal(r.Notes, []string{"the cells compared: x d, y e"}) {
+	if r.Comparisons[0].Cell != "" || !slices.Equal(r.Notes, []string{"The cells compared: x d, y e."}) {
 		t.Errorf("cell %q, notes %q", r.Comparisons[0].Cell, r.Notes)
 	}
 	recorded := named("recorded", "recorded", nil, "ab", 3)
@@ -231,8 +231,8 @@ func TestAcrossRuns(t *testing.T) {
 		x, y []results.Cell
 		want []string
 	}{
-		{[]results.Cell{billed, recorded}, []results.Cell{recorded}, []string{"the cells compared: x d, y e", "only in x: cell billed"}},
-		{[]results.Cell{billed}, []results.Cell{recorded}, []string{"the cells compared: x d, y e", "only in x: cell billed", "only in y: cell recorded"}},
+		{[]results.Cell{billed, recorded}, []results.Cell{recorded}, []string{"The cells compared: x d, y e.", "Only in x: cell billed."}},
+		{[]results.Cell{billed}, []results.Cell{recorded}, []string{"The cells compared: x d, y e.", "Only in x: cell billed.", "Only in y: cell recorded."}},
 	} {
 		d, e := named("d", "d", nil, "ab", 1), named("e", "e", nil, "ab", 2)
 		r = compared(t, Options{}, Input{"x", run(append(tc.x, d)...)}, Input{"y", run(append(tc.y, e)...)})
@@ -252,18 +252,20 @@ func TestMixedRuns(t *testing.T) {
 	y.Provenance = results.Provenance{Version: "v2", Seed: 7, SessionsDigest: "e", Prices: "2026-02-02", Switches: map[string]string{"window": "1"}}
 	y.Workload.Remarks = []string{"interrupted: 8 of 16 sessions simulated", "samples"}
 	y.Cells[0].Total.Unpriced = 3
+	y.PassedOver = results.PassedOver{"retention": 1, "counts.naps": 8}
 	x := before()
 	x.Workload.Remarks = []string{"stopped by an error: 7 of 16 sessions simulated"}
 	r := compared(t, Options{}, Input{"x", x}, Input{"y", y})
 	want := []string{
-		"the runs have different versions of the tool: x v1, y v2",
-		"the runs have different sets of sessions: x d, y e",
-		"the runs have different prices: x 2026-01-01, y 2026-02-02",
-		"the runs have different seeds: x 1, y 7",
-		"the runs have different switches: x (none), y window=1",
-		"x was stopped by an error: 7 of 16 sessions simulated",
-		"y was interrupted: 8 of 16 sessions simulated",
-		"y, x: 3 calls of models without a price not in the cost",
+		"The runs have different versions of the tool: x v1, y v2.",
+		"The runs have different sets of sessions: x d, y e.",
+		"The runs have different prices: x 2026-01-01, y 2026-02-02.",
+		"The runs have different seeds: x 1, y 7.",
+		"The runs differ in the switch window: x (none), y 1.",
+		"Run x was stopped by an error: 7 of 16 sessions simulated.",
+		"Run y holds what is of a later version, not known to this one and passed over: counts.naps (8 times), retention.",
+		"Run y was interrupted: 8 of 16 sessions simulated.",
+		"Run y, cell x: 3 calls of models without a price not in the cost.",
 	}
 	if !slices.Equal(r.Notes, want) {
 		t.Errorf("notes %q", r.Notes)

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/parquet-go/parquet-go"
@@ -138,14 +140,33 @@ func (o ordered) Fields() []parquet.Field {
 // while column after column asks for them.
 const blockRows = 64
 
-// encode fills a row group.
+// encode fills a row group: its columns, which know nothing of each other, in as
+// many shares as there are processors.
 func (t *Table) encode(g *parquet.ConcurrentRowGroupWriter, rows []record) error {
 	columns := g.ColumnWriters()
+	shares := min(runtime.GOMAXPROCS(0), len(columns))
+	errs := make([]error, shares)
+	var all sync.WaitGroup
+	for k := range shares {
+		from, to := k*len(columns)/shares, (k+1)*len(columns)/shares
+		all.Go(func() { errs[k] = t.encodeColumns(columns[from:to], from, rows) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err // of the first column, as with one share
+		}
+	}
+	return nil
+}
+
+// encodeColumns fills columns from a place in the table on.
+func (t *Table) encodeColumns(columns []*parquet.ColumnWriter, from int, rows []record) error {
 	values := make([]parquet.Value, blockRows)
 	for block := range slices.Chunk(rows, blockRows) {
 		for j, w := range columns {
-			c := &t.columns[j]
-			if err := c.fill(values, block, j); err != nil {
+			c := &t.columns[from+j]
+			if err := c.fill(values[:len(block)], block, from+j); err != nil {
 				return err
 			}
 			if _, err := w.WriteRowValues(values[:len(block)]); err != nil {
@@ -156,31 +177,60 @@ func (t *Table) encode(g *parquet.ConcurrentRowGroupWriter, rows []record) error
 	return nil
 }
 
-// fill sets the values of a column. The definition level of a value is 1 in a
-// column that can be null, else 0; that of null is 0.
+// fill sets the values of a column. Most figures are those of the row above, 0 above
+// all: a value is made again only where its bits are others.
 func (c *Column) fill(values []parquet.Value, rows []record, column int) error {
-	level := 0
-	if c.Nullable {
-		level = 1
+	if c.figure == nil {
+		c.fillTexts(values, rows, column)
+		return nil
 	}
-	null := parquet.NullValue().Level(0, 0, column)
+	level, null := c.levels(column)
+	var last uint64
+	var made parquet.Value
 	for i := range rows {
-		values[i] = null
-		if c.figure == nil {
-			if s, ok := c.text(&rows[i]); ok {
-				values[i] = parquet.ByteArrayValue([]byte(s)).Level(0, level, column)
-			}
-			continue
-		}
 		v, ok, err := c.number(&rows[i])
+		bits := math.Float64bits(v)
 		switch {
 		case err != nil:
 			return err
-		case ok && c.Type == Int64:
-			values[i] = parquet.Int64Value(int64(v)).Level(0, level, column)
-		case ok:
-			values[i] = parquet.DoubleValue(v).Level(0, level, column)
+		case !ok:
+			values[i] = null
+			continue
+		case bits == last && !made.IsNull():
+		case c.Type == Int64:
+			last, made = bits, parquet.Int64Value(int64(v)).Level(0, level, column)
+		default:
+			last, made = bits, parquet.DoubleValue(v).Level(0, level, column)
 		}
+		values[i] = made
 	}
 	return nil
+}
+
+// fillTexts sets the values of a column of texts. One that stands in row after row,
+// as the name of a cell does, is made once.
+func (c *Column) fillTexts(values []parquet.Value, rows []record, column int) {
+	level, null := c.levels(column)
+	var last string
+	var made parquet.Value
+	for i := range rows {
+		s, ok := c.text(&rows[i])
+		switch {
+		case !ok:
+			values[i] = null
+			continue
+		case s != last || made.IsNull():
+			last, made = s, parquet.ByteArrayValue([]byte(s)).Level(0, level, column)
+		}
+		values[i] = made
+	}
+}
+
+// levels returns the definition level of a value, 1 in a column that can be null,
+// else 0, and null, which has 0.
+func (c *Column) levels(column int) (level int, null parquet.Value) {
+	if c.Nullable {
+		level = 1
+	}
+	return level, parquet.NullValue().Level(0, 0, column)
 }

@@ -60,7 +60,12 @@ func fromMisses(counts [][prompt.NumMissClasses]int, m map[string]map[string]int
 // breakMetrics lists what the client's break detector says.
 func breakMetrics() []Metric {
 	of := func(f func(*Breaks) int) func(*Row) (float64, bool) {
-		return func(r *Row) (float64, bool) { return float64(f(&r.Breaks)), r.Breaks.Watched() > 0 }
+		return func(r *Row) (float64, bool) {
+			if !r.Breaks.ran() {
+				return 0, false
+			}
+			return float64(f(&r.Breaks)), true
+		}
 	}
 	definitions := map[BreakReason]string{
 		BreakModel:    "breaks said to come from another model",

@@ -116,6 +116,9 @@ func (b *Breaks) Merge(o *Breaks) {
 	}
 }
 
+// ran reports whether the detector saw a call of a conversation.
+func (b *Breaks) ran() bool { return b.Calls != [NumBreakReasons][prompt.NumMissClasses]int{} }
+
 // Watched returns the calls of conversations that the detector saw.
 func (b *Breaks) Watched() int {
 	n := 0

@@ -100,9 +100,10 @@ func WriteCalls(w io.Writer, run *Run, calls []CellCalls) error {
 const maxCallLine = 64 << 20
 
 // CallReader reads a file of calls one at a time: the calls of a large sweep
-// need not fit in memory. It is strict: unknown members, sources, miss classes
-// and cells, calls without a session, that end before they start, with negative
-// counts or costs that are not finite are errors with name and line.
+// need not fit in memory. Unknown sources, miss classes, classes of tokens and
+// cells, calls without a session, that end before they start, with negative
+// counts or costs that are not finite are errors with name and line. Other members
+// that are not known are counted in Run.PassedOver.
 type CallReader struct {
 	name    string
 	scanner *bufio.Scanner
@@ -140,13 +141,15 @@ func (cr *CallReader) head(line []byte) error {
 		return fmt.Errorf("content %q: not a file of calls", kind.Content)
 	}
 	var h callsHead
-	if err := unmarshal(line, &h); err != nil {
+	passed := PassedOver{}
+	if err := passed.unmarshal(line, &h); err != nil {
 		return err
 	}
 	o := h.Provenance
-	cr.run = &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes}
+	cr.run = &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes, PassedOver: passed}
 	for _, c := range h.Cells {
-		cr.run.Cells = append(cr.run.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured})
+		measured := passed.unmeasured(c.Unmeasured)
+		cr.run.Cells = append(cr.run.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: measured})
 		cr.cells[c.Cell] = true
 	}
 	return cr.run.validate()
@@ -170,7 +173,7 @@ func (cr *CallReader) Next() (cell string, c CallRecord, err error) {
 		return "", c, cr.wrap(errors.New("empty line"))
 	}
 	var l callLine
-	if err := json.Unmarshal(cr.scanner.Bytes(), &l, json.RejectUnknownMembers(true)); err != nil {
+	if err := cr.run.PassedOver.Decode(cr.scanner.Bytes(), &l, "tokens", "cost_usd"); err != nil {
 		return "", c, cr.wrap(err)
 	}
 	if !cr.cells[l.Cell] {

@@ -17,6 +17,8 @@ type Document struct {
 	Schema     int       `json:"schema"`
 	Provenance Origin    `json:"provenance"`
 	Cells      []Summary `json:"cells"`
+	// PassedOver is what ReadDocument did not know.
+	PassedOver PassedOver `json:"-"`
 }
 
 // Origin is the provenance of a document: what the figures depend on, what was
@@ -89,19 +91,21 @@ func WriteDocument(w io.Writer, d *Document) error {
 	return nil
 }
 
-// ReadDocument reads what WriteDocument wrote. Unknown and duplicate members,
-// another schema, unnamed or repeated cells and trailing data are errors that
-// begin with name and line. Metric names it does not know are kept: a later
-// tool may publish more.
+// ReadDocument reads what WriteDocument wrote. Duplicate members, another schema,
+// unnamed or repeated cells and trailing data are errors that begin with name and
+// line. Members it does not know are counted in PassedOver, metric names are kept:
+// a later tool may publish more.
 func ReadDocument(name string, r io.Reader) (*Document, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	d := new(Document)
-	if err := unmarshal(data, d); err != nil {
+	passed := PassedOver{}
+	if err := passed.unmarshal(data, d); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", name, jsonlines.Line(data, err), err)
 	}
+	d.PassedOver = passed
 	seen := map[string]bool{}
 	for i := range d.Cells {
 		c := &d.Cells[i]
@@ -118,9 +122,9 @@ func ReadDocument(name string, r io.Reader) (*Document, error) {
 	return d, nil
 }
 
-// unmarshal decodes strictly a value whose schema is this package's. The schema
-// is looked at first: another one explains members that are unknown.
-func unmarshal(data []byte, v any) error {
+// unmarshal decodes a value whose schema is this package's. The schema is looked
+// at first: another one explains members that are unknown.
+func (p PassedOver) unmarshal(data []byte, v any) error {
 	var head struct {
 		Schema *int `json:"schema"`
 	}
@@ -133,5 +137,5 @@ func unmarshal(data []byte, v any) error {
 	case *head.Schema != Schema:
 		return fmt.Errorf("schema %d, this version reads schema %d", *head.Schema, Schema)
 	}
-	return json.Unmarshal(data, v, json.RejectUnknownMembers(true))
+	return p.Decode(data, v)
 }

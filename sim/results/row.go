@@ -181,7 +181,9 @@ func (r *Row) Add(o *Row) {
 		r.SecondsAt[i] += v
 	}
 	r.Left.add(&o.Left)
-	r.Breaks.Merge(&o.Breaks)
+	if o.Breaks != (Breaks{}) { // most runs have no detector, and there are hundreds of counts
+		r.Breaks.Merge(&o.Breaks)
+	}
 	r.StorageUSD += o.StorageUSD
 	for i, n := range o.Counts {
 		r.Counts[i] += n

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"maps"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -163,6 +165,7 @@ func fromNames[T any](figures []T, m map[string]T, what string, name func(int) s
 	if found == len(m) {
 		return nil
 	}
+	m = maps.Clone(m)
 	for _, k := range known {
 		delete(m, k)
 	}

@@ -129,12 +129,14 @@ func WriteRows(w io.Writer, run *Run) error {
 const maxRowLine = 64 << 20
 
 // ReadRows reads a file of rows in any order and adds them up. Errors begin
-// with name and line; unknown members, sources and classes, rows of cells that
-// the head does not list and repeated rows are errors. The run that it returns
+// with name and line; rows of cells that the head does not list, repeated rows,
+// and classes of tokens and reasons of breaks that are not known are errors. Other
+// members and names that are not known are counted in Run.PassedOver, and the
+// figures of a source that is not known are those of SourceOther. The run that it returns
 // with an error holds all rows before the bad line, or is nil when the head is
 // bad.
 func ReadRows(name string, r io.Reader) (*Run, error) {
-	rr := rowReader{at: map[string]int{}, strategies: map[string]string{}, seen: map[[2]string]bool{}}
+	rr := rowReader{passed: PassedOver{}, at: map[string]int{}, strategies: map[string]string{}, seen: map[[2]string]bool{}}
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxRowLine)
 	line := 0
@@ -160,6 +162,9 @@ func ReadRows(name string, r io.Reader) (*Run, error) {
 			err = rr.whole(name)
 		}
 		rr.run.Sum()
+		if len(rr.passed) == 0 {
+			rr.run.PassedOver = nil
+		}
 		if err == nil {
 			err = rr.run.validate()
 		}
@@ -173,17 +178,19 @@ type rowReader struct {
 	at         map[string]int    // index of a cell
 	strategies map[string]string // by cell
 	seen       map[[2]string]bool
+	passed     PassedOver
 }
 
 func (rr *rowReader) head(line []byte) error {
 	var h rowsHead
-	if err := unmarshal(line, &h); err != nil {
+	if err := rr.passed.unmarshal(line, &h); err != nil {
 		return err
 	}
 	o := h.Provenance
-	run := &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes}
+	run := &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes, PassedOver: rr.passed}
 	for i, c := range h.Cells {
-		run.Cells = append(run.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured})
+		measured := rr.passed.unmeasured(c.Unmeasured)
+		run.Cells = append(run.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: measured})
 		rr.at[c.Cell] = i
 		rr.rows = append(rr.rows, c.Rows)
 		rr.strategies[c.Cell] = c.Strategy
@@ -211,10 +218,14 @@ func (rr *rowReader) row(line []byte) error {
 		return errors.New("empty line")
 	}
 	var l rowLine
-	if err := json.Unmarshal(line, &l, json.RejectUnknownMembers(true)); err != nil {
+	if err := rr.passed.Decode(line, &l, "tokens", "tokens_by_source", "breaks"); err != nil {
 		return err
 	}
 	r, err := l.row()
+	if err != nil {
+		l.passOver(rr.passed)
+		r, err = l.row()
+	}
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ type Run struct {
 	Notes []Note
 	// Cells are in the order of presentation. Names are unique.
 	Cells []Cell
+	// PassedOver is what the reader of the run did not know, nil for nothing.
+	// Footnotes tells it.
+	PassedOver PassedOver
 }
 
 // Provenance says what the figures depend on. Host and wall time are not part
@@ -213,6 +216,9 @@ func (r *Run) Footnotes() []Note {
 			notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
 				"covers %s, recorded covers %d: not the same, not compared", plural(c.Sessions, "session"), ref.Sessions)})
 		}
+	}
+	if note := r.PassedOver.Note(); note != "" {
+		notes = append(notes, Note{Text: note})
 	}
 	return append(notes, r.Notes...)
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // validate returns everything that keeps r from being encoded.
@@ -62,44 +64,81 @@ func (c *Cell) validate() error {
 const maxCount = 1 << 53
 
 // validate refuses figures that no run can have: negative and absurd counts,
-// and numbers that are not finite.
+// and numbers that are not finite. It is called for every row that is read or
+// written, so that texts are made for what is wrong alone.
 func (r *Row) validate() error {
-	counts := []int64{
-		int64(r.Sessions), int64(r.Calls), int64(r.Misses), r.MissedTokens, int64(r.HitCalls), int64(r.LaterCalls),
-		int64(r.Compactions), int64(r.Microcompactions), int64(r.Recompactions), int64(r.ChainMax), r.PeakContext,
-		int64(r.Overflows), int64(r.OverWindow), int64(r.FailedCompaction), int64(r.Unpriced),
+	var seen extent
+	seen.addAll(r.Sessions, r.Calls, r.Misses, r.HitCalls, r.LaterCalls, r.Compactions, r.Microcompactions, r.Recompactions,
+		r.ChainMax, r.Overflows, r.OverWindow, r.FailedCompaction, r.Unpriced, r.Left.Calls, r.Left.Used)
+	seen.addAll(r.CallsBySource[:]...)
+	seen.addAll(r.MissesByClass[:]...)
+	seen.usage(&r.Usage)
+	for i := range r.UsageBySource {
+		seen.usage(&r.UsageBySource[i])
 	}
-	for _, u := range append(r.UsageBySource[:], r.Usage) {
-		counts = append(counts, u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output)
+	seen.add(r.MissedTokens)
+	seen.add(r.PeakContext)
+	seen.add(r.Left.Sum)
+	for _, n := range r.Counts {
+		seen.add(n)
 	}
-	for _, n := range slices.Concat(r.CallsBySource[:], r.MissesByClass[:], []int{r.Left.Calls, r.Left.Used}) {
-		counts = append(counts, int64(n))
-	}
-	counts = append(append(counts, r.Counts[:]...), r.Left.Sum)
-	counts = append(counts, r.Breaks.all()...)
-	for _, m := range []map[string]int{r.Firings, r.Reasons} {
-		for _, n := range m {
-			counts = append(counts, int64(n))
+	if r.Breaks != (Breaks{}) {
+		for _, n := range r.Breaks.all() {
+			seen.add(n)
 		}
 	}
-	if n := slices.Min(counts); n < 0 {
-		return fmt.Errorf("negative count %d", n)
+	for _, m := range []map[string]int{r.Firings, r.Reasons} {
+		for _, n := range m {
+			seen.add(int64(n))
+		}
 	}
-	if n := slices.Max(counts); n > maxCount {
-		return fmt.Errorf("absurd count %d", n)
+	if seen.least < 0 {
+		return fmt.Errorf("negative count %d", seen.least)
 	}
-	errs := []error{finite("storage_usd", r.StorageUSD), finite("added_latency_seconds", r.AddedLatency),
-		finite("logged_output_usd", r.LoggedOutputUSD)}
+	if seen.most > maxCount {
+		return fmt.Errorf("absurd count %d", seen.most)
+	}
+	return r.finite()
+}
+
+// extent is the range of counts, from 0.
+type extent struct{ least, most int64 }
+
+func (e *extent) add(n int64) { e.least, e.most = min(e.least, n), max(e.most, n) }
+
+func (e *extent) addAll(counts ...int) {
+	for _, n := range counts {
+		e.add(int64(n))
+	}
+}
+
+func (e *extent) usage(u *prompt.Usage) {
+	for _, n := range [...]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
+		e.add(n)
+	}
+}
+
+// finite returns an error for every figure of r that is not.
+func (r *Row) finite() error {
+	var errs []error
+	check := func(what, of string, v float64) {
+		if v-v != 0 { // 0 for all that is finite
+			errs = append(errs, finite(what+of, v))
+		}
+	}
+	check("storage_usd", "", r.StorageUSD)
+	check("added_latency_seconds", "", r.AddedLatency)
+	check("logged_output_usd", "", r.LoggedOutputUSD)
 	for i, v := range r.Waits {
-		errs = append(errs, finite("added latency of "+Wait(i).String(), v))
+		check("added latency of ", Wait(i).String(), v)
 	}
 	for i, v := range r.SecondsAt {
-		errs = append(errs, finite("time at level "+Level(i).String(), v))
+		check("time at level ", Level(i).String(), v)
 	}
 	for i := range r.CostByClass {
-		errs = append(errs, finite("cost of class "+Class(i).String(), r.CostByClass[i]))
+		check("cost of class ", Class(i).String(), r.CostByClass[i])
 		for s := range r.CostBySource {
-			errs = append(errs, finite("cost of source "+Source(s).String(), r.CostBySource[s][i]))
+			check("cost of source ", Source(s).String(), r.CostBySource[s][i])
 		}
 	}
 	return errors.Join(errs...)

@@ -1,0 +1,19 @@
+package reports
+
+import (
+	"path"
+	"strings"
+)
+
+// MatchName reports whether a pattern takes the name of a cell or a strategy. The
+// pattern is that of path.Match, in which *, ? and classes here stand for slashes
+// too: names of strategies have them. A name takes itself; a malformed pattern
+// takes nothing else.
+func MatchName(pattern, name string) bool {
+	if pattern == name {
+		return true
+	}
+	flat := strings.NewReplacer("/", "\x00")
+	ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))
+	return ok && err == nil
+}
