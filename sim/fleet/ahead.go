@@ -100,7 +100,7 @@ func newAhead(p *Population, j *job, lanes int) *ahead {
 		a.lanes[i%len(a.lanes)].waiting.push(turn{at: a.parties[i].begin, party: int32(i)})
 	}
 	for i, l := range a.lanes {
-		l.publish(l.waiting[0])
+		l.publish(l.next())
 		l.peers = append(append(l.peers, a.lanes[:i]...), a.lanes[i+1:]...)
 	}
 	return a

@@ -14,12 +14,13 @@ import (
 // lane simulates some parties of a clock on one core, with a cache of its own: what
 // all share is in the caches of all lanes, see promptcache.Echo.
 type lane struct {
-	run     *ahead
+	clock   *ahead
 	number  int
 	peers   []*lane
 	meter   *meter
 	servers map[string]*metered
-	waiting turns
+	waiting turns   // of parties with a request that depends on others
+	lent    turns   // of parties that could go on
 	seats   []*seat // by party; nil before its turn and behind its end
 	free    []*seat
 	all     []*seat
@@ -42,7 +43,7 @@ type inbox struct {
 
 func newLane(a *ahead, number int) *lane {
 	return &lane{
-		run: a, number: number, meter: newMeter(a.pop, a.job.sessions), servers: map[string]*metered{},
+		clock: a, number: number, meter: newMeter(a.pop, a.job.sessions), servers: map[string]*metered{},
 		seats: make([]*seat, len(a.parties)), follows: map[echoID]int32{},
 	}
 }
@@ -50,7 +51,7 @@ func newLane(a *ahead, number int) *lane {
 // server returns the lane's cache for sessions of an agent.
 func (l *lane) server(agent string) *metered {
 	if l.servers[agent] == nil {
-		l.servers[agent] = &metered{Anthropic: promptcache.New(l.run.pop.file.Server.cache()), meter: l.meter}
+		l.servers[agent] = &metered{Anthropic: promptcache.New(l.clock.pop.file.Server.cache()), meter: l.meter}
 	}
 	return l.servers[agent]
 }
@@ -58,7 +59,7 @@ func (l *lane) server(agent string) *metered {
 // work simulates the parties of the lane.
 func (l *lane) work(ctx context.Context) error {
 	defer l.publish(turn{at: math.MaxInt64})
-	for n := 0; len(l.waiting) > 0; n++ {
+	for n := 0; len(l.waiting)+len(l.lent) > 0; n++ {
 		if n%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -71,13 +72,28 @@ func (l *lane) work(ctx context.Context) error {
 
 // step lets the party whose turn it is go on until it has to wait again.
 func (l *lane) step(ctx context.Context) error {
-	next := l.waiting[0]
+	next := l.next()
 	l.publish(next)
-	if !next.lent {
-		if err := l.await(ctx, next); err != nil {
-			return err
-		}
+	if len(l.lent) > 0 && next == l.lent[0] {
+		return l.run(l.lent.pop())
 	}
+	if err := l.await(ctx, next); err != nil {
+		return err
+	}
+	return l.run(l.waiting.pop())
+}
+
+// next returns the turn of the lane that comes first, the running party's aside.
+func (l *lane) next() turn {
+	w, f := l.waiting.front(), l.lent.front()
+	if f.before(w) {
+		return f
+	}
+	return w
+}
+
+// run lets a party go on until it has to wait again.
+func (l *lane) run(next turn) error {
 	s := l.seats[next.party]
 	if s == nil {
 		s = l.take(next.party)
@@ -87,18 +103,22 @@ func (l *lane) step(ctx context.Context) error {
 		return s.err
 	}
 	s.tellAll(at)
-	if ok && at != over {
-		l.waiting.replace(turn{at, next.party, s.lent})
+	switch here := (turn{at, next.party}); {
+	case !ok || at == over:
+	case s.lent:
+		l.lent.push(here)
+		return nil
+	default:
+		l.waiting.push(here)
 		return nil
 	}
-	l.waiting.pop()
 	for _, v := range l.servers {
 		v.Leave(uint32(next.party) + 1)
 	}
 	l.seats[next.party] = nil
 	l.free = append(l.free, s)
-	if l.run.over != nil {
-		l.run.over(len(l.run.parties[next.party].sessions))
+	if l.clock.over != nil {
+		l.clock.over(len(l.clock.parties[next.party].sessions))
 	}
 	return nil
 }
@@ -110,13 +130,13 @@ func (l *lane) take(party int32) *seat {
 		s, l.free = l.free[n-1], l.free[:n-1]
 	} else {
 		s = &seat{lane: l, sides: map[uint32]uint32{}}
-		s.loop = sim.NewPart(l.run.config(s), l.run.epoch, &l.run.models)
+		s.loop = sim.NewPart(l.clock.config(s), l.clock.epoch, &l.clock.models)
 		s.resume, s.stop = iter.Pull(s.parties)
 		l.all = append(l.all, s)
 	}
 	s.party, s.group = party, s.group[:0]
-	for _, k := range l.run.parties[party].sessions {
-		s.group = append(s.group, l.run.pop.Sessions[k])
+	for _, k := range l.clock.parties[party].sessions {
+		s.group = append(s.group, l.clock.pop.Sessions[k])
 	}
 	clear(s.sides)
 	l.seats[party] = s

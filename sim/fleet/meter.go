@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"sync"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
@@ -179,8 +181,10 @@ func (m *meter) sessions() spell {
 // peak returns the most that are under way at once, and sorts s. What begins as
 // another ends is under way beside it.
 func (s *spell) peak() results.FleetPeak {
-	sortTimes(s.began)
+	var wg sync.WaitGroup
+	wg.Go(func() { sortTimes(s.began) })
 	sortTimes(s.ended)
+	wg.Wait()
 	var peak results.FleetPeak
 	gone := 0
 	for i, at := range s.began {

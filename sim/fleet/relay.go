@@ -71,7 +71,7 @@ func (l *lane) read(at int64) {
 // publish says that all parties of the lane have come to a turn, and that the others
 // have been told what came before.
 func (l *lane) publish(v turn) {
-	if len(l.run.lanes) > 1 || l.floor.Load() == nil {
+	if len(l.clock.lanes) > 1 || l.floor.Load() == nil {
 		l.floor.Store(&v)
 	}
 }
@@ -87,16 +87,22 @@ func (l *lane) othersPast(v turn) bool {
 }
 
 // await returns when the parties of all other lanes have passed a turn of this one,
-// with what they have told done.
+// with what they have told done. Until then those go on that can.
 func (l *lane) await(ctx context.Context, v turn) error {
 	if !l.othersPast(v) {
 		l.blocked.Store(&v)
 		defer l.blocked.Store(nil)
 		for n := 0; !l.othersPast(v); n++ {
-			if l.run.stopped.Load() {
+			if l.clock.stopped.Load() {
 				return errStopped
 			}
-			if err := rest(ctx, n); err != nil {
+			err := error(nil)
+			if len(l.lent) > 0 {
+				err = l.run(l.lent.pop())
+			} else {
+				err = rest(ctx, n)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -119,15 +125,19 @@ func rest(ctx context.Context, n int) error {
 	return nil
 }
 
-// pressed reports whether another lane waits for parties of this one that the
-// running party, which has come to a turn, is ahead of.
+// pressed reports whether the running party, which has come to a turn, should let
+// others go on: those ahead of it that another lane waits for, or the one that had to
+// wait for other lanes and need not any more.
 func (l *lane) pressed(s *seat, here turn) bool {
+	if v := l.blocked.Load(); v != nil {
+		return l.othersPast(*v)
+	}
 	for _, p := range l.peers {
 		wanted := p.blocked.Load()
 		if wanted == nil || wanted.before(*l.floor.Load()) {
 			continue
 		}
-		next, least := l.waiting.second(), here
+		next, least := l.next(), here
 		if next.before(here) {
 			least = next
 		}

@@ -55,8 +55,8 @@ func (s *seat) parties(yield func(int64) bool) {
 			s.err = err
 			return
 		}
-		for i, k := range s.lane.run.parties[s.party].sessions {
-			s.lane.run.job.cell.rows[k] = rows[i]
+		for i, k := range s.lane.clock.parties[s.party].sessions {
+			s.lane.clock.job.cell.rows[k] = rows[i]
 		}
 		if !yield(over) {
 			return
@@ -172,8 +172,8 @@ func (s *seat) tellKept() {
 // wait returns when everybody has come to a time; false when the run has been
 // stopped.
 func (s *seat) wait(t int64) bool {
-	here := turn{at: t, party: s.party}
-	if l := s.lane; l.waiting.first(here) && l.othersPast(here) {
+	here := turn{t, s.party}
+	if l := s.lane; here.before(l.next()) && l.othersPast(here) {
 		s.tellAll(t)
 		l.publish(here)
 		l.read(here.at)
@@ -186,7 +186,7 @@ func (s *seat) wait(t int64) bool {
 // lend lets other parties go on where another lane waits for them; false when the run
 // has been stopped.
 func (s *seat) lend(t int64) bool {
-	if s.stopped || !s.lane.pressed(s, turn{at: t, party: s.party}) {
+	if s.stopped || !s.lane.pressed(s, turn{t, s.party}) {
 		return !s.stopped
 	}
 	s.lent = true
@@ -205,7 +205,7 @@ func (s *seat) pause(t int64) bool {
 // name returns the servers' name of a conversation that the loop names.
 func (s *seat) name(thread uint32) uint32 {
 	if thread < 1<<31 {
-		return s.lane.run.parties[s.party].thread + thread
+		return s.lane.clock.parties[s.party].thread + thread
 	}
 	known, ok := s.sides[thread]
 	if !ok {

@@ -6,7 +6,6 @@ import "math"
 type turn struct {
 	at    int64 // ns
 	party int32 // index: of those that wait for one time the first goes on first
-	lent  bool  // it waits for nobody, but others had to come to a time
 }
 
 func (a turn) before(b turn) bool { return a.at < b.at || a.at == b.at && a.party < b.party }
@@ -28,52 +27,31 @@ func (h *turns) push(v turn) {
 	s[i] = v
 }
 
-// replace puts v in the place of the front.
-func (h turns) replace(v turn) {
-	i := 0
-	for {
+// pop takes the front out.
+func (h *turns) pop() turn {
+	s := *h
+	front, n := s[0], len(s)-1
+	v := s[n]
+	s = s[:n]
+	*h = s
+	for i := 0; n > 0; {
 		down := 2*i + 1
-		if down >= len(h) {
-			break
-		}
-		if down+1 < len(h) && h[down+1].before(h[down]) {
+		if down+1 < n && s[down+1].before(s[down]) {
 			down++
 		}
-		if !h[down].before(v) {
+		if down >= n || !s[down].before(v) {
+			s[i] = v
 			break
 		}
-		h[i], i = h[down], down
+		s[i], i = s[down], down
 	}
-	h[i] = v
+	return front
 }
 
-// pop drops the front.
-func (h *turns) pop() {
-	n := len(*h) - 1
-	last := (*h)[n]
-	*h = (*h)[:n]
-	if n > 0 {
-		h.replace(last)
+// front returns the turn that comes first, one that never comes if there is none.
+func (h turns) front() turn {
+	if len(h) == 0 {
+		return turn{at: math.MaxInt64}
 	}
-}
-
-// second returns the turn behind the front, one that never comes if there is none.
-func (h turns) second() turn {
-	v := turn{at: math.MaxInt64}
-	for _, i := range [...]int{1, 2} {
-		if i < len(h) && h[i].before(v) {
-			v = h[i]
-		}
-	}
-	return v
-}
-
-// first reports whether v goes on ahead of all that wait behind the front.
-func (h turns) first(v turn) bool {
-	for _, i := range [...]int{1, 2} {
-		if i < len(h) && h[i].before(v) {
-			return false
-		}
-	}
-	return true
+	return h[0]
 }
