@@ -96,7 +96,7 @@ func (l *lane) await(ctx context.Context, v turn) error {
 			if l.clock.stopped.Load() {
 				return errStopped
 			}
-			err := error(nil)
+			var err error
 			if len(l.lent) > 0 {
 				err = l.run(l.lent.pop())
 			} else {
