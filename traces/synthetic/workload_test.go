@@ -153,7 +153,6 @@ func TestTranscriptsReadBackAsTheSession(t *testing.T) {
 // … and for profiles of any kind: old and new clients, small windows, everything
 // that happens between turns often.
 func TestRandomWorkloadsReadBackAsTheSession(t *testing.T) {
-	met := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawWorkload(rt)
 		if errs := w.Validate(); len(errs) > 0 {
@@ -163,6 +162,15 @@ func TestRandomWorkloadsReadBackAsTheSession(t *testing.T) {
 		if err := readsBack(t, w, s); err != nil {
 			rt.Fatal(err)
 		}
+	})
+}
+
+// Among the profiles drawn so there is everything that a session can hold.
+func TestRandomWorkloadsHoldEverything(t *testing.T) {
+	met := map[string]int{}
+	profiles := rapid.Custom(drawWorkload)
+	for seed := range 100 {
+		s := generator(t, profiles.Example(seed)).Session(uint64(seed), seed)
 		for i := range s.Threads {
 			met[s.Threads[i].Kind.String()]++
 			met["compaction"] += len(s.Threads[i].Events)
@@ -171,7 +179,7 @@ func TestRandomWorkloadsReadBackAsTheSession(t *testing.T) {
 			met[s.Blocks[i].Kind.String()]++
 		}
 		met["two models"] += len(s.Models) - 1
-	})
+	}
 	for _, what := range []string{"main", "branch", "agent", "compaction", "image", "unseen", "thinking", "summary", "two models"} {
 		if met[what] == 0 {
 			t.Errorf("no session has %s", what)
