@@ -1,6 +1,6 @@
 # make run    replay the samples that come with the program
 # make test   vet, then all tests
-# make race   the tests under the race detector: of the command those of what runs beside it
+# make race   the tests of packages that work on several cores under the race detector: of the command those of what runs beside it
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME
@@ -27,7 +27,7 @@ test:
 	go test ./...
 
 race:
-	go test -race -short $$(go list ./... | grep -v /cmd/sim$$)
+	go test -race -short $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v /cmd/sim$$)
 	go test -race -run 'Progress|Interrupt|Goes|Devserver' ./cmd/sim
 
 bench:

@@ -18,6 +18,7 @@ type AuditOptions struct {
 	// audit.DefaultTop when 0. JSON has all that the report has, CSV too.
 	Top     int
 	Remarks []string // on what was read, above the figures
+	Prices  string   // the name of a price file, "" for the prices built in
 }
 
 // Audit writes a bill explained in a format of Formats.

@@ -18,7 +18,11 @@ func (p *auditPage) head() {
 	if r.From != "" {
 		period = fmt.Sprintf(" · %s … %s", r.From, r.Until)
 	}
-	p.line(fmt.Sprintf("%s at API prices · %s · %s%s", usd(r.Total.USD, 2), CountOf(r.Sessions, "session"), CountOf(r.Total.Calls, "call"), period))
+	prices := "API prices"
+	if p.options.Prices != "" {
+		prices = "the prices of " + Printable(p.options.Prices)
+	}
+	p.line(fmt.Sprintf("%s at %s · %s · %s%s", usd(r.Total.USD, 2), prices, CountOf(r.Sessions, "session"), CountOf(r.Total.Calls, "call"), period))
 	for _, remark := range p.options.Remarks {
 		p.line(remark)
 	}

@@ -115,7 +115,26 @@ func fleetHead(f *results.Fleet) []string {
 	if f.Doc != "" {
 		name += ": " + strings.Join(strings.Fields(f.Doc), " ")
 	}
-	return []string{name, fleetSize(f)}
+	lines := []string{name, fleetSize(f)}
+	if prices := fleetPrices(f); prices != "" {
+		lines = append(lines, prices)
+	}
+	return lines
+}
+
+// fleetPrices says what calls were priced by, "" when nothing is known of it.
+func fleetPrices(f *results.Fleet) string {
+	var facts []string
+	if f.PricesAt != "" {
+		facts = append(facts, "prices at "+f.PricesAt)
+	}
+	if f.Provenance.Prices != "" {
+		facts = append(facts, "price table of "+f.Provenance.Prices)
+	}
+	if file := f.Provenance.Switches["prices.file"]; file != "" {
+		facts = append(facts, "with "+file)
+	}
+	return strings.Join(facts, ", ")
 }
 
 // fleetSize counts people and what they did.
@@ -168,7 +187,35 @@ func fleetNotes(f *results.Fleet) []string {
 		unpriced += f.Cells[i].Total.Row.Unpriced
 	}
 	if unpriced > 0 {
-		notes = append(notes, fmt.Sprintf("%s of models without a price cost nothing here.", CountOf(unpriced, "call")))
+		models := ""
+		if len(f.Unpriced) > 0 {
+			models = " (" + modelNames(f.Unpriced) + ")"
+		}
+		notes = append(notes, fmt.Sprintf("%s of models without a price%s cost nothing here.", CountOf(unpriced, "call"), models))
+	}
+	return append(notes, fleetOverflows(f)...)
+}
+
+// fleetOverflows says under which strategies requests were too long: no column
+// shows it.
+func fleetOverflows(f *results.Fleet) []string {
+	var notes []string
+	for i := range f.Cells {
+		row := &f.Cells[i].Total.Row
+		var facts []string
+		if row.OverWindow > 0 {
+			verb := "pass"
+			if row.OverWindow == 1 {
+				verb = "passes"
+			}
+			facts = append(facts, CountOf(row.OverWindow, "session")+" "+verb+" the window")
+		}
+		if row.Overflows > 0 {
+			facts = append(facts, CountOf(row.Overflows, "request")+" refused as too long")
+		}
+		if len(facts) > 0 {
+			notes = append(notes, f.Cells[i].Strategy+": "+strings.Join(facts, ", ")+".")
+		}
 	}
 	return notes
 }

@@ -99,6 +99,38 @@ func TestFleetTable(t *testing.T) {
 	}
 }
 
+// What no column shows stands below: requests that were too long, strategy by
+// strategy, and models without a price. Above stands what prices are of.
+func TestFleetTells(t *testing.T) {
+	f := twoOrgs()
+	f.PricesAt, f.Unpriced = "2026-03-01", []string{"a-1", "b-2"}
+	f.Provenance = results.Provenance{Prices: "2026-11-01", Switches: map[string]string{"prices.file": "mine.yaml"}}
+	f.Cells = append(f.Cells, f.Cells[0], f.Cells[0])
+	f.Cells[0].Total.Row.Unpriced = 7
+	f.Cells[1].Strategy, f.Cells[1].Total.Row.OverWindow, f.Cells[1].Total.Row.Overflows = "truncate-oldest", 1, 123
+	f.Cells[2].Strategy, f.Cells[2].Total.Row.Overflows = "auto-compact/167k", 1
+	for _, format := range []string{"table", "markdown"} {
+		var b bytes.Buffer
+		if err := Fleet(&b, format, f); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(strings.Fields(b.String()), " ")
+		for _, want := range []string{
+			"seed 7 prices at 2026-03-01, price table of 2026-11-01, with mine.yaml ",
+			"7 calls of models without a price (a-1, b-2) cost nothing here.",
+			"truncate-oldest: 1 session passes the window, 123 requests refused as too long.",
+			"auto-compact/167k: 1 request refused as too long.",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s lacks %q:\n%s", format, want, b.String())
+			}
+		}
+		if strings.Contains(got, "none: ") {
+			t.Errorf("%s has a note on a strategy without overflows:\n%s", format, b.String())
+		}
+	}
+}
+
 func TestFleetMarkdown(t *testing.T) {
 	f := twoOrgs()
 	f.Orgs[0].Name, f.Cells[0].Orgs[0].Name = "a|b", "a|b"

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +25,27 @@ func (p *Plan) provenance(d *Design, sessions []*traces.Session) results.Provena
 		Version:        p.Version,
 		Seed:           d.Scenario.Seed,
 		SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo),
-		Prices:         p.Prices.AsOf().Format(isoDate),
+		Prices:         p.priceTable(d),
 		Switches:       d.switches(),
 	}
+}
+
+// priceTable names the prices of a design: a file's name, without its folder, or
+// else the date of the table that is built in.
+func (p *Plan) priceTable(d *Design) string {
+	if file := d.Scenario.Prices.File; file != "" {
+		return filepath.Base(file)
+	}
+	return p.Prices.AsOf().Format(isoDate)
+}
+
+// pricesFrom words when the prices of a design are of, and the file they are from.
+func (p *Plan) pricesFrom(d *Design) string {
+	at := p.pricesAt(d)
+	if d.Scenario.Prices.File != "" {
+		at += " from " + p.priceTable(d)
+	}
+	return at
 }
 
 // pricesAt words when the prices of a design are of.
@@ -79,7 +98,7 @@ func sessionDigest(s *traces.Session) prompt.Digest {
 
 // workload describes the sessions for the head of a report.
 func (p *Plan) workload(d *Design, sessions []*traces.Session) results.Workload {
-	w := results.Workload{Sessions: len(sessions), PricesAt: p.pricesAt(d)}
+	w := results.Workload{Sessions: len(sessions), PricesAt: p.pricesFrom(d)}
 	var q traces.Quality
 	var first, last int64
 	calls := map[string]int{}

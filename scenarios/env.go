@@ -162,6 +162,10 @@ func (x *expansion) validateEvent(e *client.Event, n *yaml.Node) {
 	}
 }
 
+// ErrEvents is wrapped by errors of events that the sessions or the prices at hand
+// do not allow.
+var ErrEvents = errors.New("events that cannot be run")
+
 // checkEvents reports models that events switch to and that have no price at the
 // time of the first session: their calls would cost nothing.
 func (p *Plan) checkEvents(d *Design, sessions []*traces.Session) error {
@@ -172,8 +176,11 @@ func (p *Plan) checkEvents(d *Design, sessions []*traces.Session) error {
 			continue
 		}
 		if _, err := p.Prices.Lookup(e.Value, sessions[0].StartTime()); err != nil {
-			errs = append(errs, fmt.Errorf("events: %s %s: %w", e.Do, e.Value, err))
+			errs = append(errs, fmt.Errorf("%s: events: %s %s: %w", d.placeOfEvent(i), e.Do, e.Value, err))
 		}
 	}
-	return errors.Join(errs...)
+	if len(errs) > 0 {
+		return fmt.Errorf("%w:\n%w", ErrEvents, errors.Join(errs...))
+	}
+	return nil
 }

@@ -10,23 +10,33 @@ import (
 )
 
 // events returns a text for every event that comes later than the end of all
-// sessions, or in a context larger than any of them can make.
+// sessions, or in a context larger than any of them can make, or that has nothing
+// to act on.
 func (s *silence) events() []string {
 	var texts []string
-	list := yamlx.Child(s.design.tree.Root, "events")
 	for i := range s.design.Scenario.Events {
 		e := &s.design.Scenario.Events[i]
 		why := s.tooLate(e)
 		if why == "" {
+			why = s.alone(i)
+		}
+		if why == "" {
 			continue
 		}
-		at := s.design.tree.Name
-		if list != nil && i < len(list.Content) {
-			at = s.design.tree.At(list.Content[i])
-		}
-		texts = append(texts, fmt.Sprintf("%s: events: %s %s changes nothing: %s", at, e.Do, moment(&e.At), why))
+		texts = append(texts, fmt.Sprintf("%s: events: %s %s changes nothing: %s", s.design.placeOfEvent(i), e.Do, moment(&e.At), why))
 	}
 	return texts
+}
+
+// placeOfEvent returns the file and line of an event, as far as they are known.
+func (d *Design) placeOfEvent(i int) string {
+	if d.tree == nil {
+		return "scenario"
+	}
+	if list := yamlx.Child(d.tree.Root, "events"); list != nil && i < len(list.Content) {
+		return d.tree.At(list.Content[i])
+	}
+	return d.tree.Name
 }
 
 // moment words when an event happens.
@@ -50,10 +60,33 @@ func (s *silence) tooLate(e *client.Event) string {
 		return fmt.Sprintf("no thread it happens on has more than %d requests", rounds)
 	case w.Tokens > tokens:
 		return fmt.Sprintf("no session has more than %d tokens, nothing taken out", tokens)
-	case time.Duration(w.After) > lasts:
+	case time.Duration(w.After) > lasts+leeway(lasts):
 		return fmt.Sprintf("no session lasts longer than %s as recorded", lasts.Round(time.Second))
 	}
 	return ""
+}
+
+// leeway is by how much a simulation may make a session longer that lasts so long as
+// recorded: what waits for compactions and slower answers add is not known ahead of it.
+func leeway(lasts time.Duration) time.Duration { return lasts + time.Hour }
+
+// alone returns why an event that takes servers away finds none, "" when it may
+// find some or is another event.
+func (s *silence) alone(i int) string {
+	all := s.design.Scenario.Events
+	if all[i].Do != client.ActionMCPLeave.String() {
+		return ""
+	}
+	for j := range all {
+		later := all[j].At.Round > all[i].At.Round || all[j].At.Round == all[i].At.Round && j > i
+		if all[j].Do == client.ActionMCPConnect.String() && (all[i].At.Round == 0 || all[j].At.Round == 0 || !later) {
+			return ""
+		}
+	}
+	if s.any(func(c *Scenario) bool { return c.Client.System.MCP == client.MCPPrefix && c.Client.System.MCPTools > 0 }) {
+		return ""
+	}
+	return "no server is connected by then"
 }
 
 // reach returns the most requests of a thread, the most tokens that any context of

@@ -87,6 +87,7 @@ func TestSilentSettingsSaySomething(t *testing.T) {
 		{plain, "client: {system: {tool_marker: last}}\n", true, "t.yaml:2", "all sessions are Codex's"},
 		{plain, "server: {lookback: 2}\n", true, "t.yaml:2", "server.lookback 2 changes nothing: all sessions are Codex's"},
 		{plain, "server: {lifetime_5m: [5m, 1h]}\n", true, "t.yaml:2", "server.lifetime_5m [5m, 1h] changes nothing: all sessions are Codex's"},
+		{plain, "events: [{at: {round: 2}, do: mcp_disconnect}]\n", false, "t.yaml:2", "events: mcp_disconnect at round 2 changes nothing: no server is connected by then"},
 		{plain, "events: [{at: {round: 99999}, do: effort}]\n", false, "t.yaml:2", "events: effort at round 99999 changes nothing: no thread it happens on has more than"},
 		{plain, "events: [{at: {every: 99999}, do: effort, threads: all}]\n", false, "t.yaml:2", "every 99999 rounds"},
 		{plain, "events: [{at: {tokens: 900000000}, do: effort}]\n", false, "t.yaml:2", "at 900000000 tokens changes nothing: no session has more than"},

@@ -12,6 +12,8 @@ type toolset struct {
 	base prompt.Ref // its block without tools of servers; meaningful once known
 	know bool
 	mcp  int32 // tokens of the tools of servers
+	// deferred says that servers are connected whose tools are not in the prefix.
+	deferred bool
 }
 
 // defaultMCPTools is what the tools of a server weigh when an event does not
@@ -102,9 +104,9 @@ func (l *Loop) change(t *thread, c *client.Change) {
 		if !c.Given {
 			n = defaultMCPTools
 		}
-		l.connect(t, t.head.tools.mcp+n)
+		l.connect(t, min(t.head.tools.mcp+n, client.MaxEventTokens), true)
 	case client.ActionMCPLeave:
-		l.connect(t, 0)
+		l.connect(t, 0, false)
 	case client.ActionSystem:
 		if l.rewrite(t, client.SectionStatic, c.Tokens, l.content(t, c)) {
 			l.headChanged(t)
@@ -151,11 +153,15 @@ func (l *Loop) changeTools(t *thread, c *client.Change) {
 	l.headChanged(t)
 }
 
-// connect makes the tools of servers weigh n tokens: in the prefix, with all
-// that follows from it, or announced behind it.
-func (l *Loop) connect(t *thread, n int32) {
+// connect makes the tools of servers weigh n tokens, one of them coming or all
+// going: in the prefix, with all that follows from it, or announced behind it.
+// Where none is connected none goes.
+func (l *Loop) connect(t *thread, n int32, comes bool) {
 	if t.live.assembly.System.MCP == client.MCPDeferred {
-		t.head.notices += t.live.assembly.System.MCPNotice
+		if comes || t.head.tools.deferred {
+			t.head.notices += t.live.assembly.System.MCPNotice
+		}
+		t.head.tools.deferred = comes
 		return
 	}
 	if n == t.head.tools.mcp || !l.serve(t, n) {

@@ -24,7 +24,7 @@ func TestEvents(t *testing.T) {
 		{"tools_change", "700", 0, 0, 700},
 		{"deny_rule", "", 0, 0, 0},
 		{"mcp_connect", "5000", all, all, 150},
-		{"mcp_disconnect", "", all, all, 150},
+		{"mcp_disconnect", "", all, all, 0}, // none is connected
 		{"system_change", "1000", 0, tools, 1000},
 		{"web_search", "on", 0, tools, 0},
 		{"citations", "", 0, tools, 0},
@@ -95,6 +95,19 @@ func TestServerInThePrefix(t *testing.T) {
 	}
 	if row.Counts[results.CountHeadChanges] != 2 {
 		t.Errorf("%d changes of the head, want 2", row.Counts[results.CountHeadChanges])
+	}
+}
+
+// Servers whose tools are deferred are announced when they come, 150 tokens, and
+// once when they go.
+func TestDeferredServersGoOnce(t *testing.T) {
+	c := headConfig(t, "none", nil, atRound(2, "mcp_connect", ""), atRound(3, "mcp_disconnect", ""), atRound(4, "mcp_disconnect", ""))
+	_, plain := run(t, headConfig(t, "none", nil), newSession("head").turns(4, 0, 1000).session())
+	_, calls := run(t, c, newSession("head").turns(4, 0, 1000).session())
+	for i, want := range []int64{0, 150, 300, 300} {
+		if got := calls[i].Context - plain[i].Context; got != want {
+			t.Errorf("call %d is larger by %d, want %d", i+1, got, want)
+		}
 	}
 }
 

@@ -218,12 +218,17 @@ func Diff(a, b *Strategy) []Difference {
 
 // Order returns the layers as one line in the order they are asked; of those
 // joined by "else" the first that acts bars the rest.
-func (s *Strategy) Order() string {
+func (s *Strategy) Order() string { return order(s.layers) }
+
+// InUse is Order without the layers that are off.
+func (s *Strategy) InUse() string { return order(s.active()) }
+
+func order(layers []configured) string {
 	var b strings.Builder
-	for i, c := range s.layers {
+	for i, c := range layers {
 		switch {
 		case i == 0:
-		case c.group > 0 && s.layers[i-1].group == c.group:
+		case c.group > 0 && layers[i-1].group == c.group:
 			b.WriteString(" else ")
 		default:
 			b.WriteString(", ")

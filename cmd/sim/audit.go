@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -69,6 +70,9 @@ func (f *auditFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) err
 		return err
 	}
 	o := reports.AuditOptions{Top: f.top, Remarks: f.auditRemarks(corpus, sample)}
+	if f.prices != "" {
+		o.Prices = filepath.Base(f.prices)
+	}
 	return reports.Audit(cmd.OutOrStdout(), f.format, report, o)
 }
 

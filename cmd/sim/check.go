@@ -207,6 +207,11 @@ func (f *checkFlags) replay(cmd *cobra.Command, stdin io.Reader, file *check.Fil
 		return nil, nil, err
 	}
 	defer corpus.Close()
+	if reading.read.quiet && !hide.on() { // sessions has not said it
+		if err := f.read.warnSilent(cmd, plan, corpus); err != nil {
+			return nil, nil, err
+		}
+	}
 	seeded := *plan
 	design, draws := withSeeds(plan.Design, file)
 	seeded.Design = design

@@ -62,8 +62,12 @@ func checkInput(plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, d
 	if err != nil {
 		return nil, err
 	}
+	table := run.Provenance.Prices
+	if plan.Design.Scenario.Prices.File != "" { // the name of a file
+		table = hide.name(table)
+	}
 	in := &check.Input{Version: version(), SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
-		PricesDigest: prices, Prices: run.Provenance.Prices, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
+		PricesDigest: prices, Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
 	for _, s := range corpus.Sessions {
 		if s.NumCalls() > 0 {

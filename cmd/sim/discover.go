@@ -22,14 +22,14 @@ import (
 type discoverFlags struct {
 	discover bool
 	yes      bool
-	pays     bool // yes is the answer to another question: whether to make real calls
+	pays     bool // yes is the answer to another question alone: whether to make real calls
 }
 
 func (f *discoverFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.discover, "discover", false,
 		"read the sessions in the usual places of coding agents: says what is there first, and asks on a terminal")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "read what --discover finds, or make real calls, without a question; implies --discover without real calls")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "no question: read what --discover finds, which it implies; with --summarizer make real calls, and nothing else")
 }
 
 // wanted reports whether sessions are to be looked for.
@@ -97,7 +97,7 @@ func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) 
 		return nil, "", usageError{fmt.Errorf("%w in the usual places; looked in %s; give a PATH", traces.ErrNoSessions, lookedIn(home))}
 	}
 	list := strings.Join(shown, ", ")
-	if !f.yes && isTerminal(stdin) && isTerminal(w) {
+	if (!f.yes || f.pays) && isTerminal(stdin) && isTerminal(w) {
 		yes, err := ask(cmd.Context(), stdin, w, "Read the sessions in "+list+"? Nothing leaves this machine. [y/N] ")
 		switch {
 		case err != nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/fleet"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -183,8 +186,6 @@ func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fl
 	if err != nil {
 		return nil, nil, err
 	}
-	prices, err := priceTable(f.prices, nil)
-	errs = append(errs, err)
 	name := defaultFleet
 	if len(args) > 0 {
 		name = args[0]
@@ -194,6 +195,12 @@ func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fl
 	if file != nil && f.chart != "" && len(file.Strategies) > 1 {
 		errs = append(errs, fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", f.chart))
 	}
+	priceFile := f.prices
+	if file != nil {
+		priceFile = file.Prices.File // with the flag in it
+	}
+	prices, err := priceTable(priceFile, nil)
+	errs = append(errs, err)
 	return &fleet.Runner{Registry: registry, Prices: prices, Workers: f.read.workers, Verify: f.verify}, file, errors.Join(errs...)
 }
 
@@ -225,7 +232,40 @@ func (f *fleetFlags) simulate(cmd *cobra.Command, runner *fleet.Runner, file *fl
 	runner.Done = s.done
 	stop := f.read.watch(cmd, func(time.Duration) string { return fleetProgress(s.finished.Load(), s.total.Load()) })
 	defer stop()
-	return runner.Run(cmd.Context(), file)
+	ctx := cmd.Context()
+	people, err := file.Generate(ctx, runner.Workers)
+	if err != nil {
+		return nil, interruptedFleet(ctx, "drawing people and sessions", err)
+	}
+	origin := fleetProvenance(runner, file, people)
+	result, err := runner.Simulate(ctx, people)
+	if result != nil {
+		result.Provenance = origin
+	}
+	return result, interruptedFleet(ctx, "simulating", err)
+}
+
+// interruptedFleet says of an error that it is but the end of the context, and
+// during what it came.
+func interruptedFleet(ctx context.Context, during string, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("interrupted while %s: %w", during, context.Cause(ctx))
+}
+
+// fleetProvenance says what the figures of a fleet depend on: of the settings,
+// those of prices, which no other figure tells.
+func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Population) results.Provenance {
+	digest := scenarios.Digest(people.Sessions)
+	p := results.Provenance{Version: version(), Seed: file.Seed, SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo)}
+	if table, ok := runner.Prices.(*costmodel.Table); ok && !table.AsOf().IsZero() {
+		p.Prices = table.AsOf().Format(time.DateOnly)
+	}
+	if file.Prices.File != "" {
+		p.Switches = map[string]string{"prices.file": file.Prices.File}
+	}
+	return p
 }
 
 // fleetProgress tells how far a fleet is: a session counts once for each

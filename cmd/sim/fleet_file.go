@@ -78,7 +78,7 @@ type fleetChange struct {
 func (f *fleetFlags) changes(cmd *cobra.Command) ([]fleetChange, []error) {
 	var list []fleetChange
 	var errs []error
-	flag := func(name string, value any, key string) {
+	flag := func(name string, value any, keys ...string) {
 		if !cmd.Flags().Changed(name) {
 			return
 		}
@@ -87,11 +87,12 @@ func (f *fleetFlags) changes(cmd *cobra.Command) ([]fleetChange, []error) {
 			errs = append(errs, fmt.Errorf("--%s: %w", name, err))
 			return
 		}
-		list = append(list, fleetChange{origin: "--" + name, keys: []string{key}, value: n})
+		list = append(list, fleetChange{origin: "--" + name, keys: keys, value: n})
 	}
 	flag("strategy", f.strategies, "strategies")
 	flag("seed", f.seed, "seed")
 	flag("days", f.days, "days")
+	flag("prices", f.prices, "prices", "file")
 	for _, text := range f.set {
 		c, err := assigned(text)
 		if err != nil {

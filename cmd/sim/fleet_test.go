@@ -16,6 +16,9 @@ func TestFleetInterrupted(t *testing.T) {
 	if code := execute(ctx, []string{"fleet", "run"}, strings.NewReader(""), &out, &errs); code != exitInterrupted || out.Len() > 0 {
 		t.Errorf("exit %d (%s), %q; want %d", code, errs.String(), out.String(), exitInterrupted)
 	}
+	if want := "sim: interrupted while drawing people and sessions: "; !strings.HasPrefix(errs.String(), want) {
+		t.Errorf("%q, want %q", errs.String(), want)
+	}
 }
 
 // Names, flags and files that are wrong are the caller's fault.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func (c *liveCalls) prepareServer() (err error) {
 	if c.opts.Server.Edits, err = f.editsFile(); err != nil {
 		return err
 	}
-	if err := c.opts.Server.Validate(); err != nil {
+	if err := cmp.Or(c.opts.Server.Validate(), f.checkEdits(c.opts.Server.Edits)); err != nil {
 		return usageError{fmt.Errorf("--server-edits %s: %w", f.serverEdits, err)}
 	}
 	return nil
@@ -236,6 +237,9 @@ func (c *liveCalls) done() *live.Report {
 // which the stub answers, and asks on a terminal whether to make them. Nothing is
 // asked when nothing is to be paid.
 func (c *liveCalls) agree(cmd *cobra.Command, stdin io.Reader, plan *scenarios.Plan, corpus *traces.Corpus) error {
+	if text := c.idle(); text != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "sim: warning: "+text)
+	}
 	if !c.flags.asks() {
 		return nil
 	}
@@ -284,8 +288,8 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 }
 
 // checkModels refuses what the models to ask are known not to do, ahead of the
-// first call: thinking in a form that is not theirs, a budget of money where nobody
-// knows what the calls cost.
+// first call: thinking in a form that is not theirs, effort, a budget of money where
+// nobody knows what the calls cost.
 func (c *liveCalls) checkModels() error {
 	models := slices.Sorted(maps.Keys(c.asked))
 	if t := c.opts.Thinking; t != nil {
@@ -295,11 +299,35 @@ func (c *liveCalls) checkModels() error {
 			}
 		}
 	}
-	unpriced := slices.DeleteFunc(models, c.priced)
+	if c.opts.Effort != "" && c.flags.provider != providerOpenAI {
+		for _, m := range models {
+			if !live.TakesEffort(m) {
+				return usageError{fmt.Errorf("--effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on", c.opts.Effort, m)}
+			}
+		}
+	}
+	unpriced := c.unpriced()
 	if c.flags.budget == 0 || len(unpriced) == 0 {
 		return nil
 	}
 	return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", strings.Join(unpriced, ", "), unpriced[0])}
+}
+
+// unpriced returns the models to ask that have no price, by name.
+func (c *liveCalls) unpriced() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.asked)), c.priced)
+}
+
+// idle says which flag changes nothing in this run, "" for none.
+func (c *liveCalls) idle() string {
+	if c.flags.serverTrigger == 0 {
+		return ""
+	}
+	compacts := len(c.flags.sources) == 0 || slices.Contains(c.flags.sources, "compact")
+	if compacts && slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
+		return ""
+	}
+	return "--server-trigger changes nothing: no real call of these strategies is a compaction by the provider"
 }
 
 // announce says which strategies ask something of the server.
@@ -323,12 +351,26 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 	if e.Stored > 0 {
 		text += fmt.Sprintf("%d of them on cassettes, ", e.Stored)
 	}
-	text += fmt.Sprintf("%s tokens in and %s out: $%.2f, at most $%.2f, if none fails and nothing is read from the cache",
-		thousands(e.Usage.Input()), thousands(e.Usage.Output), e.USD, e.MostUSD)
+	text += fmt.Sprintf("%s tokens in and %s out: ", thousands(e.Usage.Input()), thousands(e.Usage.Output))
+	const when = "if none fails and nothing is read from the cache"
+	switch none := c.unpriced(); {
+	case len(none) > 0 && e.MostUSD > 0:
+		text += fmt.Sprintf("$%.2f, at most $%.2f, %s, and besides the calls of %s", e.USD, e.MostUSD, when, priceless(none))
+	case len(none) > 0:
+		text += "at a price that is not known, that of " + priceless(none)
+	default:
+		text += fmt.Sprintf("$%.2f, at most $%.2f, %s", e.USD, e.MostUSD, when)
+	}
 	if b := c.flags.budget; b > 0 && e.USD > b {
 		text += fmt.Sprintf("; the budget of $%.2f ends before", b)
 	}
 	return text
+}
+
+// priceless says of models that they have no price, and what gives them one.
+func priceless(models []string) string {
+	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or --price-as %s=MODEL gives one)",
+		strings.Join(models, ", "), models[0])
 }
 
 // thousands writes a number of tokens in thousands.

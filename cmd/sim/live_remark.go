@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer/live"
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // remark says in a run what its real calls were, and where its summaries come
-// from; c is nil for a run without any, err what ended it.
-func (c *liveCalls) remark(run *results.Run, err error) {
+// from; c is nil for a run without any, err what ended it. Calls that the server
+// refused are told on w too: such a run ends well and has none of their summaries.
+func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	if c == nil {
 		return
 	}
@@ -23,6 +27,9 @@ func (c *liveCalls) remark(run *results.Run, err error) {
 	run.Provenance.Switches["summarizer"] = c.flags.summarizer
 	c.flags.switches(run.Provenance.Switches)
 	r := c.report()
+	if n, text := refusedText(r.Calls); n > 0 {
+		fmt.Fprintf(w, "sim: warning: the server refused %s: %s\n", plural(n, "real call"), reports.Printable(text))
+	}
 	run.Workload.Remarks = append(run.Workload.Remarks, liveText(&r, err))
 	for _, text := range liveNotes(&r) {
 		run.Notes = append(run.Notes, results.Note{Text: text})
@@ -74,7 +81,11 @@ func liveText(r *live.Report, err error) string {
 func liveNotes(r *live.Report) []string {
 	var notes []string
 	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
-		notes = append(notes, fmt.Sprintf("%s gave no summary: %s", plural(r.Failures[why], "real call"), why))
+		text := fmt.Sprintf("%s gave no summary: %s", plural(r.Failures[why], "real call"), why)
+		if n, reasons := refusedText(r.Calls); n > 0 && why == string(wire.CauseRequest) {
+			text += ": " + reasons
+		}
+		notes = append(notes, text)
 	}
 	if got, want := r.Answered, r.Predicted; r.Made > 0 && got.Input() > 0 && want.Input() > 0 {
 		notes = append(notes, fmt.Sprintf(
@@ -101,13 +112,35 @@ func liveNotes(r *live.Report) []string {
 	return notes
 }
 
-// clearedText says what servers left out of the calls that declare edits, "" for
-// calls that declare none.
+// maxReasons is how many reasons of a server are told.
+const maxReasons = 3
+
+// refusedText counts the calls that a server refused for what they hold, and says
+// why in its words, the commonest reason first.
+func refusedText(calls []live.Call) (n int, text string) {
+	of := map[string]int{}
+	for i := range calls {
+		if why := calls[i].Refused; why != "" {
+			of[why]++
+			n++
+		}
+	}
+	reasons := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b)) })
+	told := reasons[:min(len(reasons), maxReasons)]
+	text = strings.Join(told, "; ")
+	if more := len(reasons) - len(told); more > 0 {
+		text += fmt.Sprintf("; and %s", plural(more, "further reason"))
+	}
+	return n, text
+}
+
+// clearedText says what servers left out of the calls that declare edits and were
+// answered, "" for calls that declare none.
 func clearedText(calls []live.Call) string {
 	var n int
 	var sum wire.Cleared
 	for i := range calls {
-		if c := &calls[i]; len(c.Edits) > 0 {
+		if c := &calls[i]; len(c.Edits) > 0 && c.Answered {
 			n++
 			sum.ToolUses += c.Cleared.ToolUses
 			sum.Turns += c.Cleared.Turns

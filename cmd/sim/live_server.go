@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/sim/summarizer/live"
 	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
@@ -173,4 +174,21 @@ func (f *liveFlags) editsFile() ([]jsontext.Value, error) {
 		}
 	}
 	return list, nil
+}
+
+// checkEdits returns what is wrong with the types of further edits. Beta features
+// that are asked for besides may bring types that are not known here.
+func (f *liveFlags) checkEdits(list []jsontext.Value) error {
+	if len(f.betas) > 0 {
+		return nil
+	}
+	var errs []error
+	known := live.EditTypes()
+	for i, e := range list {
+		if name := live.EditType(e); !slices.Contains(known, name) {
+			errs = append(errs, fmt.Errorf("edit %d has the type %q%s: known are %s; others need the --beta they belong to",
+				i+1, name, nearest.Hint(name, known), strings.Join(known, ", ")))
+		}
+	}
+	return errors.Join(errs...)
 }

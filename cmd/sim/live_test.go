@@ -148,6 +148,9 @@ func TestLiveRunRefused(t *testing.T) {
 	if err := os.WriteFile("tools.json", []byte(`[{"input_schema":{}},{"name":"B","description":"does"}]`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("edits.json", []byte(`[{"type":"clear_tool_uses_20250199"}]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name string
 		env  [2]string
@@ -171,6 +174,8 @@ func TestLiveRunRefused(t *testing.T) {
 		{"edits in another form", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-edits", os.DevNull}, exitUsage, "want a list of edits in the provider's form"},
 		{"broken files of a replay", [2]string{}, []string{"--summarizer", "replay", "--replace-broken"}, exitUsage, "--replace-broken belongs to --summarizer record-missing"},
 		{"long instructions", [2]string{}, []string{"--summarizer", "live", "--yes", "--instructions", strings.Repeat("x", 16_001)}, exitUsage, "--instructions has 16001 characters"},
+		{"edits of a type that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-edits", "edits.json"}, exitUsage, `edit 1 has the type "clear_tool_uses_20250199" (did you mean "clear_tool_uses_20250919"?)`},
+		{"effort of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--effort", "max", "--live-model", "claude-haiku-4-5-20251001"}, exitUsage, "--effort max: claude-haiku-4-5-20251001 does not take it"},
 		{"effort without it", [2]string{}, []string{"--effort", "low"}, exitUsage, "--effort belongs to --summarizer"},
 		{"no consent", [2]string{}, []string{"--summarizer", "live"}, exitUsage, "--yes makes them without a question"},
 		{"wrong key", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "authentication"},

@@ -55,7 +55,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitInvariant
 	case errors.As(err, &refused) && refused.Fatal():
 		return exitUsage
-	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction):
+	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents):
 		return exitUsage
 	}
 	return exitRuntime

@@ -105,7 +105,7 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if err != nil {
 		return usageError{err}
 	}
-	f.read.discover.pays = f.live.asks()
+	f.read.discover.pays = cmd.Flags().Changed("summarizer")
 	plan, err := f.plan(cmd, asked, paths)
 	if err := errors.Join(append(f.live.check(cmd), err)...); err != nil {
 		return usageError{err}
@@ -145,7 +145,7 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if run == nil {
 		return runErr
 	}
-	calls.remark(run, runErr)
+	calls.remark(cmd.ErrOrStderr(), run, runErr)
 	remarkSamples(&run.Workload, sample, "run")
 	f.read.remark(&run.Workload, corpus)
 	errs := []error{runErr, f.report(cmd, run)}

@@ -72,7 +72,7 @@ func strategySheet(registry *strategies.Registry) (*reports.Sheet, error) {
 		},
 		Notes: []string{
 			fmt.Sprintf("ACTS AT: tokens by the client's count, layer by layer, at a window of %d and %d tokens of output.", usualReading.Window, usualReading.MaxOutput),
-			"Of layers joined by else, the first that acts ahead of a request bars the rest. sim strategies show NAME prints every parameter.",
+			"Of layers joined by else, the first that acts ahead of a request bars the rest. sim strategies show NAME prints every parameter, and the layers that are off.",
 		},
 	}
 	for _, name := range registry.Presets() {
@@ -84,7 +84,7 @@ func strategySheet(registry *strategies.Registry) (*reports.Sheet, error) {
 		for _, t := range strategy.Thresholds(&usualReading) {
 			levels = append(levels, strconv.FormatInt(t.Value, 10))
 		}
-		s.Rows = append(s.Rows, []any{name, strategy.Order(), strings.Join(levels, ", "), firstSentence(strategy.Doc)})
+		s.Rows = append(s.Rows, []any{name, strategy.InUse(), strings.Join(levels, ", "), firstSentence(strategy.Doc)})
 	}
 	return s, nil
 }

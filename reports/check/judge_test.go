@@ -313,6 +313,25 @@ func TestLookAtMisses(t *testing.T) {
 	}
 }
 
+// A rule on one class is told of that class, whatever else grew more.
+func TestLookAtTheClassOfTheRule(t *testing.T) {
+	run := func(head, expiry int, usd float64) *Input {
+		return input(one("s",
+			tally{session: "a", usd: usd, read: 1000, misses: map[prompt.MissClass]int{prompt.MissExpiry: expiry, prompt.MissHead: head}},
+			tally{session: "b", usd: 1}))
+	}
+	for rule, want := range map[string]string{
+		"misses_head":     "misses_head rose from 0 to 20: something ahead of the conversation changes",
+		"cost_usd_output": "cost_usd_output rose from $2.00 to $5.00: sim run --split",
+		"cost_usd_main":   "cost_usd_main rose from $2.00 to $5.00: sim run --split",
+	} {
+		f := parsed(t, "  - {metric: "+rule+", max_increase: 0}\n")
+		if r := against(t, f, run(0, 10, 1), run(20, 54, 4)); !strings.HasPrefix(r.Results[0].Look, want) {
+			t.Errorf("%s: %q, want %q", rule, r.Results[0].Look, want)
+		}
+	}
+}
+
 // Money leads to the token class and the source that grew.
 func TestLookAtCost(t *testing.T) {
 	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")

@@ -34,6 +34,9 @@ type looker struct {
 // look returns the one line that says what to look at when a metric is beyond
 // its bar: the part of it that grew most against the baseline.
 func (l looker) look(m results.Metric) string {
+	if m.Of != "" && (m.By == results.ByClass || m.By == results.BySource) {
+		return l.lookAtPart(m)
+	}
 	switch {
 	case ofCache(m.Name):
 		if line := l.lookAtMisses(); line != "" {
@@ -50,6 +53,23 @@ func (l looker) look(m results.Metric) string {
 		return l.lookAtCompactions()
 	}
 	return fmt.Sprintf("%s: sim run --split shows what stands beside it", m.Definition)
+}
+
+// lookAtPart says of a rule's own class or source how it changed, and what it
+// comes from: another one that grew more is not what the rule is about.
+func (l looker) lookAtPart(m results.Metric) string {
+	own := l.parts(func(o results.Metric) bool { return o.Name == m.Name })
+	line := m.Definition
+	if len(own) > 0 && own[0].compared {
+		line = fmt.Sprintf("%s %s", m.Name, own[0].words())
+	}
+	if class, ok := strings.CutPrefix(m.Name, "misses_"); ok {
+		return line + ": " + missCauses[class]
+	}
+	if m.By == results.BySource {
+		return line + ": sim run --split shows the calls of each source"
+	}
+	return line + ": sim run --split shows the bill by class and source"
 }
 
 // ofCache reports whether a metric tells how the cache was used.

@@ -40,6 +40,10 @@ const (
 // MaxEvents is the most events of a scenario.
 const MaxEvents = 64
 
+// MaxEventTokens is the most tokens that one event adds or takes away: ten times
+// the largest window of a model, beyond which a number is a slip.
+const MaxEventTokens = 10_000_000
+
 // Action is what an event does.
 type Action uint8
 
@@ -73,7 +77,7 @@ type Takes uint8
 
 // What values are.
 const (
-	TakesTokens Takes = iota // a number of tokens, which may be negative
+	TakesTokens Takes = iota // a number of tokens, up to MaxEventTokens; negative for what gets shorter
 	TakesSwitch              // on or off; without a value the other
 	TakesText                // any text; without one a different one every time
 	TakesModel               // the name of a model
@@ -128,6 +132,16 @@ func (a Action) Stays() bool { return actions[a].stays }
 
 // Takes returns what the action's value is.
 func (a Action) Takes() Takes { return actions[a].takes }
+
+// shrinks reports whether the action's tokens may be negative: a text that is
+// there gets shorter. What is added to a request has no such text.
+func (a Action) shrinks() bool {
+	switch a {
+	case ActionTools, ActionDenyRule, ActionSystem, ActionClaudeMD:
+		return true
+	}
+	return false
+}
 
 // ActionNames returns the names of all actions.
 func ActionNames() []string {
@@ -201,7 +215,7 @@ func (e *Event) Validate() []Problem {
 		bad("do", "unknown event %q%s; known: %s", e.Do, nearest.Hint(e.Do, ActionNames()), strings.Join(ActionNames(), ", "))
 		return p
 	}
-	if want := Action(i).Takes().wants(e.Value); want != "" {
+	if want := Action(i).wants(e.Value); want != "" {
 		bad("value", "%s takes %s, not %q", e.Do, want, e.Value)
 	}
 	if e.Threads != "" && e.Threads != ThreadsMain && e.Threads != ThreadsAll {
@@ -212,11 +226,15 @@ func (e *Event) Validate() []Problem {
 }
 
 // wants returns what a value should be, "" when it is that.
-func (t Takes) wants(value string) string {
-	switch t {
+func (a Action) wants(value string) string {
+	switch a.Takes() {
 	case TakesTokens:
-		if _, err := strconv.ParseInt(value, 10, 32); err != nil && value != "" {
-			return "a number of tokens"
+		least := 0
+		if a.shrinks() {
+			least = -MaxEventTokens
+		}
+		if n, err := strconv.Atoi(value); value != "" && (err != nil || n < least || n > MaxEventTokens) {
+			return fmt.Sprintf("a number of tokens from %d to %d", least, MaxEventTokens)
 		}
 	case TakesSwitch:
 		if value != "" && value != "on" && value != "off" {

@@ -32,6 +32,9 @@ func TestAheadIsOneClock(t *testing.T) {
 		}
 		r.oneClock = true
 		want, err := r.Simulate(context.Background(), p)
+		if err != nil && strings.Contains(err.Error(), "(window ") {
+			t.Skip(err) // the strategy contradicts it
+		}
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

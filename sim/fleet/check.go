@@ -106,11 +106,27 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 		case name == results.StrategyRecorded:
 			fs.add(path, "a fleet has no recording: name a strategy of its own")
 		case registry != nil:
-			if _, err := registry.Strategy(name); err != nil {
+			s, err := registry.Strategy(name)
+			if err == nil {
+				err = f.fits(s)
+			}
+			if err != nil {
 				fs.add(path, "%v", err)
 			}
 		}
 	}
+}
+
+// fits returns what is wrong with a strategy at the window of the file: thresholds
+// that are always reached, or never.
+func (f *File) fits(s *strategies.Strategy) error {
+	if f.Window <= 0 {
+		return nil
+	}
+	if err := s.ValidateFor(&strategies.Reading{Window: f.Window, MaxOutput: client.MaxOutput}); err != nil {
+		return fmt.Errorf("%w (window %d)", err, f.Window)
+	}
+	return nil
 }
 
 func (f *File) checkServer(fs *flaws) {

@@ -27,7 +27,8 @@ type File struct {
 
 	Strategies []string `yaml:"strategies"`
 	PricesAt   string   `yaml:"prices_at"` // call, or a date as 2026-03-01
-	Window     int64    `yaml:"window"`    // context window, tokens; 0 as the client's
+	Prices     Prices   `yaml:"prices"`
+	Window     int64    `yaml:"window"` // context window, tokens; 0 as the client's
 	// Compare is what the fleet is compared without: see results.FleetPair.
 	Compare []string `yaml:"compare"`
 	Server  Server   `yaml:"server"`
@@ -58,6 +59,12 @@ func (m *Moment) UnmarshalYAML(n *yaml.Node) error {
 
 // MarshalYAML writes the time as it is read.
 func (m Moment) MarshalYAML() (any, error) { return m.Format(time.RFC3339), nil }
+
+// Prices say where prices come from. The program that runs the fleet reads them:
+// Runner.Prices are those that count.
+type Prices struct {
+	File string `yaml:"file"` // adds to or replaces the built-in prices; "" for these alone
+}
 
 // Server is what varies about the modelled cache.
 type Server struct {

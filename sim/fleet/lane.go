@@ -56,9 +56,9 @@ func (l *lane) server(agent string) *metered {
 	return l.servers[agent]
 }
 
-// work simulates the parties of the lane.
+// work simulates the parties of the lane. The others go on without it only when all
+// of its parties are through.
 func (l *lane) work(ctx context.Context) error {
-	defer l.publish(turn{at: math.MaxInt64})
 	for n := 0; len(l.waiting)+len(l.lent) > 0; n++ {
 		if n%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -67,6 +67,7 @@ func (l *lane) work(ctx context.Context) error {
 			return err
 		}
 	}
+	l.publish(turn{at: math.MaxInt64})
 	return nil
 }
 

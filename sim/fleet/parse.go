@@ -153,3 +153,11 @@ func (f *File) pricesAt() (time.Time, error) {
 	}
 	return at, nil
 }
+
+// pricesText words when prices are of.
+func (f *File) pricesText() string {
+	if f.PricesAt == pricesAtCall {
+		return "call date"
+	}
+	return f.PricesAt
+}

@@ -97,6 +97,37 @@ func TestParseTellsEverything(t *testing.T) {
 	}
 }
 
+// A strategy that means nothing at the window of a file is refused where the file is
+// read, or where it is run when it was read without strategies. 33,000 tokens are
+// kept free by the client, which a window of 100 does not have.
+func TestWindowTooSmall(t *testing.T) {
+	const text = "schema: 1\nname: narrow\nwindow: 100\nstrategies: [none, auto-compact/167k]\norgs: [{name: one, users: 1}]\n"
+	r := runner(t)
+	_, err := Parse([]byte(text), "narrow.yaml", Inputs{Registry: r.Registry})
+	if err == nil || !strings.Contains(err.Error(), "narrow.yaml:4: strategies[1]: strategy auto-compact/167k: ") ||
+		!strings.Contains(err.Error(), "always reached (window 100)") {
+		t.Errorf("read with strategies: %v", err)
+	}
+	if _, err := r.Run(t.Context(), parse(t, text)); err == nil || !strings.Contains(err.Error(), "always reached (window 100)") {
+		t.Errorf("read without: %v", err)
+	}
+}
+
+// Models without a price are named once each, and priced ones not.
+func TestUnpricedModels(t *testing.T) {
+	out := simulate(t, parse(t, `schema: 1
+name: unpriced
+strategies: [none]
+orgs:
+  - {name: one, users: 2, sessions: {model: nobodys-2}}
+  - {name: two, users: 2, sessions: {model: nobodys-1}}
+  - {name: three, users: 2, sessions: {model: claude-opus-4-5}}
+`))
+	if want := []string{"nobodys-1", "nobodys-2"}; !slices.Equal(out.Unpriced, want) || out.Cells[0].Total.Row.Unpriced == 0 {
+		t.Errorf("unpriced %q with %d calls, want %q", out.Unpriced, out.Cells[0].Total.Row.Unpriced, want)
+	}
+}
+
 // The manual has every key, and every one with its default.
 func TestReferenceIsTheDefault(t *testing.T) {
 	text, err := Text("reference")

@@ -132,18 +132,19 @@ func (l *lane) pressed(s *seat, here turn) bool {
 	if v := l.blocked.Load(); v != nil {
 		return l.othersPast(*v)
 	}
+	next, lend := l.next(), false
 	for _, p := range l.peers {
 		wanted := p.blocked.Load()
 		if wanted == nil || wanted.before(*l.floor.Load()) {
 			continue
 		}
-		next, least := l.next(), here
+		least := here
 		if next.before(here) {
 			least = next
 		}
 		s.tellAll(here.at)
 		l.publish(least)
-		return next.before(*wanted) && wanted.before(here)
+		lend = lend || next.before(*wanted) && wanted.before(here)
 	}
-	return false
+	return lend
 }

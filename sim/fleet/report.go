@@ -12,7 +12,7 @@ func (p *Population) report(cells []cell) *results.Fleet {
 	f := p.file
 	out := &results.Fleet{
 		Name: f.Name, Doc: f.Doc, Start: f.Start.UTC(), Days: f.Days, Seed: f.Seed,
-		GlobalScope: f.Client.GlobalScope, Orgs: p.Orgs(), Upgrades: p.upgrades(), Notes: p.notes(),
+		PricesAt: f.pricesText(), GlobalScope: f.Client.GlobalScope, Orgs: p.Orgs(), Upgrades: p.upgrades(), Notes: p.notes(),
 	}
 	flips := 0
 	for i := range out.Orgs {

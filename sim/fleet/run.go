@@ -64,15 +64,35 @@ func (r *Runner) Simulate(ctx context.Context, p *Population) (*results.Fleet, e
 	err = r.pool(ctx, p, cells, at)
 	done := finished(cells)
 	if err == nil {
-		return p.report(done), nil
+		return r.report(p, done), nil
 	}
 	err = fmt.Errorf("fleet %s: %w", p.file.Name, err)
 	if len(done) == 0 {
 		return nil, err
 	}
-	out := p.report(done)
+	out := r.report(p, done)
 	out.Notes = append(out.Notes, fmt.Sprintf("stopped early: %d of %d strategies are finished; comparisons that are not are left out", len(out.Cells), len(p.file.Strategies)))
 	return out, err
+}
+
+// report makes the result of a population from its runs, with the models that have
+// no price.
+func (r *Runner) report(p *Population, cells []cell) *results.Fleet {
+	out := p.report(cells)
+	seen := map[string]bool{}
+	for _, s := range p.Sessions {
+		for _, model := range s.Models {
+			if seen[model] {
+				continue
+			}
+			seen[model] = true
+			if _, err := r.Prices.Lookup(model, s.StartTime()); err != nil {
+				out.Unpriced = append(out.Unpriced, model)
+			}
+		}
+	}
+	slices.Sort(out.Unpriced)
+	return out
 }
 
 // finished returns the runs that are through, comparisons only with the run that they
@@ -99,6 +119,9 @@ func (r *Runner) cells(p *Population) ([]cell, error) {
 	var errs []error
 	for _, name := range p.file.Strategies {
 		s, err := r.Registry.Strategy(name)
+		if err == nil {
+			err = p.file.fits(s) // a file may have been read without a registry
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -122,6 +122,9 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	if h.id != none {
 		a.parties.meet(&a.entries[h.id])
 	}
+	if h.id == none || a.entries[h.id].level != prompt.LevelMessages {
+		a.parties.root(r)
+	}
 	if a.cfg.EvictPerCall > 0 && a.evicts(r.Draw) {
 		h = a.evict(t, r, &m, h)
 	}

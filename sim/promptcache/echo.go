@@ -12,6 +12,8 @@ import "github.com/compactsim/compactsim/sim/prompt"
 //   - a request that Ahead does not let pass is sent when no lane will send anything
 //     from before it, and all that others have told is followed;
 //   - the floor of Serve is a time from before which no lane tells anything more;
+//   - what a request has read lives on from its end (AnchorEnd), with all that stands
+//     on its prefix;
 //   - Meets finds no two that hold messages of one conversation.
 
 // Echo is what a request has read and written ahead of messages.

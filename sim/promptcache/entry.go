@@ -106,7 +106,6 @@ func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32)
 		}
 		e.lineage, e.depth = p.lineage, p.depth+1
 	}
-	a.parties.root(a.entries, &e)
 	a.entries = append(a.entries, e)
 	l := &a.lineages[e.lineage]
 	l.tip = id

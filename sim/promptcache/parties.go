@@ -13,8 +13,8 @@ type parties struct {
 	now   uint32 // who is served, 0 for nobody in particular
 	floor int64  // nothing comes from before it
 	left  []bool // by party: it sends nothing any more
-	// roots are who has begun conversations, by the prefix ending with the first
-	// messages that were written of them.
+	// roots are who has begun conversations, by the prefix that ends with the first
+	// message of them.
 	roots map[prompt.Digest]uint32
 	met   bool
 }
@@ -55,16 +55,22 @@ func (p *parties) meet(e *entry) {
 	p.met = p.met || e.party != p.now && e.level == prompt.LevelMessages
 }
 
-// root notes an entry that is about to be written if it begins a conversation.
-func (p *parties) root(entries []entry, e *entry) {
-	if p.now == 0 || e.level != prompt.LevelMessages || e.parent != none && entries[e.parent].level == prompt.LevelMessages {
+// root notes who sends a conversation of which nothing has been read yet. Those that
+// begin with the same message may come to read each other.
+func (p *parties) root(r *prompt.Request) {
+	if p.now == 0 {
+		return
+	}
+	i := slices.IndexFunc(r.Entries, func(e prompt.Entry) bool { return e.Kind.Level() == prompt.LevelMessages })
+	if i < 0 {
 		return
 	}
 	if p.roots == nil {
 		p.roots = map[prompt.Digest]uint32{}
 	}
-	if first, ok := p.roots[e.chain]; ok && first != p.now {
+	chain := r.Entries[i].Chain
+	if first, ok := p.roots[chain]; ok && first != p.now {
 		p.met = true
 	}
-	p.roots[e.chain] = p.now
+	p.roots[chain] = p.now
 }

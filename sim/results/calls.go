@@ -110,11 +110,12 @@ type CallReader struct {
 	line    int
 	run     *Run
 	cells   map[string]bool
+	drop    PassedOver // members of calls
 }
 
 // NewCallReader reads the head.
 func NewCallReader(name string, r io.Reader) (*CallReader, error) {
-	cr := &CallReader{name: name, scanner: bufio.NewScanner(r), line: 1, cells: map[string]bool{}}
+	cr := &CallReader{name: name, scanner: bufio.NewScanner(r), line: 1, cells: map[string]bool{}, drop: PassedOver{}}
 	cr.scanner.Buffer(nil, maxCallLine)
 	if !cr.scanner.Scan() {
 		err := cr.scanner.Err()
@@ -173,7 +174,7 @@ func (cr *CallReader) Next() (cell string, c CallRecord, err error) {
 		return "", c, cr.wrap(errors.New("empty line"))
 	}
 	var l callLine
-	if err := cr.run.PassedOver.Decode(cr.scanner.Bytes(), &l, "tokens", "cost_usd"); err != nil {
+	if err := cr.run.PassedOver.decode(cr.drop, cr.scanner.Bytes(), &l, "tokens", "cost_usd"); err != nil {
 		return "", c, cr.wrap(err)
 	}
 	if !cr.cells[l.Cell] {

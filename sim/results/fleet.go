@@ -9,17 +9,25 @@ import (
 // Fleet is what the users of several organisations did on one clock with one
 // cache, under one strategy or more.
 type Fleet struct {
+	// Provenance says what the figures depend on; zero when the caller of the
+	// simulation does not set it.
+	Provenance Provenance `json:"provenance,omitzero"`
+
 	Name  string    `json:"name"`
 	Doc   string    `json:"doc,omitzero"`
 	Start time.Time `json:"start"` // zero of all times below
 	Days  int       `json:"days"`  // over which sessions begin
 	Seed  uint64    `json:"seed"`
+	// PricesAt is how prices were dated: "call date", or a date, ISO 8601.
+	PricesAt string `json:"prices_at,omitzero"`
 	// GlobalScope says that clients ask for a scope that every organisation
 	// shares where they can.
 	GlobalScope bool           `json:"global_scope"`
 	Orgs        []FleetOrg     `json:"orgs"`
 	Upgrades    []FleetUpgrade `json:"upgrades,omitzero"`
 	Cells       []FleetCell    `json:"cells"` // in the order of the strategies asked for
+	// Unpriced are the models of the sessions that have no price, sorted.
+	Unpriced []string `json:"unpriced_models,omitzero"`
 	// Notes are what a reader of the figures must know, as sentences.
 	Notes []string `json:"notes,omitzero"`
 }

@@ -23,20 +23,26 @@ type PassedOver map[string]int
 // the top of the value, are not passed over: figures that others are added up
 // from would be wrong without them. The line numbers of errors are those in data.
 func (p PassedOver) Decode(data []byte, v any, sums ...string) error {
-	text, counts, err := p.without(data, "")
+	return p.decode(PassedOver{}, data, v, sums...)
+}
+
+// decode is Decode for one of many values of a form, of which drop holds the members
+// that are known to be passed over. It adds those it finds.
+func (p PassedOver) decode(drop PassedOver, data []byte, v any, sums ...string) error {
+	text, counts, err := drop.without(data, "")
 	for err == nil {
 		err = json.Unmarshal(text, v, json.RejectUnknownMembers(true))
 		var at *json.SemanticError
 		if err == nil || !errors.Is(err, json.ErrUnknownName) || !errors.As(err, &at) {
 			break
 		}
-		found, n, walkErr := p.without(data, at.JSONPointer)
+		found, n, walkErr := drop.without(data, at.JSONPointer)
 		if walkErr != nil || maps.Equal(n, counts) || refused(n, counts, sums) {
 			return err
 		}
 		text, counts, err = found, n, nil
 		for name := range counts {
-			p[name] += 0 // known to be passed over from here on
+			drop[name] = 0
 		}
 		reflect.ValueOf(v).Elem().SetZero()
 	}

@@ -57,21 +57,39 @@ func TestRowsOfLaterVersion(t *testing.T) {
 }
 
 // The calls, tokens and costs of a source that is not known are those of the
-// others: 1 + 2 calls, 3 + 4 tokens, 5 + 6 and 7 USD.
+// others: 1 + 2 calls, 3 + 4 tokens, 5 + 6 and 7 USD, in every row.
 func TestSourceOfLaterVersion(t *testing.T) {
 	const rows = `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]}
 {"cell":"c","strategy":"s","session":"a","calls":3,"calls_by_source":{"nap":1,"other":2},"tokens_by_source":{"nap":{"read":3},"other":{"read":4}},"cost_usd_by_source":{"nap":{"read":5,"output":7},"other":{"read":6}}}
+{"cell":"c","strategy":"s","session":"b","calls":3,"calls_by_source":{"nap":1,"other":2},"tokens_by_source":{"nap":{"read":3},"other":{"read":4}},"cost_usd_by_source":{"nap":{"read":5,"output":7},"other":{"read":6}}}
 `
 	run, err := ReadRows("later", strings.NewReader(rows))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run.Cells[0].Rows[0]
-	if r.CallsBySource[SourceOther] != 3 || r.UsageBySource[SourceOther].Read != 7 || r.CostBySource[SourceOther][ClassRead] != 11 || r.CostBySource[SourceOther][ClassOutput] != 7 {
-		t.Errorf("%+v", r)
+	for i := range run.Cells[0].Rows {
+		r := &run.Cells[0].Rows[i]
+		if r.CallsBySource[SourceOther] != 3 || r.UsageBySource[SourceOther].Read != 7 || r.CostBySource[SourceOther][ClassRead] != 11 || r.CostBySource[SourceOther][ClassOutput] != 7 {
+			t.Errorf("%+v", r)
+		}
 	}
-	if want := "calls_by_source.nap, cost_usd_by_source.nap, tokens_by_source.nap"; run.PassedOver.String() != want {
+	if want := "calls_by_source.nap (2 times), cost_usd_by_source.nap (2 times), tokens_by_source.nap (2 times)"; run.PassedOver.String() != want {
 		t.Errorf("passed over %s, want %s", run.PassedOver, want)
+	}
+}
+
+// A member that only the head has more of is no member of rows and calls.
+func TestMemberOfTheHeadAlone(t *testing.T) {
+	const head = `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]`
+	run, err := ReadRows("later", strings.NewReader(head+`,"misses":9,"calls":9}`+"\n"+`{"cell":"c","strategy":"s","session":"a","calls":3,"misses":2}`+"\n"))
+	if err != nil || run.Cells[0].Rows[0].Calls != 3 || run.Cells[0].Rows[0].Misses != 2 {
+		t.Errorf("%v, %+v", err, run)
+	}
+	_, calls, err := ReadCalls("later", strings.NewReader(head+`,"content":"calls","round":5,"tokens":{"a":1}}
+{"cell":"c","session":"a","thread":0,"round":3,"source":"main","model":"m","start_ns":1,"end_ns":2,"tokens":{"read":7}}
+`))
+	if err != nil || calls[0].Calls[0].Round != 3 || calls[0].Calls[0].Usage.Read != 7 {
+		t.Errorf("%v, %+v", err, calls)
 	}
 }
 

@@ -136,7 +136,7 @@ const maxRowLine = 64 << 20
 // with an error holds all rows before the bad line, or is nil when the head is
 // bad.
 func ReadRows(name string, r io.Reader) (*Run, error) {
-	rr := rowReader{passed: PassedOver{}, at: map[string]int{}, strategies: map[string]string{}, seen: map[[2]string]bool{}}
+	rr := rowReader{passed: PassedOver{}, drop: PassedOver{}, at: map[string]int{}, strategies: map[string]string{}, seen: map[[2]string]bool{}}
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxRowLine)
 	line := 0
@@ -179,6 +179,7 @@ type rowReader struct {
 	strategies map[string]string // by cell
 	seen       map[[2]string]bool
 	passed     PassedOver
+	drop       PassedOver // members of rows
 }
 
 func (rr *rowReader) head(line []byte) error {
@@ -218,7 +219,7 @@ func (rr *rowReader) row(line []byte) error {
 		return errors.New("empty line")
 	}
 	var l rowLine
-	if err := rr.passed.Decode(line, &l, "tokens", "tokens_by_source", "breaks"); err != nil {
+	if err := rr.passed.decode(rr.drop, line, &l, "tokens", "tokens_by_source", "breaks"); err != nil {
 		return err
 	}
 	r, err := l.row()

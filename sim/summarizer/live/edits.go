@@ -21,6 +21,13 @@ const (
 	clearThoughts = "clear_thinking_20251015"
 )
 
+// EditTypes returns the types of edits that are known here. A provider may have
+// further ones, behind a beta feature of their own.
+func EditTypes() []string { return []string{clearToolEdit, clearThoughts, compactEdit} }
+
+// EditType returns the type of an edit in the provider's form, "" for none.
+func EditType(v jsontext.Value) string { return typeOf(v) }
+
 // Clearing is what a strategy asks the server to leave out of each request.
 type Clearing struct {
 	Thinking *ClearThinking // nil for what the server does by itself

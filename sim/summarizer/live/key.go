@@ -94,9 +94,10 @@ func markers(list []prompt.Marker) string {
 }
 
 // digest identifies the options that are part of every request. What stands in
-// said is not among them.
+// said is not among them: an option that a call says nothing of is no part of its
+// key.
 func (o *Options) digest() (string, error) {
-	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, o.Server.object(o.Server.Edits, o.Server.Instructions)}, json.Deterministic(true))
+	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, (&Server{}).object(nil, o.Server.Instructions)}, json.Deterministic(true))
 	if err != nil {
 		return "", fmt.Errorf("live summariser: head of the requests: %w", err)
 	}

@@ -89,6 +89,40 @@ func TestKeysStay(t *testing.T) {
 	}
 }
 
+// What a call says nothing of is no part of its key: the threshold of a compaction in
+// one that is none, edits in one that declares none.
+func TestIdleOptionsStayOut(t *testing.T) {
+	key := func(o Options, way string) cassette.Key {
+		c := conversation("alpha").call()
+		if way != "" {
+			c.Intent.Way = way
+		}
+		o.Calls = &shelf{}
+		l := newLive(t, o)
+		p := l.opts.plan(c)
+		call := l.about(c, &p)
+		return call.Key()
+	}
+	clear := []jsontext.Value{jsontext.Value(`{"type":"clear_tool_uses_20250919"}`)}
+	thoughts := []jsontext.Value{jsontext.Value(`{"type":"clear_thinking_20251015","keep":"all"}`)}
+	for what, tc := range map[string]struct {
+		server Server
+		way    string
+		same   bool
+	}{
+		"a threshold without a compaction":  {Server{Trigger: 60_000}, "", true},
+		"a threshold with one":              {Server{Trigger: 60_000}, wayServer, false},
+		"edits beside one on demand":        {Server{Edits: clear}, wayServer, true},
+		"edits":                             {Server{Edits: clear}, "", false},
+		"thinking to clear without any":     {Server{Edits: thoughts}, "", true},
+		"edits with a compaction behind it": {Server{Trigger: 60_000, Edits: clear}, wayServer, false},
+	} {
+		if same := key(Options{Server: tc.server}, tc.way) == key(Options{}, tc.way); same != tc.same {
+			t.Errorf("%s: the same key %v, want %v", what, same, tc.same)
+		}
+	}
+}
+
 // A call whose thinking or effort is another is missing by name.
 func TestThinkingIsANamedMiss(t *testing.T) {
 	dir := t.TempDir()

@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -23,6 +24,11 @@ type Call struct {
 	Replayed bool   `json:"replayed"`        // the answer was stored ahead of the run
 	Shared   bool   `json:"shared,omitzero"` // the answer is another call's of the run
 	Failed   string `json:"failed,omitzero"` // why it gave no summary
+	// Answered says that there was a reply, whatever came of it. Refused is why the
+	// server did not take the request, in its words: a report that is written has
+	// none, as it holds no text.
+	Answered bool   `json:"-"`
+	Refused  string `json:"-"`
 
 	Usage     prompt.Usage `json:"usage"`     // by the server, tokens
 	Predicted prompt.Usage `json:"predicted"` // input by the cache model, output by the stub
@@ -111,13 +117,28 @@ func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette,
 		key: p.key, made: !replayed, cost: nanos(s.price(p.model, m.Usage, m.Wasted)),
 	}
 	if got.Reply != nil {
+		call.Answered = true
 		call.Thought, call.Cleared = got.Reply.Thinking, got.Reply.Cleared
 	}
+	call.Refused = refused(got)
 	if w, ok := s.memory.find(a.Digest); ok && a.Failed == "" {
 		call.Sections = sectionsOf(w.text, p.sections())
 		call.Drift = s.drift(c.Session.Project, w)
 	}
 	s.ledger.update(func(r *Report) { r.Calls = append(r.Calls, call) })
+}
+
+// refused returns why a server did not take the request of a call, "" for one that
+// it took. A stored call without texts has lost the server's words.
+func refused(got *cassette.Cassette) string {
+	f := got.Failure
+	if f == nil || f.Cause != wire.CauseRequest {
+		return ""
+	}
+	if !got.Texts || f.Message == "" {
+		return fmt.Sprintf("HTTP %d", f.Status)
+	}
+	return fmt.Sprintf("HTTP %d, %s", f.Status, f.Message)
 }
 
 // maxDrift is how many summaries back a chain is followed.

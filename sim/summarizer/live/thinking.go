@@ -3,6 +3,7 @@ package live
 import (
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -19,12 +20,15 @@ const (
 )
 
 // Versions of the provider's models: the first that can think, the first that
-// adapt how much, and the first that take no budget (platform.claude.com,
-// thinking).
+// adapt how much, the last that take a budget, and the first that take a word of
+// effort (platform.claude.com, thinking and effort).
 const (
 	firstThinking = 3.7
 	firstAdaptive = 4.6
 	lastBudget    = 4.6
+
+	firstEffort     = 4.6
+	firstEffortOpus = 4.5
 )
 
 var modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
@@ -42,6 +46,14 @@ func Takes(model string, m wire.Mode) bool {
 		return version >= firstThinking && version <= lastBudget
 	}
 	return true
+}
+
+// TakesEffort reports whether a model takes a word of effort, as far as its name
+// tells: from 4.6 on all do, and Opus 4.5 (platform.claude.com, effort). A name that
+// says nothing of a version is taken to.
+func TakesEffort(model string) bool {
+	version, known := versionOf(model)
+	return !known || version >= firstEffort || version == firstEffortOpus && strings.HasPrefix(model, "claude-opus-")
 }
 
 // versionOf returns the version that a model's name tells.

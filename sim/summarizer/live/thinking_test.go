@@ -120,6 +120,19 @@ func (s *script) recall() *summarizer.Call {
 	return s.call()
 }
 
+// Which models take a word of effort is told from their version: Opus did one
+// version earlier.
+func TestTakesEffort(t *testing.T) {
+	for model, want := range map[string]bool{
+		"claude-haiku-4-5-20251001": false, "claude-sonnet-4-5": false, "claude-opus-4-5": true, "claude-opus-4-1-20250805": false,
+		"claude-sonnet-4-6": true, "claude-opus-5": true, "dev-model": true,
+	} {
+		if got := TakesEffort(model); got != want {
+			t.Errorf("%s: %v, want %v", model, got, want)
+		}
+	}
+}
+
 // Which modes a model takes is told from its version.
 func TestTakes(t *testing.T) {
 	for model, want := range map[string][2]bool{

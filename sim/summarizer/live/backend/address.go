@@ -58,10 +58,21 @@ func checkMessagesURL(s string) error {
 	path := strings.TrimRight(u.Path, "/")
 	for _, end := range []string{"/v1/messages", "/messages", "/v1"} {
 		if rest, ok := strings.CutSuffix(path, end); ok {
-			return fmt.Errorf("it ends with %s, and /v1/messages is put behind it: leave that out, as %s", end, u.Scheme+"://"+u.Host+rest)
+			return fmt.Errorf("it ends with %s, and /v1/messages is put behind it: leave that out, as %s", end, u.Scheme+"://"+u.Host+shown(rest))
 		}
 	}
 	return nil
+}
+
+// plainPath is a path of words, which no secret is.
+var plainPath = regexp.MustCompile(`^(/[a-z]{1,16}|/v[0-9]{1,2})*$`)
+
+// shown returns a path for an error to show: gateways have tokens in theirs.
+func shown(path string) string {
+	if plainPath.MatchString(path) {
+		return path
+	}
+	return "/…"
 }
 
 // chatURL returns where completions are asked for, of a base URL with the version.
@@ -80,7 +91,7 @@ func chatURL(s string) (string, error) {
 		return base, nil
 	}
 	if !versioned.MatchString(u.Path) {
-		root := u.Scheme + "://" + u.Host + strings.TrimRight(u.Path, "/")
+		root := u.Scheme + "://" + u.Host + shown(strings.TrimRight(u.Path, "/"))
 		return "", fmt.Errorf("it names no version: most servers want %s/v1; one that has none, %s%s", root, root, chatPath)
 	}
 	return base + chatPath, nil

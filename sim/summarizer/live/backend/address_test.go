@@ -34,6 +34,8 @@ func TestBaseURL(t *testing.T) {
 		{messages, "https://api.anthropic.com", ""},
 		{messages, "http://localhost:4000/anthropic/", ""},
 		{messages, "https://gateway.example/v1/account/anthropic", ""},
+		{messages, "https://gw.example/tok-S3CRET/v1", "leave that out, as https://gw.example/…"},
+		{chat, "https://gw.example/tok-S3CRET", "most servers want https://gw.example/…/v1"},
 		{messages, "https://api.anthropic.com/v1", "leave that out, as https://api.anthropic.com"},
 		{messages, "https://api.anthropic.com/v1/messages/", "it ends with /v1/messages"},
 		{messages, "https://host/v1/v1", "it has /v1 twice"},
