@@ -174,6 +174,7 @@ func FuzzReadCalls(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
+		run.PassedOver = nil // is not written
 		if diff := cmp.Diff(run, again, cmpopts.EquateEmpty()) + cmp.Diff(calls, twice); diff != "" {
 			t.Fatalf("after a round trip:\n%s", diff)
 		}
