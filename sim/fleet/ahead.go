@@ -30,7 +30,7 @@ type ahead struct {
 	models  sim.Models
 	parties []party
 	lanes   []*lane
-	over    func(sessions int) // a party has ended, with so many sessions
+	ended   func(sessions int) // called when a party has ended, with so many; nil for nobody
 	stopped atomic.Bool
 }
 
@@ -38,9 +38,9 @@ var errStopped = errors.New("stopped")
 
 // runAhead simulates the sessions of a clock user by user on so many lanes. It
 // reports whether the result stands: false when users have met in their messages.
-func (r *Runner) runAhead(ctx context.Context, p *Population, j *job, prices time.Time, lanes int, over func(sessions int)) (bool, error) {
+func (r *Runner) runAhead(ctx context.Context, p *Population, j *job, prices time.Time, lanes int, ended func(sessions int)) (bool, error) {
 	a := newAhead(p, j, lanes)
-	a.over = over
+	a.ended = ended
 	a.config = func(s *seat) sim.Config {
 		server := func(agent string) sim.Server { return &shared{metered: s.lane.server(agent), seat: s, agent: agent} }
 		person := func(i int) sim.Person {

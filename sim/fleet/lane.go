@@ -59,7 +59,7 @@ func (l *lane) server(agent string) *metered {
 // work simulates the parties of the lane. The others go on without it only when all
 // of its parties are through.
 func (l *lane) work(ctx context.Context) error {
-	for n := 0; len(l.waiting)+len(l.lent) > 0; n++ {
+	for n := 0; !l.waiting.empty() || !l.lent.empty(); n++ {
 		if n%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -75,7 +75,7 @@ func (l *lane) work(ctx context.Context) error {
 func (l *lane) step(ctx context.Context) error {
 	next := l.next()
 	l.publish(next)
-	if len(l.lent) > 0 && next == l.lent[0] {
+	if !l.lent.empty() && next == l.lent.front() {
 		return l.run(l.lent.pop())
 	}
 	if err := l.await(ctx, next); err != nil {
@@ -118,8 +118,8 @@ func (l *lane) run(next turn) error {
 	}
 	l.seats[next.party] = nil
 	l.free = append(l.free, s)
-	if l.clock.over != nil {
-		l.clock.over(len(l.clock.parties[next.party].sessions))
+	if l.clock.ended != nil {
+		l.clock.ended(len(l.clock.parties[next.party].sessions))
 	}
 	return nil
 }

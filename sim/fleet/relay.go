@@ -97,7 +97,7 @@ func (l *lane) await(ctx context.Context, v turn) error {
 				return errStopped
 			}
 			var err error
-			if len(l.lent) > 0 {
+			if !l.lent.empty() {
 				err = l.run(l.lent.pop())
 			} else {
 				err = rest(ctx, n)

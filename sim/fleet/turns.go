@@ -1,6 +1,9 @@
 package fleet
 
-import "math"
+import (
+	"container/heap"
+	"math"
+)
 
 // turn is a party of a clock that waits for everybody else to come to a time.
 type turn struct {
@@ -10,48 +13,34 @@ type turn struct {
 
 func (a turn) before(b turn) bool { return a.at < b.at || a.at == b.at && a.party < b.party }
 
-// turns is a heap with the party that goes on next at its front.
-type turns []turn
+// turns has the party that goes on next at its front.
+type turns struct{ list turnHeap }
 
-func (h *turns) push(v turn) {
-	*h = append(*h, v)
-	s := *h
-	i := len(s) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if !v.before(s[up]) {
-			break
-		}
-		s[i], i = s[up], up
-	}
-	s[i] = v
-}
+func (t *turns) push(v turn) { heap.Push(&t.list, v) }
 
 // pop takes the front out.
-func (h *turns) pop() turn {
-	s := *h
-	front, n := s[0], len(s)-1
-	v := s[n]
-	s = s[:n]
-	*h = s
-	for i := 0; n > 0; {
-		down := 2*i + 1
-		if down+1 < n && s[down+1].before(s[down]) {
-			down++
-		}
-		if down >= n || !s[down].before(v) {
-			s[i] = v
-			break
-		}
-		s[i], i = s[down], down
-	}
-	return front
-}
+func (t *turns) pop() turn { return heap.Pop(&t.list).(turn) }
+
+func (t *turns) empty() bool { return len(t.list) == 0 }
 
 // front returns the turn that comes first, one that never comes if there is none.
-func (h turns) front() turn {
-	if len(h) == 0 {
+func (t *turns) front() turn {
+	if t.empty() {
 		return turn{at: math.MaxInt64}
 	}
-	return h[0]
+	return t.list[0]
+}
+
+type turnHeap []turn
+
+func (h turnHeap) Len() int           { return len(h) }
+func (h turnHeap) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h turnHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *turnHeap) Push(v any)        { *h = append(*h, v.(turn)) }
+
+func (h *turnHeap) Pop() any {
+	n := len(*h) - 1
+	v := (*h)[n]
+	*h = (*h)[:n]
+	return v
 }
