@@ -92,7 +92,7 @@ func ablationSheet(a *results.Ablation, base string) *Sheet {
 		}
 		s.Rows = append(s.Rows, []any{
 			changeText(d.Change), usd(t.CostUSD()+d.USD, decimals), differenceText(d, decimals), relativeText(d),
-			signed(float64(d.Read), tokens), signed(float64(d.Written), tokens), signed(float64(d.Uncached), tokens), signed(d.Hit, percent),
+			signed(float64(d.Read), tokens), signed(float64(d.Written), tokens), signed(float64(d.Uncached), tokens), signed(d.Hit, points),
 			signed(float64(d.Compactions), whole), signed(float64(d.Cleared), whole), signed(d.Latency, duration),
 		})
 	}

@@ -73,6 +73,9 @@ func Grouped(v float64, decimals int) string {
 // percent formats a ratio like 98.7 %.
 func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " %" }
 
+// points formats the difference of two shares in percentage points, like 0.4 pp.
+func points(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " pp" }
+
 // signedPercent formats a relative difference like +3.1 % or −0.0 %.
 func signedPercent(v float64) string {
 	sign := "+"

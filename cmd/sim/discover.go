@@ -96,9 +96,12 @@ func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) 
 	if len(paths) == 0 {
 		return nil, "", usageError{fmt.Errorf("%w in the usual places; looked in %s; give a PATH", traces.ErrNoSessions, lookedIn(home))}
 	}
-	list := strings.Join(shown, ", ")
+	list, leaves := strings.Join(shown, ", "), "nothing leaves this machine"
+	if f.pays {
+		leaves = "reading sends nothing anywhere" // what is summarised may go to a model, which is asked of later
+	}
 	if (!f.yes || f.pays) && isTerminal(stdin) && isTerminal(w) {
-		yes, err := ask(cmd.Context(), stdin, w, "Read the sessions in "+list+"? Nothing leaves this machine. [y/N] ")
+		yes, err := ask(cmd.Context(), stdin, w, "Read the sessions in "+list+"? "+strings.ToUpper(leaves[:1])+leaves[1:]+". [y/N] ")
 		switch {
 		case err != nil:
 			return nil, "", fmt.Errorf("interrupted before anything was read: %w", err)
@@ -106,7 +109,7 @@ func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) 
 			return nil, "", errDeclined
 		}
 	} else if !quiet {
-		fmt.Fprintf(w, "sim: reading the sessions in %s; nothing leaves this machine\n", list)
+		fmt.Fprintf(w, "sim: reading the sessions in %s; %s\n", list, leaves)
 	}
 	return paths, "Sessions found in " + list, nil
 }

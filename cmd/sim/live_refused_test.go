@@ -76,6 +76,9 @@ func TestEstimateWithoutAPrice(t *testing.T) {
 	if !strings.Contains(text, "$1.00, at most $2.00, if none fails") || !strings.Contains(text, "and besides the calls of nope, for which no price is known") {
 		t.Errorf("one price of two: %s", text)
 	}
+	if text = liveText(&live.Report{Made: 2, USD: 1}, c.unpriced(), nil); !strings.Contains(text, "2 real calls made for $1.00, besides those of nope, for which no price is known") {
+		t.Errorf("after the run: %s", text)
+	}
 	delete(c.asked, "nope")
 	if text = c.estimateText(&live.Estimate{Calls: 3, USD: 1, MostUSD: 2}); strings.Contains(text, "known") {
 		t.Errorf("all prices: %s", text)

@@ -30,7 +30,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	if n, text := refusedText(r.Calls); n > 0 {
 		fmt.Fprintf(w, "sim: warning: the server refused %s: %s\n", plural(n, "real call"), reports.Printable(text))
 	}
-	run.Workload.Remarks = append(run.Workload.Remarks, liveText(&r, err))
+	run.Workload.Remarks = append(run.Workload.Remarks, liveText(&r, c.unpriced(), err))
 	for _, text := range liveNotes(&r) {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
@@ -49,14 +49,17 @@ func earlier(run *results.Run) (results.Note, bool) {
 	return results.Note{Metric: name, Text: "below zero: first tokens came earlier than in the recording, as less had to be computed, by more than summaries were waited for"}, below
 }
 
-// liveText says how many calls were real.
-func liveText(r *live.Report, err error) string {
+// liveText says how many calls were real, and which models it knows no price of.
+func liveText(r *live.Report, unpriced []string, err error) string {
 	var parts []string
 	switch {
 	case r.Made == 0 && r.USD > 0:
 		parts = append(parts, fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD))
 	case r.Made > 0:
 		text := fmt.Sprintf("%s made for $%.2f", plural(r.Made, "real call"), r.USD)
+		if len(unpriced) > 0 {
+			text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
+		}
 		if n := r.Retries(); n > 0 {
 			text += fmt.Sprintf(" (%s sent again)", plural(int(n), "request"))
 		}
