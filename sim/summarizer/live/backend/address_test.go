@@ -2,7 +2,6 @@ package backend_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,21 +103,13 @@ func TestKeyThatCannotBeSent(t *testing.T) {
 // Effort goes out under the name that chat completions have for it, and thinking,
 // which they have none for, not at all.
 func TestEffortOfCompletions(t *testing.T) {
-	var body string
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, err := io.ReadAll(r.Body)
-		if body = string(b); err != nil {
-			t.Error(err)
-		}
-		w.WriteHeader(http.StatusTeapot)
-	}))
-	defer h.Close()
+	url, body := refusing(t)
 	for _, effort := range []string{"", "low"} {
 		r := conversation()
 		r.Effort, r.Thinking = effort, wire.Thinking{Mode: wire.ThinkingAdaptive}
-		failure(t, do(openAIAt(t, h.URL, backend.Limits{}), r))
-		if strings.Contains(body, `"reasoning_effort":"low"`) != (effort != "") || strings.Contains(body, "reasoning_effort") != (effort != "") || strings.Contains(body, "adaptive") {
-			t.Errorf("effort %q: %s", effort, body)
+		failure(t, do(openAIAt(t, url, backend.Limits{}), r))
+		if strings.Contains(body(), `"reasoning_effort":"low"`) != (effort != "") || strings.Contains(body(), "reasoning_effort") != (effort != "") || strings.Contains(body(), "adaptive") {
+			t.Errorf("effort %q: %s", effort, body())
 		}
 	}
 }

@@ -2,7 +2,6 @@ package backend_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -100,22 +99,14 @@ func TestAnthropicRequest(t *testing.T) {
 
 // A compaction on demand has a field of its own, and does not go with edits.
 func TestCompactionRequest(t *testing.T) {
-	var body string
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, err := io.ReadAll(r.Body)
-		if body = string(b); err != nil {
-			t.Error(err)
-		}
-		w.WriteHeader(http.StatusTeapot)
-	}))
-	defer h.Close()
-	b := anthropicAt(t, h.URL, backend.Limits{})
+	url, body := refusing(t)
+	b := anthropicAt(t, url, backend.Limits{})
 	for instructions, want := range map[string]string{"": `"compaction":{"type":"summarize"}`, "Keep names.": `"compaction":{"type":"summarize","instructions":"Keep names."}`} {
 		r := conversation()
 		r.Compaction = &wire.Compaction{Instructions: instructions}
 		failure(t, do(b, r))
-		if !strings.Contains(body, want) || strings.Contains(body, `"thinking"`) || strings.Contains(body, "output_config") {
-			t.Errorf("the request lacks %s, or says more:\n%s", want, body)
+		if !strings.Contains(body(), want) || strings.Contains(body(), `"thinking"`) || strings.Contains(body(), "output_config") {
+			t.Errorf("the request lacks %s, or says more:\n%s", want, body())
 		}
 		r.ContextManagement = jsontext.Value(`{"edits":[]}`)
 		if err := do(b, r); err == nil || !strings.Contains(err.Error(), "one request has one of them") {

@@ -1,0 +1,84 @@
+package cassette
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each defect of a file is told with the file and what to do, when its call is
+// asked for and by Verify.
+func TestDefects(t *testing.T) {
+	whole := func(t *testing.T) (dir, path, text string) {
+		dir = t.TempDir()
+		store(t, dir, Options{}, answered(nth(1)))
+		path = filepath.Join(dir, nth(1).name()+".json")
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir, path, string(b)
+	}
+	for name, tt := range map[string]struct {
+		spoil func(string) string
+		want  string
+	}{
+		"newer":           {replace(`"version": 1`, `"version": 2, "mood": "good"`), "it has version 2 of the format and 1 is read: use a newer sim"},
+		"no version":      {replace(`"version": 1`, `"mood": 1`), "it has version 0 of the format and 1 is read: delete it and record the call again"},
+		"cut off":         {func(s string) string { return s[:len(s)/2] }, "it is cut off: delete it"},
+		"empty":           {func(string) string { return "" }, "it is cut off: delete it"},
+		"no JSON":         {replace(`"reply"`, `reply`), "it is damaged"},
+		"unknown member":  {replace(`"entities"`, `"entries"`), "it is damaged"},
+		"more behind it":  {func(s string) string { return s + s }, "it is damaged"},
+		"another's name":  {replace(nth(1).name(), nth(2).name()), "it holds the call " + nth(2).name() + " and not the one it is named by"},
+		"another chain":   {replace(`"chain": "0000000000000001`, `"chain": "0000000000000002`), "its key is not that of the call it tells of, "},
+		"no reply":        {replace(`"reply"`, `"withheld": null, "reply": null, "reply"`), "it is damaged"},
+		"negative":        {replace(`"output": 900`, `"output": -900`), "negative"},
+		"neither texts":   {replace(`"texts": true`, `"texts": false`), "texts must be there or be withheld"},
+		"absurd withheld": {replace(`"texts": true`, `"texts": false, "withheld": {"text": [{"bytes": 99999999999}]}`), "out of range"},
+	} {
+		dir, path, text := whole(t)
+		if err := os.WriteFile(path, []byte(tt.spoil(text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []Mode{Replay, RecordMissing} {
+			_, _, err := openFolder(t, dir, mode, Options{}).Do(t.Context(), nth(1), nil)
+			wantError(t, name, err, path, tt.want)
+			if errors.Is(err, ErrMissing) {
+				t.Errorf("%s: a defect is taken for a call that is missing", name)
+			}
+		}
+		problems, err := openFolder(t, dir, Replay, Options{}).Verify(t.Context())
+		if err != nil || len(problems) != 1 || problems[0].File != path || !strings.Contains(problems[0].String(), tt.want) {
+			t.Errorf("%s: problems %v, %v", name, problems, err)
+		}
+		var c counted
+		if _, _, err := openFolder(t, dir, Record, Options{}).Do(t.Context(), nth(1), c.ask); err != nil {
+			t.Errorf("%s: recording does not mend it: %v", name, err)
+		}
+	}
+}
+
+func replace(old, with string) func(string) string {
+	return func(s string) string { return strings.Replace(s, old, with, 1) }
+}
+
+// Files that are no cassettes by their name, folders among them.
+func TestVerifyNames(t *testing.T) {
+	dir := t.TempDir()
+	store(t, dir, Options{}, answered(nth(1)))
+	if err := os.Rename(filepath.Join(dir, nth(1).name()+".json"), filepath.Join(dir, "mine.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, nth(2).name()+".json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	problems, err := openFolder(t, dir, Replay, Options{}).Verify(t.Context())
+	if err != nil || len(problems) != 2 || !strings.Contains(fmt.Sprint(problems), "mine.json: it is not named by a key") ||
+		!strings.Contains(fmt.Sprint(problems), "it is no file") {
+		t.Errorf("%v, %v", problems, err)
+	}
+}
