@@ -108,9 +108,11 @@ func liveNotes(r *live.Report) []string {
 	if n := r.Composed.Unthought; n > 0 {
 		notes = append(notes, fmt.Sprintf("%s went without thinking, though the conversation thinks: there is no room for a budget, or what is answered last are tool calls, whose thinking cannot be sent", plural(n, "real call")))
 	}
-	if n := r.Composed; n.Filler > 0 || n.Lost > 0 {
-		notes = append(notes, fmt.Sprintf("%s bytes of the requests stand for text that no recording shows, and %s for summaries whose words are not kept",
-			thousands(n.Filler), plural(n.Lost, "text")))
+	if n := r.Composed.Filler; n > 0 {
+		notes = append(notes, thousands(n)+" bytes of the requests stand for text that no recording shows")
+	}
+	if n := r.Composed.Lost; n > 0 {
+		notes = append(notes, plural(n, "text")+" of the requests stood for summaries whose words are not kept")
 	}
 	return notes
 }
