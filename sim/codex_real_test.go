@@ -16,6 +16,9 @@ import (
 // codexRecordings reads the recorded Codex sessions next to the module root.
 func codexRecordings(t testing.TB) *traces.Corpus {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
 	dir := filepath.Join("..", "..", "shared", "traces", "codex")
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("recorded sessions are not here: ", err)

@@ -60,6 +60,9 @@ func samples(t testing.TB) []*traces.Session {
 // recordings returns the recorded sessions beside the module, or skips.
 func recordings(t testing.TB) []*traces.Session {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
 	dir := filepath.Join("..", "..", "..", "shared", "traces", "claude-code")
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no recorded sessions beside the module:", err)
