@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,6 +100,11 @@ func (f *fleetFlags) changes(cmd *cobra.Command) ([]fleetChange, []error) {
 			errs = append(errs, err)
 			continue
 		}
+		for _, flag := range list {
+			if !strings.HasPrefix(flag.origin, "--set ") && slices.Equal(flag.keys, c.keys) {
+				errs = append(errs, fmt.Errorf("%s: %s sets it too; give one of them", c.origin, flag.origin))
+			}
+		}
 		list = append(list, c)
 	}
 	return list, errs
@@ -133,27 +139,38 @@ func (c *fleetChange) apply(tree *yamlx.Tree) error {
 		}
 		return tree.Put(tree.Root, c.value, c.keys...)
 	}
-	if err := yamlx.CheckPath(fleet.Org{}, c.keys[2:]...); err != nil {
+	orgs := yamlx.Child(tree.Root, "orgs").Content
+	names := make([]string, len(orgs))
+	for i, org := range orgs {
+		if n := yamlx.Child(org, "name"); n != nil {
+			names[i] = n.Value
+		}
+	}
+	who, keys := splitOrg(c.keys[1:], names)
+	if err := yamlx.CheckPath(fleet.Org{}, keys...); err != nil {
 		return fmt.Errorf("%s: %w", c.origin, err)
 	}
-	var names []string
-	found := false
-	for _, org := range yamlx.Child(tree.Root, "orgs").Content {
-		name := ""
-		if n := yamlx.Child(org, "name"); n != nil {
-			name = n.Value
-		}
-		names = append(names, name)
-		if c.keys[1] != everyOrg && c.keys[1] != name {
+	if who != everyOrg && !slices.Contains(names, who) {
+		return fmt.Errorf("%s: no organisation %q%s; there are %s", c.origin, who, nearest.Hint(who, names), strings.Join(names, ", "))
+	}
+	for i, org := range orgs {
+		if who != everyOrg && who != names[i] {
 			continue
 		}
-		found = true
-		if err := tree.Put(org, yamlx.Clone(c.value), c.keys[2:]...); err != nil {
+		if err := tree.Put(org, yamlx.Clone(c.value), keys...); err != nil {
 			return err
 		}
 	}
-	if !found {
-		return fmt.Errorf("%s: no organisation %q%s; there are %s", c.origin, c.keys[1], nearest.Hint(c.keys[1], names), strings.Join(names, ", "))
-	}
 	return nil
+}
+
+// splitOrg tells the organisation at the head of a path from what follows. A
+// name may itself have dots: the longest that is one of names is taken.
+func splitOrg(path, names []string) (who string, keys []string) {
+	for n := len(path) - 1; n > 1; n-- {
+		if who = strings.Join(path[:n], "."); slices.Contains(names, who) {
+			return who, path[n:]
+		}
+	}
+	return path[0], path[1:]
 }

@@ -32,3 +32,28 @@ func TestFleetExitCodes(t *testing.T) {
 		}
 	}
 }
+
+// What a flag and --set both set is told, not settled by their order.
+func TestFleetSetTwice(t *testing.T) {
+	code, _, stderr := exec(t, "fleet", "run", "office", "--days", "3", "--set", "days=2")
+	if want := "--set days=2: --days sets it too; give one of them"; code != exitUsage || !strings.Contains(stderr, want) {
+		t.Errorf("exit %d, %q; want %d and %q", code, stderr, exitUsage, want)
+	}
+}
+
+// The name of an organisation may have dots: the longest that there is is meant.
+func TestSplitOrg(t *testing.T) {
+	for _, tc := range []struct{ path, who, keys string }{
+		{"acme.users", "acme", "users"},
+		{"acme.com.users", "acme.com", "users"},
+		{"acme.com.sessions.per_user_day", "acme.com", "sessions.per_user_day"},
+		{"acme.overage.share", "acme", "overage.share"},
+		{"*.users", "*", "users"},
+		{"beech.users", "beech", "users"},
+	} {
+		who, keys := splitOrg(strings.Split(tc.path, "."), []string{"acme", "acme.com"})
+		if who != tc.who || strings.Join(keys, ".") != tc.keys {
+			t.Errorf("%s: %q, %q; want %q, %q", tc.path, who, keys, tc.who, tc.keys)
+		}
+	}
+}
