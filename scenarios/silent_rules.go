@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -161,6 +162,8 @@ func (s *silence) ofServer(g *given) string {
 		return "no strategy has the layer " + strategies.ServerHintName + " in use, which takes hints"
 	case g.path == "server.bytes_per_token" && !s.any(func(c *Scenario) bool { return c.Server.CapacityBytes > 0 }):
 		return "there is no server.capacity_bytes"
+	case g.path == "server.delete_uncached" && !s.runs([]string{strategies.CachedClearName}):
+		return "no strategy has the layer " + strategies.CachedClearName + " in use, which deletes in the cache"
 	}
 	return ""
 }
@@ -182,6 +185,12 @@ func (s *silence) ofAbsent(g *given) string {
 	switch {
 	case below(g.path, "summarizer") && !slices.ContainsFunc(s.design.Cells, func(c Cell) bool { asks, err := asksSummarizer(c.Strategy); return asks || err != nil }):
 		return "no strategy asks the summarizer"
+	case g.path == "summarizer.share" && !s.sized(summarizer.Fraction):
+		return "only summarizer.sizing fraction asks for it"
+	case g.path == "summarizer.sigma" && !s.sized(summarizer.LogNormal):
+		return "only summarizer.sizing lognormal asks for it"
+	case g.path == "summarizer.median" && !s.sized(summarizer.LogNormal, summarizer.Fixed):
+		return "summarizer.sizing fraction asks for summarizer.share instead"
 	case below(g.path, "detector") && !s.any(func(c *Scenario) bool { return c.Breaks }):
 		return "breaks is false, so the detector watches nothing"
 	case g.path == "sessions.organisations" && s.design.Scenario.Sessions.Cohort == CohortSession:
@@ -190,4 +199,9 @@ func (s *silence) ofAbsent(g *given) string {
 		return "sessions.generate.profile names none to generate"
 	}
 	return ""
+}
+
+// sized reports whether some cell's summaries are sized in one of some ways.
+func (s *silence) sized(ways ...summarizer.Sizing) bool {
+	return s.any(func(c *Scenario) bool { return slices.Contains(ways, summarizer.Sizing(c.Summarizer.Sizing)) })
 }

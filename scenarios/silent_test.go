@@ -79,6 +79,10 @@ func TestSilentSettingsSaySomething(t *testing.T) {
 		{plain, "levels: {block: compact}\n", false, "t.yaml:2", "no strategy has the layer full-compact"},
 		{"strategies: [auto-compact/167k]\n", "levels: {block: compact}\n", false, "t.yaml:2", "takes compactions by hand"},
 		{plain, "summarizer: {median: 9}\n", false, "t.yaml:2", "no strategy asks the summarizer"},
+		{"strategies: [auto-compact/167k]\n", "summarizer: {share: 0.5}\n", false, "t.yaml:2", "only summarizer.sizing fraction asks for it"},
+		{"strategies: [auto-compact/167k]\nsummarizer:\n  sizing: fixed\n", "  sigma: 2\n", false, "t.yaml:4", "only summarizer.sizing lognormal"},
+		{"strategies: [auto-compact/167k]\nsummarizer:\n  sizing: fraction\n  share: 0.1\n", "  median: 9\n", false, "t.yaml:5", "asks for summarizer.share instead"},
+		{plain, "server: {delete_uncached: true}\n", false, "t.yaml:2", "no strategy has the layer cached-microcompact in use"},
 		{plain + "breaks: false\n", "detector: {min_drop: 9}\n", false, "t.yaml:3", "the detector watches nothing"},
 		{plain, "sessions: {organisations: session}\n", false, "t.yaml:2", "each is alone anyway"},
 		{plain, "sessions: {generate: {seed: 7}}\n", false, "t.yaml:2", "sessions.generate.profile names none"},
@@ -117,6 +121,8 @@ func TestSilentSettingsSaySomething(t *testing.T) {
 func TestSettingsWithAnEffectAreSilent(t *testing.T) {
 	for _, text := range []string{
 		"{}",
+		"summarizer: {sizing: [fraction, lognormal], share: 0.5, sigma: 2}\nstrategies: [auto-compact/167k]",
+		"server: {delete_uncached: true}\nstrategies: [claude-code/2026-03]",
 		"client: {ttl: {choice: 1h}}",
 		"client: {ttl: {choice: [recorded, policy], employee: true}}",
 		"client: {ttl: {choice: policy, latch: false}}\nevents: [{at: {round: 2}, do: overage}]",
