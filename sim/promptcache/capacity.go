@@ -91,14 +91,17 @@ func (a *Anthropic) admit(t int64, id int32, size int64) {
 
 // makeRoom frees what is needed for that many tokens, and reports whether they
 // fit now: first what has expired, then the least recently used, from the end of
-// a path to its front.
+// a path to its front. What is lost may bare a prefix that expired before it.
 func (a *Anthropic) makeRoom(t, tokens int64) bool {
 	m := a.room
 	if m.used+tokens <= m.capacity {
 		return true
 	}
-	a.dropExpired(t)
-	for m.used+tokens > m.capacity {
+	for {
+		a.dropExpired(t)
+		if m.used+tokens <= m.capacity {
+			return true
+		}
 		l := a.leastRecent()
 		if l.id == none {
 			return false
@@ -106,7 +109,6 @@ func (a *Anthropic) makeRoom(t, tokens int64) bool {
 		a.entries[l.id].state = stateEvicted
 		a.release(l.id)
 	}
-	return true
 }
 
 // dropExpired frees what has expired and is no prefix of what has not.
