@@ -11,15 +11,17 @@ import (
 // minimum, never one of the newest three, and a second one right behind it
 // finds nothing that the first would not have taken.
 func TestMicrocompactProperties(t *testing.T) {
-	l := layer(t, always).(BeforeRequest)
+	l := layer(t, always)
 	tools := []string{"Read", "Bash", "Task", "mcp__db__query", "Edit"}
 	rapid.Check(t, func(rt *rapid.T) {
+		l.Reset() // for another session
+		hook := l.(BeforeRequest)
 		k := newTalk()
 		for range rapid.IntRange(0, 12).Draw(rt, "rounds") {
 			k.round(rapid.SampledFrom(tools).Draw(rt, "tool"), "", rapid.Int32Range(0, 30000).Draw(rt, "tokens"))
 		}
 		before := k.sizes(0)
-		out := l.BeforeRequest(&k.Turn)
+		out := hook.BeforeRequest(&k.Turn)
 		b := k.Boundary()
 		var saved int64
 		eligible := 0
@@ -41,7 +43,7 @@ func TestMicrocompactProperties(t *testing.T) {
 			rt.Fatalf("%+v with %d tokens cleared", out, saved)
 		}
 		if out.Verdict == Done {
-			if again := l.BeforeRequest(&k.Turn); again.Verdict == Done {
+			if again := hook.BeforeRequest(&k.Turn); again.Verdict == Done {
 				rt.Fatalf("a second clearing took more: %+v", k.Boundary())
 			}
 		}
