@@ -1,6 +1,6 @@
 # make run    replay the samples that come with the program
 # make test   vet, then all tests
-# make race   the tests of packages that work on several cores under the race detector, but for the long ones of one goroutine
+# make race   the tests of packages that work on several cores under the race detector, but for long ones
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
@@ -26,11 +26,12 @@ test:
 	go vet ./...
 	go test -vet=off ./...
 
-# What one goroutine does alone and for long cannot race.
-ALONE = Ablation|Settings|EqualScenarios|Verdicts|ByHand|WithHand|PresetsKeep|Schema|Transcripts|StayTheSame|SamplesAreUpToDate|FalseAlarms|Coverage|TendsToNormal|AgreesWithBootstrap|Record|Switches|Numbers|Assembly|Mixture|Events|RunsAgain|LinesForm|TokensPerByte|ToolUsesArePaired|LoggedUsage
+# Long tests of figures: shorter ones take the same ways through the code. -short
+# leaves out the recorded sessions.
+LONG = Ablation|Settings|EqualScenarios|Verdicts|ByHand|WithHand|PresetsKeep|Schema|Transcripts|StayTheSame|SamplesAreUpToDate|FalseAlarms|Coverage|TendsToNormal|AgreesWithBootstrap|Switches|Numbers|Assembly|Mixture|Events|RunsAgain|LinesForm|TokensPerByte|ToolUsesArePaired|LoggedUsage
 
 race:
-	go test -vet=off -race -short -skip '$(ALONE)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v /cmd/sim$$)
+	go test -vet=off -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v /cmd/sim$$)
 	go test -vet=off -race -run 'Progress|Interrupt|Goes|Devserver' ./cmd/sim
 
 bench:
@@ -41,7 +42,7 @@ lint:
 	go tool -modfile=tools/go.mod golangci-lint run ./...
 
 fuzz:
-	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z]*' . | sort | while IFS=: read -r file _ target; do \
+	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file _ target; do \
 	  pkg=$${file%/*} target=$${target#func }; \
 	  echo "$$pkg $$target"; \
 	  go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \

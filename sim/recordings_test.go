@@ -14,6 +14,9 @@ import (
 // Every preset keeps every invariant on recorded sessions, and what compacts
 // ahead of the window never sends a request above it.
 func TestPresetsOnRecordings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
 	folder := filepath.Join("..", "..", "shared", "traces", "claude-code")
 	if _, err := os.Stat(folder); err != nil {
 		t.Skipf("no recordings at %s", folder)

@@ -15,6 +15,9 @@ import (
 // recordings finds shared/traces/claude-code beside the module's root.
 func recordings(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)

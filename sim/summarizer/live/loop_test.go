@@ -94,6 +94,9 @@ func TestSamples(t *testing.T) {
 
 // Whatever strategies make of recorded sessions, the API would take it.
 func TestRecordings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
 	folder := filepath.Join("..", "..", "..", "..", "shared", "traces")
 	if _, err := fs.Stat(os.DirFS(folder), "."); err != nil {
 		t.Skipf("no recordings at %s", folder)
