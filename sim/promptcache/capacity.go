@@ -94,13 +94,9 @@ func (a *Anthropic) admit(t int64, id int32, size int64) {
 // a path to its front. What is lost may bare a prefix that expired before it.
 func (a *Anthropic) makeRoom(t, tokens int64) bool {
 	m := a.room
-	if m.used+tokens <= m.capacity {
-		return true
-	}
-	for {
-		a.dropExpired(t)
-		if m.used+tokens <= m.capacity {
-			return true
+	for m.used+tokens > m.capacity {
+		if a.dropExpired(t) {
+			continue
 		}
 		l := a.leastRecent()
 		if l.id == none {
@@ -109,10 +105,12 @@ func (a *Anthropic) makeRoom(t, tokens int64) bool {
 		a.entries[l.id].state = stateEvicted
 		a.release(l.id)
 	}
+	return true
 }
 
-// dropExpired frees what has expired and is no prefix of what has not.
-func (a *Anthropic) dropExpired(t int64) {
+// dropExpired frees what has expired and is no prefix of what has not, and
+// reports whether there was any.
+func (a *Anthropic) dropExpired(t int64) (dropped bool) {
 	for again := true; again; {
 		again = false
 		for ttl := prompt.TTL5m; ttl <= prompt.TTL1h; ttl++ {
@@ -120,10 +118,11 @@ func (a *Anthropic) dropExpired(t int64) {
 			if l.id != none && t-l.at > a.cfg.Lifetime[ttl] {
 				a.entries[l.id].state = stateDead
 				a.release(l.id)
-				again = true
+				again, dropped = true, true
 			}
 		}
 	}
+	return dropped
 }
 
 // leastRecent returns the leaf whose last use is longest ago.
