@@ -94,15 +94,16 @@ func (f *fleetFlags) changes(cmd *cobra.Command) ([]fleetChange, []error) {
 	flag("seed", f.seed, "seed")
 	flag("days", f.days, "days")
 	flag("prices", f.prices, "prices", "file")
+	flags := list
 	for _, text := range f.set {
 		c, err := assigned(text)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		for _, flag := range list {
-			if !strings.HasPrefix(flag.origin, "--set ") && slices.Equal(flag.keys, c.keys) {
-				errs = append(errs, fmt.Errorf("%s: %s sets it too; give one of them", c.origin, flag.origin))
+		for _, other := range flags {
+			if slices.Equal(other.keys, c.keys) {
+				errs = append(errs, fmt.Errorf("%s: %s sets it too; give one of them", c.origin, other.origin))
 			}
 		}
 		list = append(list, c)
@@ -147,11 +148,11 @@ func (c *fleetChange) apply(tree *yamlx.Tree) error {
 		}
 	}
 	who, keys := splitOrg(c.keys[1:], names)
-	if err := yamlx.CheckPath(fleet.Org{}, keys...); err != nil {
-		return fmt.Errorf("%s: %w", c.origin, err)
-	}
 	if who != everyOrg && !slices.Contains(names, who) {
 		return fmt.Errorf("%s: no organisation %q%s; there are %s", c.origin, who, nearest.Hint(who, names), strings.Join(names, ", "))
+	}
+	if err := yamlx.CheckPath(fleet.Org{}, keys...); err != nil {
+		return fmt.Errorf("%s: %w", c.origin, err)
 	}
 	for i, org := range orgs {
 		if who != everyOrg && who != names[i] {
