@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func words(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
+func wantFile(t *testing.T, name, want string) {
+	t.Helper()
+	got, err := os.ReadFile(name)
+	if err != nil || string(got) != want {
+		t.Errorf("%s holds %q, %v; want %q", filepath.Base(name), got, err, want)
+	}
+}
+
+// A link stays a link to a file that keeps its permissions; a link to nothing
+// makes the file it names.
+func TestWriteFileFollowsLinks(t *testing.T) {
+	dir := t.TempDir()
+	file, link, ahead := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "ahead")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for at, to := range map[string]string{link: "file", ahead: "later"} {
+		if err := os.Symlink(to, at); err != nil {
+			t.Skipf("no links here: %v", err)
+		}
+		if err := writeFile(at, words(to)); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more: %v", filepath.Base(at), err)
+		}
+		wantFile(t, filepath.Join(dir, to), to)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("permissions %v, %v; want -rw-------", info.Mode(), err)
+	}
+}
+
+// What could not be written whole leaves what was there, and nothing beside it.
+func TestWriteFileWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := writeFile(file, words("old")); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	err := writeFile(file, func(w io.Writer) error { return errors.Join(words("ne")(w), broken) })
+	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "write "+file+": ") {
+		t.Errorf("error %v", err)
+	}
+	wantFile(t, file, "old")
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestWriteFileNamesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "none", "file")
+	for name, want := range map[string]string{
+		missing: "write " + missing + ": no such file or directory",
+		dir:     "write " + dir + ": it is a folder",
+	} {
+		if err := writeFile(name, words("")); err == nil || err.Error() != want && name == dir || !errors.Is(err, fs.ErrNotExist) && name != dir {
+			t.Errorf("error %v, want %s", err, want)
+		} else if strings.Contains(err.Error(), "/.file") {
+			t.Errorf("a temporary name in %v", err)
+		}
+	}
+}
+
+// A pipe is written to and not replaced by a file.
+func TestWriteFileToPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	name := "/dev/fd/" + strconv.FormatUint(uint64(w.Fd()), 10)
+	if _, err := os.Stat(name); err != nil {
+		t.Skipf("descriptors have no names here: %v", err)
+	}
+	if err := writeFile(name, words("through")); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if got, err := io.ReadAll(r); err != nil || string(got) != "through" {
+		t.Errorf("read %q, %v", got, err)
+	}
+}
