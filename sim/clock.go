@@ -12,13 +12,14 @@ const (
 	eventAwait                  // the latest time a layer waits for a background call
 )
 
-// event is a point on the clock, ordered by (at, seq): events at one time
-// happen in the order they were scheduled.
+// event is a point on the clock, ordered by (at, seq): what happens at one time
+// happens user by user, for each in the order it was scheduled. So nothing depends on
+// what other users had scheduled before.
 type event struct {
-	at   int64 // ns
-	seq  uint64
-	of   int32 // flight for first and end, else thread
-	arg  int16 // which of the thread's timers or hooks
+	at   int64  // ns
+	seq  uint64 // the user in the upper bits, above seqBits
+	of   int32  // flight for first and end, else thread
+	arg  int16  // which of the thread's timers or hooks
 	kind eventKind
 }
 
@@ -31,8 +32,12 @@ func (e *event) before(f *event) bool {
 type clock struct {
 	heap []event
 	seq  uint64
-	now  int64 // ns, time of the event handed out last
+	now  int64  // ns, time of the event handed out last
+	user uint64 // whose events are scheduled: that of the event handed out last
 }
+
+// seqBits leave 31 for users; so many events of a cohort take an hour to simulate.
+const seqBits = 33
 
 // reset empties the clock and sets it to zero, keeping its storage.
 func (c *clock) reset() { *c = clock{heap: c.heap[:0]} }
@@ -45,7 +50,7 @@ func (c *clock) schedule(at int64, kind eventKind, of int32) {
 
 // add puts an event on the clock; its sequence number is the clock's.
 func (c *clock) add(e event) {
-	e.at, e.seq = max(e.at, c.now), c.seq
+	e.at, e.seq = max(e.at, c.now), c.user<<seqBits|c.seq
 	c.seq++
 	c.heap = append(c.heap, e)
 	i := len(c.heap) - 1
@@ -73,7 +78,7 @@ func (c *clock) next() (event, bool) {
 	if n > 0 {
 		c.sink(e)
 	}
-	c.now = top.at
+	c.now, c.user = top.at, top.seq>>seqBits
 	return top, true
 }
 

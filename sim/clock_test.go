@@ -36,6 +36,28 @@ func TestClockOrder(t *testing.T) {
 	}
 }
 
+// At one time the events of the user with the lowest number come first, also when
+// others have scheduled theirs before; each user's come in the order of scheduling. Who
+// handles an event schedules for its user.
+func TestClockOrderOfUsers(t *testing.T) {
+	var c clock
+	for of, user := range []uint64{7, 0, 3, 0} {
+		c.user = user
+		c.schedule(10, eventInput, int32(of))
+	}
+	c.user = 3
+	c.schedule(5, eventInput, 4)
+	var got []int32
+	for e, ok := c.next(); ok; e, ok = c.next() {
+		if got = append(got, e.of); e.of == 4 {
+			c.schedule(10, eventInput, 5) // of user 3, behind what 3 and ahead of what 7 had scheduled
+		}
+	}
+	if want := []int32{4, 1, 3, 2, 5, 0}; !slices.Equal(got, want) {
+		t.Errorf("events come as %v, want %v", got, want)
+	}
+}
+
 func TestClockNeverRunsBack(t *testing.T) {
 	var c clock
 	c.schedule(10, eventInput, 0)

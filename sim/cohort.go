@@ -20,7 +20,8 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 
 // RunCohort simulates sessions on one clock, at the times they were recorded,
 // with one cache for the sessions of each agent: they read what others have
-// written where they send the same. It returns their rows in the order given,
+// written where they send the same. Of what happens at one time, that of the user
+// whose number is lower comes first. It returns their rows in the order given,
 // valid until the next run. A session without a time begins with the first one.
 func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	l.rows = l.rows[:0]
@@ -28,6 +29,7 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 		return nil, err
 	}
 	for _, s := range l.lives {
+		l.clock.user = uint64(s.place)
 		for i := range s.session.Threads {
 			if t := &s.session.Threads[i]; t.Parent < 0 {
 				l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(i))

@@ -5,7 +5,11 @@ import (
 	"math"
 )
 
-// turn is a party of a clock that waits for everybody else to come to a time.
+// turn is a party of a clock that waits for everybody else to come to a time. Parties
+// are numbered as their users are: by organisation and, in each, by ordinal. That is
+// the order of all that happens at one time, whatever the number of lanes: the clock
+// of a cohort has it (sim.Loop.RunCohort), turns have it for requests, and the caches
+// for first tokens (promptcache.Anthropic.Serve).
 type turn struct {
 	at    int64 // ns
 	party int32 // index: of those that wait for one time the first goes on first

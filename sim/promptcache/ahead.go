@@ -12,7 +12,12 @@ import (
 // party will send anything from before it. Floor is a time, ns, from before which
 // nothing comes from anybody any more; it never falls.
 //
-// The result is that of sending everything in order of time, unless Met reports
+// Of what happens at the very same time, that of a party with a lower number comes
+// first, whatever the order of calls: a request of it does not find what only then
+// becomes readable by the first token of a higher one. Requests of one time are sent
+// in the order of their parties.
+//
+// The result is that of sending everything in this order, unless Met reports
 // otherwise. With a capacity it is not: there everything depends on everything.
 func (a *Anthropic) Serve(party uint32, floor int64) {
 	a.parties.now, a.parties.floor = party, floor

@@ -141,3 +141,47 @@ func TestMet(t *testing.T) {
 		}
 	}
 }
+
+// The first party has run ahead to 8 min and left, and its messages are swept. The
+// messages of who comes in behind the prompt from before that are not used until then.
+func TestUsesOfWhatIsSwept(t *testing.T) {
+	cache := New(Config{})
+	first, second := newSide(cache, 1, prompt.TTL5m, prompt.TTL5m), newSide(cache, 2, prompt.TTL5m, prompt.TTL5m)
+	for _, at := range []time.Duration{0, 4 * time.Minute, 8 * time.Minute} {
+		first.call(at)
+	}
+	cache.Leave(1)
+	cache.Sweep(0)
+	for _, tc := range []struct {
+		at   time.Duration
+		want int64
+	}{{time.Minute, 2000}, {6 * time.Minute, 2100}, {11*time.Minute + 1, 2000}} {
+		if read, _ := second.call(tc.at); read != tc.want {
+			t.Errorf("at %s: %d tokens are read, want %d", tc.at, read, tc.want)
+		}
+	}
+}
+
+// At one time a party does not find what a higher one writes, even if the first token
+// of that has been told before; a higher one finds what is of a lower one.
+func TestFirstTokenAtTheSameTime(t *testing.T) {
+	for _, tc := range []struct {
+		writers []uint32 // in the order in which their first tokens are told
+		reader  uint32
+		want    int64
+	}{{[]uint32{1}, 2, 2000}, {[]uint32{3}, 2, 0}, {[]uint32{3, 1}, 2, 2000}, {[]uint32{1, 3}, 2, 2000}, {[]uint32{3}, 4, 2000}} {
+		cache := New(Config{})
+		for i, tickets := 0, make([]int32, len(tc.writers)); i < 2*len(tickets); i++ {
+			party := tc.writers[i%len(tickets)]
+			if i < len(tickets) {
+				cache.Serve(party, 0)
+				tickets[i] = cache.Begin(0, newSide(cache, party, prompt.TTL5m, prompt.TTL5m).request()).Ticket
+				continue
+			}
+			cache.FirstToken(int64(time.Second), tickets[i-len(tickets)])
+		}
+		if read, _ := newSide(cache, tc.reader, prompt.TTL5m, prompt.TTL5m).call(time.Second); read != tc.want {
+			t.Errorf("party %d behind %v: %d tokens are read, want %d", tc.reader, tc.writers, read, tc.want)
+		}
+	}
+}

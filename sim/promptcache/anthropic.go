@@ -167,7 +167,9 @@ func (a *Anthropic) FirstToken(t int64, ticket int32) {
 	a.found.request = nil
 	for _, id := range f.written[:f.writes] {
 		e := &a.entries[id]
-		e.ready = min(e.ready, t)
+		if t < e.ready || t == e.ready && f.party < e.readyBy {
+			e.ready, e.readyBy = t, f.party
+		}
 	}
 }
 

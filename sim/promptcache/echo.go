@@ -19,6 +19,7 @@ import "github.com/compactsim/compactsim/sim/prompt"
 // Echo is what a request has read and written ahead of messages.
 type Echo struct {
 	read    key
+	party   uint32
 	written [prompt.MaxMarkers]echoed
 	reads   bool
 	writes  int8
@@ -41,7 +42,7 @@ type Kept struct {
 // Echo returns what the request that Begin has served last has read and written
 // ahead of messages; its ticket is still open.
 func (a *Anthropic) Echo(ticket int32) Echo {
-	var e Echo
+	e := Echo{party: a.parties.now}
 	if id := a.headOf(a.hit); id != none {
 		e.read, e.reads = a.entries[id].key, true
 	}
@@ -86,6 +87,7 @@ func (a *Anthropic) Follow(t int64, e *Echo) int32 {
 	a.reserve(t, prompt.MaxMarkers)
 	ticket := a.open()
 	f, prev := &a.flights[ticket], none
+	f.party = e.party
 	if e.reads {
 		prev = a.table.find(a.entries, e.read)
 	}

@@ -7,6 +7,7 @@ type flight struct {
 	held      [prompt.MaxMarkers + 1]int32 // entries whose prefixes it uses
 	written   [prompt.MaxMarkers]int32     // entries that its response makes readable
 	effective int64                        // input tokens after deletions
+	party     uint32                       // who sent it, see Serve
 	holds     int8
 	writes    int8
 	open      bool
@@ -17,10 +18,10 @@ func (a *Anthropic) open() int32 {
 	if n := len(a.free); n > 0 {
 		i := a.free[n-1]
 		a.free = a.free[:n-1]
-		a.flights[i] = flight{open: true}
+		a.flights[i] = flight{open: true, party: a.parties.now}
 		return i
 	}
-	a.flights = append(a.flights, flight{open: true})
+	a.flights = append(a.flights, flight{open: true, party: a.parties.now})
 	return int32(len(a.flights) - 1)
 }
 

@@ -116,13 +116,29 @@ func (a *Anthropic) split(p int32) {
 		a.entries[id].lineage = tail
 	}
 	from.tip = p
+	to.uses = append(to.uses, from.uses[:from.behind(depth)]...)
+	from.end(depth)
+}
+
+// behind returns the number of uses of entries behind a depth.
+func (l *lineage) behind(depth int32) int {
 	n := 0
-	for n < len(from.uses) && from.uses[n].depth > depth {
+	for n < len(l.uses) && l.uses[n].depth > depth {
 		n++
 	}
-	to.uses = append(to.uses, from.uses[:n]...)
-	if n > 0 {
-		from.uses = slices.Replace(from.uses, 0, n, use{depth, from.uses[n-1].at})
+	return n
+}
+
+// end makes a use of what stood behind a depth one of the entry there: what is to
+// stand there next has not been used.
+func (l *lineage) end(depth int32) {
+	n := l.behind(depth)
+	switch {
+	case n == 0:
+	case n < len(l.uses) && l.uses[n].depth == depth: // used later than what stood behind it
+		l.uses = slices.Delete(l.uses, 0, n)
+	default:
+		l.uses = slices.Replace(l.uses, 0, n, use{depth, l.uses[n-1].at})
 	}
 }
 

@@ -33,7 +33,7 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 		return id, evicted
 	case !a.alive(id, t):
 		return id, expired
-	case e.ready > t:
+	case e.ready > t, e.ready == t && e.readyBy > a.parties.now:
 		return id, notReadable
 	}
 	return id, found

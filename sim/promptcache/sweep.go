@@ -114,6 +114,7 @@ func (a *Anthropic) compactLineages() {
 		if b := a.lineages[i].base; b != none {
 			a.lineages[i].base = a.remap[b]
 		}
+		a.lineages[i].end(a.entries[a.lineages[i].tip].depth)
 		a.lineages[i], a.lineages[n] = a.lineages[n], a.lineages[i]
 		n++
 	}
