@@ -19,7 +19,6 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -225,7 +224,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Rules:      s.Detector.Rules(),
 	}
 	if s.Client.Version != "" {
-		c.Client = client.ForVersion(s.Client.Version)
+		c.Person = asVersion(s.Client.Version, c.Owner)
 	}
 	return c, nil
 }

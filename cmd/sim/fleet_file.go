@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,6 +37,7 @@ func (f *fleetFlags) file(cmd *cobra.Command, name string, in fleet.Inputs) (*fl
 	if err != nil {
 		return nil, err
 	}
+	fleet.Locate(tree, in.Files) // ahead of the flags: what they name is from the working folder
 	changes, errs := f.changes(cmd)
 	if len(changes)+len(errs) == 0 {
 		return file, nil
@@ -58,7 +58,7 @@ func (f *fleetFlags) file(cmd *cobra.Command, name string, in fleet.Inputs) (*fl
 
 // fleetText returns the YAML of what fleet.Load reads, and what to call it.
 func fleetText(name string) (text []byte, label string, err error) {
-	if !strings.ContainsRune(name, '/') && filepath.Ext(name) != ".yaml" {
+	if !strings.ContainsAny(name, `/\`) && !isYAML(name) {
 		text, err = fleet.Text(name)
 		return text, name + ".yaml", err
 	}

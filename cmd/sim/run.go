@@ -187,6 +187,7 @@ func (f *runFlags) parsed(cmd *cobra.Command, asked *scenarioText, paths []strin
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
+	file.Locate(isFile) // ahead of the flags: what they name is from the working folder
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()
 	if err != nil {

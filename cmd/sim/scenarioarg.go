@@ -87,6 +87,12 @@ func isYAML(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
+// isFile reports whether there is a file of a name.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir()
+}
+
 func builtinScenario(name string) (*scenarioText, error) {
 	b, err := scenarios.LookupBuiltin(name)
 	if err != nil {
