@@ -152,6 +152,9 @@ func (s *Shadow) request(r *wire.Request) prompt.Request {
 			b.add(shadowKind(m.Role, k.Kind), k.Cache, string(m.Role), k.ID, k.Name, k.Text, string(k.Input))
 		}
 	}
+	// Thinking and effort are part of the key of what follows the system prompt
+	// (platform.claude.com, prompt caching, what invalidates the cache).
+	b.context.SetKey(prompt.LevelMessages, prompt.DigestString(r.Thinking.String()+"\x00"+r.Effort))
 	min := int32(1024)
 	if s.MinTokens != nil {
 		min = s.MinTokens(r.Model)

@@ -48,6 +48,30 @@ func TestShadow(t *testing.T) {
 	}
 }
 
+// Another effort or other thinking leaves the system prompt readable, and nothing
+// behind it.
+func TestShadowOfParameters(t *testing.T) {
+	var s Shadow
+	head, all := prompt.Usage{Read: 3100, Write5m: 311}, prompt.Usage{Read: 3411}
+	for i, tc := range []struct {
+		thinking wire.Thinking
+		effort   string
+		want     prompt.Usage
+	}{
+		{wire.Thinking{}, "", prompt.Usage{Write1h: 3100, Write5m: 311}},
+		{wire.Thinking{}, "low", head},
+		{wire.Thinking{Mode: wire.ThinkingAdaptive}, "low", head},
+		{wire.Thinking{Mode: wire.ThinkingAdaptive}, "low", all},
+		{wire.Thinking{}, "", all},
+	} {
+		r := shadowRequest("a")
+		r.Thinking, r.Effort = tc.thinking, tc.effort
+		if got := s.Predict(time.Unix(int64(10*i), 0), r, &wire.Reply{First: time.Second, Total: time.Second}); got != tc.want {
+			t.Errorf("call %d: %+v, want %+v", i+1, got, tc.want)
+		}
+	}
+}
+
 // A prefix below the minimum of the model is not cached.
 func TestShadowMinimum(t *testing.T) {
 	s := Shadow{MinTokens: func(string) int32 { return 4096 }}

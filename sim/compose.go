@@ -35,7 +35,8 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	}
 	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
 		Intent: in, Session: t.live.session, Thread: t.index, Round: t.round, Context: side, Markers: l.markers,
-		Model: m.name, Window: m.window, Draws: t.live.draws, Event: event, Span: span,
+		Model: m.name, Window: m.window, Thinking: t.setting(client.ActionThinking), Effort: t.setting(client.ActionEffort),
+		Draws: t.live.draws, Event: event, Span: span,
 	})
 	if err != nil && l.err == nil {
 		l.failing = t.live.session
@@ -44,6 +45,26 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	}
 	t.live.measure(answer.Measured)
 	return answer
+}
+
+// setting returns what events have made of a parameter of the thread's requests
+// that takes a text.
+func (t *thread) setting(a client.Action) summarizer.Setting {
+	key := t.head.keys[a]
+	if key.IsZero() {
+		return summarizer.Setting{}
+	}
+	for i := range t.live.assembly.changes {
+		if c := &t.live.assembly.changes[i]; c.Action == a && c.Given && textKey(a, c.Value) == key {
+			return summarizer.Setting{Set: true, Value: c.Value}
+		}
+	}
+	return summarizer.Setting{Set: true}
+}
+
+// textKey is what a parameter with a text puts into the cache key.
+func textKey(a client.Action, value string) prompt.Digest {
+	return prompt.DigestString(a.String() + "\x00" + value)
 }
 
 // context returns what ends calls that block.

@@ -203,7 +203,7 @@ func (l *Loop) changeKey(t *thread, c *client.Change) {
 	case !c.Given:
 		next = l.content(t, c)
 	case c.Value != "default":
-		next = prompt.DigestString(c.Action.String() + "\x00" + c.Value)
+		next = textKey(c.Action, c.Value)
 	}
 	if next == *value || c.Action.Stays() && next.IsZero() {
 		return

@@ -169,9 +169,9 @@ func (e *toolEdit) clear(c *prompt.Context) int {
 			continue
 		}
 		e.saved += e.saving(r)
-		c.SetForm(r.at, prompt.FormCleared, e.placeholder, prompt.CauseEdit)
+		c.LeaveOut(r.at, e.placeholder)
 		if e.ClearInputs {
-			c.SetForm(r.useAt, prompt.FormCleared, min(r.input, e.emptyUse), prompt.CauseEdit)
+			c.LeaveOut(r.useAt, min(r.input, e.emptyUse))
 		}
 		n++
 	}

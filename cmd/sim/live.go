@@ -16,6 +16,7 @@ import (
 
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -36,8 +37,11 @@ type liveCalls struct {
 	opts       live.Options
 	priced     func(model string) bool
 	strategies map[string]*strategies.Strategy // by cell
+	events     []client.Event
 	// asked are the models of calls that a dry run found to be made.
 	asked map[string]bool
+	// spoken is what these calls say of thinking and effort.
+	spoken map[spoken]bool
 
 	mu   sync.Mutex
 	made []*live.Summarizer // one for each cell
@@ -76,6 +80,10 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	for i := range plan.Design.Cells {
 		c.strategies[plan.Design.Cells[i].Name] = plan.Design.Cells[i].Strategy
 	}
+	if err := f.checkEvents(plan.Design.Scenario.Events); err != nil {
+		return usageError{err}
+	}
+	c.events = plan.Design.Scenario.Events
 	if err := c.prepareServer(); err != nil {
 		return err
 	}
@@ -113,9 +121,9 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	if c.gate, err = backend.NewGate(server, quota, nil); err != nil {
 		return usageError{err}
 	}
-	c.opts.Backend = &backend.Breaker{Backend: &backend.Retry{
+	c.opts.Backend = helpful{&backend.Breaker{Backend: &backend.Retry{
 		Backend: c.gate, Attempts: f.attempts, Deadline: f.deadline(), Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
-	}}
+	}}, f}
 	return nil
 }
 
@@ -125,7 +133,8 @@ func (c *liveCalls) prepareServer() (err error) {
 	if c.opts.Thinking, err = f.thinks(); err != nil {
 		return usageError{err}
 	}
-	c.opts.Effort, c.opts.NoCompaction = f.effort, f.provider == providerOpenAI
+	c.opts.Effort = f.effort
+	c.opts.NoCompaction, c.opts.NoThinking = f.provider == providerOpenAI, f.provider == providerOpenAI
 	c.opts.Server.Trigger = f.serverTrigger
 	if c.opts.Server.Edits, err = f.editsFile(); err != nil {
 		return err
@@ -134,18 +143,6 @@ func (c *liveCalls) prepareServer() (err error) {
 		return usageError{fmt.Errorf("--server-edits %s: %w", f.serverEdits, err)}
 	}
 	return nil
-}
-
-// hinted are stored calls that tell how to go on from a broken file.
-type hinted struct{ *cassette.Folder }
-
-// Do is that of the folder.
-func (h hinted) Do(ctx context.Context, call cassette.Call, ask func(context.Context) (*cassette.Cassette, error)) (*cassette.Cassette, bool, error) {
-	got, there, err := h.Folder.Do(ctx, call, ask)
-	if errors.Is(err, cassette.ErrBroken) {
-		err = fmt.Errorf("%w; or go on with --summarizer record-missing --replace-broken, which keeps the file beside the new one", err)
-	}
-	return got, there, err
 }
 
 // summarizer returns what answers the calls of a cell with a stub.
@@ -192,6 +189,12 @@ func (c *liveCalls) unstored(call cassette.Call) {
 		c.asked = map[string]bool{}
 	}
 	c.asked[call.Model] = true
+	if c.spoken == nil {
+		c.spoken = map[spoken]bool{}
+	}
+	for _, s := range spokenBy(&call) {
+		c.spoken[s] = true
+	}
 }
 
 // failingSummarizer ends a run at its first call.
@@ -237,8 +240,10 @@ func (c *liveCalls) done() *live.Report {
 // which the stub answers, and asks on a terminal whether to make them. Nothing is
 // asked when nothing is to be paid.
 func (c *liveCalls) agree(cmd *cobra.Command, stdin io.Reader, plan *scenarios.Plan, corpus *traces.Corpus) error {
-	if text := c.idle(); text != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "sim: warning: "+text)
+	for _, text := range []string{c.idle(), c.flags.mute(c.events)} {
+		if text != "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), "sim: warning: "+text)
+		}
 	}
 	if !c.flags.asks() {
 		return nil
@@ -305,6 +310,9 @@ func (c *liveCalls) checkModels() error {
 				return usageError{fmt.Errorf("--effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on", c.opts.Effort, m)}
 			}
 		}
+	}
+	if err := c.checkSpoken(); err != nil {
+		return err
 	}
 	unpriced := c.unpriced()
 	if c.flags.budget == 0 || len(unpriced) == 0 {

@@ -9,12 +9,6 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// clearingLayers are the layers other than api-context that change tool results in
-// place: what they have cleared, the client no longer has.
-var clearingLayers = []string{
-	strategies.RecordedName, strategies.ToolStorageName, strategies.MicrocompactName, strategies.TimeClearName, strategies.ServerHintName,
-}
-
 // declares returns what the requests of a strategy ask of the provider's server, in
 // the terms of its parameters.
 func declares(s *strategies.Strategy) live.Clearing {
@@ -23,10 +17,7 @@ func declares(s *strategies.Strategy) live.Clearing {
 	if !ok || !slices.Contains(on, strategies.APIContextName) {
 		return live.Clearing{}
 	}
-	c := live.Clearing{
-		SkipAgents: !p.Subagents,
-		Whole:      !slices.ContainsFunc(on, func(l string) bool { return slices.Contains(clearingLayers, l) }),
-	}
+	c := live.Clearing{SkipAgents: !p.Subagents}
 	if p.Thinking.Enabled {
 		c.Thinking = &live.ClearThinking{Keep: int(p.Thinking.Keep)}
 	}
@@ -53,11 +44,7 @@ func compactsOnServer(s *strategies.Strategy) bool {
 func declaredText(s *strategies.Strategy, trigger int64) string {
 	var parts []string
 	if c := declares(s); len(c.Tools) > 0 || c.Thinking != nil {
-		text := fmt.Sprintf("%s (beta context-management-2025-06-27)", edits(&c))
-		if !c.Whole {
-			text += ", with placeholders for what is cleared already, as other layers clear too"
-		}
-		parts = append(parts, text)
+		parts = append(parts, fmt.Sprintf("%s (beta context-management-2025-06-27)", edits(&c)))
 	}
 	switch {
 	case compactsOnServer(s) && trigger > 0:

@@ -13,6 +13,9 @@ import (
 // reason, in a replay too; nothing is said of what it cleared, as it cleared nothing.
 // A beta feature may bring edits that are not known here.
 func TestRefusedCallsAreTold(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	liveServer(t, devserver.Options{})
 	if err := os.WriteFile("edits.json", []byte(`[{"type":"nope"}]`), 0o644); err != nil {
 		t.Fatal(err)
@@ -49,6 +52,9 @@ func TestReasonsOfRefusals(t *testing.T) {
 // A threshold that no strategy of the run makes use of is told of, and changes no
 // call: those recorded without it are found with it.
 func TestIdleThreshold(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	liveServer(t, devserver.Options{})
 	const warning = "sim: warning: --server-trigger changes nothing: "
 	args := []string{"run", "--strategy", "auto-compact/167k", "--summarizer"}
@@ -88,6 +94,9 @@ func TestEstimateWithoutAPrice(t *testing.T) {
 // Beside --summarizer, --yes agrees to real calls and to nothing else: no sessions are
 // looked for, in a replay neither.
 func TestYesReadsNothingBesideASummarizer(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	liveServer(t, devserver.Options{})
 	args := []string{"run", "--strategy", "auto-compact/167k", "--yes", "--summarizer"}
 	for _, mode := range []string{"live", "replay"} {

@@ -64,39 +64,21 @@ func (f *liveFlags) from(err error) error {
 	return fmt.Errorf("%w (the key is from %s_API_KEY, the base URL from %s)", err, name, base)
 }
 
-// Words of --thinking beside a number of tokens.
-const (
-	thinkingAuto     = "auto"     // as the strategy's call implies
-	thinkingOff      = "off"      // no word of it
-	thinkingDisabled = "disabled" // the request forbids it
-	thinkingAdaptive = "adaptive"
-)
+// thinkingAuto of --thinking is as the strategy's call implies.
+const thinkingAuto = "auto"
 
 // thinks returns what calls say of thinking; nil for what the strategy's call
 // implies.
 func (f *liveFlags) thinks() (*wire.Thinking, error) {
-	switch f.thinking {
-	case thinkingAuto:
-		if f.provider == providerOpenAI {
-			return &wire.Thinking{}, nil
-		}
+	if f.thinking == thinkingAuto {
 		return nil, nil
-	case thinkingOff:
-		return &wire.Thinking{}, nil
-	case thinkingDisabled:
-		return &wire.Thinking{Mode: wire.ThinkingDisabled}, nil
-	case thinkingAdaptive:
-		return &wire.Thinking{Mode: wire.ThinkingAdaptive}, nil
 	}
-	n, err := strconv.Atoi(f.thinking)
-	if err != nil || n < leastBudget {
-		return nil, fmt.Errorf("--thinking %q: want auto, off, disabled, adaptive or a number of tokens from %d on", f.thinking, leastBudget)
+	t, err := live.ParseThinking(f.thinking)
+	if err != nil {
+		return nil, fmt.Errorf("--thinking %q: want auto, %s", f.thinking, live.ThinkingWords)
 	}
-	return &wire.Thinking{Mode: wire.ThinkingBudget, Budget: n}, nil
+	return &t, nil
 }
-
-// leastBudget is the smallest budget of thinking that the provider takes, tokens.
-const leastBudget = 1024
 
 // switches names what was asked for otherwise than by the strategies.
 func (f *liveFlags) switches(to map[string]string) {
@@ -140,7 +122,7 @@ func (f *liveFlags) checkServer() []error {
 		return errs
 	}
 	for flag, given := range map[string]bool{
-		"thinking": f.thinking != thinkingAuto && f.thinking != thinkingOff, "server-trigger": f.serverTrigger != 0, "server-edits": f.serverEdits != "",
+		"thinking": f.thinking != thinkingAuto && f.thinking != live.ThinkingOff, "server-trigger": f.serverTrigger != 0, "server-edits": f.serverEdits != "",
 	} {
 		if given {
 			errs = append(errs, fmt.Errorf("--%s: chat completions have no word for it (--provider openai)", flag))

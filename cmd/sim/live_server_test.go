@@ -27,6 +27,7 @@ type asked struct {
 	Compaction jsontext.Value `json:"compaction"`
 	Thinking   jsontext.Value `json:"thinking"`
 	Output     jsontext.Value `json:"output_config"`
+	Reasoning  string         `json:"reasoning_effort"`
 }
 
 // listening serves real calls on loopback as liveServer does, and keeps what was
@@ -76,6 +77,9 @@ func (l *listening) run(t *testing.T, args ...string) (list []asked, out, errs s
 // compaction on demand, edits with the parameters as they are set, and the betas
 // that these need, to which --beta adds.
 func TestRequestsSayWhatStrategiesSay(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	l := listen(t)
 	list, _, errs := l.run(t, "--strategy", "claude-code/2026-10", "--beta", "mine")
 	if !strings.Contains(errs, "claude-code/2026-10 asks the server to compact on demand (beta compact-2026-09-04)") {
@@ -118,6 +122,9 @@ func TestRequestsSayWhatStrategiesSay(t *testing.T) {
 // Flags say what strategies do not: the threshold of the provider's compaction,
 // further edits, thinking and effort.
 func TestFlagsOfTheServer(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	l := listen(t)
 	if err := os.WriteFile("edits.json", []byte(`[ {"type": "clear_tool_uses_20250919", "keep": {"type":"tool_uses","value":9}} ]`), 0o644); err != nil {
 		t.Fatal(err)
@@ -150,6 +157,9 @@ func TestFlagsOfTheServer(t *testing.T) {
 // A call on the prefix of a conversation that thinks does so too, and stored calls
 // of another thinking are missed by name.
 func TestThinkingOfARun(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	l := listen(t)
 	list, _, _ := l.run(t, "--strategy", "auto-compact/167k", "--thinking", "off")
 	if slices.ContainsFunc(list, func(a asked) bool { return len(a.Thinking) > 0 }) {
@@ -170,6 +180,9 @@ func TestThinkingOfARun(t *testing.T) {
 // Cells that send the same share the calls: they are made once, and told apart
 // from those that are replayed.
 func TestCellsShareCalls(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	l := listen(t)
 	args := []string{"--strategy", "auto-compact/167k", "--set", "full-compact.breaker=[3,4]", "--out"}
 	list, out, _ := l.run(t, append(args, "made")...)
@@ -188,6 +201,9 @@ func TestCellsShareCalls(t *testing.T) {
 // Damaged cassettes stop the run with their name and the way on; told so it makes
 // their calls anew, and keeps the files.
 func TestBrokenCassettesAreReplaced(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	l := listen(t)
 	l.run(t, "--strategy", "auto-compact/167k")
 	names := files(t, "cassettes")
@@ -217,6 +233,9 @@ func TestBrokenCassettesAreReplaced(t *testing.T) {
 // A row that waited less than nothing is explained once, and no other run has the
 // note.
 func TestWaitBelowZero(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	l := listen(t)
 	const note = "below zero: first tokens came earlier"
 	_, out, _ := l.run(t, "--strategy", "auto-compact/167k,claude-code/2026-03")
@@ -233,6 +252,7 @@ func TestWaitBelowZero(t *testing.T) {
 // Every layer that is asked about the server is told from its parameters; a layer
 // that is off declares nothing.
 func TestDeclares(t *testing.T) {
+	t.Parallel()
 	registry, err := strategies.Builtin()
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +277,7 @@ func TestDeclares(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := declares(s)
-	if !c.Whole || c.SkipAgents || c.Thinking == nil || c.Thinking.Keep != 0 || len(c.Tools) != 2 {
+	if c.SkipAgents || c.Thinking == nil || c.Thinking.Keep != 0 || len(c.Tools) != 2 {
 		t.Fatalf("declared %+v", c)
 	}
 	if e := c.Tools[1]; e.InputTokens != 180_000 || e.AtLeast != 140_000 || e.Keep != 3 || !e.Inputs || strings.Join(e.Only, " ") != "Edit Write NotebookEdit" {

@@ -79,6 +79,9 @@ func liveRun(args ...string) []string {
 // a report; from the cassettes it gives the same bytes twice, without a server or a
 // key, and the rows of the first run. The key stands in nothing that is written.
 func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	server := liveServer(t, devserver.Options{},
 		"429:retry-after=0@1", "529@2", "500@4", "reset@6", "malformed@8", "truncated@10", "too-long@12", "too-long-no-gap@14", "empty@16", "tool-call@18", "refusal@20")
 	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--attempts", "6", "--out", "live")...)
@@ -121,6 +124,9 @@ func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
 // rows of finished sessions are printed, and going on makes the rest, nothing
 // twice.
 func TestLiveRunGoesOn(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	server := liveServer(t, devserver.Options{})
 	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--max-calls", "3")...)
 	if code != exitRuntime || !strings.Contains(out, "stopped by an error") || !strings.Contains(errs, "the number of live calls is used up") {
@@ -141,6 +147,9 @@ func TestLiveRunGoesOn(t *testing.T) {
 
 // What keeps real calls from being made says what to do, and how it ends.
 func TestLiveRunRefused(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	liveServer(t, devserver.Options{Models: []string{"claude-opus-9"}})
 	if err := os.MkdirAll("empty", 0o755); err != nil {
 		t.Fatal(err)
@@ -178,18 +187,18 @@ func TestLiveRunRefused(t *testing.T) {
 		{"effort of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--effort", "max", "--live-model", "claude-haiku-4-5-20251001"}, exitUsage, "--effort max: claude-haiku-4-5-20251001 does not take it"},
 		{"effort without it", [2]string{}, []string{"--effort", "low"}, exitUsage, "--effort belongs to --summarizer"},
 		{"no consent", [2]string{}, []string{"--summarizer", "live"}, exitUsage, "--yes makes them without a question"},
-		{"wrong key", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "authentication"},
-		{"unknown model", [2]string{}, []string{"--summarizer", "live", "--yes"}, exitUsage, "unknown model"},
+		{"wrong key", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "; check the key in ANTHROPIC_API_KEY"},
+		{"unknown model", [2]string{}, []string{"--summarizer", "live", "--yes"}, exitUsage, "; --live-model asks another model"},
 		{"no server", [2]string{"ANTHROPIC_BASE_URL", "http://127.0.0.1:1"}, []string{"--summarizer", "live", "--yes", "--attempts", "1"}, exitRuntime, "connection refused"},
 		{"no URL", [2]string{"ANTHROPIC_BASE_URL", "nowhere"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "URL"},
 		{"nothing to replay", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "none"}, exitUsage, "there is no folder none to replay"},
-		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "no cassette holds this call"},
+		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "(--summarizer record-missing makes them)"},
 		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
 		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--live-sources", "compcat"}, exitUsage, `--live-sources "compcat" (did you mean "compact"`},
 		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--system", os.DevNull}, exitUsage, "an empty file"},
 		{"tools without a schema", [2]string{}, []string{"--summarizer", "live", "--yes", "--tools", "tools.json"}, exitUsage, "tool 1 has no name\ntool 2 B: input_schema is no object"},
 		{"no output", [2]string{}, []string{"--summarizer", "live", "--yes", "--max-output", "0"}, exitUsage, "--max-output 0: want at least 1"},
-		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "budget"},
+		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "--summarizer record-missing goes on from there"},
 		{"another summariser", [2]string{}, []string{"--summarizer", "liv"}, exitUsage, "live"},
 		{"flags without it", [2]string{}, []string{"--budget-usd", "1"}, exitUsage, "--budget-usd belongs to --summarizer"},
 		{"tools that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--tools", "."}, exitUsage, "--tools"},
@@ -211,6 +220,9 @@ func TestLiveRunRefused(t *testing.T) {
 
 // A cassette that was damaged is named, with what to do.
 func TestDamagedCassette(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	liveServer(t, devserver.Options{})
 	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes")...); code != exitOK {
 		t.Fatal(errs)
@@ -229,6 +241,9 @@ func TestDamagedCassette(t *testing.T) {
 // A stored call that failed for the moment is made again, and paid for: nobody is
 // passed over who has to be asked.
 func TestFailedCallsAreNotMadeWithoutConsent(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	server := liveServer(t, devserver.Options{}, "529@2")
 	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--attempts", "1")...); code != exitOK {
 		t.Fatal(errs)
@@ -256,6 +271,7 @@ func modelCall(model string) cassette.Call {
 // A budget is refused when one of the models to ask has no price, by its name,
 // although the others have; what is stored needs none.
 func TestBudgetNeedsEveryPrice(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	folder, err := cassette.Open(dir, cassette.RecordMissing, cassette.Options{})
 	if err != nil {
@@ -283,6 +299,9 @@ func TestBudgetNeedsEveryPrice(t *testing.T) {
 // What was paid for attempts that broke off stands in the report, of calls that
 // came to their end and of the one that a limit stopped.
 func TestReportTellsAllThatWasPaid(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	paid := func(requests string, faults ...string) float64 {
 		liveServer(t, devserver.Options{}, faults...)
 		code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--max-calls", requests, "--out", "live")...)

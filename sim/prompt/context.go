@@ -33,6 +33,10 @@ type Entry struct {
 	// Salt is mixed into the chain when it is not zero: the digest of a
 	// changed form. Verbatim entries have none.
 	Salt uint16
+	// Had is what the entry weighs as the client still has it, tokens, where the
+	// server leaves its content out: see LeaveOut. 0 for what the client has as it
+	// is here.
+	Had int32
 }
 
 // Context is the list of blocks a thread sends, in order. It keeps the prefix
@@ -137,12 +141,21 @@ func (c *Context) SetForm(i int, f Form, tokens int32, cause EditCause) {
 	if e.Form == f && e.Tokens == tokens {
 		return
 	}
-	e.Form, e.Tokens = f, tokens
+	e.Form, e.Tokens, e.Had = f, tokens, 0
 	e.Salt = uint16(f)<<8 | 1
 	if f == FormVerbatim && tokens == c.Block(e.Block).Tokens {
 		e.Salt = 0
 	}
 	c.touch(i, cause)
+}
+
+// LeaveOut makes the entry at position i a placeholder of so many tokens, as a
+// server does that is asked to: the client still has it in its form so far and
+// sends it so.
+func (c *Context) LeaveOut(i int, tokens int32) {
+	had := max(c.entries[i].Had, c.entries[i].Tokens)
+	c.SetForm(i, FormCleared, tokens, CauseEdit)
+	c.entries[i].Had = had
 }
 
 // Replace puts the given blocks of the arena or session in place of the
@@ -258,7 +271,7 @@ func (c *Context) Sent() Change {
 // AppendAs adds an entry of another context like AppendEntry, in another form
 // that weighs tokens.
 func (c *Context) AppendAs(e Entry, f Form, tokens int32) int32 {
-	e.Form, e.Tokens, e.Salt = f, tokens, uint16(f)<<8|1
+	e.Form, e.Tokens, e.Salt, e.Had = f, tokens, uint16(f)<<8|1, 0
 	return c.AppendEntry(e)
 }
 

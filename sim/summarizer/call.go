@@ -22,8 +22,17 @@ type Call struct {
 	Markers []prompt.Marker
 	Model   string // name, as in Intent.Model or the session's
 	Window  int64  // of the model, tokens
+	// Thinking and Effort are those of the conversation's requests by now.
+	Thinking, Effort Setting
 	// Draws, Event and Span are what Stub.Summarize takes.
 	Draws draws.Source
 	Event uint64
 	Span  prompt.Digest
+}
+
+// Setting is a parameter of a conversation's requests as an event of the scenario
+// has left it. The zero value is that of the recording.
+type Setting struct {
+	Set   bool   // an event has changed it
+	Value string // in the event's words; "" where it gives none
 }

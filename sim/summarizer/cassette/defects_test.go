@@ -37,6 +37,8 @@ func TestDefects(t *testing.T) {
 		"another chain":   {replace(`"chain": "0000000000000001`, `"chain": "0000000000000002`), "its key is not that of the call it tells of, "},
 		"no reply":        {replace(`"reply"`, `"withheld": null, "reply": null, "reply"`), "it is damaged"},
 		"negative":        {replace(`"output": 900`, `"output": -900`), "negative"},
+		"another output":  {replace(`"output": 900`, `"output": 901`), "its answer is not the one that was stored"},
+		"another text":    {replace(`<summary>`, `<summary> `), "its answer is not the one that was stored"},
 		"neither texts":   {replace(`"texts": true`, `"texts": false`), "texts must be there or be withheld"},
 		"absurd withheld": {replace(`"texts": true`, `"texts": false, "withheld": {"text": [{"bytes": 99999999999}]}`), "out of range"},
 	} {
@@ -58,6 +60,29 @@ func TestDefects(t *testing.T) {
 		var c counted
 		if _, _, err := openFolder(t, dir, Record, Options{}).Do(t.Context(), nth(1), c.ask); err != nil {
 			t.Errorf("%s: recording does not mend it: %v", name, err)
+		}
+	}
+}
+
+// Files written before answers were summed are read.
+func TestWithoutSum(t *testing.T) {
+	dir := t.TempDir()
+	store(t, dir, Options{}, answered(nth(1)))
+	path := filepath.Join(dir, nth(1).name()+".json")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(b), ",\n  \"sum\"")
+	if !found {
+		t.Fatalf("no sum in %s", b)
+	}
+	for _, text := range []string{before + "\n}\n", strings.ReplaceAll(string(b), "\n", "\r\n")} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := openFolder(t, dir, Replay, Options{}).Do(t.Context(), nth(1), nil); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type form struct {
 	Predicted usage     `json:"predicted"`
 	Entities  []Entity  `json:"entities,omitempty"`
 	Request   *Request  `json:"request,omitzero"`
+	Sum       string    `json:"sum,omitzero"` // of the answer, see sum
 }
 
 type callForm struct {
@@ -153,7 +154,7 @@ func (f *form) cassette() (*Cassette, error) {
 			return nil, err
 		}
 	}
-	return c, nil
+	return c, f.checkSum()
 }
 
 // check tells what no recorded call can be.
@@ -193,6 +194,10 @@ func (f *form) check() error {
 
 // encode returns the bytes of a file.
 func (f *form) encode() ([]byte, error) {
+	var err error
+	if f.Sum, err = f.sum(); err != nil {
+		return nil, err
+	}
 	b, err := json.Marshal(f, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, err

@@ -59,7 +59,7 @@ type composer struct {
 func (p *composer) request() (*wire.Request, error) {
 	r := &wire.Request{
 		Model: p.plan.model, MaxTokens: p.plan.maxOutput + p.plan.room, Betas: p.plan.betas,
-		Thinking: p.plan.thinking, Effort: p.opts.Effort, ToolsDenied: true,
+		Thinking: p.plan.thinking, Effort: p.plan.effort, ToolsDenied: true,
 	}
 	if p.plan.unthought {
 		p.count.Unthought++
@@ -163,8 +163,7 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 			Kind: wire.KindToolResult, ID: callID(b, i), Text: text, Error: content.Error || b.Flags&prompt.FlagError != 0,
 		})
 		if p.whole(e) {
-			e.Form = prompt.FormVerbatim
-			p.restore(wire.Block{Text: result(e, b, content)})
+			p.restore(wire.Block{Text: result(had(e, b), b, content)})
 		}
 	default:
 		role := wire.RoleUser

@@ -34,10 +34,6 @@ type Clearing struct {
 	Tools    []ClearTools
 	// SkipAgents says that requests of sub-agents declare nothing.
 	SkipAgents bool
-	// Whole says that all that is cleared in the context is the server's doing: the
-	// requests hold it whole, as the client does, and the server clears it. Otherwise
-	// placeholders stand there.
-	Whole bool
 }
 
 // ClearThinking is an edit that leaves out thinking. It is declared in calls that
@@ -63,7 +59,6 @@ type edits struct {
 	thinking *ClearThinking
 	tools    []ClearTools
 	further  []jsontext.Value
-	whole    bool
 }
 
 // edits returns what a call declares.
@@ -83,7 +78,7 @@ func (s *Server) edits(c *summarizer.Call, p *plan) edits {
 	if p.thinking.On() {
 		e.thinking = s.Clear.Thinking
 	}
-	e.tools, e.whole = s.Clear.Tools, s.Clear.Whole && len(s.Clear.Tools) > 0
+	e.tools = s.Clear.Tools
 	return e
 }
 
@@ -126,8 +121,8 @@ func (e *edits) param() string {
 	for i := range e.tools {
 		d = d.Extend(prompt.DigestString(strings.Join(e.tools[i].Only, "\n")))
 	}
-	if e.whole {
-		d = d.ExtendInt(1)
+	if len(e.tools) > 0 {
+		d = d.ExtendInt(1) // what they clear is sent as the client has it
 	}
 	return fmt.Sprintf("%s/%016x", strings.Join(e.names(), "+"), d.Hi)
 }

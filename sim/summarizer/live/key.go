@@ -42,6 +42,11 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 		"compose=" + composeVersion,
 	}
 	a.Params = append(a.Params, s.opts.said(p)...)
+	if len(p.edits.tools) > 0 {
+		if d := held(c.Context); !d.IsZero() {
+			a.Params = append(a.Params, fmt.Sprintf("held=%016x", d.Hi))
+		}
+	}
 	return a
 }
 
@@ -61,8 +66,8 @@ func (o *Options) said(p *plan) []string {
 	if p.room > 0 {
 		list = append(list, "thinking_room="+strconv.Itoa(p.room))
 	}
-	if o.Effort != "" {
-		list = append(list, "effort="+o.Effort)
+	if p.effort != "" {
+		list = append(list, "effort="+p.effort)
 	}
 	return list
 }

@@ -30,22 +30,30 @@ func TestIdentity(t *testing.T) {
 	if name(Options{}, nil) != base {
 		t.Fatal("the same call has two names")
 	}
+	clearing := Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}
 	seen := map[cassette.Key]string{base: "nothing"}
 	for what, got := range map[string]cassette.Key{
-		"another model":        name(Options{Model: "claude-haiku-4-5"}, nil),
-		"output":               name(Options{MaxOutput: 100}, nil),
-		"instructions":         name(Options{Instructions: "Briefly."}, nil),
-		"system prompt":        name(Options{System: []wire.Block{{Text: "x"}}}, nil),
-		"tools":                name(Options{Tools: []wire.Tool{{Name: "x"}}}, nil),
-		"betas":                name(Options{Betas: []string{"x"}}, nil),
-		"server":               name(Options{Server: Server{Instructions: "x"}}, nil),
-		"a budget of thinking": name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}}, nil),
-		"no thinking":          name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingDisabled}}, nil),
-		"a recorded thinking":  name(Options{}, func(s *script, _ *summarizer.Call) { s.thinks() }),
-		"effort":               name(Options{Effort: "low"}, nil),
-		"edits":                name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}, nil),
-		"edits of some tools":  name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5, Only: []string{"Bash"}}}}}}, nil),
-		"results sent whole":   name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}, Whole: true}}}, nil),
+		"another model":         name(Options{Model: "claude-haiku-4-5"}, nil),
+		"output":                name(Options{MaxOutput: 100}, nil),
+		"instructions":          name(Options{Instructions: "Briefly."}, nil),
+		"system prompt":         name(Options{System: []wire.Block{{Text: "x"}}}, nil),
+		"tools":                 name(Options{Tools: []wire.Tool{{Name: "x"}}}, nil),
+		"betas":                 name(Options{Betas: []string{"x"}}, nil),
+		"server":                name(Options{Server: Server{Instructions: "x"}}, nil),
+		"a budget of thinking":  name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}}, nil),
+		"no thinking":           name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingDisabled}}, nil),
+		"a recorded thinking":   name(Options{}, func(s *script, _ *summarizer.Call) { s.thinks() }),
+		"effort":                name(Options{Effort: "low"}, nil),
+		"edits":                 name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}, nil),
+		"edits of some tools":   name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5, Only: []string{"Bash"}}}}}}, nil),
+		"cleared by the server": name(clearing, func(s *script, _ *summarizer.Call) { s.context.LeaveOut(8, 9) }),
+		"cleared by the client": name(clearing, func(s *script, _ *summarizer.Call) {
+			s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
+		}),
+		"stored, and cleared by the server": name(clearing, func(s *script, _ *summarizer.Call) {
+			s.context.SetForm(8, prompt.FormRange, 40, prompt.CauseEdit)
+			s.context.LeaveOut(8, 9)
+		}),
 		"further edits":        name(Options{Server: Server{Edits: []jsontext.Value{jsontext.Value(`{"type":"x"}`)}}}, nil),
 		"a compaction":         name(Options{}, byServer),
 		"one by a threshold":   name(Options{Server: Server{Trigger: MinTrigger}}, byServer),

@@ -87,12 +87,15 @@ type Options struct {
 	Tools  []wire.Tool
 	Betas  []string // beta features to ask for in every call, beside those that Server needs
 	Server Server
-	// Thinking is what every call says of thinking; nil for what the strategy's call
+	// Thinking is what calls say of thinking; nil for what the strategy's call
 	// implies: one on the conversation's own prefix thinks where the recorded
-	// conversation did. A budget of 0 is the largest there is room for.
+	// conversation did. A budget of 0 is the largest there is room for. What an event
+	// of the scenario has set comes first in calls on the conversation's own prefix.
 	Thinking *wire.Thinking
+	// NoThinking says that who is asked has no word for thinking.
+	NoThinking bool
 	// Effort is the effort asked of the model, by the provider's name for it; ""
-	// for no word of it.
+	// for no word of it. An event of the scenario comes first, as for Thinking.
 	Effort string
 
 	Backend Backend

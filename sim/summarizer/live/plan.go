@@ -37,6 +37,7 @@ type plan struct {
 	thinking  wire.Thinking
 	room      int  // tokens of output beyond those, for thinking
 	unthought bool // the call should think and cannot
+	effort    string
 	edits     edits
 	betas     []string
 	key       cassette.Key
@@ -62,6 +63,7 @@ func (o *Options) plan(c *summarizer.Call) plan {
 		p.pivot = pivot(c)
 	}
 	p.thinking, p.room, p.unthought = o.think(c, &p)
+	p.effort = o.effort(c)
 	p.edits = o.Server.edits(c, &p)
 	p.betas = o.Server.betas(o.Betas, &p)
 	return p

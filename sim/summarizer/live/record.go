@@ -113,7 +113,7 @@ func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette,
 		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
 		Usage: m.Usage, Predicted: m.Predicted, Wasted: m.Wasted, Estimated: got.Reply != nil && got.Reply.Estimated, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
 		Tokens: a.Summary, Bytes: a.Bytes, Kinds: kinds(got.Entities),
-		Betas: p.betas, Edits: p.edits.names(), Thinking: p.thinking.String(), Effort: s.opts.Effort,
+		Betas: p.betas, Edits: p.edits.names(), Thinking: p.thinking.String(), Effort: p.effort,
 		key: p.key, made: !replayed, cost: nanos(s.price(p.model, m.Usage, m.Wasted)),
 	}
 	if got.Reply != nil {

@@ -15,8 +15,8 @@ import (
 // above that.
 func TestServerOverHTTP(t *testing.T) {
 	clearing := Clearing{
-		Thinking: &ClearThinking{Keep: 1}, Whole: true,
-		Tools: []ClearTools{{InputTokens: 30_000, Keep: 3, AtLeast: 10_000, Only: []string{"Bash"}, Inputs: true}},
+		Thinking: &ClearThinking{Keep: 1},
+		Tools:    []ClearTools{{InputTokens: 30_000, Keep: 3, AtLeast: 10_000, Only: []string{"Bash"}, Inputs: true}},
 	}
 	for _, tc := range []struct {
 		what    string
@@ -37,7 +37,7 @@ func TestServerOverHTTP(t *testing.T) {
 		call.Intent.Way = tc.way
 		for i := tc.s.context.Messages(); tc.way == "fork" && i < 30; i++ { // 14 results stand there, all cleared
 			if tc.s.context.At(i).Kind == prompt.KindToolResult {
-				tc.s.context.SetForm(i, prompt.FormCleared, 12, prompt.CauseEdit)
+				tc.s.context.LeaveOut(i, 12)
 			}
 		}
 		tc.o.Backend, tc.o.Texts = web, library(tc.s)

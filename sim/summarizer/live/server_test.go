@@ -177,17 +177,23 @@ func TestComposeClearThinking(t *testing.T) {
 	sameJSON(t, "all of it", sent(t, o, nil).ContextManagement, `{"edits":[{"type":"clear_thinking_20251015","keep":"all"},`+tools+`]}`)
 }
 
-// What the server has cleared, the client still has, and sends: the summary stands
-// for what the server leaves, and so does what the cache is taken to hold.
+// What the server has cleared, the client still has, and sends; what the client has
+// cleared, it has no more. The summary stands for what the server leaves, and so does
+// what the cache is taken to hold.
 func TestClearedByTheServer(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		s := conversation("alpha")
-		s.context.SetForm(6, prompt.FormCleared, 9, prompt.CauseEdit) // the result of the read
-		s.context.SetForm(5, prompt.FormCleared, 9, prompt.CauseEdit) // and its call
+		for _, i := range []int{6, 5} { // the result of the read and its call
+			if whole {
+				s.context.LeaveOut(i, 9)
+			} else {
+				s.context.SetForm(i, prompt.FormCleared, 9, prompt.CauseEdit)
+			}
+		}
 		shadow, kept, server := &fakeShadow{}, &fakeFidelity{}, &fakeServer{}
 		l := newLive(t, Options{
 			Backend: server, Texts: library(s), Shadow: shadow, Fidelity: kept,
-			Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 1}}, Whole: whole}},
+			Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 1}}}},
 		})
 		c := s.call()
 		c.Markers[1].Position = 6

@@ -71,10 +71,7 @@ func versionOf(model string) (float64, bool) {
 // should: there is no room for a budget, or it answers tool calls, to whose
 // thinking a budget binds it and which is not sent.
 func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int, refused bool) {
-	if t = asRecorded(c, p.model); o.Thinking != nil {
-		t = *o.Thinking
-	}
-	if !t.On() {
+	if t = o.wanted(c, p.model); !t.On() {
 		return t, 0, false
 	}
 	room = thinkingRoom
@@ -90,15 +87,47 @@ func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int,
 	return t, room, false
 }
 
-// asRecorded returns the thinking of a call whose strategy has it made on the
-// conversation's own prefix, whose key it is part of: that of the conversation.
-// Calls under a prompt of their own, and those from which thinking is left out, say
-// nothing of it.
-func asRecorded(c *summarizer.Call, model string) wire.Thinking {
-	in := c.Intent
-	if in.Prefix != prompt.PrefixShared || in.Rekey || in.Strip&prompt.StripThinking != 0 || in.Model != "" || !thought(c) {
+// wanted returns what a call should say of thinking: what an event of the scenario
+// has set, else what all calls are told to say, else what is recorded.
+func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
+	if o.NoThinking {
 		return wire.Thinking{}
 	}
+	if thinksAlong(c) {
+		if t, ok := eventThinking(c.Thinking.Value, model); ok && c.Thinking.Set {
+			return t
+		}
+	}
+	if o.Thinking != nil {
+		return *o.Thinking
+	}
+	return asRecorded(c, model)
+}
+
+// along reports whether a call is made on the conversation's own prefix by its own
+// model, and thinksAlong whether its thinking is the conversation's too: it is part
+// of the key there.
+func along(c *summarizer.Call) bool {
+	return c.Intent.Prefix == prompt.PrefixShared && c.Intent.Model == ""
+}
+
+func thinksAlong(c *summarizer.Call) bool {
+	return along(c) && !c.Intent.Rekey && c.Intent.Strip&prompt.StripThinking == 0
+}
+
+// asRecorded returns the thinking of a call whose strategy has it made on the
+// conversation's own prefix: that of the conversation. Calls under a prompt of their
+// own, and those from which thinking is left out, say nothing of it.
+func asRecorded(c *summarizer.Call, model string) wire.Thinking {
+	if !thinksAlong(c) || !thought(c) {
+		return wire.Thinking{}
+	}
+	return usualThinking(model)
+}
+
+// usualThinking is the form in which a model thinks, nothing for one that cannot as
+// far as its name tells.
+func usualThinking(model string) wire.Thinking {
 	version, known := versionOf(model)
 	switch {
 	case !known || version < firstThinking:

@@ -28,6 +28,15 @@ func TestThinkingOfCalls(t *testing.T) {
 		s.context.Truncate(9, prompt.CauseNone)
 		s.instruct(sourceCompact)
 	}
+	event := func(value string) func(*script, *summarizer.Call) {
+		return func(_ *script, c *summarizer.Call) { c.Thinking = summarizer.Setting{Set: true, Value: value} }
+	}
+	unrecorded := func(then func(*script, *summarizer.Call)) func(*script, *summarizer.Call) {
+		return func(s *script, c *summarizer.Call) {
+			s.session.Threads = nil
+			then(s, c)
+		}
+	}
 	for _, tc := range []struct {
 		what   string
 		model  string
@@ -57,6 +66,22 @@ func TestThinkingOfCalls(t *testing.T) {
 		{"told not to", "claude-opus-4-6", Options{Thinking: &wire.Thinking{}}, nil, wire.Thinking{}, 20_000},
 		{"told to forbid it", "claude-sonnet-5", Options{Thinking: &wire.Thinking{Mode: wire.ThinkingDisabled}}, nil, wire.Thinking{Mode: wire.ThinkingDisabled}, 20_000},
 		{"told to, under a prompt of its own", "claude-opus-4-6", Options{Thinking: &adaptive}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }, adaptive, 51_999},
+		{"forbidden by an event", "claude-opus-4-6", Options{}, event("disabled"), wire.Thinking{Mode: wire.ThinkingDisabled}, 20_000},
+		{"no word by an event", "claude-opus-4-6", Options{}, event("off"), wire.Thinking{}, 20_000},
+		{"a budget by an event", "claude-opus-4-5", Options{}, event("4000"), budget(4000), 24_000},
+		{"on by an event", "claude-opus-4-5", Options{}, unrecorded(event("on")), budget(31_999), 51_999},
+		{"on by an event, for a later model", "claude-opus-4-6", Options{}, unrecorded(event("on")), adaptive, 51_999},
+		{"an event and what all calls say", "claude-opus-4-6", Options{Thinking: &wire.Thinking{}}, event("adaptive"), adaptive, 51_999},
+		{"an event without a value", "claude-opus-4-6", Options{}, event(""), adaptive, 51_999},
+		{"an event, under a prompt of its own", "claude-opus-4-6", Options{}, func(s *script, c *summarizer.Call) {
+			event("adaptive")(s, c)
+			c.Intent.Prefix = prompt.PrefixOwn
+		}, wire.Thinking{}, 20_000},
+		{"an event, for another model", "claude-opus-4-6", Options{}, func(s *script, c *summarizer.Call) {
+			event("adaptive")(s, c)
+			c.Intent.Model = "claude-opus-4-6"
+		}, wire.Thinking{}, 20_000},
+		{"an event, for one who has no word for it", "claude-opus-4-6", Options{NoThinking: true}, event("adaptive"), wire.Thinking{}, 20_000},
 		{"told how much", "claude-opus-4-5", Options{Thinking: &wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}}, nil, budget(4000), 24_000},
 	} {
 		s := conversation("alpha")
@@ -111,6 +136,48 @@ func TestThinkingOverHTTP(t *testing.T) {
 	}
 	if d := sizes[true] - sizes[false]; d < -1 || d > 1 {
 		t.Errorf("the same summary has %d tokens with thinking, %d without", sizes[true], sizes[false])
+	}
+}
+
+// The effort of a call on the conversation's own prefix is the conversation's, which
+// an event has set; that of others, and of a conversation without such an event, is
+// what all calls ask for. Calls that differ in it have other keys.
+func TestEffortOfCalls(t *testing.T) {
+	keys := map[string]string{}
+	for _, tc := range []struct {
+		what string
+		edit func(c *summarizer.Call)
+		want string
+	}{
+		{"none set", func(*summarizer.Call) {}, "low"},
+		{"an event", func(c *summarizer.Call) { c.Effort = summarizer.Setting{Set: true, Value: "high"} }, "high"},
+		{"another event", func(c *summarizer.Call) { c.Effort = summarizer.Setting{Set: true, Value: "max"} }, "max"},
+		{"without a value", func(c *summarizer.Call) { c.Effort = summarizer.Setting{Set: true} }, "low"},
+		{"under a prompt of its own", func(c *summarizer.Call) {
+			c.Effort, c.Intent.Prefix = summarizer.Setting{Set: true, Value: "high"}, prompt.PrefixOwn
+		}, "low"},
+	} {
+		s := conversation("alpha")
+		server := &fakeServer{}
+		l := newLive(t, Options{Effort: "low", Backend: server, Texts: library(s)})
+		c := s.call()
+		tc.edit(c)
+		compose(t, l, c)
+		call := l.Report().Calls[0]
+		if got := server.last().Effort; got != tc.want || call.Effort != tc.want {
+			t.Errorf("%s: effort %q asked for, %q told, want %q", tc.what, got, call.Effort, tc.want)
+		}
+		if c.Intent.Prefix == prompt.PrefixOwn {
+			continue
+		}
+		key := call.key.String()
+		if was, ok := keys[key]; ok && was != tc.want {
+			t.Errorf("%s: the key of effort %s", tc.what, was)
+		}
+		keys[key] = tc.want
+	}
+	if len(keys) != 3 {
+		t.Errorf("%d keys of three efforts", len(keys))
 	}
 }
 

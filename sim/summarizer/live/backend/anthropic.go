@@ -90,7 +90,7 @@ func (a *Anthropic) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error
 	if f := a.refused(stream.Err(), resp); f != nil {
 		return nil, f
 	}
-	m := message{began: began}
+	m := message{began: began, most: mostOutput(r)}
 	for stream.Err() == nil && stream.Next() {
 		event := stream.Current()
 		m.take(&event)

@@ -17,6 +17,7 @@ type message struct {
 	reply   wire.Reply
 	text    strings.Builder
 	bytes   int64 // of output that came
+	most    int64 // tokens of output that the request allows
 	thought bool  // a block of thinking came
 	started bool  // message_start came
 	stopped bool  // message_stop came
@@ -193,7 +194,7 @@ const bytesPerToken = 4
 func (m *message) billed() wire.Usage {
 	u := m.reply.Billed()
 	if m.started {
-		u.Output = max(u.Output, m.bytes/bytesPerToken)
+		u.Output = max(u.Output, outputOf(m.bytes, m.most))
 	}
 	return u
 }

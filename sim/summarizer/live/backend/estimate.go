@@ -43,9 +43,9 @@ func Estimate(r *wire.Request) wire.Usage {
 		each(r.Messages[i].Blocks)
 	}
 	input := int64(float64(size)*tokensPerByte) + int64(blocks)*overhead
-	u := wire.Usage{Output: int64(r.MaxTokens)}
-	if bytes.Contains(r.ContextManagement, []byte(`"compact_`)) {
-		input, u.Output = 2*input, 2*u.Output
+	u := wire.Usage{Output: mostOutput(r)}
+	if compacts(r) {
+		input *= 2
 	}
 	switch longest {
 	case wire.Cache1h:
@@ -56,6 +56,24 @@ func Estimate(r *wire.Request) wire.Usage {
 		u.Uncached = input
 	}
 	return u
+}
+
+// compacts reports whether a request may take a second pass of the model.
+func compacts(r *wire.Request) bool { return bytes.Contains(r.ContextManagement, []byte(`"compact_`)) }
+
+// mostOutput returns the most that a request allows a model to say, tokens: a server
+// that sends more bytes than that sends something else.
+func mostOutput(r *wire.Request) int64 {
+	if compacts(r) {
+		return 2 * int64(r.MaxTokens)
+	}
+	return int64(r.MaxTokens)
+}
+
+// outputOf estimates the output that so many bytes are, tokens, of a request that
+// allows so many.
+func outputOf(bytes, most int64) int64 {
+	return min((bytes+bytesPerToken-1)/bytesPerToken, most)
 }
 
 // estimateUncounted fills in what a server has not counted of a complete answer:
@@ -72,7 +90,7 @@ func estimateUncounted(r *wire.Request, reply *wire.Reply, bytes int64) {
 		u.Output, reply.Estimated = output, true
 	}
 	if u.Output == 0 && bytes > 0 {
-		u.Output, reply.Estimated = (bytes+bytesPerToken-1)/bytesPerToken, true
+		u.Output, reply.Estimated = outputOf(bytes, mostOutput(r)), true
 	}
 }
 

@@ -68,7 +68,7 @@ func (o *OpenAI) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	if !o.config.Key.IsZero() {
 		req.Header.Set("Authorization", "Bearer "+o.config.Key.secret())
 	}
-	c := completion{began: time.Now()}
+	c := completion{began: time.Now(), most: mostOutput(r)}
 	resp, err := o.client.Do(req)
 	if err != nil {
 		return nil, o.cut(ctx, attempt, err, false, &c)

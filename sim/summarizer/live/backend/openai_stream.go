@@ -71,6 +71,7 @@ type completion struct {
 	reply   wire.Reply
 	text    strings.Builder
 	bytes   int64 // of output that came
+	most    int64 // tokens of output that the request allows
 	refused bool
 	counted bool     // the usage came
 	done    bool     // the last event came
@@ -137,7 +138,7 @@ func (c *completion) choice(e *chatChunk, i int) {
 // told: the counts come with its last event.
 func (c *completion) billed() wire.Usage {
 	u := c.reply.Usage
-	u.Output = max(u.Output, c.bytes/bytesPerToken)
+	u.Output = max(u.Output, outputOf(c.bytes, c.most))
 	return u
 }
 

@@ -126,7 +126,7 @@ func (r *Retry) wait(s *settings, f *wire.Failure, n int) (d time.Duration, stop
 	case !f.Passing():
 		return 0, "it will not pass"
 	case n >= s.attempts:
-		return 0, fmt.Sprintf("%d attempts", n)
+		return 0, tries(n)
 	case f.After > s.maxAfter:
 		return 0, fmt.Sprintf("the server asks to wait %v, longer than the %v that are waited for", f.After.Round(time.Second), s.maxAfter)
 	}
@@ -152,4 +152,12 @@ func gaveUp(f *wire.Failure, attempts int, billed wire.Usage, why string) error 
 		last.Message += "gave up: " + why
 	}
 	return &last
+}
+
+// tries says how many attempts there were.
+func tries(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
 }

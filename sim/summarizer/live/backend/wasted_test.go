@@ -90,6 +90,19 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 	}
 }
 
+// An endless answer is billed as much output as the request allowed, whatever came:
+// 8 MB of it are no two million tokens.
+func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
+	_, server := serve(t, devserver.Options{}, "flood")
+	for name, b := range both(t, server, backend.Limits{}) {
+		g := gate(t, b, backend.Quota{Price: price}, nil)
+		f := failure(t, do(g, conversation()))
+		if most := int64(conversation().MaxTokens); f.Cause != wire.CauseTooLarge || f.Billed.Output != most || g.Spent().Usage.Output != most {
+			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.Spent().Usage, most)
+		}
+	}
+}
+
 // Within a budget a model without a price is not asked, whatever others cost.
 func TestBudgetRefusesUnpricedModels(t *testing.T) {
 	b := answering(wire.Usage{Output: 1})

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/compactsim/compactsim/sim/summarizer/cassette"
+	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
+)
+
+// hinted are stored calls that tell how to go on where one cannot be had.
+type hinted struct{ *cassette.Folder }
+
+// Do is that of the folder.
+func (h hinted) Do(ctx context.Context, call cassette.Call, ask func(context.Context) (*cassette.Cassette, error)) (*cassette.Cassette, bool, error) {
+	got, there, err := h.Folder.Do(ctx, call, ask)
+	switch {
+	case errors.Is(err, cassette.ErrBroken):
+		err = fmt.Errorf("%w; or go on with --summarizer record-missing --replace-broken, which keeps the file beside the new one", err)
+	case errors.Is(err, cassette.ErrMissing):
+		err = fmt.Errorf("%w (--summarizer record-missing makes them)", err)
+	}
+	return got, there, err
+}
+
+// helpful is a server whose errors say what to do, where they end the run.
+type helpful struct {
+	backend.Backend
+	flags *liveFlags
+}
+
+// Do makes a call.
+func (h helpful) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
+	reply, err := h.Backend.Do(ctx, r)
+	if hint := h.hint(err); hint != "" && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w; %s", err, hint)
+	}
+	return reply, err
+}
+
+// hint says how to go on from an error that every other call would meet, "" for any
+// other.
+func (h helpful) hint(err error) string {
+	const on = "what was answered is stored, and --summarizer record-missing goes on from there"
+	var f *wire.Failure
+	switch {
+	case errors.Is(err, backend.ErrBreaker):
+		return "try again later, or look at --base-url; " + on
+	case errors.Is(err, backend.ErrBudget), errors.Is(err, backend.ErrMaxCalls):
+		return on
+	case !errors.As(err, &f):
+		return ""
+	case f.Cause == wire.CauseAuth:
+		return "check the key in " + h.flags.keyName() + ", and --base-url if it is another server's; " + on
+	case f.Cause == wire.CauseModel:
+		return "--live-model asks another model, --base-url another server; " + on
+	}
+	return ""
+}
+
+// keyName returns the variable of the environment that has the key.
+func (f *liveFlags) keyName() string {
+	if f.provider == providerOpenAI {
+		return "OPENAI_API_KEY"
+	}
+	return "ANTHROPIC_API_KEY"
+}
