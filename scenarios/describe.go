@@ -20,12 +20,16 @@ const isoDate = "2006-01-02"
 // provenance says what the figures depend on. Switches are the settings that
 // are not swept and differ from the default, by path.
 func (p *Plan) provenance(d *Design, sessions []*traces.Session) results.Provenance {
-	digest := Digest(sessions)
+	digest, prices := Digest(sessions), ""
+	if d.Scenario.Prices.File != "" {
+		prices = p.Prices.Digest()
+	}
 	return results.Provenance{
 		Version:        p.Version,
 		Seed:           d.Scenario.Seed,
 		SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo),
 		Prices:         p.priceTable(d),
+		PricesDigest:   prices,
 		Switches:       d.switches(),
 	}
 }

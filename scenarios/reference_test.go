@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,9 +21,15 @@ import (
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
+// What no test changes is read once.
+var (
+	builtinOnce = sync.OnceValues(strategies.Builtin)
+	pricesOnce  = sync.OnceValues(costmodel.Default)
+)
+
 func registry(t testing.TB) *strategies.Registry {
 	t.Helper()
-	r, err := strategies.Builtin()
+	r, err := builtinOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +58,7 @@ func samples(t testing.TB, names ...string) *traces.Corpus {
 
 func prices(t testing.TB) *costmodel.Table {
 	t.Helper()
-	table, err := costmodel.Default()
+	table, err := pricesOnce()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -22,14 +23,19 @@ func (p *Plan) Silent(corpus *traces.Corpus) ([]string, error) {
 	if len(s.sessions) == 0 || d.tree == nil {
 		return nil, nil
 	}
+	given := s.given()
+	if len(given) == 0 && len(d.Scenario.Events) == 0 {
+		return nil, nil
+	}
 	if err := s.read(); err != nil {
 		return nil, err
 	}
 	var texts []string
-	for _, g := range s.given() {
+	for _, g := range given {
 		for _, why := range silentRules {
 			if text := why(&s, &g); text != "" {
 				texts = append(texts, fmt.Sprintf("%s changes nothing: %s", g.text(), text))
+				s.dropped = append(s.dropped, g.path)
 				break
 			}
 		}
@@ -43,6 +49,10 @@ type silence struct {
 	design   *Design
 	sessions []*traces.Session
 	layers   []layer // of all cells but those of a strategy met before
+	powers   powers  // of these layers
+	traits   *traits // of the sessions
+	asking   []client.Ask
+	dropped  []string // settings that were found to change nothing
 }
 
 // given is a setting around the strategies that is not the default.
@@ -58,12 +68,30 @@ func (g *given) text() string {
 
 // silentRules return why a setting changes nothing, "" when it may.
 var silentRules = []func(*silence, *given) string{
-	(*silence).withoutUse, (*silence).ofCodex, (*silence).ofPolicy, (*silence).ofVariables, (*silence).ofSections,
-	(*silence).ofServer, (*silence).ofLevels, (*silence).ofAbsent,
+	(*silence).withoutUse, (*silence).ofFlags, (*silence).ofCodex, (*silence).ofPolicy, (*silence).ofVariables, (*silence).ofSections,
+	(*silence).ofServer, (*silence).ofLevels, (*silence).ofAbsent, (*silence).ofWindows, (*silence).ofSmallWindow,
+	(*silence).ofVersions, (*silence).ofCaching, (*silence).ofResults, (*silence).ofLifetimes, (*silence).ofClasses, (*silence).ofProvider, (*silence).ofMarkers, (*silence).ofHead,
+	(*silence).ofSessions, (*silence).ofChance, (*silence).ofOthers,
 }
 
-// read takes the layers of the cells' strategies.
+// read takes what the cells' strategies can do and what the sessions have.
 func (s *silence) read() error {
+	if err := s.readLayers(); err != nil {
+		return err
+	}
+	models := slices.Clone(s.powers.models)
+	for i := range s.design.Scenario.Events {
+		if e := &s.design.Scenario.Events[i]; e.Do == client.ActionModel.String() {
+			models = append(models, e.Value)
+		}
+	}
+	s.traits = traitsOf(s.sessions, models)
+	s.asking = s.asks()
+	return nil
+}
+
+// readLayers takes the layers of the cells' strategies.
+func (s *silence) readLayers() error {
 	seen := map[string]bool{}
 	for i := range s.design.Cells {
 		text, err := s.design.Cells[i].Strategy.YAML()
@@ -78,7 +106,13 @@ func (s *silence) read() error {
 		if err != nil {
 			return err
 		}
-		s.layers = append(s.layers, layersOf(tree.Root)...)
+		if err := s.powers.add(s.design.Cells[i].Strategy); err != nil {
+			return err
+		}
+		for _, l := range layersOf(tree.Root) {
+			s.layers = append(s.layers, l)
+			s.powers.name(l.params)
+		}
 	}
 	return nil
 }
@@ -99,6 +133,7 @@ func (s *silence) given() []given {
 		keys := strings.Split(path, ".")
 		n := yamlx.Find(s.design.tree.Root, keys...)
 		if n == nil || n.Kind == yaml.MappingNode {
+			list = s.named(list, n, path)
 			continue
 		}
 		g := given{path, yamlx.Flow(yamlx.Find(is, keys...)), s.design.tree.At(n)}
@@ -108,6 +143,22 @@ func (s *silence) given() []given {
 		if g.value != yamlx.Flow(yamlx.Find(was, keys...)) {
 			list = append(list, g)
 		}
+	}
+	return list
+}
+
+// named appends the settings of a map from names.
+func (s *silence) named(list []given, n *yaml.Node, path string) []given {
+	if path+"." != failuresPath && path+"." != aliasPath {
+		return list
+	}
+	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
+		value := n.Content[i+1]
+		at := value
+		for at.Kind == yaml.MappingNode && len(at.Content) > 1 { // a flag may have made all but the innermost
+			at = at.Content[1]
+		}
+		list = append(list, given{yamlx.Join(path, n.Content[i].Value), yamlx.Flow(value), s.design.tree.At(at)})
 	}
 	return list
 }

@@ -21,6 +21,9 @@ func (s *silence) events() []string {
 			why = s.alone(i)
 		}
 		if why == "" {
+			why = s.idle(i)
+		}
+		if why == "" {
 			continue
 		}
 		texts = append(texts, fmt.Sprintf("%s: events: %s %s changes nothing: %s", s.design.placeOfEvent(i), e.Do, moment(&e.At), why))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -96,19 +97,68 @@ func TestSilentSettingsSaySomething(t *testing.T) {
 		{plain, "events: [{at: {every: 99999}, do: effort, threads: all}]\n", false, "t.yaml:2", "every 99999 rounds"},
 		{plain, "events: [{at: {tokens: 900000000}, do: effort}]\n", false, "t.yaml:2", "at 900000000 tokens changes nothing: no session has more than"},
 		{plain, "events: [{at: {after: 9000h}, do: effort}]\n", false, "t.yaml:2", "after 9000h0m0s changes nothing: no session lasts longer"},
+		{plain, "events: [{at: {round: 2}, do: skill}]\n", false, "t.yaml:2", "skill at round 2 changes nothing: it adds no tokens: give it a value"},
+		{plain, "events: [{at: {round: 2}, do: fast_mode, value: off}]\n", false, "t.yaml:2", "the client never takes it back"},
+		{plain, "events: [{at: {round: 2}, do: web_search, value: off}]\n", false, "t.yaml:2", "so it is: no other event web_search"},
+		{plain, "events: [{at: {round: 2}, do: effort, value: default}]\n", false, "t.yaml:2", "so it is: no other event effort"},
+		{plain, "events: [{at: {round: 2}, do: model, value: claude-opus-4-6}]\n", false, "t.yaml:2", "all sessions are on that model"},
+		{plain, "events: [{at: {round: 2}, do: claude_md_edit}]\n", false, "t.yaml:2", "nothing compacts; with client.system.memoised false"},
+		{plain, "sessions: {utc: true}\n", false, "t.yaml:2", "there is no sessions.since"},
+		{plain, "sessions: {cohort: all}\n", false, "t.yaml:2", "the only one of its agent"},
+		{plain, "sessions: {cohort: project}\n", false, "t.yaml:2", "the only one of its agent and project"},
+		{plain + "sessions:\n  cohort: all\n", "  organisations: session\n", false, "t.yaml:4", "no two sessions share a clock"},
+		{plain, "client: {version: 2.1.99}\n", false, "t.yaml:2", "client.version 2.1.99 changes nothing: the versions of the sessions place markers"},
+		{plain, "client: {version: 1.0.62}\n", true, "t.yaml:2", "whose client has versions of its own"},
+		{plain, "client: {provider: bedrock}\n", false, "t.yaml:2", "only client.system.split sections and client.ttl.choice policy go by it"},
+		{plain, "client: {windows: {beta_1m: true}}\n", false, "t.yaml:2", "client.windows.beta_1m true changes nothing: no session is with a model that takes the header"},
+		{plain + "client:\n  window: 150000\n", "  windows: {capability: true}\n", false, "t.yaml:4", "client.window sets the window"},
+		{plain, "client: {windows: {small_auto_window_off: true}}\n", false, "t.yaml:2", "CLAUDE_CODE_AUTO_COMPACT_WINDOW is not set below 200,000"},
+		{plain + "client:\n  env: {CLAUDE_CODE_AUTO_COMPACT_WINDOW: 150000}\n", "  windows: {small_auto_window_off: true}\n", false, "t.yaml:4", "no strategy has full-compact or session-memory"},
+		{plain, "client: {system: {billing_header_in_key: false}}\n", false, "t.yaml:2", "client.system.split is none"},
+		{plain + "client:\n  system:\n    split: sections\n", "    billing_header_in_key: false\n", false, "t.yaml:5", "so it is with that client.provider"},
+		{plain, "client: {system: {mcp: prefix}}\n", false, "t.yaml:2", "no server is connected"},
+		{plain, "client: {system: {memoised: false}}\n", false, "t.yaml:2", "nothing memoised changes"},
+		{plain + "client:\n  system:\n    split: sections\n    sizes: {uncached: 0}\n", "    uncached_change: 0.5\n", false, "t.yaml:6", "there is no uncached section"},
+		{plain, "client: {ttl: {choice: 5m}}\n", false, "t.yaml:2", "client.ttl.choice 5m changes nothing: all calls ask for 5m without it too"},
+		{plain + "client:\n  ttl:\n    choice: policy\n", "    employee: true\n", false, "t.yaml:5", "all calls ask for 1h without it too"},
+		{plain, "client: {env: {FORCE_PROMPT_CACHING_5M: 1}}\n", false, "t.yaml:2", "all calls ask for 5m without it too"},
+		{plain, "client: {env: {FORCE_PROMPT_CACHING_5M: 0}}\n", false, "t.yaml:2", "off is what it is when it is not set"},
+		{plain, "client: {env: {CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL: 1h}}\n", false, "t.yaml:2", "no session has sub-agents"},
+		{plain, "client: {env: {DISABLE_PROMPT_CACHING_HAIKU: 1}}\n", false, "t.yaml:2", "no call goes to a model with haiku in its name"},
+		{plain + "client:\n  env:\n    DISABLE_PROMPT_CACHING: 1\n", "    DISABLE_PROMPT_CACHING_OPUS: 1\n", false, "t.yaml:5", "is for requests to all models"},
+		{plain, "client: {env: {CLAUDE_CODE_DISABLE_1M_CONTEXT: 1}}\n", false, "t.yaml:2", "no session has a window above 200,000 tokens"},
+		{plain, "client: {env: {CLAUDE_CODE_AUTO_COMPACT_WINDOW: 900000}}\n", false, "t.yaml:2", "no session has a larger window"},
+		{plain, "client: {env: {CLAUDE_CODE_MAX_CONTEXT_TOKENS: 200000}}\n", false, "t.yaml:2", "it is for windows of 200,000 tokens at most"},
+		{"strategies: [auto-compact/167k]\n", "client: {env: {CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS: 9}}\n", false, "t.yaml:2", "full-compact with idle.enabled"},
+		{"strategies: [tool-storage]\n", "client: {env: {MAX_MCP_OUTPUT_TOKENS: 9000}}\n", false, "t.yaml:2", "no session has a result of an MCP tool"},
+		{plain, "client: {count: {documents: bytes}}\n", false, "t.yaml:2", "client.count.documents bytes changes nothing: no session has a document"},
+		{plain, "client: {count: {documents: [fixed, bytes]}}\n", true, "t.yaml:2", "no session has a document"},
+		{plain, "client: {count: {trailing: true}}\n", false, "t.yaml:2", "the clients of all sessions count so by themselves"},
+		{plain, "server: {max_markers: 2}\n", false, "t.yaml:2", "no request carries more than 2"},
+		{plain, "server: {lifetime_1h: 2h}\n", false, "t.yaml:2", "server.lifetime_1h 2h changes nothing: no call asks for 1h; client.ttl.choice 1h makes them"},
+		{plain + "client: {ttl: {choice: 1h}}\n", "server: {lifetime_5m: 6m}\n", false, "t.yaml:3", "no call asks for 5m"},
+		{plain, "server: {ttl_in_key: true}\n", false, "t.yaml:2", "all calls ask for 5m, so that there are no entries of another lifetime"},
+		{plain, "profile: none\n", true, "t.yaml:2", "of which profiles tell nothing"},
+		{plain, "seed: [2, 3]\n", false, "t.yaml:2", "seed [2, 3] changes nothing: nothing is drawn"},
+		{plain, "latency: {output_rate: 9}\n", false, "t.yaml:2", "no strategy makes calls of its own"},
+		{plain, "detector: {deleted_baseline: false}\n", false, "t.yaml:2", "no strategy has the layer cached-microcompact in use"},
+		{plain, "prices: {as: {nobody: claude-opus-4-6}}\n", false, "t.yaml:2", "prices.as.nobody claude-opus-4-6 changes nothing: no session has a model of that name"},
+		{"strategies: [auto-compact/167k]\n", "summarizer: {fail_as: API error}\n", false, "t.yaml:2", "there are no summarizer.fail_calls"},
+		{"strategies: [auto-compact/167k]\n", "summarizer: {failures: {small-model: {api: 1}}}\n", false, "t.yaml:2", "no strategy makes a summary call in that way"},
 	} {
 		c := samples(t, "short-fix")
 		if tc.codex {
 			c = asCodex(c)
 		}
-		list := silent(t, tc.base+tc.text, c)
-		if len(list) != 1 || !strings.HasPrefix(list[0], tc.place+": ") || !strings.Contains(list[0], tc.says) {
-			t.Errorf("%q: %q does not say %q at %s", tc.text, list, tc.says, tc.place)
-			continue
-		}
 		base := tc.base
 		if strings.HasSuffix(base, "client:\n") {
 			base += "  {}\n"
+		}
+		before := silent(t, base, c)
+		list := slices.DeleteFunc(silent(t, tc.base+tc.text, c), func(text string) bool { return slices.Contains(before, text) })
+		if len(list) != 1 || !strings.HasPrefix(list[0], tc.place+": ") || !strings.Contains(list[0], tc.says) {
+			t.Errorf("%q: %q does not say %q at %s", tc.text, list, tc.says, tc.place)
+			continue
 		}
 		with, without := cellRows(t, tc.base+tc.text, c), cellRows(t, base, c)
 		if diff := cmp.Diff(without, with); diff != "" {
@@ -124,7 +174,7 @@ func TestSettingsWithAnEffectAreSilent(t *testing.T) {
 		"summarizer: {sizing: [fraction, lognormal], share: 0.5, sigma: 2}\nstrategies: [auto-compact/167k]",
 		"server: {delete_uncached: true}\nstrategies: [claude-code/2026-03]",
 		"client: {ttl: {choice: 1h}}",
-		"client: {ttl: {choice: [recorded, policy], employee: true}}",
+		"client: {ttl: {choice: [recorded, policy]}}",
 		"client: {ttl: {choice: policy, latch: false}}\nevents: [{at: {round: 2}, do: overage}]",
 		"client: {provider: bedrock, ttl: {choice: policy}, env: {ENABLE_PROMPT_CACHING_1H_BEDROCK: 1}}",
 		"client: {env: {DISABLE_COMPACT: 1}}",
@@ -136,7 +186,23 @@ func TestSettingsWithAnEffectAreSilent(t *testing.T) {
 		"strategies: [{name: x, layers: [{full-compact: {manual: true, trigger: {fixed: 150000}}}]}]\nlevels: {block: compact}",
 		"levels: {block: end}",
 		"summarizer: {median: 9}",
-		"sessions: {cohort: all, organisations: session}",
+		"client: {version: [2.1.1, 2.1.99]}",
+		"client: {windows: {capability: true}}",
+		"client: {windows: {small_auto_window_off: true}, env: {CLAUDE_CODE_AUTO_COMPACT_WINDOW: 120000}}",
+		"client: {count: {padded: true, string_is_free: false}}",
+		"client: {ttl: {choice: policy}, provider: bedrock, env: {ENABLE_PROMPT_CACHING_1H_BEDROCK: 1}}",
+		"client: {system: {split: sections}, provider: bedrock}",
+		"client: {env: {DISABLE_PROMPT_CACHING_OPUS: 1}}",
+		"client: {ttl: {choice: 1h}}\nserver: {lifetime_1h: 2h}",
+		"client: {system: {split: sections}}\nserver: {max_markers: 2}",
+		"server: {lifetime_5m: 6m, max_markers: 1}",
+		"strategies: [none]\nserver: {evict_per_call: 0.5}\nseed: 7",
+		"strategies: [claude-code/2026-03]\nclient: {ttl: {choice: 1h}}\nserver: {ttl_in_key: true, lifetime_5m: 6m}",
+		"summarizer: {failures: {fork: {api: 1}}, fail_calls: [1], fail_as: API error}",
+		"prices: {as: {claude-opus-4-6: claude-haiku-4-5}}",
+		"events: [{at: {round: 2}, do: web_search}, {at: {round: 3}, do: web_search, value: off}]",
+		"events: [{at: {round: 2}, do: skill, value: 9}]",
+		"events: [{at: {round: 2}, do: model, value: claude-haiku-4-5}, {at: {round: 3}, do: model, value: claude-opus-4-6}]",
 		"seed: 7",
 		"events: [{at: {round: 1}, do: effort}]",
 		"events: [{at: {tokens: 9000}, do: effort}, {at: {after: 1s}, do: effort}]",
@@ -145,13 +211,39 @@ func TestSettingsWithAnEffectAreSilent(t *testing.T) {
 			t.Errorf("%s: %q", text, list)
 		}
 	}
+	for _, text := range []string{"sessions: {cohort: all, organisations: session}", "client: {count: {documents: bytes}}", "server: {lifetime_1h: 2h, ttl_in_key: true}"} {
+		c := samples(t)
+		c.Sessions[0].Threads[0].Rounds[0].Usage.Write1h = 1
+		c.Sessions[0].Blocks[len(c.Sessions[0].Blocks)-1].Kind = prompt.KindDocument
+		if list := silent(t, text, c); len(list) > 0 {
+			t.Errorf("%s: %q", text, list)
+		}
+	}
 	for _, text := range []string{
-		"client: {version: 2.1.17}", "client: {window: 100000}", "client: {count: {tool_input_bytes: 2}}",
+		"client: {window: 100000}", "client: {count: {tool_input_bytes: 2}}",
 		"server: {evict_per_call: 0.1, anchor: start}",
 		"strategies: [{name: x, layers: [{keepalive: {}}]}]\nclient: {ttl: {choice: 1h}}",
 	} {
 		if list := silent(t, text, asCodex(samples(t, "short-fix"))); len(list) > 0 {
 			t.Errorf("%s: %q", text, list)
 		}
+	}
+}
+
+// The layers that are told from those of others are all of this program, each once.
+func TestLayersOfThisProgram(t *testing.T) {
+	own := slices.Sorted(slices.Values(slices.Concat(drawless, drawing)))
+	if diff := cmp.Diff(registry(t).Layers(), own); diff != "" {
+		t.Errorf("layers (-known +told):\n%s", diff)
+	}
+}
+
+// Of two settings that do the same one is named, not both: without both the rows
+// are others.
+func TestOneOfTwoSettingsIsSilent(t *testing.T) {
+	c := samples(t, "short-fix")
+	list := silent(t, "strategies: [none]\nclient: {ttl: {choice: 1h}, env: {ENABLE_PROMPT_CACHING_1H: 1}}", c)
+	if len(list) != 1 || !strings.Contains(list[0], "client.ttl.choice") {
+		t.Errorf("%q", list)
 	}
 }
