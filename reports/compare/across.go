@@ -16,12 +16,13 @@ func across(inputs []Input, wanted []string) ([]match, []string, error) {
 	for i, in := range inputs {
 		perRun[i] = groups(in.Run)
 	}
+	all := slices.Clone(perRun)
 	narrow(perRun, wanted)
 	var pairs [][]match
 	var notes []string
 	var errs []error
 	for i := 1; i < len(inputs); i++ {
-		m, left, err := acrossTwo([2]Input{inputs[0], inputs[i]}, [2][]group{perRun[0], perRun[i]})
+		m, left, err := acrossTwo([2]Input{inputs[0], inputs[i]}, [2][]group{perRun[0], perRun[i]}, [2][]group{all[0], all[i]})
 		pairs = append(pairs, m)
 		switch {
 		case err != nil:
@@ -42,7 +43,8 @@ func across(inputs []Input, wanted []string) ([]match, []string, error) {
 
 // acrossTwo matches the cells of two runs by name. When each has one alone,
 // beside what was billed and recorded, these are compared whatever their names.
-func acrossTwo(in [2]Input, have [2][]group) ([]match, leftOut, error) {
+// An error gives all that a run has, when nothing is asked for of it.
+func acrossTwo(in [2]Input, have, all [2][]group) ([]match, leftOut, error) {
 	left := leftOut{labels: [2]string{in[0].Label, in[1].Label}}
 	if m, ok := alone(in, have); ok {
 		return []match{m}, left, nil
@@ -55,9 +57,17 @@ func acrossTwo(in [2]Input, have [2][]group) ([]match, leftOut, error) {
 	both := left.common(in, have)
 	if len(matches)+len(both) == 0 {
 		return nil, left, fmt.Errorf("no cell in common: %s has %s; %s has %s",
-			in[0].Label, listed(groupNames(have[0])), in[1].Label, listed(groupNames(have[1])))
+			in[0].Label, cellsOf(have[0], all[0]), in[1].Label, cellsOf(have[1], all[1]))
 	}
 	return append(matches, both...), left, nil
+}
+
+// cellsOf lists the groups of a run, or says that none of them is asked for.
+func cellsOf(have, all []group) string {
+	if len(have) == 0 {
+		return fmt.Sprintf("no such cell (its cells are %s)", listed(groupNames(all)))
+	}
+	return "cells " + listed(groupNames(have))
 }
 
 // alone matches the only groups of two runs, false when one has none or several.

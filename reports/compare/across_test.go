@@ -41,7 +41,7 @@ func TestRunThatSharesNothing(t *testing.T) {
 	two := run(named("c", "c", nil, "ab", 1), named("d", "d", nil, "ab", 1))
 	other := run(named("f", "f", nil, "ab", 1), named("g", "g", nil, "ab", 1))
 	r := compared(t, Options{}, Input{"x", two}, Input{"y", two}, Input{"z", other})
-	if len(r.Comparisons) != 2 || !slices.Equal(r.Notes, []string{"No cell in common: x has c, d; z has f, g."}) {
+	if len(r.Comparisons) != 2 || !slices.Equal(r.Notes, []string{"No cell in common: x has cells c, d; z has cells f, g."}) {
 		t.Errorf("%d comparisons, notes %q", len(r.Comparisons), r.Notes)
 	}
 	x, y, z := run(named("c", "c", nil, "ab", 1)), run(named("c", "c", nil, "ab", 2)), run(named("d", "d", nil, "ab", 3))

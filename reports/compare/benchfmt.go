@@ -50,13 +50,12 @@ func (r *Report) shownMetrics(o WriteOptions) []results.Metric {
 	})
 }
 
-// writeUnit says which direction of a unit is better and whether it is exact.
+// writeUnit says which direction of a unit is better. It does not say that a unit
+// is exact, though figures of a session are: sessions are the repetitions here, in
+// which they differ, and benchstat makes no test of what it takes for exact.
 func writeUnit(b *bufio.Writer, m results.Metric) {
 	if m.Better != results.Neither {
 		fmt.Fprintf(b, "Unit %s better=%s\n", m.Name, m.Better)
-	}
-	if m.Exact {
-		fmt.Fprintf(b, "Unit %s assume=exact\n", m.Name)
 	}
 }
 

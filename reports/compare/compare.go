@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/compactsim/compactsim/reports/stats"
 	"github.com/compactsim/compactsim/sim/results"
@@ -74,13 +75,16 @@ type Comparison struct {
 	Other    string // label
 	Sessions int    // in both
 	// Figures are in the order of publication, without those of which neither
-	// side has a sample.
+	// side has a sample, unless they were asked for by name.
 	Figures []Figure
 	Notes   []string // what was averaged, what did not match
 	Normal  bool     // intervals are normal instead of resampled
 
-	pairs  *pairs
-	errors []results.ModelError // of the two runs
+	pairs *pairs
+	// drawn says that chance had a part in a side, reseeded that it had another
+	// in either: their seeds differ.
+	drawn, reseeded bool
+	errors          []results.ModelError // of the two runs
 }
 
 // Run compares inputs. It fails on labels, cells and metrics that are not
@@ -103,7 +107,7 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 	}
 	r := &Report{
 		Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Inputs: ordered, Chosen: len(o.Metrics) > 0,
-		Notes: append(mixed(ordered), notes...),
+		Notes: mixed(comparedOf(ordered, matches)),
 	}
 	r.Labels = labelsOf(ordered, matches)
 	for _, m := range matches {
@@ -115,7 +119,33 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 			r.Comparisons = append(r.Comparisons, *c)
 		}
 	}
+	r.Notes = slices.Concat(r.Notes, r.differentSeeds(), notes)
 	return r, nil
+}
+
+// comparedOf returns the inputs with the cells that are compared, and those that
+// have no rows to compare: what there is to say of others is of no interest.
+func comparedOf(inputs []Input, matches []match) []Input {
+	used := map[*results.Cell]bool{}
+	for _, m := range matches {
+		for _, s := range m.sides {
+			for _, c := range s.cells {
+				used[c] = true
+			}
+		}
+	}
+	list := slices.Clone(inputs)
+	for i := range list {
+		run := *list[i].Run
+		run.Cells = nil
+		for k := range list[i].Run.Cells {
+			if c := &list[i].Run.Cells[k]; used[c] || len(c.Rows) == 0 {
+				run.Cells = append(run.Cells, *c)
+			}
+		}
+		list[i].Run = &run
+	}
+	return list
 }
 
 // labelsOf returns the labels of the sides: of one run its cells, of several the
@@ -162,12 +192,16 @@ func (r *Report) compareSides(ctx context.Context, name string, base, other side
 		Cell: name, Base: base.label, Other: other.label, Sessions: len(p.sessions), Notes: notes, pairs: p,
 		Normal: len(p.sessions) > MaxResampled,
 	}
+	c.chance()
 	for _, s := range []side{base, other} {
 		c.errors = append(c.errors, s.modelError)
 	}
 	list, err := measure(p, metrics, o.Workers)
 	if err != nil {
 		return nil, inCell(name, err)
+	}
+	if !r.Chosen {
+		list = slices.DeleteFunc(list, func(m *measured) bool { return !m.Base.OK && !m.Other.OK })
 	}
 	if len(p.sessions) >= stats.PairsNeeded(o.Level) {
 		if c.Normal {
@@ -178,6 +212,7 @@ func (r *Report) compareSides(ctx context.Context, name string, base, other side
 	}
 	correct(list, len(o.Metrics) > 0)
 	for _, m := range list {
+		m.Exact = m.Metric.Exact && !c.drawn
 		m.judge(c, o.Level)
 		c.Figures = append(c.Figures, m.Figure)
 	}

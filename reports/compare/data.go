@@ -113,7 +113,7 @@ func (c *Comparison) method() string {
 
 func (f *Figure) document(level float64) figureDocument {
 	d := figureDocument{
-		Name: f.Metric.Name, Unit: f.Metric.Unit, Better: f.Metric.Better.String(), Exact: f.Metric.Exact,
+		Name: f.Metric.Name, Unit: f.Metric.Unit, Better: f.Metric.Better.String(), Exact: f.Exact,
 		Base: f.Base.pointer(), Other: f.Other.pointer(), Lower: f.Lower, Ties: f.Ties, Higher: f.Higher,
 		Verdict: f.Verdict.String(), Notes: f.Notes,
 	}

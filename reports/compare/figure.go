@@ -12,7 +12,7 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Missing Verdict = iota // a side has no sample
+	Missing Verdict = iota // a side has no sample: there is nothing to say
 	Same                   // no session differs
 	Unknown                // nothing can be said
 	Better
@@ -21,9 +21,9 @@ const (
 	Above
 )
 
-// String returns the word for a verdict, "~" for Unknown and "" for Missing.
+// String returns the word for a verdict, "~" for Missing and Unknown.
 func (v Verdict) String() string {
-	return [...]string{"", "same", "~", "better", "worse", "lower", "higher"}[min(v, Above)]
+	return [...]string{"~", "same", "~", "better", "worse", "lower", "higher"}[min(v, Above)]
 }
 
 // Figure is a metric of both sides over the sessions they share. Values,
@@ -33,8 +33,11 @@ type Figure struct {
 	Metric results.Metric
 	// Summary says that the metric is one of those in the table of a run.
 	Summary bool
-	Base    Sample
-	Other   Sample
+	// Exact says that the figure is counted or priced call by call and that chance
+	// had no part in either side: the difference is what it is.
+	Exact bool
+	Base  Sample
+	Other Sample
 	// Difference and what follows are set when both have a sample.
 	Difference float64
 	Relative   Sample // difference / base as a fraction, nothing for a base of 0

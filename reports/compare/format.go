@@ -33,7 +33,10 @@ func scaleOf(unit string, largest, diff float64) scale {
 		s.divide, s.suffix, s.change, least = 0.01, " %", " pp", 1
 	case results.UnitSeconds:
 		s.suffix, least, most = " s", 1, 2
-		if largest >= 600 {
+		switch {
+		case largest >= 6000:
+			s.divide, s.suffix = 3600, " h"
+		case largest >= 600:
 			s.divide, s.suffix = 60, " min"
 		}
 	case results.UnitTokens:
@@ -72,20 +75,27 @@ func decimals(v float64, least, most int) int {
 func (s scale) text(v float64) string { return s.write(v, "", s.suffix) }
 
 // signed writes a difference.
-func (s scale) signed(v float64) string {
-	sign := "+"
-	if v == 0 {
-		sign = ""
-	}
-	return s.write(v, sign, s.change)
+func (s scale) signed(v float64) string { return s.write(v, plus(v), s.change) }
+
+// bare writes a difference without its unit, for beside one that has it.
+func (s scale) bare(v float64) string {
+	s.prefix = ""
+	return s.write(v, plus(v), "")
 }
 
-func (s scale) write(v float64, plus, suffix string) string {
+func plus(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return "+"
+}
+
+func (s scale) write(v float64, sign, suffix string) string {
 	number := reports.Grouped(math.Abs(v)/s.divide, s.decimals)
 	if v < 0 && strings.ContainsAny(number, "123456789") {
-		plus = minus
+		sign = minus
 	}
-	return plus + s.prefix + number + suffix
+	return sign + s.prefix + number + suffix
 }
 
 // relative writes a relative difference with two digits at least, like +3.1 %

@@ -75,9 +75,6 @@ const maxListed = 5
 
 // listed joins names, the first few of many.
 func listed(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
 	if len(names) <= maxListed {
 		return strings.Join(names, ", ")
 	}

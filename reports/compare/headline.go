@@ -12,29 +12,38 @@ import (
 // put around what matters most.
 func (r *Report) headline(c *Comparison, emphasis string) string {
 	strong := func(s string) string { return emphasis + s + emphasis }
-	base, other := reports.Printable(c.Base), reports.Printable(c.Other)
-	sessions := "on the same " + reports.CountOf(c.Sessions, "session")
 	if !c.Changed() {
-		return strong(fmt.Sprintf("No difference between %s and %s", base, other)) + " " + sessions + "."
+		return r.unchanged(c, strong)
 	}
 	f := c.Figure("cost_usd")
 	if f == nil || f.Verdict == Missing {
-		return strong(fmt.Sprintf("%s and %s differ", base, other)) + " " + sessions + "."
+		return strong(fmt.Sprintf("%s and %s differ", reports.Printable(c.Base), reports.Printable(c.Other))) + " " + c.where() + "."
 	}
 	sc := f.scale()
-	var said string
+	values := fmt.Sprintf(": %s against %s. ", sc.text(f.Other.Value), sc.text(f.Base.Value))
+	return strong(c.costs(f)) + " " + c.where() + values + r.outlook(f) + moves(c)
+}
+
+// costs says which side costs less. Where summaries are drawn it is about so
+// much, and where they were drawn under different seeds a difference that has no
+// verdict is none to speak of.
+func (c *Comparison) costs(f *Figure) string {
+	base, other, sc := reports.Printable(c.Base), reports.Printable(c.Other), f.scale()
+	about := ""
+	if !f.Exact {
+		about = sampled + " "
+	}
 	switch {
 	case f.Difference == 0:
-		said = fmt.Sprintf("%s costs as much as %s", other, base)
+		return fmt.Sprintf("%s costs as much as %s", other, base)
+	case c.reseeded && f.Verdict == Unknown:
+		return fmt.Sprintf("No difference in cost between %s and %s that could not be chance", base, other)
 	case f.Relative.OK && f.Difference < 0:
-		said = fmt.Sprintf("%s costs %s less than %s", other, percentage(f.Relative.Value), base)
+		return fmt.Sprintf("%s costs %s%s less than %s", other, about, percentage(f.Relative.Value), base)
 	case f.Relative.OK:
-		said = fmt.Sprintf("%s costs %s more than %s", other, percentage(f.Relative.Value), base)
-	default:
-		said = fmt.Sprintf("%s costs %s, %s nothing", other, sc.text(f.Other.Value), base)
+		return fmt.Sprintf("%s costs %s%s more than %s", other, about, percentage(f.Relative.Value), base)
 	}
-	values := fmt.Sprintf(": %s against %s. ", sc.text(f.Other.Value), sc.text(f.Base.Value))
-	return strong(said) + " " + sessions + values + r.outlook(f) + moves(c)
+	return fmt.Sprintf("%s costs %s%s, %s next to nothing", other, about, sc.text(f.Other.Value), base)
 }
 
 // outlook says what the figures of cost tell of other sessions.

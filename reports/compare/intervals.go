@@ -73,12 +73,12 @@ func (m *measured) interval(columns [][]float64, o Options) {
 	var differences, relatives []float64
 	for r := range o.Resamples {
 		a, d := m.resampled(columns, r, o)
-		if math.IsNaN(d) || math.IsInf(d, 0) {
+		if !finite(d) {
 			continue
 		}
 		differences = append(differences, d)
-		if a != 0 && m.compared(o) {
-			relatives = append(relatives, d/math.Abs(a))
+		if v := d / math.Abs(a); finite(v) && m.compared(o) {
+			relatives = append(relatives, v)
 		}
 	}
 	enough := leastKept * float64(o.Resamples)

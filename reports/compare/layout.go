@@ -38,51 +38,78 @@ func (n notes) lines() []string {
 	return lines
 }
 
-// sampled marks metrics that rest on draws.
+// sampled marks figures that rest on draws.
 const sampled = "≈"
 
-// sheet lays out figures for people.
+// The columns of a table of figures that others are told by.
+const (
+	columnMetric = iota
+	columnBase
+	columnOther
+	columnDifference
+	columnRelative
+	columnInterval
+	columnP
+	columnEffect
+	columnSessions
+	columnVerdict
+	numColumns
+)
+
+// sheet lays out figures for people. Where all are drawn, the title says so.
 func (r *Report) sheet(c *Comparison, figures []Figure, n *notes) *reports.Sheet {
-	s := &reports.Sheet{Columns: []reports.SheetColumn{{Name: "metric", Title: "METRIC"}}}
-	interval := level100(r.Level) + " INTERVAL"
-	for _, title := range []string{reports.Printable(c.Base), reports.Printable(c.Other), "DIFFERENCE", "", interval, "p", "EFFECT", "W/T/L"} {
-		if title == "" {
-			title = "%"
+	s := &reports.Sheet{}
+	for i, title := range [numColumns]string{
+		"METRIC", reports.Printable(c.Base), reports.Printable(c.Other), "DIFFERENCE", "%", level100(r.Level) + " INTERVAL", "p", "EFFECT", "W/T/L", "VERDICT",
+	} {
+		if title == "" { // a column without a title is not shown
+			title = "–"
 		}
-		s.Columns = append(s.Columns, reports.SheetColumn{Name: title, Title: title, Right: true})
+		s.Columns = append(s.Columns, reports.SheetColumn{Name: title, Title: title, Right: i != columnMetric && i != columnVerdict})
 	}
-	s.Columns = append(s.Columns, reports.SheetColumn{Name: "verdict", Title: "VERDICT"})
 	for i := range figures {
 		s.Rows = append(s.Rows, figureRow(&figures[i], n))
+	}
+	if len(figures) > 0 && !slices.ContainsFunc(figures, func(f Figure) bool { return f.Exact }) { // said once
+		s.Columns[columnMetric].Title += " " + sampled
+		for i := range figures {
+			s.Rows[i][columnMetric] = figures[i].Metric.Name
+		}
 	}
 	return s
 }
 
-// figureRow returns the fields of a figure.
+// figureRow returns the fields of a figure. Those of the interval and of the
+// relative difference leave out the unit, which stands beside them and above.
 func figureRow(f *Figure, n *notes) []any {
 	name := f.Metric.Name
-	if !f.Metric.Exact {
+	if !f.Exact {
 		name += " " + sampled
 	}
 	sc := f.scale()
-	row := []any{name, sampleText(f.Base, sc), sampleText(f.Other, sc), "", "", "", "", "", "", strings.TrimSpace(f.Verdict.String() + " " + n.mark(f.Notes))}
+	row := make([]any, numColumns)
+	for i := range row {
+		row[i] = ""
+	}
+	row[columnMetric], row[columnBase], row[columnOther] = name, sampleText(f.Base, sc), sampleText(f.Other, sc)
+	row[columnVerdict] = strings.TrimSpace(f.Verdict.String() + " " + n.mark(f.Notes))
 	if f.Verdict == Missing {
 		return row
 	}
-	row[3] = "0"
+	row[columnDifference] = "0"
 	if f.Difference != 0 {
-		row[3] = sc.signed(f.Difference)
+		row[columnDifference] = sc.signed(f.Difference)
 	}
 	if f.Relative.OK && f.Difference != 0 && f.Metric.Unit != results.UnitRatio {
-		row[4] = relative(f.Relative.Value)
+		row[columnRelative] = strings.TrimSuffix(relative(f.Relative.Value), " %")
 	}
 	if f.Interval != nil {
-		row[5] = intervalText(sc, f.Interval)
+		row[columnInterval] = sc.bare(f.Interval.Low) + " … " + sc.bare(f.Interval.High)
 	}
 	if f.Tested {
-		row[6], row[7] = pText(f.Holm), effectText(f.Test.RankBiserial())
+		row[columnP], row[columnEffect] = pText(f.Holm), effectText(f.Test.RankBiserial())
 	}
-	row[8] = f.sessionsText()
+	row[columnSessions] = f.sessionsText()
 	return row
 }
 
@@ -108,7 +135,7 @@ func (f *Figure) sessionsText() string {
 	if wins, losses, ok := f.Wins(); ok {
 		return fmt.Sprintf("%d/%d/%d", wins, f.Ties, losses)
 	}
-	return fmt.Sprintf("%d↓ %d= %d↑", f.Lower, f.Ties, f.Higher)
+	return fmt.Sprintf("%d↓%d=%d↑", f.Lower, f.Ties, f.Higher)
 }
 
 // title names a comparison.
@@ -128,11 +155,11 @@ func (r *Report) legend() []string {
 		if c.Normal {
 			normal++
 		}
-		marked = marked || slices.ContainsFunc(c.Figures, func(f Figure) bool { return !f.Metric.Exact && f.Changed() })
+		marked = marked || slices.ContainsFunc(c.Figures, func(f Figure) bool { return !f.Exact && f.Changed() })
 	}
 	lines := []string{
 		"Values, differences and W/T/L (sessions better/same/worse; ↓ = ↑ where neither is better) are what happened on these sessions.",
-		fmt.Sprintf("Interval (%s), p (Wilcoxon's signed ranks, Holm), effect (rank-biserial, −1 … +1) and verdict speak of other sessions of this kind. A verdict takes an interval without 0 and p ≤ %.4g; ~ nothing can be said of those.", r.method(normal), 1-r.Level),
+		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (Wilcoxon's signed ranks, Holm), effect (rank-biserial, −1 … +1) and verdict speak of other sessions of this kind. A verdict takes an interval without 0 and p ≤ %.4g; ~ nothing can be said of those.", r.method(normal), 1-r.Level),
 	}
 	if n := len(r.Comparisons); n > 1 {
 		lines = append(lines, fmt.Sprintf("p is corrected for the metrics of one comparison, not for there being %d comparisons.", n))
@@ -141,7 +168,7 @@ func (r *Report) legend() []string {
 		lines = append(lines, fmt.Sprintf("Of fewer than %d sessions intervals are too narrow where a few outweigh the rest.", fewSessions))
 	}
 	if marked {
-		lines = append(lines, sampled+" rests on drawn figures: on these sessions too the difference can be chance.")
+		lines = append(lines, sampled+" (of all, beside METRIC) rests on draws, of the sizes of summaries or of waits: on these sessions too the difference can be chance.")
 	}
 	return lines
 }

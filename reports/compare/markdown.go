@@ -14,39 +14,62 @@ import (
 // markdown writes r as a comment on a pull request: a headline, what moved, and
 // all else folded.
 func (r *Report) markdown(w io.Writer, o WriteOptions) error {
-	var b bytes.Buffer
-	var n notes
-	var err error
-	if only := r.only(o); only != nil {
-		err = r.single(&b, only, &n, o)
-	} else {
-		err = r.several(&b, &n, o)
-	}
+	text, err := r.fitting(o)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(&b, "\n<sub>\n\n")
-	for i, text := range slices.Concat(n.lines(), printables(r.Notes), r.legend()) {
-		if i > 0 {
-			b.WriteString("<br>\n")
-		}
-		b.WriteString(escape(text))
-	}
-	fmt.Fprint(&b, "\n\n</sub>\n")
-	if _, err := io.WriteString(w, inert(b.String())); err != nil {
+	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("writing a comparison: %w", err)
 	}
 	return nil
 }
 
+// comment is a comment in the making.
+type comment struct {
+	*Report
+	WriteOptions
+	room
+	b bytes.Buffer
+	n notes
+	// folds counts the folded tables met, left names those there was no room for.
+	folds int
+	left  []string
+}
+
+// comment writes r with what there is room for.
+func (r *Report) comment(o WriteOptions, room room) (*comment, string, error) {
+	c := &comment{Report: r, WriteOptions: o, room: room}
+	var err error
+	if only := r.only(o); only != nil {
+		err = c.single(only)
+	} else {
+		err = c.several()
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if len(c.left) > 0 {
+		fmt.Fprintf(&c.b, "\n%s\n", escape(c.leftOut()))
+	}
+	fmt.Fprint(&c.b, "\n<sub>\n\n")
+	for i, text := range slices.Concat(c.n.lines(), printables(r.Notes), r.legend()) {
+		if i > 0 {
+			c.b.WriteString("<br>\n")
+		}
+		c.b.WriteString(escape(text))
+	}
+	fmt.Fprint(&c.b, "\n\n</sub>\n")
+	return c, inert(c.b.String()), nil
+}
+
 // only returns the comparison to write alone: the only one there is, or the only
-// one in which anything differs.
+// one with anything to show.
 func (r *Report) only(o WriteOptions) *Comparison {
 	var only *Comparison
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		switch {
-		case !c.Changed() && !o.All && len(r.Comparisons) > 1:
+		case r.uneventful(c) && !o.All && len(r.Comparisons) > 1:
 		case only != nil:
 			return nil
 		default:
@@ -65,40 +88,58 @@ func (r *Report) bold(c *Comparison) string {
 
 // single writes the only comparison: the metrics that moved, and below the fold
 // those that did not move or are parts of others.
-func (r *Report) single(b *bytes.Buffer, c *Comparison, n *notes, o WriteOptions) error {
-	if c.Cell != "" && len(r.Comparisons) > 1 {
-		fmt.Fprintf(b, "%s: ", escape(reports.Printable(c.Cell)))
+func (w *comment) single(c *Comparison) error {
+	if c.Cell != "" && len(w.Comparisons) > 1 {
+		fmt.Fprintf(&w.b, "%s: ", escape(reports.Printable(c.Cell)))
 	}
-	fmt.Fprintf(b, "%s%s\n", r.bold(c), marks(n.mark(c.Notes)))
+	fmt.Fprintf(&w.b, "%s%s\n", w.bold(c), marks(w.n.mark(c.Notes)))
 	var moved, rest []Figure
-	for _, f := range r.shown(c, o) {
-		if r.Chosen || f.moved() {
+	for _, f := range w.shown(c, w.WriteOptions) {
+		if w.Chosen || f.moved() {
 			moved = append(moved, f)
 		} else {
 			rest = append(rest, f)
 		}
 	}
-	if err := r.grid(b, c, moved, n); err != nil {
+	if err := w.grid(c, moved); err != nil {
 		return err
 	}
-	if err := r.folded(b, reports.CountOf(len(rest), "more metric"), c, rest, n); err != nil {
+	if err := w.folded(reports.CountOf(len(rest), "more metric"), c, rest); err != nil {
 		return err
 	}
-	if same := r.beside(c, n); same != "" {
-		fmt.Fprintf(b, "\nNo difference in any metric: %s.\n", escape(same))
-	}
+	w.beside(c)
 	return nil
 }
 
-// beside names the other comparisons.
-func (r *Report) beside(c *Comparison, n *notes) string {
+// maxBeside is how many comparisons without a difference are named.
+const maxBeside = 20
+
+// beside names the other comparisons, in which nothing differs.
+func (w *comment) beside(c *Comparison) {
 	var list []string
-	for i := range r.Comparisons {
-		if x := &r.Comparisons[i]; x != c {
-			list = append(list, r.name(x)+marks(n.mark(x.Notes)))
+	what, more := "", 0
+	for i := range w.Comparisons {
+		x := &w.Comparisons[i]
+		if x == c {
+			continue
 		}
+		if len(list) == maxBeside {
+			more++
+			continue
+		}
+		if what == "" || x.lacks() {
+			what = w.sameIn(x)
+		}
+		list = append(list, w.name(x)+marks(w.n.mark(x.Notes)))
 	}
-	return strings.Join(list, ", ")
+	if len(list) == 0 {
+		return
+	}
+	text := strings.Join(list, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	fmt.Fprintf(&w.b, "\n%s\n", escape(fmt.Sprintf("No difference in %s: %s.", what, text)))
 }
 
 // moved reports whether a figure belongs above the fold: it differs on these
@@ -113,28 +154,31 @@ func (f *Figure) moved() bool {
 
 // several writes the cost of every comparison and below the fold what moved in
 // each.
-func (r *Report) several(b *bytes.Buffer, n *notes, o WriteOptions) error {
+func (w *comment) several() error {
 	changed := 0
-	for i := range r.Comparisons {
-		if r.Comparisons[i].Changed() {
+	for i := range w.Comparisons {
+		if w.Comparisons[i].Changed() {
 			changed++
 		}
 	}
 	noun := "comparison"
-	if len(r.Labels) == 2 {
+	if len(w.Labels) == 2 {
 		noun = "cell"
 	}
-	lead := fmt.Sprintf("%s → %s: %d of %s differ.", r.Labels[0], strings.Join(r.Labels[1:], ", "), changed, reports.CountOf(len(r.Comparisons), noun))
-	fmt.Fprintf(b, "**%s**%s\n\n", escape(reports.Printable(lead)), r.dearest())
-	if err := r.overview(n).Write(b, "markdown"); err != nil {
+	lead := fmt.Sprintf("%s → %s: %d of %s differ.", w.Labels[0], listed(w.Labels[1:]), changed, reports.CountOf(len(w.Comparisons), noun))
+	fmt.Fprintf(&w.b, "**%s**%s\n\n", escape(reports.Printable(lead)), w.dearest())
+	if err := w.overview().Write(&w.b, "markdown"); err != nil {
 		return err
 	}
-	for i := range r.Comparisons {
-		c := &r.Comparisons[i]
-		if !c.Changed() && !o.All {
+	if more := len(w.Comparisons) - w.rows; more > 0 {
+		fmt.Fprintf(&w.b, "\nand %s more.\n", reports.CountOf(more, noun))
+	}
+	for i := range w.Comparisons {
+		c := &w.Comparisons[i]
+		if w.uneventful(c) && !w.All {
 			continue
 		}
-		if err := r.folded(b, r.name(c), c, r.shown(c, o), n); err != nil {
+		if err := w.folded(w.name(c), c, w.shown(c, w.WriteOptions)); err != nil {
 			return err
 		}
 	}
@@ -171,23 +215,23 @@ func (r *Report) dearest() string {
 }
 
 // overview is a table with the cost of every comparison.
-func (r *Report) overview(n *notes) *reports.Sheet {
+func (w *comment) overview() *reports.Sheet {
 	s := &reports.Sheet{}
 	before, after := "cost before", "cost after"
-	if len(r.Labels) == 2 {
-		before, after = "cost "+reports.Printable(r.Labels[0]), "cost "+reports.Printable(r.Labels[1])
+	if len(w.Labels) == 2 {
+		before, after = "cost "+reports.Printable(w.Labels[0]), "cost "+reports.Printable(w.Labels[1])
 	}
-	for i, title := range []string{"cell", "sessions", before, after, "%", "other sessions", "verdict"} {
+	for i, title := range []string{"cell", "sessions", before, after, "%", "other sessions, %", "verdict"} {
 		s.Columns = append(s.Columns, reports.SheetColumn{Name: title, Title: title, Right: i > 0 && i < 6})
 	}
-	for i := range r.Comparisons {
-		c := &r.Comparisons[i]
-		row := []any{strings.TrimSpace(r.name(c) + " " + n.mark(c.Notes)), c.Sessions, "", "", "", "", ""}
+	for i := range min(w.rows, len(w.Comparisons)) {
+		c := &w.Comparisons[i]
+		row := []any{strings.TrimSpace(w.name(c) + " " + w.n.mark(c.Notes)), c.Sessions, "", "", "", "", ""}
 		if f := c.Figure("cost_usd"); f != nil {
-			fields := figureRow(f, n)
-			row[2], row[3], row[4], row[6] = fields[1], fields[2], fields[4], fields[9]
-			if f.RelativeInterval != nil {
-				row[5] = relative(f.RelativeInterval.Low) + " … " + relative(f.RelativeInterval.High)
+			fields := figureRow(f, &w.n)
+			row[2], row[3], row[4], row[6] = fields[columnBase], fields[columnOther], fields[columnRelative], fields[columnVerdict]
+			if v := f.RelativeInterval; v != nil {
+				row[5] = strings.TrimSuffix(relative(v.Low), " %") + " … " + strings.TrimSuffix(relative(v.High), " %")
 			}
 		}
 		s.Rows = append(s.Rows, row)
@@ -196,24 +240,29 @@ func (r *Report) overview(n *notes) *reports.Sheet {
 }
 
 // grid writes figures as a table, nothing for none.
-func (r *Report) grid(b *bytes.Buffer, c *Comparison, figures []Figure, n *notes) error {
+func (w *comment) grid(c *Comparison, figures []Figure) error {
 	if len(figures) == 0 {
 		return nil
 	}
-	b.WriteByte('\n')
-	return r.sheet(c, figures, n).Write(b, "markdown")
+	w.b.WriteByte('\n')
+	return w.sheet(c, figures, &w.n).Write(&w.b, "markdown")
 }
 
-// folded writes figures below a summary that opens them.
-func (r *Report) folded(b *bytes.Buffer, title string, c *Comparison, figures []Figure, n *notes) error {
+// folded writes figures below a summary that opens them, when there is room.
+func (w *comment) folded(title string, c *Comparison, figures []Figure) error {
 	if len(figures) == 0 {
 		return nil
 	}
-	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n", escapeHTML(title))
-	if err := r.grid(b, c, figures, n); err != nil {
+	w.folds++
+	if w.folds > w.tables {
+		w.left = append(w.left, title)
+		return nil
+	}
+	fmt.Fprintf(&w.b, "\n<details><summary>%s</summary>\n", escapeHTML(title))
+	if err := w.grid(c, figures); err != nil {
 		return err
 	}
-	b.WriteString("\n</details>\n")
+	w.b.WriteString("\n</details>\n")
 	return nil
 }
 

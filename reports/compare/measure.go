@@ -34,7 +34,6 @@ type measured struct {
 }
 
 // measure returns the figures of metrics without what is drawn by chance.
-// Metrics that neither side has are left out.
 func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, error) {
 	list := make([]*measured, len(metrics))
 	for i, metric := range metrics {
@@ -60,7 +59,7 @@ func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, erro
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(list, func(m *measured) bool { return !m.Base.OK && !m.Other.OK }), nil
+	return list, nil
 }
 
 // stretch is the number of sessions whose rows stay in the cache.
@@ -87,7 +86,7 @@ func parallel(n, workers int, f func(int)) {
 func (m *measured) finish(p *pairs) error {
 	for s := range m.side {
 		for i, v := range m.side[s].value {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if !finite(v) {
 				return fmt.Errorf("%s: %s of session %q is %v", p.sides[s].label, m.Metric.Name, p.sessions[i], v)
 			}
 		}
@@ -100,12 +99,18 @@ func (m *measured) finish(p *pairs) error {
 		return nil
 	}
 	m.Difference = difference(m.Base.Value, m.Other.Value)
-	if m.Base.Value != 0 {
-		m.Relative = Sample{m.Difference / math.Abs(m.Base.Value), true}
+	if !finite(m.Base.Value) || !finite(m.Other.Value) || !finite(m.Difference) {
+		return fmt.Errorf("%s is too large to compare: %v in %s, %v in %s", m.Metric.Name, m.Base.Value, p.sides[0].label, m.Other.Value, p.sides[1].label)
+	}
+	// Of a base next to nothing a multiple can be beyond the range of numbers.
+	if v := m.Difference / math.Abs(m.Base.Value); m.Base.Value != 0 && finite(v) {
+		m.Relative = Sample{v, true}
 	}
 	m.differences()
 	return nil
 }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // differences compares the sessions one by one.
 func (m *measured) differences() {

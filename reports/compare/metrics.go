@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/sim/results"
@@ -29,10 +30,21 @@ func chooseMetrics(names []string) ([]results.Metric, error) {
 	for i, name := range names {
 		switch {
 		case !slices.Contains(known, name):
-			errs = append(errs, fmt.Errorf("unknown metric %q%s", name, nearest.Hint(name, known)))
+			errs = append(errs, unknownMetric(name, known))
 		case slices.Contains(names[:i], name):
 			errs = append(errs, fmt.Errorf("metric %q is named twice", name))
 		}
 	}
 	return slices.DeleteFunc(all, func(m results.Metric) bool { return !slices.Contains(names, m.Name) }), errors.Join(errs...)
+}
+
+// unknownMetric names the metrics that may be meant: those that hold the name, or
+// the nearest one.
+func unknownMetric(name string, known []string) error {
+	hint := nearest.Hint(name, known)
+	holding := slices.DeleteFunc(slices.Clone(known), func(x string) bool { return name == "" || !strings.Contains(x, strings.ToLower(name)) })
+	if len(holding) > 0 {
+		hint = fmt.Sprintf(" (did you mean %s?)", listed(holding))
+	}
+	return fmt.Errorf("unknown metric %q%s; docs/schema.md describes all there are", name, hint)
 }

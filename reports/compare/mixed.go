@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/reports"
@@ -24,8 +23,7 @@ func mixed(inputs []Input) []string {
 	}{
 		{"versions of the tool", func(p *results.Provenance) string { return p.Version }},
 		{"sets of sessions", func(p *results.Provenance) string { return p.SessionsDigest }},
-		{"prices", func(p *results.Provenance) string { return p.Prices }},
-		{"seeds", func(p *results.Provenance) string { return strconv.FormatUint(p.Seed, 10) }},
+		{"prices", pricesOf(inputs)},
 	} {
 		if values, differ := valuesOf(inputs, property.of); differ {
 			notes = append(notes, fmt.Sprintf("The runs have different %s: %s.", property.what, values))

@@ -26,6 +26,10 @@ func seed(n string) map[string]string { return map[string]string{"seed": n} }
 func TestErrors(t *testing.T) {
 	broken := before()
 	broken.Cells[0].Rows[2].CostByClass[0] = math.NaN()
+	huge := before()
+	for i := range huge.Cells[0].Rows {
+		huge.Cells[0].Rows[i].CostByClass[0] = 1e308
+	}
 	for _, tc := range []struct {
 		what   string
 		o      Options
@@ -39,9 +43,17 @@ func TestErrors(t *testing.T) {
 			`cell "c": no session in common: x has a, b; y has c, d`},
 		{"no cell in common", Options{}, []Input{
 			{"x", run(named("c", "c", nil, "ab", 1), named("d", "d", nil, "ab", 1))}, {"y", run(named("e", "e", nil, "ab", 1))},
-		}, "no cell in common: x has c, d; y has e"},
+		}, "no cell in common: x has cells c, d; y has cells e"},
+		{"a cell that the other run lacks", Options{Cells: []string{"e"}}, []Input{
+			{"x", run(named("c", "c", nil, "ab", 1), named("d", "d", nil, "ab", 1))}, {"y", run(named("e", "e", nil, "ab", 1))},
+		}, "x has no such cell (its cells are c, d); y has cells e"},
 		{"an unknown metric", Options{Metrics: []string{"cost_use", "misses"}}, []Input{{"x", before()}, {"y", after()}},
-			`unknown metric "cost_use" (did you mean "cost_usd"?)`},
+			`unknown metric "cost_use" (did you mean "cost_usd"?); docs/schema.md`},
+		{"a part of names of metrics", Options{Metrics: []string{"hit"}}, []Input{{"x", before()}, {"y", after()}},
+			`unknown metric "hit" (did you mean cache_hit_ratio, call_hit_ratio?)`},
+		{"a metric that is not measured", Options{Metrics: []string{"regret"}}, []Input{{"x", before()}, {"y", after()}},
+			`unknown metric "regret"; docs/schema.md describes all there are`},
+		{"a sum beyond the range of numbers", Options{}, []Input{{"x", before()}, {"y", huge}}, "cost_usd is too large to compare: 360 in x, +Inf in y"},
 		{"a metric twice", Options{Metrics: []string{"misses", "misses"}}, []Input{{"x", before()}, {"y", after()}}, `metric "misses" is named twice`},
 		{"an unknown cell", Options{Cells: []string{"y"}}, []Input{{"x", before()}, {"y", after()}}, `no cell or strategy "y" (did you mean "x"?)`},
 		{"an unknown baseline", Options{Baseline: "old"}, []Input{{"olt", before()}, {"new", after()}}, `unknown baseline "old" (did you mean "olt"?)`},
@@ -252,6 +264,9 @@ func TestMixedRuns(t *testing.T) {
 	y.Provenance = results.Provenance{Version: "v2", Seed: 7, SessionsDigest: "e", Prices: "2026-02-02", Switches: map[string]string{"window": "1"}}
 	y.Workload.Remarks = []string{"interrupted: 8 of 16 sessions simulated", "samples"}
 	y.Cells[0].Total.Unpriced = 3
+	y.Cells[0].Rows[0].CallsBySource[results.SourceCompact] = 1 // so that its seed matters
+	y.Cells = append(y.Cells, named("only here", "c", nil, "ab", 1))
+	y.Cells[1].Total.Unpriced = 9 // of a cell that is not compared
 	y.PassedOver = results.PassedOver{"retention": 1, "counts.naps": 8}
 	x := before()
 	x.Workload.Remarks = []string{"stopped by an error: 7 of 16 sessions simulated"}
@@ -260,12 +275,13 @@ func TestMixedRuns(t *testing.T) {
 		"The runs have different versions of the tool: x v1, y v2.",
 		"The runs have different sets of sessions: x d, y e.",
 		"The runs have different prices: x 2026-01-01, y 2026-02-02.",
-		"The runs have different seeds: x 1, y 7.",
 		"The runs differ in the switch window: x (none), y 1.",
 		"Run x was stopped by an error: 7 of 16 sessions simulated.",
 		"Run y holds what is of a later version, not known to this one and passed over: counts.naps (8 times), retention.",
 		"Run y was interrupted: 8 of 16 sessions simulated.",
 		"Run y, cell x: 3 calls of models without a price not in the cost.",
+		"The runs have different seeds: x 1, y 7.",
+		"Only in y: cell only here.",
 	}
 	if !slices.Equal(r.Notes, want) {
 		t.Errorf("notes %q", r.Notes)

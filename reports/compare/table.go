@@ -18,15 +18,17 @@ func (r *Report) table(w io.Writer, o WriteOptions) error {
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		heading := fmt.Sprintf("%s · %s%s", c.title(), reports.CountOf(c.Sessions, "session"), marks(n.mark(c.Notes)))
-		if !c.Changed() && !o.All {
-			same = append(same, "no difference in any metric: "+heading)
+		if r.uneventful(c) && !o.All {
+			same = append(same, "no difference in "+r.sameIn(c)+": "+heading)
 			continue
 		}
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintln(&b, heading)
-		if err := r.sheet(c, r.shown(c, o), &n).Write(&b, "table"); err != nil {
+		printLines(&b, heading)
+		s := r.sheet(c, r.shown(c, o), &n)
+		fit(s, reports.TextWidth)
+		if err := s.Write(&b, "table"); err != nil {
 			return err
 		}
 	}
@@ -35,15 +37,19 @@ func (r *Report) table(w io.Writer, o WriteOptions) error {
 			b.WriteByte('\n')
 		}
 		for _, text := range texts {
-			for _, line := range reports.Wrap(text, reports.TextWidth) {
-				fmt.Fprintln(&b, line)
-			}
+			printLines(&b, text)
 		}
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing a comparison: %w", err)
 	}
 	return nil
+}
+
+func printLines(b *bytes.Buffer, text string) {
+	for _, line := range reports.Wrap(text, reports.TextWidth) {
+		fmt.Fprintln(b, line)
+	}
 }
 
 func printables(texts []string) []string {

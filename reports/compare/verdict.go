@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/reports/stats"
@@ -31,6 +32,9 @@ func correct(list []*measured, chosen bool) {
 // judge sets the verdict of a figure that differs, and notes why nothing can be
 // said.
 func (m *measured) judge(c *Comparison, level float64) {
+	if m.Verdict == Missing {
+		m.Notes = append(m.Notes, m.missing(c))
+	}
 	if m.Verdict != Unknown {
 		return
 	}
@@ -49,6 +53,27 @@ func (m *measured) judge(c *Comparison, level float64) {
 		return
 	}
 	m.Verdict = m.verdict(level)
+}
+
+// missing says which sides have no figure, and whether they could have one.
+func (m *measured) missing(c *Comparison) string {
+	var unmeasured, without []string
+	for s, label := range []string{c.Base, c.Other} {
+		switch {
+		case len(m.side[s].rows) == 0:
+			unmeasured = append(unmeasured, label)
+		case s == 0 && !m.Base.OK, s == 1 && !m.Other.OK:
+			without = append(without, label)
+		}
+	}
+	var parts []string
+	if len(unmeasured) > 0 {
+		parts = append(parts, "not measured in "+and(unmeasured))
+	}
+	if len(without) > 0 {
+		parts = append(parts, "no sample in "+and(without))
+	}
+	return "nothing to compare: " + strings.Join(parts, ", ")
 }
 
 // tooFew says that the test cannot come out whatever the figures, "" when it can.

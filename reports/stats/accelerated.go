@@ -50,14 +50,20 @@ func biasOf(ascending []float64, estimate float64) float64 {
 }
 
 // skewness returns Σx³/(Σx²)^1.5 of values about their mean, which lies between
-// −1 and 1.
+// −1 and 1. It does not depend on the unit of the values, so they are taken in
+// that of the largest: squares of large ones would overflow. Of values that are
+// not finite it is 0.
 func skewness(values []float64) float64 {
+	unit := largest(values)
+	if unit == 0 || math.IsNaN(unit) || math.IsInf(unit, 0) {
+		return 0
+	}
 	var mean, squares, cubes float64
 	for _, v := range values {
-		mean += v / float64(len(values))
+		mean += v / unit / float64(len(values))
 	}
 	for _, v := range values {
-		d := v - mean
+		d := v/unit - mean
 		squares += d * d
 		cubes += d * d * d
 	}
@@ -65,6 +71,15 @@ func skewness(values []float64) float64 {
 		return 0
 	}
 	return cubes / (squares * math.Sqrt(squares))
+}
+
+// largest returns the largest size of values, NaN when one of them is.
+func largest(values []float64) float64 {
+	var size float64
+	for _, v := range values {
+		size = max(size, math.Abs(v))
+	}
+	return size
 }
 
 // accelerated returns the probability whose quantile stands in for that of the

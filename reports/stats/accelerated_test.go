@@ -48,6 +48,30 @@ func TestAcceleratedFormula(t *testing.T) {
 	}
 }
 
+// Skewness has no unit: that of 0 0 0 4 is 24/12^1.5 in any, though the squares of
+// 10²⁰⁰ are beyond the range of numbers and those of 10⁻²⁰⁰ are zero.
+func TestSkewnessOfLargeAndSmall(t *testing.T) {
+	want := 24 / math.Pow(12, 1.5)
+	for _, unit := range []float64{1, -1, 1e103, 1e200, 1e300, 1e-200, 1e-300} {
+		got := skewness([]float64{0, 0, 0, 4 * unit})
+		if unit < 0 {
+			got = -got
+		}
+		if math.Abs(got-want) > 1e-12 {
+			t.Errorf("unit %v: %v, want %v", unit, got, want)
+		}
+	}
+	for _, values := range [][]float64{nil, {0, 0}, {2, 2}, {1, math.Inf(1)}, {1, math.NaN()}} {
+		if got := skewness(values); got != 0 {
+			t.Errorf("%v: %v, want 0", values, got)
+		}
+	}
+	draws := []float64{0, 1e300, 2e300, 3e300}
+	if got := Accelerated(draws, 1.5e300, []float64{-1e300, 0, 0, 1e300}, 0.5); !(got.Low >= 0 && got.High <= 3e300 && got.Low < got.High) {
+		t.Errorf("interval %+v", got)
+	}
+}
+
 // With 461 of the draws below the estimate z₀ = -0.099075, and four pairs of this
 // influence have the points ±3.182446·√(4/3).
 func TestAcceleratedOfSkewed(t *testing.T) {

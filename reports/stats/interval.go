@@ -36,16 +36,20 @@ func Normal(estimate, standardError, level float64) Interval {
 // linear influence of each pair on it (the delta method, or infinitesimal
 // jackknife).
 func StandardErrorOfSum(values []float64) float64 {
+	unit := largest(values) // squares of large values would overflow
+	if unit == 0 {
+		return 0
+	}
 	var mean float64
 	for _, v := range values {
-		mean += v
+		mean += v / unit
 	}
-	mean /= float64(max(len(values), 1))
+	mean /= float64(len(values))
 	var squares float64
 	for _, v := range values {
-		squares += (v - mean) * (v - mean)
+		squares += (v/unit - mean) * (v/unit - mean)
 	}
-	return math.Sqrt(squares)
+	return unit * math.Sqrt(squares)
 }
 
 // PairsNeeded returns the number of pairs below which no two-sided test of

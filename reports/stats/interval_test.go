@@ -30,6 +30,13 @@ func TestStandardErrorOfSum(t *testing.T) {
 	if got := StandardErrorOfSum([]float64{0, 2}); math.Abs(got-math.Sqrt2) > 1e-12 {
 		t.Errorf("%v", got)
 	}
+	// In another unit, the squares of which are beyond the range of numbers.
+	if got := StandardErrorOfSum([]float64{0, 2e200}); math.Abs(got/1e200-math.Sqrt2) > 1e-12 {
+		t.Errorf("%v", got)
+	}
+	if got := StandardErrorOfSum([]float64{0, 0}); got != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
 }
 
 // 2/2⁵ = 0.0625 and 2/2⁶ = 0.03125.

@@ -29,4 +29,7 @@ func TestQuantile(t *testing.T) {
 	if got := Quantile(nil, 0.5); !math.IsNaN(got) {
 		t.Errorf("quantile of nothing = %v", got)
 	}
+	if got := Quantile([]float64{1, 2, 3}, math.NaN()); !math.IsNaN(got) {
+		t.Errorf("quantile NaN = %v", got)
+	}
 }
