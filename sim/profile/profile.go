@@ -275,9 +275,10 @@ func lookup(list []Versioned, version string) float64 {
 		return 0
 	}
 	value, found := list[0].Value, false
+	asked := series(version)
 	for i := range list {
 		v := list[i].Version
-		if series(v) != series(version) || found && Compare(v, version) > 0 {
+		if series(v) != asked || found && Compare(v, version) > 0 {
 			continue
 		}
 		value, found = list[i].Value, true
@@ -287,8 +288,9 @@ func lookup(list []Versioned, version string) float64 {
 
 // series returns the major and minor number of a version.
 func series(version string) [2]int {
-	list := strings.Split(version, ".")
-	return [2]int{part(list, 0), part(list, 1)}
+	major, rest := part(version)
+	minor, _ := part(rest)
+	return [2]int{major, minor}
 }
 
 // ResidualAt returns the residual at a share 0…1, by linear interpolation; 0
@@ -324,21 +326,26 @@ func (p *Profile) Life(ttl prompt.TTL) int64 {
 	return int64(e.Value * 1e9)
 }
 
-// Compare orders versions such as "2.1.17" by their numbers.
+// Compare orders versions such as "2.1.17" by their numbers. It is asked at every
+// call of a simulation: nothing is allocated.
 func Compare(a, b string) int {
-	x, y := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range max(len(x), len(y)) {
-		if c := cmp.Compare(part(x, i), part(y, i)); c != 0 {
+	for a != "" || b != "" {
+		var x, y int
+		x, a = part(a)
+		y, b = part(b)
+		if c := cmp.Compare(x, y); c != 0 {
 			return c
 		}
 	}
 	return 0
 }
 
-func part(list []string, i int) int {
-	if i >= len(list) {
-		return 0
+// part returns the first number of a version, and the others. What is no number
+// orders as 0.
+func part(version string) (n int, rest string) {
+	number, rest, _ := strings.Cut(version, ".")
+	if number != "" {
+		n, _ = strconv.Atoi(number)
 	}
-	n, _ := strconv.Atoi(list[i]) // what is no number orders as 0
-	return n
+	return n, rest
 }
