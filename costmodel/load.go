@@ -1,6 +1,8 @@
 package costmodel
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"time"
@@ -20,11 +22,12 @@ const (
 // no numbers, dates and tiers out of order, models without prices.
 func Load(r io.Reader, name string) (*Table, error) {
 	d := &decoder{name: name}
-	root, err := d.parse(r)
+	sum := sha256.New()
+	root, err := d.parse(io.TeeReader(r, sum))
 	if err != nil {
 		return nil, err
 	}
-	t := (&Table{}).clone()
+	t := (&Table{digest: hex.EncodeToString(sum.Sum(nil))}).clone()
 	seen := d.mapping(root, "price file", []field{
 		{"schema", func(n *yaml.Node) {
 			if v, ok := d.number(n, "schema", maxPrice); ok && v != 1 {

@@ -20,6 +20,7 @@ var embedded []byte
 // change something return another table. The zero Table knows no model.
 type Table struct {
 	asOf    time.Time
+	digest  string            // of the file read last, hexadecimal
 	models  map[string]*Model // by lower-case canonical name
 	aliases map[string]string // other names of the same model → key in models
 	priceAs map[string]string // names billed as another model → key in models; before all else
@@ -36,6 +37,11 @@ func Default() (*Table, error) { return defaultTable() }
 // AsOf returns the date the table's newest facts were collected at: "today"
 // for reproducible runs. Zero when the table does not say.
 func (t *Table) AsOf() time.Time { return t.asOf }
+
+// Digest returns the SHA-256 of the price file the table was read from, in
+// hexadecimal as sha256sum prints it: two files of one name are told apart by it. A
+// merged table has that of the file merged in last, an empty one none.
+func (t *Table) Digest() string { return t.digest }
 
 // Names returns the canonical names of all models, sorted.
 func (t *Table) Names() []string {
@@ -110,6 +116,9 @@ func (t *Table) Merge(over *Table) *Table {
 	if over.asOf.After(out.asOf) {
 		out.asOf = over.asOf
 	}
+	if over.digest != "" {
+		out.digest = over.digest
+	}
 	for k, m := range over.models {
 		merged := *m
 		s := spell(m.Name)
@@ -174,6 +183,7 @@ func ParseAlias(s string) (from, to string, err error) {
 func (t *Table) clone() *Table {
 	out := &Table{
 		asOf:    t.asOf,
+		digest:  t.digest,
 		models:  make(map[string]*Model, len(t.models)),
 		aliases: make(map[string]string, len(t.aliases)),
 		priceAs: make(map[string]string, len(t.priceAs)),

@@ -18,10 +18,9 @@ type UnknownModelError struct {
 // Error names the model, the names near it and the way out.
 func (e *UnknownModelError) Error() string {
 	if len(e.Near) == 0 {
-		return fmt.Sprintf("no price for model %q: give one with --prices FILE, or bill it as another model with --price-as %s=MODEL",
-			e.Model, e.Model)
+		return fmt.Sprintf("no price for model %q; prices: {file: FILE} in a scenario gives one, as --prices FILE does", e.Model)
 	}
-	return fmt.Sprintf("no price for model %q; near names: %s; to bill it as one of them: --price-as %s=%s",
+	return fmt.Sprintf("no price for model %q; near names: %s; prices: {as: {%s: %s}} in a scenario bills it as the first",
 		e.Model, strings.Join(e.Near, ", "), e.Model, e.Near[0])
 }
 

@@ -78,6 +78,9 @@ func (f *checkFlags) check(cmd *cobra.Command, stdin io.Reader, args []string) e
 		name, paths = args[0], args[1:]
 	}
 	if f.init {
+		if f.update || f.junit != "" || f.keys.anonymize {
+			return usageError{errors.New("--init writes a check file and stops: --update, --junit and --anonymize come after")}
+		}
 		return startCheck(cmd, name, paths)
 	}
 	hide, err := f.hiding()
@@ -137,9 +140,9 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
 	plan, err := f.plan(cmd, asked, paths)
-	errs = append(errs, err)
+	errs = append(errs, err, f.junitPlace(file, plan))
 	if plan != nil {
-		errs = append(errs, file.Names(strategyNames(plan)), sweepsSeed(asked.name, plan))
+		errs = append(errs, file.Names(strategyNames(plan)), file.Twice(cellsOf(plan)), sweepsSeed(asked.name, plan))
 	}
 	return file, plan, errors.Join(errs...)
 }
@@ -186,6 +189,16 @@ func strategyNames(plan *scenarios.Plan) []string {
 	return names
 }
 
+// cellsOf returns the cells of a plan by name and strategy, that of the bill first.
+func cellsOf(plan *scenarios.Plan) []check.Cell {
+	cells := []check.Cell{{Name: results.StrategyBilled, Strategy: results.StrategyBilled}}
+	for i := range plan.Design.Cells {
+		c := &plan.Design.Cells[i]
+		cells = append(cells, check.Cell{Name: c.Name, Strategy: c.Strategy.Name})
+	}
+	return cells
+}
+
 // sweepsSeed refuses a scenario that sweeps the seed: the check does.
 func sweepsSeed(name string, plan *scenarios.Plan) error {
 	for i := range plan.Design.Cells {
@@ -198,19 +211,18 @@ func sweepsSeed(name string, plan *scenarios.Plan) error {
 
 // replay simulates the sessions of a check. Remarks are on how they were read.
 func (f *checkFlags) replay(cmd *cobra.Command, stdin io.Reader, file *check.File, plan *scenarios.Plan, args []string, hide hiding) (*check.Input, []string, error) {
-	reading := f.runFlags
+	reading := f.read
 	// Samples are what the scenario of a check asks for, not a stopgap: nothing
 	// else is offered.
-	reading.read.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
-	corpus, _, err := reading.sessions(cmd, stdin, plan, args)
+	reading.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
+	reading.generate = plan.Design.Scenario.Sessions.Generate
+	corpus, _, err := reading.corpus(cmd, stdin, plan.Design.Scenario.Sessions.Paths)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, hintScenario(err, args)
 	}
 	defer corpus.Close()
-	if reading.read.quiet && !hide.on() { // sessions has not said it
-		if err := f.read.warnSilent(cmd, plan, corpus); err != nil {
-			return nil, nil, err
-		}
+	if err := f.beforehand(cmd, plan, corpus, hide); err != nil {
+		return nil, nil, err
 	}
 	seeded := *plan
 	design, draws := withSeeds(plan.Design, file)
@@ -225,10 +237,21 @@ func (f *checkFlags) replay(cmd *cobra.Command, stdin io.Reader, file *check.Fil
 	}
 	var remarks results.Workload
 	if !hide.on() { // they name projects and sessions
-		reading.read.remark(&remarks, corpus)
-	}
-	if unpriced := in.Unpriced(); unpriced > 0 {
-		remarks.Remarks = append(remarks.Remarks, plural(unpriced, "call")+" of models without a price cost nothing here; --strict refuses them")
+		reading.remark(&remarks, corpus)
 	}
 	return in, remarks.Remarks, nil
+}
+
+// beforehand refuses models without a price where the check is strict, and names
+// settings that change nothing. Elsewhere the report tells of calls without a price.
+func (f *checkFlags) beforehand(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus, hide hiding) error {
+	if f.read.strict {
+		if err := refuseUnpriced(plan, corpus.Sessions, hide); err != nil {
+			return usageError{err}
+		}
+	}
+	if hide.on() {
+		return nil
+	}
+	return f.read.warnSilent(cmd, plan, corpus)
 }

@@ -69,10 +69,14 @@ func checkInput(plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, d
 	in := &check.Input{Version: version(), SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
 		PricesDigest: prices, Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
+	in.Key = hide.keyName()
 	for _, s := range corpus.Sessions {
 		if s.NumCalls() > 0 {
 			in.Sessions[s.ID] = check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent}
 		}
+	}
+	if err := nameUnpriced(in, plan, corpus.Sessions, hide); err != nil {
+		return nil, err
 	}
 	byName := map[string]*results.Cell{}
 	for i := range run.Cells {

@@ -35,6 +35,15 @@ func (h hiding) name(s string) string {
 	return export.Pseudonym(h.key, s)
 }
 
+// keyName returns a pseudonym of its own by which keys are told apart; "" without a
+// key.
+func (h hiding) keyName() string {
+	if !h.on() {
+		return ""
+	}
+	return h.name("the key of sim check")
+}
+
 // model returns what stands for a model.
 func (h hiding) model(s string) string {
 	if !h.on() {

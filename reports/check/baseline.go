@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/compactsim/compactsim/internal/jsonlines"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
@@ -27,8 +25,9 @@ type Baseline struct {
 	Calls          int            `json:"calls"` // recorded, of all sessions
 	SessionsDigest string         `json:"sessions_digest"`
 	ScenarioDigest string         `json:"scenario_digest"`
-	PricesDigest   string         `json:"prices_digest"` // of the models in use
-	Prices         string         `json:"prices"`        // date of the table, ISO 8601
+	PricesDigest   string         `json:"prices_digest"`           // of the models in use
+	Prices         string         `json:"prices"`                  // date of the table, ISO 8601
+	Key            string         `json:"pseudonyms_key,omitzero"` // Input.Key
 	Cells          []BaselineCell `json:"cells"`
 	// PassedOver is what ReadBaseline did not know.
 	PassedOver results.PassedOver `json:"-"`
@@ -68,7 +67,7 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	}
 	b := &Baseline{Schema: BaselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
 		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest,
-		PricesDigest: in.PricesDigest, Prices: in.Prices}
+		PricesDigest: in.PricesDigest, Prices: in.Prices, Key: in.Key}
 	all := newSums()
 	for i := range in.Cells {
 		c := &in.Cells[i]
@@ -105,13 +104,14 @@ func (f *File) groupsOf(file string, c *Cell, in *Input, known *sums) []group {
 	return all
 }
 
-// keep returns the figures of one slice.
+// keep returns the figures of one slice. Costs that lack prices are left out, for
+// they would make a bar of too little.
 func (f *File) keep(file string, s *slice, metrics []results.Metric) (BaselineCell, error) {
 	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Sessions: s.sessions(), Draws: len(s.totals),
 		Metrics: map[string]float64{}, Seeds: map[string][]float64{}}
 	for _, m := range metrics {
 		values, ok := s.values(m)
-		if !ok {
+		if !ok || f.lacksPrice(s, m) {
 			continue
 		}
 		if v := mean(values); math.IsNaN(v) || math.IsInf(v, 0) {
@@ -159,32 +159,6 @@ func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("%s: %w: %w", name, err, ErrStale)
 	}
 	return b, nil
-}
-
-// decodeBaseline decodes data and looks whether it is a baseline of this schema.
-// That explains errors too: another schema has members of other kinds.
-func decodeBaseline(data []byte, b *Baseline) error {
-	passed := results.PassedOver{}
-	err := passed.Decode(data, b)
-	head := struct {
-		Schema int    `json:"schema"`
-		Tool   string `json:"tool"`
-	}{b.Schema, b.Tool}
-	if err != nil {
-		if err := json.Unmarshal(data, &head); err != nil {
-			return err
-		}
-	}
-	switch {
-	case head.Tool != baselineTool:
-		return errors.New("not a baseline: sim check --update writes one")
-	case head.Schema != BaselineSchema:
-		return fmt.Errorf("a baseline of another schema: this version reads schema %d; %w", BaselineSchema, ErrStale)
-	case err != nil:
-		return fmt.Errorf("%w; %w", err, ErrStale)
-	}
-	b.PassedOver = passed
-	return nil
 }
 
 func (b *Baseline) validate() error {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/reports"
@@ -33,17 +34,52 @@ const maxDigits = 12
 func precise(unit string, v float64, more int) string {
 	switch unit {
 	case results.UnitUSD:
-		return signed(v, "$"+reports.Grouped(math.Abs(v), decimals(v, 2, 4)+more))
+		return signed(v, "$"+digits(v, decimals(v, 2, 4)+more))
 	case results.UnitRatio:
-		return signed(v, reports.Grouped(100*math.Abs(v), 2+more)+" %")
+		return signed(v, digits(100*v, 2+more)+" %")
 	case results.UnitSeconds:
-		return signed(v, reports.Grouped(math.Abs(v), 1+more)+" s")
+		return signed(v, digits(v, 1+more)+" s")
 	}
-	return signed(v, reports.Grouped(math.Abs(v), decimals(v, 0, 1)+more))
+	return signed(v, digits(v, decimals(v, 0, 1)+more))
 }
 
+// hugeFigure is the first figure that is written with a power of ten.
+const hugeFigure = 1e15
+
+// digits writes the size of v with some decimals.
+func digits(v float64, decimals int) string {
+	v = math.Abs(v)
+	switch {
+	case math.IsInf(v, 0):
+		return "∞"
+	case v >= hugeFigure:
+		return strconv.FormatFloat(v, 'g', 3+decimals, 64)
+	}
+	return reports.Grouped(v, decimals)
+}
+
+// difference writes how far two values of a unit are apart: with as many decimals
+// as show that they are, and those of ratios in points.
+func difference(unit string, v float64) string {
+	text := figure(unit, v)
+	for more := 1; v != 0 && zero(text); more++ {
+		if more > maxDigits {
+			text = figure(unit, 0)
+			break
+		}
+		text = precise(unit, v, more)
+	}
+	if unit == results.UnitRatio {
+		text = strings.TrimSuffix(text, "%") + "pp"
+	}
+	return text
+}
+
+// zero reports whether a figure that is written has no digit but 0.
+func zero(text string) bool { return !strings.ContainsAny(text, "123456789∞") }
+
 func signed(v float64, text string) string {
-	if v < 0 && strings.ContainsAny(text, "123456789") {
+	if v < 0 && !zero(text) {
 		return minus + text
 	}
 	return text

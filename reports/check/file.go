@@ -22,7 +22,8 @@ const (
 	// DefaultLevel is the share of runs without a change in which a check may
 	// raise an alarm.
 	DefaultLevel = 0.05
-	minSeeds     = 5 // fewer leave an interval too wide to find anything
+	minLevel     = 1e-4 // the interval of a lower one is too wide to find anything
+	minSeeds     = 5    // fewer leave an interval too wide to find anything
 	maxSeeds     = 1000
 )
 
@@ -35,13 +36,15 @@ type File struct {
 	Name     string // as it was opened
 	Scenario Source
 	Seeds    int     // per cell with draws, minSeeds…maxSeeds
-	Level    float64 // share of runs without a change that may raise an alarm, in (0, 0.5]
+	Level    float64 // share of runs without a change that may raise an alarm, in [minLevel, 0.5]
 	// ScenarioMayChange says that a scenario other than the baseline's is what
 	// is judged, not a failure.
 	ScenarioMayChange bool
 	// Unread is how many lines, files and sessions may be lost in reading.
 	Unread int
-	Rules  []Rule
+	// AllowUnpriced says that calls of models without a price may cost nothing.
+	AllowUnpriced bool
+	Rules         []Rule
 }
 
 // Source is where a scenario comes from: a file or built-in scenario by its
@@ -60,6 +63,7 @@ type document struct {
 	Baseline          string     `yaml:"baseline"`
 	ScenarioMayChange bool       `yaml:"scenario_may_change"`
 	Unread            int        `yaml:"unread"`
+	Unpriced          string     `yaml:"unpriced"`
 	Rules             []ruleNode `yaml:"rules"`
 }
 
@@ -81,9 +85,10 @@ func Parse(text []byte, name string) (*File, error) {
 	if err := tree.Root.Decode(&d); err != nil && len(errs) == 0 {
 		return nil, yamlx.Errors(name, err, d)
 	}
-	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange, Unread: d.Unread}
+	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange, Unread: d.Unread, AllowUnpriced: d.Unpriced == allowUnpriced}
 	errs = append(errs, f.scenario(tree, text)...)
 	errs = append(errs, f.bounds(tree)...)
+	errs = append(errs, unpricedErrors(tree, d.Unpriced)...)
 	errs = append(errs, f.rules(tree, d.Baseline)...)
 	errs = append(errs, repeated(name, f.Rules)...)
 	return f, errors.Join(byLine(name, errs)...)
@@ -115,8 +120,8 @@ func (f *File) bounds(t *yamlx.Tree) []error {
 	if f.Seeds < minSeeds || f.Seeds > maxSeeds {
 		errs = append(errs, t.Errorf(at("seeds"), "seeds %d must lie in %d…%d: figures that are drawn are judged by the interval of several", f.Seeds, minSeeds, maxSeeds))
 	}
-	if !(f.Level > 0 && f.Level <= 0.5) {
-		errs = append(errs, t.Errorf(at("level"), "level %g must be above 0 and at most 0.5", f.Level))
+	if !(f.Level >= minLevel && f.Level <= 0.5) {
+		errs = append(errs, t.Errorf(at("level"), "level %g must lie in %g…0.5", f.Level, minLevel))
 	}
 	if f.Unread < 0 {
 		errs = append(errs, t.Errorf(at("unread"), "unread %d must not be negative", f.Unread))

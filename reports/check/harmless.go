@@ -16,7 +16,7 @@ func (r *Report) harmless() *Report {
 	out.Results = slices.Clone(r.Results)
 	for i := range out.Results {
 		s := &out.Results[i]
-		for _, text := range []*string{&s.Cell, &s.Group, &s.Rule, &s.Message, &s.Look} {
+		for _, text := range []*string{&s.Cell, &s.Group, &s.Rule, &s.Message, &s.Look, &s.Note} {
 			*text = inert(*text)
 		}
 	}
@@ -41,8 +41,8 @@ func inert(s string) string {
 		return r
 	}, s)
 	s = strings.ReplaceAll(s, "##[", "# #[")
-	if strings.HasPrefix(strings.TrimSpace(s), "::") {
+	if strings.HasPrefix(s, "::") {
 		s = "·" + s
 	}
-	return s
+	return strings.ReplaceAll(s, " ::", " ·::") // lines are wrapped at spaces
 }

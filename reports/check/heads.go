@@ -21,8 +21,7 @@ func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 			continue
 		}
 		if b.SessionsDigest != in.SessionsDigest {
-			r.fail(line, "%s is of other sessions: %d with %d calls, not these %d with %d (digest %.8s, now %.8s); sim check --update takes these",
-				file, b.Sessions, b.Calls, len(in.Sessions), in.Calls, b.SessionsDigest, in.SessionsDigest)
+			r.fail(line, "%s%s", file, r.otherSessions(in, b))
 		}
 		f.compareScenarios(r, in, b, file, line)
 		f.compareCells(r, in, b, file)
@@ -35,6 +34,30 @@ func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 	}
 }
 
+// otherSessions says how the sessions of a baseline differ from those of the run.
+func (r *Report) otherSessions(in *Input, b *Baseline) string {
+	const untold = ": whether the sessions are the same cannot be told"
+	switch {
+	case b.Key == in.Key:
+		return fmt.Sprintf(" is of other sessions: %d with %d calls, not these %d with %d (digest %.8s, now %.8s); %s",
+			b.Sessions, b.Calls, len(in.Sessions), in.Calls, b.SessionsDigest, in.SessionsDigest, r.update("these"))
+	case b.Key == "":
+		return " was made without --anonymize, this run has pseudonyms" + untold
+	case in.Key == "":
+		return " has pseudonyms: it is held against under --anonymize and its key" + untold
+	}
+	return " has pseudonyms under another key than this run" + untold
+}
+
+// update says what sim check --update would do, and to look at breaches ahead of it:
+// afterwards the baseline holds what broke them.
+func (r *Report) update(takes string) string {
+	if r.breaches() > 0 {
+		return fmt.Sprintf("look at what is beyond the bar first, for sim check --update takes %s into the baseline", takes)
+	}
+	return "sim check --update takes " + takes
+}
+
 // compareScenarios fails a baseline of another scenario or of other prices,
 // unless that is what is judged.
 func (f *File) compareScenarios(r *Report, in *Input, b *Baseline, file string, line int) {
@@ -43,8 +66,8 @@ func (f *File) compareScenarios(r *Report, in *Input, b *Baseline, file string, 
 			r.Notes = append(r.Notes, fmt.Sprintf("%s is of %s, as scenario_may_change allows", file, what))
 			return
 		}
-		r.fail(line, "%s is of %s (%s, now %s); sim check --update takes what is there now, scenario_may_change: true compares the two",
-			file, what, was, now)
+		r.fail(line, "%s is of %s (%s, now %s); %s; scenario_may_change: true compares the two",
+			file, what, was, now, r.update("what is there now"))
 	}
 	if b.ScenarioDigest != in.ScenarioDigest {
 		differs("another scenario", fmt.Sprintf("digest %.8s", b.ScenarioDigest), fmt.Sprintf("%.8s", in.ScenarioDigest))

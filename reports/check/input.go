@@ -21,10 +21,17 @@ type Input struct {
 	// each with its place. NumLost counts them all, of which Lost may be the first.
 	Lost    []string
 	NumLost int
+	// Key identifies the key under which projects and sessions have pseudonyms; ""
+	// when they are called as they are.
+	Key string
 }
 
 // Session is what groups are made from.
-type Session struct{ Project, Model, Agent string }
+type Session struct {
+	Project, Model, Agent string
+	// Unpriced are the models of its calls that have no price.
+	Unpriced []string
+}
 
 // Cell is one cell of the scenario under one or more seeds.
 type Cell struct {
@@ -33,15 +40,6 @@ type Cell struct {
 	// Draws are the cell under each seed, at least one; a cell without draws has
 	// one. All have rows of the same sessions.
 	Draws []*results.Cell
-}
-
-// Unpriced returns the most calls of a cell that are of models without a price.
-func (in *Input) Unpriced() int {
-	most := 0
-	for i := range in.Cells {
-		most = max(most, in.Cells[i].Draws[0].Total.Unpriced)
-	}
-	return most
 }
 
 // sessions returns how many sessions the slice covers.

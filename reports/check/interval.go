@@ -13,20 +13,22 @@ type sample struct {
 	spread          bool // the figure differs between seeds
 }
 
-// estimator makes intervals of a confidence in (0, 1). Student's quantiles take
-// longer than all else and depend on the number of values alone: they are kept.
+// estimator makes intervals that miss the true mean in a share of all samples, in
+// (0, 1). The confidence is what is left of 1; as a share it keeps its digits near 0.
+// Student's quantiles take longer than all else and depend on the number of values
+// alone: they are kept.
 type estimator struct {
-	confidence float64
-	quantiles  map[int]float64 // by number of values
+	share     float64
+	quantiles map[int]float64 // by number of values
 }
 
-func newEstimator(confidence float64) *estimator { return &estimator{confidence, map[int]float64{}} }
+func newEstimator(share float64) *estimator { return &estimator{share, map[int]float64{}} }
 
 // quantile returns Student's for n values.
 func (e *estimator) quantile(n int) float64 {
 	t, ok := e.quantiles[n]
 	if !ok {
-		t = distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n) - 1}.Quantile(0.5 + e.confidence/2)
+		t = -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n) - 1}.Quantile(e.share / 2)
 		e.quantiles[n] = t
 	}
 	return t

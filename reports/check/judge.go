@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -25,7 +27,6 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 		return f.Empty("no sessions with calls: nothing was simulated")
 	}
 	f.tellLost(r, in)
-	f.compareHeads(r, in, baselines)
 	var cases []*verdict
 	all := newSums()
 	for i := range f.Rules {
@@ -37,13 +38,15 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 			drawn++
 		}
 	}
-	intervals := newEstimator(1 - f.Level/float64(max(1, drawn)))
+	intervals := newEstimator(f.Level / float64(max(1, drawn)))
 	for _, c := range cases {
 		if c.result.Status != Unjudged {
 			c.judge(intervals, all.metrics)
 		}
 		r.Results = append(r.Results, c.result)
 	}
+	f.tellUnpriced(r, in, cases)
+	f.compareHeads(r, in, baselines)
 	if drawn > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s of draws: means over %d seeds; without a change at most %.3g %% of runs raise an alarm",
 			reports.CountOf(drawn, "figure"), f.Seeds, 100*f.Level))
@@ -69,7 +72,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 	cells := in.targets(r)
 	if len(cells) == 0 {
 		base.Group = r.Group
-		return []*verdict{unjudged(base, "no cell matches%s", in.nearestCell(r))}
+		return []*verdict{unjudged(base, "no cell matches%s", in.knownCells(r))}
 	}
 	var cases []*verdict
 	for _, c := range cells {
@@ -80,13 +83,17 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 				continue
 			}
 			found = true
-			v := &verdict{rule: r, slice: s, result: base}
+			v := &verdict{rule: r, slice: s, result: base, key: in.Key}
 			v.result.Cell, v.result.Group = c.Name, g.name
-			v.prepare(baselines[r.Baseline].Baseline)
+			if f.lacksPrice(s, r.Metric) {
+				v.refuseUnpriced(in)
+			} else {
+				v.prepare(baselines[r.Baseline].Baseline)
+			}
 			cases = append(cases, v)
 		}
 		if !found {
-			v := unjudged(base, "no session matches group %q", r.Group)
+			v := unjudged(base, "no session matches group %q%s", r.Group, in.knownSessions())
 			v.result.Cell, v.result.Group = c.Name, r.Group
 			cases = append(cases, v)
 		}
@@ -94,28 +101,47 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 	return cases
 }
 
-func (in *Input) nearestCell(r *Rule) string {
+// knownCells says what a rule could have named that names no cell.
+func (in *Input) knownCells(r *Rule) string {
 	var names []string
 	for i := range in.Cells {
 		names = append(names, in.Cells[i].Name)
 	}
-	if r.Strategy != "" {
+	return fmt.Sprintf("%s; the cells are %s", nearest.Hint(cmp.Or(r.Cell, r.Strategy), names), firstNames(names, maxNames))
+}
+
+// maxNames is how many names are told of what could have been meant.
+const maxNames = 8
+
+// knownSessions says how sessions are called, unless that is hidden.
+func (in *Input) knownSessions() string {
+	if in.Key != "" {
 		return ""
 	}
-	return nearest.Hint(r.Cell, names)
+	ids := slices.Sorted(maps.Keys(in.Sessions))
+	return fmt.Sprintf("; the %s called %s", sessionsAre(len(ids)), firstNames(ids, 3))
+}
+
+func sessionsAre(n int) string {
+	if n == 1 {
+		return "session is"
+	}
+	return fmt.Sprintf("%d sessions are", n)
 }
 
 // verdict is one rule in one cell and group on its way to a result.
 type verdict struct {
-	rule   *Rule
-	slice  *slice
-	result Result
-	was    *BaselineCell // the same cell and group in the baseline, nil without
-	now    []float64     // the metric under each seed
-	before []float64     // the same of the baseline, for rules against one
-	excess []float64     // by how much each is beyond the bar, negative within it
-	bar    float64
-	effect float64 // what the mean of excess must pass when it spreads
+	rule     *Rule
+	slice    *slice
+	result   Result
+	key      string        // Input.Key
+	was      *BaselineCell // the same cell and group in the baseline, nil without
+	now      []float64     // the metric under each seed
+	before   []float64     // the same of the baseline, for rules against one
+	excess   []float64     // by how much each is beyond the bar, negative within it
+	bar      float64
+	unpriced bool    // calls without a price keep it from being judged
+	effect   float64 // what the mean of excess must pass when it spreads
 }
 
 func unjudged(base Result, format string, args ...any) *verdict {
@@ -154,6 +180,10 @@ func (v *verdict) prepare(b *Baseline) {
 		return
 	}
 	v.measure()
+	if bar := v.bar + v.effect; math.IsNaN(bar) || math.IsInf(bar, 0) {
+		v.refuse("cannot fail: the bar is larger than any number")
+		return
+	}
 	if limit, ok := v.rule.vacuous(v.bar, v.effect, v.spread()); ok {
 		v.refuse("cannot fail: %s", limit)
 	}
@@ -166,9 +196,11 @@ func (v *verdict) compared(b *Baseline) bool {
 	case r.Baseline == "":
 		v.refuse("cannot fail: %s needs a baseline (against: FILE, or baseline: FILE above the rules)", r.Kind)
 	case b == nil:
-		v.refuse("cannot fail: there is no baseline to hold it against")
+		v.refuse("there is no baseline to hold it against")
+		v.result.told = true
 	case v.was == nil:
 		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
+		v.result.told = v.result.Group != "" && b.Key != v.key // groups have other names there
 	case v.result.Baseline == nil:
 		v.refuse("%s has no %s of this cell", r.Baseline, name)
 	case v.was.Draws > 1 && v.was.Seeds[name] == nil:
@@ -227,6 +259,7 @@ func (v *verdict) judge(intervals *estimator, metrics []results.Metric) {
 	excess := intervals.estimate(v.excess)
 	v.result.Bar, v.result.Margin = pointer(v.bar), pointer(0-excess.mean)
 	beyond := excess.mean > tolerance(v.bar)
+	past := beyond // the mean is beyond the bar, whatever is made of that
 	if v.spread() {
 		v.result.Seeds = len(v.now)
 		now := intervals.estimate(v.now)
@@ -234,11 +267,23 @@ func (v *verdict) judge(intervals *estimator, metrics []results.Metric) {
 		beyond = excess.low > tolerance(v.bar) && excess.mean > v.effect
 	}
 	if !beyond {
+		if past {
+			v.result.Note = v.excuse(excess.low)
+		}
 		return
 	}
 	v.result.Status = Breach
 	v.result.Message = v.words()
 	v.result.Look = looker{v.slice, v.was, metrics}.look(v.rule.Metric)
+}
+
+// excuse says why a figure holds whose mean is beyond the bar, the least of the
+// interval being beyond by low.
+func (v *verdict) excuse(low float64) string {
+	if low > tolerance(v.bar) {
+		return fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
+	}
+	return "beyond the bar, which lies in the interval of the mean"
 }
 
 // tolerance is what figures may differ by between machines, which round sums of

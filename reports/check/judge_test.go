@@ -2,11 +2,8 @@ package check
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -37,8 +34,8 @@ func TestLevels(t *testing.T) {
 		"{metric: cost_usd, group: agent, max: 2}":            "of agent claude-code is $3.00",
 		"{metric: cost_usd, group: model, max: 3}":            "of model opus is $4.00",
 		"{metric: cost_usd, group: '[b-z]*', max: 0.5}":       "of sessions [b-z]* is $1.00",
-		"{metric: cost_usd, group: 'x*', max: 1}":             `no session matches group "x*"`,
-		"{metric: cost_usd, cell: t, max: 1}":                 `no cell matches (did you mean "s"?)`,
+		"{metric: cost_usd, group: 'x*', max: 1}":             `no session matches group "x*"; the 2 sessions are called a, b`,
+		"{metric: cost_usd, cell: t, max: 1}":                 `no cell matches (did you mean "s"?); the cells are s`,
 		"{metric: cost_usd, strategy: other, max: 1}":         "no cell matches",
 		"{metric: call_hit_ratio, group: a, min: 0.5}":        "call_hit_ratio of s of sessions a is 0.00 %",
 		"{metric: percent_left, min: 0.5}":                    "percent_left has no sample here",
@@ -48,6 +45,7 @@ func TestLevels(t *testing.T) {
 		"{metric: cost_usd, min: -1}":                         "cannot fail",
 		"{metric: blocking_seconds, min: 0}":                  "cannot fail: blocking_seconds is never below 0",
 		"{metric: added_latency_seconds, min: -1}":            "",
+		"{metric: cost_usd, max: 1e300, min_effect: 1e299}":   "",
 		"{metric: cost_usd, max: 3.9999}":                     "is $4.0000, above $3.9999",
 		"{metric: cost_usd, max_increase: 1%, against: none}": "no baseline: none was not read",
 		"{metric: cost_usd, max_increase: 1%}":                "cannot fail: max_increase needs a baseline",
@@ -111,80 +109,6 @@ func TestRoundingIsNoIncrease(t *testing.T) {
 	says(t, against(t, f, plainRun(), now))
 	now.Cells[0].Draws[0].Total.CostByClass[0] = 4e-6
 	says(t, against(t, f, plainRun(), now), "above")
-}
-
-// What keeps a baseline from being compared is named, whatever the figures.
-func TestBaselineOfAnotherRun(t *testing.T) {
-	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
-	for want, change := range map[string]func(*Input){
-		"base.json is of other sessions: 2 with 20 calls, not these 2 with 21": func(in *Input) { in.SessionsDigest, in.Calls = "other", 21 },
-		"base.json is of another scenario":                                     func(in *Input) { in.ScenarioDigest = "other" },
-		"base.json has no such cell":                                           func(in *Input) { in.Cells[0].Name, in.Cells[0].Strategy = "t", "t" },
-		"no sessions with calls":                                               func(in *Input) { in.Sessions = nil },
-		"base.json is of other prices (digest 9a1d, table of 2026-03-01, now other, 2026-04-01)": func(in *Input) {
-			in.PricesDigest, in.Prices = "other", "2026-04-01"
-		},
-		"base.json has the cell s, which is not in the scenario any more": func(in *Input) { in.Cells[0].Name = "t" },
-		"cost_usd is NaN":  func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.NaN() },
-		"cost_usd is +Inf": func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.Inf(1) },
-	} {
-		in := plainRun()
-		change(in)
-		says(t, against(t, f, plainRun(), in), want)
-	}
-	f.ScenarioMayChange = true
-	in := plainRun()
-	in.ScenarioDigest, in.PricesDigest = "other", "other"
-	r := against(t, f, plainRun(), in)
-	says(t, r)
-	want := []string{"base.json is of another scenario, as scenario_may_change allows", "base.json is of other prices, as scenario_may_change allows"}
-	if diff := cmp.Diff(want, r.Notes); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// A cell of the baseline that is gone fails the rules that speak of it, also
-// where the scenario may change.
-func TestCellsThatAreGone(t *testing.T) {
-	was := input(append(plainRun().Cells, one("t", tally{session: "a", usd: 3}, tally{session: "b"}))...)
-	for rule, gone := range map[string]bool{
-		"{metric: cost_usd, max_increase: 1%}":               true,
-		"{metric: cost_usd, max_increase: 1%, cell: '[st]'}": true,
-		"{metric: cost_usd, max: 100}":                       true,
-		"{metric: cost_usd, max_increase: 1%, strategy: s}":  false,
-	} {
-		f := parsed(t, "  - "+rule+"\n")
-		f.ScenarioMayChange = true
-		now := plainRun()
-		now.ScenarioDigest = "other"
-		r := against(t, f, was, now)
-		if gone {
-			says(t, r, "base.json has the cell t, which is not in the scenario any more")
-		} else {
-			says(t, r)
-		}
-	}
-}
-
-// What was lost in reading fails the check by name, as far as it is not allowed.
-func TestLost(t *testing.T) {
-	now := plainRun()
-	now.Lost, now.NumLost = []string{"a.jsonl: file is empty", "b.jsonl:7: text ends in a string"}, 2
-	f := levels(t, "rules:\n  - {metric: cost_usd, max: 4}\n")
-	says(t, f.Judge(now, nil), "not read: a.jsonl: file is empty", "not read: b.jsonl:7: text ends in a string")
-	f.Unread = 1
-	says(t, f.Judge(now, nil), "2 lines, files or sessions could not be read, unread: 1 are allowed")
-	f.Unread = 2
-	r := f.Judge(now, nil)
-	says(t, r)
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "as unread: 2 allows") {
-		t.Errorf("notes %q", r.Notes)
-	}
-	f.Unread, now.NumLost = 0, 1000
-	now.Lost = slices.Repeat(now.Lost, 50)
-	if r := f.Judge(now, nil); len(r.Problems) != maxLost+1 {
-		t.Errorf("%d problems, want %d names and their number", len(r.Problems), maxLost)
-	}
 }
 
 // A rule on what no rule compared when the baseline was made has no seeds to be
@@ -263,12 +187,12 @@ func TestSeedsArePaired(t *testing.T) {
 
 // Student's interval of 1…5 at 95 %: mean 3, deviation √2.5, t(4) = 2.7764.
 func TestInterval(t *testing.T) {
-	got := newEstimator(0.95).estimate([]float64{1, 2, 3, 4, 5})
+	got := newEstimator(0.05).estimate([]float64{1, 2, 3, 4, 5})
 	half := 2.7764 * math.Sqrt(2.5) / math.Sqrt(5)
 	if math.Abs(got.low-(3-half)) > 1e-4 || math.Abs(got.high-(3+half)) > 1e-4 || got.mean != 3 {
 		t.Errorf("got %+v, want 3 ± %.4f", got, half)
 	}
-	if got := newEstimator(0.95).estimate([]float64{0.1, 0.1, 0.1}); got != (sample{0.1, 0.1, 0.1, false}) {
+	if got := newEstimator(0.05).estimate([]float64{0.1, 0.1, 0.1}); got != (sample{0.1, 0.1, 0.1, false}) {
 		t.Errorf("equal values give %+v", got)
 	}
 }
@@ -287,6 +211,32 @@ func TestMinEffect(t *testing.T) {
 			says(t, r)
 		} else {
 			says(t, r, want)
+		}
+	}
+}
+
+// A figure that holds beyond its bar says why.
+func TestBeyondTheBarAndOK(t *testing.T) {
+	was, now := input(drawnUSD("s", 10, 11, 12, 13, 14)), input(drawnUSD("s", 10.1, 11.1, 12.1, 13.1, 14.1))
+	for rule, want := range map[string]string{
+		"{metric: cost_usd, max_increase: 0, min_effect: 1%}": "beyond the bar by less than min_effect 1%", // all of 0.1
+		"{metric: cost_usd, max: 13}":                         "beyond the bar, which lies in the interval of the mean",
+		"{metric: cost_usd, max: 13.2}":                       "",
+	} {
+		r := against(t, parsed(t, "  - "+rule+"\n"), was, now)
+		says(t, r)
+		if got := r.Results[0].Note; got != want {
+			t.Errorf("%s: %q, want %q", rule, got, want)
+		}
+	}
+	var b strings.Builder
+	r := against(t, parsed(t, "  - {metric: cost_usd, max: 13}\n  - {metric: calls, max: 50}\n  - {metric: cost_usd, max_increase: 0, min_effect: 1%}\n"), was, now)
+	if err := r.Write(&b, "text"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ok ¹\n", "ok\n", "ok ²\n", "\n¹ beyond the bar, which lies in", "\n² beyond the bar by less than"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
 }

@@ -26,15 +26,16 @@ func TestText(t *testing.T) {
 	}
 	const want = `check.yaml: 2 sessions, 20 calls
 
-METRIC           CELL        RULE     OBSERVED      BAR   MARGIN  BASELINE  RESULT
-cost_usd         a,b: <c>|d  max 4       $4.00    $4.00    $0.00         –  ok
-cache_hit_ratio  a,b: <c>|d  min 95%   90.00 %  95.00 %  −5.00 %         –  FAIL
-calls            <x|y>       max 1           –        –        –         –  FAIL
+METRIC           CELL        RULE     OBSERVED      BAR    MARGIN  BASELINE  RESULT
+cost_usd         a,b: <c>|d  max 4       $4.00    $4.00     $0.00         –  ok
+cache_hit_ratio  a,b: <c>|d  min 95%   90.00 %  95.00 %  −5.00 pp         –  FAIL
+calls            <x|y>       max 1           –        –         –         –  FAIL
 
 FAIL check.yaml:4: cache_hit_ratio of a,b: <c>|d is 90.00 %, below 95.00 %
-     look: 3 of 3 misses are of class head (no baseline to compare with): something ahead of the conversation changes between requests: tools, system prompt or parameters
+     look: 3 of 3 misses are of class head (no baseline to compare with): something ahead of the conversation
+     changes between requests: tools, system prompt or parameters
 
-FAIL check.yaml:5: calls of <x|y> (max 1): no cell matches
+FAIL check.yaml:5: calls of <x|y> (max 1): no cell matches; the cells are a,b: <c>|d
 
 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged
 `
@@ -54,7 +55,7 @@ func TestAnnotate(t *testing.T) {
 	}
 	const want = "::error file=ci/a%2Cb%3Acheck.yaml,line=4,title=cache_hit_ratio::cache_hit_ratio of a,b: <c>|d is 90.00 %25, below 95.00 %25%0A" +
 		"3 of 3 misses are of class head (no baseline to compare with): something ahead of the conversation changes between requests: tools, system prompt or parameters\n" +
-		"::error file=ci/a%2Cb%3Acheck.yaml,line=5,title=calls::calls of <x|y> (max 1): no cell matches\n"
+		"::error file=ci/a%2Cb%3Acheck.yaml,line=5,title=calls::calls of <x|y> (max 1): no cell matches; the cells are a,b: <c>|d\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
@@ -76,7 +77,8 @@ func TestTextsAreHarmless(t *testing.T) {
 	in.Lost, in.NumLost = []string{"::error::" + evil}, 1
 	f := levels(t, "rules:\n  - {metric: cost_usd, group: project, max: 0.5}\n")
 	r := f.Judge(in, nil)
-	r.Notes = append(r.Notes, evil, " ::stop-commands::x")
+	r.Notes = append(r.Notes, evil, " ::stop-commands::x", strings.Repeat("word ", 21)+"words ::error::at the start of a wrapped line")
+	r.Results[0].Note = evil
 	for name, write := range map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error { return r.Write(w, "text") }, "json": func(w io.Writer) error { return r.Write(w, "json") },
 		"junit": r.JUnit, "summary": r.Summary,

@@ -40,6 +40,9 @@ type Result struct {
 	// Message says what is wrong and Look, in one line, what to look at.
 	Message string `json:"message,omitzero"`
 	Look    string `json:"look,omitzero"`
+	// Note says why a figure holds that is beyond its bar.
+	Note string `json:"note,omitzero"`
+	told bool   // a problem of the whole says why it is not judged
 }
 
 // Problem is something that fails a check beside its rules.
@@ -72,14 +75,22 @@ func (r *Report) Err() error {
 	return fmt.Errorf("%w: %s", ErrFailed, r.Verdict())
 }
 
+// breaches counts the rules that are broken.
+func (r *Report) breaches() int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Status == Breach {
+			n++
+		}
+	}
+	return n
+}
+
 // Verdict counts what holds and what does not.
 func (r *Report) Verdict() string {
-	breached, unjudged := 0, 0
+	breached, unjudged := r.breaches(), 0
 	for i := range r.Results {
-		switch r.Results[i].Status {
-		case Breach:
-			breached++
-		case Unjudged:
+		if r.Results[i].Status == Unjudged {
 			unjudged++
 		}
 	}

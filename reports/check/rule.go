@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -93,7 +94,7 @@ func (r *ruleNode) rule(t *yamlx.Tree, n *yaml.Node, baseline string) (Rule, []e
 		if r.Metric == "" {
 			wrong("", "a rule needs a metric")
 		} else {
-			wrong("metric", "unknown metric %q%s", r.Metric, nearest.Hint(r.Metric, metricNames()))
+			wrong("metric", "unknown metric %q%s; docs/schema.md lists them all", r.Metric, metricHint(r.Metric))
 		}
 	}
 	if r.Strategy != "" && r.Cell != "" {
@@ -107,13 +108,14 @@ func (r *ruleNode) rule(t *yamlx.Tree, n *yaml.Node, baseline string) (Rule, []e
 	if hint, ok := nearest.Name(r.Group, groupings); ok && !slices.Contains(groupings, r.Group) && len(r.Group) > 3 && !strings.ContainsAny(r.Group, "*?[0123456789") {
 		wrong("group", "unknown group %q (did you mean %q?)", r.Group, hint)
 	}
-	if r.MinEffect != nil {
-		if out.MinEffect = *r.MinEffect; !(out.MinEffect.Value > 0) {
-			wrong("min_effect", "min_effect %s must be above 0", out.MinEffect)
-		}
-	}
 	if err := r.bar(&out, known); err != nil {
 		wrong(out.Kind.String(), "%w", err)
+	}
+	if r.MinEffect != nil {
+		out.MinEffect = *r.MinEffect
+		if err := out.checkMinEffect(); err != nil {
+			wrong("min_effect", "%w", err)
+		}
 	}
 	return out, errs
 }
@@ -143,10 +145,59 @@ func (r *ruleNode) bar(out *Rule, known bool) error {
 		return fmt.Errorf("a rule has one of %s, this one has %d", strings.Join(kindNames[:], ", "), found)
 	case out.Kind.relative() && out.Bar.Value < 0:
 		return fmt.Errorf("%s must not be negative", out.Text())
+	case known && out.beyondRatio():
+		return fmt.Errorf("%s: a ratio is at most 1%s", out.Text(), percentHint(out.Bar))
 	case !out.Kind.relative() && out.Bar.Percent && known && out.Metric.Unit != results.UnitRatio:
 		return fmt.Errorf("%s: only a ratio is bounded by a percentage, %s is in %s", out.Text(), out.Metric.Name, out.Metric.Unit)
 	}
 	return nil
+}
+
+// beyondRatio reports whether the bar of a ratio is one that no ratio reaches.
+func (r *Rule) beyondRatio() bool {
+	ofBaseline := r.Kind.relative() && r.Bar.Percent
+	return r.Metric.Unit == results.UnitRatio && !ofBaseline && r.Bar.Value > 1
+}
+
+// percentHint returns what an amount above 1 may be meant to say.
+func percentHint(a Amount) string {
+	if a.Percent || a.Value > 100 {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s%%?)", a)
+}
+
+// checkMinEffect refuses an effect that lets everything pass: it is a room for what
+// does not matter, not a second bar.
+func (r *Rule) checkMinEffect() error {
+	switch e := r.MinEffect; {
+	case !(e.Value > 0):
+		return fmt.Errorf("min_effect %s must be above 0", e)
+	case e.Percent && e.Value > 1:
+		return fmt.Errorf("min_effect %s is more than all of the figure: at most 100%%", e)
+	case !e.Percent && !r.Kind.relative() && r.Bar.Value != 0 && e.Value > math.Abs(r.Bar.Value):
+		return fmt.Errorf("min_effect %s is more than the bar itself: %s", e, r.Text())
+	}
+	return nil
+}
+
+// metricHint returns the metrics that may be meant: the nearest, or else the first
+// that have the name in theirs.
+func metricHint(name string) string {
+	names := metricNames()
+	if hint := nearest.Hint(name, names); hint != "" {
+		return hint
+	}
+	var like []string
+	for _, n := range names {
+		if strings.Contains(n, name) && len(like) < 3 {
+			like = append(like, fmt.Sprintf("%q", n))
+		}
+	}
+	if like == nil {
+		return ""
+	}
+	return " (did you mean " + strings.Join(like, " or ") + "?)"
 }
 
 func metricNames() []string {
@@ -178,6 +229,32 @@ func repeated(name string, rules []Rule) []error {
 		first[k] = r.Line
 	}
 	return errs
+}
+
+// Twice reports the bars that two rules set on the very same cells of a run, the one
+// by their strategy and the other by their name. Draws of cells are not looked at.
+func (f *File) Twice(cells []Cell) error {
+	in := &Input{Cells: cells}
+	var errs []error
+	for i := range f.Rules {
+		a := &f.Rules[i]
+		j := slices.IndexFunc(f.Rules[:i], func(b Rule) bool { return in.sameBar(a, &b) })
+		if j >= 0 {
+			errs = append(errs, fmt.Errorf("%s:%d: the rule on %s of %s stands here a second time, first in line %d: both name %s", f.Name, a.Line,
+				a.Kind, a.Metric.Name, f.Rules[j].Line, in.targets(a)[0].Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sameBar reports whether two rules that name cells in different ways set one bar.
+func (in *Input) sameBar(a, b *Rule) bool {
+	named := (a.Strategy == "") != (b.Strategy == "") && (a.Cell == "") != (b.Cell == "")
+	if !named || a.Metric.Name != b.Metric.Name || a.Kind != b.Kind || a.Group != b.Group || a.Kind.relative() && a.Baseline != b.Baseline {
+		return false
+	}
+	cells := in.targets(a)
+	return len(cells) > 0 && slices.Equal(cells, in.targets(b))
 }
 
 // Names reports the rules that name a strategy which a scenario does not have.

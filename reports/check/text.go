@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -37,20 +39,32 @@ func (r *Report) text(w io.Writer) error {
 		}
 	}
 	for _, f := range r.failures() {
-		fmt.Fprintf(&b, "\nFAIL %s%s\n", r.at(f.line), f.message)
+		b.WriteByte('\n')
+		lines(&b, "FAIL ", r.at(f.line)+f.message)
 		if f.look != "" {
-			fmt.Fprintf(&b, "     look: %s\n", f.look)
+			lines(&b, "     ", "look: "+f.look)
 		}
 	}
 	b.WriteByte('\n')
 	for _, n := range r.Notes {
-		fmt.Fprintln(&b, n)
+		lines(&b, "", n)
 	}
-	fmt.Fprintln(&b, r.Verdict())
+	lines(&b, "", r.Verdict())
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing a check: %w", err)
 	}
 	return nil
+}
+
+// lines writes text behind a mark, wrapped for a terminal, the further lines below
+// the text.
+func lines(b *bytes.Buffer, mark, text string) {
+	for i, line := range reports.Wrap(text, reports.TextWidth-len(mark)) {
+		if i > 0 {
+			mark = strings.Repeat(" ", len(mark))
+		}
+		fmt.Fprintln(b, mark+line)
+	}
 }
 
 // at returns the place of a line in the check file, ready to stand in front.
@@ -69,26 +83,28 @@ type failure struct {
 	look    string
 }
 
-// failures returns all that fails the check, problems of the whole first.
+// failures returns all that fails the check: rules that are broken first, for they
+// say what a baseline of another scenario is about, then problems of the whole, then
+// what was not judged and no problem tells of.
 func (r *Report) failures() []failure {
-	var all []failure
-	for _, p := range r.Problems {
-		all = append(all, failure{p.Line, "sim check", p.Text, ""})
-	}
+	var all, unjudged []failure
 	for i := range r.Results {
 		s := &r.Results[i]
-		switch s.Status {
-		case Breach:
+		switch {
+		case s.Status == Breach:
 			all = append(all, failure{s.Line, s.Metric, s.Message, s.Look})
-		case Unjudged:
+		case s.Status == Unjudged && !s.told:
 			where := s.Metric
 			if s.Cell != "" {
 				where += " of " + s.Cell
 			}
-			all = append(all, failure{s.Line, s.Metric, fmt.Sprintf("%s%s (%s): %s", where, inGroup(s.Group), s.Rule, s.Message), s.Look})
+			unjudged = append(unjudged, failure{s.Line, s.Metric, fmt.Sprintf("%s%s (%s): %s", where, inGroup(s.Group), s.Rule, s.Message), s.Look})
 		}
 	}
-	return all
+	for _, p := range r.Problems {
+		all = append(all, failure{p.Line, "sim check", p.Text, ""})
+	}
+	return append(all, unjudged...)
 }
 
 // maxLines is how many results a table lists; of more it shows those that fail.
@@ -120,6 +136,7 @@ func (r *Report) sheet() *reports.Sheet {
 	if left > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s that hold not listed; --format json has them", reports.CountOf(left, "comparison")))
 	}
+	var marks footnotes
 	for i := range shown {
 		v := &shown[i]
 		if v.Group != "" {
@@ -129,10 +146,42 @@ func (r *Report) sheet() *reports.Sheet {
 		if v.Status != OK {
 			status = "FAIL"
 		}
+		if v.Note != "" {
+			status += " " + marks.mark(v.Note)
+		}
 		observed, bar := v.observed()
-		s.Rows = append(s.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.figure(v.Margin), v.figure(v.Baseline), status})
+		s.Rows = append(s.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), status})
 	}
+	s.Notes = append(s.Notes, marks...)
 	return s
+}
+
+// footnotes are the notes below a table, each with its mark.
+type footnotes []string
+
+// mark returns the mark of a note: that of an equal one, else the next.
+func (f *footnotes) mark(note string) string {
+	for _, known := range *f {
+		if mark, text, _ := strings.Cut(known, " "); text == note {
+			return mark
+		}
+	}
+	mark := strings.Map(func(r rune) rune { return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0'] }, strconv.Itoa(len(*f)+1))
+	*f = append(*f, mark+" "+note)
+	return mark
+}
+
+// margin returns what is left to the bar. What figures differ by between machines
+// is nothing.
+func (s *Result) margin() string {
+	if s.Margin == nil {
+		return "–"
+	}
+	v := *s.Margin
+	if s.Bar != nil && math.Abs(v) <= tolerance(*s.Bar) {
+		v = 0
+	}
+	return difference(s.Unit, v)
 }
 
 func (s *Result) figure(v *float64) string {
@@ -149,7 +198,7 @@ func (s *Result) observed() (text, bar string) {
 		text, bar = apart(s.Unit, *s.Observed, *s.Bar)
 	}
 	if s.Low != nil && s.High != nil && *s.High > *s.Low {
-		text += " ± " + figure(s.Unit, (*s.High-*s.Low)/2)
+		text += " ± " + difference(s.Unit, (*s.High-*s.Low)/2)
 	}
 	return text, bar
 }

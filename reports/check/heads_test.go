@@ -1,0 +1,140 @@
+package check
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What keeps a baseline from being compared is named, whatever the figures.
+func TestBaselineOfAnotherRun(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
+	for want, change := range map[string]func(*Input){
+		"base.json is of other sessions: 2 with 20 calls, not these 2 with 21": func(in *Input) { in.SessionsDigest, in.Calls = "other", 21 },
+		"base.json is of another scenario":                                     func(in *Input) { in.ScenarioDigest = "other" },
+		"base.json has no such cell":                                           func(in *Input) { in.Cells[0].Name, in.Cells[0].Strategy = "t", "t" },
+		"no sessions with calls":                                               func(in *Input) { in.Sessions = nil },
+		"base.json is of other prices (digest 9a1d, table of 2026-03-01, now other, 2026-04-01)": func(in *Input) {
+			in.PricesDigest, in.Prices = "other", "2026-04-01"
+		},
+		"base.json has the cell s, which is not in the scenario any more": func(in *Input) { in.Cells[0].Name = "t" },
+		"cost_usd is NaN":  func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.NaN() },
+		"cost_usd is +Inf": func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.Inf(1) },
+	} {
+		in := plainRun()
+		change(in)
+		says(t, against(t, f, plainRun(), in), want)
+	}
+	f.ScenarioMayChange = true
+	in := plainRun()
+	in.ScenarioDigest, in.PricesDigest = "other", "other"
+	r := against(t, f, plainRun(), in)
+	says(t, r)
+	want := []string{"base.json is of another scenario, as scenario_may_change allows", "base.json is of other prices, as scenario_may_change allows"}
+	if diff := cmp.Diff(want, r.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is beyond the bar is told ahead of a baseline of another scenario, which sends
+// the reader there: an update would make it the baseline.
+func TestBreachesComeFirst(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
+	now := input(one("s", tally{session: "a", usd: 5, read: 90, written: 10}, tally{session: "b", usd: 1, read: 90, written: 10}))
+	now.ScenarioDigest = "other"
+	all := against(t, f, plainRun(), now).failures()
+	if len(all) != 2 || !strings.HasPrefix(all[0].message, "cost_usd of s is $6.00") ||
+		!strings.Contains(all[1].message, "look at what is beyond the bar first, for sim check --update takes what is there now into the baseline") {
+		t.Errorf("%+v", all)
+	}
+	now = plainRun()
+	now.ScenarioDigest = "other"
+	says(t, against(t, f, plainRun(), now), "; sim check --update takes what is there now; scenario_may_change")
+}
+
+// A baseline that is not there is told once, not for each rule on it.
+func TestMissingBaselineIsToldOnce(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n  - {metric: calls, max_increase: 1%}\n")
+	r := f.Judge(plainRun(), map[string]Loaded{"base.json": {Err: errors.New("base.json is not there")}})
+	if all := r.failures(); len(all) != 1 || all[0].message != "no baseline: base.json is not there" {
+		t.Errorf("%+v", all)
+	}
+	for _, s := range r.Results {
+		if s.Status != Unjudged || s.Message != "there is no baseline to hold it against" {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// Pseudonyms on one side, or under two keys, are told from other sessions; the names
+// of groups that come of them are no failures of their own, and none is told.
+func TestPseudonymsOfAnotherKey(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, group: project, max_increase: 1%}\n")
+	keyed := func(key string) *Input {
+		in := plainRun()
+		in.Key, in.SessionsDigest = key, "5e55"+key
+		in.Sessions["a"], in.Sessions["b"] = Session{Project: "p" + key}, Session{Project: "q" + key}
+		return in
+	}
+	for _, tc := range []struct{ was, now, want string }{
+		{"", "k", "base.json was made without --anonymize, this run has pseudonyms"},
+		{"k", "", "base.json has pseudonyms: it is held against under --anonymize and its key"},
+		{"k", "l", "base.json has pseudonyms under another key than this run"},
+	} {
+		r := against(t, f, keyed(tc.was), keyed(tc.now))
+		says(t, r, tc.want)
+		if len(r.failures()) != 1 {
+			t.Errorf("%+v", r.failures())
+		}
+	}
+	says(t, against(t, f, keyed("k"), keyed("k")))
+	says(t, levels(t, "rules:\n  - {metric: calls, group: 'x*', max: 1}\n").Judge(keyed("k"), nil), `no session matches group "x*" look:}`)
+}
+
+// A cell of the baseline that is gone fails the rules that speak of it, also
+// where the scenario may change.
+func TestCellsThatAreGone(t *testing.T) {
+	was := input(append(plainRun().Cells, one("t", tally{session: "a", usd: 3}, tally{session: "b"}))...)
+	for rule, gone := range map[string]bool{
+		"{metric: cost_usd, max_increase: 1%}":               true,
+		"{metric: cost_usd, max_increase: 1%, cell: '[st]'}": true,
+		"{metric: cost_usd, max: 100}":                       true,
+		"{metric: cost_usd, max_increase: 1%, strategy: s}":  false,
+	} {
+		f := parsed(t, "  - "+rule+"\n")
+		f.ScenarioMayChange = true
+		now := plainRun()
+		now.ScenarioDigest = "other"
+		r := against(t, f, was, now)
+		if gone {
+			says(t, r, "base.json has the cell t, which is not in the scenario any more")
+		} else {
+			says(t, r)
+		}
+	}
+}
+
+// What was lost in reading fails the check by name, as far as it is not allowed.
+func TestLost(t *testing.T) {
+	now := plainRun()
+	now.Lost, now.NumLost = []string{"a.jsonl: file is empty", "b.jsonl:7: text ends in a string"}, 2
+	f := levels(t, "rules:\n  - {metric: cost_usd, max: 4}\n")
+	says(t, f.Judge(now, nil), "not read: a.jsonl: file is empty", "not read: b.jsonl:7: text ends in a string")
+	f.Unread = 1
+	says(t, f.Judge(now, nil), "2 lines, files or sessions could not be read, unread: 1 are allowed")
+	f.Unread = 2
+	r := f.Judge(now, nil)
+	says(t, r)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "as unread: 2 allows") {
+		t.Errorf("notes %q", r.Notes)
+	}
+	f.Unread, now.NumLost = 0, 1000
+	now.Lost = slices.Repeat(now.Lost, 50)
+	if r := f.Judge(now, nil); len(r.Problems) != maxLost+1 {
+		t.Errorf("%d problems, want %d names and their number", len(r.Problems), maxLost)
+	}
+}

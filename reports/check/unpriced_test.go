@@ -1,0 +1,76 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unpricedRun is a run in which session b has three calls of the model m without a
+// price; in session a all have one.
+func unpricedRun() *Input {
+	in := plainRun()
+	d := in.Cells[0].Draws[0]
+	for i := range d.Rows {
+		if d.Rows[i].Session == "b" {
+			d.Rows[i].Unpriced = 3
+		}
+	}
+	d.Total.Unpriced = 3
+	in.Sessions["b"] = Session{Project: "web", Unpriced: []string{"m"}}
+	return in
+}
+
+// Costs that lack prices fail the check once and by the names of the models; other
+// metrics, and groups of sessions in which all has a price, are judged.
+func TestUnpriced(t *testing.T) {
+	f := levels(t, "rules:\n  - {metric: cost_usd, max: 10}\n  - {metric: net_negative_compactions, max: 1}\n"+
+		"  - {metric: cost_usd, group: project, max: 10}\n  - {metric: calls, max: 100}\n")
+	r := f.Judge(unpricedRun(), nil)
+	says(t, r, "3 calls of m have no price, so that costs of s are not judged")
+	if n := len(r.failures()); n != 1 {
+		t.Errorf("said %d times: %+v", n, r.failures())
+	}
+	var got []string
+	for _, s := range r.Results {
+		got = append(got, s.Metric+" "+s.Group+" "+string(s.Status))
+	}
+	want := []string{"cost_usd  unjudged", "net_negative_compactions  unjudged", "cost_usd project api ok", "cost_usd project web unjudged", "calls  ok"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Where that is allowed such calls cost nothing, and a note says so. So it does when
+// no rule is on costs.
+func TestUnpricedIsAllowed(t *testing.T) {
+	for _, text := range []string{"unpriced: allow\nrules:\n  - {metric: cost_usd, max: 10}\n", "unpriced: refuse\nrules:\n  - {metric: calls, max: 100}\n"} {
+		r := levels(t, text).Judge(unpricedRun(), nil)
+		says(t, r)
+		if want := "3 calls of m have no price and cost nothing here; --strict refuses such models"; !slices.Contains(r.Notes, want) {
+			t.Errorf("notes %q, want %q", r.Notes, want)
+		}
+	}
+	_, err := Parse([]byte("scenario: a\nunpriced: all\nrules:\n- {metric: calls, max: 1}\n"), "check.yaml")
+	if want := `check.yaml:2: unpriced takes refuse or allow, not "all"`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// No baseline keeps costs that lack prices: they would be a bar of too little, or
+// one that any price breaks.
+func TestNoBaselineOfUnpricedCosts(t *testing.T) {
+	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
+	b, err := f.NewBaseline("base.json", unpricedRun())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range b.Cells[0].Metrics {
+		if strings.Contains(name, "usd") {
+			t.Errorf("%s is in the baseline", name)
+		}
+	}
+	says(t, f.Judge(plainRun(), map[string]Loaded{"base.json": {Baseline: b}}), "base.json has no cost_usd of this cell")
+	f.AllowUnpriced = true
+	says(t, against(t, f, unpricedRun(), unpricedRun()))
+}
