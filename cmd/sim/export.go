@@ -155,6 +155,9 @@ func (f *exportFlags) check(args []string) (string, error) {
 	if err != nil {
 		return "", errors.Join(append(errs, err)...)
 	}
+	if dir := filepath.Dir(f.output); !isThere(dir) {
+		errs = append(errs, fmt.Errorf("%s: there is no folder %s", f.output, dir))
+	}
 	files := []string{f.output}
 	if meta, ok := f.metaFile(format); ok {
 		files = append(files, meta)
@@ -256,7 +259,7 @@ func (f *keyFlags) key() ([]byte, error) {
 	key = bytes.TrimSpace(key)
 	switch {
 	case len(key) == 0 && f.file == "":
-		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE, --new-anonymize-key FILE or %s", anonymizeKeyVariable)
+		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE or %s; sim export --new-anonymize-key FILE makes one", anonymizeKeyVariable)
 	case len(key) < export.MinKey:
 		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, export.MinKey, len(key))
 	}

@@ -3,21 +3,45 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
+
+// recordedRun returns the folder of a run of the samples, kept by --out: one for all
+// tests that read it.
+func recordedRun(t *testing.T) string {
+	t.Helper()
+	dir, err := keptRun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// keptRun makes the folder of recordedRun in the home folder of the tests, with which
+// it goes.
+var keptRun = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(os.Getenv("HOME"), "recorded")
+	var out, errs bytes.Buffer
+	args := []string{"run", "--strategy", "recorded", "--out", dir}
+	if code := execute(context.Background(), args, strings.NewReader(""), &out, &errs); code != exitOK {
+		return "", fmt.Errorf("exit %d: %s", code, errs.String())
+	}
+	return dir, nil
+})
 
 // The exit codes of sim export: 2 for what was asked wrongly or is no run, 1
 // for what cannot be written.
 func TestExportExitCodes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if code, _, stderr := exec(t, "run", "--strategy", "recorded", "--out", at("run")); code != exitOK {
-		t.Fatal(stderr)
-	}
+	run := recordedRun(t)
 	for _, name := range []string{"key", "key.csv"} {
 		if err := os.WriteFile(at(name), []byte("0123456789abcdef"), 0o600); err != nil {
 			t.Fatal(err)
@@ -28,20 +52,20 @@ func TestExportExitCodes(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"-o", at("a.csv"), at("run")}, exitOK, ""},
-		{[]string{"-o", at("a.csv"), at("run")}, exitUsage, "exists"},
-		{[]string{"-o", at("a.xls"), at("run")}, exitUsage, "unknown extension"},
+		{[]string{"-o", at("a.csv"), run}, exitOK, ""},
+		{[]string{"-o", at("a.csv"), run}, exitUsage, "exists"},
+		{[]string{"-o", at("a.xls"), run}, exitUsage, "unknown extension"},
 		{[]string{"-o", at("b.csv")}, exitUsage, "no run"},
 		{[]string{"-o", at("b.csv"), at("nowhere")}, exitUsage, "nowhere"},
-		{[]string{"-o", at("b.csv"), at("run"), at("run")}, exitUsage, "--label"},
-		{[]string{"-o", at("b.csv"), at("run"), "--anonymize"}, exitUsage, "needs a key"},
-		{[]string{"-o", at("nowhere/b.csv"), at("run")}, exitRuntime, "nowhere"},
-		{[]string{"-o", at("c.csv"), at("run"), "--anonymize", "--new-anonymize-key", at("nowhere/key")}, exitRuntime, "write the key"},
-		{[]string{"-o", at("c.csv"), at("run"), "--anonymize", "--anonymize-key", at("key")}, exitOK, ""},
-		{[]string{"-o", at("d.csv"), at("run"), "--anonymize", "--new-anonymize-key", at("d.csv")}, exitUsage, "cannot be one file"},
-		{[]string{"-o", at("d.csv"), at("run"), "--anonymize", "--new-anonymize-key", at("x/../d.csv.meta.json")}, exitUsage, "cannot be one file"},
-		{[]string{"-o", at("key.csv"), at("run"), "--force", "--anonymize", "--anonymize-key", at("key.csv")}, exitUsage, "cannot be one file"},
-		{[]string{"-o", at("run/rows.jsonl"), at("run"), "--force"}, exitUsage, "the run itself"},
+		{[]string{"-o", at("b.csv"), run, run}, exitUsage, "--label"},
+		{[]string{"-o", at("b.csv"), run, "--anonymize"}, exitUsage, "needs a key"},
+		{[]string{"-o", at("nowhere/b.csv"), run}, exitUsage, "there is no folder"},
+		{[]string{"-o", at("c.csv"), run, "--anonymize", "--new-anonymize-key", at("nowhere/key")}, exitRuntime, "write the key"},
+		{[]string{"-o", at("c.csv"), run, "--anonymize", "--anonymize-key", at("key")}, exitOK, ""},
+		{[]string{"-o", at("d.csv"), run, "--anonymize", "--new-anonymize-key", at("d.csv")}, exitUsage, "cannot be one file"},
+		{[]string{"-o", at("d.csv"), run, "--anonymize", "--new-anonymize-key", at("x/../d.csv.meta.json")}, exitUsage, "cannot be one file"},
+		{[]string{"-o", at("key.csv"), run, "--force", "--anonymize", "--anonymize-key", at("key.csv")}, exitUsage, "cannot be one file"},
+		{[]string{"-o", filepath.Join(run, "rows.jsonl"), run, "--force"}, exitUsage, "the run itself"},
 	} {
 		code, _, stderr := exec(t, append([]string{"export"}, tc.args...)...)
 		if code != tc.code || !strings.Contains(stderr, tc.says) {
@@ -55,11 +79,9 @@ func TestExportExitCodes(t *testing.T) {
 
 // An interrupted export exits with 130 and leaves no file.
 func TestExportInterrupted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	run, out := filepath.Join(dir, "run"), filepath.Join(dir, "rows.parquet")
-	if code, _, stderr := exec(t, "run", "--strategy", "recorded", "--out", run); code != exitOK {
-		t.Fatal(stderr)
-	}
+	run, out := recordedRun(t), filepath.Join(dir, "rows.parquet")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var stdout, stderr bytes.Buffer
@@ -74,11 +96,9 @@ func TestExportInterrupted(t *testing.T) {
 // A key that was made is one that only its owner may read, and another one each
 // time.
 func TestNewKey(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	run := filepath.Join(dir, "run")
-	if code, _, stderr := exec(t, "run", "--strategy", "recorded", "--out", run); code != exitOK {
-		t.Fatal(stderr)
-	}
+	run := recordedRun(t)
 	keys := map[string]bool{}
 	for _, name := range []string{"one", "two"} {
 		file := filepath.Join(dir, name)
@@ -115,6 +135,9 @@ func TestNewKey(t *testing.T) {
 // The commands of docs/analysis.md that are not of sim print what stands below
 // them, and its Go code is that of the example.
 func TestAnalysisDocument(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	file, err := filepath.Abs("../../docs/analysis.md")
 	if err != nil {
 		t.Fatal(err)

@@ -89,10 +89,14 @@ func (a *anonymizer) value(s string) string { return a.unless(isSetting(s) || a.
 func (a *anonymizer) date(s string) string  { return a.unless(isDate(s), s) }
 
 func (a *anonymizer) provenance(p *results.Provenance) results.Provenance {
+	digest := p.PricesDigest
+	if digest != "" {
+		digest = Pseudonym(a.key, digest)
+	}
 	return results.Provenance{
 		Version: a.unless(isVersion(p.Version), p.Version), Seed: p.Seed,
 		SessionsDigest: Pseudonym(a.key, p.SessionsDigest),
-		Prices:         a.date(p.Prices), Switches: a.settings(p.Switches),
+		Prices:         a.date(p.Prices), PricesDigest: digest, Switches: a.settings(p.Switches),
 	}
 }
 

@@ -111,8 +111,8 @@ func (c *CallRecord) validate() error {
 		return fmt.Errorf("absurd count %d", n)
 	}
 	for class, v := range c.Cost {
-		if err := finite("cost of class "+className(class), v); err != nil {
-			return err
+		if !(v >= 0 && v <= maxAmount) {
+			return amount("cost of class "+className(class), v)
 		}
 	}
 	return nil

@@ -102,8 +102,8 @@ const maxCallLine = 64 << 20
 // CallReader reads a file of calls one at a time: the calls of a large sweep
 // need not fit in memory. Unknown sources, miss classes, classes of tokens and
 // cells, calls without a session, that end before they start, with negative
-// counts or costs that are not finite are errors with name and line. Other members
-// that are not known are counted in Run.PassedOver.
+// counts or costs, or with costs that are absurd or not finite, are errors with name
+// and line. Other members that are not known are counted in Run.PassedOver.
 type CallReader struct {
 	name    string
 	scanner *bufio.Scanner

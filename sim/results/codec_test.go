@@ -188,6 +188,12 @@ func TestEncodeRefuses(t *testing.T) {
 		{"negative reasons", "negative count -3", func(r *Run) { r.Cells[0].Rows[0].Reasons = map[string]int{"dream: locked": -3} }},
 		{"NaN at a level", "time at level warning is NaN", func(r *Run) { r.Cells[0].Rows[0].SecondsAt[LevelWarning] = math.NaN() }},
 		{"infinite part", "added latency of first_token is +Inf", func(r *Run) { r.Cells[0].Rows[0].Waits[WaitFirstToken] = math.Inf(1) }},
+		{"negative cost", "negative cost of class read: -1", func(r *Run) { r.Cells[0].Rows[0].CostByClass[ClassRead] = -1 }},
+		{"negative cost of a source", "negative cost of source main: -0.5", func(r *Run) { r.Cells[0].Rows[0].CostBySource[SourceMain][ClassRead] = -0.5 }},
+		{"negative storage", "negative storage_usd: -0.1", func(r *Run) { r.Cells[0].Rows[0].StorageUSD = -0.1 }},
+		{"negative time at a level", "negative time at level error: -1", func(r *Run) { r.Cells[0].Rows[0].SecondsAt[LevelError] = -1 }},
+		{"absurd cost", "absurd cost of class output: 1e+103", func(r *Run) { r.Cells[0].Rows[0].CostByClass[ClassOutput] = 1e103 }},
+		{"absurd wait", "absurd added_latency_seconds: -1e+20", func(r *Run) { r.Cells[0].Rows[0].AddedLatency = -1e20 }},
 		{"absurd calls", "absurd count", func(r *Run) { r.Cells[0].Rows[0].Calls = 1 << 60 }},
 		{"repeated cell", `cell "recorded" occurs twice`, func(r *Run) { r.Cells[1].Cell = "recorded" }},
 		{"cell without a name", "need a name", func(r *Run) { r.Cells[1].Cell = "" }},
@@ -232,10 +238,7 @@ func TestRowsRefuses(t *testing.T) {
 // TestReadErrors: each error begins with the file and, for rows and syntax, the
 // line.
 func TestReadErrors(t *testing.T) {
-	const (
-		head = `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]}` + "\n"
-		row  = `{"cell":"c","strategy":"s","session":"a","sessions":1,"calls":1}` + "\n"
-	)
+	const head, row = bareHead, bareRow
 	for _, test := range []struct{ name, data, want string }{
 		{"empty", "", "f:1: empty file"},
 		{"not JSON", "# rows\n", "f:1: "},
@@ -245,15 +248,15 @@ func TestReadErrors(t *testing.T) {
 		{"repeated row", head + row + row, `f:3: second row of cell "c", session "a"`},
 		{"unknown cell", head + strings.Replace(row, `"c"`, `"d"`, 1), `f:2: cell "d" is not in the head`},
 		{"other strategy", head + strings.Replace(row, `"s"`, `"t"`, 1), "f:2: row of strategy"},
-		{"unknown kind of token", head + strings.Replace(row, `"calls":1`, `"tokens":{"write_24h":1}`, 1), `f:2: json: `},
-		{"unknown kind of token of a source", head + strings.Replace(row, `"calls":1`, `"x":1,"tokens_by_source":{"main":{"y":1}}`, 1), `f:2: json: `},
-		{"duplicate member", head + strings.Replace(row, `"calls":1`, `"calls":1,"calls":2`, 1), "f:2: "},
-		{"unknown class", head + strings.Replace(row, `"calls":1`, `"cost_usd_by_class":{"raed":1}`, 1), `f:2: unknown token class "raed" (known: uncached, read,`},
-		{"unknown class of a source", head + strings.Replace(row, `"calls":1`, `"cost_usd_by_source":{"main":{"x":1}}`, 1), `f:2: unknown token class "x"`},
-		{"firings of text", head + strings.Replace(row, `"calls":1`, `"firings":{"dream":"1"}`, 1), "f:2: "},
-		{"negative", head + strings.Replace(row, `"calls":1`, `"calls":-1`, 1), "f:2: negative count -1"},
-		{"NaN", head + strings.Replace(row, `"calls":1`, `"storage_usd":NaN`, 1), "f:2: "},
-		{"out of range", head + strings.Replace(row, `"calls":1`, `"storage_usd":1e999`, 1), "f:2: "},
+		{"unknown kind of token", head + with(t, `"tokens":{}`, `"tokens":{"write_24h":1}`), `f:2: json: `},
+		{"unknown kind of token of a source", head + with(t, `"tokens_by_source":{}`, `"x":1,"tokens_by_source":{"main":{"y":1}}`), `f:2: json: `},
+		{"duplicate member", head + with(t, `"calls":0`, `"calls":0,"calls":0`), "f:2: "},
+		{"unknown class", head + with(t, `"cost_usd_by_class":{}`, `"cost_usd_by_class":{"raed":1}`), `f:2: unknown token class "raed" (known: uncached, read,`},
+		{"unknown class of a source", head + with(t, `"cost_usd_by_source":{}`, `"cost_usd_by_source":{"main":{"x":1}}`), `f:2: unknown token class "x"`},
+		{"firings of text", head + with(t, `"unpriced_calls":0`, `"firings":{"dream":"1"},"unpriced_calls":0`), "f:2: "},
+		{"negative", head + with(t, `"calls":0`, `"calls":-1`), "f:2: negative count -1"},
+		{"NaN", head + with(t, `"storage_usd":0`, `"storage_usd":NaN`), "f:2: "},
+		{"out of range", head + with(t, `"storage_usd":0`, `"storage_usd":1e999`), "f:2: "},
 		{"invalid UTF-8", head + strings.Replace(row, `"a"`, "\"\xff\"", 1), "f:2: "},
 		{"two values on a line", head + strings.TrimSpace(row) + row, "f:2: "},
 	} {

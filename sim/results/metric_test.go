@@ -69,8 +69,8 @@ func TestPublishedNames(t *testing.T) {
 // a codec that takes the wrong one shows.
 func sample(strategy, session string) Row {
 	r := Row{
-		Strategy: strategy, Session: session, Sessions: 1, Calls: 41,
-		Usage:  prompt.Usage{Uncached: 100, Read: 700, Write5m: 110, Write1h: 60, WriteOther: 30, Output: 25},
+		Strategy: strategy, Session: session, Sessions: 1, Calls: 169, // 7 + … + 19
+		Usage:  prompt.Usage{Uncached: 100, Read: 700, Write5m: 110, Write1h: 60, WriteOther: 30, Output: 91},
 		Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
 		Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompaction: 3,
 		AddedLatency: 12.5, Waits: [NumWaits]float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4},
@@ -87,14 +87,15 @@ func sample(strategy, session string) Row {
 	for i := range r.MissesByClass[1:] {
 		r.MissesByClass[1+i] = 1 + i // 1 + … + 10 = 55
 	}
-	for s := range NumSources {
+	for s := range NumSources { // tokens 78 uncached, 572 read, 91 output; calls 169
 		r.CallsBySource[s] = 7 + s
-		r.UsageBySource[s] = prompt.Usage{Uncached: int64(10 * s), Read: 3, Output: int64(s)}
+		r.UsageBySource[s] = prompt.Usage{Uncached: int64(s), Read: int64(50 - s), Output: int64(1 + s)}
 		for c := range NumClasses {
 			r.CostBySource[s][c] = math.Ldexp(1, s-c) // exact in binary, as are its sums
 			r.CostByClass[c] += r.CostBySource[s][c]
 		}
 	}
+	r.UsageBySource[SourceMain].Add(prompt.Usage{Uncached: 22, Read: 128, Write5m: 110, Write1h: 60, WriteOther: 30})
 	return r
 }
 
@@ -122,9 +123,9 @@ func sampleBreaks() Breaks {
 func TestValues(t *testing.T) {
 	r := sample("x", "s")
 	for name, want := range map[string]float64{
-		"cost_usd": 16126.28125, "storage_usd": 0.25, "calls": 41,
+		"cost_usd": 16126.28125, "storage_usd": 0.25, "calls": 169,
 		"input_uncached_tokens": 100, "cache_read_tokens": 700, "cache_write_5m_tokens": 110,
-		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 25,
+		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 91,
 		"cache_hit_ratio": 0.7,  // 700 / (100 + 700 + 110 + 60 + 30)
 		"call_hit_ratio":  0.75, // 30 / 40
 		"misses":          55, "misses_expiry": 1, "misses_minimum": 10,

@@ -14,8 +14,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every object of a file of rows may gain a member. What is read is the same run,
-// and each member is counted once for each place where it stands.
+// Every object of a file of rows may gain a member. What is read is the same run but
+// for what the sums have of a new part, and each member is counted once for each
+// place where it stands.
 func TestRowsOfLaterVersion(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteRows(&b, full()); err != nil {
@@ -28,9 +29,10 @@ func TestRowsOfLaterVersion(t *testing.T) {
 		{`,{"cell":"billed"`, `,{"owner":null,"cell":"billed"`},
 		{`"unmeasured":["misses"]`, `"unmeasured":["misses","naps"]`},
 		{`"counts":{`, `"retained":1,"counts":{"naps":7,`},
-		{`"misses_by_class":{`, `"misses_by_class":{"mood":1,`},
+		{`"misses":55,"misses_by_class":{`, `"misses":56,"misses_by_class":{"mood":1,`},
 		{`"seconds_at_level":{`, `"seconds_at_level":{"red":1,`},
-		{`"added_latency_seconds_by_part":{`, `"added_latency_seconds_by_part":{"nap":1,`},
+		{`"added_latency_seconds":12.5,"added_latency_seconds_by_part":{`, `"added_latency_seconds":13.5,"added_latency_seconds_by_part":{"nap":1,`},
+		{`"metrics":["cost_usd",`, `"metrics":["naps","cost_usd",`},
 	} {
 		if !strings.Contains(later, change[0]) {
 			t.Fatalf("no %s", change[0])
@@ -42,7 +44,7 @@ func TestRowsOfLaterVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := PassedOver{"provenance.workload.later": 1, "retention": 1, "cells.owner": 2, "cells.unmeasured.naps": 1, "retained": 4,
-		"counts.naps": 4, "misses_by_class.mood": 4, "seconds_at_level.red": 4, "added_latency_seconds_by_part.nap": 4}
+		"counts.naps": 4, "misses_by_class.mood": 4, "seconds_at_level.red": 4, "added_latency_seconds_by_part.nap": 4, "metrics.naps": 1}
 	if diff := cmp.Diff(want, got.PassedOver); diff != "" {
 		t.Errorf("passed over (-want +got):\n%s", diff)
 	}
@@ -51,7 +53,14 @@ func TestRowsOfLaterVersion(t *testing.T) {
 		t.Errorf("the note is %q", text)
 	}
 	got.PassedOver = nil
-	if diff := cmp.Diff(full(), got, cmpopts.EquateEmpty()); diff != "" {
+	same := full()
+	for i := range same.Cells {
+		for j := range same.Cells[i].Rows {
+			same.Cells[i].Rows[j].Misses, same.Cells[i].Rows[j].AddedLatency = 56, 13.5
+		}
+	}
+	same.Sum()
+	if diff := cmp.Diff(same, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("another run (-want +got):\n%s", diff)
 	}
 }
@@ -59,10 +68,11 @@ func TestRowsOfLaterVersion(t *testing.T) {
 // The calls, tokens and costs of a source that is not known are those of the
 // others: 1 + 2 calls, 3 + 4 tokens, 5 + 6 and 7 USD, in every row.
 func TestSourceOfLaterVersion(t *testing.T) {
-	const rows = `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]}
-{"cell":"c","strategy":"s","session":"a","calls":3,"calls_by_source":{"nap":1,"other":2},"tokens_by_source":{"nap":{"read":3},"other":{"read":4}},"cost_usd_by_source":{"nap":{"read":5,"output":7},"other":{"read":6}}}
-{"cell":"c","strategy":"s","session":"b","calls":3,"calls_by_source":{"nap":1,"other":2},"tokens_by_source":{"nap":{"read":3},"other":{"read":4}},"cost_usd_by_source":{"nap":{"read":5,"output":7},"other":{"read":6}}}
-`
+	row := with(t, `"calls":0,"calls_by_source":{},"tokens":{},"tokens_by_source":{}`,
+		`"calls":3,"calls_by_source":{"nap":1,"other":2},"tokens":{"read":7},"tokens_by_source":{"nap":{"read":3},"other":{"read":4}}`,
+		`"cost_usd_by_class":{},"cost_usd_by_source":{}`,
+		`"cost_usd_by_class":{"read":11,"output":7},"cost_usd_by_source":{"nap":{"read":5,"output":7},"other":{"read":6}}`)
+	rows := bareHead + row + strings.Replace(row, `"session":"a"`, `"session":"b"`, 1)
 	run, err := ReadRows("later", strings.NewReader(rows))
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +90,9 @@ func TestSourceOfLaterVersion(t *testing.T) {
 
 // A member that only the head has more of is no member of rows and calls.
 func TestMemberOfTheHeadAlone(t *testing.T) {
-	const head = `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]`
-	run, err := ReadRows("later", strings.NewReader(head+`,"misses":9,"calls":9}`+"\n"+`{"cell":"c","strategy":"s","session":"a","calls":3,"misses":2}`+"\n"))
+	head := strings.TrimSuffix(bareHead, "}\n")
+	row := with(t, `"calls":0,"calls_by_source":{}`, `"calls":3,"calls_by_source":{"main":3}`, `"misses":0,"misses_by_class":{}`, `"misses":2,"misses_by_class":{"edit":2}`)
+	run, err := ReadRows("later", strings.NewReader(head+`,"misses":9,"calls":9}`+"\n"+row))
 	if err != nil || run.Cells[0].Rows[0].Calls != 3 || run.Cells[0].Rows[0].Misses != 2 {
 		t.Errorf("%v, %+v", err, run)
 	}

@@ -8,8 +8,10 @@ import (
 )
 
 // passOver leaves in l the names that are known and counts the others. What a row
-// splits by source stays whole: an unknown source is one of the others.
-func (l *rowLine) passOver(p PassedOver) {
+// splits by source stays whole: an unknown source is one of the others. What else
+// belongs to a sum is returned.
+func (l *rowLine) passOver(p PassedOver) beyond {
+	var over beyond
 	other := SourceOther.String()
 	for _, n := range strange(p, "calls_by_source", l.CallsBySource, NumSources, sourceName) {
 		l.CallsBySource[other] += n
@@ -27,10 +29,15 @@ func (l *rowLine) passOver(p PassedOver) {
 			l.CostBySource[other][class] += usd
 		}
 	}
-	strange(p, "misses_by_class", l.MissesByClass, prompt.NumMissClasses, missName)
+	for _, n := range strange(p, "misses_by_class", l.MissesByClass, prompt.NumMissClasses, missName) {
+		over.misses += n
+	}
 	strange(p, "counts", l.Counts, NumCounts, countName)
-	strange(p, "added_latency_seconds_by_part", l.Waits, NumWaits, waitName)
+	for _, seconds := range strange(p, "added_latency_seconds_by_part", l.Waits, NumWaits, waitName) {
+		over.waits += seconds
+	}
 	strange(p, "seconds_at_level", l.SecondsAt, NumLevels, levelName)
+	return over
 }
 
 // strange takes the names that are none of n out of m, counts them and returns
@@ -60,5 +67,20 @@ func (p PassedOver) unmeasured(names []string) []string {
 		}
 		p["cells.unmeasured."+name]++
 		return true
+	})
+}
+
+// metrics returns the names that are those of metrics, and counts the others: a
+// later version knows more. It is nil for no list.
+func (p PassedOver) metrics(names []string) []string {
+	known := map[string]bool{}
+	for _, m := range Metrics() {
+		known[m.Name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		if !known[name] {
+			p["metrics."+name]++
+		}
+		return !known[name]
 	})
 }

@@ -16,6 +16,9 @@ type rowsHead struct {
 	Schema     int        `json:"schema"`
 	Provenance Origin     `json:"provenance"`
 	Cells      []cellHead `json:"cells"`
+	// Metrics are those that the program which wrote the rows knows. Of others the
+	// rows say nothing, whatever zeros are left out of them.
+	Metrics []string `json:"metrics,omitempty"`
 }
 
 type cellHead struct {
@@ -46,6 +49,9 @@ func newRowWriter(w io.Writer, run *Run, whole bool) (*RowWriter, error) {
 		return nil, fmt.Errorf("encoding a run: %w", err)
 	}
 	head := rowsHead{Schema: Schema, Provenance: Origin{run.Provenance, run.Workload, run.ModelError, run.Notes}}
+	for _, m := range Metrics() {
+		head.Metrics = append(head.Metrics, m.Name)
+	}
 	rw := &RowWriter{w: w, strategies: map[string]string{}}
 	for i := range run.Cells {
 		c := &run.Cells[i]
@@ -60,8 +66,8 @@ func newRowWriter(w io.Writer, run *Run, whole bool) (*RowWriter, error) {
 }
 
 // Write writes the row of a session. It refuses cells that the head does not
-// list, rows of another strategy or without a session, negative counts, and
-// figures that are not finite.
+// list, rows of another strategy or without a session, negative counts and costs,
+// and figures that are absurd or not finite.
 func (rw *RowWriter) Write(cell string, r *Row) error {
 	if err := checkRow(rw.strategies, cell, r); err != nil {
 		return fmt.Errorf("encoding a row of cell %q, session %q: %w", cell, r.Session, err)
@@ -121,124 +127,5 @@ func WriteRows(w io.Writer, run *Run) error {
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("writing rows: %w", err)
 	}
-	return nil
-}
-
-// maxRowLine bounds the memory a line may take, bytes. A row takes about 1 kB
-// and a head a few hundred bytes a cell.
-const maxRowLine = 64 << 20
-
-// ReadRows reads a file of rows in any order and adds them up. Errors begin
-// with name and line; rows of cells that the head does not list, repeated rows,
-// and classes of tokens and reasons of breaks that are not known are errors. Other
-// members and names that are not known are counted in Run.PassedOver, and the
-// figures of a source that is not known are those of SourceOther. The run that it returns
-// with an error holds all rows before the bad line, or is nil when the head is
-// bad.
-func ReadRows(name string, r io.Reader) (*Run, error) {
-	rr := rowReader{passed: PassedOver{}, drop: PassedOver{}, at: map[string]int{}, strategies: map[string]string{}, seen: map[[2]string]bool{}}
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxRowLine)
-	line := 0
-	var err error
-	for err == nil && s.Scan() {
-		line++
-		if line == 1 {
-			err = rr.head(s.Bytes())
-		} else {
-			err = rr.row(s.Bytes())
-		}
-	}
-	switch {
-	case s.Err() != nil: // the last line may be half of one because of it
-		err = fmt.Errorf("%s:%d: %w", name, line+1, s.Err())
-	case err != nil:
-		err = fmt.Errorf("%s:%d: %w", name, line, err)
-	case line == 0:
-		err = fmt.Errorf("%s:1: empty file", name)
-	}
-	if rr.run != nil {
-		if err == nil {
-			err = rr.whole(name)
-		}
-		rr.run.Sum()
-		if len(rr.passed) == 0 {
-			rr.run.PassedOver = nil
-		}
-		if err == nil {
-			err = rr.run.validate()
-		}
-	}
-	return rr.run, err
-}
-
-type rowReader struct {
-	run        *Run
-	rows       []*int            // that the head tells of, by cell
-	at         map[string]int    // index of a cell
-	strategies map[string]string // by cell
-	seen       map[[2]string]bool
-	passed     PassedOver
-	drop       PassedOver // members of rows
-}
-
-func (rr *rowReader) head(line []byte) error {
-	var h rowsHead
-	if err := rr.passed.unmarshal(line, &h); err != nil {
-		return err
-	}
-	o := h.Provenance
-	run := &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes, PassedOver: rr.passed}
-	for i, c := range h.Cells {
-		measured := rr.passed.unmeasured(c.Unmeasured)
-		run.Cells = append(run.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: measured})
-		rr.at[c.Cell] = i
-		rr.rows = append(rr.rows, c.Rows)
-		rr.strategies[c.Cell] = c.Strategy
-	}
-	if err := run.validate(); err != nil {
-		return err
-	}
-	rr.run = run
-	return nil
-}
-
-// whole returns an error when rows are missing that the head tells of.
-func (rr *rowReader) whole(name string) error {
-	for i := range rr.run.Cells {
-		c := &rr.run.Cells[i]
-		if n := rr.rows[i]; n != nil && *n != len(c.Rows) {
-			return fmt.Errorf("%s: %d of %d rows of cell %q are there: the file was cut short", name, len(c.Rows), *n, c.Cell)
-		}
-	}
-	return nil
-}
-
-func (rr *rowReader) row(line []byte) error {
-	if len(line) == 0 {
-		return errors.New("empty line")
-	}
-	var l rowLine
-	if err := rr.passed.decode(rr.drop, line, &l, "tokens", "tokens_by_source", "breaks"); err != nil {
-		return err
-	}
-	r, err := l.row()
-	if err != nil {
-		l.passOver(rr.passed)
-		r, err = l.row()
-	}
-	if err != nil {
-		return err
-	}
-	if err := checkRow(rr.strategies, l.Cell, &r); err != nil {
-		return err
-	}
-	key := [2]string{l.Cell, l.Session}
-	if rr.seen[key] {
-		return fmt.Errorf("second row of cell %q, session %q", l.Cell, l.Session)
-	}
-	rr.seen[key] = true
-	c := &rr.run.Cells[rr.at[l.Cell]]
-	c.Rows = append(c.Rows, r)
 	return nil
 }

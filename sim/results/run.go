@@ -37,11 +37,12 @@ type Run struct {
 // Provenance says what the figures depend on. Host and wall time are not part
 // of it: the same provenance gives the same bytes.
 type Provenance struct {
-	Version        string            `json:"version"`            // of the tool
-	Seed           uint64            `json:"seed"`               // of all draws
-	SessionsDigest string            `json:"sessions_digest"`    // of the replayed sessions or their files
-	Prices         string            `json:"prices"`             // date of the price table, ISO 8601
-	Switches       map[string]string `json:"switches,omitempty"` // flags that change figures
+	Version        string            `json:"version"`                // of the tool
+	Seed           uint64            `json:"seed"`                   // of all draws
+	SessionsDigest string            `json:"sessions_digest"`        // of the replayed sessions or their files
+	Prices         string            `json:"prices"`                 // date of the price table, ISO 8601, or the name of a file
+	PricesDigest   string            `json:"prices_digest,omitzero"` // SHA-256 of that file, hexadecimal; empty without one
+	Switches       map[string]string `json:"switches,omitempty"`     // flags that change figures
 }
 
 // Workload describes the replayed sessions for the head of a report.
@@ -86,12 +87,17 @@ func (c *Cell) Value(m Metric) (float64, bool) { return c.RowValue(&c.Total, m) 
 
 // RowValue returns a metric of one row of c, false when there is no sample.
 func (c *Cell) RowValue(r *Row, m Metric) (float64, bool) {
-	for _, name := range []string{m.Name, m.Of, m.Group} {
-		if name != "" && slices.Contains(c.Unmeasured, name) {
-			return 0, false
-		}
+	if !c.measures(m) {
+		return 0, false
 	}
 	return m.Value(r)
+}
+
+// measures reports whether c has figures of m.
+func (c *Cell) measures(m Metric) bool {
+	return !slices.ContainsFunc(c.Unmeasured, func(name string) bool {
+		return name != "" && (name == m.Name || name == m.Of || name == m.Group)
+	})
 }
 
 // Note is a warning or an explanation, rendered as a footnote.
@@ -141,12 +147,23 @@ func (c *Cell) sum() {
 	if len(c.Rows) == 0 {
 		return
 	}
-	slices.SortStableFunc(c.Rows, func(a, b Row) int { return cmp.Compare(a.Session, b.Session) })
+	sortRows(c.Rows)
 	c.Total = Row{Strategy: c.Strategy}
 	for i := range c.Rows {
 		c.Total.Add(&c.Rows[i])
 	}
 	c.Sessions = c.Total.Sessions
+}
+
+// sortRows sorts rows by session. They are large, and most often sorted.
+func sortRows(rows []Row) {
+	bySession := func(a, b *Row) int { return cmp.Compare(a.Session, b.Session) }
+	for i := 1; i < len(rows); i++ {
+		if bySession(&rows[i-1], &rows[i]) > 0 {
+			slices.SortStableFunc(rows, func(a, b Row) int { return bySession(&a, &b) })
+			return
+		}
+	}
 }
 
 // Reference returns the first cell of a strategy, nil when there is none.

@@ -11,7 +11,10 @@ import (
 )
 
 // validate returns everything that keeps r from being encoded.
-func (r *Run) validate() error {
+func (r *Run) validate() error { return r.validateCells((*Cell).validate) }
+
+// validateCells is validate with another way to look at a cell.
+func (r *Run) validateCells(validate func(*Cell) error) error {
 	var errs []error
 	seen := map[string]bool{}
 	for i := range r.Cells {
@@ -20,7 +23,7 @@ func (r *Run) validate() error {
 			errs = append(errs, fmt.Errorf("cell %q occurs twice", c.Cell))
 		}
 		seen[c.Cell] = true
-		errs = append(errs, c.validate())
+		errs = append(errs, validate(c))
 	}
 	for _, n := range r.Notes {
 		if n.Cell != "" && !seen[n.Cell] {
@@ -37,6 +40,19 @@ func (r *Run) validate() error {
 // validate checks the name of c, its settings and its figures. A total can hide
 // what is wrong with a row.
 func (c *Cell) validate() error {
+	if err := c.validateTotal(); err != nil {
+		return err
+	}
+	for i := range c.Rows {
+		if err := c.Rows[i].validate(); err != nil {
+			return fmt.Errorf("cell %q, session %q: %w", c.Cell, c.Rows[i].Session, err)
+		}
+	}
+	return nil
+}
+
+// validateTotal checks all of c but its rows.
+func (c *Cell) validateTotal() error {
 	if c.Cell == "" || c.Strategy == "" {
 		return fmt.Errorf("cell %q of strategy %q: both need a name", c.Cell, c.Strategy)
 	}
@@ -51,11 +67,6 @@ func (c *Cell) validate() error {
 	if err := c.Total.validate(); err != nil {
 		return fmt.Errorf("cell %q: %w", c.Cell, err)
 	}
-	for i := range c.Rows {
-		if err := c.Rows[i].validate(); err != nil {
-			return fmt.Errorf("cell %q, session %q: %w", c.Cell, c.Rows[i].Session, err)
-		}
-	}
 	return nil
 }
 
@@ -63,8 +74,12 @@ func (c *Cell) validate() error {
 // numbers takes exactly; a run's counts are far below.
 const maxCount = 1 << 53
 
-// validate refuses figures that no run can have: negative and absurd counts,
-// and numbers that are not finite. It is called for every row that is read or
+// maxAmount bounds costs, USD, and times, s, as maxCount does counts. Statistics
+// square and cube them.
+const maxAmount = maxCount
+
+// validate refuses figures that no run can have: negative and absurd counts and
+// costs, and numbers that are not finite. It is called for every row that is read or
 // written, so that texts are made for what is wrong alone.
 func (r *Row) validate() error {
 	var seen extent
@@ -98,7 +113,7 @@ func (r *Row) validate() error {
 	if seen.most > maxCount {
 		return fmt.Errorf("absurd count %d", seen.most)
 	}
-	return r.finite()
+	return r.amounts()
 }
 
 // extent is the range of counts, from 0.
@@ -118,30 +133,42 @@ func (e *extent) usage(u *prompt.Usage) {
 	}
 }
 
-// finite returns an error for every figure of r that is not.
-func (r *Row) finite() error {
+// amounts returns an error for every cost and time of r that no run can have.
+// Only waiting may be negative: first tokens can come earlier than recorded.
+func (r *Row) amounts() error {
 	var errs []error
-	check := func(what, of string, v float64) {
-		if v-v != 0 { // 0 for all that is finite
-			errs = append(errs, finite(what+of, v))
+	check := func(what, of string, v, least float64) {
+		if !(v >= least && v <= maxAmount) {
+			errs = append(errs, amount(what+of, v))
 		}
 	}
-	check("storage_usd", "", r.StorageUSD)
-	check("added_latency_seconds", "", r.AddedLatency)
-	check("logged_output_usd", "", r.LoggedOutputUSD)
+	check("storage_usd", "", r.StorageUSD, 0)
+	check("added_latency_seconds", "", r.AddedLatency, -maxAmount)
+	check("logged_output_usd", "", r.LoggedOutputUSD, 0)
 	for i, v := range r.Waits {
-		check("added latency of ", Wait(i).String(), v)
+		check("added latency of ", Wait(i).String(), v, -maxAmount)
 	}
 	for i, v := range r.SecondsAt {
-		check("time at level ", Level(i).String(), v)
+		check("time at level ", Level(i).String(), v, 0)
 	}
 	for i := range r.CostByClass {
-		check("cost of class ", Class(i).String(), r.CostByClass[i])
+		check("cost of class ", Class(i).String(), r.CostByClass[i], 0)
 		for s := range r.CostBySource {
-			check("cost of source ", Source(s).String(), r.CostBySource[s][i])
+			check("cost of source ", Source(s).String(), r.CostBySource[s][i], 0)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// amount is the error for a cost or time that is not finite, absurd or negative.
+func amount(what string, v float64) error {
+	switch err := finite(what, v); {
+	case err != nil:
+		return err
+	case math.Abs(v) > maxAmount:
+		return fmt.Errorf("absurd %s: %v", what, v)
+	}
+	return fmt.Errorf("negative %s: %v", what, v)
 }
 
 func finite(what string, v float64) error {

@@ -69,7 +69,7 @@ func noSessions(what string, sources []*source, c *traces.Corpus) error {
 	if len(c.Problems) > 0 {
 		why = "; first problem: " + c.Problems[0].String()
 	}
-	return fmt.Errorf("claudecode: %s: %w with API calls in %d files, %d lines%s",
+	return fmt.Errorf("claudecode: %s: %w with API calls (files: %d, lines: %d)%s",
 		what, traces.ErrNoSessions, len(sources), c.Lines, why)
 }
 

@@ -60,7 +60,7 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 		if len(c.Problems) > 0 {
 			why = "; first problem: " + c.Problems[0].String()
 		}
-		return c, fmt.Errorf("%s: %s: %w with API calls in %d files, %d lines%s", Agent, what, traces.ErrNoSessions, len(rollouts), c.Lines, why)
+		return c, fmt.Errorf("%s: %s: %w with API calls (files: %d, lines: %d)%s", Agent, what, traces.ErrNoSessions, len(rollouts), c.Lines, why)
 	}
 	return c, nil
 }

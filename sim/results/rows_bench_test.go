@@ -1,0 +1,61 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// What reading takes for a file of 200,000 rows of the kind that a simulation
+// writes. Reported besides: ns and bytes for each row.
+func BenchmarkReadRows(b *testing.B) {
+	const rows = 200_000
+	var file bytes.Buffer
+	run := &Run{Cells: []Cell{{Cell: "recorded", Strategy: "recorded"}, {Cell: "none", Strategy: "none"}}}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		for s := range rows / len(run.Cells) {
+			c.Rows = append(c.Rows, usual(c.Strategy, fmt.Sprintf("1356fdc2-9e7f-4c43-b1c4-%012d", s)))
+		}
+	}
+	if err := WriteRows(&file, run); err != nil {
+		b.Fatal(err)
+	}
+	run.Cells = nil
+	b.SetBytes(int64(file.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ReadRows("rows.jsonl", bytes.NewReader(file.Bytes())); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
+	b.ReportMetric(float64(file.Len())/rows, "B/row")
+}
+
+// usual is a row as a simulated session of 159 calls has it: figures in three
+// sources, four classes and two classes of misses.
+func usual(strategy, session string) Row {
+	r := Row{Strategy: strategy, Session: session, Sessions: 1, Misses: 7, MissedTokens: 888478, HitCalls: 143, LaterCalls: 150,
+		Compactions: 2, Recompactions: 1, ChainMax: 2, PeakContext: 167803,
+		SecondsAt: [NumLevels]float64{LevelNormal: 4871.838100400004, LevelError: 577.171380781},
+		Left:      Left{Calls: 151, Sum: 5807, Used: 100}, Firings: map[string]int{"full-compact": 2}}
+	r.MissesByClass[1], r.MissesByClass[3] = 5, 2
+	for i, s := range []Source{SourceMain, SourceCompact, SourceOther} {
+		n := int64(i)
+		r.CallsBySource[s] = []int{151, 2, 6}[i]
+		r.UsageBySource[s].Uncached, r.UsageBySource[s].Read = 177+8438*n, 14742458-7205210*n
+		r.UsageBySource[s].Write5m, r.UsageBySource[s].Output = 924276-461073*n, 57257-28596*n
+		r.CostBySource[s] = Cost{ClassUncached: 0.0008850000000000017 * float64(n+1), ClassRead: 7.371229000000001 / float64(n+1),
+			ClassWrite5m: 5.776725000000003 / float64(n+1), ClassOutput: 1.4314250000000004 / float64(n+1)}
+		r.Calls += r.CallsBySource[s]
+		r.Usage.Add(r.UsageBySource[s])
+		r.CostByClass.Add(&r.CostBySource[s])
+	}
+	r.Waited(WaitCompaction, 185.882589981)
+	r.Waited(WaitFirstToken, 2.264891199999992)
+	for c, n := range map[Count]int64{CountErrorCalls: 21, CountSignals: 5, CountNetNegative: 1, CountRestored: 10} {
+		r.Counts[c] = n
+	}
+	return r
+}
