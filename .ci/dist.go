@@ -43,22 +43,36 @@ func dist(dir string) error {
 		return err
 	}
 	version := described()
-	var sums bytes.Buffer
+	var archives []string
 	for _, goos := range []string{"darwin", "linux", "windows"} {
 		for _, goarch := range []string{"amd64", "arm64"} {
 			archive, err := pack(dir, version, goos, goarch)
 			if err != nil {
 				return fmt.Errorf("%s/%s: %w", goos, goarch, err)
 			}
-			data, err := os.ReadFile(filepath.Join(dir, archive))
+			archives = append(archives, archive)
+			info, err := os.Stat(filepath.Join(dir, archive))
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), archive)
-			fmt.Printf("%s  %.1f MB\n", archive, float64(len(data))/1e6)
+			fmt.Printf("%s  %.1f MB\n", archive, float64(info.Size())/1e6)
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), sums.Bytes(), 0o644)
+	return sums(dir, archives)
+}
+
+// sums writes the digests of files of a folder into SHA256SUMS beside them, in
+// the form that sha256sum -c reads.
+func sums(dir string, files []string) error {
+	var list bytes.Buffer
+	for _, file := range files {
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(data), file)
+	}
+	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), list.Bytes(), 0o644)
 }
 
 // described returns the version as git tells it: the tag, the commits since and
@@ -104,7 +118,12 @@ func pack(dir, version, goos, goarch string) (string, error) {
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("go build: %w", err)
 	}
-	folder := fmt.Sprintf("sim_%s_%s_%s", version, goos, goarch)
+	return archive(dir, fmt.Sprintf("sim_%s_%s_%s", version, goos, goarch), goos, append(texts[:len(texts):len(texts)], binary))
+}
+
+// archive writes files into an archive of the kind that a system expects, with
+// one folder in it, and returns its name.
+func archive(dir, folder, goos string, files []string) (string, error) {
 	name, write := folder+".tar.gz", tarball
 	if goos == "windows" {
 		name, write = folder+".zip", zipped
@@ -113,7 +132,7 @@ func pack(dir, version, goos, goarch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return name, errors.Join(write(f, folder, append(texts[:len(texts):len(texts)], binary), stamp()), f.Close())
+	return name, errors.Join(write(f, folder, files, stamp()), f.Close())
 }
 
 // mode returns the permissions of a file in an archive: those of the checkout
