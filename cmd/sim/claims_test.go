@@ -18,6 +18,7 @@ const claimsMark = "<!-- sim scenarios run claims --format markdown -->\n"
 
 // The document of claims is what sim prints behind its introduction.
 func TestClaimsDocument(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join("..", "..", "docs", "claims.md")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -46,6 +47,7 @@ func TestClaimsDocument(t *testing.T) {
 // A scenario of a claim is one like others: it can be shown and run by hand, and
 // what is asked wrongly is a mistake of the command line.
 func TestClaimsByHand(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		args string
 		code int

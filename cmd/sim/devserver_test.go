@@ -14,6 +14,7 @@ import (
 // The server says where it is, answers there, and ends with Ctrl-C, telling what
 // it was asked.
 func TestDevserver(t *testing.T) {
+	t.Parallel()
 	cmd, _ := process(t, "devserver", "--fault", "529@1", "--window", "1000")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

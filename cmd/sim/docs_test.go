@@ -123,12 +123,15 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	executed := 0
+	shown := 0
 	for _, file := range files {
+		commands := consoles(t, file)
+		shown += len(commands)
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			commands := consoles(t, file)
+			if len(commands) == 0 || apart(t) {
+				return
+			}
 			t.Chdir(t.TempDir())
-			t.Setenv("HOME", t.TempDir())
 			port := freePort(t)
 			for _, c := range commands {
 				c.usePort(port)
@@ -142,11 +145,10 @@ func TestDocuments(t *testing.T) {
 				if missing, ok := showsInOrder(strings.Split(out.String(), "\n"), c.want); !ok {
 					t.Errorf("%s:%d: sim %s does not print %q; it prints\n%s", c.file, c.line, strings.Join(c.args, " "), missing, out.String())
 				}
-				executed++
 			}
 		})
 	}
-	if executed == 0 {
+	if shown == 0 {
 		t.Error("no document shows a command")
 	}
 }

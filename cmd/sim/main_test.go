@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,12 +15,31 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sim": main})
+	testscript.Main(homeless{m}, map[string]func(){"sim": main})
+}
+
+// homeless runs tests in an environment without the sessions of who runs them: with
+// an empty home folder, and no agent's own variable.
+type homeless struct{ tests *testing.M }
+
+func (h homeless) Run() int {
+	home, err := os.MkdirTemp("", "sim-home-*")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(home)
+	for name, value := range map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""} {
+		if err := os.Setenv(name, value); err != nil {
+			log.Fatal(err)
+		}
+	}
+	return h.tests.Run()
 }
 
 // TestScripts runs the transcripts of testdata/script; each may read the
 // samples in $SAMPLES.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	samples := t.TempDir()
 	if err := os.CopyFS(samples, synthetic.Samples()); err != nil {
 		t.Fatal(err)
@@ -36,8 +56,6 @@ func TestScripts(t *testing.T) {
 
 func exec(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	t.Setenv("HOME", t.TempDir()) // not the sessions of who runs the tests
-	t.Setenv("CLAUDE_CONFIG_DIR", "")
 	var out, errs bytes.Buffer
 	code = execute(context.Background(), args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
@@ -45,6 +63,7 @@ func exec(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 // The exit codes of the command, and a message that says what to do.
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -101,6 +120,7 @@ func TestExitCodes(t *testing.T) {
 
 // Several problems of one command line are reported at once.
 func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
 	code, _, stderr := exec(t, "run", "--strategy", "nnone,truncate", "--format", "xml", "--window", "-3")
 	for _, want := range []string{`"nnone"`, `"truncate"`, `"xml"`, "-3"} {
 		if !strings.Contains(stderr, want) {
@@ -114,6 +134,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 
 // An interrupted run exits with 130.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out, errs bytes.Buffer
@@ -124,6 +145,7 @@ func TestInterrupted(t *testing.T) {
 
 // Results do not depend on workers, nor on the order of paths.
 func TestDeterminism(t *testing.T) {
+	t.Parallel()
 	samples := t.TempDir()
 	if err := os.CopyFS(samples, synthetic.Samples()); err != nil {
 		t.Fatal(err)
@@ -147,6 +169,7 @@ func TestDeterminism(t *testing.T) {
 
 // The README shows what `sim run` prints, to the letter.
 func TestReadmeShowsTheRun(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

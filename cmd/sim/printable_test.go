@@ -12,6 +12,7 @@ import (
 // File names reach the terminal without their control characters, in problems and
 // in errors.
 func TestNamesDoNotSpeakToTheTerminal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	name := "a\x1b[31mred.jsonl"
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("no JSON\n"), 0o644); err != nil {

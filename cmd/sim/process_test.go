@@ -55,6 +55,7 @@ func exitCode(err error) int {
 // Ctrl-C ends sim while it waits for standard input that never ends: it says
 // so, exits with 130 and leaves no spooled file behind.
 func TestInterruptedWhileReading(t *testing.T) {
+	t.Parallel()
 	cmd, tmp := process(t, "run", "-")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -125,6 +126,7 @@ func (s *transcript) rest() string {
 // On a terminal sim says what it found and asks before it reads; anything but
 // yes reads nothing.
 func TestDiscoverAsks(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		answer string
 		code   int
@@ -155,6 +157,7 @@ func TestDiscoverAsks(t *testing.T) {
 
 // --yes asks nothing, on a terminal either.
 func TestDiscoverYes(t *testing.T) {
+	t.Parallel()
 	cmd, _ := process(t, "run", "--yes", "--strategy", "none")
 	text := terminal(t, cmd).rest()
 	if code := exitCode(cmd.Wait()); code != exitOK || strings.Contains(text, "[y/N]") || !strings.Contains(text, "Sessions found in ~/.claude/projects") {
@@ -165,6 +168,7 @@ func TestDiscoverYes(t *testing.T) {
 // Without a path and a flag the samples are shown, and the command that would
 // read the person's own sessions.
 func TestOfferOnTerminal(t *testing.T) {
+	t.Parallel()
 	cmd, _ := process(t, "run", "--strategy", "none")
 	text := terminal(t, cmd).rest()
 	if code := exitCode(cmd.Wait()); code != exitOK || !strings.Contains(text, ": sim run --discover reads yours\r\n") || !strings.Contains(text, "These are the samples") {
@@ -175,6 +179,7 @@ func TestOfferOnTerminal(t *testing.T) {
 // While standard input is read a terminal shows a line that is rewritten, and is
 // clear of it when the report comes.
 func TestProgressIsShown(t *testing.T) {
+	t.Parallel()
 	cmd, _ := process(t, "run", "--strategy", "none", "-")
 	ptmx, tty, err := pty.Open()
 	if err != nil {
