@@ -4,63 +4,65 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// ablationCSV writes a row for every change, and one with the figures of each
-// strategy as it is.
+// ablationCSV writes a row for every change and metric: the figure of the strategy
+// as it is, that of the change, and the difference.
 func ablationCSV(w io.Writer, a *results.Ablation) error {
 	s := &Sheet{}
 	for _, name := range []string{
-		"strategy", "set", "in_force", "cost_usd", "difference_usd", "difference_share", "within_model_error", "calls", "cache_read_tokens",
-		"cache_write_tokens", "input_uncached_tokens", "output_tokens", "cache_hit_ratio", "compactions", "microcompactions",
-		"added_latency_seconds", "beyond_parts_usd",
+		"strategy", "set", "in_force", "metric", "unit", "better", "baseline_value", "value", "difference", "relative", "within_model_error",
+		"beyond_parts",
 	} {
 		s.Columns = append(s.Columns, SheetColumn{Name: name})
 	}
+	cells := map[string]*results.Cell{}
+	for i := range a.Run.Cells {
+		cells[a.Run.Cells[i].Cell] = &a.Run.Cells[i]
+	}
 	for _, base := range a.Bases {
-		cost, whole := 0.0, results.Difference{}
-		for i := range a.Run.Cells {
-			if t := &a.Run.Cells[i].Total; a.Run.Cells[i].Cell == base {
-				cost, whole = t.CostUSD(), wholeOf(t)
-			}
-		}
-		s.Rows = append(s.Rows, append([]any{base, "", "", cost}, figuresOf(&whole, "")...))
 		for n := 1; n <= 2; n++ {
 			list := a.Differences(base, n)
 			for i := range list {
-				d := &list[i]
-				var extra any = ""
-				if n > 1 {
-					extra = d.Extra
-				}
-				s.Rows = append(s.Rows, append([]any{base, strings.Join(d.Change.Set, " "), d.Change.On, cost + d.USD}, figuresOf(d, extra)...))
+				s.change(&list[i], cells[base], cells[list[i].Change.Cell])
 			}
 		}
 	}
 	return s.Write(w, "csv")
 }
 
-// wholeOf returns the figures of a strategy as it is in the form of a
-// difference to nothing.
-func wholeOf(t *results.Row) results.Difference {
-	d := results.Difference{
-		Calls: t.Calls, Read: t.Usage.Read, Written: t.Usage.Writes(), Uncached: t.Usage.Uncached, Output: t.Usage.Output,
-		Compactions: t.Compactions, Cleared: t.Microcompactions, Latency: t.AddedLatency,
+// change adds the rows of a change of a strategy: one for each metric that is no
+// part of another and that both cells have.
+func (s *Sheet) change(d *results.Difference, base, changed *results.Cell) {
+	for _, m := range results.Metrics() {
+		was, ok := base.Value(m)
+		is, both := changed.Value(m)
+		if !ok || !both || m.Of != "" || m.Group != "" {
+			continue
+		}
+		var relative, covered, beyond any = "", "", ""
+		if was != 0 {
+			relative = plainly((is - was) / was)
+		}
+		if m.Name == "cost_usd" {
+			covered = d.Covered
+			if len(d.Change.Paths) > 1 {
+				beyond = plainly(d.Extra)
+			}
+		}
+		s.Rows = append(s.Rows, []any{
+			d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(), plainly(was), plainly(is), plainly(is - was), relative,
+			covered, beyond,
+		})
 	}
-	if n := t.Usage.Input(); n > 0 {
-		d.Hit = float64(t.Usage.Read) / float64(n)
-	}
-	return d
 }
 
-func figuresOf(d *results.Difference, extra any) []any {
-	return []any{
-		d.USD, d.Relative, d.Covered, d.Calls, d.Read, d.Written, d.Uncached, d.Output, d.Hit, d.Compactions, d.Cleared, d.Latency, extra,
-	}
-}
+// plainly writes a figure without an exponent, as the other lists of metrics do.
+func plainly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // ablatedCell is a strategy in a document.
 type ablatedCell struct {

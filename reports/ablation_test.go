@@ -2,8 +2,11 @@ package reports
 
 import (
 	"bytes"
+	"encoding/csv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -64,6 +67,44 @@ func TestAblationGolden(t *testing.T) {
 		}
 		golden(t, "tornado.svg", got.Bytes())
 	})
+}
+
+// The rows for machines are tidy: every change has every metric once, with the
+// figure as it is, that of the change and their difference; by hand, for the
+// costs above.
+func TestAblationIsTidy(t *testing.T) {
+	var got bytes.Buffer
+	if err := Ablation(&got, "csv", switched()); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&got).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs, seen := map[string][]string{}, map[[2]string]bool{}
+	for _, line := range lines[1:] {
+		if id := [2]string{line[1], line[3]}; seen[id] {
+			t.Errorf("%v stands twice", id)
+		} else {
+			seen[id] = true
+		}
+		if line[3] == "cost_usd" {
+			costs[line[1]] = line[6:]
+		} else if line[10] != "" || line[11] != "" {
+			t.Errorf("%v: the model error and what pairs make are of the cost alone", line)
+		}
+	}
+	want := map[string][]string{
+		"full-compact.enabled=false":                                        {"1005", "1262.5", "257.5", "0.2562189054726368", "false", ""},
+		"truncate-oldest.enabled=true":                                      {"1005", "505", "-500", "-0.4975124378109453", "false", ""},
+		"full-compact.attachments.files.count=0":                            {"1005", "1010", "5", "0.004975124378109453", "true", ""},
+		"full-compact.breaker=0":                                            {"1005", "1005", "0", "0", "false", ""},
+		"full-compact.manual=false":                                         {"1005", "1005", "0", "0", "false", ""},
+		"full-compact.enabled=false full-compact.attachments.files.count=0": {"1005", "1300", "295", "0.2935323383084577", "false", "32.5"},
+	}
+	if diff := cmp.Diff(want, costs); diff != "" {
+		t.Errorf("costs (-want +got):\n%s", diff)
+	}
 }
 
 // What makes no difference is named, and gets no bar.
