@@ -3,24 +3,40 @@ package synthetic
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/internal/reading"
 )
 
-// MaxSessions is the largest corpus that is generated at once.
-const MaxSessions = 10_000_000
+const (
+	// MaxSessions is the largest corpus that is generated at once.
+	MaxSessions = 10_000_000
+	// MaxCorpusBytes is what the sessions of Corpus take in memory at most, as
+	// Estimate has it, bytes: a larger machine is worth several seeds.
+	MaxCorpusBytes = 8 << 30
+)
+
+// ErrSize is wrapped by the errors of corpora that are too large, or have no
+// sessions.
+var ErrSize = errors.New("number of sessions")
 
 // Corpus returns n sessions in the parsed form, in the order of their start. The
 // result depends on the workload, the seed and n alone; workers is how many
-// sessions are made at once, 0 for one per core.
+// sessions are made at once, 0 for one per core. It wraps ErrSize when n is out
+// of 1…MaxSessions, or the sessions would take more than MaxCorpusBytes.
 func (g *Generator) Corpus(ctx context.Context, n int, seed uint64, workers int) (*traces.Corpus, error) {
-	if n < 1 || n > MaxSessions {
-		return nil, fmt.Errorf("%d sessions are out of range: want 1 to %d", n, MaxSessions)
+	if err := g.fits(n, seed); err != nil {
+		return nil, err
 	}
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -39,4 +55,97 @@ func (g *Generator) Corpus(ctx context.Context, n int, seed uint64, workers int)
 		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.ID, b.ID))
 	})
 	return c, nil
+}
+
+// fits returns an error when n sessions cannot be held.
+func (g *Generator) fits(n int, seed uint64) error {
+	if err := checkNumber(n); err != nil {
+		return err
+	}
+	if size := g.Estimate(n, seed).Memory; size > MaxCorpusBytes {
+		most := float64(n) * MaxCorpusBytes / size
+		step := math.Pow(10, max(0, math.Floor(math.Log10(most))-1)) // two digits say enough
+		return fmt.Errorf("%w: %d would take about %.3g GB of memory, more than the %d that are allowed: try %.0f",
+			ErrSize, n, size/(1<<30), MaxCorpusBytes>>30, max(1, math.Floor(most/step)*step))
+	}
+	return nil
+}
+
+func checkNumber(n int) error {
+	if n < 1 || n > MaxSessions {
+		return fmt.Errorf("%w: %d is out of range: want 1 to %d", ErrSize, n, MaxSessions)
+	}
+	return nil
+}
+
+// Estimate is what the sessions of a corpus come to, reckoned from a few.
+type Estimate struct {
+	Calls  float64 // of all sessions
+	Memory float64 // bytes that they take in the parsed form
+}
+
+// Estimate reckons what the first n sessions of a seed come to.
+func (g *Generator) Estimate(n int, seed uint64) Estimate {
+	var st Storage
+	var e Estimate
+	sample := min(max(n, 0)/32+1, 64) // a thirtieth of the work at most
+	for i := range sample {
+		s := g.SessionIn(&st, seed, i)
+		e.Calls += float64(s.NumCalls())
+		e.Memory += float64(memoryOf(s))
+	}
+	e.Calls *= float64(n) / float64(sample)
+	e.Memory *= float64(n) / float64(sample)
+	return e
+}
+
+// memoryOf returns the bytes of a generated session, those of strings it shares
+// with others left out.
+func memoryOf(s *traces.Session) uintptr {
+	size := reflect.TypeFor[traces.Session]().Size() + uintptr(len(s.Blocks))*reflect.TypeFor[prompt.Block]().Size() +
+		uintptr(len(s.Threads))*reflect.TypeFor[traces.Thread]().Size() + uintptr(len(s.Objects)+len(s.Tools))*reflect.TypeFor[string]().Size()
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		size += uintptr(len(t.Rounds))*(reflect.TypeFor[traces.Round]().Size()+callIDLength) + uintptr(len(t.Events))*reflect.TypeFor[traces.Event]().Size()
+	}
+	return size
+}
+
+// Each makes the first n sessions of a seed, some at once, and gives each to a
+// function that may be called by as many goroutines: for corpora that do not stay
+// in memory. A session is overwritten when its call returns. Each stops at the
+// first error and when the context is done, and returns all errors there were;
+// workers of 0 are one per core.
+func (g *Generator) Each(ctx context.Context, n int, seed uint64, workers int, do func(*traces.Session) error) error {
+	if err := checkNumber(n); err != nil {
+		return err
+	}
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	errs := make([]error, min(workers, n))
+	var next, done atomic.Int64
+	var wg sync.WaitGroup
+	for k := range errs {
+		wg.Go(func() {
+			var st Storage
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if errs[k] = do(g.SessionIn(&st, seed, i)); errs[k] != nil {
+					stop(errs[k])
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if int(done.Load()) < n {
+		return fmt.Errorf("generate %d sessions: %w", n, context.Cause(ctx))
+	}
+	return nil
 }

@@ -50,11 +50,15 @@ func between(values []float64, u float64) float64 {
 // a limit.
 func (d *Dist) top() float64 { return d.quantile(1 - 1.0/(1<<32)) }
 
+// bottom returns the least draw that is to be reckoned with.
+func (d *Dist) bottom() float64 { return d.quantile(1e-9) }
+
 // distCells is the number of steps in which a distribution is tabulated. The
 // outermost ones, where the tail is, are computed.
 const distCells = 256
 
-// sampler draws from a Dist by table: a draw is an interpolation.
+// sampler draws from a Dist by table: a draw is an interpolation. None lies beyond
+// what is to be reckoned with.
 type sampler struct {
 	dist     Dist
 	constant bool
@@ -63,6 +67,9 @@ type sampler struct {
 
 func newSampler(d Dist) *sampler {
 	s := &sampler{dist: d, constant: len(d.Quantiles) == 0 && (d.Sigma == 0 || d.Median == 0)}
+	if !s.constant {
+		s.dist.Min, s.dist.Max = d.bottom(), d.top()
+	}
 	for i := range s.table {
 		u := min(max(float64(i)/distCells, 1e-9), 1-1e-9)
 		s.table[i] = d.quantile(u)
@@ -74,7 +81,7 @@ func newSampler(d Dist) *sampler {
 func (s *sampler) at(u float64) float64 {
 	x := u * distCells
 	i := int(x)
-	if i == 0 || i == distCells-1 {
+	if i == 0 || i >= distCells-1 { // a share rounded up to 1 lies behind the last cell
 		return s.dist.quantile(u)
 	}
 	return s.table[i] + (x-float64(i))*(s.table[i+1]-s.table[i])

@@ -26,6 +26,7 @@ type Generator struct {
 	pauses   chooser // the last choice is Workload.Think
 	models   chooser
 	paths    []string // of the files, and last the project
+	lengths  []int32  // of the paths as JSON writes them, bytes
 	names    []string // of the models, each once
 	versions []string // of every session: the client's
 	named    []uint16 // index into names of the choices in models
@@ -98,6 +99,9 @@ func NewGenerator(w *Workload) (*Generator, error) {
 		g.paths = append(g.paths, w.Project+"/internal/"+noun+"/"+noun+"_"+strconv.Itoa(i)+".go")
 	}
 	g.paths = append(g.paths, w.Project)
+	for _, path := range g.paths {
+		g.lengths = append(g.lengths, int32(shape{name: toolGlob, free: path}.bytes()-shape{name: toolGlob}.bytes()))
+	}
 	for _, p := range []prefix{
 		{kind: traces.ThreadMain, tokens: w.Static}, {kind: traces.ThreadMain, tokens: g.static}, {kind: traces.ThreadAgent, tokens: w.Agents.Static},
 	} {
@@ -219,3 +223,7 @@ func (g *Generator) size(k prompt.Kind, tokens float64) (bytes, exact int32) {
 // minText is the least length of text, bytes: room for the number that tells it
 // from others.
 const minText = 5
+
+// minImage is the least length of an image, bytes: room for the same behind what
+// every PNG begins with.
+const minImage = 27

@@ -81,7 +81,7 @@ func (w *pen) ask(k spot) {
 		b.Flags = prompt.FlagString
 		return
 	}
-	bytes = int32(k.count(g.draws.image, forImageBytes))
+	bytes = int32(max(minImage, k.count(g.draws.image, forImageBytes)))
 	w.push(prompt.KindImage, bytes, int32(g.rates.Tokens(prompt.KindImage, int(bytes)))).Flags = prompt.FlagImage
 }
 
@@ -109,7 +109,7 @@ func (w *pen) change(k spot) bool {
 // turn plans the calls that answer what is pending.
 func (w *pen) turn(rounds int) {
 	for r := range rounds {
-		full := w.context+w.pending > maxSessionTokens/2 || w.t > 0 && w.p.g.limit > 0 && w.context+w.pending > w.p.g.limit
+		full := w.context+w.pending > maxContextTokens || w.t > 0 && w.p.g.limit > 0 && w.context+w.pending > w.p.g.limit
 		last := r == rounds-1 || full
 		w.call(last)
 		if last {

@@ -111,7 +111,7 @@ func (p *plan) main() {
 			w.rewind(&mark)
 			settled = true
 		}
-		if w.context > maxSessionTokens/2 {
+		if w.context > maxContextTokens {
 			return
 		}
 	}

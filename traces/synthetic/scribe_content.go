@@ -1,6 +1,7 @@
 package synthetic
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -93,13 +94,15 @@ func (f shape) input() any {
 	return freeInput{f.free}
 }
 
-// bytes returns the length of the arguments as JSON.
+// bytes returns the length of the arguments as JSON, as the scribe writes it.
 func (f shape) bytes() int {
-	text, err := json.Marshal(f.input())
-	if err != nil {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(f.input()); err != nil {
 		return 0
 	}
-	return len(text)
+	return text.Len() - len("\n")
 }
 
 // inputOverhead returns the bytes of a tool's arguments without path and free

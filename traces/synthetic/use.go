@@ -42,7 +42,7 @@ func (w *pen) fill(b *prompt.Block, tool *genTool, at spot) {
 		b.Object = int32(len(g.paths) - 1)
 	}
 	if b.Object >= 0 {
-		b.Bytes += int32(len(g.paths[b.Object]))
+		b.Bytes += g.lengths[b.Object]
 	}
 	if tool.read {
 		w.readRange(b, at)

@@ -31,7 +31,7 @@ type Workload struct {
 	TextShare     float64 `yaml:"text_share" doc:"share of calls with tools that write text"`
 	ThinkingShare float64 `yaml:"thinking_share" doc:"share of calls that think"`
 	Images        float64 `yaml:"images" doc:"share of prompts with an image"`
-	ImageBytes    Dist    `yaml:"image_bytes" doc:"bytes of an image in base64; its tokens are the reader's constant"`
+	ImageBytes    Dist    `yaml:"image_bytes" doc:"bytes of an image in base64, at least 27; its tokens are the reader's constant"`
 
 	Tools    []WorkTool `yaml:"tools" doc:"tool mix"`
 	Parallel float64    `yaml:"parallel" doc:"probability of each further tool use in a call, at most 0.9"`
@@ -98,7 +98,7 @@ type WorkAgents struct {
 	Model     string     `yaml:"model" doc:"model; empty for the session's"`
 	Static    int        `yaml:"static" doc:"tokens of tools and system prompt, shared by agents of one type"`
 	Reminders Dist       `yaml:"reminders" doc:"tokens ahead of the task that no line shows"`
-	Rounds    Dist       `yaml:"rounds" doc:"calls of an agent, at least 1"`
+	Rounds    Dist       `yaml:"rounds" doc:"calls of an agent, at least 1; it reports sooner when its context passes the threshold"`
 	Report    Dist       `yaml:"report" doc:"tokens of the final answer"`
 	Tools     []WorkTool `yaml:"tools" doc:"tool mix, without Task"`
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/internal/nearest"
 )
@@ -14,6 +15,7 @@ import (
 const (
 	maxSessionCalls  = 1_000_000
 	maxSessionTokens = 100_000_000             // more is no usage that a reader believes
+	maxContextTokens = maxSessionTokens / 2    // where a session is cut off, should it come there after all
 	maxSessionTime   = 100 * 365 * 24 * 3600.0 // s
 	maxHidden        = 60_000                  // static prefix and reminders: of more a reader thinks the session begins in the middle
 	minStaticTokens  = 1024                    // nothing shorter can be cached, nor recognised as static
@@ -35,25 +37,57 @@ type flaw struct {
 	text string
 }
 
-type flaws []flaw
+// flaws are what is wrong with a workload, apart from what could not be read: of
+// that nothing is said twice, nor anything made up.
+type flaws struct {
+	list []flaw
+	lost []string // paths of values that could not be read and are zero
+}
 
 func (fs *flaws) add(path, format string, args ...any) {
-	*fs = append(*fs, flaw{path, fmt.Sprintf(format, args...)})
+	if !slices.ContainsFunc(fs.lost, func(lost string) bool { return related(lost, path) }) {
+		fs.list = append(fs.list, flaw{path, fmt.Sprintf(format, args...)})
+	}
+}
+
+// sound reports whether nothing is wrong at or below some paths: what is
+// reckoned from their values is worth telling.
+func (fs *flaws) sound(paths ...string) bool {
+	for _, path := range paths {
+		if slices.ContainsFunc(fs.lost, func(lost string) bool { return related(lost, path) }) ||
+			slices.ContainsFunc(fs.list, func(f flaw) bool { return related(f.path, path) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// related reports whether one of two paths leads to or through the other.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == "" || a == b || strings.HasPrefix(b, a+".")
 }
 
 // Validate returns all problems of the workload at once.
 func (w *Workload) Validate() []error {
 	var errs []error
-	for _, f := range w.flaws() {
+	for _, f := range w.flaws(nil) {
 		errs = append(errs, fmt.Errorf("%s: %s", f.path, f.text))
 	}
 	return errs
 }
 
-func (w *Workload) flaws() []flaw {
-	var fs flaws
+// flaws returns what is wrong with a workload of which some values could not be
+// read.
+func (w *Workload) flaws(lost []string) []flaw {
+	fs := flaws{lost: lost}
 	if _, ok := parseVersion(w.Version); !ok {
 		fs.add("version", "%q is none: want three numbers such as 2.1.62", w.Version)
+	}
+	if w.Project == "" || !utf8.ValidString(w.Project) {
+		fs.add("project", "%q is none: want a folder", w.Project)
 	}
 	if y := w.Start.Year(); y < 2000 || y > 2100 {
 		fs.add("start", "%s lies outside the years 2000 to 2100", w.Start.Format("2006-01-02"))
@@ -68,10 +102,10 @@ func (w *Workload) flaws() []flaw {
 	w.checkMixes(&fs)
 	w.checkPauses(&fs)
 	w.checkContext(&fs)
-	if len(fs) == 0 {
+	if fs.sound("") {
 		w.checkTotals(&fs)
 	}
-	return fs
+	return fs.list
 }
 
 func (w *Workload) checkModels(fs *flaws) {
@@ -105,7 +139,15 @@ func (w *Workload) checkDists(fs *flaws) {
 	} {
 		fs.dist(d.path, d.dist, d.limit)
 	}
-	if low := w.Speed.quantile(1e-9); low < minRate {
+	for _, d := range []struct {
+		path, what string
+		dist       *Dist
+	}{{"turns", "turn", &w.Turns}, {"rounds", "call", &w.Rounds}, {"prompt", "token", &w.Prompt}} {
+		if fs.sound(d.path) && d.dist.top() < 1 {
+			fs.add(d.path, "missing, or never as much as one %s", d.what)
+		}
+	}
+	if low := w.Speed.bottom(); fs.sound("speed") && low < minRate {
 		fs.add("speed", "draws of %g tokens per second: want a minimum of %g", low, minRate)
 	}
 }
@@ -123,7 +165,7 @@ func (w *Workload) checkShares(fs *flaws) {
 	fs.within("parallel", w.Parallel, 0, 0.9)
 	fs.within("rewinds", w.Rewinds, 0, 0.9)
 	fs.within("files", float64(w.Files), 0, 1_000_000)
-	if w.Images > 0 && w.ImageBytes.quantile(1e-9) < 1 {
+	if w.Images > 0 && fs.sound("image_bytes") && w.ImageBytes.bottom() < 1 {
 		fs.add("image_bytes", "images need bytes")
 	}
 }
@@ -154,7 +196,7 @@ func (w *Workload) checkMix(fs *flaws, path string, tools []WorkTool, mayStart b
 		fs.dist(at+".result", &t.Result, maxTokens)
 		fs.dist(at+".time", &t.Time, maxSeconds)
 		fs.within(at+".errors", t.Errors, 0, 1)
-		if t.Weight > 0 && worksOnFiles(t.Name) && w.Files < 1 {
+		if t.Weight > 0 && worksOnFiles(t.Name) && w.Files < 1 && !slices.Contains(fs.lost, "files") {
 			fs.add(at, "%s works on files, and the working set has none (files: %d)", t.Name, w.Files)
 		}
 		if t.Name == toolTask {
@@ -184,54 +226,27 @@ func (w *Workload) checkPauses(fs *flaws) {
 }
 
 func (w *Workload) checkContext(fs *flaws) {
-	before := len(*fs)
 	fs.within("static", float64(w.Static), minStaticTokens, maxHidden)
 	fs.within("read_limit", float64(w.ReadLimit), 100, maxTokens)
 	fs.within("window", float64(w.Window), 0, maxTokens)
-	if len(*fs) > before {
-		return
-	}
-	if n := w.Static + int(w.Reminders.top()); n > maxHidden {
+	if n := w.Static + int(w.Reminders.top()); fs.sound("static", "reminders") && n > maxHidden {
 		fs.add("reminders", "static prefix and reminders come to %d tokens, more than the %d that a reader takes for a beginning", n, maxHidden)
 	}
-	if n := w.Agents.Static + int(w.Agents.Reminders.top()); n > maxHidden {
+	if n := w.Agents.Static + int(w.Agents.Reminders.top()); fs.sound("agents.static", "agents.reminders") && n > maxHidden {
 		fs.add("agents.reminders", "static prefix and reminders come to %d tokens, more than the %d that a reader takes for a beginning", n, maxHidden)
 	}
-	limit := w.threshold()
-	if limit == 0 {
+	if !fs.sound("version", "window", "threshold") || w.threshold() == 0 {
 		return
 	}
+	limit := w.threshold()
 	if limit > w.window() {
 		fs.add("threshold", "%d lies above the window of %d tokens", limit, w.window())
 	}
-	if n := w.Static + int(w.Reminders.top()+w.Summary.top()+w.Restored.top()); n >= limit {
-		fs.add("threshold", "a compaction may leave %d tokens (static, reminders, summary, restored), not less than the threshold of %d", n, limit)
-	}
-}
-
-// checkTotals looks for sessions that would overflow what holds them.
-func (w *Workload) checkTotals(fs *flaws) {
-	calls := w.Turns.top() * w.Rounds.top()
-	if calls > maxSessionCalls {
-		fs.add("turns", "turns and rounds come to %.3g calls in a session, more than %d: set maxima", calls, maxSessionCalls)
-	}
-	perTurn := max(w.Think.top(), w.ResumePause.top())
-	for i := range w.Pauses {
-		perTurn = max(perTurn, w.Pauses[i].Length.top())
-	}
-	reply := w.FirstToken.top() + (max(w.Answer.top(), w.Text.top())+w.Thinking.top())/w.Speed.quantile(1e-9)
-	slowest := 0.0
-	for i := range w.Tools {
-		slowest = max(slowest, w.Tools[i].Time.top())
-	}
-	if seconds := w.Turns.top()*perTurn + calls*(reply+slowest); seconds > maxSessionTime {
-		fs.add("turns", "the times of a session may come to %.3g years, more than %d: set maxima", seconds/(365*24*3600), int(maxSessionTime/(365*24*3600)))
-	}
-	if w.threshold() != 0 {
+	if !fs.sound("static", "reminders", "summary", "restored") {
 		return
 	}
-	if n := calls * (w.Prompt.top() + w.Text.top() + w.Thinking.top() + w.FileSize.top()); n > 100*maxSessionTokens {
-		fs.add("threshold", "never compacting, a session may come to %.3g tokens: set maxima for turns and rounds", n)
+	if n := w.Static + int(w.Reminders.top()+w.Summary.top()+w.Restored.top()); n >= limit {
+		fs.add("threshold", "a compaction may leave %d tokens (static, reminders, summary, restored), not less than the threshold of %d", n, limit)
 	}
 }
 

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,7 +72,25 @@ func TestWorkloadOverflow(t *testing.T) {
 		want string
 		edit func(*Workload)
 	}{
-		{"turns: turns and rounds come to", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 5000}, Dist{Median: 5000} }},
+		{"turns: turns and rounds come to 2.5e+07 calls", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 5000}, Dist{Median: 5000} }},
+		{"turns: a session may hold", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 600}, Dist{Median: 600} }},
+		{"agents.rounds: ", func(w *Workload) { manyAgents(w); w.Agents.Rounds = Dist{Min: 1e6} }},
+		{"sub-agents come to", func(w *Workload) { manyAgents(w); w.Agents.Rounds = Dist{Min: 1e5} }},
+		{"agents.rounds: never compacting, a sub-agent may come to", func(w *Workload) {
+			manyAgents(w)
+			w.Threshold, w.Agents.Rounds, w.Agents.Report = -1, Dist{Min: 100}, Dist{Min: 900_000}
+		}},
+		{"agents.rounds: the times of a session may come to", func(w *Workload) {
+			manyAgents(w)
+			w.Agents.Tools = slices.Clone(w.Agents.Tools)
+			w.Agents.Tools[0].Time = Dist{Min: 3e8}
+		}},
+		{"compact_time: the times of a session may come to", func(w *Workload) { w.CompactTime = Dist{Min: 3e8} }},
+		{"years, more than 100", func(w *Workload) { w.Turns, w.Resumes, w.ResumePause = Dist{Median: 1000}, 1, Dist{Median: maxSeconds} }},
+		{"tools: one call may come to 8", func(w *Workload) { w.Tools[1].Result = Dist{Max: maxTokens, Median: 10, Sigma: 4} }},
+		{"threshold: never compacting, a session may come to", func(w *Workload) {
+			w.Threshold, w.Parallel, w.Tools[1].Result = -1, 0.9, Dist{Min: maxTokens}
+		}},
 		{"years, more than 100", func(w *Workload) { w.Turns, w.Think = Dist{Median: 1000}, Dist{Median: maxSeconds} }},
 		{"threshold: never compacting", func(w *Workload) {
 			w.Threshold, w.Turns, w.Rounds, w.Prompt = -1, Dist{Median: 100}, Dist{Median: 100}, Dist{Median: maxTokens}
@@ -78,6 +100,10 @@ func TestWorkloadOverflow(t *testing.T) {
 		{"reminders: static prefix and reminders come to", func(w *Workload) { w.Static, w.Reminders = 40_000, Dist{Median: 30_000} }},
 		{"start: 1999", func(w *Workload) { w.Start = w.Start.AddDate(-27, 0, 0) }},
 		{"spread: -1", func(w *Workload) { w.Spread = -1 }},
+		{"turns: missing", func(w *Workload) { w.Turns = Dist{} }},
+		{"rounds: missing", func(w *Workload) { w.Rounds = Dist{Max: 0.5, Median: 3} }},
+		{"prompt: missing", func(w *Workload) { w.Prompt = Dist{} }},
+		{`project: "" is none`, func(w *Workload) { w.Project = "" }},
 		{"speed: NaN", func(w *Workload) { w.Speed.Median = math.NaN() }},
 	} {
 		w := workload(t, "short-fix")
@@ -86,6 +112,101 @@ func TestWorkloadOverflow(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("want %q, error %v", tt.want, err)
 		}
+	}
+}
+
+// manyAgents lets a workload start sub-agents.
+func manyAgents(w *Workload) {
+	w.Tools = append(w.Tools[:len(w.Tools):len(w.Tools)], WorkTool{Name: toolTask, Weight: 3})
+	w.Agents = WorkAgents{Type: "Plan", Static: 3000, Rounds: Dist{Min: 2}, Report: Dist{Min: 50}, Tools: w.Tools[:2]}
+}
+
+// A value that cannot be read is the one problem: nothing is said of others that
+// are in order, nor of what would follow from it.
+func TestWorkloadInventsNoProblems(t *testing.T) {
+	good, err := WorkloadText("fan-out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ was, is, want string }{
+		{"start: 2026-03-02T09:00:00Z", "start: 2026", `start: want a time, not "2026"`},
+		{"start: 2026-03-02T09:00:00Z", "start: null", "start: no value"},
+		{"start: 2026-03-02T09:00:00Z", "start: [1, 2]", "start takes one value, not a list"},
+		{"version: ", "version: [1] # ", "version takes one value, not a list"},
+		{"files: ", "files: many # ", `files: want a whole number, not "many"`},
+		{"static: 20000", "static: much", `static: want a whole number, not "much"`},
+		{"window: ", "window: wide # ", `window: want a whole number, not "wide"`},
+		{"speed: ", "speed: 60 # ", `speed takes keys and values, not "60"`},
+		{"{name: Read, weight: 2,", "{name: Read, weight: most,", `tools[0].weight: want a number, not "most"`},
+		{"turns: {median: 4, sigma: 0.4, min: 2, max: 10}", "turns: {quantiles: [1, x, 3]}", `turns.quantiles[1]: want a number, not "x"`},
+	} {
+		text := strings.Replace(string(good), tt.was, tt.is, 1)
+		if text == string(good) {
+			t.Errorf("the profile has no %q", tt.was)
+			continue
+		}
+		_, err := ParseWorkload([]byte(text), "p.yaml")
+		if err == nil || !strings.Contains(withoutLines(err), tt.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: want %q alone, error %v", tt.is, tt.want, err)
+		}
+	}
+}
+
+// withoutLines returns the text of an error without the places in p.yaml.
+func withoutLines(err error) string {
+	return regexp.MustCompile(`p\.yaml:\d+: `).ReplaceAllString(err.Error(), "")
+}
+
+// What else is wrong is told beside what cannot be read, in lists too.
+func TestWorkloadNamesProblemsBesideUnreadableOnes(t *testing.T) {
+	const text = `version: 2.1.62
+tools:
+  - 5
+  - {name: Raed, weight: 3}
+static: much
+start: 1999
+pauses: 7
+turns: {min: 3}
+turns: {min: -3}
+agents: {static: often, rounds: {min: -2}}
+`
+	_, err := ParseWorkload([]byte(text), "p.yaml")
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`p.yaml:3: tools[0] takes keys and values, not "5"`, `p.yaml:4: tools.1.name: unknown tool "Raed"`, "p.yaml:5: static: want", "p.yaml:6: start: want",
+		"p.yaml:7: pauses takes a list", `p.yaml:9: key "turns" stands here a second time`, "agents.static: want", "p.yaml:10: agents.rounds: -2", `lifetime: "" is none`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q:\n%v", want, err)
+		}
+	}
+	for _, not := range []string{"start: 0001", "static: 0", "turns: -3", "empty: no tool"} {
+		if strings.Contains(err.Error(), not) {
+			t.Errorf("error says %q:\n%v", not, err)
+		}
+	}
+}
+
+// The profile that sim calibrate writes is recognised, and the way to one that
+// sessions are generated from is told.
+func TestWorkloadOfTheOtherKind(t *testing.T) {
+	_, err := ParseWorkload([]byte("name: mine\ntokens_per_byte:\n  text: {value: 0.26}\n"), "cal.yaml")
+	if err == nil || !strings.Contains(err.Error(), "cal.yaml:3: this is the other kind of profile") || !strings.Contains(err.Error(), "sim traces fit") || strings.Contains(err.Error(), "unknown key") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A file without an end, or one that is no profile by its size, is not read into
+// memory.
+func TestWorkloadFileIsBounded(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "large.yaml")
+	if err := os.WriteFile(name, bytes.Repeat([]byte("# none\n"), maxProfileBytes/7+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadWorkload(name); err == nil || !strings.Contains(err.Error(), "is larger than 4 MB") {
+		t.Errorf("error %v", err)
 	}
 }
 

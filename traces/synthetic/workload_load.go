@@ -49,11 +49,7 @@ func LoadWorkload(name string) (*Workload, error) {
 // WorkloadText returns the YAML that LoadWorkload reads.
 func WorkloadText(name string) ([]byte, error) {
 	if isFile(name) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("read profile: %w", err)
-		}
-		return text, nil
+		return readProfile(name)
 	}
 	if !slices.Contains(WorkloadNames(), name) {
 		return nil, fmt.Errorf("no profile %q%s; there are %s, and files that end in .yaml", name, nearest.Hint(name, WorkloadNames()), strings.Join(WorkloadNames(), ", "))
@@ -61,9 +57,33 @@ func WorkloadText(name string) ([]byte, error) {
 	return profiles.ReadFile("profiles/" + name + ".yaml")
 }
 
+// maxProfileBytes bounds the file of a profile. One that lists every quantile has
+// some ten thousand.
+const maxProfileBytes = 4 << 20
+
+// readProfile reads a file that may turn out to be a device without an end.
+func readProfile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxProfileBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read profile: %w", err)
+	case len(text) > maxProfileBytes:
+		return nil, fmt.Errorf("read profile: %s is larger than %d MB: no profile", name, maxProfileBytes>>20)
+	}
+	return text, nil
+}
+
 func isFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
+
+// fittedKey is a key that every profile of sim/profile has and no workload.
+const fittedKey = "tokens_per_byte"
 
 // ParseWorkload reads a workload strictly. The error names every problem with
 // file and line: unknown keys, values of the wrong kind, and values that no
@@ -73,15 +93,24 @@ func ParseWorkload(text []byte, file string) (*Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
+	if n := yamlx.Child(tree.Root, fittedKey); n != nil {
+		return nil, fmt.Errorf("reading a profile: %w", tree.Errorf(n, "this is the other kind of profile: %s and its like are numbers for the simulation, as sim calibrate fits them; sim traces fit writes what sessions are generated from", fittedKey))
+	}
 	var w Workload
 	c := yamlx.Checker{Tree: tree}
 	c.Check(tree.Root, w, "")
 	errs := c.Errs
-	if err := tree.Root.Decode(&w); err != nil && len(errs) == 0 {
-		errs = append(errs, yamlx.Errors(file, err, w))
+	root, sift := tree.Root, sifter{tree: tree}
+	if len(errs) > 0 {
+		root = sift.sift(tree.Root, "", func(n *yaml.Node) *yaml.Node { return n })
+	}
+	if root != nil {
+		if err := root.Decode(&w); err != nil {
+			return nil, fmt.Errorf("reading a profile: %w", errors.Join(append(errs, yamlx.Errors(file, err, w))...))
+		}
 	}
 	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")
-	for _, f := range w.flaws() {
+	for _, f := range w.flaws(sift.lost) {
 		errs = append(errs, tree.Errorf(nodeAt(tree.Root, f.path), "%s: %s", f.path, f.text))
 	}
 	if len(errs) > 0 {

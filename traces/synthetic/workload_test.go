@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -201,17 +202,53 @@ func drawWorkload(t *rapid.T) *Workload {
 	w.SwitchModel, w.Images, w.Connects = share("switch"), share("images"), share("connects")
 	w.Rewinds, w.Resumes, w.Parallel = share("rewinds"), share("resumes"), share("parallel")
 	w.TextShare, w.ThinkingShare, w.WarmStart = share("text"), share("thinking"), share("warm")
-	w.ImageBytes = Dist{Median: 2000, Sigma: 1, Min: 40, Max: 9000}
+	w.ImageBytes = Dist{Median: float64(rapid.SampledFrom([]int{1, 30, 2000}).Draw(t, "image bytes")), Sigma: 1, Min: 1, Max: 9000}
 	w.Text = Dist{Min: float64(rapid.IntRange(0, 3).Draw(t, "least text")), Median: 5, Sigma: 2, Max: 500}
+	w.Project = rapid.OneOf(rapid.SampledFrom(projects), rapid.StringN(1, 30, 60)).Draw(t, "project")
+	w.Files = rapid.IntRange(1, 40).Draw(t, "files")
+	w.FileSize = drawDist(t, "file size", 1, 60_000)
+	w.ReadLimit = rapid.IntRange(100, 30_000).Draw(t, "read limit")
+	w.Reread = share("reread")
+	w.Answer, w.Prompt, w.Thinking = drawDist(t, "answer", 0, 2000), drawDist(t, "prompt", 1, 3000), drawDist(t, "thinking", 0, 2000)
+	w.Tools = drawMix(t, "tool", w.Tools)
 	w.Static = 20_000
 	w.Reminders = Dist{Median: float64(rapid.IntRange(0, 9000).Draw(t, "reminders")), Sigma: 0.2, Max: 16_000}
 	w.Restored, w.Summary = Dist{Median: 2000, Sigma: 0.5, Max: 6000}, Dist{Median: 900, Sigma: 1, Min: 1, Max: 3000}
 	w.Threshold = rapid.SampledFrom([]int{-1, 0, 46_000}).Draw(t, "threshold")
 	if rapid.Bool().Draw(t, "agents") {
-		w.Agents = WorkAgents{Type: "Plan", Static: 3000, Rounds: Dist{Median: 2, Sigma: 1, Max: 5}, Report: Dist{Median: 50}, Tools: w.Tools[:2]}
+		w.Agents = WorkAgents{Type: "Plan", Static: 3000, Rounds: Dist{Median: 2, Sigma: 1, Max: 5}, Report: drawDist(t, "report", 0, 900), Tools: drawMix(t, "agent's tool", w.Tools[:2])}
+		w.Agents.Type = rapid.SampledFrom([]string{"Plan", `a "b" <c> & \d`, "é\u2028"}).Draw(t, "agent type")
 		w.Tools = append(w.Tools[:len(w.Tools):len(w.Tools)], WorkTool{Name: toolTask, Weight: 2, Input: Dist{Median: 60, Sigma: 1, Max: 900}})
 	}
 	return w
+}
+
+// projects are folders whose names JSON writes in another length than they have.
+var projects = []string{"/home/dev/parcel", `C:\dev`, `C:\dev\`, "/home/a&b<c>", `/home/"a"/b`, "/home/a\tb\nc", "/home/\u2028\u2029", "/home/é/日本", "/"}
+
+// drawDist draws sizes up to a largest: a constant, a heavy tail, or quantiles.
+func drawDist(t *rapid.T, name string, least, largest int) Dist {
+	least = rapid.IntRange(least, min(largest, least+20)).Draw(t, "least "+name)
+	middle := float64(rapid.IntRange(least, largest).Draw(t, name))
+	switch rapid.IntRange(0, 2).Draw(t, "kind of "+name) {
+	case 0:
+		return Dist{Min: middle}
+	case 1:
+		return Dist{Median: max(1, middle/4), Sigma: 2, Min: float64(least), Max: float64(largest)}
+	}
+	return Dist{Quantiles: []float64{float64(least), float64(least), middle, float64(largest)}}
+}
+
+// drawMix gives tools other sizes, times and errors.
+func drawMix(t *rapid.T, name string, tools []WorkTool) []WorkTool {
+	tools = slices.Clone(tools)
+	for i := range tools {
+		w := &tools[i]
+		w.Input, w.Result = drawDist(t, name+"'s input", 0, 3000), drawDist(t, name+"'s result", 0, 9000)
+		w.Time = drawDist(t, name+"'s time", 0, 700)
+		w.Errors = rapid.SampledFrom([]float64{0, 0.3, 1}).Draw(t, name+"'s errors")
+	}
+	return tools
 }
 
 func BenchmarkSession(b *testing.B) {
