@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -216,8 +217,19 @@ type Profile struct {
 //go:embed default.yaml
 var defaultText []byte
 
-// Default returns the profile that comes with the program.
-func Default() (*Profile, error) { return Parse(defaultText, "default.yaml") }
+// defaultProfile is read once: every plan asks for it.
+var defaultProfile = sync.OnceValues(func() (*Profile, error) { return Parse(defaultText, "default.yaml") })
+
+// Default returns the profile that comes with the program. The caller may change
+// its fields, but not what its lists hold.
+func Default() (*Profile, error) {
+	p, err := defaultProfile()
+	if err != nil {
+		return nil, err
+	}
+	own := *p
+	return &own, nil
+}
 
 // Parse reads a profile strictly; errors name file and line.
 func Parse(text []byte, name string) (*Profile, error) {
