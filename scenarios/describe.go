@@ -182,6 +182,12 @@ func annotate(run *results.Run, d *Design, real bool) {
 			}
 		}
 	}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if set := d.givenTo(c.Strategy); len(set) > 0 {
+			note(c.Cell, "", "with %s", strings.Join(set, ", "))
+		}
+	}
 	if len(run.Cells) > 2 {
 		note("", "", "other strategies keep the recording's actions, pauses, model, window and client; %s; %s", summaries, d.waiting())
 	}
@@ -264,6 +270,22 @@ func (d *Design) switches() map[string]string {
 	}
 	d.givenToLayers(out)
 	return out
+}
+
+// givenTo returns what was set in the layers of a strategy from outside the
+// scenario: it goes by its name still, and a sweep has other names.
+func (d *Design) givenTo(strategy string) []string {
+	var set []string
+	for _, e := range d.entries {
+		for _, g := range e.given {
+			path := strings.TrimPrefix(g[0], "--set ")
+			swept := slices.ContainsFunc(e.axes, func(a yamlx.Axis) bool { return a.Path == path || strings.HasPrefix(a.Path, path+".") })
+			if e.name == strategy && !swept {
+				set = append(set, path+"="+g[1])
+			}
+		}
+	}
+	return set
 }
 
 // givenToLayers adds what was set in layers from outside the scenario, under the
