@@ -45,13 +45,7 @@ func CorpusChart(w io.Writer, format string, c *CorpusComparison) error {
 	columns := min(corpusColumns, len(c.Dimensions))
 	width := vg.Length(columns)*(corpusWidth+corpusGap) - corpusGap
 	f.width = width + 2*chartMargin
-	count := map[string]int{}
-	for i := range c.Dimensions {
-		count[c.Dimensions[i].fit()]++
-	}
-	f.facts = wrapped(f.small, width, []string{fmt.Sprintf(
-		"share of values up to x, x logarithmic where values span decades; of %d dimensions %d are alike (KS ≤ 10 %%), %d near (≤ 25 %%), %d differ, %d have fewer than %d values",
-		len(c.Dimensions), count["alike"], count["near"], count["differs"], count["few"], fewValues)})
+	f.facts = wrapped(f.small, width, []string{c.facts()})
 	f.legend = f.legendLines(width, corpusKeys(c))
 	f.source = wrapped(f.small, width, []string{"sim traces compare"})
 	f.height = 2*chartMargin + f.line(f.head) + f.line(f.small)*vg.Length(len(f.facts)+len(f.source)) + f.line(f.label)*vg.Length(len(f.legend)) +
@@ -67,12 +61,23 @@ func CorpusChart(w io.Writer, format string, c *CorpusComparison) error {
 	return f.render(w, format)
 }
 
+// facts says what is drawn, and how many dimensions are how alike.
+func (c *CorpusComparison) facts() string {
+	count := map[string]int{}
+	for i := range c.Dimensions {
+		count[c.Dimensions[i].fit()]++
+	}
+	return fmt.Sprintf(
+		"share of values up to x, x logarithmic where values span decades; dimensions: %d; alike (KS ≤ 10 %%): %d; near (≤ 25 %%): %d; differs: %d; few (fewer than %d values on a side): %d",
+		len(c.Dimensions), count["alike"], count["near"], count["differs"], fewValues, count["few"])
+}
+
 // corpusKeys returns the legend: the two lines and the grounds.
 func corpusKeys(c *CorpusComparison) []legendKey {
 	var keys []legendKey
 	for k, name := range c.Names {
 		pen := corpusPens[k]
-		keys = append(keys, legendKey{fmt.Sprintf("%s (%s)", Printable(name), CountOf(c.Sessions[k], "session")), 2 * legendBox, func(c *draw.Canvas, x, y vg.Length) {
+		keys = append(keys, legendKey{fmt.Sprintf("%s: %s (%s)", corpusRoles[k], Printable(name), CountOf(c.Sessions[k], "session")), 2 * legendBox, func(c *draw.Canvas, x, y vg.Length) {
 			c.StrokeLine2(pen, x, y+legendBox/2, x+2*legendBox, y+legendBox/2)
 		}})
 	}
@@ -90,15 +95,13 @@ func drawDimension(c *draw.Canvas, s pens, area vg.Rectangle, d *CorpusDimension
 	c.FillPolygon(corpusGrounds[d.fit()], rectangle(area.Min.X, area.Min.Y, area.Max.X, area.Max.Y))
 	name := s.small
 	name.Color = s.label.Color
-	title := d.Name
-	if d.Unit != "" {
-		title += ", " + d.Unit
-	}
-	c.FillText(name, vg.Point{X: area.Min.X, Y: area.Max.Y + 3}, title)
+	c.FillText(name, vg.Point{X: area.Min.X, Y: area.Max.Y + 3}, d.title())
 	p := panel{area: area, x: corpusScale(d), y: scale{high: 1}}
 	c.StrokeLine2(s.grid, area.Min.X, p.toY(0.5), area.Max.X, p.toY(0.5))
-	for k := range d.Values {
-		c.StrokeLines(corpusPens[1-k], p.shares(d.Values[1-k]))
+	for k := len(d.Values) - 1; k >= 0; k-- {
+		if len(d.Values[k]) > 0 {
+			c.StrokeLines(corpusPens[k], p.shares(d.Values[k]))
+		}
 	}
 	c.StrokeLine2(s.axis, area.Min.X, area.Min.Y, area.Max.X, area.Min.Y)
 	style := s.small
@@ -110,12 +113,31 @@ func drawDimension(c *draw.Canvas, s pens, area vg.Rectangle, d *CorpusDimension
 	c.FillText(style, vg.Point{X: area.Max.X, Y: area.Min.Y - 2}, corpusLabel(high, d.Unit))
 	style.XAlign = draw.XCenter
 	style.Color = s.label.Color
-	c.FillText(style, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: area.Min.Y - 2}, fmt.Sprintf("KS %.0f %% · %s", 100*d.KS, d.fit()))
+	c.FillText(style, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: area.Min.Y - 2}, d.verdict())
 }
 
+// verdict says below a panel how alike the corpora are.
+func (d *CorpusDimension) verdict() string {
+	if one := d.only(); one >= 0 {
+		return corpusRoles[one] + " only · " + d.fit()
+	}
+	return "KS " + percent(d.KS) + " · " + d.fit()
+}
+
+// corpusLabel writes an end of a panel's scale so shortly that the verdict has room
+// beside it.
 func corpusLabel(x float64, unit string) string {
-	if unit == "seconds" && x >= 1 {
-		return duration(x)
+	if unit == "seconds" {
+		switch {
+		case x >= 48*3600:
+			return fmt.Sprintf("%.0f d", x/86400)
+		case x >= 3600:
+			return fmt.Sprintf("%.0f h", x/3600)
+		case x >= 60:
+			return fmt.Sprintf("%.0f m", x/60)
+		case x >= 1:
+			return fmt.Sprintf("%.0f s", x)
+		}
 	}
 	if x >= 10_000 {
 		return fmt.Sprintf("%.0fk", x/1000)
@@ -125,8 +147,12 @@ func corpusLabel(x float64, unit string) string {
 
 // corpusScale spans both samples but for their outermost half per cent.
 func corpusScale(d *CorpusDimension) scale {
-	low := min(d.quantile(0, 0.005), d.quantile(1, 0.005))
-	high := max(d.quantile(0, 0.995), d.quantile(1, 0.995))
+	low, high := math.Inf(1), math.Inf(-1)
+	for k := range d.Values {
+		if len(d.Values[k]) > 0 {
+			low, high = min(low, d.quantile(k, 0.005)), max(high, d.quantile(k, 0.995))
+		}
+	}
 	if d.Unit == "share" {
 		return scale{low: min(math.Floor(10*low)/10, 0.9), high: 1}
 	}

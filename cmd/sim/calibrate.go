@@ -29,7 +29,8 @@ func newCalibrate(stdin io.Reader) *cobra.Command {
 		Long: `Fits a profile on the sessions under PATH: tokens per byte, static prefixes by
 client version, lifetimes, calls no log shows, evictions, compactions and times.
 Every number comes with its sample size and a 95 % interval. sim validate takes
-the profile with --profile and scores it; with --folds on sessions it has not seen.`,
+the profile with --profile and scores it; with --folds on sessions it has not seen.
+Sessions are generated from another kind of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },

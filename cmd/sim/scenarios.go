@@ -68,6 +68,7 @@ func scenarioSheet() (*reports.Sheet, error) {
 		},
 		Notes: []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual.",
 			"sim scenarios run claims tries what the documents claim."},
+		Fitted: true,
 	}
 	for _, b := range all {
 		file, err := scenarios.Parse(registry, b.Text, b.Name+".yaml")

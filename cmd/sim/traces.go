@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/reports"
-	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -55,133 +52,6 @@ func (f *traceFlags) table() (*costmodel.Table, error) {
 		return nil, usageError{err}
 	}
 	return table, nil
-}
-
-func newTracesList(stdin io.Reader) *cobra.Command {
-	var f traceFlags
-	cmd := &cobra.Command{
-		Use:   "ls [PATH…]",
-		Short: "List the sessions under PATH with what they cost and how much of them is known",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			table, err := f.table()
-			if err != nil {
-				return err
-			}
-			corpus, _, err := f.read.corpus(cmd, stdin, args)
-			if err != nil {
-				return err
-			}
-			defer corpus.Close()
-			sheet := sessionSheet(corpus, table)
-			sheet.Notes = append(sheet.Notes, f.read.remarks()...)
-			return sheet.Write(cmd.OutOrStdout(), f.format)
-		},
-	}
-	f.bind(cmd)
-	return cmd
-}
-
-// sessionSheet lists sessions, one a row.
-func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *reports.Sheet {
-	s := &reports.Sheet{Columns: []reports.SheetColumn{
-		{Name: "id", Title: "ID"},
-		{Name: "start", Title: "STARTED"},
-		{Name: "project"},
-		{Name: "agent", Title: "AGENT"},
-		{Name: "version", Title: "VERSION"},
-		{Name: "model", Title: "MODEL"},
-		{Name: "file"},
-		{Name: "calls", Title: "CALLS", Right: true},
-		{Name: "input_tokens", Title: "INPUT", Unit: results.UnitTokens, Right: true},
-		{Name: "output_tokens", Title: "OUTPUT", Unit: results.UnitTokens, Right: true},
-		{Name: "compactions", Title: "COMPACTIONS", Right: true},
-		{Name: "gaps_over_5m", Title: "GAPS > 5 MIN", Right: true},
-		{Name: "gaps_over_1h", Title: "> 1 H", Right: true},
-		{Name: "sub_agents", Title: "AGENTS", Right: true},
-		{Name: "billed_usd", Title: "BILLED", Unit: results.UnitUSD, Right: true},
-		{Name: "unseen_share", Title: "UNSEEN", Unit: results.UnitRatio, Right: true},
-		{Name: "derived_outputs", Title: "DERIVED", Right: true},
-		{Name: "assumed_lifetimes", Title: "ASSUMED", Right: true},
-		{Name: "problems", Title: "PROBLEMS", Right: true},
-	}}
-	var total results.Row
-	for _, session := range corpus.Sessions {
-		row := sim.Billed(session, prices, time.Time{})
-		s.Rows = append(s.Rows, sessionRow(session, &row))
-		total.Add(&row)
-	}
-	s.Notes = []string{
-		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.",
-			plural(len(corpus.Sessions), "session"), plural(total.Calls, "call"), total.CostUSD()),
-		"UNSEEN: share of new tokens in no transcript line. DERIVED: outputs logged before they were final. ASSUMED: calls whose cache lifetime is not logged.",
-	}
-	if total.Unpriced > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s of models without a price cost nothing here; --price-as bills them as another.", plural(total.Unpriced, "call")))
-	}
-	return s
-}
-
-func sessionRow(s *traces.Session, billed *results.Row) []any {
-	q := &s.Quality
-	unseen := 0.0
-	if q.InputTokens > 0 {
-		unseen = float64(q.UnseenTokens) / float64(q.InputTokens)
-	}
-	file, start := "", ""
-	if len(s.Files) > 0 {
-		file = s.Files[0]
-	}
-	if t := s.StartTime(); !t.IsZero() {
-		start = t.Format("2006-01-02T15:04Z")
-	}
-	agents := 0
-	for i := range s.Threads {
-		if k := s.Threads[i].Kind; k == traces.ThreadAgent || k == traces.ThreadOrphan {
-			agents++
-		}
-	}
-	return []any{
-		s.ID, start, s.Project, s.Agent, s.Version(), mainModel(s), file, billed.Calls,
-		billed.Usage.Input(), billed.Usage.Output, billed.Compactions, gaps(s, 5*time.Minute), gaps(s, time.Hour), agents,
-		billed.CostUSD(), unseen, q.DerivedOutputs, q.AssumedTiers, q.Problems,
-	}
-}
-
-// mainModel returns the model of the first round, with a plus sign when there
-// are others.
-func mainModel(s *traces.Session) string {
-	if len(s.Models) == 0 {
-		return ""
-	}
-	first := s.Models[0]
-	for i := range s.Threads {
-		if len(s.Threads[i].Rounds) > 0 {
-			first = s.Models[s.Threads[i].Rounds[0].Model]
-			break
-		}
-	}
-	if len(s.Models) > 1 {
-		return first + " +" + fmt.Sprint(len(s.Models)-1)
-	}
-	return first
-}
-
-// gaps counts the pauses of the main thread and its branches, from the end of a
-// response to the next request, that are longer than d.
-func gaps(s *traces.Session, d time.Duration) int {
-	n := 0
-	for i := range s.Threads {
-		t := &s.Threads[i]
-		if t.Kind != traces.ThreadMain && t.Kind != traces.ThreadBranch {
-			continue
-		}
-		for j := range t.Rounds {
-			if j > 0 && t.Rounds[j].Wait > int64(d) {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // findSession returns the one session whose id begins with prefix.

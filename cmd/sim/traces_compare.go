@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,103 +27,147 @@ type compareFlags struct {
 func newTracesCompare(stdin io.Reader) *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
-		Use:   "compare GENERATED RECORDED",
+		Use:   "compare GENERATED [RECORDED]",
 		Short: "Hold generated sessions against recorded ones, dimension by dimension",
 		Long: `Compares two sets of sessions: quantiles and the Kolmogorov–Smirnov distance of turns,
 calls, sizes, times, contexts and sub-agents. Each of the two is a file or folder of
 transcripts, or a profile (a name of sim traces gen --list, or a file that ends in
-.yaml), of which sessions are generated. --chart draws all of it in one picture.`,
-		Example: `  sim traces compare recorded ~/.claude/projects --sessions 500 --chart compared.png`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
+.yaml or .yml), of which sessions are generated. Without RECORDED those are the
+samples that come with sim, with --discover those in the usual places. --chart draws
+all of it in one picture.
+
+--sessions and --seed are those of profiles; --since, --project and the other
+filters choose among the sessions of paths.`,
+		Example: `  sim traces compare recorded
+  sim traces compare recorded ~/.claude/projects --sessions 500 --chart compared.png`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
 	}
 	f.gen.bind(cmd, 300)
-	f.read.bind(cmd)
+	bindReading(cmd, &f.read)
 	cmd.Flags().StringVar(&f.format, "format", "table", "output: table, markdown, csv or json")
 	cmd.Flags().StringVar(&f.chart, "chart", "", "draw the distributions into this `FILE`, .svg or .png")
 	return cmd
 }
 
 func (f *compareFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
-	if len(args) != 2 {
-		return usageError{errors.New("compare takes two: the generated sessions (a profile or a path) and the recorded ones")}
-	}
-	if err := checkFormat(f.format, reports.Formats()); err != nil {
+	if err := f.check(cmd, args); err != nil {
 		return usageError{err}
 	}
-	var format string
-	if f.chart != "" {
-		var err error
-		if format, err = reports.ChartFormat(f.chart); err != nil {
-			return usageError{err}
-		}
-	}
 	var observed [2][]synthetic.Observation
-	for i, arg := range args {
-		c, err := f.sessions(cmd, stdin, arg)
+	var names [2]string
+	var remarks []string
+	for i, paths := range [2][]string{args[:1], args[1:]} {
+		c, name, more, err := f.sessions(cmd, stdin, paths)
 		if err != nil {
 			return err
 		}
-		observed[i] = synthetic.Observe(c.Sessions)
+		observed[i], names[i], remarks = synthetic.Observe(c.Sessions), name, append(remarks, more...)
 		c.Close()
 	}
 	compared := reports.CompareCorpora(observed[0], observed[1])
-	compared.Names = [2]string{args[0], args[1]}
+	compared.Names, compared.Remarks = names, remarks
+	return errors.Join(compared.Write(cmd.OutOrStdout(), f.format), f.draw(compared))
+}
+
+// draw draws the comparison where a chart is asked for.
+func (f *compareFlags) draw(c *reports.CorpusComparison) error {
+	if f.chart == "" {
+		return nil
+	}
+	format, err := reports.ChartFormat(f.chart)
+	if err != nil {
+		return err
+	}
+	return writeFile(f.chart, func(w io.Writer) error { return reports.CorpusChart(w, format, c) })
+}
+
+// check returns all that is wrong before anything is read or generated.
+func (f *compareFlags) check(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 && len(args) != 2 {
+		return errors.New("compare takes the generated sessions and the recorded ones, each a profile or a path; without the latter the samples that come with sim")
+	}
+	f.gen.workers = f.read.workers
+	errs := []error{checkFormat(f.format, reports.Formats()), f.read.check(cmd)}
 	if f.chart != "" {
-		if err := writeFile(f.chart, func(w io.Writer) error { return reports.CorpusChart(w, format, compared) }); err != nil {
-			return err
+		_, err := reports.ChartFormat(f.chart)
+		errs = append(errs, err, placeFor("--chart", f.chart))
+	}
+	if f.read.discover.wanted() && len(args) == 2 {
+		errs = append(errs, fmt.Errorf("--discover looks for the recorded sessions: leave out %s", args[1]))
+	}
+	profiles := 0
+	for _, arg := range args {
+		if isProfile(arg) {
+			_, _, err := f.gen.generator(arg)
+			errs, profiles = append(errs, err), profiles+1
 		}
 	}
-	return compared.Sheet().Write(cmd.OutOrStdout(), f.format)
+	if profiles == 0 {
+		errs = append(errs, changing(cmd, "is for profiles, of which none is compared", "sessions", "seed"))
+	}
+	if profiles == 2 {
+		errs = append(errs, changing(cmd, "chooses among sessions of paths, and only profiles are compared", "since", "until", "project", "model", "agent"))
+	}
+	return errors.Join(errs...)
 }
 
-// sessions returns the sessions of a profile or under a path.
-func (f *compareFlags) sessions(cmd *cobra.Command, stdin io.Reader, arg string) (*traces.Corpus, error) {
-	if slices.Contains(synthetic.WorkloadNames(), arg) || strings.HasSuffix(arg, ".yaml") {
-		f.gen.workers = f.read.workers
-		_, c, err := f.gen.corpus(cmd.Context(), arg)
-		return c, err
+// changing returns an error that says why those of some flags that were given are
+// of no use.
+func changing(cmd *cobra.Command, why string, flags ...string) error {
+	var errs []error
+	for _, name := range flags {
+		if cmd.Flags().Changed(name) {
+			errs = append(errs, fmt.Errorf("--%s %s", name, why))
+		}
 	}
-	c, _, err := f.read.corpus(cmd, stdin, []string{arg})
-	return c, err
+	return errors.Join(errs...)
 }
 
-// newTracesFit fits a profile of generated sessions.
-func newTracesFit(stdin io.Reader) *cobra.Command {
-	var read readFlags
-	var out, base string
-	cmd := &cobra.Command{
-		Use:   "fit PATH… [-o FILE]",
-		Short: "Fit a profile for sim traces gen from recorded sessions",
-		Long: `Writes a profile with the sizes, times, mix and shares of the sessions under PATH:
-quantiles and numbers, nothing of what was said. What no recording tells, the client's
-version among it, is the base profile's.`,
-		Example: `  sim traces fit ~/.claude/projects -o mine.yaml
-  sim traces compare mine.yaml ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError{errors.New("which recordings? Give files or folders")}
-			}
-			w, err := synthetic.LoadWorkload(base)
-			if err != nil {
-				return usageError{err}
-			}
-			corpus, _, err := read.corpus(cmd, stdin, args)
-			if err != nil {
-				return err
-			}
-			defer corpus.Close()
-			fitted := synthetic.FitWorkload(w, corpus.Sessions)
-			if errs := fitted.Validate(); len(errs) > 0 {
-				return fmt.Errorf("no profile can be fitted on these sessions (of Claude Code?): %w", errors.Join(errs...))
-			}
-			if out == "" {
-				return fitted.Write(cmd.OutOrStdout())
-			}
-			return writeFile(out, fitted.Write)
-		},
+// placeFor returns an error when no file can be written under a name that a flag
+// gives, so that nothing is computed in vain.
+func placeFor(flag, file string) error {
+	if file == "" {
+		return nil
 	}
-	read.bind(cmd)
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write the profile into this `FILE`; standard output when empty")
-	cmd.Flags().StringVar(&base, "base", "short-fix", "profile that gives what recordings do not tell")
-	return cmd
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("%s %s: it is a folder", flag, file)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s %s: no folder %s", flag, file, filepath.Dir(file))
+	}
+	return nil
+}
+
+// isProfile reports whether an argument is a profile and no path.
+func isProfile(arg string) bool {
+	return slices.Contains(synthetic.WorkloadNames(), arg) || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
+}
+
+// sessions returns the sessions of a profile or under a path, or those that are
+// there when none is given: what to call them, and remarks on how they were chosen.
+func (f *compareFlags) sessions(cmd *cobra.Command, stdin io.Reader, paths []string) (c *traces.Corpus, name string, remarks []string, err error) {
+	if len(paths) == 1 && isProfile(paths[0]) {
+		f.shadows(cmd, paths[0])
+		_, c, err = f.gen.corpus(cmd.Context(), paths[0])
+		return c, "profile " + paths[0], nil, err
+	}
+	read := f.read
+	if len(paths) == 1 {
+		name, read.discover = paths[0], discoverFlags{}
+	}
+	c, sample, err := read.corpus(cmd, stdin, paths)
+	switch {
+	case sample:
+		name = "the samples that come with sim"
+	case len(paths) == 0:
+		name = "the sessions found"
+	}
+	return c, name, read.remarks(), err
+}
+
+// shadows says that a profile is meant where a file or folder has its name.
+func (f *compareFlags) shadows(cmd *cobra.Command, profile string) {
+	if _, err := os.Lstat(profile); err == nil && !f.read.quiet && slices.Contains(synthetic.WorkloadNames(), profile) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sim: %[1]s is the profile of that name; ./%[1]s is what lies here under it\n", profile)
+	}
 }

@@ -7,14 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
@@ -51,16 +48,16 @@ func newTracesGen() *cobra.Command {
 JSONL, which every verb reads. --list names the profiles that come with the
 program; --profile NAME without -o prints the profile as a start for one of your own.
 sim traces fit writes a profile from recordings, and sim run takes generated sessions
-without files: sessions.generate in a scenario.`,
+without files: sessions.generate in a scenario. A profile of sim calibrate is
+another kind: what the simulation itself reckons with.`,
 		Example: `  sim traces gen --list
   sim traces gen --profile chat --sessions 50 --seed 7 -o sessions
   sim traces compare sessions ~/.claude/projects --chart compared.svg`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd, 20)
 	flags := cmd.Flags()
-	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml")
+	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
 	flags.StringVar(&f.format, "format", genJSONL, "jsonl or jsonl.gz")
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into this empty or new `DIR`")
 	flags.IntVar(&f.workers, "workers", 0, "sessions generated at once; 0 for one per core")
@@ -68,15 +65,12 @@ without files: sessions.generate in a scenario.`,
 	return cmd
 }
 
-func (f *genFlags) run(cmd *cobra.Command) error {
+func (f *genFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.check(cmd, args); err != nil {
+		return usageError{err}
+	}
 	if f.list {
 		return listWorkloads(cmd.OutOrStdout())
-	}
-	if f.profile == "" {
-		return usageError{fmt.Errorf("which profile? --profile takes %s, or a file that ends in .yaml", strings.Join(synthetic.WorkloadNames(), ", "))}
-	}
-	if err := checkFormat(f.format, []string{genJSONL, genGzip}); err != nil {
-		return usageError{err}
 	}
 	if f.out == "" {
 		return showWorkload(cmd.OutOrStdout(), f.profile)
@@ -84,24 +78,36 @@ func (f *genFlags) run(cmd *cobra.Command) error {
 	if err := freeFolder(f.out); err != nil {
 		return usageError{err}
 	}
-	w, c, err := f.corpus(cmd.Context(), f.profile)
+	w, g, err := f.generator(f.profile)
 	if err != nil {
 		return err
 	}
-	size, files, err := writeSessions(cmd.Context(), f.out, f.format, w, c.Sessions, f.workers)
-	if err != nil {
-		return err
-	}
-	calls := 0
-	for _, s := range c.Sessions {
-		calls += s.NumCalls()
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s, %s in %s of %s: %.1f MB\n", plural(len(c.Sessions), "session"), plural(calls, "call"), plural(files, "file"), f.out, float64(size)/1e6)
-	return nil
+	return f.write(cmd, w, g)
 }
 
-// corpus generates the sessions of a profile.
-func (f *genFlags) corpus(ctx context.Context, profile string) (*synthetic.Workload, *traces.Corpus, error) {
+// check returns all that is wrong with the flags by themselves.
+func (f *genFlags) check(cmd *cobra.Command, args []string) error {
+	var errs []error
+	if len(args) > 0 {
+		errs = append(errs, fmt.Errorf("unexpected %q: a profile is named by --profile %s", args[0], args[0]))
+	}
+	if f.list {
+		return errors.Join(append(errs, changing(cmd, "is for sessions, and --list only names the profiles", "profile", "sessions", "seed", "format", "output", "workers"))...)
+	}
+	if f.profile == "" && len(args) == 0 {
+		errs = append(errs, fmt.Errorf("which profile? --profile takes %s, or a file that ends in .yaml or .yml", strings.Join(synthetic.WorkloadNames(), ", ")))
+	}
+	if f.out == "" {
+		errs = append(errs, changing(cmd, "is for sessions: name a folder for them with -o, else the profile is printed", "sessions", "seed", "format", "workers"))
+	}
+	if f.workers < 0 {
+		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
+	}
+	return errors.Join(append(errs, checkFormat(f.format, []string{genJSONL, genGzip}))...)
+}
+
+// generator returns what draws the sessions of a profile.
+func (f *genFlags) generator(profile string) (*synthetic.Workload, *synthetic.Generator, error) {
 	w, err := synthetic.LoadWorkload(profile)
 	if err != nil {
 		return nil, nil, usageError{err}
@@ -113,20 +119,37 @@ func (f *genFlags) corpus(ctx context.Context, profile string) (*synthetic.Workl
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
+	return w, g, nil
+}
+
+// corpus generates the sessions of a profile into memory.
+func (f *genFlags) corpus(ctx context.Context, profile string) (*synthetic.Workload, *traces.Corpus, error) {
+	w, g, err := f.generator(profile)
+	if err != nil {
+		return nil, nil, err
+	}
 	c, err := g.Corpus(ctx, f.sessions, f.seed, f.workers)
+	if errors.Is(err, synthetic.ErrSize) {
+		err = usageError{err}
+	}
 	return w, c, err
 }
 
 // listWorkloads names the profiles that come with the program.
 func listWorkloads(w io.Writer) error {
+	s := &reports.Sheet{
+		Fitted:  true,
+		Columns: []reports.SheetColumn{{Name: "name", Title: "NAME"}, {Name: "doc", Title: "WHAT"}},
+		Notes:   []string{"sim traces gen --profile NAME prints one; with -o DIR it writes sessions there."},
+	}
 	for _, name := range synthetic.WorkloadNames() {
 		load, err := synthetic.LoadWorkload(name)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%-14s %s\n", name, strings.TrimSpace(load.Doc))
+		s.Rows = append(s.Rows, []any{name, strings.TrimSpace(load.Doc)})
 	}
-	return nil
+	return s.Write(w, "table")
 }
 
 // showWorkload prints a profile once it has been found good.
@@ -154,71 +177,4 @@ func freeFolder(dir string) error {
 		return fmt.Errorf("-o %s: the folder is not empty", dir)
 	}
 	return nil
-}
-
-// writeSessions writes sessions as transcripts and returns how many bytes and
-// files that took.
-func writeSessions(ctx context.Context, dir, format string, w *synthetic.Workload, sessions []*traces.Session, workers int) (size int64, files int, err error) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	next := make(chan *traces.Session)
-	for range workers {
-		wg.Go(func() {
-			for s := range next {
-				for _, t := range w.Transcripts(s) {
-					n, e := writeTranscript(dir, format, t)
-					mu.Lock()
-					size, files, err = size+n, files+1, errors.Join(err, e)
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	for _, s := range sessions {
-		mu.Lock()
-		stop := err != nil || ctx.Err() != nil
-		mu.Unlock()
-		if stop {
-			break
-		}
-		next <- s
-	}
-	close(next)
-	wg.Wait()
-	if err == nil && ctx.Err() != nil {
-		err = fmt.Errorf("interrupted while writing sessions: %w", context.Cause(ctx))
-	}
-	return size, files, err
-}
-
-// writeTranscript writes one file and returns its size.
-func writeTranscript(dir, format string, t synthetic.Transcript) (int64, error) {
-	name := filepath.Join(dir, filepath.FromSlash(t.Name))
-	if format == genGzip {
-		name += ".gz"
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return 0, fmt.Errorf("make the folder of a session: %w", err)
-	}
-	err := writeFile(name, func(w io.Writer) error {
-		if format == genJSONL {
-			return t.Write(w)
-		}
-		gz := gzip.NewWriter(w)
-		if err := t.Write(gz); err != nil {
-			return err
-		}
-		return gz.Close()
-	})
-	if err != nil {
-		return 0, err
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return 0, fmt.Errorf("write %s: %w", name, err)
-	}
-	return info.Size(), nil
 }
