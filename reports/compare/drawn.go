@@ -11,21 +11,45 @@ import (
 
 // drawn reports whether chance had a part in a row, so that another seed would
 // give other figures: a summary whose size was drawn, or written by a model; an
-// attempt at one that failed; an eviction from the cache. The summaries of a
-// recording have the sizes that were logged, and other calls that layers make
-// have fixed ones.
+// attempt at one that failed; another call that a layer decides on or sizes by a
+// draw; an eviction from the cache. The summaries of a recording have the sizes
+// that were logged.
 func drawn(r *results.Row) bool {
-	if r.MissesByClass[prompt.MissEviction] > 0 || r.Counts[results.CountLiveCalls] > 0 {
+	switch {
+	case r.Strategy == results.StrategyBilled:
+		return false
+	case r.MissesByClass[prompt.MissEviction] > 0, r.Counts[results.CountLiveCalls] > 0, r.Counts[results.CountReread] > 0:
 		return true
-	}
-	if r.Strategy == results.StrategyBilled || r.Strategy == results.StrategyRecorded {
+	case r.Strategy == results.StrategyRecorded:
 		return false
 	}
-	return r.CallsBySource[results.SourceCompact] > 0 || r.FailedCompaction > 0
+	for s, calls := range r.CallsBySource {
+		if calls > 0 && !slices.Contains(undrawn, results.Source(s)) {
+			return true
+		}
+	}
+	return r.FailedCompaction > 0
 }
+
+// undrawn are the sources whose calls are as they are under any seed. SourceOther
+// has those at the end of turns that no log shows, which the profile decides on.
+var undrawn = []results.Source{
+	results.SourceMain, results.SourceAgent, results.SourceBranch, results.SourceKeepalive, results.SourceOther,
+}
+
+// chanceful are the settings around a strategy that leave something to chance in
+// every cell that is simulated, when they are not 0.
+var chanceful = []string{"server.evict_per_call", "client.system.uncached_change"}
 
 // drawn reports whether chance had a part in a side.
 func (p *pairs) drawn(s int) bool {
+	side := &p.sides[s]
+	for _, c := range side.cells {
+		set := func(path string) bool { value, ok := side.setting(c, path); return ok && value != "0" }
+		if c.Strategy != results.StrategyBilled && slices.ContainsFunc(chanceful, set) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(p.rows[s], func(rows []*results.Row) bool { return slices.ContainsFunc(rows, drawn) })
 }
 

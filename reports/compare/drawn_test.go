@@ -38,7 +38,10 @@ func TestDrawn(t *testing.T) {
 		{"a summary that failed", "p", func(r *results.Row) { r.FailedCompaction = 1 }, false},
 		{"an eviction", results.StrategyRecorded, func(r *results.Row) { r.MissesByClass[prompt.MissEviction] = 1 }, false},
 		{"a model's own summary", "p", func(r *results.Row) { r.Counts[results.CountLiveCalls] = 1 }, false},
-		{"calls of fixed size", "p", func(r *results.Row) { r.CallsBySource[results.SourceKeepalive] = 1 }, true},
+		{"what is read back", "p", func(r *results.Row) { r.Counts[results.CountReread] = 1 }, false},
+		{"suggestions", "p", func(r *results.Row) { r.CallsBySource[results.SourceSuggestion] = 1 }, false},
+		{"calls no log shows", "p", func(r *results.Row) { r.CallsBySource[results.SourceOther] = 1 }, true},
+		{"keep-alives", "p", func(r *results.Row) { r.CallsBySource[results.SourceKeepalive] = 1 }, true},
 	} {
 		plain := seeded(tc.strategy, 1, 2, nil)
 		drawn := seeded(tc.strategy, 1, 3, tc.change)
@@ -48,6 +51,36 @@ func TestDrawn(t *testing.T) {
 			}
 			if figure(t, sides[0], sides[1], "added_latency_seconds").Exact {
 				t.Errorf("%s: waits are estimates", tc.what)
+			}
+		}
+	}
+}
+
+// A setting that leaves something to chance does so in every simulated cell, under
+// whatever name the cell has it.
+func TestDrawnBySettings(t *testing.T) {
+	for _, tc := range []struct {
+		strategy, path, value string
+		exact                 bool
+	}{
+		{"none", "client.system.uncached_change", "0.5", false},
+		{"none", "server.evict_per_call", "0.01", false},
+		{"none", "server.evict_per_call", "0", true},
+		{"none", "server.lookback", "30", true},
+		{results.StrategyRecorded, "client.system.uncached_change", "0.5", false},
+		{results.StrategyBilled, "client.system.uncached_change", "0.5", true},
+	} {
+		for _, swept := range []bool{false, true} {
+			sides := []*results.Run{seeded(tc.strategy, 1, 2, nil), seeded(tc.strategy, 2, 3, nil)}
+			for _, r := range sides {
+				if swept {
+					r.Cells[0].Params = map[string]string{tc.path: tc.value}
+				} else {
+					r.Provenance.Switches = map[string]string{tc.path: tc.value}
+				}
+			}
+			if f := figure(t, sides[0], sides[1], "cost_usd"); f.Exact != tc.exact {
+				t.Errorf("%+v, swept %v: exact %v", tc, swept, f.Exact)
 			}
 		}
 	}

@@ -21,13 +21,16 @@ type side struct {
 	name  string // of the group of its cells
 	seed  string // of the run, for cells without a seed of their own
 	cells []*results.Cell
+	// switches are the settings of the run, for cells without values of their own.
+	switches map[string]string
 	// modelError is that of the run.
 	modelError results.ModelError
 }
 
 // sideOf returns an empty side of a run.
 func sideOf(label string, run *results.Run) side {
-	return side{label: label, seed: strconv.FormatUint(run.Provenance.Seed, 10), modelError: run.ModelError}
+	p := &run.Provenance
+	return side{label: label, seed: strconv.FormatUint(p.Seed, 10), switches: p.Switches, modelError: run.ModelError}
 }
 
 // of returns the side with the cells of a group.
@@ -42,6 +45,16 @@ func (s *side) param(c *results.Cell, name string) (string, bool) {
 		return value, ok
 	}
 	return s.seed, true
+}
+
+// setting returns what a setting around the strategy of a cell is, when it is not
+// the default.
+func (s *side) setting(c *results.Cell, path string) (string, bool) {
+	if value, ok := c.Params[path]; ok {
+		return value, true
+	}
+	value, ok := s.switches[path]
+	return value, ok
 }
 
 // settings writes the parameters of a cell with the given names, its own name
