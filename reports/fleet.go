@@ -153,9 +153,12 @@ func fleetSize(f *results.Fleet) string {
 	}
 	sessions := CountOf(sum.Sessions, "session")
 	if sum.Resumed > 0 {
-		sessions += fmt.Sprintf(" (%s resumed)", Grouped(float64(sum.Resumed), 0))
+		sessions += " and " + CountOf(sum.Resumed, "resumption")
 	}
-	return fmt.Sprintf("%s in %s, %s from %s: %s, %s as drawn; %s, seed %d", CountOf(sum.Users, "user"), CountOf(len(f.Orgs), "organisation"),
+	if f.Capacity > 0 {
+		scope += fmt.Sprintf(", cache of %s tokens", Grouped(float64(f.Capacity), 0))
+	}
+	return fmt.Sprintf("%s in %s, %s from %s: %s, %s drawn; %s, seed %d", CountOf(sum.Users, "user"), CountOf(len(f.Orgs), "organisation"),
 		CountOf(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, CountOf(sum.Calls, "call"), scope, f.Seed)
 }
 
@@ -171,12 +174,10 @@ func fleetPeaks(f *results.Fleet, c *results.FleetCell) string {
 // fleetNotes say what the columns mean and what the figures rest on.
 func fleetNotes(f *results.Fleet) []string {
 	notes := []string{
-		"CALLS are those of the sessions and of layers. HIT is the share of the input read from the cache; GLOBAL, ORG and OWN are that of what every organisation " +
-			"shares, the users of one, and the session alone. FLIPS are the changes into or out of overage that sessions lived through. A FLIP is all that overage makes of the cost " +
-			"by flip: that of sessions which began in overage, at the shorter and cheaper lifetime, is in it.",
+		fleetColumnsNote(f),
 		"Assumed: how many users are of which kind, load tools of MCP servers, resume sessions or pass their quota is the fleet " +
 			"file's, not measured. Scopes are as documented: users with tools of MCP servers in their prompt, and those of " +
-			"other providers, share nothing with other organisations. The cache has no limit unless the file sets server.capacity.",
+			"other providers, share nothing with other organisations. " + fleetCapacity(f),
 		"People and models do the same whatever the cache does: what is compared are the same sessions and draws.",
 	}
 	for _, n := range f.Notes {
@@ -196,6 +197,37 @@ func fleetNotes(f *results.Fleet) []string {
 	return append(notes, fleetOverflows(f)...)
 }
 
+// fleetColumnsNote says what the columns mean, of those that are there.
+func fleetColumnsNote(f *results.Fleet) string {
+	note := "CALLS are those drawn and those that layers of the strategy add, such as summaries and memory. HIT is the share of the input read from the cache; GLOBAL, ORG and OWN " +
+		"are that of what every organisation shares, the users of one, and the session alone. MISSES are calls that read less than the best their conversation had " +
+		"in the cache. DREAMS are consolidations of a user's memory: after 24 hours and five other sessions."
+	if f.Capacity > 0 {
+		note += " EVICTED are the misses on what a full cache had thrown out."
+	}
+	told := false
+	for i := range f.Cells {
+		p := f.Cells[i].Pair(results.WithoutOverage)
+		told = told || p != nil && fleetHas(f, p)
+	}
+	if fleetFlips(f) > 0 {
+		note += " FLIPS are the changes into or out of overage that sessions lived through."
+	}
+	if told {
+		note += " A FLIP is what one makes of the cost of sessions that began within the quota; it does nothing where clients keep the first answer (client.latch). " +
+			"All else is that of sessions which began in overage, at the shorter and cheaper lifetime."
+	}
+	return note + " A – stands where there is nothing to divide: nothing of that scope was asked for, or no event has a cost of its own."
+}
+
+// fleetCapacity says what the cache holds.
+func fleetCapacity(f *results.Fleet) string {
+	if f.Capacity > 0 {
+		return fmt.Sprintf("The cache of a provider holds %s tokens (server.capacity), least recently used first out.", Grouped(float64(f.Capacity), 0))
+	}
+	return "The cache has no limit: the file sets no server.capacity."
+}
+
 // fleetOverflows says under which strategies requests were too long: no column
 // shows it.
 func fleetOverflows(f *results.Fleet) []string {
@@ -211,7 +243,7 @@ func fleetOverflows(f *results.Fleet) []string {
 			facts = append(facts, CountOf(row.OverWindow, "session")+" "+verb+" the window")
 		}
 		if row.Overflows > 0 {
-			facts = append(facts, CountOf(row.Overflows, "request")+" refused as too long")
+			facts = append(facts, CountOf(row.Overflows, "request")+" too long for it. What no layer shortens is counted as if it had been answered, and priced; a server refuses it")
 		}
 		if len(facts) > 0 {
 			notes = append(notes, f.Cells[i].Strategy+": "+strings.Join(facts, ", ")+".")

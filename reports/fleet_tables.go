@@ -11,10 +11,10 @@ const none = "–"
 
 // fleetGrids are the tables of a fleet under one strategy.
 func fleetGrids(f *results.Fleet, c *results.FleetCell) []grid {
-	grids := []grid{fleetMain(f, c), fleetWritten(c)}
+	grids := []grid{fleetMain(f, c), fleetWritten(f, c)}
 	for _, without := range []string{results.WithoutGlobalScope, results.WithoutOverage, results.WithoutUpgrades} {
 		if p := c.Pair(without); p != nil && fleetHas(f, p) {
-			grids = append(grids, fleetPair(f, p))
+			grids = append(grids, fleetPair(p))
 		}
 	}
 	if len(c.Waves) > 0 {
@@ -33,7 +33,7 @@ func fleetHas(f *results.Fleet, p *results.FleetPair) bool {
 	case results.WithoutGlobalScope:
 		return f.GlobalScope
 	case results.WithoutOverage:
-		return p.Events > 0
+		return p.Events > 0 || p.Total.SavedUSD() != 0
 	}
 	return true
 }
@@ -72,12 +72,22 @@ func fleetMetric(g *results.FleetGroup, name string) any {
 	return none
 }
 
+// maxFleetRunes keeps the names of organisations from taking the width of a table.
+const maxFleetRunes = 20
+
+// fleetName is the name of a group in tables.
+func fleetName(name string) string { return shortened(Printable(name), maxFleetRunes) }
+
 // fleetMain has a line for each organisation and one for the fleet.
 func fleetMain(f *results.Fleet, c *results.FleetCell) grid {
 	s := Sheet{Columns: fleetColumns("WHO", SheetColumn{Title: "USERS"}, SheetColumn{Title: "SESSIONS"}, SheetColumn{Title: "CALLS"},
 		SheetColumn{Title: "COST", Unit: results.UnitUSD}, SheetColumn{Title: "HIT", Unit: results.UnitRatio},
 		SheetColumn{Title: "GLOBAL", Unit: results.UnitRatio}, SheetColumn{Title: "ORG", Unit: results.UnitRatio}, SheetColumn{Title: "OWN", Unit: results.UnitRatio},
-		SheetColumn{Title: "MISSES"}, SheetColumn{Title: "DREAMS"}, SheetColumn{Title: "FLIPS"})}
+		SheetColumn{Title: "MISSES"}, SheetColumn{Title: "DREAMS"})}
+	flips := fleetFlips(f) > 0
+	if flips {
+		s.Columns = append(s.Columns, SheetColumn{Title: "FLIPS", Right: true})
+	}
 	var sum results.FleetOrg
 	for i, g := range fleetGroups(c) {
 		o := &sum
@@ -87,13 +97,26 @@ func fleetMain(f *results.Fleet, c *results.FleetCell) grid {
 			sum.Sessions += o.Sessions
 			sum.Flips += o.Flips
 		}
-		row := []any{Printable(g.Name), o.Users, o.Sessions, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio")}
+		row := []any{fleetName(g.Name), o.Users, o.Sessions, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio")}
 		for scope := range results.FleetScope(results.NumFleetScopes) {
 			row = append(row, fleetHit(g, scope))
 		}
-		s.Rows = append(s.Rows, append(row, fleetMetric(g, "misses"), fleetMetric(g, "dreams"), o.Flips))
+		row = append(row, fleetMetric(g, "misses"), fleetMetric(g, "dreams"))
+		if flips {
+			row = append(row, o.Flips)
+		}
+		s.Rows = append(s.Rows, row)
 	}
 	return s.grid()
+}
+
+// fleetFlips counts the flips of all organisations.
+func fleetFlips(f *results.Fleet) int {
+	n := 0
+	for i := range f.Orgs {
+		n += f.Orgs[i].Flips
+	}
+	return n
 }
 
 // fleetHit is the hit ratio of a scope, none for what nobody asked for.
@@ -105,20 +128,29 @@ func fleetHit(g *results.FleetGroup, scope results.FleetScope) any {
 }
 
 // fleetWritten has the tokens of each organisation, what was written by scope.
-func fleetWritten(c *results.FleetCell) grid {
+func fleetWritten(f *results.Fleet, c *results.FleetCell) grid {
 	unit := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
 	s := Sheet{Columns: fleetColumns("WHO", unit("GLOBAL"), unit("ORG"), unit("OWN"), unit("WRITTEN"), unit("OF IT 1H"), unit("READ"), unit("UNCACHED"), unit("OUTPUT"))}
+	title := "Tokens written to the cache by who shares them, and all others"
+	if f.Capacity > 0 {
+		s.Columns = append(s.Columns, SheetColumn{Title: "EVICTED", Right: true})
+		title += "; misses on what was EVICTED"
+	}
 	for _, g := range fleetGroups(c) {
-		row := []any{Printable(g.Name)}
+		row := []any{fleetName(g.Name)}
 		var all results.FleetTokens
 		for scope := range results.FleetScope(results.NumFleetScopes) {
 			t := g.Scope(scope)
 			all.Add(t)
 			row = append(row, t.Written)
 		}
-		s.Rows = append(s.Rows, append(row, all.Written, fleetMetric(g, "cache_write_1h_tokens"), all.Read, all.Uncached, fleetMetric(g, "output_tokens")))
+		row = append(row, all.Written, fleetMetric(g, "cache_write_1h_tokens"), all.Read, all.Uncached, fleetMetric(g, "output_tokens"))
+		if f.Capacity > 0 {
+			row = append(row, fleetMetric(g, "misses_eviction"))
+		}
+		s.Rows = append(s.Rows, row)
 	}
-	return s.titled("Tokens written to the cache by who shares them, and all others")
+	return s.titled(title)
 }
 
 // fleetPairTitles are what comparisons are called.
@@ -129,7 +161,7 @@ var fleetPairTitles = map[string]string{
 }
 
 // fleetPair has what a comparison makes of tokens written and of cost.
-func fleetPair(f *results.Fleet, p *results.FleetPair) grid {
+func fleetPair(p *results.FleetPair) grid {
 	tokens := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
 	cost := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitUSD} }
 	sign, word := -1.0, "MORE"
@@ -145,33 +177,28 @@ func fleetPair(f *results.Fleet, p *results.FleetPair) grid {
 	}
 	s := Sheet{Columns: fleetColumns("WHO", columns...)}
 	for i := range p.Orgs {
-		events := 0
-		if p.Without == results.WithoutOverage && i < len(f.Orgs) {
-			events = f.Orgs[i].Flips
-		}
-		s.Rows = append(s.Rows, fleetEffect(&p.Orgs[i], sign, len(columns), events))
+		s.Rows = append(s.Rows, fleetEffect(&p.Orgs[i], sign, len(columns)))
 	}
-	s.Rows = append(s.Rows, fleetEffect(&p.Total, sign, len(columns), p.Events))
+	s.Rows = append(s.Rows, fleetEffect(&p.Total, sign, len(columns)))
 	return s.titled(fleetPairTitles[p.Without])
 }
 
 // fleetEffect is a line of fleetPair with a number of figures; sign is 1 where
 // what is saved counts.
-func fleetEffect(e *results.FleetEffect, sign float64, figures, events int) []any {
+func fleetEffect(e *results.FleetEffect, sign float64, figures int) []any {
 	usd := sign * e.SavedUSD()
 	change := none
 	if e.USDWithout > 0 {
 		change = signedPercent(-e.SavedUSD() / e.USDWithout)
 	}
-	row := []any{Printable(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD, e.USDWithout, usd, change}
-	switch {
-	case len(row) > figures:
-	case events > 0:
-		row = append(row, usd/float64(events))
-	default:
-		row = append(row, none)
+	row := []any{fleetName(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD, e.USDWithout, usd, change}
+	if len(row) > figures {
+		return row
 	}
-	return row
+	if _, each, ok := e.PerEvent(); ok {
+		return append(row, each)
+	}
+	return append(row, none)
 }
 
 // fleetWaves has what upgrades did to the tokens written ahead of messages.

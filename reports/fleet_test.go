@@ -56,11 +56,11 @@ func twoOrgs() *results.Fleet {
 					{Name: "ash", Created: 130, CreatedWithout: 430, USD: 10, USDWithout: 12}, {Name: "box", Created: 190, CreatedWithout: 890, USD: 5, USDWithout: 6}},
 					Total: results.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 1320, USD: 15, USDWithout: 18}},
 				{Without: results.WithoutOverage, Events: 2, Hours: hours(200, 50, 70), Orgs: []results.FleetEffect{
-					{Name: "ash", Created: 130, CreatedWithout: 130, USD: 10, USDWithout: 9}, {Name: "box", Created: 190, CreatedWithout: 190, USD: 5, USDWithout: 5}},
-					Total: results.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 320, USD: 15, USDWithout: 14}},
+					{Name: "ash", Created: 130, CreatedWithout: 130, USD: 10, USDWithout: 9, Events: 2, EventUSD: 0.5}, {Name: "box", Created: 190, CreatedWithout: 190, USD: 5, USDWithout: 5}},
+					Total: results.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 320, USD: 15, USDWithout: 14, Events: 2, EventUSD: 0.5}},
 				{Without: results.WithoutUpgrades, Events: 2, Hours: hours(150, 50, 90), Orgs: []results.FleetEffect{
 					{Name: "ash", Created: 130, CreatedWithout: 120, USD: 10, USDWithout: 9.5}, {Name: "box", Created: 190, CreatedWithout: 190, USD: 5, USDWithout: 5}},
-					Total: results.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 310, USD: 15, USDWithout: 14.5}},
+					Total: results.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 310, USD: 15, USDWithout: 14.5, Events: 2, EventTokens: 10, EventUSD: 0.5}},
 			},
 			Waves: []results.FleetWave{{Before: 0, During: 250, After: 0, PeakHour: 1, PeakTokens: 250}},
 		}},
@@ -76,17 +76,17 @@ func TestFleetTable(t *testing.T) {
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
-		"4 users in 2 organisations, 1 day from 2026-03-02: 5 sessions (1 resumed), 15 calls as drawn; global scope on, seed 7",
+		"4 users in 2 organisations, 1 day from 2026-03-02: 5 sessions and 1 resumption, 15 calls drawn; global scope on, seed 7",
 		"ash 3 4 10 $10.00 80.0 % 90.0 % – 60.0 % 0 0 2",
 		"box 1 1 5 $5.00 80.0 % 80.0 % 50.0 % 60.0 % 0 0 0",
 		"fleet 4 5 15 $15.00 80.0 % 86.7 % 50.0 % 60.0 % 0 0 2",
 		"ash 100 0 30 130", "fleet 200 50 70 320",
 		"ash 130 430 300 $10.00 $12.00 $2.00 −16.7 %", "fleet 320 1.3k 1.0k $15.00 $18.00 $3.00 −16.7 %",
-		"ash 130 130 0 $10.00 $9.00 $1.00 +11.1 % $0.5000", "box 190 190 0 $5.00 $5.00 $0.00 +0.0 % –",
+		"ash 130 130 0 $10.00 $9.00 $1.00 +11.1 % $0.2500", "box 190 190 0 $5.00 $5.00 $0.00 +0.0 % –",
 		"fleet 320 310 10 $15.00 $14.50 $0.5000 +3.4 % $0.2500",
 		"03-02 23:00 30 m 00 s −1,300 2 0 250 0 250 03-02 23:00",
 		"At most 3 sessions under way at once (2026-03-02 23:30 UTC) and 1 call in flight (2026-03-02 22:01 UTC).",
-		"Scopes are as documented", "not measured", "A note of the fleet.",
+		"CALLS are those drawn and", "MISSES are calls", "DREAMS are", "FLIPS are", "A FLIP is what one makes", "A – stands where", "The cache has no limit", "Scopes are as documented", "not measured", "A note of the fleet.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
@@ -118,8 +118,8 @@ func TestFleetTells(t *testing.T) {
 		for _, want := range []string{
 			"seed 7 prices at 2026-03-01, price table of 2026-11-01, with mine.yaml ",
 			"7 calls of models without a price (a-1, b-2) cost nothing here.",
-			"truncate-oldest: 1 session passes the window, 123 requests refused as too long.",
-			"auto-compact/167k: 1 request refused as too long.",
+			"truncate-oldest: 1 session passes the window, 123 requests too long for it. What no layer shortens is counted as if it had been answered, and priced; a server refuses it.",
+			"auto-compact/167k: 1 request too long for it. What",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s lacks %q:\n%s", format, want, b.String())
@@ -127,6 +127,44 @@ func TestFleetTells(t *testing.T) {
 		}
 		if strings.Contains(got, "none: ") {
 			t.Errorf("%s has a note on a strategy without overflows:\n%s", format, b.String())
+		}
+	}
+}
+
+// What nobody has is not explained: flips without overage, evictions without a limit of
+// the cache. With a limit it stands above, below and in a column.
+func TestFleetExplains(t *testing.T) {
+	f := twoOrgs()
+	f.Orgs[0].Flips, f.Capacity = 0, 1_250_000
+	f.Orgs[0].Resumed = 1234
+	f.Cells[0].Pairs = f.Cells[0].Pairs[:1]
+	f.Cells[0].Total.Row.MissesByClass[prompt.MissEviction] = 17
+	f.Cells[0].Total.Describe()
+	f.Orgs[1].Name = strings.Repeat("nine of ten ", 9)
+	for i := range f.Cells[0].Orgs {
+		f.Cells[0].Orgs[i].Name, f.Cells[0].Pairs[0].Orgs[i].Name = f.Orgs[i].Name, f.Orgs[i].Name
+	}
+	var b bytes.Buffer
+	if err := Fleet(&b, "table", f); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(strings.Fields(b.String()), " ")
+	for _, want := range []string{
+		"5 sessions and 1,235 resumptions, 15 calls drawn;", "global scope on, cache of 1,250,000 tokens, seed 7", "OUTPUT EVICTED", "320 0 1.5k 10 0 17", "EVICTED are",
+		"The cache of a provider holds 1,250,000 tokens (server.capacity)",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+	for _, not := range []string{"FLIPS", "A FLIP", "no limit"} {
+		if strings.Contains(got, not) {
+			t.Errorf("the table has %q:\n%s", not, b.String())
+		}
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := len([]rune(line)) - 1; n > TextWidth {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 }

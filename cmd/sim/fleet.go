@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -168,6 +169,7 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 			return usageError{err}
 		}
 	}
+	f.warn(cmd, file)
 	result, runErr := f.simulate(cmd, runner, file)
 	if result == nil {
 		return runErr
@@ -177,6 +179,18 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 		errs = append(errs, folder.save(fleetFiles(folder.resolved, result)))
 	}
 	return errors.Join(errs...)
+}
+
+// largeFleet is the memory above which a fleet is announced, bytes: more than that of
+// ten-thousand, less than most machines have.
+const largeFleet = 6e9
+
+// warn tells what a large fleet is going to take.
+func (f *fleetFlags) warn(cmd *cobra.Command, file *fleet.File) {
+	calls, err := file.Calls()
+	if need := fleet.Memory(calls); err == nil && need > largeFleet && !f.read.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sim: about %.2g calls, which take some %.0f GB of memory\n", calls, need/1e9)
+	}
 }
 
 // plan checks everything that can be wrong before anything is simulated.
@@ -234,6 +248,9 @@ func (f *fleetFlags) simulate(cmd *cobra.Command, runner *fleet.Runner, file *fl
 	defer stop()
 	ctx := cmd.Context()
 	people, err := file.Generate(ctx, runner.Workers)
+	if errors.Is(err, fleet.ErrNoSessions) {
+		return nil, usageError{err}
+	}
 	if err != nil {
 		return nil, interruptedFleet(ctx, "drawing people and sessions", err)
 	}
@@ -255,15 +272,26 @@ func interruptedFleet(ctx context.Context, during string, err error) error {
 }
 
 // fleetProvenance says what the figures of a fleet depend on: of the settings,
-// those of prices, which no other figure tells.
+// those of prices, which no other figure tells, and the limit of the cache. Their file is named without its
+// folder, which depends on where sim runs.
 func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Population) results.Provenance {
 	digest := scenarios.Digest(people.Sessions)
 	p := results.Provenance{Version: version(), Seed: file.Seed, SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo)}
-	if table, ok := runner.Prices.(*costmodel.Table); ok && !table.AsOf().IsZero() {
-		p.Prices = table.AsOf().Format(time.DateOnly)
+	if table, ok := runner.Prices.(*costmodel.Table); ok {
+		p.PricesDigest = table.Digest()
+		if !table.AsOf().IsZero() {
+			p.Prices = table.AsOf().Format(time.DateOnly)
+		}
 	}
+	set := map[string]string{}
 	if file.Prices.File != "" {
-		p.Switches = map[string]string{"prices.file": file.Prices.File}
+		set["prices.file"] = filepath.Base(file.Prices.File)
+	}
+	if file.Server.Capacity > 0 {
+		set["server.capacity"] = strconv.FormatInt(file.Server.Capacity, 10)
+	}
+	if len(set) > 0 {
+		p.Switches = set
 	}
 	return p
 }

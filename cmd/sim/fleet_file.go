@@ -42,18 +42,13 @@ func (f *fleetFlags) file(cmd *cobra.Command, name string, in fleet.Inputs) (*fl
 	if len(changes)+len(errs) == 0 {
 		return file, nil
 	}
-	var set []string
 	for _, c := range changes {
 		errs = append(errs, c.apply(tree))
-		set = append(set, c.origin)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if text, err = yaml.Marshal(tree.Root); err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(set, " "), err)
-	}
-	return fleet.Parse(text, label+" with "+strings.Join(set, " "), in)
+	return fleet.Read(tree, in)
 }
 
 // fleetText returns the YAML of what fleet.Load reads, and what to call it.
@@ -94,14 +89,13 @@ func (f *fleetFlags) changes(cmd *cobra.Command) ([]fleetChange, []error) {
 	flag("seed", f.seed, "seed")
 	flag("days", f.days, "days")
 	flag("prices", f.prices, "prices", "file")
-	flags := list
 	for _, text := range f.set {
 		c, err := assigned(text)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		for _, other := range flags {
+		for _, other := range list {
 			if slices.Equal(other.keys, c.keys) {
 				errs = append(errs, fmt.Errorf("%s: %s sets it too; give one of them", c.origin, other.origin))
 			}
@@ -132,8 +126,13 @@ func assigned(text string) (fleetChange, error) {
 // everyOrg stands for all organisations in a path.
 const everyOrg = "*"
 
-// apply puts the value where its path leads to.
+// apply puts the value where its path leads to. What is wrong with it is told of the
+// flag.
 func (c *fleetChange) apply(tree *yamlx.Tree) error {
+	tree.Mark(c.value, c.origin)
+	if len(c.keys) == 2 && c.keys[0] == "orgs" {
+		return fmt.Errorf("%s: %s is an organisation: want orgs.%[2]s.KEY, such as orgs.%[2]s.users", c.origin, c.keys[1])
+	}
 	if len(c.keys) < 3 || c.keys[0] != "orgs" {
 		if err := yamlx.CheckPath(fleet.File{}, c.keys...); err != nil {
 			return fmt.Errorf("%s: %w", c.origin, err)
@@ -158,7 +157,9 @@ func (c *fleetChange) apply(tree *yamlx.Tree) error {
 		if who != everyOrg && who != names[i] {
 			continue
 		}
-		if err := tree.Put(org, yamlx.Clone(c.value), keys...); err != nil {
+		value := yamlx.Clone(c.value)
+		tree.Mark(value, c.origin)
+		if err := tree.Put(org, value, keys...); err != nil {
 			return err
 		}
 	}

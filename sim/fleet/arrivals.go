@@ -2,8 +2,9 @@ package fleet
 
 import (
 	"bufio"
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"sort"
@@ -137,6 +138,10 @@ func (f *File) readTimes(files fs.FS) flaws {
 	return bad
 }
 
+// maxTimesBytes is how much of a file of times is read: 50 bytes for each of as many
+// sessions as there may be.
+const maxTimesBytes = 50 * maxSessions
+
 // maxTimesFlaws is how many lines of a file of times are complained about.
 const maxTimesFlaws = 20
 
@@ -146,21 +151,27 @@ func (f *File) readFile(bad *flaws, files fs.FS, org int, path string) {
 		bad.add(path, "%s: no files can be read here", name)
 		return
 	}
-	text, err := fs.ReadFile(files, name)
+	file, err := files.Open(name)
 	if err != nil {
 		bad.add(path, "%v", err)
 		return
 	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
+	defer file.Close()
+	in := &io.LimitedReader{R: file, N: maxTimesBytes}
+	lines := bufio.NewScanner(in)
 	before := len(*bad)
-	for n := 1; lines.Scan() && len(*bad) < before+maxTimesFlaws; n++ {
+	for n := 1; len(*bad) < before+maxTimesFlaws && len(f.times[org]) <= maxSessions && lines.Scan(); n++ {
 		if line, _, _ := strings.Cut(lines.Text(), "#"); strings.TrimSpace(line) != "" {
 			f.take(bad, org, line, path, fmt.Sprintf("%s:%d: ", name, n))
 		}
 	}
 	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		bad.add(path, "%s: a line of more than %d bytes is no time", name, bufio.MaxScanTokenSize)
 	case err != nil:
 		bad.add(path, "%s: %v", name, err)
+	case in.N == 0:
+		bad.add(path, "%s: more than %d bytes", name, maxTimesBytes)
 	case len(f.times[org]) > maxSessions:
 		bad.add(path, "%s: more than %d times", name, maxSessions)
 	case len(f.times[org]) == 0 && len(*bad) == before:

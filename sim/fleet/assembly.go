@@ -135,6 +135,24 @@ func (p *Population) events(i int, s *traces.Session, without variant) []client.
 	return list
 }
 
+// unheard counts the flips that sessions of very many of them are not told of.
+func (p *Population) unheard() int {
+	n := 0
+	for i, s := range p.Sessions {
+		turns := len(p.turns(i))
+		if turns+len(p.file.Upgrades) <= client.MaxEvents {
+			continue
+		}
+		n += turns
+		for _, e := range p.events(i, s, "") {
+			if e.Do == "overage" {
+				n--
+			}
+		}
+	}
+	return n
+}
+
 // event is one on the main conversation, that long behind the session's start.
 func event(do, value string, after int64) client.Event {
 	e := client.Event{Do: do, Value: value, Threads: client.ThreadsMain, At: client.When{After: client.Span(after)}}

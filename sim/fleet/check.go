@@ -50,6 +50,13 @@ func within[T int | int32 | int64 | float64 | client.Span](fs *flaws, path strin
 	}
 }
 
+// once adds what is not there yet.
+func (fs *flaws) once(path, text string) {
+	if !slices.Contains(*fs, flaw{path, text}) {
+		*fs = append(*fs, flaw{path, text})
+	}
+}
+
 // span is within for times.
 func (fs *flaws) span(path string, x, low, high client.Span) {
 	if x < low || x > high {
@@ -86,6 +93,7 @@ func (f *File) flaws(registry *strategies.Registry) flaws {
 	f.checkClient(&fs)
 	f.checkUpgrades(&fs)
 	f.checkOrgs(&fs)
+	f.checkPrompts(&fs)
 	return fs
 }
 
@@ -115,18 +123,6 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 			}
 		}
 	}
-}
-
-// fits returns what is wrong with a strategy at the window of the file: thresholds
-// that are always reached, or never.
-func (f *File) fits(s *strategies.Strategy) error {
-	if f.Window <= 0 {
-		return nil
-	}
-	if err := s.ValidateFor(&strategies.Reading{Window: f.Window, MaxOutput: client.MaxOutput}); err != nil {
-		return fmt.Errorf("%w (window %d)", err, f.Window)
-	}
-	return nil
 }
 
 func (f *File) checkServer(fs *flaws) {
@@ -167,16 +163,11 @@ func (f *File) checkUpgrades(fs *flaws) {
 		fs.add("upgrades", "%d, at most %d are possible", len(f.Upgrades), maxUpgrades)
 	}
 	end := client.Span(int64(min(max(f.Days, 1), maxDays)) * day)
-	total := int64(f.Client.Static)
 	for i := range f.Upgrades {
 		u, path := &f.Upgrades[i], fmt.Sprintf("upgrades[%d]", i)
 		fs.span(path+".at", u.At, 0, end)
 		fs.span(path+".over", u.Over, 0, end)
 		within(fs, path+".static", u.Static, -maxStaticShift, maxStaticShift)
-		total += int64(u.Static)
-		if total < 0 && f.Client.Static > 0 {
-			fs.add(path+".static", "leaves %d tokens of tools and system prompt", total)
-		}
 		if i > 0 && u.At < f.Upgrades[i-1].At+f.Upgrades[i-1].Over {
 			fs.add(path+".at", "begins before the upgrade ahead of it has reached everyone")
 		}
@@ -257,8 +248,18 @@ func (f *File) checkSessions(fs *flaws, o *Org, path string) {
 			continue
 		}
 		sum += weight
-		if _, err := f.workload(o, name); err != nil {
+		w, err := f.changed(o, name)
+		if err != nil {
 			fs.add(at, "%v", err)
+			continue
+		}
+		for _, err := range w.Validate() {
+			key, text, _ := strings.Cut(err.Error(), ": ")
+			if place := f.setBy(o, path, key); place != "" {
+				fs.once(place, text)
+			} else {
+				fs.add(at, "%v", err)
+			}
 		}
 	}
 	if !(sum > 0) {

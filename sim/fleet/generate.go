@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -27,13 +28,24 @@ type Population struct {
 type stretch struct {
 	user int32   // index into people
 	runs []int64 // when the session began and was resumed, ns from the fleet's start
+	cuts []cut   // ahead of each resumption
 }
+
+// cut is what a session holds when it is resumed.
+type cut struct {
+	rounds  int // of the main conversation
+	threads int
+}
+
+// ErrNoSessions says that a fleet has nobody who begins a session.
+var ErrNoSessions = errors.New("no session begins")
 
 // member is what generation makes of one user.
 type member struct {
 	person   person
 	sessions []*traces.Session
-	runs     [][]int64
+	of       []stretch // by session, without the user
+	next     []numbers // that the sessions leave free; zero until one is resumed
 }
 
 // Generate draws the people and their sessions. The result does not depend on
@@ -147,13 +159,19 @@ func (f *File) member(org, user int, src draws.Source, m *mix, begins []int64) m
 		move(s, f.Start.UnixNano()+at)
 		if draws.Unit(src.Uint64(drawResume, place(user, n))) < f.Orgs[org].Resume {
 			if i := latest(p.sessions, s.Start); i >= 0 {
-				resume(p.sessions[i], s)
-				p.runs[i] = append(p.runs[i], at)
+				if p.next[i] == (numbers{}) {
+					p.next[i] = numbersAfter(p.sessions[i].Blocks)
+				}
+				of, earlier := &p.of[i], p.sessions[i]
+				of.cuts = append(of.cuts, cut{len(earlier.Threads[0].Rounds), len(earlier.Threads)})
+				p.next[i] = resume(earlier, s, p.next[i])
+				of.runs = append(of.runs, at)
 				continue
 			}
 		}
 		p.sessions = append(p.sessions, s)
-		p.runs = append(p.runs, []int64{at})
+		p.of = append(p.of, stretch{runs: []int64{at}})
+		p.next = append(p.next, numbers{})
 	}
 	return p
 }
@@ -199,11 +217,14 @@ func (f *File) population(members []member) (*Population, error) {
 		p.people = append(p.people, m.person)
 		for k, s := range m.sessions {
 			p.Sessions = append(p.Sessions, s)
-			p.of = append(p.of, stretch{user: int32(i), runs: m.runs[k]})
+			of := m.of[k]
+			of.user = int32(i)
+			p.of = append(p.of, of)
 		}
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("fleet %s: no session begins within %s", f.Name, daysOf(f.Days))
+		return nil, fmt.Errorf("fleet %s: %w within %s at seed %d: give it more users, days or sessions.per_user_day, or another seed",
+			f.Name, ErrNoSessions, daysOf(f.Days), f.Seed)
 	}
 	return p, nil
 }

@@ -16,13 +16,26 @@ type scopes [results.NumFleetScopes]results.FleetTokens
 
 // meter counts what the servers of one run are asked.
 type meter struct {
-	shift     int64 // from the servers' clock to the fleet's, ns
-	sessionOf []int32
-	orgs      []scopes
-	hours     []results.FleetHour
-	calls     spell   // of each call
-	began     []int64 // by session: first request, ns on the fleet's clock; -1 for none
-	ended     []int64 // by session: end of the last response
+	shift int64 // from the servers' clock to the fleet's, ns
+	orgs  []scopes
+	hours []results.FleetHour
+	calls spell             // of each call
+	runOf []int32           // by thread: the run of a session that it belongs to
+	mains map[uint32]*mains // by thread: main conversations of sessions that are resumed
+	runs  []run
+}
+
+// run is a session from its beginning or a resumption until it is closed.
+type run struct {
+	began   int64 // first request, ns on the fleet's clock; -1 for none
+	ended   int64 // end of the last response
+	resumed bool  // it goes on with the session of the run ahead of it
+}
+
+// mains counts the requests of a main conversation: it has one for each round.
+type mains struct {
+	sent int
+	cuts []cut // ahead of resumptions to come
 }
 
 // spell are times at which things begin and end, ns on the fleet's clock.
@@ -32,27 +45,55 @@ type spell struct{ began, ended []int64 }
 func newMeter(p *Population, sessions []int) *meter {
 	m := &meter{orgs: make([]scopes, len(p.file.Orgs))}
 	first, calls := p.Sessions[sessions[0]].Start, 0
-	for i, k := range sessions {
+	for _, k := range sessions {
 		s := p.Sessions[k]
 		first = min(first, s.Start)
 		calls += s.NumCalls()
-		for range s.Threads {
-			m.sessionOf = append(m.sessionOf, int32(i))
-		}
+		m.expect(len(s.Threads), &p.of[k])
 	}
 	m.shift = first - p.file.Start.UnixNano()
 	m.calls = spell{make([]int64, 0, calls), make([]int64, 0, calls)}
-	m.began, m.ended = make([]int64, len(sessions)), make([]int64, len(sessions))
-	for i := range m.began {
-		m.began[i] = -1
-	}
 	return m
+}
+
+// expect makes room for a session of so many threads.
+func (m *meter) expect(threads int, of *stretch) {
+	if len(of.cuts) > 0 {
+		if m.mains == nil {
+			m.mains = map[uint32]*mains{}
+		}
+		m.mains[uint32(len(m.runOf))] = &mains{cuts: of.cuts}
+	}
+	at, from := int32(len(m.runs)), 0
+	for _, c := range of.cuts {
+		for range c.threads - from {
+			m.runOf = append(m.runOf, at)
+		}
+		at, from = at+1, c.threads
+	}
+	for range threads - from {
+		m.runOf = append(m.runOf, at)
+	}
+	for i := range of.runs {
+		m.runs = append(m.runs, run{began: -1, resumed: i > 0})
+	}
+}
+
+// run returns the run that a request of a thread belongs to, and counts it.
+func (m *meter) run(thread uint32) int32 {
+	if main := m.mains[thread]; main != nil {
+		if main.sent++; len(main.cuts) > 0 && main.sent > main.cuts[0].rounds {
+			main.cuts = main.cuts[1:]
+			m.runOf[thread]++
+		}
+	}
+	return m.runOf[thread]
 }
 
 // add takes what another meter has counted beside this one.
 func (m *meter) add(o *meter) {
 	m.calls.add(o.calls)
-	m.began, m.ended = append(m.began, o.began...), append(m.ended, o.ended...)
+	m.runs = append(m.runs, o.runs...)
 	for i := range m.orgs {
 		for k := range m.orgs[i] {
 			m.orgs[i][k].Add(o.orgs[i][k])
@@ -73,24 +114,24 @@ func (m *meter) add(o *meter) {
 type metered struct {
 	*promptcache.Anthropic
 	meter   *meter
-	tickets []int32 // session of a ticket in flight, -1 for a layer's call
+	tickets []int32 // run of a ticket in flight, -1 for a layer's call
 }
 
 // Begin serves a request and counts it.
 func (s *metered) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	out := s.Anthropic.Begin(t, r)
 	m := s.meter
-	session := int32(-1)
-	if int(r.Thread) < len(m.sessionOf) {
-		session = m.sessionOf[r.Thread]
-		if m.began[session] < 0 {
-			m.began[session] = t + m.shift
+	run := int32(-1)
+	if int(r.Thread) < len(m.runOf) {
+		run = m.run(r.Thread)
+		if v := &m.runs[run]; v.began < 0 {
+			v.began = t + m.shift
 		}
 	}
 	for int(out.Ticket) >= len(s.tickets) {
 		s.tickets = append(s.tickets, -1)
 	}
-	s.tickets[out.Ticket] = session
+	s.tickets[out.Ticket] = run
 	m.count(t, r, &out)
 	return out
 }
@@ -100,7 +141,7 @@ func (s *metered) End(t int64, ticket int32, output int64) {
 	m := s.meter
 	m.calls.ended = append(m.calls.ended, t+m.shift)
 	if i := s.tickets[ticket]; i >= 0 {
-		m.ended[i] = max(m.ended[i], t+m.shift)
+		m.runs[i].ended = max(m.runs[i].ended, t+m.shift)
 	}
 	s.Anthropic.End(t, ticket, output)
 }
@@ -167,12 +208,19 @@ func (s *spell) add(o spell) {
 	s.began, s.ended = append(s.began, o.began...), append(s.ended, o.ended...)
 }
 
-// sessions returns when the sessions with a request began and ended.
+// sessions returns when the sessions with a request were open: one that is closed and
+// resumed twice or more, each time once unless it was still answered.
 func (m *meter) sessions() spell {
 	var s spell
-	for i, at := range m.began {
-		if at >= 0 {
-			s.began, s.ended = append(s.began, at), append(s.ended, m.ended[i])
+	for i := range m.runs {
+		v := &m.runs[i]
+		n := len(s.ended) - 1
+		switch {
+		case v.began < 0:
+		case v.resumed && m.runs[i-1].began >= 0 && v.began <= s.ended[n]:
+			s.ended[n] = max(s.ended[n], v.ended)
+		default:
+			s.began, s.ended = append(s.began, v.began), append(s.ended, v.ended)
 		}
 	}
 	return s

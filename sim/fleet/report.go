@@ -12,24 +12,26 @@ func (p *Population) report(cells []cell) *results.Fleet {
 	f := p.file
 	out := &results.Fleet{
 		Name: f.Name, Doc: f.Doc, Start: f.Start.UTC(), Days: f.Days, Seed: f.Seed,
-		PricesAt: f.pricesText(), GlobalScope: f.Client.GlobalScope, Orgs: p.Orgs(), Upgrades: p.upgrades(), Notes: p.notes(),
-	}
-	flips := 0
-	for i := range out.Orgs {
-		flips += out.Orgs[i].Flips
+		PricesAt: f.pricesText(), GlobalScope: f.Client.GlobalScope, Capacity: f.Server.Capacity,
+		Orgs: p.Orgs(), Upgrades: p.upgrades(), Notes: p.notes(),
 	}
 	for i := 0; i < len(cells); {
 		base := &cells[i]
 		c := p.cell(base)
 		for i++; i < len(cells) && cells[i].without != ""; i++ {
-			pair := p.pair(&c, base, &cells[i])
+			pair := p.pair(&c, &cells[i])
 			switch cells[i].without {
 			case results.WithoutOverage:
-				pair.Events = flips
+				for k := range out.Orgs {
+					pair.Events += out.Orgs[k].Flips
+				}
+				p.flips(&pair, base.rows, cells[i].rows)
 			case results.WithoutUpgrades:
 				for k := range out.Upgrades {
 					pair.Events += out.Upgrades[k].Users
 				}
+				e := &pair.Total
+				e.Events, e.EventTokens, e.EventUSD = pair.Events, -e.SavedTokens(), -e.SavedUSD()
 			}
 			c.Pairs = append(c.Pairs, pair)
 		}
@@ -62,7 +64,7 @@ func (p *Population) Orgs() []results.FleetOrg {
 		o.Sessions++
 		o.Resumed += len(of.runs) - 1
 		o.Calls += s.NumCalls()
-		o.Flips += len(who.turns(of.runs[0], last(s)-f.Start.UnixNano()))
+		o.Flips += len(p.turns(i))
 	}
 	return list
 }
@@ -157,8 +159,37 @@ func sumScopes(orgs []scopes) []results.FleetTokens {
 	return sum[:]
 }
 
+// turns returns the times at which a session passes the quota of its user, or has it
+// back.
+func (p *Population) turns(session int) []int64 {
+	of := &p.of[session]
+	return p.people[of.user].turns(of.runs[0], last(p.Sessions[session])-p.file.Start.UnixNano())
+}
+
+// flips puts into a comparison what flips alone make of cost: that of sessions which
+// begin within the quota, as all else of overage is the shorter lifetime of those that
+// begin beyond it. Clients that keep the first answer do nothing at a flip.
+func (p *Population) flips(pair *results.FleetPair, with, without []results.Row) {
+	if p.file.Client.Latch {
+		return
+	}
+	for i, s := range p.Sessions {
+		who := &p.people[p.of[i].user]
+		n := len(p.turns(i))
+		if n == 0 || who.over(s.Start-p.file.Start.UnixNano()) {
+			continue
+		}
+		effect := results.NewFleetEffect("", &with[i], &without[i])
+		for _, e := range [...]*results.FleetEffect{&pair.Orgs[who.org], &pair.Total} {
+			e.Events += n
+			e.EventTokens -= effect.SavedTokens()
+			e.EventUSD -= effect.SavedUSD()
+		}
+	}
+}
+
 // pair compares a run with the one without something.
-func (p *Population) pair(with *results.FleetCell, base, off *cell) results.FleetPair {
+func (p *Population) pair(with *results.FleetCell, off *cell) results.FleetPair {
 	without := p.cell(off)
 	pair := results.FleetPair{
 		Without: string(off.without), Hours: without.Hours,
@@ -211,6 +242,9 @@ func (p *Population) notes() []string {
 	f := p.file
 	list := []string{
 		"sessions are drawn from profiles; the cache is the plain model: what other conversations keep warm is that of the fleet, and calls that no log shows are made by layers alone",
+	}
+	if n := p.unheard(); n > 0 {
+		list = append(list, fmt.Sprintf("%d flips are counted that do nothing: a session hears of %d changes of overage and prompt at most", n, client.MaxEvents))
 	}
 	headers := 0
 	for i := range p.people {

@@ -3,14 +3,17 @@ package fleet
 import (
 	"slices"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // resume makes b go on with the conversation of a, which it follows in time: the
 // context of a stands ahead of the first prompt of b, and what b would have had
-// there by itself is left out. Nothing of b is to be used any more.
-func resume(a, b *traces.Session) {
-	j := newJoint(a, b)
+// there by itself is left out. Nothing of b is to be used any more. It returns
+// where the numbers of the next one start; from is where those of b do.
+func resume(a, b *traces.Session, from numbers) numbers {
+	j := newJoint(a, b, from)
+	next := numbersAfter(b.Blocks)
 	a.Blocks = append(a.Blocks, b.Blocks...)
 	for i := j.blocks; i < int32(len(a.Blocks)); i++ {
 		x := &a.Blocks[i]
@@ -33,22 +36,34 @@ func resume(a, b *traces.Session) {
 	a.Quality.InputTokens += b.Quality.InputTokens
 	a.Quality.UnseenTokens += b.Quality.UnseenTokens
 	a.Quality.DerivedOutputs += b.Quality.DerivedOutputs
+	return numbers{from.messages + next.messages, from.calls + next.calls}
+}
+
+// numbers are those that blocks still leave free: kept beside a session, so that
+// its blocks are not looked through at each of many resumptions.
+type numbers struct {
+	messages, calls int32
+}
+
+func numbersAfter(blocks []prompt.Block) numbers {
+	var n numbers
+	for i := range blocks {
+		n.messages = max(n.messages, blocks[i].Message+1)
+		n.calls = max(n.calls, blocks[i].Call)
+	}
+	return n
 }
 
 // joint is where two sessions meet: what is added to the numbers of the second.
 type joint struct {
-	a                       *traces.Session
-	blocks, messages, calls int32
-	rounds, threads         int32
+	a *traces.Session
+	numbers
+	blocks, rounds, threads int32
 	tools, objects, models  []int // by index in b
 }
 
-func newJoint(a, b *traces.Session) *joint {
-	j := &joint{a: a, blocks: int32(len(a.Blocks)), rounds: int32(len(a.Threads[0].Rounds)), threads: int32(len(a.Threads)) - 1}
-	for i := range a.Blocks {
-		j.messages = max(j.messages, a.Blocks[i].Message+1)
-		j.calls = max(j.calls, a.Blocks[i].Call)
-	}
+func newJoint(a, b *traces.Session, from numbers) *joint {
+	j := &joint{a: a, numbers: from, blocks: int32(len(a.Blocks)), rounds: int32(len(a.Threads[0].Rounds)), threads: int32(len(a.Threads)) - 1}
 	a.Tools, j.tools = merge(a.Tools, b.Tools)
 	a.Objects, j.objects = merge(a.Objects, b.Objects)
 	a.Models, j.models = merge(a.Models, b.Models)

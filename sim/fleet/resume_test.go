@@ -35,7 +35,9 @@ func TestResumeKeepsBoth(t *testing.T) {
 		move(b, a.End+hour)
 		moved := second.Session(seed, 1)
 		move(moved, a.End+hour)
-		resume(both, moved)
+		if next := resume(both, moved, numbersAfter(both.Blocks)); next != numbersAfter(both.Blocks) {
+			rt.Fatalf("the next numbers are %v, want %v", next, numbersAfter(both.Blocks))
+		}
 		if !slices.Equal(both.Blocks[:len(a.Blocks)], a.Blocks) || both.Start != a.Start || both.End != b.End {
 			rt.Fatal("the first session is another")
 		}
@@ -147,7 +149,7 @@ func TestResumeKeepsParents(t *testing.T) {
 	}
 	main := traces.Thread{Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}
 	a := session(main, agent(0))
-	resume(a, session(main, agent(0), agent(1)))
+	resume(a, session(main, agent(0), agent(1)), numbers{})
 	var got [][2]int32
 	for _, th := range a.Threads {
 		got = append(got, [2]int32{th.Parent, th.ParentRound})

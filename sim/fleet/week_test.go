@@ -162,17 +162,23 @@ func TestOverage(t *testing.T) {
 	}
 	latched := simulate(t, parse(t, text("", "5m")))
 	pair := latched.Cells[0].Pair(results.WithoutOverage)
-	if latched.Orgs[0].Flips != 1 || pair.Events != 1 || pair.Total.SavedTokens() != 0 || pair.Total.SavedUSD() != 0 {
-		t.Errorf("latched: %d flips, %+v, want one that costs nothing", latched.Orgs[0].Flips, pair.Total)
+	if latched.Orgs[0].Flips != 1 || pair.Events != 1 || pair.Total.SavedTokens() != 0 || pair.Total.SavedUSD() != 0 || pair.Total.Events != 0 {
+		t.Errorf("latched: %d flips, %+v, want one that does nothing", latched.Orgs[0].Flips, pair.Total)
 	}
 	flip := simulate(t, parse(t, text("server: {ttl_in_key: true}\nclient: {latch: false}", "5m"))).Cells[0].Pair(results.WithoutOverage)
-	tokens, usd, ok := flip.PerEvent()
+	tokens, usd, ok := flip.Total.PerEvent()
 	// At the flip all that the conversation has read at an hour is written at 5m.
 	if !ok || tokens < marked || usd == 0 || math.IsNaN(usd) {
 		t.Errorf("a flip costs %.0f tokens and $%.4f, want the whole context", tokens, usd)
 	}
 	if got := flip.Total.ReadWithout - flip.Total.Read; got != int64(tokens) {
 		t.Errorf("%.0f tokens are written more and %d read less", tokens, got)
+	}
+	// What begins beyond the quota and comes back is the shorter lifetime, not a flip.
+	back := simulate(t, parse(t, strings.Replace(text("client: {latch: false}", "0s"), "lasts: 4h", "lasts: 5m", 1)))
+	e := back.Cells[0].Pair(results.WithoutOverage).Total
+	if back.Orgs[0].Flips != 1 || e.Events != 0 || e.EventUSD != 0 || e.SavedUSD() == 0 {
+		t.Errorf("begun beyond the quota, %d flips: %+v, want an effect of which none is the flip's", back.Orgs[0].Flips, e)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -13,6 +14,18 @@ import (
 // profile. What other conversations keep warm is simulated, so every session
 // begins with the whole static prefix; and sessions are resumed by the fleet.
 func (f *File) workload(o *Org, profile string) (*synthetic.Workload, error) {
+	w, err := f.changed(o, profile)
+	if err != nil {
+		return nil, err
+	}
+	if errs := w.Validate(); len(errs) > 0 {
+		return nil, fmt.Errorf("%w", errs[0])
+	}
+	return w, nil
+}
+
+// changed is workload without a look at whether it can be.
+func (f *File) changed(o *Org, profile string) (*synthetic.Workload, error) {
 	w, err := synthetic.LoadWorkload(profile)
 	if err != nil {
 		return nil, err
@@ -38,10 +51,50 @@ func (f *File) workload(o *Org, profile string) (*synthetic.Workload, error) {
 	if s.Model != "" {
 		w.Models = []synthetic.WorkModel{{Name: s.Model, Weight: 1}}
 	}
-	if errs := w.Validate(); len(errs) > 0 {
-		return nil, fmt.Errorf("%w", errs[0])
-	}
 	return w, nil
+}
+
+// setBy returns the key of the fleet that sets a key of the profiles of an organisation,
+// whose sessions are at a path; "" for none.
+func (f *File) setBy(o *Org, path, key string) string {
+	s := &o.Sessions
+	head, _, _ := strings.Cut(key, ".")
+	switch {
+	case head == "turns" && s.Turns != nil, head == "rounds" && s.Rounds != nil,
+		head == "version" && s.Version != "", head == "static" && s.Static != 0:
+		return path + "." + key
+	case head == "models" && s.Model != "":
+		return path + ".model"
+	case head == "version" && f.Client.Version != "", head == "static" && f.Client.Static != 0:
+		return "client." + key
+	}
+	return ""
+}
+
+// checkPrompts refuses upgrades that leave less than no prompt, and tools of servers that
+// are more than all of it.
+func (f *File) checkPrompts(fs *flaws) {
+	for i := range f.Orgs {
+		o := &f.Orgs[i]
+		for _, name := range profilesOf(o) {
+			w, err := f.workload(o, name)
+			if err != nil {
+				continue // told by itself
+			}
+			if o.MCP > 0 && int(o.MCPTools) > w.Static {
+				fs.once(fmt.Sprintf("orgs[%d].mcp_tools", i),
+					fmt.Sprintf("%d tokens of tools are more than the %d of all tools and system prompt", o.MCPTools, w.Static))
+			}
+			left := w.Static
+			for k := range f.Upgrades {
+				if left += int(f.Upgrades[k].Static); left < 0 {
+					fs.once(fmt.Sprintf("upgrades[%d].static", k),
+						fmt.Sprintf("leaves %d tokens of tools and system prompt of organisation %s", left, o.Name))
+					break
+				}
+			}
+		}
+	}
 }
 
 // mix are the generators of an organisation by weight.
@@ -73,6 +126,12 @@ type generatorKey struct {
 	sizes                   string // turns and rounds
 }
 
+// profilesOf returns the profiles of an organisation that have a weight, in order.
+func profilesOf(o *Org) []string {
+	names := slices.SortedFunc(maps.Keys(o.Sessions.Profiles), byFile)
+	return slices.DeleteFunc(names, func(name string) bool { return o.Sessions.Profiles[name] == 0 })
+}
+
 // generators makes the generators of all organisations, each once.
 func (f *File) generators() ([]mix, error) {
 	made := map[generatorKey]*synthetic.Generator{}
@@ -80,11 +139,7 @@ func (f *File) generators() ([]mix, error) {
 	for i := range f.Orgs {
 		o := &f.Orgs[i]
 		sum := 0.0
-		for _, name := range slices.Sorted(maps.Keys(o.Sessions.Profiles)) {
-			weight := o.Sessions.Profiles[name]
-			if weight == 0 {
-				continue
-			}
+		for _, name := range profilesOf(o) {
 			s := &o.Sessions
 			key := generatorKey{name, s.Version, s.Model, s.Static, fmt.Sprint(s.Turns, s.Rounds)}
 			if made[key] == nil {
@@ -96,7 +151,7 @@ func (f *File) generators() ([]mix, error) {
 					return nil, fmt.Errorf("organisation %s: %w", o.Name, err)
 				}
 			}
-			sum += weight
+			sum += o.Sessions.Profiles[name]
 			mixes[i].sum = append(mixes[i].sum, sum)
 			mixes[i].made = append(mixes[i].made, made[key])
 		}

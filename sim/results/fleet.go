@@ -22,10 +22,12 @@ type Fleet struct {
 	PricesAt string `json:"prices_at,omitzero"`
 	// GlobalScope says that clients ask for a scope that every organisation
 	// shares where they can.
-	GlobalScope bool           `json:"global_scope"`
-	Orgs        []FleetOrg     `json:"orgs"`
-	Upgrades    []FleetUpgrade `json:"upgrades,omitzero"`
-	Cells       []FleetCell    `json:"cells"` // in the order of the strategies asked for
+	GlobalScope bool `json:"global_scope"`
+	// Capacity is what the cache of a provider holds, tokens; 0 for no limit.
+	Capacity int64          `json:"cache_capacity_tokens,omitzero"`
+	Orgs     []FleetOrg     `json:"orgs"`
+	Upgrades []FleetUpgrade `json:"upgrades,omitzero"`
+	Cells    []FleetCell    `json:"cells"` // in the order of the strategies asked for
 	// Unpriced are the models of the sessions that have no price, sorted.
 	Unpriced []string `json:"unpriced_models,omitzero"`
 	// Notes are what a reader of the figures must know, as sentences.
@@ -62,7 +64,8 @@ type FleetCell struct {
 	Kinds    []FleetGroup `json:"kinds"` // by how users are entitled; without scopes
 	Hours    []FleetHour  `json:"hours"` // from the start, without gaps
 	// PeakSessions and PeakCalls are the most at one time: sessions between
-	// their first request and their last response, and calls in flight.
+	// the first request and the last response of each time that they are open,
+	// and calls in flight.
 	PeakSessions FleetPeak   `json:"peak_sessions"`
 	PeakCalls    FleetPeak   `json:"peak_calls"`
 	Pairs        []FleetPair `json:"pairs,omitzero"`
@@ -206,16 +209,6 @@ type FleetPair struct {
 	Events int `json:"events,omitzero"`
 }
 
-// PerEvent returns what each event cost: tokens created and USD. It is false
-// without events.
-func (p *FleetPair) PerEvent() (tokens, usd float64, ok bool) {
-	if p.Events == 0 {
-		return 0, 0, false
-	}
-	n := float64(p.Events)
-	return -float64(p.Total.SavedTokens()) / n, -p.Total.SavedUSD() / n, true
-}
-
 // FleetEffect are the figures of a group with something and without it.
 type FleetEffect struct {
 	Name           string       `json:"name"`
@@ -227,6 +220,23 @@ type FleetEffect struct {
 	ReadWithout    int64        `json:"read_tokens_without"`
 	USD            float64      `json:"cost_usd"`
 	USDWithout     float64      `json:"cost_usd_without"`
+	// Events are those whose own effect can be told, EventTokens and EventUSD the
+	// tokens created and the cost that they make for. Users who upgraded have all of
+	// the effect, and are told of the fleet alone; flips have that on sessions that
+	// began within the quota, and none where clients keep their first answer.
+	Events      int     `json:"events,omitzero"`
+	EventTokens int64   `json:"events_created_tokens,omitzero"`
+	EventUSD    float64 `json:"events_cost_usd,omitzero"`
+}
+
+// PerEvent returns what each event makes for: tokens created and USD. It is false
+// where there is none whose effect can be told.
+func (e *FleetEffect) PerEvent() (tokens, usd float64, ok bool) {
+	if e.Events == 0 {
+		return 0, 0, false
+	}
+	n := float64(e.Events)
+	return float64(e.EventTokens) / n, e.EventUSD / n, true
 }
 
 // NewFleetEffect returns the figures of two rows of the same sessions.

@@ -41,7 +41,7 @@ func (f *Fleet) validate() error {
 		}
 		for j := range c.Pairs {
 			e := &c.Pairs[j].Total
-			errs = append(errs, finite("cost_usd", e.USD), finite("cost_usd_without", e.USDWithout))
+			errs = append(errs, finite("cost_usd", e.USD), finite("cost_usd_without", e.USDWithout), finite("events_cost_usd", e.EventUSD))
 		}
 	}
 	return errors.Join(errs...)

@@ -79,11 +79,11 @@ func TestFleetEffect(t *testing.T) {
 	if p.Total.SavedTokens() != 300 || p.Total.SavedUSD() != 0.25 {
 		t.Errorf("saved %d tokens and $%g, want 300 and $0.25", p.Total.SavedTokens(), p.Total.SavedUSD())
 	}
-	if _, _, ok := p.PerEvent(); ok {
+	if _, _, ok := p.Total.PerEvent(); ok {
 		t.Error("a cost for each of no events")
 	}
-	p.Events = 4
-	if tokens, usd, ok := p.PerEvent(); !ok || tokens != -75 || usd != -0.0625 {
+	p.Total.Events, p.Total.EventTokens, p.Total.EventUSD = 4, -300, -0.25
+	if tokens, usd, ok := p.Total.PerEvent(); !ok || tokens != -75 || usd != -0.0625 {
 		t.Errorf("each costs %g tokens and $%g, want −75 and −$0.0625", tokens, usd)
 	}
 	if smallFleet().Cells[0].Pair(WithoutOverage) != nil {
