@@ -138,7 +138,7 @@ func (c *Context) Add(b Block) int32 { return c.Append(c.arena.Add(b)) }
 // the new form, and why the prefix changes.
 func (c *Context) SetForm(i int, f Form, tokens int32, cause EditCause) {
 	e := &c.entries[i]
-	if e.Form == f && e.Tokens == tokens {
+	if e.Form == f && e.Tokens == tokens && e.Had == 0 {
 		return
 	}
 	e.Form, e.Tokens, e.Had = f, tokens, 0
@@ -153,7 +153,10 @@ func (c *Context) SetForm(i int, f Form, tokens int32, cause EditCause) {
 // server does that is asked to: the client still has it in its form so far and
 // sends it so.
 func (c *Context) LeaveOut(i int, tokens int32) {
-	had := max(c.entries[i].Had, c.entries[i].Tokens)
+	had := c.entries[i].Had
+	if had == 0 && c.entries[i].Form != FormCleared {
+		had = c.entries[i].Tokens
+	}
 	c.SetForm(i, FormCleared, tokens, CauseEdit)
 	c.entries[i].Had = had
 }

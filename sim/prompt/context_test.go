@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The issue of memory: 64 bytes a parsed block, 40 a live entry.
+// Memory grows by these: 64 bytes a parsed block, 40 a live entry.
 func TestSizes(t *testing.T) {
 	if n := unsafe.Sizeof(Block{}); n > 64 {
 		t.Errorf("a block takes %d bytes, at most 64 are allowed", n)
@@ -140,6 +140,33 @@ func TestCopyIsIndependent(t *testing.T) {
 	d.Truncate(2, CauseRewind)
 	if !slices.Equal(chains(c), want) {
 		t.Error("editing a copy changed the original")
+	}
+}
+
+// What a server leaves out the client still has in its form so far; what the
+// client itself has changed it has not. Entry 6 weighs 7 tokens.
+func TestLeaveOut(t *testing.T) {
+	leave := func(c *Context) { c.LeaveOut(6, 9) }
+	shorten := func(c *Context) { c.SetForm(6, FormPointer, 4, CauseEdit) }
+	clear := func(c *Context) { c.SetForm(6, FormCleared, 9, CauseEdit) }
+	for _, tc := range []struct {
+		what  string
+		steps []func(*Context)
+		had   int32
+	}{
+		{"left out", []func(*Context){leave}, 7},
+		{"left out twice", []func(*Context){leave, leave}, 7},
+		{"a preview left out", []func(*Context){shorten, leave}, 4},
+		{"cleared by the client", []func(*Context){clear, leave}, 0},
+		{"left out, then cleared by the client", []func(*Context){leave, clear}, 0},
+	} {
+		c := newContext(blocks(8))
+		for _, step := range tc.steps {
+			step(c)
+		}
+		if e := c.At(6); e.Had != tc.had || e.Form != FormCleared || e.Tokens != 9 {
+			t.Errorf("%s: %+v, want what the client had to be %d", tc.what, e, tc.had)
+		}
 	}
 }
 
