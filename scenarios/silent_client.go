@@ -25,7 +25,7 @@ func (s *silence) ofWindows(g *given) string {
 	const auto = envPath + "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 	why := map[string]string{
 		"client.windows.capability":                "no session is with a model that has the large window by itself and has not got it already",
-		"client.windows.beta_1m":                   "no session is with a model that takes the header, Sonnet 4 or 4.5, and has not got the large window already",
+		"client.windows.beta_1m":                   "no session is with a model that takes the header, Sonnet 4 up to 4.6, and has not got the large window already",
 		envPath + "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "it is for windows of 200,000 tokens at most, and no session has another of these",
 		envPath + "CLAUDE_CODE_DISABLE_1M_CONTEXT": "no session has a window above 200,000 tokens",
 		auto: "no session has a larger window",

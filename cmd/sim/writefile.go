@@ -64,16 +64,20 @@ func writeThrough(name string, write func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", name, withoutPath(err))
 	}
 	if err := errors.Join(write(w), w.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, withoutPath(err))
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
 
-// withoutPath leaves an error of the system its cause: the path it names may be
-// that of a temporary file, and the caller says which file it is about.
+// withoutPath leaves an error of opening or renaming a file its cause: the path it
+// names may be that of the temporary file, and the caller says which file it is
+// about. What went wrong in writing keeps its words.
 func withoutPath(err error) error {
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		return path.Err
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -71,17 +72,32 @@ func TestWriteFileWholeOrNotAtAll(t *testing.T) {
 
 func TestWriteFileNamesTheFile(t *testing.T) {
 	dir := t.TempDir()
-	missing := filepath.Join(dir, "none", "file")
-	for name, want := range map[string]string{
-		missing: "write " + missing + ": no such file or directory",
-		dir:     "write " + dir + ": it is a folder",
+	missing, file := filepath.Join(dir, "none", "file"), filepath.Join(dir, "file")
+	for _, tc := range []struct{ name, want string }{
+		{missing, "write " + missing + ": " + notThere(t, missing).Error()},
+		{dir, "write " + dir + ": it is a folder"},
 	} {
-		if err := writeFile(name, words("")); err == nil || err.Error() != want && name == dir || !errors.Is(err, fs.ErrNotExist) && name != dir {
-			t.Errorf("error %v, want %s", err, want)
-		} else if strings.Contains(err.Error(), "/.file") {
-			t.Errorf("a temporary name in %v", err)
+		if err := writeFile(tc.name, words("")); err == nil || err.Error() != tc.want {
+			t.Errorf("error %v, want %s", err, tc.want)
 		}
 	}
+	err := writeFile(file, func(io.Writer) error {
+		return fmt.Errorf("prices: %w", &fs.PathError{Op: "open", Path: "p.yaml", Err: fs.ErrNotExist})
+	})
+	if want := "write " + file + ": prices: open p.yaml: file does not exist"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// notThere returns the system's own words for a file in a folder that is missing.
+func notThere(t *testing.T, name string) error {
+	t.Helper()
+	_, err := os.Open(name)
+	path := (*fs.PathError)(nil)
+	if !errors.As(err, &path) {
+		t.Fatalf("open %s: %v", name, err)
+	}
+	return path.Err
 }
 
 // A pipe is written to and not replaced by a file.

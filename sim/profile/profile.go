@@ -339,7 +339,7 @@ func (p *Profile) Life(ttl prompt.TTL) int64 {
 }
 
 // Compare orders versions such as "2.1.17" by their numbers. It is asked at every
-// call of a simulation: nothing is allocated.
+// call of a simulation: of numbers nothing is allocated.
 func Compare(a, b string) int {
 	for a != "" || b != "" {
 		var x, y int
