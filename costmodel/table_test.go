@@ -78,10 +78,10 @@ func TestUnknownModels(t *testing.T) {
 		near []string // the first suggestion, if there is one
 		text string
 	}{
-		{"gpt-5.3-codex-spark", []string{"gpt-5.3-codex"}, "prices: {as: {gpt-5.3-codex-spark: gpt-5.3-codex}}"},
+		{"gpt-5.3-codex-spark", []string{"gpt-5.3-codex"}, "near names: gpt-5.3-codex"},
 		{"claude-opus-9", []string{"claude-opus-3"}, `no price for model "claude-opus-9"`},
 		{"claude-opuss-4-6-20260205", []string{"claude-opus-4-6"}, "near names: claude-opus-4-6"},
-		{"<synthetic>", nil, "prices: {file: FILE} in a scenario gives one, as --prices FILE does"},
+		{"<synthetic>", nil, `no price for model "<synthetic>"`},
 		{"opus", nil, `"opus"`},
 		{"", nil, `""`},
 		{"gemini-2.5-flash-preview-05-20", []string{"gemini-2.5-flash"}, "near names"}, // had other prices

@@ -15,13 +15,13 @@ type UnknownModelError struct {
 	Near  []string // names the table has, the most similar first; at most three, possibly none
 }
 
-// Error names the model, the names near it and the way out.
+// Error names the model and the names near it. The way out is the caller's to
+// tell: it is a flag here and a key there.
 func (e *UnknownModelError) Error() string {
 	if len(e.Near) == 0 {
-		return fmt.Sprintf("no price for model %q; prices: {file: FILE} in a scenario gives one, as --prices FILE does", e.Model)
+		return fmt.Sprintf("no price for model %q", e.Model)
 	}
-	return fmt.Sprintf("no price for model %q; near names: %s; prices: {as: {%s: %s}} in a scenario bills it as the first",
-		e.Model, strings.Join(e.Near, ", "), e.Model, e.Near[0])
+	return fmt.Sprintf("no price for model %q; near names: %s", e.Model, strings.Join(e.Near, ", "))
 }
 
 // maxNear is the number of suggestions in an UnknownModelError.

@@ -252,7 +252,7 @@ func (p *Plan) checkPrices(sessions []*traces.Session) error {
 }
 
 // UnknownModels returns an error for every model of the sessions that has no
-// price, naming near ones and how to bill it.
+// price, naming near ones and how the flags of commands that take sessions bill it.
 func (p *Plan) UnknownModels(sessions []*traces.Session) []error {
 	var errs []error
 	seen := map[string]bool{}
@@ -263,7 +263,7 @@ func (p *Plan) UnknownModels(sessions []*traces.Session) []error {
 			}
 			seen[m] = true
 			if _, err := p.Prices.Lookup(m, s.StartTime()); err != nil {
-				errs = append(errs, fmt.Errorf("%w; --price-as %s=MODEL bills it as another", err, m))
+				errs = append(errs, fmt.Errorf("%w; --price-as %s=MODEL bills it as another, --prices FILE gives one", err, m))
 			}
 		}
 	}

@@ -79,8 +79,11 @@ func refuseUnpriced(plan *scenarios.Plan, sessions []*traces.Session, hide hidin
 			if errors.As(missing[model], &unknown) && len(unknown.Near) > 0 {
 				near, other = "; near names: "+strings.Join(unknown.Near, ", "), unknown.Near[0]
 			}
-			name := hide.model(model)
-			errs = append(errs, fmt.Errorf("--strict: no price for model %q%s; prices in the scenario gives one: {file: FILE}, or {as: {%s: %s}}", name, near, name, other))
+			name, key := hide.model(model), model
+			if name != model {
+				key = "A" // a pseudonym bills nothing
+			}
+			errs = append(errs, fmt.Errorf("--strict: no price for model %q%s; prices in the scenario gives one: {file: FILE}, or {as: {%s: %s}}", name, near, key, other))
 		}
 	}
 	return errors.Join(errs...)
