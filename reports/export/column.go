@@ -124,7 +124,7 @@ func besides() []results.Metric {
 			func(r *results.Row) float64 { return float64(r.HitCalls) }),
 		field("later_calls", results.UnitCalls, "call_hit_ratio", "calls that are not the first of their thread",
 			func(r *results.Row) float64 { return float64(r.LaterCalls) }),
-		field("over_window", results.UnitCount, "overflows", "sessions with at least one request that the server refused as too long",
+		field("over_window", results.UnitCount, "overflows", "sessions with at least one request that a server refuses as too long",
 			func(r *results.Row) float64 { return float64(r.OverWindow) }),
 		field("failed_compactions", results.UnitCount, "compactions", "compactions that failed",
 			func(r *results.Row) float64 { return float64(r.FailedCompaction) }),

@@ -156,7 +156,7 @@ func compactionMetrics() []Metric {
 		{Name: "peak_context_tokens", Unit: UnitTokens, Better: Lower, Exact: true, Kind: KindMaximum,
 			Definition: "largest request sent, tokens; over several sessions the maximum",
 			Value:      figure(func(r *Row) int64 { return r.PeakContext })},
-		count("overflows", UnitCalls, Lower, "requests the server refused as too long",
+		count("overflows", UnitCalls, Lower, "requests that a server refuses as too long; what no layer shortens is counted as if it were answered",
 			func(r *Row) int { return r.Overflows }),
 		{Name: "added_latency_seconds", Unit: UnitSeconds, Better: Lower,
 			Definition: "waiting that context management added, seconds of the simulated clock; calls of sub-agents and of conversations that run at the same time count each",

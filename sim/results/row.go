@@ -122,7 +122,7 @@ type Row struct {
 	Recompactions    int // compactions of a context that already held a summary
 	ChainMax         int // longest run of compactions on one thread
 	PeakContext      int64
-	Overflows        int // requests the server refused as too long
+	Overflows        int // requests that a server refuses as too long; what no layer shortens is counted as answered
 	OverWindow       int // sessions with at least one such request
 	FailedCompaction int
 	AddedLatency     float64            // s of waiting that context management added
