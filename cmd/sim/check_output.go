@@ -83,7 +83,7 @@ func replaceable(file *check.File, were map[string]check.Loaded) error {
 	for _, name := range file.Baselines() {
 		err := were[name].Err
 		if err != nil && !errors.Is(err, check.ErrStale) && isThere(besideCheck(file, name)) {
-			errs = append(errs, fmt.Errorf("--update would write over %s, which is there and no baseline of sim check: %w", name, err))
+			errs = append(errs, fmt.Errorf("--update would write over %s, which is there and no baseline of sim check (delete it if it was one): %w", name, err))
 		}
 	}
 	return errors.Join(errs...)

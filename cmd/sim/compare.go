@@ -14,6 +14,9 @@ import (
 	"github.com/compactsim/compactsim/reports/compare"
 )
 
+// compareLevel is the confidence of the intervals of sim compare without --level.
+const compareLevel = 0.95
+
 // compareRunsFlags are the flags of sim compare.
 type compareRunsFlags struct {
 	options compare.Options
@@ -54,7 +57,8 @@ that could be a path or a project; labels stay. The key is in the file of
 	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "metrics to compare, separated by commas")
 	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` that the others are held against; the first when empty")
 	flags.IntVar(&f.options.Resamples, "resamples", 1000, fmt.Sprintf("resamples of the bootstrap, 100 to %d", compare.MaxResamples))
-	flags.Float64Var(&f.options.Level, "level", 0.95, "confidence level of the intervals")
+	f.options.Level = compareLevel
+	flags.Var(confidence{&f.options.Level}, "level", "confidence of the intervals: 0.99 or 99%")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the resamples")
 	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and those that differ")
 	flags.StringVar(&f.format, "format", "table", "output: "+strings.Join(compare.Formats(), ", "))

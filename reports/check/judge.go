@@ -274,7 +274,7 @@ func (v *verdict) judge(intervals *estimator, metrics []results.Metric) {
 	}
 	v.result.Status = Breach
 	v.result.Message = v.words()
-	v.result.Look = looker{v.slice, v.was, metrics}.look(v.rule.Metric)
+	v.result.Look = looker{v.slice, v.was, metrics, !v.rule.Kind.relative()}.look(v.rule.Metric)
 }
 
 // excuse says why a figure holds whose mean is beyond the bar, the least of the

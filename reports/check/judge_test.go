@@ -253,6 +253,11 @@ func TestLookAtMisses(t *testing.T) {
 	says(t, against(t, f, run(150, 0, 10), run(151, 141, 1000)), "misses of class head rose from 0 to 141: "+cause)
 	says(t, f.Judge(run(7, 9, 1000), nil), "9 of 16 misses are of class head (no baseline to compare with): "+cause)
 	says(t, against(t, f, run(7, 9, 10), run(7, 9, 1000)), "no class of misses grew; cache_write_5m_tokens rose from 10 to 1,000")
+	// A level is broken beside an equal baseline too, and no misses are none that grew.
+	says(t, against(t, f, run(7, 9, 1000), run(7, 9, 1000)), "9 of 16 misses are of class head (no class grew against the baseline): "+cause)
+	says(t, against(t, f, run(0, 0, 1000), run(0, 0, 1000)), "there are no misses: what is not read are first calls of conversations")
+	margin := parsed(t, "  - {metric: cache_hit_ratio, max_decrease: 1%}\n")
+	says(t, against(t, margin, run(7, 9, 10), run(7, 9, 1000)), "no class of misses grew; cache_write_5m_tokens rose from 10 to 1,000")
 	for _, class := range []prompt.MissClass{prompt.MissExpiry, prompt.MissMinimum} {
 		if missCauses[class.String()] == "" {
 			t.Errorf("no cause for misses of class %s", class)
@@ -282,6 +287,23 @@ func TestLookAtTheClassOfTheRule(t *testing.T) {
 	}
 }
 
+// What a level holds may be in the baseline just so.
+func TestLookAtWhatDidNotGrow(t *testing.T) {
+	in := input(one("s",
+		tally{session: "a", usd: 2, read: 1000, misses: map[prompt.MissClass]int{prompt.MissExpiry: 3, prompt.MissHead: 2}},
+		tally{session: "b", usd: 1}))
+	for rule, want := range map[string]string{
+		"{metric: misses_head, max: 1}": "misses_head is 2, as in the baseline: something ahead of the conversation changes",
+		"{metric: misses, max: 1}":      "3 of 5 misses are of class expiry (no class grew against the baseline): pauses are longer",
+		"{metric: cost_usd, max: 1}": "cost_usd_output is the largest part: $3.00 (none grew against the baseline); " +
+			"most in cost_usd_main, which is the largest part: $3.00 (none grew against the baseline)",
+	} {
+		if r := against(t, parsed(t, "  - "+rule+"\n"), in, in); !strings.HasPrefix(r.Results[0].Look, want) {
+			t.Errorf("%s: %q, want %q", rule, r.Results[0].Look, want)
+		}
+	}
+}
+
 // Money leads to the token class and the source that grew.
 func TestLookAtCost(t *testing.T) {
 	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
@@ -295,7 +317,7 @@ func TestLookIsNeverEmpty(t *testing.T) {
 	s := newSums().of(&in.Cells[0], in.groups("")[0])
 	for _, name := range metricNames() {
 		r := parsed(t, "  - {metric: "+name+", max: 0.5}\n").Rules[0]
-		if (looker{s, nil, results.Metrics()}).look(r.Metric) == "" {
+		if (looker{s, nil, results.Metrics(), false}).look(r.Metric) == "" {
 			t.Errorf("nothing to look at for %s", name)
 		}
 	}

@@ -29,20 +29,19 @@ type looker struct {
 	*slice
 	was     *BaselineCell // nil without
 	metrics []results.Metric
+	level   bool // the rule is a level, which the baseline may be beyond as well
 }
 
 // look returns the one line that says what to look at when a metric is beyond
-// its bar: the part of it that grew most against the baseline.
+// its bar: the part of it that grew most against the baseline or, for a level, the
+// largest where none grew.
 func (l looker) look(m results.Metric) string {
 	if m.Of != "" && (m.By == results.ByClass || m.By == results.BySource) {
 		return l.lookAtPart(m)
 	}
 	switch {
 	case ofCache(m.Name):
-		if line := l.lookAtMisses(); line != "" {
-			return line
-		}
-		return l.lookAtTokens()
+		return l.lookAtCache()
 	case strings.HasPrefix(m.Name, "cost_usd") || m.Name == "storage_usd":
 		return l.lookAtCost()
 	case strings.HasPrefix(m.Name, "added_latency_seconds"):
@@ -83,6 +82,7 @@ type change struct {
 	metric   results.Metric
 	was, now float64
 	compared bool // the baseline has it
+	still    bool // it is the largest, for none grew
 }
 
 func (c *change) growth() float64 { return c.now - c.was }
@@ -91,6 +91,9 @@ func (c *change) growth() float64 { return c.now - c.was }
 func (c *change) words() string {
 	if !c.compared {
 		return "are " + figure(c.metric.Unit, c.now)
+	}
+	if math.Abs(c.growth()) <= tolerance(c.now) {
+		return fmt.Sprintf("is %s, as in the baseline", figure(c.metric.Unit, c.now))
 	}
 	verb := "rose"
 	if c.now < c.was {
@@ -137,67 +140,101 @@ func largest(all []change) (change, bool) {
 	return best, best.growth() > tolerance(best.now)
 }
 
-// lookAtMisses names the class of misses that grew most, "" when none did.
-func (l looker) lookAtMisses() string {
-	classes := l.parts(func(m results.Metric) bool { return m.Of == "misses" && m.By == results.ByClass })
-	worst, ok := largest(classes)
-	if !ok {
-		return ""
+// foremost returns the change that grew most. When none did and the rule is a level,
+// it is the one that is the largest now, false when all are nothing.
+func (l looker) foremost(all []change) (change, bool) {
+	worst, ok := largest(all)
+	if ok || !l.level {
+		return worst, ok
 	}
+	now := slices.Clone(all)
+	for i := range now {
+		now[i].was, now[i].compared, now[i].still = 0, false, now[i].compared
+	}
+	return largest(now)
+}
+
+// lookAtCache names what grew, misses ahead of tokens, else the misses there are.
+func (l looker) lookAtCache() string {
+	misses, missed := l.misses()
+	if missed && !misses.still {
+		return l.missWords(&misses)
+	}
+	tokens, written := largest(l.parts(func(m results.Metric) bool {
+		return m.Name == "input_uncached_tokens" || strings.HasPrefix(m.Name, "cache_write_")
+	}))
+	switch {
+	case written && tokens.compared:
+		return fmt.Sprintf("no class of misses grew; %s %s: first calls of conversations and their own input weigh more", tokens.metric.Name, tokens.words())
+	case missed:
+		return l.missWords(&misses)
+	case l.level:
+		return "there are no misses: what is not read are first calls of conversations and their own input; sim run --split shows both"
+	}
+	return "no class of misses grew: first calls of conversations and their own input weigh more; sim run --split shows both"
+}
+
+// misses returns the class of misses to name, false when there is none.
+func (l looker) misses() (change, bool) { return l.foremost(l.missClasses()) }
+
+func (l looker) missClasses() []change {
+	return l.parts(func(m results.Metric) bool { return m.Of == "misses" && m.By == results.ByClass })
+}
+
+// missWords says how a class of misses changed and where it comes from.
+func (l looker) missWords(worst *change) string {
 	class := strings.TrimPrefix(worst.metric.Name, "misses_")
 	if worst.compared {
 		return fmt.Sprintf("misses of class %s %s: %s", class, worst.words(), missCauses[class])
 	}
 	all := 0.0
-	for i := range classes {
-		all += classes[i].now
+	for _, c := range l.missClasses() {
+		all += c.now
 	}
-	return fmt.Sprintf("%s of %s misses are of class %s (no baseline to compare with): %s",
-		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, missCauses[class])
-}
-
-// lookAtTokens names the class of input tokens that grew most beside those read.
-func (l looker) lookAtTokens() string {
-	worst, ok := largest(l.parts(func(m results.Metric) bool {
-		return m.Name == "input_uncached_tokens" || strings.HasPrefix(m.Name, "cache_write_")
-	}))
-	if !ok || !worst.compared {
-		return "no class of misses grew: first calls of conversations and their own input weigh more; sim run --split shows both"
+	beside := "no baseline to compare with"
+	if worst.still {
+		beside = "no class grew against the baseline"
 	}
-	return fmt.Sprintf("no class of misses grew; %s %s: first calls of conversations and their own input weigh more", worst.metric.Name, worst.words())
+	return fmt.Sprintf("%s of %s misses are of class %s (%s): %s",
+		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, beside, missCauses[class])
 }
 
 // lookAtCost names the token class whose cost grew most, and the misses behind
 // it when it is paid for writing or reading afresh.
 func (l looker) lookAtCost() string {
-	worst, ok := largest(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.ByClass }))
+	worst, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.ByClass }))
 	if !ok {
 		return "no token class became dearer: sim run --split shows the bill by class and source"
 	}
 	line := fmt.Sprintf("%s %s", worst.metric.Name, costWords(&worst))
 	if worst.metric.Name == "cost_usd_output" || worst.metric.Name == "cost_usd_read" {
-		source, ok := largest(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.BySource }))
+		source, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.BySource }))
 		if !ok {
 			return line
 		}
 		return fmt.Sprintf("%s; most in %s, which %s", line, source.metric.Name, costWords(&source))
 	}
-	if misses := l.lookAtMisses(); misses != "" {
-		return line + "; " + misses
+	if misses, ok := l.misses(); ok {
+		return line + "; " + l.missWords(&misses)
 	}
 	return line
 }
 
 func costWords(c *change) string {
 	if !c.compared {
-		return "is the largest part: " + figure(c.metric.Unit, c.now)
+		text := "is the largest part: " + figure(c.metric.Unit, c.now)
+		if c.still {
+			text += " (none grew against the baseline)"
+		}
+		return text
 	}
 	return c.words()
 }
 
-// lookAtParts names the part of a metric that grew most, "" when none did.
+// lookAtParts names the part of a metric that grew most, "" when there is none to
+// name.
 func (l looker) lookAtParts(of string) string {
-	worst, ok := largest(l.parts(func(m results.Metric) bool { return m.Of == of }))
+	worst, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == of }))
 	if !ok {
 		return ""
 	}

@@ -34,7 +34,12 @@ func (r *Report) text(w io.Writer) error {
 	fmt.Fprintf(&b, "%s: %s, %s\n", r.File, reports.CountOf(r.Sessions, "session"), reports.CountOf(r.Calls, "call"))
 	if len(r.Results) > 0 {
 		b.WriteByte('\n')
-		if err := r.sheet().Write(&b, "table"); err != nil {
+		table := r.sheet()
+		if above := fit(table, reports.TextWidth); above != "" {
+			lines(&b, "", above)
+			b.WriteByte('\n')
+		}
+		if err := table.Write(&b, "table"); err != nil {
 			return err
 		}
 	}
@@ -126,8 +131,8 @@ func (r *Report) listed() (shown []Result, left int) {
 // sheet lists the results.
 func (r *Report) sheet() *reports.Sheet {
 	shown, left := r.listed()
-	s := &reports.Sheet{Fitted: true, Columns: []reports.SheetColumn{
-		{Name: "metric", Title: "METRIC"}, {Name: "cell", Title: "CELL"}, {Name: "group", Title: ""},
+	s := &reports.Sheet{Columns: []reports.SheetColumn{
+		{Name: "metric", Title: "METRIC"}, {Name: "cell", Title: "CELL"}, {Name: "group", Title: noSessions},
 		{Name: "rule", Title: "RULE"},
 		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true},
 		{Name: "margin", Title: "MARGIN", Right: true}, {Name: "baseline", Title: "BASELINE", Right: true},
