@@ -61,20 +61,22 @@ func (l *lineSheet) sum(section, name string, s *audit.Sum) {
 }
 
 func (l *lineSheet) finding(f *audit.Finding) {
-	var saves, off any = "", ""
-	if f.Saves != nil {
-		saves = *f.Saves
-	}
-	if f.Error != nil {
-		off = *f.Error
-	}
-	l.add("finding", f.Name, f.Title, f.USD, saves, off, f.Count, f.Tokens, "", "", "", "", "")
+	l.add("finding", f.Name, f.Title, f.USD, amount(true, f.Saves), amount(true, f.Error), f.Count, f.Tokens, "", "", "", "", "")
 	for i := range f.Advice {
-		l.add("advice", f.Name, adviceText(f, &f.Advice[i]), "", "", "", "", "", "", "", "", "", "")
+		a := &f.Advice[i]
+		l.add("advice", f.Name, adviceText(f, a), amount(a.Agent != "", &a.USD), amount(true, a.Saves), amount(true, a.Error), "", "", "", "", "", "", "")
 	}
 	for _, p := range f.Places {
 		l.add("place", f.Name, p.Text, p.USD, "", "", "", "", "", "", p.Session, p.File, p.Line)
 	}
+}
+
+// amount returns what an empty or a full cell holds.
+func amount(known bool, usd *float64) any {
+	if !known || usd == nil {
+		return ""
+	}
+	return *usd
 }
 
 func (l *lineSheet) lifetime(t *audit.Lifetime) {

@@ -42,13 +42,18 @@ func (p *auditPage) findings() error {
 }
 
 func savesText(f *audit.Finding) string {
-	switch {
-	case f.Saves == nil:
+	if f.Saves == nil {
 		return "–"
-	case !saves(f) && *f.Saves > 0:
-		return "~" + usd(*f.Saves, 2)
 	}
-	return usd(*f.Saves, 2)
+	return savingText(f.Saves, f.Error)
+}
+
+// savingText writes a saving, marked when it is smaller than its error.
+func savingText(amount, off *float64) string {
+	if *amount > 0 && !saves(amount, off) {
+		return "~" + usd(*amount, 2)
+	}
+	return usd(*amount, 2)
 }
 
 func errorText(f *audit.Finding) string {
@@ -63,11 +68,16 @@ func (p *auditPage) finding(number int) {
 	f := &p.report.Findings[number-1]
 	p.out.WriteString("\n")
 	p.entry("", fmt.Sprintf("%d. %s: %s", number, f.Title, usd(f.USD, 2)))
+	each := false // the settings have savings of their own
 	for _, a := range f.Advice {
 		p.entry("do", adviceText(f, &a))
+		if a.Saves != nil {
+			each = true
+			p.entry("saves", savingText(a.Saves, a.Error)+plusMinus(a.Error))
+		}
 	}
-	if f.Saves != nil {
-		p.entry("saves", savesText(f)+plusMinus(f))
+	if f.Saves != nil && !each {
+		p.entry("saves", savesText(f)+plusMinus(f.Error))
 	}
 	for _, note := range f.Notes {
 		p.entry("note", note)
@@ -118,6 +128,9 @@ func adviceText(f *audit.Finding, a *audit.Advice) string {
 	if a.Setting != "" {
 		text = a.Setting + "  " + text
 	}
+	if a.Agent != "" {
+		text = agentName(a.Agent) + ", " + usd(a.USD, 2) + " of it: " + text
+	}
 	if a.From == "" {
 		return text
 	}
@@ -130,6 +143,17 @@ func adviceText(f *audit.Finding, a *audit.Advice) string {
 		since += fmt.Sprintf("; these ran %s: update the older ones", versions(f))
 	}
 	return text + " (" + since + ")"
+}
+
+// agentName writes the name of an agent as its maker does.
+func agentName(agent string) string {
+	switch agent {
+	case "claude-code":
+		return "Claude Code"
+	case "codex":
+		return "Codex"
+	}
+	return agent
 }
 
 // versions writes a range of client versions.

@@ -23,6 +23,9 @@ func (p *auditPage) head() {
 		prices = "the prices of " + Printable(p.options.Prices)
 	}
 	p.line(fmt.Sprintf("%s at %s · %s · %s%s", usd(r.Total.USD, 2), prices, CountOf(r.Sessions, "session"), CountOf(r.Total.Calls, "call"), period))
+	if line := p.headUnpriced(); line != "" {
+		p.line(line)
+	}
 	for _, remark := range p.options.Remarks {
 		p.line(remark)
 	}
@@ -100,19 +103,33 @@ func (p *auditPage) headMisses() string {
 	return line + ": " + strings.Join(parts, ", ") + "."
 }
 
-// headSaving names the setting that would have saved most.
+// headUnpriced says how many calls the bill lacks.
+func (p *auditPage) headUnpriced() string {
+	for i := range p.report.Defects {
+		if d := &p.report.Defects[i]; d.Kind == audit.DefectUnpriced && d.Count > 0 {
+			return fmt.Sprintf("%s of models without a price not in the bill (%s); --price-as bills them as another",
+				CountOf(d.Count, "call"), strings.Join(d.Names, ", "))
+		}
+	}
+	return ""
+}
+
+// headSaving names the setting that would have saved most over all calls that it
+// touches.
 func (p *auditPage) headSaving() string {
-	var best *audit.Finding
+	var best *audit.Advice
 	for i := range p.report.Findings {
-		f := &p.report.Findings[i]
-		if saves(f) && settingOf(f) != "" && (best == nil || *f.Saves > *best.Saves) {
-			best = f
+		for j := range p.report.Findings[i].Advice {
+			a := &p.report.Findings[i].Advice[j]
+			if a.Setting != "" && saves(a.Saves, a.Error) && (best == nil || *a.Saves > *best.Saves) {
+				best = a
+			}
 		}
 	}
 	if best == nil {
 		return "No setting would have saved anything that can be told without simulating; sim run thresholds replays other thresholds."
 	}
-	return fmt.Sprintf("The setting that would have saved most: %s, %s%s.", settingOf(best), usd(*best.Saves, 2), plusMinus(best))
+	return fmt.Sprintf("The setting that would have saved most: %s, %s%s.", best.Setting, usd(*best.Saves, 2), plusMinus(best.Error))
 }
 
 // headOutput says what is derived.
@@ -131,27 +148,17 @@ func (p *auditPage) headOutput() string {
 		usd(r.LoggedOutputUSD, 2), usd(output, 2))
 }
 
-// saves reports whether the advice of a finding saves more than its error.
-func saves(f *audit.Finding) bool {
-	return f.Saves != nil && *f.Saves >= 0.005 && (f.Error == nil || *f.Saves > *f.Error)
+// saves reports whether an amount is a saving, and more than its error.
+func saves(amount, off *float64) bool {
+	return amount != nil && *amount >= 0.005 && (off == nil || *amount > *off)
 }
 
-// settingOf returns the first setting of a finding's advice.
-func settingOf(f *audit.Finding) string {
-	for _, a := range f.Advice {
-		if a.Setting != "" {
-			return a.Setting
-		}
-	}
-	return ""
-}
-
-// plusMinus writes the error of a finding's saving.
-func plusMinus(f *audit.Finding) string {
-	if f.Error == nil {
+// plusMinus writes the error of a saving.
+func plusMinus(off *float64) string {
+	if off == nil {
 		return ""
 	}
-	return " ± " + usd(*f.Error, 2)
+	return " ± " + usd(*off, 2)
 }
 
 func sharePercent(part, whole float64) string {

@@ -32,10 +32,15 @@ func audited() *audit.Report {
 		},
 		Findings: []audit.Finding{
 			{Name: "pause_over_5m_main", Title: "Pauses outlived the entries", USD: 5, Count: 3, Tokens: 120_000, Saves: &saves, Error: &off,
-				Advice: []audit.Advice{{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: entries live an hour"}},
-				Notes:  []string{"arithmetic"}, Oldest: "2.1.20", Newest: "2.1.120",
+				Advice: []audit.Advice{
+					{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: entries live an hour", Saves: &saves, Error: &off},
+					{Setting: "FORCE_SOMETHING=1", Text: "environment: moves other calls as well", Saves: &little, Error: &off},
+				},
+				Notes: []string{"arithmetic"}, Oldest: "2.1.20", Newest: "2.1.120",
 				Places: []audit.Place{place(20, 3, "100000 of 100000 tokens not read"), place(40, 1, "x"), place(60, 0.5, "x"), place(80, 0.5, "not shown")}},
-			{Name: "compactions", Title: "Compactions", USD: 2, Count: 1, Tokens: 50_000, Advice: []audit.Advice{{Text: "no setting"}}, Places: []audit.Place{place(50, 2, "")}},
+			{Name: "compactions", Title: "Compactions", USD: 2, Count: 1, Tokens: 50_000, Agents: []audit.Share{{Agent: "codex", USD: 1.5}, {Agent: "claude-code", USD: 0.5}},
+				Advice: []audit.Advice{{Text: "for any agent"}, {Agent: "codex", USD: 1.5, Setting: "limit = 1", Text: "config.toml"}, {Agent: "claude-code", USD: 0.5, Text: "no setting"}},
+				Places: []audit.Place{place(50, 2, "")}},
 			{Name: "small", Title: "Smaller than its error", USD: 1, Count: 1, Tokens: 5, Saves: &little, Error: &off, Advice: []audit.Advice{}, Places: []audit.Place{}},
 		},
 		Misses: []audit.Miss{{Cause: audit.CauseShortPause, Calls: 3, Tokens: 120_000, USD: 5}},
@@ -50,7 +55,7 @@ func audited() *audit.Report {
 		Content:    []audit.Content{{Part: "tool results", Tokens: 600_000, Share: 0.6, Final: 60_000, FinalShare: 0.6, USD: 4}},
 		Results:    []audit.Carried{{Place: place(30, 2, "Read /b/api/main.go"), Tool: "Read", Object: "/b/api/main.go", Tokens: 20_000, Bytes: 60_000, Calls: 8, USD: 2}},
 		Duplicates: []audit.Carried{{Place: place(35, 1, "Read /b/api/main.go"), Tool: "Read", Object: "/b/api/main.go", Tokens: 20_000, Calls: 4, USD: 1, First: 30}},
-		Defects:    []audit.Defect{{Kind: "single", Text: "sessions of one call", Count: 7, Names: strings.Split("a b c d e f g", " ")}},
+		Defects:    []audit.Defect{{Kind: audit.DefectUnpriced, Text: "calls of models without a price", Count: 3, Names: []string{"nobody-1"}}, {Kind: "single", Text: "sessions of one call", Count: 7, Names: strings.Split("a b c d e f g", " ")}},
 	}
 	r.Reconciled = &audit.Reconciled{File: "usage.csv", Kind: audit.ExportUsage, From: "2026-02-01", Until: "2026-02-02", Outside: 1, Lines: []audit.Compared{
 		{Day: "2026-02-01", Model: "claude-opus-4-6", Ours: audit.Amounts{Read: 900_000, Output: 5000, USD: 10}, Theirs: audit.Amounts{Read: 900_000, Output: 6500}, Difference: audit.Amounts{Output: -1500}},
@@ -126,7 +131,7 @@ func TestAuditForMachines(t *testing.T) {
 func TestAuditIsPrintable(t *testing.T) {
 	r := audited()
 	r.Findings[0].Places[0].Text = "\x1b[31mred\a"
-	r.Defects[0].Names[0] = "a\x1b]0;title\a"
+	r.Defects[1].Names[0] = "a\x1b]0;title\a"
 	r.Splits[2].Lines[0].Name = "/b/\x1b[2J"
 	r.Results[0].Tool = "Re\x1bad"
 	for _, format := range []string{"table", "markdown"} {

@@ -17,6 +17,8 @@ import (
 type ExplainOptions struct {
 	Call int  // number of the call to show whole; 0 for a list of calls
 	All  bool // list every call, not only those where something happened
+	// Logged is what the recording says; the zero value says nothing.
+	Logged Logged
 }
 
 // Explain writes an explanation as text, or as JSON with every call whole.
@@ -36,11 +38,12 @@ func Explain(w io.Writer, format string, e *results.Explanation, o ExplainOption
 		}
 		b.WriteByte('\n')
 	case "table":
-		fmt.Fprintf(&b, "session %s · %s %s · %s · window %s\n\n", Printable(e.Session), Printable(e.Agent),
+		fmt.Fprintf(&b, "session %s · %s %s · %s · window %s\n", Printable(e.Session), Printable(e.Agent),
 			Printable(e.Version), Printable(e.Strategy), Grouped(float64(e.Window), 0))
+		explainTrust(&b, e, &o.Logged)
 		if o.Call > 0 {
-			explainCall(&b, &e.Calls[o.Call-1])
-		} else if err := explainList(&b, e, o.All); err != nil {
+			explainCall(&b, &e.Calls[o.Call-1], &o.Logged)
+		} else if err := explainList(&b, e, o); err != nil {
 			return err
 		}
 	default:
@@ -50,7 +53,7 @@ func Explain(w io.Writer, format string, e *results.Explanation, o ExplainOption
 }
 
 // explainList lists calls, one a line.
-func explainList(b *bytes.Buffer, e *results.Explanation, all bool) error {
+func explainList(b *bytes.Buffer, e *results.Explanation, o ExplainOptions) error {
 	g := grid{left: []bool{false, true, false, false, true, false, false, false, false, true}}
 	for _, title := range []string{"CALL", "THREAD", "ROUND", "LINE", "AFTER", "CONTEXT", "READ", "MISSED", "COST", "WHAT"} {
 		g.head = append(g.head, field{text: title})
@@ -64,7 +67,10 @@ func explainList(b *bytes.Buffer, e *results.Explanation, all bool) error {
 			what = declined
 		}
 		last = declined
-		if what == "" && !all {
+		if logged := o.Logged.loggedText(c); logged != "" {
+			what = strings.TrimPrefix(what+"; "+logged, "; ")
+		}
+		if what == "" && !o.All {
 			hidden++
 			continue
 		}
@@ -127,7 +133,7 @@ func happened(c *results.ExplainedCall, window int64) (what, declined string) {
 }
 
 // explainCall shows one call whole.
-func explainCall(b *bytes.Buffer, c *results.ExplainedCall) {
+func explainCall(b *bytes.Buffer, c *results.ExplainedCall, l *Logged) {
 	who := "the conversation's request"
 	if c.Layer != "" {
 		who = "a call of " + c.Layer
@@ -139,7 +145,7 @@ func explainCall(b *bytes.Buffer, c *results.ExplainedCall) {
 	fmt.Fprintf(b, "  from %s to %s on the session's clock, %s after the last response\n\n", duration(c.Start), duration(c.End), duration(c.Idle))
 	explainSteps(b, c)
 	explainPrefix(b, c)
-	explainServed(b, c)
+	explainServed(b, c, l)
 	explainSegments(b, c)
 }
 
@@ -187,13 +193,16 @@ func explainPrefix(b *bytes.Buffer, c *results.ExplainedCall) {
 	}
 }
 
-func explainServed(b *bytes.Buffer, c *results.ExplainedCall) {
-	fmt.Fprintf(b, "served\n  read %s", Grouped(float64(c.Read), 0))
+func explainServed(b *bytes.Buffer, c *results.ExplainedCall, l *Logged) {
+	fmt.Fprintf(b, "served (simulated)\n  read %s", Grouped(float64(c.Read), 0))
 	if c.Expected > 0 {
 		fmt.Fprintf(b, " of %s expected", Grouped(float64(c.Expected), 0))
 	}
 	if c.Miss != "none" {
 		fmt.Fprintf(b, ": missed %s, class %s", Grouped(float64(c.Shortfall()), 0), c.Miss)
+	}
+	if n := l.read(c); n >= 0 {
+		fmt.Fprintf(b, "\n  the recording read %s", Grouped(float64(n), 0))
 	}
 	fmt.Fprintf(b, "\n  written %s for 5m, %s for 1h; uncached %s; output %s; %s\n\n",
 		Grouped(float64(c.Write5m), 0), Grouped(float64(c.Write1h), 0), Grouped(float64(c.Uncached), 0),

@@ -4,13 +4,18 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/explain"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // explainFlags are the flags of sim explain.
@@ -90,7 +95,28 @@ func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 	if call > len(e.Calls) {
 		return usageError{fmt.Errorf("call %d: session %s has %s under %s", call, s.ID, plural(len(e.Calls), "call"), f.strategy)}
 	}
-	return reports.Explain(cmd.OutOrStdout(), f.format, e, reports.ExplainOptions{Call: call, All: f.all})
+	return reports.Explain(cmd.OutOrStdout(), f.format, e, reports.ExplainOptions{Call: call, All: f.all, Logged: loggedOf(e, s, prices)})
+}
+
+// loggedOf returns what the recording says of an explained session.
+func loggedOf(e *results.Explanation, s *traces.Session, prices *costmodel.Table) reports.Logged {
+	row := sim.Billed(s, prices, time.Time{})
+	logged := reports.Logged{USD: row.CostUSD()}
+	if e.Strategy != "recorded" {
+		return logged
+	}
+	threads := map[string]*traces.Thread{}
+	for i := range s.Threads {
+		threads[s.Threads[i].ID] = &s.Threads[i]
+	}
+	for i := range e.Calls {
+		c, read := &e.Calls[i], int64(-1)
+		if t := threads[c.Thread]; t != nil && c.Layer == "" && c.Round < len(t.Rounds) {
+			read = t.Rounds[c.Round].Usage.Read
+		}
+		logged.Reads = append(logged.Reads, read)
+	}
+	return logged
 }
 
 // callNumber splits off the number of a call, if the first argument is one.

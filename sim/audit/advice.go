@@ -5,19 +5,19 @@ package audit
 // where no source states one.
 var (
 	adviseHour = []Advice{
-		{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: an hour for all calls"},
-		{Setting: `"promptCacheTtl": "1h"`, From: "2.1.243", Text: "settings.json: the same for the conversation alone"},
+		{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: an hour for all calls", lives: scope{"1h", true, true}},
+		{Setting: `"promptCacheTtl": "1h"`, From: "2.1.243", Text: "settings.json: an hour for the conversation alone", lives: scope{"1h", true, false}},
 	}
 	adviseFive = []Advice{
-		{Setting: `"promptCacheTtl": "5m"`, From: "2.1.243", Text: "settings.json: entries of the conversation live 5 minutes"},
-		{Setting: "FORCE_PROMPT_CACHING_5M=1", From: "2.1.108", Text: "environment: the same for sub-agents too"},
+		{Setting: `"promptCacheTtl": "5m"`, From: "2.1.243", Text: "settings.json: entries of the conversation live 5 minutes", lives: scope{"5m", true, false}},
+		{Setting: "FORCE_PROMPT_CACHING_5M=1", From: "2.1.108", Text: "environment: 5 minutes for all calls, those of sub-agents too; it wins over other settings", lives: scope{"5m", true, true}},
 	}
 	adviseAgentsHour = []Advice{
-		{Setting: "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=1h", From: "2.1.243", Text: "environment: entries of sub-agents live an hour"},
+		{Setting: "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=1h", From: "2.1.243", Text: "environment: entries of sub-agents live an hour", lives: scope{"1h", false, true}},
 	}
 	adviseAgentsFive = []Advice{
-		{Setting: "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=5m", From: "2.1.243", Text: "environment: entries of sub-agents live 5 minutes"},
-		{Setting: "FORCE_PROMPT_CACHING_5M=1", From: "2.1.108", Text: "environment: the same for all calls; it wins over other settings"},
+		{Setting: "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=5m", From: "2.1.243", Text: "environment: entries of sub-agents live 5 minutes", lives: scope{"5m", false, true}},
+		{Setting: "FORCE_PROMPT_CACHING_5M=1", From: "2.1.108", Text: "environment: 5 minutes for all calls, those of the conversation too; it wins over other settings", lives: scope{"5m", true, true}},
 	}
 	adviseLongPause = []Advice{
 		{Setting: "/clear", Text: "when the task is done: the next one starts small; no entry outlives an hour"},
@@ -39,8 +39,9 @@ var (
 		{Setting: "/clear", Text: "when the task is nearly done, instead of a compaction that few calls follow"},
 		{Setting: "DISABLE_AUTO_COMPACT=1", Text: "environment: no automatic compaction; the session then ends at the window"},
 	}
+	adviseThresholds  = Advice{Setting: "sim run thresholds PATH", Text: "replays these sessions at other thresholds"}
 	adviseCompactions = []Advice{
-		{Setting: "sim run thresholds PATH", Text: "replays these sessions at other thresholds"},
+		adviseThresholds,
 		{Setting: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=60", Text: "environment: percent of the window used at which it compacts; it can only lower it, and many builds ignore it"},
 	}
 	adviseContext   = adviseCompactions
@@ -51,13 +52,6 @@ var (
 		{Setting: "DISABLE_PROMPT_CACHING=1", Text: "environment: pays only where each session is a single call; the last call of a conversation is always written in vain"},
 	}
 )
-
-// adviseCodex is what to do for findings about Codex alone, whose settings are
-// others; by name (facts E11).
-var adviseCodex = map[string][]Advice{
-	"large_context": {{Setting: "model_auto_compact_token_limit = 120000", Text: "config.toml: tokens at which it compacts"}, adviseCompactions[0]},
-	"compactions":   {adviseCompactions[0]},
-}
 
 // limit is a setting that bounds the size of tool results.
 type limit struct {

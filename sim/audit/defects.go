@@ -10,6 +10,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
+// DefectUnpriced is the kind of Defect whose calls are not in the bill.
+const DefectUnpriced = "unpriced"
+
 // defects counts what limits the report.
 type defects struct {
 	single, empty, untimed, back []string // sessions
@@ -77,7 +80,7 @@ func (d *defects) report(r *Report) {
 	for _, n := range d.unpriced {
 		calls += n
 	}
-	add("unpriced", "calls of models without a price, which cost nothing here; --price-as bills them as another",
+	add(DefectUnpriced, "calls of models without a price, which cost nothing here; --price-as bills them as another",
 		calls, slices.Sorted(maps.Keys(d.unpriced)))
 	add("untimed", "calls without a time, which stand under "+NoDay+" and whose pauses are not known", d.untimedCalls, d.untimed)
 	add("clock_back", "calls older than the response before them, where the clock ran back and no pause is known", d.backCalls, d.back)

@@ -114,9 +114,7 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 	list = append(list, e.others(top)...)
 	list = append(list, t.findings(top)...)
 	for _, f := range list {
-		if f.Oldest == "" { // of another agent alone
-			f.Advice = append([]Advice{}, adviseCodex[f.Name]...)
-		}
+		f.perAgent()
 		if f.USD >= minFinding {
 			r.Findings = append(r.Findings, f)
 		}
@@ -151,46 +149,18 @@ func (e *evidence) lifetimes(r *Report, top int) []Finding {
 		}
 		if t := &e.pauses[side]; l.Tier == "5m" && t.count > 0 {
 			f := t.finding("pause_over_5m_"+l.Source, "Pauses of 5 minutes to an hour outlived the entries of "+whose, top)
-			f.priced(l.Recorded-l.All1h, l.ErrorUSD(), hour, "an hour for these calls would have cost more than it saved")
-			f.Notes = append(f.Notes, r.bothWays(l.Source)...)
+			r.priced(&f, hour, "an hour for these calls, and for the others that a setting for them touches, would have cost more than it saved")
+			f.Notes = append(f.Notes, r.bothWays(l.Source, whose)...)
 			list = append(list, f)
 		}
 		if t := &e.hours[side]; l.Tier == "1h" && t.count > 0 && l.Recorded > l.All5m {
 			f := t.finding("written_for_1h_"+l.Source, "An hour paid for where 5 minutes would do, "+whose, top)
-			f.priced(l.Recorded-l.All5m, l.ErrorUSD(), five, "")
-			f.Notes = append(f.Notes, r.bothWays(l.Source)...)
+			r.priced(&f, five, "5 minutes for these calls, and for the others that a setting for them touches, would have cost more than they saved")
+			f.Notes = append(f.Notes, r.bothWays(l.Source, whose)...)
 			list = append(list, f)
 		}
 	}
 	return list
-}
-
-// bothWays says, where a source was billed for both lifetimes, what one setting
-// for all of it comes to: what is cheaper for one part can be dearer for the other.
-func (r *Report) bothWays(source string) []string {
-	var recorded, five, hour float64
-	n := 0
-	for i := range r.Lifetimes {
-		if l := &r.Lifetimes[i]; l.Source == source {
-			n++
-			recorded, five, hour = recorded+l.Recorded, five+l.All5m, hour+l.All1h
-		}
-	}
-	if n < 2 {
-		return nil
-	}
-	return []string{fmt.Sprintf("the saving is that of the calls billed for this lifetime; all of them together: $%.2f as recorded, $%.2f for 5 minutes, $%.2f for an hour", recorded, five, hour)}
-}
-
-// priced sets the saving of an advice, which is only given when there is one.
-func (f *Finding) priced(saves, off float64, advice []Advice, otherwise string) {
-	f.Saves, f.Error = &saves, &off
-	f.Notes = append(f.Notes, "the saving is arithmetic over the recorded pauses; one smaller than its error means nothing")
-	if saves > 0 {
-		f.Advice = advice
-		return
-	}
-	f.Advice = []Advice{{Text: otherwise}}
 }
 
 // findings are those about tool results.
@@ -216,7 +186,9 @@ func (t *toolResults) findings(top int) []Finding {
 		for k := range kinds {
 			if kinds[k].matches(c) {
 				tallies[k].add(c.session, c.Place, c.Tokens, c.USD, fmt.Sprintf("%s, %d tokens in %d calls", c.Place.Text, c.Tokens, c.Calls))
-				saved[k] += c.above(kinds[k].bytes)
+				if !c.codex() { // the limit is a setting of Claude Code
+					saved[k] += c.above(kinds[k].bytes)
+				}
 				break
 			}
 		}
@@ -224,14 +196,17 @@ func (t *toolResults) findings(top int) []Finding {
 	for k := range kinds {
 		f := tallies[k].finding(kinds[k].name, fmt.Sprintf("%s (%d,000 tokens and more)", kinds[k].title, largeResult/1000), top)
 		f.Advice = []Advice{{Setting: kinds[k].setting, Text: kinds[k].text}}
-		if kinds[k].bytes > 0 {
-			f.Saves = &saved[k]
+		if kinds[k].bytes > 0 && tallies[k].agents[traces.AgentClaudeCode] > 0 {
+			f.Saves, f.Advice[0].Saves = &saved[k], &saved[k]
 			f.Notes = []string{"if what is cut off is not asked for again"}
 		}
 		list = append(list, f)
 	}
 	return list
 }
+
+// codex reports whether the result is of a session of Codex.
+func (c *Carried) codex() bool { return c.session != nil && c.session.Agent == traces.AgentCodex }
 
 // above returns what the part of a result above a limit cost, USD.
 func (c *Carried) above(bytes int64) float64 {

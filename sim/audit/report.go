@@ -108,16 +108,23 @@ type Finding struct {
 	USD    float64 `json:"cost_usd"`
 	Count  int     `json:"count"`
 	Tokens int64   `json:"tokens"`
-	// Saves is what the advice would have saved by the arithmetic of lifetimes or
-	// sizes, nil when that cannot be told without simulating. Error is how far the
-	// same arithmetic is from the bill, in USD, for savings by lifetime.
+	// Saves is what the best of the advice would have saved by the arithmetic of
+	// lifetimes or sizes, nil when that cannot be told without simulating. Error is
+	// how far the same arithmetic is from the bill, in USD, for savings by lifetime.
 	Saves  *float64 `json:"saves_usd"`
 	Error  *float64 `json:"model_error_usd"`
 	Advice []Advice `json:"advice"`
+	Agents []Share  `json:"agents,omitempty"` // of the cost, by the agent whose calls they are
 	Notes  []string `json:"notes,omitempty"`
 	Oldest string   `json:"oldest_version,omitempty"` // of the clients concerned
 	Newest string   `json:"newest_version,omitempty"`
 	Places []Place  `json:"places"`
+}
+
+// Share is what of a finding belongs to the sessions of one agent.
+type Share struct {
+	Agent string  `json:"agent"`
+	USD   float64 `json:"cost_usd"`
 }
 
 // Advice is something to do.
@@ -127,6 +134,17 @@ type Advice struct {
 	Setting string `json:"setting,omitempty"`
 	From    string `json:"from_version,omitempty"` // first client version that knows it; "" when no source says
 	Text    string `json:"text"`
+	// Agent is the one the advice is for and USD its share of the finding; "" and 0
+	// where the finding is about one agent alone, or the advice for any.
+	Agent string  `json:"agent,omitempty"`
+	USD   float64 `json:"cost_usd,omitzero"`
+	// Saves is what the setting would have saved over all calls that it touches,
+	// those of other findings included, USD; Error is how far the arithmetic is from
+	// the bill for the calls it changes. Nil where no arithmetic tells.
+	Saves *float64 `json:"saves_usd,omitempty"`
+	Error *float64 `json:"model_error_usd,omitempty"`
+
+	lives scope
 }
 
 // Miss is what was missed for one cause.

@@ -11,7 +11,8 @@ type tally struct {
 	count          int
 	tokens         int64
 	places         []Place
-	oldest, newest string // versions of the client
+	oldest, newest string             // versions of the client
+	agents         map[string]float64 // USD
 }
 
 func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text string) {
@@ -20,6 +21,10 @@ func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text 
 	t.tokens += tokens
 	p.USD, p.Text = usd, text
 	t.places = append(t.places, p)
+	if t.agents == nil {
+		t.agents = map[string]float64{}
+	}
+	t.agents[s.Agent] += usd
 	if s.Agent != traces.AgentClaudeCode {
 		return
 	}
@@ -36,8 +41,10 @@ func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text 
 // finding makes a finding of what was gathered, with the n dearest places.
 func (t *tally) finding(name, title string, n int) Finding {
 	sortBy(t.places, func(p *Place) float64 { return p.USD }, func(p *Place) string { return p.File })
-	return Finding{
+	f := Finding{
 		Name: name, Title: title, USD: t.usd, Count: t.count, Tokens: t.tokens, Oldest: t.oldest, Newest: t.newest,
 		Advice: []Advice{}, Places: append([]Place{}, t.places[:min(n, len(t.places))]...),
 	}
+	t.share(&f)
+	return f
 }

@@ -1,0 +1,46 @@
+package reports
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// The head gives the model's total, $1.50, of which $0.30 no log shows, against
+// the bill of $1.00: an error of +20 %. Of two calls of 100,000 tokens the one
+// that read 10,001 more as logged is told so, the one with 10,000 is not.
+func TestExplainTellsWhatWasLogged(t *testing.T) {
+	e := &results.Explanation{Session: "one", Strategy: "recorded", Calls: []results.ExplainedCall{
+		{Number: 1, Context: 100_000, Read: 50_000, CostUSD: 0.6, Miss: "none"},
+		{Number: 2, Context: 100_000, Read: 50_000, CostUSD: 0.6, Miss: "expiry"},
+		{Number: 3, Context: 100_000, CostUSD: 0.3, Miss: "none", Layer: "recorded"},
+	}}
+	text := func(o ExplainOptions) string {
+		var b bytes.Buffer
+		if err := Explain(&b, "table", e, o); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	logged := Logged{USD: 1, Reads: []int64{60_000, 60_001, -1}}
+	list := text(ExplainOptions{All: true, Logged: logged})
+	for _, want := range []string{
+		"simulated: $1.50 in all, billed $1.00; $0.30 of it for calls no log shows; model error +20.0 %; 1 call read another amount as logged",
+		"miss: expiry after 0 s; logged: read 60,001",
+	} {
+		if !strings.Contains(list, want) {
+			t.Errorf("no %q in %s", want, list)
+		}
+	}
+	if strings.Contains(list, "logged: read 60,000") || strings.Contains(list, "read -1") {
+		t.Error(list)
+	}
+	if one := text(ExplainOptions{Call: 1, Logged: logged}); !strings.Contains(one, "the recording read 60,000") {
+		t.Error(one)
+	}
+	if other := text(ExplainOptions{Logged: Logged{USD: 1}}); strings.Contains(other, "model error") || !strings.Contains(other, "billed $1.00") {
+		t.Error(other)
+	}
+}

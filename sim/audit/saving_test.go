@@ -1,0 +1,113 @@
+package audit
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// settings is the bill by lifetime of the recorded sessions of Claude Code that
+// the page docs/audit.md names, in cents.
+func settings() *Report {
+	return &Report{Lifetimes: []Lifetime{
+		{Source: "main", Tier: "5m", Billed: 90.00, Recorded: 90.49, All5m: 90.49, All1h: 82.40},
+		{Source: "main", Tier: "1h", Billed: 149.89, Recorded: 139.88, All5m: 147.12, All1h: 139.88},
+		{Source: "agent", Tier: "5m", Billed: 0.90, Recorded: 0.90, All5m: 0.90, All1h: 1.05},
+		{Source: "agent", Tier: "1h", Billed: 46.08, Recorded: 46.08, All5m: 38.23, All1h: 46.08},
+	}}
+}
+
+// A setting for all calls saves what it saves on some of them less what it costs
+// on the others, and its error is that of all calls it changes.
+func TestSavingOfASetting(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		scope      scope
+		saves, off float64
+	}{
+		{"none", scope{}, 0, 0},
+		{"an hour, all", scope{"1h", true, true}, 8.09 - 0.15, 0.49},
+		{"an hour, conversation", scope{"1h", true, false}, 8.09, 0.49},
+		{"an hour, sub-agents", scope{"1h", false, true}, -0.15, 0},
+		{"5 minutes, all", scope{"5m", true, true}, 7.85 - 7.24, 10.01},
+		{"5 minutes, sub-agents", scope{"5m", false, true}, 7.85, 0},
+		{"5 minutes, conversation", scope{"5m", true, false}, -7.24, 10.01},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			saves, off := settings().saving(test.scope)
+			wantUSD(t, "saving", saves, test.saves)
+			wantUSD(t, "error", off, test.off)
+		})
+	}
+}
+
+// The best setting comes first, and one that would have cost more is no advice.
+func TestAdviceByItsSaving(t *testing.T) {
+	var f Finding
+	settings().priced(&f, adviseHour, "")
+	if len(f.Advice) != 2 || f.Advice[0].Setting != `"promptCacheTtl": "1h"` || adviseHour[0].Saves != nil {
+		t.Errorf("%+v", f.Advice)
+	}
+	wantUSD(t, "the finding's", *f.Saves, 8.09)
+	wantUSD(t, "for all calls", *f.Advice[1].Saves, 7.94)
+	f = Finding{}
+	settings().priced(&f, adviseFive, "nothing")
+	if len(f.Advice) != 1 || f.Advice[0].Setting != "FORCE_PROMPT_CACHING_5M=1" {
+		t.Errorf("5 minutes for the conversation cost more: %+v", f.Advice)
+	}
+	f = Finding{}
+	settings().priced(&f, adviseAgentsHour, "nothing")
+	if len(f.Advice) != 1 || f.Advice[0].Text != "nothing" {
+		t.Errorf("%+v", f.Advice)
+	}
+	wantUSD(t, "sub-agents", *f.Saves, -0.15)
+}
+
+// Each agent of a finding has its own settings and its share; what is for any
+// agent stands once, and of one agent alone no share is told.
+func TestAdviceByAgent(t *testing.T) {
+	both := []Share{{traces.AgentCodex, 34.75}, {traces.AgentClaudeCode, 17.33}}
+	for _, test := range []struct {
+		name   string
+		agents []Share
+		want   []Advice
+	}{
+		{"both", both, []Advice{{}, {Agent: traces.AgentCodex, USD: 34.75}, {Agent: traces.AgentClaudeCode, USD: 17.33}}},
+		{"Codex", both[:1], []Advice{{}, {}}},
+		{"Claude Code", both[1:], []Advice{{}, {}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := Finding{Name: "large_context", Agents: test.agents, Advice: adviseContext}
+			f.perAgent()
+			if len(f.Advice) != len(test.want) || f.Advice[0].Setting != adviseThresholds.Setting {
+				t.Fatalf("%+v", f.Advice)
+			}
+			for i, a := range f.Advice {
+				if a.Agent != test.want[i].Agent || a.USD != test.want[i].USD {
+					t.Errorf("%+v", a)
+				}
+			}
+			if claude := f.Advice[len(f.Advice)-1].Setting == adviseCompactions[1].Setting; claude != (test.name != "Codex") {
+				t.Errorf("the settings are %+v", f.Advice)
+			}
+		})
+	}
+}
+
+// Every finding that sessions of Codex can have says what to do, and the shares
+// of agents add up to what it cost.
+func TestFindingsOfAnyAgentHaveAdvice(t *testing.T) {
+	for name, sessions := range corpora(t) {
+		r := Run(sessions, Options{Prices: auditPrices(t)})
+		for _, f := range r.Findings {
+			sum := 0.0
+			for _, s := range f.Agents {
+				sum += s.USD
+			}
+			if len(f.Advice) == 0 && f.Name != string(CauseUnknown) {
+				t.Errorf("%s: nothing to do about %s", name, f.Name)
+			}
+			wantUSD(t, name+": "+f.Name, sum, f.USD)
+		}
+	}
+}
