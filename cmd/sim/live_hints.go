@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/summarizer/cassette"
 	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
 	"github.com/compactsim/compactsim/sim/summarizer/wire"
@@ -16,13 +17,38 @@ type hinted struct{ *cassette.Folder }
 // Do is that of the folder.
 func (h hinted) Do(ctx context.Context, call cassette.Call, ask func(context.Context) (*cassette.Cassette, error)) (*cassette.Cassette, bool, error) {
 	got, there, err := h.Folder.Do(ctx, call, ask)
+	var missing *cassette.MissingError
 	switch {
 	case errors.Is(err, cassette.ErrBroken):
 		err = fmt.Errorf("%w; or go on with --summarizer record-missing --replace-broken, which keeps the file beside the new one", err)
-	case errors.Is(err, cassette.ErrMissing):
-		err = fmt.Errorf("%w (--summarizer record-missing makes them)", err)
+	case errors.As(err, &missing):
+		err = missingCall{missing}
 	}
 	return got, there, err
+}
+
+// missingCall is the error of a call that is not stored, as a terminal shows it behind
+// a line that names session, strategy and call.
+type missingCall struct{ *cassette.MissingError }
+
+// Unwrap returns the error of the folder.
+func (e missingCall) Unwrap() error { return e.MissingError }
+
+// Error says what to do, what differs, and which file it is that is not there, in lines
+// of its own.
+func (e missingCall) Error() string {
+	const indent = "  "
+	text := ""
+	for _, sentence := range []string{
+		"it is not stored: --summarizer record-missing makes what is missing; or replay under the settings that were recorded",
+		e.Difference(),
+		fmt.Sprintf("asked of %s, it would be %s.json there", e.Call.Model, e.Key),
+	} {
+		for _, line := range reports.Wrap(sentence, reports.TextWidth-len(indent)) {
+			text += "\n" + indent + line
+		}
+	}
+	return text
 }
 
 // helpful is a server whose errors say what to do, where they end the run.

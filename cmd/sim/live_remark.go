@@ -52,17 +52,7 @@ func earlier(run *results.Run) (results.Note, bool) {
 // liveText says how many calls were real, and which models it knows no price of.
 func liveText(r *live.Report, unpriced []string, err error) string {
 	var parts []string
-	switch {
-	case r.Made == 0 && r.USD > 0:
-		parts = append(parts, fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD))
-	case r.Made > 0:
-		text := fmt.Sprintf("%s made for $%.2f", plural(r.Made, "real call"), r.USD)
-		if len(unpriced) > 0 {
-			text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
-		}
-		if n := r.Retries(); n > 0 {
-			text += fmt.Sprintf(" (%s sent again)", plural(int(n), "request"))
-		}
+	if text := sentText(r, unpriced); text != "" {
 		parts = append(parts, text)
 	}
 	if r.Replayed > 0 {
@@ -72,12 +62,59 @@ func liveText(r *live.Report, unpriced []string, err error) string {
 		parts = append(parts, fmt.Sprintf("%s shared within the run", plural(r.Shared, "call")))
 	}
 	if len(parts) == 0 && err != nil {
-		return "summaries by real models: none, as the run ended before one was there"
+		return "summaries by real models: no call was answered"
 	}
 	if len(parts) == 0 {
 		return "no summary call was due: nothing was asked of a real model"
 	}
 	return "summaries by real models: " + strings.Join(parts, ", ")
+}
+
+// sentText says what was sent and what came of it, "" for nothing.
+func sentText(r *live.Report, unpriced []string) string {
+	var text string
+	switch lost := r.Refused + r.Unanswered; {
+	case r.Made == 0 && r.USD > 0:
+		return fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD)
+	case r.Made == 0:
+		return ""
+	case lost < r.Made:
+		text = fmt.Sprintf("%s made for $%.2f", plural(r.Made, "real call"), r.USD)
+		if len(unpriced) > 0 {
+			text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
+		}
+		if lost > 0 {
+			text += ", of which " + lostText(r, func(n int) string { return fmt.Sprint(n) })
+		}
+	default:
+		text = lostText(r, func(n int) string { return plural(n, "call") })
+		if r.USD > 0 {
+			text += fmt.Sprintf(", for $%.2f", r.USD)
+		}
+	}
+	if n := r.Retries(); n > 0 {
+		text += fmt.Sprintf(" (%s sent again)", plural(int(n), "request"))
+	}
+	return text
+}
+
+// lostText says how many calls had no answer, with their number in the words of
+// counted.
+func lostText(r *live.Report, counted func(int) string) string {
+	var parts []string
+	for _, lost := range []struct {
+		n    int
+		what string
+	}{{r.Refused, "refused"}, {r.Unanswered, "not answered"}} {
+		if lost.n > 0 {
+			verb := "were"
+			if lost.n == 1 {
+				verb = "was"
+			}
+			parts = append(parts, fmt.Sprintf("%s %s %s", counted(lost.n), verb, lost.what))
+		}
+	}
+	return strings.Join(parts, " and ")
 }
 
 // liveNotes are what must be known beside figures that rest on real calls.

@@ -208,9 +208,9 @@ func TestMissing(t *testing.T) {
 	changed.Chain.Lo++
 	changed.Params = []string{"model=claude-haiku-4-5", "ordinal=2", "effort=high"}
 	_, err := f.Load(changed)
-	wantError(t, "another request", err, changed.Key().String(), "call 2 (compact by claude-opus-4-6) of session S at thread 0, round 20",
-		"model=claude-haiku-4-5, ordinal=2, effort=high", "the nearest in "+dir, nth(2).Key().String()+", differs in what is sent; "+
-			"model (stored claude-opus-4-6, now claude-haiku-4-5); effort (stored without, now high); record the missing calls")
+	wantError(t, "another request", err, "no cassette holds this call: record it, or replay under the settings that were recorded; the nearest, "+
+		filepath.Join(dir, nth(2).Key().String()+".json")+", differs in what is sent; model (stored claude-opus-4-6, now claude-haiku-4-5); "+
+		"effort (stored without, now high); it is "+changed.Key().String()+", call 2 of session S (compact by claude-opus-4-6, thread 0, round 20)")
 	var missing *MissingError
 	if !errors.Is(err, ErrMissing) || !errors.As(err, &missing) || missing.NearestKey != nth(2).Key() {
 		t.Errorf("%T %v", err, missing)
@@ -219,7 +219,7 @@ func TestMissing(t *testing.T) {
 	moved := nth(1)
 	moved.Params, moved.Number = []string{moved.Params[1], moved.Params[0]}, 5
 	_, err = f.Load(moved)
-	wantError(t, "another order", err, nth(1).Key().String()+", differs in number (stored 1, now 5)")
+	wantError(t, "another order", err, nth(1).Key().String()+".json, differs in number (stored 1, now 5)")
 	moved.Number = 1
 	_, err = f.Load(moved)
 	wantError(t, "only another order", err, "the order of its parameters")

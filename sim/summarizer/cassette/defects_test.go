@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // Each defect of a file is told with the file and what to do, when its call is
@@ -38,6 +40,8 @@ func TestDefects(t *testing.T) {
 		"no reply":        {replace(`"reply"`, `"withheld": null, "reply": null, "reply"`), "it is damaged"},
 		"negative":        {replace(`"output": 900`, `"output": -900`), "negative"},
 		"another output":  {replace(`"output": 900`, `"output": 901`), "its answer is not the one that was stored"},
+		"another entity":  {replace(`"kept": true`, `"kept": false`), "its answer is not the one that was stored"},
+		"another read":    {replace(`"read": 99000`, `"read": 99001`), "its answer is not the one that was stored"},
 		"another text":    {replace(`<summary>`, `<summary> `), "its answer is not the one that was stored"},
 		"neither texts":   {replace(`"texts": true`, `"texts": false`), "texts must be there or be withheld"},
 		"absurd withheld": {replace(`"texts": true`, `"texts": false, "withheld": {"text": [{"bytes": 99999999999}]}`), "out of range"},
@@ -60,6 +64,21 @@ func TestDefects(t *testing.T) {
 		var c counted
 		if _, _, err := openFolder(t, dir, Record, Options{}).Do(t.Context(), nth(1), c.ask); err != nil {
 			t.Errorf("%s: recording does not mend it: %v", name, err)
+		}
+	}
+}
+
+// The sum of an answer stays what it is: files that were paid for hold it.
+func TestSumStays(t *testing.T) {
+	for _, tc := range []struct {
+		c    *Cassette
+		want string
+	}{
+		{answered(nth(1)), "1:6b3341ec452e5f5e7e85b0cada963d379914d227c08437e2a415cd6b80438c08"},
+		{refused(nth(2), wire.CauseTooLong), "1:e52d0890f1ecbd478482ab185691ff848706dea758f33549059924bfd9892e52"},
+	} {
+		if got, err := formOf(tc.c).sum(); err != nil || got != tc.want {
+			t.Errorf("sum %s, %v; want %s", got, err, tc.want)
 		}
 	}
 }

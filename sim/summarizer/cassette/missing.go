@@ -32,20 +32,24 @@ type MissingError struct {
 // Is reports whether target is ErrMissing.
 func (e *MissingError) Is(target error) bool { return target == ErrMissing }
 
-// Error names the key, what it is for, and the nearest cassette.
+// Error says what to do, what is another in the nearest cassette, and which call it
+// is.
 func (e *MissingError) Error() string {
 	c := &e.Call
-	s := fmt.Sprintf("%s: %s, call %d (%s by %s) of session %s at thread %d, round %d, with %s; ",
-		ErrMissing, e.Key, c.Number, c.Source, c.Model, c.Session, c.Thread, c.Round, strings.Join(c.Params, ", "))
+	return fmt.Sprintf("%s: record it, or replay under the settings that were recorded; %s; it is %s, call %d of session %s (%s by %s, thread %d, round %d)",
+		ErrMissing, e.Difference(), e.Key, c.Number, c.Session, c.Source, c.Model, c.Thread, c.Round)
+}
+
+// Difference names the nearest cassette and what is another in it, or says what the
+// folder has.
+func (e *MissingError) Difference() string {
 	switch {
 	case e.Stored == 0:
-		s += fmt.Sprintf("%s has no cassettes", e.Dir)
+		return e.Dir + " has no cassettes"
 	case e.Nearest == nil:
-		s += fmt.Sprintf("none of the %d cassettes in %s is of this session", e.Stored, e.Dir)
-	default:
-		s += fmt.Sprintf("the nearest in %s, %s, differs in %s", e.Dir, e.NearestKey, strings.Join(e.Differs, "; "))
+		return fmt.Sprintf("none of the %d cassettes in %s is of this session", e.Stored, e.Dir)
 	}
-	return s + "; record the missing calls, or replay under the settings they were recorded under"
+	return fmt.Sprintf("the nearest, %s, differs in %s", filepath.Join(e.Dir, e.NearestKey.String()+suffix), strings.Join(e.Differs, "; "))
 }
 
 // indexed is what a file is for.
@@ -98,7 +102,7 @@ func differences(stored, now *Call) []string {
 	var list []string
 	add := func(what, a, b any) {
 		if a != b {
-			list = append(list, fmt.Sprintf("%s (stored %v, now %v)", what, a, b))
+			list = append(list, fmt.Sprintf("%s (stored %v, now %v)", what, short(a), short(b)))
 		}
 	}
 	if stored.Chain != now.Chain {
@@ -125,6 +129,18 @@ func differences(stored, now *Call) []string {
 		list = append(list, "the order of its parameters")
 	}
 	return list
+}
+
+// short returns a value as people are told it: of a digest the first digits, which
+// tell two apart.
+func short(v any) any {
+	const told = 8
+	if s, ok := v.(string); ok {
+		if _, err := ParseKey(s); err == nil {
+			return s[:told] + "…"
+		}
+	}
+	return v
 }
 
 // named parts parameters into name and value.

@@ -22,13 +22,13 @@ type Request struct {
 	ContextManagement string `json:"context_management,omitzero"`
 	// Compaction is the size and digest of the instructions of a compaction asked
 	// for on demand.
-	Compaction string   `json:"compaction,omitzero"`
-	Thinking   string   `json:"thinking,omitzero"` // as wire.Thinking writes it
-	Effort     string   `json:"effort,omitzero"`
-	Bytes      int64    `json:"bytes"` // of all texts, inputs and definitions
-	Tools      []string `json:"tools,omitempty"`
-	System     []string `json:"system,omitempty"`
-	Messages   []string `json:"messages"`
+	Compaction string `json:"compaction,omitzero"`
+	Thinking   string `json:"thinking,omitzero"` // as wire.Thinking writes it
+	Effort     string `json:"effort,omitzero"`
+	Bytes      int64  `json:"bytes"` // of all texts, inputs and definitions
+	Tools      Lines  `json:"tools,omitempty"`
+	System     Lines  `json:"system,omitempty"`
+	Messages   Lines  `json:"messages"`
 	// Instruction is the last text of the request, which no recording has; "" in a
 	// cassette without texts, and for one of more than maxInstruction bytes.
 	Instruction string `json:"instruction,omitzero"`

@@ -62,7 +62,8 @@ func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64
 // layer can go on from, as after a prompt that is too long, is an answer with
 // its reason in Failed. An error means that the run cannot go on: a wrong key or
 // model, a budget that is spent, a stored call that is missing, ctx at its end,
-// which the error then wraps. What was paid for is stored by then.
+// which the error then wraps. It names the call and leaves the session to who runs
+// it. What was paid for is stored by then.
 func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error) {
 	if !s.opts.made(c.Intent) {
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
@@ -87,8 +88,7 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 	}
 	if err != nil {
-		return prompt.Answer{}, fmt.Errorf("live call %d of session %s (%s, round %d): %w",
-			c.Intent.Number, c.Session.ID, c.Intent.Source, c.Round, err)
+		return prompt.Answer{}, fmt.Errorf("live call %d (%s, round %d): %w", c.Intent.Number, c.Intent.Source, c.Round, err)
 	}
 	return s.answer(c, &p, got, replayed), nil
 }
@@ -175,16 +175,20 @@ func (s *Summarizer) price(model string, usage, wasted prompt.Usage) float64 {
 // failed takes a call without a reply: it returns the failure where a layer can
 // go on from it, an error where the run cannot. A failure that comes with
 // another error, as when the budget ends ahead of the next attempt, is booked and
-// ends the run.
+// ends the run. A call that the end of the run met before the server had it is not:
+// how many there are depends on the machine.
 func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*wire.Failure, error) {
 	var f *wire.Failure
 	if !errors.As(err, &f) {
 		return nil, err
 	}
-	wasted := f.Billed.Prompt()
-	s.ledger.made(composer, prompt.Usage{}, wasted, f.Attempts)
-	s.ledger.spend(s.opts.Prices(p.model, wasted))
-	if stop := ctx.Err(); stop != nil {
+	stop := ctx.Err()
+	if wasted := f.Billed.Prompt(); stop == nil || wasted != (prompt.Usage{}) {
+		s.ledger.made(composer, prompt.Usage{}, wasted, f.Attempts)
+		s.ledger.failed(f)
+		s.ledger.spend(s.opts.Prices(p.model, wasted))
+	}
+	if stop != nil {
 		if !errors.Is(err, stop) {
 			err = errors.Join(stop, err)
 		}

@@ -226,7 +226,7 @@ func TestFailures(t *testing.T) {
 		l := newLive(t, Options{Backend: server, Texts: library(s)})
 		a, err := l.Compose(t.Context(), s.call())
 		if c.failed == "" {
-			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), "call 1 of session alpha") {
+			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), "live call 1 (compact, round 0)") {
 				t.Errorf("%s: error %v, want one that names the call and wraps %v", c.name, err, c.err)
 			}
 			continue

@@ -7,12 +7,18 @@ import (
 	"sync"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // Report sums up what a Summarizer did. It holds no text.
 type Report struct {
-	Made     int `json:"made"`     // calls that a server answered or failed
+	Made     int `json:"made"`     // calls that were sent, whatever came of them
 	Replayed int `json:"replayed"` // calls answered from stored ones
+	// Refused and Unanswered are those of Made without an answer: the server did not
+	// take what was sent, or it had no answer for it, could not be reached, or broke
+	// off.
+	Refused    int `json:"refused,omitzero"`
+	Unanswered int `json:"unanswered,omitzero"`
 	// Shared are calls that another of the run was made or replayed for: of another
 	// strategy that sends the same, for instance.
 	Shared  int `json:"shared"`
@@ -138,9 +144,23 @@ func (l *ledger) made(p *composer, billed, wasted prompt.Usage, requests int) {
 	})
 }
 
+// failed counts a call that was sent and had no answer.
+func (l *ledger) failed(f *wire.Failure) {
+	l.update(func(r *Report) {
+		switch f.Cause {
+		case wire.CauseRequest, wire.CauseTooLong, wire.CauseAuth, wire.CauseModel:
+			r.Refused++
+		default:
+			r.Unanswered++
+		}
+	})
+}
+
 // Add adds what another Summarizer did to r.
 func (r *Report) Add(o *Report) {
 	r.Made += o.Made
+	r.Refused += o.Refused
+	r.Unanswered += o.Unanswered
 	r.Stubbed += o.Stubbed
 	r.Known += o.Known
 	r.Requests += o.Requests

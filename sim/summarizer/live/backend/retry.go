@@ -91,13 +91,15 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 			return reply, nil
 		}
 		var f *wire.Failure
-		known := errors.As(err, &f)
+		known, sent := errors.As(err, &f), n
 		if known {
 			billed.Add(f.Billed)
+		} else {
+			sent-- // it was turned away ahead of the server
 		}
 		switch {
 		case ctx.Err() != nil:
-			return nil, ended(ctx, n, billed)
+			return nil, ended(ctx, sent, billed)
 		case limited.Err() != nil:
 			late := &wire.Failure{Cause: wire.CauseTimeout, Message: "no answer in time"}
 			return nil, gaveUp(late, n, billed, fmt.Sprintf("the deadline of %v has passed", s.deadline))

@@ -185,3 +185,16 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 		}
 	}
 }
+
+// A call that is interrupted ahead of the server sent nothing.
+func TestCancelledAheadOfTheServer(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	b := &fake{do: func(int) (*wire.Reply, error) {
+		cancel()
+		return nil, ctx.Err()
+	}}
+	_, err := (&backend.Retry{Backend: b, Clock: &clock{}}).Do(ctx, conversation())
+	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Attempts != 0 {
+		t.Errorf("%v: %+v", err, f)
+	}
+}
