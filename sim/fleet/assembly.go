@@ -138,16 +138,22 @@ func (p *Population) events(i int, s *traces.Session, without variant) []client.
 // unheard counts the flips that sessions of very many of them are not told of.
 func (p *Population) unheard() int {
 	n := 0
-	for i, s := range p.Sessions {
+	for i := range p.Sessions {
 		turns := len(p.turns(i))
 		if turns+len(p.file.Upgrades) <= client.MaxEvents {
 			continue
 		}
-		n += turns
-		for _, e := range p.events(i, s, "") {
-			if e.Do == "overage" {
-				n--
-			}
+		n += turns - p.heard(i)
+	}
+	return n
+}
+
+// heard counts the flips that a session is told of.
+func (p *Population) heard(i int) int {
+	n := 0
+	for _, e := range p.events(i, p.Sessions[i], "") {
+		if e.Do == "overage" {
+			n++
 		}
 	}
 	return n

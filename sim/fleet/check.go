@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/nearest"
@@ -106,6 +107,7 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 	if len(f.Strategies) == 0 {
 		fs.add("strategies", "name at least one")
 	}
+	fits := sync.OnceValue(f.fits)
 	for i, name := range f.Strategies {
 		path := fmt.Sprintf("strategies[%d]", i)
 		switch {
@@ -116,7 +118,7 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 		case registry != nil:
 			s, err := registry.Strategy(name)
 			if err == nil {
-				err = f.fits(s)
+				err = fits()(s)
 			}
 			if err != nil {
 				fs.add(path, "%v", err)
@@ -248,12 +250,12 @@ func (f *File) checkSessions(fs *flaws, o *Org, path string) {
 			continue
 		}
 		sum += weight
-		w, err := f.changed(o, name)
-		if err != nil {
-			fs.add(at, "%v", err)
+		d := f.drawnFrom(o, name)
+		if d.err != nil {
+			fs.add(at, "%v", d.err)
 			continue
 		}
-		for _, err := range w.Validate() {
+		for _, err := range d.flaws() {
 			key, text, _ := strings.Cut(err.Error(), ": ")
 			if place := f.setBy(o, path, key); place != "" {
 				fs.once(place, text)

@@ -39,6 +39,7 @@ type File struct {
 
 	// times are those of files that arrivals name, by organisation.
 	times map[int][]arrival
+	known *known // nil keeps nothing
 }
 
 // Moment is a time, written as 2026-03-02T09:00:00Z or, for midnight in UTC, as a

@@ -17,6 +17,7 @@ import (
 // the tree, and leaves it as it is else.
 func Read(tree *yamlx.Tree, in Inputs) (*File, error) {
 	f := defaultFile()
+	f.known = new(known)
 	dates(tree.Root, f.Start.Time)
 	c := yamlx.Checker{Tree: tree}
 	c.Check(tree.Root, f, "")

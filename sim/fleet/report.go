@@ -175,7 +175,7 @@ func (p *Population) flips(pair *results.FleetPair, with, without []results.Row)
 	}
 	for i, s := range p.Sessions {
 		who := &p.people[p.of[i].user]
-		n := len(p.turns(i))
+		n := p.heard(i)
 		if n == 0 || who.over(s.Start-p.file.Start.UnixNano()) {
 			continue
 		}

@@ -117,10 +117,11 @@ func (r *Runner) cells(p *Population) ([]cell, error) {
 	var list []cell
 	persons := map[variant][]sim.Person{}
 	var errs []error
+	fits := p.file.fits()
 	for _, name := range p.file.Strategies {
 		s, err := r.Registry.Strategy(name)
 		if err == nil {
-			err = p.file.fits(s) // a file may have been read without a registry
+			err = fits(s) // a file may have been read without a registry
 		}
 		if err != nil {
 			errs = append(errs, err)

@@ -41,16 +41,12 @@ func (f *File) callsByOrg() ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	means := map[*synthetic.Generator]float64{}
 	list := make([]float64, len(f.Orgs))
 	for i := range f.Orgs {
 		m := &mixes[i]
 		before, mean := 0.0, 0.0
-		for k, g := range m.made {
-			if _, ok := means[g]; !ok {
-				means[g] = f.meanCalls(g)
-			}
-			mean += (m.sum[k] - before) * means[g]
+		for k, from := range m.from {
+			mean += (m.sum[k] - before) * from.calls()
 			before = m.sum[k]
 		}
 		sessions := f.expected(&f.Orgs[i])
@@ -63,10 +59,10 @@ func (f *File) callsByOrg() ([]float64, error) {
 }
 
 // meanCalls returns the mean number of calls of sessions of a generator.
-func (f *File) meanCalls(g *synthetic.Generator) float64 {
+func meanCalls(g *synthetic.Generator, seed uint64) float64 {
 	calls, n := 0, 0
 	for ; n < sampledSessions && calls < sampledCalls; n++ {
-		calls += g.Session(f.Seed, n).NumCalls()
+		calls += g.Session(seed, n).NumCalls()
 	}
 	return float64(calls) / float64(n)
 }
@@ -94,7 +90,7 @@ func (f *File) checkSize() (bad flaws) {
 	}
 	if sum > maxCalls {
 		o := &f.Orgs[most]
-		bad.add(fmt.Sprintf("orgs[%d]", most), "users, rates, days and profiles come to about %.2g calls (%.2g of %s), some %.0f GB of memory: at most %.2g are possible",
+		bad.add(fmt.Sprintf("orgs[%d]", most), "users, rates, days and profiles come to about %.2g calls (%.2g of %s), some %.0f GB of memory: at most %.2g are possible: want fewer users, days or sessions.per_user_day",
 			sum, list[most], o.Name, Memory(sum)/1e9, float64(maxCalls))
 	}
 	return bad

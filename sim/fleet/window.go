@@ -2,27 +2,30 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
-// fits returns what is wrong with a strategy at the window of the file, or at the
-// largest of the sessions that are drawn if the file gives none: thresholds that are
-// always reached, or never.
-func (f *File) fits(s *strategies.Strategy) error {
+// fits returns a function that tells what is wrong with a strategy at the window of the
+// file, or at the largest of the sessions that are drawn if the file gives none:
+// thresholds that are always reached, or never.
+func (f *File) fits() func(*strategies.Strategy) error {
 	window, of := f.Window, ", as the key window says; 0 is the client's"
 	if window <= 0 {
 		window, of = f.drawnWindow()
 	}
-	if window <= 0 {
-		return nil // no profile can be read: that is told by itself
+	return func(s *strategies.Strategy) error {
+		if window <= 0 {
+			return nil // no profile can be read: that is told by itself
+		}
+		if err := s.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput}); err != nil {
+			return fmt.Errorf("%w (window %d%s)", err, window, of)
+		}
+		return nil
 	}
-	if err := s.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput}); err != nil {
-		return fmt.Errorf("%w (window %d%s)", err, window, of)
-	}
-	return nil
 }
 
 // drawnWindow returns the largest context window of sessions that are drawn, tokens,
@@ -46,15 +49,23 @@ func (f *File) drawnWindow() (largest int64, of string) {
 // windowOf returns the largest context window of sessions of a workload, tokens.
 func windowOf(w *synthetic.Workload) int64 {
 	c := client.ForVersion(w.Version)
-	largest := c.Window(w.Agents.Model)
+	var largest int64
 	for _, m := range w.Models {
-		largest = max(largest, c.Window(m.Name))
+		if m.Weight > 0 {
+			largest = max(largest, c.Window(m.Name))
+		}
+	}
+	if slices.ContainsFunc(w.Tools, func(t synthetic.WorkTool) bool { return t.Name == startsAgents && t.Weight > 0 }) {
+		largest = max(largest, c.Window(w.Agents.Model))
 	}
 	if int64(w.Window) > largest {
 		return passedWindow
 	}
 	return largest
 }
+
+// startsAgents is the tool of a workload without which it has no agents.
+const startsAgents = "Task"
 
 // passedWindow is the window of sessions that pass the one of their model's name,
 // tokens: the simulation takes them for those of a model with the large one.

@@ -14,14 +14,14 @@ import (
 // profile. What other conversations keep warm is simulated, so every session
 // begins with the whole static prefix; and sessions are resumed by the fleet.
 func (f *File) workload(o *Org, profile string) (*synthetic.Workload, error) {
-	w, err := f.changed(o, profile)
-	if err != nil {
-		return nil, err
+	d := f.drawnFrom(o, profile)
+	if d.err != nil {
+		return nil, d.err
 	}
-	if errs := w.Validate(); len(errs) > 0 {
+	if errs := d.flaws(); len(errs) > 0 {
 		return nil, fmt.Errorf("%w", errs[0])
 	}
-	return w, nil
+	return d.workload, nil
 }
 
 // changed is workload without a look at whether it can be.
@@ -101,6 +101,7 @@ func (f *File) checkPrompts(fs *flaws) {
 type mix struct {
 	sum  []float64 // running sums of the weights
 	made []*synthetic.Generator
+	from []*drawnFrom // of made
 }
 
 // at returns the generator at a share of all weights.
@@ -119,41 +120,31 @@ func (m *mix) generator(src draws.Source, user, n int) *synthetic.Generator {
 	return m.at(draws.Unit(src.Uint64(drawProfile, place(user, n))))
 }
 
-// generatorKey is what the generators of two organisations differ in.
-type generatorKey struct {
-	profile, version, model string
-	static                  int
-	sizes                   string // turns and rounds
-}
-
 // profilesOf returns the profiles of an organisation that have a weight, in order.
 func profilesOf(o *Org) []string {
 	names := slices.SortedFunc(maps.Keys(o.Sessions.Profiles), byFile)
 	return slices.DeleteFunc(names, func(name string) bool { return o.Sessions.Profiles[name] == 0 })
 }
 
-// generators makes the generators of all organisations, each once.
+// generators returns the generators of all organisations.
 func (f *File) generators() ([]mix, error) {
-	made := map[generatorKey]*synthetic.Generator{}
 	mixes := make([]mix, len(f.Orgs))
 	for i := range f.Orgs {
 		o := &f.Orgs[i]
 		sum := 0.0
 		for _, name := range profilesOf(o) {
-			s := &o.Sessions
-			key := generatorKey{name, s.Version, s.Model, s.Static, fmt.Sprint(s.Turns, s.Rounds)}
-			if made[key] == nil {
-				w, err := f.workload(o, name)
-				if err != nil {
-					return nil, fmt.Errorf("organisation %s, profile %s: %w", o.Name, name, err)
-				}
-				if made[key], err = synthetic.NewGenerator(w); err != nil {
-					return nil, fmt.Errorf("organisation %s: %w", o.Name, err)
-				}
+			if _, err := f.workload(o, name); err != nil {
+				return nil, fmt.Errorf("organisation %s, profile %s: %w", o.Name, name, err)
+			}
+			from := f.drawnFrom(o, name)
+			made, err := from.generator()
+			if err != nil {
+				return nil, fmt.Errorf("organisation %s: %w", o.Name, err)
 			}
 			sum += o.Sessions.Profiles[name]
 			mixes[i].sum = append(mixes[i].sum, sum)
-			mixes[i].made = append(mixes[i].made, made[key])
+			mixes[i].made = append(mixes[i].made, made)
+			mixes[i].from = append(mixes[i].from, from)
 		}
 	}
 	return mixes, nil

@@ -65,8 +65,12 @@ func (g *Generator) fits(n int, seed uint64) error {
 	if size := g.Estimate(n, seed).Memory; size > MaxCorpusBytes {
 		most := float64(n) * MaxCorpusBytes / size
 		step := math.Pow(10, max(0, math.Floor(math.Log10(most))-1)) // two digits say enough
-		return fmt.Errorf("%w: %d would take about %.3g GB of memory, more than the %d that are allowed: try %.0f",
-			ErrSize, n, size/(1<<30), MaxCorpusBytes>>30, max(1, math.Floor(most/step)*step))
+		advice := "lower turns, rounds or agents.rounds of the profile"
+		if most >= 1 {
+			advice = fmt.Sprintf("try %.0f", math.Floor(most/step)*step)
+		}
+		return fmt.Errorf("%w: %d would take about %.3g GB of memory, more than the %d that are allowed: %s",
+			ErrSize, n, size/(1<<30), MaxCorpusBytes>>30, advice)
 	}
 	return nil
 }

@@ -20,18 +20,31 @@ type Dist struct {
 
 // quantile returns the value below which a share u of the draws lies.
 func (d *Dist) quantile(u float64) float64 {
+	if d.constant() || len(d.Quantiles) > 0 {
+		return d.valueAt(u, 0) // dear, and not asked for
+	}
+	return d.valueAt(u, math.Erfinv(2*u-1))
+}
+
+// valueAt is quantile for those who have the inverse error function of 2u − 1.
+func (d *Dist) valueAt(u, erfinv float64) float64 {
 	var x float64
 	switch {
 	case len(d.Quantiles) > 0:
 		x = between(d.Quantiles, u)
 	case d.Median > 0:
-		x = d.Median * math.Exp(d.Sigma*math.Sqrt2*math.Erfinv(2*u-1))
+		x = d.Median * math.Exp(d.Sigma*math.Sqrt2*erfinv)
 	}
 	x = max(x, d.Min)
 	if d.Max > 0 {
 		x = min(x, d.Max)
 	}
 	return x
+}
+
+// constant reports whether all draws are the same.
+func (d *Dist) constant() bool {
+	return len(d.Quantiles) == 0 && (d.Sigma == 0 || d.Median == 0)
 }
 
 // between interpolates values at equal steps.
@@ -66,7 +79,7 @@ type sampler struct {
 }
 
 func newSampler(d Dist) *sampler {
-	s := &sampler{dist: d, constant: len(d.Quantiles) == 0 && (d.Sigma == 0 || d.Median == 0)}
+	s := &sampler{dist: d, constant: d.constant()}
 	if !s.constant {
 		s.dist.Min, s.dist.Max = d.bottom(), d.top()
 	}

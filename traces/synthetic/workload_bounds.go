@@ -1,6 +1,9 @@
 package synthetic
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // load is a quantity drawn many times in a session.
 type load struct {
@@ -9,28 +12,52 @@ type load struct {
 }
 
 // load returns what the draws of a distribution come to.
-func (d *Dist) load() load { return loadOf(d.quantile) }
+func (d *Dist) load() load { return d.loadAs(func(x float64) float64 { return x }) }
 
 // counts returns the same for draws that are rounded and at least 1.
 func (d *Dist) counts() load {
-	return loadOf(func(u float64) float64 { return max(1, math.Floor(d.quantile(u)+0.5)) })
+	return d.loadAs(func(x float64) float64 { return max(1, math.Floor(x+0.5)) })
 }
 
-// loadOf bounds the mean of draws from above, by the values at the upper ends of
-// steps: even ones, and in the last of 256, where the tail is, ones that halve.
-func loadOf(at func(share float64) float64) load {
-	const steps, tail, last = 256, 8, 32 // 2⁸ steps; one draw in 2³² is not reckoned with
-	l := load{top: at(1 - math.Ldexp(1, -last))}
-	for i := 1; i < steps; i++ {
-		l.mean += at(float64(i)/steps) / steps
+// loadAs bounds the mean of draws that are rounded from above, by the values at the
+// upper ends of steps.
+func (d *Dist) loadAs(rounded func(float64) float64) load {
+	if d.constant() {
+		return always(rounded(d.quantile(0.5)))
 	}
-	for k := tail; k < last; k++ {
-		l.mean += math.Ldexp(at(1-math.Ldexp(1, -k-1)), -k-1)
+	var l load
+	for _, s := range loadSteps() {
+		l.top = rounded(d.valueAt(s.share, s.erfinv))
+		l.mean += l.top * s.width
 	}
-	l.mean += math.Ldexp(l.top, -last)
 	l.mean = min(l.mean, l.top)
 	return l
 }
+
+// loadStep is one of the steps by which loads are bounded.
+type loadStep struct {
+	share, width float64 // upper end and width
+	erfinv       float64 // of twice the share less 1: by far the dearest of a quantile
+}
+
+// loadSteps returns the steps in order: even ones, and in the last of 256, where the
+// tail is, ones that halve. The last two end at the same share: one draw in 2³² is not
+// reckoned with.
+var loadSteps = sync.OnceValue(func() []loadStep {
+	const steps, tail, last = 256, 8, 32 // 2⁸ steps
+	var list []loadStep
+	add := func(share, width float64) {
+		list = append(list, loadStep{share, width, math.Erfinv(2*share - 1)})
+	}
+	for i := 1; i < steps; i++ {
+		add(float64(i)/steps, 1.0/steps)
+	}
+	for k := tail; k < last; k++ {
+		add(1-math.Ldexp(1, -k-1), math.Ldexp(1, -k-1))
+	}
+	add(1-math.Ldexp(1, -last), math.Ldexp(1, -last))
+	return list
+})
 
 // always is the load of a constant.
 func always(x float64) load { return load{x, x} }
