@@ -32,7 +32,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 		}
 	}
 	if err := replaceFile(target, mode, write); err != nil {
-		return fmt.Errorf("write %s: %w", name, withoutPath(err))
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func replaceFile(target string, mode fs.FileMode, write func(io.Writer) error) e
 	name := filepath.Join(dir, fmt.Sprintf(".%s-%08x", base, rand.Uint32()))
 	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return err
+		return cause(err)
 	}
 	defer os.Remove(name)
 	err = write(tmp)
@@ -54,14 +54,14 @@ func replaceFile(target string, mode fs.FileMode, write func(io.Writer) error) e
 	if err := errors.Join(err, tmp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(name, target)
+	return cause(os.Rename(name, target))
 }
 
 // writeThrough writes to what the name stands for without replacing it.
 func writeThrough(name string, write func(io.Writer) error) error {
 	w, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", name, withoutPath(err))
+		return fmt.Errorf("write %s: %w", name, cause(err))
 	}
 	if err := errors.Join(write(w), w.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
@@ -69,15 +69,15 @@ func writeThrough(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// withoutPath leaves an error of opening or renaming a file its cause: the path it
-// names may be that of the temporary file, and the caller says which file it is
-// about. What went wrong in writing keeps its words.
-func withoutPath(err error) error {
-	switch e := err.(type) {
-	case *fs.PathError:
-		return e.Err
-	case *os.LinkError:
-		return e.Err
+// cause is what the system says of opening or renaming a file, without the path:
+// that may be the temporary file's, and writeFile says which file it is about.
+func cause(err error) error {
+	path, link := (*fs.PathError)(nil), (*os.LinkError)(nil)
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
 	}
 	return err
 }
