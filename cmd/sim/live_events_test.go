@@ -89,7 +89,7 @@ func TestEventsReachRealCalls(t *testing.T) {
 	}
 	scenario(t, "{at: {round: 50}, do: effort, value: low}")
 	code, _, errs = simRun(t, append([]string{"run", "--summarizer", "replay"}, args...)...)
-	if code != exitRuntime || !strings.Contains(errs, "effort (stored high, now low)") {
+	if code != exitRuntime || !strings.Contains(strings.Join(strings.Fields(errs), " "), "effort (stored high, now low)") {
 		t.Errorf("replay under other events: exit %d: %s", code, errs)
 	}
 }

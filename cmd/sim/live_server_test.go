@@ -166,7 +166,7 @@ func TestThinkingOfARun(t *testing.T) {
 		t.Errorf("--thinking off: asked %+v", list)
 	}
 	code, _, errs := simRun(t, "run", "--summarizer", "replay", "--strategy", "auto-compact/167k")
-	if code != exitRuntime || !strings.Contains(errs, "thinking (stored without, now ") {
+	if code != exitRuntime || !strings.Contains(strings.Join(strings.Fields(errs), " "), "thinking (stored without, now ") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if list, _, _ = l.run(t, "--strategy", "auto-compact/167k"); !slices.ContainsFunc(list, func(a asked) bool { return len(a.Thinking) > 0 }) {
