@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -45,7 +46,28 @@ func (f *checkFlags) junitPlace(file *check.File, plan *scenarios.Plan) error {
 		refuse("the profile", s.Profile)
 		refuse("a recording", s.Sessions.Paths...)
 	}
+	if err := isJUnit(f.junit); err != nil && errs == nil {
+		return fmt.Errorf("--junit %s: %w", f.junit, err)
+	}
 	return errors.Join(errs...)
+}
+
+// isJUnit returns an error for a file that is there and begins as no document of
+// JUnit does: it may be a recording.
+func isJUnit(name string) error {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	r, err := os.Open(name)
+	if err != nil {
+		return cause(err)
+	}
+	defer r.Close()
+	if begin, err := bufio.NewReader(r).Peek(1); err != nil || begin[0] != '<' {
+		return errors.New("there is a file that is no JUnit document; move it away or take another name")
+	}
+	return nil
 }
 
 func isFolder(name string) bool {

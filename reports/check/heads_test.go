@@ -92,6 +92,15 @@ func TestPseudonymsOfAnotherKey(t *testing.T) {
 		}
 	}
 	says(t, against(t, f, keyed("k"), keyed("k")))
+	// A baseline that does not say its key: its groups are told of one by one.
+	was := keyed("k")
+	was.Key = ""
+	r := against(t, f, was, keyed("k"))
+	says(t, r)
+	was.Sessions["a"], was.Sessions["b"] = Session{Project: "r"}, Session{Project: "s"}
+	if r = against(t, f, was, keyed("k")); len(r.failures()) == 0 {
+		t.Error("groups that the baseline has not fail without a word")
+	}
 	says(t, levels(t, "rules:\n  - {metric: calls, group: 'x*', max: 1}\n").Judge(keyed("k"), nil), `no session matches group "x*" look:}`)
 }
 

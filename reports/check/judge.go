@@ -83,7 +83,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 				continue
 			}
 			found = true
-			v := &verdict{rule: r, slice: s, result: base, key: in.Key}
+			v := &verdict{rule: r, slice: s, result: base, key: in.Key, sessions: in.SessionsDigest}
 			v.result.Cell, v.result.Group = c.Name, g.name
 			if f.lacksPrice(s, r.Metric) {
 				v.refuseUnpriced(in)
@@ -135,6 +135,7 @@ type verdict struct {
 	slice    *slice
 	result   Result
 	key      string        // Input.Key
+	sessions string        // Input.SessionsDigest
 	was      *BaselineCell // the same cell and group in the baseline, nil without
 	now      []float64     // the metric under each seed
 	before   []float64     // the same of the baseline, for rules against one
@@ -184,6 +185,14 @@ func (v *verdict) prepare(b *Baseline) {
 		v.refuse("cannot fail: the bar is larger than any number")
 		return
 	}
+	scale := math.Abs(v.bar)
+	if len(v.before) > 0 {
+		scale = max(scale, math.Abs(mean(v.before)))
+	}
+	if v.spread() && scale > 0 && v.effect > scale {
+		v.refuse("cannot fail: min_effect %s is more than the whole of it, %s", figure(v.rule.Metric.Unit, v.effect), figure(v.rule.Metric.Unit, scale))
+		return
+	}
 	if limit, ok := v.rule.vacuous(v.bar, v.effect, v.spread()); ok {
 		v.refuse("cannot fail: %s", limit)
 	}
@@ -200,7 +209,8 @@ func (v *verdict) compared(b *Baseline) bool {
 		v.result.told = true
 	case v.was == nil:
 		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
-		v.result.told = v.result.Group != "" && b.Key != v.key // groups have other names there
+		// Groups have other names there, which otherSessions tells of.
+		v.result.told = v.result.Group != "" && b.Key != v.key && b.SessionsDigest != v.sessions
 	case v.result.Baseline == nil:
 		v.refuse("%s has no %s of this cell", r.Baseline, name)
 	case v.was.Draws > 1 && v.was.Seeds[name] == nil:

@@ -203,6 +203,7 @@ func TestMinEffect(t *testing.T) {
 	for rule, want := range map[string]string{
 		"{metric: cost_usd, max_increase: 0}":                   "above $13.00", // 0.1 is above 0.1 % of 13
 		"{metric: cost_usd, max_increase: 0, min_effect: 0.11}": "",
+		"{metric: cost_usd, max_increase: 0, min_effect: 14}":   "cannot fail: min_effect $14.00 is more than the whole of it, $13.00",
 		"{metric: cost_usd, max_increase: 0, min_effect: 0.5%}": "above $13.00", // 0.065
 		"{metric: cost_usd, max_increase: 0, min_effect: 1%}":   "",             // 0.13
 	} {

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -46,8 +45,16 @@ func namesFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name))
 }
 
-// byFile orders names of profiles by that of the file, without its folder: what is
-// drawn does not depend on where a fleet is run from.
+// byFile orders names of profiles by that of the file, then by those of the folders
+// it is in, the innermost first: what is drawn does not depend on where a fleet is
+// run from, unless two files are told apart by nothing but "..".
 func byFile(a, b string) int {
-	return cmp.Or(strings.Compare(filepath.Base(a), filepath.Base(b)), strings.Compare(a, b))
+	return slices.Compare(fromFile(a), fromFile(b))
+}
+
+// fromFile returns the elements of a path, the last first.
+func fromFile(name string) []string {
+	list := strings.Split(filepath.ToSlash(filepath.Clean(name)), "/")
+	slices.Reverse(list)
+	return list
 }
