@@ -33,7 +33,7 @@ func tableOf(t *testing.T, r *Report) string {
 // A row stays one line that names its cell and sessions: projects lose their
 // middle, as little of it as it takes.
 func TestLongProjectsLoseTheirMiddle(t *testing.T) {
-	const long = "project /Users/somebody/work/customers/repositories/"
+	const long = "project /Users/somebody/code/customers/repositories/"
 	r := &Report{Results: []Result{
 		hit("recorded", long+"web"), hit("recorded", "project /home/me/api"),
 		hit("auto-compact/167k", long+"web"), hit("auto-compact/155k", long+"web-next"),
@@ -42,10 +42,10 @@ func TestLongProjectsLoseTheirMiddle(t *testing.T) {
 	const want = `in all rows: RULE min 80%, OBSERVED 97.50 %, BAR 80.00 %, MARGIN 17.50 pp, BASELINE 97.50 %
 
 METRIC           CELL               SESSIONS                                                      RESULT
-cache_hit_ratio  recorded           project /Users/somebody/work/customers/repositories/web       ok
+cache_hit_ratio  recorded           project /Users/somebody/code/customers/repositories/web       ok
 cache_hit_ratio  recorded           project /home/me/api                                          ok
-cache_hit_ratio  auto-compact/167k  project /Users/somebody/work/customers/repositories/web       ok
-cache_hit_ratio  auto-compact/155k  project /Users/somebody/work/customers/repositories/web-next  FAIL
+cache_hit_ratio  auto-compact/167k  project /Users/somebody/code/customers/repositories/web       ok
+cache_hit_ratio  auto-compact/155k  project /Users/somebody/code/customers/repositories/web-next  FAIL
 `
 	r.Results[3].Look = "x"
 	if got, _, _ := strings.Cut(tableOf(t, r), "\nFAIL"); got != want {
@@ -137,9 +137,9 @@ func TestTablesHaveTheirWidth(t *testing.T) {
 func TestShortened(t *testing.T) {
 	for _, c := range []struct{ names, want []string }{
 		{[]string{"short", "exactlytwelv"}, []string{"short", "exactlytwelv"}},
-		{[]string{"/home/me/work/web"}, []string{"/hom…ork/web"}},
+		{[]string{"/home/me/code/web"}, []string{"/hom…ode/web"}},
 		// The sixth character is within the middle, unless less of the head is kept.
-		{[]string{"/home1/work/web", "/home2/work/web"}, []string{"/…1/work/web", "/…2/work/web"}},
+		{[]string{"/home1/code/web", "/home2/code/web"}, []string{"/…1/code/web", "/…2/code/web"}},
 	} {
 		got := shortened(c.names, 12)
 		for i, name := range c.names {
