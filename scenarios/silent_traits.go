@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -39,14 +40,13 @@ type recordedClient struct {
 func traitsOf(sessions []*traces.Session, others []string) *traits {
 	t := new(traits)
 	for _, s := range sessions {
-		most := peak(s)
 		c := recordedClient{isCodex(s), s.Version()}
 		if !slices.Contains(t.clients, c) {
 			t.clients = append(t.clients, c)
 		}
 		for _, names := range [][]string{s.Models, others} {
 			for _, name := range names {
-				if m := (modelWindow{name, windowFor(s, name, most)}); !slices.Contains(t.models, m) {
+				if m := (modelWindow{name, windowFor(s, name)}); !slices.Contains(t.models, m) {
 					t.models = append(t.models, m)
 				}
 			}
@@ -86,31 +86,13 @@ func (t *traits) thread(s *traces.Session, h *traces.Thread) {
 	}
 }
 
-// windowFor returns the window that the client of a session has for a model,
-// given the largest recorded input, tokens.
-func windowFor(s *traces.Session, model string, peak int64) int64 {
+// windowFor returns the window that the client of a session has for a model, tokens.
+func windowFor(s *traces.Session, model string) int64 {
 	w := new(client.ClaudeCode).Window(model)
 	if isCodex(s) {
 		w = new(client.Codex).Window(model)
 	}
-	if s.Window > 0 {
-		w = s.Window
-	}
-	if peak > w {
-		return 1_000_000 // the recording itself passed the smaller window
-	}
-	return w
-}
-
-// peak returns the largest recorded input of a session, tokens.
-func peak(s *traces.Session) int64 {
-	var most int64
-	for i := range s.Threads {
-		for j := range s.Threads[i].Rounds {
-			most = max(most, s.Threads[i].Rounds[j].Usage.Input())
-		}
-	}
-	return most
+	return sim.RecordedWindow(s, w)
 }
 
 // isCodex reports whether a session is Codex's.

@@ -97,23 +97,19 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 	if c.Window > 0 {
 		return c.Window
 	}
-	w := cl.Window(model)
+	return RecordedWindow(s, cl.Window(model))
+}
+
+// RecordedWindow returns the context window that a session had with a model of
+// which its client knows one, tokens: its own where it tells of one, and at least
+// what its largest request needed.
+func RecordedWindow(s *traces.Session, known int64) int64 {
+	w := known
 	if s.Window > 0 {
 		w = s.Window
 	}
-	if peak := recordedPeak(s); peak > w {
+	if s.PeakInput() > w {
 		return 1_000_000 // the recording itself passed the smaller window
 	}
 	return w
-}
-
-// recordedPeak returns the largest recorded input of the session, tokens.
-func recordedPeak(s *traces.Session) int64 {
-	var peak int64
-	for i := range s.Threads {
-		for j := range s.Threads[i].Rounds {
-			peak = max(peak, s.Threads[i].Rounds[j].Usage.Input())
-		}
-	}
-	return peak
 }

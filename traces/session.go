@@ -229,6 +229,17 @@ func (s *Session) Usage() prompt.Usage {
 	return u
 }
 
+// PeakInput returns the largest recorded input of a call over all threads, tokens.
+func (s *Session) PeakInput() int64 {
+	var peak int64
+	for i := range s.Threads {
+		for j := range s.Threads[i].Rounds {
+			peak = max(peak, s.Threads[i].Rounds[j].Usage.Input())
+		}
+	}
+	return peak
+}
+
 // StartTime returns the time of the first line, zero if there is none.
 func (s *Session) StartTime() time.Time { return unixTime(s.Start) }
 
