@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ func Read(tree *yamlx.Tree, in Inputs) (*File, error) {
 	}
 	lost := places(errs)
 	for _, w := range flaws {
-		n := nodeAt(tree.Root, w.path)
+		n := yamlx.Reach(tree.Root, w.path)
 		if !slices.ContainsFunc(lost, func(place string) bool { return stands(tree, n, place) }) {
 			errs = append(errs, tree.Errorf(n, "%s: %s", w.path, w.text))
 		}
@@ -114,20 +113,4 @@ func decode(root *yaml.Node, f *File) error {
 		f.Orgs = append(f.Orgs, o)
 	}
 	return err
-}
-
-// nodeAt returns the node that a path leads to, or the last one on the way that
-// the file has.
-func nodeAt(n *yaml.Node, path string) *yaml.Node {
-	for key := range strings.SplitSeq(strings.NewReplacer("[", ".", "]", "").Replace(path), ".") {
-		next := yamlx.Child(n, key)
-		if i, err := strconv.Atoi(key); err == nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
-			next = n.Content[i]
-		}
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return n
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -111,28 +110,12 @@ func ParseWorkload(text []byte, file string) (*Workload, error) {
 	}
 	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")
 	for _, f := range w.flaws(sift.lost) {
-		errs = append(errs, tree.Errorf(nodeAt(tree.Root, f.path), "%s: %s", f.path, f.text))
+		errs = append(errs, tree.Errorf(yamlx.Reach(tree.Root, f.path), "%s: %s", f.path, f.text))
 	}
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("reading a profile: %w", errors.Join(errs...))
 	}
 	return &w, nil
-}
-
-// nodeAt returns the node that a path leads to, or the last one on the way that
-// the file has.
-func nodeAt(n *yaml.Node, path string) *yaml.Node {
-	for key := range strings.SplitSeq(path, ".") {
-		next := yamlx.Child(n, key)
-		if i, err := strconv.Atoi(key); err == nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
-			next = n.Content[i]
-		}
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return n
 }
 
 // Write writes the workload as YAML.

@@ -1,0 +1,16 @@
+package yamlx
+
+import "testing"
+
+// A path leads as far as the file goes.
+func TestReach(t *testing.T) {
+	tree, err := Parse([]byte("orgs:\n- {name: a}\n- name: b\n  users: 7\n"), "f.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, line := range map[string]int{"orgs[1].users": 4, "orgs.1.users": 4, "orgs[1].age": 3, "orgs[5].name": 2, "seed": 1} {
+		if n := Reach(tree.Root, path); n.Line != line {
+			t.Errorf("%s: line %d, want %d", path, n.Line, line)
+		}
+	}
+}
