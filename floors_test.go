@@ -17,33 +17,49 @@ const module = "github.com/compactsim/compactsim/"
 // each room owns. A room covers the packages below it unless they have a line
 // of their own.
 var floors = map[string]int{
-	"cmd/sim":         6,
-	"scenarios":       5,
-	"reports":         5,
-	"sim/chains":      4,
-	"sim/explain":     4,
-	"sim/validate":    4,
-	"sim/audit":       4,
-	"sim/fleet":       4,
-	"sim":             3,
-	"strategies":      2,
-	"sim/client":      2,
-	"sim/promptcache": 2,
-	"sim/summarizer":  2,
-	"sim/breaks":      2,
-	"sim/fidelity":    2,
-	"traces":          1,
-	"costmodel":       1,
-	"sim/results":     1,
-	"sim/profile":     1,
-	"sim/prompt":      0,
-	"sim/draws":       0,
-	"internal":        0,
+	"cmd/sim":           6,
+	"scenarios":         5,
+	"reports":           5,
+	"internal/chains":   4,
+	"internal/explain":  4,
+	"internal/validate": 4,
+	"internal/audit":    4,
+	"internal/fleet":    4,
+	"sim":               3,
+	"strategies":        2,
+	"sim/client":        2,
+	"sim/promptcache":   2,
+	"sim/summarizer":    2,
+	"internal/breaks":   2,
+	"internal/fidelity": 2,
+	"traces":            1,
+	"costmodel":         1,
+	"sim/results":       1,
+	"sim/profile":       1,
+	"sim/prompt":        0,
+	"internal/draws":    0,
+	"internal":          0,
+}
+
+// annexes are the rooms whose packages stand under internal because no library
+// needs them.
+var annexes = map[string]string{
+	"internal/agents":  "traces",
+	"internal/reading": "traces",
+	"internal/texts":   "traces",
+	"internal/live":    "sim/summarizer",
+	"internal/check":   "reports",
+	"internal/compare": "reports",
+	"internal/export":  "reports",
+	"internal/stats":   "reports",
 }
 
 // room returns the room a package belongs to and its floor.
 func room(pkg string) (string, int, bool) {
 	for name := pkg; name != "."; name = path.Dir(name) {
+		if of, ok := annexes[name]; ok {
+			return of, floors[of], true
+		}
 		if f, ok := floors[name]; ok {
 			return name, f, true
 		}

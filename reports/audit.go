@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/sim/audit"
+	"github.com/compactsim/compactsim/internal/audit"
 )
 
 // AuditOptions say how a bill explained is written.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/compactsim/compactsim/sim/audit"
+	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

@@ -3,7 +3,7 @@ package reports
 import (
 	"strings"
 
-	"github.com/compactsim/compactsim/sim/audit"
+	"github.com/compactsim/compactsim/internal/audit"
 )
 
 // auditLines lays an audit out as one list for spreadsheets: each line says which

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/compactsim/compactsim/sim/audit"
+	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

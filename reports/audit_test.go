@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/compactsim/compactsim/sim/audit"
+	"github.com/compactsim/compactsim/internal/audit"
 )
 
 // audited is the bill of two sessions of one project, as small as one can be that

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/internal/validate"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/validate"
 )
 
 // The top of the JSON has the published names; over an empty set every figure is

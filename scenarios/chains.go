@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/compactsim/compactsim/internal/chains"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/chains"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -1,6 +1,6 @@
 package scenarios
 
-import "github.com/compactsim/compactsim/sim/breaks"
+import "github.com/compactsim/compactsim/internal/breaks"
 
 // Detector is breaks.Rules with names for people.
 type Detector struct {

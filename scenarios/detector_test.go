@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

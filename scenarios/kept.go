@@ -1,9 +1,9 @@
 package scenarios
 
 import (
-	"github.com/compactsim/compactsim/sim/fidelity"
-	"github.com/compactsim/compactsim/sim/summarizer/cassette"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
+	"github.com/compactsim/compactsim/internal/fidelity"
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/cassette"
 )
 
 // Fidelity tells what summaries of live calls keep, as package fidelity does.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/summarizer/cassette"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
 )
 
 // A summary may name a file below the project relative to it; so may a later one.

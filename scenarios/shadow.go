@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 	"github.com/compactsim/compactsim/traces"
 )
 

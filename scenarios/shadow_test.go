@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // shadowRequest has a system prompt of 10,000 bytes, which is 3,100 tokens at

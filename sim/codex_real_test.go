@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/agents/codex"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/codex"
 )
 
 // codexRecordings reads the recorded Codex sessions next to the module root.

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

@@ -3,7 +3,7 @@ package sim
 import (
 	"strconv"
 
-	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 )

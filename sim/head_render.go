@@ -1,8 +1,8 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"

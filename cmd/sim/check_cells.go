@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/reports/check"
+	"github.com/compactsim/compactsim/internal/check"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	"github.com/compactsim/compactsim/reports/export"
+	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/traces"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/compactsim/compactsim/reports/check"
+	"github.com/compactsim/compactsim/internal/check"
 	"github.com/compactsim/compactsim/scenarios"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/reports/compare"
+	"github.com/compactsim/compactsim/internal/compare"
 )
 
 // compareLevel is the confidence of the intervals of sim compare without --level.

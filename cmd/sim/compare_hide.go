@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/compactsim/compactsim/reports/compare"
-	"github.com/compactsim/compactsim/reports/export"
+	"github.com/compactsim/compactsim/internal/compare"
+	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

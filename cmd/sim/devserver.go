@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/sim/summarizer/devserver"
+	"github.com/compactsim/compactsim/internal/live/devserver"
 )
 
 // devserverFlags are the flags of sim devserver.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/reports/export"
+	"github.com/compactsim/compactsim/internal/export"
 )
 
 // anonymizeKeyVariable may hold the key of pseudonyms instead of a file.

@@ -146,7 +146,7 @@ func TestAnalysisDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	example, err := os.ReadFile("../../reports/export/example_test.go")
+	example, err := os.ReadFile("../../internal/export/example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}

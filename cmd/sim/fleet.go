@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/fleet"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim/fleet"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/fleet"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/yamlx"
-	"github.com/compactsim/compactsim/sim/fleet"
 )
 
 // anyFile opens files by any path, not only by those below a folder.

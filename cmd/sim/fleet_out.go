@@ -9,8 +9,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/fleet"
 	"github.com/compactsim/compactsim/reports"
-	"github.com/compactsim/compactsim/sim/fleet"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

@@ -14,19 +14,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/backend"
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
-	"github.com/compactsim/compactsim/sim/summarizer/cassette"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
-	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/texts"
 )
 
 // liveCalls are the real calls of a run: those made now and those stored.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/compactsim/compactsim/sim/summarizer/live"
+	"github.com/compactsim/compactsim/internal/live"
 )
 
 // writeSummaries writes a line for each live call of a report.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/sim/summarizer/live"
+	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/strategies"
 )
 

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/summarizer/cassette"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // eventDefault is the value of an event that takes back what others have set.

@@ -11,10 +11,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/backend"
+	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
-	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // What answers summary calls.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/compactsim/compactsim/internal/live/backend"
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/reports"
-	"github.com/compactsim/compactsim/sim/summarizer/cassette"
-	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // hinted are stored calls that tell how to go on where one cannot be had.

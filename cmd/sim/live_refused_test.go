@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/summarizer/devserver"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/devserver"
 )
 
 // Calls that the server refuses are told on standard error and in a note with its

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // remark says in a run what its real calls were, and where its summaries come

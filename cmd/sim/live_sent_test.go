@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/summarizer/cassette"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/cassette"
 )
 
 // What was sent is told apart from what was answered.

@@ -13,10 +13,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/backend"
+	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/sim/summarizer/live"
-	"github.com/compactsim/compactsim/sim/summarizer/live/backend"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // server returns who is asked, with the key from the environment.

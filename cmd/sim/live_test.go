@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/compactsim/compactsim/sim/summarizer/cassette"
-	"github.com/compactsim/compactsim/sim/summarizer/devserver"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/devserver"
+	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
 // liveKey is what no file and no message may hold.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/reports/check"
+	"github.com/compactsim/compactsim/internal/check"
+	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/summarizer/wire"
 )
 
 // Exit codes of the command.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

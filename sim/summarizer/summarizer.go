@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

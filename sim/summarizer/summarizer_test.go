@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/draws"
+	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

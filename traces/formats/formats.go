@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/agents/claudecode"
+	"github.com/compactsim/compactsim/internal/agents/codex"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/claudecode"
-	"github.com/compactsim/compactsim/traces/codex"
 )
 
 // Readable reports whether there is a reader for an agent's recordings, by the

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/compactsim/compactsim/internal/reading"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/internal/reading"
 )
 
 const (

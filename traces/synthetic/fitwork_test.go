@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/claudecode"
 )
 
 // The profile recorded is what a fit on the shared recordings gives today;

@@ -10,9 +10,9 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/claudecode"
 )
 
 // Generator emits the sessions of a workload in the parsed form. It may be used

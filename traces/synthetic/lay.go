@@ -3,10 +3,10 @@ package synthetic
 import (
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/agents/claudecode"
+	"github.com/compactsim/compactsim/internal/reading"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/claudecode"
-	"github.com/compactsim/compactsim/traces/internal/reading"
 )
 
 // layer lays a plan out as the session that a reader would make of its

@@ -1,0 +1,341 @@
+package claudecode
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"github.com/compactsim/compactsim/internal/reading"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// parser turns the lines of one source into records.
+type parser struct {
+	scanner
+	src     *source
+	scratch []byte // unescaped text of one string
+	parts   []byte // text of a tool result in several parts
+}
+
+var (
+	errNoType    = errors.New("not a transcript line: it has no type")
+	errNotObject = errors.New("not a transcript line: not a JSON object")
+	errNoMessage = errors.New("no message")
+)
+
+// header is a line whose fields may come in any order, before its type is known.
+type header struct {
+	record
+	typ, subtype []byte
+	message      message
+	agent        agentMessage
+	attachment   attachment
+	boundary     boundary
+	synthetic    bool
+	meta         bool
+	hidden       bool // shown to people only
+}
+
+// agentMessage is the message of a sub-agent in a progress line.
+type agentMessage struct {
+	typ     []byte // of the progress
+	role    []byte // type of the inner line
+	id      int32
+	uuid    prompt.Digest
+	at      int64
+	message message
+}
+
+// parse reads one line. Unless it returns an error, what the line says is in
+// the source; a line that belongs to no conversation only adds to its counts.
+func (p *parser) parse(ln traces.Line) error {
+	p.scanner = scanner{buf: ln.Text}
+	mark := len(p.src.pieces)
+	if p.peek() != '{' {
+		if p.skip(); p.err == nil {
+			p.err = errNotObject
+		}
+		return p.err
+	}
+	h := header{record: record{place: ln.Place, line: int32(ln.Number)}}
+	for name := range p.members {
+		p.field(&h, name)
+	}
+	p.end()
+	err := p.err
+	if err == nil {
+		err = p.finish(&h)
+	}
+	if err != nil {
+		p.src.pieces = p.src.pieces[:mark]
+	}
+	return err
+}
+
+// field reads one member of a line.
+func (p *parser) field(h *header, name []byte) {
+	switch string(name) {
+	case "type":
+		h.typ = p.str()
+	case "subtype":
+		h.subtype = p.str()
+	case "uuid":
+		h.uuid = p.key()
+	case "parentUuid":
+		h.parent = p.key()
+	case "logicalParentUuid":
+		h.logical = p.key()
+	case "parentToolUseID":
+		h.tool = p.key()
+	case "timestamp":
+		h.at = reading.Time(p.str())
+	case "sessionId":
+		h.session = p.src.names.add(p.str())
+	case "agentId":
+		h.record.agent = p.src.names.add(p.str())
+	case "version":
+		h.version = p.src.names.add(p.str())
+	case "cwd":
+		h.project = p.src.names.add(p.str())
+	case "isSidechain":
+		p.flag(h, flagSidechain)
+	case "isMeta":
+		h.meta = p.boolean()
+	case "isCompactSummary":
+		p.flag(h, flagSummary)
+	case "isVisibleInTranscriptOnly":
+		h.hidden = p.boolean()
+	case "isApiErrorMessage":
+		h.synthetic = p.boolean()
+	case "message":
+		p.message(&h.message)
+	case "data":
+		p.progress(&h.agent)
+	case "attachment", "rendered":
+		p.attached(&h.attachment, string(name) == "rendered")
+	case "compactMetadata", "microcompactMetadata":
+		p.metadata(&h.boundary)
+	default:
+		p.skip()
+	}
+}
+
+func (p *parser) flag(h *header, f recordFlags) {
+	if p.boolean() {
+		h.flags |= f
+	}
+}
+
+// key consumes a string and returns its digest, zero for none.
+func (p *parser) key() prompt.Digest {
+	if b := p.str(); len(b) > 0 {
+		return prompt.DigestBytes(b)
+	}
+	return prompt.Digest{}
+}
+
+// progress reads the data of a progress line, which holds a message when it
+// comes from a sub-agent.
+func (p *parser) progress(a *agentMessage) {
+	for name := range p.members {
+		switch string(name) {
+		case "type":
+			a.typ = p.str()
+		case "agentId":
+			a.id = p.src.names.add(p.str())
+		case "message":
+			p.innerLine(a)
+		default:
+			p.skip()
+		}
+	}
+}
+
+func (p *parser) innerLine(a *agentMessage) {
+	for name := range p.members {
+		switch string(name) {
+		case "type":
+			a.role = p.str()
+		case "uuid":
+			a.uuid = p.key()
+		case "timestamp":
+			a.at = reading.Time(p.str())
+		case "message":
+			p.message(&a.message)
+		default:
+			p.skip()
+		}
+	}
+}
+
+func (p *parser) metadata(b *boundary) {
+	for name := range p.members {
+		switch string(name) {
+		case "trigger":
+			b.manual = string(p.str()) == "manual"
+		case "preTokens":
+			if n, ok := p.integer(); ok && n >= 0 && n <= maxTokens {
+				b.preTokens = int32(n)
+			}
+		case "compactedToolIds":
+			for range p.elements {
+				b.cleared = append(b.cleared, p.key())
+			}
+		default:
+			p.skip()
+		}
+	}
+}
+
+// finish gives the line its kind and adds it to the source.
+func (p *parser) finish(h *header) error {
+	switch string(h.typ) {
+	case "user":
+		return p.user(h)
+	case "assistant":
+		return p.assistant(h)
+	case "attachment":
+		p.injected(h)
+		return nil
+	case "system":
+		p.system(h)
+		return nil
+	case "progress":
+		p.pass(h)
+		if string(h.agent.typ) == "agent_progress" {
+			return p.agentLine(h)
+		}
+		return nil
+	case "":
+		return errNoType
+	}
+	if !knownType(h.typ) {
+		if p.src.unknown == nil {
+			p.src.unknown = map[string]int{}
+		}
+		p.src.unknown[string(h.typ)]++
+	}
+	p.pass(h)
+	return nil
+}
+
+// knownType reports whether lines of a type are known to be no part of the
+// conversation.
+func knownType(t []byte) bool {
+	switch string(t) {
+	case "summary", "file-history-snapshot", "queue-operation", "pr-link", "last-prompt", "mode",
+		"permission-mode", "ai-title", "custom-title", "agent-name", "agent-color", "agent-setting",
+		"tag", "worktree-state", "content-replacement", "speculation-accept", "attribution-snapshot":
+		return true
+	}
+	return false
+}
+
+// pass keeps a line for the chain of parents, dropping its content.
+func (p *parser) pass(h *header) {
+	r := h.record
+	r.kind = recordPass
+	if r.uuid.IsZero() {
+		r.kind = recordOther
+	}
+	p.src.records = append(p.src.records, r)
+}
+
+func (p *parser) system(h *header) {
+	switch string(h.subtype) {
+	case "compact_boundary":
+		h.kind = recordCompact
+	case "microcompact_boundary":
+		h.kind = recordMicrocompact
+	default:
+		p.pass(h)
+		return
+	}
+	r := h.record
+	r.boundary = int32(len(p.src.boundaries))
+	p.src.boundaries = append(p.src.boundaries, h.boundary)
+	p.src.records = append(p.src.records, r)
+}
+
+func (p *parser) user(h *header) error {
+	m := &h.message
+	if !m.present {
+		return errNoMessage
+	}
+	if h.hidden && !h.has(flagSummary) {
+		p.pass(h)
+		return nil
+	}
+	r := h.record
+	r.kind = recordUser
+	r.from, r.to = m.from, m.to
+	if h.meta {
+		r.flags |= flagSoft
+	}
+	r.flags |= m.manner
+	p.seal(&r, h.meta)
+	p.src.records = append(p.src.records, r)
+	return nil
+}
+
+func (p *parser) assistant(h *header) error {
+	m := &h.message
+	if !m.present {
+		return errNoMessage
+	}
+	if h.synthetic || string(m.model) == "<synthetic>" {
+		h.flags |= flagSynthetic
+		p.pass(h)
+		return nil
+	}
+	p.response(h.record, m)
+	return nil
+}
+
+// response adds one line of a call.
+func (p *parser) response(r record, m *message) {
+	r.kind = recordAssistant
+	r.from, r.to = m.from, m.to
+	r.answer = int32(len(p.src.answers))
+	id := m.id
+	if len(id) == 0 {
+		id = p.lineID(&r)
+	}
+	p.src.answers = append(p.src.answers, answer{
+		id: p.src.names.add(id), model: p.src.names.add(m.model), usage: m.usage, stopped: m.stopped,
+	})
+	p.seal(&r, false)
+	p.src.records = append(p.src.records, r)
+}
+
+// agentLine adds the message inside a progress line.
+func (p *parser) agentLine(h *header) error {
+	a := &h.agent
+	if !a.message.present {
+		return nil
+	}
+	r := record{
+		place: h.place, line: h.line, at: a.at, uuid: a.uuid, tool: h.tool,
+		session: h.session, agent: a.id, version: h.version, project: h.project,
+		flags: flagProgress | flagSidechain,
+	}
+	if r.at == 0 {
+		r.at = h.at
+	}
+	switch string(a.role) {
+	case "assistant":
+		if string(a.message.model) != "<synthetic>" {
+			p.response(r, &a.message)
+		}
+	case "user":
+		r.kind = recordUser
+		r.from, r.to = a.message.from, a.message.to
+		r.flags |= a.message.manner
+		p.seal(&r, false)
+		p.src.records = append(p.src.records, r)
+	}
+	return nil
+}
+
+// invalidUTF8 reports whether a line holds bytes that are no UTF-8.
+func invalidUTF8(b []byte) bool { return !utf8.Valid(b) }

@@ -1,0 +1,187 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/internal/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Schema is the version of the document that the format json writes.
+const Schema = 1
+
+// estimated rounds what rests on chance to six digits: more mean nothing, and
+// the last ones differ between processors.
+func estimated(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	if err != nil {
+		return v
+	}
+	return rounded
+}
+
+// document is a report for machines.
+type document struct {
+	Schema      int                  `json:"schema"`
+	Level       float64              `json:"level"`
+	Resamples   int                  `json:"resamples"`
+	Seed        uint64               `json:"seed"`
+	Baseline    string               `json:"baseline"`
+	Runs        []runDocument        `json:"runs"`
+	Comparisons []comparisonDocument `json:"comparisons"`
+	Notes       []string             `json:"notes,omitempty"`
+}
+
+type runDocument struct {
+	Label      string             `json:"label"`
+	Provenance results.Provenance `json:"provenance"`
+	ModelError results.ModelError `json:"model_error,omitzero"`
+}
+
+type comparisonDocument struct {
+	Cell     string           `json:"cell,omitzero"`
+	Base     string           `json:"baseline"`
+	Other    string           `json:"label"`
+	Sessions int              `json:"sessions"`
+	Method   string           `json:"method"`
+	Notes    []string         `json:"notes,omitempty"`
+	Metrics  []figureDocument `json:"metrics"`
+}
+
+type figureDocument struct {
+	Name             string            `json:"metric"`
+	Unit             string            `json:"unit"`
+	Better           string            `json:"better"`
+	Exact            bool              `json:"exact"`
+	Base             *float64          `json:"baseline,omitempty"`
+	Other            *float64          `json:"value,omitempty"`
+	Difference       *float64          `json:"difference,omitempty"`
+	Relative         *float64          `json:"relative,omitempty"`
+	Interval         *results.Interval `json:"interval,omitempty"`
+	RelativeInterval *results.Interval `json:"relative_interval,omitempty"`
+	P                *float64          `json:"p,omitempty"`
+	Holm             *float64          `json:"p_holm,omitempty"`
+	Effect           *float64          `json:"effect,omitempty"`
+	Lower            int               `json:"sessions_lower"`
+	Ties             int               `json:"sessions_same"`
+	Higher           int               `json:"sessions_higher"`
+	Verdict          string            `json:"verdict"`
+	Notes            []string          `json:"notes,omitempty"`
+}
+
+func (r *Report) json(w io.Writer, o WriteOptions) error {
+	d := document{Schema: Schema, Level: r.Level, Resamples: r.Resamples, Seed: r.Seed, Baseline: r.Labels[0], Notes: r.Notes}
+	for _, in := range r.Inputs {
+		d.Runs = append(d.Runs, runDocument{in.Label, in.Run.Provenance, in.Run.ModelError})
+	}
+	for i := range r.Comparisons {
+		c := &r.Comparisons[i]
+		x := comparisonDocument{c.Cell, c.Base, c.Other, c.Sessions, c.method(), c.Notes, []figureDocument{}}
+		for _, f := range r.shown(c, o) {
+			x.Metrics = append(x.Metrics, f.document(r.Level))
+		}
+		d.Comparisons = append(d.Comparisons, x)
+	}
+	var b bytes.Buffer
+	if err := json.MarshalWrite(&b, d, json.Deterministic(true)); err != nil {
+		return fmt.Errorf("encoding a comparison: %w", err)
+	}
+	b.WriteByte('\n')
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing a comparison: %w", err)
+	}
+	return nil
+}
+
+// method names how intervals were made.
+func (c *Comparison) method() string {
+	if c.Normal {
+		return "normal"
+	}
+	return "bootstrap"
+}
+
+func (f *Figure) document(level float64) figureDocument {
+	d := figureDocument{
+		Name: f.Metric.Name, Unit: f.Metric.Unit, Better: f.Metric.Better.String(), Exact: f.Exact,
+		Base: f.Base.pointer(), Other: f.Other.pointer(), Lower: f.Lower, Ties: f.Ties, Higher: f.Higher,
+		Verdict: f.Verdict.String(), Notes: f.Notes,
+	}
+	if f.Verdict == Missing {
+		return d
+	}
+	d.Difference, d.Relative = Sample{f.Difference, true}.pointer(), f.Relative.pointer()
+	d.Interval, d.RelativeInterval = published(f.Interval, level), published(f.RelativeInterval, level)
+	if f.Tested {
+		d.P = Sample{estimated(f.Test.P), true}.pointer()
+		d.Holm = Sample{estimated(f.Holm), true}.pointer()
+		d.Effect = Sample{estimated(f.Test.RankBiserial()), true}.pointer()
+	}
+	return d
+}
+
+func (s Sample) pointer() *float64 {
+	if !s.OK {
+		return nil
+	}
+	return &s.Value
+}
+
+func published(i *stats.Interval, level float64) *results.Interval {
+	if i == nil {
+		return nil
+	}
+	return &results.Interval{Low: estimated(i.Low), High: estimated(i.High), Level: level}
+}
+
+// csv writes a line for each comparison and metric. What there is not is empty.
+func (r *Report) csv(w io.Writer, o WriteOptions) error {
+	cw := csv.NewWriter(w)
+	lines := [][]string{{
+		"cell", "baseline", "label", "sessions", "metric", "unit", "better", "exact", "baseline_value", "value", "difference",
+		"relative", "low", "high", "relative_low", "relative_high", "level", "p", "p_holm", "effect",
+		"sessions_lower", "sessions_same", "sessions_higher", "verdict",
+	}}
+	for i := range r.Comparisons {
+		c := &r.Comparisons[i]
+		for _, f := range r.shown(c, o) {
+			d := f.document(r.Level)
+			low, high := ends(d.Interval)
+			relativeLow, relativeHigh := ends(d.RelativeInterval)
+			lines = append(lines, []string{
+				c.Cell, c.Base, c.Other, strconv.Itoa(c.Sessions), d.Name, d.Unit, d.Better, strconv.FormatBool(d.Exact),
+				number(d.Base), number(d.Other), number(d.Difference), number(d.Relative), low, high, relativeLow, relativeHigh,
+				number(&r.Level), number(d.P), number(d.Holm), number(d.Effect),
+				strconv.Itoa(d.Lower), strconv.Itoa(d.Ties), strconv.Itoa(d.Higher), d.Verdict,
+			})
+		}
+	}
+	if err := cw.WriteAll(lines); err != nil {
+		return fmt.Errorf("writing CSV: %w", err)
+	}
+	return nil
+}
+
+func ends(i *results.Interval) (low, high string) {
+	if i == nil {
+		return "", ""
+	}
+	return number(&i.Low), number(&i.High)
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'f', -1, 64)
+}

@@ -1,0 +1,181 @@
+package compare
+
+import (
+	"context"
+	"math"
+
+	"github.com/compactsim/compactsim/internal/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// leastKept is the share of resamples in which a ratio must have a base for its
+// interval to mean anything.
+const leastKept = 0.9
+
+// resample sets the intervals of figures that differ by the paired bootstrap
+// over n sessions. All metrics share the weights.
+func resample(ctx context.Context, list []*measured, n int, o Options) error {
+	var sums, maxima [][]float64
+	var first []int // column of each figure in sums or maxima
+	for _, m := range list {
+		if m.Verdict != Unknown {
+			first = append(first, -1)
+			continue
+		}
+		a, b := &m.side[0], &m.side[1]
+		switch m.Metric.Kind {
+		case results.KindSum:
+			first = append(first, len(sums))
+			sums = append(sums, m.diff)
+			if m.compared(o) {
+				sums = append(sums, a.value)
+			}
+		case results.KindRatio:
+			first = append(first, len(sums))
+			sums = append(sums, a.part, a.base, b.part, b.base)
+		default:
+			first = append(first, len(maxima))
+			maxima = append(append(maxima, a.tops...), b.tops...)
+		}
+	}
+	boot := stats.Bootstrap{Seed: o.Seed, Resamples: o.Resamples, Workers: o.Workers}
+	d, err := boot.Draw(ctx, n, sums, maxima)
+	if err != nil {
+		return err
+	}
+	parallel(len(list), o.Workers, func(i int) {
+		if m := list[i]; first[i] >= 0 {
+			columns := d.Sums
+			if m.extremal() {
+				columns = d.Maxima
+			}
+			m.interval(columns[first[i]:], o)
+		}
+	})
+	return nil
+}
+
+// compared reports whether a figure gets an interval of its relative difference:
+// those of the run table and those that were asked for by name. It takes a
+// column more.
+func (m *measured) compared(o Options) bool { return m.Summary || len(o.Metrics) > 0 }
+
+// extremal reports whether a figure is a maximum or a minimum.
+func (m *measured) extremal() bool {
+	return m.Metric.Kind == results.KindMaximum || m.Metric.Kind == results.KindMinimum
+}
+
+// interval sets the intervals from resampled columns: difference and baseline
+// of sums, part and base of both sides of ratios, the cells of both sides of
+// maxima. No session has a linear influence on a maximum, which leaves the plain
+// percentiles.
+func (m *measured) interval(columns [][]float64, o Options) {
+	var differences, relatives []float64
+	for r := range o.Resamples {
+		a, d := m.resampled(columns, r, o)
+		if !finite(d) {
+			continue
+		}
+		differences = append(differences, d)
+		if v := d / math.Abs(a); finite(v) && m.compared(o) {
+			relatives = append(relatives, v)
+		}
+	}
+	enough := leastKept * float64(o.Resamples)
+	kept, keptRelative := float64(len(differences)) >= enough, float64(len(relatives)) >= enough && m.Relative.OK
+	if m.extremal() {
+		if kept {
+			m.Interval = snapped(stats.Percentile(differences, o.Level))
+		}
+		if keptRelative {
+			m.RelativeInterval = snapped(stats.Percentile(relatives, o.Level))
+		}
+		return
+	}
+	influence, base := m.influence()
+	if kept {
+		m.Interval = snapped(stats.Accelerated(differences, m.Difference, influence, o.Level))
+	}
+	if keptRelative {
+		m.RelativeInterval = snapped(stats.Accelerated(relatives, m.Relative.Value, m.onRelative(influence, base), o.Level))
+	}
+}
+
+// snapped takes an end that is zero but for the rounding of sums for zero: whether
+// an interval contains it decides a verdict.
+func snapped(i stats.Interval) *stats.Interval {
+	for _, end := range []*float64{&i.Low, &i.High} {
+		if math.Abs(*end) < 1e-9*(i.High-i.Low) {
+			*end = 0
+		}
+	}
+	return &i
+}
+
+// resampled returns the baseline's value and the difference in resample r, not
+// finite when a side has no sample in it.
+func (m *measured) resampled(columns [][]float64, r int, o Options) (base, diff float64) {
+	switch m.Metric.Kind {
+	case results.KindSum:
+		if m.compared(o) {
+			base = columns[1][r]
+		}
+		return base, columns[0][r]
+	case results.KindRatio:
+		base = columns[0][r] / columns[1][r]
+		return base, difference(base, columns[2][r]/columns[3][r])
+	}
+	k, cells := m.Metric.Kind, len(m.side[0].tops)
+	base = meanAt(columns[:cells], r, k)
+	return base, meanAt(columns[cells:cells+len(m.side[1].tops)], r, k) - base
+}
+
+// approximate sets normal intervals with standard errors by the delta method:
+// that of the sum of each session's linear influence on the difference. Maxima
+// have none.
+func approximate(list []*measured, o Options) {
+	for _, m := range list {
+		if m.Verdict != Unknown || m.extremal() {
+			continue
+		}
+		influence, base := m.influence()
+		m.Interval = snapped(stats.Normal(m.Difference, stats.StandardErrorOfSum(influence), o.Level))
+		if m.Relative.OK && m.compared(o) {
+			relative := m.onRelative(influence, base)
+			m.RelativeInterval = snapped(stats.Normal(m.Relative.Value, stats.StandardErrorOfSum(relative), o.Level))
+		}
+	}
+}
+
+// influence returns the linear influence of each session on the difference of a
+// sum or a ratio, and that on the baseline's value, each up to a constant.
+func (m *measured) influence() (difference, base []float64) {
+	if m.Metric.Kind != results.KindRatio {
+		return m.diff, m.side[0].value
+	}
+	base = m.side[0].influence(m.Base.Value)
+	difference = m.side[1].influence(m.Other.Value)
+	for i, v := range base {
+		difference[i] -= v
+	}
+	return difference, base
+}
+
+// onRelative returns the influence on the relative difference.
+func (m *measured) onRelative(difference, base []float64) []float64 {
+	relative := make([]float64, len(difference))
+	for i := range relative {
+		relative[i] = difference[i]/math.Abs(m.Base.Value) - m.Relative.Value*base[i]/m.Base.Value
+	}
+	return relative
+}
+
+// influence returns what each session does to a ratio of sums.
+func (s *series) influence(ratio float64) []float64 {
+	all := sum(s.base)
+	out := make([]float64, len(s.part))
+	for i := range out {
+		out[i] = (s.part[i] - ratio*s.base[i]) / all
+	}
+	return out
+}

@@ -1,0 +1,282 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/compactsim/compactsim/internal/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// rounding is the relative difference up to which two figures are the same:
+// costs that were added up in another order.
+const rounding = 1e-12
+
+// series is a metric of one side, a value for each session.
+type series struct {
+	rows  [][]*results.Row // by cell of the side that has figures for the metric; the rest is nil for none
+	value []float64        // 0 where has is false
+	part  []float64        // of a ratio, else nil
+	base  []float64
+	has   []bool
+	tops  extremes // of a maximum or a minimum, else nil
+}
+
+// measured is a figure with what it was made from.
+type measured struct {
+	Figure
+	side [2]series
+	diff []float64 // by session; 0 where a side has no sample
+}
+
+// measure returns the figures of metrics without what is drawn by chance.
+func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, error) {
+	list := make([]*measured, len(metrics))
+	for i, metric := range metrics {
+		m := &measured{Figure: Figure{Metric: metric, Summary: slices.Contains(summary(), metric.Name)}}
+		for s := range m.side {
+			m.side[s] = p.series(s, metric)
+		}
+		list[i] = m
+	}
+	// Rows are large: each is read for all metrics while it is in the cache.
+	n := len(p.sessions)
+	parallel((n+stretch-1)/stretch, workers, func(i int) {
+		for _, m := range list {
+			for s := range m.side {
+				m.side[s].fill(&m.Metric, i*stretch, min((i+1)*stretch, n))
+			}
+		}
+	})
+	errs := make([]error, len(metrics))
+	parallel(len(metrics), workers, func(i int) { errs[i] = list[i].finish(p) })
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// stretch is the number of sessions whose rows stay in the cache.
+const stretch = 8
+
+// parallel calls f for 0…n−1 on several goroutines.
+func parallel(n, workers int, f func(int)) {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(workers, n) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// finish compares the two sides once their series are filled.
+func (m *measured) finish(p *pairs) error {
+	for s := range m.side {
+		for i, v := range m.side[s].value {
+			if !finite(v) {
+				return fmt.Errorf("%s: %s of session %q is %v", p.sides[s].label, m.Metric.Name, p.sessions[i], v)
+			}
+		}
+	}
+	for s := range m.side {
+		m.side[s].tops = m.side[s].tops.sampled()
+	}
+	m.Base, m.Other = m.side[0].total(m.Metric.Kind), m.side[1].total(m.Metric.Kind)
+	if !m.Base.OK || !m.Other.OK {
+		return nil
+	}
+	m.Difference = difference(m.Base.Value, m.Other.Value)
+	if !finite(m.Base.Value) || !finite(m.Other.Value) || !finite(m.Difference) {
+		return fmt.Errorf("%s is too large to compare: %v in %s, %v in %s", m.Metric.Name, m.Base.Value, p.sides[0].label, m.Other.Value, p.sides[1].label)
+	}
+	// Of a base next to nothing a multiple can be beyond the range of numbers.
+	if v := m.Difference / math.Abs(m.Base.Value); m.Base.Value != 0 && finite(v) {
+		m.Relative = Sample{v, true}
+	}
+	m.differences()
+	return nil
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// differences compares the sessions one by one.
+func (m *measured) differences() {
+	a, b := &m.side[0], &m.side[1]
+	m.diff = make([]float64, len(a.value))
+	tested := make([]float64, 0, len(a.value))
+	for i := range m.diff {
+		d := difference(a.value[i], b.value[i])
+		m.diff[i] = d
+		if !a.has[i] || !b.has[i] {
+			continue
+		}
+		tested = append(tested, d)
+		switch {
+		case d < 0:
+			m.Lower++
+		case d > 0:
+			m.Higher++
+		default:
+			m.Ties++
+		}
+	}
+	m.Test = stats.Wilcoxon(tested, rounding*max(largest(a.value), largest(b.value)))
+	m.Tested = m.Test.N > 0
+	if m.changed() {
+		m.Verdict = Unknown
+		return
+	}
+	m.Verdict = Same
+	m.side, m.diff = [2]series{}, nil
+}
+
+// changed reports whether anything differs, for ratios their parts too.
+func (m *measured) changed() bool {
+	return m.Tested || m.Difference != 0 || slices.ContainsFunc(m.diff, func(d float64) bool { return d != 0 }) ||
+		!slices.Equal(m.side[0].part, m.side[1].part) || !slices.Equal(m.side[0].base, m.side[1].base)
+}
+
+// difference returns b − a, nothing when the two differ by rounding alone.
+func difference(a, b float64) float64 {
+	if math.Abs(b-a) <= rounding*max(math.Abs(a), math.Abs(b)) {
+		return 0
+	}
+	return b - a
+}
+
+// largest returns the largest size of values, which rounding is in proportion to.
+func largest(values []float64) float64 {
+	var size float64
+	for _, v := range values {
+		size = max(size, math.Abs(v))
+	}
+	return size
+}
+
+// series returns an empty metric of one side.
+func (p *pairs) series(s int, metric results.Metric) series {
+	out := series{}
+	for c, cell := range p.sides[s].cells {
+		if measures(cell, metric) {
+			out.rows = append(out.rows, p.rows[s][c])
+		}
+	}
+	if len(out.rows) == 0 {
+		return out
+	}
+	n := len(p.sessions)
+	out.value, out.has = make([]float64, n), make([]bool, n)
+	switch metric.Kind {
+	case results.KindRatio:
+		out.part, out.base = make([]float64, n), make([]float64, n)
+	case results.KindMaximum, results.KindMinimum:
+		out.tops = newExtremes(len(out.rows), n)
+	}
+	return out
+}
+
+// fill sets the values of the sessions from…to−1, averaged over the cells of
+// the side.
+func (s *series) fill(m *results.Metric, from, to int) {
+	if len(s.rows) == 0 {
+		return
+	}
+	if s.tops != nil {
+		s.fillTops(m, from, to)
+		return
+	}
+	for _, rows := range s.rows {
+		if m.Kind == results.KindRatio {
+			s.addParts(m, rows, from, to)
+			continue
+		}
+		for i := from; i < to; i++ {
+			v, ok := m.Value(rows[i])
+			switch {
+			case m.Kind == results.KindSum || ok && s.has[i]:
+				s.value[i] = m.Kind.Join(s.value[i], v)
+			case ok:
+				s.value[i] = v
+			}
+			s.has[i] = s.has[i] || ok
+		}
+	}
+	s.average(m.Kind, from, to)
+}
+
+// addParts adds the parts of a ratio.
+func (s *series) addParts(m *results.Metric, rows []*results.Row, from, to int) {
+	for i := from; i < to; i++ {
+		part, base := m.Parts(rows[i])
+		s.part[i] += part
+		s.base[i] += base
+		s.has[i] = s.base[i] != 0
+	}
+}
+
+// measures reports whether a cell has figures for a metric, whatever the row.
+func measures(c *results.Cell, m results.Metric) bool {
+	return !slices.ContainsFunc([]string{m.Name, m.Of, m.Group}, func(name string) bool {
+		return name != "" && slices.Contains(c.Unmeasured, name)
+	})
+}
+
+// average turns sums over cells into means, and parts into ratios.
+func (s *series) average(k results.Kind, from, to int) {
+	cells := float64(len(s.rows))
+	for i := from; i < to; i++ {
+		switch {
+		case k == results.KindRatio && s.has[i]:
+			s.value[i] = s.part[i] / s.base[i]
+			s.part[i] /= cells
+			s.base[i] /= cells
+		case k == results.KindSum && cells > 1:
+			s.value[i] /= cells
+		}
+	}
+}
+
+// total returns the value over all sessions.
+func (s *series) total(k results.Kind) Sample {
+	if k == results.KindRatio {
+		if base := sum(s.base); base != 0 {
+			return Sample{sum(s.part) / base, true}
+		}
+		return Sample{}
+	}
+	if s.tops != nil {
+		return s.tops.total(k)
+	}
+	var total Sample
+	for i, v := range s.value {
+		switch {
+		case k == results.KindSum || s.has[i] && total.OK:
+			total.Value = k.Join(total.Value, v)
+		case s.has[i]:
+			total.Value = v
+		}
+		total.OK = total.OK || s.has[i]
+	}
+	return total
+}
+
+func sum(values []float64) float64 {
+	var t float64
+	for _, v := range values {
+		t += v
+	}
+	return t
+}

@@ -1,0 +1,137 @@
+package explain
+
+import (
+	"context"
+	"testing"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/agents/claudecode"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+// explained returns the explanation of every sample under a strategy, and the
+// row of the same run without an observer.
+func explained(t *testing.T, strategy string) map[*results.Explanation]results.Row {
+	t.Helper()
+	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := registry.Strategy(strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prices, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := sim.Config{
+		Strategy: s, Server: func(string) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Summarizer: summarizer.Default(), Prices: prices, Seed: 1,
+	}
+	all := map[*results.Explanation]results.Row{}
+	for _, session := range corpus.Sessions {
+		row, err := sim.NewLoop(c).Run(session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := Session(c, session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e] = row
+	}
+	return all
+}
+
+// Watching changes nothing, and what is explained adds up to the row: calls,
+// tokens by class, misses and cost.
+func TestExplanationsAddUpToTheRow(t *testing.T) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, strategy := range registry.Presets() {
+		for e, row := range explained(t, strategy) {
+			var got results.Row
+			var cost float64
+			for _, c := range e.Calls {
+				got.Usage.Read += c.Read
+				got.Usage.Write5m += c.Write5m
+				got.Usage.Write1h += c.Write1h
+				got.Usage.Uncached += c.Uncached
+				got.Usage.Output += c.Output
+				if c.Miss != "none" && !c.First && c.Layer == "" {
+					got.Misses++
+				}
+				cost += c.CostUSD
+			}
+			if len(e.Calls) != row.Calls || got.Usage != row.Usage || got.Misses != row.Misses {
+				t.Errorf("%s of %s: %d calls, %+v, %d misses; the row has %d, %+v, %d",
+					e.Session, strategy, len(e.Calls), got.Usage, got.Misses, row.Calls, row.Usage, row.Misses)
+			}
+			if d := cost - row.CostUSD(); d > 1e-9 || d < -1e-9 {
+				t.Errorf("%s of %s: explained cost %.6f, the row has %.6f", e.Session, strategy, cost, row.CostUSD())
+			}
+		}
+	}
+}
+
+// The segments of a request are the request: tokens and classes add up.
+func TestSegmentsAddUp(t *testing.T) {
+	for _, strategy := range []string{"auto-compact/167k", "cached-microcompact"} {
+		testSegments(t, strategy)
+	}
+}
+
+func testSegments(t *testing.T, strategy string) {
+	t.Helper()
+	for e := range explained(t, strategy) {
+		for _, c := range e.Calls {
+			byClass := map[string]int64{}
+			for _, s := range c.Segments {
+				byClass[s.Class] += s.Tokens
+			}
+			want := map[string]int64{"read": c.Read, "write_5m": c.Write5m, "write_1h": c.Write1h, "uncached": c.Uncached}
+			for class, tokens := range want {
+				if byClass[class] != tokens {
+					t.Fatalf("%s call %d: segments hold %d tokens of %s, the call %d", e.Session, c.Number, byClass[class], class, tokens)
+				}
+			}
+		}
+	}
+}
+
+// Every compaction of the row is told in a step, before the call that pays for
+// it, and the trigger that started it was at or above its value.
+func TestCompactionsAreTold(t *testing.T) {
+	for e, row := range explained(t, "auto-compact/167k") {
+		told, fired := 0, 0
+		for _, c := range e.Calls {
+			for _, s := range c.Steps {
+				if s.Boundary == "compaction" {
+					told++
+				}
+				if s.Fired {
+					fired++
+					if s.Measured < s.Value {
+						t.Errorf("%s call %d: fired at %d below %d", e.Session, c.Number, s.Measured, s.Value)
+					}
+				}
+			}
+		}
+		if told != row.Compactions || fired != row.Compactions {
+			t.Errorf("%s: %d compactions told, %d triggers fired, the row has %d", e.Session, told, fired, row.Compactions)
+		}
+	}
+}

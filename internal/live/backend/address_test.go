@@ -1,0 +1,115 @@
+package backend_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/live/backend"
+	"github.com/compactsim/compactsim/internal/live/wire"
+)
+
+// A base URL that would lead to another path than that of the API is found ahead
+// of the first call, with what to write instead. Nothing of it but host and path
+// is shown.
+func TestBaseURL(t *testing.T) {
+	key := backend.NewKey(canary)
+	messages := func(url string) error {
+		_, err := backend.NewAnthropic(backend.AnthropicConfig{Key: key, BaseURL: url})
+		return err
+	}
+	chat := func(url string) error {
+		_, err := backend.NewOpenAI(backend.OpenAIConfig{Key: key, BaseURL: url})
+		return err
+	}
+	for _, tc := range []struct {
+		kind func(string) error
+		url  string
+		want string // "" for one that is taken
+	}{
+		{messages, "", ""},
+		{messages, "https://api.anthropic.com", ""},
+		{messages, "http://localhost:4000/anthropic/", ""},
+		{messages, "https://gateway.example/v1/account/anthropic", ""},
+		{messages, "https://gw.example/tok-S3CRET/v1", "leave that out, as https://gw.example/…"},
+		{chat, "https://gw.example/tok-S3CRET", "most servers want https://gw.example/…/v1"},
+		{messages, "https://api.anthropic.com/v1", "leave that out, as https://api.anthropic.com"},
+		{messages, "https://api.anthropic.com/v1/messages/", "it ends with /v1/messages"},
+		{messages, "https://host/v1/v1", "it has /v1 twice"},
+		{messages, "https://host ", "a blank or a line break"},
+		{messages, "https://host/\n", "a blank or a line break"},
+		{messages, "https://user:canary@host/?token=canary", "nothing can stand behind a ?"},
+		{messages, "host:8080", "want http(s)://host"},
+		{chat, "https://api.openai.com/v1", ""},
+		{chat, "http://localhost:8000/v1/", ""},
+		{chat, "https://host/v1beta/openai", ""},
+		{chat, "https://host/api/paas/v4", ""},
+		{chat, "https://host/chat/completions", ""},
+		{chat, "https://host/v1/chat/completions", ""},
+		{chat, "http://localhost:8000", "most servers want http://localhost:8000/v1; one that has none, http://localhost:8000/chat/completions"},
+		{chat, "http://localhost:8000/openai/", "most servers want http://localhost:8000/openai/v1"},
+		{chat, "https://host/v1/v1/", "it has /v1 twice"},
+		{chat, "https://host/v1/v1/chat/completions", "it has /v1 twice"},
+		{chat, "https://host/v1 ", "a blank or a line break"},
+		{chat, "", "want http(s)://host"},
+	} {
+		err := tc.kind(tc.url)
+		if (err == nil) != (tc.want == "") || err != nil && (!strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "canary")) {
+			t.Errorf("%q: %v, want %q", tc.url, err, tc.want)
+		}
+	}
+}
+
+// A whole path is taken as it stands.
+func TestWholeChatPath(t *testing.T) {
+	var path string
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path = r.URL.Path
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer h.Close()
+	b, err := backend.NewOpenAI(backend.OpenAIConfig{BaseURL: h.URL + "/chat/completions"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Do(context.Background(), conversation()); err == nil || path != "/chat/completions" {
+		t.Errorf("asked %s: %v", path, err)
+	}
+}
+
+// A key that no header can hold is refused, without being shown; white space
+// around it is not part of it.
+func TestKeyThatCannotBeSent(t *testing.T) {
+	for secret, ok := range map[string]bool{
+		canary: true, " " + canary + "\n": true, canary[:8] + " " + canary[8:]: false, canary[:8] + "\n" + canary[8:]: false,
+		canary + "\u00a0x": false, canary + "…": false, "\t\n": false,
+	} {
+		_, err := backend.NewAnthropic(backend.AnthropicConfig{Key: backend.NewKey(secret)})
+		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), "canary") {
+			t.Errorf("a key of %d bytes: %v", len(secret), err)
+		}
+		_, err = backend.NewOpenAI(backend.OpenAIConfig{Key: backend.NewKey(secret), BaseURL: backend.AnthropicURL + "v1"})
+		if blank := strings.TrimSpace(secret) == ""; (err == nil) != (ok || blank) {
+			t.Errorf("a key of %d bytes for another server: %v", len(secret), err)
+		}
+	}
+	if _, err := backend.NewOpenAI(backend.OpenAIConfig{BaseURL: "https://api.openai.com/v1"}); err == nil || !strings.Contains(err.Error(), "needs a key") {
+		t.Errorf("OpenAI without a key: %v", err)
+	}
+}
+
+// Effort goes out under the name that chat completions have for it, and thinking,
+// which they have none for, not at all.
+func TestEffortOfCompletions(t *testing.T) {
+	url, body := refusing(t)
+	for _, effort := range []string{"", "low"} {
+		r := conversation()
+		r.Effort, r.Thinking = effort, wire.Thinking{Mode: wire.ThinkingAdaptive}
+		failure(t, do(openAIAt(t, url, backend.Limits{}), r))
+		if strings.Contains(body(), `"reasoning_effort":"low"`) != (effort != "") || strings.Contains(body(), "reasoning_effort") != (effort != "") || strings.Contains(body(), "adaptive") {
+			t.Errorf("effort %q: %s", effort, body())
+		}
+	}
+}

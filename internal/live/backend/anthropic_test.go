@@ -1,0 +1,368 @@
+package backend_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/backend"
+	"github.com/compactsim/compactsim/internal/live/devserver"
+	"github.com/compactsim/compactsim/internal/live/wire"
+)
+
+// A summary comes back whole, with what it cost: the first call writes the head
+// for an hour and the rest for five minutes, the second reads both.
+func TestAnthropicAnswer(t *testing.T) {
+	s, url := serve(t, devserver.Options{})
+	b := anthropicAt(t, url, backend.Limits{})
+	first, err := b.Do(context.Background(), conversation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := first.Usage
+	if u.Write1h == 0 || u.Write5m == 0 || u.Read != 0 || u.Uncached != 0 {
+		t.Errorf("usage of the first call %+v: want writes of both lifetimes and nothing else", u)
+	}
+	for _, want := range []string{"<analysis>", "<summary>", "1. Primary Request and Intent:", "5. Pending Tasks:", "src/parser/lexer.go", "why the parser"} {
+		if !strings.Contains(first.Text, want) {
+			t.Errorf("the answer lacks %q:\n%s", want, first.Text)
+		}
+	}
+	if first.StopReason != "end_turn" || first.Model != "claude-sonnet-4-5" || first.ID == "" || first.Attempts != 1 {
+		t.Errorf("reply %+v", first)
+	}
+	if first.First <= 0 || first.Total < first.First {
+		t.Errorf("first token after %v, end after %v", first.First, first.Total)
+	}
+	second, err := b.Do(context.Background(), conversation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := wire.Usage{Read: u.Write1h + u.Write5m, Output: u.Output}
+	if second.Usage != want || second.Text != first.Text {
+		t.Errorf("usage of the second call %+v, want %+v and the same text", second.Usage, want)
+	}
+	if c := s.Counts(); c.Requests != 2 || c.Answered != 2 || len(c.Digests) != 1 {
+		t.Errorf("counts %+v: want one request, sent and answered twice", c)
+	}
+}
+
+// What is sent: every field in its place, schemas and inputs byte by byte, betas
+// as a header, no tool_choice, and nothing from the environment.
+func TestAnthropicRequest(t *testing.T) {
+	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+	t.Setenv("ANTHROPIC_AUTH_TOKEN", "of-somebody-else")
+	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Stray: yes")
+	var body, betas, key, stray string
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		buf := new(strings.Builder)
+		if err := r.Write(buf); err != nil {
+			t.Error(err)
+		}
+		_, body, _ = strings.Cut(buf.String(), "\r\n\r\n")
+		betas, key = r.Header.Get("Anthropic-Beta"), r.Header.Get("X-Api-Key")
+		stray = r.Header.Get("Authorization") + r.Header.Get("X-Stray") + r.Header.Get("Traceparent")
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer h.Close()
+	r := conversation()
+	r.Messages[0].Blocks[0].Text = "<b>\xff</b>" // no valid text
+	r.Betas = []string{"compact-2026-01-12", "context-management-2025-06-27"}
+	r.ContextManagement = jsontext.Value(`{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":50000}}]}`)
+	r.Thinking, r.Effort = wire.Thinking{Mode: wire.ThinkingBudget, Budget: 2000}, "low"
+	failure(t, do(anthropicAt(t, h.URL, backend.Limits{}), r))
+	for _, want := range []string{
+		`"model":"claude-sonnet-4-5"`, `"max_tokens":4000`, `"stream":true`,
+		`"cache_control":{"type":"ephemeral","ttl":"1h"}`, `"cache_control":{"type":"ephemeral","ttl":"5m"}`,
+		`"input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`,
+		`"thinking":{"type":"enabled","budget_tokens":2000}`, `"output_config":{"effort":"low"}`,
+		`"input":{"path":"src/parser/lexer.go"}`, `"text":"<b>�</b>"`, `"tool_use_id":"t1"`,
+		`"context_management":{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":50000}}]}`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the request lacks %s:\n%s", want, body)
+		}
+	}
+	if strings.Contains(body, "tool_choice") || strings.Contains(body, `"compaction"`) || strings.Contains(body, "is_error") {
+		t.Errorf("the request holds what nobody asked for:\n%s", body)
+	}
+	if betas != "compact-2026-01-12,context-management-2025-06-27" || key != canary || stray != "" {
+		t.Errorf("betas %q, key %q, stray headers %q", betas, key, stray)
+	}
+}
+
+// A compaction on demand has a field of its own, and does not go with edits.
+func TestCompactionRequest(t *testing.T) {
+	url, body := refusing(t)
+	b := anthropicAt(t, url, backend.Limits{})
+	for instructions, want := range map[string]string{"": `"compaction":{"type":"summarize"}`, "Keep names.": `"compaction":{"type":"summarize","instructions":"Keep names."}`} {
+		r := conversation()
+		r.Compaction = &wire.Compaction{Instructions: instructions}
+		failure(t, do(b, r))
+		if !strings.Contains(body(), want) || strings.Contains(body(), `"thinking"`) || strings.Contains(body(), "output_config") {
+			t.Errorf("the request lacks %s, or says more:\n%s", want, body())
+		}
+		r.ContextManagement = jsontext.Value(`{"edits":[]}`)
+		if err := do(b, r); err == nil || !strings.Contains(err.Error(), "one request has one of them") {
+			t.Errorf("with edits: %v", err)
+		}
+	}
+}
+
+// What is thought is told apart from the answer: as counted, or as what the rest
+// leaves of the output; what edits took out is told too.
+func TestThinkingAnswer(t *testing.T) {
+	_, url := serve(t, devserver.Options{})
+	r := conversation()
+	r.Model, r.Thinking, r.Betas = "claude-opus-4-6", wire.Thinking{Mode: wire.ThinkingAdaptive}, []string{"context-management-2025-06-27"}
+	plain, err := anthropicAt(t, url, backend.Limits{}).Do(context.Background(), func() *wire.Request { q := *r; q.Thinking = wire.Thinking{}; return &q }())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContextManagement = jsontext.Value(`{"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":1},"keep":{"type":"tool_uses","value":0}}]}`)
+	got, err := anthropicAt(t, url, backend.Limits{}).Do(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Thinking <= 0 || got.Cleared.ToolUses != 1 || got.Cleared.Input < 500 || plain.Thinking != 0 || plain.Cleared != (wire.Cleared{}) {
+		t.Errorf("thought %d of %d, cleared %+v", got.Thinking, got.Usage.Output, got.Cleared)
+	}
+	stream := func(usage string) string {
+		return "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"model\":\"x\",\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\n" +
+			"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\"}}\n\n" +
+			"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"text\",\"text\":\"twelve bytes\"}}\n\n" +
+			"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":100" + usage + "}}\n\n" +
+			"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+	}
+	// Twelve bytes are three tokens where nothing is counted: 97 of 100 are left.
+	for usage, want := range map[string]int64{"": 97, `,"output_tokens_details":{"thinking_tokens":60}`: 60, `,"output_tokens_details":{"thinking_tokens":600}`: 100} {
+		url := says(t, 200, stream(usage), "Content-Type", "text/event-stream")
+		reply, err := anthropicAt(t, url, backend.Limits{}).Do(context.Background(), conversation())
+		if err != nil || reply.Thinking != want {
+			t.Errorf("%q: %+v, %v; want %d tokens of thinking", usage, reply, err, want)
+		}
+	}
+}
+
+func do(b backend.Backend, r *wire.Request) error {
+	_, err := b.Do(context.Background(), r)
+	return err
+}
+
+// tool_choice is sent when asked for, and then what was written without it is
+// not read behind the system prompt.
+func TestToolChoiceNone(t *testing.T) {
+	_, url := serve(t, devserver.Options{})
+	plain := anthropicAt(t, url, backend.Limits{})
+	first, err := plain.Do(context.Background(), conversation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice, err := backend.NewAnthropic(backend.AnthropicConfig{Key: backend.NewKey(canary), BaseURL: url, ToolChoiceNone: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := choice.Do(context.Background(), conversation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := second.Usage; u.Read != first.Usage.Write1h || u.Write5m != first.Usage.Write5m {
+		t.Errorf("usage with tool_choice %+v after %+v: want the system prompt read and the rest written", u, first.Usage)
+	}
+}
+
+// A server-side compaction comes as text of its own with a pass of its own,
+// which the call's usage leaves out.
+func TestCompaction(t *testing.T) {
+	for _, pause := range []string{"true", "false"} {
+		_, url := serve(t, devserver.Options{})
+		r := conversation()
+		r.System[0].Text = strings.Repeat("You write code with care. ", 7000) // 54,600 tokens
+		r.Betas = []string{"compact-2026-01-12"}
+		r.ContextManagement = jsontext.Value(`{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":50000},"pause_after_compaction":` + pause + `}]}`)
+		reply, err := anthropicAt(t, url, backend.Limits{}).Do(context.Background(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(reply.Compaction, "Pending Tasks") || len(reply.Iterations) == 0 || reply.Iterations[0].Type != "compaction" {
+			t.Fatalf("pause %s: reply %+v", pause, reply)
+		}
+		sum := reply.Iterations[0].Usage
+		if sum.Write1h < 54_600 || sum.Output == 0 {
+			t.Errorf("pause %s: the compaction took %+v", pause, sum)
+		}
+		if pause == "true" {
+			if reply.StopReason != "compaction" || reply.Usage != (wire.Usage{}) || reply.Text != "" || reply.Billed() != sum {
+				t.Errorf("reply %+v: want nothing but the compaction", reply)
+			}
+			continue
+		}
+		sum.Add(reply.Usage)
+		if reply.Usage.Read < 54_600 || reply.Billed() != sum || reply.StopReason != "end_turn" {
+			t.Errorf("usage %+v, billed %+v, want the head read and %+v", reply.Usage, reply.Billed(), sum)
+		}
+	}
+}
+
+// limits returns limits that a fault runs into, and no other response.
+func limits(fault string) backend.Limits {
+	l := backend.Limits{MaxResponse: 256 << 10}
+	if strings.HasPrefix(fault, "stall") || strings.HasPrefix(fault, "loris") {
+		l.Idle, l.Timeout = 500*time.Millisecond, time.Second
+	}
+	return l
+}
+
+// What goes wrong in a response, and what is known of it then.
+func TestFaults(t *testing.T) {
+	for _, tc := range []struct {
+		fault  string
+		cause  wire.Cause
+		status int
+		openai bool // shows up in chat completions in the same way
+	}{
+		{"429:retry-after=7", wire.CauseRate, 429, true},
+		{"500", wire.CauseServer, 500, true},
+		{"503", wire.CauseServer, 503, true},
+		{"529", wire.CauseOverloaded, 529, true},
+		{"401", wire.CauseAuth, 401, true},
+		{"403", wire.CauseAuth, 403, true},
+		{"402", wire.CauseAuth, 402, true},
+		{"404", wire.CauseModel, 404, true},
+		{"422", wire.CauseRequest, 422, false},
+		{"reset", wire.CauseBroken, 0, true},
+		{"cut", wire.CauseBroken, 0, true},
+		{"malformed", wire.CauseBroken, 0, true},
+		{"truncated", wire.CauseBroken, 0, true},
+		{"error-event", wire.CauseOverloaded, 200, false},
+		{"flood", wire.CauseTooLarge, 0, true},
+		{"stall", wire.CauseTimeout, 0, true},
+		{"loris:every=50ms", wire.CauseTimeout, 0, true},
+		{"too-long", wire.CauseTooLong, 400, true},
+		{"too-long-no-gap", wire.CauseTooLong, 400, true},
+	} {
+		s, url := serve(t, devserver.Options{}, tc.fault)
+		for name, b := range both(t, url, limits(tc.fault)) {
+			if name == "openai" && !tc.openai {
+				continue
+			}
+			before := s.Counts()
+			_, err := b.Do(context.Background(), conversation())
+			f := failure(t, err)
+			if f.Cause != tc.cause || f.Status != tc.status || f.Attempts != 1 {
+				t.Errorf("%s from %s: %+v, want %q with status %d", tc.fault, name, f, tc.cause, tc.status)
+			}
+			// A stream that is slow is cut by its whole time only.
+			if want := map[string]string{"stall": "no byte", "loris:every=50ms": "took too long"}[tc.fault]; !strings.Contains(f.Message, want) {
+				t.Errorf("%s from %s: %q, want %q", tc.fault, name, f.Message, want)
+			}
+			if after := s.Counts(); after.Requests != before.Requests+1 || after.Answered != before.Answered {
+				t.Errorf("%s from %s: counts %+v after %+v: want one more request", tc.fault, name, after, before)
+			}
+			if begun := tc.status == 0 || tc.status == 200; name == "anthropic" && begun && f.Billed.Write1h == 0 {
+				t.Errorf("%s: the stream began, and nothing is known of what it cost: %+v", tc.fault, f)
+			}
+		}
+	}
+}
+
+// Answers that are complete and yet no summary are replies.
+func TestOddAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		fault, stop string
+		tools       []string
+	}{
+		{"empty", "end_turn", nil},
+		{"tool-call", "tool_use", []string{"Read"}},
+		{"refusal", "refusal", nil},
+	} {
+		_, url := serve(t, devserver.Options{}, tc.fault)
+		for name, b := range both(t, url, backend.Limits{}) {
+			r := conversation()
+			reply, err := b.Do(context.Background(), r)
+			if err != nil {
+				t.Errorf("%s from %s: %v", tc.fault, name, err)
+				continue
+			}
+			if reply.Text != "" || reply.StopReason != tc.stop || !slices.Equal(reply.ToolCalls, tc.tools) {
+				t.Errorf("%s from %s: %+v", tc.fault, name, reply)
+			}
+		}
+	}
+}
+
+// An answer that reaches the limit of output says so.
+func TestMaxTokens(t *testing.T) {
+	_, url := serve(t, devserver.Options{SummaryTokens: 1000})
+	for name, b := range both(t, url, backend.Limits{}) {
+		r := conversation()
+		r.MaxTokens = 100
+		reply, err := b.Do(context.Background(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reply.StopReason != "max_tokens" || reply.Usage.Output > 100 {
+			t.Errorf("%s: %+v", name, reply)
+		}
+	}
+}
+
+// When the caller gives up, the error is the context's, and says what was
+// billed.
+func TestCallerGivesUp(t *testing.T) {
+	_, url := serve(t, devserver.Options{}, "loris:every=20ms")
+	for name, b := range both(t, url, backend.Limits{}) {
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		_, err := b.Do(ctx, conversation())
+		cancel()
+		f := failure(t, err)
+		if !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) || f.Cause != wire.CauseBroken {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "anthropic" && f.Billed.Write1h == 0 {
+			t.Errorf("%s: nothing is known of what the call cost: %+v", name, f)
+		}
+	}
+}
+
+// A server that nobody runs.
+func TestNoServer(t *testing.T) {
+	h := httptest.NewServer(http.NotFoundHandler())
+	h.Close()
+	for name, b := range both(t, h.URL, backend.Limits{}) {
+		if f := failure(t, do(b, conversation())); f.Cause != wire.CauseNetwork || !f.Passing() {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// A page of a website is no answer, and asking again would not make it one.
+func TestNoStream(t *testing.T) {
+	url := says(t, 200, "<html>Welcome</html>", "Content-Type", "text/html")
+	for name, b := range both(t, url, backend.Limits{}) {
+		if f := failure(t, do(b, conversation())); f.Cause != wire.CauseRequest || !strings.Contains(f.Message, "text/html") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// A redirection is not followed: the key would go along.
+func TestNoRedirection(t *testing.T) {
+	asked := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer other.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		url := says(t, status, "", "Location", other.URL)
+		for name, b := range both(t, url, backend.Limits{}) {
+			if f := failure(t, do(b, conversation())); f.Passing() || asked {
+				t.Errorf("%d from %s: %+v, the other server was asked: %v", status, name, f, asked)
+			}
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
+)
+
+// The limits of a gate that no waiting helps against.
+var (
+	ErrBudget   = errors.New("the budget for live calls is used up")
+	ErrMaxCalls = errors.New("the number of live calls is used up")
+	ErrUnpriced = errors.New("a budget needs the price of every model")
+)
+
+// Quota says how much may be sent. A zero field sets no limit.
+type Quota struct {
+	Concurrency int // requests in flight
+	Requests    int // requests a minute
+	Tokens      int // estimated input tokens a minute
+	Calls       int // requests in all, repeated attempts included
+	// BudgetUSD bounds the cost. A request is sent only if its estimate fits into
+	// what is left besides the estimates of the requests in flight.
+	BudgetUSD float64
+	// Price returns the price in USD of a usage. A budget needs one.
+	Price func(model string, u wire.Usage) float64
+	// Priced reports whether Price knows a model; nil for all. Within a budget no
+	// other is asked.
+	Priced func(model string) bool
+}
+
+// check reports all that is wrong with q.
+func (q *Quota) check() error {
+	var errs []error
+	for _, f := range []struct {
+		name string
+		n    int
+	}{{"concurrency", q.Concurrency}, {"requests a minute", q.Requests}, {"tokens a minute", q.Tokens}, {"calls", q.Calls}} {
+		if f.n < 0 {
+			errs = append(errs, fmt.Errorf("%s: %d must not be negative", f.name, f.n))
+		}
+	}
+	if !(q.BudgetUSD >= 0) {
+		errs = append(errs, fmt.Errorf("budget: %g USD must not be negative", q.BudgetUSD))
+	}
+	if q.BudgetUSD > 0 && q.Price == nil {
+		errs = append(errs, errors.New("budget: it needs prices"))
+	}
+	return errors.Join(errs...)
+}
+
+// Gate lets requests through in the order in which they came, as far as its
+// quota goes. Who waits for a quota that comes back (requests in flight, those
+// of a minute) waits until its context ends; what does not come back (calls,
+// budget) is an error.
+type Gate struct {
+	backend Backend
+	quota   Quota
+	clock   Clock
+	turn    chan struct{} // held by the one who waits at the gate; others queue for it
+	settled chan struct{} // a request in flight has ended
+
+	mu               sync.Mutex
+	requests, tokens bucket
+	spent            Spent
+	reserved         float64 // USD, for requests in flight
+}
+
+// Spent is what went through a gate.
+type Spent struct {
+	Calls    int        // requests sent
+	InFlight int        // of them without an answer yet
+	USD      float64    // of those that ended, 0 without prices
+	Usage    wire.Usage // of those that ended
+}
+
+// NewGate returns a gate in front of b. A nil clock is the machine's. The error
+// lists all that is wrong with the quota.
+func NewGate(b Backend, q Quota, c Clock) (*Gate, error) {
+	if err := q.check(); err != nil {
+		return nil, fmt.Errorf("backend: quota: %w", err)
+	}
+	if c == nil {
+		c = NewClock()
+	}
+	return &Gate{backend: b, quota: q, clock: c,
+		turn: make(chan struct{}, 1), settled: make(chan struct{}, 1),
+		requests: newBucket(q.Requests, c.Elapsed()), tokens: newBucket(q.Tokens, c.Elapsed())}, nil
+}
+
+// Spent returns what went through so far.
+func (g *Gate) Spent() Spent {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.spent
+}
+
+// Do waits for its turn, sends the request and books what it cost. What it books
+// for a failure stands in the failure's Billed.
+func (g *Gate) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
+	if q := &g.quota; q.BudgetUSD > 0 && q.Priced != nil && !q.Priced(r.Model) {
+		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", ErrUnpriced, r.Model, r.Model)
+	}
+	estimate := Estimate(r)
+	cost := g.price(r.Model, estimate)
+	admitted := queueing(ctx)
+	err := g.enter(ctx, r.Model, estimate, cost)
+	admitted()
+	if err != nil {
+		return nil, err
+	}
+	reply, err := g.backend.Do(ctx, r)
+	booked := actual(estimate, reply, err)
+	g.leave(r.Model, booked, cost)
+	if f := (*wire.Failure)(nil); errors.As(err, &f) {
+		f.Billed = booked
+	}
+	return reply, err
+}
+
+func (g *Gate) price(model string, u wire.Usage) float64 {
+	if g.quota.Price == nil {
+		return 0
+	}
+	return g.quota.Price(model, u)
+}
+
+// enter returns when the request may be sent. One at a time waits at the gate,
+// so that none is overtaken; a channel serves those who wait in their order.
+func (g *Gate) enter(ctx context.Context, model string, u wire.Usage, cost float64) error {
+	select {
+	case g.turn <- struct{}{}:
+	case <-ctx.Done():
+		return waited(ctx)
+	}
+	defer func() { <-g.turn }()
+	for {
+		if ctx.Err() != nil {
+			return waited(ctx)
+		}
+		wait, full, err := g.admit(model, u, cost)
+		switch {
+		case err != nil:
+			return err
+		case full:
+			select {
+			case <-g.settled:
+			case <-ctx.Done():
+			}
+		case wait > 0:
+			if err := g.clock.Sleep(ctx, wait); err != nil {
+				return waited(ctx)
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+func waited(ctx context.Context) error {
+	return fmt.Errorf("waiting to send a request: %w", ctx.Err())
+}
+
+// admit takes what a request needs and returns (0, false, nil), or returns how
+// long to wait, that one in flight has to end before, or why it will never do.
+func (g *Gate) admit(model string, u wire.Usage, cost float64) (wait time.Duration, full bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q := &g.quota
+	if q.Calls > 0 && g.spent.Calls >= q.Calls {
+		return 0, false, fmt.Errorf("%w: %d were sent; allow more with --max-calls, or replay what was recorded", ErrMaxCalls, g.spent.Calls)
+	}
+	if q.BudgetUSD > 0 && g.spent.USD+cost > q.BudgetUSD {
+		return 0, false, fmt.Errorf("%w: $%.4f of $%.2f are spent and the next call of %s may cost $%.4f; allow more with --budget-usd, or replay what was recorded",
+			ErrBudget, g.spent.USD, q.BudgetUSD, model, cost)
+	}
+	if q.Concurrency > 0 && g.spent.InFlight >= q.Concurrency ||
+		q.BudgetUSD > 0 && g.spent.USD+g.reserved+cost > q.BudgetUSD && g.spent.InFlight > 0 {
+		return 0, true, nil
+	}
+	now := g.clock.Elapsed()
+	input := u.Prompt().Input()
+	if wait := max(g.requests.wait(1, now), g.tokens.wait(input, now)); wait > 0 {
+		return wait, false, nil
+	}
+	g.requests.take(1)
+	g.tokens.take(input)
+	g.spent.Calls++
+	g.spent.InFlight++
+	g.reserved += cost
+	return 0, false, nil
+}
+
+// leave books a request that has ended.
+func (g *Gate) leave(model string, u wire.Usage, reserved float64) {
+	cost := g.price(model, u)
+	g.mu.Lock()
+	g.spent.InFlight--
+	g.spent.USD += cost
+	g.spent.Usage.Add(u)
+	g.reserved -= reserved
+	if g.spent.InFlight == 0 {
+		g.reserved = 0 // no remainder of rounding
+	}
+	g.mu.Unlock()
+	select {
+	case g.settled <- struct{}{}:
+	default:
+	}
+}
+
+// actual returns what to book for a request. Where a server does not say, the
+// estimate of its input stands for it: a budget must hold even then.
+func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
+	if err == nil {
+		u := r.Billed()
+		if u == (wire.Usage{}) {
+			u = estimate
+			u.Output = int64(len(r.Text)) / bytesPerToken
+		}
+		return u
+	}
+	var f *wire.Failure
+	if !errors.As(err, &f) {
+		return wire.Usage{}
+	}
+	if f.Billed.Prompt().Input() > 0 {
+		return f.Billed
+	}
+	switch f.Cause {
+	case wire.CauseBroken, wire.CauseTimeout, wire.CauseTooLarge:
+		// The server may have begun to work.
+		output := f.Billed.Output
+		f := estimate
+		f.Output = output
+		return f
+	}
+	return f.Billed
+}

@@ -1,0 +1,298 @@
+package cassette
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// What is stored comes back as it was.
+func TestRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	want := []*Cassette{answered(nth(1)), refused(nth(2), wire.CauseTooLong), {Call: nth(3), Texts: true, Reply: &wire.Reply{Text: "short"}}}
+	store(t, dir, Options{}, want...)
+	f := openFolder(t, dir, Replay, Options{})
+	for _, c := range want {
+		got, err := f.Load(c.Call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c, got); diff != "" {
+			t.Errorf("call %d: %s", c.Call.Number, diff)
+		}
+	}
+}
+
+// Bytes of an answer that are no UTF-8 are replaced, once: who records gets what
+// is replayed.
+func TestInvalidUTF8(t *testing.T) {
+	f := openFolder(t, t.TempDir(), Record, Options{})
+	ask := counted{give: func(int) (*Cassette, error) { return &Cassette{Reply: &wire.Reply{Text: "a\xff\xfeb"}}, nil }}
+	for range 2 {
+		if got, _, err := f.Do(t.Context(), nth(1), ask.ask); err != nil || got.Reply.Text != "a\uFFFD\uFFFDb" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
+// Keys are the same for all time, or nothing that was recorded would be found:
+// XXH3-128 over chain and parameters, each with its length ahead.
+func TestKey(t *testing.T) {
+	chain := prompt.Digest{Hi: 0x0102030405060708, Lo: 0x090a0b0c0d0e0f10}
+	d := prompt.DigestString("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10" + "\x07model=a" + "\x01b")
+	if got, want := KeyOf(chain, "model=a", "b").String(), fmt.Sprintf("%016x%016x", d.Hi, d.Lo); got != want {
+		t.Errorf("key %s, want %s", got, want)
+	}
+	seen := map[Key]string{}
+	for name, k := range map[string]Key{
+		"base": KeyOf(chain, "a", "b"), "joined": KeyOf(chain, "ab"), "turned": KeyOf(chain, "b", "a"), "one more": KeyOf(chain, "a", "b", ""),
+		"no parameters": KeyOf(chain), "another chain": KeyOf(chain.ExtendInt(1), "a", "b"),
+	} {
+		if other, ok := seen[k]; ok {
+			t.Errorf("%s and %s have one key", name, other)
+		}
+		seen[k] = name
+	}
+	k := KeyOf(chain, "a")
+	if got, err := ParseKey(k.String()); err != nil || got != k {
+		t.Errorf("%s parsed is %s, %v", k, got, err)
+	}
+	for _, bad := range []string{"", "12", strings.Repeat("g", 32), strings.Repeat("A", 32), k.String() + "0"} {
+		if _, err := ParseKey(bad); err == nil {
+			t.Errorf("%q is taken for a key", bad)
+		}
+	}
+}
+
+// A redacted file has nobody's words in it, whatever the call came to, and still
+// gives every size: bytes of text, and where the summary stands in it.
+func TestRedaction(t *testing.T) {
+	dir := t.TempDir()
+	call := nth(1)
+	call.Params = append(call.Params, "instructions="+strings.Repeat("keep what is said of "+canary+" ", 8))
+	full, failed := answered(call), refused(nth(2), wire.CauseTooLong)
+	var c counted
+	if made, _, err := openFolder(t, dir, Record, Options{Redact: true}).Do(t.Context(), call, c.ask); err != nil || !cmp.Equal(made.Call, call) {
+		t.Errorf("made: %+v, %v", made, err)
+	}
+	store(t, dir, Options{Redact: true}, full, failed)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if strings.Contains(string(b), canary) {
+			t.Errorf("%s holds the words that were to be withheld:\n%s", path, b)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := openFolder(t, dir, Replay, Options{})
+	got, err := f.Load(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cmp.Equal(got.Call, call) {
+		t.Errorf("call %+v, want %+v", got.Call, call)
+	}
+	if got.Texts || got.Request.Instruction != "" {
+		t.Errorf("texts %v, instruction %q", got.Texts, got.Request.Instruction)
+	}
+	for _, pair := range [][2]string{{full.Reply.Text, got.Reply.Text}, {full.Reply.Compaction, got.Reply.Compaction}} {
+		want, is := pair[0], pair[1]
+		if len(is) != len(want) || strings.Contains(is, canary) {
+			t.Errorf("%q stands for %d bytes", is, len(want))
+		}
+		for _, tag := range marks {
+			if strings.Index(is, tag) != strings.Index(want, tag) {
+				t.Errorf("%s stands at %d of %q, want %d", tag, strings.Index(is, tag), is, strings.Index(want, tag))
+			}
+		}
+	}
+	stripped := *got.Reply
+	stripped.Text, stripped.Compaction, stripped.ToolCalls = full.Reply.Text, full.Reply.Compaction, full.Reply.ToolCalls
+	if diff := cmp.Diff(full.Reply, &stripped); diff != "" || len(got.Reply.ToolCalls) != 1 {
+		t.Errorf("but for texts the replies differ: %s; tool calls %q", diff, got.Reply.ToolCalls)
+	}
+	if got, err := f.Load(nth(2)); err != nil || got.Failure.Cause != wire.CauseTooLong || got.Failure.Excess != 1234 ||
+		len(got.Failure.Message) != len(failed.Failure.Message) {
+		t.Errorf("failure %+v, %v", got, err)
+	}
+	if problems, err := f.Verify(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+// Titles that are named stay where they are.
+func TestRedactionKeepsTitles(t *testing.T) {
+	for _, text := range []string{
+		"", "plain", "<summary>", "  <summary>\n\n1. Title\n" + canary + "\n2. Titles and more\n</summary>  ", "a<summary>b</summary>c</summary>",
+		strings.Repeat("ä ", 100) + "\n", "\n\t ", "Titles",
+	} {
+		list := withhold(text, []string{"Title", "", "Titles"})
+		got, err := refill(list)
+		if err != nil || len(got) != len(text) {
+			t.Errorf("%q becomes %q, %v", text, got, err)
+		}
+		for _, keep := range []string{"Title", "Titles", "<summary>", "</summary>"} {
+			if strings.Count(got, keep) != strings.Count(text, keep) || strings.Index(got, keep) != strings.Index(text, keep) {
+				t.Errorf("%q becomes %q: %s is not where it was", text, got, keep)
+			}
+		}
+		if got, want := len(strings.TrimSpace(got)), len(strings.TrimSpace(text)); got != want {
+			t.Errorf("%q trimmed has %d bytes, its filler %d", text, want, got)
+		}
+	}
+	for _, list := range [][]part{{{Bytes: -1}}, {{Bytes: texts.MaxFiller}, {Kept: "x"}}, {{Bytes: texts.MaxFiller + 1}}} {
+		if _, err := refill(list); err == nil {
+			t.Errorf("%+v is filled", list)
+		}
+	}
+}
+
+// There is no place for a key or a header: no field of what is stored has a
+// name like one, and none can hold just anything.
+func TestNoPlaceForSecrets(t *testing.T) {
+	var visit func(where string, typ reflect.Type)
+	seen := map[reflect.Type]bool{}
+	visit = func(where string, typ reflect.Type) {
+		if seen[typ] {
+			return
+		}
+		seen[typ] = true
+		switch typ.Kind() {
+		case reflect.Map, reflect.Interface, reflect.Func, reflect.Chan:
+			t.Errorf("%s is a %s: anything could be put there", where, typ)
+		case reflect.Pointer, reflect.Slice, reflect.Array:
+			visit(where, typ.Elem())
+		case reflect.Struct:
+			if typ.PkgPath() == "time" {
+				return
+			}
+			for f := range typ.Fields() {
+				for _, word := range []string{"header", "auth", "token", "secret", "password", "cookie", "url", "env"} {
+					if strings.Contains(strings.ToLower(f.Name), word) && f.Type.Kind() != reflect.Int {
+						t.Errorf("%s.%s could hold a secret", where, f.Name)
+					}
+				}
+				visit(where+"."+f.Name, f.Type)
+			}
+		}
+	}
+	visit("form", reflect.TypeFor[form]())
+}
+
+// A request that has changed is named as missing, with what is another in the
+// cassette that is nearest to it.
+func TestMissing(t *testing.T) {
+	dir := t.TempDir()
+	other := nth(9)
+	other.Session = "T"
+	store(t, dir, Options{}, answered(nth(1)), answered(nth(2)), answered(other))
+	f := openFolder(t, dir, Replay, Options{})
+
+	changed := nth(2)
+	changed.Chain.Lo++
+	changed.Params = []string{"model=claude-haiku-4-5", "ordinal=2", "effort=high"}
+	_, err := f.Load(changed)
+	wantError(t, "another request", err, "no cassette holds this call: record it, or replay under the settings that were recorded; the nearest, "+
+		filepath.Join(dir, nth(2).Key().String()+".json")+", differs in what is sent; model (stored claude-opus-4-6, now claude-haiku-4-5); "+
+		"effort (stored without, now high); it is "+changed.Key().String()+", call 2 of session S (compact by claude-opus-4-6, thread 0, round 20)")
+	var missing *MissingError
+	if !errors.Is(err, ErrMissing) || !errors.As(err, &missing) || missing.NearestKey != nth(2).Key() {
+		t.Errorf("%T %v", err, missing)
+	}
+
+	moved := nth(1)
+	moved.Params, moved.Number = []string{moved.Params[1], moved.Params[0]}, 5
+	_, err = f.Load(moved)
+	wantError(t, "another order", err, nth(1).Key().String()+".json, differs in number (stored 1, now 5)")
+	moved.Number = 1
+	_, err = f.Load(moved)
+	wantError(t, "only another order", err, "the order of its parameters")
+
+	stranger := nth(1)
+	stranger.Session, stranger.Chain = "U", prompt.Digest{Hi: 99}
+	_, err = f.Load(stranger)
+	wantError(t, "another session", err, "none of the 3 cassettes in "+dir+" is of this session")
+	_, err = openFolder(t, t.TempDir(), Replay, Options{}).Load(stranger)
+	wantError(t, "an empty folder", err, "has no cassettes")
+}
+
+// What a call is for outweighs how it is made; what was stored meanwhile is
+// looked at too.
+func TestNearest(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := nth(8)
+	elsewhere.Params = []string{"a=1", "b=1", "c=1"}
+	store(t, dir, Options{}, answered(elsewhere))
+	f := openFolder(t, dir, RecordMissing, Options{})
+	call := nth(1)
+	call.Chain.Hi, call.Params = 1000, elsewhere.Params
+	for _, want := range []Call{elsewhere, nth(1)} {
+		if !f.Has(want) {
+			if err := f.Store(answered(want)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var missing *MissingError
+		if _, err := f.Load(call); !errors.As(err, &missing) || missing.NearestKey != want.Key() {
+			t.Errorf("%v: want call %d as the nearest", err, want.Number)
+		}
+	}
+}
+
+// A request is described by a line for each block, and the first block that
+// differs is named.
+func TestDescribe(t *testing.T) {
+	q := Describe(asked())
+	if q.Instruction != "Summarise "+canary || len(q.Messages) != 4 || len(q.System) != 1 || len(q.Tools) != 1 {
+		t.Errorf("%+v", q)
+	}
+	// By hand: "no c4n4ry" has 9 bytes, the breakpoint is at the last block.
+	for i, want := range map[int][2]string{
+		0: {"user text 10 B ", ""}, 1: {"assistant tool_use 26 B ", ""}, 2: {"user tool_result 9 B ", " error"}, 3: {"user text 16 B ", " cache 5m"},
+	} {
+		if got := q.Messages[i]; !strings.HasPrefix(got, want[0]) || len(got) != len(want[0])+16+len(want[1]) || !strings.HasSuffix(got, want[1]) {
+			t.Errorf("block %d is described as %q, want %q, 16 digits and %q", i, got, want[0], want[1])
+		}
+	}
+	if got := q.Differences(Describe(asked())); len(got) != 0 {
+		t.Errorf("a request differs from itself: %q", got)
+	}
+	for name, tt := range map[string]struct {
+		change func(*wire.Request)
+		want   string
+	}{
+		"model":      {func(r *wire.Request) { r.Model = "x" }, "model: stored claude-opus-4-6, now x"},
+		"output":     {func(r *wire.Request) { r.MaxTokens = 1 }, "max_tokens: stored 20000, now 1"},
+		"denied":     {func(r *wire.Request) { r.ToolsDenied = false }, "tools_denied: stored true, now false"},
+		"betas":      {func(r *wire.Request) { r.Betas = nil }, "betas: stored context-1m-2025-08-07, now none"},
+		"edits":      {func(r *wire.Request) { r.ContextManagement = nil }, "context_management: stored edits "},
+		"tool":       {func(r *wire.Request) { r.Tools[0].Name = "x" }, "tool 1: stored tool "},
+		"system":     {func(r *wire.Request) { r.System[0].Cache = wire.CacheNone }, "system block 1: stored system text 13 B "},
+		"text":       {func(r *wire.Request) { r.Messages[0].Blocks[0].Text = "fix it" }, "block 1: stored user text 10 B "},
+		"pairing":    {func(r *wire.Request) { r.Messages[1].Blocks[0].ID = "x" }, "block 2: stored assistant tool_use 26 B "},
+		"breakpoint": {func(r *wire.Request) { r.Messages[2].Blocks[1].Cache = wire.Cache1h }, "block 4: stored user text 16 B "},
+		"less":       {func(r *wire.Request) { r.Messages = r.Messages[:2] }, "block 3: stored user tool_result 9 B "},
+	} {
+		r := asked()
+		tt.change(r)
+		if got := q.Differences(Describe(r)); len(got) != 1 || !strings.HasPrefix(got[0], tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

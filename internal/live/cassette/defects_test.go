@@ -1,0 +1,128 @@
+package cassette
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
+)
+
+// Each defect of a file is told with the file and what to do, when its call is
+// asked for and by Verify.
+func TestDefects(t *testing.T) {
+	whole := func(t *testing.T) (dir, path, text string) {
+		dir = t.TempDir()
+		store(t, dir, Options{}, answered(nth(1)))
+		path = filepath.Join(dir, nth(1).name()+".json")
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir, path, string(b)
+	}
+	for name, tt := range map[string]struct {
+		spoil func(string) string
+		want  string
+	}{
+		"newer":           {replace(`"version": 1`, `"version": 2, "mood": "good"`), "it has version 2 of the format and 1 is read: use a newer sim"},
+		"no version":      {replace(`"version": 1`, `"mood": 1`), "it has version 0 of the format and 1 is read: delete it and record the call again"},
+		"cut off":         {func(s string) string { return s[:len(s)/2] }, "it is cut off: delete it"},
+		"empty":           {func(string) string { return "" }, "it is cut off: delete it"},
+		"no JSON":         {replace(`"reply"`, `reply`), "it is damaged"},
+		"unknown member":  {replace(`"entities"`, `"entries"`), "it is damaged"},
+		"more behind it":  {func(s string) string { return s + s }, "it is damaged"},
+		"another's name":  {replace(nth(1).name(), nth(2).name()), "it holds the call " + nth(2).name() + " and not the one it is named by"},
+		"another chain":   {replace(`"chain": "0000000000000001`, `"chain": "0000000000000002`), "its key is not that of the call it tells of, "},
+		"no reply":        {replace(`"reply"`, `"withheld": null, "reply": null, "reply"`), "it is damaged"},
+		"negative":        {replace(`"output": 900`, `"output": -900`), "negative"},
+		"another output":  {replace(`"output": 900`, `"output": 901`), "its answer is not the one that was stored"},
+		"another entity":  {replace(`"kept": true`, `"kept": false`), "its answer is not the one that was stored"},
+		"another read":    {replace(`"read": 99000`, `"read": 99001`), "its answer is not the one that was stored"},
+		"another text":    {replace(`<summary>`, `<summary> `), "its answer is not the one that was stored"},
+		"neither texts":   {replace(`"texts": true`, `"texts": false`), "texts must be there or be withheld"},
+		"absurd withheld": {replace(`"texts": true`, `"texts": false, "withheld": {"text": [{"bytes": 99999999999}]}`), "out of range"},
+	} {
+		dir, path, text := whole(t)
+		if err := os.WriteFile(path, []byte(tt.spoil(text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []Mode{Replay, RecordMissing} {
+			_, _, err := openFolder(t, dir, mode, Options{}).Do(t.Context(), nth(1), nil)
+			wantError(t, name, err, path, tt.want)
+			if errors.Is(err, ErrMissing) {
+				t.Errorf("%s: a defect is taken for a call that is missing", name)
+			}
+		}
+		problems, err := openFolder(t, dir, Replay, Options{}).Verify(t.Context())
+		if err != nil || len(problems) != 1 || problems[0].File != path || !strings.Contains(problems[0].String(), tt.want) {
+			t.Errorf("%s: problems %v, %v", name, problems, err)
+		}
+		var c counted
+		if _, _, err := openFolder(t, dir, Record, Options{}).Do(t.Context(), nth(1), c.ask); err != nil {
+			t.Errorf("%s: recording does not mend it: %v", name, err)
+		}
+	}
+}
+
+// The sum of an answer stays what it is: files that were paid for hold it.
+func TestSumStays(t *testing.T) {
+	for _, tc := range []struct {
+		c    *Cassette
+		want string
+	}{
+		{answered(nth(1)), "1:6b3341ec452e5f5e7e85b0cada963d379914d227c08437e2a415cd6b80438c08"},
+		{refused(nth(2), wire.CauseTooLong), "1:e52d0890f1ecbd478482ab185691ff848706dea758f33549059924bfd9892e52"},
+	} {
+		if got, err := formOf(tc.c).sum(); err != nil || got != tc.want {
+			t.Errorf("sum %s, %v; want %s", got, err, tc.want)
+		}
+	}
+}
+
+// Files written before answers were summed are read.
+func TestWithoutSum(t *testing.T) {
+	dir := t.TempDir()
+	store(t, dir, Options{}, answered(nth(1)))
+	path := filepath.Join(dir, nth(1).name()+".json")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(b), ",\n  \"sum\"")
+	if !found {
+		t.Fatalf("no sum in %s", b)
+	}
+	for _, text := range []string{before + "\n}\n", strings.ReplaceAll(string(b), "\n", "\r\n")} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := openFolder(t, dir, Replay, Options{}).Do(t.Context(), nth(1), nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func replace(old, with string) func(string) string {
+	return func(s string) string { return strings.Replace(s, old, with, 1) }
+}
+
+// Files that are no cassettes by their name, folders among them.
+func TestVerifyNames(t *testing.T) {
+	dir := t.TempDir()
+	store(t, dir, Options{}, answered(nth(1)))
+	if err := os.Rename(filepath.Join(dir, nth(1).name()+".json"), filepath.Join(dir, "mine.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, nth(2).name()+".json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	problems, err := openFolder(t, dir, Replay, Options{}).Verify(t.Context())
+	if err != nil || len(problems) != 2 || !strings.Contains(fmt.Sprint(problems), "mine.json: it is not named by a key") ||
+		!strings.Contains(fmt.Sprint(problems), "it is no file") {
+		t.Errorf("%v, %v", problems, err)
+	}
+}

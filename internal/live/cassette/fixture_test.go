@@ -1,0 +1,108 @@
+package cassette
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// nth is one of any number of calls of a session.
+func nth(n int) Call {
+	return Call{
+		Chain: prompt.Digest{Hi: uint64(n), Lo: 7}, Params: []string{"model=claude-opus-4-6", fmt.Sprintf("ordinal=%d", n)},
+		Session: "S", Source: "compact", Model: "claude-opus-4-6", Round: int32(10 * n), Number: int32(n),
+	}
+}
+
+// canary stands where somebody's words stand.
+const canary = "c4n4ry"
+
+// asked is a request with words everywhere it can have them.
+func asked() *wire.Request {
+	return &wire.Request{
+		Model: "claude-opus-4-6", MaxTokens: 20_000, Betas: []string{"context-1m-2025-08-07"}, ToolsDenied: true,
+		System: []wire.Block{{Kind: wire.KindText, Text: "system " + canary, Cache: wire.Cache1h}},
+		Tools: []wire.Tool{{
+			Name: "mcp__" + canary, Description: "finds " + canary, InputSchema: jsontext.Value(`{"title":"` + canary + `"}`),
+		}},
+		ContextManagement: jsontext.Value(`{"edits":["` + canary + `"]}`),
+		Compaction:        &wire.Compaction{Instructions: "keep " + canary},
+		Thinking:          wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}, Effort: "low",
+		Messages: []wire.Message{
+			{Role: wire.RoleUser, Blocks: []wire.Block{{Kind: wire.KindText, Text: "fix " + canary}}},
+			{Role: wire.RoleAssistant, Blocks: []wire.Block{
+				{Kind: wire.KindToolUse, ID: "toolu_" + canary, Name: "Read", Input: jsontext.Value(`{"file_path":"` + canary + `"}`)},
+			}},
+			{Role: wire.RoleUser, Blocks: []wire.Block{
+				{Kind: wire.KindToolResult, ID: "toolu_" + canary, Text: "no " + canary, Error: true},
+				{Kind: wire.KindText, Text: "Summarise " + canary, Cache: wire.Cache5m},
+			}},
+		},
+	}
+}
+
+// answered is a cassette with every field set.
+func answered(call Call) *Cassette {
+	return &Cassette{
+		Call: call, Began: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Texts: true, Request: Describe(asked()),
+		Reply: &wire.Reply{
+			ID: "msg_01", Model: "claude-opus-4-6", StopReason: "end_turn",
+			Text:       "<analysis>\nI saw " + canary + ".\n</analysis>\n\n<summary>\n1. Primary Request: " + canary + "\n</summary>",
+			Compaction: canary + " compacted", ToolCalls: []string{"mcp__" + canary},
+			Usage:      wire.Usage{Uncached: 3, Read: 100_000, Write5m: 2000, Write1h: 10, Output: 900},
+			Iterations: []wire.Iteration{{Type: "compaction", Usage: wire.Usage{Output: 400}}, {Type: "message", Usage: wire.Usage{Output: 500}}},
+			First:      1500 * time.Millisecond, Total: 20 * time.Second, Attempts: 2,
+			Estimated: true, Wasted: wire.Usage{Write1h: 70, Output: 8}, Thinking: 300, Cleared: wire.Cleared{ToolUses: 4, Turns: 2, Input: 5000},
+		},
+		Predicted: prompt.Usage{Uncached: 5, Read: 99_000, Write5m: 3000, Write1h: 1, WriteOther: 2, Output: 800},
+		Entities:  []Entity{{"path", "/home/canary/main.go", true}, {"command", "go test ./canary", false}},
+	}
+}
+
+// refused is a cassette of a call that failed, with every field set.
+func refused(call Call, cause wire.Cause) *Cassette {
+	return &Cassette{Call: call, Texts: true, Failure: &wire.Failure{
+		Cause: cause, Status: 400, Message: "prompt is too long: " + canary, Excess: 1234, After: 3 * time.Second, Attempts: 3,
+		Billed: wire.Usage{Uncached: 1},
+	}}
+}
+
+func openFolder(t testing.TB, dir string, mode Mode, opts Options) *Folder {
+	t.Helper()
+	f, err := Open(dir, mode, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// store records cassettes into a folder.
+func store(t testing.TB, dir string, opts Options, list ...*Cassette) {
+	t.Helper()
+	f := openFolder(t, dir, Record, opts)
+	for _, c := range list {
+		if err := f.Store(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantError checks that an error says something.
+func wantError(t *testing.T, what string, err error, says ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error", what)
+		return
+	}
+	for _, s := range says {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("%s: %q does not say %q", what, err, s)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package cassette
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// part is a stretch of a text that is withheld: one that says nothing and is
+// kept, or the size and digest of one that is not.
+type part struct {
+	Kept   string `json:"kept,omitzero"`
+	Bytes  int    `json:"bytes,omitzero"`
+	Digest digest `json:"digest,omitzero"`
+}
+
+// withheld stands for the texts of an answer.
+type withheld struct {
+	Text       []part `json:"text,omitempty"`
+	Compaction []part `json:"compaction,omitempty"`
+	Message    []part `json:"message,omitempty"` // of a failure
+}
+
+// marks are the tags around the parts of a summary. Where they stand decides
+// what of an answer enters the context, so they are never withheld, in whatever
+// case the model writes them.
+var marks = [...]string{"<analysis>", "</analysis>", "<summary>", "</summary>"}
+
+const white = " \t\r\n"
+
+// withhold parts a text. Marks and white space at the ends of a stretch stay.
+func withhold(text string, keep []string) []part {
+	var list []part
+	kept := func(s string) {
+		if n := len(list); n > 0 && list[n-1].Kept != "" {
+			list[n-1].Kept += s
+		} else if s != "" {
+			list = append(list, part{Kept: s})
+		}
+	}
+	lower := lowered(text)
+	small := make([]string, len(keep))
+	for i, k := range keep {
+		small[i] = lowered(k)
+	}
+	for text != "" {
+		at, size := nextMark(lower, small)
+		stretch := text[:at]
+		rest := strings.TrimLeft(stretch, white)
+		inside := strings.TrimRight(rest, white)
+		kept(stretch[:len(stretch)-len(rest)])
+		if inside != "" {
+			list = append(list, part{Bytes: len(inside), Digest: digest(prompt.DigestString(inside))})
+		}
+		kept(rest[len(inside):])
+		kept(text[at : at+size])
+		text, lower = text[at+size:], lower[at+size:]
+	}
+	return list
+}
+
+// nextMark returns where the first of marks and keep stands in a text, in small
+// letters all of them, and how many bytes the longest of those has that stand
+// there; the end of the text without any.
+func nextMark(lower string, keep []string) (at, size int) {
+	at = len(lower)
+	for _, list := range [][]string{marks[:], keep} {
+		for _, m := range list {
+			if m == "" {
+				continue
+			}
+			if i := strings.Index(lower[:min(at+len(m), len(lower))], m); i >= 0 && (i < at || i == at && len(m) > size) {
+				at, size = i, len(m)
+			}
+		}
+	}
+	return at, size
+}
+
+// lowered returns a text with the letters of ASCII small, of the same length.
+func lowered(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// refill returns a text of the sizes that withhold left, with filler for what
+// was withheld.
+func refill(list []part) (string, error) {
+	n := 0
+	for _, p := range list {
+		if p.Bytes < 0 || p.Bytes > texts.MaxFiller {
+			return "", fmt.Errorf("%d bytes of withheld text are out of range", p.Bytes)
+		}
+		if n += len(p.Kept) + p.Bytes; n > texts.MaxFiller {
+			return "", fmt.Errorf("more than %d bytes of withheld text", texts.MaxFiller)
+		}
+	}
+	var b strings.Builder
+	for _, p := range list {
+		b.WriteString(p.Kept)
+		b.WriteString(texts.Filler(prompt.Digest(p.Digest), p.Bytes, "text that the cassette does not keep"))
+	}
+	return b.String(), nil
+}
+
+// maxParam is the longest parameter that a redacted cassette keeps, bytes:
+// longer ones may hold somebody's words.
+const maxParam = 120
+
+const withheldParam = "(withheld) "
+
+// redactCall returns a call as a redacted cassette tells it.
+func redactCall(c Call) Call {
+	c.Params = slices.Clone(c.Params)
+	for i, p := range c.Params {
+		if len(p) > maxParam {
+			c.Params[i] = withheldParam + sized("parameter", []byte(p))
+		}
+	}
+	return c
+}
+
+// hidesParams reports whether a parameter of the call was withheld, so that its
+// key cannot be computed from what is told.
+func (c Call) hidesParams() bool {
+	return slices.ContainsFunc(c.Params, func(p string) bool { return strings.HasPrefix(p, withheldParam) })
+}
+
+// redact takes the texts out of a file and leaves their sizes.
+func (f *form) redact(keep []string) {
+	f.Texts = false
+	f.Call.Params = redactCall(Call{Params: f.Call.Params}).Params
+	if f.Request != nil {
+		q := *f.Request
+		q.Instruction = ""
+		f.Request = &q
+	}
+	var w withheld
+	if f.Reply != nil {
+		r := *f.Reply
+		w.Text, w.Compaction = withhold(r.Text, keep), withhold(r.Compaction, keep)
+		r.Text, r.Compaction = "", ""
+		r.ToolCalls = slices.Clone(r.ToolCalls)
+		for i, name := range r.ToolCalls {
+			r.ToolCalls[i] = sized("tool", []byte(name))
+		}
+		f.Reply = &r
+	}
+	if f.Failure != nil {
+		e := *f.Failure
+		w.Message = withhold(e.Message, nil)
+		e.Message = ""
+		f.Failure = &e
+	}
+	f.Withheld, f.Entities = &w, withoutTexts(f.Entities)
+}
+
+// restore puts filler where texts were taken out.
+func (w *withheld) restore(reply *wire.Reply, failure *wire.Failure) (err error) {
+	fill := func(to *string, list []part) {
+		if err == nil && len(list) > 0 {
+			*to, err = refill(list)
+		}
+	}
+	if reply != nil {
+		fill(&reply.Text, w.Text)
+		fill(&reply.Compaction, w.Compaction)
+	}
+	if failure != nil {
+		fill(&failure.Message, w.Message)
+	}
+	return err
+}

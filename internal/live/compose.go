@@ -1,0 +1,246 @@
+package live
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+)
+
+// composeVersion changes with the form of the requests, so that stored calls of
+// another form are not taken for answers.
+const composeVersion = "2"
+
+// Composed counts what in the requests is not as the recording has it.
+type Composed struct {
+	Unanswered int   `json:"unanswered"` // tool calls that got a result saying there is none
+	Uncalled   int   `json:"uncalled"`   // results left out, as their call is not there
+	Repeated   int   `json:"repeated"`   // tool calls left out, as one of the same id stands ahead
+	Thinking   int   `json:"thinking"`   // thinking blocks left out: another key signed them
+	Unthought  int   `json:"unthought"`  // calls that say nothing of thinking though they should: they have no place for it
+	Media      int   `json:"media"`      // images and documents that became placeholders
+	Filler     int64 `json:"filler"`     // bytes that stand for text that nothing shows
+	Lost       int   `json:"lost"`       // summaries whose text is not known, sent as filler
+}
+
+func (n *Composed) add(m *Composed) {
+	n.Unanswered += m.Unanswered
+	n.Uncalled += m.Uncalled
+	n.Repeated += m.Repeated
+	n.Thinking += m.Thinking
+	n.Unthought += m.Unthought
+	n.Media += m.Media
+	n.Filler += m.Filler
+	n.Lost += m.Lost
+}
+
+// composer makes the request of one call.
+type composer struct {
+	opts   *Options
+	memory *memory
+	call   *summarizer.Call
+	plan   *plan
+	texts  Texts
+	blocks []placed
+	span   []Piece // what the summary stands for, when somebody wants it
+	// effective is the request as the server is taken to leave it.
+	effective *wire.Request
+	quote     string // how the part to summarise begins, for a part that does not begin the conversation
+	count     Composed
+}
+
+// request returns the request of the call.
+func (p *composer) request() (*wire.Request, error) {
+	r := &wire.Request{
+		Model: p.plan.model, MaxTokens: p.plan.maxOutput + p.plan.room, Betas: p.plan.betas,
+		Thinking: p.plan.thinking, Effort: p.plan.effort, ToolsDenied: true,
+	}
+	if p.plan.unthought {
+		p.count.Unthought++
+	}
+	c := p.call.Context
+	end := p.end()
+	for i := c.Messages(); i < end; i++ {
+		if err := p.entry(i); err != nil {
+			return nil, fmt.Errorf("entry %d of %d: %w", i, c.Len(), err)
+		}
+	}
+	if p.plan.kind != kindServer {
+		p.add(end, wire.RoleUser, wire.Block{Kind: wire.KindText, Text: p.plan.instruction(p.quote, p.opts.Instructions, p.notes())})
+	}
+	p.blocks = alternate(pair(p.blocks, &p.count))
+	h := p.head(r)
+	p.opts.Server.declare(r, p.plan, p.call.Intent.Instruction > 0)
+	mark(r, h, p.blocks, p.call)
+	r.Messages = messages(p.blocks)
+	p.effective = left(r, p.blocks)
+	return r, nil
+}
+
+// notes returns the session memory that the call brings up to date, "" for none.
+func (p *composer) notes() string {
+	base := p.call.Intent.Base
+	if base.IsZero() {
+		return ""
+	}
+	w, ok := p.memory.find(base)
+	if !ok || w.lost && w.words == "" {
+		p.count.Lost++
+	}
+	text, _ := w.sent()
+	return text
+}
+
+// end returns the position behind the last entry of the conversation: that of
+// the instruction, if the call has one.
+func (p *composer) end() int {
+	n := p.call.Context.Len()
+	if p.call.Intent.Instruction > 0 && n > 0 && p.call.Context.At(n-1).Block < 0 {
+		n--
+	}
+	return n
+}
+
+func (p *composer) add(at int, role wire.Role, b wire.Block) {
+	if b.Kind == wire.KindText && strings.TrimSpace(b.Text) == "" {
+		return // the API refuses empty text
+	}
+	p.blocks = append(p.blocks, placed{at: at, role: role, block: b})
+}
+
+// entry adds the block of an entry of the conversation.
+func (p *composer) entry(i int) error {
+	e, b := p.call.Context.At(i), p.call.Context.BlockAt(i)
+	switch {
+	case e.Kind == prompt.KindThinking:
+		p.count.Thinking++
+		return nil
+	case e.Tokens <= 0 && e.Kind != prompt.KindToolUse && e.Kind != prompt.KindToolResult:
+		return nil // what weighs nothing is not sent
+	case e.Block < 0:
+		return p.injected(i, e, b)
+	}
+	content := texts.Content{}
+	if e.Form != prompt.FormCleared || e.Kind == prompt.KindToolUse || p.whole(e) {
+		var err error
+		if content, err = p.texts.Block(int32(e.Block)); err != nil {
+			return err
+		}
+	}
+	if content.Filler {
+		p.count.Filler += int64(len(content.Text))
+	}
+	if content.Media != "" {
+		p.count.Media++
+	}
+	p.place(i, e, b, &content)
+	return nil
+}
+
+// place adds a block of the recording in the form its entry has.
+func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.Content) {
+	switch e.Kind {
+	case prompt.KindToolUse:
+		input := object(content.Input)
+		if e.Form == prompt.FormCleared {
+			input = jsontext.Value("{}")
+		}
+		p.cover(i, b, "", input)
+		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name), Input: input})
+		if p.whole(e) {
+			p.restore(wire.Block{Input: object(content.Input)})
+		}
+	case prompt.KindToolResult:
+		text := result(e, b, content)
+		p.cover(i, b, own(text, e, b, content), nil)
+		p.add(i, wire.RoleUser, wire.Block{
+			Kind: wire.KindToolResult, ID: callID(b, i), Text: text, Error: content.Error || b.Flags&prompt.FlagError != 0,
+		})
+		if p.whole(e) {
+			p.restore(wire.Block{Text: result(had(e, b), b, content)})
+		}
+	default:
+		role := wire.RoleUser
+		if e.Kind.Assistant() {
+			role = wire.RoleAssistant
+		}
+		text := shown(e, b, content)
+		p.cover(i, b, text, nil)
+		p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
+	}
+}
+
+// shown returns the text of an entry that is no tool call and no result.
+func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
+	text := clean(content.Text)
+	switch {
+	case e.Form == prompt.FormCleared:
+		return clearedText
+	case e.Kind == prompt.KindImage:
+		return withMedia(text, "image")
+	case e.Kind == prompt.KindDocument:
+		return withMedia(text, "document")
+	case e.Form == prompt.FormRange:
+		return share(text, e, b)
+	}
+	return withMedia(text, content.Media)
+}
+
+// result returns the text of a tool result in the form its entry has.
+func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
+	text := withMedia(clean(content.Text), content.Media)
+	switch {
+	case e.Form == prompt.FormCleared:
+		return clearedText
+	case e.Form == prompt.FormPointer:
+		return stored(text, int(e.Tokens)*bytesPerToken)
+	case e.Form == prompt.FormRange && b.Flags&prompt.FlagImage == 0:
+		return stored(text, len(share(text, e, b)))
+	case strings.TrimSpace(text) == "":
+		return emptyResult
+	}
+	return text
+}
+
+// own returns what of a result's text is the tool's: nothing of the words that
+// stand for what is not sent.
+func own(text string, e prompt.Entry, b *prompt.Block, content *texts.Content) string {
+	switch e.Form {
+	case prompt.FormCleared, prompt.FormPointer:
+		return ""
+	case prompt.FormRange:
+		return share(clean(content.Text), e, b)
+	}
+	return text
+}
+
+// share returns the beginning of a text, as much as its entry still weighs.
+func share(text string, e prompt.Entry, b *prompt.Block) string {
+	return cut(text, int(int64(len(text))*int64(e.Tokens)/int64(max(1, b.Tokens))))
+}
+
+// callID names a tool call and its result. A block that has no pair is named
+// by its place.
+func callID(b *prompt.Block, at int) string {
+	if b.Call > 0 {
+		return "toolu_" + strconv.Itoa(int(b.Call))
+	}
+	return "toolu_at_" + strconv.Itoa(at)
+}
+
+// object returns the input of a tool call as the API wants it: a JSON object.
+func object(input jsontext.Value) jsontext.Value {
+	if !input.IsValid() {
+		return jsontext.Value("{}")
+	}
+	if input.Kind() == '{' {
+		return input
+	}
+	return jsontext.Value(`{"input":` + string(input) + `}`)
+}

@@ -1,0 +1,148 @@
+package live
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+)
+
+// Whatever a request depends on is part of what identifies a call.
+func TestIdentity(t *testing.T) {
+	name := func(o Options, edit func(*script, *summarizer.Call)) cassette.Key {
+		s := conversation("alpha")
+		c := s.call()
+		if edit != nil {
+			edit(s, c)
+		}
+		o.Calls = &shelf{}
+		l := newLive(t, o)
+		p := l.opts.plan(c)
+		call := l.about(c, &p)
+		return call.Key()
+	}
+	base := name(Options{}, nil)
+	if name(Options{}, nil) != base {
+		t.Fatal("the same call has two names")
+	}
+	clearing := Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}
+	seen := map[cassette.Key]string{base: "nothing"}
+	for what, got := range map[string]cassette.Key{
+		"another model":         name(Options{Model: "claude-haiku-4-5"}, nil),
+		"output":                name(Options{MaxOutput: 100}, nil),
+		"instructions":          name(Options{Instructions: "Briefly."}, nil),
+		"system prompt":         name(Options{System: []wire.Block{{Text: "x"}}}, nil),
+		"tools":                 name(Options{Tools: []wire.Tool{{Name: "x"}}}, nil),
+		"betas":                 name(Options{Betas: []string{"x"}}, nil),
+		"server":                name(Options{Server: Server{Instructions: "x"}}, nil),
+		"a budget of thinking":  name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}}, nil),
+		"no thinking":           name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingDisabled}}, nil),
+		"a recorded thinking":   name(Options{}, func(s *script, _ *summarizer.Call) { s.thinks() }),
+		"effort":                name(Options{Effort: "low"}, nil),
+		"edits":                 name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}, nil),
+		"edits of some tools":   name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5, Only: []string{"Bash"}}}}}}, nil),
+		"cleared by the server": name(clearing, func(s *script, _ *summarizer.Call) { s.context.LeaveOut(8, 9) }),
+		"cleared by the client": name(clearing, func(s *script, _ *summarizer.Call) {
+			s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
+		}),
+		"stored, and cleared by the server": name(clearing, func(s *script, _ *summarizer.Call) {
+			s.context.SetForm(8, prompt.FormRange, 40, prompt.CauseEdit)
+			s.context.LeaveOut(8, 9)
+		}),
+		"further edits":        name(Options{Server: Server{Edits: []jsontext.Value{jsontext.Value(`{"type":"x"}`)}}}, nil),
+		"a compaction":         name(Options{}, byServer),
+		"one by a threshold":   name(Options{Server: Server{Trigger: MinTrigger}}, byServer),
+		"way":                  name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Way = "streaming" }),
+		"source":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Source = sourceSessionMemory }),
+		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }),
+		"repetition":           name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Ordinal = 1 }),
+		"markers":              name(Options{}, func(_ *script, c *summarizer.Call) { c.Markers[1].TTL = prompt.TTL1h }),
+		"part":                 name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part = prompt.PartUpTo }),
+		"pivot":                name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part, c.Intent.Summarised = prompt.PartFrom, 5 }),
+		"base":                 name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Base = prompt.DigestString("notes") }),
+		"provider":             name(Options{Provider: "openai"}, nil),
+		"a bound of the model": name(Options{MaxOutputOf: func(string) int { return 8192 }}, nil),
+		"tools of the session": name(Options{}, func(s *script, _ *summarizer.Call) { s.session.Tools = []string{"", "Read", "Shell"} }),
+		"a cleared result": name(Options{}, func(s *script, _ *summarizer.Call) {
+			s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
+		}),
+	} {
+		if other, twice := seen[got]; twice {
+			t.Errorf("%s and %s do not tell calls apart", what, other)
+		}
+		seen[got] = what
+	}
+}
+
+// Calls that say nothing of thinking, effort and edits are the calls that they
+// were before there was a word for these: what is stored of them is found.
+func TestKeysStay(t *testing.T) {
+	for want, o := range map[string]Options{
+		"5320fb876a6ce9ffea445dba700e8896": {},
+		"efd80af097e06e41ac5e0da79566c8e6": {Instructions: "Briefly.", Betas: []string{"b"}, System: []wire.Block{{Kind: wire.KindText, Text: "x"}}},
+	} {
+		c := conversation("alpha").call()
+		o.Calls = &shelf{}
+		l := newLive(t, o)
+		p := l.opts.plan(c)
+		call := l.about(c, &p)
+		if got := call.Key().String(); got != want {
+			t.Errorf("key %s, want %s", got, want)
+		}
+	}
+}
+
+// What a call says nothing of is no part of its key: the threshold of a compaction in
+// one that is none, edits in one that declares none.
+func TestIdleOptionsStayOut(t *testing.T) {
+	key := func(o Options, way string) cassette.Key {
+		c := conversation("alpha").call()
+		if way != "" {
+			c.Intent.Way = way
+		}
+		o.Calls = &shelf{}
+		l := newLive(t, o)
+		p := l.opts.plan(c)
+		call := l.about(c, &p)
+		return call.Key()
+	}
+	clear := []jsontext.Value{jsontext.Value(`{"type":"clear_tool_uses_20250919"}`)}
+	thoughts := []jsontext.Value{jsontext.Value(`{"type":"clear_thinking_20251015","keep":"all"}`)}
+	for what, tc := range map[string]struct {
+		server Server
+		way    string
+		same   bool
+	}{
+		"a threshold without a compaction":  {Server{Trigger: 60_000}, "", true},
+		"a threshold with one":              {Server{Trigger: 60_000}, wayServer, false},
+		"edits beside one on demand":        {Server{Edits: clear}, wayServer, true},
+		"edits":                             {Server{Edits: clear}, "", false},
+		"thinking to clear without any":     {Server{Edits: thoughts}, "", true},
+		"edits with a compaction behind it": {Server{Trigger: 60_000, Edits: clear}, wayServer, false},
+	} {
+		if same := key(Options{Server: tc.server}, tc.way) == key(Options{}, tc.way); same != tc.same {
+			t.Errorf("%s: the same key %v, want %v", what, same, tc.same)
+		}
+	}
+}
+
+// A call whose thinking or effort is another is missing by name.
+func TestThinkingIsANamedMiss(t *testing.T) {
+	dir := t.TempDir()
+	s := conversation("alpha")
+	compose(t, newLive(t, Options{Backend: &fakeServer{}, Texts: library(s), Calls: folder(t, dir, cassette.Record, cassette.Options{})}), s.call())
+	l := newLive(t, Options{
+		Thinking: &wire.Thinking{Mode: wire.ThinkingAdaptive}, Effort: "low", Calls: folder(t, dir, cassette.Replay, cassette.Options{}),
+	})
+	_, err := l.Compose(t.Context(), conversation("alpha").call())
+	for _, want := range []string{"thinking (stored without, now adaptive)", "effort (stored without, now low)"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\ndoes not name %q", err, want)
+		}
+	}
+}

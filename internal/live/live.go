@@ -1,0 +1,287 @@
+// Package live has real models write the summaries of a run. It composes the
+// request of a call from the texts behind the blocks that the simulated client
+// would send, has it made or takes a stored answer, and says what came back in
+// the terms of a modelled answer: sizes, times, a digest.
+//
+// An answer that is stored is taken without composing anything: a call is
+// identified by the chain of what it sends and by its parameters, never by the
+// bytes of a request. A run over stored calls gives the same answers each time,
+// and needs neither texts nor a server.
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+)
+
+// Summarizer answers summary calls by real models. It is safe for concurrent
+// use: the sessions of a run share one.
+type Summarizer struct {
+	opts   Options
+	digest string // of the options that a call depends on
+	memory memory
+	ledger ledger
+}
+
+// New returns a summariser, or all that is wrong with the options.
+func New(o Options) (*Summarizer, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	digest, err := o.digest()
+	if err != nil {
+		return nil, err
+	}
+	return &Summarizer{opts: o, digest: digest}, nil
+}
+
+// Report returns what was done so far.
+func (s *Summarizer) Report() Report { return s.ledger.total() }
+
+// Summarize sizes an answer without a call, for callers that have none to give.
+func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64, span prompt.Digest) prompt.Answer {
+	if in.Known != nil {
+		s.ledger.update(func(r *Report) { r.Known++ })
+		return *in.Known
+	}
+	s.ledger.update(func(r *Report) { r.Stubbed++ })
+	return s.opts.Stub.Summarize(in, src, event, span)
+}
+
+// Compose answers a call: as the recording says where it is known, by a model or
+// a stored call for the sources that are live, by the stub else. A call that a
+// layer can go on from, as after a prompt that is too long, is an answer with
+// its reason in Failed. An error means that the run cannot go on: a wrong key or
+// model, a budget that is spent, a stored call that is missing, ctx at its end,
+// which the error then wraps. It names the call and leaves the session to who runs
+// it. What was paid for is stored by then.
+func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error) {
+	if !s.opts.made(c.Intent) {
+		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
+	}
+	p := s.opts.plan(c)
+	if p.kind == kindServer && s.opts.NoCompaction {
+		s.ledger.fail(whyNotOffered)
+		return prompt.Answer{Failed: prompt.FailAPI}, nil
+	}
+	p.key = s.about(c, &p).Key()
+	if s.opts.Dry {
+		e := s.Estimate(c)
+		if s.opts.Calls == nil || s.opts.Shared.first(p.key) {
+			s.ledger.estimate(&e)
+		}
+		if e.Stored == 0 {
+			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
+		}
+	}
+	got, replayed, err := s.fetch(ctx, c, &p)
+	if errors.Is(err, errDry) {
+		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
+	}
+	if err != nil {
+		return prompt.Answer{}, fmt.Errorf("live call %d (%s, round %d): %w", c.Intent.Number, c.Intent.Source, c.Round, err)
+	}
+	return s.answer(c, &p, got, replayed), nil
+}
+
+// fetch returns a call, stored or made, and whether it was stored.
+func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (*cassette.Cassette, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	call := func(ctx context.Context) (*cassette.Cassette, error) { return s.call(ctx, c, p) }
+	if s.opts.Calls == nil {
+		got, err := call(ctx)
+		return got, false, err
+	}
+	return s.opts.Calls.Do(ctx, s.about(c, p), call)
+}
+
+// errDry is why a call is not made in a dry run.
+var errDry = errors.New("a dry run makes no calls")
+
+// call composes a call and has it made.
+func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*cassette.Cassette, error) {
+	if s.opts.Dry {
+		return nil, errDry
+	}
+	if s.opts.Backend == nil {
+		return nil, errors.New("it is not stored, and no server is given to make it")
+	}
+	request, composer, err := s.compose(ctx, c, p)
+	if err != nil {
+		return nil, fmt.Errorf("compose the request: %w", err)
+	}
+	reply, err := s.opts.Backend.Do(ctx, request)
+	end := s.opts.Now()
+	if err != nil {
+		f, err := s.failed(ctx, p, composer, err)
+		if err != nil {
+			return nil, err
+		}
+		return &cassette.Cassette{Failure: f, Began: end, Texts: true, Request: cassette.Describe(request)}, nil
+	}
+	got := &cassette.Cassette{Reply: reply, Began: end.Add(-reply.Total), Texts: true, Request: cassette.Describe(request)}
+	if s.opts.Shadow != nil {
+		got.Predicted = s.opts.Shadow.Predict(got.Began, composer.effective, reply)
+	}
+	if r := p.read(reply); r.failed == "" {
+		s.opts.Shared.say(p.key, &r)
+		if s.opts.Fidelity != nil {
+			got.Entities = s.opts.Fidelity.Entities(c.Session.Project, composer.span, r.text)
+		}
+	}
+	s.answered(p, composer, got)
+	return got, nil
+}
+
+// answered books a call with a reply. What is compared with the prediction is
+// what the server counted for the answer alone.
+func (s *Summarizer) answered(p *plan, composer *composer, got *cassette.Cassette) {
+	reply := got.Reply
+	usage, wasted := reply.Billed().Prompt(), reply.Wasted.Prompt()
+	s.ledger.made(composer, usage, wasted, reply.Attempts)
+	s.ledger.spend(s.price(p.model, usage, wasted))
+	s.ledger.update(func(r *Report) {
+		switch {
+		case reply.Estimated:
+			r.Estimated++
+		case s.opts.Shadow != nil:
+			r.Answered.Add(usage)
+			r.Predicted.Add(got.Predicted)
+		}
+	})
+}
+
+// price returns the price of a call, USD: requests are priced one by one, as a
+// price can depend on a request's size.
+func (s *Summarizer) price(model string, usage, wasted prompt.Usage) float64 {
+	usd := s.opts.Prices(model, usage)
+	if wasted != (prompt.Usage{}) {
+		usd += s.opts.Prices(model, wasted)
+	}
+	return usd
+}
+
+// failed takes a call without a reply: it returns the failure where a layer can
+// go on from it, an error where the run cannot. A failure that comes with
+// another error, as when the budget ends ahead of the next attempt, is booked and
+// ends the run. A call that the end of the run met before the server had it is not:
+// how many there are depends on the machine.
+func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*wire.Failure, error) {
+	var f *wire.Failure
+	if !errors.As(err, &f) {
+		return nil, err
+	}
+	stop := ctx.Err()
+	if wasted := f.Billed.Prompt(); stop == nil || wasted != (prompt.Usage{}) {
+		s.ledger.made(composer, prompt.Usage{}, wasted, f.Attempts)
+		s.ledger.failed(f)
+		s.ledger.spend(s.opts.Prices(p.model, wasted))
+	}
+	if stop != nil {
+		if !errors.Is(err, stop) {
+			err = errors.Join(stop, err)
+		}
+		return nil, err
+	}
+	if f.Fatal() || !alone(err) {
+		return nil, err
+	}
+	return f, nil
+}
+
+// alone reports whether an error is a failure of a call and nothing beside it.
+func alone(err error) bool {
+	switch e := any(err).(type) { // this very error: what it wraps comes next
+	case *wire.Failure:
+		return true
+	case interface{ Unwrap() error }:
+		return alone(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !alone(err) })
+	}
+	return false
+}
+
+// compose returns the request of a call and what it was made of.
+func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (*wire.Request, *composer, error) {
+	reader, err := s.opts.Texts(ctx, c.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	composer := &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader}
+	request, err := composer.request()
+	return request, composer, errors.Join(err, reader.Close())
+}
+
+// answer turns a call into the terms of a modelled one.
+func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
+	m := &prompt.Measured{Predicted: got.Predicted, Entities: int32(len(got.Entities)), Kept: keptOf(got.Entities)}
+	a := prompt.Answer{Measured: m}
+	var why string
+	if f := got.Failure; f != nil {
+		a.Failed, why = prompt.FailAPI, string(f.Cause)
+		if f.Cause == wire.CauseTooLong {
+			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
+		}
+		m.Predicted = prompt.Usage{} // nothing was answered that it could be compared with
+		m.Wasted, m.Attempts = f.Billed.Prompt(), int32(f.Attempts)
+	} else {
+		m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
+		why = s.take(&a, p, got, s.from(c, p))
+	}
+	s.note(&a, why)
+	s.record(c, p, got, &a, replayed)
+	return a
+}
+
+// take fills in what a reply gives, and returns why it gives no summary. From is
+// the summary it was made from, zero for none.
+func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, from prompt.Digest) string {
+	reply := got.Reply
+	m, r := a.Measured, p.read(reply)
+	m.Usage, m.Wasted, m.Attempts = reply.Billed().Prompt(), reply.Wasted.Prompt(), int32(max(1, reply.Attempts))
+	m.Iterations = int32(max(1, len(reply.Iterations)))
+	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
+	if a.Failed = r.failed; a.Failed != "" {
+		if r.why != "" {
+			return r.why
+		}
+		return r.failed
+	}
+	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
+	w := written{
+		text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: !got.Texts, entities: got.Entities, from: from,
+	}
+	if w.lost {
+		said := s.opts.Shared.said(p.key)
+		w.words, w.thoughts = said.text, said.analysis
+	}
+	a.Digest = s.memory.keep(p.key, w)
+	m.Missing, m.Cut = r.missing, r.cut
+	return ""
+}
+
+// note counts an answer for the report.
+func (s *Summarizer) note(a *prompt.Answer, why string) {
+	if why != "" {
+		s.ledger.fail(why)
+	}
+	s.ledger.update(func(r *Report) {
+		m := a.Measured
+		r.Missing += int64(m.Missing)
+		r.Cut += int64(m.Cut)
+		r.Entities += int64(m.Entities)
+		r.Kept += int64(m.Kept)
+	})
+}

@@ -1,0 +1,398 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// A dollar for each thousand tokens that are not read from the cache.
+func dollars(_ string, u prompt.Usage) float64 {
+	return float64(u.Uncached+u.Writes()+u.Output) / 1000
+}
+
+// Only the sources that are live go to a server; what the recording answers does
+// not, nor what the stub sizes.
+func TestWhatGoesLive(t *testing.T) {
+	server := &fakeServer{}
+	s := conversation("alpha")
+	l := newLive(t, Options{Backend: server, Texts: library(s)})
+	c := s.call()
+	known := prompt.Answer{Summary: 42, Digest: prompt.DigestString("recorded")}
+	c.Intent.Known = &known
+	if a := compose(t, l, c); a != known {
+		t.Errorf("the recording's answer came back as %+v", a)
+	}
+	c.Intent.Known, c.Intent.Source = nil, "prompt_suggestion"
+	stub := summarizer.Default()
+	if a := compose(t, l, c); a != stub.Summarize(c.Intent, c.Draws, c.Event, c.Span) {
+		t.Errorf("a short fork came back as %+v, not as the stub has it", a)
+	}
+	if n := len(server.requests); n != 0 {
+		t.Fatalf("%d requests for calls that are not live", n)
+	}
+	c.Intent.Source = sourceSessionMemory
+	compose(t, l, c)
+	if r := l.Report(); len(server.requests) != 1 || r.Made != 1 || r.Known != 1 || r.Stubbed != 1 {
+		t.Errorf("%d requests, report %+v", len(server.requests), r)
+	}
+}
+
+// The answer has the server's sizes and times: of 300 output tokens the summary
+// has its share by bytes.
+func TestAnswer(t *testing.T) {
+	s := conversation("alpha")
+	at := time.Unix(1000, 0)
+	shadow := &fakeShadow{}
+	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
+		r := good()
+		r.Attempts = 3
+		return r, nil
+	}}
+	kept := &fakeFidelity{}
+	l := newLive(t, Options{
+		Backend: server, Texts: library(s), Prices: dollars, Shadow: shadow, Now: func() time.Time { return at },
+		Fidelity: kept, Name: "cell",
+	})
+	c := s.call()
+	a := compose(t, l, c)
+	text := strings.TrimSpace(full("/src/a.go"))
+	want := int32(float64(300*len(text))/float64(len(good().Text)) + 0.5)
+	if a.Summary != want || a.Bytes != int32(len(text)) || a.Output != 300 || a.Digest.IsZero() {
+		t.Errorf("answer %+v, want %d tokens in %d bytes", a, want, len(text))
+	}
+	if a.First != int64(time.Second) || a.Total != int64(5*time.Second) || a.Failed != "" {
+		t.Errorf("times %d and %d, failed %q", a.First, a.Total, a.Failed)
+	}
+	stub := summarizer.Default().Summarize(c.Intent, c.Draws, c.Event, c.Span)
+	m := prompt.Measured{
+		Usage:     prompt.Usage{Uncached: 100, Read: 500, Output: 300},
+		Predicted: prompt.Usage{Read: 7, Output: int64(stub.Output)}, Iterations: 1, Attempts: 3, Entities: 8, Kept: 1,
+	}
+	if *a.Measured != m {
+		t.Errorf("measured %+v, want %+v", *a.Measured, m)
+	}
+	if !shadow.at.Equal(at.Add(-5 * time.Second)) {
+		t.Errorf("the call is said to have begun at %v, 5 s before its end", shadow.at)
+	}
+	if span := kept.span; len(span) != 8 || span[2].Kind != prompt.KindToolUse || string(span[2].Input) != `{"file_path":"/src/a.go"}` || span[3].Text == "" {
+		t.Errorf("the span has %d pieces: %+v", len(span), span)
+	}
+	r := l.Report()
+	if r.USD != 0.4 || r.Retries() != 2 || r.Usage.Output != 300 || r.Entities != 8 || r.Kept != 1 {
+		t.Errorf("report %+v", r)
+	}
+	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want || len(r.Calls[0].Sections) != 9 ||
+		len(r.Calls[0].Kinds) != 1 || r.Calls[0].Kinds[0] != (Share{Kind: "piece", All: 8, Kept: 1}) {
+		t.Errorf("calls %+v", r.Calls)
+	}
+}
+
+// fakeFidelity takes every piece for an entity, by the path of a call or its text.
+type fakeFidelity struct{ span []Piece }
+
+func (f *fakeFidelity) Entities(_ string, span []Piece, summary string) []cassette.Entity {
+	f.span = span
+	var list []cassette.Entity
+	for _, p := range span {
+		e := cassette.Entity{Kind: "piece", Text: p.Text}
+		if p.Kind == prompt.KindToolUse {
+			e.Text = strings.TrimSuffix(strings.TrimPrefix(string(p.Input), `{"file_path":"`), `"}`)
+		}
+		e.Kept = e.Text != "" && strings.Contains(summary, e.Text)
+		list = append(list, e)
+	}
+	return list
+}
+
+func (*fakeFidelity) Survive(_ string, entities []cassette.Entity, summary string) int {
+	n := 0
+	for _, e := range entities {
+		if e.Text != "" && strings.Contains(summary, e.Text) {
+			n++
+		}
+	}
+	return n
+}
+
+type fakeShadow struct {
+	at      time.Time
+	request *wire.Request
+}
+
+func (f *fakeShadow) Predict(at time.Time, r *wire.Request, _ *wire.Reply) prompt.Usage {
+	f.at, f.request = at, r
+	return prompt.Usage{Read: 7}
+}
+
+// compactInto puts a summary in the place of a conversation's messages.
+func (s *script) compactInto(a *prompt.Answer) {
+	from := s.context.Messages()
+	ref := s.arena.Add(prompt.Block{Kind: prompt.KindSummary, Digest: a.Digest, Tokens: a.Summary, Bytes: a.Bytes, Object: -1})
+	s.context.Replace(from, s.context.Len(), []prompt.Ref{ref}, prompt.CauseCompaction)
+}
+
+// The next compaction sends the summary of the one before.
+func TestChain(t *testing.T) {
+	s := conversation("alpha")
+	server := &fakeServer{answer: func(n int, _ *wire.Request) (*wire.Reply, error) {
+		r := good()
+		r.Text = fmt.Sprintf("<summary>summary %d</summary>", n)
+		return r, nil
+	}}
+	l := newLive(t, Options{Backend: server, Texts: library(s)})
+	for n := 1; n <= 3; n++ {
+		a := compose(t, l, s.call())
+		first := server.last().Messages[0].Blocks[0].Text
+		if want := summaryHeader + fmt.Sprintf("summary %d", n-1); n > 1 && first != want {
+			t.Errorf("call %d begins with %q, want %q", n, first, want)
+		}
+		s.compactInto(&a)
+	}
+	if lost := l.Report().Composed.Lost; lost != 0 {
+		t.Errorf("%d summaries were lost", lost)
+	}
+	other := newLive(t, Options{Backend: server, Texts: library(s)})
+	compose(t, other, s.call())
+	if lost := other.Report().Composed.Lost; lost != 1 {
+		t.Errorf("%d summaries are lost to a run that has not made them, want 1", lost)
+	}
+}
+
+// Of the eight entities that the first summary stood for it keeps one, the second
+// summary, made from the first, one too, and the third none: drift is told from the
+// summary before backwards.
+func TestDrift(t *testing.T) {
+	s := conversation("alpha")
+	server := &fakeServer{answer: func(n int, _ *wire.Request) (*wire.Reply, error) {
+		r := good()
+		r.Text = "<summary>1. Primary Request and Intent: " + []string{"", "/src/a.go", "/src/a.go too", "nothing"}[n] + "</summary>"
+		return r, nil
+	}}
+	l := newLive(t, Options{Backend: server, Texts: library(s), Fidelity: &fakeFidelity{}})
+	for n := range 3 {
+		c := s.call()
+		c.Intent.Number = int32(n + 1)
+		a := compose(t, l, c)
+		s.compactInto(&a)
+	}
+	calls := l.Report().Calls
+	if len(calls) != 3 || calls[0].Drift != nil {
+		t.Fatalf("%d calls, drift of the first %v", len(calls), calls[0].Drift)
+	}
+	if d := calls[1].Drift; len(d) != 1 || d[0] != (Share{All: 8, Kept: 1}) {
+		t.Errorf("drift of the second summary %v, want 1 of 8", d)
+	}
+	if d := calls[2].Drift; len(d) != 2 || d[0] != (Share{All: 1}) || d[1] != (Share{All: 8}) {
+		t.Errorf("drift of the third summary %v, want none of the second one's 1 and of the first one's 8", d)
+	}
+	if got := calls[0].Sections; len(got) != 1 || got[0] != (Section{Title: "Primary Request and Intent", Bytes: len("/src/a.go")}) {
+		t.Errorf("sections %v", got)
+	}
+}
+
+// What a layer can go on from is an answer; what the run cannot go on from is
+// an error.
+func TestFailures(t *testing.T) {
+	budget := errors.New("no money is left")
+	for _, c := range []struct {
+		name   string
+		err    error
+		failed string
+		excess int64
+		cause  string
+	}{
+		{"too long", &wire.Failure{Cause: wire.CauseTooLong, Excess: 123}, prompt.FailTooLong, 123, "prompt too long"},
+		{"too long by an unknown gap", &wire.Failure{Cause: wire.CauseTooLong}, prompt.FailTooLong, 0, "prompt too long"},
+		{"overloaded", fmt.Errorf("gave up: %w", &wire.Failure{Cause: wire.CauseOverloaded, Attempts: 4}), prompt.FailAPI, 0, "overloaded"},
+		{"a broken stream", &wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 10}}, prompt.FailAPI, 0, "broken stream"},
+		{"a request the server refuses", &wire.Failure{Cause: wire.CauseRequest, Status: 400}, prompt.FailAPI, 0, "bad request"},
+		{"a wrong key", &wire.Failure{Cause: wire.CauseAuth, Status: 401}, "", 0, ""},
+		{"an unknown model", &wire.Failure{Cause: wire.CauseModel, Status: 404}, "", 0, ""},
+		{"the budget", budget, "", 0, ""},
+	} {
+		s := conversation("alpha")
+		server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) { return nil, c.err }}
+		l := newLive(t, Options{Backend: server, Texts: library(s)})
+		a, err := l.Compose(t.Context(), s.call())
+		if c.failed == "" {
+			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), "live call 1 (compact, round 0)") {
+				t.Errorf("%s: error %v, want one that names the call and wraps %v", c.name, err, c.err)
+			}
+			continue
+		}
+		if err != nil || a.Failed != c.failed || a.Excess != c.excess || !a.Refused() {
+			t.Errorf("%s: answer %+v, error %v", c.name, a, err)
+		}
+		if n := l.Report().Failures[c.cause]; n != 1 {
+			t.Errorf("%s: counted %d times as %q", c.name, n, c.cause)
+		}
+	}
+}
+
+// A call that is repeated after a failure is asked again, not taken from the
+// store; so is a shorter one after a prompt that was too long.
+func TestRetryIsAnotherCall(t *testing.T) {
+	server := &fakeServer{answer: func(n int, r *wire.Request) (*wire.Reply, error) {
+		switch n {
+		case 1:
+			return nil, &wire.Failure{Cause: wire.CauseTooLong, Excess: 10}
+		case 2:
+			return &wire.Reply{StopReason: "end_turn", Usage: wire.Usage{Output: 1}}, nil
+		}
+		return good(), nil
+	}}
+	s := conversation("alpha")
+	store := &shelf{}
+	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store})
+	c := s.call()
+	var got []string
+	for n := range 3 {
+		c.Intent.Ordinal = uint8(n)
+		got = append(got, compose(t, l, c).Failed)
+	}
+	want := []string{prompt.FailTooLong, prompt.FailEmpty, ""}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("answers %q, want %q", got, want)
+	}
+	// From the store come the same answers in any order, without a request.
+	for _, n := range []int{2, 0, 1} {
+		c.Intent.Ordinal = uint8(n)
+		if a := compose(t, l, c); a.Failed != want[n] {
+			t.Errorf("call %d from the store: %q, want %q", n, a.Failed, want[n])
+		}
+	}
+	if n := len(server.requests); n != 3 {
+		t.Errorf("%d requests, want 3", n)
+	}
+}
+
+// A run over stored calls composes nothing, opens no texts, asks no server, and
+// gives the same answers.
+func TestReplay(t *testing.T) {
+	store := &shelf{}
+	run := func(o Options) (list []prompt.Answer) {
+		s := conversation("alpha")
+		if o.Backend != nil {
+			o.Texts = library(s)
+		}
+		o.Calls = store
+		l := newLive(t, o)
+		for range 3 {
+			a := compose(t, l, s.call())
+			m := *a.Measured
+			a.Measured = nil
+			list = append(list, a, prompt.Answer{Excess: m.Usage.Input(), Output: int32(m.Predicted.Output)})
+			s.compactInto(&a)
+		}
+		return list
+	}
+	made := run(Options{Backend: &fakeServer{}})
+	replayed := run(Options{Texts: func(context.Context, *traces.Session) (Texts, error) {
+		t.Error("a replay opens texts")
+		return nil, errors.New("no texts")
+	}})
+	if fmt.Sprint(made) != fmt.Sprint(replayed) {
+		t.Errorf("made     %v\nreplayed %v", made, replayed)
+	}
+	s := conversation("beta")
+	l := newLive(t, Options{Calls: store})
+	if _, err := l.Compose(t.Context(), s.call()); err == nil {
+		t.Error("a call that is not stored is answered without a server")
+	}
+}
+
+// Who interrupts gets an error that says so; what was answered by then is
+// stored.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	later, stop := context.WithCancel(t.Context())
+	defer stop()
+	store := &shelf{}
+	server := &fakeServer{answer: func(n int, _ *wire.Request) (*wire.Reply, error) {
+		if n == 1 {
+			cancel()
+			return good(), nil
+		}
+		stop()
+		return nil, &wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 1000}}
+	}}
+	s := conversation("alpha")
+	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store, Prices: dollars})
+	if a, err := l.Compose(ctx, s.call()); err != nil || a.Failed != "" || len(store.calls) != 1 {
+		t.Errorf("a call that was answered: %+v, %v, %d stored", a, err, len(store.calls))
+	}
+	s = conversation("beta")
+	l.opts.Texts = library(s)
+	if _, err := l.Compose(ctx, s.call()); !errors.Is(err, context.Canceled) || len(server.requests) != 1 {
+		t.Errorf("a call behind the interrupt: %v, %d requests", err, len(server.requests))
+	}
+	if _, err := l.Compose(later, s.call()); !errors.Is(err, context.Canceled) || len(store.calls) != 1 {
+		t.Errorf("a call that was interrupted: %v, %d stored", err, len(store.calls))
+	}
+	if usd := l.Report().USD; usd != 1.4 {
+		t.Errorf("$%v, want 1.40 with what was billed until then", usd)
+	}
+}
+
+// Sessions that run at the same time do not mix their summaries, and the report
+// adds up.
+func TestConcurrent(t *testing.T) {
+	const sessions, calls = 100, 3
+	var scripts []*script
+	for i := range sessions {
+		scripts = append(scripts, conversation(fmt.Sprint("s", i)))
+	}
+	server := &fakeServer{answer: func(_ int, r *wire.Request) (*wire.Reply, error) {
+		reply := good()
+		reply.Text = "<summary>" + r.Messages[0].Blocks[0].Text + "+</summary>"
+		return reply, nil
+	}}
+	l := newLive(t, Options{Backend: server, Texts: library(scripts...), Prices: dollars})
+	var wg sync.WaitGroup
+	for i, s := range scripts {
+		wg.Go(func() {
+			for range calls {
+				a, err := l.Compose(context.Background(), s.call())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				s.compactInto(&a)
+			}
+			a, _ := l.memory.find(s.context.BlockAt(2).Digest)
+			want := fmt.Sprintf("Please fix the login of s%d.+", i)
+			if a.text != strings.Repeat(summaryHeader, calls-1)+want+strings.Repeat("+", calls-1) {
+				t.Errorf("session %d ends with the summary %q", i, a.text)
+			}
+		})
+	}
+	wg.Wait()
+	if r := l.Report(); r.Made != sessions*calls || r.Composed.Lost != 0 || r.USD != sessions*calls*0.4 {
+		t.Errorf("report %+v", r)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for want, o := range map[string]Options{
+		"neither a server nor stored calls": {},
+		"no texts":                          {Backend: &fakeServer{}},
+		"negative":                          {Calls: &shelf{}, MaxOutput: -1},
+		"at least 50000":                    {Calls: &shelf{}, Server: Server{Trigger: 1}},
+	} {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

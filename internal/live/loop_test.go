@@ -1,0 +1,170 @@
+package live
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/agents/claudecode"
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/devserver"
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/formats"
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+// readingOf opens the texts of a corpus.
+func readingOf(corpus *traces.Corpus) func(context.Context, *traces.Session) (Texts, error) {
+	return func(ctx context.Context, s *traces.Session) (Texts, error) { return texts.Open(ctx, corpus, s) }
+}
+
+// simulate runs sessions under a strategy with a summariser.
+func simulate(t *testing.T, strategy string, corpus *traces.Corpus, l *Summarizer) []results.Row {
+	t.Helper()
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := registry.Strategy(strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prices, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := sim.Runner{}.Run(t.Context(), corpus.Sessions, []sim.Config{{
+		Strategy: s, Summarizer: l, Prices: prices, Seed: 1, Verify: true,
+		Server: func(string) sim.Server { return promptcache.New(promptcache.Config{}) },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows[0]
+}
+
+// asked is a server of which only the calls are counted.
+type asked struct {
+	n    atomic.Int64
+	look func(r *wire.Request)
+}
+
+func (a *asked) Do(_ context.Context, r *wire.Request) (*wire.Reply, error) {
+	a.n.Add(1)
+	a.look(r)
+	return good(), nil
+}
+
+// The simulation of the samples has its summaries written by a server, which
+// takes every request; a replay gives the same rows.
+func TestSamples(t *testing.T) {
+	corpus, err := claudecode.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer corpus.Close()
+	for _, name := range []string{"auto-compact/167k", "auto-compact/small-model"} {
+		_, web := serve(t, devserver.Options{Window: 1_000_000, SummaryTokens: 500})
+		dir := t.TempDir()
+		l := newLive(t, Options{Backend: web, Texts: readingOf(corpus), Calls: folder(t, dir, cassette.Record, cassette.Options{})})
+		made := simulate(t, name, corpus, l)
+		// The samples are compacted four times under these strategies.
+		if r := l.Report(); r.Made != 4 || len(r.Failures) > 0 || r.Missing > 0 || r.Composed.Lost > 0 {
+			t.Errorf("%s: report %+v", name, r)
+		}
+		replayed := simulate(t, name, corpus, newLive(t, Options{Calls: folder(t, dir, cassette.Replay, cassette.Options{})}))
+		if d := cmp.Diff(made, replayed); d != "" {
+			t.Errorf("%s: the replay gives other rows (-made +replayed):\n%s", name, cut(d, 2000))
+		}
+	}
+}
+
+// Whatever strategies make of recorded sessions, the API would take it.
+func TestRecordings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
+	folder := filepath.Join("..", "..", "..", "shared", "traces")
+	if _, err := fs.Stat(os.DirFS(folder), "."); err != nil {
+		t.Skipf("no recordings at %s", folder)
+	}
+	corpus, err := formats.Read(t.Context(), traces.Options{}, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer corpus.Close()
+	for _, name := range []string{"auto-compact/167k", "partial/from", "claude-code/1", "claude-code/2026-03"} {
+		server := &asked{look: func(r *wire.Request) {
+			if f := faults(r.Messages); f != nil {
+				t.Errorf("%s: %v", name, f)
+			}
+		}}
+		simulate(t, name, corpus, newLive(t, Options{Backend: server, Texts: readingOf(corpus)}))
+		if server.n.Load() == 0 {
+			t.Errorf("%s: no call was made", name)
+		}
+	}
+}
+
+// BenchmarkCompose composes a call of some 160,000 tokens, BenchmarkReplay takes
+// its answer from a cassette.
+func BenchmarkCompose(b *testing.B) {
+	s, l := benchmarked(b, Options{Backend: &asked{look: func(*wire.Request) {}}})
+	bench(b, s, l)
+}
+
+func BenchmarkReplay(b *testing.B) {
+	dir := b.TempDir()
+	record, err := cassette.Open(dir, cassette.Record, cassette.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, l := benchmarked(b, Options{Backend: &fakeServer{}, Calls: record})
+	if _, err := l.Compose(b.Context(), s.call()); err != nil {
+		b.Fatal(err)
+	}
+	replay, err := cassette.Open(dir, cassette.Replay, cassette.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, l = benchmarked(b, Options{Calls: replay})
+	bench(b, s, l)
+}
+
+func benchmarked(b *testing.B, o Options) (*script, *Summarizer) {
+	s := newScript("bench")
+	s.say(prompt.KindPrompt, "Go.")
+	for range 400 {
+		s.result(s.use(1, `{"file_path":"/src/a.go"}`), string(make([]byte, 1500)))
+	}
+	s.fill()
+	o.Texts = library(s)
+	l, err := New(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s, l
+}
+
+func bench(b *testing.B, s *script, l *Summarizer) {
+	c := s.call()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := l.Compose(b.Context(), c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

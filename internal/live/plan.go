@@ -1,0 +1,140 @@
+package live
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+)
+
+// kind is what a call asks for.
+type kind uint8
+
+const (
+	kindSummary kind = iota // nine sections behind an analysis
+	kindMemory              // the session memory: ten sections
+	kindServer              // the provider's own compaction
+)
+
+// Names that the layers give to calls.
+const (
+	sourceCompact       = "compact"
+	sourceSessionMemory = "session_memory"
+	wayServer           = "server"
+)
+
+// plan is what a call asks for, decided by sizes and digests alone.
+type plan struct {
+	kind      kind
+	part      prompt.Part
+	pivot     int // position of the first entry the summary stands for
+	model     string
+	maxOutput int // tokens of the answer
+	thinking  wire.Thinking
+	room      int  // tokens of output beyond those, for thinking
+	unthought bool // the call should think and cannot
+	effort    string
+	edits     edits
+	betas     []string
+	key       cassette.Key
+}
+
+func (o *Options) plan(c *summarizer.Call) plan {
+	in := c.Intent
+	p := plan{model: askedName(c.Model), maxOutput: o.MaxOutput}
+	if o.Model != "" && in.Model == "" {
+		p.model = o.Model
+	}
+	if in.MaxOutput > 0 {
+		p.maxOutput = int(in.MaxOutput)
+	}
+	p.maxOutput = o.bounded(p.maxOutput, p.model, c)
+	switch {
+	case in.Way == wayServer:
+		p.kind = kindServer
+	case in.Source == sourceSessionMemory:
+		p.kind = kindMemory
+	}
+	if p.part = in.Part; p.part == prompt.PartFrom {
+		p.pivot = pivot(c)
+	}
+	p.thinking, p.room, p.unthought = o.think(c, &p)
+	p.effort = o.effort(c)
+	p.edits = o.Server.edits(c, &p)
+	p.betas = o.Server.betas(o.Betas, &p)
+	return p
+}
+
+// leastOutput is what a call asks for however little its window seems to leave,
+// tokens: sizes are estimated, and a prompt that is too long is the server's to
+// refuse.
+const leastOutput = 1024
+
+// estimateError is the part of what is sent by which a server may count more
+// than the estimate: one in 20. Assumed.
+const estimateError = 20
+
+// bounded returns the output that a call of a model may ask for, tokens: no more
+// than the model can answer, or than its window leaves of what is sent. The
+// window of a model that takes the place of the session's is not known.
+func (o *Options) bounded(output int, model string, c *summarizer.Call) int {
+	if o.MaxOutputOf != nil {
+		if most := o.MaxOutputOf(model); most > 0 {
+			output = min(output, most)
+		}
+	}
+	if model == askedName(c.Model) && c.Window > 0 {
+		sent := int64(c.Context.Tokens())
+		if rest := c.Window - sent - sent/estimateError; rest < int64(output) {
+			output = max(int(rest), min(output, leastOutput))
+		}
+	}
+	return output
+}
+
+var (
+	platformPrefix = regexp.MustCompile(`^(?:arn:.*/)?(?:[a-z-]+\.)?anthropic\.`)
+	platformSuffix = regexp.MustCompile(`-v[0-9]+(:[0-9]+k?)*$`)
+)
+
+// askedName returns a recorded name as the provider's own endpoint takes it:
+// "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101" and
+// the client's "claude-opus-4-5[1m]" are the names of platforms and a window.
+func askedName(recorded string) string {
+	name := recorded
+	if n := len(name) - len("[1m]"); n > 0 && strings.EqualFold(name[n:], "[1m]") {
+		name = name[:n]
+	}
+	if m := platformPrefix.FindString(name); m != "" {
+		return platformSuffix.ReplaceAllString(name[len(m):], "")
+	}
+	if strings.HasPrefix(name, "claude-") {
+		return strings.Replace(name, "@", "-", 1)
+	}
+	return name
+}
+
+// made reports whether a call is made for real: one of a source that is live,
+// whose answer is not recorded.
+func (o *Options) made(in *prompt.Intent) bool {
+	return (in.Known == nil || in.Sized) && slices.Contains(o.Sources, in.Source)
+}
+
+// pivot returns the position of the first entry that a summary of the later part
+// stands for: told from its size, as the call sends what is ahead too.
+func pivot(c *summarizer.Call) int {
+	ctx := c.Context
+	from, to := ctx.Messages(), ctx.Len()
+	if c.Intent.Instruction > 0 {
+		to--
+	}
+	for left := int64(c.Intent.Summarised); to > from && left > 0; {
+		to--
+		left -= int64(ctx.At(to).Tokens)
+	}
+	return to
+}

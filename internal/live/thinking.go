@@ -1,0 +1,174 @@
+package live
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/summarizer"
+)
+
+const (
+	// thinkingRoom is what a call that thinks may say beyond its answer, tokens: the
+	// largest budget of the recorded client. What budget a recording had, no log
+	// shows.
+	thinkingRoom = 31_999
+	// leastBudget is the smallest budget that the provider takes, tokens.
+	leastBudget = 1024
+)
+
+// Versions of the provider's models: the first that can think, the first that
+// adapt how much, the last that take a budget, and the first that take a word of
+// effort (platform.claude.com, thinking and effort).
+const (
+	firstThinking = 3.7
+	firstAdaptive = 4.6
+	lastBudget    = 4.6
+
+	firstEffort     = 4.6
+	firstEffortOpus = 4.5
+)
+
+var modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
+
+// Takes reports whether a model takes a mode of thinking, as far as its name
+// tells: a name that says nothing of a version is taken to.
+func Takes(model string, m wire.Mode) bool {
+	version, known := versionOf(model)
+	switch {
+	case !known:
+		return true
+	case m == wire.ThinkingAdaptive:
+		return version >= firstAdaptive
+	case m == wire.ThinkingBudget:
+		return version >= firstThinking && version <= lastBudget
+	}
+	return true
+}
+
+// TakesEffort reports whether a model takes a word of effort, as far as its name
+// tells: from 4.6 on all do, and Opus 4.5 (platform.claude.com, effort). A name that
+// says nothing of a version is taken to.
+func TakesEffort(model string) bool {
+	version, known := versionOf(model)
+	return !known || version >= firstEffort || version == firstEffortOpus && strings.HasPrefix(model, "claude-opus-")
+}
+
+// versionOf returns the version that a model's name tells.
+func versionOf(model string) (float64, bool) {
+	m := modelVersion.FindStringSubmatch(model)
+	if m == nil {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
+	return v, err == nil
+}
+
+// think returns what a call says of thinking and how much output it allows for
+// that, tokens. Refused reports that the call cannot have the thinking that it
+// should: there is no room for a budget, or it answers tool calls, to whose
+// thinking a budget binds it and which is not sent.
+func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int, refused bool) {
+	if t = o.wanted(c, p.model); !t.On() {
+		return t, 0, false
+	}
+	room = thinkingRoom
+	if t.Mode == wire.ThinkingBudget && t.Budget > 0 {
+		room = t.Budget
+	}
+	room = o.bounded(p.maxOutput+room, p.model, c) - p.maxOutput
+	if t.Mode == wire.ThinkingBudget {
+		if t.Budget = room; room < leastBudget || answersCalls(c) {
+			return wire.Thinking{}, 0, true
+		}
+	}
+	return t, room, false
+}
+
+// wanted returns what a call should say of thinking: what an event of the scenario
+// has set, else what all calls are told to say, else what is recorded.
+func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
+	if o.NoThinking {
+		return wire.Thinking{}
+	}
+	if thinksAlong(c) {
+		if t, ok := eventThinking(c.Thinking.Value, model); ok && c.Thinking.Set {
+			return t
+		}
+	}
+	if o.Thinking != nil {
+		return *o.Thinking
+	}
+	return asRecorded(c, model)
+}
+
+// along reports whether a call is made on the conversation's own prefix by its own
+// model, and thinksAlong whether its thinking is the conversation's too: it is part
+// of the key there.
+func along(c *summarizer.Call) bool {
+	return c.Intent.Prefix == prompt.PrefixShared && c.Intent.Model == ""
+}
+
+func thinksAlong(c *summarizer.Call) bool {
+	return along(c) && !c.Intent.Rekey && c.Intent.Strip&prompt.StripThinking == 0
+}
+
+// asRecorded returns the thinking of a call whose strategy has it made on the
+// conversation's own prefix: that of the conversation. Calls under a prompt of their
+// own, and those from which thinking is left out, say nothing of it.
+func asRecorded(c *summarizer.Call, model string) wire.Thinking {
+	if !thinksAlong(c) || !thought(c) {
+		return wire.Thinking{}
+	}
+	return usualThinking(model)
+}
+
+// usualThinking is the form in which a model thinks, nothing for one that cannot as
+// far as its name tells.
+func usualThinking(model string) wire.Thinking {
+	version, known := versionOf(model)
+	switch {
+	case !known || version < firstThinking:
+		return wire.Thinking{}
+	case version < firstAdaptive:
+		return wire.Thinking{Mode: wire.ThinkingBudget}
+	}
+	return wire.Thinking{Mode: wire.ThinkingAdaptive}
+}
+
+// thought reports whether a recorded answer of the thread shows thinking, up to
+// the call ahead of which this one is made.
+func thought(c *summarizer.Call) bool {
+	s := c.Session
+	if int(c.Thread) >= len(s.Threads) {
+		return false
+	}
+	rounds := s.Threads[c.Thread].Rounds
+	for i := min(int(c.Round), len(rounds)-1); i >= 0; i-- {
+		for b := rounds[i].Reply.From; b < rounds[i].Reply.To; b++ {
+			if s.Blocks[b].Kind == prompt.KindThinking {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answersCalls reports whether the last message of the model that a call sends
+// calls tools.
+func answersCalls(c *summarizer.Call) bool {
+	said := false
+	for i := c.Context.Len() - 1; i >= c.Context.Messages(); i-- {
+		switch k := c.Context.At(i).Kind; {
+		case !k.Assistant() && said:
+			return false
+		case k == prompt.KindToolUse:
+			return true
+		case k == prompt.KindText:
+			said = true
+		}
+	}
+	return false
+}

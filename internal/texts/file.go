@@ -1,0 +1,163 @@
+package texts
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/reading"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// want is a block that stands on a line.
+type want struct{ line, block int32 }
+
+// file is one file of a session, open or not.
+type file struct {
+	name  string
+	wants []want // all blocks in it, by line
+	next  int    // first of wants that stands behind the last line read
+	base  int    // lines ahead of those that lines counts
+	seeks bool   // a place in it can be gone to
+	in    io.Closer
+	lines *traces.LineReader
+}
+
+func (f *file) sort() {
+	slices.SortFunc(f.wants, func(a, b want) int {
+		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.block, b.block))
+	})
+}
+
+// of returns the blocks on a line.
+func (f *file) of(number int32) []want {
+	from := f.at(number)
+	to := from
+	for to < len(f.wants) && f.wants[to].line == number {
+		to++
+	}
+	return f.wants[from:to]
+}
+
+// passed reports whether a line lies behind what was read last.
+func (f *file) passed(number int32) bool { return f.next > 0 && number <= f.wants[f.next-1].line }
+
+// at returns the first of wants that stands on a line or behind it.
+func (f *file) at(number int32) int {
+	i, _ := slices.BinarySearchFunc(f.wants, number, func(w want, n int32) int { return cmp.Compare(w.line, n) })
+	return i
+}
+
+// farAhead is how many blocks are passed over before it pays to start again at
+// the place of a line.
+const farAhead = 64
+
+// jump goes to the place of a line in a file that was just opened. Where that
+// cannot be, in a compressed file or one whose reader tells no places, the lines
+// ahead are read.
+func (f *file) jump(rc io.Reader, number int32, place int64) {
+	s, ok := rc.(io.Seeker)
+	if !ok || place <= 0 {
+		return
+	}
+	if _, err := s.Seek(place, io.SeekStart); err == nil {
+		f.next, f.base, f.seeks = f.at(number), int(number)-1, true
+	}
+}
+
+func (f *file) close() error {
+	in := f.in
+	f.in, f.lines, f.next, f.base = nil, nil, 0, 0
+	if in == nil {
+		return nil
+	}
+	return in.Close()
+}
+
+// load decodes a line into r.last.
+func (r *Reader) load(f *file, number int32, place int64) error {
+	text, ok := r.cache.get(key{f, number})
+	if !ok {
+		var err error
+		if text, err = r.advance(f, number, place); err != nil {
+			_ = f.close() // what went wrong is told already
+			r.open = slices.DeleteFunc(r.open, func(o *file) bool { return o == f })
+			return err
+		}
+	}
+	r.last.reset(f, number, r.s)
+	r.last.text = text
+	r.decode(&r.last)
+	r.last.text = nil
+	return nil
+}
+
+// advance reads a file up to a line and returns it. Lines on the way that have
+// blocks are kept for later. The result is valid until the next call.
+func (r *Reader) advance(f *file, number int32, place int64) ([]byte, error) {
+	if err := r.ready(f, number, place); err != nil {
+		return nil, err
+	}
+	for {
+		if err := r.ctx.Err(); err != nil {
+			return nil, err
+		}
+		ln, err := f.lines.Next()
+		ln.Number += f.base
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, errors.New("the file ends before this line: it has changed since it was read")
+		case err != nil:
+			return nil, err
+		case f.next >= len(f.wants) || int32(ln.Number) < f.wants[f.next].line:
+			continue
+		}
+		if ln.TooLong {
+			return nil, fmt.Errorf("line %d is longer than %d bytes", ln.Number, traces.DefaultMaxLine)
+		}
+		for f.next < len(f.wants) && f.wants[f.next].line == int32(ln.Number) {
+			f.next++
+		}
+		if ln.Number == 1 {
+			ln.Text = reading.TrimBOM(ln.Text)
+		}
+		r.cache.put(key{f, int32(ln.Number)}, ln.Text)
+		if int32(ln.Number) == number {
+			return ln.Text, nil
+		}
+	}
+}
+
+// ready opens a file, or opens it again to go back. The file used longest ago
+// is closed when too many are open.
+func (r *Reader) ready(f *file, number int32, place int64) error {
+	if f.in != nil && (f.passed(number) || f.seeks && f.at(number) > f.next+farAhead) {
+		if err := f.close(); err != nil {
+			return err
+		}
+	}
+	r.open = slices.DeleteFunc(r.open, func(o *file) bool { return o == f })
+	if f.in == nil {
+		in, ok := r.corpus.Input(f.name)
+		if !ok {
+			return errors.New("the file is not among the recordings of this corpus")
+		}
+		if len(r.open) == maxOpen {
+			if err := r.open[0].close(); err != nil {
+				return err
+			}
+			r.open = slices.Delete(r.open, 0, 1)
+		}
+		rc, err := in.Open()
+		if err != nil {
+			return err
+		}
+		f.in, f.next = rc, 0
+		f.jump(rc, number, place)
+		f.lines = traces.NewLineReader(rc, traces.DefaultMaxLine)
+	}
+	r.open = append(r.open, f)
+	return nil
+}
