@@ -5,6 +5,7 @@
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
 # make cross  build for every platform, keep nothing
+# make weight lines, files and exported names of each room
 # make dist   archives with static binaries for every platform, in dist/
 
 FUZZTIME ?= 10s
@@ -12,7 +13,7 @@ BENCHTIME ?= 1s
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race bench lint fuzz generate cross dist
+.PHONY: all build run test race bench lint fuzz generate cross dist weight
 
 all: build test lint
 
@@ -59,3 +60,6 @@ cross:
 
 dist:
 	go run .ci/dist.go dist
+
+weight:
+	@go run .ci/weight.go
