@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -86,13 +86,13 @@ func ablated(cells []Cell) []Cell {
 
 // switchesAround returns the switches of a scenario's client and server.
 func switchesAround(s *Scenario) ([]strategies.Mechanism, error) {
-	root, err := yamlx.Encode(s)
+	root, err := spec.Encode(s)
 	if err != nil {
 		return nil, err
 	}
 	var list []strategies.Mechanism
 	for _, section := range []string{"client", "server"} {
-		list = booleans(list, yamlx.Child(root, section), section)
+		list = booleans(list, spec.Child(root, section), section)
 	}
 	return list, nil
 }
@@ -102,7 +102,7 @@ func booleans(dst []strategies.Mechanism, n *yaml.Node, path string) []strategie
 	case n == nil:
 	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			dst = booleans(dst, n.Content[i+1], yamlx.Join(path, n.Content[i].Value))
+			dst = booleans(dst, n.Content[i+1], spec.Join(path, n.Content[i].Value))
 		}
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
 		m := strategies.Mechanism{Path: path, Now: "false", Then: "true"}

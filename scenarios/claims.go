@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 //go:embed claims/*.yaml
@@ -107,7 +107,7 @@ var relations = map[string]func(v float64, b *Bound) bool{
 func (b *Bound) Holds(v float64) bool { return relations[b.Is](v, b) }
 
 // takeClaims takes the claims out of a scenario: what is left is what is run.
-func takeClaims(tree *yamlx.Tree) *yaml.Node {
+func takeClaims(tree *spec.Tree) *yaml.Node {
 	for i := 0; i+1 < len(tree.Root.Content); i += 2 {
 		if tree.Root.Content[i].Value == "claims" {
 			claims := tree.Root.Content[i+1]
@@ -132,7 +132,7 @@ func (f *File) Claims() ([]Claim, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&list); err != nil {
-		return nil, fmt.Errorf("%s: claims: %s", f.tree.At(f.claims), yamlx.Reason(err))
+		return nil, fmt.Errorf("%s: claims: %s", f.tree.At(f.claims), spec.Reason(err))
 	}
 	var errs []error
 	for i := range list {
@@ -209,7 +209,7 @@ func embedded(from fs.FS, folder string) ([]Builtin, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read scenario: %w", err)
 		}
-		tree, err := yamlx.Parse(text, file)
+		tree, err := spec.Parse(text, file)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func embedded(from fs.FS, folder string) ([]Builtin, error) {
 		if folder != builtinFolder {
 			b.Name = folder + "/" + b.Name
 		}
-		if doc := yamlx.Child(tree.Root, "doc"); doc != nil {
+		if doc := spec.Child(tree.Root, "doc"); doc != nil {
 			b.Doc = strings.TrimSpace(doc.Value)
 		}
 		all = append(all, b)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -245,15 +245,15 @@ func (d *Design) switches() map[string]string {
 		swept[a.Path] = true
 	}
 	out := map[string]string{}
-	was, err := yamlx.Encode(Default())
+	was, err := spec.Encode(Default())
 	if err != nil {
 		return out
 	}
-	is, err := yamlx.Encode(d.Scenario)
+	is, err := spec.Encode(d.Scenario)
 	if err != nil {
 		return out
 	}
-	paths := yamlx.Paths(Scenario{})
+	paths := spec.Paths(Scenario{})
 	for i, path := range paths {
 		section, _, nested := strings.Cut(path, ".")
 		if swept[path] || !nested && path != "events" || section == "sessions" {
@@ -263,7 +263,7 @@ func (d *Design) switches() map[string]string {
 			continue // its keys are listed
 		}
 		keys := strings.Split(path, ".")
-		a, b := yamlx.Flow(yamlx.Find(was, keys...)), yamlx.Flow(yamlx.Find(is, keys...))
+		a, b := spec.Flow(spec.Find(was, keys...)), spec.Flow(spec.Find(is, keys...))
 		if a != b {
 			out[path] = b
 		}
@@ -279,7 +279,7 @@ func (d *Design) givenTo(strategy string) []string {
 	for _, e := range d.entries {
 		for _, g := range e.given {
 			path := strings.TrimPrefix(g[0], "--set ")
-			swept := slices.ContainsFunc(e.axes, func(a yamlx.Axis) bool { return a.Path == path || strings.HasPrefix(a.Path, path+".") })
+			swept := slices.ContainsFunc(e.axes, func(a spec.Axis) bool { return a.Path == path || strings.HasPrefix(a.Path, path+".") })
 			if e.name == strategy && !swept {
 				set = append(set, path+"="+g[1])
 			}

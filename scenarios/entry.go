@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -25,7 +25,7 @@ type entry struct {
 	name  string
 	doc   string
 	body  *yaml.Node // mapping of the keys of a preset file, every parameter written
-	axes  []yamlx.Axis
+	axes  []spec.Axis
 	short map[string]string // names of axes by path
 	place map[string]string // where the scenario gives a parameter, by path
 	given [][2]string       // what overrides set, for messages
@@ -37,7 +37,7 @@ type entry struct {
 type expansion struct {
 	file     *File
 	registry *strategies.Registry
-	tree     *yamlx.Tree
+	tree     *spec.Tree
 	errs     []error
 }
 
@@ -112,7 +112,7 @@ func (e *entry) take(s *strategies.Strategy) error {
 	if err != nil {
 		return err
 	}
-	tree, err := yamlx.Parse(text, s.Name)
+	tree, err := spec.Parse(text, s.Name)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (x *expansion) mapping(e *entry) bool {
 	n := e.node
 	before := len(x.errs)
 	x.keysOnce(n)
-	child := func(key string) *yaml.Node { return yamlx.Child(n, key) }
+	child := func(key string) *yaml.Node { return spec.Child(n, key) }
 	e.name = x.text(child("name"))
 	preset, set := child("preset"), child("set")
 	body := without(n, StrategyKeys()...)
@@ -179,7 +179,7 @@ func (x *expansion) mapping(e *entry) bool {
 
 // keysOnce reports keys that stand twice in a mapping.
 func (x *expansion) keysOnce(n *yaml.Node) {
-	c := yamlx.Checker{Tree: x.tree}
+	c := spec.Checker{Tree: x.tree}
 	c.Check(n, map[string]yaml.Node{}, "strategy")
 	x.errs = append(x.errs, c.Errs...)
 }
@@ -218,7 +218,7 @@ func (x *expansion) overrides(e *entry) error {
 		}
 		done, err := x.change(e, o.keys, o.value)
 		if done {
-			e.given = append(e.given, [2]string{"--set " + strings.Join(o.keys, "."), yamlx.Flow(o.value)})
+			e.given = append(e.given, [2]string{"--set " + strings.Join(o.keys, "."), spec.Flow(o.value)})
 		}
 		if err != nil && (done || o.name != "") {
 			errs = append(errs, fmt.Errorf("%s: %w", o.origin, err))
@@ -240,19 +240,19 @@ func (x *expansion) change(e *entry, keys []string, value *yaml.Node) (bool, err
 			continue
 		}
 		names = append(names, l.key.Value)
-		for _, p := range yamlx.Paths(def.Params()) {
+		for _, p := range spec.Paths(def.Params()) {
 			paths = append(paths, l.key.Value+"."+p)
 		}
 		if l.key.Value != keys[0] {
 			continue
 		}
 		found = true
-		if len(keys) == 1 || yamlx.CheckPath(def.Params(), keys[1:]...) != nil {
+		if len(keys) == 1 || spec.CheckPath(def.Params(), keys[1:]...) != nil {
 			errs = append(errs, fmt.Errorf("unknown parameter %q%s", path, nearest.Hint(path, paths)))
 			continue
 		}
 		e.place[path] = x.tree.At(value)
-		v := yamlx.Clone(value)
+		v := spec.Clone(value)
 		if origin := x.tree.At(value); value.Line == 0 || !strings.HasPrefix(origin, x.tree.Name+":") {
 			x.tree.Mark(v, origin)
 		}

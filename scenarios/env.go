@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -90,7 +90,7 @@ func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies
 	if err != nil {
 		return nil, err
 	}
-	tree, err := yamlx.Parse(text, v.strategy.Name)
+	tree, err := spec.Parse(text, v.strategy.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies
 			if l.key.Value != s.layer {
 				continue
 			}
-			n, err := yamlx.Encode(s.value)
+			n, err := spec.Encode(s.value)
 			if err == nil {
 				err = tree.Put(l.params, n, strings.Split(s.path, ".")...)
 			}
@@ -138,7 +138,7 @@ func (x *expansion) validateClient(s *Scenario) {
 	if n := len(s.Events); n > client.MaxEvents {
 		x.contradiction(fmt.Sprintf("%d events, at most %d are allowed", n, client.MaxEvents), "events")
 	}
-	list := yamlx.Child(x.tree.Root, "events")
+	list := spec.Child(x.tree.Root, "events")
 	for i := range s.Events {
 		if list != nil && i < len(list.Content) {
 			x.validateEvent(&s.Events[i], list.Content[i])
@@ -150,10 +150,10 @@ func (x *expansion) validateClient(s *Scenario) {
 // moment that is not even readable: that is reported already.
 func (x *expansion) validateEvent(e *client.Event, n *yaml.Node) {
 	for _, p := range e.Validate() {
-		at := yamlx.Child(n, p.Path)
+		at := spec.Child(n, p.Path)
 		if at == nil {
 			at = n
-		} else if c := (yamlx.Checker{Tree: x.tree}); p.Path == "at" {
+		} else if c := (spec.Checker{Tree: x.tree}); p.Path == "at" {
 			if c.Check(at, client.When{}, "at"); len(c.Errs) > 0 {
 				continue
 			}

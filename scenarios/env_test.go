@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -27,7 +27,7 @@ func TestVariablesSetParameters(t *testing.T) {
 			t.Errorf("no layer %s", s.layer)
 			continue
 		}
-		if err := yamlx.CheckPath(def.Params(), strings.Split(s.path, ".")...); err != nil {
+		if err := spec.CheckPath(def.Params(), strings.Split(s.path, ".")...); err != nil {
 			t.Errorf("%s: %v", s.layer, err)
 		}
 	}
@@ -46,13 +46,13 @@ func envLayer(t *testing.T, text, layer, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := yamlx.Parse(body, "x")
+	tree, err := spec.Parse(body, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range layersOf(tree.Root) {
 		if l.key.Value == layer {
-			return yamlx.Flow(yamlx.Find(l.params, strings.Split(path, ".")...))
+			return spec.Flow(spec.Find(l.params, strings.Split(path, ".")...))
 		}
 	}
 	return ""
@@ -135,7 +135,7 @@ func envCompact(t *testing.T, d *Design) *strategies.CompactParams {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := yamlx.Parse(body, "x")
+	tree, err := spec.Parse(body, "x")
 	if err != nil {
 		t.Fatal(err)
 	}

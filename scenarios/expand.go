@@ -12,7 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -30,8 +30,8 @@ type Design struct {
 	Cells []Cell
 
 	entries []*entry
-	axes    []yamlx.Axis // of all strategies
-	tree    *yamlx.Tree
+	axes    []spec.Axis // of all strategies
+	tree    *spec.Tree
 }
 
 // Cell is one strategy under one setting of everything around it.
@@ -66,7 +66,7 @@ func (f *File) Expand() (*Design, error) {
 		return nil, err
 	}
 	d := &Design{tree: x.tree}
-	c := yamlx.Checker{Tree: x.tree}
+	c := spec.Checker{Tree: x.tree}
 	c.Check(x.tree.Root, Scenario{}, "")
 	x.errs = append(x.errs, c.Errs...)
 	d.axes = inOrder(c.Axes)
@@ -120,7 +120,7 @@ func (x *expansion) datePrices() error {
 	if err != nil {
 		return err
 	}
-	n := yamlx.Find(x.tree.Root, "prices", "at")
+	n := spec.Find(x.tree.Root, "prices", "at")
 	if n == nil {
 		return nil
 	}
@@ -133,9 +133,9 @@ func (x *expansion) datePrices() error {
 }
 
 // inOrder sorts axes of the scenario in the order of the format.
-func inOrder(axes []yamlx.Axis) []yamlx.Axis {
-	order := yamlx.Paths(Scenario{})
-	slices.SortStableFunc(axes, func(a, b yamlx.Axis) int {
+func inOrder(axes []spec.Axis) []spec.Axis {
+	order := spec.Paths(Scenario{})
+	slices.SortStableFunc(axes, func(a, b spec.Axis) int {
 		return cmp.Or(slices.Index(order, a.Path)-slices.Index(order, b.Path), strings.Compare(a.Path, b.Path))
 	})
 	return axes
@@ -144,7 +144,7 @@ func inOrder(axes []yamlx.Axis) []yamlx.Axis {
 // listed returns the strategies of the scenario with the recorded one among
 // them, first when it is not named.
 func (x *expansion) listed() []*yaml.Node {
-	list := yamlx.Child(x.tree.Root, "strategies")
+	list := spec.Child(x.tree.Root, "strategies")
 	if list != nil && list.Kind != yaml.SequenceNode && list.Tag != "!!null" {
 		return nil // reported already
 	}
@@ -155,7 +155,7 @@ func (x *expansion) listed() []*yaml.Node {
 			return nodes
 		}
 	}
-	return append([]*yaml.Node{yamlx.Text(results.StrategyRecorded)}, nodes...)
+	return append([]*yaml.Node{spec.Text(results.StrategyRecorded)}, nodes...)
 }
 
 // uniqueNames reports strategies of the same name. A preset that is only named
@@ -206,7 +206,7 @@ func (x *expansion) surroundings(d *Design) []variant {
 		s := Default()
 		// What Check has reported keeps its default here.
 		if err := x.tree.Root.Decode(&s); err != nil && before == 0 {
-			x.errs = append(x.errs, yamlx.Errors(x.tree.Name, err, s))
+			x.errs = append(x.errs, spec.Errors(x.tree.Name, err, s))
 			return
 		}
 		x.validate(&s)
@@ -221,7 +221,7 @@ func (x *expansion) surroundings(d *Design) []variant {
 
 // combine calls f under every combination of values of axes, the first axis
 // slowest. It stops when the combinations are too many.
-func (x *expansion) combine(axes []yamlx.Axis, f func(chosen []int)) {
+func (x *expansion) combine(axes []spec.Axis, f func(chosen []int)) {
 	n := 1
 	for i := range axes {
 		if n *= len(axes[i].Values); n > MaxCells {

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -20,7 +20,7 @@ type File struct {
 	Now time.Time // the day that prices at "today" are of; zero: that of Expand
 
 	registry  *strategies.Registry
-	tree      *yamlx.Tree
+	tree      *spec.Tree
 	overrides []override
 	claims    *yaml.Node // of Claims, nil without any
 }
@@ -38,7 +38,7 @@ type override struct {
 // found by Expand, together with what Set made of it; only text that is not one
 // YAML mapping is an error here.
 func Parse(registry *strategies.Registry, text []byte, name string) (*File, error) {
-	tree, err := yamlx.Parse(text, name)
+	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, err
 	}
@@ -50,16 +50,16 @@ func Parse(registry *strategies.Registry, text []byte, name string) (*File, erro
 
 // NewFile returns a scenario put together by a program.
 func NewFile(registry *strategies.Registry, s Scenario) (*File, error) {
-	root, err := yamlx.Encode(s)
+	root, err := spec.Encode(s)
 	if err != nil {
 		return nil, err
 	}
-	return &File{registry: registry, tree: &yamlx.Tree{Name: "scenario", Root: root}}, nil
+	return &File{registry: registry, tree: &spec.Tree{Name: "scenario", Root: root}}, nil
 }
 
 // Name returns the name of the scenario, that of its file when it has none.
 func (f *File) Name() string {
-	if n := yamlx.Child(f.tree.Root, "name"); n != nil && n.Value != "" {
+	if n := spec.Child(f.tree.Root, "name"); n != nil && n.Value != "" {
 		return n.Value
 	}
 	return f.tree.Name
@@ -68,7 +68,7 @@ func (f *File) Name() string {
 // Paths returns the recordings the scenario names.
 func (f *File) Paths() []string {
 	var s Sessions
-	if n := yamlx.Child(f.tree.Root, "sessions"); n == nil || n.Decode(&s) != nil {
+	if n := spec.Child(f.tree.Root, "sessions"); n == nil || n.Decode(&s) != nil {
 		return nil
 	}
 	return s.Paths
@@ -85,7 +85,7 @@ func (f *File) Assign(assignment string) error {
 	if !ok || path == "" {
 		return fmt.Errorf("%s: want PATH=VALUE", origin)
 	}
-	value, err := yamlx.Parse([]byte(text), origin)
+	value, err := spec.Parse([]byte(text), origin)
 	if err != nil {
 		switch {
 		case strings.TrimSpace(text) == "":
@@ -101,12 +101,12 @@ func (f *File) Assign(assignment string) error {
 // Set puts a Go value where keys of the scenario lead to; origin names in
 // messages where it comes from, for instance a flag.
 func (f *File) Set(origin string, value any, keys ...string) error {
-	n, err := yamlx.Encode(value)
+	n, err := spec.Encode(value)
 	if err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
 	f.tree.Mark(n, origin)
-	if err := yamlx.CheckPath(Scenario{}, keys...); err != nil {
+	if err := spec.CheckPath(Scenario{}, keys...); err != nil {
 		return fmt.Errorf("%s: %w", origin, err)
 	}
 	return f.tree.Put(f.tree.Root, n, keys...)
@@ -121,8 +121,8 @@ func (f *File) put(origin string, value *yaml.Node, path string) error {
 	if name, rest, ok := f.strategyPath(path); ok {
 		return f.override(override{name, strings.Split(rest, "."), value, origin})
 	}
-	if err := yamlx.CheckPath(Scenario{}, keys...); err != nil {
-		known := append(yamlx.Paths(Scenario{}), f.layerPaths()...)
+	if err := spec.CheckPath(Scenario{}, keys...); err != nil {
+		known := append(spec.Paths(Scenario{}), f.layerPaths()...)
 		return fmt.Errorf("%s: unknown parameter %q%s", origin, path, nearest.Hint(path, known))
 	}
 	return f.tree.Put(f.tree.Root, value, keys...)
@@ -150,7 +150,7 @@ func (f *File) override(o override) error {
 	if !ok {
 		return fmt.Errorf("%s: unknown layer %q%s", o.origin, o.keys[0], nearest.Hint(o.keys[0], f.registry.Layers()))
 	}
-	if len(o.keys) == 1 || yamlx.CheckPath(def.Params(), o.keys[1:]...) != nil {
+	if len(o.keys) == 1 || spec.CheckPath(def.Params(), o.keys[1:]...) != nil {
 		return fmt.Errorf("%s: unknown parameter %q%s", o.origin, path, nearest.Hint(path, f.layerPaths()))
 	}
 	f.overrides = append(f.overrides, o)
@@ -162,7 +162,7 @@ func (f *File) layerPaths() []string {
 	var all []string
 	for _, layer := range f.registry.Layers() {
 		def, _ := f.registry.Definition(layer)
-		for _, path := range yamlx.Paths(def.Params()) {
+		for _, path := range spec.Paths(def.Params()) {
 			all = append(all, layer+"."+path)
 		}
 	}
@@ -172,13 +172,13 @@ func (f *File) layerPaths() []string {
 // entries returns the nodes of the strategies, those of the default when the
 // file has none.
 func (f *File) entries() []*yaml.Node {
-	list := yamlx.Child(f.tree.Root, "strategies")
+	list := spec.Child(f.tree.Root, "strategies")
 	if list != nil && list.Kind == yaml.SequenceNode {
 		return list.Content
 	}
 	var nodes []*yaml.Node
 	for _, name := range DefaultStrategies() {
-		nodes = append(nodes, yamlx.Text(name))
+		nodes = append(nodes, spec.Text(name))
 	}
 	return nodes
 }
@@ -198,7 +198,7 @@ func entryName(n *yaml.Node) string {
 		return n.Value
 	}
 	for _, key := range []string{"name", "preset"} {
-		if c := yamlx.Child(n, key); c != nil {
+		if c := spec.Child(n, key); c != nil {
 			return c.Value
 		}
 	}
@@ -216,7 +216,7 @@ func (f *File) Choose(origin string, names []string) error {
 			list.Content = append(list.Content, have[i])
 			continue
 		}
-		n := yamlx.Text(name)
+		n := spec.Text(name)
 		f.tree.Mark(n, origin)
 		list.Content = append(list.Content, n)
 	}

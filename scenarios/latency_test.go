@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -23,7 +23,7 @@ func TestLatencyAndLevelsReachTheLoop(t *testing.T) {
 		"latency": {reflect.TypeFor[Latency](), reflect.TypeFor[costmodel.Latency]()},
 		"levels":  {reflect.TypeFor[Levels](), reflect.TypeFor[sim.Levels]()},
 	} {
-		if got, want := len(yamlx.Keys(pair[0])), pair[1].NumField(); got != want {
+		if got, want := len(spec.Keys(pair[0])), pair[1].NumField(); got != want {
 			t.Errorf("%s has %d keys for %d settings", section, got, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // layer is one layer within the body of a preset.
@@ -17,7 +17,7 @@ type layer struct{ key, params *yaml.Node }
 // included: a mapping of a name to a mapping is a layer, one of a name to a list
 // a group.
 func layersOf(body *yaml.Node) []layer {
-	return collect(nil, yamlx.Child(body, "layers"))
+	return collect(nil, spec.Child(body, "layers"))
 }
 
 func collect(dst []layer, list *yaml.Node) []layer {
@@ -42,7 +42,7 @@ func collect(dst []layer, list *yaml.Node) []layer {
 // layers checks the parameters of all layers of e, finds their axes and writes
 // every default.
 func (x *expansion) layers(e *entry) {
-	if list := yamlx.Child(e.body, "layers"); list != nil && list.Kind != yaml.SequenceNode {
+	if list := spec.Child(e.body, "layers"); list != nil && list.Kind != yaml.SequenceNode {
 		x.errorf(list, "layers takes a list of layers with their parameters")
 		return
 	}
@@ -54,12 +54,12 @@ func (x *expansion) layers(e *entry) {
 			x.errorf(l.key, "unknown layer %q%s; known: %s", l.key.Value, nearest.Hint(l.key.Value, known), strings.Join(known, ", "))
 			continue
 		}
-		c := yamlx.Checker{Tree: x.tree, Sweep: true}
+		c := spec.Checker{Tree: x.tree, Sweep: true}
 		c.Check(l.params, def.Params(), l.key.Value)
 		x.errs = append(x.errs, c.Errs...)
 		e.axes = append(e.axes, c.Axes...)
 	}
-	slices.SortStableFunc(e.axes, func(a, b yamlx.Axis) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(e.axes, func(a, b spec.Axis) int { return strings.Compare(a.Path, b.Path) })
 	e.short = shortNames(e.axes)
 	if len(x.errs) == before {
 		x.complete(e)
@@ -95,10 +95,10 @@ func (x *expansion) complete(e *entry) {
 			if l.key.Value != keys[0] {
 				continue
 			}
-			if err := x.tree.Put(l.params, yamlx.Clone(a.Values[0]), keys[1:]...); err != nil {
+			if err := x.tree.Put(l.params, spec.Clone(a.Values[0]), keys[1:]...); err != nil {
 				x.errorf(e.node, "%w", err)
 			}
-			a.Node = yamlx.Find(l.params, keys[1:]...)
+			a.Node = spec.Find(l.params, keys[1:]...)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (x *expansion) notePlaces(e *entry) {
 	note = func(n *yaml.Node, path string) {
 		e.place[path] = x.tree.At(n)
 		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-			note(n.Content[i+1], yamlx.Join(path, n.Content[i].Value))
+			note(n.Content[i+1], spec.Join(path, n.Content[i].Value))
 		}
 	}
 	for _, l := range layersOf(e.body) {
@@ -127,7 +127,7 @@ func (x *expansion) notePlaces(e *entry) {
 }
 
 // shortNames names axes without their layer where that tells them apart.
-func shortNames(axes []yamlx.Axis) map[string]string {
+func shortNames(axes []spec.Axis) map[string]string {
 	uses := map[string]int{}
 	rest := func(path string) string {
 		_, r, _ := strings.Cut(path, ".")

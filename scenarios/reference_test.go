@@ -13,7 +13,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -81,21 +81,21 @@ func expand(t testing.TB, text string) *Design {
 // The manual has every key of the format, with the default a file has that does
 // not say it, and runs.
 func TestReferenceIsTheManual(t *testing.T) {
-	tree, err := yamlx.Parse(Reference, "reference.yaml")
+	tree, err := spec.Parse(Reference, "reference.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	written, err := yamlx.Encode(Default())
+	written, err := spec.Encode(Default())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range yamlx.Paths(Scenario{}) {
-		n := yamlx.Find(tree.Root, keys(path)...)
+	for _, path := range spec.Paths(Scenario{}) {
+		n := spec.Find(tree.Root, keys(path)...)
 		if n == nil {
 			t.Errorf("reference.yaml has no %s", path)
 			continue
 		}
-		if want := yamlx.Find(written, keys(path)...); len(want.Content) == 0 && n.Value != want.Value {
+		if want := spec.Find(written, keys(path)...); len(want.Content) == 0 && n.Value != want.Value {
 			t.Errorf("%s: %s is not the default, %s", tree.At(n), n.Value, want.Value)
 		}
 	}
@@ -149,11 +149,11 @@ func TestEverySettingHasAKey(t *testing.T) {
 	count := func(v any) int { return reflect.TypeOf(v).NumField() }
 	// Lifetime is one field and two keys, Capacity one and three; hints are the
 	// loop's, not the cache's.
-	if got, want := len(yamlx.Keys(reflect.TypeFor[Server]())), count(promptcache.Config{})+4; got != want {
+	if got, want := len(spec.Keys(reflect.TypeFor[Server]())), count(promptcache.Config{})+4; got != want {
 		t.Errorf("server has %d keys, promptcache.Config asks for %d", got, want)
 	}
 	// Script is one field and two keys.
-	if got, want := len(yamlx.Keys(reflect.TypeFor[Summarizer]())), count(summarizer.Stub{})+1; got != want {
+	if got, want := len(spec.Keys(reflect.TypeFor[Summarizer]())), count(summarizer.Stub{})+1; got != want {
 		t.Errorf("summarizer has %d keys, summarizer.Stub asks for %d", got, want)
 	}
 }

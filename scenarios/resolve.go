@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // Resolved returns the scenario as a file that says everything: defaults
@@ -16,11 +16,11 @@ import (
 func (d *Design) Resolved() ([]byte, error) {
 	s := d.Scenario
 	s.Strategies = nil
-	root, err := yamlx.Encode(s)
+	root, err := spec.Encode(s)
 	if err != nil {
 		return nil, err
 	}
-	tree := yamlx.Tree{Name: "resolved", Root: root}
+	tree := spec.Tree{Name: "resolved", Root: root}
 	for i := range d.axes {
 		a := &d.axes[i]
 		if err := tree.Put(root, a.List(), strings.Split(a.Path, ".")...); err != nil {
@@ -45,15 +45,15 @@ func (d *Design) strategyNodes() *yaml.Node {
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	for _, e := range d.entries {
 		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		n.Content = append(n.Content, yamlx.Text("name"), yamlx.Text(e.name))
+		n.Content = append(n.Content, spec.Text("name"), spec.Text(e.name))
 		if e.doc != "" {
-			n.Content = append(n.Content, yamlx.Text("doc"), yamlx.Text(e.doc))
+			n.Content = append(n.Content, spec.Text("doc"), spec.Text(e.doc))
 		}
 		for i := range e.axes {
 			e.axes[i].Node.Content = nil
 			*e.axes[i].Node = *e.axes[i].List()
 		}
-		n.Content = append(n.Content, yamlx.Clone(e.body).Content...)
+		n.Content = append(n.Content, spec.Clone(e.body).Content...)
 		for i := range e.axes {
 			e.axes[i].Choose(0)
 		}

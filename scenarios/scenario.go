@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -220,7 +220,7 @@ func Default() Scenario {
 func defaultStrategies() []yaml.Node {
 	var list []yaml.Node
 	for _, name := range DefaultStrategies() {
-		list = append(list, *yamlx.Text(name))
+		list = append(list, *spec.Text(name))
 	}
 	return list
 }

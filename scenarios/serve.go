@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces"
@@ -25,8 +25,8 @@ func checkCapacity(d *Design, sessions []*traces.Session) error {
 	key, at := "server.capacity", ""
 	for _, name := range []string{"capacity", "capacity_bytes"} {
 		path := "server." + name
-		swept := slices.ContainsFunc(d.axes, func(a yamlx.Axis) bool { return a.Path == path })
-		if n := yamlx.Find(d.tree.Root, "server", name); n != nil && (swept || n.Value != "0") {
+		swept := slices.ContainsFunc(d.axes, func(a spec.Axis) bool { return a.Path == path })
+		if n := spec.Find(d.tree.Root, "server", name); n != nil && (swept || n.Value != "0") {
 			key, at = path, d.tree.At(n)+": "
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -102,7 +102,7 @@ func (s *silence) readLayers() error {
 			continue
 		}
 		seen[string(text)] = true
-		tree, err := yamlx.Parse(text, s.design.Cells[i].Strategy.Name)
+		tree, err := spec.Parse(text, s.design.Cells[i].Strategy.Name)
 		if err != nil {
 			return err
 		}
@@ -120,27 +120,27 @@ func (s *silence) readLayers() error {
 // given returns the settings that the scenario or a flag gives another value than
 // the default, in the order of the manual.
 func (s *silence) given() []given {
-	was, err := yamlx.Encode(Default())
+	was, err := spec.Encode(Default())
 	if err != nil {
 		return nil
 	}
-	is, err := yamlx.Encode(s.design.Scenario)
+	is, err := spec.Encode(s.design.Scenario)
 	if err != nil {
 		return nil
 	}
 	var list []given
-	for _, path := range yamlx.Paths(Scenario{}) {
+	for _, path := range spec.Paths(Scenario{}) {
 		keys := strings.Split(path, ".")
-		n := yamlx.Find(s.design.tree.Root, keys...)
+		n := spec.Find(s.design.tree.Root, keys...)
 		if n == nil || n.Kind == yaml.MappingNode {
 			list = s.named(list, n, path)
 			continue
 		}
-		g := given{path, yamlx.Flow(yamlx.Find(is, keys...)), s.design.tree.At(n)}
-		if i := slices.IndexFunc(s.design.axes, func(a yamlx.Axis) bool { return a.Path == path }); i >= 0 {
-			g.value = yamlx.Flow(s.design.axes[i].List())
+		g := given{path, spec.Flow(spec.Find(is, keys...)), s.design.tree.At(n)}
+		if i := slices.IndexFunc(s.design.axes, func(a spec.Axis) bool { return a.Path == path }); i >= 0 {
+			g.value = spec.Flow(s.design.axes[i].List())
 		}
-		if g.value != yamlx.Flow(yamlx.Find(was, keys...)) {
+		if g.value != spec.Flow(spec.Find(was, keys...)) {
 			list = append(list, g)
 		}
 	}
@@ -158,7 +158,7 @@ func (s *silence) named(list []given, n *yaml.Node, path string) []given {
 		for at.Kind == yaml.MappingNode && len(at.Content) > 1 { // a flag may have made all but the innermost
 			at = at.Content[1]
 		}
-		list = append(list, given{yamlx.Join(path, n.Content[i].Value), yamlx.Flow(value), s.design.tree.At(at)})
+		list = append(list, given{spec.Join(path, n.Content[i].Value), spec.Flow(value), s.design.tree.At(at)})
 	}
 	return list
 }
@@ -176,7 +176,7 @@ func (s *silence) runs(names []string, on ...string) bool {
 			return false
 		}
 		for _, path := range append([]string{"enabled"}, on...) {
-			if n := yamlx.Find(l.params, strings.Split(path, ".")...); n != nil && n.Value == "false" {
+			if n := spec.Find(l.params, strings.Split(path, ".")...); n != nil && n.Value == "false" {
 				return false
 			}
 		}

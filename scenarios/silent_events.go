@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -36,7 +36,7 @@ func (d *Design) placeOfEvent(i int) string {
 	if d.tree == nil {
 		return "scenario"
 	}
-	if list := yamlx.Child(d.tree.Root, "events"); list != nil && i < len(list.Content) {
+	if list := spec.Child(d.tree.Root, "events"); list != nil && i < len(list.Content) {
 		return d.tree.At(list.Content[i])
 	}
 	return d.tree.Name

@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -86,8 +86,8 @@ func (x *expansion) validateSummarizer(s *Summarizer) {
 	}
 	for _, way := range slices.Sorted(maps.Keys(s.Failures)) {
 		var w strategies.Way
-		if err := w.UnmarshalYAML(yamlx.Text(way)); err != nil {
-			x.contradiction("summarizer.failures: "+yamlx.Reason(err), "summarizer.failures")
+		if err := w.UnmarshalYAML(spec.Text(way)); err != nil {
+			x.contradiction("summarizer.failures: "+spec.Reason(err), "summarizer.failures")
 		}
 	}
 	if err := s.Stub().Validate(); err != nil {
@@ -101,7 +101,7 @@ func (x *expansion) contradiction(text string, paths ...string) {
 	var at []string
 	var first *yaml.Node
 	for _, p := range paths {
-		n := yamlx.Find(x.tree.Root, strings.Split(p, ".")...)
+		n := spec.Find(x.tree.Root, strings.Split(p, ".")...)
 		switch {
 		case n == nil && len(paths) == 2:
 			at = append(at, p+" by default")
@@ -151,7 +151,7 @@ func (x *expansion) checkWindow(e *entry, v *variant, around []variant) {
 			}
 		}
 		place := ""
-		if n := yamlx.Find(x.tree.Root, "client", "window"); n != nil {
+		if n := spec.Find(x.tree.Root, "client", "window"); n != nil {
 			place = " at " + x.tree.At(n)
 		}
 		x.once(fmt.Errorf("%s: %w (client.window %d%s)", at, err, window, place))

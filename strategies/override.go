@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // Definition returns the kind of layer with a name, false when there is none.
@@ -19,9 +19,9 @@ func (r *Registry) Definition(name string) (Definition, bool) {
 // adding it to the presets. Doc and rank in it do not matter. Errors begin with
 // where.
 func (r *Registry) Compose(name string, body *yaml.Node, where string) (*Strategy, error) {
-	n := yamlx.Clone(body)
-	tree := yamlx.Tree{Name: where, Root: n}
-	if err := tree.Put(n, yamlx.Text(name), "name"); err != nil {
+	n := spec.Clone(body)
+	tree := spec.Tree{Name: where, Root: n}
+	if err := tree.Put(n, spec.Text(name), "name"); err != nil {
 		return nil, err
 	}
 	text, err := yaml.Marshal(n)
@@ -39,7 +39,7 @@ func (r *Registry) Compose(name string, body *yaml.Node, where string) (*Strateg
 // it: what its layers are and how they go together.
 func BodyKeys() []string {
 	var keys []string
-	for _, key := range yamlx.Keys(reflect.TypeFor[presetFile]()) {
+	for _, key := range spec.Keys(reflect.TypeFor[presetFile]()) {
 		if key != "name" && key != "doc" && key != "rank" {
 			keys = append(keys, key)
 		}

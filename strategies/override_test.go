@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // A strategy composed of what a preset writes about itself is the preset, and
@@ -22,7 +22,7 @@ func TestComposeIsTheInverseOfYAML(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, err := yamlx.Parse(text, "p.yaml")
+		tree, err := spec.Parse(text, "p.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestComposeIsTheInverseOfYAML(t *testing.T) {
 }
 
 func TestComposeSaysWhere(t *testing.T) {
-	tree, err := yamlx.Parse([]byte("layers: [{full-compact: {breaker: -1}}]"), "p.yaml")
+	tree, err := spec.Parse([]byte("layers: [{full-compact: {breaker: -1}}]"), "p.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // presetFile is a preset as written in YAML.
@@ -21,7 +21,7 @@ type presetFile struct {
 
 // layerFile is a layer by name with its parameters, or first_of with a list of
 // layers of which the first that acts bars the rest.
-type layerFile map[string]yamlx.Lazy
+type layerFile map[string]spec.Lazy
 
 const firstOf = "first_of"
 
@@ -32,7 +32,7 @@ const maxLayers = 64
 // reported at once, with file and line.
 func (r *Registry) AddPreset(text []byte, name string) error {
 	var f presetFile
-	if err := yamlx.Decode(text, name, &f); err != nil {
+	if err := spec.Decode(text, name, &f); err != nil {
 		return err
 	}
 	p := presetReader{registry: r, file: name}
@@ -91,10 +91,10 @@ func (p *presetReader) layers(list []layerFile, group int) {
 	}
 }
 
-func (p *presetReader) group(body *yamlx.Lazy) {
+func (p *presetReader) group(body *spec.Lazy) {
 	var list []layerFile
 	if err := body.Decode(&list); err != nil {
-		p.errs = append(p.errs, yamlx.Errors(p.file, err, &list))
+		p.errs = append(p.errs, spec.Errors(p.file, err, &list))
 		return
 	}
 	if len(list) < 2 {
@@ -104,7 +104,7 @@ func (p *presetReader) group(body *yamlx.Lazy) {
 	p.layers(list, p.groups)
 }
 
-func (p *presetReader) layer(key string, body *yamlx.Lazy, group int) {
+func (p *presetReader) layer(key string, body *spec.Lazy, group int) {
 	if p.index(key) >= 0 {
 		p.problem("layer %s stands twice", key)
 		return
@@ -138,14 +138,14 @@ func (p *presetReader) exclusive(lists [][]string) {
 
 // configure decodes the parameters of one layer and checks that it can be
 // built.
-func (r *Registry) configure(file, key string, body *yamlx.Lazy) (configured, error) {
+func (r *Registry) configure(file, key string, body *spec.Lazy) (configured, error) {
 	def, ok := r.layers[key]
 	if !ok {
 		return configured{}, fmt.Errorf("%s: unknown layer %q%s", file, key, nearest.Hint(key, r.Layers()))
 	}
 	params := def.Params()
 	if err := body.Decode(params); err != nil {
-		return configured{}, yamlx.Errors(file, err, params)
+		return configured{}, spec.Errors(file, err, params)
 	}
 	if _, err := def.Build(params); err != nil {
 		return configured{}, within(fmt.Sprintf("%s: layer %s: ", file, key), err)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 func reserve(n int64) *int64 { return &n }
@@ -85,7 +85,7 @@ func TestTriggerValidate(t *testing.T) {
 
 func TestMeasureNamesTheNearest(t *testing.T) {
 	var tr Trigger
-	err := yamlx.Decode([]byte("measure: client_token\nfixed: 5\n"), "p.yaml", &tr)
+	err := spec.Decode([]byte("measure: client_token\nfixed: 5\n"), "p.yaml", &tr)
 	if err == nil || !strings.Contains(err.Error(), `did you mean "client_tokens"?`) {
 		t.Errorf("error %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/fleet"
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // anyFile opens files by any path, not only by those below a folder.
@@ -33,7 +33,7 @@ func (f *fleetFlags) file(cmd *cobra.Command, name string, in fleet.Inputs) (*fl
 	if err != nil {
 		return nil, err
 	}
-	tree, err := yamlx.Parse(text, label)
+	tree, err := spec.Parse(text, label)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (f *fleetFlags) changes(cmd *cobra.Command) ([]fleetChange, []error) {
 		if !cmd.Flags().Changed(name) {
 			return
 		}
-		n, err := yamlx.Encode(value)
+		n, err := spec.Encode(value)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", name, err))
 			return
@@ -115,7 +115,7 @@ func assigned(text string) (fleetChange, error) {
 	if strings.TrimSpace(value) == "" {
 		return c, fmt.Errorf("%s: no value", c.origin)
 	}
-	tree, err := yamlx.Parse([]byte(value), c.origin)
+	tree, err := spec.Parse([]byte(value), c.origin)
 	if err != nil {
 		return c, err
 	}
@@ -128,21 +128,21 @@ const everyOrg = "*"
 
 // apply puts the value where its path leads to. What is wrong with it is told of the
 // flag.
-func (c *fleetChange) apply(tree *yamlx.Tree) error {
+func (c *fleetChange) apply(tree *spec.Tree) error {
 	tree.Mark(c.value, c.origin)
 	if len(c.keys) == 2 && c.keys[0] == "orgs" {
 		return fmt.Errorf("%s: %s is an organisation: want orgs.%[2]s.KEY, such as orgs.%[2]s.users", c.origin, c.keys[1])
 	}
 	if len(c.keys) < 3 || c.keys[0] != "orgs" {
-		if err := yamlx.CheckPath(fleet.File{}, c.keys...); err != nil {
+		if err := spec.CheckPath(fleet.File{}, c.keys...); err != nil {
 			return fmt.Errorf("%s: %w", c.origin, err)
 		}
 		return tree.Put(tree.Root, c.value, c.keys...)
 	}
-	orgs := yamlx.Child(tree.Root, "orgs").Content
+	orgs := spec.Child(tree.Root, "orgs").Content
 	names := make([]string, len(orgs))
 	for i, org := range orgs {
-		if n := yamlx.Child(org, "name"); n != nil {
+		if n := spec.Child(org, "name"); n != nil {
 			names[i] = n.Value
 		}
 	}
@@ -150,14 +150,14 @@ func (c *fleetChange) apply(tree *yamlx.Tree) error {
 	if who != everyOrg && !slices.Contains(names, who) {
 		return fmt.Errorf("%s: no organisation %q%s; there are %s", c.origin, who, nearest.Hint(who, names), strings.Join(names, ", "))
 	}
-	if err := yamlx.CheckPath(fleet.Org{}, keys...); err != nil {
+	if err := spec.CheckPath(fleet.Org{}, keys...); err != nil {
 		return fmt.Errorf("%s: %w", c.origin, err)
 	}
 	for i, org := range orgs {
 		if who != everyOrg && who != names[i] {
 			continue
 		}
-		value := yamlx.Clone(c.value)
+		value := spec.Clone(c.value)
 		tree.Mark(value, c.origin)
 		if err := tree.Put(org, value, keys...); err != nil {
 			return err

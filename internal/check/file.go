@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // What a check file leaves out.
@@ -71,19 +71,19 @@ type document struct {
 // with file and line; what can be used is returned beside them, nil when the
 // text is no YAML mapping.
 func Parse(text []byte, name string) (*File, error) {
-	tree, err := yamlx.Parse(text, name)
+	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, err
 	}
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	c := yamlx.Checker{Tree: tree}
+	c := spec.Checker{Tree: tree}
 	c.Check(tree.Root, document{}, "")
 	errs := c.Errs
 	d := document{Seeds: DefaultSeeds, Level: DefaultLevel}
 	if err := tree.Root.Decode(&d); err != nil && len(errs) == 0 {
-		return nil, yamlx.Errors(name, err, d)
+		return nil, spec.Errors(name, err, d)
 	}
 	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange, Unread: d.Unread, AllowUnpriced: d.Unpriced == allowUnpriced}
 	errs = append(errs, f.scenario(tree, text)...)
@@ -96,8 +96,8 @@ func Parse(text []byte, name string) (*File, error) {
 
 // rules reads the rules one by one: decoding a list leaves out elements that it
 // refuses, and those behind would get their lines.
-func (f *File) rules(t *yamlx.Tree, baseline string) []error {
-	list := yamlx.Child(t.Root, "rules")
+func (f *File) rules(t *spec.Tree, baseline string) []error {
+	list := spec.Child(t.Root, "rules")
 	if list == nil || len(list.Content) == 0 {
 		return []error{fmt.Errorf("%s: a check needs rules", f.Name)}
 	}
@@ -114,9 +114,9 @@ func (f *File) rules(t *yamlx.Tree, baseline string) []error {
 	return errs
 }
 
-func (f *File) bounds(t *yamlx.Tree) []error {
+func (f *File) bounds(t *spec.Tree) []error {
 	var errs []error
-	at := func(key string) *yaml.Node { return cmp.Or(yamlx.Child(t.Root, key), t.Root) }
+	at := func(key string) *yaml.Node { return cmp.Or(spec.Child(t.Root, key), t.Root) }
 	if f.Seeds < minSeeds || f.Seeds > maxSeeds {
 		errs = append(errs, t.Errorf(at("seeds"), "seeds %d must lie in %d…%d: figures that are drawn are judged by the interval of several", f.Seeds, minSeeds, maxSeeds))
 	}
@@ -130,8 +130,8 @@ func (f *File) bounds(t *yamlx.Tree) []error {
 }
 
 // scenario finds the scenario: a name, or a mapping within the file.
-func (f *File) scenario(t *yamlx.Tree, text []byte) []error {
-	n := yamlx.Child(t.Root, "scenario")
+func (f *File) scenario(t *spec.Tree, text []byte) []error {
+	n := spec.Child(t.Root, "scenario")
 	switch {
 	case n == nil:
 		return []error{fmt.Errorf("%s: a check needs a scenario: a file, the name of a built-in one, or a mapping", f.Name)}
@@ -142,12 +142,12 @@ func (f *File) scenario(t *yamlx.Tree, text []byte) []error {
 		return []error{t.Errorf(n, "scenario takes a file, the name of a built-in one, or a mapping")}
 	}
 	f.Scenario = Source{Text: cut(t.Root, n, text), Line: n.Line}
-	if own, err := yamlx.Parse(f.Scenario.Text, f.Name); err == nil && same(own.Root, n) {
+	if own, err := spec.Parse(f.Scenario.Text, f.Name); err == nil && same(own.Root, n) {
 		return nil
 	}
 	// An alias, a file of one line, or one whose lines end otherwise than in \n:
 	// what is left of it has no lines to keep.
-	again, err := yaml.Marshal(yamlx.Clone(n))
+	again, err := yaml.Marshal(spec.Clone(n))
 	f.Scenario.Text = again
 	if err != nil {
 		return []error{t.Errorf(n, "scenario: %w", err)}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // What is wrong with a check file is said with its line, and all at once.
@@ -119,12 +119,12 @@ func TestInlineScenario(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		tree, err := yamlx.Parse(f.Scenario.Text, "check.yaml")
+		tree, err := spec.Parse(f.Scenario.Text, "check.yaml")
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		n := yamlx.Child(tree.Root, "strategies")
+		n := spec.Child(tree.Root, "strategies")
 		if n == nil || n.Content[0].Value != "none" || len(tree.Root.Content) > 4 {
 			t.Errorf("%q: scenario %q", text, f.Scenario.Text)
 			continue
@@ -158,7 +158,7 @@ func TestInlineScenarioOfOtherLines(t *testing.T) {
 			Strategies []string
 			Name       string
 		}
-		if err := yamlx.Decode(f.Scenario.Text, "check.yaml", &got); err != nil || got.Name != "é" || len(got.Strategies) != 1 || got.Strategies[0] != "none" {
+		if err := spec.Decode(f.Scenario.Text, "check.yaml", &got); err != nil || got.Name != "é" || len(got.Strategies) != 1 || got.Strategies[0] != "none" {
 			t.Errorf("%q: scenario %q: %v", text, f.Scenario.Text, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // FuzzParse: whatever the text, a check is read or refused, and a scenario within
@@ -27,15 +27,15 @@ func FuzzParse(f *testing.F) {
 		if err != nil || got.Scenario.Text == nil {
 			return
 		}
-		tree, err := yamlx.Parse(text, "f.yaml")
+		tree, err := spec.Parse(text, "f.yaml")
 		if err != nil {
 			t.Fatalf("%q: a check of no tree: %v", text, err)
 		}
-		own, err := yamlx.Parse(got.Scenario.Text, "s.yaml")
+		own, err := spec.Parse(got.Scenario.Text, "s.yaml")
 		if err != nil {
 			t.Fatalf("scenario %q: %v", got.Scenario.Text, err)
 		}
-		if !sameButForLines(own.Root, yamlx.Child(tree.Root, "scenario")) {
+		if !sameButForLines(own.Root, spec.Child(tree.Root, "scenario")) {
 			t.Fatalf("%q: scenario %q", text, got.Scenario.Text)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -79,11 +79,11 @@ type ruleNode struct {
 }
 
 // rule returns the rule that stands at n, with the errors in it.
-func (r *ruleNode) rule(t *yamlx.Tree, n *yaml.Node, baseline string) (Rule, []error) {
+func (r *ruleNode) rule(t *spec.Tree, n *yaml.Node, baseline string) (Rule, []error) {
 	var errs []error
 	wrong := func(key, format string, args ...any) {
 		at := n
-		if child := yamlx.Child(n, key); child != nil {
+		if child := spec.Child(n, key); child != nil {
 			at = child
 		}
 		errs = append(errs, t.Errorf(at, format, args...))

@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -20,8 +20,8 @@ const (
 )
 
 // unpricedErrors refuses another value of the key unpriced.
-func unpricedErrors(t *yamlx.Tree, value string) []error {
-	n := yamlx.Child(t.Root, "unpriced")
+func unpricedErrors(t *spec.Tree, value string) []error {
+	n := spec.Child(t.Root, "unpriced")
 	if n == nil || n.Kind != yaml.ScalarNode || value == refuseUnpriced || value == allowUnpriced {
 		return nil // what is no text is reported already
 	}

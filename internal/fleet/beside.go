@@ -8,26 +8,26 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // Locate makes the names of files that stand in a fleet's text ones that open from
 // the working folder. A fleet names profiles, prices and times from its own folder,
 // where there is such a file, else from the working folder. Text is only changed
 // there: Load does the same.
-func Locate(tree *yamlx.Tree, files fs.FS) {
+func Locate(tree *spec.Tree, files fs.FS) {
 	exists := func(name string) bool {
 		info, err := fs.Stat(files, name)
 		return err == nil && !info.IsDir()
 	}
-	tree.Beside(yamlx.Find(tree.Root, "prices", "file"), exists)
-	orgs := yamlx.Child(tree.Root, "orgs")
+	tree.Beside(spec.Find(tree.Root, "prices", "file"), exists)
+	orgs := spec.Child(tree.Root, "orgs")
 	if orgs == nil || orgs.Kind != yaml.SequenceNode {
 		return
 	}
 	for _, org := range orgs.Content {
-		tree.Beside(yamlx.Find(org, "arrivals", "file"), exists)
-		profiles := yamlx.Find(org, "sessions", "profiles")
+		tree.Beside(spec.Find(org, "arrivals", "file"), exists)
+		profiles := spec.Find(org, "sessions", "profiles")
 		if profiles == nil || profiles.Kind != yaml.MappingNode {
 			continue
 		}

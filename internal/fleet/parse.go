@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -63,7 +63,7 @@ func Load(name string, in Inputs) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read fleet: %w", err)
 	}
-	tree, err := yamlx.Parse(text, name)
+	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading a fleet: %w", err)
 	}
@@ -75,7 +75,7 @@ func Load(name string, in Inputs) (*File, error) {
 // unknown keys and names with the nearest known one, values out of range, and
 // fleets that could not end. Names of files in it are from the working folder.
 func Parse(text []byte, name string, in Inputs) (*File, error) {
-	tree, err := yamlx.Parse(text, name)
+	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading a fleet: %w", err)
 	}

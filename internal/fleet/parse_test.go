@@ -11,7 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -222,21 +222,21 @@ func TestReferenceIsTheDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := yamlx.Parse(text, "reference.yaml")
+	tree, err := spec.Parse(text, "reference.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range yamlx.Paths(File{}) {
-		if yamlx.Find(tree.Root, strings.Split(path, ".")...) == nil {
+	for _, path := range spec.Paths(File{}) {
+		if spec.Find(tree.Root, strings.Split(path, ".")...) == nil {
 			t.Errorf("the manual has no key %s", path)
 		}
 	}
-	org := yamlx.Child(tree.Root, "orgs").Content[0]
-	for _, path := range yamlx.Paths(Org{}) {
+	org := spec.Child(tree.Root, "orgs").Content[0]
+	for _, path := range spec.Paths(Org{}) {
 		if strings.HasPrefix(path, "sessions.turns.") || strings.HasPrefix(path, "sessions.rounds.") {
 			continue
 		}
-		if yamlx.Find(org, strings.Split(path, ".")...) == nil {
+		if spec.Find(org, strings.Split(path, ".")...) == nil {
 			t.Errorf("the manual has no key orgs.%s", path)
 		}
 	}

@@ -9,16 +9,16 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // Read is Parse of a tree. It writes the dates of upgrades as times from the start into
 // the tree, and leaves it as it is else.
-func Read(tree *yamlx.Tree, in Inputs) (*File, error) {
+func Read(tree *spec.Tree, in Inputs) (*File, error) {
 	f := defaultFile()
 	f.known = new(known)
 	dates(tree.Root, f.Start.Time)
-	c := yamlx.Checker{Tree: tree}
+	c := spec.Checker{Tree: tree}
 	c.Check(tree.Root, f, "")
 	errs := c.Errs
 	// What could not be read is as by default: all else is looked at.
@@ -34,7 +34,7 @@ func Read(tree *yamlx.Tree, in Inputs) (*File, error) {
 	}
 	lost := places(errs)
 	for _, w := range flaws {
-		n := yamlx.Reach(tree.Root, w.path)
+		n := spec.Reach(tree.Root, w.path)
 		if !slices.ContainsFunc(lost, func(place string) bool { return stands(tree, n, place) }) {
 			errs = append(errs, tree.Errorf(n, "%s: %s", w.path, w.text))
 		}
@@ -57,18 +57,18 @@ func places(errs []error) []string {
 
 // stands reports whether a node, or anything in it, stands at a place: what is said of
 // values that could not be read is not told.
-func stands(tree *yamlx.Tree, n *yaml.Node, place string) bool {
+func stands(tree *spec.Tree, n *yaml.Node, place string) bool {
 	return tree.At(n) == place || slices.ContainsFunc(n.Content, func(n *yaml.Node) bool { return stands(tree, n, place) })
 }
 
 // dates writes the dates at which upgrades begin as times from the start, for which the
 // file is asked first.
 func dates(root *yaml.Node, start time.Time) {
-	upgrades := yamlx.Child(root, "upgrades")
+	upgrades := spec.Child(root, "upgrades")
 	if upgrades == nil || upgrades.Kind != yaml.SequenceNode {
 		return
 	}
-	if n := yamlx.Child(root, "start"); n != nil {
+	if n := spec.Child(root, "start"); n != nil {
 		var given Moment
 		if given.UnmarshalYAML(n) != nil {
 			return
@@ -77,7 +77,7 @@ func dates(root *yaml.Node, start time.Time) {
 	}
 	for _, u := range upgrades.Content {
 		var at Moment
-		if n := yamlx.Child(u, "at"); n != nil && at.UnmarshalYAML(n) == nil {
+		if n := spec.Child(u, "at"); n != nil && at.UnmarshalYAML(n) == nil {
 			n.Value, n.Tag = at.Sub(start).String(), "!!str"
 		}
 	}
@@ -91,17 +91,17 @@ func decode(root *yaml.Node, f *File) error {
 	if err != nil && !errors.As(err, &mixed) {
 		return err
 	}
-	orgs := yamlx.Child(root, "orgs")
+	orgs := spec.Child(root, "orgs")
 	if orgs == nil || orgs.Kind != yaml.SequenceNode {
 		return err
 	}
 	f.Orgs = f.Orgs[:0]
 	for _, node := range orgs.Content {
 		o := defaultOrg()
-		if yamlx.Child(node, "kinds") != nil {
+		if spec.Child(node, "kinds") != nil {
 			o.Kinds = nil // shares are given whole
 		}
-		if yamlx.Find(node, "sessions", "profiles") != nil {
+		if spec.Find(node, "sessions", "profiles") != nil {
 			o.Sessions.Profiles = nil
 		}
 		if bad := node.Decode(&o); bad != nil {

@@ -17,7 +17,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -234,17 +234,17 @@ func Default() (*Profile, error) {
 // Parse reads a profile strictly; errors name file and line.
 func Parse(text []byte, name string) (*Profile, error) {
 	var p Profile
-	tree, err := yamlx.Parse(text, name)
+	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
-	c := yamlx.Checker{Tree: tree}
+	c := spec.Checker{Tree: tree}
 	c.Check(tree.Root, p, "")
 	if len(c.Errs) > 0 {
 		return nil, fmt.Errorf("reading a profile: %w", errors.Join(c.Errs...))
 	}
 	if err := tree.Root.Decode(&p); err != nil {
-		return nil, fmt.Errorf("reading a profile: %w", yamlx.Errors(name, err, p))
+		return nil, fmt.Errorf("reading a profile: %w", spec.Errors(name, err, p))
 	}
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("reading a profile: %s: %w", name, err)

@@ -12,7 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 //go:embed profiles/*.yaml
@@ -88,15 +88,15 @@ const fittedKey = "tokens_per_byte"
 // file and line: unknown keys, values of the wrong kind, and values that no
 // session can be drawn from.
 func ParseWorkload(text []byte, file string) (*Workload, error) {
-	tree, err := yamlx.Parse(text, file)
+	tree, err := spec.Parse(text, file)
 	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
-	if n := yamlx.Child(tree.Root, fittedKey); n != nil {
+	if n := spec.Child(tree.Root, fittedKey); n != nil {
 		return nil, fmt.Errorf("reading a profile: %w", tree.Errorf(n, "this is the other kind of profile: %s and its like are numbers for the simulation, as sim calibrate fits them; sim traces fit writes what sessions are generated from", fittedKey))
 	}
 	var w Workload
-	c := yamlx.Checker{Tree: tree}
+	c := spec.Checker{Tree: tree}
 	c.Check(tree.Root, w, "")
 	errs := c.Errs
 	root, sift := tree.Root, sifter{tree: tree}
@@ -105,12 +105,12 @@ func ParseWorkload(text []byte, file string) (*Workload, error) {
 	}
 	if root != nil {
 		if err := root.Decode(&w); err != nil {
-			return nil, fmt.Errorf("reading a profile: %w", errors.Join(append(errs, yamlx.Errors(file, err, w))...))
+			return nil, fmt.Errorf("reading a profile: %w", errors.Join(append(errs, spec.Errors(file, err, w))...))
 		}
 	}
 	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")
 	for _, f := range w.flaws(sift.lost) {
-		errs = append(errs, tree.Errorf(yamlx.Reach(tree.Root, f.path), "%s: %s", f.path, f.text))
+		errs = append(errs, tree.Errorf(spec.Reach(tree.Root, f.path), "%s: %s", f.path, f.text))
 	}
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("reading a profile: %w", errors.Join(errs...))

@@ -6,20 +6,20 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/yamlx"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // sifter takes out of a document what cannot be read into a workload, so that
 // the rest can: decoding a bad value may give up on others that are in order.
 type sifter struct {
-	tree *yamlx.Tree
+	tree *spec.Tree
 	lost []string // paths of what was taken out
 }
 
 // reads reports whether a whole document can be read.
 func (s *sifter) reads(doc *yaml.Node) bool {
 	var w Workload
-	c := yamlx.Checker{Tree: s.tree}
+	c := spec.Checker{Tree: s.tree}
 	c.Check(doc, w, "")
 	return len(c.Errs) == 0 && doc.Decode(&w) == nil
 }
@@ -60,7 +60,7 @@ func (s *sifter) mapping(n *yaml.Node, shell yaml.Node, path string, in within) 
 			continue
 		}
 		met = append(met, key.Value)
-		value := s.sift(n.Content[i+1], yamlx.Join(path, key.Value), func(c *yaml.Node) *yaml.Node {
+		value := s.sift(n.Content[i+1], spec.Join(path, key.Value), func(c *yaml.Node) *yaml.Node {
 			alone := shell
 			alone.Content = []*yaml.Node{key, c}
 			return in(&alone)
@@ -82,7 +82,7 @@ func (s *sifter) list(n *yaml.Node, shell yaml.Node, path string, in within) *ya
 			list.Content = []*yaml.Node{c}
 			return in(&list)
 		}
-		value := s.sift(child, yamlx.Join(path, strconv.Itoa(i)), alone)
+		value := s.sift(child, spec.Join(path, strconv.Itoa(i)), alone)
 		if value == nil {
 			value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: child.Line, Column: child.Column}
 			if !s.reads(alone(value)) {

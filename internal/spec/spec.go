@@ -1,7 +1,7 @@
-// Package yamlx reads YAML strictly: unknown keys, duplicate keys and a second
+// Package spec reads YAML strictly: unknown keys, duplicate keys and a second
 // document are errors, all reported at once, each with file, line and the
 // nearest known name.
-package yamlx
+package spec
 
 import (
 	"bytes"
