@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -144,3 +145,19 @@ func Printable(s string) string {
 		return r
 	}, s)
 }
+
+// CountOf writes a number of things: "1 session", "1,200 sessions".
+func CountOf(n int, noun string) string { return document.Count(n, noun) }
+
+// Superscript writes a positive number in raised digits.
+func Superscript(n int) string {
+	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
+	var b strings.Builder
+	for _, d := range strconv.Itoa(n) {
+		b.WriteRune(digits[d-'0'])
+	}
+	return b.String()
+}
+
+// Formats returns the formats of reports.
+func Formats() []string { return document.Formats() }

@@ -25,12 +25,12 @@ func TestGolden(t *testing.T) {
 		file  string
 		write func(io.Writer, *results.Run) error
 	}{
-		{"table.txt", func(w io.Writer, r *results.Run) error { return Write(w, "table", r, Options{}) }},
-		{"split.txt", func(w io.Writer, r *results.Run) error { return Write(w, "table", r, split) }},
-		{"split.md", func(w io.Writer, r *results.Run) error { return Write(w, "markdown", r, split) }},
-		{"cells.csv", func(w io.Writer, r *results.Run) error { return Write(w, "csv", r, Options{}) }},
-		{"sessions.csv", func(w io.Writer, r *results.Run) error { return Write(w, "csv", r, sessions) }},
-		{"run.json", func(w io.Writer, r *results.Run) error { return Write(w, "json", r, Options{}) }},
+		{"table.txt", func(w io.Writer, r *results.Run) error { return Run(r, Options{}).Write(w, "table") }},
+		{"split.txt", func(w io.Writer, r *results.Run) error { return Run(r, split).Write(w, "table") }},
+		{"split.md", func(w io.Writer, r *results.Run) error { return Run(r, split).Write(w, "markdown") }},
+		{"cells.csv", func(w io.Writer, r *results.Run) error { return Run(r, Options{}).Write(w, "csv") }},
+		{"sessions.csv", func(w io.Writer, r *results.Run) error { return Run(r, sessions).Write(w, "csv") }},
+		{"run.json", func(w io.Writer, r *results.Run) error { return Run(r, Options{}).Write(w, "json") }},
 		{"cost.svg", func(w io.Writer, r *results.Run) error { return Chart(w, "svg", r) }},
 	} {
 		t.Run(test.file, func(t *testing.T) {
@@ -71,10 +71,10 @@ func TestSameBytes(t *testing.T) {
 	shuffled.Sum()
 	for _, format := range Formats() {
 		var a, b bytes.Buffer
-		if err := Write(&a, format, bill(), Options{Split: true, PerSession: true}); err != nil {
+		if err := Run(bill(), Options{Split: true, PerSession: true}).Write(&a, format); err != nil {
 			t.Fatal(err)
 		}
-		if err := Write(&b, format, shuffled, Options{Split: true, PerSession: true}); err != nil {
+		if err := Run(shuffled, Options{Split: true, PerSession: true}).Write(&b, format); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(a.String(), b.String()); diff != "" {
@@ -84,7 +84,7 @@ func TestSameBytes(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	if err := Write(io.Discard, "xml", bill(), Options{}); err == nil {
+	if err := Run(bill(), Options{}).Write(io.Discard, "xml"); err == nil {
 		t.Error("format xml was accepted")
 	}
 }
@@ -96,7 +96,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, os.ErrClosed }
 // TestWriteErrors: no output reports success when the writer failed.
 func TestWriteErrors(t *testing.T) {
 	for _, format := range Formats() {
-		if err := Write(fullDisk{}, format, bill(), Options{}); err == nil {
+		if err := Run(bill(), Options{}).Write(fullDisk{}, format); err == nil {
 			t.Errorf("%s: the error of the writer was lost", format)
 		}
 	}

@@ -37,7 +37,7 @@ func brokenRun() *results.Run {
 // or should have been.
 func TestBreaksAgainstWhatHappened(t *testing.T) {
 	var b bytes.Buffer
-	if err := Table(&b, brokenRun(), Options{Split: true}); err != nil {
+	if err := Run(brokenRun(), Options{Split: true}).Write(&b, "table"); err != nil {
 		t.Fatal(err)
 	}
 	_, got, _ := strings.Cut(b.String(), "what the break detector says against what happened\n")
@@ -59,7 +59,7 @@ none      calls of layers: likely the server      1`
 // A run without a detector has no such table.
 func TestNoTableWithoutADetector(t *testing.T) {
 	var b bytes.Buffer
-	if err := Table(&b, bill(), Options{Split: true}); err != nil {
+	if err := Run(bill(), Options{Split: true}).Write(&b, "table"); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "break detector") {

@@ -10,37 +10,19 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
-
-	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Table writes run as text for a terminal: what was replayed, a line for each
-// cell, footnotes and the trust line. Lines of text are wrapped, those of tables
-// are not.
-func Table(w io.Writer, run *results.Run, o Options) error {
-	p := newPage(run, o)
-	var b bytes.Buffer
-	writeLines(&b, p.head)
-	for _, g := range p.grids {
-		fmt.Fprintln(&b)
-		if g.title != "" {
-			fmt.Fprintf(&b, "%s\n", g.title)
-		}
-		if err := writeText(&b, g); err != nil {
-			return fmt.Errorf("laying out a table: %w", err)
-		}
-	}
-	if len(p.notes) > 0 {
-		fmt.Fprintln(&b)
-		writeLines(&b, p.notes)
-	}
-	fmt.Fprintln(&b)
-	writeLines(&b, []string{p.trust})
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing a table: %w", err)
-	}
-	return nil
+// grid is a table before it is rendered: names on the left, figures on the
+// right.
+type grid struct {
+	title string // "" for the main table
+	head  []field
+	rows  [][]field
+	left  []bool // columns whose texts stand to the left; the first always
 }
+
+// field is a text with the marks of its footnotes.
+type field struct{ text, mark string }
 
 // writeLines writes texts, each wrapped.
 func writeLines(b *bytes.Buffer, texts []string) {

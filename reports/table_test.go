@@ -15,7 +15,7 @@ import (
 func text(t *testing.T, format string, run *results.Run, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, format, run, o); err != nil {
+	if err := Run(run, o).Write(&b, format); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -134,7 +134,7 @@ func (f *ablateFlags) draw(a *results.Ablation) error {
 func ablationFiles(o *outFolder, a *results.Ablation) []outFile {
 	files := []outFile{
 		{rowsFile, func(w io.Writer) error { return results.WriteRows(w, a.Run) }},
-		{documentFile, func(w io.Writer) error { return reports.JSON(w, a.Run) }},
+		{documentFile, func(w io.Writer) error { return reports.Run(a.Run, reports.Options{}).Write(w, "json") }},
 		{scenarioFile, func(w io.Writer) error { _, err := w.Write(o.resolved); return err }},
 		{reportFile, func(w io.Writer) error { return reports.Ablation(w, "table", a) }},
 		{ablationFile, func(w io.Writer) error { return reports.Ablation(w, "csv", a) }},

@@ -160,9 +160,9 @@ type outFile struct {
 func (o *outFolder) files(run *results.Run, calls []results.CellCalls) []outFile {
 	files := []outFile{
 		{rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) }},
-		{documentFile, func(w io.Writer) error { return reports.JSON(w, run) }},
+		{documentFile, func(w io.Writer) error { return reports.Run(run, reports.Options{}).Write(w, "json") }},
 		{scenarioFile, func(w io.Writer) error { _, err := w.Write(o.resolved); return err }},
-		{reportFile, func(w io.Writer) error { return reports.Table(w, run, reports.Options{Split: true}) }},
+		{reportFile, func(w io.Writer) error { return reports.Run(run, reports.Options{Split: true}).Write(w, "table") }},
 	}
 	if o.live != nil {
 		files = append(files,

@@ -324,7 +324,7 @@ func (f *runFlags) report(cmd *cobra.Command, run *results.Run) error {
 	if f.all {
 		o.MaxCells = 0
 	}
-	err := reports.Write(cmd.OutOrStdout(), f.format, run, o)
+	err := reports.Run(run, o).Write(cmd.OutOrStdout(), f.format)
 	if f.chart != "" {
 		err = errors.Join(err, writeChart(f.chart, run))
 	}

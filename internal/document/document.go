@@ -1,0 +1,222 @@
+// Package document is the one model of a report: sections of text, lists and
+// tables with footnotes, and the writers that turn it into a terminal's text,
+// Markdown, CSV and JSON. It knows nothing of sessions.
+//
+// A verb builds a Document and writes it:
+//
+//	d := &document.Document{
+//		Head: []string{"2 sessions · 31 calls"},
+//		Sections: []document.Section{{Blocks: []document.Block{&document.Table{
+//			Columns: []document.Column{{Name: "model", Title: "MODEL"}, {Name: "cost_usd", Title: "COST", Unit: document.UnitUSD, Right: true}},
+//			Rows:    [][]any{{"opus", document.Cell{Value: 1.25, Notes: []string{"batch prices"}}}},
+//		}}}},
+//		Notes: []string{"Prices are those of today."},
+//	}
+//	err := d.Write(w, "markdown")
+//
+// Footnotes are given as texts beside what they belong to (Cell.Notes,
+// Column.Notes, Section.Notes, Text.Notes). The writers number them in the order
+// in which a reader meets their marks, equal texts once, and list them ahead of
+// Document.Notes.
+//
+// People see the columns with a title, machines those with a name. CSV and JSON
+// carry one table: Data, or the first of the sections. A report whose JSON is a
+// published schema of its own sets Document.JSON. Values in rows are strings,
+// numbers, booleans, nil for what is missing, or a Cell.
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Document is a report.
+type Document struct {
+	// Title is the heading of a page. A terminal shows none.
+	Title string
+	// Head says what is reported, a line each; an empty line leaves a gap.
+	Head     []string
+	Sections []Section
+	// Notes follow the footnotes, a line each; an empty line leaves a gap.
+	Notes []string
+	// Data lays out the table that CSV and JSON carry; the first table of the
+	// sections when nil.
+	Data func() *Table
+	// JSON writes the published form of the report; the table of Data when nil.
+	JSON func(io.Writer) error
+}
+
+// Section is a part of a document.
+type Section struct {
+	// Title is a heading in words of ours, which a terminal shows in capitals.
+	Title string
+	// Name is a heading shown as it is, one level below a title: what a part is
+	// about.
+	Name   string
+	Notes  []string // footnotes of the heading
+	Blocks []Block
+}
+
+// Block is what a section holds: Text, List or *Table.
+type Block interface{ block() }
+
+// Text is a paragraph.
+type Text struct {
+	Lead  string // its beginning, in bold where there is bold
+	Text  string
+	Notes []string // footnotes
+}
+
+// List is a list of short texts.
+type List []Item
+
+// Item is one entry of a list, with or without a label.
+type Item struct {
+	Label string
+	Text  string
+	Whole bool // a terminal does not wrap it
+}
+
+func (Text) block()   {}
+func (List) block()   {}
+func (*Table) block() {}
+
+// Table is a table of named columns.
+type Table struct {
+	Title   string
+	Columns []Column
+	Rows    [][]any
+	// Notes are lines below the table.
+	Notes []string
+	// Fitted says that a terminal gets the table within Width: what is the same
+	// in all rows stands above, columns are spared, shortened and wrapped as they
+	// allow, and those that have no room follow in a further table.
+	Fitted bool
+}
+
+// Column is one property of the rows.
+type Column struct {
+	Name  string // for machines
+	Title string // for people; "" leaves the column out
+	Unit  string // one of Unit…, or "" for text and plain counts
+	Right bool   // figures stand to the right
+	Notes []string
+
+	// What a fitted table may do for want of room:
+	Spare     int  // leave the column out, those of the highest number first
+	Clip      int  // take the middle out of texts, down to this many characters
+	ClipTitle int  // take the middle out of the title, down to this many characters
+	Break     bool // break names behind their underscores
+}
+
+// Cell is a value that has a text or footnotes of its own.
+type Cell struct {
+	Value any
+	Text  string // for people; Value in the unit of the column when empty
+	Notes []string
+}
+
+// writers are the formats by name, in the order in which they are listed.
+var writers = []struct {
+	name  string
+	write func(*bytes.Buffer, *Document) error
+}{
+	{"table", writeTerminal},
+	{"markdown", writeMarkdown},
+	{"csv", writeCSV},
+	{"json", writeJSON},
+}
+
+// Formats returns the names of the formats: table, markdown, csv and json.
+func Formats() []string {
+	var names []string
+	for _, x := range writers {
+		names = append(names, x.name)
+	}
+	return names
+}
+
+// Write writes d in a format of Formats.
+func (d *Document) Write(w io.Writer, format string) error {
+	for _, x := range writers {
+		if x.name != format {
+			continue
+		}
+		var b bytes.Buffer
+		if err := x.write(&b, d); err != nil {
+			return fmt.Errorf("writing a report as %s: %w", format, err)
+		}
+		if _, err := w.Write(b.Bytes()); err != nil {
+			return fmt.Errorf("writing a report: %w", err)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
+}
+
+// Write writes a document of t alone.
+func (t *Table) Write(w io.Writer, format string) error {
+	d := Document{Sections: []Section{{Blocks: []Block{t}}}}
+	return d.Write(w, format)
+}
+
+// data returns the table that machines get.
+func (d *Document) data() *Table {
+	if d.Data != nil {
+		return d.Data()
+	}
+	for i := range d.Sections {
+		for _, block := range d.Sections[i].Blocks {
+			if t, ok := block.(*Table); ok {
+				return t
+			}
+		}
+	}
+	return &Table{}
+}
+
+// Columns returns columns of which machines get the names alone, for Data.
+func Columns(names ...string) []Column {
+	columns := make([]Column, len(names))
+	for i, name := range names {
+		columns[i].Name = name
+	}
+	return columns
+}
+
+// footnotes numbers texts in the order in which their marks are met.
+type footnotes []string
+
+// mark returns the marks of texts, "" for none.
+func (f *footnotes) mark(texts []string) string {
+	var marks []string
+	for _, text := range texts {
+		i := slices.Index(*f, text)
+		if i < 0 {
+			i = len(*f)
+			*f = append(*f, text)
+		}
+		marks = append(marks, superscript(i+1))
+	}
+	return strings.Join(slices.Compact(marks), " ")
+}
+
+// marked returns a text with the marks of notes behind it.
+func (f *footnotes) marked(text string, notes []string) string {
+	if marks := f.mark(notes); marks != "" {
+		return text + " " + marks
+	}
+	return text
+}
+
+// lines returns the numbered notes.
+func (f footnotes) lines() []string {
+	var lines []string
+	for i, text := range f {
+		lines = append(lines, superscript(i+1)+" "+text)
+	}
+	return lines
+}

@@ -1,0 +1,419 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// grid is a table as people see it: texts with the marks of their footnotes.
+type grid struct {
+	columns []Column
+	head    []field
+	rows    [][]field
+}
+
+// field is a text with the marks of its footnotes.
+type field struct{ text, mark string }
+
+// grid lays out the columns that people see.
+func (t *Table) grid(notes *footnotes) grid {
+	var g grid
+	var shown []int
+	for i, c := range t.Columns {
+		if c.Title != "" {
+			shown = append(shown, i)
+			g.columns = append(g.columns, c)
+			g.head = append(g.head, field{Printable(c.Title), notes.mark(c.Notes)})
+		}
+	}
+	formats := t.formats()
+	for _, row := range t.Rows {
+		fields := make([]field, 0, len(shown))
+		for _, i := range shown {
+			fields = append(fields, fieldOf(row[i], formats[i], notes))
+		}
+		g.rows = append(g.rows, fields)
+	}
+	return g
+}
+
+// formats returns how the numbers of each column are written for people.
+func (t *Table) formats() []func(float64) string {
+	formats := make([]func(float64) string, len(t.Columns))
+	for i, c := range t.Columns {
+		var values []float64
+		for _, row := range t.Rows {
+			if v, ok := number(plain(row[i])); ok {
+				values = append(values, v)
+			}
+		}
+		formats[i] = Format(c.Unit, values)
+	}
+	return formats
+}
+
+func fieldOf(x any, format func(float64) string, notes *footnotes) field {
+	var f field
+	if c, ok := x.(Cell); ok {
+		if f.mark = notes.mark(c.Notes); c.Text != "" {
+			f.text = Printable(c.Text)
+			return f
+		}
+		x = c.Value
+	}
+	if v, ok := number(x); ok {
+		f.text = format(v)
+	} else if x != nil {
+		f.text = Printable(fmt.Sprint(x))
+	}
+	return f
+}
+
+// plain returns a value without its text and footnotes.
+func plain(x any) any {
+	if c, ok := x.(Cell); ok {
+		return c.Value
+	}
+	return x
+}
+
+func number(x any) (float64, bool) {
+	switch v := x.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// left reports whether a column stands to the left.
+func (g *grid) left(i int) bool { return i == 0 || !g.columns[i].Right }
+
+// lines returns the texts of head and rows with their marks. Within a column of
+// figures all take the width of the widest mark, so that digits stay below each
+// other.
+func (g *grid) lines(escape func(string) string) [][]string {
+	rows := append([][]field{g.head}, g.rows...)
+	texts := make([][]string, len(rows))
+	for i := range texts {
+		texts[i] = make([]string, len(g.head))
+	}
+	for col := range g.head {
+		width := 0
+		for _, row := range rows {
+			width = max(width, runes(row[col].mark))
+		}
+		for i, row := range rows {
+			f := row[col]
+			s := escape(f.text)
+			if f.mark != "" {
+				s += " " + f.mark
+			}
+			if width > 0 && col > 0 {
+				pad := width - runes(f.mark)
+				if f.mark == "" {
+					pad++
+				}
+				s += strings.Repeat(" ", pad)
+			}
+			texts[i][col] = s
+		}
+	}
+	return texts
+}
+
+const (
+	columnGap    = 2  // characters between two columns
+	leastWrapped = 20 // no column of text is wrapped below, in characters: a wide table reads better
+	leastBroken  = 12 // no column of names is broken below
+)
+
+// fit lays g out within a width, in characters. What is the same in all rows, and
+// what was left out, is returned as lines above and below the tables. A table
+// that fits stays as it is.
+func (g grid) fit(width int) (above, below string, tables []grid) {
+	g = g.clipTitles(width)
+	if g.width() <= width {
+		return "", "", []grid{g}
+	}
+	g, above = g.withoutSame()
+	g, below = g.spared(width)
+	g = g.clipped(width).wrapped(width)
+	return above, below, g.parted(width)
+}
+
+// widths returns the width of each column.
+func (g *grid) widths() []int {
+	list := make([]int, len(g.head))
+	for _, row := range g.lines(func(s string) string { return s }) {
+		for i, text := range row {
+			list[i] = max(list[i], runes(strings.TrimRight(text, " ")))
+		}
+	}
+	return list
+}
+
+func (g *grid) width() int { return sum(g.widths()) }
+
+// sum returns the width of columns beside each other.
+func sum(widths []int) int {
+	n := columnGap * (len(widths) - 1)
+	for _, w := range widths {
+		n += w
+	}
+	return n
+}
+
+// pick returns the grid of some columns.
+func (g *grid) pick(kept []int) grid {
+	out := grid{rows: make([][]field, len(g.rows))}
+	for _, i := range kept {
+		out.columns = append(out.columns, g.columns[i])
+		out.head = append(out.head, g.head[i])
+		for k, row := range g.rows {
+			out.rows[k] = append(out.rows[k], row[i])
+		}
+	}
+	return out
+}
+
+// withoutSame takes out the columns behind the first in which all of several rows
+// say the same, and returns a line with what they say.
+func (g grid) withoutSame() (grid, string) {
+	if len(g.rows) < 2 {
+		return g, ""
+	}
+	var kept []int
+	var same []string
+	for i := range g.head {
+		differs := slices.ContainsFunc(g.rows, func(row []field) bool { return row[i] != g.rows[0][i] })
+		if i == 0 || differs {
+			kept = append(kept, i)
+			continue
+		}
+		text := strings.TrimSpace(g.rows[0][i].text + " " + g.rows[0][i].mark)
+		if text == "" {
+			text = Dash
+		}
+		same = append(same, g.head[i].text+" "+text)
+	}
+	if len(same) == 0 {
+		return g, ""
+	}
+	return g.pick(kept), "in all rows: " + strings.Join(same, ", ")
+}
+
+// spared leaves out columns that may be, as long as shortening does not make the
+// room, and returns a line that says which.
+func (g grid) spared(width int) (grid, string) {
+	var left []string
+	for {
+		worst := 0 // the first column stays
+		for i, c := range g.columns {
+			if i > 0 && c.Spare > g.columns[worst].Spare {
+				worst = i
+			}
+		}
+		if worst == 0 || g.least() <= width {
+			break
+		}
+		left = append(left, g.head[worst].text)
+		g = g.pick(slices.DeleteFunc(indexes(len(g.head)), func(i int) bool { return i == worst }))
+	}
+	if len(left) == 0 {
+		return g, ""
+	}
+	return g, fmt.Sprintf("no room for %s; --format json has all", strings.Join(left, ", "))
+}
+
+func indexes(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// least returns the width of g once all that may be clipped is.
+func (g *grid) least() int {
+	widths := g.widths()
+	for i, c := range g.columns {
+		if c.Clip > 0 {
+			widths[i] = max(min(widths[i], c.Clip), runes(g.head[i].text))
+		}
+	}
+	return sum(widths)
+}
+
+// clipTitles shortens titles that are wider than what stands below them, the
+// widest first.
+func (g grid) clipTitles(width int) grid {
+	values := grid{columns: g.columns, head: make([]field, len(g.head)), rows: g.rows}
+	below := values.widths()
+	widths := g.widths()
+	over := sum(widths) - width
+	for ; over > 0; over-- {
+		widest := -1
+		for i, c := range g.columns {
+			if c.ClipTitle > 0 && widths[i] > max(below[i], c.ClipTitle) && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	var titles []string
+	size := width
+	for i, c := range g.columns {
+		if c.ClipTitle > 0 {
+			titles = append(titles, g.head[i].text)
+			size = min(size, widths[i])
+		}
+	}
+	short := Distinct(titles, size)
+	g.head = slices.Clone(g.head)
+	for i, c := range g.columns {
+		if c.ClipTitle > 0 && runes(g.head[i].text) > widths[i] {
+			g.head[i].text = short[g.head[i].text]
+		}
+	}
+	return g
+}
+
+// clipped takes the middle out of long texts where columns allow it. Texts that
+// differ still do.
+func (g grid) clipped(width int) grid {
+	for i, c := range g.columns {
+		over, widths := g.width()-width, g.widths()
+		if c.Clip == 0 || over <= 0 {
+			continue
+		}
+		var names []string
+		for _, row := range g.rows {
+			names = append(names, row[i].text)
+		}
+		short := Distinct(names, max(c.Clip, widths[i]-over))
+		rows := make([][]field, len(g.rows))
+		for k, row := range g.rows {
+			rows[k] = slices.Clone(row)
+			rows[k][i].text = short[row[i].text]
+		}
+		g.rows = rows
+	}
+	return g
+}
+
+// wrapAt returns the width below which a column is not broken into lines, 0 when
+// it is not broken at all.
+func (g *grid) wrapAt(i int) int {
+	switch {
+	case g.columns[i].Break:
+		return leastBroken
+	case i > 0 && g.left(i):
+		return leastWrapped
+	}
+	return 0
+}
+
+// wrap breaks a text of a column into lines.
+func (g *grid) wrap(i int, text string, size int) []string {
+	if g.columns[i].Break {
+		return brokenName(text, size)
+	}
+	return Wrap(text, size)
+}
+
+// wrapped breaks texts over several rows: the widest column first, as far as it
+// takes to fit.
+func (g grid) wrapped(width int) grid {
+	widths := g.widths()
+	limits := g.limits(widths, width)
+	if slices.Equal(limits, widths) {
+		return g
+	}
+	var rows [][]field
+	for _, row := range g.rows {
+		lines := [][]field{slices.Clone(row)}
+		for i := range row {
+			if limits[i] == widths[i] {
+				continue
+			}
+			for k, text := range g.wrap(i, row[i].text, limits[i]) {
+				if k == len(lines) {
+					lines = append(lines, make([]field, len(row)))
+				}
+				lines[k][i] = field{text: text}
+			}
+			lines[0][i].mark = row[i].mark
+		}
+		rows = append(rows, lines...)
+	}
+	g.rows = rows
+	return g
+}
+
+// limits returns the widths to wrap columns at.
+func (g *grid) limits(widths []int, width int) []int {
+	limits := slices.Clone(widths)
+	last := -1 // of those that are wrapped
+	for sum(limits) > width {
+		widest := -1
+		for i := range limits {
+			least := g.wrapAt(i)
+			if least > 0 && limits[i] > least && (widest < 0 || limits[i] > limits[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		limits[widest]--
+		last = max(last, widest)
+	}
+	for i := range limits {
+		if limits[i] < widths[i] && i != last {
+			limits[i] = g.longest(i, limits[i])
+		}
+	}
+	if last >= 0 { // gets what the others leave
+		limits[last] = min(widths[last], limits[last]+max(0, width-sum(limits)))
+	}
+	return limits
+}
+
+// longest returns the width that a column takes when it is wrapped at a limit.
+func (g *grid) longest(column, limit int) int {
+	size := runes(g.head[column].text)
+	for _, row := range g.rows {
+		for _, line := range g.wrap(column, row[column].text, limit) {
+			size = max(size, runes(line))
+		}
+	}
+	return size
+}
+
+// parted returns the columns in as many tables as it takes, each beginning with
+// the first column.
+func (g *grid) parted(width int) []grid {
+	widths := g.widths()
+	var tables []grid
+	for next := 1; next < len(widths); {
+		kept, room := []int{0}, width-widths[0]
+		for next < len(widths) && (len(kept) == 1 || room >= columnGap+widths[next]) {
+			kept = append(kept, next)
+			room -= columnGap + widths[next]
+			next++
+		}
+		tables = append(tables, g.pick(kept))
+	}
+	if len(tables) == 0 {
+		return []grid{*g}
+	}
+	return tables
+}

@@ -1,0 +1,112 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// page is a document while it is written as Markdown.
+type page struct {
+	b     *bytes.Buffer
+	notes footnotes
+}
+
+// writeMarkdown writes d as GitHub-flavoured Markdown.
+func writeMarkdown(b *bytes.Buffer, d *Document) error {
+	p := &page{b: b}
+	if d.Title != "" {
+		p.paragraph("# " + Escape(d.Title))
+	}
+	for _, line := range d.Head {
+		p.paragraph(Escape(line))
+	}
+	for i := range d.Sections {
+		if err := p.section(&d.Sections[i]); err != nil {
+			return err
+		}
+	}
+	for _, note := range slices.Concat(p.notes.lines(), d.Notes) {
+		p.paragraph(Escape(note))
+	}
+	return nil
+}
+
+// paragraph writes a text with a gap ahead of it, nothing for none.
+func (p *page) paragraph(text string) {
+	if text == "" {
+		return
+	}
+	p.gap()
+	p.b.WriteString(text + "\n")
+}
+
+func (p *page) gap() {
+	if p.b.Len() > 0 {
+		p.b.WriteByte('\n')
+	}
+}
+
+func (p *page) section(s *Section) error {
+	if s.Title != "" {
+		p.paragraph("## " + Escape(p.notes.marked(s.Title, s.Notes)))
+	}
+	if s.Name != "" {
+		p.paragraph("### " + Escape(p.notes.marked(s.Name, s.Notes)))
+	}
+	for _, block := range s.Blocks {
+		switch x := block.(type) {
+		case Text:
+			p.text(x)
+		case List:
+			p.gap()
+			for _, item := range x {
+				label := ""
+				if item.Label != "" {
+					label = Escape(item.Label) + ": "
+				}
+				fmt.Fprintf(p.b, "- %s%s\n", label, Escape(item.Text))
+			}
+		case *Table:
+			if err := p.table(x); err != nil {
+				return fmt.Errorf("laying out a table: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *page) text(x Text) {
+	text := p.notes.marked(Escape(x.Text), x.Notes)
+	if x.Lead != "" {
+		text = "**" + Escape(x.Lead) + "**" + text
+	}
+	p.paragraph(text)
+}
+
+func (p *page) table(x *Table) error {
+	if x.Title != "" {
+		p.paragraph("**" + Escape(x.Title) + "**")
+	}
+	p.gap()
+	padding := tw.Padding{Left: " ", Right: " ", Overwrite: true}
+	if err := render(p.b, renderer.NewMarkdown(), padding, x.grid(&p.notes), Escape); err != nil {
+		return err
+	}
+	for _, note := range x.Notes {
+		p.paragraph(Escape(note))
+	}
+	return nil
+}
+
+// Escape makes text safe for one line of Markdown: what Markdown and HTML would
+// take for markup is shown as it is. Names come from recordings.
+func Escape(s string) string {
+	return strings.NewReplacer(
+		`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;", "~", `\~`,
+	).Replace(Printable(s))
+}

@@ -1,0 +1,177 @@
+package document
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// The units that values for people are written in.
+const (
+	UnitUSD     = "USD"
+	UnitTokens  = "tokens"
+	UnitRatio   = "ratio" // in [0, 1]
+	UnitSeconds = "s"
+)
+
+// Minus is the sign of negative numbers in text for people.
+const Minus = "−"
+
+// Dash stands in a table where there is nothing to tell.
+const Dash = "–"
+
+// Format returns how the values of one column are written for people: all with
+// the same number of decimals.
+func Format(unit string, values []float64) func(float64) string {
+	switch unit {
+	case UnitUSD:
+		return Amounts(values...)
+	case UnitTokens:
+		return Tokens
+	case UnitRatio:
+		return Percent
+	case UnitSeconds:
+		return Seconds
+	}
+	return func(v float64) string { return Grouped(v, 0) }
+}
+
+// Amounts returns how amounts of USD are written: in cents, or in hundredths of
+// a cent when all of values are below a dollar.
+func Amounts(values ...float64) func(float64) string {
+	decimals := 4
+	for _, v := range values {
+		if math.Abs(v) >= 1 {
+			decimals = 2
+		}
+	}
+	return func(v float64) string { return USD(v, decimals) }
+}
+
+// USD writes an amount like $1,234.56.
+func USD(v float64, decimals int) string {
+	s := Grouped(math.Abs(v), decimals)
+	if v < 0 && strings.ContainsAny(s, "123456789") {
+		return Minus + "$" + s
+	}
+	return "$" + s
+}
+
+// Grouped writes v with decimals and a comma between thousands.
+func Grouped(v float64, decimals int) string {
+	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	whole, fraction, _ := strings.Cut(s, ".")
+	var b strings.Builder
+	if v < 0 {
+		b.WriteString(Minus)
+	}
+	for i, d := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	if fraction != "" {
+		b.WriteString("." + fraction)
+	}
+	return b.String()
+}
+
+// Whole writes a number without decimals.
+func Whole[T int | int64 | float64](v T) string { return Grouped(float64(v), 0) }
+
+// Count writes a number of things: "1 session", "1,200 sessions".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Whole(n) + " " + noun + "s"
+}
+
+// Percent writes a ratio like 98.7 %.
+func Percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " %" }
+
+// Points writes the difference of two shares in percentage points, like 0.4 pp.
+func Points(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " pp" }
+
+// SignedPercent writes a relative difference like +3.1 % or −0.0 %.
+func SignedPercent(v float64) string {
+	if v < 0 {
+		return Minus + Percent(-v)
+	}
+	return "+" + Percent(math.Abs(v))
+}
+
+// Signed writes a difference with its sign, nothing for none.
+func Signed(v float64, format func(float64) string) string {
+	switch {
+	case v == 0:
+		return ""
+	case v > 0:
+		return "+" + format(v)
+	}
+	return Minus + format(-v)
+}
+
+// Share writes a part of a whole in per cent, a dash when there is no whole.
+func Share(part, whole float64) string {
+	if whole == 0 {
+		return Dash
+	}
+	return Percent(part / whole)
+}
+
+// Tokens writes a number of tokens with up to three digits: 812, 9.9k, 167k,
+// 1.24M, 18.0B.
+func Tokens(v float64) string {
+	if math.Abs(v) < 999.5 {
+		return Grouped(v, 0)
+	}
+	suffix := ""
+	for _, s := range []string{"k", "M", "B", "T"} {
+		v /= 1000
+		suffix = s
+		if math.Abs(v) < 999.5 {
+			break
+		}
+	}
+	decimals := 0
+	switch a := math.Abs(v); {
+	case a < 9.995 && suffix != "k":
+		decimals = 2
+	case a < 99.95 && suffix != "k", a < 9.95:
+		decimals = 1
+	}
+	return Grouped(v, decimals) + suffix
+}
+
+// Seconds writes a time with its two largest units: 4.2 s, 42 s, 3 m 05 s,
+// 1 h 02 m.
+func Seconds(v float64) string {
+	sign := ""
+	if v < 0 {
+		sign, v = Minus, -v
+	}
+	switch {
+	case v == 0:
+		return "0 s"
+	case v < 9.95:
+		return sign + strconv.FormatFloat(v, 'f', 1, 64) + " s"
+	case v < 59.5:
+		return sign + strconv.FormatFloat(v, 'f', 0, 64) + " s"
+	case v < 3599.5:
+		s := int64(math.Round(v))
+		return fmt.Sprintf("%s%d m %02d s", sign, s/60, s%60)
+	}
+	m := math.Round(v / 60)
+	return fmt.Sprintf("%s%s h %02d m", sign, Grouped(math.Floor(m/60), 0), int64(math.Mod(m, 60)))
+}
+
+// Plain writes a number for machines, in full and without an exponent.
+func Plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// superscript writes a positive number in raised digits.
+func superscript(n int) string {
+	return strings.Map(func(r rune) rune { return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0'] }, strconv.Itoa(n))
+}

@@ -1,0 +1,101 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Width is where text for a terminal is wrapped, in characters.
+const Width = 110
+
+// Wrap breaks text at spaces into lines of at most width characters, except for
+// words that are longer.
+func Wrap(text string, width int) []string {
+	var lines []string
+	line, n := "", 0
+	for _, word := range strings.Split(text, " ") {
+		size := runes(word)
+		if n > 0 && n+1+size > width {
+			lines = append(lines, line)
+			line, n = "", 0
+		}
+		if n > 0 {
+			line, n = line+" ", n+1
+		}
+		line, n = line+word, n+size
+	}
+	return append(lines, line)
+}
+
+// Printable makes text of recordings safe for a terminal and for one line: white
+// space becomes a space, other control and invalid characters U+FFFD.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// Shortened takes out the middle of a text that is longer than size characters.
+func Shortened(text string, size int) string { return cut(text, size, size/2, "…") }
+
+// cut puts a mark in the place of the middle of a text that is longer than size
+// characters, of which head stand ahead of it.
+func cut(text string, size, head int, mark string) string {
+	r := []rune(text)
+	if len(r) <= size {
+		return text
+	}
+	tail := max(0, size-head-runes(mark))
+	return string(r[:head]) + mark + string(r[len(r)-tail:])
+}
+
+// Distinct returns what names are called in at most size characters: those that
+// are longer lose their middle. What is kept ahead of it is the third or, where
+// names would become the same, as much as tells them apart. Names that cannot be
+// told apart so are numbered.
+func Distinct(names []string, size int) map[string]string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	heads := []int{size / 3}
+	for head := 1; head < size-1; head++ {
+		heads = append(heads, head)
+	}
+	for _, head := range heads {
+		short, taken := map[string]string{}, map[string]bool{}
+		for _, name := range names {
+			short[name] = cut(name, size, head, "…")
+			taken[short[name]] = true
+		}
+		if len(taken) == len(names) {
+			return short
+		}
+	}
+	short := map[string]string{}
+	for i, name := range names {
+		short[name] = cut(name, size, size/3, fmt.Sprintf("…%d…", i+1))
+	}
+	return short
+}
+
+// brokenName breaks a name behind its underscores into lines of at most size
+// characters, the further ones indented.
+func brokenName(name string, size int) []string {
+	var lines []string
+	line := ""
+	for _, part := range strings.SplitAfter(name, "_") {
+		if strings.TrimSpace(line) != "" && runes(line+part) > size {
+			lines, line = append(lines, line), " "
+		}
+		line += part
+	}
+	return append(lines, line)
+}
+
+func runes(s string) int { return len([]rune(s)) }

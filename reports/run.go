@@ -1,0 +1,341 @@
+package reports
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Options select what a report shows beyond one line for each cell.
+type Options struct {
+	Split      bool // tables of cost and tokens by token class, cost by source, misses by class
+	PerSession bool // CSV: a row for each cell and session instead of each cell
+	// MaxCells is the most cells that tables for people list, 0 for all: of
+	// more they show the cheapest and the dearest.
+	MaxCells int
+}
+
+// Run reports what the cells of a run cost: a line for each, footnotes and the
+// trust line. CSV has a line for each cell, or for each cell and session, with
+// all metrics in their units; JSON is the published summary, see
+// results.Document.
+func Run(run *results.Run, o Options) *document.Document {
+	shown, rest := selected(run, o.MaxCells)
+	t := &tables{run: shown, whole: run, swept: sweptNames(shown), notes: shown.Footnotes(), used: map[string]bool{}}
+	d := &document.Document{
+		Head: headLines(run),
+		Data: func() *document.Table { return runData(run, o.PerSession) },
+		JSON: func(w io.Writer) error { return writeRun(w, run) },
+	}
+	if rest != "" {
+		d.Head = append(d.Head, rest)
+	}
+	list := []*document.Table{t.main()}
+	if o.Split {
+		list = append(list, slices.Concat(t.splits(), t.groups(), t.layers(), t.breaks())...)
+	}
+	for _, x := range list {
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
+	}
+	d.Notes = append(t.unmarked(), "", trustLine(run))
+	return d
+}
+
+func writeRun(w io.Writer, run *results.Run) error {
+	d, err := run.Document()
+	if err != nil {
+		return err
+	}
+	return results.WriteDocument(w, d)
+}
+
+// tables lays out the cells of a run.
+type tables struct {
+	run, whole *results.Run // what is shown, and what it is compared within
+	swept      []string
+	notes      []results.Note
+	used       map[string]bool // texts of notes that something on the page points at
+}
+
+// noted returns the texts of the notes that want selects.
+func (t *tables) noted(want func(results.Note) bool) []string {
+	var texts []string
+	for _, n := range t.notes {
+		if want(n) {
+			texts = append(texts, n.Text)
+			t.used[n.Text] = true
+		}
+	}
+	return texts
+}
+
+// unmarked returns the notes that nothing on the page points at.
+func (t *tables) unmarked() []string {
+	var texts []string
+	for _, n := range t.notes {
+		if !t.used[n.Text] {
+			texts = append(texts, n.Text)
+		}
+	}
+	return texts
+}
+
+// column is one column of figures: a metric, or something derived from the
+// cell when metric is empty.
+type column struct {
+	title, metric string
+	text          func(*results.Cell) string
+}
+
+// main lists the cells, with the notes on metrics that have no column of their own.
+func (t *tables) main() *document.Table {
+	columns := []column{
+		t.metric("COST", "cost_usd"),
+		{title: "VS RECORDED", text: func(c *results.Cell) string {
+			text, _ := vsRecorded(t.whole, c)
+			return text
+		}},
+		t.metric("HIT", "cache_hit_ratio"),
+		t.metric("MISSES", "misses"),
+		t.metric("COMPACTIONS", "compactions"),
+		t.metric("CHAIN", "chain_max"),
+		t.metric("PEAK", "peak_context_tokens"),
+		t.metric("WAIT", "added_latency_seconds"),
+	}
+	return t.table("", columns, func(n results.Note) bool {
+		return !slices.ContainsFunc(columns, func(c column) bool { return c.metric != "" && c.metric == n.Metric })
+	})
+}
+
+// begin returns a table with the columns that name a cell: the strategy with the
+// parameters that are swept, or the name of the cell when none are.
+func (t *tables) begin(title string) *document.Table {
+	x := &document.Table{Title: title, Columns: []document.Column{{Title: "STRATEGY"}}}
+	for _, name := range t.swept {
+		x.Columns = append(x.Columns, document.Column{Title: name, Right: true})
+	}
+	return x
+}
+
+// row returns a row that begins with what names a cell.
+func (t *tables) row(c *results.Cell) []any {
+	name := c.Cell
+	if len(t.swept) > 0 {
+		name = c.Strategy
+	}
+	row := []any{name}
+	for _, p := range t.swept {
+		row = append(row, c.Params[p])
+	}
+	return row
+}
+
+// table lays out a row for each cell. Notes on a cell that onName selects stand
+// with its name.
+func (t *tables) table(title string, columns []column, onName func(results.Note) bool) *document.Table {
+	x := t.begin(title)
+	for _, col := range columns {
+		x.Columns = append(x.Columns, document.Column{Title: col.title, Right: true, Notes: t.noted(func(n results.Note) bool {
+			return n.Cell == "" && n.Metric != "" && n.Metric == col.metric
+		})})
+	}
+	for i := range t.run.Cells {
+		c := &t.run.Cells[i]
+		row := t.row(c)
+		row[0] = document.Cell{Value: row[0], Notes: t.noted(func(n results.Note) bool {
+			return onName != nil && n.Cell == c.Cell && onName(n)
+		})}
+		for _, col := range columns {
+			row = append(row, document.Cell{Value: col.text(c), Notes: t.noted(func(n results.Note) bool {
+				return n.Cell == c.Cell && n.Metric != "" && n.Metric == col.metric
+			})})
+		}
+		x.Rows = append(x.Rows, row)
+	}
+	return x
+}
+
+// metric is the column of a published metric; cells without a sample stay empty.
+func (t *tables) metric(title, name string) column {
+	m, ok := results.LookupMetric(name)
+	if !ok {
+		return column{title: title, metric: name, text: func(*results.Cell) string { return "" }}
+	}
+	var values []float64
+	for i := range t.run.Cells {
+		if v, ok := t.run.Cells[i].Value(m); ok {
+			values = append(values, v)
+		}
+	}
+	format := document.Format(m.Unit, values)
+	return column{title: title, metric: name, text: func(c *results.Cell) string {
+		if v, ok := c.Value(m); ok {
+			return format(v)
+		}
+		return ""
+	}}
+}
+
+// splits shows what the main figures are made of. Parts that are zero in every
+// cell are left out, and so are tables without parts.
+func (t *tables) splits() []*document.Table {
+	tokens := []string{"input_uncached_tokens", "cache_read_tokens", "cache_write_5m_tokens",
+		"cache_write_1h_tokens", "cache_write_other_tokens", "output_tokens"}
+	var list []*document.Table
+	for _, s := range []struct {
+		title, total string
+		parts        []string
+	}{
+		{"cost by token class", "cost_usd", append(partsOf("cost_usd", results.ByClass), "storage_usd")},
+		{"tokens by class", "", tokens},
+		{"cost by source", "cost_usd", append(partsOf("cost_usd", results.BySource), "storage_usd")},
+		{"misses by class", "misses", partsOf("misses", results.ByClass)},
+		{"added latency by part", "added_latency_seconds", partsOf("added_latency_seconds", results.ByPart)},
+	} {
+		columns := t.present(s.parts, s.total)
+		if len(columns) == 0 {
+			continue
+		}
+		if s.total != "" {
+			columns = append(columns, t.metric("TOTAL", s.total))
+		}
+		list = append(list, t.table(s.title, columns, nil))
+	}
+	return list
+}
+
+// groups shows each group of metrics in a table of its own, without what is zero
+// in every cell.
+func (t *tables) groups() []*document.Table {
+	var list []*document.Table
+	for _, group := range results.Groups() {
+		var names []string
+		for _, m := range results.Metrics() {
+			if m.Group == group {
+				names = append(names, m.Name)
+			}
+		}
+		if columns := t.present(names, group); len(columns) > 0 {
+			for i := range columns {
+				columns[i].title = upper(columns[i].metric)
+			}
+			list = append(list, t.table(group, columns, nil))
+		}
+	}
+	return list
+}
+
+// present returns the columns of the metrics that are not zero in every cell, with
+// titles as parts of a total.
+func (t *tables) present(names []string, total string) []column {
+	var columns []column
+	for _, name := range names {
+		if anyValue(t.run, name) {
+			columns = append(columns, t.metric(partTitle(name, total), name))
+		}
+	}
+	return columns
+}
+
+// partsOf returns the names of the metrics that add up to one.
+func partsOf(metric, by string) []string {
+	var names []string
+	for _, m := range results.Metrics() {
+		if m.Of == metric && m.By == by {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// partTitle shortens the name of a part to a column title: cost_usd_write_5m
+// of cost_usd becomes WRITE 5M.
+func partTitle(name, total string) string {
+	name = strings.TrimPrefix(name, total+"_")
+	for _, prefix := range []string{"input_", "cache_"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	for _, suffix := range []string{"_tokens", "_usd"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return upper(name)
+}
+
+func upper(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "_", " ")) }
+
+// anyValue reports whether a metric is not zero in some cell.
+func anyValue(run *results.Run, name string) bool {
+	m, ok := results.LookupMetric(name)
+	return ok && slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
+		v, ok := c.Value(m)
+		return ok && v != 0
+	})
+}
+
+// runData is a run for spreadsheets: cell, strategy, a column param.NAME for each
+// parameter, the session, the number of sessions and all metrics in their units.
+// A metric without a sample is empty.
+func runData(run *results.Run, perSession bool) *document.Table {
+	params := paramNames(run)
+	metrics := results.Metrics()
+	t := &document.Table{Columns: document.Columns("cell", "strategy")}
+	for _, p := range params {
+		t.Columns = append(t.Columns, document.Column{Name: "param." + p})
+	}
+	if perSession {
+		t.Columns = append(t.Columns, document.Column{Name: "session"})
+	}
+	t.Columns = append(t.Columns, document.Column{Name: "sessions"})
+	for _, m := range metrics {
+		t.Columns = append(t.Columns, document.Column{Name: m.Name})
+	}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		rows := []results.Row{c.Total}
+		rows[0].Sessions = c.Sessions
+		if perSession {
+			rows = c.Rows
+		}
+		for j := range rows {
+			r := &rows[j]
+			line := []any{c.Cell, c.Strategy}
+			for _, p := range params {
+				line = append(line, c.Params[p])
+			}
+			if perSession {
+				line = append(line, r.Session)
+			}
+			line = append(line, strconv.Itoa(r.Sessions))
+			for _, m := range metrics {
+				v, ok := c.RowValue(r, m)
+				line = append(line, given(ok, v))
+			}
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	return t
+}
+
+// given returns a figure for machines, nil when there is none.
+func given(ok bool, v float64) any {
+	if !ok {
+		return nil
+	}
+	return document.Plain(v)
+}
+
+// paramNames returns the parameters of all cells, sorted.
+func paramNames(run *results.Run) []string {
+	set := map[string]bool{}
+	for i := range run.Cells {
+		for name := range run.Cells[i].Params {
+			set[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
