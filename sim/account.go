@@ -152,3 +152,104 @@ func (o *model) holds(at int64) bool {
 	}
 	return (p.From.IsZero() || p.From.UnixNano() <= at) && (p.Until.IsZero() || at < p.Until.UnixNano())
 }
+
+// Billed returns the row of what a session was billed: logged usage × price,
+// no model. Outputs that were not logged whole are the derived ones. Prices are
+// those of each call's date unless at is set.
+func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
+	r := results.Row{Strategy: "billed", Session: s.ID, Sessions: 1}
+	m := models{ids: new(Models), prices: prices, at: at}
+	m.reset(s)
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		src := ownSource(t.Kind)
+		for j := range t.Rounds {
+			round := &t.Rounds[j]
+			cost := m.cost(int32(round.Model), round.At, round.Usage)
+			r.Calls++
+			r.Usage.Add(round.Usage)
+			r.CostByClass.Add(&cost)
+			r.CallsBySource[src]++
+			r.UsageBySource[src].Add(round.Usage)
+			r.CostBySource[src].Add(&cost)
+			r.PeakContext = max(r.PeakContext, round.Usage.Input())
+			r.LoggedOutputUSD += loggedOutput(round, cost[costmodel.Output])
+		}
+		countEvents(&r, t)
+	}
+	r.Unpriced = m.unpriced
+	return r
+}
+
+// loggedOutput returns what the output of a call cost as logged, given what its
+// final or derived output cost, USD.
+func loggedOutput(r *traces.Round, cost float64) float64 {
+	if r.Usage.Output == 0 {
+		return 0
+	}
+	return cost * float64(r.Logged) / float64(r.Usage.Output)
+}
+
+// countEvents adds what the recorded agent did to its context.
+func countEvents(r *results.Row, t *traces.Thread) {
+	compactions := 0
+	for i := range t.Events {
+		switch t.Events[i].Kind {
+		case traces.EventCompact:
+			compactions++
+		case traces.EventMicrocompact:
+			r.Microcompactions++
+		}
+	}
+	r.Compactions += compactions
+	r.Recompactions += max(0, compactions-1)
+	r.ChainMax = max(r.ChainMax, compactions)
+}
+
+// timed returns how long a call takes to its first token and in all, ns. What the
+// summariser says of a call's time is ahead of what its input takes; a known
+// answer without a time takes what the latency model says, one with a time that. A
+// call made for real takes as long as it took.
+func (l *Loop) timed(t *thread, c *call, u prompt.Usage) (first, total int64) {
+	first, total = c.answer.First, max(c.answer.First, c.answer.Total)
+	switch {
+	case c.layer < 0:
+		return l.shifted(t, first, total, u)
+	case c.answer.Measured != nil: // by the clock of whoever made the call
+	case !c.known:
+		input := l.config.Latency.Prompt(u)
+		return first + input, total + input
+	case total == 0:
+		u.Output = int64(c.answer.Output)
+		return l.config.Latency.First(u), l.config.Latency.Total(u)
+	}
+	return first, total
+}
+
+// shifted returns the recorded times of a conversation's call, moved by what the
+// server has to compute more, or less, than it did in the recording, and adds
+// that to the waiting of the row. No first token comes ahead of the model's base
+// because of it.
+func (l *Loop) shifted(t *thread, first, total int64, u prompt.Usage) (int64, int64) {
+	was := t.current().Usage
+	if was.Input() == 0 {
+		return first, total // nobody knows what the recorded server did
+	}
+	m := &l.config.Latency
+	moved := max(first+m.Prompt(u)-m.Prompt(was), min(first, int64(m.Base)))
+	t.live.row.Waited(results.WaitFirstToken, float64(moved-first)/1e9)
+	return moved, total + moved - first
+}
+
+// waited adds the time from a point on to the waiting of the row.
+func (l *Loop) waited(t *thread, from int64, w results.Wait) {
+	t.live.row.Waited(w, float64(l.clock.now-from)/1e9)
+}
+
+// waitOf says to which part the waiting for a layer's call belongs.
+func waitOf(source string) results.Wait {
+	if source == results.SourceCompact.String() {
+		return results.WaitCompaction
+	}
+	return results.WaitOther
+}

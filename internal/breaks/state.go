@@ -140,3 +140,56 @@ func fill[T comparable](v *T, before T) {
 		*v = before
 	}
 }
+
+// Records makes calls of call records: the simulated ones of a session, in order
+// of completion. The zero Records is ready to use.
+//
+// A record does not say that the messages were replaced. A client knows because
+// it made the summary call: the call of the conversation behind one is taken for
+// the first after a compaction.
+type Records struct {
+	compacted map[int32]bool // threads whose summary call has returned
+}
+
+// Call returns the call of a record.
+func (r *Records) Call(c *results.CallRecord) Call {
+	out := Call{
+		Source: c.Source, Thread: c.Thread, Model: c.Model, At: c.Start, End: c.End,
+		Read: c.Usage.Read, Context: c.Context,
+	}
+	switch {
+	case c.Source == results.SourceCompact:
+		if r.compacted == nil {
+			r.compacted = map[int32]bool{}
+		}
+		r.compacted[c.Thread] = true
+	case c.Round >= 0 && r.compacted[c.Thread]:
+		out.Compacted = true
+		delete(r.compacted, c.Thread)
+	}
+	return out
+}
+
+// Reason is what the detector says of a call: rows carry it, so it is theirs.
+type Reason = results.BreakReason
+
+// The reasons; see results.BreakReason.
+const (
+	ReasonNone      = results.BreakNone
+	ReasonFirst     = results.BreakFirst
+	ReasonExcluded  = results.BreakExcluded
+	ReasonCompacted = results.BreakCompacted
+	ReasonDeleted   = results.BreakDeleted
+	ReasonModel     = results.BreakModel
+	ReasonState     = results.BreakState
+	ReasonExpiry5m  = results.BreakExpiry5m
+	ReasonExpiry1h  = results.BreakExpiry1h
+	ReasonServer    = results.BreakServer
+	ReasonUnknown   = results.BreakUnknown
+)
+
+// NumReasons is the number of reasons, for tables indexed by Reason.
+const NumReasons = results.NumBreakReasons
+
+// Confusion counts what the detector says against what the cache model knows.
+type Confusion = results.Breaks
