@@ -27,14 +27,14 @@ func (f *liveFlags) server() (backend.Backend, error) {
 		if base == "" {
 			return nil, errors.New("--provider openai needs --base-url, or OPENAI_BASE_URL in the environment: with the version, as https://api.openai.com/v1")
 		}
-		b, err := backend.NewOpenAI(backend.OpenAIConfig{Key: backend.NewKey(os.Getenv("OPENAI_API_KEY")), BaseURL: base, Limits: limits})
+		b, err := backend.NewOpenAI(backend.Config{Key: backend.NewKey(os.Getenv("OPENAI_API_KEY")), BaseURL: base, Limits: limits})
 		return b, f.from(err)
 	}
 	key := backend.NewKey(os.Getenv("ANTHROPIC_API_KEY"))
 	if key.IsZero() {
 		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's ANTHROPIC_API_KEY%s; to try it without one: sim devserver", f.summarizer, blank("ANTHROPIC_API_KEY"))
 	}
-	b, err := backend.NewAnthropic(backend.AnthropicConfig{
+	b, err := backend.NewAnthropic(backend.Config{
 		Key: key, BaseURL: cmp.Or(f.baseURL, os.Getenv("ANTHROPIC_BASE_URL")), Limits: limits,
 	})
 	return b, f.from(err)

@@ -42,7 +42,7 @@ func serve(t *testing.T, o devserver.Options, faults ...string) (*devserver.Serv
 	}
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
-	api, err := backend.NewAnthropic(backend.AnthropicConfig{
+	api, err := backend.NewAnthropic(backend.Config{
 		Key: backend.NewKey("dev-test"), BaseURL: web.URL, Limits: limits,
 	})
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 func TestBaseURL(t *testing.T) {
 	key := backend.NewKey(canary)
 	messages := func(url string) error {
-		_, err := backend.NewAnthropic(backend.AnthropicConfig{Key: key, BaseURL: url})
+		_, err := backend.NewAnthropic(backend.Config{Key: key, BaseURL: url})
 		return err
 	}
 	chat := func(url string) error {
-		_, err := backend.NewOpenAI(backend.OpenAIConfig{Key: key, BaseURL: url})
+		_, err := backend.NewOpenAI(backend.Config{Key: key, BaseURL: url})
 		return err
 	}
 	for _, tc := range []struct {
@@ -70,7 +70,7 @@ func TestWholeChatPath(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	defer h.Close()
-	b, err := backend.NewOpenAI(backend.OpenAIConfig{BaseURL: h.URL + "/chat/completions"})
+	b, err := backend.NewOpenAI(backend.Config{BaseURL: h.URL + "/chat/completions"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,16 +86,16 @@ func TestKeyThatCannotBeSent(t *testing.T) {
 		canary: true, " " + canary + "\n": true, canary[:8] + " " + canary[8:]: false, canary[:8] + "\n" + canary[8:]: false,
 		canary + "\u00a0x": false, canary + "…": false, "\t\n": false,
 	} {
-		_, err := backend.NewAnthropic(backend.AnthropicConfig{Key: backend.NewKey(secret)})
+		_, err := backend.NewAnthropic(backend.Config{Key: backend.NewKey(secret)})
 		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), "canary") {
 			t.Errorf("a key of %d bytes: %v", len(secret), err)
 		}
-		_, err = backend.NewOpenAI(backend.OpenAIConfig{Key: backend.NewKey(secret), BaseURL: backend.AnthropicURL + "v1"})
+		_, err = backend.NewOpenAI(backend.Config{Key: backend.NewKey(secret), BaseURL: backend.AnthropicURL + "v1"})
 		if blank := strings.TrimSpace(secret) == ""; (err == nil) != (ok || blank) {
 			t.Errorf("a key of %d bytes for another server: %v", len(secret), err)
 		}
 	}
-	if _, err := backend.NewOpenAI(backend.OpenAIConfig{BaseURL: "https://api.openai.com/v1"}); err == nil || !strings.Contains(err.Error(), "needs a key") {
+	if _, err := backend.NewOpenAI(backend.Config{BaseURL: "https://api.openai.com/v1"}); err == nil || !strings.Contains(err.Error(), "needs a key") {
 		t.Errorf("OpenAI without a key: %v", err)
 	}
 }

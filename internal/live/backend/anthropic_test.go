@@ -164,7 +164,7 @@ func TestToolChoiceNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	choice, err := backend.NewAnthropic(backend.AnthropicConfig{Key: backend.NewKey(canary), BaseURL: url, ToolChoiceNone: true})
+	choice, err := backend.NewAnthropic(backend.Config{Key: backend.NewKey(canary), BaseURL: url, ToolChoiceNone: true})
 	if err != nil {
 		t.Fatal(err)
 	}

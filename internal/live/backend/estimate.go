@@ -2,10 +2,13 @@ package backend
 
 import (
 	"bytes"
-	"time"
 
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
+
+// bytesPerToken turns the bytes of an output that no server counted to its end
+// into tokens: text of recorded sessions has 0.26 tokens a byte.
+const bytesPerToken = 4
 
 // tokensPerByte bounds the tokens of a request from above: recorded sessions
 // have 0.26 to 0.33 tokens a byte by kind of content, and the newer models'
@@ -91,41 +94,5 @@ func estimateUncounted(r *wire.Request, reply *wire.Reply, bytes int64) {
 	}
 	if u.Output == 0 && bytes > 0 {
 		u.Output, reply.Estimated = outputOf(bytes, mostOutput(r)), true
-	}
-}
-
-// bucket holds what may be taken in a minute, and fills up again evenly. The
-// zero value has no limit.
-type bucket struct {
-	size  float64 // 0 for no limit
-	level float64
-	at    time.Duration // when level was right
-}
-
-func newBucket(perMinute int, now time.Duration) bucket {
-	return bucket{size: float64(perMinute), level: float64(perMinute), at: now}
-}
-
-// wait returns how long it takes until n can be taken. More than the bucket
-// holds can be taken from a full one, which is then in debt.
-func (b *bucket) wait(n int64, now time.Duration) time.Duration {
-	if b.size == 0 {
-		return 0
-	}
-	if now > b.at { // a clock that was set back fills nothing
-		b.level = min(b.size, b.level+b.size*(now-b.at).Minutes())
-	}
-	b.at = now
-	missing := min(float64(n), b.size) - b.level
-	if missing <= 1e-9*b.size {
-		return 0
-	}
-	return max(time.Duration(missing/b.size*float64(time.Minute)), time.Microsecond)
-}
-
-// take takes n.
-func (b *bucket) take(n int64) {
-	if b.size > 0 {
-		b.level -= float64(n)
 	}
 }

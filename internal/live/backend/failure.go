@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
@@ -29,15 +31,58 @@ type refusal struct {
 	header  http.Header
 }
 
-// failure turns a server's answer into a failure.
-func (r refusal) failure(k Key) *wire.Failure {
-	r.message = r.message[:min(len(r.message), maxRead)]
-	f := &wire.Failure{Status: r.status, Message: clip(k.redact(r.message)), Attempts: 1}
-	f.Cause = r.cause()
-	if f.Cause == wire.CauseTooLong {
-		f.Excess = excess(r.message)
+// Error returns the server's message.
+func (r *refusal) Error() string { return r.message }
+
+// take fills in what an error of the API says. The code counts as the kind where it
+// is a known one.
+func (r *refusal) take(e *api.Error) {
+	if e == nil {
+		return
 	}
-	f.After = retryAfter(r.header, time.Now())
+	r.kind = cmp.Or(e.Type, r.kind)
+	if code, ok := e.Code.(string); ok {
+		if _, known := kinds[code]; known {
+			r.kind = code
+		}
+	}
+	r.message = cmp.Or(e.Message, r.message)
+}
+
+// failure turns the error of an exchange into a failure. What no server sent is
+// told without the address, which may hold a key.
+func (c *Client) failure(err error) *wire.Failure {
+	var known *wire.Failure
+	if errors.As(err, &known) {
+		return known
+	}
+	f := &wire.Failure{Cause: wire.CauseNetwork, Attempts: 1}
+	var said *refusal
+	if errors.As(err, &said) {
+		said.message = said.message[:min(len(said.message), maxRead)]
+		f.Status, f.Cause, f.After = said.status, said.cause(), retryAfter(said.header, time.Now())
+		if f.Cause == wire.CauseTooLong {
+			f.Excess = excess(said.message)
+		}
+		f.Message = clip(c.key.redact(said.message))
+		return f
+	}
+	var begun *brokenError
+	if errors.As(err, &begun) {
+		f.Cause, err = wire.CauseBroken, begun.error
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var t interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, errTooLarge):
+		f.Cause = wire.CauseTooLarge
+	case errors.Is(err, errIdle), errors.Is(err, errTimeout), errors.As(err, &t) && t.Timeout():
+		f.Cause = wire.CauseTimeout
+	}
+	f.Message = clip(c.key.redact(err.Error()))
 	return f
 }
 
@@ -61,8 +106,22 @@ var kinds = map[string]wire.Cause{
 	"server_error":            wire.CauseServer,
 }
 
-func (r refusal) cause() wire.Cause {
-	if tooLong.MatchString(r.message) && (r.status == 0 || r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge) {
+// statuses are the causes by the status of an answer.
+var statuses = map[int]wire.Cause{
+	http.StatusUnauthorized:          wire.CauseAuth,
+	http.StatusForbidden:             wire.CauseAuth,
+	http.StatusPaymentRequired:       wire.CauseAuth,
+	http.StatusNotFound:              wire.CauseModel,
+	http.StatusRequestEntityTooLarge: wire.CauseTooLong,
+	http.StatusRequestTimeout:        wire.CauseTimeout,
+	http.StatusConflict:              wire.CauseServer, // it passes, as the provider's own clients take it
+	http.StatusTooManyRequests:       wire.CauseRate,
+	529:                              wire.CauseOverloaded,
+}
+
+func (r *refusal) cause() wire.Cause {
+	sized := r.status < http.StatusMultipleChoices || r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge
+	if sized && tooLong.MatchString(r.message) {
 		return wire.CauseTooLong
 	}
 	// An account without credit is refused as a bad request: no other request
@@ -73,20 +132,10 @@ func (r refusal) cause() wire.Cause {
 	if c, ok := kinds[r.kind]; ok {
 		return c
 	}
-	switch {
-	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden, r.status == http.StatusPaymentRequired:
-		return wire.CauseAuth
-	case r.status == http.StatusNotFound:
-		return wire.CauseModel
-	case r.status == http.StatusRequestEntityTooLarge:
-		return wire.CauseTooLong
-	case r.status == http.StatusRequestTimeout:
-		return wire.CauseTimeout
-	case r.status == http.StatusTooManyRequests:
-		return wire.CauseRate
-	case r.status == 529:
-		return wire.CauseOverloaded
-	case r.status >= http.StatusInternalServerError, r.status < http.StatusMultipleChoices:
+	if c, ok := statuses[r.status]; ok {
+		return c
+	}
+	if r.status >= http.StatusInternalServerError || r.status < http.StatusMultipleChoices {
 		return wire.CauseServer
 	}
 	return wire.CauseRequest
@@ -95,47 +144,37 @@ func (r refusal) cause() wire.Cause {
 // tooLong finds what servers say about a prompt beyond the window.
 var tooLong = regexp.MustCompile(`(?i)prompt is too long|input is too long|maximum context length|context length exceeded|exceeds? the (available )?context|input tokens exceed|exceed context limit`)
 
-// gaps find the size of a prompt and the limit in such a message, in this order
-// or the other.
-var gaps = []struct {
-	re          *regexp.Regexp
-	size, limit int // groups
-	output      int // group of the output that is added to the size, 0 for none
-}{
-	{regexp.MustCompile(`(?i)too long: *([\d,]+) tokens? *> *([\d,]+)`), 1, 2, 0},
-	{regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *([\d,]+).*?(?:resulted in|requested) *([\d,]+)`), 2, 1, 0},
-	{regexp.MustCompile(`(?i)exceed context limit: *([\d,]+) *\+ *([\d,]+) *> *([\d,]+)`), 1, 3, 2},
+// gaps find the size of a prompt and the limit in such a message: groups size,
+// output, which is added to it, and limit.
+var gaps = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)too long: *(?P<size>[\d,]+) tokens? *> *(?P<limit>[\d,]+)`),
+	regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *(?P<limit>[\d,]+).*?(?:resulted in|requested) *(?P<size>[\d,]+)`),
+	regexp.MustCompile(`(?i)exceed context limit: *(?P<size>[\d,]+) *\+ *(?P<output>[\d,]+) *> *(?P<limit>[\d,]+)`),
 }
 
-// excess returns by how many tokens a prompt is too long, 0 when the message
-// does not tell.
+// excess returns by how many tokens a prompt is too long, 0 when the message does
+// not tell.
 func excess(message string) int64 {
-	for _, g := range gaps {
-		m := g.re.FindStringSubmatch(message)
+	const most = 1 << 40 // of tokens in a message: sums stay in range
+	for _, re := range gaps {
+		m := re.FindStringSubmatch(message)
 		if m == nil {
 			continue
 		}
-		size, limit, output := number(m[g.size]), number(m[g.limit]), int64(0)
-		if g.output > 0 {
-			output = number(m[g.output])
+		var over int64
+		for i, name := range re.SubexpNames()[1:] {
+			n, err := strconv.ParseInt(strings.ReplaceAll(m[i+1], ",", ""), 10, 64)
+			if err != nil || n > most {
+				return 0
+			}
+			if name == "limit" {
+				n = -n
+			}
+			over += n
 		}
-		if size >= 0 && output >= 0 && limit >= 0 && size+output > limit {
-			return size + output - limit
-		}
+		return max(over, 0)
 	}
 	return 0
-}
-
-// maxTokens bounds a number of tokens in a message: their sums stay in range.
-const maxTokens = 1 << 40
-
-// number reads a number with or without commas, −1 for one that is out of range.
-func number(s string) int64 {
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 10, 64)
-	if err != nil || n > maxTokens {
-		return -1
-	}
-	return n
 }
 
 // retryAfter returns how long a response asks to wait, 0 for no word or for a
@@ -168,30 +207,6 @@ func seconds(s float64) time.Duration {
 		return math.MaxInt64
 	}
 	return time.Duration(s * float64(time.Second))
-}
-
-// unanswered turns an error that no server sent into a failure: begun says that
-// a response had begun. A request that had gone out in full is as good: it may
-// have been worked on. The address stays out of the message: it may hold a key.
-func unanswered(err error, begun bool, k Key) *wire.Failure {
-	f := &wire.Failure{Cause: wire.CauseNetwork, Attempts: 1}
-	var sent *sentError
-	if begun || errors.As(err, &sent) {
-		f.Cause = wire.CauseBroken
-	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	var t interface{ Timeout() bool }
-	switch {
-	case errors.Is(err, errTooLarge):
-		f.Cause = wire.CauseTooLarge
-	case errors.Is(err, errIdle), errors.Is(err, errTimeout), errors.As(err, &t) && t.Timeout():
-		f.Cause = wire.CauseTimeout
-	}
-	f.Message = clip(k.redact(err.Error()))
-	return f
 }
 
 // ended returns the error of a call whose caller's context ended: the context's

@@ -33,24 +33,15 @@ type Quota struct {
 	Priced func(model string) bool
 }
 
-// check reports all that is wrong with q.
+// check returns what is wrong with q.
 func (q *Quota) check() error {
-	var errs []error
-	for _, f := range []struct {
-		name string
-		n    int
-	}{{"concurrency", q.Concurrency}, {"requests a minute", q.Requests}, {"tokens a minute", q.Tokens}, {"calls", q.Calls}} {
-		if f.n < 0 {
-			errs = append(errs, fmt.Errorf("%s: %d must not be negative", f.name, f.n))
-		}
+	switch {
+	case min(q.Concurrency, q.Requests, q.Tokens, q.Calls) < 0 || !(q.BudgetUSD >= 0):
+		return errors.New("no limit may be negative")
+	case q.BudgetUSD > 0 && q.Price == nil:
+		return errors.New("a budget needs prices")
 	}
-	if !(q.BudgetUSD >= 0) {
-		errs = append(errs, fmt.Errorf("budget: %g USD must not be negative", q.BudgetUSD))
-	}
-	if q.BudgetUSD > 0 && q.Price == nil {
-		errs = append(errs, errors.New("budget: it needs prices"))
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // Gate lets requests through in the order in which they came, as far as its
@@ -78,8 +69,7 @@ type Spent struct {
 	Usage    wire.Usage // of those that ended
 }
 
-// NewGate returns a gate in front of b. A nil clock is the machine's. The error
-// lists all that is wrong with the quota.
+// NewGate returns a gate in front of b. A nil clock is the machine's.
 func NewGate(b Backend, q Quota, c Clock) (*Gate, error) {
 	if err := q.check(); err != nil {
 		return nil, fmt.Errorf("backend: quota: %w", err)
@@ -102,24 +92,33 @@ func (g *Gate) Spent() Spent {
 // Do waits for its turn, sends the request and books what it cost. What it books
 // for a failure stands in the failure's Billed.
 func (g *Gate) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
+	send, err := g.admit(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return send(ctx)
+}
+
+// admit waits until a request may be sent. The function sends it, and has to be
+// called.
+func (g *Gate) admit(ctx context.Context, r *wire.Request) (send func(context.Context) (*wire.Reply, error), err error) {
 	if q := &g.quota; q.BudgetUSD > 0 && q.Priced != nil && !q.Priced(r.Model) {
 		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", ErrUnpriced, r.Model, r.Model)
 	}
 	estimate := Estimate(r)
 	cost := g.price(r.Model, estimate)
-	admitted := queueing(ctx)
-	err := g.enter(ctx, r.Model, estimate, cost)
-	admitted()
-	if err != nil {
+	if err := g.enter(ctx, r.Model, estimate, cost); err != nil {
 		return nil, err
 	}
-	reply, err := g.backend.Do(ctx, r)
-	booked := actual(estimate, reply, err)
-	g.leave(r.Model, booked, cost)
-	if f := (*wire.Failure)(nil); errors.As(err, &f) {
-		f.Billed = booked
-	}
-	return reply, err
+	return func(ctx context.Context) (*wire.Reply, error) {
+		reply, err := g.backend.Do(ctx, r)
+		booked := actual(estimate, reply, err)
+		g.leave(r.Model, booked, cost)
+		if f := (*wire.Failure)(nil); errors.As(err, &f) {
+			f.Billed = booked
+		}
+		return reply, err
+	}, nil
 }
 
 func (g *Gate) price(model string, u wire.Usage) float64 {
@@ -129,20 +128,16 @@ func (g *Gate) price(model string, u wire.Usage) float64 {
 	return g.quota.Price(model, u)
 }
 
-// enter returns when the request may be sent. One at a time waits at the gate,
-// so that none is overtaken; a channel serves those who wait in their order.
+// enter returns when the request may be sent. One at a time waits at the gate, so
+// that none is overtaken; a channel serves those who wait in their order.
 func (g *Gate) enter(ctx context.Context, model string, u wire.Usage, cost float64) error {
 	select {
 	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
 	case <-ctx.Done():
-		return waited(ctx)
 	}
-	defer func() { <-g.turn }()
-	for {
-		if ctx.Err() != nil {
-			return waited(ctx)
-		}
-		wait, full, err := g.admit(model, u, cost)
+	for ctx.Err() == nil {
+		wait, full, err := g.take(model, u, cost)
 		switch {
 		case err != nil:
 			return err
@@ -152,34 +147,29 @@ func (g *Gate) enter(ctx context.Context, model string, u wire.Usage, cost float
 			case <-ctx.Done():
 			}
 		case wait > 0:
-			if err := g.clock.Sleep(ctx, wait); err != nil {
-				return waited(ctx)
-			}
+			_ = g.clock.Sleep(ctx, wait) // the loop looks at the context
 		default:
 			return nil
 		}
 	}
-}
-
-func waited(ctx context.Context) error {
 	return fmt.Errorf("waiting to send a request: %w", ctx.Err())
 }
 
-// admit takes what a request needs and returns (0, false, nil), or returns how
-// long to wait, that one in flight has to end before, or why it will never do.
-func (g *Gate) admit(model string, u wire.Usage, cost float64) (wait time.Duration, full bool, err error) {
+// take takes what a request needs and returns (0, false, nil), or returns how long
+// to wait, that one in flight has to end before, or why it will never do.
+func (g *Gate) take(model string, u wire.Usage, cost float64) (wait time.Duration, full bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	q := &g.quota
-	if q.Calls > 0 && g.spent.Calls >= q.Calls {
-		return 0, false, fmt.Errorf("%w: %d were sent; allow more with --max-calls, or replay what was recorded", ErrMaxCalls, g.spent.Calls)
+	q, s := &g.quota, &g.spent
+	if q.Calls > 0 && s.Calls >= q.Calls {
+		return 0, false, fmt.Errorf("%w: %d were sent; allow more with --max-calls, or replay what was recorded", ErrMaxCalls, s.Calls)
 	}
-	if q.BudgetUSD > 0 && g.spent.USD+cost > q.BudgetUSD {
-		return 0, false, fmt.Errorf("%w: $%.4f of $%.2f are spent and the next call of %s may cost $%.4f; allow more with --budget-usd, or replay what was recorded",
-			ErrBudget, g.spent.USD, q.BudgetUSD, model, cost)
+	if q.BudgetUSD > 0 && s.USD+cost > q.BudgetUSD {
+		return 0, false, fmt.Errorf("%w: $%.4f of $%.2f are spent and the next call of %s may cost $%.4f; "+
+			"allow more with --budget-usd, or replay what was recorded", ErrBudget, s.USD, q.BudgetUSD, model, cost)
 	}
-	if q.Concurrency > 0 && g.spent.InFlight >= q.Concurrency ||
-		q.BudgetUSD > 0 && g.spent.USD+g.reserved+cost > q.BudgetUSD && g.spent.InFlight > 0 {
+	if q.Concurrency > 0 && s.InFlight >= q.Concurrency ||
+		q.BudgetUSD > 0 && s.USD+g.reserved+cost > q.BudgetUSD && s.InFlight > 0 {
 		return 0, true, nil
 	}
 	now := g.clock.Elapsed()
@@ -189,8 +179,8 @@ func (g *Gate) admit(model string, u wire.Usage, cost float64) (wait time.Durati
 	}
 	g.requests.take(1)
 	g.tokens.take(input)
-	g.spent.Calls++
-	g.spent.InFlight++
+	s.Calls++
+	s.InFlight++
 	g.reserved += cost
 	return 0, false, nil
 }
@@ -216,28 +206,58 @@ func (g *Gate) leave(model string, u wire.Usage, reserved float64) {
 // actual returns what to book for a request. Where a server does not say, the
 // estimate of its input stands for it: a budget must hold even then.
 func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
-	if err == nil {
-		u := r.Billed()
-		if u == (wire.Usage{}) {
-			u = estimate
-			u.Output = int64(len(r.Text)) / bytesPerToken
-		}
-		return u
-	}
 	var f *wire.Failure
-	if !errors.As(err, &f) {
+	switch {
+	case err == nil && r.Billed() != wire.Usage{}:
+		return r.Billed()
+	case err == nil:
+		estimate.Output = int64(len(r.Text)) / bytesPerToken
+		return estimate
+	case !errors.As(err, &f):
 		return wire.Usage{}
-	}
-	if f.Billed.Prompt().Input() > 0 {
+	case f.Billed.Prompt().Input() > 0:
 		return f.Billed
 	}
 	switch f.Cause {
-	case wire.CauseBroken, wire.CauseTimeout, wire.CauseTooLarge:
-		// The server may have begun to work.
-		output := f.Billed.Output
-		f := estimate
-		f.Output = output
-		return f
+	case wire.CauseBroken, wire.CauseTimeout, wire.CauseTooLarge: // the server may have begun to work
+		estimate.Output = f.Billed.Output
+		return estimate
 	}
 	return f.Billed
+}
+
+// bucket holds what may be taken in a minute, and fills up again evenly. The
+// zero value has no limit.
+type bucket struct {
+	size  float64 // 0 for no limit
+	level float64
+	at    time.Duration // when level was right
+}
+
+func newBucket(perMinute int, now time.Duration) bucket {
+	return bucket{size: float64(perMinute), level: float64(perMinute), at: now}
+}
+
+// wait returns how long it takes until n can be taken. More than the bucket
+// holds can be taken from a full one, which is then in debt.
+func (b *bucket) wait(n int64, now time.Duration) time.Duration {
+	if b.size == 0 {
+		return 0
+	}
+	if now > b.at { // a clock that was set back fills nothing
+		b.level = min(b.size, b.level+b.size*(now-b.at).Minutes())
+	}
+	b.at = now
+	missing := min(float64(n), b.size) - b.level
+	if missing <= 1e-9*b.size {
+		return 0
+	}
+	return max(time.Duration(missing/b.size*float64(time.Minute)), time.Microsecond)
+}
+
+// take takes n.
+func (b *bucket) take(n int64) {
+	if b.size > 0 {
+		b.level -= float64(n)
+	}
 }

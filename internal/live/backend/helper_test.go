@@ -38,18 +38,18 @@ func serve(t testing.TB, o devserver.Options, faults ...string) (*devserver.Serv
 	return s, h.URL
 }
 
-func anthropicAt(t testing.TB, url string, l backend.Limits) *backend.Anthropic {
+func anthropicAt(t testing.TB, url string, l backend.Limits) *backend.Client {
 	t.Helper()
-	b, err := backend.NewAnthropic(backend.AnthropicConfig{Key: backend.NewKey(canary), BaseURL: url, Limits: l})
+	b, err := backend.NewAnthropic(backend.Config{Key: backend.NewKey(canary), BaseURL: url, Limits: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func openAIAt(t testing.TB, url string, l backend.Limits) *backend.OpenAI {
+func openAIAt(t testing.TB, url string, l backend.Limits) *backend.Client {
 	t.Helper()
-	b, err := backend.NewOpenAI(backend.OpenAIConfig{Key: backend.NewKey(canary), BaseURL: url + "/v1/", Limits: l})
+	b, err := backend.NewOpenAI(backend.Config{Key: backend.NewKey(canary), BaseURL: url + "/v1/", Limits: l})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 	key := backend.NewKey(canary)
 	a := anthropicAt(t, "http://127.0.0.1:1", backend.Limits{})
 	o := openAIAt(t, "http://127.0.0.1:1", backend.Limits{})
-	config := backend.AnthropicConfig{Key: key}
+	config := backend.Config{Key: key}
 	hidden := struct{ k backend.Key }{key} // fmt calls no method of what it finds here
 	gate, err := backend.NewGate(a, backend.Quota{}, nil)
 	if err != nil {

@@ -1,9 +1,12 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,11 +16,11 @@ import (
 
 // What Retry does when its fields are zero.
 const (
-	DefaultAttempts = 4
-	DefaultBase     = time.Second
-	DefaultCeiling  = 30 * time.Second
+	defaultAttempts = 4
+	defaultBase     = time.Second
+	defaultCeiling  = 30 * time.Second
 	DefaultMaxAfter = 2 * time.Minute
-	DefaultDeadline = 20 * time.Minute
+	defaultDeadline = 20 * time.Minute
 )
 
 // Retry sends a request again after a failure that may pass. Before attempt n+1
@@ -33,45 +36,19 @@ type Retry struct {
 	// asks for more fails and says so.
 	MaxAfter time.Duration
 	// Deadline bounds all attempts of one call and the waits between them, without
-	// the time that it queues at a gate.
+	// the time that it queues at a Gate.
 	Deadline time.Duration
 	Jitter   draws.Source // of the waits
 	Clock    Clock        // nil for the machine's
 
-	waits atomic.Uint64 // waited for, by all calls: each has a draw of its own
+	waits atomic.Uint64 // of all calls: each has a draw of its own
 }
 
-// afterShare is how much longer than a server asks is waited for at most.
+// afterShare is how much longer than a server asks Retry waits at most.
 const afterShare = 0.1
 
 // waiting is the purpose of the draws here.
 const waiting draws.Purpose = 1 << 16
-
-// settings are the fields of r with their defaults.
-type settings struct {
-	attempts                          int
-	base, ceiling, maxAfter, deadline time.Duration
-	clock                             Clock
-}
-
-func (r *Retry) settings() settings {
-	s := settings{r.Attempts, r.Base, r.Ceiling, r.MaxAfter, r.Deadline, r.Clock}
-	if s.attempts <= 0 {
-		s.attempts = DefaultAttempts
-	}
-	for _, f := range []struct {
-		d   *time.Duration
-		def time.Duration
-	}{{&s.base, DefaultBase}, {&s.ceiling, DefaultCeiling}, {&s.maxAfter, DefaultMaxAfter}, {&s.deadline, DefaultDeadline}} {
-		if *f.d <= 0 {
-			*f.d = f.def
-		}
-	}
-	if s.clock == nil {
-		s.clock = NewClock()
-	}
-	return s
-}
 
 // Do sends the request until it is answered, fails for good, or may not be sent
 // again. Attempts of reply and failure count all requests; Billed of a failure is
@@ -79,13 +56,15 @@ func (r *Retry) settings() settings {
 // When a gate lets no more through between two attempts, the error is the gate's,
 // and only its Spent knows what the first ones were billed.
 func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
-	s := r.settings()
-	limited, allowed, release := allow(ctx, s.clock, s.deadline)
-	defer release()
-	began, spent := s.clock.Elapsed(), time.Duration(0)
+	clock := r.Clock
+	if clock == nil {
+		clock = NewClock()
+	}
+	deadline := cmp.Or(r.Deadline, defaultDeadline)
+	left := deadline
 	var billed wire.Usage
 	for n := 1; ; n++ {
-		reply, err := r.Backend.Do(limited, q)
+		reply, late, err := r.attempt(ctx, q, clock, &left)
 		if err == nil {
 			reply.Attempts, reply.Wasted = n, billed
 			return reply, nil
@@ -100,45 +79,61 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ended(ctx, sent, billed)
-		case limited.Err() != nil:
-			late := &wire.Failure{Cause: wire.CauseTimeout, Message: "no answer in time"}
-			return nil, gaveUp(late, n, billed, fmt.Sprintf("the deadline of %v has passed", s.deadline))
+		case late:
+			f = &wire.Failure{Cause: wire.CauseTimeout, Message: "no answer in time"}
+			return nil, gaveUp(f, n, billed, fmt.Sprintf("the deadline of %v has passed", deadline))
 		case !known:
 			return nil, err
 		}
-		wait, stop := r.wait(&s, f, n)
-		// A clock that was stopped or set back shows no less than what was waited.
-		spent = max(spent, s.clock.Elapsed()-began-allowed.waited())
-		if stop == "" && wait > s.deadline-spent {
-			stop = fmt.Sprintf("the next attempt would come after the deadline of %v", s.deadline)
+		wait, stop := r.wait(f, n)
+		if stop == "" && wait > left {
+			stop = fmt.Sprintf("the next attempt would come after the deadline of %v", deadline)
 		}
 		if stop != "" {
 			return nil, gaveUp(f, n, billed, stop)
 		}
-		spent += wait
-		if err := s.clock.Sleep(limited, wait); err != nil && ctx.Err() != nil {
+		left -= wait
+		if err := clock.Sleep(ctx, wait); err != nil {
 			return nil, ended(ctx, n, billed)
 		}
 	}
 }
 
+// attempt sends the request once, within the time that is left, and takes its own
+// from that. Late reports that there was none left.
+func (r *Retry) attempt(ctx context.Context, q *wire.Request, clock Clock, left *time.Duration) (reply *wire.Reply, late bool, err error) {
+	send := func(ctx context.Context) (*wire.Reply, error) { return r.Backend.Do(ctx, q) }
+	if g, ok := r.Backend.(*Gate); ok {
+		if send, err = g.admit(ctx, q); err != nil {
+			return nil, false, err
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, *left)
+	defer cancel()
+	began := clock.Elapsed()
+	reply, err = send(limited)
+	*left -= max(0, clock.Elapsed()-began) // a clock may be set back
+	return reply, limited.Err() != nil, err
+}
+
 // wait returns how long to wait after the nth attempt, or why there is no other.
-func (r *Retry) wait(s *settings, f *wire.Failure, n int) (d time.Duration, stop string) {
+func (r *Retry) wait(f *wire.Failure, n int) (d time.Duration, stop string) {
+	attempts, maxAfter := cmp.Or(r.Attempts, defaultAttempts), cmp.Or(r.MaxAfter, DefaultMaxAfter)
 	switch {
 	case !f.Passing():
 		return 0, "it will not pass"
-	case n >= s.attempts:
-		return 0, tries(n)
-	case f.After > s.maxAfter:
-		return 0, fmt.Sprintf("the server asks to wait %v, longer than the %v that are waited for", f.After.Round(time.Second), s.maxAfter)
+	case n >= attempts:
+		return 0, fmt.Sprintf("%d attempts", n)
+	case f.After > maxAfter:
+		return 0, fmt.Sprintf("the server asks to wait %v, longer than the %v that are waited for", f.After.Round(time.Second), maxAfter)
 	}
 	u := draws.Unit(r.Jitter.Uint64(waiting, r.waits.Add(1)))
 	if f.After > 0 {
 		return f.After + time.Duration(u*afterShare*float64(f.After)), ""
 	}
-	limit := s.ceiling
-	if shift := n - 1; shift < 32 && s.base<<shift > 0 {
-		limit = min(limit, s.base<<shift)
+	base, limit := cmp.Or(r.Base, defaultBase), cmp.Or(r.Ceiling, defaultCeiling)
+	if shift := n - 1; shift < 32 && base<<shift > 0 {
+		limit = min(limit, base<<shift)
 	}
 	return time.Duration(u * float64(limit)), ""
 }
@@ -156,10 +151,95 @@ func gaveUp(f *wire.Failure, attempts int, billed wire.Usage, why string) error 
 	return &last
 }
 
-// tries says how many attempts there were.
-func tries(n int) string {
-	if n == 1 {
-		return "1 attempt"
+// ErrBreaker says that no more calls are made since the ones before all failed.
+var ErrBreaker = errors.New("no more live calls")
+
+// defaultBreaker is how many calls may fail in a row: the number of Claude Code's
+// own breaker, from 2.1.76 on.
+const defaultBreaker = 3
+
+// Breaker makes no more calls once Limit of them have failed in a row, whoever
+// made them. What a server refuses for the content of the one request, a prompt
+// that is too long for instance, is an answer like any other here: the server
+// works. Calls whose caller gave up do not count.
+type Breaker struct {
+	Backend Backend
+	Limit   int // 0 for three, negative for no breaker
+
+	mu   sync.Mutex
+	run  int    // failures in a row
+	last string // the last of them
+}
+
+// Do makes a call, or returns ErrBreaker with the failure that was the last.
+func (b *Breaker) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
+	if err := b.open(); err != nil {
+		return nil, err
 	}
-	return fmt.Sprintf("%d attempts", n)
+	reply, err := b.Backend.Do(ctx, r)
+	b.note(err, ctx.Err() != nil)
+	return reply, err
+}
+
+func (b *Breaker) open() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if limit := cmp.Or(b.Limit, defaultBreaker); limit > 0 && b.run >= limit {
+		return fmt.Errorf("%w: %d in a row failed, the last with: %s", ErrBreaker, b.run, b.last)
+	}
+	return nil
+}
+
+// refusedAlone reports whether a server refused a request for what it holds.
+func refusedAlone(f *wire.Failure) bool {
+	refused := f.Status == http.StatusBadRequest || f.Status == http.StatusUnprocessableEntity
+	return f.Cause == wire.CauseTooLong || f.Cause == wire.CauseRequest && refused
+}
+
+// note counts how a call ended.
+func (b *Breaker) note(err error, gone bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var f *wire.Failure
+	switch {
+	case err == nil:
+		b.run = 0
+	case gone || !errors.As(err, &f):
+	case refusedAlone(f):
+		b.run = 0
+	default:
+		b.run++
+		b.last = err.Error()
+	}
+}
+
+// Clock measures and waits.
+type Clock interface {
+	// Elapsed returns the time since some fixed moment. It is not the time of day,
+	// which may be set while a call waits.
+	Elapsed() time.Duration
+	// Sleep returns after d, with the context's error if that ends before.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// monotonic is the clock of the machine.
+type monotonic struct{ start time.Time }
+
+// NewClock returns the machine's clock, which setting the time of day does not
+// move.
+func NewClock() Clock { return monotonic{time.Now()} }
+
+// Elapsed returns the time since NewClock.
+func (m monotonic) Elapsed() time.Duration { return time.Since(m.start) }
+
+// Sleep waits for d.
+func (m monotonic) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -1,0 +1,233 @@
+// Package api declares the JSON of the two APIs that calls are made in: Anthropic's
+// Messages API and the chat completions of OpenAI. The client writes the requests
+// and reads the answers, the test server the other way round.
+package api
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Request is a request to the Messages API.
+type Request struct {
+	Model             string         `json:"model"`
+	MaxTokens         *int           `json:"max_tokens,omitzero"`
+	Stream            bool           `json:"stream,omitzero"`
+	CacheControl      *CacheControl  `json:"cache_control,omitzero"`
+	System            Content        `json:"system,omitempty"`
+	Tools             []Tool         `json:"tools,omitempty"`
+	ToolChoice        jsontext.Value `json:"tool_choice,omitzero"`
+	ContextManagement jsontext.Value `json:"context_management,omitzero"`
+	Compaction        *Compaction    `json:"compaction,omitzero"`
+	Thinking          *Thinking      `json:"thinking,omitzero"`
+	OutputConfig      *OutputConfig  `json:"output_config,omitzero"`
+	Messages          []Message      `json:"messages"`
+}
+
+// Message is what one side of a conversation says.
+type Message struct {
+	Role    string  `json:"role"`
+	Content Content `json:"content"`
+}
+
+// CacheControl asks for a cache entry.
+type CacheControl struct {
+	Type string `json:"type"`
+	TTL  string `json:"ttl,omitzero"`
+}
+
+// Tool is a tool definition. Rest holds the members without a field.
+type Tool struct {
+	Name         string         `json:"name"`
+	Description  string         `json:"description,omitzero"`
+	InputSchema  jsontext.Value `json:"input_schema,omitzero"`
+	CacheControl *CacheControl  `json:"cache_control,omitzero"`
+	Rest         jsontext.Value `json:",embed"`
+}
+
+// Block is a content block of any type. Rest holds the members without a field.
+type Block struct {
+	Type         string         `json:"type"`
+	Text         *string        `json:"text,omitzero"` // a block of that type must have one, be it empty
+	ID           string         `json:"id,omitzero"`
+	Name         string         `json:"name,omitzero"`
+	Input        jsontext.Value `json:"input,omitzero"`
+	ToolUseID    string         `json:"tool_use_id,omitzero"`
+	Content      Content        `json:"content,omitempty"`
+	IsError      bool           `json:"is_error,omitzero"`
+	CacheControl *CacheControl  `json:"cache_control,omitzero"`
+	Rest         jsontext.Value `json:",embed"`
+}
+
+// TextOf returns the text of a block, "" for none.
+func (b *Block) TextOf() string {
+	if b.Text == nil {
+		return ""
+	}
+	return *b.Text
+}
+
+// Content is a list of blocks; a string stands for one block of text.
+type Content []Block
+
+// UnmarshalJSONFrom reads a list, a string or null.
+func (c *Content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	switch dec.PeekKind() {
+	case '"':
+		var s string
+		if err := json.UnmarshalDecode(dec, &s); err != nil {
+			return err
+		}
+		*c = Text(s)
+		return nil
+	case 'n':
+		*c = nil
+		return dec.SkipValue()
+	}
+	return json.UnmarshalDecode(dec, (*[]Block)(c))
+}
+
+// Text returns content of one block of text.
+func Text(s string) Content { return Content{{Type: "text", Text: &s}} }
+
+// Joined returns the texts of the blocks, one after the other.
+func (c Content) Joined() string {
+	if len(c) == 1 {
+		return c[0].TextOf()
+	}
+	var s []byte
+	for i := range c {
+		s = append(s, c[i].TextOf()...)
+	}
+	return string(s)
+}
+
+// Thinking asks for thinking, or forbids it.
+type Thinking struct {
+	Type   string `json:"type"`
+	Budget *int   `json:"budget_tokens,omitzero"`
+}
+
+// OutputConfig asks for effort.
+type OutputConfig struct {
+	Effort string `json:"effort,omitzero"`
+}
+
+// Compaction asks for a compaction on demand.
+type Compaction struct {
+	Type         string `json:"type"`
+	Instructions string `json:"instructions,omitzero"`
+}
+
+// Answer is a message of the model: the body of an answer that is not streamed,
+// and without content the first event of a stream.
+type Answer struct {
+	ID                string        `json:"id"`
+	Type              string        `json:"type"`
+	Role              string        `json:"role"`
+	Model             string        `json:"model"`
+	Content           []AnswerBlock `json:"content"`
+	StopReason        *string       `json:"stop_reason"`
+	Usage             Usage         `json:"usage"`
+	ContextManagement *AppliedEdits `json:"context_management,omitzero"`
+}
+
+// AnswerBlock is a content block of an answer, or the beginning of one.
+type AnswerBlock struct {
+	Type      string         `json:"type"`
+	Text      *string        `json:"text,omitzero"`
+	Content   jsontext.Value `json:"content,omitzero"` // of a compaction: a string
+	Thinking  *string        `json:"thinking,omitzero"`
+	Signature string         `json:"signature,omitzero"`
+	ID        string         `json:"id,omitzero"`
+	Name      string         `json:"name,omitzero"`
+	Input     jsontext.Value `json:"input,omitzero"`
+}
+
+// Usage counts tokens. A count that is nil is not told: in the last event of a
+// stream it has not changed.
+type Usage struct {
+	Input      *int64         `json:"input_tokens,omitzero"`
+	Creation   *int64         `json:"cache_creation_input_tokens,omitzero"`
+	Read       *int64         `json:"cache_read_input_tokens,omitzero"`
+	Split      *CacheCreation `json:"cache_creation,omitzero"` // of Creation, by lifetime
+	Output     *int64         `json:"output_tokens,omitzero"`
+	Details    *OutputDetails `json:"output_tokens_details,omitzero"`
+	Iterations []Iteration    `json:"iterations,omitempty"`
+}
+
+// CacheCreation counts the tokens written to the cache by lifetime.
+type CacheCreation struct {
+	Write5m int64 `json:"ephemeral_5m_input_tokens"`
+	Write1h int64 `json:"ephemeral_1h_input_tokens"`
+}
+
+// OutputDetails is a part of the output.
+type OutputDetails struct {
+	Thinking int64 `json:"thinking_tokens"`
+}
+
+// Iteration is the usage of one pass of the model.
+type Iteration struct {
+	Type  string `json:"type"`
+	Usage `json:",embed"`
+}
+
+// AppliedEdits lists what the declared edits took out.
+type AppliedEdits struct {
+	Edits []AppliedEdit `json:"applied_edits"`
+}
+
+// AppliedEdit is what one edit took out.
+type AppliedEdit struct {
+	Type        string `json:"type"`
+	ToolUses    *int64 `json:"cleared_tool_uses,omitzero"`
+	Turns       *int64 `json:"cleared_thinking_turns,omitzero"`
+	InputTokens int64  `json:"cleared_input_tokens"`
+}
+
+// Event is an event of a stream. Its type says which members it has.
+type Event struct {
+	Type              string        `json:"type"`
+	Message           *Answer       `json:"message,omitzero"`
+	Index             *int          `json:"index,omitzero"`
+	Block             *AnswerBlock  `json:"content_block,omitzero"`
+	Delta             *Delta        `json:"delta,omitzero"`
+	Usage             *Usage        `json:"usage,omitzero"`
+	ContextManagement *AppliedEdits `json:"context_management,omitzero"`
+	Error             *Error        `json:"error,omitzero"`
+}
+
+// Delta is a piece of a content block, or the end of a message.
+type Delta struct {
+	Type        string         `json:"type,omitzero"`
+	Text        *string        `json:"text,omitzero"`
+	Content     jsontext.Value `json:"content,omitzero"` // of a compaction: a string
+	Thinking    *string        `json:"thinking,omitzero"`
+	Signature   *string        `json:"signature,omitzero"`
+	PartialJSON *string        `json:"partial_json,omitzero"`
+	StopReason  *string        `json:"stop_reason,omitzero"`
+}
+
+// Error says why there is no answer, in either API.
+type Error struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Code    any    `json:"code,omitzero"` // servers differ in its type
+}
+
+// UnmarshalJSONFrom reads an object, or the message alone as some gateways send it.
+func (e *Error) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() == '"' {
+		return json.UnmarshalDecode(dec, &e.Message)
+	}
+	type plain Error
+	return json.UnmarshalDecode(dec, (*plain)(e))
+}
+
+// ErrorBody is the body of an answer that is an error.
+type ErrorBody struct {
+	Type      string `json:"type,omitzero"`
+	Error     *Error `json:"error"`
+	RequestID string `json:"request_id,omitzero"`
+}

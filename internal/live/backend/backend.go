@@ -1,0 +1,288 @@
+// Package backend sends requests in the vocabulary of package wire to models and
+// returns their answers. A Client speaks the Messages API or the chat completions
+// that many servers offer. Around it stand, from the inside to the outside,
+//
+//	Gate     limits what is sent: at once, per minute, in all, and its price
+//	Retry    sends again what failed for the moment
+//	Breaker  stops when everything fails
+//
+// each a Backend itself:
+//
+//	Breaker{Backend: &Retry{Backend: gate}}
+//
+// With the gate inside, every attempt counts against the limits and the usage of
+// every attempt is booked, also that of a stream that broke off.
+//
+// An error that a server or the network caused is a [wire.Failure]. When the
+// caller's context ends, the error wraps the context's error and a Failure with
+// what had been billed by then.
+package backend
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/api"
+	"github.com/compactsim/compactsim/internal/live/wire"
+)
+
+// Backend makes calls. Its methods are safe for concurrent use.
+type Backend interface {
+	// Do sends one request and returns the complete answer. The error is a
+	// *wire.Failure, the context's, or one of this package's Err…, wrapped.
+	Do(ctx context.Context, r *wire.Request) (*wire.Reply, error)
+}
+
+// Config says how to reach a server.
+type Config struct {
+	Key     Key    // may be missing for chat completions of servers that ask for none
+	BaseURL string // "" for Anthropic's own Messages API
+	Limits  Limits
+	// ToolChoiceNone sends tool_choice none with requests that deny tools. That makes
+	// tool calls impossible, and is part of the cache's key: what a request without
+	// it wrote behind the system prompt is not read. The Messages API alone has it;
+	// chat completions always send it.
+	ToolChoiceNone bool
+}
+
+// Limits of one attempt that are used when a configuration leaves them zero.
+const (
+	// DefaultTimeout bounds one attempt. A summary of 20,000 tokens takes minutes.
+	DefaultTimeout = 10 * time.Minute
+	// defaultIdle bounds the time without a byte. Servers send pings in between.
+	defaultIdle = 90 * time.Second
+	// defaultMaxResponse is the largest response in bytes: the longest output on
+	// offer (128,000 tokens) makes some 4 MB of events.
+	defaultMaxResponse = 8 << 20
+)
+
+// Limits bound one attempt; a zero field takes the default.
+type Limits struct {
+	MaxResponse int64         // bytes of the response's body, decompressed
+	Timeout     time.Duration // from the request to the end of the response
+	// Idle bounds the time without a byte of the response, from the request on. Its
+	// default is Timeout where that exceeds DefaultTimeout: whoever allows more has a
+	// server that is long silent over a prompt.
+	Idle time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Timeout <= 0 {
+		l.Timeout = DefaultTimeout
+	}
+	if l.Idle <= 0 {
+		l.Idle = defaultIdle
+		if l.Timeout > DefaultTimeout {
+			l.Idle = l.Timeout
+		}
+	}
+	l.MaxResponse = cmp.Or(max(l.MaxResponse, 0), defaultMaxResponse)
+	return l
+}
+
+// protocol is one of the two APIs.
+type protocol struct {
+	endpoint string
+	header   func(h http.Header, k Key, r *wire.Request)
+	encode   func(r *wire.Request) (any, error)  // the body of a request
+	take     func(p *partial, data []byte) error // an event of its answer
+}
+
+// Client asks one server. The zero value is not usable.
+type Client struct {
+	protocol protocol
+	http     *http.Client
+	key      Key
+	limits   Limits
+}
+
+func newClient(c Config, p protocol) *Client {
+	return &Client{
+		protocol: p, key: c.Key, limits: c.Limits.withDefaults(),
+		// A redirection would take the key along to wherever it points.
+		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+}
+
+// partial is an answer while its events come in.
+type partial struct {
+	reply   wire.Reply
+	text    strings.Builder
+	bytes   int64 // of output so far
+	most    int64 // tokens of output that the request allows
+	thought bool  // a block of thinking came
+	refused bool  // a refusal came
+	done    bool  // the last event came
+	first   time.Duration
+}
+
+// Do sends one request, once, and reads the stream to its end.
+func (c *Client) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
+	value, err := c.protocol.encode(r)
+	if err != nil {
+		return nil, fmt.Errorf("backend: request to %s: %w", r.Model, err)
+	}
+	// What recordings hold need not be valid text; such bytes go out as U+FFFD.
+	body, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fmt.Errorf("backend: request to %s: %w", r.Model, err)
+	}
+	p := &partial{most: mostOutput(r)}
+	began := time.Now()
+	err = c.exchange(ctx, r, body, func(data []byte) error {
+		err := c.protocol.take(p, data)
+		if p.first == 0 && (p.bytes > 0 || len(p.reply.ToolCalls) > 0) {
+			p.first = time.Since(began)
+		}
+		return err
+	})
+	switch {
+	case p.done:
+		reply := p.finish(time.Since(began))
+		estimateUncounted(r, reply, p.bytes)
+		return reply, nil
+	case ctx.Err() != nil:
+		return nil, ended(ctx, 1, p.billed())
+	}
+	f := c.failure(err)
+	f.Billed = p.billed()
+	return nil, f
+}
+
+// errCut is what a stream ends with that was cut between two events.
+var errCut = errors.New("the stream ended before its last event")
+
+// exchange posts a body and calls take with the data of each event of the answer.
+// It never returns nil: a stream that is complete ends with its last event.
+func (c *Client) exchange(ctx context.Context, r *wire.Request, body []byte, take func(data []byte) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.Timeout, errTimeout)
+	defer cancel()
+	w := watch(ctx, c.limits)
+	defer w.stop()
+	req, err := http.NewRequestWithContext(w.ctx, http.MethodPost, c.protocol.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	c.protocol.header(req.Header, c.key, r)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return w.cause(err)
+	}
+	defer resp.Body.Close()
+	w.begun = true
+	w.body = resp.Body
+	if err := c.refused(resp, w); err != nil {
+		return err
+	}
+	err = events(w, c.limits.MaxResponse, take)
+	var said *refusal
+	if errors.As(err, &said) {
+		said.status = resp.StatusCode
+		return said
+	}
+	return w.cause(cmp.Or(err, errCut))
+}
+
+// refused returns why a response is no stream of events, nil for one that is.
+func (c *Client) refused(resp *http.Response, body io.Reader) error {
+	r := &refusal{status: resp.StatusCode, header: resp.Header}
+	switch {
+	case r.status >= http.StatusBadRequest:
+		text, err := io.ReadAll(io.LimitReader(body, maxRead))
+		if err != nil && len(text) == 0 {
+			text = []byte(http.StatusText(r.status))
+		}
+		r.message = string(text)
+		var e api.ErrorBody
+		if json.Unmarshal(text, &e) == nil {
+			r.take(e.Error)
+		}
+		return r
+	case r.status >= http.StatusMultipleChoices:
+		r.message = "the server points elsewhere, where the key is not sent"
+		return r
+	}
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if kind == "text/event-stream" {
+		return nil
+	}
+	return &wire.Failure{
+		Cause: wire.CauseRequest, Status: r.status, Attempts: 1,
+		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(kind)),
+	}
+}
+
+// events calls take with the data of each event of a stream until it returns an
+// error or the stream ends. A last event without the blank line behind it is
+// incomplete and left out, except for the word that nothing more comes: some
+// gateways send that as their last line.
+func events(r io.Reader, limit int64, take func(data []byte) error) error {
+	lines := newScanner(r, limit)
+	var data []byte
+	for lines.Scan() {
+		line := lines.Bytes()
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			if len(data) > 0 {
+				data = append(data, '\n')
+			}
+			data = append(data, bytes.TrimPrefix(value, []byte(" "))...)
+		}
+		if len(line) > 0 || len(data) == 0 {
+			continue
+		}
+		if err := take(data); err != nil {
+			return err
+		}
+		data = data[:0]
+	}
+	if err := lines.Err(); err != nil || string(data) != api.ChatEnd {
+		return err
+	}
+	return take(data)
+}
+
+// decode reads an event. Servers are not strict about their JSON.
+func decode(data []byte, event any) error {
+	if err := json.Unmarshal(data, event, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return fmt.Errorf("an event is no JSON: %w", err)
+	}
+	return nil
+}
+
+// billed returns what a stream that broke off will be billed as far as is known:
+// the input as counted at its start, and the output so far.
+func (p *partial) billed() wire.Usage {
+	u := p.reply.Billed()
+	u.Output = max(u.Output, outputOf(p.bytes, p.most))
+	return u
+}
+
+// finish returns the reply of a stream that is complete.
+func (p *partial) finish(total time.Duration) *wire.Reply {
+	r := &p.reply
+	r.Text = p.text.String()
+	r.First, r.Total, r.Attempts = cmp.Or(p.first, total), total, 1
+	if p.refused {
+		r.StopReason = "refusal"
+	}
+	// What is shown of the thinking may be shorter than it, or nothing: where the
+	// server does not count it, it is what the rest leaves of the output.
+	output := r.Billed().Output
+	r.Thinking = min(max(r.Thinking, 0), output)
+	if r.Thinking == 0 && p.thought {
+		r.Thinking = max(0, output-int64(len(r.Text)+len(r.Compaction)+bytesPerToken-1)/bytesPerToken)
+	}
+	return r
+}

@@ -1,0 +1,246 @@
+package backend
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/api"
+	"github.com/compactsim/compactsim/internal/live/wire"
+)
+
+// AnthropicURL is where Anthropic's own API is.
+const AnthropicURL = "https://api.anthropic.com/"
+
+// NewAnthropic returns a client of a Messages API. It reports a base URL to which
+// the path of the API cannot be put, and a key that is missing or cannot be sent.
+func NewAnthropic(c Config) (*Client, error) {
+	base := cmp.Or(c.BaseURL, AnthropicURL)
+	if err := checkMessagesURL(base); err != nil {
+		return nil, fmt.Errorf("backend: base URL of the Messages API: %w", err)
+	}
+	if c.Key.IsZero() {
+		return nil, errors.New("backend: the Messages API needs a key")
+	}
+	if err := c.Key.check(); err != nil {
+		return nil, fmt.Errorf("backend: key of the Messages API: %w", err)
+	}
+	return newClient(c, protocol{
+		endpoint: strings.TrimRight(base, "/") + "/v1/messages",
+		header: func(h http.Header, k Key, r *wire.Request) {
+			h.Set("Anthropic-Version", "2023-06-01")
+			h.Set("X-Api-Key", k.secret())
+			if len(r.Betas) > 0 {
+				h.Set("Anthropic-Beta", strings.Join(r.Betas, ","))
+			}
+		},
+		encode: func(r *wire.Request) (any, error) { return messagesOf(r, c.ToolChoiceNone) },
+		take:   (*partial).message,
+	}), nil
+}
+
+// messagesOf returns a request in the form of the Messages API. Schemas and inputs
+// go out as they are: another order of their keys would be another prefix.
+func messagesOf(r *wire.Request, choiceNone bool) (*api.Request, error) {
+	q := &api.Request{Model: r.Model, MaxTokens: &r.MaxTokens, Stream: true, ContextManagement: r.ContextManagement}
+	if r.Compaction != nil {
+		if len(r.ContextManagement) > 0 {
+			return nil, errors.New("a compaction on demand and edits of the context: one request has one of them")
+		}
+		q.Compaction = &api.Compaction{Type: "summarize", Instructions: r.Compaction.Instructions}
+	}
+	if r.Thinking.Mode != wire.ThinkingUnsaid {
+		q.Thinking = &api.Thinking{Type: string(r.Thinking.Mode)}
+		if r.Thinking.Budget != 0 {
+			q.Thinking.Budget = &r.Thinking.Budget
+		}
+	}
+	if r.Effort != "" {
+		q.OutputConfig = &api.OutputConfig{Effort: r.Effort}
+	}
+	if r.ToolsDenied && choiceNone && len(r.Tools) > 0 {
+		q.ToolChoice = jsontext.Value(`{"type":"none"}`)
+	}
+	for _, t := range r.Tools {
+		q.Tools = append(q.Tools, api.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema, CacheControl: marker(t.Cache)})
+	}
+	var err error
+	if q.System, err = contents(r.System); err != nil {
+		return nil, fmt.Errorf("system prompt: %w", err)
+	}
+	for i, m := range r.Messages {
+		blocks, err := contents(m.Blocks)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i+1, err)
+		}
+		q.Messages = append(q.Messages, api.Message{Role: string(m.Role), Content: blocks})
+	}
+	return q, nil
+}
+
+// marker returns the breakpoint that asks for a cache entry, nil for none.
+func marker(c wire.Cache) *api.CacheControl {
+	if c == wire.CacheNone {
+		return nil
+	}
+	return &api.CacheControl{Type: "ephemeral", TTL: string(c)}
+}
+
+func contents(blocks []wire.Block) (api.Content, error) {
+	list := make(api.Content, len(blocks))
+	for i := range blocks {
+		b, out := &blocks[i], &list[i]
+		out.Type, out.CacheControl = string(b.Kind), marker(b.Cache)
+		switch b.Kind {
+		case wire.KindText:
+			out.Text = &b.Text
+		case wire.KindToolUse:
+			out.ID, out.Name, out.Input = b.ID, b.Name, input(b)
+		case wire.KindToolResult:
+			out.ToolUseID, out.IsError = b.ID, b.Error
+			if b.Text != "" { // the API refuses empty text blocks
+				out.Content = api.Text(b.Text)
+			}
+		default:
+			return nil, fmt.Errorf("block %d: unknown kind %q", i+1, b.Kind)
+		}
+	}
+	return list, nil
+}
+
+// input returns the input of a tool call, {} when it has none.
+func input(b *wire.Block) jsontext.Value {
+	if len(b.Input) == 0 {
+		return jsontext.Value("{}")
+	}
+	return b.Input
+}
+
+// message takes an event of the Messages API.
+func (p *partial) message(data []byte) error {
+	var e api.Event
+	if err := decode(data, &e); err != nil {
+		return err
+	}
+	switch e.Type {
+	case "message_start":
+		if e.Message != nil {
+			p.reply.ID, p.reply.Model = e.Message.ID, e.Message.Model
+			p.usage(&e.Message.Usage)
+		}
+	case "content_block_start":
+		if e.Block != nil {
+			p.open(e.Block)
+		}
+	case "content_block_delta":
+		if d := e.Delta; d != nil {
+			if d.Type == "text_delta" {
+				p.text.WriteString(value(d.Text))
+			}
+			if text := unquoted(d.Content); text != "" {
+				p.reply.Compaction = text
+			}
+			p.bytes += int64(len(value(d.Text)) + len(value(d.PartialJSON)) + len(value(d.Thinking)) + len(unquoted(d.Content)))
+		}
+	case "message_delta":
+		if e.Delta != nil {
+			p.reply.StopReason = cmp.Or(value(e.Delta.StopReason), p.reply.StopReason)
+		}
+		if e.Usage != nil {
+			p.usage(e.Usage)
+		}
+		if e.ContextManagement != nil {
+			p.cleared(e.ContextManagement.Edits)
+		}
+	case "message_stop":
+		p.done = true
+	case "error":
+		r := &refusal{message: string(data)}
+		r.take(e.Error)
+		return r
+	}
+	return nil
+}
+
+// open begins a content block.
+func (p *partial) open(b *api.AnswerBlock) {
+	switch b.Type {
+	case "text":
+		p.text.WriteString(value(b.Text))
+	case "tool_use", "server_tool_use", "mcp_tool_use":
+		p.reply.ToolCalls = append(p.reply.ToolCalls, b.Name)
+	case "thinking", "redacted_thinking":
+		p.thought = true
+	case "compaction":
+		p.reply.Compaction = cmp.Or(unquoted(b.Content), p.reply.Compaction)
+	}
+}
+
+// usage takes counts, which are totals of the whole message.
+func (p *partial) usage(u *api.Usage) {
+	merge(&p.reply.Usage, u)
+	if u.Details != nil {
+		p.reply.Thinking = u.Details.Thinking
+	}
+	if len(u.Iterations) == 0 {
+		return
+	}
+	p.reply.Iterations = make([]wire.Iteration, len(u.Iterations))
+	for i := range u.Iterations {
+		it := &u.Iterations[i]
+		p.reply.Iterations[i].Type = it.Type
+		merge(&p.reply.Iterations[i].Usage, &it.Usage)
+	}
+}
+
+// merge puts the counts that are told into a usage. What the split of the written
+// tokens does not account for lives for five minutes, the API's default; a split
+// that tells of more than the total is believed.
+func merge(to *wire.Usage, u *api.Usage) {
+	set := func(to, from *int64) {
+		if from != nil {
+			*to = *from
+		}
+	}
+	set(&to.Uncached, u.Input)
+	set(&to.Read, u.Read)
+	set(&to.Output, u.Output)
+	if u.Split != nil {
+		to.Write5m, to.Write1h = u.Split.Write5m, u.Split.Write1h
+	}
+	if u.Creation != nil {
+		to.Write5m += max(*u.Creation-to.Write5m-to.Write1h, 0)
+	}
+}
+
+// cleared adds up what edits took out.
+func (p *partial) cleared(list []api.AppliedEdit) {
+	p.reply.Cleared = wire.Cleared{}
+	for _, e := range list {
+		p.reply.Cleared.ToolUses += value(e.ToolUses)
+		p.reply.Cleared.Turns += value(e.Turns)
+		p.reply.Cleared.Input += e.InputTokens
+	}
+}
+
+// value returns what a pointer points to, zero for nil.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// unquoted returns the text of a JSON string, "" for anything else.
+func unquoted(v jsontext.Value) string {
+	var s string
+	if json.Unmarshal(v, &s) != nil {
+		return ""
+	}
+	return s
+}
