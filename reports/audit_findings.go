@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // maxPlaces bounds the places shown below a finding.
@@ -146,14 +147,11 @@ func adviceText(f *audit.Finding, a *audit.Advice) string {
 }
 
 // agentName writes the name of an agent as its maker does.
-func agentName(agent string) string {
-	switch agent {
-	case "claude-code":
-		return "Claude Code"
-	case "codex":
-		return "Codex"
+func agentName(name string) string {
+	if a := agents.Of(name); a.Name == name {
+		return a.Title
 	}
-	return agent
+	return name
 }
 
 // versions writes a range of client versions.

@@ -9,18 +9,18 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // Read sessions, run two strategies over them, print the difference.
 func Example() {
 	ctx := context.Background()
-	corpus, err := claudecode.ReadFS(ctx, traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(ctx, traces.Options{}, synthetic.Samples())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func Example_layer() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	corpus, err := claudecode.ReadFS(ctx, traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(ctx, traces.Options{}, synthetic.Samples())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,18 +8,20 @@ import (
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// checkCapacity refuses a capacity for sessions of Codex, whose cache has none.
+// checkCapacity refuses a capacity for sessions whose cache has none.
 func checkCapacity(d *Design, sessions []*traces.Session) error {
-	codex := 0
+	automatic, agent := 0, ""
 	for _, s := range sessions {
-		if s.Agent == traces.AgentCodex {
-			codex++
+		if agents.Automatic(s) {
+			automatic++
+			agent = agents.Of(s.Agent).Title
 		}
 	}
 	limited := slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Server.Capacity > 0 || c.Scenario.Server.CapacityBytes > 0 })
-	if codex == 0 || !limited {
+	if automatic == 0 || !limited {
 		return nil
 	}
 	key, at := "server.capacity", ""
@@ -30,15 +32,14 @@ func checkCapacity(d *Design, sessions []*traces.Session) error {
 			key, at = path, d.tree.At(n)+": "
 		}
 	}
-	return fmt.Errorf("%w: %s%s: the cache of Codex's provider is modelled without a limit, and of these sessions %d are of Codex; --agent %s leaves them out",
-		ErrContradiction, at, key, codex, traces.AgentClaudeCode)
+	return fmt.Errorf("%[1]w: %[2]s%[3]s: the cache of %[4]s's provider is modelled without a limit, and of these sessions %[5]d are of %[4]s; --agent %[6]s leaves them out",
+		ErrContradiction, at, key, agent, automatic, traces.AgentClaudeCode)
 }
 
-// serve makes the cache that the sessions of an agent call: OpenAI's for Codex,
-// of which a scenario sets where the retention counts from and the share of
-// calls that lose their messages, else Anthropic's.
-func (s *Server) serve(agent string) sim.Server {
-	if agent == traces.AgentCodex {
+// serve makes a cache of a kind. Of an automatic one a scenario sets where the
+// retention counts from and the share of calls that lose their messages.
+func (s *Server) serve(kind traces.Cache) sim.Server {
+	if kind == traces.CacheAutomatic {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{
 			Anchor: promptcache.Anchor(s.Anchor), OverflowPerCall: s.EvictPerCall,
 		})

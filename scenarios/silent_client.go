@@ -83,8 +83,8 @@ func (s *silence) ofVersions(g *given) string {
 	if g.path != "client.version" {
 		return "the clients of all sessions count so by themselves"
 	}
-	if !slices.ContainsFunc(s.traits.clients, func(c recordedClient) bool { return !c.codex }) {
-		return "all sessions are Codex's, whose client has versions of its own"
+	if !slices.ContainsFunc(s.traits.clients, func(c recordedClient) bool { return !c.plain }) {
+		return "all sessions are another agent's, whose client has versions of its own"
 	}
 	return "the versions of the sessions place markers and count as this one does; one of another range would not"
 }
@@ -100,7 +100,7 @@ func (s *silence) behaviours(c *Scenario) any {
 
 // behaviour returns how a client places markers and counts in a cell.
 func behaviour(c *Scenario, r recordedClient) clients {
-	if r.codex {
+	if r.plain {
 		return clients{0, c.Client.Count.Over(new(client.Codex).Counting())}
 	}
 	own := client.ForVersion(cmp.Or(c.Client.Version, r.version))

@@ -143,7 +143,7 @@ func (s *silence) markers(c *Scenario) int {
 	}
 	most := 0
 	for _, r := range s.traits.clients {
-		if !r.codex {
+		if !r.plain {
 			most = max(most, 1+behaviour(c, r).markers)
 		}
 	}

@@ -44,7 +44,7 @@ var anthropicOnly = []string{
 // Codex's. Layers that act by what the client takes for the lifetime of its
 // entries do so for Codex as well.
 func (s *silence) ofCodex(g *given) string {
-	other := func(v *traces.Session) bool { return !isCodex(v) }
+	other := func(v *traces.Session) bool { return !isPlain(v) }
 	if !below(g.path, anthropicOnly...) || slices.ContainsFunc(s.sessions, other) {
 		return ""
 	}

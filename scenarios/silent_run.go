@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // ofSessions is of what says which sessions there are and what they share.
@@ -44,7 +45,7 @@ func (s *silence) ofOthers(g *given) string {
 		return ""
 	}
 	switch {
-	case g.path == "profile" && !slices.ContainsFunc(s.sessions, func(v *traces.Session) bool { return !isCodex(v) }):
+	case g.path == "profile" && !slices.ContainsFunc(s.sessions, func(v *traces.Session) bool { return agents.ClaudeCode(v) }):
 		return "all sessions are Codex's, of which profiles tell nothing"
 	case g.path == "detector.deleted_baseline" && !s.runs([]string{strategies.CachedClearName}):
 		return "no strategy has the layer " + strategies.CachedClearName + " in use, which deletes in the cache"

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // traits are what the sessions of a run have that settings act on, each once.
@@ -31,7 +32,7 @@ type modelWindow struct {
 
 // recordedClient is a client that recorded sessions.
 type recordedClient struct {
-	codex   bool
+	plain   bool // no markers, no versions of Claude Code
 	version string
 }
 
@@ -40,7 +41,7 @@ type recordedClient struct {
 func traitsOf(sessions []*traces.Session, others []string) *traits {
 	t := new(traits)
 	for _, s := range sessions {
-		c := recordedClient{isCodex(s), s.Version()}
+		c := recordedClient{isPlain(s), s.Version()}
 		if !slices.Contains(t.clients, c) {
 			t.clients = append(t.clients, c)
 		}
@@ -89,11 +90,11 @@ func (t *traits) thread(s *traces.Session, h *traces.Thread) {
 // windowFor returns the window that the client of a session has for a model, tokens.
 func windowFor(s *traces.Session, model string) int64 {
 	w := new(client.ClaudeCode).Window(model)
-	if isCodex(s) {
+	if isPlain(s) {
 		w = new(client.Codex).Window(model)
 	}
 	return sim.RecordedWindow(s, w)
 }
 
-// isCodex reports whether a session is Codex's.
-func isCodex(s *traces.Session) bool { return s.Agent == traces.AgentCodex }
+// isPlain reports whether requests of a session carry no markers.
+func isPlain(s *traces.Session) bool { return agents.Automatic(s) }

@@ -4,6 +4,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Client assembles the requests of a session's agent.
@@ -20,10 +21,14 @@ type Client interface {
 
 // clientOf returns the client that recorded a session.
 func clientOf(s *traces.Session) Client {
-	if s.Agent == traces.AgentCodex {
+	agent := agents.Of(s.Agent)
+	switch {
+	case agents.Automatic(s):
 		return &client.Codex{}
+	case agent.ClaudeCode:
+		return client.ForVersion(s.Version())
 	}
-	return client.ForVersion(s.Version())
+	return client.Marking(agent.Markers)
 }
 
 // namer is a server that treats models differently and is told their names.
@@ -32,21 +37,23 @@ type namer interface {
 }
 
 // agentServer is the server of an agent's sessions at a provider. A loop keeps
-// one for every pair it meets, so that a steady run allocates none.
+// one for every combination it meets, so that a steady run allocates none.
 type agentServer struct {
 	agent, provider string
+	cache           traces.Cache
 	Server
 }
 
-// serverOf returns the server that sessions of an agent call at a provider:
-// providers do not share caches.
-func (l *Loop) serverOf(agent, provider string) Server {
+// serverOf returns the server that a session calls at a provider: providers do
+// not share caches, nor do agents.
+func (l *Loop) serverOf(session *traces.Session, provider string) Server {
+	cache := agents.CacheOf(session)
 	for i := range l.servers {
-		if l.servers[i].agent == agent && l.servers[i].provider == provider {
-			return l.servers[i].Server
+		if s := &l.servers[i]; s.agent == session.Agent && s.cache == cache && s.provider == provider {
+			return s.Server
 		}
 	}
-	s := l.config.Server(agent)
-	l.servers = append(l.servers, agentServer{agent, provider, s})
+	s := l.config.Server(cache)
+	l.servers = append(l.servers, agentServer{session.Agent, provider, cache, s})
 	return s
 }

@@ -69,11 +69,11 @@ func TestForgetMoreThanThinking(t *testing.T) {
 // Each session calls its own agent's server with its own agent's client; a loop
 // makes a server once for an agent.
 func TestServerOfAgent(t *testing.T) {
-	made := map[string]int{}
+	made := map[traces.Cache]int{}
 	c := testConfig(t, "none")
-	c.Server = func(agent string) Server {
-		made[agent]++
-		if agent == "codex" {
+	c.Server = func(kind traces.Cache) Server {
+		made[kind]++
+		if kind == traces.CacheAutomatic {
 			return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
 		}
 		return promptcache.New(promptcache.Config{})
@@ -93,7 +93,7 @@ func TestServerOfAgent(t *testing.T) {
 			}
 		}
 	}
-	if made["claude-code"] != 1 || made["codex"] != 1 {
+	if made[traces.CacheMarked] != 1 || made[traces.CacheAutomatic] != 1 {
 		t.Errorf("servers made: %v, want one for an agent", made)
 	}
 }

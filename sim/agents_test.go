@@ -97,7 +97,7 @@ func TestIdenticalPlaceholders(t *testing.T) {
 	read := func(identical bool, openAI bool) int64 {
 		c := written(t, fmt.Sprintf("  - agents: {identical_placeholders: %v, placeholder: 400}\n", identical))
 		if openAI {
-			c.Server = func(string) Server { return promptcache.NewOpenAI(promptcache.OpenAIConfig{}) }
+			c.Server = func(traces.Cache) Server { return promptcache.NewOpenAI(promptcache.OpenAIConfig{}) }
 		}
 		_, calls := run(t, c, s)
 		return firsts(calls)[1].Read

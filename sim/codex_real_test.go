@@ -34,7 +34,7 @@ func codexRecordings(t testing.TB) *traces.Corpus {
 // codexConfig returns the cell that replays recorded Codex sessions.
 func codexConfig(t testing.TB, server promptcache.OpenAIConfig) Config {
 	c := testConfig(t, "recorded")
-	c.Server = func(string) Server { return promptcache.NewOpenAI(server) }
+	c.Server = func(traces.Cache) Server { return promptcache.NewOpenAI(server) }
 	return c
 }
 

@@ -50,8 +50,8 @@ type Config struct {
 	// Events happen to every session beside what it says, at most
 	// client.MaxEvents.
 	Events []client.Event
-	// Server makes the cache that the sessions of an agent call.
-	Server     func(agent string) Server
+	// Server makes a cache of a kind. The sessions of an agent share one.
+	Server     func(kind traces.Cache) Server
 	Summarizer Summarizer
 	Prices     Prices
 	PricesAt   time.Time // zero: each call at its own date

@@ -79,7 +79,7 @@ func TestWhatTheDetectorSays(t *testing.T) {
 	} {
 		c := headConfig(t, "none", tc.change, atRound(3, tc.do, tc.value))
 		if tc.do == "overage" {
-			c.Server = func(string) Server { return promptcache.New(promptcache.Config{TTLInKey: true}) }
+			c.Server = func(traces.Cache) Server { return promptcache.New(promptcache.Config{TTLInKey: true}) }
 		}
 		b, calls := detected(t, c, threeCalls())
 		said, changed, missed := onlyBreak(t, &b)

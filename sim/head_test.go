@@ -248,7 +248,7 @@ func TestStaticSectionIsShared(t *testing.T) {
 		"servers' tools": {func(a *client.Assembly) { divided(a); a.System.MCP, a.System.MCPTools = "prefix", 3000 }, 0},
 	} {
 		c := headConfig(t, "none", tc.change)
-		c.Server = func(string) Server { return owned{promptcache.New(promptcache.Config{})} }
+		c.Server = func(traces.Cache) Server { return owned{promptcache.New(promptcache.Config{})} }
 		var firsts []results.CallRecord
 		c.Record = func(r *results.CallRecord) {
 			if r.Round == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // live is a session of the cohort while it is simulated. It keeps its storage
@@ -57,9 +58,9 @@ func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.count = s.assembly.Count.Over(s.client.Counting())
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
-	s.server = l.serverOf(session.Agent, s.assembly.Provider)
-	if s.profile = l.config.Profile; session.Agent == traces.AgentCodex {
-		s.profile = nil // it tells of Claude Code
+	s.server = l.serverOf(session, s.assembly.Provider)
+	if s.profile = l.config.Profile; !agents.ClaudeCode(session) {
+		s.profile = nil // it describes Claude Code
 	}
 	s.arena.Reset()
 	s.asked, s.open, s.cut = 0, 0, false

@@ -120,7 +120,7 @@ func testConfig(t testing.TB, strategy string) Config {
 	}
 	return Config{
 		Strategy:   s,
-		Server:     func(string) Server { return promptcache.New(promptcache.Config{}) },
+		Server:     func(traces.Cache) Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: summarizer.Default(),
 		Prices:     prices,
 		Seed:       1,

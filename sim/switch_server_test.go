@@ -11,7 +11,7 @@ import (
 // serverReads replays a session under a server and returns the usage of a call.
 func serverReads(t *testing.T, strategy Config, server promptcache.Config, s *traces.Session, call int) prompt.Usage {
 	t.Helper()
-	strategy.Server = func(string) Server { return promptcache.New(server) }
+	strategy.Server = func(traces.Cache) Server { return promptcache.New(server) }
 	_, calls := run(t, strategy, s)
 	return calls[call].Usage
 }

@@ -1,8 +1,7 @@
 package strategies
 
 import (
-	"github.com/compactsim/compactsim/internal/version"
-	"github.com/compactsim/compactsim/traces"
+	agentlist "github.com/compactsim/compactsim/traces/agents"
 )
 
 // AutoThreshold is implemented by layers that compact by themselves at a level
@@ -25,22 +24,9 @@ func (l *compact) AutoThreshold(t *Turn) (int64, bool) {
 	return tr.Value(&t.Reading)
 }
 
-// AutoThreshold returns the level of the recorded client: the window less
-// 13,000 for Claude Code 1.x (001:230), less the output limit besides through
-// 2.1.20, and with 20,000 of it kept at most from 2.1.25 on, as recordings show.
-// Codex compacts at nine tenths of its window.
+// AutoThreshold returns the level at which the recorded client compacts.
 func (l *recorded) AutoThreshold(t *Turn) (int64, bool) {
-	const reserve, outputCap = 13_000, 20_000
-	w, out := t.Reading.Window, t.Reading.MaxOutput
-	switch {
-	case t.Agent == traces.AgentCodex:
-		return w * 9 / 10, true
-	case t.Version != "" && !version.AtLeast(t.Version, 2):
-		return w - reserve, true
-	case t.Version != "" && !version.AtLeast(t.Version, 2, 1, 21):
-		return w - out - reserve, true
-	}
-	return w - min(out, outputCap) - reserve, true
+	return agentlist.Of(t.Agent).CompactsAt(t.Version, t.Reading.Window, t.Reading.MaxOutput), true
 }
 
 // AutoThreshold returns the level of the trigger: a client that drops messages

@@ -5,9 +5,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	agentlist "github.com/compactsim/compactsim/traces/agents"
 )
 
 // RecordedParams are the parameters of recorded.
@@ -26,10 +26,8 @@ func (p *RecordedParams) Validate() []error { return negatives(p) }
 // Prefix is a PrefixSource as written in YAML: "shared", "own" or "by_version".
 type Prefix prompt.PrefixSource
 
-// prefixByVersion takes the shared prefix for Claude Code from 2.1.25 on, the
-// first whose recordings show the thresholds of the generation that forks, and
-// a prefix of its own before; for Codex, which appends its instruction to the
-// history, always the shared one. Which Claude Code did what is assumed.
+// prefixByVersion takes the shared prefix for clients whose summary call
+// continues the conversation (traces.Agent.SummaryShares), else one of its own.
 const prefixByVersion = Prefix(2)
 
 var prefixNames = []string{"shared", "own", "by_version"}
@@ -39,7 +37,7 @@ func (p Prefix) of(agent, release string) prompt.PrefixSource {
 	if p != prefixByVersion {
 		return prompt.PrefixSource(p)
 	}
-	if agent == traces.AgentCodex || version.AtLeast(release, 2, 1, 25) {
+	if agentlist.Of(agent).SummaryShares(release) {
 		return prompt.PrefixShared
 	}
 	return prompt.PrefixOwn

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/formats"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // discoverFlags say whether a person's own sessions may be read without naming
@@ -39,7 +39,7 @@ func (f *discoverFlags) wanted() bool { return f.discover || f.yes && !f.pays }
 var errDeclined = errors.New("nothing was read, as you wish")
 
 // readable reports whether the sessions of an agent can be read.
-func readable(agent string) bool { return formats.Readable(agent) }
+func readable(agent string) bool { return agents.Readable(agent) }
 
 // survey looks into the usual places of this host.
 func survey(ctx context.Context) ([]traces.Stock, string, error) {
@@ -47,7 +47,7 @@ func survey(ctx context.Context) ([]traces.Stock, string, error) {
 	if err != nil {
 		home = ""
 	}
-	found, err := traces.Survey(ctx, traces.Places(home, os.Getenv))
+	found, err := traces.Survey(ctx, agents.Places(home, os.Getenv))
 	return found, home, err
 }
 
@@ -117,7 +117,7 @@ func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) 
 // lookedIn lists the places whose sessions can be read.
 func lookedIn(home string) string {
 	var dirs []string
-	for _, p := range traces.Places(home, os.Getenv) {
+	for _, p := range agents.Places(home, os.Getenv) {
 		if readable(p.Agent) {
 			dirs = append(dirs, tilde(p.Dir, home))
 		}

@@ -11,12 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/formats"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -134,9 +133,9 @@ func (f *readFlags) read(cmd *cobra.Command, stdin io.Reader, paths []string) (c
 		_, c, err = gen.corpus(ctx, f.generate.Profile)
 	} else if len(paths) == 0 {
 		sample = true
-		c, err = claudecode.ReadFS(ctx, opts, synthetic.Samples())
+		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
-		c, err = formats.Read(ctx, opts, paths...)
+		c, err = agents.Read(ctx, opts, paths...)
 	}
 	stop()
 	if errors.Is(err, context.Canceled) {

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 func newTracesShow(stdin io.Reader) *cobra.Command {
@@ -147,7 +148,7 @@ func missed(s *traces.Session, t *traces.Thread, j int) int64 {
 	}
 	before := &t.Rounds[j-1].Usage
 	left := before.Read + before.Writes()
-	if s.Agent == traces.AgentCodex {
+	if agents.Automatic(s) {
 		const step = 1024
 		if left = before.Input(); left-t.Rounds[j].Usage.Read < step {
 			return 0

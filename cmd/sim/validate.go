@@ -21,6 +21,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // validateFlags are the flags of sim validate.
@@ -116,7 +117,7 @@ func (f *validateFlags) validate(cmd *cobra.Command, config sim.Config, sessions
 		o.Config, o.Profile = validate.WithProfile(config, p), p.Name
 		o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
-		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return s.Agent != traces.AgentCodex }) {
+		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return !agents.Automatic(s) }) {
 			o.Model, o.Profile = "OpenAI's cache", "none: the profile tells of Claude Code"
 		}
 	}
@@ -165,7 +166,7 @@ func presetFor(registry *strategies.Registry, name string) (func(*traces.Session
 		high, err := registry.Strategy("auto-compact/167k")
 		return func(s *traces.Session) *strategies.Strategy {
 			switch {
-			case s.Agent == traces.AgentCodex:
+			case !agents.ClaudeCode(s):
 				return nil
 			case profile.Compare(s.Version(), "2.1.20") <= 0:
 				return low

@@ -6,7 +6,12 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
+
+// adviseOthers is the advice for agents other than Claude Code, by agent and
+// finding. An agent without a line here has no known settings.
+var adviseOthers = map[string]map[string][]Advice{traces.AgentCodex: adviseCodex}
 
 // adviseCodex is what to do about the share of Codex in a finding, by its name:
 // Codex reads none of the settings of Claude Code (facts E11; config.toml as the
@@ -47,8 +52,8 @@ func (f *Finding) perAgent() {
 	f.Advice = []Advice{}
 	for _, share := range f.Agents {
 		list := claude
-		if share.Agent == traces.AgentCodex {
-			list = adviseCodex[f.Name]
+		if !agents.Of(share.Agent).ClaudeCode {
+			list = adviseOthers[share.Agent][f.Name]
 		}
 		for _, a := range list {
 			if a.Setting == adviseThresholds.Setting { // for any agent, once

@@ -5,6 +5,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // call is one recorded call with what is made of it.
@@ -46,7 +47,7 @@ func (c *call) first() bool { return c.round == 0 }
 
 // automatic reports whether the provider caches on its own account, in steps,
 // and bills no write.
-func (c *call) automatic() bool { return c.session.Agent == traces.AgentCodex }
+func (c *call) automatic() bool { return agents.Automatic(c.session) }
 
 // fresh returns the price of a token that was not read, USD, as the call paid it.
 func (c *call) fresh() float64 {

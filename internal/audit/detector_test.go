@@ -32,7 +32,7 @@ func watched(t *testing.T, strategy string, sessions []*traces.Session) *breaks.
 	var records breaks.Records
 	loop := sim.NewLoop(sim.Config{
 		Strategy: s, Summarizer: summarizer.Default(), Prices: auditPrices(t), Seed: 1,
-		Server: func(string) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Record: func(r *results.CallRecord) {
 			call := records.Call(r)
 			if v := d.See(&call); r.Round >= 0 {

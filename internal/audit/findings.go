@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // largeContext is the context above which reading it is a finding, tokens.
@@ -75,7 +76,7 @@ const coldUntil = "2.1.24"
 
 // cold reports whether a session's summary calls are taken to be cold.
 func cold(s *traces.Session) bool {
-	return s.Agent == traces.AgentClaudeCode && profile.Compare(s.Version(), coldUntil) <= 0
+	return agents.ClaudeCode(s) && profile.Compare(s.Version(), coldUntil) <= 0
 }
 
 func (e *evidence) compaction(s *traces.Session, c *Compaction) {
@@ -186,7 +187,7 @@ func (t *toolResults) findings(top int) []Finding {
 		for k := range kinds {
 			if kinds[k].matches(c) {
 				tallies[k].add(c.session, c.Place, c.Tokens, c.USD, fmt.Sprintf("%s, %d tokens in %d calls", c.Place.Text, c.Tokens, c.Calls))
-				if !c.codex() { // the limit is a setting of Claude Code
+				if c.limited() { // the limit is a setting of Claude Code
 					saved[k] += c.above(kinds[k].bytes)
 				}
 				break
@@ -205,8 +206,8 @@ func (t *toolResults) findings(top int) []Finding {
 	return list
 }
 
-// codex reports whether the result is of a session of Codex.
-func (c *Carried) codex() bool { return c.session != nil && c.session.Agent == traces.AgentCodex }
+// limited reports whether a setting of Claude Code limits the result.
+func (c *Carried) limited() bool { return c.session == nil || agents.ClaudeCode(c.session) }
 
 // above returns what the part of a result above a limit cost, USD.
 func (c *Carried) above(bytes int64) float64 {

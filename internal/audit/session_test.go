@@ -13,7 +13,7 @@ import (
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/formats"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -62,7 +62,7 @@ var readCorpora = sync.OnceValues(func() (map[string][]*traces.Session, error) {
 		if _, err := os.Stat(folder); err != nil {
 			continue
 		}
-		corpus, err := formats.Read(ctx, traces.Options{}, folder)
+		corpus, err := agents.Read(ctx, traces.Options{}, folder)
 		if err != nil {
 			return nil, err
 		}

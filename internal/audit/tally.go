@@ -3,6 +3,7 @@ package audit
 import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // tally gathers what one finding rests on.
@@ -25,7 +26,7 @@ func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text 
 		t.agents = map[string]float64{}
 	}
 	t.agents[s.Agent] += usd
-	if s.Agent != traces.AgentClaudeCode {
+	if !agents.ClaudeCode(s) {
 		return
 	}
 	for _, v := range s.Versions {

@@ -36,7 +36,7 @@ func followed(t *testing.T, strategy string) ([][]results.Compaction, []results.
 		t.Fatal(err)
 	}
 	c := sim.Config{
-		Strategy: s, Server: func(string) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Strategy: s, Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: summarizer.Default(), Prices: prices, Seed: 1,
 	}
 	plain, err := sim.NewLoop(c).RunCohort(corpus.Sessions)

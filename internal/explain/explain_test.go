@@ -36,7 +36,7 @@ func explained(t *testing.T, strategy string) map[*results.Explanation]results.R
 		t.Fatal(err)
 	}
 	c := sim.Config{
-		Strategy: s, Server: func(string) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Strategy: s, Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: summarizer.Default(), Prices: prices, Seed: 1,
 	}
 	all := map[*results.Explanation]results.Row{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // party is a user with the sessions that stand on a clock.
@@ -42,7 +43,9 @@ func (r *Runner) runAhead(ctx context.Context, p *Population, j *job, prices tim
 	a := newAhead(p, j, lanes)
 	a.ended = ended
 	a.config = func(s *seat) sim.Config {
-		server := func(agent string) sim.Server { return &shared{metered: s.lane.server(agent), seat: s, agent: agent} }
+		server := func(cache traces.Cache) sim.Server {
+			return &shared{metered: s.lane.server(cache), seat: s, cache: cache}
+		}
 		person := func(i int) sim.Person {
 			who := j.cell.persons[a.parties[s.party].sessions[i]]
 			who.User = 0 // the only one of the loop
@@ -109,12 +112,12 @@ func newAhead(p *Population, j *job, lanes int) *ahead {
 // met reports whether users have met in their messages.
 func (a *ahead) met() bool {
 	for i, l := range a.lanes {
-		for agent, s := range l.servers {
+		for cache, s := range l.servers {
 			if s.Met() {
 				return true
 			}
 			for _, other := range a.lanes[:i] {
-				if o := other.servers[agent]; o != nil && s.Meets(o.Anthropic) {
+				if o := other.servers[cache]; o != nil && s.Meets(o.Anthropic) {
 					return true
 				}
 			}

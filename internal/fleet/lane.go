@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // lane simulates some parties of a clock on one core, with a cache of its own: what
@@ -18,7 +19,7 @@ type lane struct {
 	number  int
 	peers   []*lane
 	meter   *meter
-	servers map[string]*metered
+	servers map[traces.Cache]*metered
 	waiting turns   // of parties with a request that depends on others
 	lent    turns   // of parties that could go on
 	seats   []*seat // by party; nil before its turn and behind its end
@@ -43,17 +44,17 @@ type inbox struct {
 
 func newLane(a *ahead, number int) *lane {
 	return &lane{
-		clock: a, number: number, meter: newMeter(a.pop, a.job.sessions), servers: map[string]*metered{},
+		clock: a, number: number, meter: newMeter(a.pop, a.job.sessions), servers: map[traces.Cache]*metered{},
 		seats: make([]*seat, len(a.parties)), follows: map[echoID]int32{},
 	}
 }
 
-// server returns the lane's cache for sessions of an agent.
-func (l *lane) server(agent string) *metered {
-	if l.servers[agent] == nil {
-		l.servers[agent] = &metered{Anthropic: promptcache.New(l.clock.pop.file.Server.cache()), meter: l.meter}
+// server returns the lane's cache for a kind.
+func (l *lane) server(cache traces.Cache) *metered {
+	if l.servers[cache] == nil {
+		l.servers[cache] = &metered{Anthropic: promptcache.New(l.clock.pop.file.Server.cache()), meter: l.meter}
 	}
-	return l.servers[agent]
+	return l.servers[cache]
 }
 
 // work simulates the parties of the lane. The others go on without it only when all

@@ -179,7 +179,7 @@ func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Tim
 
 // config returns the cell that a clock simulates, with a server for each agent; person
 // says who has the session at an index of a cohort.
-func (r *Runner) config(p *Population, j *job, prices time.Time, server func(string) sim.Server, person func(int) sim.Person) sim.Config {
+func (r *Runner) config(p *Population, j *job, prices time.Time, server func(traces.Cache) sim.Server, person func(int) sim.Person) sim.Config {
 	return sim.Config{
 		Strategy: j.cell.strategy, Server: server, Summarizer: summarizer.Default(),
 		Prices: r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
@@ -195,7 +195,7 @@ func (r *Runner) runTogether(ctx context.Context, p *Population, j *job, prices 
 		sessions[i], all[i] = p.Sessions[k], i
 	}
 	meter := newMeter(p, j.sessions)
-	server := func(string) sim.Server {
+	server := func(traces.Cache) sim.Server {
 		return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: meter}
 	}
 	config := r.config(p, j, prices, server, func(i int) sim.Person { return j.cell.persons[j.sessions[i]] })

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // echoID names a request that a lane has told the others of.
@@ -17,7 +18,7 @@ type echoID struct {
 // letter is what a lane tells the others.
 type letter struct {
 	kind  letterKind
-	agent string
+	cache traces.Cache
 	id    echoID
 	at    int64             // ns
 	echo  *promptcache.Echo // of a request that begins
@@ -53,7 +54,7 @@ func (l *lane) read(at int64) {
 	l.inbox.mu.Unlock()
 	for i := range l.mail {
 		v := &l.mail[i]
-		cache := l.server(v.agent).Anthropic
+		cache := l.server(v.cache).Anthropic
 		switch v.kind {
 		case letterKept:
 			cache.Keep(v.at, v.head)

@@ -29,7 +29,7 @@ type seat struct {
 
 // kept is what a party has kept alive ahead of messages, and when last.
 type kept struct {
-	agent string
+	cache traces.Cache
 	head  promptcache.Kept
 	at    int64 // ns
 }
@@ -37,7 +37,7 @@ type kept struct {
 // flying is a request in flight that has gone ahead: what it has read is kept alive
 // until it ends.
 type flying struct {
-	agent  string
+	cache  traces.Cache
 	ticket int32
 	head   promptcache.Kept
 }
@@ -68,7 +68,7 @@ func (s *seat) parties(yield func(int64) bool) {
 type shared struct {
 	*metered
 	seat  *seat
-	agent string
+	cache traces.Cache
 	told  []uint32 // by ticket: the number of its echo, 0 for none
 }
 
@@ -100,7 +100,7 @@ func (s *shared) Begin(t int64, r *prompt.Request) prompt.Outcome {
 func (s *shared) FirstToken(t int64, ticket int32) {
 	s.metered.FirstToken(t, ticket)
 	if l := s.seat.lane; len(l.peers) > 0 && s.told[ticket] > 0 {
-		l.tell(letter{kind: letterFirst, agent: s.agent, id: echoID{l.number, s.told[ticket]}, at: t})
+		l.tell(letter{kind: letterFirst, cache: s.cache, id: echoID{l.number, s.told[ticket]}, at: t})
 	}
 }
 
@@ -111,9 +111,9 @@ func (s *shared) End(t int64, ticket int32, output int64) {
 	switch {
 	case len(l.peers) == 0:
 	case s.told[ticket] > 0:
-		l.tell(letter{kind: letterEnd, agent: s.agent, id: echoID{l.number, s.told[ticket]}, at: t})
+		l.tell(letter{kind: letterEnd, cache: s.cache, id: echoID{l.number, s.told[ticket]}, at: t})
 	default:
-		s.seat.landed(s.agent, ticket, t)
+		s.seat.landed(s.cache, ticket, t)
 	}
 }
 
@@ -125,20 +125,20 @@ func (s *shared) tell(t int64, ticket int32, ahead bool) {
 	if ahead {
 		s.told[ticket] = 0
 		head := s.Kept()
-		s.seat.flying = append(s.seat.flying, flying{s.agent, ticket, head})
-		s.seat.keep(kept{s.agent, head, t})
+		s.seat.flying = append(s.seat.flying, flying{s.cache, ticket, head})
+		s.seat.keep(kept{s.cache, head, t})
 		return
 	}
 	l := s.seat.lane
 	l.sent++
 	s.told[ticket] = l.sent
 	echo := s.Echo(ticket)
-	l.tell(letter{kind: letterBegin, agent: s.agent, id: echoID{l.number, l.sent}, at: t, echo: &echo})
+	l.tell(letter{kind: letterBegin, cache: s.cache, id: echoID{l.number, l.sent}, at: t, echo: &echo})
 }
 
 // keep notes what the party has kept alive.
 func (s *seat) keep(k kept) {
-	if s.kept.agent == k.agent && s.kept.head == k.head {
+	if s.kept.cache == k.cache && s.kept.head == k.head {
 		s.kept.at = max(s.kept.at, k.at)
 		return
 	}
@@ -147,9 +147,9 @@ func (s *seat) keep(k kept) {
 }
 
 // landed notes that a request that has gone ahead has ended at t.
-func (s *seat) landed(agent string, ticket int32, t int64) {
-	i := slices.IndexFunc(s.flying, func(f flying) bool { return f.ticket == ticket && f.agent == agent })
-	s.keep(kept{agent, s.flying[i].head, t})
+func (s *seat) landed(cache traces.Cache, ticket int32, t int64) {
+	i := slices.IndexFunc(s.flying, func(f flying) bool { return f.ticket == ticket && f.cache == cache })
+	s.keep(kept{cache, s.flying[i].head, t})
 	s.flying = slices.Delete(s.flying, i, i+1)
 }
 
@@ -158,13 +158,13 @@ func (s *seat) landed(agent string, ticket int32, t int64) {
 func (s *seat) tellAll(t int64) {
 	s.tellKept()
 	for _, f := range s.flying {
-		s.lane.tell(letter{kind: letterKept, agent: f.agent, at: t, head: f.head})
+		s.lane.tell(letter{kind: letterKept, cache: f.cache, at: t, head: f.head})
 	}
 }
 
 func (s *seat) tellKept() {
 	if s.kept != (kept{}) {
-		s.lane.tell(letter{kind: letterKept, agent: s.kept.agent, at: s.kept.at, head: s.kept.head})
+		s.lane.tell(letter{kind: letterKept, cache: s.kept.cache, at: s.kept.at, head: s.kept.head})
 		s.kept = kept{}
 	}
 }

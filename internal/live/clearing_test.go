@@ -76,7 +76,7 @@ func inspect(t *testing.T, layers string, o Options, corpus *traces.Corpus, look
 	x.Summarizer = newLive(t, o)
 	if _, err := (sim.Runner{Workers: 1}).Run(t.Context(), corpus.Sessions, []sim.Config{{
 		Strategy: strategy, Summarizer: x, Prices: prices, Seed: 1, Verify: true,
-		Server: func(string) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 	}}); err != nil {
 		t.Fatal(err)
 	}

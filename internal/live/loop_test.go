@@ -22,7 +22,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/formats"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -48,7 +48,7 @@ func simulate(t *testing.T, strategy string, corpus *traces.Corpus, l *Summarize
 	}
 	rows, err := sim.Runner{}.Run(t.Context(), corpus.Sessions, []sim.Config{{
 		Strategy: s, Summarizer: l, Prices: prices, Seed: 1, Verify: true,
-		Server: func(string) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestRecordings(t *testing.T) {
 	if _, err := fs.Stat(os.DirFS(folder), "."); err != nil {
 		t.Skipf("no recordings at %s", folder)
 	}
-	corpus, err := formats.Read(t.Context(), traces.Options{}, folder)
+	corpus, err := agents.Read(t.Context(), traces.Options{}, folder)
 	if err != nil {
 		t.Fatal(err)
 	}

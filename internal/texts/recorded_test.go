@@ -9,7 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/formats"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // recordings reads the real sessions that lie beside the module.
@@ -23,7 +23,7 @@ func recordings(t testing.TB) *traces.Corpus {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no recorded sessions in ../shared/traces beside the module")
 	}
-	c, err := formats.Read(context.Background(), traces.Options{}, filepath.Join(dir, "claude-code"), filepath.Join(dir, "codex"))
+	c, err := agents.Read(context.Background(), traces.Options{}, filepath.Join(dir, "claude-code"), filepath.Join(dir, "codex"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package validate
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Class is the situation a call is predicted in. A call has one: the first of
@@ -143,7 +144,7 @@ func (h *history) inherited(t *traces.Thread) past {
 // OpenAI's cache keeps all of the input and logs no writes.
 func (h *history) after(p past, r *traces.Round) past {
 	n := past{left: r.Usage.Read + r.Usage.Writes(), stream: r.Stream, ttl: p.ttl, model: r.Model, known: true}
-	if h.s.Agent == traces.AgentCodex {
+	if agents.Automatic(h.s) {
 		n.left = r.Usage.Input()
 	}
 	switch {
@@ -161,7 +162,7 @@ func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) C
 	c := Call{
 		Session: h.s.ID, Agent: h.s.Agent, Project: h.s.Project, Version: h.s.Version(), Model: h.s.Models[rd.Model],
 		Line: int(rd.Line), Thread: t.ID, Kind: t.Kind, Round: r, TTL: now.ttl,
-		TierKnown: rd.Flags&traces.RoundTierAssumed == 0 && h.s.Agent != traces.AgentCodex, Gap: rd.Wait, SinceStart: rd.Wait + p.stream, Context: rd.Usage.Input(), Left: p.left,
+		TierKnown: rd.Flags&traces.RoundTierAssumed == 0 && !agents.Automatic(h.s), Gap: rd.Wait, SinceStart: rd.Wait + p.stream, Context: rd.Usage.Input(), Left: p.left,
 		Actual: input(rd.Usage), Class: h.classOf(t, rd, r, p, events),
 	}
 	if int(rd.File) < len(h.s.Files) {

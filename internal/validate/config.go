@@ -13,7 +13,7 @@ import (
 func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
 	c.Profile = p
 	cache := cacheOf(p)
-	c.Server = func(agent string) sim.Server { return serverOf(agent, cache, 0) }
+	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache, 0) }
 	return c
 }
 
@@ -22,15 +22,15 @@ func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
 	c = WithProfile(c, p)
 	cache := cacheOf(p)
 	cache.EvictPerCall = p.Evict.PerCall()
-	c.Server = func(agent string) sim.Server { return serverOf(agent, cache, p.Fallback.Value) }
+	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache, p.Fallback.Value) }
 	c.Draw, c.Seed = true, seed
 	return c
 }
 
-// serverOf returns the cache that an agent's sessions call. OpenAI's has a
-// retention of its own; the profile's lifetimes are Anthropic's.
-func serverOf(agent string, cache promptcache.Config, overflow float64) sim.Server {
-	if agent == traces.AgentCodex {
+// serverOf returns a cache of a kind. OpenAI's has a retention of its own; the
+// profile's lifetimes are Anthropic's.
+func serverOf(kind traces.Cache, cache promptcache.Config, overflow float64) sim.Server {
+	if kind == traces.CacheAutomatic {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{OverflowPerCall: overflow})
 	}
 	return promptcache.New(cache)

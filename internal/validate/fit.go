@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Fit returns a profile fitted on sessions: on those of Claude Code but for the
@@ -27,7 +28,7 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 	all := report.Calls()
 	p.Source = fmt.Sprintf("%d sessions, %d calls", len(sessions), len(all))
 	p.Fallback = fitFallback(all)
-	calls := slices.DeleteFunc(slices.Clone(all), func(c Call) bool { return c.Agent == traces.AgentCodex })
+	calls := slices.DeleteFunc(slices.Clone(all), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode })
 	p.First = fitFirst(calls)
 	p.Static, p.Hidden = fitStatic(calls), fitHidden(sessions, calls)
 	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
@@ -39,14 +40,14 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 		ToolResult: collapses(calls, ClassToolResult, ClassSubAgent),
 		Gaps:       collapsesByGap(calls),
 	}
-	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent == traces.AgentCodex })
+	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
 	p.TokensPerByte, p.ResultRates, p.ModelRates = fitRates(own), fitToolRates(own), fitModelRates(own)
 	p.Compact, p.Talk = fitCompactions(own), fitTalk(own)
 	again, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
 	if err != nil {
 		return nil, fmt.Errorf("fitting a profile: %w", err)
 	}
-	p.Residual = residuals(slices.DeleteFunc(slices.Clone(again.Calls()), func(c Call) bool { return c.Agent == traces.AgentCodex }))
+	p.Residual = residuals(slices.DeleteFunc(slices.Clone(again.Calls()), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode }))
 	return &p, nil
 }
 

@@ -3,6 +3,7 @@ package validate
 import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // fitFirst returns how often first calls of threads read a prefix that others
@@ -45,7 +46,7 @@ func fitFallback(calls []Call) profile.Estimate {
 	yes, n := 0, 0
 	for i := range calls {
 		c := &calls[i]
-		if c.Agent != traces.AgentCodex || c.Predicted.Read < minStatic || !later(c) {
+		if agents.Of(c.Agent).Cache(c.Model) != traces.CacheAutomatic || c.Predicted.Read < minStatic || !later(c) {
 			continue
 		}
 		n++

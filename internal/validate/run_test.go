@@ -34,7 +34,7 @@ func cell(t testing.TB) sim.Config {
 	}
 	return sim.Config{
 		Strategy: recorded, Summarizer: summarizer.Default(), Prices: prices, Verify: true,
-		Server: func(string) sim.Server { return promptcache.New(promptcache.Config{}) },
+		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 	}
 }
 

@@ -20,3 +20,11 @@ func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Ma
 // Counting returns how the client counts what follows the last response: a token
 // for four bytes (openai/codex, codex-rs/core).
 func (c *Codex) Counting() Counting { return Counting{Trailing: true, Unpadded: true} }
+
+// Marking returns a client other than Claude Code that marks so many messages
+// of a request and counts like Claude Code's newest version.
+func Marking(messages int) *ClaudeCode {
+	c := ForVersion("")
+	c.MessageMarkers = messages
+	return c
+}

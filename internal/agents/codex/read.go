@@ -13,9 +13,6 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Agent is the name of the recorded agent in Session.Agent.
-const Agent = traces.AgentCodex
-
 // Read reads the Codex rollouts under paths: files, folders and "-". The result
 // does not depend on the order of paths or the number of workers. Bad lines and
 // files are problems of the corpus and its sessions, or, with Options.Strict,

@@ -1,4 +1,4 @@
-package traces
+package agents
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/compactsim/compactsim/traces"
 )
 
 func environment(vars map[string]string) func(string) string {
@@ -77,14 +79,14 @@ func TestSurvey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := Survey(t.Context(), Places(home, environment(nil)))
+	found, err := traces.Survey(t.Context(), Places(home, environment(nil)))
 	if err != nil || len(found) != 3 {
 		t.Fatalf("%+v, %v; want three places", found, err)
 	}
-	for i, want := range []Stock{
-		{Place: Place{Agent: "claude-code"}, Files: 3, Bytes: 111, Newest: newest},
-		{Place: Place{Agent: "codex"}, Files: 1, Bytes: 20, Newest: newest.Add(-time.Hour)},
-		{Place: Place{Agent: "opencode"}, Files: 1, Bytes: 30, Newest: newest.Add(-time.Hour)},
+	for i, want := range []traces.Stock{
+		{Place: traces.Place{Agent: "claude-code"}, Files: 3, Bytes: 111, Newest: newest},
+		{Place: traces.Place{Agent: "codex"}, Files: 1, Bytes: 20, Newest: newest.Add(-time.Hour)},
+		{Place: traces.Place{Agent: "opencode"}, Files: 1, Bytes: 30, Newest: newest.Add(-time.Hour)},
 	} {
 		got := found[i]
 		if got.Agent != want.Agent || got.Files != want.Files || got.Bytes != want.Bytes || !got.Newest.Equal(want.Newest) {
@@ -93,10 +95,10 @@ func TestSurvey(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Survey(ctx, Places(home, environment(nil))); !errors.Is(err, context.Canceled) {
+	if _, err := traces.Survey(ctx, Places(home, environment(nil))); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if found, err := Survey(t.Context(), Places(filepath.Join(home, "nobody"), environment(nil))); len(found) != 0 || err != nil {
+	if found, err := traces.Survey(t.Context(), Places(filepath.Join(home, "nobody"), environment(nil))); len(found) != 0 || err != nil {
 		t.Errorf("nobody's home: %+v, %v", found, err)
 	}
 }
@@ -111,8 +113,15 @@ func TestSurveyLinked(t *testing.T) {
 	if err := os.Symlink(filepath.Join(home, ".claude"), filepath.Join(home, ".config", "claude")); err != nil {
 		t.Skip("no symbolic links here: ", err)
 	}
-	found, err := Survey(t.Context(), Places(home, environment(nil)))
+	found, err := traces.Survey(t.Context(), Places(home, environment(nil)))
 	if err != nil || len(found) != 1 || found[0].Files != 1 {
 		t.Errorf("%+v, %v; want one file in one place", found, err)
+	}
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }

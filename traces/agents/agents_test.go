@@ -1,4 +1,4 @@
-package formats
+package agents
 
 import (
 	"context"
@@ -26,23 +26,23 @@ const (
 func TestFormatOf(t *testing.T) {
 	for _, tt := range []struct {
 		name, head string
-		want       format
+		want       string
 	}{
-		{"Claude Code", claudeLine + "\n", formatClaudeCode},
-		{"Claude Code summary first", `{"type":"summary","summary":"s","leafUuid":"x"}` + "\n" + claudeLine, formatClaudeCode},
-		{"Codex", codexMeta + "\n", formatCodex},
-		{"Codex, line cut off inside the payload", codexMeta[:90], formatCodex},
-		{"Codex behind a damaged line", "{\"times\n" + codexTurn, formatCodex},
-		{"byte order mark", "\xef\xbb\xbf" + codexMeta, formatCodex},
-		{"pi", piLine + "\n", formatPi},
-		{"OpenCode", openCode, formatOpenCode},
-		{"empty", "", formatUnknown},
-		{"binary", "\x00\x01\x02", formatUnknown},
-		{"other JSON", `{"a":1}` + "\n" + `[1]`, formatUnknown},
-		{"a payload of something else", `{"type":"order","payload":{}}`, formatUnknown},
+		{"Claude Code", claudeLine + "\n", traces.AgentClaudeCode},
+		{"Claude Code summary first", `{"type":"summary","summary":"s","leafUuid":"x"}` + "\n" + claudeLine, traces.AgentClaudeCode},
+		{"Codex", codexMeta + "\n", traces.AgentCodex},
+		{"Codex, line cut off inside the payload", codexMeta[:90], traces.AgentCodex},
+		{"Codex behind a damaged line", "{\"times\n" + codexTurn, traces.AgentCodex},
+		{"byte order mark", "\xef\xbb\xbf" + codexMeta, traces.AgentCodex},
+		{"pi", piLine + "\n", traces.AgentPi},
+		{"OpenCode", openCode, traces.AgentOpenCode},
+		{"empty", "", ""},
+		{"binary", "\x00\x01\x02", ""},
+		{"other JSON", `{"a":1}` + "\n" + `[1]`, ""},
+		{"a payload of something else", `{"type":"order","payload":{}}`, ""},
 	} {
-		if got := formatOf([]byte(tt.head)); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		if got := nameOf([]byte(tt.head)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
@@ -115,4 +115,11 @@ func TestOneFormat(t *testing.T) {
 	if len(c.Sessions) != 1 || c.NumProblems != 0 || !Readable(c.Sessions[0].Agent) {
 		t.Errorf("%d sessions, problems %v", len(c.Sessions), c.Problems)
 	}
+}
+
+func nameOf(head []byte) string {
+	if a := agentOf(head); a != nil {
+		return a.Name
+	}
+	return ""
 }

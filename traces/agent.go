@@ -1,0 +1,115 @@
+package traces
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// Names of the agents whose recordings are known, as in Session.Agent.
+const (
+	AgentClaudeCode = "claude-code"
+	AgentCodex      = "codex"
+	AgentOpenCode   = "opencode"
+	AgentPi         = "pi"
+)
+
+// Agent describes a coding agent: how its recordings are found and read, and
+// what the rest of the program needs to know about its client and the caches it
+// calls. Everything that depends on the agent is decided by these fields.
+type Agent struct {
+	Name  string // as in Session.Agent
+	Title string // as its maker writes it
+
+	// Member reports whether a line of JSON is the agent's, given one of its
+	// members and the value of "type" if that came before. Nil for none.
+	Member func(typ, name string) bool
+	// Document reports whether a file that is one JSON document is the agent's,
+	// given how it begins. Nil for none.
+	Document func(head []byte) bool
+	// Places adds the folders where the agent keeps its sessions.
+	Places func(h *Home)
+	// Read reads recordings that were found already. The corpus takes the inputs
+	// over; on an error without a corpus they are closed. what names them in
+	// errors.
+	Read func(ctx context.Context, opts Options, inputs *Inputs, what string) (*Corpus, error)
+
+	// ClaudeCode says that sessions have versions of Claude Code: fitted
+	// profiles, presets by version and advice on its settings apply to them.
+	ClaudeCode bool
+	// Markers is how many messages of a request carry a cache marker, where the
+	// cache needs them. Claude Code's number depends on the version instead.
+	Markers int
+	// Cache returns the kind of cache that calls of a model go to.
+	Cache func(model string) Cache
+	// CompactsAt returns the tokens at which a version of the client compacts,
+	// given the window and the output limit.
+	CompactsAt func(version string, window, maxOutput int64) int64
+	// SummaryShares reports whether a version's summary call continues the
+	// conversation's own prefix and so reads it from the cache.
+	SummaryShares func(version string) bool
+}
+
+// Cache is a kind of prompt cache.
+type Cache uint8
+
+// The kinds of cache.
+const (
+	CacheMarked    Cache = iota // Anthropic's: requests mark what is written
+	CacheAutomatic              // OpenAI's: every prefix is kept, in steps, and writes are not billed
+)
+
+var cacheNames = [...]string{"marked", "automatic"}
+
+// String returns the lower-case name used in reports.
+func (c Cache) String() string { return cacheNames[min(int(c), len(cacheNames)-1)] }
+
+// Place is a folder where an agent usually keeps its sessions.
+type Place struct {
+	Agent string // as in Session.Agent
+	Dir   string
+	// Flat: the files lie in Dir itself. Other folders of an agent, which may
+	// be large or private, are not looked into.
+	Flat     bool
+	Suffixes []string // of the files that hold sessions; nil for the usual ones
+}
+
+// Home is a home folder and an environment in which agents keep their sessions.
+type Home struct {
+	Dir    string                   // "" for none
+	Getenv func(name string) string // such as os.Getenv
+	Found  []Place
+}
+
+// Add adds a place unless its base is unknown.
+func (h *Home) Add(p Place, base string, below ...string) {
+	if base == "" {
+		return
+	}
+	p.Dir = filepath.Join(append([]string{base}, below...)...)
+	h.Found = append(h.Found, p)
+}
+
+// Under returns a folder below the home folder, "" without one.
+func (h *Home) Under(below ...string) string {
+	if h.Dir == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{h.Dir}, below...)...)
+}
+
+// From returns the folder that a variable names, else one below the home folder.
+func (h *Home) From(variable string, below ...string) string {
+	if dir := h.Getenv(variable); dir != "" {
+		return dir
+	}
+	return h.Under(below...)
+}
+
+// XDG is From for variables of the XDG Base Directory Specification, which says
+// that relative paths are to be ignored.
+func (h *Home) XDG(variable string, below ...string) string {
+	if dir := h.Getenv(variable); filepath.IsAbs(dir) {
+		return dir
+	}
+	return h.Under(below...)
+}

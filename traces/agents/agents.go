@@ -1,0 +1,71 @@
+// Package agents reads the recordings of all coding agents and holds what is
+// known about each. It is the entry for programs that read sessions:
+//
+//	corpus, err := agents.Read(ctx, traces.Options{}, "recordings")
+package agents
+
+import (
+	"github.com/compactsim/compactsim/internal/agents/claudecode"
+	"github.com/compactsim/compactsim/internal/agents/codex"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// list are the built-in agents. The first stands for agents that are not known,
+// and its reader says what is wrong with a file that no agent claims.
+var list = [...]*traces.Agent{
+	claudecode.Describe(), codex.Describe(), unreadOpenCode(), unreadPi(),
+}
+
+// All returns the built-in agents.
+func All() []*traces.Agent { return list[:] }
+
+// Of returns the agent of a name, as in Session.Agent. An agent that is not
+// known is taken to behave like Claude Code.
+func Of(name string) *traces.Agent {
+	for _, a := range list {
+		if a.Name == name {
+			return a
+		}
+	}
+	return list[0]
+}
+
+// Readable reports whether there is a reader for an agent's recordings, by the
+// name in Session.Agent.
+func Readable(name string) bool {
+	a := Of(name)
+	return a.Name == name && a.Read != nil
+}
+
+// CacheOf returns the kind of cache that the calls of a session go to: that of
+// the model of its first call.
+func CacheOf(s *traces.Session) traces.Cache {
+	model := ""
+	for i := range s.Threads {
+		if rounds := s.Threads[i].Rounds; len(rounds) > 0 && int(rounds[0].Model) < len(s.Models) {
+			model = s.Models[rounds[0].Model]
+			break
+		}
+	}
+	return Of(s.Agent).Cache(model)
+}
+
+// Automatic reports whether the calls of a session go to a cache that needs no
+// markers and bills no writes.
+func Automatic(s *traces.Session) bool { return CacheOf(s) == traces.CacheAutomatic }
+
+// ClaudeCode reports whether a session has versions of Claude Code.
+func ClaudeCode(s *traces.Session) bool { return Of(s.Agent).ClaudeCode }
+
+// Places returns where agents usually keep their sessions, under a home folder
+// and an environment such as os.Getenv. What an agent's own variable says takes
+// the place of its usual folders; XDG_CONFIG_HOME and XDG_DATA_HOME move what
+// lies under ~/.config and ~/.local/share. Without a home only places from
+// variables are known.
+func Places(home string, getenv func(string) string) []traces.Place {
+	h := &traces.Home{Dir: home, Getenv: getenv}
+	for _, a := range list {
+		a.Places(h)
+	}
+	return h.Found
+}

@@ -1,0 +1,136 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Read reads the recordings under paths: files, folders and "-". A file that no
+// agent claims goes to the reader of Claude Code, which says what is wrong with
+// it; one of an agent without a reader is a problem. The result does not depend
+// on the order of paths or the number of workers. Bad lines and files are
+// problems of the corpus and its sessions, or, with Options.Strict, the error
+// that ends reading. It is an error, which wraps traces.ErrNoSessions, when no
+// session is found; the corpus then still holds the problems met. The caller
+// closes the corpus.
+func Read(ctx context.Context, opts traces.Options, paths ...string) (*traces.Corpus, error) {
+	inputs, err := traces.Find(opts, paths...)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, opts, inputs, strings.Join(paths, ", "))
+}
+
+// ReadFS is Read for the recordings in a file system.
+func ReadFS(ctx context.Context, opts traces.Options, fsys fs.FS) (*traces.Corpus, error) {
+	inputs, err := traces.FindFS(fsys)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, opts, inputs, "files")
+}
+
+func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	m := merger{
+		limit: opts.WithDefaults().MaxProblems, files: map[*traces.Agent][]traces.Input{},
+		corpus: &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}, Unsupported: map[string]int{}},
+	}
+	m.keep(inputs.Problems)
+	for _, in := range inputs.Files {
+		m.divide(in)
+	}
+	if m.only() {
+		return list[0].Read(ctx, opts, inputs, what)
+	}
+	err := m.read(ctx, opts, what)
+	if err != nil && !errors.Is(err, traces.ErrNoSessions) {
+		inputs.Close()
+		return nil, err
+	}
+	return m.corpus, err
+}
+
+// merger adds up what several readers read.
+type merger struct {
+	limit  int
+	files  map[*traces.Agent][]traces.Input
+	corpus *traces.Corpus
+}
+
+// only reports whether all files go to the first reader.
+func (m *merger) only() bool {
+	return len(m.files[list[0]]) == len(m.corpus.Inputs.Files)
+}
+
+// divide gives a file to the reader of its agent.
+func (m *merger) divide(in traces.Input) {
+	a := sniff(in)
+	switch {
+	case a == nil:
+		a = list[0]
+	case a.Read == nil:
+		m.corpus.Unsupported[a.Title]++
+		m.keep([]traces.Problem{{File: in.Name, Text: fmt.Sprintf("recordings of %s are not supported", a.Title)}})
+		return
+	}
+	m.files[a] = append(m.files[a], in)
+}
+
+// read reads every group and merges the corpora. That a group has no session is
+// an error only when no other has one.
+func (m *merger) read(ctx context.Context, opts traces.Options, what string) error {
+	c := m.corpus
+	if opts.Strict && len(c.Problems) > 0 {
+		return fmt.Errorf("reading recordings: %s", c.Problems[0])
+	}
+	var none error
+	for _, a := range list {
+		if len(m.files[a]) == 0 {
+			continue
+		}
+		d, err := a.Read(ctx, opts, &traces.Inputs{Files: m.files[a]}, what)
+		if err != nil && !errors.Is(err, traces.ErrNoSessions) {
+			return err
+		}
+		none = cmp.Or(none, err)
+		m.add(d)
+	}
+	slices.SortStableFunc(c.Sessions, func(a, b *traces.Session) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.ID, b.ID))
+	})
+	switch {
+	case len(c.Sessions) > 0:
+		return nil
+	case none != nil:
+		return none
+	}
+	return fmt.Errorf("%s: %w: %s", what, traces.ErrNoSessions, c.Problems[0])
+}
+
+// keep counts problems and keeps them up to the limit.
+func (m *merger) keep(found []traces.Problem) {
+	c := m.corpus
+	c.NumProblems += len(found)
+	c.Problems = append(c.Problems, found[:min(len(found), max(0, m.limit-len(c.Problems)))]...)
+}
+
+func (m *merger) add(d *traces.Corpus) {
+	c := m.corpus
+	c.Sessions = append(c.Sessions, d.Sessions...)
+	m.keep(d.Problems)
+	c.NumProblems += d.NumProblems - len(d.Problems)
+	c.Lines += d.Lines
+	c.BadLines += d.BadLines
+	c.Bytes += d.Bytes
+	c.Repeated += d.Repeated
+	for t, n := range d.Unknown {
+		c.Unknown[t] += n
+	}
+}

@@ -1,0 +1,88 @@
+package agents
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+const (
+	// sniffed is how much of a file is looked at, bytes: the first line of a
+	// rollout carries the instructions, ≈ 40 kB, but its type comes first.
+	sniffed = 64 << 10
+	// sniffedLines is how many lines are tried: the first may be damaged.
+	sniffedLines = 8
+)
+
+// sniff returns the agent that wrote a file, by its first lines; nil when none
+// claims it or the file cannot be read.
+func sniff(in traces.Input) *traces.Agent {
+	r, err := in.Open()
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(r, head)
+	if err != nil && n == 0 {
+		return nil
+	}
+	return agentOf(head[:n])
+}
+
+// agentOf returns the agent that wrote a file that begins with head.
+func agentOf(head []byte) *traces.Agent {
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	for _, a := range list {
+		if a.Document != nil && a.Document(head) {
+			return a
+		}
+	}
+	tried := 0
+	for line := range bytes.Lines(head) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if a := agentOfLine(line); a != nil {
+			return a
+		}
+		if tried++; tried == sniffedLines {
+			break
+		}
+	}
+	return nil
+}
+
+// agentOfLine returns the agent that wrote a line, which may be cut off.
+func agentOfLine(line []byte) *traces.Agent {
+	d := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil
+	}
+	typ := ""
+	for {
+		t, err := d.ReadToken()
+		if err != nil || t.Kind() != '"' {
+			return nil
+		}
+		name := t.String()
+		for _, a := range list {
+			if a.Member != nil && a.Member(typ, name) {
+				return a
+			}
+		}
+		if name != "type" {
+			if err := d.SkipValue(); err != nil {
+				return nil
+			}
+			continue
+		}
+		if t, err = d.ReadToken(); err != nil {
+			return nil
+		}
+		typ = t.String()
+	}
+}
