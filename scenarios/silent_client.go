@@ -84,7 +84,7 @@ func (s *silence) ofVersions(g *given) string {
 		return "the clients of all sessions count so by themselves"
 	}
 	if !slices.ContainsFunc(s.traits.clients, func(c recordedClient) bool { return !c.plain }) {
-		return "all sessions are another agent's, whose client has versions of its own"
+		return "all sessions are Codex's, whose client has versions of its own"
 	}
 	return "the versions of the sessions place markers and count as this one does; one of another range would not"
 }
