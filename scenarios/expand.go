@@ -205,8 +205,10 @@ func (x *expansion) surroundings(d *Design) []variant {
 	x.combine(d.axes, func(chosen []int) {
 		s := Default()
 		// What Check has reported keeps its default here.
-		if err := x.tree.Root.Decode(&s); err != nil && before == 0 {
-			x.errs = append(x.errs, spec.Errors(x.tree.Name, err, s))
+		if errs := x.tree.Decode(x.tree.Root, &s, ""); len(errs) > 0 && before == 0 {
+			for _, err := range errs {
+				x.once(err)
+			}
 			return
 		}
 		x.validate(&s)

@@ -3,8 +3,11 @@ package strategies
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
@@ -12,16 +15,14 @@ import (
 
 // presetFile is a preset as written in YAML.
 type presetFile struct {
-	Name      string      `yaml:"name"`
-	Doc       string      `yaml:"doc"`
-	Rank      int         `yaml:"rank"` // place in lists, smallest first
-	Layers    []layerFile `yaml:"layers"`
-	Exclusive [][]string  `yaml:"exclusive"` // layers of which one bars the others
+	Name string `yaml:"name"`
+	Doc  string `yaml:"doc"`
+	Rank int    `yaml:"rank" doc:"place in lists, smallest first"`
+	// Layers are each a layer by name with its parameters, or first_of with a
+	// list of layers of which the first that acts bars the rest.
+	Layers    []yaml.Node `yaml:"layers" doc:"in the order they are asked"`
+	Exclusive [][]string  `yaml:"exclusive" doc:"ahead of a request, of each list only one acts"`
 }
-
-// layerFile is a layer by name with its parameters, or first_of with a list of
-// layers of which the first that acts bars the rest.
-type layerFile map[string]spec.Lazy
 
 const firstOf = "first_of"
 
@@ -29,93 +30,122 @@ const firstOf = "first_of"
 const maxLayers = 64
 
 // AddPreset reads one preset from the YAML file called name. All problems are
-// reported at once, with file and line.
+// reported at once, with file and line. A preset of the same name is replaced.
 func (r *Registry) AddPreset(text []byte, name string) error {
-	var f presetFile
-	if err := spec.Decode(text, name, &f); err != nil {
+	tree, err := spec.Parse(text, name)
+	if err != nil {
 		return err
 	}
-	p := presetReader{registry: r, file: name}
-	p.layers(f.Layers, 0)
-	p.exclusive(f.Exclusive)
-	if f.Name == "" {
-		p.problem("preset has no name")
+	s, err := r.preset(tree)
+	if err != nil {
+		return err
 	}
-	if len(p.found) > maxLayers {
-		p.problem("%d layers, at most %d are possible", len(p.found), maxLayers)
-	}
-	if len(p.errs) > 0 {
-		return errors.Join(p.errs...)
-	}
-	s := &Strategy{Name: f.Name, Doc: strings.TrimSpace(f.Doc), rank: f.Rank, layers: p.found, exclusive: f.Exclusive}
 	if r.presets == nil {
 		r.presets = map[string]*Strategy{}
-	}
-	if _, dup := r.presets[s.Name]; !dup {
-		r.order = append(r.order, s.Name)
 	}
 	r.presets[s.Name] = s
 	return nil
 }
 
+// Compose makes a strategy from a mapping of the keys of a preset file, without
+// adding it to the presets. Doc and rank in it do not matter. Errors begin with
+// where.
+func (r *Registry) Compose(name string, body *yaml.Node, where string) (*Strategy, error) {
+	tree := &spec.Tree{Name: where, Root: spec.Clone(body)}
+	tree.Mark(tree.Root, where)
+	if err := tree.Put(tree.Root, spec.Text(name), "name"); err != nil {
+		return nil, err
+	}
+	return r.preset(tree)
+}
+
+// BodyKeys returns the keys of a preset file beside those that name and describe
+// it: what its layers are and how they go together.
+func BodyKeys() []string {
+	return slices.DeleteFunc(spec.Keys(reflect.TypeFor[presetFile]()), func(key string) bool {
+		return key == "name" || key == "doc" || key == "rank"
+	})
+}
+
+// preset reads a preset.
+func (r *Registry) preset(tree *spec.Tree) (*Strategy, error) {
+	var f presetFile
+	p := presetReader{registry: r, tree: tree}
+	p.errs = tree.Decode(tree.Root, &f, "")
+	if layers := spec.Child(tree.Root, "layers"); layers != nil && f.Layers != nil {
+		p.layers(layers, 0)
+	}
+	p.exclusive(f.Exclusive)
+	if f.Name == "" {
+		p.problem(tree.Root, "the preset has no name")
+	}
+	if len(p.found) > maxLayers {
+		p.problem(tree.Root, "%d layers, at most %d are possible", len(p.found), maxLayers)
+	}
+	if len(p.errs) > 0 {
+		return nil, errors.Join(p.errs...)
+	}
+	return &Strategy{Name: f.Name, Doc: strings.TrimSpace(f.Doc), rank: f.Rank, layers: p.found, exclusive: f.Exclusive}, nil
+}
+
 // presetReader gathers the layers of a preset and what is wrong with it.
 type presetReader struct {
 	registry *Registry
-	file     string
+	tree     *spec.Tree
 	found    []configured
 	groups   int
 	errs     []error
 }
 
-func (p *presetReader) problem(format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf(p.file+": "+format, args...))
+func (p *presetReader) problem(n *yaml.Node, format string, args ...any) {
+	p.errs = append(p.errs, p.tree.Errorf(n, format, args...))
 }
 
 // layers reads a list of layers into a group, 0 for none.
-func (p *presetReader) layers(list []layerFile, group int) {
-	for _, entry := range list {
-		if len(entry) != 1 {
-			p.problem("a layer is one key with its parameters, not %d", len(entry))
+func (p *presetReader) layers(list *yaml.Node, group int) {
+	for _, entry := range list.Content {
+		if entry.Kind != yaml.MappingNode || len(entry.Content) != 2 {
+			p.problem(entry, "a layer is one key with its parameters")
 			continue
 		}
-		for key, body := range entry {
-			switch {
-			case key == firstOf && group > 0:
-				p.problem("%s inside %s", firstOf, firstOf)
-			case key == firstOf:
-				p.group(&body)
-			default:
-				p.layer(key, &body, group)
-			}
+		key, body := entry.Content[0], entry.Content[1]
+		switch {
+		case key.Value != firstOf:
+			p.layer(key, body, group)
+		case group > 0:
+			p.problem(key, "%s inside %s", firstOf, firstOf)
+		case body.Kind != yaml.SequenceNode || len(body.Content) < 2:
+			p.problem(key, "%s wants a list of at least two layers", firstOf)
+		default:
+			p.groups++
+			p.layers(body, p.groups)
 		}
 	}
 }
 
-func (p *presetReader) group(body *spec.Lazy) {
-	var list []layerFile
-	if err := body.Decode(&list); err != nil {
-		p.errs = append(p.errs, spec.Errors(p.file, err, &list))
+// layer reads the parameters of one layer over their defaults.
+func (p *presetReader) layer(key, body *yaml.Node, group int) {
+	name := key.Value
+	def, ok := p.registry.layers[name]
+	switch {
+	case p.index(name) >= 0:
+		p.problem(key, "layer %s stands twice", name)
+		return
+	case !ok:
+		p.problem(key, "unknown layer %q%s", name, nearest.Hint(name, p.registry.Layers()))
 		return
 	}
-	if len(list) < 2 {
-		p.problem("%s wants at least two layers", firstOf)
-	}
-	p.groups++
-	p.layers(list, p.groups)
-}
-
-func (p *presetReader) layer(key string, body *spec.Lazy, group int) {
-	if p.index(key) >= 0 {
-		p.problem("layer %s stands twice", key)
+	params := def.Params()
+	errs := p.tree.Decode(body, params, name)
+	p.errs = append(p.errs, errs...)
+	if len(errs) > 0 {
 		return
 	}
-	c, err := p.registry.configure(p.file, key, body)
-	if err != nil {
-		p.errs = append(p.errs, err)
+	if _, err := def.Build(params); err != nil {
+		p.problem(key, "layer %s: %w", name, err)
 		return
 	}
-	c.group = group
-	p.found = append(p.found, c)
+	p.found = append(p.found, configured{def: def, params: params, group: group})
 }
 
 func (p *presetReader) index(name string) int {
@@ -124,44 +154,15 @@ func (p *presetReader) index(name string) int {
 
 // exclusive checks that lists of exclusive layers name layers of the preset.
 func (p *presetReader) exclusive(lists [][]string) {
-	for _, list := range lists {
+	at := func(i int) *yaml.Node { return spec.Reach(p.tree.Root, fmt.Sprintf("exclusive[%d]", i)) }
+	for i, list := range lists {
 		if len(list) < 2 {
-			p.problem("exclusive: %v wants at least two layers", list)
+			p.problem(at(i), "exclusive: %v wants at least two layers", list)
 		}
 		for _, name := range list {
 			if p.index(name) < 0 && len(p.errs) == 0 {
-				p.problem("exclusive: no layer %q in this preset%s", name, nearest.Hint(name, p.registry.Layers()))
+				p.problem(at(i), "exclusive: no layer %q in this preset%s", name, nearest.Hint(name, p.registry.Layers()))
 			}
 		}
 	}
-}
-
-// configure decodes the parameters of one layer and checks that it can be
-// built.
-func (r *Registry) configure(file, key string, body *spec.Lazy) (configured, error) {
-	def, ok := r.layers[key]
-	if !ok {
-		return configured{}, fmt.Errorf("%s: unknown layer %q%s", file, key, nearest.Hint(key, r.Layers()))
-	}
-	params := def.Params()
-	if err := body.Decode(params); err != nil {
-		return configured{}, spec.Errors(file, err, params)
-	}
-	if _, err := def.Build(params); err != nil {
-		return configured{}, within(fmt.Sprintf("%s: layer %s: ", file, key), err)
-	}
-	return configured{def: def, params: params}, nil
-}
-
-// within puts a place ahead of each of several joined errors.
-func within(place string, err error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return fmt.Errorf("%s%w", place, err)
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, fmt.Errorf("%s%w", place, e))
-	}
-	return errors.Join(all...)
 }

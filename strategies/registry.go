@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -67,7 +69,6 @@ func Define[P any](name, doc string, defaults P, build func(P) Layer) Definition
 type Registry struct {
 	layers  map[string]Definition
 	presets map[string]*Strategy
-	order   []string
 }
 
 //go:embed presets/*.yaml
@@ -121,8 +122,8 @@ func (r *Registry) Layers() []string {
 
 // Presets returns the names of all presets in the order they are listed.
 func (r *Registry) Presets() []string {
-	names := append([]string(nil), r.order...)
-	sort.SliceStable(names, func(i, j int) bool {
+	names := slices.Collect(maps.Keys(r.presets))
+	sort.Slice(names, func(i, j int) bool {
 		a, b := r.presets[names[i]], r.presets[names[j]]
 		return a.rank < b.rank || a.rank == b.rank && a.Name < b.Name
 	})

@@ -77,7 +77,7 @@ func TestPresetProblems(t *testing.T) {
 			[]string{"fork shares the session model's cache, small-model cannot", "no model is given"},
 		},
 		"no way to call":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: []}\n", []string{"no way to make the summary call"}},
-		"unknown way":        {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: [frok]}\n", []string{`p.yaml:3: unknown call "frok" (did you mean "fork"?)`}},
+		"unknown way":        {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: [frok]}\n", []string{`unknown call "frok" (did you mean "fork"?)`}},
 		"keep over total":    {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, attachments: {files: {each: 9, total: 5}, skills: {each: 9, total: 5}}}\n", []string{"files: each 9 is more than total 5", "skills: each 9 is more than total 5"}},
 		"never reached":      {"name: x\nlayers:\n  - full-compact: {trigger: {fraction: 1}}\n", []string{"never reached"}},
 		"always reached":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5, less: 6}}\n", []string{"always reached"}},

@@ -78,13 +78,8 @@ func Parse(text []byte, name string) (*File, error) {
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	c := spec.Checker{Tree: tree}
-	c.Check(tree.Root, document{}, "")
-	errs := c.Errs
 	d := document{Seeds: DefaultSeeds, Level: DefaultLevel}
-	if err := tree.Root.Decode(&d); err != nil && len(errs) == 0 {
-		return nil, spec.Errors(name, err, d)
-	}
+	errs := tree.Decode(tree.Root, &d, "")
 	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange, Unread: d.Unread, AllowUnpriced: d.Unpriced == allowUnpriced}
 	errs = append(errs, f.scenario(tree, text)...)
 	errs = append(errs, f.bounds(tree)...)

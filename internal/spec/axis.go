@@ -5,7 +5,6 @@ import (
 	"math"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -38,7 +37,7 @@ func (a *Axis) List() *yaml.Node {
 }
 
 // axis collects the values of a list in the place of one value of type t.
-func (c *Checker) axis(n *yaml.Node, values []*yaml.Node, t reflect.Type, path string) {
+func (c *Checker) axis(n *yaml.Node, values []*yaml.Node, t reflect.Type, tag reflect.StructTag, path string) {
 	if len(values) == 0 {
 		c.errorf(n, "axis %s has no values", path)
 		return
@@ -46,9 +45,8 @@ func (c *Checker) axis(n *yaml.Node, values []*yaml.Node, t reflect.Type, path s
 	a := Axis{Path: path, Node: n}
 	first := map[string]int{}
 	for _, value := range values {
-		v, err := decoded(value, t)
-		if err != nil {
-			c.errorf(value, "%s: %w", path, err)
+		v, ok := c.axisValue(value, t, tag, path)
+		if !ok {
 			continue
 		}
 		canonical, text := canonical(value, v)
@@ -60,6 +58,18 @@ func (c *Checker) axis(n *yaml.Node, values []*yaml.Node, t reflect.Type, path s
 		a.Values, a.Texts = append(a.Values, canonical), append(a.Texts, text)
 	}
 	c.add(a)
+}
+
+// axisValue returns one value of an axis.
+func (c *Checker) axisValue(n *yaml.Node, t reflect.Type, tag reflect.StructTag, path string) (reflect.Value, bool) {
+	v := reflect.New(t).Elem()
+	own := Checker{Tree: c.Tree, single: true}
+	own.read(n, v, tag, path, false)
+	if isNull(n) && len(own.Errs) == 0 {
+		own.errorf(n, "%s: no value", path)
+	}
+	c.Errs = append(c.Errs, own.Errs...)
+	return v, len(own.Errs) == 0
 }
 
 func (c *Checker) add(a Axis) {
@@ -86,27 +96,13 @@ func canonical(n *yaml.Node, v reflect.Value) (*yaml.Node, string) {
 	return out, Flow(out)
 }
 
-// Flow writes a node on one line.
-func Flow(n *yaml.Node) string {
-	if n.Kind == yaml.ScalarNode {
-		return n.Value
-	}
-	c := Clone(n)
-	c.Style = yaml.FlowStyle
-	text, err := yaml.Marshal(c)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
-}
-
 // isRange reports whether n is written {from: …, to: …, step: …}.
 func isRange(n *yaml.Node) bool {
 	return n.Kind == yaml.MappingNode && Child(n, "from") != nil
 }
 
 // rangeAxis lists the values of a range: from, from + step, … as far as to.
-func (c *Checker) rangeAxis(n *yaml.Node, t reflect.Type, path string) {
+func (c *Checker) rangeAxis(n *yaml.Node, t reflect.Type, tag reflect.StructTag, path string) {
 	bounds := map[string]reflect.Value{}
 	before := len(c.Errs)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -122,6 +118,8 @@ func (c *Checker) rangeAxis(n *yaml.Node, t reflect.Type, path string) {
 			c.errorf(value, "range %s: %s: %w", path, key.Value, err)
 		case v.CanFloat() && (math.IsInf(v.Float(), 0) || math.IsNaN(v.Float())):
 			c.errorf(value, "range %s: %s: %s is no number to count with", path, key.Value, value.Value)
+		case key.Value != "step" && flaw(v, tag) != "":
+			c.errorf(value, "range %s: %s%s", path, key.Value, flaw(v, tag))
 		default:
 			bounds[key.Value] = v
 		}

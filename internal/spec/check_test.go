@@ -20,7 +20,7 @@ func (c *color) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-type leaves struct {
+type values struct {
 	Count  int     `yaml:"count"`
 	Seed   uint64  `yaml:"seed"`
 	Share  float64 `yaml:"share"`
@@ -37,7 +37,7 @@ type dated struct {
 
 type sheet struct {
 	Fixed string `yaml:"fixed"`
-	Swept leaves `yaml:"swept" sweep:"true"`
+	Swept values `yaml:"swept" sweep:"true"`
 	Named map[string]inner
 	Free  yaml.Node
 }
@@ -209,7 +209,7 @@ func TestAliases(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Checker{Tree: tree, Sweep: true}
-	c.Check(tree.Root, map[string]leaves{}, "")
+	c.Check(tree.Root, map[string]values{}, "")
 	if len(c.Errs) > 0 || len(c.Axes) != 2 {
 		t.Fatalf("axes %v, errors %v", c.Axes, c.Errs)
 	}

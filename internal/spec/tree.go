@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -34,11 +35,11 @@ func Parse(text []byte, name string) (*Tree, error) {
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("%s: empty document", name)
 	case err != nil:
-		return nil, Errors(name, err, nil)
+		return nil, yamlError(name, err)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		if err != nil {
-			return nil, Errors(name, err, nil)
+			return nil, yamlError(name, err)
 		}
 		return nil, fmt.Errorf("%s: more than one document", name)
 	}
@@ -51,6 +52,14 @@ func Parse(text []byte, name string) (*Tree, error) {
 		return nil, fmt.Errorf("%s: more than %d values once its aliases are expanded", name, maxNodes)
 	}
 	return &Tree{Name: name, Root: root}, nil
+}
+
+// yamlError returns an error of yaml.v3 as file:line: text.
+func yamlError(name string, err error) error {
+	if m := linePattern.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("%s:%s: %s", name, m[1], m[2])
+	}
+	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
 // expander copies nodes with aliases replaced by what they stand for. It stops
@@ -149,6 +158,46 @@ func Find(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
+// Reach returns the node that a path such as orgs[1].users or orgs.1.users leads to,
+// or the last one on the way that the file has.
+func Reach(n *yaml.Node, path string) *yaml.Node {
+	n, _ = reach(n, path)
+	return n
+}
+
+// reach is Reach, and reports whether the file has the whole path.
+func reach(n *yaml.Node, path string) (*yaml.Node, bool) {
+	if path == "" {
+		return n, true
+	}
+	for key := range strings.SplitSeq(strings.NewReplacer("[", ".", "]", "").Replace(path), ".") {
+		next := Child(n, key)
+		if i, err := strconv.Atoi(key); err == nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
+			next = n.Content[i]
+		}
+		if next == nil {
+			return n, false
+		}
+		n = next
+	}
+	return n, true
+}
+
+// Beside makes the name of a file that stands in a node, which is relative to the
+// folder of the tree's file, relative to the working folder. A name without a file
+// there stays as it is when there is one in the working folder; so do absolute
+// names, and nodes that are nil or no text.
+func (t *Tree) Beside(n *yaml.Node, exists func(name string) bool) {
+	if n == nil || n.Kind != yaml.ScalarNode || isNull(n) || n.Value == "" || filepath.IsAbs(n.Value) {
+		return
+	}
+	beside := filepath.ToSlash(filepath.Join(filepath.Dir(t.Name), n.Value))
+	if filepath.Dir(t.Name) == "." || !exists(beside) && exists(n.Value) {
+		return // a name such as ./mine stays as it is written
+	}
+	n.Value = beside
+}
+
 // Put sets the value that keys lead to below n, making mappings on the way. It
 // fails when something else than a mapping stands there.
 func (t *Tree) Put(n *yaml.Node, value *yaml.Node, keys ...string) error {
@@ -194,15 +243,6 @@ func Text(s string) *yaml.Node {
 	n := new(yaml.Node)
 	n.SetString(s)
 	return n
-}
-
-// Encode returns the node of a Go value.
-func Encode(v any) (*yaml.Node, error) {
-	n := new(yaml.Node)
-	if err := n.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode YAML: %w", err)
-	}
-	return n, nil
 }
 
 // CloneRoot returns a deep copy of the whole document whose nodes have the

@@ -7,7 +7,6 @@ package profile
 import (
 	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -234,17 +233,8 @@ func Default() (*Profile, error) {
 // Parse reads a profile strictly; errors name file and line.
 func Parse(text []byte, name string) (*Profile, error) {
 	var p Profile
-	tree, err := spec.Parse(text, name)
-	if err != nil {
+	if err := spec.Decode(text, name, &p); err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
-	}
-	c := spec.Checker{Tree: tree}
-	c.Check(tree.Root, p, "")
-	if len(c.Errs) > 0 {
-		return nil, fmt.Errorf("reading a profile: %w", errors.Join(c.Errs...))
-	}
-	if err := tree.Root.Decode(&p); err != nil {
-		return nil, fmt.Errorf("reading a profile: %w", spec.Errors(name, err, p))
 	}
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("reading a profile: %s: %w", name, err)

@@ -105,7 +105,7 @@ func ParseWorkload(text []byte, file string) (*Workload, error) {
 	}
 	if root != nil {
 		if err := root.Decode(&w); err != nil {
-			return nil, fmt.Errorf("reading a profile: %w", errors.Join(append(errs, spec.Errors(file, err, w))...))
+			return nil, fmt.Errorf("reading a profile: %w", errors.Join(append(errs, fmt.Errorf("%s: %s", file, spec.Reason(err)))...))
 		}
 	}
 	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")

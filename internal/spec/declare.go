@@ -1,0 +1,346 @@
+package spec
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+)
+
+// Enum is a small integer or boolean type with a name for each of its values, by
+// index: files hold the names. A boolean has the name of false first.
+type Enum interface{ Names() []string }
+
+// Defaulter is an element of a list or a map that does not begin with zero values.
+type Defaulter interface{ SetDefaults() }
+
+// Ruled is a struct whose values can contradict each other in ways that no tag
+// says. An error made by Wrong or a Problem is reported at the values it names,
+// another one at the struct.
+type Ruled interface{ Rules() []error }
+
+// Field is a parameter: a field of a struct as its tags declare it.
+type Field struct {
+	Path  string // of YAML keys, joined by dots
+	Doc   string
+	Unit  string
+	Needs string // path of the parameter that must be on for this one to have an effect
+	Value reflect.Value
+	Tag   reflect.StructTag
+}
+
+// Nested reports whether the field is a mapping of further fields.
+func (f *Field) Nested() bool { return isStruct(f.Value.Type()) }
+
+// Text returns the value as YAML on one line.
+func (f *Field) Text() string { return Line(f.Value.Interface()) }
+
+// Fields calls visit for every parameter of a struct, or a pointer to one, in
+// order, each mapping ahead of what is in it.
+func Fields(v any, visit func(*Field)) {
+	value := reflect.Indirect(reflect.ValueOf(v))
+	if value.Kind() == reflect.Struct {
+		walk(value, "", visit)
+	}
+}
+
+func walk(v reflect.Value, path string, visit func(*Field)) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, inline, ok := keyOf(&f)
+		switch {
+		case !ok:
+		case inline:
+			walk(v.Field(i), path, visit)
+		default:
+			at := Join(path, name)
+			visit(&Field{
+				Path: at, Doc: f.Tag.Get("doc"), Unit: f.Tag.Get("unit"), Needs: f.Tag.Get("needs"), Value: v.Field(i), Tag: f.Tag,
+			})
+			if isStruct(f.Type) {
+				walk(v.Field(i), at, visit)
+			}
+		}
+	}
+}
+
+// keyOf returns the YAML key of a field and whether its own fields stand in its
+// place; ok is false for a field that files do not have.
+func keyOf(f *reflect.StructField) (name string, inline, ok bool) {
+	name, rest, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+	if name == "" {
+		name = strings.ToLower(f.Name)
+	}
+	return name, strings.Contains(rest, "inline"), (f.IsExported() || f.Anonymous) && name != "-"
+}
+
+// Difference is a parameter that two structs have different values for.
+type Difference struct{ Path, A, B string }
+
+// Diff returns the parameters in which two structs of one type differ, as YAML.
+func Diff(a, b any) []Difference {
+	var list []Difference
+	other := flat(b)
+	for i, f := range flat(a) {
+		if x, y := f.Text(), other[i].Text(); x != y {
+			list = append(list, Difference{f.Path, x, y})
+		}
+	}
+	return list
+}
+
+func flat(v any) []*Field {
+	var list []*Field
+	Fields(v, func(f *Field) {
+		if !f.Nested() {
+			list = append(list, f)
+		}
+	})
+	return list
+}
+
+// Keys returns the YAML keys of a struct type, those of inlined fields included.
+func Keys(t reflect.Type) []string {
+	var keys []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, inline, ok := keyOf(&f)
+		switch {
+		case !ok:
+		case inline:
+			keys = append(keys, Keys(f.Type)...)
+		default:
+			keys = append(keys, name)
+		}
+	}
+	return keys
+}
+
+// fieldOf returns the field of a struct type with a YAML key: the indices that
+// lead to it through inlined structs.
+func fieldOf(t reflect.Type, key string) (reflect.StructField, []int, bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, inline, ok := keyOf(&f)
+		switch {
+		case !ok:
+		case inline:
+			if inner, index, ok := fieldOf(f.Type, key); ok {
+				return inner, append([]int{i}, index...), true
+			}
+		case name == key:
+			return f, []int{i}, true
+		}
+	}
+	return reflect.StructField{}, nil, false
+}
+
+// Paths returns the keys that lead to every field of a struct type, joined by
+// dots, in the order of the fields. Lists, maps and types that decode themselves
+// end a path.
+func Paths(v any) []string { return paths(nil, base(reflect.TypeOf(v)), "") }
+
+func paths(dst []string, t reflect.Type, path string) []string {
+	if !isStruct(t) {
+		return dst
+	}
+	for _, key := range Keys(t) {
+		f, _, _ := fieldOf(t, key)
+		dst = append(dst, Join(path, key))
+		dst = paths(dst, base(f.Type), Join(path, key))
+	}
+	return dst
+}
+
+// CheckPath returns an error that names the nearest path when keys do not lead to
+// a field of v's type.
+func CheckPath(v any, keys ...string) error {
+	t := base(reflect.TypeOf(v))
+	for _, key := range keys {
+		ok := false
+		switch {
+		case t.Kind() == reflect.Map && !opaque(t):
+			t, ok = base(t.Elem()), true
+		case isStruct(t):
+			var f reflect.StructField
+			if f, _, ok = fieldOf(t, key); ok {
+				t = base(f.Type)
+			}
+		}
+		if !ok {
+			path := strings.Join(keys, ".")
+			return fmt.Errorf("unknown parameter %q%s", path, nearest.Hint(path, Paths(v)))
+		}
+	}
+	return nil
+}
+
+// Join appends a key to a path.
+func Join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+var (
+	nodeType     = reflect.TypeFor[yaml.Node]()
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+)
+
+func base(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// isStruct reports whether values of t are mappings with the keys of its fields.
+func isStruct(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != nodeType && t != timeType && !opaque(t)
+}
+
+// opaque reports whether a type decodes itself, so that its kind says nothing
+// about what stands in the file.
+func opaque(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[yaml.Unmarshaler]()) ||
+		p.Implements(reflect.TypeFor[interface {
+			UnmarshalYAML(func(any) error) error
+		}]())
+}
+
+// enumNames returns the names of the values of an Enum, nil for another type.
+func enumNames(t reflect.Type) []string {
+	if e, ok := reflect.Zero(t).Interface().(Enum); ok && t.Kind() != reflect.Pointer {
+		return e.Names()
+	}
+	return nil
+}
+
+// Name returns the name of a value of an Enum, its number when it has none.
+func Name[E interface {
+	~bool | ~uint8 | ~int
+	Enum
+}](e E) string {
+	return enumName(reflect.ValueOf(e), e.Names())
+}
+
+func enumName(v reflect.Value, names []string) string {
+	if i := ordinal(v); i >= 0 && i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprint(ordinal(v))
+}
+
+// ordinal returns the index that a value of an Enum has among its names.
+func ordinal(v reflect.Value) int {
+	switch {
+	case v.CanUint():
+		return int(v.Uint())
+	case v.CanInt():
+		return int(v.Int())
+	case v.Bool():
+		return 1
+	}
+	return 0
+}
+
+// setOrdinal sets a value of an Enum to that of an index.
+func setOrdinal(v reflect.Value, i int) {
+	switch {
+	case v.CanUint():
+		v.SetUint(uint64(i))
+	case v.CanInt():
+		v.SetInt(int64(i))
+	default:
+		v.SetBool(i == 1)
+	}
+}
+
+// unknown words a value that is none of those known.
+func unknown(value string, known []string) string {
+	return fmt.Sprintf("unknown value %q%s; want %s", value, nearest.Hint(value, known), strings.Join(known, " or "))
+}
+
+// bound returns the number of a tag that bounds a field, in ns for a duration.
+func bound(tag reflect.StructTag, key string, t reflect.Type) (v float64, text string, ok bool) {
+	if text = tag.Get(key); text == "" {
+		return 0, "", false
+	}
+	if t == durationType {
+		d, err := time.ParseDuration(text)
+		return float64(d), text, err == nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, text, err == nil
+}
+
+// outside words why a value does not lie within the bounds of its tags, "" when
+// it does. What is not finite lies within none.
+func outside(v reflect.Value, tag reflect.StructTag) string {
+	t := v.Type()
+	var x float64
+	switch {
+	case v.CanInt():
+		x = float64(v.Int())
+	case v.CanUint():
+		x = float64(v.Uint())
+	case v.CanFloat():
+		x = v.Float()
+	default:
+		return ""
+	}
+	low, lowText, least := bound(tag, "min", t)
+	above, aboveText, over := bound(tag, "above", t)
+	high, highText, most := bound(tag, "max", t)
+	below, belowText, under := bound(tag, "below", t)
+	const huge = 1.7976931348623157e308
+	fits := (!least || x >= low) && (!over || x > above) && (!most || x <= high) && (!under || x < below) &&
+		x >= -huge && x <= huge
+	switch {
+	case fits || !least && !over && !most && !under:
+		return ""
+	case least && most:
+		return "must lie in " + lowText + "…" + highText
+	case over && most:
+		return "must lie above " + aboveText + " and be at most " + highText
+	case least && under:
+		return "must be at least " + lowText + " and lie below " + belowText
+	case over && under:
+		return "must lie between " + aboveText + " and " + belowText
+	case most:
+		return "must be at most " + highText
+	case under:
+		return "must lie below " + belowText
+	case over:
+		return "must be above " + aboveText
+	case low == 0 && x < 0:
+		return "must not be negative"
+	case low == 0:
+		return "must be a number from 0"
+	}
+	return "must be at least " + lowText
+}
+
+// flaw words what is wrong with one value by its tags, behind its path; "" when
+// nothing is.
+func flaw(v reflect.Value, tag reflect.StructTag) string {
+	if text := outside(v, tag); text != "" {
+		return " " + Line(v.Interface()) + " " + text
+	}
+	if tag.Get("enum") == "" || v.Kind() != reflect.String {
+		return ""
+	}
+	if known := strings.Split(tag.Get("enum"), ","); !slices.Contains(known, v.String()) {
+		return ": " + unknown(v.String(), known)
+	}
+	return ""
+}

@@ -1,0 +1,436 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+)
+
+// Decode reads one document of the file called name over what v points to, and
+// checks it by tags and rules. All problems are reported at once.
+func Decode(text []byte, name string, v any) error {
+	tree, err := Parse(text, name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(tree.Decode(tree.Root, v, "")...)
+}
+
+// Decode reads a node over what v points to, checks it by tags and rules, and
+// returns all problems. What cannot be read keeps its value. The path is what
+// leads to the node in messages, "" at the top.
+func (t *Tree) Decode(n *yaml.Node, v any, path string) []error {
+	c := Checker{Tree: t, single: true}
+	c.read(n, reflect.ValueOf(v).Elem(), "", path, false)
+	var problems []Problem
+	validate(reflect.ValueOf(v), "", path, &problems)
+	for _, p := range problems {
+		if slices.ContainsFunc(p.Paths, c.misread) {
+			continue
+		}
+		c.Errs = append(c.Errs, t.place(n, p, path))
+	}
+	return c.Errs
+}
+
+// misread reports whether a value, or something in it, could not be read.
+func (c *Checker) misread(path string) bool {
+	return slices.ContainsFunc(c.lost, func(lost string) bool { return leadsTo(path, lost) || leadsTo(lost, path) })
+}
+
+// leadsTo reports whether a path is another one or the beginning of it.
+func leadsTo(path, to string) bool {
+	rest, ok := strings.CutPrefix(to, path)
+	return ok && (path == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// Checker walks nodes against Go types and collects what does not fit: unknown
+// and repeated keys, values of another kind or out of bounds, lists where one
+// value stands.
+type Checker struct {
+	Tree *Tree
+	// Sweep makes a list or a range in the place of one value an axis. Without
+	// it fields of structs are still swept that carry the tag sweep:"true", with
+	// all below them.
+	Sweep bool
+
+	Axes []Axis
+	Errs []error
+
+	single bool     // nothing is swept
+	lost   []string // paths of what could not be read
+}
+
+// Check walks n against the type of v; path is what leads to n, "" at the top.
+func (c *Checker) Check(n *yaml.Node, v any, path string) {
+	c.read(n, reflect.New(reflect.TypeOf(v)).Elem(), "", path, c.Sweep)
+}
+
+func (c *Checker) errorf(n *yaml.Node, format string, args ...any) {
+	c.Errs = append(c.Errs, c.Tree.Errorf(n, format, args...))
+}
+
+// lose reports that the value of a path cannot be read.
+func (c *Checker) lose(n *yaml.Node, path, format string, args ...any) {
+	c.errorf(n, format, args...)
+	c.lost = append(c.lost, path)
+}
+
+// read sets v, whose field has a tag, to what n says.
+func (c *Checker) read(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
+	t := v.Type()
+	if t == nodeType {
+		v.Set(reflect.ValueOf(*n))
+		return
+	}
+	if !c.sound(n, path) {
+		return
+	}
+	null := isNull(n)
+	if t.Kind() == reflect.Pointer && null {
+		v.SetZero()
+		return
+	}
+	if t.Kind() == reflect.Pointer {
+		to := reflect.New(t.Elem())
+		if !v.IsNil() {
+			to.Elem().Set(v.Elem())
+		}
+		before := len(c.lost)
+		c.read(n, to.Elem(), tag, path, sweep)
+		if len(c.lost) == before {
+			v.Set(to)
+		}
+		return
+	}
+	switch {
+	case opaque(t), t == timeType:
+		c.leaf(n, v, tag, path, sweep)
+	case t.Kind() == reflect.Struct:
+		if !null && c.mapping(n, path) {
+			c.fields(n, v, path, sweep)
+		}
+	case null && (t.Kind() == reflect.Map || t.Kind() == reflect.Slice):
+		v.SetZero()
+	case t.Kind() == reflect.Map:
+		if c.mapping(n, path) {
+			c.values(n, v, tag, path, sweep)
+		}
+	case t.Kind() == reflect.Slice:
+		c.list(n, v, tag, path, sweep)
+	default:
+		c.leaf(n, v, tag, path, sweep)
+	}
+}
+
+// sound reports whether a scalar with a tag of its own, such as !!float x, is
+// what the tag says.
+func (c *Checker) sound(n *yaml.Node, path string) bool {
+	if n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle == 0 {
+		return true
+	}
+	err := n.Decode(new(any))
+	if err != nil {
+		c.lose(n, path, "%s: %s", named(path), Reason(err))
+	}
+	return err == nil
+}
+
+// mapping reports whether n is a mapping with words for keys, each once.
+func (c *Checker) mapping(n *yaml.Node, path string) bool {
+	if n.Kind != yaml.MappingNode {
+		c.lose(n, path, "%s takes keys and values, not %s", named(path), kindOf(n))
+		return false
+	}
+	first := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if err := keyError(key); err != nil {
+			c.lose(key, path, "%s: %w", named(path), err)
+			return false
+		}
+		if before, ok := first[key.Value]; ok {
+			c.errorf(key, "key %q stands here a second time, first in line %d", key.Value, before.Line)
+			continue
+		}
+		first[key.Value] = key
+	}
+	return true
+}
+
+// keyError refuses keys that are not written as a word.
+func keyError(key *yaml.Node) error {
+	switch {
+	case key.Kind != yaml.ScalarNode, isNull(key):
+		return fmt.Errorf("a key is a word, not %s", kindOf(key))
+	case key.Style&yaml.TaggedStyle != 0:
+		return fmt.Errorf("key %q has a tag: write the word alone", key.Value)
+	case key.ShortTag() == "!!merge":
+		return errors.New("keys are not merged with <<: write them out")
+	}
+	return nil
+}
+
+// fields reads a mapping into a struct. Of a key that stands twice the first
+// counts.
+func (c *Checker) fields(n *yaml.Node, v reflect.Value, path string, sweep bool) {
+	var met []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		f, index, ok := fieldOf(v.Type(), key.Value)
+		switch {
+		case !ok:
+			c.errorf(key, "unknown key %q%s", key.Value, nearest.Hint(key.Value, Keys(v.Type())))
+		case !slices.Contains(met, key.Value):
+			c.read(n.Content[i+1], v.FieldByIndex(index), f.Tag, Join(path, key.Value), sweep || f.Tag.Get("sweep") == "true")
+			met = append(met, key.Value)
+		}
+	}
+}
+
+// values reads a mapping over a copy of a map, so that what the map came from
+// keeps its values. With the tag whole, the mapping replaces it.
+func (c *Checker) values(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
+	t := v.Type()
+	m := reflect.MakeMap(t)
+	if tag.Get("whole") != "true" {
+		for it := v.MapRange(); it.Next(); {
+			m.SetMapIndex(it.Key(), it.Value())
+		}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, err := decoded(n.Content[i], t.Key())
+		if err != nil {
+			c.lose(n.Content[i], path, "%s: %w", named(path), err)
+			continue
+		}
+		elem := element(t.Elem())
+		if was := m.MapIndex(key); was.IsValid() {
+			elem.Set(was)
+		}
+		c.read(n.Content[i+1], elem, tag, Join(path, n.Content[i].Value), sweep)
+		m.SetMapIndex(key, elem)
+	}
+	v.Set(m)
+}
+
+// element returns a new element of a list or a map.
+func element(t reflect.Type) reflect.Value {
+	p := reflect.New(t)
+	if d, ok := p.Interface().(Defaulter); ok {
+		d.SetDefaults()
+	}
+	return p.Elem()
+}
+
+// list reads a value of a list type. A list of lists in its place is an axis,
+// when the elements are not lists themselves.
+func (c *Checker) list(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
+	if n.Kind != yaml.SequenceNode {
+		c.lose(n, path, "%s takes a list, not %s", named(path), kindOf(n))
+		return
+	}
+	elem := v.Type().Elem()
+	if sweep && !c.single && len(n.Content) > 0 && elem.Kind() != reflect.Slice && n.Content[0].Kind == yaml.SequenceNode {
+		c.axis(n, n.Content, v.Type(), tag, path)
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), 0, len(n.Content))
+	for i, child := range n.Content {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		e := element(elem)
+		if isNull(child) && elem != nodeType {
+			c.lose(child, at, "%s holds nothing", at)
+		} else {
+			c.read(child, e, tag, at, false)
+		}
+		list = reflect.Append(list, e)
+	}
+	v.Set(list)
+}
+
+// isNull reports whether n is no value.
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// leaf reads one value, or an axis of them.
+func (c *Checker) leaf(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
+	t := v.Type()
+	sweep = sweep && !c.single
+	switch {
+	case n.Kind == yaml.ScalarNode:
+	case sweep && n.Kind == yaml.SequenceNode && !composite(t):
+		c.axis(n, n.Content, t, tag, path)
+		return
+	case sweep && isRange(n) && numeric(t):
+		c.rangeAxis(n, t, tag, path)
+		return
+	case !composite(t):
+		c.lose(n, path, "%s takes one value, not %s", named(path), kindOf(n))
+		return
+	}
+	value, err := decoded(n, t)
+	if err != nil {
+		c.lose(n, path, "%s: %w", named(path), err)
+		return
+	}
+	if text := flaw(value, tag); text != "" {
+		c.lose(n, path, "%s%s", named(path), text)
+		return
+	}
+	v.Set(value)
+}
+
+// composite reports whether values of a type that decodes itself may be more
+// than a scalar.
+func composite(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct:
+		return t != timeType
+	case reflect.Slice, reflect.Map, reflect.Interface:
+		return true
+	}
+	return false
+}
+
+// numeric reports whether values of t are numbers or, like durations, written
+// for numbers. A small type that decodes itself is an enumeration.
+func numeric(t reflect.Type) bool {
+	if enumNames(t) != nil || opaque(t) && t.Kind() != reflect.Int64 && t.Kind() != reflect.Float64 {
+		return false
+	}
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Float32, reflect.Float64:
+		return true
+	}
+	return false
+}
+
+// decoded returns n as a value of type t. Wrong values are worded for people.
+func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
+	v := reflect.New(t)
+	if isNull(n) {
+		return v.Elem(), errors.New("no value")
+	}
+	if names := enumNames(t); names != nil {
+		i := slices.Index(names, n.Value)
+		if i < 0 || n.Kind != yaml.ScalarNode {
+			return v.Elem(), errors.New(unknown(n.Value, names))
+		}
+		setOrdinal(v.Elem(), i)
+		return v.Elem(), nil
+	}
+	if t == durationType {
+		d, err := time.ParseDuration(n.Value)
+		if err != nil || n.Kind != yaml.ScalarNode {
+			return v.Elem(), fmt.Errorf("want a duration such as 90s, 5m or 1h, not %q", n.Value)
+		}
+		v.Elem().SetInt(int64(d))
+		return v.Elem(), nil
+	}
+	if !opaque(t) && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" && !holds(n, t) {
+		return v.Elem(), fmt.Errorf("want %s, not %s", wanted(t), quoted(n))
+	}
+	err := n.Decode(v.Interface())
+	if err == nil {
+		return v.Elem(), nil
+	}
+	if opaque(t) {
+		return v.Elem(), errors.New(Reason(err))
+	}
+	return v.Elem(), fmt.Errorf("want %s, not %s", wanted(t), quoted(n))
+}
+
+// holds reports whether a type keeps a floating-point number as it is written.
+// Node.Decode would cut off fractions for integers, and convert what lies beyond
+// them to any number.
+func holds(n *yaml.Node, t reflect.Type) bool {
+	low, high := 0.0, 0x1p64 // whole numbers: low ≤ f < high
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		low, high = -0x1p63, 0x1p63
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	default:
+		return true
+	}
+	var f float64
+	err := n.Decode(&f)
+	return err == nil && f == math.Trunc(f) && low <= f && f < high
+}
+
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number from 0"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	switch {
+	case t == timeType:
+		return "a time"
+	case numeric(t):
+		return "a whole number"
+	}
+	return t.Kind().String()
+}
+
+// linePattern matches the place that yaml.v3 puts ahead of its errors.
+var linePattern = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
+
+// Reason returns the text of an error of yaml.v3 without its preamble and line.
+func Reason(err error) string {
+	texts := []string{err.Error()}
+	var te *yaml.TypeError
+	if errors.As(err, &te) {
+		texts = slices.Clone(te.Errors)
+	}
+	for i, text := range texts {
+		text = strings.TrimPrefix(text, "yaml: ")
+		if m := linePattern.FindStringSubmatch(text); m != nil {
+			text = m[2]
+		}
+		texts[i] = text
+	}
+	return strings.Join(texts, "; ")
+}
+
+func quoted(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode {
+		return strconv.Quote(n.Value)
+	}
+	return kindOf(n)
+}
+
+func kindOf(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.ShortTag() == "!!null":
+		return "nothing"
+	}
+	return strconv.Quote(n.Value)
+}
+
+func named(path string) string {
+	if path == "" {
+		return "the document"
+	}
+	return path
+}

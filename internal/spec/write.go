@@ -1,0 +1,210 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Encode returns the node of a Go value, with the names of its Enums.
+func Encode(v any) (*yaml.Node, error) { return encode(reflect.ValueOf(v), false) }
+
+// Marshal returns a Go value as YAML, with the names of its Enums.
+func Marshal(v any) ([]byte, error) {
+	n, err := Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(n)
+}
+
+// Describe returns a struct as a mapping with every field, its doc and unit above
+// it as a comment.
+func Describe(v any) (*yaml.Node, error) {
+	return encode(reflect.Indirect(reflect.ValueOf(v)), true)
+}
+
+// Digest identifies a value by what a file would say.
+func Digest(v any) (string, error) {
+	text, err := Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// Line returns a value as YAML on one line.
+func Line(v any) string {
+	n, err := Encode(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	if n.Kind == yaml.SequenceNode {
+		n.Style = yaml.FlowStyle
+	}
+	text, err := yaml.Marshal(n)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// Flow writes a node on one line, a text without quotes.
+func Flow(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode {
+		return n.Value
+	}
+	c := Clone(n)
+	c.Style = yaml.FlowStyle
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// encode returns the node of a value. A described one has every field, with
+// comments, and lists on one line.
+func encode(v reflect.Value, described bool) (*yaml.Node, error) {
+	if !v.IsValid() || !described && plain(v.Type(), nil) {
+		return encodePlain(v)
+	}
+	t := v.Type()
+	switch names := enumNames(t); {
+	case names != nil:
+		return Text(enumName(v, names)), nil
+	case t == durationType:
+		return Text(shortDuration(time.Duration(v.Int()))), nil
+	case opaque(t), t == timeType, t == nodeType:
+	case t.Kind() == reflect.Pointer && !v.IsNil():
+		return encode(v.Elem(), described)
+	case t.Kind() == reflect.Struct:
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		return n, encodeFields(n, v, described)
+	case t.Kind() == reflect.Slice && !v.IsNil() && !plain(t, nil):
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		if described {
+			n.Style = yaml.FlowStyle
+		}
+		for i := range v.Len() {
+			elem, err := encode(v.Index(i), false)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, elem)
+		}
+		return n, nil
+	case t.Kind() == reflect.Map && !v.IsNil() && !plain(t, nil):
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			elem, err := encode(v.MapIndex(key), false)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, Text(key.String()), elem)
+		}
+		return n, nil
+	}
+	n, err := encodePlain(v)
+	if err == nil && described && n.Kind == yaml.SequenceNode {
+		n.Style = yaml.FlowStyle
+	}
+	return n, err
+}
+
+// encodePlain encodes what yaml.v3 knows how to.
+func encodePlain(v reflect.Value) (*yaml.Node, error) {
+	var value any
+	if v.IsValid() {
+		value = v.Interface()
+	}
+	n := new(yaml.Node)
+	if err := n.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode YAML: %w", err)
+	}
+	return n, nil
+}
+
+func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, inline, ok := keyOf(&f)
+		options := f.Tag.Get("yaml")
+		switch {
+		case !ok, !described && strings.Contains(options, ",omitempty") && v.Field(i).IsZero():
+			continue
+		case inline:
+			if err := encodeFields(n, v.Field(i), described); err != nil {
+				return err
+			}
+			continue
+		}
+		value, err := encode(v.Field(i), described)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if strings.Contains(options, ",flow") {
+			value.Style |= yaml.FlowStyle
+		}
+		key := Text(name)
+		if described {
+			key.HeadComment = comment(f.Tag)
+		}
+		n.Content = append(n.Content, key, value)
+	}
+	return nil
+}
+
+// comment returns what stands above a field: its doc, and its unit.
+func comment(tag reflect.StructTag) string {
+	doc, unit := tag.Get("doc"), tag.Get("unit")
+	if doc == "" || unit == "" {
+		return doc + unit
+	}
+	return doc + ", " + unit
+}
+
+// plain reports whether yaml.v3 encodes values of a type as this package does.
+func plain(t reflect.Type, seen []reflect.Type) bool {
+	switch {
+	case slices.Contains(seen, t):
+		return true
+	case enumNames(t) != nil, t == durationType:
+		return false
+	case opaque(t), t == timeType, t == nodeType:
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return plain(t.Elem(), seen)
+	case reflect.Struct:
+		seen = append(seen, t)
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && !plain(f.Type, seen) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// shortDuration returns a duration as Go writes it, without zero parts at the end.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
