@@ -34,12 +34,7 @@ how often is at /debug/counts.
 
 --fault KIND[:PARAM=VALUE][@WHICH] makes things go wrong, and may be repeated. KIND
 is an HTTP status, or one of
-  reset cut truncated malformed error-event   the response breaks off, or is garbled
-  stall loris                                 it stands still, or never ends
-  flood                                       it is far too large
-  too-long too-long-no-gap                    the prompt is refused, with its size or without
-  empty tool-call refusal                     there is no text in it
-WHICH lists requests by their ordinals (2,5-7) or is a share of them (10%); without
+` + devserver.FaultHelp() + `WHICH lists requests by their ordinals (2,5-7) or is a share of them (10%); without
 it all are meant. A status may have retry-after or retry-after-date in seconds, loris
 every=DURATION.`,
 		Example: `  sim devserver

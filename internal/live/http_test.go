@@ -27,7 +27,7 @@ func serve(t *testing.T, o devserver.Options, faults ...string) (*devserver.Serv
 	t.Helper()
 	limits := backend.Limits{Timeout: time.Minute, Idle: time.Minute}
 	for _, text := range faults {
-		if strings.HasPrefix(text, devserver.FaultLoris) || strings.HasPrefix(text, devserver.FaultStall) {
+		if strings.HasPrefix(text, "loris") || strings.HasPrefix(text, "stall") {
 			limits = backend.Limits{Timeout: 2 * time.Second, Idle: time.Second} // these alone are waited out
 		}
 	}

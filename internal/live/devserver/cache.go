@@ -1,10 +1,18 @@
 package devserver
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
+	"hash"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/internal/live/api"
+	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
 // lookBack is how many positions a breakpoint looks at, itself included.
@@ -48,11 +56,6 @@ type entry struct {
 
 func (e entry) alive(now time.Time) bool { return now.Before(e.used.Add(e.ttl)) }
 
-// usage counts the tokens of a prompt by what the cache did for them.
-type usage struct {
-	Uncached, Read, Write5m, Write1h, Output int64
-}
-
 // pending are entries that a request will write; nobody reads them before its
 // response begins.
 type pending struct {
@@ -62,7 +65,7 @@ type pending struct {
 }
 
 // begin looks a prompt up at a request's start.
-func (c *cache) begin(now time.Time, model string, list []position) (usage, *pending) {
+func (c *cache) begin(now time.Time, model string, list []position) (wire.Usage, *pending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	shortest := minimum(model)
@@ -90,11 +93,7 @@ func (c *cache) begin(now time.Time, model string, list []position) (usage, *pen
 			hour = p.tokens
 		}
 	}
-	total := int64(0)
-	if len(list) > 0 {
-		total = list[len(list)-1].tokens
-	}
-	return usage{Read: read, Write1h: hour - read, Write5m: last - hour, Uncached: total - last}, w
+	return wire.Usage{Read: read, Write1h: hour - read, Write5m: last - hour, Uncached: total(list) - last}, w
 }
 
 // lookup returns the position of the longest prefix to read, -1 for none. Every
@@ -148,4 +147,148 @@ func (w *pending) available() {
 		}
 		c.sweep = 2 * len(c.entries)
 	}
+}
+
+// position is a block of a prompt together with all that stands ahead of it.
+type position struct {
+	sum    [sha256.Size]byte
+	tokens int64  // up to it, itself included
+	kind   string // of the block
+	ttl    string // of the breakpoint here: "", "5m" or "1h"
+}
+
+// prefix builds the positions of a prompt: tools, then system, then messages.
+// Each has a hash of everything up to it, whose it is and of which model.
+type prefix struct {
+	h      hash.Hash
+	tokens int64
+	list   []position
+}
+
+func newPrefix(org, model string) *prefix {
+	p := &prefix{h: sha256.New()}
+	p.write("org", org, "model", model)
+	return p
+}
+
+// write adds fields to the hash, with their lengths, so that no two lists of
+// fields look alike.
+func (p *prefix) write(fields ...string) {
+	var n [8]byte
+	for _, f := range fields {
+		binary.BigEndian.PutUint64(n[:], uint64(len(f)))
+		p.h.Write(n[:])
+		p.h.Write([]byte(f))
+	}
+}
+
+func (p *prefix) add(kind string, tokens int64, c *api.CacheControl) {
+	p.tokens += tokens
+	at := position{tokens: p.tokens, kind: kind}
+	p.h.Sum(at.sum[:0])
+	if c != nil {
+		at.ttl = cmp.Or(c.TTL, "5m")
+	}
+	p.list = append(p.list, at)
+}
+
+// block adds a block of a role; system is one.
+func (p *prefix) block(role string, b *api.Block) {
+	p.write(role)
+	p.hashBlock(b)
+	p.add(b.Type, tokensOfBlock(b), b.CacheControl)
+}
+
+func (p *prefix) hashBlock(b *api.Block) {
+	failed := ""
+	if b.IsError {
+		failed = "error"
+	}
+	p.write(b.Type, b.TextOf(), b.ID, b.Name, string(b.Input), b.ToolUseID, failed, string(b.Rest))
+	for i := range b.Content {
+		p.hashBlock(&b.Content[i])
+	}
+}
+
+// positionsOf returns the positions of a request. What changes the messages'
+// level only (tool_choice, thinking, effort) enters behind the system prompt.
+func positionsOf(org string, q *request, messages []api.Message) []position {
+	p := newPrefix(org, q.Model)
+	for i := range q.Tools {
+		text := definition(&q.Tools[i])
+		p.write("tool", text)
+		p.add("tool", blockTokens+tokensOf(len(text)), q.Tools[i].CacheControl)
+	}
+	for i := range q.System {
+		p.block("system", &q.System[i])
+	}
+	level, _ := json.Marshal([]any{q.ToolChoice, q.Thinking, q.OutputConfig}) // it was read from JSON
+	p.write("level", string(level))
+	for i := range messages {
+		for k := range messages[i].Content {
+			p.block(messages[i].Role, &messages[i].Content[k])
+		}
+	}
+	if q.CacheControl != nil {
+		automatic(p.list, q.CacheControl)
+	}
+	return p.list
+}
+
+// automatic puts the breakpoint that a request asks for as a whole at the last
+// block that can have one.
+func automatic(list []position, c *api.CacheControl) {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].kind == "thinking" || list[i].kind == "redacted_thinking" {
+			continue
+		}
+		if list[i].ttl == "" {
+			list[i].ttl = cmp.Or(c.TTL, "5m")
+		}
+		return
+	}
+}
+
+func total(list []position) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	return list[len(list)-1].tokens
+}
+
+// definition returns a tool definition as the model reads it, without its
+// breakpoint.
+func definition(t *api.Tool) string {
+	bare := *t
+	bare.CacheControl = nil
+	text, _ := json.Marshal(bare) // it was read from JSON
+	const member = len(`"name":"",`)
+	return string(text[:1]) + string(text[1+member:])
+}
+
+// Tokens are estimated: 0.3 a byte, about what recorded sessions have over all
+// kinds of content, and some for every block. The sum over blocks is the
+// prompt's, so that every part of a prompt has its share.
+const (
+	tokensPerTenBytes = 3
+	blockTokens       = 3
+	imageTokens       = 2000 // of an image or a document, as clients estimate them
+)
+
+// tokensOf returns the tokens of n bytes of text.
+func tokensOf(n int) int64 { return (int64(n)*tokensPerTenBytes + 9) / 10 }
+
+// bytesOf returns how many bytes of text have the tokens, at most.
+func bytesOf(tokens int64) int { return int(tokens * 10 / tokensPerTenBytes) }
+
+// tokensOfBlock returns the tokens of a block.
+func tokensOfBlock(b *api.Block) int64 {
+	if b.Type == "image" || b.Type == "document" {
+		return imageTokens
+	}
+	n := blockTokens + tokensOf(len(b.TextOf())+len(b.Name)+len(b.Input)+len(b.Rest))
+	for i := range b.Content {
+		n += tokensOfBlock(&b.Content[i])
+	}
+	return n
 }

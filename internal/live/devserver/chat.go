@@ -8,58 +8,29 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/api"
 )
-
-// chatRequest is what is read of a request for a chat completion.
-type chatRequest struct {
-	Model               string           `json:"model"`
-	Messages            []chatMessage    `json:"messages"`
-	Tools               []jsontext.Value `json:"tools"`
-	ToolChoice          jsontext.Value   `json:"tool_choice"`
-	MaxTokens           int              `json:"max_tokens"`
-	MaxCompletionTokens int              `json:"max_completion_tokens"`
-	Stream              bool             `json:"stream"`
-	StreamOptions       struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
-}
-
-type chatMessage struct {
-	Role       string     `json:"role"`
-	Content    string     `json:"content"`
-	ToolCalls  []chatCall `json:"tool_calls"`
-	ToolCallID string     `json:"tool_call_id"`
-}
-
-type chatCall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
-}
 
 // completions answers POST /v1/chat/completions.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
-	c := s.begin(w, r, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), failChat)
+	c := s.begin(w, r, true)
 	if c == nil {
 		return
 	}
-	var q chatRequest
+	var q api.ChatRequest
 	if err := json.Unmarshal(c.body, &q); err != nil {
-		failChat(c, invalid("the request is not valid: %v", err))
+		c.fail(invalid("the request is not valid: %v", err))
 		return
 	}
 	if e := s.checkChat(&q); e != nil {
-		failChat(c, e)
+		c.fail(e)
 		return
 	}
 	text := rendered(&q)
 	n := tokensOf(len(text))
 	if n > s.options.Window {
-		failChat(c, invalid("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", s.options.Window, n))
+		c.fail(invalid("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", s.options.Window, n))
 		return
 	}
 	a := c.chatAnswer(&q)
@@ -69,17 +40,13 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 	if !c.delay(s.options.Latency) {
 		return
 	}
-	s.counts.bill(a)
-	if q.Stream {
-		c.chatStream(a, q.StreamOptions.IncludeUsage)
-		return
-	}
-	c.chatWhole(a)
+	s.bill(a)
+	c.respond(a.chatResponse(q.StreamOptions.IncludeUsage), q.Stream)
 }
 
-// checkChat returns what such servers refuse: unknown models and results
-// without their calls.
-func (s *Server) checkChat(q *chatRequest) *apiError {
+// checkChat returns what such servers refuse: unknown models and results without
+// their calls.
+func (s *Server) checkChat(q *api.ChatRequest) *apiError {
 	if !s.knows(q.Model) {
 		return &apiError{status: http.StatusNotFound, kind: "model_not_found", message: "The model `" + q.Model + "` does not exist"}
 	}
@@ -109,13 +76,13 @@ func (s *Server) checkChat(q *chatRequest) *apiError {
 }
 
 // rendered returns a prompt as one text.
-func rendered(q *chatRequest) string {
+func rendered(q *api.ChatRequest) string {
 	var b strings.Builder
 	for _, t := range q.Tools {
-		b.Write(t)
+		_ = json.MarshalWrite(&b, t) // it was read from JSON
 	}
 	for _, m := range q.Messages {
-		b.WriteString("\n" + m.Role + " " + m.ToolCallID + "\n" + m.Content)
+		b.WriteString("\n" + m.Role + " " + m.ToolCallID + "\n" + m.Text())
 		for _, t := range m.ToolCalls {
 			b.WriteString("\n" + t.ID + " " + t.Function.Name + " " + t.Function.Arguments)
 		}
@@ -124,18 +91,65 @@ func rendered(q *chatRequest) string {
 }
 
 // chatAnswer works out an answer in the words of the Messages API.
-func (c *call) chatAnswer(q *chatRequest) *answer {
-	var messages []message
+func (c *call) chatAnswer(q *api.ChatRequest) *answer {
+	var messages []api.Message
 	for _, m := range q.Messages {
-		messages = append(messages, message{Role: m.Role, Content: content{{Type: "text", Text: m.Content}}})
+		messages = append(messages, api.Message{Role: m.Role, Content: api.Text(m.Text())})
 	}
 	limit := max(q.MaxTokens, q.MaxCompletionTokens)
 	if limit == 0 {
 		limit = 1 << 20
 	}
 	a := &answer{id: "chatcmpl-" + c.digest, model: q.Model}
-	c.speak(a, &request{MaxTokens: &limit}, messages, lastText(messages))
+	c.speak(a, &api.Request{MaxTokens: &limit}, messages, lastText(messages))
 	return a
+}
+
+// finishes are the reasons to stop in the words of chat completions.
+var finishes = map[string]string{"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}
+
+// chatResponse returns the answer in the form of chat completions.
+func (a *answer) chatResponse(withUsage bool) *response {
+	usage := &api.ChatUsage{Prompt: a.usage.Uncached + a.usage.Read, Completion: a.usage.Output}
+	usage.Total, usage.Details.Cached = usage.Prompt+usage.Completion, a.usage.Read
+	said := api.ChatMessage{Role: "assistant"}
+	for _, b := range a.blocks {
+		if b.Text != nil {
+			said.Content = b.Text
+		}
+		if b.Type == "tool_use" {
+			t := api.ChatCall{ID: b.ID, Type: "function"}
+			t.Function.Name, t.Function.Arguments = b.Name, string(b.Input)
+			said.ToolCalls = append(said.ToolCalls, t)
+		}
+	}
+	finish := new(finishes[a.stop])
+	chunk := func(object string, u *api.ChatUsage, choices ...api.ChatChoice) api.ChatChunk {
+		return api.ChatChunk{ID: a.id, Object: object, Model: a.model, Choices: choices, Usage: u}
+	}
+	piece := func(m api.ChatMessage, finish *string) event {
+		return event{value: chunk("chat.completion.chunk", nil, api.ChatChoice{Delta: &m, FinishReason: finish})}
+	}
+	r := &response{
+		whole:  chunk("chat.completion", usage, api.ChatChoice{Message: &said, FinishReason: finish}),
+		events: []event{piece(api.ChatMessage{Role: "assistant"}, nil)}, head: 1,
+		flood:  piece(api.ChatMessage{Content: &floodText}, nil),
+		broken: event{value: api.ErrorBody{Error: &api.Error{Type: "server_error", Message: "The server had an error"}}},
+	}
+	if said.Content != nil {
+		for _, part := range parts(*said.Content) {
+			r.events = append(r.events, piece(api.ChatMessage{Content: &part}, nil))
+		}
+	}
+	if len(said.ToolCalls) > 0 {
+		r.events = append(r.events, piece(api.ChatMessage{ToolCalls: said.ToolCalls}, nil))
+	}
+	r.events = append(r.events, piece(api.ChatMessage{}, finish))
+	if withUsage {
+		r.events = append(r.events, event{value: chunk("chat.completion.chunk", usage)})
+	}
+	r.events = append(r.events, event{value: raw(api.ChatEnd)})
+	return r
 }
 
 // chunkTokens is the step in which prefixes are cached, and chunkLeast the

@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,35 +16,71 @@ import (
 
 // The kinds of faults beside HTTP statuses.
 const (
-	FaultReset      = "reset"           // the connection is cut in the middle of the response
-	FaultCut        = "cut"             // the response ends in good order, ahead of its last event
-	FaultLoris      = "loris"           // the response goes on for ever, without content
-	FaultStall      = "stall"           // the response begins and stands still
-	FaultMalformed  = "malformed"       // an event is no JSON
-	FaultTruncated  = "truncated"       // the JSON of the last event is cut off
-	FaultErrorEvent = "error-event"     // an error comes in the middle of the stream
-	FaultFlood      = "flood"           // far more text than was asked for
-	FaultTooLong    = "too-long"        // the prompt is refused, with its size
-	FaultTooLongNo  = "too-long-no-gap" // the prompt is refused, without its size
-	FaultEmpty      = "empty"           // an answer without text
-	FaultToolCall   = "tool-call"       // a tool call in the place of text
-	FaultRefusal    = "refusal"         // the model declines
+	faultReset      = "reset"           // the connection is cut in the middle of the response
+	faultCut        = "cut"             // the response ends in good order, ahead of its last event
+	faultTruncated  = "truncated"       // the JSON of the last event is cut off
+	faultMalformed  = "malformed"       // an event is no JSON
+	faultErrorEvent = "error-event"     // an error comes in the middle of the stream
+	faultStall      = "stall"           // the response begins and stands still
+	faultLoris      = "loris"           // the response goes on for ever, without content
+	faultFlood      = "flood"           // far more text than was asked for
+	faultTooLong    = "too-long"        // the prompt is refused, with its size
+	faultTooLongNo  = "too-long-no-gap" // the prompt is refused, without its size
+	faultEmpty      = "empty"           // an answer without text
+	faultToolCall   = "tool-call"       // a tool call in the place of text
+	faultRefusal    = "refusal"         // the model declines
 )
 
-var faultKinds = []string{FaultReset, FaultCut, FaultLoris, FaultStall, FaultMalformed, FaultTruncated, FaultErrorEvent,
-	FaultFlood, FaultTooLong, FaultTooLongNo, FaultEmpty, FaultToolCall, FaultRefusal}
+// moment says when a fault strikes.
+type moment uint8
+
+const (
+	never    moment = iota
+	refusing        // an error in the place of an answer
+	opening         // behind the head of the stream, without end
+	midway          // in the middle of the response
+	speaking        // the answer is complete, and odd
+)
+
+// faults are the kinds of faults by what they do.
+var faults = []struct {
+	at    moment
+	kinds []string
+	does  string
+}{
+	{midway, []string{faultReset, faultCut, faultTruncated, faultMalformed, faultErrorEvent}, "the response breaks off, or is garbled"},
+	{opening, []string{faultStall, faultLoris}, "it stands still, or never ends"},
+	{opening, []string{faultFlood}, "it is far too large"},
+	{refusing, []string{faultTooLong, faultTooLongNo}, "the prompt is refused, with its size or without"},
+	{speaking, []string{faultEmpty, faultToolCall, faultRefusal}, "there is no text in it"},
+}
 
 // FaultKinds returns the kinds of faults beside HTTP statuses.
-func FaultKinds() []string { return slices.Clone(faultKinds) }
+func FaultKinds() []string {
+	var list []string
+	for _, f := range faults {
+		list = append(list, f.kinds...)
+	}
+	return list
+}
+
+// FaultHelp lists the kinds of faults with what they do, a line for each sort.
+func FaultHelp() string {
+	var b strings.Builder
+	for _, f := range faults {
+		fmt.Fprintf(&b, "  %-43s %s\n", strings.Join(f.kinds, " "), f.does)
+	}
+	return b.String()
+}
 
 // Fault is what goes wrong with some requests.
 type Fault struct {
-	Kind   string // one of the Fault…, or "" for Status
+	Kind   string // one of FaultKinds, or "" for Status
 	Status int    // of HTTP, 400…599
 	// After is the Retry-After of a status, Date says that it is sent as a date.
 	After time.Duration
 	Date  bool
-	Every time.Duration // FaultLoris: time from one ping to the next; 0 for 100 ms
+	Every time.Duration // loris: time from one ping to the next; 0 for 100 ms
 	Calls []Calls       // which requests by ordinal, from 1; with no Share either, all
 	Share float64       // of requests that are drawn, 0…1
 }
@@ -58,11 +95,7 @@ func ParseFaults(texts ...string) ([]Fault, error) {
 	var errs []error
 	for _, text := range texts {
 		f, err := ParseFault(text)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		list = append(list, f)
+		list, errs = append(list, f), append(errs, err)
 	}
 	return list, errors.Join(errs...)
 }
@@ -77,30 +110,34 @@ func ParseFault(s string) (Fault, error) {
 	head, which, some := strings.Cut(s, "@")
 	kind, params, _ := strings.Cut(head, ":")
 	var f Fault
-	if n, err := strconv.Atoi(kind); err == nil {
-		f.Status = n
-		if n < 400 || n > 599 {
-			return f, fmt.Errorf("fault %q: status %d is no error", s, n)
-		}
-	} else if f.Kind = kind; !slices.Contains(faultKinds, kind) {
-		return f, fmt.Errorf("fault %q: unknown kind %q%s; known: an HTTP status, %s", s, kind, nearest.Hint(kind, faultKinds), strings.Join(faultKinds, ", "))
+	err := f.kind(kind)
+	if err == nil && params != "" {
+		err = f.parameters(params)
 	}
-	if err := f.parameters(params); err != nil {
-		return f, fmt.Errorf("fault %q: %w", s, err)
+	if err == nil && some {
+		err = f.which(which)
 	}
-	if !some {
-		return f, nil
-	}
-	if err := f.which(which); err != nil {
+	if err != nil {
 		return f, fmt.Errorf("fault %q: %w", s, err)
 	}
 	return f, nil
 }
 
-func (f *Fault) parameters(s string) error {
-	if s == "" {
+func (f *Fault) kind(kind string) (err error) {
+	if f.Status, err = strconv.Atoi(kind); err == nil {
+		if f.Status < 400 || f.Status > 599 {
+			return fmt.Errorf("status %d is no error", f.Status)
+		}
 		return nil
 	}
+	known := FaultKinds()
+	if f.Kind = kind; !slices.Contains(known, kind) {
+		return fmt.Errorf("unknown kind %q%s; known: an HTTP status, %s", kind, nearest.Hint(kind, known), strings.Join(known, ", "))
+	}
+	return nil
+}
+
+func (f *Fault) parameters(s string) error {
 	names := []string{"retry-after", "retry-after-date", "every"}
 	for _, p := range strings.Split(s, ":") {
 		name, value, _ := strings.Cut(p, "=")
@@ -155,16 +192,15 @@ func (f *Fault) which(s string) error {
 // faulty is the purpose of the draws here.
 const faulty draws.Purpose = 2 << 16
 
-// pick returns the first fault that meets a request.
+// pick returns the first fault that meets a request, nil for none.
 func pick(faults []Fault, ordinal int, seed uint64) *Fault {
 	for i := range faults {
 		f := &faults[i]
-		switch {
-		case f.Share > 0:
-			if draws.Unit(draws.Source{Seed: seed, Session: uint64(i)}.Uint64(faulty, uint64(ordinal))) < f.Share {
-				return f
-			}
-		case len(f.Calls) == 0, slices.ContainsFunc(f.Calls, func(c Calls) bool { return c.From <= ordinal && ordinal <= c.To }):
+		meets := len(f.Calls) == 0 || slices.ContainsFunc(f.Calls, func(c Calls) bool { return c.From <= ordinal && ordinal <= c.To })
+		if f.Share > 0 {
+			meets = draws.Unit(draws.Source{Seed: seed, Session: uint64(i)}.Uint64(faulty, uint64(ordinal))) < f.Share
+		}
+		if meets {
 			return f
 		}
 	}
@@ -174,14 +210,22 @@ func pick(faults []Fault, ordinal int, seed uint64) *Fault {
 // is reports whether a fault, if any, is of a kind.
 func (f *Fault) is(kind string) bool { return f != nil && f.Kind == kind }
 
-// refuses reports whether the fault is an error in the place of an answer.
-func (f *Fault) refuses() bool {
-	return f.Kind == "" || f.Kind == FaultTooLong || f.Kind == FaultTooLongNo
+// when returns the moment at which a fault strikes, never for nil.
+func (f *Fault) when() moment {
+	if f == nil {
+		return never
+	}
+	for _, k := range faults {
+		if slices.Contains(k.kinds, f.Kind) {
+			return k.at
+		}
+	}
+	return refusing
 }
 
 // statusKinds are the types of errors by status.
 var statusKinds = map[int]string{
-	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
+	401: "authentication_error", 402: "billing_error", 403: "permission_error",
 	404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
 }
 
@@ -189,18 +233,14 @@ var statusKinds = map[int]string{
 // window that it would fit into is made smaller.
 func (f *Fault) refusal(tokens, window int64) *apiError {
 	if f.Kind != "" {
-		return tooLong(tokens, min(window, tokens*3/4), f.Kind == FaultTooLongNo)
+		return tooLong(tokens, min(window, tokens*3/4), f.Kind == faultTooLongNo)
 	}
-	e := &apiError{status: f.Status, kind: statusKinds[f.Status], message: http.StatusText(f.Status), after: f.After, date: f.Date}
-	switch {
-	case e.kind != "":
-	case f.Status < http.StatusInternalServerError:
-		e.kind = "invalid_request_error"
-	default:
-		e.kind = "api_error"
+	kind := "invalid_request_error"
+	if f.Status >= http.StatusInternalServerError {
+		kind = "api_error"
 	}
-	if e.message == "" {
-		e.message = "Overloaded"
+	return &apiError{
+		status: f.Status, kind: cmp.Or(statusKinds[f.Status], kind), message: cmp.Or(http.StatusText(f.Status), "Overloaded"),
+		after: f.After, date: f.Date,
 	}
-	return e
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/compactsim/compactsim/internal/live/api"
 )
 
 // source is what a summary quotes of a conversation, in its order.
@@ -17,7 +19,7 @@ const (
 
 // gather collects from messages: paths from everything, sentences from what was
 // said.
-func gather(messages []message) *source {
+func gather(messages []api.Message) *source {
 	s, seen := &source{}, map[string]bool{}
 	for i := range messages {
 		for k := range messages[i].Content {
@@ -27,16 +29,16 @@ func gather(messages []message) *source {
 	return s
 }
 
-func (s *source) block(b *block, seen map[string]bool) {
-	s.find(b.Text, seen)
+func (s *source) block(b *api.Block, seen map[string]bool) {
+	s.find(b.TextOf(), seen)
 	s.find(string(b.Input), seen)
 	for i := range b.Content {
-		s.find(b.Content[i].Text, seen)
+		s.find(b.Content[i].TextOf(), seen)
 	}
 	if b.Type != "text" {
 		return
 	}
-	for line := range strings.Lines(b.Text) {
+	for line := range strings.Lines(b.TextOf()) {
 		for _, t := range strings.SplitAfter(line, ". ") {
 			t = strings.Join(strings.Fields(t), " ")
 			if len(t) >= 20 && len(t) <= 200 && len(s.sentences) < maxSentences && !seen[t] && !strings.ContainsAny(t, "<>") {

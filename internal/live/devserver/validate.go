@@ -5,7 +5,12 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/internal/live/api"
 )
 
 // maxMarkers is how many breakpoints a request may have.
@@ -46,7 +51,7 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 			return e
 		}
 	}
-	return checkManagement(q, betas(h))
+	return checkEdits(q, betas(h))
 }
 
 func betas(h http.Header) []string {
@@ -88,13 +93,13 @@ func checkMessages(q *request) *apiError {
 	return nil
 }
 
-func checkBlock(b *block, at string) *apiError {
+func checkBlock(b *api.Block, at string) *apiError {
 	switch b.Type {
 	case "text":
-		if b.Text == "" {
+		if b.TextOf() == "" {
 			return invalid("%s: text content blocks must be non-empty", at)
 		}
-		if strings.TrimSpace(b.Text) == "" {
+		if strings.TrimSpace(b.TextOf()) == "" {
 			return invalid("%s: text content blocks must contain non-whitespace text", at)
 		}
 	case "tool_use":
@@ -117,7 +122,7 @@ func checkBlock(b *block, at string) *apiError {
 
 // pair matches the results in a message with the calls of the one before, and
 // returns the calls it makes itself.
-func pair(i int, m *message, open []string) (calls []string, e *apiError) {
+func pair(i int, m *api.Message, open []string) (calls []string, e *apiError) {
 	for k := range m.Content {
 		switch b := &m.Content[k]; b.Type {
 		case "tool_use":
@@ -154,7 +159,7 @@ func checkTools(q *request) *apiError {
 			return invalid("tools.%d.name: Field required", i)
 		case !toolName.MatchString(t.Name):
 			return invalid("tools.%d.name: String should match pattern '%s'", i, toolName)
-		case !t.defined():
+		case !defined(&t):
 			return invalid("tools.%d.input_schema: Input should be an object", i)
 		case seen[t.Name]:
 			return invalid("tools: Tool names must be unique: %s", t.Name)
@@ -164,11 +169,23 @@ func checkTools(q *request) *apiError {
 	return nil
 }
 
+// defined reports whether a tool is one of the provider's or has a schema that is
+// an object.
+func defined(t *api.Tool) bool {
+	var rest struct {
+		Type string `json:"type"`
+	}
+	if len(t.Rest) > 0 && json.Unmarshal(t.Rest, &rest) != nil {
+		return false
+	}
+	return len(t.InputSchema) > 0 && t.InputSchema.Kind() == '{' || rest.Type != "" && rest.Type != "custom"
+}
+
 // checkMarkers checks the number of breakpoints, their types, and that those of
 // an hour come first.
 func checkMarkers(q *request) *apiError {
 	n, short := 0, false
-	check := func(c *control, at string) *apiError {
+	check := func(c *api.CacheControl, at string) *apiError {
 		if c == nil {
 			return nil
 		}
@@ -208,4 +225,97 @@ func checkMarkers(q *request) *apiError {
 		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, n)
 	}
 	return nil
+}
+
+// leastBudget is the smallest budget of thinking, tokens, as documented.
+const leastBudget = 1024
+
+// thinks reports whether a request asks for thinking.
+func thinks(q *api.Request) bool {
+	return q.Thinking != nil && (q.Thinking.Type == "enabled" || q.Thinking.Type == "adaptive")
+}
+
+// efforts are those that the API takes.
+var efforts = []string{"low", "medium", "high", "xhigh", "max"}
+
+// checkThinking checks what a request says of thinking and effort. Thinking that
+// adapts itself came with the models of 4.6, budgets went with those of 4.7; effort
+// came with Opus 4.5.
+func checkThinking(q *request) *apiError {
+	version, known := versionOf(q.Model)
+	t := api.Thinking{}
+	if q.Thinking != nil {
+		t = *q.Thinking
+	}
+	switch t.Type {
+	case "enabled":
+		switch {
+		case known && version >= 4.7:
+			return invalid(`"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
+		case t.Budget == nil:
+			return invalid("thinking.enabled.budget_tokens: Field required")
+		case *t.Budget < leastBudget:
+			return invalid("thinking.enabled.budget_tokens: Input should be greater than or equal to %d", leastBudget)
+		case *t.Budget >= *q.MaxTokens:
+			return invalid("`max_tokens` must be greater than `thinking.budget_tokens`")
+		}
+		if e := checkThought(q); e != nil {
+			return e
+		}
+	case "adaptive":
+		switch {
+		case t.Budget != nil:
+			return invalid("thinking.adaptive.budget_tokens: Extra inputs are not permitted")
+		case known && version < 4.6:
+			return invalid("adaptive thinking is not supported on this model")
+		}
+	case "disabled":
+	default:
+		if q.Thinking != nil {
+			return invalid("thinking: Input tag %q does not match any of the expected tags", t.Type)
+		}
+	}
+	e := ""
+	if q.OutputConfig != nil {
+		e = q.OutputConfig.Effort
+	}
+	switch {
+	case e != "" && !slices.Contains(efforts, e):
+		return invalid("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
+	case e != "" && known && version < 4.6 && !opus45.MatchString(q.Model):
+		return invalid("This model does not support the effort parameter.")
+	}
+	return nil
+}
+
+// checkThought refuses thinking with a budget where the tool calls that are
+// answered last have lost the thinking that led to them.
+func checkThought(q *request) *apiError {
+	for i := len(q.Messages) - 1; i >= 0; i-- {
+		m := &q.Messages[i]
+		if m.Role != "assistant" || len(m.Content) == 0 {
+			continue
+		}
+		calls := slices.ContainsFunc(m.Content, func(b api.Block) bool { return b.Type == "tool_use" })
+		if first := m.Content[0].Type; calls && first != "thinking" && first != "redacted_thinking" {
+			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block", i, first)
+		}
+		return nil
+	}
+	return nil
+}
+
+var (
+	modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
+	opus45       = regexp.MustCompile(`^claude-opus-4-5(-|$)`)
+)
+
+// versionOf returns the version in the name of one of the provider's models.
+func versionOf(model string) (float64, bool) {
+	m := modelVersion.FindStringSubmatch(model)
+	if m == nil {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
+	return v, err == nil
 }

@@ -6,18 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/api"
 )
-
-// management declares edits that the server makes.
-type management struct {
-	Edits []edit `json:"edits"`
-}
-
-// summarize asks for a compaction at once.
-type summarize struct {
-	Type         string  `json:"type"`
-	Instructions *string `json:"instructions"`
-}
 
 // types of edits.
 const (
@@ -55,23 +46,32 @@ const (
 // characters.
 const maxInstructions = 16_384
 
-func checkManagement(q *request, betas []string) *apiError {
+// checkEdits reads the edits that a request declares, and returns what the API
+// would refuse of them and of a compaction on demand.
+func checkEdits(q *request, betas []string) *apiError {
 	if q.Compaction != nil {
 		switch {
 		case !slices.Contains(betas, betaOnDemand):
 			return invalid("compaction: Extra inputs are not permitted")
-		case q.Compaction.Instructions != nil && utf8.RuneCountInString(*q.Compaction.Instructions) > maxInstructions:
+		case utf8.RuneCountInString(q.Compaction.Instructions) > maxInstructions:
 			return invalid("compaction.instructions: String should have at most %d characters", maxInstructions)
 		case q.Compaction.Type != "summarize":
 			return invalid("compaction.type: unknown type %q", q.Compaction.Type)
-		case q.ContextManagement != nil:
+		case len(q.ContextManagement) > 0:
 			return invalid("compaction: cannot be combined with context_management")
 		}
 	}
-	if q.ContextManagement == nil {
+	var declared struct {
+		Edits []edit `json:"edits"`
+	}
+	if len(q.ContextManagement) == 0 {
 		return nil
 	}
-	for i, e := range q.ContextManagement.Edits {
+	if err := json.Unmarshal(q.ContextManagement, &declared); err != nil {
+		return invalid("context_management: %v", err)
+	}
+	q.edits = declared.Edits
+	for i, e := range q.edits {
 		need := betaEditing
 		switch e.Type {
 		case editTools:
@@ -79,7 +79,7 @@ func checkManagement(q *request, betas []string) *apiError {
 			if i > 0 {
 				return invalid("context_management.edits.%d: %s must be listed first", i, e.Type)
 			}
-			if !q.thinks() {
+			if !thinks(&q.Request) {
 				return invalid("`%s` strategy requires `thinking` to be enabled or adaptive", e.Type)
 			}
 		case editCompact:
@@ -97,21 +97,24 @@ func checkManagement(q *request, betas []string) *apiError {
 	return nil
 }
 
-// applied tells what an edit did.
-type applied struct {
-	Type            string `json:"type"`
-	ClearedUses     *int   `json:"cleared_tool_uses,omitzero"`
-	ClearedThinking *int   `json:"cleared_thinking_turns,omitzero"`
-	ClearedTokens   int64  `json:"cleared_input_tokens"`
+// compacts returns the edit by which a prompt is compacted, nil for none.
+func (q *request) compacts(tokens int64) *edit {
+	for i := range q.edits {
+		e := &q.edits[i]
+		if e.Type == editCompact && (e.Trigger == nil && tokens >= compactTrigger || e.Trigger != nil && tokens >= e.Trigger.Value) {
+			return e
+		}
+	}
+	return nil
 }
 
 // since returns the messages from the newest compaction on: the API ignores
 // what stands ahead of it. A compaction without content is no compaction.
-func since(messages []message) []message {
+func since(messages []api.Message) []api.Message {
 	for i := len(messages) - 1; i >= 0; i-- {
 		for k := len(messages[i].Content) - 1; k >= 0; k-- {
 			if b := &messages[i].Content[k]; b.Type == "compaction" && len(b.Content) > 0 {
-				rest := append([]message{{Role: messages[i].Role, Content: messages[i].Content[k:]}}, messages[i+1:]...)
+				rest := append([]api.Message{{Role: messages[i].Role, Content: messages[i].Content[k:]}}, messages[i+1:]...)
 				return rest
 			}
 		}
@@ -120,14 +123,11 @@ func since(messages []message) []message {
 }
 
 // clear makes the edits that clear, and returns the messages that are left.
-func (q *request) clear(messages []message, tokens int64) ([]message, []applied) {
-	if q.ContextManagement == nil {
-		return messages, nil
-	}
-	var done []applied
-	for i := range q.ContextManagement.Edits {
-		e := &q.ContextManagement.Edits[i]
-		var a *applied
+func (q *request) clear(messages []api.Message, tokens int64) ([]api.Message, []api.AppliedEdit) {
+	var done []api.AppliedEdit
+	for i := range q.edits {
+		e := &q.edits[i]
+		var a *api.AppliedEdit
 		switch e.Type {
 		case editTools:
 			messages, a = e.clearTools(messages, tokens)
@@ -136,7 +136,7 @@ func (q *request) clear(messages []message, tokens int64) ([]message, []applied)
 		}
 		if a != nil {
 			done = append(done, *a)
-			tokens -= a.ClearedTokens
+			tokens -= a.InputTokens
 		}
 	}
 	return messages, done
@@ -145,7 +145,7 @@ func (q *request) clear(messages []message, tokens int64) ([]message, []applied)
 // cleared is what a cleared tool result holds.
 const cleared = "[cleared to save context]"
 
-func (e *edit) clearTools(messages []message, tokens int64) ([]message, *applied) {
+func (e *edit) clearTools(messages []api.Message, tokens int64) ([]api.Message, *api.AppliedEdit) {
 	names, ids := map[string]string{}, []string{} // of tool calls, and those that have results
 	for i := range messages {
 		for k := range messages[i].Content {
@@ -153,7 +153,7 @@ func (e *edit) clearTools(messages []message, tokens int64) ([]message, *applied
 			case "tool_use":
 				names[b.ID] = b.Name
 			case "tool_result":
-				if !slices.Contains(e.ExcludeTools, names[b.ToolUseID]) && b.Content.text() != cleared {
+				if !slices.Contains(e.ExcludeTools, names[b.ToolUseID]) && b.Content.Joined() != cleared {
 					ids = append(ids, b.ToolUseID)
 				}
 			}
@@ -163,26 +163,26 @@ func (e *edit) clearTools(messages []message, tokens int64) ([]message, *applied
 		return messages, nil
 	}
 	ids = ids[:max(len(ids)-int(e.kept(clearKeep)), 0)]
-	out, freed := make([]message, len(messages)), int64(0)
+	out, freed := make([]api.Message, len(messages)), int64(0)
 	for i := range messages {
-		out[i] = message{Role: messages[i].Role, Content: slices.Clone(messages[i].Content)}
+		out[i] = api.Message{Role: messages[i].Role, Content: slices.Clone(messages[i].Content)}
 		for k := range out[i].Content {
 			b := &out[i].Content[k]
-			before := b.tokens()
+			before := tokensOfBlock(b)
 			switch {
 			case b.Type == "tool_result" && slices.Contains(ids, b.ToolUseID):
-				b.Content = content{{Type: "text", Text: cleared}}
+				b.Content = api.Text(cleared)
 			case b.Type == "tool_use" && e.clearsInput(b.Name) && slices.Contains(ids, b.ID):
 				b.Input = jsontext.Value("{}")
 			}
-			freed += before - b.tokens()
+			freed += before - tokensOfBlock(b)
 		}
 	}
 	if len(ids) == 0 || e.ClearAtLeast != nil && freed < e.ClearAtLeast.Value {
 		return messages, nil
 	}
-	n := len(ids)
-	return out, &applied{Type: e.Type, ClearedUses: &n, ClearedTokens: freed}
+	n := int64(len(ids))
+	return out, &api.AppliedEdit{Type: e.Type, ToolUses: &n, InputTokens: freed}
 }
 
 // clearsInput reports whether the input of a tool's calls goes with their
@@ -218,18 +218,18 @@ func (e *edit) kept(otherwise int64) int64 {
 }
 
 // clearThinking drops thinking from all but the last turns of the assistant.
-func (e *edit) clearThinking(messages []message) ([]message, *applied) {
+func (e *edit) clearThinking(messages []api.Message) ([]api.Message, *api.AppliedEdit) {
 	keep, turns := e.kept(1<<30), int64(0)
-	out, n, freed := slices.Clone(messages), 0, int64(0)
+	out, n, freed := slices.Clone(messages), int64(0), int64(0)
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role != "assistant" {
 			continue
 		}
-		var left content
+		var left api.Content
 		lost := int64(0)
 		for _, b := range messages[i].Content {
 			if b.Type == "thinking" || b.Type == "redacted_thinking" {
-				lost += b.tokens()
+				lost += tokensOfBlock(&b)
 				continue
 			}
 			left = append(left, b)
@@ -246,5 +246,5 @@ func (e *edit) clearThinking(messages []message) ([]message, *applied) {
 	if n == 0 {
 		return messages, nil
 	}
-	return out, &applied{Type: e.Type, ClearedThinking: &n, ClearedTokens: freed}
+	return out, &api.AppliedEdit{Type: e.Type, Turns: &n, InputTokens: freed}
 }
