@@ -1,0 +1,510 @@
+// Golden holds the program against digests of what it printed and wrote before: the
+// guard of a change that is not meant to change any figure.
+//
+//	go run ./.ci/golden [--update] [--keep DIR] [--only REGEX] [--list]
+//
+// Every line of commands.txt is a case, a line of bash that runs sim in an empty home
+// and at a fixed depth of folders. What it prints and what it leaves in its folder $T
+// is normalised and digested; digests.txt holds a line for each piece:
+//
+//	rows run/samples/presets o/rows.jsonl#none 5f0c…
+//
+// A piece is of group rows, figures that no reshaping may move, or of group text:
+// tables, charts and messages, which a commit of its own may change.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const folder = ".ci/golden"
+
+// A testCase is a line of commands.txt.
+type testCase struct {
+	group, name, command string
+}
+
+// A piece is something that a case printed or wrote.
+type piece struct {
+	group, what string
+	data        []byte
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("golden: ")
+	update := flag.Bool("update", false, "write the digests anew")
+	keep := flag.String("keep", "", "keep what the cases print and write in this `DIR`")
+	only := flag.String("only", "", "only cases whose \"group name\" matches this `REGEX`")
+	list := flag.Bool("list", false, "list the cases and stop")
+	verbose := flag.Bool("v", false, "tell how long each case takes")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("unknown argument %q", flag.Arg(0))
+	}
+	filter, err := regexp.Compile(*only)
+	if err != nil {
+		log.Fatal(err)
+	}
+	cases, err := readCases(filepath.Join(folder, "commands.txt"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	cases = slices.DeleteFunc(cases, func(c testCase) bool { return !filter.MatchString(c.group + " " + c.name) })
+	if *list {
+		for _, c := range cases {
+			fmt.Println(c.group, c.name)
+		}
+		return
+	}
+	ok, err := run(cases, *keep, *update, *verbose)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// readCases reads the lines "group name: command"; a # begins a comment, and a line
+// that ends in a backslash goes on in the next.
+func readCases(path string) ([]testCase, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var cases []testCase
+	seen := map[string]bool{}
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", "")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		head, command, ok := strings.Cut(line, ": ")
+		group, name, named := strings.Cut(head, " ")
+		if !ok || !named || group != "rows" && group != "text" || strings.Contains(name, " ") {
+			return nil, fmt.Errorf("%s: want \"rows|text NAME: COMMAND\", not %q", path, line)
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("%s: two cases %s", path, name)
+		}
+		seen[name] = true
+		cases = append(cases, testCase{group, name, command})
+	}
+	return cases, nil
+}
+
+func run(cases []testCase, keep string, update, verbose bool) (ok bool, err error) {
+	began := time.Now()
+	top, err := scaffold()
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(top)
+
+	digests := make([][]string, len(cases))
+	var skipped []string
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failed []error
+	for range runtime.NumCPU() {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(cases) {
+					return
+				}
+				if absent := missing(cases[i].command); absent != "" {
+					mu.Lock()
+					skipped = append(skipped, cases[i].name)
+					mu.Unlock()
+					continue
+				}
+				start := time.Now()
+				pieces, err := cases[i].run(top)
+				if verbose {
+					fmt.Printf("%6.2f s  %s\n", time.Since(start).Seconds(), cases[i].name)
+				}
+				if err == nil && keep != "" {
+					err = keepPieces(filepath.Join(keep, filepath.FromSlash(cases[i].name)), pieces)
+				}
+				if err != nil {
+					mu.Lock()
+					failed = append(failed, fmt.Errorf("%s: %w", cases[i].name, err))
+					mu.Unlock()
+					continue
+				}
+				for _, p := range pieces {
+					for _, q := range p.split() {
+						digests[i] = append(digests[i], fmt.Sprintf("%s %s %s %s", q.group, cases[i].name, q.what, q.digest()))
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if len(failed) > 0 {
+		return false, errors.Join(failed...)
+	}
+
+	// What was not run keeps its lines.
+	ran := map[string]bool{}
+	for i, c := range cases {
+		ran[c.name] = len(digests[i]) > 0
+	}
+	path := filepath.Join(folder, "digests.txt")
+	old, err := readDigests(path)
+	if err != nil && !(update && errors.Is(err, fs.ErrNotExist)) {
+		return false, err
+	}
+	var before, now []string
+	all := map[string]bool{}
+	if every, err := readCases(filepath.Join(folder, "commands.txt")); err == nil {
+		for _, c := range every {
+			all[c.name] = true
+		}
+	}
+	var kept []string
+	for _, line := range old {
+		switch name := strings.Fields(line)[1]; {
+		case ran[name]:
+			before = append(before, line)
+		case all[name]:
+			kept = append(kept, line)
+		}
+	}
+	for _, lines := range digests {
+		now = append(now, lines...)
+	}
+	var used syscall.Rusage
+	cpu := "?"
+	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used) == nil {
+		cpu = fmt.Sprintf("%.0f s", float64(used.Utime.Sec+used.Stime.Sec)+float64(used.Utime.Usec+used.Stime.Usec)/1e6)
+	}
+	summary := fmt.Sprintf("%d cases, %d digests, %.0f s (%s of CPU time)", len(cases)-len(skipped), len(now), time.Since(began).Seconds(), cpu)
+	if len(skipped) > 0 {
+		fmt.Printf("skipped, for want of ../shared: %d cases, %s, …\n", len(skipped), skipped[0])
+	}
+	if update {
+		lines := append(kept, now...)
+		slices.SortFunc(lines, func(a, b string) int { return strings.Compare(key(a), key(b)) })
+		fmt.Println("written:", summary)
+		return true, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+	}
+	differing := compare(before, now)
+	for _, line := range differing {
+		fmt.Println(line)
+	}
+	if len(differing) > 0 {
+		fmt.Printf("%d differ: %s\n", len(differing), summary)
+		return false, nil
+	}
+	fmt.Println("no difference:", summary)
+	return true, nil
+}
+
+// key sorts digests by case, then piece.
+func key(line string) string {
+	f := strings.Fields(line)
+	return f[1] + "\x00" + f[0] + "\x00" + strings.Join(f[2:], " ")
+}
+
+// compare tells which pieces of which cases differ.
+func compare(before, now []string) []string {
+	parse := func(lines []string) map[string]string {
+		m := map[string]string{}
+		for _, line := range lines {
+			cut := strings.LastIndex(line, " ")
+			m[line[:cut]] = line[cut+1:]
+		}
+		return m
+	}
+	was, is := parse(before), parse(now)
+	var out []string
+	for name, digest := range is {
+		switch old, ok := was[name]; {
+		case !ok:
+			out = append(out, name+": new")
+		case old != digest && strings.HasSuffix(name, " exit"):
+			out = append(out, fmt.Sprintf("%s: %s, was %s", name, digest, old))
+		case old != digest:
+			out = append(out, name+": differs")
+		}
+	}
+	for name := range was {
+		if _, ok := is[name]; !ok {
+			out = append(out, name+": gone")
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func readDigests(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var lines []string
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if len(strings.Fields(s.Text())) >= 4 {
+			lines = append(lines, s.Text())
+		}
+	}
+	return lines, nil
+}
+
+var sharedPath = regexp.MustCompile(`\.\./shared/[\w-]+`)
+
+// missing names the folder beside the checkout that a command reads and that is absent.
+func missing(command string) string {
+	for _, dir := range sharedPath.FindAllString(command, -1) {
+		if _, err := os.Stat(dir); err != nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// scaffold makes the folder that cases run in. Its path has always the same length, for
+// tables wrap by length; below it stands the program, an empty home, the small
+// inputs, the samples, and beside it what stands beside the checkout.
+func scaffold() (top string, err error) {
+	top = fmt.Sprintf("/tmp/sim-golden-%010d", os.Getpid())
+	if err := os.RemoveAll(top); err != nil {
+		return "", err
+	}
+	for _, dir := range []string{"bin", "home", "tmp", "main/.ci/golden", "main/t"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o755); err != nil {
+			return "", err
+		}
+	}
+	sim := os.Getenv("SIM")
+	bin := filepath.Join(top, "bin", "sim")
+	if sim == "" {
+		build := exec.Command("go", "build", "-trimpath", "-o", bin, "./cmd/sim")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return "", fmt.Errorf("go build: %w", err)
+		}
+	} else if sim, err = filepath.Abs(sim); err != nil {
+		return "", err
+	} else if err := os.Symlink(sim, bin); err != nil {
+		return "", err
+	}
+	if shared, err := filepath.Abs("../shared"); err == nil {
+		if err := os.Symlink(shared, filepath.Join(top, "shared")); err != nil {
+			return "", err
+		}
+	}
+	if err := os.CopyFS(filepath.Join(top, "main", folder), os.DirFS(folder)); err != nil {
+		return "", err
+	}
+	return top, os.Rename(filepath.Join(top, "main", folder, "samples"), filepath.Join(top, "main/samples"))
+}
+
+// run runs a case and tells what came out.
+func (c testCase) run(top string) ([]piece, error) {
+	root := filepath.Join(top, "main")
+	t := filepath.Join("t", strings.ReplaceAll(c.name, "/", "_"))
+	work := filepath.Join(root, t)
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return nil, err
+	}
+	env := []string{
+		"PATH=" + filepath.Join(top, "bin") + ":/usr/local/bin:/usr/bin:/bin",
+		"HOME=" + filepath.Join(top, "home"),
+		"TMPDIR=" + filepath.Join(top, "tmp"),
+		"TZ=UTC", "LC_ALL=C", "T=" + t,
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	var pieces []piece
+	var given map[string]string
+	if name, ok := strings.CutPrefix(c.command, "script "); ok {
+		s := script{ctx: ctx, dir: work, env: append(env,
+			"WORK="+work, "SAMPLES="+filepath.Join(root, "samples"))}
+		var err error
+		if given, err = s.run(filepath.Join(folder, "scripts", name+".txtar")); err != nil {
+			return nil, err
+		}
+		pieces = []piece{{"rows", "exit", s.exits.Bytes()}, {"rows", "out", s.data.Bytes()}, {"text", "text", s.text.Bytes()}}
+	} else {
+		var stdout, stderr bytes.Buffer
+		cmd := exec.CommandContext(ctx, "bash", "-c", ". "+folder+"/names.sh\n"+c.command)
+		cmd.Dir, cmd.Env = root, env
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		code, err := exitCode(cmd.Run())
+		if err != nil {
+			return nil, err
+		}
+		pieces = []piece{{"rows", "exit", fmt.Append(nil, code)}, {c.group, "out", stdout.Bytes()}, {"text", "err", stderr.Bytes()}}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	files, err := c.files(work, given)
+	if err != nil {
+		return nil, err
+	}
+	pieces = append(pieces, files...)
+	for i := range pieces {
+		pieces[i].data = normalise(pieces[i].data, top)
+	}
+	return pieces, os.RemoveAll(work)
+}
+
+func exitCode(err error) (int, error) {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// files are the files that a case left; those that it was given and did not change
+// are left out. Sessions and stored calls are many, and make one piece a folder.
+func (c testCase) files(work string, given map[string]string) ([]piece, error) {
+	var pieces []piece
+	many := map[string]*bytes.Buffer{}
+	err := filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(work, path)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel = strings.ReplaceAll(filepath.ToSlash(rel), " ", "_")
+		if text, ok := given[rel]; ok && text == string(data) {
+			return nil
+		}
+		if given != nil && filepath.Ext(rel) == ".parquet" {
+			// It holds the program's version, which a script cannot take out first.
+			return nil
+		}
+		for _, dir := range []string{"sessions", "cassettes"} {
+			if strings.HasPrefix(rel, dir+"/") {
+				if many[dir] == nil {
+					many[dir] = &bytes.Buffer{}
+				}
+				fmt.Fprintf(many[dir], "== %s\n%s", rel, data)
+				return nil
+			}
+		}
+		group := c.group
+		switch filepath.Ext(rel) {
+		case ".txt", ".md", ".svg", ".png", ".err":
+			group = "text"
+		case ".yaml", ".yml":
+			pieces = append(pieces, piece{"text", "files/" + rel + "#comments", data})
+			data = comments.ReplaceAll(data, nil)
+		}
+		pieces = append(pieces, piece{group, "files/" + rel, data})
+		return nil
+	})
+	for dir, b := range many {
+		pieces = append(pieces, piece{c.group, "files/" + dir, b.Bytes()})
+	}
+	slices.SortFunc(pieces, func(a, b piece) int { return strings.Compare(a.what, b.what) })
+	return pieces, err
+}
+
+var (
+	comments = regexp.MustCompile(`(?m)(^|[ \t]+)#.*$\n?`)
+	version  = regexp.MustCompile(`v\d+\.\d+\.\d+(-[\w.]+)?-\d{14}-[0-9a-f]{12}(\+dirty)?`)
+	port     = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	took     = regexp.MustCompile(`calls to simulate, about [^\n]*`)
+	// Package json draws how it says this.
+	verb = regexp.MustCompile(`json: (unable to|cannot) `)
+)
+
+// normalise takes out what another build, run or machine changes.
+func normalise(data []byte, top string) []byte {
+	data = bytes.ReplaceAll(data, []byte(top), []byte("$TOP"))
+	data = version.ReplaceAll(data, []byte("(devel)"))
+	data = port.ReplaceAll(data, []byte("127.0.0.1:PORT"))
+	data = took.ReplaceAll(data, []byte("calls to simulate, about TIME"))
+	data = verb.ReplaceAll(data, []byte("json: cannot "))
+	return data
+}
+
+// split makes a piece for each cell of the rows of a run.
+func (p piece) split() []piece {
+	if filepath.Base(p.what) != "rows.jsonl" {
+		return []piece{p}
+	}
+	const most = 30
+	var names []string
+	cells := map[string][]byte{}
+	for line := range bytes.Lines(p.data) {
+		var row struct{ Cell string }
+		if json.Unmarshal(line, &row) != nil || row.Cell == "" {
+			row.Cell = "head"
+		}
+		row.Cell = strings.ReplaceAll(row.Cell, " ", "_")
+		if cells[row.Cell] == nil {
+			names = append(names, row.Cell)
+		}
+		cells[row.Cell] = append(cells[row.Cell], line...)
+	}
+	if len(names) > most {
+		return []piece{p}
+	}
+	var pieces []piece
+	for _, name := range names {
+		pieces = append(pieces, piece{p.group, p.what + "#" + name, cells[name]})
+	}
+	return pieces
+}
+
+func (p piece) digest() string {
+	if p.what == "exit" && len(p.data) < 4 {
+		return string(p.data)
+	}
+	if len(p.data) == 0 {
+		return "empty"
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(p.data))[:32]
+}
+
+// keepPieces writes DIR/name.out, name.err and name.files/….
+func keepPieces(base string, pieces []piece) error {
+	for _, p := range pieces {
+		path := base + "." + p.what
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, p.data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
