@@ -1,6 +1,7 @@
 # make run    replay the samples that come with the program
 # make test   vet, then all tests
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
+# make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
@@ -13,7 +14,7 @@ BENCHTIME ?= 1s
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race bench lint fuzz generate cross dist weight
+.PHONY: all build run test race golden bench lint fuzz generate cross dist weight
 
 all: build test lint
 
@@ -34,6 +35,9 @@ LONG = Ablation|Settings|EqualScenarios|Verdicts|ByHand|WithHand|PresetsKeep|Sch
 race:
 	go test -vet=off -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v /cmd/sim$$)
 	go test -vet=off -race -run 'Progress|Interrupt|Goes|Devserver' ./cmd/sim
+
+golden:
+	.ci/golden/run $(GOLDEN)
 
 bench:
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -benchmem ./...

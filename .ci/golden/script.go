@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A script runs the commands of a test script, a txtar archive. It judges nothing:
@@ -21,6 +22,7 @@ type script struct {
 
 	last              [2][]byte // what the last command printed, for cp stdout
 	exits, data, text bytes.Buffer
+	cpu               time.Duration
 }
 
 // run runs a script and returns the files that it was given.
@@ -126,6 +128,7 @@ func (s *script) exec(args []string) error {
 	if err != nil {
 		return err
 	}
+	s.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	s.last = [2][]byte{stdout.Bytes(), stderr.Bytes()}
 	head := "$ " + strings.Join(args, " ") + "\n"
 	fmt.Fprintf(&s.exits, "%s[exit %d]\n", head, code)
