@@ -22,6 +22,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"image/png"
 	"io/fs"
 	"log"
 	"os"
@@ -420,6 +421,10 @@ func (c testCase) files(work string, given map[string]string) ([]piece, error) {
 			}
 		}
 		group := c.group
+		if config, err := png.DecodeConfig(bytes.NewReader(data)); err == nil {
+			// The program's version is drawn into it; the same chart as SVG is told whole.
+			data = fmt.Appendf(nil, "PNG, %d × %d\n", config.Width, config.Height)
+		}
 		switch filepath.Ext(rel) {
 		case ".txt", ".md", ".svg", ".png", ".err":
 			group = "text"
@@ -443,7 +448,7 @@ var (
 	port     = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 	took     = regexp.MustCompile(`calls to simulate, about [^\n]*`)
 	// How far a slow step is, which a quick one does not tell.
-	progress = regexp.MustCompile(`(?m)^sim: (reading|simulating|generating|fleet)(:.* (MB/s|left))?\n`)
+	progress = regexp.MustCompile(`(?m)^sim: (drawing people and sessions|reading:.* MB/s|simulating(: \d+ of .*)?)\n`)
 	// Package json draws how it says this.
 	verb = regexp.MustCompile(`json: (unable to|cannot) `)
 )
