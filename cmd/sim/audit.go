@@ -11,7 +11,6 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/audit"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -69,11 +68,11 @@ func (f *auditFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) err
 	if err != nil {
 		return err
 	}
-	o := reports.AuditOptions{Top: f.top, Remarks: f.auditRemarks(corpus, sample)}
+	o := audit.DocumentOptions{Top: f.top, Remarks: f.auditRemarks(corpus, sample)}
 	if f.prices != "" {
 		o.Prices = filepath.Base(f.prices)
 	}
-	return reports.Audit(cmd.OutOrStdout(), f.format, report, o)
+	return report.Document(o).Write(cmd.OutOrStdout(), f.format)
 }
 
 // explain makes the report. Under --strict a model without a price is an error.

@@ -178,6 +178,24 @@ func (d *Document) data() *Table {
 	return &Table{}
 }
 
+// Left returns columns of text with titles for people.
+func Left(titles ...string) []Column {
+	columns := make([]Column, len(titles))
+	for i, title := range titles {
+		columns[i].Title = title
+	}
+	return columns
+}
+
+// Right returns columns of figures in a unit with titles for people.
+func Right(unit string, titles ...string) []Column {
+	columns := Left(titles...)
+	for i := range columns {
+		columns[i].Unit, columns[i].Right = unit, true
+	}
+	return columns
+}
+
 // Columns returns columns of which machines get the names alone, for Data.
 func Columns(names ...string) []Column {
 	columns := make([]Column, len(names))

@@ -1,0 +1,469 @@
+package audit
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// DocumentOptions say how a bill explained is written.
+type DocumentOptions struct {
+	// Top is how many lines of a list, and how many findings in full, people see;
+	// DefaultTop when 0. JSON has all that the report has, CSV too.
+	Top     int
+	Remarks []string // on what was read, above the figures
+	Prices  string   // the name of a price file, "" for the prices built in
+}
+
+const (
+	maxPlaces = 3  // places shown below a finding
+	maxNamed  = 5  // names shown with a defect
+	maxName   = 40 // characters of a name in a table
+	maxPath   = 56 // characters of the name of a file
+)
+
+// pageNotes stand below every audit.
+var pageNotes = []string{
+	"Prices are those of the API at each call's date, in USD: with a subscription nothing of it is billed.",
+	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
+	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost; " +
+		"SAVES what the advice would have saved.",
+	"Nothing is simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same arithmetic " +
+		"for the recorded lifetimes is from the bill. Savings smaller than that are marked ~.",
+}
+
+// Document reports a bill explained. CSV is one list whose lines say which part of
+// the report they belong to; JSON is the report itself.
+func (r *Report) Document(o DocumentOptions) *document.Document {
+	if o.Top <= 0 {
+		o.Top = DefaultTop
+	}
+	p := page{Report: r, options: o, folder: commonFolder(r.places())}
+	d := &document.Document{
+		Title: "The bill: " + document.USD(r.Total.USD, 2), Head: p.head(), Data: r.data, JSON: document.Indented(r),
+	}
+	for _, sections := range [][]document.Section{
+		p.findings(), p.bill(), p.reconciled(), p.misses(), p.lifetimes(), p.compactions(), p.content(), p.defects(),
+	} {
+		d.Sections = append(d.Sections, sections...)
+	}
+	var notes []document.Block
+	for _, note := range pageNotes {
+		notes = append(notes, document.Text{Text: note})
+	}
+	d.Sections = append(d.Sections, document.Section{Title: "How to read it", Blocks: notes})
+	return d
+}
+
+// page is an audit for people while it is laid out.
+type page struct {
+	*Report
+	options DocumentOptions
+	folder  string // that all files have in common
+}
+
+// section is a part of the page with one table, none without rows.
+func section(title string, t *document.Table, texts ...string) []document.Section {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	s := document.Section{Title: title, Blocks: []document.Block{t}}
+	for _, text := range texts {
+		s.Blocks = append(s.Blocks, document.Text{Text: text})
+	}
+	return []document.Section{s}
+}
+
+// columns are a name and figures in several units.
+func columns(name string, figures ...[]document.Column) []document.Column {
+	return slices.Concat(document.Left(name), slices.Concat(figures...))
+}
+
+func amounts(titles ...string) []document.Column { return document.Right(document.UnitUSD, titles...) }
+func sizes(titles ...string) []document.Column   { return document.Right(document.UnitTokens, titles...) }
+func counts(titles ...string) []document.Column  { return document.Right("", titles...) }
+func cents(usd float64) string                   { return document.USD(usd, 2) }
+
+// places returns every place a report points at.
+func (r *Report) places() []Place {
+	var list []Place
+	for i := range r.Findings {
+		list = append(list, r.Findings[i].Places...)
+	}
+	for i := range r.Compactions {
+		list = append(list, r.Compactions[i].Place)
+	}
+	for _, c := range slices.Concat(r.Results, r.Duplicates) {
+		list = append(list, c.Place)
+	}
+	return list
+}
+
+// commonFolder returns the folder that the files of all places are in.
+func commonFolder(places []Place) string {
+	folder := ""
+	for i, place := range places {
+		if i == 0 {
+			folder = place.File[:strings.LastIndexAny(place.File, `/\`)+1]
+		}
+		for !strings.HasPrefix(place.File, folder) {
+			folder = folder[:strings.LastIndexAny(folder[:len(folder)-1], `/\`)+1]
+		}
+	}
+	return folder
+}
+
+// at names a line of a file.
+func (p *page) at(place *Place) string {
+	return fmt.Sprintf("%s:%d", tail(strings.TrimPrefix(place.File, p.folder), maxPath), place.Line)
+}
+
+// tail keeps the end of a name that is too long.
+func tail(name string, most int) string {
+	if r := []rune(name); len(r) > most {
+		return "…" + string(r[len(r)-most+1:])
+	}
+	return name
+}
+
+// findings lists what cost money, then the dearest in full.
+func (p *page) findings() []document.Section {
+	if len(p.Findings) == 0 {
+		return []document.Section{{Title: "Findings", Blocks: []document.Block{document.Text{Text: "None above half a cent."}}}}
+	}
+	t := &document.Table{Columns: slices.Concat(document.Left("#", "WHAT"), amounts("COST"), counts("SAVES", "ERROR", "TIMES"), sizes("TOKENS"))}
+	for i := range p.Findings {
+		f := &p.Findings[i]
+		saves, off := document.Dash, ""
+		if f.Saves != nil {
+			saves = savingText(f.Saves, f.Error)
+		}
+		if f.Error != nil {
+			off = "±" + cents(*f.Error)
+		}
+		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, saves, off, fmt.Sprint(f.Count), f.Tokens})
+	}
+	sections := section("Findings", t)
+	for i := range p.Findings[:min(p.options.Top, len(p.Findings))] {
+		f := &p.Findings[i]
+		sections = append(sections, document.Section{
+			Name: fmt.Sprintf("%d. %s: %s", i+1, f.Title, cents(f.USD)), Blocks: []document.Block{p.finding(f)},
+		})
+	}
+	return sections
+}
+
+// finding says what to do, and where to look.
+func (p *page) finding(f *Finding) document.List {
+	var list document.List
+	add := func(label, text string) {
+		list = append(list, document.Item{Label: label, Text: text, Whole: label == "see"})
+	}
+	each := false // the settings have savings of their own
+	for _, a := range f.Advice {
+		add("do", a.text(f))
+		if a.Saves != nil {
+			each = true
+			add("saves", savingText(a.Saves, a.Error)+plusMinus(a.Error))
+		}
+	}
+	if f.Saves != nil && !each {
+		add("saves", savingText(f.Saves, f.Error)+plusMinus(f.Error))
+	}
+	for _, note := range f.Notes {
+		add("note", note)
+	}
+	for i := range f.Places[:min(maxPlaces, len(f.Places))] {
+		place := &f.Places[i]
+		words := strings.Split(place.Text, " ")
+		for k := range words { // such as a path
+			words[k] = tail(words[k], maxName)
+		}
+		add("see", strings.TrimSpace(fmt.Sprintf("%s  %s  %s", p.at(place), cents(place.USD), strings.Join(words, " "))))
+	}
+	return list
+}
+
+// saves reports whether an amount is a saving, and more than its error.
+func saves(amount, off *float64) bool {
+	return amount != nil && *amount >= 0.005 && (off == nil || *amount > *off)
+}
+
+// savingText writes a saving, marked when it is smaller than its error.
+func savingText(amount, off *float64) string {
+	if *amount > 0 && !saves(amount, off) {
+		return "~" + cents(*amount)
+	}
+	return cents(*amount)
+}
+
+// plusMinus writes the error of a saving.
+func plusMinus(off *float64) string {
+	if off == nil {
+		return ""
+	}
+	return " ± " + cents(*off)
+}
+
+// text says what to do, and whether the recorded clients could.
+func (a *Advice) text(f *Finding) string {
+	text := a.Text
+	if a.Setting != "" {
+		text = a.Setting + "  " + text
+	}
+	if a.Agent != "" {
+		text = agentName(a.Agent) + ", " + cents(a.USD) + " of it: " + text
+	}
+	if a.From == "" {
+		return text
+	}
+	since, ran := "from "+a.From, f.Oldest
+	if f.Oldest != f.Newest {
+		ran += "–" + f.Newest
+	}
+	switch {
+	case f.Newest == "":
+	case profile.Compare(f.Newest, a.From) < 0:
+		since += fmt.Sprintf("; these ran %s: update first", ran)
+	case profile.Compare(f.Oldest, a.From) < 0:
+		since += fmt.Sprintf("; these ran %s: update the older ones", ran)
+	}
+	return text + " (" + since + ")"
+}
+
+// agentName writes the name of an agent as its maker does.
+func agentName(name string) string {
+	if a := agents.Of(name); a.Name == name {
+		return a.Title
+	}
+	return name
+}
+
+// bill shows the splits.
+func (p *page) bill() []document.Section {
+	s := document.Section{Title: "The bill"}
+	for i := range p.Splits {
+		if len(p.Splits[i].Lines) > 0 {
+			s.Blocks = append(s.Blocks, p.split(&p.Splits[i]))
+		}
+	}
+	return []document.Section{s}
+}
+
+// split lists the dearest lines of a split, and the others as one.
+func (p *page) split(split *Split) *document.Table {
+	t := &document.Table{Columns: columns("BY "+strings.ToUpper(split.By), amounts("COST"), counts("SHARE", "CALLS"),
+		sizes("READ", "WRITTEN", "UNCACHED", "OUTPUT", "LIMITED"))}
+	add := func(name string, l *Sum) {
+		t.Rows = append(t.Rows, []any{
+			name, l.USD, document.Share(l.USD, p.Total.USD), l.Calls, l.Read, l.Write5m + l.Write1h + l.WriteOther, l.Uncached, l.Output, l.Limited,
+		})
+	}
+	name := lineNames(split)
+	top := min(p.options.Top, len(split.Lines))
+	if len(split.Lines) == top+1 || split.By == "class" {
+		// A line for one other says less than the line itself. Classes share
+		// their calls, which would be counted twice.
+		top = len(split.Lines)
+	}
+	var rest Sum
+	for i := range split.Lines {
+		if l := &split.Lines[i]; i < top {
+			add(name(l), &l.Sum)
+		} else {
+			rest.Plus(&l.Sum)
+		}
+	}
+	if n := len(split.Lines) - top; n > 0 {
+		add(fmt.Sprintf("%d others", n), &rest)
+	}
+	return t
+}
+
+// lineNames returns how the lines of a split are named: projects by the last
+// part of their path where that tells them apart, sessions by the beginning of
+// their id.
+func lineNames(split *Split) func(*Line) string {
+	switch split.By {
+	case "project":
+		base := func(name string) string { return path.Base(strings.ReplaceAll(name, `\`, "/")) }
+		seen := map[string]int{}
+		for i := range split.Lines {
+			seen[base(split.Lines[i].Name)]++
+		}
+		return func(l *Line) string {
+			if b := base(l.Name); seen[b] == 1 && len(b) > 2 {
+				return b
+			}
+			return tail(l.Name, maxName)
+		}
+	case "session":
+		return func(l *Line) string { return l.Name[:min(8, len(l.Name))] }
+	}
+	return func(l *Line) string { return l.Name }
+}
+
+// reconciled shows the recordings against the provider's own figures.
+func (p *page) reconciled() []document.Section {
+	x := p.Reconciled
+	if x == nil {
+		return nil
+	}
+	t := &document.Table{Columns: document.Left("DAY", "MODEL")}
+	if x.Kind == ExportCost {
+		t.Columns = append(t.Columns, amounts("RECORDED", "EXPORTED", "DIFFERENCE")...)
+	} else {
+		t.Columns = append(t.Columns, counts("READ", "± READ", "WRITTEN", "± WRITTEN", "UNCACHED", "± UNCACHED", "OUTPUT", "± OUTPUT")...)
+	}
+	for i := range x.Lines {
+		t.Rows = append(t.Rows, reconciledRow(&x.Lines[i], x.Kind, x.Lines[i].Day))
+	}
+	t.Rows = append(t.Rows, reconciledRow(&x.Total, x.Kind, "total"))
+	return section("Against the console's export", t, fmt.Sprintf("%s has %s … %s. The difference (±) is recorded less exported. "+
+		"Outside these days: %s; without a time: %d. Rows of the export that are not about tokens: %d.",
+		x.File, x.From, x.Until, document.Count(x.Outside, "recorded call"), x.Untimed, x.Other))
+}
+
+func reconciledRow(c *Compared, kind, day string) []any {
+	if kind == ExportCost {
+		return []any{day, c.Model, c.Ours.USD, c.Theirs.USD, c.Difference.USD}
+	}
+	d := &c.Difference
+	row := []any{day, c.Model}
+	for _, pair := range [][2]int64{
+		{c.Ours.Read, d.Read}, {c.Ours.Write5m + c.Ours.Write1h, d.Write5m + d.Write1h}, {c.Ours.Uncached, d.Uncached}, {c.Ours.Output, d.Output},
+	} {
+		sign := ""
+		if pair[1] > 0 {
+			sign = "+"
+		}
+		row = append(row, document.Tokens(float64(pair[0])), sign+document.Whole(pair[1]))
+	}
+	return row
+}
+
+func (p *page) misses() []document.Section {
+	causes := &document.Table{Columns: columns("BY CAUSE", amounts("COST"), counts("CALLS"), sizes("TOKENS"))}
+	for i := range p.Misses {
+		m := &p.Misses[i]
+		causes.Rows = append(causes.Rows, []any{causeWords[m.Cause], m.USD, m.Calls, m.Tokens})
+	}
+	said := &document.Table{Columns: columns("THE CLIENT'S BREAK DETECTOR SAYS", amounts("COST"), counts("CALLS", "MISSED"), sizes("TOKENS"))}
+	for i := range p.Detector {
+		d := &p.Detector[i]
+		said.Rows = append(said.Rows, []any{reasonWords[d.Reason], d.USD, d.Calls, d.Missed, d.Tokens})
+	}
+	sections := section("Cache misses", causes)
+	if len(sections) > 0 && len(said.Rows) > 0 {
+		sections[0].Blocks = append(sections[0].Blocks, said)
+	}
+	return sections
+}
+
+func (p *page) lifetimes() []document.Section {
+	t := &document.Table{Columns: slices.Concat(document.Left("CALLS OF", "BILLED"), counts("N"), amounts("BILL", "BY ARITHMETIC"),
+		counts("ERROR"), amounts("ALL 5 MIN", "ALL 1 H"), counts("PAUSES > 5 MIN", "> 1 H"))}
+	for i := range p.Lifetimes {
+		l := &p.Lifetimes[i]
+		off := document.Dash
+		if l.Error != nil {
+			off = document.SignedPercent(*l.Error)
+		}
+		t.Rows = append(t.Rows, []any{l.Source, l.Tier, l.Calls, l.Billed, l.Recorded, off, l.All5m, l.All1h, l.Paused5m, l.Paused1h})
+	}
+	return section("Cache lifetimes", t)
+}
+
+func (p *page) compactions() []document.Section {
+	t := &document.Table{Columns: columns("WHERE", sizes("BEFORE", "AFTER"),
+		counts("SUMMARY CALL", "RE-WRITE", "GAVE", "NET", "PAID BACK", "OF CALLS"))}
+	lost := 0
+	for i := range p.Compactions {
+		c := &p.Compactions[i]
+		if c.Measured && c.Net() < 0 {
+			lost++
+		}
+		if i >= p.options.Top {
+			continue
+		}
+		where := tail(p.at(&c.Place), maxName)
+		if c.Manual {
+			where += " by hand"
+		}
+		t.Rows = append(t.Rows, append([]any{where, c.Before, c.After}, c.figures()...))
+	}
+	return section("Compactions", t, fmt.Sprintf("%s, %d that cost more than they gave; the worst first. No log shows the summary call: "+
+		"$ warm–cold, NET and PAID BACK with a cold one through Claude Code 2.1.24 and a warm one later (assumed).",
+		document.Count(len(p.Compactions), "compaction"), lost))
+}
+
+// figures are what it cost and gave; nothing is known of one without calls on
+// both sides.
+func (c *Compaction) figures() []any {
+	if !c.Measured {
+		return []any{document.Dash, document.Dash, document.Dash, document.Dash, document.Dash, document.Dash}
+	}
+	payback := "never"
+	if n := c.Payback(); n > 0 {
+		payback = fmt.Sprint(n)
+	}
+	call := cents(c.CallWarm) + "–" + strings.TrimPrefix(cents(c.CallCold), "$")
+	return []any{call, cents(c.Rewrite), cents(c.Gain), cents(c.Net()), payback, fmt.Sprint(c.Calls)}
+}
+
+// content shows what contexts were made of, what was written for nothing, and
+// what was largest.
+func (p *page) content() []document.Section {
+	parts := &document.Table{Columns: columns("PART", amounts("COST"),
+		document.Right(document.UnitRatio, "OVER CALLS", "IN THE LAST CALL"), sizes("TOKENS OVER CALLS"))}
+	for i := range p.Content {
+		c := &p.Content[i]
+		parts.Rows = append(parts.Rows, []any{c.Part, c.USD, c.Share, c.FinalShare, c.Tokens})
+	}
+	unread := &document.Table{Columns: columns("WHERE", amounts("BEYOND PLAIN INPUT"), counts("CALLS"), sizes("TOKENS"))}
+	for i := range p.Unread {
+		u := &p.Unread[i]
+		unread.Rows = append(unread.Rows, []any{unreadWords[u.Where], u.USD, u.Calls, u.Tokens})
+	}
+	return slices.Concat(section("What the contexts were made of", parts), section("Written to the cache, never read", unread),
+		p.carried("Largest tool results", p.Results), p.carried("Files read twice", p.Duplicates))
+}
+
+func (p *page) carried(title string, list []Carried) []document.Section {
+	t := &document.Table{Columns: slices.Concat(document.Left("WHAT"), amounts("COST"), sizes("TOKENS"), counts("CALLS"), document.Left("WHERE"))}
+	for i := range list[:min(p.options.Top, len(list))] {
+		c := &list[i]
+		where := tail(p.at(&c.Place), maxName)
+		if c.First > 0 {
+			where += fmt.Sprintf(", first at %d", c.First)
+		}
+		what := c.Tool
+		if c.Object != "" {
+			what += " " + tail(c.Object, maxName)
+		}
+		t.Rows = append(t.Rows, []any{what, c.USD, c.Tokens, c.Calls, where})
+	}
+	return section(title, t)
+}
+
+// defects says what could not be told and why.
+func (p *page) defects() []document.Section {
+	s := document.Section{Title: "What the recordings leave open"}
+	for i := range p.Defects {
+		d := &p.Defects[i]
+		names := strings.Join(d.Names[:min(maxNamed, len(d.Names))], ", ")
+		if more := len(d.Names) - maxNamed; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf("%s: %d (%s)", d.Text, d.Count, names)})
+	}
+	if len(s.Blocks) == 0 {
+		return nil
+	}
+	return []document.Section{s}
+}

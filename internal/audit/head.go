@@ -1,0 +1,165 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// head says what the bill is, where it went and what would lower it.
+func (p *page) head() []string {
+	period := ""
+	if p.From != "" {
+		period = fmt.Sprintf(" · %s … %s", p.From, p.Until)
+	}
+	prices := "API prices"
+	if p.options.Prices != "" {
+		prices = "the prices of " + p.options.Prices
+	}
+	lines := []string{fmt.Sprintf("%s at %s · %s · %s%s", cents(p.Total.USD), prices,
+		document.Count(p.Sessions, "session"), document.Count(p.Total.Calls, "call"), period)}
+	add := func(line string) {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	add(p.headUnpriced())
+	lines = append(append(lines, p.options.Remarks...), "")
+	add(p.headClasses())
+	add(p.headMisses())
+	add(p.headSaving())
+	if output := p.class(results.ClassOutput); output-p.LoggedOutputUSD >= 0.005 {
+		add(fmt.Sprintf("Output is %s as logged and %s with the counts that are not final derived; the bill has the latter.",
+			cents(p.LoggedOutputUSD), cents(output)))
+	}
+	if p.folder != "" {
+		add("Files named below are under " + p.folder)
+	}
+	return lines
+}
+
+// classes returns the bill by token class.
+func (r *Report) classes() []Line {
+	i := slices.IndexFunc(r.Splits, func(s Split) bool { return s.By == "class" })
+	if i < 0 {
+		return nil
+	}
+	return r.Splits[i].Lines
+}
+
+// class returns what a token class cost.
+func (r *Report) class(c results.Class) float64 {
+	for _, l := range r.classes() {
+		if l.Name == c.String() {
+			return l.USD
+		}
+	}
+	return 0
+}
+
+// headUnpriced says how many calls the bill lacks.
+func (p *page) headUnpriced() string {
+	for i := range p.Defects {
+		if d := &p.Defects[i]; d.Kind == DefectUnpriced && d.Count > 0 {
+			return fmt.Sprintf("%s of models without a price not in the bill (%s); --price-as bills them as another",
+				document.Count(d.Count, "call"), strings.Join(d.Names, ", "))
+		}
+	}
+	return ""
+}
+
+// headClasses says what was paid for.
+func (p *page) headClasses() string {
+	var parts []string
+	for _, l := range p.classes() {
+		if l.USD >= 0.005 {
+			parts = append(parts, fmt.Sprintf("%s %s (%s)", cents(l.USD), classWords[l.Name], document.Share(l.USD, p.Total.USD)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Paid for: %s. Of %s input tokens %s count against rate limits.",
+		strings.Join(parts, ", "), document.Tokens(float64(p.Total.Input())), document.Tokens(float64(p.Total.Limited)))
+}
+
+// headMisses says what the cache cost because it was not read.
+func (p *page) headMisses() string {
+	calls, cost := 0, 0.0
+	var parts []string
+	for i := range p.Misses {
+		m := &p.Misses[i]
+		calls += m.Calls
+		cost += m.USD
+		if m.USD >= 0.005 {
+			parts = append(parts, causeWords[m.Cause]+" "+cents(m.USD))
+		}
+	}
+	if calls == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("Cache misses cost %s (%s): %s wrote again what a read would have given",
+		cents(cost), document.Share(cost, p.Total.USD), document.Count(calls, "call"))
+	if len(parts) > 0 {
+		line += ": " + strings.Join(parts, ", ")
+	}
+	return line + "."
+}
+
+// headSaving names the setting that would have saved most over all calls that it
+// touches.
+func (p *page) headSaving() string {
+	var best *Advice
+	for i := range p.Findings {
+		for j := range p.Findings[i].Advice {
+			a := &p.Findings[i].Advice[j]
+			if a.Setting != "" && saves(a.Saves, a.Error) && (best == nil || *a.Saves > *best.Saves) {
+				best = a
+			}
+		}
+	}
+	if best == nil {
+		return "No setting would have saved anything that can be told without simulating; sim run thresholds replays other thresholds."
+	}
+	return fmt.Sprintf("The setting that would have saved most: %s, %s%s.", best.Setting, cents(*best.Saves), plusMinus(best.Error))
+}
+
+// causeWords say what a cause is.
+var causeWords = map[Cause]string{
+	CauseCompaction: "compactions",
+	CauseEdit:       "context cleared or cut",
+	CauseModel:      "another model",
+	CauseLongPause:  "pauses over an hour",
+	CauseShortPause: "pauses over 5 minutes, 5-minute entries",
+	CauseInside:     "inside the lifetime, no visible reason",
+	CauseTail:       "small falls inside the lifetime",
+	CauseUnknown:    "pause not recorded",
+	CauseNoLifetime: "automatic cache, no lifetime promised",
+}
+
+// classWords say what a token class is.
+var classWords = map[string]string{
+	results.ClassUncached.String():   "plain input",
+	results.ClassRead.String():       "reading the cache",
+	results.ClassWrite5m.String():    "writing it for 5 minutes",
+	results.ClassWrite1h.String():    "writing it for an hour",
+	results.ClassWriteOther.String(): "writing it",
+	results.ClassOutput.String():     "output",
+}
+
+// reasonWords say what the detector says.
+var reasonWords = map[string]string{
+	"none": "no break", "first": "nothing to compare with", "excluded": "model not watched",
+	"compacted": "expected: compaction", "deleted": "expected: results cleared",
+	"model": "break: model changed", "state": "break: prompt or parameters changed",
+	"expiry_5m": "break: possible expiry (5 min)", "expiry_1h": "break: possible expiry (1 h)",
+	"server": "break: likely server side", "unknown": "break: pause not known",
+}
+
+// unreadWords say where tokens stood that were written and not read.
+var unreadWords = map[string]string{
+	UnreadOnly: "the only call of a thread", UnreadLast: "the last call of a thread", UnreadAgain: "the next call wrote it again",
+}
