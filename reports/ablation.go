@@ -1,165 +1,122 @@
 package reports
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Ablation writes what each mechanism of some strategies is worth in a format of
-// Formats: the figures of the strategy as it is, and what switching each
-// mechanism makes of them, the largest difference in cost first.
-func Ablation(w io.Writer, format string, a *results.Ablation) error {
-	switch format {
-	case "json":
-		return ablationJSON(w, a)
-	case "csv":
-		return ablationCSV(w, a)
+// Ablation reports what each mechanism of some strategies is worth: the figures of
+// the strategy as it is, and what switching each mechanism makes of them, the
+// largest difference in cost first. CSV has a row for every change and metric.
+func Ablation(a *results.Ablation) *document.Document {
+	d := &document.Document{
+		Head: headLines(a.Run),
+		Notes: []string{
+			"DIFFERENCE is the cost with one mechanism switched less the cost as it is: what “without” takes away had saved a positive one, " +
+				"what “with” adds costs it. Differences do not add up: mechanisms stand in for each other (--pairs).",
+			"Any line again: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
+		},
+		Data: func() *document.Table { return ablationData(a) },
+		JSON: func(w io.Writer) error { return ablationJSON(w, a) },
 	}
-	var b bytes.Buffer
-	write := func(texts []string) {
-		if format == "table" {
-			writeLines(&b, texts)
-			return
-		}
-		fmt.Fprintln(&b, strings.Join(texts, "\n"))
-	}
-	write(headLines(a.Run))
 	for _, base := range a.Bases {
-		if err := writeAblation(&b, format, a, base); err != nil {
-			return err
+		tables := []*document.Table{ablationTable(a, base)}
+		if pairs := a.Differences(base, 2); len(pairs) > 0 {
+			tables = append(tables, pairTable(pairs))
+		}
+		for _, t := range tables {
+			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
 		}
 	}
-	notes := []string{
-		"DIFFERENCE is the cost with one mechanism switched less the cost as it is: what “without” takes away had saved a positive one, " +
-			"what “with” adds costs it. Differences do not add up: mechanisms stand in for each other (--pairs).",
-		"Any line again: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
-	}
-	b.WriteByte('\n')
-	write(notes)
-	return flush(w, &b)
+	return d
 }
 
-// writeAblation writes one strategy for people.
-func writeAblation(b *bytes.Buffer, format string, a *results.Ablation, base string) error {
-	sheets := []*Sheet{ablationSheet(a, base)}
-	if pairs := a.Differences(base, 2); len(pairs) > 0 {
-		sheets = append(sheets, pairSheet(pairs))
-	}
-	for _, s := range sheets {
-		b.WriteString("\n")
-		if err := s.Write(b, format); err != nil {
-			return err
+// cell returns a cell of an ablation by its name, nil when it is not there.
+func ablatedCell(a *results.Ablation, name string) *results.Cell {
+	for i := range a.Run.Cells {
+		if a.Run.Cells[i].Cell == name {
+			return &a.Run.Cells[i]
 		}
 	}
 	return nil
 }
 
-// ablationSheet lists a strategy as it is and its mechanisms.
-func ablationSheet(a *results.Ablation, base string) *Sheet {
-	right := func(title string) SheetColumn { return SheetColumn{Title: title, Right: true} }
-	s := &Sheet{Fitted: true, Columns: []SheetColumn{
-		{Title: Printable(base)}, right("COST"), right("DIFFERENCE"), right(""), right("READ"), right("WRITTEN"), right("UNCACHED"),
-		right("HIT"), right("COMPACTIONS"), right("CLEARINGS"), right("WAIT"),
-	}}
-	s.Columns[3].Title = "%"
-	i := slices.IndexFunc(a.Run.Cells, func(c results.Cell) bool { return c.Cell == base })
-	if i < 0 {
-		return s
+// ablationTable lists a strategy as it is and its mechanisms. What made no
+// difference and what could not be switched is named below.
+func ablationTable(a *results.Ablation, base string) *document.Table {
+	t := &document.Table{Fitted: true, Columns: slices.Concat(document.Left(base), document.Right("",
+		"COST", "DIFFERENCE", "%", "READ", "WRITTEN", "UNCACHED", "HIT", "COMPACTIONS", "CLEARINGS", "WAIT"))}
+	cell := ablatedCell(a, base)
+	if cell == nil {
+		return t
 	}
-	t := &a.Run.Cells[i].Total
-	list := a.Differences(base, 1)
-	costs := []float64{t.CostUSD()}
-	decimals := usdDecimals(costs)
+	was := &cell.Total
+	money := document.Amounts(was.CostUSD())
 	hit := ""
-	if n := t.Usage.Input(); n > 0 {
-		hit = percent(float64(t.Usage.Read) / float64(n))
+	if n := was.Usage.Input(); n > 0 {
+		hit = document.Percent(float64(was.Usage.Read) / float64(n))
 	}
-	s.Rows = append(s.Rows, []any{
-		"as it is", usd(t.CostUSD(), decimals), "", "", tokens(float64(t.Usage.Read)), tokens(float64(t.Usage.Writes())),
-		tokens(float64(t.Usage.Uncached)), hit, Grouped(float64(t.Compactions), 0), Grouped(float64(t.Microcompactions), 0), duration(t.AddedLatency),
+	tokens := func(v int64) string { return document.Tokens(float64(v)) }
+	t.Rows = append(t.Rows, []any{
+		"as it is", money(was.CostUSD()), "", "", tokens(was.Usage.Read), tokens(was.Usage.Writes()),
+		tokens(was.Usage.Uncached), hit, was.Compactions, was.Microcompactions, document.Seconds(was.AddedLatency),
 	})
 	var none []string
+	list := a.Differences(base, 1)
 	for i := range list {
 		d := &list[i]
 		if d.None() {
 			none = append(none, changeText(d.Change))
 			continue
 		}
-		s.Rows = append(s.Rows, []any{
-			changeText(d.Change), usd(t.CostUSD()+d.USD, decimals), differenceText(d, decimals), relativeText(d),
-			signed(float64(d.Read), tokens), signed(float64(d.Written), tokens), signed(float64(d.Uncached), tokens), signed(d.Hit, points),
-			signed(float64(d.Compactions), whole), signed(float64(d.Cleared), whole), signed(d.Latency, duration),
+		signed := func(v int64, format func(float64) string) string { return document.Signed(float64(v), format) }
+		t.Rows = append(t.Rows, []any{
+			changeText(d.Change), money(was.CostUSD() + d.USD), differenceIn(d, money), relativeText(d),
+			signed(d.Read, document.Tokens), signed(d.Written, document.Tokens), signed(d.Uncached, document.Tokens),
+			document.Signed(d.Hit, document.Points), signed(int64(d.Compactions), document.Whole), signed(int64(d.Cleared), document.Whole),
+			document.Signed(d.Latency, document.Seconds),
 		})
 	}
-	s.Notes = ablationNotes(a, base, none)
-	return s
-}
-
-// ablationNotes names what made no difference and what could not be switched.
-func ablationNotes(a *results.Ablation, base string, none []string) []string {
-	var notes []string
-	if len(none) > 0 {
-		slices.Sort(none)
-		notes = append(notes, "no effect here: "+strings.Join(none, ", "))
+	if slices.Sort(none); len(none) > 0 {
+		t.Notes = append(t.Notes, "no effect here: "+strings.Join(none, ", "))
 	}
 	for _, r := range a.Refused {
 		if r.Base == base {
-			notes = append(notes, "not by itself: "+r.Set+": "+Printable(r.Reason))
+			t.Notes = append(t.Notes, "not by itself: "+r.Set+": "+r.Reason)
 		}
 	}
-	return notes
-}
-
-// pairSheet lists the pairs that make more or less than their parts.
-func pairSheet(pairs []results.Difference) *Sheet {
-	right := func(title, unit string) SheetColumn { return SheetColumn{Title: title, Unit: unit, Right: true} }
-	s := &Sheet{Columns: []SheetColumn{
-		{Title: "TWO AT A TIME"}, right("DIFFERENCE", ""), right("%", ""), right("BEYOND THE PARTS", ""),
-	}}
-	slices.SortStableFunc(pairs, func(x, y results.Difference) int { return compareAbs(y.Extra, x.Extra) })
-	amounts := make([]float64, len(pairs))
-	for i := range pairs {
-		amounts[i] = pairs[i].USD
-	}
-	decimals := usdDecimals(amounts)
-	left := 0
-	for i := range pairs {
-		d := &pairs[i]
-		extra := usd(d.Extra, decimals)
-		if !strings.ContainsAny(extra, "123456789") || len(s.Rows) >= maxPairRows {
-			left++
-			continue
-		}
-		s.Rows = append(s.Rows, []any{changeText(d.Change), differenceText(d, decimals), relativeText(d), signed(d.Extra, func(v float64) string { return usd(v, decimals) })})
-	}
-	if left > 0 {
-		s.Notes = append(s.Notes, CountOf(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
-	}
-	return s
+	return t
 }
 
 // maxPairRows is how many pairs a table for people lists.
 const maxPairRows = 20
 
-func compareAbs(a, b float64) int {
-	if a < 0 {
-		a = -a
+// pairTable lists the pairs that make more or less than their parts.
+func pairTable(pairs []results.Difference) *document.Table {
+	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"), document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
+	slices.SortStableFunc(pairs, func(x, y results.Difference) int { return cmp.Compare(math.Abs(y.Extra), math.Abs(x.Extra)) })
+	amounts := make([]float64, len(pairs))
+	for i := range pairs {
+		amounts[i] = pairs[i].USD
 	}
-	if b < 0 {
-		b = -b
+	money := document.Amounts(amounts...)
+	for i := range pairs {
+		d := &pairs[i]
+		if strings.ContainsAny(money(d.Extra), "123456789") && len(t.Rows) < maxPairRows {
+			t.Rows = append(t.Rows, []any{changeText(d.Change), differenceIn(d, money), relativeText(d), document.Signed(d.Extra, money)})
+		}
 	}
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+	if left := len(pairs) - len(t.Rows); left > 0 {
+		t.Notes = append(t.Notes, document.Count(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
 	}
-	return 0
+	return t
 }
 
 // changeText words a change: with or without a mechanism, or a value.
@@ -175,11 +132,11 @@ func changeText(c *results.Change) string {
 			parts[i] = set
 		}
 	}
-	return Printable(strings.Join(parts, " and "))
+	return document.Printable(strings.Join(parts, " and "))
 }
 
-func differenceText(d *results.Difference, decimals int) string {
-	text := signed(d.USD, func(v float64) string { return usd(v, decimals) })
+func differenceIn(d *results.Difference, money func(float64) string) string {
+	text := document.Signed(d.USD, money)
 	if d.Covered {
 		return "~" + text
 	}
@@ -190,21 +147,8 @@ func relativeText(d *results.Difference) string {
 	if d.Relative == 0 {
 		return ""
 	}
-	return signedPercent(d.Relative)
+	return document.SignedPercent(d.Relative)
 }
-
-// signed writes a difference with its sign, nothing for none.
-func signed(v float64, format func(float64) string) string {
-	switch {
-	case v == 0:
-		return ""
-	case v > 0:
-		return "+" + format(v)
-	}
-	return minus + format(-v)
-}
-
-func whole(v float64) string { return Grouped(v, 0) }
 
 // ablationTrust says how far the model is from the bill.
 func ablationTrust(a *results.Ablation) string {
@@ -217,4 +161,107 @@ func ablationTrust(a *results.Ablation) string {
 		}
 	}
 	return line
+}
+
+// ablationData has a row for every change and each metric that is no part of
+// another and that both cells have: the figure of the strategy as it is, that of
+// the change, and the difference.
+func ablationData(a *results.Ablation) *document.Table {
+	t := &document.Table{Columns: document.Columns("strategy", "set", "in_force", "metric", "unit", "better", "baseline_value", "value",
+		"difference", "relative", "within_model_error", "beyond_parts")}
+	for _, base := range a.Bases {
+		for _, d := range slices.Concat(a.Differences(base, 1), a.Differences(base, 2)) {
+			for _, m := range results.Metrics() {
+				was, ok := ablatedCell(a, base).Value(m)
+				is, both := ablatedCell(a, d.Change.Cell).Value(m)
+				if !ok || !both || m.Of != "" || m.Group != "" {
+					continue
+				}
+				var covered, beyond any
+				if m.Name == "cost_usd" {
+					covered, beyond = d.Covered, given(len(d.Change.Paths) > 1, d.Extra)
+				}
+				t.Rows = append(t.Rows, []any{
+					d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(), document.Plain(was), document.Plain(is),
+					document.Plain(is - was), given(was != 0, (is-was)/was), covered, beyond,
+				})
+			}
+		}
+	}
+	return t
+}
+
+// ablated is a strategy in a document.
+type ablated struct {
+	Strategy string             `json:"strategy"`
+	Metrics  map[string]float64 `json:"metrics"`
+	Changes  []ablatedChange    `json:"changes"`
+	Refused  []refusedChange    `json:"refused,omitempty"`
+}
+
+// ablatedChange is one change: figures less those of the strategy as it is.
+type ablatedChange struct {
+	Set         []string `json:"set"`
+	InForce     bool     `json:"in_force"`
+	Doc         string   `json:"doc,omitzero"`
+	USD         float64  `json:"difference_usd"`
+	Relative    float64  `json:"difference_share"`
+	Covered     bool     `json:"within_model_error"`
+	Calls       int      `json:"calls"`
+	Read        int64    `json:"cache_read_tokens"`
+	Written     int64    `json:"cache_write_tokens"`
+	Uncached    int64    `json:"input_uncached_tokens"`
+	Output      int64    `json:"output_tokens"`
+	Hit         float64  `json:"cache_hit_ratio"`
+	Compactions int      `json:"compactions"`
+	Cleared     int      `json:"microcompactions"`
+	Latency     float64  `json:"added_latency_seconds"`
+	Beyond      *float64 `json:"beyond_parts_usd,omitzero"`
+}
+
+type refusedChange struct {
+	Set    string `json:"set"`
+	Reason string `json:"reason"`
+}
+
+// ablationJSON writes a document with a strategy on a line.
+func ablationJSON(w io.Writer, a *results.Ablation) error {
+	begin, err := beginning(a.Run, a.Run.Footnotes(), "strategies")
+	if err != nil {
+		return fmt.Errorf("an ablation: %w", err)
+	}
+	list := make([]ablated, len(a.Bases))
+	for i, base := range a.Bases {
+		list[i] = published(a, base)
+	}
+	return document.Lines(w, begin, list, "]}")
+}
+
+func published(a *results.Ablation, base string) ablated {
+	out := ablated{Strategy: base, Metrics: map[string]float64{}, Changes: []ablatedChange{}}
+	if c := ablatedCell(a, base); c != nil {
+		for _, m := range results.Metrics() {
+			if v, ok := c.Value(m); ok {
+				out.Metrics[m.Name] = v
+			}
+		}
+	}
+	for n := 1; n <= 2; n++ {
+		for _, d := range a.Differences(base, n) {
+			x := ablatedChange{
+				d.Change.Set, d.Change.On, d.Change.Doc, d.USD, d.Relative, d.Covered, d.Calls, d.Read, d.Written, d.Uncached, d.Output,
+				d.Hit, d.Compactions, d.Cleared, d.Latency, nil,
+			}
+			if n > 1 {
+				x.Beyond = &d.Extra
+			}
+			out.Changes = append(out.Changes, x)
+		}
+	}
+	for _, r := range a.Refused {
+		if r.Base == base {
+			out.Refused = append(out.Refused, refusedChange{r.Set, r.Reason})
+		}
+	}
+	return out
 }

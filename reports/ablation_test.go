@@ -54,7 +54,7 @@ func TestAblationGolden(t *testing.T) {
 	for file, format := range map[string]string{"ablation.txt": "table", "ablation.md": "markdown", "ablation.csv": "csv", "ablation.json": "json"} {
 		t.Run(file, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := Ablation(&got, format, switched()); err != nil {
+			if err := Ablation(switched()).Write(&got, format); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, file, got.Bytes())
@@ -74,7 +74,7 @@ func TestAblationGolden(t *testing.T) {
 // costs above.
 func TestAblationIsTidy(t *testing.T) {
 	var got bytes.Buffer
-	if err := Ablation(&got, "csv", switched()); err != nil {
+	if err := Ablation(switched()).Write(&got, "csv"); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := csv.NewReader(&got).ReadAll()
@@ -110,7 +110,7 @@ func TestAblationIsTidy(t *testing.T) {
 // What makes no difference is named, and gets no bar.
 func TestAblationWithoutEffect(t *testing.T) {
 	var got bytes.Buffer
-	if err := Ablation(&got, "table", switched()); err != nil {
+	if err := Ablation(switched()).Write(&got, "table"); err != nil {
 		t.Fatal(err)
 	}
 	if want := "no effect here: full-compact.breaker=0, without full-compact.manual\n"; !strings.Contains(got.String(), want) {

@@ -11,31 +11,19 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// ChainOptions select what a report of compactions shows.
-type ChainOptions struct {
-	// MaxRows is the most compactions of one cell that tables for people list, 0
-	// for all: of more they show those of the least and of the highest net.
-	MaxRows int
-}
-
-// Chains writes the compactions of the cells of run in a format of Formats, in
-// tables for people the least profitable first.
-func Chains(w io.Writer, format string, run *results.Run, cells []results.Chains, o ChainOptions) error {
-	switch format {
-	case "json":
-		return chainsJSON(w, run, cells)
-	case "csv":
-		return ChainsCSV(w, cells)
-	}
-	var b bytes.Buffer
-	for _, line := range headLines(run) {
-		fmt.Fprintln(&b, line)
-	}
-	if format == "markdown" {
-		fmt.Fprintln(&b)
+// Chains reports the compactions of the cells of run, in tables for people the
+// least profitable first; of more than most in one cell, 0 for all, those of the
+// least and of the highest net. CSV has a row for every compaction, in the order
+// they happened.
+func Chains(run *results.Run, cells []results.Chains, most int) *document.Document {
+	d := &document.Document{
+		Head: headLines(run), Notes: append(slices.Clone(chainAssumptions), errorLine(run)),
+		Data: func() *document.Table { return chainData(cells) },
+		JSON: func(w io.Writer) error { return chainsJSON(w, run, cells) },
 	}
 	var none []string
 	for i := range cells {
@@ -44,85 +32,37 @@ func Chains(w io.Writer, format string, run *results.Run, cells []results.Chains
 			none = append(none, c.Cell)
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s\n", chainTitle(format, c))
-		if err := chainSheet(c, o.MaxRows).Write(&b, format); err != nil {
-			return err
-		}
+		d.Sections = append(d.Sections, document.Section{Name: c.Cell, Blocks: []document.Block{chainTable(c, most)}})
 	}
 	if len(none) > 0 {
-		fmt.Fprintf(&b, "\nno compactions: %s\n", Printable(strings.Join(none, ", ")))
+		d.Notes = append([]string{"no compactions: " + strings.Join(none, ", "), ""}, d.Notes...)
 	}
-	fmt.Fprintf(&b, "\n%s\n", strings.Join(append(chainAssumptions(), errorLine(run)), "\n"))
-	return flush(w, &b)
+	return d
 }
 
-func chainTitle(format string, c *results.Chains) string {
-	if format == "markdown" {
-		return "## " + escapeMarkdown(Printable(c.Cell)) + "\n"
-	}
-	return Printable(c.Cell)
-}
-
-// chainAssumptions says what the figures rest on.
-func chainAssumptions() []string {
-	return []string{
-		"NET is SAVED less CALL and REWRITE, until the next compaction of the conversation or its end. Each call saves the tokens that are",
-		"gone at its price of reading, of writing when it found the cache cold; a branch saves for its parent. NEEDED are the calls that pay on",
-		"a warm cache. The next compaction would have taken out the same tokens: nets are against waiting for it and do not add up to the",
-		"difference to a run without any. Not counted: what other calls on the prefix save, updates of a memory, what was forgotten.",
-	}
-}
-
-// byNet returns the compactions of a cell, those of the least net first.
-func byNet(c *results.Chains) []*results.Compaction {
-	list := make([]*results.Compaction, len(c.Compactions))
-	for i := range c.Compactions {
-		list[i] = &c.Compactions[i]
-	}
-	slices.SortStableFunc(list, func(a, b *results.Compaction) int { return cmp.Compare(a.NetUSD(), b.NetUSD()) })
-	return list
-}
-
-// chainSheet lays out the compactions of a cell for people.
-func chainSheet(c *results.Chains, most int) *Sheet {
-	list := byNet(c)
-	s := &Sheet{Columns: chainColumns(list)}
-	money := chainMoney(list)
-	for i, x := range list {
-		if n := len(list) - most; most > 0 && n > 0 && i >= most/2 && i < most/2+n {
-			continue
-		}
-		s.Rows = append(s.Rows, []any{
-			short(x.Session), shortened(x.Thread, maxThreadRunes), x.Round, x.Layer, triggerText(x), float64(x.Before), float64(x.After),
-			money(x.CallCost.Total()), money(x.RewriteUSD), money(x.GainUSD), money(x.NetUSD()), paidText(x), neededText(x), x.Later, contextText(x), x.Since,
-			fmt.Sprintf("%d.%d", x.Chain, x.Place), x.Spiral,
-		})
-	}
-	if n := len(list) - len(s.Rows); n > 0 {
-		s.Notes = append(s.Notes, CountOf(n, "compaction")+" in between left out (--all lists them)")
-	}
-	s.Notes = append(s.Notes, totalsLines(c)...)
-	return s
-}
-
-// chainMoney returns how amounts are written: all of a table alike.
-func chainMoney(list []*results.Compaction) func(float64) string {
-	var amounts []float64
-	for _, x := range list {
-		amounts = append(amounts, x.CallCost.Total(), x.RewriteUSD, x.GainUSD)
-	}
-	decimals := usdDecimals(amounts)
-	return func(v float64) string { return usd(v, decimals) }
+// chainAssumptions say what the figures rest on.
+var chainAssumptions = []string{
+	"NET is SAVED less CALL and REWRITE, until the next compaction of the conversation or its end. Each call saves the tokens that are " +
+		"gone at its price of reading, of writing when it found the cache cold; a branch saves for its parent. NEEDED are the calls that " +
+		"pay on a warm cache.",
+	"The next compaction would have taken out the same tokens: nets are against waiting for it and do not add up to the difference to " +
+		"a run without any. Not counted: what other calls on the prefix save, updates of a memory, what was forgotten.",
 }
 
 // maxThreadRunes keeps the names of sub-agents short.
 const maxThreadRunes = 12
 
-// chainColumns are the columns for people. What says nothing is left out: the
-// layer when there is one, spirals when there is none.
-func chainColumns(list []*results.Compaction) []SheetColumn {
+// chainTable lays out the compactions of a cell for people, those of the least net
+// first. What says nothing is left out: the layer when there is one, spirals when
+// there is none.
+func chainTable(c *results.Chains, most int) *document.Table {
+	list := make([]*results.Compaction, len(c.Compactions))
 	layer, spiral := "", ""
-	for _, x := range list {
+	var values []float64
+	for i := range c.Compactions {
+		x := &c.Compactions[i]
+		list[i] = x
+		values = append(values, x.CallCost.Total(), x.RewriteUSD, x.GainUSD)
 		if x.Layer != list[0].Layer {
 			layer = "LAYER"
 		}
@@ -130,21 +70,33 @@ func chainColumns(list []*results.Compaction) []SheetColumn {
 			spiral = "SPIRAL"
 		}
 	}
-	right := func(title, unit string) SheetColumn { return SheetColumn{Title: title, Unit: unit, Right: true} }
-	return []SheetColumn{
-		{Title: "SESSION"}, {Title: "THREAD"}, right("ROUND", ""), {Title: layer}, {Title: "TRIGGER"},
-		right("BEFORE", results.UnitTokens), right("AFTER", results.UnitTokens), right("CALL", ""),
-		right("REWRITE", ""), right("SAVED", ""), right("NET", ""),
-		right("PAYBACK", ""), right("NEEDED", ""), right("CALLS", ""), right("END", ""), right("SINCE", ""),
-		right("CHAIN", ""), {Title: spiral},
+	slices.SortStableFunc(list, func(a, b *results.Compaction) int { return cmp.Compare(a.NetUSD(), b.NetUSD()) })
+	money := document.Amounts(values...)
+	t := &document.Table{Columns: slices.Concat(document.Left("SESSION", "THREAD"), document.Right("", "ROUND"), document.Left(layer, "TRIGGER"),
+		document.Right(document.UnitTokens, "BEFORE", "AFTER"),
+		document.Right("", "CALL", "REWRITE", "SAVED", "NET", "PAYBACK", "NEEDED", "CALLS", "END", "SINCE", "CHAIN"), document.Left(spiral))}
+	for i, x := range list {
+		if n := len(list) - most; most > 0 && n > 0 && i >= most/2 && i < most/2+n {
+			continue
+		}
+		t.Rows = append(t.Rows, []any{
+			x.Session[:min(8, len(x.Session))], document.Shortened(x.Thread, maxThreadRunes), x.Round, x.Layer, triggerText(x), x.Before, x.After,
+			money(x.CallCost.Total()), money(x.RewriteUSD), money(x.GainUSD), money(x.NetUSD()), paidText(x), neededText(x), x.Later, contextText(x), x.Since,
+			fmt.Sprintf("%d.%d", x.Chain, x.Place), x.Spiral,
+		})
 	}
+	if n := len(list) - len(t.Rows); n > 0 {
+		t.Notes = append(t.Notes, document.Count(n, "compaction")+" in between left out (--all lists them)")
+	}
+	t.Notes = append(t.Notes, totalsLines(c)...)
+	return t
 }
 
 func triggerText(x *results.Compaction) string {
 	if x.Measure == "" {
 		return x.Trigger
 	}
-	text := fmt.Sprintf("%s ≥ %s", Grouped(float64(x.Measured), 0), Grouped(float64(x.Value), 0))
+	text := document.Whole(x.Measured) + " ≥ " + document.Whole(x.Value)
 	if x.Measure != "client_tokens" {
 		text = x.Measure + " " + text
 	}
@@ -158,40 +110,37 @@ func paidText(x *results.Compaction) string {
 	case x.PaidAfter == 0:
 		return "never"
 	}
-	return Grouped(float64(x.PaidAfter), 0)
+	return document.Whole(x.PaidAfter)
 }
 
 func neededText(x *results.Compaction) string {
-	n, ok := x.Needed()
-	if !ok {
-		return "–"
+	if n, ok := x.Needed(); ok {
+		return document.Whole(math.Ceil(n))
 	}
-	return Grouped(math.Ceil(n), 0)
+	return document.Dash
 }
 
 func contextText(x *results.Compaction) string {
 	if x.Later == 0 {
-		return "–"
+		return document.Dash
 	}
-	return tokens(float64(x.Context))
+	return document.Tokens(float64(x.Context))
 }
 
 // totalsLines sum up a cell.
 func totalsLines(c *results.Chains) []string {
 	t := c.Totals()
-	amounts := []float64{t.CallUSD, t.RewriteUSD, t.GainUSD, t.NetUSD, c.LostUSD}
-	decimals := usdDecimals(amounts)
-	money := func(v float64) string { return usd(v, decimals) }
-	line := CountOf(t.Compactions, "compaction")
+	money := document.Amounts(t.CallUSD, t.RewriteUSD, t.GainUSD, t.NetUSD, c.LostUSD)
+	line := document.Count(t.Compactions, "compaction")
 	if t.Unpriced > 0 {
 		line += fmt.Sprintf(", %d of models without a price", t.Unpriced)
 	}
 	if priced := t.Compactions - t.Unpriced; priced > 0 {
-		line += fmt.Sprintf(": %d paid back (%s", t.PaidBack, percent(float64(t.PaidBack)/float64(priced)))
+		line += fmt.Sprintf(": %d paid back (%s", t.PaidBack, document.Percent(float64(t.PaidBack)/float64(priced)))
 		if t.PaidBack > 0 {
-			line += fmt.Sprintf(", median after %s", CountOf(t.MedianPayback, "call"))
+			line += fmt.Sprintf(", median after %s", document.Count(t.MedianPayback, "call"))
 		}
-		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax, CountOf(t.Spirals, "spiral"))
+		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax, document.Count(t.Spirals, "spiral"))
 	}
 	balance := fmt.Sprintf("saved %s, less calls %s and re-writing %s", money(t.GainUSD), money(t.CallUSD), money(t.RewriteUSD))
 	if c.LostUSD > 0 {
@@ -200,28 +149,24 @@ func totalsLines(c *results.Chains) []string {
 	return []string{line, balance + ": net " + money(t.NetUSD)}
 }
 
-// ChainsCSV writes a row for every compaction of every cell, in the order they
-// happened.
-func ChainsCSV(w io.Writer, cells []results.Chains) error {
-	names := []string{
+// chainData has a row for every compaction of every cell.
+func chainData(cells []results.Chains) *document.Table {
+	t := &document.Table{Columns: document.Columns(
 		"cell", "session", "thread", "round", "file", "line", "at_seconds", "layer", "what", "trigger", "measure", "measured", "value",
 		"call_source", "calls", "before_tokens", "after_tokens", "saved_tokens", "call_usd",
-	}
+	)}
 	for c := range results.Class(results.NumClasses) {
-		names = append(names, "call_usd_"+c.String())
+		t.Columns = append(t.Columns, document.Columns("call_usd_"+c.String())...)
 	}
-	names = append(names, "rewritten_tokens", "rewrite_usd", "gain_usd", "net_usd", "later_calls", "payback_calls", "needed_calls",
-		"context_at_end", "since_requests", "chain", "place", "recompaction", "spiral", "reported_tokens")
-	s := &Sheet{}
-	for _, name := range names {
-		s.Columns = append(s.Columns, SheetColumn{Name: name})
-	}
+	t.Columns = append(t.Columns, document.Columns(
+		"rewritten_tokens", "rewrite_usd", "gain_usd", "net_usd", "later_calls", "payback_calls", "needed_calls",
+		"context_at_end", "since_requests", "chain", "place", "recompaction", "spiral", "reported_tokens")...)
 	for i := range cells {
 		for j := range cells[i].Compactions {
-			s.Rows = append(s.Rows, chainRecord(cells[i].Cell, &cells[i].Compactions[j]))
+			t.Rows = append(t.Rows, chainRecord(cells[i].Cell, &cells[i].Compactions[j]))
 		}
 	}
-	return s.Write(w, "csv")
+	return t
 }
 
 func chainRecord(cell string, x *results.Compaction) []any {
@@ -232,7 +177,7 @@ func chainRecord(cell string, x *results.Compaction) []any {
 	for _, v := range x.CallCost {
 		row = append(row, v)
 	}
-	var paid, needed, reported any = "", "", ""
+	var paid, needed, reported any
 	if x.PaidAfter > 0 {
 		paid = x.PaidAfter
 	}
@@ -249,57 +194,47 @@ func chainRecord(cell string, x *results.Compaction) []any {
 // chainsJSON writes a document of all cells, a compaction on a line.
 func chainsJSON(w io.Writer, run *results.Run, cells []results.Chains) error {
 	var b bytes.Buffer
-	origin := results.Origin{Provenance: run.Provenance, Workload: run.Workload, ModelError: run.ModelError}
-	if err := appendJSON(&b, fmt.Sprintf(`{"schema":%d,"provenance":`, results.Schema), origin); err != nil {
+	begin, err := beginning(run, nil, "cells")
+	if err != nil {
 		return err
 	}
-	b.WriteString(`,"cells":[`)
+	b.WriteString(begin)
 	for i := range cells {
 		c := &cells[i]
-		head := struct {
+		head, err := json.Marshal(struct {
 			Cell     string              `json:"cell"`
 			Strategy string              `json:"strategy"`
 			LostUSD  float64             `json:"lost_usd"`
 			Totals   results.ChainTotals `json:"totals"`
-		}{c.Cell, c.Strategy, c.LostUSD, c.Totals()}
-		if err := appendJSON(&b, separator(i), head); err != nil {
-			return err
+		}{c.Cell, c.Strategy, c.LostUSD, c.Totals()}, json.Deterministic(true))
+		if err != nil {
+			return fmt.Errorf("encoding a cell: %w", err)
 		}
-		b.Truncate(b.Len() - 1) // the closing brace
-		b.WriteString(`,"compactions":[`)
+		rows := make([]chainRow, len(c.Compactions))
 		for j := range c.Compactions {
 			x := &c.Compactions[j]
-			row := struct {
-				*results.Compaction
-				CallUSD float64            `json:"call_usd"`
-				ByClass map[string]float64 `json:"call_usd_by_class"`
-				NetUSD  float64            `json:"net_usd"`
-			}{x, x.CallCost.Total(), costsByClass(&x.CallCost), x.NetUSD()}
-			if err := appendJSON(&b, separator(j), row); err != nil {
-				return err
-			}
+			rows[j] = chainRow{x, x.CallCost.Total(), costsByClass(&x.CallCost), x.NetUSD()}
 		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "\n%s,\"compactions\":[", bytes.TrimSuffix(head, []byte("}")))
+		if err := document.Lines(&b, "", rows, ""); err != nil {
+			return err
+		}
+		b.Truncate(b.Len() - 2) // what ends the lines
 		b.WriteString("]}")
 	}
 	b.WriteString("\n]}\n")
-	return flush(w, &b)
+	_, err = w.Write(b.Bytes())
+	return err
 }
 
-func separator(i int) string {
-	if i == 0 {
-		return "\n"
-	}
-	return ",\n"
-}
-
-func appendJSON(b *bytes.Buffer, before string, v any) error {
-	text, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("encoding a report: %w", err)
-	}
-	b.WriteString(before)
-	b.Write(text)
-	return nil
+type chainRow struct {
+	*results.Compaction
+	CallUSD float64            `json:"call_usd"`
+	ByClass map[string]float64 `json:"call_usd_by_class"`
+	NetUSD  float64            `json:"net_usd"`
 }
 
 // costsByClass returns the amounts that are not zero by token class, USD.
@@ -311,4 +246,14 @@ func costsByClass(c *results.Cost) map[string]float64 {
 		}
 	}
 	return m
+}
+
+// beginning is the beginning of a published document of a run, up to a list.
+func beginning(run *results.Run, notes []results.Note, list string) (string, error) {
+	origin := results.Origin{Provenance: run.Provenance, Workload: run.Workload, ModelError: run.ModelError, Notes: notes}
+	text, err := json.Marshal(origin, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("encoding a report: %w", err)
+	}
+	return fmt.Sprintf(`{"schema":%d,"provenance":%s,%q:[`, results.Schema, text, list), nil
 }

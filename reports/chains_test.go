@@ -44,7 +44,7 @@ func TestChainsGolden(t *testing.T) {
 	for file, format := range map[string]string{"chains.txt": "table", "chains.md": "markdown", "chains.csv": "csv", "chains.json": "json"} {
 		t.Run(file, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := Chains(&got, format, bill(), chained(), ChainOptions{}); err != nil {
+			if err := Chains(bill(), chained(), 0).Write(&got, format); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, file, got.Bytes())
@@ -73,7 +73,7 @@ func TestUnpricedCompactions(t *testing.T) {
 		t.Errorf("totals %s\nwant   %s", got, want)
 	}
 	var got bytes.Buffer
-	if err := Chains(&got, "table", bill(), cells, ChainOptions{}); err != nil {
+	if err := Chains(bill(), cells, 0).Write(&got, "table"); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.String(), "no price") {
@@ -93,7 +93,7 @@ func TestManyCompactions(t *testing.T) {
 	}
 	cells[0].Compactions[1].Spiral, cells[0].Compactions[1].Layer = results.SpiralUnpaid, "truncate-oldest"
 	var got bytes.Buffer
-	if err := Chains(&got, "table", bill(), cells, ChainOptions{MaxRows: 4}); err != nil {
+	if err := Chains(bill(), cells, 4).Write(&got, "table"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"9 compactions in between left out", "never paid back", "LAYER", "1 spiral", "$7.50", "−$1.50"} {

@@ -26,7 +26,7 @@ func claimFindings() []results.Finding {
 func claimsIn(t *testing.T, format string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Claims(&b, format, claimFindings()); err != nil {
+	if err := Claims(claimFindings()).Write(&b, format); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -39,14 +39,14 @@ func TestClaimsForPeople(t *testing.T) {
 		"table": {
 			"third   partly      Both.           1,200 tokens; $0.0600  002:3",
 			"3 claims: 1 reproduced, 1 partly, 1 refuted",
-			"first (reproduced): Since it is there | in 3 calls.\n" +
+			"first: reproduced\nSince it is there | in 3 calls.\n" +
 				"  read back: 1,200 tokens, claimed to be at least 1,000 tokens: it is; by hand 2 × 600 = 1,200 tokens\n" +
 				"  free: 3 calls\n  sim run claims/one\n",
 			"cost: $0.0600, claimed to be about $0.003: it is not",
 		},
 		"markdown": {
 			"### first: reproduced\n\nSince it is there \\| in 3 calls.\n\n- read back: 1,200 tokens",
-			"- `sim run claims/two`\n",
+			"- sim run claims/two\n",
 		},
 	} {
 		text := claimsIn(t, format)
@@ -78,7 +78,7 @@ func TestClaimsForMachines(t *testing.T) {
 	if len(list) != 3 || list[2].Verdict != "partly" || list[2].Figures[1].Value != 0.06 {
 		t.Errorf("%+v", list)
 	}
-	if err := Claims(&bytes.Buffer{}, "xml", nil); err == nil {
+	if err := Claims(nil).Write(&bytes.Buffer{}, "xml"); err == nil {
 		t.Error("an unknown format was written")
 	}
 }

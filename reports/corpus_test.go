@@ -125,7 +125,7 @@ image,,9,0,1.8,,5,,8.2,,8.92,,,few
 `},
 	} {
 		var out bytes.Buffer
-		if err := c.Write(&out, tt.format); err != nil || !strings.Contains(out.String(), tt.want) {
+		if err := c.Document().Write(&out, tt.format); err != nil || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%s: %v\n%s\nwithout\n%s", tt.format, err, &out, tt.want)
 		}
 	}

@@ -79,7 +79,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, stdin io.Reader, args []string)
 	}
 	remarkSamples(&out.Run.Workload, sample, "ablate")
 	f.read.remark(&out.Run.Workload, corpus)
-	errs := []error{runErr, reports.Ablation(cmd.OutOrStdout(), f.format, out), f.draw(out)}
+	errs := []error{runErr, reports.Ablation(out).Write(cmd.OutOrStdout(), f.format), f.draw(out)}
 	if folder != nil {
 		errs = append(errs, folder.save(ablationFiles(folder, out)))
 	}
@@ -136,8 +136,8 @@ func ablationFiles(o *outFolder, a *results.Ablation) []outFile {
 		{rowsFile, func(w io.Writer) error { return results.WriteRows(w, a.Run) }},
 		{documentFile, func(w io.Writer) error { return reports.Run(a.Run, reports.Options{}).Write(w, "json") }},
 		{scenarioFile, func(w io.Writer) error { _, err := w.Write(o.resolved); return err }},
-		{reportFile, func(w io.Writer) error { return reports.Ablation(w, "table", a) }},
-		{ablationFile, func(w io.Writer) error { return reports.Ablation(w, "csv", a) }},
+		{reportFile, func(w io.Writer) error { return reports.Ablation(a).Write(w, "table") }},
+		{ablationFile, func(w io.Writer) error { return reports.Ablation(a).Write(w, "csv") }},
 	}
 	for _, d := range reports.AblationDrawings(a) {
 		for _, format := range reports.ChartFormats() {

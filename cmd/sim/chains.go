@@ -47,11 +47,11 @@ func (f *runFlags) chains(cmd *cobra.Command, stdin io.Reader, args []string) er
 	}
 	remarkSamples(&run.Workload, sample, "chains")
 	f.read.remark(&run.Workload, corpus)
-	o := reports.ChainOptions{MaxRows: maxLines}
+	most := maxLines
 	if f.all {
-		o.MaxRows = 0
+		most = 0
 	}
-	return errors.Join(runErr, reports.Chains(cmd.OutOrStdout(), f.format, run, cells, o))
+	return errors.Join(runErr, reports.Chains(run, cells, most).Write(cmd.OutOrStdout(), f.format))
 }
 
 // prepare checks the command line and reads the sessions.

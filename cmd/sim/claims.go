@@ -43,7 +43,7 @@ sim scenarios show claims/NAME prints one of them, sim run claims/NAME runs it.`
 			if err != nil {
 				return err
 			}
-			return reports.Claims(cmd.OutOrStdout(), format, list)
+			return reports.Claims(list).Write(cmd.OutOrStdout(), format)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "table", "output: table, markdown, csv or json")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/explain"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
@@ -95,13 +94,17 @@ func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 	if call > len(e.Calls) {
 		return usageError{fmt.Errorf("call %d: session %s has %s under %s", call, s.ID, plural(len(e.Calls), "call"), f.strategy)}
 	}
-	return reports.Explain(cmd.OutOrStdout(), f.format, e, reports.ExplainOptions{Call: call, All: f.all, Logged: loggedOf(e, s, prices)})
+	d, err := explain.Document(e, explain.Options{Call: call, All: f.all, Logged: loggedOf(e, s, prices)})
+	if err != nil {
+		return usageError{err}
+	}
+	return d.Write(cmd.OutOrStdout(), f.format)
 }
 
 // loggedOf returns what the recording says of an explained session.
-func loggedOf(e *results.Explanation, s *traces.Session, prices *costmodel.Table) reports.Logged {
+func loggedOf(e *results.Explanation, s *traces.Session, prices *costmodel.Table) explain.Logged {
 	row := sim.Billed(s, prices, time.Time{})
-	logged := reports.Logged{USD: row.CostUSD()}
+	logged := explain.Logged{USD: row.CostUSD()}
 	if e.Strategy != "recorded" {
 		return logged
 	}

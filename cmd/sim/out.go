@@ -123,7 +123,7 @@ func (o *outFolder) write(ctx context.Context, plan *scenarios.Plan, corpus *tra
 	// The rows are kept even when a chart cannot be drawn.
 	calls, callsErr := plan.Calls(ctx, corpus, run)
 	chains, chainsErr := plan.ForemostChains(ctx, corpus, run)
-	files := append(o.files(run, calls), outFile{chainsFile, func(w io.Writer) error { return reports.ChainsCSV(w, chains) }})
+	files := append(o.files(run, calls), outFile{chainsFile, func(w io.Writer) error { return reports.Chains(run, chains, 0).Write(w, "csv") }})
 	if o.partial {
 		callsErr, chainsErr = nil, nil
 	}

@@ -66,7 +66,7 @@ func (f *compareFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 	}
 	compared := reports.CompareCorpora(observed[0], observed[1])
 	compared.Names, compared.Remarks = names, remarks
-	return errors.Join(compared.Write(cmd.OutOrStdout(), f.format), f.draw(compared))
+	return errors.Join(compared.Document().Write(cmd.OutOrStdout(), f.format), f.draw(compared))
 }
 
 // draw draws the comparison where a chart is asked for.

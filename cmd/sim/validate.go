@@ -103,7 +103,7 @@ func (f *validateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) 
 	if err := f.draw(report); err != nil {
 		return err
 	}
-	return reports.Validation(cmd.OutOrStdout(), f.format, report)
+	return report.Document().Write(cmd.OutOrStdout(), f.format)
 }
 
 func (f *validateFlags) validate(cmd *cobra.Command, config sim.Config, sessions []*traces.Session) (*validate.Report, error) {

@@ -1,4 +1,4 @@
-package reports
+package explain
 
 import (
 	"bytes"
@@ -17,15 +17,19 @@ func TestExplainTellsWhatWasLogged(t *testing.T) {
 		{Number: 2, Context: 100_000, Read: 50_000, CostUSD: 0.6, Miss: "expiry"},
 		{Number: 3, Context: 100_000, CostUSD: 0.3, Miss: "none", Layer: "recorded"},
 	}}
-	text := func(o ExplainOptions) string {
+	text := func(o Options) string {
 		var b bytes.Buffer
-		if err := Explain(&b, "table", e, o); err != nil {
+		d, err := Document(e, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Write(&b, "table"); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(b.String()), " ")
 	}
 	logged := Logged{USD: 1, Reads: []int64{60_000, 60_001, -1}}
-	list := text(ExplainOptions{All: true, Logged: logged})
+	list := text(Options{All: true, Logged: logged})
 	for _, want := range []string{
 		"simulated: $1.50 in all, billed $1.00; $0.30 of it for calls no log shows; model error +20.0 %; 1 call read another amount as logged",
 		"miss: expiry after 0 s; logged: read 60,001",
@@ -37,10 +41,10 @@ func TestExplainTellsWhatWasLogged(t *testing.T) {
 	if strings.Contains(list, "logged: read 60,000") || strings.Contains(list, "read -1") {
 		t.Error(list)
 	}
-	if one := text(ExplainOptions{Call: 1, Logged: logged}); !strings.Contains(one, "the recording read 60,000") {
+	if one := text(Options{Call: 1, Logged: logged}); !strings.Contains(one, "the recording read 60,000") {
 		t.Error(one)
 	}
-	if other := text(ExplainOptions{Logged: Logged{USD: 1}}); strings.Contains(other, "model error") || !strings.Contains(other, "billed $1.00") {
+	if other := text(Options{Logged: Logged{USD: 1}}); strings.Contains(other, "model error") || !strings.Contains(other, "billed $1.00") {
 		t.Error(other)
 	}
 }
