@@ -44,31 +44,31 @@ func TestAxes(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		cells []cell
-		want  []Axis
+		want  []axis
 	}{
 		{"none", nil, nil},
 		{"one value", []cell{{"a", "k", "1"}, {"a", "k", "1"}}, nil},
 		{"numbers by size", []cell{{"a", "k", "100k"}, {"a", "k", "9000"}, {"a", "k", "1M"}},
-			[]Axis{{"k", []string{"9000", "100k", "1M"}, true}}},
+			[]axis{{"k", []string{"9000", "100k", "1M"}, true}}},
 		{"one number in two texts", []cell{{"a", "k", "167k"}, {"a", "k", "167000"}, {"a", "k", "5"}},
-			[]Axis{{"k", []string{"5", "167k"}, true}}},
+			[]axis{{"k", []string{"5", "167k"}, true}}},
 		{"only texts of one number", []cell{{"a", "k", "167k"}, {"a", "k", "167000"}}, nil},
-		{"durations by length", []cell{{"a", "ttl", "1h"}, {"a", "ttl", "5m"}}, []Axis{{"ttl", []string{"5m", "1h"}, true}}},
-		{"a number and a duration are texts", []cell{{"a", "k", "1h"}, {"a", "k", "5"}}, []Axis{{"k", []string{"1h", "5"}, false}}},
+		{"durations by length", []cell{{"a", "ttl", "1h"}, {"a", "ttl", "5m"}}, []axis{{"ttl", []string{"5m", "1h"}, true}}},
+		{"a number and a duration are texts", []cell{{"a", "k", "1h"}, {"a", "k", "5"}}, []axis{{"k", []string{"1h", "5"}, false}}},
 		{"texts in the order of cells", []cell{{"a", "k", "off"}, {"a", "k", "9"}, {"a", "k", "cold"}},
-			[]Axis{{"k", []string{"off", "9", "cold"}, false}}},
+			[]axis{{"k", []string{"off", "9", "cold"}, false}}},
 		{"two strategies that differ are no sweep", []cell{{"a", "k", "1"}, {"b", "k", "2"}}, nil},
 		{"values of all strategies", []cell{{"a", "k", "1"}, {"a", "k", "3"}, {"b", "k", "2"}},
-			[]Axis{{"k", []string{"1", "2", "3"}, true}}},
+			[]axis{{"k", []string{"1", "2", "3"}, true}}},
 		{"most values first", []cell{{"a", "b", "1"}, {"a", "b", "2"}, {"a", "c", "1"}, {"a", "c", "2"}, {"a", "c", "3"}},
-			[]Axis{{"c", []string{"1", "2", "3"}, true}, {"b", []string{"1", "2"}, true}}},
+			[]axis{{"c", []string{"1", "2", "3"}, true}, {"b", []string{"1", "2"}, true}}},
 		{"reference cells have no part", []cell{{"recorded", "k", "1"}, {"recorded", "k", "2"}}, nil},
 	} {
 		run := &results.Run{}
 		for _, c := range test.cells {
 			run.Cells = append(run.Cells, results.Cell{Strategy: c.strategy, Params: map[string]string{c.key: c.value}})
 		}
-		if diff := cmp.Diff(test.want, Axes(run)); diff != "" {
+		if diff := cmp.Diff(test.want, axesOf(cellsOf(run)), cmp.AllowUnexported(axis{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -76,9 +76,9 @@ func TestAxes(t *testing.T) {
 
 // TestAxisLabel: numbers are shortened when that loses nothing.
 func TestAxisLabel(t *testing.T) {
-	numeric, text := Axis{Numeric: true}, Axis{}
+	numeric, text := axis{numeric: true}, axis{}
 	for _, test := range []struct {
-		axis        Axis
+		axis        axis
 		value, want string
 	}{
 		{numeric, "167000", "167k"},
@@ -92,4 +92,12 @@ func TestAxisLabel(t *testing.T) {
 			t.Errorf("label of %q is %q, want %q", test.value, got, test.want)
 		}
 	}
+}
+
+func cellsOf(run *results.Run) []*results.Cell {
+	var cells []*results.Cell
+	for i := range run.Cells {
+		cells = append(cells, &run.Cells[i])
+	}
+	return cells
 }

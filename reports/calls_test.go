@@ -21,13 +21,13 @@ import (
 // cache expires ahead of calls 41, 81 (and 121).
 func TestContextChart(t *testing.T) {
 	svg := drawn(t, "context.svg", func(w io.Writer, format string) error {
-		return ContextChart(w, format, sweepRun(), twoCells(120), ContextOptions{Window: 200000, Trigger: 167000})
+		return contextDrawing(sweepRun(), twoCells(120)).Draw(w, format)
 	})
 	wantTexts(t, svg, "Context over the calls of a session", "Context (tokens)", "Read from the cache (% of input)", "call",
 		"session 5f2c · 120 calls of the main conversation · claude-opus-4-6",
-		"recorded, 1 compaction", "auto-compact/100000, 2 compactions", "compaction", "window 200k", "trigger 167k",
+		"recorded, 1 compaction", "auto-compact/100000, 2 compactions", "compaction",
 		"expiry 2", "compaction 1", "compaction 2",
-		"source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01")
+		"expiry 2")
 	absentTexts(t, svg, "drop", "edit")
 }
 
@@ -35,15 +35,12 @@ func TestContextChart(t *testing.T) {
 // after it.
 func TestTrace(t *testing.T) {
 	calls := twoCells(120)[1]
-	tr := newTrace(&calls, "5f2c", false)
-	if diff := cmp.Diff([]cut{{54.5, 99500}, {107.5, 99500}}, tr.compactions, cmp.AllowUnexported(cut{})); diff != "" {
+	tr := newTrace(&calls, "5f2c")
+	if diff := cmp.Diff([]shrink{{54.5, 99500}, {107.5, 99500}}, tr.compactions, cmp.AllowUnexported(shrink{})); diff != "" {
 		t.Errorf("compactions (-want +got):\n%s", diff)
 	}
 	if len(tr.calls) != 120 || len(tr.drops) != 0 {
 		t.Errorf("%d calls, %d drops; want 120 and 0", len(tr.calls), len(tr.drops))
-	}
-	if with := newTrace(&calls, "5f2c", true); len(with.calls) != 130 {
-		t.Errorf("%d calls with agents, want 120 and the 10 of one agent", len(with.calls))
 	}
 	// Without the summary calls of a compaction its losses are drops: from
 	// 99,500 to 21,500 tokens.
@@ -53,21 +50,17 @@ func TestTrace(t *testing.T) {
 			calls.Calls[i].Source = results.SourceOther
 		}
 	}
-	if tr := newTrace(&calls, "5f2c", false); len(tr.drops) != 2 || len(tr.compactions) != 0 {
+	if tr := newTrace(&calls, "5f2c"); len(tr.drops) != 2 || len(tr.compactions) != 0 {
 		t.Errorf("%d drops, %d compactions; want 2 and 0", len(tr.drops), len(tr.compactions))
 	}
 }
 
-// TestLargestSession: without a name the session with the most calls of the
-// main conversation is shown, with agents that with the most of all.
+// TestLargestSession: the session with the most calls of the main conversation
+// is shown.
 func TestLargestSession(t *testing.T) {
 	calls := []results.CellCalls{{}, {Calls: append(conversation("a", 60, 0), conversation("b", 65, 0)...)}}
-	if got := largestSession(calls, false); got != "b" {
+	if got := largestSession(calls); got != "b" {
 		t.Errorf("session %q, want b: 65 calls against 60", got)
-	}
-	calls[1].Calls = append(conversation("a", 52, 0), conversation("b", 50, 0)...) // the agent starts at call 51
-	if got := largestSession(calls, true); got != "a" {
-		t.Errorf("session %q, want a: 62 calls against 50", got)
 	}
 }
 
@@ -80,7 +73,7 @@ func TestLargestSession(t *testing.T) {
 // of the agent and those of the summaries.
 func TestHitChart(t *testing.T) {
 	svg := drawn(t, "hits.svg", func(w io.Writer, format string) error {
-		return HitChart(w, format, sweepRun(), twoCells(200))
+		return hitDrawing(sweepRun(), twoCells(200)).Draw(w, format)
 	})
 	wantTexts(t, svg, "Cache hit ratio over time", "hours since the start of the session", "Cost of misses (USD)",
 		"1 session · weighted by tokens, in steps of 1 hour since the start of each session")
@@ -143,22 +136,20 @@ func TestCallChartErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, context, hits string
 		calls               []results.CellCalls
-		session             string
 	}{
-		{"nothing", "no calls", "no calls", nil, ""},
-		{"empty cells", "no calls", "no calls", []results.CellCalls{{Cell: "c"}}, ""},
-		{"another session", `session "x" has no calls`, "", twoCells(3), "x"},
-		{"too many cells", "5 cells, at most 4", "5 cells, at most 4", make([]results.CellCalls, 5), ""},
-		{"no tokens", "no call has a context", "no call has input tokens", zero, ""},
-		{"NaN", `cell "auto-compact/100000", call 3: cost NaN`, `call 3: cost NaN`, with(func(c *results.CallRecord) { c.Cost[0] = math.NaN() }), ""},
-		{"negative context", "negative", "negative", with(func(c *results.CallRecord) { c.Context = -1 }), ""},
-		{"negative time", "negative", "negative", with(func(c *results.CallRecord) { c.Start = -1 }), ""},
+		{"nothing", "no calls", "no calls", nil},
+		{"empty cells", "no calls", "no calls", []results.CellCalls{{Cell: "c"}}},
+		{"too many cells", "5 cells, at most 4", "5 cells, at most 4", make([]results.CellCalls, 5)},
+		{"no tokens", "no call has a context", "no call has input tokens", zero},
+		{"NaN", `cell "auto-compact/100000", call 3: cost NaN`, `call 3: cost NaN`, with(func(c *results.CallRecord) { c.Cost[0] = math.NaN() })},
+		{"negative context", "negative", "negative", with(func(c *results.CallRecord) { c.Context = -1 })},
+		{"negative time", "negative", "negative", with(func(c *results.CallRecord) { c.Start = -1 })},
 	} {
-		err := ContextChart(io.Discard, "svg", sweepRun(), test.calls, ContextOptions{Session: test.session})
+		err := contextDrawing(sweepRun(), test.calls).Draw(io.Discard, "svg")
 		if err == nil || !strings.Contains(err.Error(), test.context) {
 			t.Errorf("context, %s: error %v, want one about %q", test.name, err, test.context)
 		}
-		err = HitChart(io.Discard, "svg", sweepRun(), test.calls)
+		err = hitDrawing(sweepRun(), test.calls).Draw(io.Discard, "svg")
 		if test.hits == "" && err != nil || test.hits != "" && (err == nil || !strings.Contains(err.Error(), test.hits)) {
 			t.Errorf("hits, %s: error %v, want one about %q", test.name, err, test.hits)
 		}
@@ -168,11 +159,11 @@ func TestCallChartErrors(t *testing.T) {
 // TestOneCall: a session of a single call is drawn.
 func TestOneCall(t *testing.T) {
 	var b bytes.Buffer
-	if err := ContextChart(&b, "svg", sweepRun(), twoCells(1), ContextOptions{Window: 10_000_000}); err != nil {
+	if err := contextDrawing(sweepRun(), twoCells(1)).Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	wantTexts(t, b.Bytes(), "session 5f2c · 1 call of the main conversation · window 10.0M · claude-opus-4-6")
-	if err := HitChart(io.Discard, "png", sweepRun(), twoCells(1)); err != nil {
+	wantTexts(t, b.Bytes(), "session 5f2c · 1 call of the main conversation · claude-opus-4-6")
+	if err := hitDrawing(sweepRun(), twoCells(1)).Draw(io.Discard, "png"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -6,13 +6,25 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// maxCellsOfCalls is how many cells a chart over calls tells apart.
-const maxCellsOfCalls = 4
+// Limits of charts over calls.
+const (
+	callsWidth      = 660
+	maxCellsOfCalls = 4   // cells that are told apart
+	maxLanes        = 20  // rows of misses
+	maxShares       = 240 // places along the share of reads
+	markers         = 9   // about, that tell one line from another
+	maxBuckets      = 60  // spans of time
+	dropPercent     = 10  // of its context that a thread must lose between two calls for the loss to be marked
+)
 
 // checkCalls refuses what a chart over calls cannot draw.
 func checkCalls(calls []results.CellCalls) error {
@@ -46,25 +58,43 @@ func checkCall(c *results.CallRecord) error {
 	return nil
 }
 
+// undrawn names the simulated cells of a run that a chart of calls leaves out,
+// in a note; "" when it draws all.
+func undrawn(run *results.Run, calls []results.CellCalls) string {
+	var names []string
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		drawn := slices.ContainsFunc(calls, func(k results.CellCalls) bool { return k.Cell == c.Cell })
+		if c.Strategy != results.StrategyBilled && !drawn {
+			names = append(names, c.Cell)
+		}
+	}
+	const named = 3
+	if len(names) > named {
+		names = append(names[:named], "and "+CountOf(len(names)-named, "other"))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "not drawn: " + strings.Join(names, ", ")
+}
+
 // isMiss reports whether a call counts among the misses of its row: one of the
 // conversation that read less than the best prefix of its thread.
 func isMiss(c *results.CallRecord) bool {
 	return c.Miss != prompt.MissNone && !c.First && c.Round >= 0
 }
 
-// isShown reports whether a call is one of the main conversation or, when
-// agents are shown, of any other thread.
-func isShown(c *results.CallRecord, agents bool) bool {
-	return c.Round >= 0 && (agents || c.Source == results.SourceMain)
-}
+// isShown reports whether a call is one of the main conversation.
+func isShown(c *results.CallRecord) bool { return c.Round >= 0 && c.Source == results.SourceMain }
 
 // largestSession returns the session with the most shown calls in the first
 // cell that has any; of equal ones, the first in order of ids.
-func largestSession(calls []results.CellCalls, agents bool) string {
+func largestSession(calls []results.CellCalls) string {
 	count := map[string]int{}
 	for i := range calls {
 		for j := range calls[i].Calls {
-			if c := &calls[i].Calls[j]; isShown(c, agents) {
+			if c := &calls[i].Calls[j]; isShown(c) {
 				count[c.Session]++
 			}
 		}
@@ -81,27 +111,25 @@ func largestSession(calls []results.CellCalls, agents bool) string {
 	return best
 }
 
-// trace is one session under one cell as a chart over calls shows it.
+// trace is the main conversation of one session under one cell.
 type trace struct {
 	cell        string
-	calls       []results.CallRecord // of the shown threads, by start
-	compactions []cut
-	drops       []cut // where the context shrank without a compaction
+	calls       []results.CallRecord // by start
+	compactions []shrink
+	drops       []shrink // where the context shrank without a compaction
 }
 
-// cut is where a context shrank.
-type cut struct {
+// shrink is where a context became smaller.
+type shrink struct {
 	at   float64 // between two calls
 	from int64   // context before, tokens
 }
 
-// newTrace selects the calls of a session: those of the main conversation, and
-// of sub-agents and abandoned branches when asked for.
-func newTrace(of *results.CellCalls, session string, agents bool) trace {
+func newTrace(of *results.CellCalls, session string) trace {
 	t := trace{cell: of.Cell}
 	shown := map[int32]bool{}
 	for _, c := range of.Calls {
-		if c.Session == session && isShown(&c, agents) {
+		if c.Session == session && isShown(&c) {
 			t.calls = append(t.calls, c)
 			shown[c.Thread] = true
 		}
@@ -113,16 +141,12 @@ func newTrace(of *results.CellCalls, session string, agents bool) trace {
 			summaries[c.Thread] = append(summaries[c.Thread], c.Start)
 		}
 	}
-	t.findCuts(summaries)
+	t.findShrinks(summaries)
 	return t
 }
 
-// dropPercent is the share of its context a thread must lose between two calls
-// for the loss to be marked, %.
-const dropPercent = 10
-
-// findCuts places compactions and drops ahead of the call that follows them.
-func (t *trace) findCuts(summaries map[int32][]int64) {
+// findShrinks places compactions and drops ahead of the call that follows them.
+func (t *trace) findShrinks(summaries map[int32][]int64) {
 	last := map[int32]int64{} // context by thread
 	for i := range t.calls {
 		c := &t.calls[i]
@@ -135,9 +159,357 @@ func (t *trace) findCuts(summaries map[int32][]int64) {
 		}
 		switch {
 		case due > 0:
-			t.compactions = append(t.compactions, cut{float64(i) + 0.5, max(before, c.Context)})
+			t.compactions = append(t.compactions, shrink{float64(i) + 0.5, max(before, c.Context)})
 		case seen && 100*c.Context < (100-dropPercent)*before:
-			t.drops = append(t.drops, cut{float64(i) + 0.5, before})
+			t.drops = append(t.drops, shrink{float64(i) + 0.5, before})
 		}
 	}
+}
+
+// contextDrawing draws the context of the session with the most calls, tokens,
+// over its calls under at most four cells, with compactions and drops of the
+// context marked, its misses by class below, and the share of the input that was
+// read from the cache.
+func contextDrawing(run *results.Run, calls []results.CellCalls) Drawing {
+	return Drawing{"context", func() (*document.Chart, error) { return contextChart(run, calls) }}
+}
+
+func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
+	if err := checkCalls(calls); err != nil {
+		return nil, err
+	}
+	session := largestSession(calls)
+	var traces []trace
+	var models []string
+	most, peak := 0, int64(0)
+	for i := range calls {
+		t := newTrace(&calls[i], session)
+		if len(t.calls) == 0 {
+			continue
+		}
+		traces = append(traces, t)
+		most = max(most, len(t.calls))
+		for j := range t.calls {
+			peak = max(peak, t.calls[j].Context)
+			if m := t.calls[j].Model; !slices.Contains(models, m) {
+				models = append(models, m)
+			}
+		}
+	}
+	switch {
+	case most == 0:
+		return nil, errors.New("no session has calls of a main conversation")
+	case peak == 0:
+		return nil, errors.New("no call has a context")
+	}
+	facts := "session " + Printable(session)
+	if !slices.ContainsFunc(traces, func(t trace) bool { return len(t.calls) != most }) {
+		facts += " · " + CountOf(most, "call")
+	}
+	facts += " of the main conversation · " + Printable(modelNames(models))
+	c := runChart(run, "Context over the calls of a session", errorLine(run), undrawn(run, calls))
+	c.Facts, c.Width, c.Panels = []string{facts}, callsWidth, contextPanels(traces, float64(peak))
+	xs := unitAxis(results.UnitCalls, 1, float64(most), 10)
+	for i := range c.Panels {
+		c.Panels[i].X.Low, c.Panels[i].X.High = 0.5-0.01*float64(most), float64(most)*1.01+0.5
+	}
+	last := &c.Panels[len(c.Panels)-1]
+	last.X.Ticks, last.X.Title = xs.Ticks, "call"
+	return c, nil
+}
+
+// contextPanels returns the panels of traces: contexts, misses, shares of reads.
+func contextPanels(traces []trace, peak float64) []document.Panel {
+	context := document.Panel{Title: "Context (tokens)", Height: 250, Y: unitAxis(results.UnitTokens, 0, 1.1*peak, 6)}
+	shares := document.Panel{Title: "Read from the cache (% of input)", Height: 70, Y: document.Axis{High: 1.12, Ticks: []document.Tick{
+		{Value: 0, Label: "0 %"}, {Value: 0.5, Label: "50 %"}, {Value: 1, Label: "100 %"}}}}
+	context.Y.Grid, shares.Y.Grid = true, true
+	styles := looksOf(len(traces))
+	var cuts []document.Series
+	for i := range traces {
+		t := &traces[i]
+		name := cellName(t.cell) + ", " + CountOf(len(t.compactions), "compaction")
+		if len(t.drops) > 0 {
+			name += ", " + CountOf(len(t.drops), "drop")
+		}
+		line, marks := document.Series{Name: name, Style: styles[i]}, document.Series{Name: name, Mark: document.MarkDot, Style: styles[i]}
+		line.Style.Width *= 0.8
+		step := max(len(t.calls)/markers, 1)
+		for j := range t.calls {
+			x, y := float64(j+1), float64(t.calls[j].Context)
+			line.Point(x, y, "")
+			if len(t.calls) == 1 || len(traces) > 1 && j%step == step*(i+1)/(len(traces)+1) {
+				marks.Point(x, y, "")
+			}
+		}
+		context.Series = append(context.Series, line, marks)
+		cuts = append(cuts, arrows(t.drops, styles[i].Color, document.OpenArrow), arrows(t.compactions, styles[i].Color, document.Arrow))
+		line = shareLine(t)
+		line.Style = styles[i]
+		line.Style.Width *= 0.65
+		shares.Series = append(shares.Series, line)
+	}
+	context.Series = append(context.Series, cuts...)
+	for _, kind := range []document.Marker{document.Arrow, document.OpenArrow} {
+		if slices.ContainsFunc(cuts, func(s document.Series) bool { return s.Style.Marker == kind && len(s.X) > 0 }) {
+			name := map[document.Marker]string{
+				document.Arrow: "compaction", document.OpenArrow: fmt.Sprintf("drop of more than %d %% without one", dropPercent)}[kind]
+			context.Series = append(context.Series, document.Series{Name: name, Mark: document.MarkDot,
+				Style: document.Style{Color: document.Black, Marker: kind, Size: 4}})
+		}
+	}
+	panels := []document.Panel{context}
+	if lanes := missLanes(traces, styles); lanes != nil {
+		panels = append(panels, *lanes)
+	}
+	return append(panels, shares)
+}
+
+// arrows marks what shortened a context, above what it was before.
+func arrows(shrinks []shrink, c document.Color, marker document.Marker) document.Series {
+	s := document.Series{Mark: document.MarkDot, Style: document.Style{Color: c, Marker: marker, Size: 4}}
+	for _, at := range shrinks {
+		s.Point(at.at, float64(at.from), "")
+	}
+	return s
+}
+
+// shareLine is the share of the input that was read, weighted by tokens over so
+// many calls at a time that it stays readable.
+func shareLine(t *trace) document.Series {
+	var s document.Series
+	width := (len(t.calls) + maxShares - 1) / maxShares
+	for from := 0; from < len(t.calls); from += width {
+		to := min(from+width, len(t.calls))
+		var u prompt.Usage
+		for _, c := range t.calls[from:to] {
+			u.Add(c.Usage)
+		}
+		if u.Input() > 0 {
+			s.Point(float64(from+1+to)/2, float64(u.Read)/float64(u.Input()), "")
+		}
+	}
+	return s
+}
+
+// missLanes returns a row of strokes for each class and cell with misses, or for
+// each cell when there would be too many; nil without misses.
+func missLanes(traces []trace, styles []document.Style) *document.Panel {
+	rows := lanesOf(traces, styles, prompt.NumMissClasses, func(class int) string { return prompt.MissClass(class).String() },
+		func(c *results.CallRecord) int { return int(c.Miss) })
+	if len(rows) > maxLanes {
+		rows = lanesOf(traces, styles, 2, func(int) string { return "misses" }, func(*results.CallRecord) int { return 1 })
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	p := document.Panel{Height: 12 * float64(len(rows)), Y: document.Axis{Grid: true}}
+	end := 0.0
+	for i := range traces {
+		end = max(end, float64(len(traces[i].calls)))
+	}
+	for i, s := range rows {
+		y := p.Y.Place(i, len(rows), s.Name)
+		s.Name = ""
+		for j := range s.Y {
+			s.Y[j] = y
+		}
+		key := s
+		key.X, key.Y, key.Texts = []float64{end * 1.01}, []float64{y}, nil
+		s.Style.Marker, s.Style.Size = document.Stroke, 4.5
+		p.Series = append(p.Series, s, key)
+	}
+	p.Y.Names = false
+	return &p
+}
+
+func lanesOf(traces []trace, styles []document.Style, classes int, name func(int) string, classOf func(*results.CallRecord) int) []document.Series {
+	var rows []document.Series
+	for class := 1; class < classes; class++ {
+		for i := range traces {
+			s := document.Series{Mark: document.MarkDot, Style: styles[i]}
+			for j := range traces[i].calls {
+				if c := &traces[i].calls[j]; isMiss(c) && classOf(c) == class {
+					s.Point(float64(j+1), 0, "")
+				}
+			}
+			if s.Name = fmt.Sprintf("%s %d", name(class), len(s.X)); len(s.X) > 0 {
+				rows = append(rows, s)
+			}
+		}
+	}
+	return rows
+}
+
+// hitDrawing draws the share of input tokens read from the cache over time, by
+// hours or days since the start of each session, under at most four cells, and
+// below it what misses cost: their missed tokens at what the call paid for its
+// other input, less the price of a read. All calls count, as in
+// cache_hit_ratio; all sessions share one clock that begins at their start.
+func hitDrawing(run *results.Run, calls []results.CellCalls) Drawing {
+	return Drawing{"hit-ratio", func() (*document.Chart, error) { return hitChart(run, calls) }}
+}
+
+// hitBucket is what happened in a span of time.
+type hitBucket struct {
+	usage  prompt.Usage
+	missed float64 // USD that misses cost
+}
+
+func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
+	if err := checkCalls(calls); err != nil {
+		return nil, err
+	}
+	width := bucketWidth(calls)
+	sessions := map[string]bool{}
+	ratios := document.Panel{Title: "Read from the cache (% of input)", Height: 210}
+	costs := document.Panel{Title: "Cost of misses (USD)", Height: 90}
+	styles := looksOf(len(calls))
+	var values []float64
+	highest, longest := 0.0, 0
+	for i := range calls {
+		buckets := bucketed(calls[i].Calls, width)
+		longest = max(longest, len(buckets))
+		for j := range calls[i].Calls {
+			sessions[calls[i].Calls[j].Session] = true
+		}
+		line, bars, missed := document.Series{Style: styles[i]}, document.Series{Mark: document.MarkBox, Style: styles[i]}, 0.0
+		dots := document.Series{Mark: document.MarkDot, Style: styles[i]}
+		wide := 0.84 / float64(len(calls))
+		for j, b := range buckets {
+			missed, highest = missed+b.missed, max(highest, b.missed)
+			if b.missed > 0 {
+				x := float64(j) + 0.08 + wide*float64(i)
+				bars.Box(x, 0, x+wide, b.missed, "")
+			}
+			if b.usage.Input() == 0 {
+				line.Point(float64(j), math.NaN(), "") // nothing was called
+				continue
+			}
+			ratio := float64(b.usage.Read) / float64(b.usage.Input())
+			values = append(values, ratio)
+			line.Point(float64(j)+0.5, ratio, "")
+			dots.Point(float64(j)+0.5, ratio, "")
+		}
+		line.Name = cellName(calls[i].Cell) + ", " + CountOf(len(calls[i].Calls), "call") +
+			", misses " + usd(missed, usdDecimals([]float64{missed}))
+		dots.Name = line.Name
+		ratios.Series = append(ratios.Series, line, dots)
+		costs.Series = append(costs.Series, bars)
+	}
+	if len(values) == 0 {
+		return nil, errors.New("no call has input tokens")
+	}
+	low, high := dataRange(results.UnitRatio, values)
+	ratios.Y = unitAxis(results.UnitRatio, low, min(high, 1.02), 6)
+	if low != 0 {
+		ratios.Title += ", axis does not begin at 0"
+	}
+	panels := []document.Panel{ratios}
+	if highest > 0 && callsWidth/(longest*len(calls)) >= 2 { // points a bar
+		costs.Y = unitAxis(results.UnitUSD, 0, 1.1*highest, 5)
+		panels = append(panels, costs)
+	}
+	for i := range panels {
+		panels[i].Y.Grid, panels[i].X.High = true, float64(longest)
+	}
+	panels[len(panels)-1].X = timeAxis(width, longest)
+	c := runChart(run, "Cache hit ratio over time", errorLine(run), undrawn(run, calls))
+	c.Facts = []string{fmt.Sprintf("%s · weighted by tokens, in steps of %s since the start of each session",
+		CountOf(len(sessions), "session"), spanName(width))}
+	c.Width, c.Panels = callsWidth, panels
+	return c, nil
+}
+
+const day = 24 * time.Hour
+
+// bucketWidth returns the smallest span of time that cuts all calls into few
+// enough buckets.
+func bucketWidth(calls []results.CellCalls) time.Duration {
+	last := int64(0)
+	for i := range calls {
+		for j := range calls[i].Calls {
+			last = max(last, calls[i].Calls[j].Start)
+		}
+	}
+	for _, w := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, day, 7 * day, 30 * day} {
+		if last/int64(w) < maxBuckets {
+			return w
+		}
+	}
+	return time.Duration(last/maxBuckets/int64(day)+1) * day
+}
+
+// spanUnit returns the unit that the width of a bucket is named in.
+func spanUnit(w time.Duration) (time.Duration, string) {
+	switch {
+	case w >= day:
+		return day, "day"
+	case w >= time.Hour:
+		return time.Hour, "hour"
+	}
+	return time.Minute, "minute"
+}
+
+// spanName writes the width of a bucket: "15 minutes", "1 day".
+func spanName(w time.Duration) string {
+	unit, name := spanUnit(w)
+	return CountOf(int(w/unit), name)
+}
+
+// timeAxis labels the edges of n buckets at round times.
+func timeAxis(width time.Duration, n int) document.Axis {
+	unit, name := spanUnit(width)
+	a := document.Axis{Title: name + "s since the start of the session", High: float64(n)}
+	per := float64(width / unit)
+	step := max(math.Ceil(a.High/12), 1)
+	if per == 1 {
+		step = niceStep(step)
+	}
+	for at := 0.0; at <= a.High; at += step {
+		a.Ticks = append(a.Ticks, document.Tick{Value: at, Label: strconv.FormatFloat(at*per, 'f', -1, 64)})
+	}
+	return a
+}
+
+func bucketed(calls []results.CallRecord, width time.Duration) []hitBucket {
+	var buckets []hitBucket
+	reads := readPrices(calls)
+	for i := range calls {
+		c := &calls[i]
+		at := int(c.Start / int64(width))
+		for len(buckets) <= at {
+			buckets = append(buckets, hitBucket{})
+		}
+		buckets[at].usage.Add(c.Usage)
+		if isMiss(c) {
+			buckets[at].missed += missCost(c, reads[c.Model])
+		}
+	}
+	return buckets
+}
+
+// readPrices returns what a token read cost on average, USD, by model.
+func readPrices(calls []results.CallRecord) map[string]float64 {
+	tokens, usd := map[string]int64{}, map[string]float64{}
+	for i := range calls {
+		tokens[calls[i].Model] += calls[i].Usage.Read
+		usd[calls[i].Model] += calls[i].Cost[results.ClassRead]
+	}
+	for m, n := range tokens {
+		usd[m] /= float64(max(n, 1))
+	}
+	return usd
+}
+
+// missCost returns what a call would have saved by reading what it missed, USD.
+func missCost(c *results.CallRecord, read float64) float64 {
+	u := c.Usage
+	other := u.Input() - u.Read
+	if other <= 0 {
+		return 0
+	}
+	paid := c.Cost.Total() - c.Cost[results.ClassRead] - c.Cost[results.ClassOutput]
+	missed := min(max(c.Expected-u.Read, 0), other)
+	return max(float64(missed)*(paid/float64(other)-read), 0)
 }

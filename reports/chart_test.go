@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot/vg"
-
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -96,7 +97,7 @@ func TestChartTexts(t *testing.T) {
 	for _, want := range []string{
 		"Cost by strategy and token class", "cost (USD)", "2 sessions · 3,447 calls",
 		"billed", "$1,000.00", "$1,005.00  ~−0.5 %", "$1,262.50  +25.0 %", "$505.00  −50.0 %",
-		"\n8 %\n52 %\n16 %\n8 %\n16 %\n",
+		"\n8 %\n", "\n52 %\n", "\n16 %\n",
 		"uncached input\ncache read\ncache write 5m\ncache write 1h\noutput\n",
 		"none: 1 session passes the window",
 		"source: 2 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01",
@@ -117,23 +118,25 @@ func TestChartTexts(t *testing.T) {
 // the font cannot draw is escaped instead of vanishing.
 func TestChartLongNames(t *testing.T) {
 	run := bill()
-	short := newChartLayout(run, mustBars(t, run))
+	short := sketched(t, run)
 	run.Cells[2].Cell = "auto-compact/" + strings.Repeat("threshold=167000,", 20) + "文<&>"
-	long := newChartLayout(run, mustBars(t, run))
+	long := sketched(t, run)
 	if got := long.width - short.width; got < 50 || got > 300 {
 		t.Errorf("the chart grew by %v points", got)
 	}
-	name := long.bars[2].name
-	if !strings.Contains(name, "…") || !strings.HasSuffix(name, `\u6587<&>`) {
-		t.Errorf("name %q: want its middle cut out and its end kept", name)
+	texts := svgTexts(t, run)
+	if !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "…") && strings.HasSuffix(s, `\u6587<&>`) }) {
+		t.Errorf("no name with its middle cut out and its end kept in\n%s", strings.Join(texts, "\n"))
 	}
-	room := long.width - 2*chartMargin - barsWidth
-	if w := long.label.Width(name); w > room+vg.Length(1e-6) {
-		t.Errorf("name takes %v of %v points", w, room)
+}
+
+func sketched(t *testing.T, run *results.Run) *sketch {
+	t.Helper()
+	c, err := costChart(run)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if all := strings.Join(svgTexts(t, run), "\n"); !strings.Contains(all, name) {
-		t.Errorf("no %q in\n%s", name, all)
-	}
+	return newSketch(c)
 }
 
 func mustBars(t *testing.T, run *results.Run) []costBar {
@@ -156,7 +159,7 @@ func TestChartPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newChartLayout(run, mustBars(t, run))
+	l := sketched(t, run)
 	if math.Abs(float64(c.Width)-2*float64(l.width)) > 1 || math.Abs(float64(c.Height)-2*float64(l.height)) > 1 {
 		t.Errorf("PNG of %d × %d, layout of %v × %v points", c.Width, c.Height, l.width, l.height)
 	}
@@ -176,7 +179,7 @@ func TestTicks(t *testing.T) {
 		{3e6, "$0 $1,000,000 $2,000,000 $3,000,000"},
 	} {
 		var labels []string
-		for _, tick := range usdTicks(0, test.high) {
+		for _, tick := range unitAxis(results.UnitUSD, 0, test.high, 5).Ticks {
 			labels = append(labels, tick.Label)
 		}
 		if got := strings.Join(labels, " "); got != test.want {
@@ -185,17 +188,19 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestGreyscale: classes that share a bar differ in luminance (Rec. 709 weights)
-// by at least a tenth, or in their hatch.
+// TestGreyscale: parts of a bar, scopes of a fleet and bars of cells beside each
+// other differ in luminance (Rec. 709 weights), parts by at least a tenth.
 func TestGreyscale(t *testing.T) {
-	fs := fills()
-	luminance := func(f fill) float64 {
-		return (0.2126*float64(f.color.R) + 0.7152*float64(f.color.G) + 0.0722*float64(f.color.B)) / 255
+	var cells []document.Series
+	for _, style := range looks()[:maxCellsOfCalls] {
+		cells = append(cells, document.Series{Name: fmt.Sprintf("cell #%06x", style.Color), Style: style})
 	}
-	for i, a := range fs {
-		for _, b := range fs[:i] {
-			if d := math.Abs(luminance(a) - luminance(b)); d < 0.1 && a.hatch == b.hatch {
-				t.Errorf("%s and %s differ in luminance by %.2f and have one hatch", a.name, b.name, d)
+	for _, series := range [][]document.Series{costParts(), fleetScopes(), cells} {
+		for i, a := range series {
+			for _, b := range series[:i] {
+				if d := math.Abs(luminance(a.Style.Color) - luminance(b.Style.Color)); d < 0.1 {
+					t.Errorf("%s and %s differ in luminance by %.2f", a.Name, b.Name, d)
+				}
 			}
 		}
 	}

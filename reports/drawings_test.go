@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,7 +48,7 @@ func TestDrawings(t *testing.T) {
 			"sweep-cache_hit_ratio-threshold-keep-auto-compact-ttl-5m", "sweep-cache_hit_ratio-threshold-keep-auto-compact-ttl-1h",
 			"sweep-compactions-threshold-keep-auto-compact-ttl-5m", "sweep-compactions-threshold-keep-auto-compact-ttl-1h"}},
 	} {
-		list := Drawings(test.run, test.calls, ContextOptions{})
+		list := Drawings(test.run, test.calls)
 		if diff := cmp.Diff(test.want, names(list)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
@@ -71,7 +70,7 @@ func TestFamilies(t *testing.T) {
 		addCell(run, "b"+v, "b", map[string]string{"Keep Last": v}, total("b", 1000, 0.9, 1))
 	}
 	addCell(run, "c", "c", map[string]string{"gap": "1.5"}, total("c", 1000, 0.9, 1))
-	list := SweepCharts(run, "cost_usd")
+	list := sweepDrawings(run, "cost_usd")
 	if diff := cmp.Diff([]string{"sweep-cost_usd-gap", "sweep-cost_usd-keep-last"}, names(list)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
@@ -80,8 +79,8 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%s: %v", d.Name, err)
 		}
 	}
-	if f := sweepFamilies(run)[0]; len(f.axes[0].Values) != 3 {
-		t.Errorf("values %v, want those of a and c", f.axes[0].Values)
+	if f := sweepFamilies(run)[0]; len(f.axes[0].values) != 3 {
+		t.Errorf("values %v, want those of a and c", f.axes[0].values)
 	}
 }
 
@@ -96,7 +95,7 @@ func TestManyLines(t *testing.T) {
 		}
 	}
 	addCell(run, "none", "none", nil, total("none", 1000, 0.9, 0))
-	list := SweepCharts(run, "cost_usd")
+	list := sweepDrawings(run, "cost_usd")
 	if diff := cmp.Diff([]string{"sweep-cost_usd-gap", "sweep-cost_usd-gap-2"}, names(list)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
@@ -133,14 +132,14 @@ func TestForemost(t *testing.T) {
 // of the others.
 func TestBarsOfManyCells(t *testing.T) {
 	run := bigSweep()
-	l := newChartLayout(run, mustBars(t, run))
-	if len(l.bars) != maxBars || !l.bars[0].reference || !l.bars[1].reference {
-		t.Fatalf("%d bars, want %d, the reference cells first", len(l.bars), maxBars)
+	bars := worthABar(mustBars(t, run))
+	if len(bars) != maxBars || !bars[0].reference || !bars[1].reference {
+		t.Fatalf("%d bars, want %d, the reference cells first", len(bars), maxBars)
 	}
 	drawn := map[string]bool{}
 	highest := 0.0
-	for _, b := range l.bars[2:] {
-		drawn[b.cell] = true
+	for _, b := range bars[2:] {
+		drawn[b.cell.Cell] = true
 		highest = max(highest, b.total)
 	}
 	for _, c := range run.Cells[2:] {
@@ -170,7 +169,7 @@ func BenchmarkDrawings(b *testing.B) {
 	for _, format := range ChartFormats() {
 		b.Run(format, func(b *testing.B) {
 			for b.Loop() {
-				for _, d := range Drawings(run, calls, ContextOptions{Window: 200000}) {
+				for _, d := range Drawings(run, calls) {
 					if err := d.Draw(io.Discard, format); err != nil {
 						b.Fatal(err)
 					}
@@ -189,7 +188,7 @@ func TestUndrawnCellsAreNamed(t *testing.T) {
 	for drawn, want := range map[int]string{
 		6: "", 5: "not drawn: e", 3: "not drawn: c, d, e", 1: "not drawn: a, b, c, and 2 others",
 	} {
-		if got := strings.Join(undrawn(run, all[:drawn]), "; "); got != want {
+		if got := undrawn(run, all[:drawn]); got != want {
 			t.Errorf("%d drawn: %q, want %q", drawn, got, want)
 		}
 	}

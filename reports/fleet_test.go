@@ -269,7 +269,7 @@ func TestFleetChart(t *testing.T) {
 	}
 	for _, want := range []string{
 		"with both: 250 tokens", "without the global scope: 1.3k tokens", "without upgrades: 200 tokens", "upgrade, prompt −1,300 tokens",
-		">ash<", ">box<", ">86.7 %<", ">no such part<", ">23:00<", ">3 Mar<", "not measured",
+		">ash<", ">box<", ">86.7 %<", ">23:00<", ">3 Mar<", "not measured",
 	} {
 		if !strings.Contains(svg.String(), want) {
 			t.Errorf("the chart lacks %q", want)
@@ -308,12 +308,13 @@ func TestFleetDrawings(t *testing.T) {
 // none more the organisations', and 20 fewer the sessions' own.
 func TestFleetWave(t *testing.T) {
 	f := twoOrgs()
-	l := newFleetWave(newFrame(""), f, &f.Cells[0])
-	if want := [results.NumFleetScopes]float64{50, 0, -20}; l.more[1] != want {
-		t.Errorf("more by scope %v, want %v", l.more[1], want)
+	c := &f.Cells[0]
+	if got, want := fleetMore(c, c.Pair(results.WithoutUpgrades), 1)[1], [results.NumFleetScopes]float64{50, 0, -20}; got != want {
+		t.Errorf("more by scope %v, want %v", got, want)
 	}
-	if below, above := stacked(l.more[1]); below != -20 || above != 50 {
-		t.Errorf("stacked from %v to %v", below, above)
+	p := fleetWave(f, c)
+	if p.Y.Low > -20 || p.Y.High < 50 {
+		t.Errorf("stacked from %v to %v", p.Y.Low, p.Y.High)
 	}
 }
 
@@ -341,20 +342,10 @@ func TestFleetBins(t *testing.T) {
 // names the day.
 func TestFleetTimes(t *testing.T) {
 	var labels []string
-	for _, tick := range fleetTimes(time.Date(2026, 3, 2, 21, 30, 0, 0, time.UTC), 5) {
+	for _, tick := range fleetTimes(time.Date(2026, 3, 2, 21, 30, 0, 0, time.UTC), 5, 1).Ticks {
 		labels = append(labels, tick.Label)
 	}
 	if got := strings.Join(labels, " "); got != "22:00 23:00 3 Mar 01:00 02:00" {
-		t.Errorf("labels %s", got)
-	}
-}
-
-func TestFleetHitTicks(t *testing.T) {
-	var labels []string
-	for _, tick := range hitTicks(0.85) {
-		labels = append(labels, tick.Label)
-	}
-	if got := strings.Join(labels, " "); got != "86 % 88 % 90 % 92 % 94 % 96 % 98 % 100 %" {
 		t.Errorf("labels %s", got)
 	}
 }

@@ -2,292 +2,297 @@ package reports
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// SweepChart draws a metric of results.Metrics against swept parameters of run.
-// Against one it draws a line for each strategy and setting of the other
-// parameters; against two, a map of values, which needs all cells to be of one
-// strategy and one setting of the rest. Without keys it takes the parameters
-// that Axes finds. Cells that do not cover as many sessions as the others are
-// left out and named. It fails when there is nothing to draw: an unknown metric
-// or parameter, no sample, figures that are not finite.
-func SweepChart(w io.Writer, format string, run *results.Run, metric string, keys ...string) error {
-	s, err := sweepOf(run, metric, keys)
-	if err != nil {
-		return fmt.Errorf("drawing %s of a sweep: %w", metric, err)
+// defaultSweepMetrics are those that a sweep is drawn of.
+var defaultSweepMetrics = []string{"cost_usd", "cache_hit_ratio", "compactions"}
+
+// maxSlices is how many maps of one metric are drawn when more than two
+// parameters were swept: one for each setting of the others.
+const maxSlices = 12
+
+// sweepDrawings returns the charts of the swept parameters of run for each
+// metric; without metrics for those of cost_usd, cache_hit_ratio and compactions
+// that some cell has a sample of. Lines of strategies with the same one
+// parameter share a chart, as many as it tells apart. Two parameters make a map
+// for each strategy and setting of the rest. It returns nothing for a run
+// without a sweep.
+func sweepDrawings(run *results.Run, metrics ...string) []Drawing {
+	if len(metrics) == 0 {
+		metrics = slices.DeleteFunc(slices.Clone(defaultSweepMetrics), func(name string) bool { return !sampled(run, name) })
 	}
-	return s.render(w, format)
-}
-
-func (s *sweep) render(w io.Writer, format string) error {
-	f, err := s.layout()
-	if err != nil {
-		return fmt.Errorf("drawing %s of a sweep: %w", s.metric.Name, err)
-	}
-	return f.render(w, format)
-}
-
-// sweep is a metric over one or two parameters.
-type sweep struct {
-	run    *results.Run
-	metric results.Metric
-	axes   []Axis
-	points []sweepPoint
-	flat   []*results.Cell // strategies that do not have the parameters
-	slice  string          // fixed values of further parameters, for people
-	notes  []string
-}
-
-// sweepPoint is a cell that has the parameters of a sweep.
-type sweepPoint struct {
-	cell  *results.Cell
-	at    [2]int // indices of values, by axis
-	value float64
-	group string // strategy and other parameters
-}
-
-func sweepOf(run *results.Run, metric string, keys []string) (*sweep, error) {
-	m, ok := results.LookupMetric(metric)
-	if !ok {
-		return nil, fmt.Errorf("unknown metric %q", metric)
-	}
-	axes := Axes(run)
-	if len(keys) > 0 {
-		var err error
-		if axes, err = axesNamed(axes, keys); err != nil {
-			return nil, err
+	var list []Drawing
+	used := map[string]int{}
+	families := sweepFamilies(run)
+	for _, name := range metrics {
+		for _, f := range families {
+			file := fileName("sweep", name, strings.Join(f.keys(), "-"), f.name)
+			if used[file]++; used[file] > 1 {
+				file = fmt.Sprintf("%s-%d", file, used[file])
+			}
+			list = append(list, Drawing{file, func() (*document.Chart, error) { return f.chart(run, name) }})
 		}
 	}
-	switch len(axes) {
-	case 0:
-		return nil, errors.New("no parameter takes more than one value")
-	case 1, 2:
-	default:
-		return nil, fmt.Errorf("%d parameters were swept (%s): name one or two", len(axes), keysOf(axes))
-	}
-	var cells []*results.Cell
-	for i := range run.Cells {
-		cells = append(cells, &run.Cells[i])
-	}
-	return newSweep(run, m, axes, cells)
+	return list
 }
 
-// newSweep puts cells in their places. Cells without the parameters are flat.
-func newSweep(run *results.Run, m results.Metric, axes []Axis, cells []*results.Cell) (*sweep, error) {
-	s := &sweep{run: run, metric: m, axes: axes}
-	partial, unsampled := 0, 0
-	sessions := mostSessions(cells)
+// sampled reports whether a cell that is no reference has a sample of a metric.
+func sampled(run *results.Run, name string) bool {
+	m, ok := results.LookupMetric(name)
+	return ok && slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
+		_, ok := c.Value(m)
+		return ok && !isReference(&c)
+	})
+}
+
+// sweepFamily is the cells of one chart of a sweep: lines over one parameter, a
+// map over two.
+type sweepFamily struct {
+	axes  []axis
+	cells []*results.Cell
+	name  string // what tells it from other families with these axes
+	slice string // fixed values, for people
+	note  string
+}
+
+func (f *sweepFamily) keys() []string {
+	var keys []string
+	for i := range f.axes {
+		keys = append(keys, f.axes[i].key)
+	}
+	return keys
+}
+
+// sweepFamilies groups the cells of a run by what was swept of them.
+func sweepFamilies(run *results.Run) []sweepFamily {
+	byStrategy := map[string][]*results.Cell{}
+	var strategies []string
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if isReference(c) {
+			continue
+		}
+		if byStrategy[c.Strategy] == nil {
+			strategies = append(strategies, c.Strategy)
+		}
+		byStrategy[c.Strategy] = append(byStrategy[c.Strategy], c)
+	}
+	var families []sweepFamily
+	var plain []*results.Cell
+	shared := map[string]int{} // families over one parameter, by key
+	for _, name := range strategies {
+		cells := byStrategy[name]
+		axes := axesOf(cells)
+		switch len(axes) {
+		case 0:
+			plain = append(plain, cells...)
+		case 1:
+			if i, ok := shared[axes[0].key]; ok {
+				families[i].cells = append(families[i].cells, cells...)
+				continue
+			}
+			shared[axes[0].key] = len(families)
+			families = append(families, sweepFamily{axes: axes, cells: cells})
+		default:
+			families = append(families, sliced(name, axes, cells)...)
+		}
+	}
+	for _, i := range shared {
+		families[i].cells = append(families[i].cells, plain...)
+		families[i].axes = axesOf(families[i].cells)
+	}
+	var readable []sweepFamily
+	for _, f := range families {
+		readable = append(readable, f.split()...)
+	}
+	return readable
+}
+
+// split returns f in parts of as many lines as a chart tells apart. Cells
+// without the parameter stand in each.
+func (f sweepFamily) split() []sweepFamily {
+	if len(f.axes) > 1 {
+		return []sweepFamily{f}
+	}
+	part := map[string]int{} // by group
+	for _, c := range f.cells {
+		if _, ok := c.Params[f.axes[0].key]; ok {
+			if g := groupOf(c, f.axes); !hasKey(part, g) {
+				part[g] = len(part) / len(looks())
+			}
+		}
+	}
+	parts := make([]sweepFamily, (len(part)+len(looks())-1)/len(looks()))
+	for i := range parts {
+		parts[i].axes = f.axes
+		for _, c := range f.cells {
+			if at, ok := part[groupOf(c, f.axes)]; !ok || at == i {
+				parts[i].cells = append(parts[i].cells, c)
+			}
+		}
+	}
+	return parts
+}
+
+func hasKey(m map[string]int, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+// sliced returns a family over the first two axes for each setting of the
+// others.
+func sliced(strategy string, axes []axis, cells []*results.Cell) []sweepFamily {
+	var families []sweepFamily
+	at := map[string]int{}
+	for _, c := range cells {
+		var fixed []string
+		for _, a := range axes[2:] {
+			fixed = append(fixed, a.key+"="+c.Params[a.key])
+		}
+		name := strings.Join(fixed, " · ")
+		i, ok := at[name]
+		if !ok {
+			i = len(families)
+			at[name] = i
+			families = append(families, sweepFamily{axes: axes[:2], name: strategy + "-" + strings.Join(fixed, "-"), slice: Printable(name)})
+		}
+		families[i].cells = append(families[i].cells, c)
+	}
+	if n := len(families) - maxSlices; n > 0 {
+		families = families[:maxSlices]
+		rest := sweepFamily{axes: axes[2:]}
+		families[maxSlices-1].note = CountOf(n, "further setting") + " of " + strings.Join(rest.keys(), " and ") + " not drawn"
+	}
+	return families
+}
+
+// axis is a parameter that takes several values under one strategy.
+type axis struct {
+	key string
+	// values are the texts of the parameter, each once: by size when all are
+	// numbers, else in the order of the cells.
+	values []string
+	// numeric says that all values are numbers as people write them: 155000,
+	// 155k, 1.5M, 80%, or all are durations such as 5m and 1h.
+	numeric bool
+}
+
+// axesOf returns the swept parameters of cells, that with the most values first.
+// Reference cells have no part in it.
+func axesOf(cells []*results.Cell) []axis {
+	values := map[string][]string{}
+	swept := map[string]bool{}
+	first := map[[2]string]string{} // value by strategy and key
 	for _, c := range cells {
 		if isReference(c) {
 			continue
 		}
-		v, ok := c.Value(m)
-		switch {
-		case math.IsNaN(v) || math.IsInf(v, 0):
-			return nil, fmt.Errorf("cell %q: %s %v cannot be drawn", c.Cell, m.Name, v)
-		case c.Sessions < sessions:
-			partial++
-		case !ok:
-			unsampled++
-		case !s.has(c):
-			s.flat = append(s.flat, c)
-		default:
-			s.points = append(s.points, s.point(c, v))
-		}
-	}
-	if len(s.points) == 0 {
-		return nil, fmt.Errorf("no cell has a sample of %s", m.Name)
-	}
-	if partial > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s not drawn: fewer sessions than the others", CountOf(partial, "cell")))
-	}
-	if unsampled > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s without a sample of %s", CountOf(unsampled, "cell"), m.Name))
-	}
-	return s, s.checkPlaces()
-}
-
-// mostSessions returns the sessions of the cells that cover the most.
-func mostSessions(cells []*results.Cell) int {
-	most := 0
-	for _, c := range cells {
-		most = max(most, c.Sessions)
-	}
-	return most
-}
-
-// has reports whether a cell has all parameters of s.
-func (s *sweep) has(c *results.Cell) bool {
-	return !slices.ContainsFunc(s.axes, func(a Axis) bool { _, ok := c.Params[a.Key]; return !ok })
-}
-
-func (s *sweep) point(c *results.Cell, v float64) sweepPoint {
-	p := sweepPoint{cell: c, value: v, group: groupOf(c, s.axes)}
-	for i := range s.axes {
-		p.at[i] = s.axes[i].index(c.Params[s.axes[i].Key])
-	}
-	return p
-}
-
-// checkPlaces refuses two cells in one place: one would hide the other.
-func (s *sweep) checkPlaces() error {
-	type place struct {
-		at    [2]int
-		group string
-	}
-	seen := map[place]string{}
-	for _, p := range s.points {
-		k := place{p.at, p.group}
-		if len(s.axes) == 2 {
-			k.group = ""
-		}
-		if other, ok := seen[k]; ok {
-			return fmt.Errorf("cells %q and %q stand in one place of the chart: name the parameters that tell them apart", other, p.cell.Cell)
-		}
-		seen[k] = p.cell.Cell
-	}
-	return nil
-}
-
-// groupOf names the strategy and all parameters of a cell but those of axes.
-func groupOf(c *results.Cell, axes []Axis) string {
-	var b strings.Builder
-	b.WriteString(c.Strategy)
-	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
-		if !slices.ContainsFunc(axes, func(a Axis) bool { return a.Key == k }) {
-			fmt.Fprintf(&b, "\n%s=%s", k, c.Params[k])
-		}
-	}
-	return b.String()
-}
-
-// groups returns the groups of the points in the order of the cells.
-func (s *sweep) groups() []string {
-	var gs []string
-	for _, p := range s.points {
-		if !slices.Contains(gs, p.group) {
-			gs = append(gs, p.group)
-		}
-	}
-	return gs
-}
-
-// groupNames returns the names of groups for people, and what all have in
-// common but the strategy.
-func groupNames(groups []string) (names []string, common string) {
-	count := map[string]int{}
-	for _, g := range groups {
-		for _, part := range strings.Split(g, "\n")[1:] {
-			count[part]++
-		}
-	}
-	for _, g := range groups {
-		parts := strings.Split(g, "\n")
-		names = append(names, Printable(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return count[p] == len(groups) }), " ")))
-	}
-	var shared []string
-	for _, part := range slices.Sorted(maps.Keys(count)) {
-		if count[part] == len(groups) {
-			shared = append(shared, part)
-		}
-	}
-	return names, Printable(strings.Join(shared, " · "))
-}
-
-// best returns the points of the best value, none when no direction is better.
-func (s *sweep) best() []sweepPoint {
-	if s.metric.Better == results.Neither {
-		return nil
-	}
-	sign := 1.0
-	if s.metric.Better == results.Higher {
-		sign = -1
-	}
-	least := slices.MinFunc(s.points, func(a, b sweepPoint) int { return cmp.Compare(sign*a.value, sign*b.value) })
-	return slices.DeleteFunc(slices.Clone(s.points), func(p sweepPoint) bool { return p.value != least.value })
-}
-
-// bestName is what the best value of the metric is called.
-func (s *sweep) bestName() string {
-	if s.metric.Better == results.Higher {
-		return "highest"
-	}
-	return "lowest"
-}
-
-// values returns the values of all points.
-func (s *sweep) values() []float64 {
-	vs := make([]float64, len(s.points))
-	for i, p := range s.points {
-		vs[i] = p.value
-	}
-	return vs
-}
-
-// references returns the cells that stand beside the points: the two reference
-// cells when they have a sample over the same number of sessions.
-func (s *sweep) references() []*results.Cell {
-	var cells []*results.Cell
-	for _, name := range []string{results.StrategyRecorded, results.StrategyBilled} {
-		if c := s.run.Reference(name); c != nil && c.Sessions == s.points[0].cell.Sessions {
-			if v, ok := c.Value(s.metric); ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
-				cells = append(cells, c)
+		for k, v := range c.Params {
+			at := [2]string{c.Strategy, k}
+			if f, ok := first[at]; !ok {
+				first[at] = v
+			} else if f != v {
+				swept[k] = true
+			}
+			if !slices.Contains(values[k], v) {
+				values[k] = append(values[k], v)
 			}
 		}
 	}
-	return cells
-}
-
-// facts returns the lines under the title.
-func (s *sweep) facts(common string) []string {
-	lines := []string{headLines(s.run)[0]}
-	var second []string
-	for _, t := range []string{s.slice, common} {
-		if t != "" {
-			second = append(second, t)
+	var axes []axis
+	for _, k := range slices.Sorted(maps.Keys(swept)) {
+		if a := newAxis(k, values[k]); len(a.values) > 1 {
+			axes = append(axes, a)
 		}
 	}
-	second = append(second, CountOf(len(s.points), "cell"))
-	return append(lines, strings.Join(second, " · "))
+	slices.SortStableFunc(axes, func(a, b axis) int { return cmp.Compare(len(b.values), len(a.values)) })
+	return axes
 }
 
-// title is the name of the metric over the parameters.
-func (s *sweep) title() string {
-	return metricTitle(s.metric) + " against " + Printable(keysOf(s.axes))
-}
-
-func keysOf(axes []Axis) string {
-	keys := make([]string, len(axes))
-	for i := range axes {
-		keys[i] = axes[i].Key
-	}
-	return strings.Join(keys, " and ")
-}
-
-// metricTitle writes the name of a metric for people: cost_usd is Cost.
-func metricTitle(m results.Metric) string {
-	t := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSuffix(m.Name, "_usd"), "_seconds"), "_", " ")
-	return strings.ToUpper(t[:1]) + t[1:]
-}
-
-// axesNamed returns the axes of keys in their order.
-func axesNamed(axes []Axis, keys []string) ([]Axis, error) {
-	var named []Axis
-	for _, k := range keys {
-		i := slices.IndexFunc(axes, func(a Axis) bool { return a.Key == k })
-		if i < 0 {
-			return nil, fmt.Errorf("parameter %q was not swept (swept: %s)", k, cmp.Or(keysOf(axes), "none"))
+// newAxis sorts the values of a parameter. Two texts of one number are one
+// value.
+func newAxis(key string, values []string) axis {
+	a := axis{key: key, values: values}
+	durations := 0
+	for _, v := range values {
+		_, duration, ok := parseNumber(v)
+		if !ok {
+			return a
 		}
-		named = append(named, axes[i])
+		if duration {
+			durations++
+		}
 	}
-	return named, nil
+	if durations > 0 && durations < len(values) {
+		return a
+	}
+	a.numeric = true
+	slices.SortStableFunc(a.values, func(v, w string) int { return cmp.Compare(numberOf(v), numberOf(w)) })
+	a.values = slices.CompactFunc(a.values, func(v, w string) bool { return numberOf(v) == numberOf(w) })
+	return a
+}
+
+// index returns the place of a value among those of a, −1 when it is not there.
+func (a *axis) index(value string) int {
+	return slices.IndexFunc(a.values, func(v string) bool {
+		return v == value || a.numeric && numberOf(v) == numberOf(value)
+	})
+}
+
+// label writes a value so that it takes little room: 167k for 167000.
+func (a *axis) label(value string) string {
+	if a.numeric && len(value) > 4 {
+		if short := tokens(numberOf(value)); numberOf(short) == numberOf(value) {
+			return short
+		}
+	}
+	return shortened(Printable(value), maxValueRunes)
+}
+
+// maxValueRunes is the length of values at an axis, characters.
+const maxValueRunes = 18
+
+// numberOf returns the number that a value of a numeric axis is.
+func numberOf(value string) float64 {
+	v, _, _ := parseNumber(value)
+	return v
+}
+
+// parseNumber reads a number as people write it: with k, M, G or B for powers of a
+// thousand or % for hundredths, or else a duration, in seconds.
+func parseNumber(text string) (v float64, duration, ok bool) {
+	s := strings.TrimSpace(text)
+	scale := 1.0
+	if n := len(s) - 1; n > 0 {
+		switch s[n] {
+		case '%':
+			scale = 0.01
+		case 'k', 'K':
+			scale = 1e3
+		case 'M':
+			scale = 1e6
+		case 'G', 'B':
+			scale = 1e9
+		}
+		if scale != 1 {
+			s = strings.TrimSpace(s[:n])
+		}
+	}
+	v, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
+	if err == nil {
+		v *= scale
+		return v, false, !math.IsNaN(v) && !math.IsInf(v, 0)
+	}
+	d, err := time.ParseDuration(s)
+	return d.Seconds(), true, err == nil && scale == 1
 }

@@ -47,6 +47,14 @@ func wantTexts(t *testing.T, svg []byte, want ...string) {
 	}
 }
 
+// wantText fails when a text appears nowhere in an SVG, not even in parts.
+func wantText(t *testing.T, svg []byte, want string) {
+	t.Helper()
+	if all := strings.Join(textsOf(t, svg), " "); !strings.Contains(all, want) {
+		t.Errorf("no text %q in\n%s", want, all)
+	}
+}
+
 // absentTexts fails when an SVG contains a text.
 func absentTexts(t *testing.T, svg []byte, absent ...string) {
 	t.Helper()
@@ -63,15 +71,14 @@ func absentTexts(t *testing.T, svg []byte, absent ...string) {
 // chart.
 func TestSweepLines(t *testing.T) {
 	svg := drawn(t, "sweep.svg", func(w io.Writer, format string) error {
-		return SweepChart(w, format, lineSweep(), "cost_usd")
+		return sweepDrawings(lineSweep(), "cost_usd")[0].Draw(w, format)
 	})
 	wantTexts(t, svg, "Cost against threshold", "Cost (USD), axis does not begin at 0", "threshold",
 		"45 sessions · 22,080 calls · claude-opus-4-6, claude-sonnet-4-5 · 2025-06-02 … 2026-03-25 · prices at call date",
 		"keep=20000 · 18 cells", "auto-compact", "truncate-half", "model error around recorded, ±1.0 %",
 		"40k", "155k", "167k", "187k", "lowest: $900.00 at 100k",
-		"recorded $1,010.00", "billed $1,000.00", "truncate-oldest $1,100.00", "not drawn, none: $5,000.00",
-		"source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01",
-		"model error on these sessions: +1.0 % (recorded, less the calls no log shows, against billed); smaller differences mean nothing")
+		"recorded $1,010.00", "billed $1,000.00", "truncate-oldest $1,100.00", "not drawn, none: $5,000.00")
+	wantText(t, svg, "source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01 · model error on these sessions: +1.0 %")
 	// A box is a path of its colour: the legend's and nine on the line, and the
 	// two lines themselves are stroked.
 	if n := bytes.Count(svg, []byte("fill:#E6781E")); n != 10 {
@@ -84,7 +91,7 @@ func TestSweepLines(t *testing.T) {
 func TestSweepDirections(t *testing.T) {
 	for metric, want := range map[string]string{"cache_hit_ratio": "highest: 97.5 % at 187k and 1 more", "compactions": ""} {
 		var b bytes.Buffer
-		if err := SweepChart(&b, "svg", lineSweep(), metric, "threshold"); err != nil {
+		if err := sweepDrawings(lineSweep(), metric)[0].Draw(&b, "svg"); err != nil {
 			t.Fatal(err)
 		}
 		if want != "" {
@@ -100,11 +107,11 @@ func TestSweepDirections(t *testing.T) {
 // (1,010 − 1,000)/1,010 is below 1 %, $1,000 twice.
 func TestSweepMap(t *testing.T) {
 	svg := drawn(t, "sweep-map.svg", func(w io.Writer, format string) error {
-		return SweepChart(w, format, mapSweep(), "cost_usd")
+		return sweepDrawings(mapSweep(), "cost_usd")[0].Draw(w, format)
 	})
 	wantTexts(t, svg, "Cost against threshold and keep", "threshold", "keep", "auto-compact · summary=stub · 45 cells",
 		"5%", "50%", "40k", "187k", "$950.00", "$1,228.00", "$950.00 … $1,228.00", "lowest: $950.00 at threshold 120k, keep 20%",
-		"for comparison, recorded: $1,010.00", "for comparison, billed: $1,000.00")
+		"for comparison, recorded: $1,010.00; for comparison, billed: $1,000.00")
 	marked, tiles := 0, 0
 	for _, text := range textsOf(t, svg) {
 		if strings.HasPrefix(text, "~$") {
@@ -128,8 +135,7 @@ func TestSweepMap(t *testing.T) {
 func TestShade(t *testing.T) {
 	last := math.Inf(1)
 	for i := range 21 {
-		c := shade(float64(i) / 20)
-		l := (0.2126*float64(c.R) + 0.7152*float64(c.G) + 0.0722*float64(c.B)) / 255
+		l := luminance(shade(float64(i) / 20))
 		if l > last-0.01 {
 			t.Errorf("luminance %.3f at step %d after %.3f", l, i, last)
 		}
@@ -137,13 +143,13 @@ func TestShade(t *testing.T) {
 	}
 }
 
-// TestStrokes: lines are told apart without colour, by dashes and by markers.
-func TestStrokes(t *testing.T) {
-	ss := strokes()
-	for i, a := range ss {
-		for _, b := range ss[:i] {
-			if slices.Equal(a.dashes, b.dashes) || a.marker == b.marker {
-				t.Errorf("strokes %v and %v share dashes or a marker", a, b)
+// TestLooks: lines are told apart without colour, by dashes and by markers.
+func TestLooks(t *testing.T) {
+	all := looks()
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if slices.Equal(a.Dashes, b.Dashes) || a.Marker == b.Marker {
+				t.Errorf("%v and %v share dashes or a marker", a, b)
 			}
 		}
 	}
@@ -158,42 +164,32 @@ func TestSweepErrors(t *testing.T) {
 		name, want string
 		run        *results.Run
 		metric     string
-		keys       []string
 	}{
-		{"no cells", "no parameter takes more than one value", &results.Run{}, "cost_usd", nil},
-		{"no sweep", "no parameter takes more than one value", sweepRun(), "cost_usd", nil},
-		{"unknown metric", `unknown metric "cost"`, lineSweep(), "cost", nil},
-		{"unknown parameter", `parameter "keep" was not swept (swept: threshold)`, lineSweep(), "cost_usd", []string{"keep"}},
-		{"too many parameters", "3 parameters were swept (threshold and keep and ttl): name one or two", with(mapSweep(), func(r *results.Run) {
-			for i := range r.Cells[2:] {
-				r.Cells[2+i].Params["ttl"] = []string{"5m", "1h"}[i%2]
-			}
-		}), "cost_usd", nil},
+		{"unknown metric", `unknown metric "cost"`, lineSweep(), "cost"},
 		{"NaN", `cell "auto-compact/60000": cost_usd NaN`, with(lineSweep(), func(r *results.Run) {
 			r.Cells[3].Total.CostByClass[0] = math.NaN()
-		}), "cost_usd", nil},
+		}), "cost_usd"},
 		{"infinite", `cost_usd +Inf`, with(lineSweep(), func(r *results.Run) {
 			r.Cells[3].Total.CostByClass[0] = math.Inf(1)
-		}), "cost_usd", nil},
-		{"no sample", "no cell has a sample of call_hit_ratio", lineSweep(), "call_hit_ratio", nil},
+		}), "cost_usd"},
+		{"no sample", "no cell has a sample of call_hit_ratio", lineSweep(), "call_hit_ratio"},
 		{"two cells in one place", `cells "auto-compact/40000" and "again" stand in one place`, with(lineSweep(), func(r *results.Run) {
 			c := r.Cells[2]
 			c.Cell = "again"
 			r.Cells = append(r.Cells, c)
-		}), "cost_usd", nil},
-		{"too many lines", "9 lines over keep cannot be told apart", mapSweep(), "cost_usd", []string{"keep"}},
+		}), "cost_usd"},
 	} {
 		for _, format := range ChartFormats() {
-			err := SweepChart(io.Discard, format, test.run, test.metric, test.keys...)
+			err := sweepDrawings(test.run, test.metric)[0].Draw(io.Discard, format)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s as %s: error %v, want one about %q", test.name, format, err, test.want)
 			}
 		}
 	}
-	if err := SweepChart(io.Discard, "pdf", lineSweep(), "cost_usd"); err == nil {
+	if err := sweepDrawings(lineSweep(), "cost_usd")[0].Draw(io.Discard, "pdf"); err == nil {
 		t.Error("format pdf was accepted")
 	}
-	if err := SweepChart(fullDisk{}, "svg", lineSweep(), "cost_usd"); err == nil {
+	if err := sweepDrawings(lineSweep(), "cost_usd")[0].Draw(fullDisk{}, "svg"); err == nil {
 		t.Error("the error of the writer was lost")
 	}
 }
@@ -204,10 +200,11 @@ func TestSweepPartial(t *testing.T) {
 	run := lineSweep()
 	run.Cells[5].Sessions, run.Cells[5].Total.CostByClass[results.ClassRead] = 3, 60 // the lowest by far
 	var b bytes.Buffer
-	if err := SweepChart(&b, "svg", run, "cost_usd"); err != nil {
+	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	wantTexts(t, b.Bytes(), "1 cell not drawn: fewer sessions than the others", "lowest: $916.00 at 80k and 1 more")
+	wantText(t, b.Bytes(), "1 cell not drawn: fewer sessions than the others;")
+	wantTexts(t, b.Bytes(), "lowest: $916.00 at 80k and 1 more")
 }
 
 // TestSweepTexts: a text axis keeps all its labels, shortened to their room.
@@ -217,7 +214,7 @@ func TestSweepTexts(t *testing.T) {
 		addCell(run, v, "auto-compact", map[string]string{"mode": v}, total("auto-compact", 1000+float64(i), 0.9, 1))
 	}
 	var b bytes.Buffer
-	if err := SweepChart(&b, "svg", run, "cost_usd"); err != nil {
+	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
 	wantTexts(t, b.Bytes(), "off", "cold", "sharing", "b", "f", "lowest: $1,000.00 at off")

@@ -169,7 +169,7 @@ func (o *outFolder) files(run *results.Run, calls []results.CellCalls) []outFile
 			outFile{liveFile, func(w io.Writer) error { return writeIndented(w, o.live) }},
 			outFile{summariesFile, func(w io.Writer) error { return writeSummaries(w, o.live) }})
 	}
-	for _, d := range reports.Drawings(run, calls, reports.ContextOptions{}) {
+	for _, d := range reports.Drawings(run, calls) {
 		for _, format := range reports.ChartFormats() {
 			files = append(files, outFile{
 				filepath.Join(chartFolder, d.Name+"."+format),

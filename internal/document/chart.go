@@ -1,0 +1,203 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Chart is a picture of figures: panels below each other, or in columns, under
+// one title and one legend. All lengths are in points.
+type Chart struct {
+	Title   string
+	Facts   []string // paragraphs below the title
+	Notes   string   // at the foot, cut after two lines
+	Source  string   // below the notes, cut after two lines
+	Width   float64  // of a panel without the labels at its left
+	Columns int      // of panels; 0 is one
+	Panels  []Panel
+}
+
+// Panel is one area of a chart.
+type Panel struct {
+	Title  string  // above the panel: what its vertical axis shows
+	Height float64 // of the data
+	X, Y   Axis
+	Series []Series // drawn in this order, bands beneath the grid
+}
+
+// Axis is a scale with its labels.
+type Axis struct {
+	Title     string // only of a horizontal axis
+	Low, High float64
+	Log       bool
+	Grid      bool // a line across the panel at each tick
+	Bare      bool // no line along the axis
+	Names     bool // ticks name things: one without room is shortened, not left out
+	Ticks     []Tick
+}
+
+// Tick is a labelled place of an axis.
+type Tick struct {
+	Value float64
+	Label string
+}
+
+// Mark is how a series is drawn.
+type Mark uint8
+
+// The marks of a series.
+const (
+	MarkLine  Mark = iota // from point to point, broken where Y is NaN
+	MarkStep              // level from each point to the next
+	MarkDot               // a marker at each point, its text at the right
+	MarkBox               // rectangles from (X, Y) to (X2, Y2), their texts inside where there is room
+	MarkBand              // rectangles beneath the grid
+	MarkLevel             // lines across the panel at Y, their texts at its right
+	MarkText              // texts alone, at the right of their points
+)
+
+// Series is a set of figures with one look.
+type Series struct {
+	Name   string // in the legend, where series of one name share an entry; "" is not there
+	Mark   Mark
+	Style  Style
+	X, Y   []float64
+	X2, Y2 []float64 // boxes and bands: the opposite corners
+	Shade  []float64 // boxes: 0…1, a colour each from light to dark instead of that of the style
+	Texts  []string
+	Left   bool // texts: at the left of their points
+}
+
+// Color is 0xRRGGBB.
+type Color uint32
+
+// Colors that people with any colour vision tell apart.
+const (
+	White  Color = 0xffffff
+	Black  Color = 0x262626
+	Grey   Color = 0x606060
+	Navy   Color = 0x08306b
+	Blue   Color = 0x3888be
+	Sky    Color = 0x80bee6
+	Orange Color = 0xe6781e
+	Brown  Color = 0x824b28
+	Green  Color = 0x3c8c5a
+	Purple Color = 0x7850a0
+)
+
+// Style is the look of a series.
+type Style struct {
+	Color  Color
+	Width  float64   // of lines
+	Dashes []float64 // of lines: on, off, …
+	Marker Marker
+	Size   float64 // radius of markers
+	Hollow bool    // boxes: an outline only
+}
+
+// Marker is the shape of a dot.
+type Marker uint8
+
+// The markers.
+const (
+	Circle Marker = iota
+	Square
+	Pyramid
+	Cross
+	Ring
+	Plus
+	OpenSquare
+	Triangle
+	Arrow     // points down at its place
+	OpenArrow // the same, without a fill
+	Stroke    // a short vertical line
+)
+
+// Box adds a rectangle to a series of boxes or bands.
+func (s *Series) Box(x, y, x2, y2 float64, text string) {
+	s.Point(x, y, text)
+	s.X2, s.Y2 = append(s.X2, x2), append(s.Y2, y2)
+}
+
+// Point adds a point to a series.
+func (s *Series) Point(x, y float64, text string) {
+	s.X, s.Y, s.Texts = append(s.X, x), append(s.Y, y), append(s.Texts, text)
+}
+
+// Check reports what makes a chart impossible to draw.
+func (c *Chart) Check() error {
+	if len(c.Panels) == 0 {
+		return errors.New("a chart without panels")
+	}
+	for i := range c.Panels {
+		p := &c.Panels[i]
+		for _, a := range []*Axis{&p.X, &p.Y} {
+			if !finite(a.Low, a.High) || a.Low >= a.High || a.Log && a.Low <= 0 {
+				return fmt.Errorf("panel %q: an axis from %v to %v", p.Title, a.Low, a.High)
+			}
+		}
+		for j := range p.Series {
+			if err := p.Series[j].check(); err != nil {
+				return fmt.Errorf("panel %q, series %q: %w", p.Title, p.Series[j].Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Series) check() error {
+	boxes := s.Mark == MarkBox || s.Mark == MarkBand
+	if len(s.X) != len(s.Y) || boxes && (len(s.X) != len(s.X2) || len(s.X) != len(s.Y2)) ||
+		len(s.Texts) > 0 && len(s.Texts) != len(s.X) || len(s.Shade) > 0 && len(s.Shade) != len(s.X) {
+		return errors.New("lengths differ")
+	}
+	for i := range s.X {
+		gap := s.Mark == MarkLine && math.IsNaN(s.Y[i])
+		if !gap && !finite(s.X[i], s.Y[i]) || boxes && !finite(s.X2[i], s.Y2[i]) {
+			return fmt.Errorf("point %d is not finite", i)
+		}
+	}
+	return nil
+}
+
+func finite(values ...float64) bool {
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Place names the i-th of n things along an axis, the first one at its upper
+// end, and returns its place.
+func (a *Axis) Place(i, n int, name string) float64 {
+	a.Low, a.High, a.Names = -0.5, float64(n)-0.5, true
+	at := float64(n - 1 - i)
+	a.Ticks = append(a.Ticks, Tick{Value: at, Label: name})
+	return at
+}
+
+// At returns where a value lies on an axis: 0 at its lower end, 1 at its upper.
+func (a *Axis) At(v float64) float64 {
+	if a.Log {
+		return math.Log(v/a.Low) / math.Log(a.High/a.Low)
+	}
+	return (v - a.Low) / (a.High - a.Low)
+}
+
+// Thin leaves one dot of those that lie in one place of a raster: thousands of
+// equal figures make one dot.
+func (s *Series) Thin(x, y *Axis, columns, rows float64) {
+	seen := map[[2]int]bool{}
+	all := *s
+	s.X, s.Y, s.Texts = nil, nil, nil
+	for i := range all.X {
+		at := [2]int{int(math.Round(columns * x.At(all.X[i]))), int(math.Round(rows * y.At(all.Y[i])))}
+		if !seen[at] {
+			seen[at] = true
+			s.Point(all.X[i], all.Y[i], all.Texts[i])
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Drawing is a chart that can be written in the formats of ChartFormats.
+type Drawing struct {
+	Name  string // of a file, without extension: lower-case letters, digits, - and _
+	chart func() (*document.Chart, error)
+}
+
+// Draw writes the chart in a format of ChartFormats.
+func (d Drawing) Draw(w io.Writer, format string) error {
+	c, err := d.chart()
+	if err != nil {
+		return fmt.Errorf("drawing %s: %w", d.Name, err)
+	}
+	return writeChart(w, format, c)
+}
+
+// Drawings returns the charts of a run: the cost of its cells, its sweeps and,
+// from the calls of some cells when given, the context of one session and hits
+// over time. Calls of more cells than a chart tells apart are those of the
+// recorded cell and of the cheapest others.
+func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
+	list := append([]Drawing{costDrawing(run)}, sweepDrawings(run)...)
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return len(c.Calls) == 0 })
+	if len(calls) > 0 {
+		calls = foremost(run, calls)
+		list = append(list, contextDrawing(run, calls), hitDrawing(run, calls))
+	}
+	return list
+}
+
+// foremost returns the calls of the recorded cell and of the cheapest others,
+// as many as a chart tells apart, in the order given.
+func foremost(run *results.Run, calls []results.CellCalls) []results.CellCalls {
+	if len(calls) <= maxCellsOfCalls {
+		return calls
+	}
+	costs := map[string]float64{}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		costs[c.Cell] = c.Total.CostUSD()
+		if c.Strategy == results.StrategyRecorded {
+			costs[c.Cell] = -1
+		}
+	}
+	order := slices.Clone(calls)
+	slices.SortStableFunc(order, func(a, b results.CellCalls) int { return cmp.Compare(costs[a.Cell], costs[b.Cell]) })
+	chosen := map[string]bool{}
+	for _, c := range order[:maxCellsOfCalls] {
+		chosen[c.Cell] = true
+	}
+	return slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return !chosen[c.Cell] })
+}
+
+// fileName joins parts into a name that any file system takes.
+func fileName(parts ...string) string {
+	var clean []string
+	for _, p := range parts {
+		p = strings.Trim(strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '_':
+				return r
+			case r >= 'A' && r <= 'Z':
+				return r + 'a' - 'A'
+			}
+			return '-'
+		}, p), "-")
+		if p != "" {
+			clean = append(clean, p)
+		}
+	}
+	return strings.Join(clean, "-")
+}
+
+// runChart returns a chart of a run with what stands at its foot: notes, the
+// source and how far the model is from the bill.
+func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
+	return &document.Chart{Title: title, Notes: Printable(strings.Join(notes, "; ")), Source: sourceLine(run) + " · " + trust}
+}
+
+// sourceLine says where the figures come from.
+func sourceLine(run *results.Run) string {
+	p := &run.Provenance
+	s := "source: " + CountOf(run.Workload.Sessions, "session") + " replayed by sim"
+	if p.Version != "" {
+		s += " " + p.Version
+	}
+	s += fmt.Sprintf(", seed %d", p.Seed)
+	if p.Prices != "" {
+		s += ", price table of " + p.Prices
+	}
+	return Printable(s)
+}
+
+// cellNotes returns the footnotes of a run with the names of their cells: a
+// chart has no place for marks. A cell that is not drawn has no note.
+func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
+	var notes []string
+	for _, n := range run.Footnotes() {
+		switch {
+		case n.Cell == "":
+			notes = append(notes, n.Text)
+		case drawn(n.Cell):
+			notes = append(notes, cellName(n.Cell)+": "+n.Text)
+		}
+	}
+	return notes
+}
+
+// maxNameRunes keeps the names of cells from taking all of the width.
+const maxNameRunes = 44
+
+// cellName writes the name of a cell for a chart.
+func cellName(name string) string { return shortened(Printable(name), maxNameRunes) }
+
+// shortened cuts the middle out of a long name: families of cells differ at
+// their ends as often as at their beginnings.
+func shortened(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	head := n / 2
+	return string(r[:head]) + "…" + string(r[len(r)-(n-head-1):])
+}
+
+// isReference reports whether other cells are held against c.
+func isReference(c *results.Cell) bool {
+	return c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded
+}
+
+// looks are the styles of lines in the order of use: no two share colour, dashes
+// or marker, and those used together most differ most in luminance.
+func looks() []document.Style {
+	return []document.Style{
+		{Color: document.Navy, Marker: document.Circle},
+		{Color: document.Orange, Dashes: []float64{7, 3}, Marker: document.Square},
+		{Color: document.Sky, Dashes: []float64{2, 2}, Marker: document.Pyramid},
+		{Color: document.Brown, Dashes: []float64{9, 3, 2, 3}, Marker: document.Cross},
+		{Color: document.Green, Dashes: []float64{14, 4}, Marker: document.Ring},
+		{Color: document.Grey, Dashes: []float64{4, 2}, Marker: document.Plus},
+		{Color: document.Purple, Dashes: []float64{9, 2, 2, 2, 2, 2}, Marker: document.OpenSquare},
+		{Color: document.Black, Dashes: []float64{1, 3}, Marker: document.Triangle},
+	}
+}
+
+// looksOf returns the styles of n lines. Those drawn first are wider, so that
+// they show under others with the same values.
+func looksOf(n int) []document.Style {
+	styles := looks()[:n]
+	for i := range styles {
+		styles[i].Width = 1.4 + 0.35*float64(min(n-1-i, 3))
+		styles[i].Size = 1.6 + styles[i].Width
+	}
+	return styles
+}
+
+// across returns a thin line from a point to another.
+func across(x, y, x2, y2 float64) document.Series {
+	return document.Series{Style: document.Style{Color: document.Grey, Width: 0.8}, X: []float64{x, x2}, Y: []float64{y, y2}}
+}
+
+// unitAxis returns an axis of a unit of results with labels at round values that
+// cut it into at most n parts.
+func unitAxis(unit string, low, high float64, n int) document.Axis {
+	span := (high - low) / float64(n)
+	step := niceStep(span)
+	switch unit {
+	case results.UnitSeconds:
+		step = timeStep(span)
+	case results.UnitCount, results.UnitCalls:
+		step = max(step, 1)
+	}
+	a := document.Axis{Low: low, High: high}
+	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
+		v := i*step + 0 // a zero that came from below has no sign
+		if unit == results.UnitRatio && v > 1+1e-9 {
+			break
+		}
+		a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, step)})
+	}
+	return a
+}
+
+func tickLabel(unit string, v, step float64) string {
+	switch unit {
+	case results.UnitUSD:
+		return usd(v, decimalsOf(step))
+	case results.UnitRatio:
+		return Grouped(100*v, decimalsOf(100*step)) + " %"
+	case results.UnitTokens:
+		return tokens(v)
+	case results.UnitSeconds:
+		return duration(v)
+	}
+	return Grouped(v, 0)
+}
+
+// decimalsOf returns the decimals that tell multiples of a nice step apart.
+func decimalsOf(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }
+
+// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is not
+// below v.
+func niceStep(v float64) float64 {
+	base := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*base >= v*(1-1e-9) {
+			return m * base
+		}
+	}
+	return 10 * base
+}
+
+// timeStep returns the smallest round duration not below v, s.
+func timeStep(v float64) float64 {
+	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600} {
+		if s >= v {
+			return s
+		}
+	}
+	return 24 * 3600 * niceStep(v/(24*3600))
+}
+
+// dataRange returns the ends of an axis for values of a unit, with a margin on
+// each side. An axis that would begin in the lower half of its values begins at
+// zero.
+func dataRange(unit string, values []float64) (low, high float64) {
+	low, high = slices.Min(values), slices.Max(values)
+	if low >= 0 && low < 0.5*high || high == 0 && low == 0 {
+		low = 0
+	}
+	span := high - low
+	if span <= 1e-9*math.Abs(high) {
+		span = math.Max(math.Abs(high)*0.02, minSpan(unit))
+	}
+	if low != 0 {
+		low -= 0.16 * span
+	}
+	high += 0.12 * span
+	if low == 0 {
+		high = max(high, 4*minSpan(unit))
+	}
+	return low, high
+}
+
+// minSpan is a difference that is small for a unit.
+func minSpan(unit string) float64 {
+	switch unit {
+	case results.UnitUSD, results.UnitRatio:
+		return 1e-4
+	}
+	return 1
+}
