@@ -18,13 +18,12 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-const (
-	// MaxSessions is the largest corpus that is generated at once.
-	MaxSessions = 10_000_000
-	// MaxCorpusBytes is what the sessions of Corpus take in memory at most, as
-	// Estimate has it, bytes: a larger machine is worth several seeds.
-	MaxCorpusBytes = 8 << 30
-)
+// MaxSessions is the largest corpus that is generated at once.
+const MaxSessions = 10_000_000
+
+// maxCorpusBytes bounds the sessions of a Corpus in memory, as Estimate has it: a
+// larger machine is worth several seeds.
+const maxCorpusBytes = 8 << 30
 
 // ErrSize is wrapped by the errors of corpora that are too large, or have no
 // sessions.
@@ -32,8 +31,8 @@ var ErrSize = errors.New("number of sessions")
 
 // Corpus returns n sessions in the parsed form, in the order of their start. The
 // result depends on the workload, the seed and n alone; workers is how many
-// sessions are made at once, 0 for one per core. It wraps ErrSize when n is out
-// of 1…MaxSessions, or the sessions would take more than MaxCorpusBytes.
+// sessions are made at once, 0 for one per core. The error wraps ErrSize when n
+// is out of 1…MaxSessions or the sessions need more memory than is allowed.
 func (g *Generator) Corpus(ctx context.Context, n int, seed uint64, workers int) (*traces.Corpus, error) {
 	if err := g.fits(n, seed); err != nil {
 		return nil, err
@@ -62,17 +61,18 @@ func (g *Generator) fits(n int, seed uint64) error {
 	if err := checkNumber(n); err != nil {
 		return err
 	}
-	if size := g.Estimate(n, seed).Memory; size > MaxCorpusBytes {
-		most := float64(n) * MaxCorpusBytes / size
-		step := math.Pow(10, max(0, math.Floor(math.Log10(most))-1)) // two digits say enough
-		advice := "lower turns, rounds or agents.rounds of the profile"
-		if most >= 1 {
-			advice = fmt.Sprintf("try %.0f", math.Floor(most/step)*step)
-		}
-		return fmt.Errorf("%w: %d would take about %.3g GB of memory, more than the %d that are allowed: %s",
-			ErrSize, n, size/(1<<30), MaxCorpusBytes>>30, advice)
+	size := g.Estimate(n, seed).Memory
+	if size <= maxCorpusBytes {
+		return nil
 	}
-	return nil
+	most := float64(n) * maxCorpusBytes / size
+	step := math.Pow(10, max(0, math.Floor(math.Log10(most))-1)) // two digits are enough
+	advice := "lower turns, rounds or agents.rounds of the profile"
+	if most >= 1 {
+		advice = fmt.Sprintf("try %.0f", math.Floor(most/step)*step)
+	}
+	return fmt.Errorf("%w: %d would take about %.3g GB of memory, more than the %d that are allowed: %s",
+		ErrSize, n, size/(1<<30), maxCorpusBytes>>30, advice)
 }
 
 func checkNumber(n int) error {
@@ -82,19 +82,18 @@ func checkNumber(n int) error {
 	return nil
 }
 
-// Estimate is what the sessions of a corpus come to, reckoned from a few.
+// Estimate is the size of a corpus, reckoned from a few sessions.
 type Estimate struct {
 	Calls  float64 // of all sessions
-	Memory float64 // bytes that they take in the parsed form
+	Memory float64 // bytes in the parsed form
 }
 
-// Estimate reckons what the first n sessions of a seed come to.
+// Estimate reckons the size of the first n sessions of a seed.
 func (g *Generator) Estimate(n int, seed uint64) Estimate {
-	var st Storage
 	var e Estimate
 	sample := min(max(n, 0)/32+1, 64) // a thirtieth of the work at most
 	for i := range sample {
-		s := g.SessionIn(&st, seed, i)
+		s := g.Session(seed, i)
 		e.Calls += float64(s.NumCalls())
 		e.Memory += float64(memoryOf(s))
 	}
@@ -103,23 +102,23 @@ func (g *Generator) Estimate(n int, seed uint64) Estimate {
 	return e
 }
 
-// memoryOf returns the bytes of a generated session, those of strings it shares
-// with others left out.
+// memoryOf returns the bytes of a generated session, without strings it shares
+// with others.
 func memoryOf(s *traces.Session) uintptr {
-	size := reflect.TypeFor[traces.Session]().Size() + uintptr(len(s.Blocks))*reflect.TypeFor[prompt.Block]().Size() +
-		uintptr(len(s.Threads))*reflect.TypeFor[traces.Thread]().Size() + uintptr(len(s.Objects)+len(s.Tools))*reflect.TypeFor[string]().Size()
+	size := sizeOf[traces.Session](1) + sizeOf[prompt.Block](len(s.Blocks)) + sizeOf[traces.Thread](len(s.Threads)) +
+		sizeOf[string](len(s.Objects)+len(s.Tools)) + uintptr(s.NumCalls()*callIDLength)
 	for i := range s.Threads {
-		t := &s.Threads[i]
-		size += uintptr(len(t.Rounds))*(reflect.TypeFor[traces.Round]().Size()+callIDLength) + uintptr(len(t.Events))*reflect.TypeFor[traces.Event]().Size()
+		size += sizeOf[traces.Round](len(s.Threads[i].Rounds)) + sizeOf[traces.Event](len(s.Threads[i].Events))
 	}
 	return size
 }
 
+func sizeOf[T any](n int) uintptr { return reflect.TypeFor[T]().Size() * uintptr(n) }
+
 // Each makes the first n sessions of a seed, some at once, and gives each to a
 // function that may be called by as many goroutines: for corpora that do not stay
-// in memory. A session is overwritten when its call returns. Each stops at the
-// first error and when the context is done, and returns all errors there were;
-// workers of 0 are one per core.
+// in memory. It stops at the first error and when the context is done, and returns
+// all errors; workers of 0 are one per core.
 func (g *Generator) Each(ctx context.Context, n int, seed uint64, workers int, do func(*traces.Session) error) error {
 	if err := checkNumber(n); err != nil {
 		return err
@@ -134,9 +133,8 @@ func (g *Generator) Each(ctx context.Context, n int, seed uint64, workers int, d
 	var wg sync.WaitGroup
 	for k := range errs {
 		wg.Go(func() {
-			var st Storage
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if errs[k] = do(g.SessionIn(&st, seed, i)); errs[k] != nil {
+				if errs[k] = do(g.Session(seed, i)); errs[k] != nil {
 					stop(errs[k])
 					return
 				}

@@ -55,29 +55,16 @@ func TestSessionsStayTheSame(t *testing.T) {
 	}
 }
 
-// A storage gives the same sessions one after another, whatever it held before.
-func TestSessionsInStorage(t *testing.T) {
-	var st Storage
-	for _, name := range WorkloadNames() {
-		g := generator(t, workload(t, name))
-		want := digest(t, 20, func(i int) *traces.Session { return g.Session(3, i) })
-		if got := digest(t, 20, func(i int) *traces.Session { return g.SessionIn(&st, 3, i) }); got != want {
-			t.Errorf("%s: sessions in a storage have the digest %#x, others %#x", name, got, want)
-		}
-	}
-}
-
-// Workers with a storage each share a generator.
-func TestStoragesAtOnce(t *testing.T) {
+// Workers share a generator and its buffers.
+func TestSessionsAtOnce(t *testing.T) {
 	g := generator(t, workload(t, "fan-out"))
 	const workers, each = 4, 10
 	got := make([][each]string, workers)
 	var wg sync.WaitGroup
 	for k := range workers {
 		wg.Go(func() {
-			var st Storage
 			for i := range each {
-				s := g.SessionIn(&st, 1, k*each+i)
+				s := g.Session(1, k*each+i)
 				got[k][i] = fmt.Sprint(s.ID, s.Usage(), s.End)
 			}
 		})
@@ -89,21 +76,5 @@ func TestStoragesAtOnce(t *testing.T) {
 				t.Fatalf("session %d of worker %d is another than alone", i, k)
 			}
 		}
-	}
-}
-
-// BenchmarkSessionIn makes sessions one after another in one storage.
-func BenchmarkSessionIn(b *testing.B) {
-	for _, name := range WorkloadNames() {
-		b.Run(name, func(b *testing.B) {
-			g := generator(b, workload(b, name))
-			var st Storage
-			b.ReportAllocs()
-			rounds := 0
-			for i := 0; b.Loop(); i++ {
-				rounds += g.SessionIn(&st, 1, i).NumCalls()
-			}
-			b.ReportMetric(float64(rounds)/b.Elapsed().Seconds(), "rounds/s")
-		})
 	}
 }

@@ -76,9 +76,9 @@ func NewGenerator(w *Workload) (*Generator, error) {
 	}
 	g := &Generator{
 		w: w, rates: traces.DefaultRates(), seed: dice(xxh3.HashString(w.Name)), limit: w.threshold(),
-		static: int(claudecode.DefaultStatic(w.Version)), lifetime: int64(w.lifetime()), draws: newDraws(w), final: finalOutputs(w.Version),
+		static: int(claudecode.DefaultStatic(w.Version)), lifetime: int64(w.lifetime()), draws: newDraws(w),
+		final: finalOutputs(w.Version), versions: []string{w.Version},
 	}
-	g.versions = []string{w.Version}
 	g.plans.New = func() any { return new(plan) }
 	names := map[string]uint16{}
 	g.tools = g.compile(w.Tools, names)
@@ -94,16 +94,11 @@ func NewGenerator(w *Workload) (*Generator, error) {
 		g.named = append(g.named, g.model(m.Name))
 	}
 	g.agentModel = g.model(w.Agents.Model)
-	for i := range w.Files {
-		noun := nouns[g.seed.below(forFilePick, uint64(i), len(nouns))]
-		g.paths = append(g.paths, w.Project+"/internal/"+noun+"/"+noun+"_"+strconv.Itoa(i)+".go")
-	}
-	g.paths = append(g.paths, w.Project)
-	for _, path := range g.paths {
-		g.lengths = append(g.lengths, int32(shape{name: toolGlob, free: path}.bytes()-shape{name: toolGlob}.bytes()))
-	}
+	g.layFiles()
 	for _, p := range []prefix{
-		{kind: traces.ThreadMain, tokens: w.Static}, {kind: traces.ThreadMain, tokens: g.static}, {kind: traces.ThreadAgent, tokens: w.Agents.Static},
+		{kind: traces.ThreadMain, tokens: w.Static},
+		{kind: traces.ThreadMain, tokens: g.static},
+		{kind: traces.ThreadAgent, tokens: w.Agents.Static},
 	} {
 		p.blocks = g.prefix(p.kind, p.tokens)
 		g.prefixes = append(g.prefixes, p)
@@ -111,14 +106,28 @@ func NewGenerator(w *Workload) (*Generator, error) {
 	return g, nil
 }
 
+// layFiles names the working set.
+func (g *Generator) layFiles() {
+	for i := range g.w.Files {
+		noun := nouns[g.seed.below(forFilePick, uint64(i), len(nouns))]
+		g.paths = append(g.paths, g.w.Project+"/internal/"+noun+"/"+noun+"_"+strconv.Itoa(i)+".go")
+	}
+	g.paths = append(g.paths, g.w.Project)
+	for _, path := range g.paths {
+		g.lengths = append(g.lengths, int32(len(appendString(nil, path))-len(`""`)))
+	}
+}
+
 func newDraws(w *Workload) draws {
 	d := draws{
-		turns: newSampler(w.Turns), rounds: newSampler(w.Rounds), prompt: newSampler(w.Prompt), text: newSampler(w.Text),
-		answer: newSampler(w.Answer), thinking: newSampler(w.Thinking), image: newSampler(w.ImageBytes), file: newSampler(w.FileSize),
-		first: newSampler(w.FirstToken), speed: newSampler(w.Speed), reminders: newSampler(w.Reminders), summary: newSampler(w.Summary),
+		turns: newSampler(w.Turns), rounds: newSampler(w.Rounds), prompt: newSampler(w.Prompt),
+		text: newSampler(w.Text), answer: newSampler(w.Answer), thinking: newSampler(w.Thinking),
+		image: newSampler(w.ImageBytes), file: newSampler(w.FileSize), first: newSampler(w.FirstToken),
+		speed: newSampler(w.Speed), reminders: newSampler(w.Reminders), summary: newSampler(w.Summary),
 		restored: newSampler(w.Restored), compact: newSampler(w.CompactTime), connect: newSampler(w.ConnectTokens),
 		resume: newSampler(w.ResumeTokens), resumePause: newSampler(w.ResumePause),
-		agentReminders: newSampler(w.Agents.Reminders), agentRounds: newSampler(w.Agents.Rounds), report: newSampler(w.Agents.Report),
+		agentReminders: newSampler(w.Agents.Reminders), agentRounds: newSampler(w.Agents.Rounds),
+		report: newSampler(w.Agents.Report),
 	}
 	for _, p := range w.Pauses {
 		d.pauses = append(d.pauses, newSampler(p.Length))
@@ -139,8 +148,9 @@ func (g *Generator) compile(tools []WorkTool, names map[string]uint16) toolMix {
 		}
 		c := genTool{
 			WorkTool: t, input: newSampler(t.Input), result: newSampler(t.Result), time: newSampler(t.Time),
-			index: names[t.Name], op: claudecode.OpOf(t.Name), overhead: inputOverhead(t.Name, g.w),
-			read: t.Name == toolRead, task: t.Name == toolTask, files: worksOnFiles(t.Name),
+			index: names[t.Name], op: claudecode.OpOf(t.Name),
+			overhead: toolInput{name: t.Name, agentType: g.w.Agents.Type}.bytes(),
+			read:     t.Name == toolRead, task: t.Name == toolTask, files: worksOnFiles(t.Name),
 		}
 		if strings.HasPrefix(t.Name, "mcp__") {
 			c.flags = prompt.FlagMCP
@@ -188,33 +198,11 @@ func (g *Generator) Session(seed uint64, index int) *traces.Session {
 	p := g.plans.Get().(*plan)
 	defer g.plans.Put(p)
 	p.prepare(g, seed, index)
-	s := new(traces.Session)
-	p.lay(s, make([]traces.Round, p.calls))
-	return s
-}
-
-// Storage holds one session at a time: a worker that is done with each before it
-// asks for the next makes them at a fifth more speed and leaves next to nothing
-// to collect. The zero value is ready; it must not be used by two goroutines at
-// once.
-type Storage struct {
-	plan    plan
-	session traces.Session
-	rounds  []traces.Round
-}
-
-// SessionIn returns what Session returns, in a storage: it is overwritten by the
-// next call with the same one.
-func (g *Generator) SessionIn(st *Storage, seed uint64, index int) *traces.Session {
-	p := &st.plan
-	p.prepare(g, seed, index)
-	st.rounds = sized(st.rounds, p.calls)[:p.calls]
-	p.lay(&st.session, st.rounds)
-	return &st.session
+	return p.lay()
 }
 
 // size fits the length of content of a kind to a size in tokens, and the tokens
-// to the length: what a reader makes of it.
+// to the length, as a reader does.
 func (g *Generator) size(k prompt.Kind, tokens float64) (bytes, exact int32) {
 	n := max(minText, int((tokens-g.rates.Fixed[k])/g.rates.PerByte[k]+0.5))
 	return int32(n), int32(g.rates.Tokens(k, n))

@@ -25,46 +25,32 @@ type layer struct {
 	index   []int32 // of threads in the session, by track
 }
 
-// begin makes l ready for a session, keeping its storage.
-func (l *layer) begin(p *plan, s *traces.Session, rounds []traces.Round) {
-	g := p.g
-	*l = layer{
-		p: p, s: s, ids: p.callIDs(), rounds: rounds,
-		tools: zeroed(l.tools, len(g.tools.tools)+len(g.agents.tools)), models: zeroed(l.models, len(g.names)),
-		objects: zeroed(l.objects, len(g.paths)), index: zeroed(l.index, len(p.tracks)),
-	}
-}
-
-// sized returns an empty list with room for n, in the storage of s if that is
-// large enough.
-func sized[T any](s []T, n int) []T {
-	if cap(s) >= n {
-		return s[:0]
-	}
-	return make([]T, 0, n)
-}
-
 // zeroed returns n zeros in the storage of s if that is large enough.
 func zeroed[T any](s []T, n int) []T {
-	s = sized(s, n)[:n]
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
 	clear(s)
 	return s
 }
 
-// lay makes s the planned session, in its own storage and that of rounds where
-// they are large enough. Nothing of it is shared with the plan.
-func (p *plan) lay(s *traces.Session, rounds []traces.Round) {
+// lay returns the planned session. It shares nothing with the plan.
+func (p *plan) lay() *traces.Session {
 	g := p.g
-	*s = traces.Session{
+	tools := len(g.tools.tools) + len(g.agents.tools)
+	s := &traces.Session{
 		ID: uuid(p.d.bits(forSession, 0), 0), Agent: traces.AgentClaudeCode, Versions: g.versions, Project: g.w.Project,
-		Threads: sized(s.Threads, len(p.tracks)), Files: sized(s.Files, 1), Models: s.Models[:0],
-		Objects: sized(s.Objects, min(len(g.paths), p.uses())), Tools: sized(s.Tools, len(g.tools.tools)+len(g.agents.tools)+1),
-		Blocks: sized(s.Blocks, p.numBlocks()),
+		Threads: make([]traces.Thread, 0, len(p.tracks)), Blocks: make([]prompt.Block, 0, p.numBlocks()),
+		Objects: make([]string, 0, min(len(g.paths), p.uses())), Tools: make([]string, 1, tools+1),
 	}
-	s.Files = append(s.Files, s.ID+".jsonl")
-	s.Tools = append(s.Tools, "")
+	s.Files = []string{s.ID + ".jsonl"}
 	l := &p.layer
-	l.begin(p, s, rounds)
+	*l = layer{
+		p: p, s: s, ids: p.callIDs(), rounds: make([]traces.Round, p.calls),
+		tools: zeroed(l.tools, tools), models: zeroed(l.models, len(g.names)),
+		objects: zeroed(l.objects, len(g.paths)), index: zeroed(l.index, len(p.tracks)),
+	}
 	defer func() { l.s, l.ids, l.rounds = nil, "", nil }()
 	for _, kind := range [...]traces.ThreadKind{traces.ThreadMain, traces.ThreadBranch, traces.ThreadAgent} {
 		for i := range p.tracks {
@@ -81,6 +67,7 @@ func (p *plan) lay(s *traces.Session, rounds []traces.Round) {
 	last := &s.Threads[0].Rounds[len(s.Threads[0].Rounds)-1]
 	s.End = last.At + last.Stream + turnEndDelay
 	reading.Measure(s)
+	return s
 }
 
 // turnEndDelay is the time from the end of a turn to the line that says so.
@@ -116,8 +103,7 @@ const callIDLength = 28
 // callIDs returns the API's ids of all calls in one string: 16 characters of the
 // session and a counter.
 func (p *plan) callIDs() string {
-	s := Session{dice: p.d}
-	id := []byte(s.messageID(0))
+	id := []byte(p.d.apiID(messagePrefix, 0))
 	count := id[len(id)-6:]
 	var digits [6]uint8
 	var ids strings.Builder

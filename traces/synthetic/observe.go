@@ -15,12 +15,6 @@ type Observation struct {
 	Values []float64
 }
 
-// observer gathers the values of sessions by dimension, in the order of
-// observed.
-type observer struct {
-	values map[string][]float64
-}
-
 // PerSession is the name of a dimension of which every session has one value.
 const PerSession = "turns per session"
 
@@ -36,29 +30,51 @@ var observed = []struct{ name, unit string }{
 	{"sub-agents per session", ""}, {"calls per sub-agent", ""}, {"branches per session", ""}, {"input read from cache", "share"},
 }
 
-// Observe measures the dimensions by which corpora are compared. Sessions
-// without a main thread are left out, and dimensions that nothing has a value
-// of are empty.
+// Observe measures the dimensions by which corpora are compared. It leaves out
+// sessions without a main thread; dimensions without values are empty.
 func Observe(sessions []*traces.Session) []Observation {
-	o := observer{values: map[string][]float64{}}
+	o := observe(sessions)
+	list := make([]Observation, len(observed))
+	for i, d := range observed {
+		list[i] = Observation{Name: d.name, Unit: d.unit, Values: o.values[d.name]}
+	}
+	return list
+}
+
+// observer gathers the values of sessions by dimension: those that are observed,
+// and those that only a fit needs. A share of cases is the mean of zeros and ones.
+type observer struct {
+	values map[string][]float64
+	models map[string]float64 // turns of the main threads, by model
+}
+
+// observe measures all dimensions; the values of each ascend.
+func observe(sessions []*traces.Session) *observer {
+	o := &observer{values: map[string][]float64{}, models: map[string]float64{}}
 	for _, s := range sessions {
 		if len(s.Threads) > 0 && s.Threads[0].Kind == traces.ThreadMain && !s.Threads[0].MidContext {
 			o.session(s)
 		}
 	}
-	list := make([]Observation, len(observed))
-	for i, d := range observed {
-		list[i] = Observation{Name: d.name, Unit: d.unit, Values: o.values[d.name]}
-		slices.Sort(list[i].Values)
+	for _, values := range o.values {
+		slices.Sort(values)
 	}
-	return list
+	return o
 }
 
 func (o *observer) add(name string, x float64) { o.values[name] = append(o.values[name], x) }
 
+// hit adds a one or a zero.
+func (o *observer) hit(name string, is bool) {
+	x := 0.0
+	if is {
+		x = 1
+	}
+	o.add(name, x)
+}
+
 func (o *observer) session(s *traces.Session) {
 	agents, branches, compactions, turns := 0, 0, 0, 0
-	var largest int64
 	for i := range s.Threads {
 		t := &s.Threads[i]
 		for k := range t.Events {
@@ -76,23 +92,67 @@ func (o *observer) session(s *traces.Session) {
 		if t.Kind == traces.ThreadMain || t.Kind == traces.ThreadBranch {
 			turns += o.turns(t)
 		}
+		o.start(s, t)
 		o.rounds(s, t)
-		if i == 0 {
-			for r := range t.Rounds {
-				largest = max(largest, t.Rounds[r].Usage.Input())
-			}
-		}
+	}
+	var largest int64
+	main := &s.Threads[0]
+	for r := range main.Rounds {
+		largest = max(largest, main.Rounds[r].Usage.Input())
 	}
 	o.add(PerSession, float64(turns))
 	o.add("sub-agents per session", float64(agents))
 	o.add("branches per session", float64(branches))
 	o.add("compactions per session", float64(compactions))
 	o.add("largest context", float64(largest))
-	o.add("first context", float64(s.Threads[0].Rounds[0].Usage.Input()))
+	o.add("first context", float64(main.Rounds[0].Usage.Input()))
+	o.hit("warm starts", main.Rounds[0].Usage.Read > 0)
 	if u := s.Usage(); u.Input() > 0 {
 		o.add("input read from cache", float64(u.Read)/float64(u.Input()))
 	}
+	o.compactions(s, main)
 	o.files(s)
+}
+
+// users returns whose calls those of a thread are, for dimensions that differ.
+func users(t *traces.Thread) string {
+	if t.Kind == traces.ThreadAgent || t.Kind == traces.ThreadOrphan {
+		return "agents' "
+	}
+	return "main "
+}
+
+// start measures what stands ahead of a thread.
+func (o *observer) start(s *traces.Session, t *traces.Thread) {
+	if t.Kind == traces.ThreadBranch || len(t.Rounds) == 0 {
+		return
+	}
+	var static float64
+	for i := t.Prefix.From; i < t.Prefix.To; i++ {
+		if s.Blocks[i].Kind.Level() != prompt.LevelMessages {
+			static += float64(s.Blocks[i].Tokens)
+		}
+	}
+	if t.Rounds[0].Usage.Read > 0 {
+		o.add(users(t)+"static prefix", static)
+	}
+	o.add(users(t)+"hidden prefix", float64(s.Tokens(t.Prefix)))
+}
+
+// compactions measures those of the main thread.
+func (o *observer) compactions(s *traces.Session, t *traces.Thread) {
+	for i := range t.Events {
+		ev := &t.Events[i]
+		if ev.Kind != traces.EventCompact || ev.Kept == 0 {
+			continue
+		}
+		summary := s.Tokens(ev.Summary)
+		o.add("summary", float64(summary))
+		o.add("restored", max(0, float64(int64(ev.Kept)-summary)))
+		if ev.Wait > 0 {
+			o.add("compaction time", float64(ev.Wait)/1e9)
+		}
+	}
 }
 
 // turns measures the turns of a thread and returns their number.
@@ -122,6 +182,8 @@ func (o *observer) rounds(s *traces.Session, t *traces.Thread) {
 	for r := range t.Rounds {
 		rd := &t.Rounds[r]
 		o.add("output per call", float64(rd.Usage.Output))
+		o.add("written for an hour", float64(rd.Usage.Write1h))
+		o.add("written", float64(rd.Usage.Writes()))
 		if rd.Flags&traces.RoundNoTime == 0 && rd.First > 0 {
 			o.add("time to first block", float64(rd.First)/1e9)
 			o.add("streaming", float64(rd.Stream-rd.First)/1e9)
@@ -134,7 +196,12 @@ func (o *observer) rounds(s *traces.Session, t *traces.Thread) {
 				o.add("context growth per call", float64(growth))
 			}
 		}
-		o.blocks(s, t, rd)
+		if t.Kind == traces.ThreadMain && rd.Trigger == traces.TriggerPrompt {
+			o.models[s.Models[rd.Model]]++
+			o.hit("switches of the model", r > 0 && t.Rounds[r-1].Model != rd.Model)
+		}
+		o.input(s, t, rd)
+		o.reply(s, t, rd)
 	}
 }
 
@@ -151,44 +218,73 @@ func startsAgents(s *traces.Session, t *traces.Thread, r int) int {
 	return n
 }
 
-// blocks measures what a call says and what it answers.
-func (o *observer) blocks(s *traces.Session, t *traces.Thread, rd *traces.Round) {
+// input measures what a call answers. The time of a tool shows when no other was
+// waited for.
+func (o *observer) input(s *traces.Session, t *traces.Thread, rd *traces.Round) {
+	results, tool := 0, ""
 	for i := rd.Input.From; i < rd.Input.To; i++ {
 		b := &s.Blocks[i]
-		switch {
-		case b.Kind == prompt.KindPrompt && t.Kind != traces.ThreadAgent && b.Flags&prompt.FlagMeta == 0:
-			o.add("prompt", float64(b.Tokens))
-		case b.Kind == prompt.KindToolResult && b.Flags&prompt.FlagError == 0:
-			o.add("result", float64(b.Tokens))
-			if d := "result of " + s.Tools[b.Tool]; isObserved(d) {
-				o.add(d, float64(b.Tokens))
+		tokens := float64(b.Tokens)
+		switch b.Kind {
+		case prompt.KindPrompt:
+			o.add("prompts", 1)
+			if t.Kind != traces.ThreadAgent && b.Flags&prompt.FlagMeta == 0 {
+				o.add("prompt", tokens)
+			}
+		case prompt.KindImage:
+			o.add("image bytes", float64(b.Bytes))
+		case prompt.KindToolResult:
+			results++
+			tool = users(t) + s.Tools[b.Tool]
+			o.hit("failures of "+tool, b.Flags&prompt.FlagError != 0)
+			if b.Flags&prompt.FlagError == 0 {
+				o.add("result", tokens)
+				o.add("result of "+s.Tools[b.Tool], tokens)
+				o.add("result of "+tool, tokens)
 			}
 		}
 	}
-	uses, last := 0, int64(0)
-	for i := rd.Reply.From; i < rd.Reply.To; i++ {
-		switch b := &s.Blocks[i]; b.Kind {
-		case prompt.KindToolUse:
-			uses++
-		case prompt.KindThinking:
-			o.add("thinking", float64(b.Tokens))
-		case prompt.KindText:
-			last += int64(b.Tokens)
-		}
-	}
-	switch {
-	case uses > 0:
-		o.add("tool uses per call", float64(uses))
-		if last > 0 {
-			o.add("text", float64(last))
-		}
-	case last > 0 && t.Kind != traces.ThreadAgent:
-		o.add("answer", float64(last))
+	if results == 1 {
+		o.add("time of "+tool, float64(rd.Wait)/1e9)
 	}
 }
 
-func isObserved(name string) bool {
-	return slices.ContainsFunc(observed, func(d struct{ name, unit string }) bool { return d.name == name })
+// reply measures what a call writes, and how fast.
+func (o *observer) reply(s *traces.Session, t *traces.Thread, rd *traces.Round) {
+	uses, text, thinks := 0, false, false
+	var said, behind float64 // tokens: of text, and of all after the first block
+	for i := rd.Reply.From; i < rd.Reply.To; i++ {
+		b := &s.Blocks[i]
+		tokens := float64(b.Tokens)
+		if i > rd.Reply.From {
+			behind += tokens
+		}
+		switch b.Kind {
+		case prompt.KindToolUse:
+			uses++
+			o.add("input of "+users(t)+s.Tools[b.Tool], tokens)
+		case prompt.KindThinking:
+			thinks = true
+			o.add("thinking", tokens)
+		case prompt.KindText:
+			text = true
+			said += tokens
+		}
+	}
+	o.hit("calls that think", thinks)
+	switch {
+	case uses > 0:
+		o.add("tool uses per call", float64(uses))
+		o.hit("calls with tools that write text", text)
+		if said > 0 {
+			o.add("text", said)
+		}
+	case said > 0 && t.Kind != traces.ThreadAgent:
+		o.add("answer", said)
+	}
+	if took := float64(rd.Stream-rd.First) / 1e9; behind >= 100 && took > 0.5 {
+		o.add("speed", min(300, max(5, behind/took)))
+	}
 }
 
 // files measures the working set of a session.

@@ -109,8 +109,9 @@ func (w *pen) change(k spot) bool {
 // turn plans the calls that answer what is pending.
 func (w *pen) turn(rounds int) {
 	for r := range rounds {
-		full := w.context+w.pending > maxContextTokens || w.t > 0 && w.p.g.limit > 0 && w.context+w.pending > w.p.g.limit
-		last := r == rounds-1 || full
+		context := w.context + w.pending
+		late := w.t > 0 && w.p.g.limit > 0 && context > w.p.g.limit
+		last := r == rounds-1 || late || w.p.full(w.at, context)
 		w.call(last)
 		if last {
 			return
@@ -131,7 +132,8 @@ func (w *pen) call(last bool) {
 		w.compact(k, rd.Input.Len())
 	} else if w.unseen > 0 {
 		t := w.track()
-		t.blocks = append(t.blocks, prompt.Block{Kind: prompt.KindUnseen, Tokens: int32(w.unseen), Object: -1, Flags: prompt.FlagDerived})
+		unseen := prompt.Block{Kind: prompt.KindUnseen, Tokens: int32(w.unseen), Object: -1, Flags: prompt.FlagDerived}
+		t.blocks = append(t.blocks, unseen)
 		w.pending += w.unseen
 		rd.Input.To++
 	}
@@ -265,4 +267,45 @@ func (w *pen) rewind(mark *pen) {
 	*w = *mark
 	w.n, w.ledger.end = n, end
 	w.gone = end
+}
+
+// Uncached tokens at the end of every request, as recorded from 2.1.33: three
+// after a prompt, one after tool results.
+const (
+	tailPrompt  = 3
+	tailResults = 1
+)
+
+// ledger is the true cache of one thread: a prefix chain that is never evicted
+// and expires a lifetime after the end of the last response.
+type ledger struct {
+	lifetime int64 // ns
+	ttl      prompt.TTL
+	static   int   // tokens other prompts share
+	cached   int   // tokens the previous call left readable
+	end      int64 // unix ns of the previous response's end
+	begun    bool
+}
+
+// bill returns the usage of a request of total tokens at a time. The static
+// prefix is readable when others keep it warm, and after a compaction.
+func (l *ledger) bill(at int64, total, tail int, warm, compacted bool) prompt.Usage {
+	read := 0
+	switch {
+	case compacted:
+		read = l.static
+	case l.begun && at-l.end <= l.lifetime:
+		read = l.cached
+	case warm:
+		read = l.static
+	}
+	u := prompt.Usage{Uncached: int64(tail), Read: int64(read)}
+	written := int64(total - tail - read)
+	if l.ttl == prompt.TTL1h {
+		u.Write1h = written
+	} else {
+		u.Write5m = written
+	}
+	l.cached, l.begun = total-tail, true
+	return u
 }

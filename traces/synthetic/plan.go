@@ -39,14 +39,21 @@ type track struct {
 
 // prepare plans a session of a corpus.
 func (p *plan) prepare(g *Generator, seed uint64, index int) {
-	p.begin(g, dice(mix(mix(seed)^uint64(g.seed))+uint64(index)*0x9e3779b97f4a7c15))
+	d := dice(mix(mix(seed)^uint64(g.seed)) + uint64(index)*0x9e3779b97f4a7c15)
+	*p = plan{g: g, d: d, base: mix(uint64(d)), tracks: p.tracks[:0], layer: p.layer}
 	p.main()
 }
 
-func (p *plan) begin(g *Generator, d dice) {
-	p.g, p.d, p.base, p.blocks, p.calls, p.starts = g, d, mix(uint64(d)), 0, 0, 0
-	p.agentFirst, p.agentEnd = 0, 0
-	p.tracks = p.tracks[:0]
+// Bounds of a session, where it is cut off: sums stay far from overflow.
+const (
+	maxContextTokens = 50_000_000
+	maxSessionTime   = 50 * 365 * 24 * 3600 * 1_000_000_000 // ns
+	maxSessionBlocks = numberMask - 1024                    // a call and its agents have fewer
+)
+
+// full reports whether a session ends at a time and with a context.
+func (p *plan) full(at int64, context int) bool {
+	return context > maxContextTokens || p.blocks > maxSessionBlocks || at-p.g.w.Start.UnixNano() > maxSessionTime
 }
 
 // open adds a track and returns its index. A track that was used before keeps
@@ -59,7 +66,10 @@ func (p *plan) open(kind traces.ThreadKind, parent, parentRound int32) int {
 		p.tracks = append(p.tracks, track{})
 	}
 	t := &p.tracks[n]
-	*t = track{kind: kind, parent: parent, parentRound: parentRound, blocks: t.blocks[:0], rounds: t.rounds[:0], events: t.events[:0]}
+	*t = track{
+		kind: kind, parent: parent, parentRound: parentRound,
+		blocks: t.blocks[:0], rounds: t.rounds[:0], events: t.events[:0],
+	}
 	return n
 }
 
@@ -107,22 +117,16 @@ func (p *plan) main() {
 		w.ask(k)
 		w.turn(k.count(g.draws.rounds, forRounds))
 		settled = false
-		if back := i > 0 && i+1 < turns && k.hit(forRewind, g.w.Rewinds); back && !changed && len(p.tracks) == before && !w.compacted {
+		back := i > 0 && i+1 < turns && k.hit(forRewind, g.w.Rewinds)
+		if back && !changed && len(p.tracks) == before && !w.compacted {
 			w.rewind(&mark)
 			settled = true
 		}
-		if w.context > maxContextTokens {
+		if p.full(w.at, w.context) {
 			return
 		}
 	}
 }
-
-// Places that are no blocks of a track: those of the session and of its turns.
-const (
-	forMain   = 1<<62 | 1<<61
-	forTurns  = 1 << 62
-	forAgents = 1 << 61
-)
 
 // pause returns the ns between a response and a prompt.
 func (p *plan) pause(k spot) int64 {
@@ -170,18 +174,14 @@ var agentBillLength = int32(len(agentBill("")) + agentIDLength)
 
 // agentID returns the id of an agent: ids of a session sort as agents start.
 func agentID(d dice, n int) string {
-	const hex = "0123456789abcdef"
 	var b [agentIDLength]byte
 	b[0] = 'a'
 	bits := d.bits(forSession, 6)
 	for i := 1; i < 4; i++ {
-		b[i] = hex[bits&15]
+		b[i] = "0123456789abcdef"[bits&15]
 		bits >>= 4
 	}
-	for i := len(b) - 1; i >= 4; i-- {
-		b[i] = hex[n&15]
-		n >>= 4
-	}
+	hexDigits(b[4:], uint64(n))
 	return string(b[:])
 }
 

@@ -60,7 +60,7 @@ func TestSchemaIsTheClients(t *testing.T) {
 			t.Errorf("no recorded line has %q", entry)
 			continue
 		}
-		for name, types := range fields(entry) {
+		for name, types := range schemaOf(entry) {
 			if got := seen[entry][name]; !strings.ContainsAny(got, types) {
 				t.Errorf("%s: field %s (%s) is recorded with types %q", entry, name, types, got)
 			}

@@ -3,7 +3,12 @@ package synthetic
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
+	"time"
+
+	"pgregory.net/rapid"
 )
 
 // record is a line as a reader sees it.
@@ -59,53 +64,27 @@ func parseLines(t *testing.T, text []byte) []record {
 	return out
 }
 
-func generate(t testing.TB, name string, seed uint64) *Session {
-	t.Helper()
-	p, _, ok := Named(name)
-	if !ok {
-		t.Fatalf("no profile %q", name)
+// eachFile runs a test on every file of the samples, and of generated sessions in
+// which rare things happen often.
+func eachFile(t *testing.T, test func(t *testing.T, name string, lines []record)) {
+	for name, gz := range sampleFiles(t) {
+		t.Run("sample/"+name, func(t *testing.T) { test(t, name, parseLines(t, gunzip(t, gz))) })
 	}
-	s, err := Generate(p, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func written(t testing.TB, f File) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := f.WriteClaudeCode(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// eachFile runs a test on every file of every named profile, and on the
-// fan-out written as one stream.
-func eachFile(t *testing.T, test func(t *testing.T, s *Session, name string, lines []record)) {
-	for _, name := range Names() {
-		s := generate(t, name, 3)
-		for _, f := range s.Files() {
-			t.Run(name+"/"+f.Name[len(s.ID()):], func(t *testing.T) {
-				test(t, s, f.Name, parseLines(t, written(t, f)))
-			})
+	for _, name := range WorkloadNames() {
+		w := workload(t, name)
+		w.Images, w.Rewinds, w.Turns.Max = 0.3, 0.3, 12
+		for i := range 3 {
+			for file, f := range transcripts(t, w, generator(t, w).Session(5, i)) {
+				t.Run(name+"/"+file, func(t *testing.T) { test(t, file, parseLines(t, f.Data)) })
+			}
 		}
 	}
-	t.Run("fan-out/one stream", func(t *testing.T) {
-		s := generate(t, "fan-out", 3)
-		var b bytes.Buffer
-		if err := WriteClaudeCode(&b, s); err != nil {
-			t.Fatal(err)
-		}
-		test(t, s, s.ID()+".jsonl", parseLines(t, b.Bytes()))
-	})
 }
 
 // A line's parent stands before it, as a boundary's logical parent does; time
 // never runs back; no uuid comes twice.
 func TestLinesFormATree(t *testing.T) {
-	eachFile(t, func(t *testing.T, _ *Session, _ string, lines []record) {
+	eachFile(t, func(t *testing.T, _ string, lines []record) {
 		seen := map[string]bool{}
 		last := ""
 		for i, r := range lines {
@@ -134,7 +113,7 @@ func TestLinesFormATree(t *testing.T) {
 // The API demands a result for every tool use and the reverse; results name
 // the line of their tool use.
 func TestToolUsesArePaired(t *testing.T) {
-	eachFile(t, func(t *testing.T, _ *Session, _ string, lines []record) {
+	eachFile(t, func(t *testing.T, _ string, lines []record) {
 		uses := map[string]string{}
 		for i, r := range lines {
 			for _, b := range r.sub("message").list("content") {
@@ -161,25 +140,75 @@ func TestToolUsesArePaired(t *testing.T) {
 
 // A file of an agent belongs to its session and to the Task that names it.
 func TestAgentFiles(t *testing.T) {
-	s := generate(t, "fan-out", 3)
-	files := s.Files()
-	if len(files) != 1+s.NumAgents() || s.NumAgents() == 0 {
-		t.Fatalf("%d files for %d agents", len(files), s.NumAgents())
+	w := workload(t, "fan-out")
+	s := generator(t, w).Session(3, 0)
+	files := w.Transcripts(s)
+	written := transcripts(t, w, s)
+	if len(files) < 2 || files[0].Name != s.ID+".jsonl" {
+		t.Fatalf("%d files, first %s", len(files), files[0].Name)
 	}
 	named := map[string]bool{}
-	for _, r := range parseLines(t, written(t, files[0])) {
+	for _, r := range parseLines(t, written[files[0].Name].Data) {
 		if id := r.sub("toolUseResult").str("agentId"); id != "" {
 			named[id] = true
 		}
 	}
-	for i, f := range files[1:] {
-		for _, r := range parseLines(t, written(t, f)) {
-			if r.str("sessionId") != s.ID() || r["isSidechain"] != true || !named[r.str("agentId")] {
-				t.Fatalf("%s: line of %s, sidechain %v, agent %s", f.Name, r.str("sessionId"), r["isSidechain"], r.str("agentId"))
+	for _, f := range files[1:] {
+		for _, r := range parseLines(t, written[f.Name].Data) {
+			id := r.str("agentId")
+			if r.str("sessionId") != s.ID || r["isSidechain"] != true || !named[id] || f.Name != s.ID+"/subagents/agent-"+id+".jsonl" {
+				t.Fatalf("%s: line of %s, sidechain %v, agent %s", f.Name, r.str("sessionId"), r["isSidechain"], id)
 			}
 		}
-		if want := s.ID() + "/subagents/agent-" + s.threads[i+1].agent + ".jsonl"; f.Name != want {
-			t.Errorf("file %s, want %s", f.Name, want)
+	}
+}
+
+// failing refuses everything after n bytes.
+type failing struct{ n int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.n -= len(p); f.n < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(p), nil
+}
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	w := workload(t, "long-refactor")
+	s := generator(t, w).Session(1, 0)
+	for _, n := range []int{0, 100_000} {
+		if err := w.Transcripts(s)[0].Write(&failing{n}); err == nil || !strings.Contains(err.Error(), "disk full") {
+			t.Errorf("after %d bytes: error %v", n, err)
 		}
 	}
+}
+
+func TestTimestamp(t *testing.T) {
+	if got, want := timestamp(time.Date(2026, 2, 3, 4, 5, 6, 789_999_999, time.UTC).UnixNano()), "2026-02-03T04:05:06.789Z"; got != want {
+		t.Errorf("timestamp %s, want %s", got, want)
+	}
+}
+
+// Lines are written as encoding/json writes them without escaping HTML.
+func TestJSONIsThatOfTheStandardLibrary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		n, is := rapid.Int64().Draw(t, "n"), rapid.Bool().Draw(t, "is")
+		var want bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		err := enc.Encode(struct {
+			A string
+			B []any
+			C any
+			D struct{ E bool }
+		}{text, []any{n, text + "\u2028\x7f\b\f<>&"}, nil, struct{ E bool }{is}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := appendJSON(nil, fields{"A", text, "B", []any{n, text + "\u2028\x7f\b\f<>&"}, "C", nil, "D", fields{"E", is}})
+		if string(got)+"\n" != want.String() {
+			t.Errorf("%s, want %s", got, want.String())
+		}
+	})
 }

@@ -1,6 +1,8 @@
 package synthetic
 
 import (
+	"strconv"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -65,8 +67,11 @@ func (w *pen) pickFile(tool string, at spot) int32 {
 
 // fileTokens returns the size of a file of the session.
 func (p *plan) fileTokens(f int32) float64 {
-	return max(1, p.at(forFileSeed|uint64(f)).draw(p.g.draws.file, forFileSize))
+	return max(1, p.at(forFiles|uint64(f)).draw(p.g.draws.file, forFileSize))
 }
+
+// lineBytes is the typical length of a line of a file with its number.
+const lineBytes = 36
 
 // readRange plans which part of its file a Read asks for: all of it, or one of
 // equal windows.
@@ -80,7 +85,7 @@ func (w *pen) readRange(b *prompt.Block, at spot) {
 	lines := int32(tokens/float64(n)/p.g.rates.PerByte[prompt.KindToolResult])/lineBytes + 1
 	b.RangeFrom = 1 + lines*int32(at.below(forFileRange, n))
 	b.RangeLen = lines
-	b.Bytes += int32(len(`,"offset":`)+len(`,"limit":`)) + digits(b.RangeFrom) + digits(b.RangeLen)
+	b.Bytes += int32(len(`,"offset":,"limit":`) + digits(b.RangeFrom) + digits(b.RangeLen))
 }
 
 // windows returns the number of parts in which a file of a size is read.
@@ -89,13 +94,7 @@ func (p *plan) windows(tokens float64) int {
 	return (int(tokens) + limit - 1) / limit
 }
 
-func digits(n int32) int32 {
-	k := int32(1)
-	for ; n >= 10; n /= 10 {
-		k++
-	}
-	return k
-}
+func digits(n int32) int { return len(strconv.Itoa(int(n))) }
 
 // results plans the results of the last call's tools. They go with the next
 // request, once the slowest is there.

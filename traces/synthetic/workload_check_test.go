@@ -8,93 +8,78 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Every problem of a file is named at once, with its line.
+// Every problem of a file is named at once, with its line: first what cannot be
+// read, then values out of bounds, then what does not go together.
 func TestWorkloadNamesEveryProblemWithItsLine(t *testing.T) {
-	const text = `doc: nothing in here can be drawn
-version: 2.1
-project: /x
-start: 2026-03-02T09:00:00Z
-lifetime: 10m
-models: []
-turns: {median: -4, sigma: 0.5}
+	const head = "version: 2.1.62\nproject: /x\nstart: 2026-03-02T09:00:00Z\nlifetime: 5m\nstatic: 20000\nread_limit: 6000\n"
+	for _, tt := range []struct {
+		text string
+		want []string
+	}{
+		{"turnz: 5\nimages: often\nagents: {static: 3.5}\n", []string{
+			`p.yaml:7: unknown key "turnz" (did you mean "turns"?)`, `p.yaml:8: images: want a number, not "often"`,
+			`p.yaml:9: agents.static: want a whole number, not "3.5"`,
+		}},
+		{`turns: {median: -4, sigma: 0.5}
 rounds: {median: 7, sigma: 3}
 prompt: {quantiles: [5, 3]}
 answer: {quantiles: [5]}
 thinking: {median: 3, quantiles: [1, 2]}
-files: 0
-tools:
-  - {name: Raed, weight: 3}
-  - {name: Read, weight: -1}
-  - {name: Edit, weight: 1}
-  - {name: Task, weight: 1}
+tools: [{name: Read, weight: -1}]
 pauses:
   - {share: 0.7, length: {median: 1e300}}
   - {share: 0.7, length: {min: 9, max: 5}}
 text_share: 1.5
-static: 20
-reminders: {min: 59990}
 speed: {median: 60, sigma: 9, max: 90}
 parallel: 0.95
-turnz: 5
-images: often
-agents: {static: 3.5}
-`
-	_, err := ParseWorkload([]byte(text), "p.yaml")
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, want := range []string{
-		`p.yaml:2: version: "2.1"`, `p.yaml:5: lifetime: "10m"`, "p.yaml:6: models: empty", "p.yaml:7: turns: -4 is out of range",
-		"p.yaml:8: rounds: the tail passes", "p.yaml:9: prompt: quantiles fall from 5 to 3", "p.yaml:10: answer: one quantile",
-		"p.yaml:11: thinking: has both quantiles and a median", `p.yaml:14: tools.0.name: unknown tool "Raed" (did you mean "Read"?)`,
-		"p.yaml:15: tools.1.weight: -1", "p.yaml:16: tools.2: Edit works on files, and the working set has none", "agents.tools: empty",
-		"p.yaml:19: pauses: their shares sum to 1.4", "p.yaml:19: pauses.0.length: 1e+300", "p.yaml:20: pauses.1.length: minimum 9 above maximum 5",
-		"p.yaml:21: text_share: 1.5", "p.yaml:22: static: 20 is out of range", "p.yaml:24: speed: draws of", "p.yaml:25: parallel: 0.95",
-		`p.yaml:26: unknown key "turnz" (did you mean "turns"?)`, `p.yaml:27: images: want a number, not "often"`, `p.yaml:28: agents.static: want a whole number, not "3.5"`,
+`, []string{
+			"p.yaml:7: turns: -4 is out of range", "p.yaml:8: rounds: the tail passes", "p.yaml:9: prompt: quantiles must not fall",
+			"p.yaml:10: answer: one quantile", "p.yaml:11: thinking: has both quantiles and a median", "p.yaml:12: tools.0.weight: -1",
+			"p.yaml:14: pauses.0.length: 1e+300", "p.yaml:15: pauses.1.length: minimum 9 above maximum 5", "p.yaml:16: text_share: 1.5",
+			"p.yaml:17: speed: draws of", "p.yaml:18: parallel: 0.95",
+		}},
+		{`speed: {median: 60}
+models: []
+reminders: {min: 59990}
+tools:
+  - {name: Raed, weight: 3}
+  - {name: Edit, weight: 1}
+  - {name: Task, weight: 1}
+pauses:
+  - {share: 0.7, length: {median: 10}}
+  - {share: 0.7, length: {median: 10}}
+`, []string{
+			"p.yaml:8: models: empty", `p.yaml:11: tools.0.name: unknown tool "Raed" (did you mean "Read"?)`,
+			"p.yaml:12: tools.1: Edit works on files, and the working set has none", "agents.tools: empty", "turns: missing", "rounds: missing",
+			"p.yaml:15: pauses: their shares sum to 1.4",
+		}},
 	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("error does not say %q:\n%v", want, err)
+		_, err := ParseWorkload([]byte(head+tt.text), "p.yaml")
+		if err == nil {
+			t.Fatal("no error")
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("error does not say %q:\n%v", want, err)
+			}
 		}
 	}
 }
 
-// Sums over a session stay within what holds them: calls, times, tokens, and
-// the context a compaction leaves.
-func TestWorkloadOverflow(t *testing.T) {
+// Values that do not go together are refused.
+func TestWorkloadContradictions(t *testing.T) {
 	for _, tt := range []struct {
 		want string
 		edit func(*Workload)
 	}{
-		{"turns: turns and rounds come to 2.5e+07 calls", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 5000}, Dist{Median: 5000} }},
-		{"turns: a session may hold", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 600}, Dist{Median: 600} }},
-		{"agents.rounds: ", func(w *Workload) { manyAgents(w); w.Agents.Rounds = Dist{Min: 1e6} }},
-		{"sub-agents come to", func(w *Workload) { manyAgents(w); w.Agents.Rounds = Dist{Min: 1e5} }},
-		{"agents.rounds: never compacting, a sub-agent may come to", func(w *Workload) {
-			manyAgents(w)
-			w.Threshold, w.Agents.Rounds, w.Agents.Report = -1, Dist{Min: 100}, Dist{Min: 900_000}
-		}},
-		{"agents.rounds: the times of a session may come to", func(w *Workload) {
-			manyAgents(w)
-			w.Agents.Tools = slices.Clone(w.Agents.Tools)
-			w.Agents.Tools[0].Time = Dist{Min: 3e8}
-		}},
-		{"compact_time: the times of a session may come to", func(w *Workload) { w.CompactTime = Dist{Min: 3e8} }},
-		{"years, more than 100", func(w *Workload) { w.Turns, w.Resumes, w.ResumePause = Dist{Median: 1000}, 1, Dist{Median: maxSeconds} }},
-		{"tools: one call may come to 8", func(w *Workload) { w.Tools[1].Result = Dist{Max: maxTokens, Median: 10, Sigma: 4} }},
-		{"threshold: never compacting, a session may come to", func(w *Workload) {
-			w.Threshold, w.Parallel, w.Tools[1].Result = -1, 0.9, Dist{Min: maxTokens}
-		}},
-		{"years, more than 100", func(w *Workload) { w.Turns, w.Think = Dist{Median: 1000}, Dist{Median: maxSeconds} }},
-		{"threshold: never compacting", func(w *Workload) {
-			w.Threshold, w.Turns, w.Rounds, w.Prompt = -1, Dist{Median: 100}, Dist{Median: 100}, Dist{Median: maxTokens}
-		}},
+		{"turns: half of the sessions come to 2.5e+07 calls", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 5000}, Dist{Median: 5000} }},
+		{"agents.rounds: half of the sessions", func(w *Workload) { manyAgents(w); w.Agents.Rounds = Dist{Min: 1e5} }},
 		{"threshold: a compaction may leave", func(w *Workload) { w.Threshold = 40_000 }},
 		{"threshold: 250000 lies above the window", func(w *Workload) { w.Threshold = 250_000 }},
 		{"reminders: static prefix and reminders come to", func(w *Workload) { w.Static, w.Reminders = 40_000, Dist{Median: 30_000} }},
@@ -103,8 +88,11 @@ func TestWorkloadOverflow(t *testing.T) {
 		{"turns: missing", func(w *Workload) { w.Turns = Dist{} }},
 		{"rounds: missing", func(w *Workload) { w.Rounds = Dist{Max: 0.5, Median: 3} }},
 		{"prompt: missing", func(w *Workload) { w.Prompt = Dist{} }},
-		{`project: "" is none`, func(w *Workload) { w.Project = "" }},
+		{`project: want a folder, not ""`, func(w *Workload) { w.Project = "" }},
+		{`version: want three numbers`, func(w *Workload) { w.Version = "2.1" }},
+		{`lifetime: want 5m or 1h, not "10m"`, func(w *Workload) { w.Lifetime = "10m" }},
 		{"speed: NaN", func(w *Workload) { w.Speed.Median = math.NaN() }},
+		{"agents.tools: sub-agents start no sub-agents", func(w *Workload) { manyAgents(w); w.Agents.Tools = w.Tools }},
 	} {
 		w := workload(t, "short-fix")
 		tt.edit(w)
@@ -157,43 +145,11 @@ func withoutLines(err error) string {
 	return regexp.MustCompile(`p\.yaml:\d+: `).ReplaceAllString(err.Error(), "")
 }
 
-// What else is wrong is told beside what cannot be read, in lists too.
-func TestWorkloadNamesProblemsBesideUnreadableOnes(t *testing.T) {
-	const text = `version: 2.1.62
-tools:
-  - 5
-  - {name: Raed, weight: 3}
-static: much
-start: 1999
-pauses: 7
-turns: {min: 3}
-turns: {min: -3}
-agents: {static: often, rounds: {min: -2}}
-`
-	_, err := ParseWorkload([]byte(text), "p.yaml")
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, want := range []string{
-		`p.yaml:3: tools[0] takes keys and values, not "5"`, `p.yaml:4: tools.1.name: unknown tool "Raed"`, "p.yaml:5: static: want", "p.yaml:6: start: want",
-		"p.yaml:7: pauses takes a list", `p.yaml:9: key "turns" stands here a second time`, "agents.static: want", "p.yaml:10: agents.rounds: -2", `lifetime: "" is none`,
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("error does not say %q:\n%v", want, err)
-		}
-	}
-	for _, not := range []string{"start: 0001", "static: 0", "turns: -3", "empty: no tool"} {
-		if strings.Contains(err.Error(), not) {
-			t.Errorf("error says %q:\n%v", not, err)
-		}
-	}
-}
-
 // The profile that sim calibrate writes is recognised, and the way to one that
 // sessions are generated from is told.
 func TestWorkloadOfTheOtherKind(t *testing.T) {
 	_, err := ParseWorkload([]byte("name: mine\ntokens_per_byte:\n  text: {value: 0.26}\n"), "cal.yaml")
-	if err == nil || !strings.Contains(err.Error(), "cal.yaml:3: this is the other kind of profile") || !strings.Contains(err.Error(), "sim traces fit") || strings.Contains(err.Error(), "unknown key") {
+	if err == nil || !strings.Contains(err.Error(), "cal.yaml:3: this profile of sim calibrate is for") || !strings.Contains(err.Error(), "sim traces fit") || strings.Contains(err.Error(), "unknown key") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,59 +1,11 @@
 package synthetic
 
 import (
-	"math"
 	"testing"
+	"time"
 
-	"pgregory.net/rapid"
-
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
-
-// Sums by hand: Bernstein's inequality with 32·ln 2 = 22.18 for a share of 2⁻³²,
-// and never more than every draw at its largest.
-func TestLoadSums(t *testing.T) {
-	for _, tt := range []struct {
-		l    load
-		n    float64
-		want float64
-	}{
-		{load{}, 100, 0},
-		{always(7), 100, 700},
-		{load{1, 100}, 10, 1000},                                        // 10 + √(44.36·10·100) + 1478.7 would be more
-		{load{1, 100}, 10_000, 10_000 + 6660.43 + 1478.71},              // √(44.3614·10⁶) = 6660.43, 14.7871·100 = 1478.71
-		{load{2, 4}.sometimes(0.5), 1e6, 1e6 + 13320.87 + 59.15},        // √(44.3614·10⁶·4) = 13320.87
-		{load{2, 4}.each(load{3, 8}).and(always(1)), 1, 33},             // 4·8 + 1
-		{load{2, 4}.scaled(2).atMost(5).and(load{1, 2}), 1, 7},          // 5 + 2
-		{load{2, 4}.sometimes(0), 1000, 0},                              //
-		{(&Dist{Median: 2.4}).counts(), 5, 10},                          // rounded
-		{(&Dist{Median: 0.1}).counts(), 5, 5},                           // at least 1
-		{(&Dist{Quantiles: []float64{0, 0, 8}}).load().atMost(0), 5, 0}, //
-	} {
-		if got := tt.l.sum(tt.n); math.Abs(got-tt.want) > 0.05 {
-			t.Errorf("%g draws of %+v come to %.2f, want %.2f", tt.n, tt.l, got, tt.want)
-		}
-	}
-}
-
-// The mean of a distribution is bounded from above, and closely: a log-normal one
-// has the mean median·exp(σ²/2), one between two quantiles above 0
-// (b − a)/ln(b/a).
-func TestLoadMeans(t *testing.T) {
-	for _, tt := range []struct {
-		d    Dist
-		want float64
-	}{
-		{Dist{Median: 100, Sigma: 0.5}, 100 * math.Exp(0.125)},
-		{Dist{Median: 10, Sigma: 1.2}, 10 * math.Exp(0.72)},
-		{Dist{Quantiles: []float64{10, 1000}}, 990 / math.Log(100)},
-		{Dist{Quantiles: []float64{0, 40}}, 20},
-		{Dist{Min: 3}, 3},
-	} {
-		if got := tt.d.load(); got.mean < tt.want-1e-9 || got.mean > 1.04*tt.want || got.top != tt.d.top() {
-			t.Errorf("%+v: mean %.3f and top %.3f, want %.3f or a little more, and %.3f", tt.d, got.mean, got.top, tt.want, tt.d.top())
-		}
-	}
-}
 
 // No draw lies beyond what is reckoned with, not even those at the very ends of
 // the generator's numbers.
@@ -68,43 +20,41 @@ func TestDrawsStayWithinBounds(t *testing.T) {
 	}
 }
 
-// What was reckoned before is more than any session comes to: calls, blocks, time
-// and tokens.
-func TestSessionsStayWithinTotals(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		w := drawWorkload(rt)
-		g := generator(t, w)
-		most := w.totals()
-		seed := rapid.Uint64().Draw(rt, "seed")
-		seconds := most.idle + most.compacting + most.main.seconds.sum(most.calls) + most.agent.seconds.sum(most.agentCalls)
-		tokens := most.main.tokens.sum(most.calls) + most.ask.sum(most.turns) + maxHidden
-		if most.limit > 0 {
-			tokens = float64(most.limit) + most.main.tokens.top + most.ask.top
+// A session whose tail would overflow what holds it is cut off.
+func TestSessionsAreCutOff(t *testing.T) {
+	for name, edit := range map[string]func(*Workload){
+		"blocks": func(w *Workload) {
+			w.Turns, w.Rounds = Dist{Median: 100, Sigma: 3, Min: 10_000, Max: 10_000}, Dist{Median: 4, Min: 500}
+		},
+		"time":   func(w *Workload) { w.Turns, w.Think = Dist{Median: 100}, Dist{Median: 300_000_000} },
+		"tokens": func(w *Workload) { w.Threshold, w.Turns, w.Prompt = -1, Dist{Median: 200}, Dist{Median: 2_000_000} },
+	} {
+		w := workload(t, "short-fix")
+		edit(w)
+		g := &Generator{}
+		if name == "blocks" { // a typical session of this size is refused
+			small := workload(t, "short-fix")
+			g = generator(t, small)
+			g.draws = newDraws(w)
+		} else {
+			g = generator(t, w)
 		}
-		for i := range 5 {
-			s := g.Session(seed, i)
-			if n := float64(s.NumCalls()); n > most.calls+most.agentCalls {
-				rt.Errorf("%g calls, more than %g", n, most.calls+most.agentCalls)
-			}
-			if n := float64(len(s.Blocks)); n > most.blocks()+3*(most.tasks+1) {
-				rt.Errorf("%g blocks, more than %g", n, most.blocks())
-			}
-			// A turn and a task have the milliseconds of the client besides.
-			if took := float64(s.End-s.Start) / 1e9; took > seconds+most.turns+most.tasks+1 {
-				rt.Errorf("%g s, more than %g", took, seconds)
-			}
-			if n := largestContext(s); float64(n) > tokens {
-				rt.Errorf("a context of %d tokens, more than %g", n, tokens)
+		s := g.Session(1, 0)
+		if n := len(s.Blocks); n > numberMask {
+			t.Errorf("%s: %d blocks", name, n)
+		}
+		if took := time.Duration(s.End - s.Start); s.End < s.Start || took < 0 || took.Hours() > 90*365*24 {
+			t.Errorf("%s: %v", name, took)
+		}
+		for i := range s.Threads[0].Rounds {
+			if u := s.Threads[0].Rounds[i].Usage; u.Input() > 100_000_000 || u.Input() < 0 {
+				t.Fatalf("%s: round %d has %d tokens", name, i, u.Input())
 			}
 		}
-	})
-}
-
-// largestContext returns the tokens of the main thread's longest request.
-func largestContext(s *traces.Session) int64 {
-	var most int64
-	for i := range s.Threads[0].Rounds {
-		most = max(most, s.Threads[0].Rounds[i].Usage.Input())
+		for i := range s.Blocks {
+			if b := &s.Blocks[i]; b.Tokens < 0 || b.Kind == prompt.KindUnseen && b.Bytes < 0 {
+				t.Fatalf("%s: block %d: %+v", name, i, b)
+			}
+		}
 	}
-	return most
 }

@@ -32,7 +32,7 @@ func WorkloadNames() []string {
 }
 
 // LoadWorkload returns the workload of a name in WorkloadNames, or of a file:
-// what holds a slash or ends in .yaml is a file.
+// a name that holds a slash or ends in .yaml or .yml is a file.
 func LoadWorkload(name string) (*Workload, error) {
 	text, err := WorkloadText(name)
 	if err != nil {
@@ -50,17 +50,17 @@ func WorkloadText(name string) ([]byte, error) {
 	if isFile(name) {
 		return readProfile(name)
 	}
-	if !slices.Contains(WorkloadNames(), name) {
-		return nil, fmt.Errorf("no profile %q%s; there are %s, and files that end in .yaml", name, nearest.Hint(name, WorkloadNames()), strings.Join(WorkloadNames(), ", "))
+	if names := WorkloadNames(); !slices.Contains(names, name) {
+		return nil, fmt.Errorf("no profile %q%s; there are %s, and files that end in .yaml",
+			name, nearest.Hint(name, names), strings.Join(names, ", "))
 	}
 	return profiles.ReadFile("profiles/" + name + ".yaml")
 }
 
-// maxProfileBytes bounds the file of a profile. One that lists every quantile has
-// some ten thousand.
+// maxProfileBytes bounds the file of a profile, which may turn out to be a device
+// without an end.
 const maxProfileBytes = 4 << 20
 
-// readProfile reads a file that may turn out to be a device without an end.
 func readProfile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -81,41 +81,43 @@ func isFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// fittedKey is a key that every profile of sim/profile has and no workload.
+// fittedKey is a key of every profile of sim/profile and of no workload.
 const fittedKey = "tokens_per_byte"
 
 // ParseWorkload reads a workload strictly. The error names every problem with
-// file and line: unknown keys, values of the wrong kind, and values that no
+// file and line: unknown keys and values of the wrong kind, or else values that no
 // session can be drawn from.
 func ParseWorkload(text []byte, file string) (*Workload, error) {
-	tree, err := spec.Parse(text, file)
+	w, err := parse(text, file)
 	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
+	return w, nil
+}
+
+func parse(text []byte, file string) (*Workload, error) {
+	tree, err := spec.Parse(text, file)
+	if err != nil {
+		return nil, err
+	}
 	if n := spec.Child(tree.Root, fittedKey); n != nil {
-		return nil, fmt.Errorf("reading a profile: %w", tree.Errorf(n, "this is the other kind of profile: %s and its like are numbers for the simulation, as sim calibrate fits them; sim traces fit writes what sessions are generated from", fittedKey))
+		return nil, tree.Errorf(n, "this profile of sim calibrate is for the simulation; "+
+			"sim traces fit writes one that sessions are generated from")
 	}
 	var w Workload
 	c := spec.Checker{Tree: tree}
-	c.Check(tree.Root, w, "")
-	errs := c.Errs
-	root, sift := tree.Root, sifter{tree: tree}
-	if len(errs) > 0 {
-		root = sift.sift(tree.Root, "", func(n *yaml.Node) *yaml.Node { return n })
+	if c.Check(tree.Root, w, ""); len(c.Errs) > 0 {
+		return nil, errors.Join(c.Errs...)
 	}
-	if root != nil {
-		if err := root.Decode(&w); err != nil {
-			return nil, fmt.Errorf("reading a profile: %w", errors.Join(append(errs, fmt.Errorf("%s: %s", file, spec.Reason(err)))...))
-		}
+	if err := tree.Root.Decode(&w); err != nil {
+		return nil, fmt.Errorf("%s: %s", file, spec.Reason(err))
 	}
 	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")
-	for _, f := range w.flaws(sift.lost) {
+	var errs []error
+	for _, f := range w.flaws() {
 		errs = append(errs, tree.Errorf(spec.Reach(tree.Root, f.path), "%s: %s", f.path, f.text))
 	}
-	if len(errs) > 0 {
-		return nil, fmt.Errorf("reading a profile: %w", errors.Join(errs...))
-	}
-	return &w, nil
+	return &w, errors.Join(errs...)
 }
 
 // Write writes the workload as YAML.

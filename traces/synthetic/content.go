@@ -1,0 +1,181 @@
+package synthetic
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Tools that a mix may name besides those of MCP servers.
+const (
+	toolRead  = "Read"
+	toolEdit  = "Edit"
+	toolWrite = "Write"
+	toolBash  = "Bash"
+	toolGrep  = "Grep"
+	toolGlob  = "Glob"
+	toolTask  = "Task"
+)
+
+// knownTools lists the tools by name; the input of those from AskUserQuestion on
+// is free text.
+var knownTools = []string{
+	toolRead, toolEdit, toolWrite, toolBash, toolGrep, toolGlob, toolTask,
+	"AskUserQuestion", "ExitPlanMode", "KillShell", "Skill", "TaskCreate", "TaskOutput", "TaskUpdate", "TodoWrite",
+	"WebFetch", "WebSearch",
+}
+
+// worksOnFiles reports whether calls of the tool name a file of the working set.
+func worksOnFiles(name string) bool { return name == toolRead || name == toolEdit || name == toolWrite }
+
+// toolInput is what is fixed in a tool's input, and text that fills the planned
+// bytes.
+type toolInput struct {
+	name, path  string
+	from, limit int
+	agentType   string
+	free        string
+}
+
+// fields returns the arguments of a tool, as Claude Code's schemas name them.
+func (f toolInput) fields() fields {
+	const description = "what the call is to find"
+	switch f.name {
+	case toolRead:
+		in := fields{"file_path", f.path}
+		if f.from != 0 {
+			in = append(in, "offset", f.from)
+		}
+		if f.limit != 0 {
+			in = append(in, "limit", f.limit)
+		}
+		return in
+	case toolEdit:
+		n := len(f.free) * 2 / 5
+		return fields{"replace_all", false, "file_path", f.path, "old_string", f.free[:n], "new_string", f.free[n:]}
+	case toolWrite:
+		return fields{"file_path", f.path, "content", f.free}
+	case toolBash:
+		return fields{"command", f.free, "description", description}
+	case toolGrep:
+		return fields{"pattern", f.free, "path", f.path, "output_mode", "content"}
+	case toolGlob:
+		return fields{"pattern", "**/" + f.free}
+	case toolTask:
+		return fields{"subagent_type", f.agentType, "description", description, "prompt", f.free}
+	}
+	return fields{"query", f.free}
+}
+
+// bytes returns the length of the arguments as JSON.
+func (f toolInput) bytes() int { return len(appendJSON(nil, f.fields())) }
+
+// toolInput makes the arguments of a tool use, whose JSON has the length of the
+// block.
+func (x *scribe) toolInput(b *prompt.Block) fields {
+	f := toolInput{name: x.s.Tools[b.Tool], path: x.path(b), from: int(b.RangeFrom), limit: int(b.RangeLen)}
+	switch f.name {
+	case toolTask:
+		f.agentType, f.free = x.agentType, exactly(&x.s.Blocks[x.agents[b.Call].Rounds[0].Input.From], request)
+	case toolRead:
+	default:
+		f.free = plain(b, int(b.Bytes)-f.bytes())
+	}
+	return f.fields()
+}
+
+func (x *scribe) path(b *prompt.Block) string {
+	if b.Object < 0 {
+		return ""
+	}
+	return x.s.Objects[b.Object]
+}
+
+// promptContent returns the content of a prompt: bare text, or text and images.
+func promptContent(blocks []prompt.Block) any {
+	if blocks[0].Flags&prompt.FlagString != 0 {
+		return exactly(&blocks[0], request)
+	}
+	var list []any
+	for i := range blocks {
+		switch b := &blocks[i]; b.Kind {
+		case prompt.KindPrompt:
+			list = append(list, textContent(exactly(b, request)))
+		case prompt.KindImage:
+			source := fields{"type", "base64", "media_type", "image/png", "data", imageText(b)}
+			list = append(list, fields{"type", "image", "source", source})
+		}
+	}
+	return list
+}
+
+func textContent(text string) fields { return fields{"type", "text", "text", text} }
+
+// content returns a block of a response in the API's form.
+func (x *scribe) content(b *prompt.Block) fields {
+	switch b.Kind {
+	case prompt.KindThinking:
+		signature := fmt.Sprintf("ErUBCkYIChgCKkCx0f3Yb8mVd1nQ2sT7%016x==", b.Digest.Hi)
+		return fields{"type", "thinking", "thinking", exactly(b, prose), "signature", signature}
+	case prompt.KindToolUse:
+		id := x.d.apiID(toolUsePrefix, uint64(b.Call))
+		return fields{"type", "tool_use", "id", id, "name", x.s.Tools[b.Tool], "input", x.toolInput(b)}
+	}
+	return textContent(exactly(b, prose))
+}
+
+// resultContent makes the content of a result, and the detail that the client
+// keeps beside it.
+func (x *scribe) resultContent(b *prompt.Block) (content fields, detail any) {
+	content = fields{"tool_use_id", x.d.apiID(toolUsePrefix, uint64(b.Call)), "type", "tool_result"}
+	if b.Flags&prompt.FlagError != 0 {
+		text := errorText(b)
+		return append(content, "content", text, "is_error", true), "Error: " + text
+	}
+	path := x.path(b)
+	with := func(text string) fields { return append(content, "content", text) }
+	switch x.s.Tools[b.Tool] {
+	case toolTask:
+		return x.taskResult(content, b)
+	case toolRead:
+		text := fileText(path, b)
+		lines := 1 + strings.Count(text, "\n")
+		return with(text), fields{"type", "text", "file", fields{
+			"filePath", path, "content", text, "numLines", lines, "startLine", max(1, int(b.RangeFrom)), "totalLines", lines,
+		}}
+	case toolEdit:
+		return with(exactly(b, code)), fields{
+			"filePath", path, "oldString", "", "newString", "", "structuredPatch", []any{}, "userModified", false, "replaceAll", false,
+		}
+	case toolWrite:
+		return with(exactly(b, code)), fields{"type", "create", "filePath", path, "content", "", "structuredPatch", []any{}}
+	case toolGrep:
+		return with(exactly(b, code)), fields{"mode", "content", "numFiles", 0, "filenames", []any{}, "content", "", "numLines", 0}
+	case toolGlob:
+		return with(exactly(b, prose)), fields{"filenames", []any{}, "durationMs", 12, "numFiles", 0, "truncated", false}
+	case toolBash:
+		return append(with(exactly(b, shell)), "is_error", false), fields{"stdout", "", "stderr", "", "interrupted", false, "isImage", false}
+	}
+	return with(exactly(b, prose)), "done"
+}
+
+// taskResult makes the result of a Task: the agent's report and its bill.
+func (x *scribe) taskResult(content fields, b *prompt.Block) (fields, any) {
+	t := x.agents[b.Call]
+	first, last := &t.Rounds[0], &t.Rounds[len(t.Rounds)-1]
+	report := textContent(exactly(&x.s.Blocks[last.Reply.To-1], prose))
+	uses := 0
+	for i := range t.Rounds {
+		for k := t.Rounds[i].Reply.From; k < t.Rounds[i].Reply.To; k++ {
+			if x.s.Blocks[k].Kind == prompt.KindToolUse {
+				uses++
+			}
+		}
+	}
+	return append(content, "content", []any{report, textContent(agentBill(t.ID))}), fields{
+		"status", "completed", "prompt", exactly(&x.s.Blocks[first.Input.From], request), "agentId", t.ID, "content", []any{report},
+		"totalDurationMs", (last.At + last.Stream - first.At) / millisecond, "totalTokens", last.Usage.Input() + last.Usage.Output,
+		"totalToolUseCount", uses, "usage", x.usage(last, true),
+	}
+}
