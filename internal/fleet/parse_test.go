@@ -64,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 		acme("sessions: {profiles: {chat: -1, short-fix: 2}}"):                            "f.yaml:5: orgs[0].sessions.profiles.chat: a weight is 0 or more, not -1",
 		acme("sessions: {profiles: {chatt: 1}}"):                                          `f.yaml:5: orgs[0].sessions.profiles.chatt: no profile "chatt" (did you mean "chat"?)`,
 		acme("sessions: {turns: {median: 1e9}}"):                                          "f.yaml:5: orgs[0].sessions.turns: 1e+09 is out of range",
-		acme("sessions: {version: abc}"):                                                  `f.yaml:5: orgs[0].sessions.version: want three numbers such as 2.1.62, not "abc"`,
+		acme("sessions: {version: abc}"):                                                  `f.yaml:5: orgs[0].sessions.version: "abc": want three numbers such as 2.1.62`,
 		acme("arrivals: {process: posson}"):                                               `f.yaml:5: orgs[0].arrivals.process: unknown value "posson" (did you mean "poisson"?)`,
 		acme("arrivals: {peak_hour: 25}"):                                                 "f.yaml:5: orgs[0].arrivals.peak_hour: 25 must lie in 0…24",
 		acme("arrivals: {weekend: -1}"):                                                   "f.yaml:5: orgs[0].arrivals.weekend: -1 must lie in 0…1000",
@@ -150,7 +150,7 @@ orgs:
 	want := []string{
 		`f.yaml:2: unknown key "dayz"`, "f.yaml:3: seed: ", "f.yaml:10: orgs[1].users: want a whole number", "f.yaml:13: orgs[1].kinds.api: ", `f.yaml:16: unknown key "user"`,
 		"f.yaml:6: orgs[0].users: 0 must lie in", "f.yaml:7: orgs[0].mcp: -1", "f.yaml:8: orgs[0].sessions.per_user_day: -3",
-		"f.yaml:11: orgs[1].resume: 2", `f.yaml:17: orgs[2].sessions.version: want three numbers such as 2.1.62, not "abc"`, "f.yaml:17: orgs[2].sessions.turns", "f.yaml:17: orgs[2].sessions.rounds",
+		"f.yaml:11: orgs[1].resume: 2", `f.yaml:17: orgs[2].sessions.version: "abc": want three numbers such as 2.1.62`, "f.yaml:17: orgs[2].sessions.turns", "f.yaml:17: orgs[2].sessions.rounds",
 	}
 	for _, w := range want {
 		if n := len(slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.HasPrefix(line, w) })); n != 1 {

@@ -85,7 +85,7 @@ func isFile(name string) bool {
 const fittedKey = "tokens_per_byte"
 
 // ParseWorkload reads a workload strictly. The error names every problem with
-// file and line: unknown keys and values of the wrong kind, or else values that no
+// file and line: unknown keys, values of the wrong kind, and values that no
 // session can be drawn from.
 func ParseWorkload(text []byte, file string) (*Workload, error) {
 	w, err := parse(text, file)
@@ -105,19 +105,11 @@ func parse(text []byte, file string) (*Workload, error) {
 			"sim traces fit writes one that sessions are generated from")
 	}
 	var w Workload
-	c := spec.Checker{Tree: tree}
-	if c.Check(tree.Root, w, ""); len(c.Errs) > 0 {
-		return nil, errors.Join(c.Errs...)
-	}
-	if err := tree.Root.Decode(&w); err != nil {
-		return nil, fmt.Errorf("%s: %s", file, spec.Reason(err))
+	if errs := tree.Decode(tree.Root, &w, ""); len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")
-	var errs []error
-	for _, f := range w.flaws() {
-		errs = append(errs, tree.Errorf(spec.Reach(tree.Root, f.path), "%s: %s", f.path, f.text))
-	}
-	return &w, errors.Join(errs...)
+	return &w, nil
 }
 
 // Write writes the workload as YAML.

@@ -8,9 +8,10 @@ import (
 
 // Workload describes the sessions of a corpus by what they are drawn from. It is
 // exact: reading its transcripts gives the session that the Generator emits.
-// Sizes are tokens, times seconds, shares and probabilities lie in 0…1. The tags
-// min and max bound a number, and the draws of a distribution; min is 0 without a
-// tag. Probabilities per turn do not count a session's first turn.
+// Sizes are tokens, times seconds, shares and probabilities lie in 0…1; a
+// probability per turn does not count a session's first turn. The tags min and max
+// bound a number and the draws of a distribution: no draw lies above max, and the
+// largest, or for a min below 1 every draw, is at least min.
 type Workload struct {
 	Name    string `yaml:"-"`
 	Doc     string `yaml:"doc" doc:"what the workload stresses"`
@@ -18,30 +19,30 @@ type Workload struct {
 	Project string `yaml:"project" doc:"working directory of all sessions"`
 
 	Start  time.Time `yaml:"start" doc:"when the first session can begin"`
-	Spread float64   `yaml:"spread" max:"315360000" doc:"seconds from start over which sessions begin, evenly"`
+	Spread float64   `yaml:"spread" min:"0" max:"315360000" doc:"seconds from start over which sessions begin, evenly"`
 
 	Models      []WorkModel `yaml:"models" doc:"models a session begins with, by weight"`
-	SwitchModel float64     `yaml:"switch_model" max:"1" doc:"probability per turn that the model is drawn anew"`
+	SwitchModel float64     `yaml:"switch_model" min:"0" max:"1" doc:"probability per turn that the model is drawn anew"`
 
-	Turns    Dist `yaml:"turns" max:"1000000" doc:"prompts typed in a session, at least 1"`
-	Rounds   Dist `yaml:"rounds" max:"1000000" doc:"calls per turn, at least 1"`
-	Prompt   Dist `yaml:"prompt" max:"2000000" doc:"tokens of a prompt"`
+	Turns    Dist `yaml:"turns" min:"1" max:"1000000" doc:"prompts typed in a session, at least 1"`
+	Rounds   Dist `yaml:"rounds" min:"1" max:"1000000" doc:"calls per turn, at least 1"`
+	Prompt   Dist `yaml:"prompt" min:"1" max:"2000000" doc:"tokens of a prompt"`
 	Text     Dist `yaml:"text" max:"2000000" doc:"tokens of text beside tool calls"`
 	Answer   Dist `yaml:"answer" max:"2000000" doc:"tokens of the text that ends a turn"`
 	Thinking Dist `yaml:"thinking" max:"2000000" doc:"tokens of a thinking block"`
 
-	TextShare     float64 `yaml:"text_share" max:"1" doc:"share of calls with tools that write text"`
-	ThinkingShare float64 `yaml:"thinking_share" max:"1" doc:"share of calls that think"`
-	Images        float64 `yaml:"images" max:"1" doc:"share of prompts with an image"`
+	TextShare     float64 `yaml:"text_share" min:"0" max:"1" doc:"share of calls with tools that write text"`
+	ThinkingShare float64 `yaml:"thinking_share" min:"0" max:"1" doc:"share of calls that think"`
+	Images        float64 `yaml:"images" min:"0" max:"1" doc:"share of prompts with an image"`
 	ImageBytes    Dist    `yaml:"image_bytes" max:"100000000" doc:"bytes of an image in base64, at least 27"`
 
 	Tools    []WorkTool `yaml:"tools" doc:"tool mix"`
-	Parallel float64    `yaml:"parallel" max:"0.9" doc:"probability of each further tool use in a call"`
+	Parallel float64    `yaml:"parallel" min:"0" max:"0.9" doc:"probability of each further tool use in a call"`
 
-	Files     int     `yaml:"files" max:"1000000" doc:"files of the working set"`
+	Files     int     `yaml:"files" min:"0" max:"1000000" doc:"files of the working set"`
 	FileSize  Dist    `yaml:"file_size" max:"2000000" doc:"tokens of a file"`
 	ReadLimit int     `yaml:"read_limit" min:"100" max:"2000000" doc:"tokens up to which a file is read whole"`
-	Reread    float64 `yaml:"reread" max:"1" doc:"probability that a file is picked among the five used last"`
+	Reread    float64 `yaml:"reread" min:"0" max:"1" doc:"probability that a file is picked among the five used last"`
 
 	Think  Dist        `yaml:"think" max:"315360000" doc:"seconds from a response to the next prompt"`
 	Pauses []WorkPause `yaml:"pauses" doc:"longer breaks before a prompt"`
@@ -52,19 +53,19 @@ type Workload struct {
 	Lifetime   string  `yaml:"lifetime" enum:"5m,1h" doc:"lifetime the client asks for on every write"`
 	Static     int     `yaml:"static" min:"1024" max:"60000" doc:"tokens of tools and system prompt"`
 	Reminders  Dist    `yaml:"reminders" max:"60000" doc:"tokens ahead of the first prompt that no line shows"`
-	WarmStart  float64 `yaml:"warm_start" max:"1" doc:"probability that a first call finds the static prefix cached"`
-	WarmExpiry float64 `yaml:"warm_expiry" max:"1" doc:"probability of the same after an expiry"`
+	WarmStart  float64 `yaml:"warm_start" min:"0" max:"1" doc:"probability that a first call finds the static prefix cached"`
+	WarmExpiry float64 `yaml:"warm_expiry" min:"0" max:"1" doc:"probability of the same after an expiry"`
 
-	Window      int  `yaml:"window" max:"10000000" doc:"context window, tokens; 0 is 200,000"`
+	Window      int  `yaml:"window" min:"0" max:"10000000" doc:"context window, tokens; 0 is 200,000"`
 	Threshold   int  `yaml:"threshold" doc:"tokens at which the client compacts; 0 is the version's, negative never"`
 	Summary     Dist `yaml:"summary" max:"2000000" doc:"tokens of a summary"`
 	Restored    Dist `yaml:"restored" max:"2000000" doc:"tokens of files and notices put back beside a summary"`
 	CompactTime Dist `yaml:"compact_time" max:"315360000" doc:"seconds a compaction takes"`
 
-	Connects      float64 `yaml:"connects" max:"1" doc:"probability per turn that an MCP server changes the tools"`
+	Connects      float64 `yaml:"connects" min:"0" max:"1" doc:"probability per turn that an MCP server changes the tools"`
 	ConnectTokens Dist    `yaml:"connect_tokens" max:"2000000" doc:"tokens of the definitions it brings"`
-	Rewinds       float64 `yaml:"rewinds" max:"0.9" doc:"probability per turn that it is taken back: a branch"`
-	Resumes       float64 `yaml:"resumes" max:"1" doc:"probability per turn that the session was closed before"`
+	Rewinds       float64 `yaml:"rewinds" min:"0" max:"0.9" doc:"probability per turn that it is taken back: a branch"`
+	Resumes       float64 `yaml:"resumes" min:"0" max:"1" doc:"probability per turn that the session was closed before"`
 	ResumePause   Dist    `yaml:"resume_pause" max:"315360000" doc:"seconds a session stays closed"`
 	ResumeTokens  Dist    `yaml:"resume_tokens" max:"2000000" doc:"tokens of reminders a resumed session sends anew"`
 
@@ -74,23 +75,23 @@ type Workload struct {
 // WorkModel is one of the models of a workload.
 type WorkModel struct {
 	Name   string  `yaml:"name" doc:"model id"`
-	Weight float64 `yaml:"weight" max:"1000000000" doc:"share, relative to the other weights"`
+	Weight float64 `yaml:"weight" min:"0" max:"1000000000" doc:"share, relative to the other weights"`
 }
 
 // WorkTool is one entry of a tool mix. Read, Edit and Write work on the files of
 // the working set; Task starts a sub-agent.
 type WorkTool struct {
 	Name   string  `yaml:"name" doc:"as Claude Code spells it; mcp__SERVER__TOOL for tools of MCP servers"`
-	Weight float64 `yaml:"weight" max:"1000000000" doc:"share of the mix, relative to the other weights"`
+	Weight float64 `yaml:"weight" min:"0" max:"1000000000" doc:"share of the mix, relative to the other weights"`
 	Input  Dist    `yaml:"input,omitempty" max:"2000000" doc:"tokens of free text in the call; not for Read"`
 	Result Dist    `yaml:"result,omitempty" max:"2000000" doc:"tokens of the result; not for Read and Task"`
 	Time   Dist    `yaml:"time,omitempty" max:"315360000" doc:"seconds from call to result; not for Task"`
-	Errors float64 `yaml:"errors,omitempty" max:"1" doc:"probability that the call fails"`
+	Errors float64 `yaml:"errors,omitempty" min:"0" max:"1" doc:"probability that the call fails"`
 }
 
 // WorkPause is a kind of break a person makes before a prompt.
 type WorkPause struct {
-	Share  float64 `yaml:"share" max:"1" doc:"probability per prompt; the rest of 1 is think"`
+	Share  float64 `yaml:"share" min:"0" max:"1" doc:"probability per prompt; the rest of 1 is think"`
 	Length Dist    `yaml:"length" max:"315360000" doc:"seconds"`
 }
 
@@ -99,7 +100,7 @@ type WorkPause struct {
 type WorkAgents struct {
 	Type      string     `yaml:"type" doc:"subagent_type, such as Explore"`
 	Model     string     `yaml:"model" doc:"model; empty for the session's"`
-	Static    int        `yaml:"static" max:"60000" doc:"tokens of tools and system prompt that agents share"`
+	Static    int        `yaml:"static" min:"0" max:"60000" doc:"tokens of tools and system prompt that agents share"`
 	Reminders Dist       `yaml:"reminders" max:"60000" doc:"tokens ahead of the task that no line shows"`
 	Rounds    Dist       `yaml:"rounds" max:"1000000" doc:"calls of an agent, fewer when it reaches the threshold"`
 	Report    Dist       `yaml:"report" max:"2000000" doc:"tokens of the final answer"`

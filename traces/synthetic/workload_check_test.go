@@ -39,10 +39,10 @@ text_share: 1.5
 speed: {median: 60, sigma: 9, max: 90}
 parallel: 0.95
 `, []string{
-			"p.yaml:7: turns: -4 is out of range", "p.yaml:8: rounds: the tail passes", "p.yaml:9: prompt: quantiles must not fall",
-			"p.yaml:10: answer: one quantile", "p.yaml:11: thinking: has both quantiles and a median", "p.yaml:12: tools.0.weight: -1",
-			"p.yaml:14: pauses.0.length: 1e+300", "p.yaml:15: pauses.1.length: minimum 9 above maximum 5", "p.yaml:16: text_share: 1.5",
-			"p.yaml:17: speed: draws of", "p.yaml:18: parallel: 0.95",
+			"p.yaml:7: turns -4 is out of range", "p.yaml:8: rounds has a tail beyond 1e+06", "p.yaml:9: prompt has quantiles that fall",
+			"p.yaml:10: answer has one quantile", "p.yaml:11: thinking has both quantiles and a median", "p.yaml:12: tools[0].weight -1",
+			"p.yaml:14: pauses[0].length 1e+300", "p.yaml:15: pauses[1].length has a minimum of 9 above", "p.yaml:16: text_share 1.5",
+			"p.yaml:17: speed draws", "p.yaml:18: parallel 0.95",
 		}},
 		{`speed: {median: 60}
 models: []
@@ -55,9 +55,9 @@ pauses:
   - {share: 0.7, length: {median: 10}}
   - {share: 0.7, length: {median: 10}}
 `, []string{
-			"p.yaml:8: models: empty", `p.yaml:11: tools.0.name: unknown tool "Raed" (did you mean "Read"?)`,
-			"p.yaml:12: tools.1: Edit works on files, and the working set has none", "agents.tools: empty", "turns: missing", "rounds: missing",
-			"p.yaml:15: pauses: their shares sum to 1.4",
+			"p.yaml:8: models is empty", `p.yaml:11: tools[0].name "Raed" is unknown (did you mean "Read"?)`,
+			"files is 0, and tools work on files", "agents.tools is empty", "turns is missing", "rounds is missing",
+			"p.yaml:15: pauses has shares that sum to 1.4",
 		}},
 	} {
 		_, err := ParseWorkload([]byte(head+tt.text), "p.yaml")
@@ -78,21 +78,21 @@ func TestWorkloadContradictions(t *testing.T) {
 		want string
 		edit func(*Workload)
 	}{
-		{"turns: half of the sessions come to 2.5e+07 calls", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 5000}, Dist{Median: 5000} }},
-		{"agents.rounds: half of the sessions", func(w *Workload) { manyAgents(w); w.Agents.Rounds = Dist{Min: 1e5} }},
-		{"threshold: a compaction may leave", func(w *Workload) { w.Threshold = 40_000 }},
+		{"turns: make sessions of 2.5e+07 calls", func(w *Workload) { w.Turns, w.Rounds = Dist{Median: 5000}, Dist{Median: 5000} }},
+		{"agents.rounds: make sessions", func(w *Workload) { manyAgents(w); w.Agents.Rounds = Dist{Min: 1e5} }},
+		{"threshold: 40000 is no more than what a compaction", func(w *Workload) { w.Threshold = 40_000 }},
 		{"threshold: 250000 lies above the window", func(w *Workload) { w.Threshold = 250_000 }},
-		{"reminders: static prefix and reminders come to", func(w *Workload) { w.Static, w.Reminders = 40_000, Dist{Median: 30_000} }},
+		{"reminders: come to 70000", func(w *Workload) { w.Static, w.Reminders = 40_000, Dist{Median: 30_000} }},
 		{"start: 1999", func(w *Workload) { w.Start = w.Start.AddDate(-27, 0, 0) }},
 		{"spread: -1", func(w *Workload) { w.Spread = -1 }},
-		{"turns: missing", func(w *Workload) { w.Turns = Dist{} }},
-		{"rounds: missing", func(w *Workload) { w.Rounds = Dist{Max: 0.5, Median: 3} }},
-		{"prompt: missing", func(w *Workload) { w.Prompt = Dist{} }},
-		{`project: want a folder, not ""`, func(w *Workload) { w.Project = "" }},
-		{`version: want three numbers`, func(w *Workload) { w.Version = "2.1" }},
-		{`lifetime: want 5m or 1h, not "10m"`, func(w *Workload) { w.Lifetime = "10m" }},
+		{"turns: is missing", func(w *Workload) { w.Turns = Dist{} }},
+		{"rounds: is missing", func(w *Workload) { w.Rounds = Dist{Max: 0.5, Median: 3} }},
+		{"prompt: is missing", func(w *Workload) { w.Prompt = Dist{} }},
+		{`project: "": want a folder`, func(w *Workload) { w.Project = "" }},
+		{`version: "2.1": want three numbers`, func(w *Workload) { w.Version = "2.1" }},
+		{`lifetime: unknown value "10m"`, func(w *Workload) { w.Lifetime = "10m" }},
 		{"speed: NaN", func(w *Workload) { w.Speed.Median = math.NaN() }},
-		{"agents.tools: sub-agents start no sub-agents", func(w *Workload) { manyAgents(w); w.Agents.Tools = w.Tools }},
+		{"agents.tools: starts sub-agents", func(w *Workload) { manyAgents(w); w.Agents.Tools = w.Tools }},
 	} {
 		w := workload(t, "short-fix")
 		tt.edit(w)
