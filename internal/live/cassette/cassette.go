@@ -1,37 +1,36 @@
 // Package cassette stores live calls: one file for each, so that a run whose
 // summaries a real model wrote can be replayed without asking it again.
 //
-// A file is JSON, named by the key of its call. It tells what the call was for,
+// A file is JSON, named by the key of its call. It holds what the call was for,
 // what was asked by size and digest, and what came back. There is no room in it
-// for a key of a provider or a header. A call whose request is another has
-// another key: it is missing, and never answered by what another call got.
+// for a key of a provider or a header. A call whose request differs has another
+// key: it is missing, and never answered by what another call got.
 package cassette
 
 import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Version is the version of the files that are written, the only one that is
-// read.
-const Version = 1
-
 // Call identifies a call and says what it is for.
 type Call struct {
+	// The first six identify nothing: they inform people, and find the cassette that
+	// is nearest to one that is missing.
+	Session string `json:"session"` // id of the recording
+	Source  string `json:"source"`  // as in prompt.Intent.Source
+	Model   string `json:"model"`   // that is asked
+	Thread  int32  `json:"thread"`  // of the session, where the call is made
+	Round   int32  `json:"round"`   // of the thread, where the call is made
+	Number  int32  `json:"number"`  // ordinal among the calls of the session, from 1
 	// Chain is that of the last block the call sends, and Params what its answer
 	// depends on besides, each as "name=value". They make the key.
-	Chain  prompt.Digest
-	Params []string
-	// The others identify nothing: they tell people, and find the cassette that
-	// is nearest to one that is missing.
-	Session string // id of the recording
-	Source  string // as in prompt.Intent.Source
-	Model   string // that is asked
-	Thread  int32  // of the session, where the call is made
-	Round   int32  // of the thread, where the call is made
-	Number  int32  // ordinal among the calls of the session, from 1
+	Chain  prompt.Digest `json:"chain"`
+	Params []string      `json:"params"`
 }
 
 // Key returns the key of the call.
@@ -40,24 +39,26 @@ func (c Call) Key() Key { return KeyOf(c.Chain, c.Params...) }
 // Cassette is one stored call. What a Folder returns is shared and must not be
 // changed.
 type Cassette struct {
-	Call Call
+	Call Call `json:"call"`
 	// Began is when the call was made, for people; zero when it is not known.
-	Began time.Time
+	Began time.Time `json:"began,omitzero"`
 	// Texts says of a cassette that was read that the texts of the answer are the
 	// model's own; else they are filler of the same size, and the request's
 	// instruction is left out. What is stored is taken to have its texts.
-	Texts   bool
-	Request *Request // nil when it was not kept
+	Texts bool `json:"texts"`
 	// Reply is what the model answered, nil for a call that failed; Failure why,
 	// nil for a call that was answered.
-	Reply   *wire.Reply
-	Failure *wire.Failure
-	// Predicted is what the model of the cache said the call would be billed,
-	// tokens.
-	Predicted prompt.Usage
+	Reply   *wire.Reply   `json:"reply,omitzero"`
+	Failure *wire.Failure `json:"failure,omitzero"`
+	// Predicted is what the model of the cache predicted for the call, tokens.
+	Predicted prompt.Usage `json:"predicted"`
 	// Entities are the things worth keeping in what was summarised.
-	Entities []Entity
+	Entities []Entity `json:"entities,omitempty"`
+	Request  *Request `json:"request,omitzero"` // nil when it was not kept
 }
+
+// passing reports whether a call failed for a reason that may be gone.
+func (c *Cassette) passing() bool { return c.Failure != nil && c.Failure.Passing() }
 
 // Entity is something worth keeping in what was summarised.
 type Entity struct {
@@ -67,11 +68,50 @@ type Entity struct {
 	Kept bool   `json:"kept,omitzero"` // the summary has it
 }
 
-// withoutTexts returns the entities by kind alone.
-func withoutTexts(list []Entity) []Entity {
-	var bare []Entity
-	for _, e := range list {
-		bare = append(bare, Entity{Kind: e.Kind, Kept: e.Kept})
+// Key names a call: equal content asked with equal parameters has equal keys,
+// in every process and on every platform.
+type Key [16]byte
+
+// KeyOf returns the key of a call that sends content of a chain under
+// parameters. Their order counts.
+func KeyOf(chain prompt.Digest, params ...string) Key {
+	b := binary.BigEndian.AppendUint64(nil, chain.Hi)
+	b = binary.BigEndian.AppendUint64(b, chain.Lo)
+	for _, p := range params {
+		b = binary.AppendUvarint(b, uint64(len(p)))
+		b = append(b, p...)
 	}
-	return bare
+	return keyOf(prompt.DigestBytes(b))
+}
+
+// keyOf returns a digest in the form of a key: the high half first.
+func keyOf(d prompt.Digest) (k Key) {
+	binary.BigEndian.PutUint64(k[:8], d.Hi)
+	binary.BigEndian.PutUint64(k[8:], d.Lo)
+	return k
+}
+
+// String returns the key in 32 hexadecimal digits.
+func (k Key) String() string { return hex.EncodeToString(k[:]) }
+
+// ParseKey is the inverse of String.
+func ParseKey(s string) (k Key, err error) {
+	err = k.UnmarshalText([]byte(s))
+	return k, err
+}
+
+// MarshalText returns what String does.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText takes 32 hexadecimal digits, letters small.
+func (k *Key) UnmarshalText(text []byte) error {
+	var got Key
+	if len(text) != hex.EncodedLen(len(got)) {
+		return fmt.Errorf("key %q is not %d hexadecimal digits", text, hex.EncodedLen(len(got)))
+	}
+	if _, err := hex.Decode(got[:], text); err != nil || got.String() != string(text) {
+		return fmt.Errorf("key %q is not %d hexadecimal digits in small letters", text, hex.EncodedLen(len(got)))
+	}
+	*k = got
+	return nil
 }

@@ -131,9 +131,6 @@ func TestRedaction(t *testing.T) {
 		len(got.Failure.Message) != len(failed.Failure.Message) {
 		t.Errorf("failure %+v, %v", got, err)
 	}
-	if problems, err := f.Verify(t.Context()); err != nil || len(problems) > 0 {
-		t.Errorf("%v, %v", problems, err)
-	}
 }
 
 // Titles that are named stay where they are.
@@ -270,29 +267,19 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("block %d is described as %q, want %q, 16 digits and %q", i, got, want[0], want[1])
 		}
 	}
-	if got := q.Differences(Describe(asked())); len(got) != 0 {
-		t.Errorf("a request differs from itself: %q", got)
-	}
-	for name, tt := range map[string]struct {
-		change func(*wire.Request)
-		want   string
-	}{
-		"model":      {func(r *wire.Request) { r.Model = "x" }, "model: stored claude-opus-4-6, now x"},
-		"output":     {func(r *wire.Request) { r.MaxTokens = 1 }, "max_tokens: stored 20000, now 1"},
-		"denied":     {func(r *wire.Request) { r.ToolsDenied = false }, "tools_denied: stored true, now false"},
-		"betas":      {func(r *wire.Request) { r.Betas = nil }, "betas: stored context-1m-2025-08-07, now none"},
-		"edits":      {func(r *wire.Request) { r.ContextManagement = nil }, "context_management: stored edits "},
-		"tool":       {func(r *wire.Request) { r.Tools[0].Name = "x" }, "tool 1: stored tool "},
-		"system":     {func(r *wire.Request) { r.System[0].Cache = wire.CacheNone }, "system block 1: stored system text 13 B "},
-		"text":       {func(r *wire.Request) { r.Messages[0].Blocks[0].Text = "fix it" }, "block 1: stored user text 10 B "},
-		"pairing":    {func(r *wire.Request) { r.Messages[1].Blocks[0].ID = "x" }, "block 2: stored assistant tool_use 26 B "},
-		"breakpoint": {func(r *wire.Request) { r.Messages[2].Blocks[1].Cache = wire.Cache1h }, "block 4: stored user text 16 B "},
-		"less":       {func(r *wire.Request) { r.Messages = r.Messages[:2] }, "block 3: stored user tool_result 9 B "},
+	for name, change := range map[string]func(*wire.Request){
+		"model": func(r *wire.Request) { r.Model = "x" }, "output": func(r *wire.Request) { r.MaxTokens = 1 },
+		"denied": func(r *wire.Request) { r.ToolsDenied = false }, "betas": func(r *wire.Request) { r.Betas = nil },
+		"edits": func(r *wire.Request) { r.ContextManagement = nil }, "tool": func(r *wire.Request) { r.Tools[0].Name = "x" },
+		"system":     func(r *wire.Request) { r.System[0].Cache = wire.CacheNone },
+		"text":       func(r *wire.Request) { r.Messages[0].Blocks[0].Text = "fix it" },
+		"pairing":    func(r *wire.Request) { r.Messages[1].Blocks[0].ID = "x" },
+		"breakpoint": func(r *wire.Request) { r.Messages[2].Blocks[1].Cache = wire.Cache1h },
 	} {
 		r := asked()
-		tt.change(r)
-		if got := q.Differences(Describe(r)); len(got) != 1 || !strings.HasPrefix(got[0], tt.want) {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		change(r)
+		if cmp.Equal(q, Describe(r)) {
+			t.Errorf("another %s is described alike", name)
 		}
 	}
 }

@@ -58,18 +58,14 @@ type Folder struct {
 	opts Options
 
 	mu      sync.Mutex
-	used    map[Key]bool
 	made    map[Key]bool // stored by this Folder
 	flights map[Key]*flight
 	index   []indexed // of all files, made at the first miss
-	broken  []Problem // that were kept beside
+	broken  []Problem // kept beside
 }
 
 // suffix is the ending of the files; what has another is passed over.
 const suffix = ".json"
-
-// maxFile is the longest file that is read, bytes: a cassette has some kilobytes.
-const maxFile = 64 << 20
 
 // Open returns the cassettes of a folder. To replay the folder must exist, to
 // record it is made.
@@ -91,11 +87,8 @@ func Open(dir string, mode Mode, opts Options) (*Folder, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("cassettes: %s is no folder", dir)
 	}
-	return &Folder{dir: dir, mode: mode, opts: opts, used: map[Key]bool{}, made: map[Key]bool{}, flights: map[Key]*flight{}}, nil
+	return &Folder{dir: dir, mode: mode, opts: opts, made: map[Key]bool{}, flights: map[Key]*flight{}}, nil
 }
-
-// Mode returns the mode the folder was opened with.
-func (f *Folder) Mode() Mode { return f.mode }
 
 // path returns the file of a call.
 func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+suffix) }
@@ -112,24 +105,11 @@ func (f *Folder) Load(call Call) (*Cassette, error) {
 
 // find is Load that returns nil without an error when there is none.
 func (f *Folder) find(call Call) (*Cassette, error) {
-	c, err := f.look(call)
-	if c != nil {
-		f.note(call.Key(), false)
-	}
-	return c, err
-}
-
-// look is find that does not count as a use.
-func (f *Folder) look(call Call) (*Cassette, error) {
 	k := call.Key()
 	path := f.path(k)
-	got, err := readForm(path)
+	c, err := read(path, k)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	var c *Cassette
-	if err == nil {
-		c, err = got.of(k)
 	}
 	if errors.Is(err, ErrBroken) && f.opts.ReplaceBroken && f.mode == RecordMissing {
 		return nil, nil
@@ -149,7 +129,7 @@ func (f *Folder) Has(call Call) bool {
 	if f.mode == Record && !made {
 		return false
 	}
-	c, err := f.look(call)
+	c, err := f.find(call)
 	return err != nil || c != nil && !f.again(c, made)
 }
 
@@ -160,54 +140,10 @@ func (f *Folder) again(c *Cassette, made bool) bool {
 	return f.mode == RecordMissing && c.passing() && !made
 }
 
-func (f *Folder) note(k Key, made bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.used[k] = true
-	if made {
-		f.made[k] = true
-		f.index = nil
-	}
-}
-
 func (f *Folder) madeHere(k Key) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.made[k]
-}
-
-// of returns the cassette of a file that is named by a key.
-func (f *form) of(k Key) (*Cassette, error) {
-	if f.Key != k {
-		return nil, broken(fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or delete it", f.Key))
-	}
-	c, err := f.cassette()
-	if err != nil {
-		return nil, broken(fmt.Errorf("%w: delete it and record the call again", err))
-	}
-	return c, nil
-}
-
-// readForm reads a file.
-func readForm(path string) (*form, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file: move it away")
-	case info.Size() > maxFile:
-		return nil, broken(fmt.Errorf("it has %d bytes, and a cassette at most %d: delete it and record the call again", info.Size(), maxFile))
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	got, err := decode(b)
-	if err != nil {
-		return nil, broken(err)
-	}
-	return got, nil
 }
 
 // Store writes a cassette, in the place of one of the same call. The file is
@@ -242,7 +178,7 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 	if err != nil {
 		return refused(err)
 	}
-	stored, err := again.of(k)
+	stored, err := again.cassette(k)
 	if err != nil {
 		return refused(err)
 	}
@@ -253,7 +189,9 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 	if err := writeWhole(f.path(k), b); err != nil {
 		return refused(err)
 	}
-	f.note(k, true)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.made[k], f.index = true, nil
 	return stored, nil
 }
 
@@ -281,5 +219,61 @@ func writeWhole(path string, b []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// passing reports whether a call failed for a reason that may be gone.
-func (c *Cassette) passing() bool { return c.Failure != nil && c.Failure.Passing() }
+// ErrBroken is what a file is that holds no cassette, or not the one it is named
+// by.
+var ErrBroken = errors.New("the file is broken")
+
+// brokenError is an error of a file, in its own words, that is ErrBroken.
+type brokenError struct{ error }
+
+func (e brokenError) Unwrap() error        { return e.error }
+func (e brokenError) Is(target error) bool { return target == ErrBroken }
+
+func broken(err error) error { return brokenError{err} }
+
+// brokenSuffix is put behind the name of a file that is kept beside the one that
+// takes its place.
+const brokenSuffix = ".broken"
+
+// keepBroken moves the file of a call out of the way if it is broken and to be
+// replaced. Files of an earlier time stay: later ones get a number.
+func (f *Folder) keepBroken(k Key) error {
+	if !f.opts.ReplaceBroken || f.mode != RecordMissing {
+		return nil
+	}
+	path := f.path(k)
+	_, why := read(path, k)
+	if !errors.Is(why, ErrBroken) {
+		return nil
+	}
+	beside := path + brokenSuffix
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(beside); errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		beside = fmt.Sprintf("%s%s-%d", path, brokenSuffix, n)
+	}
+	if err := os.Rename(path, beside); err != nil {
+		return fmt.Errorf("keep the broken file beside the new one: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.broken = append(f.broken, Problem{beside, why.Error()})
+	return nil
+}
+
+// Problem is what is wrong with a file of the folder.
+type Problem struct {
+	File string // with its folder
+	Text string // what is wrong, and what to do
+}
+
+// Broken returns the files that were replaced, under the names they have now, with
+// what is wrong with them, ordered by name.
+func (f *Folder) Broken() []Problem {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := slices.Clone(f.broken)
+	slices.SortFunc(list, func(a, b Problem) int { return strings.Compare(a.File, b.File) })
+	return list
+}

@@ -1,7 +1,6 @@
 package cassette
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -162,18 +161,15 @@ func (f *Folder) indexed() []indexed {
 	if list != nil {
 		return list
 	}
-	keys, err := f.keys()
-	if err != nil {
-		return nil
-	}
+	keys := f.keys()
 	list = make([]indexed, 0, len(keys))
 	for _, k := range keys {
 		var head struct {
-			Call callForm `json:"call"`
+			Call Call `json:"call"`
 		}
 		b, err := os.ReadFile(f.path(k))
-		if err == nil && json.Unmarshal(b, &head) == nil {
-			list = append(list, indexed{k, head.Call.call()})
+		if err == nil && json.Unmarshal(b, &head, values) == nil {
+			list = append(list, indexed{k, head.Call})
 		}
 	}
 	f.mu.Lock()
@@ -183,29 +179,16 @@ func (f *Folder) indexed() []indexed {
 }
 
 // keys returns the keys of all files in order.
-func (f *Folder) keys() ([]Key, error) {
-	var keys []Key
-	err := f.each(func(name string, k Key, err error) {
-		if err == nil {
-			keys = append(keys, k)
-		}
-	})
-	slices.SortFunc(keys, func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
-	return keys, err
-}
-
-// each names every file of the folder that has the ending of a cassette, with
-// the key of its name or what is wrong with that.
-func (f *Folder) each(visit func(name string, k Key, err error)) error {
+func (f *Folder) keys() []Key {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
-		return fmt.Errorf("cassettes: %w", err)
+		return nil
 	}
-	for _, e := range entries {
-		if name := e.Name(); filepath.Ext(name) == suffix && !strings.HasPrefix(name, ".") {
-			k, err := ParseKey(strings.TrimSuffix(name, suffix))
-			visit(name, k, err)
+	var keys []Key
+	for _, e := range entries { // by name
+		if k, err := ParseKey(strings.TrimSuffix(e.Name(), suffix)); err == nil && filepath.Ext(e.Name()) == suffix {
+			keys = append(keys, k)
 		}
 	}
-	return nil
+	return keys
 }

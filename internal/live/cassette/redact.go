@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -13,9 +12,9 @@ import (
 // part is a stretch of a text that is withheld: one that says nothing and is
 // kept, or the size and digest of one that is not.
 type part struct {
-	Kept   string `json:"kept,omitzero"`
-	Bytes  int    `json:"bytes,omitzero"`
-	Digest digest `json:"digest,omitzero"`
+	Kept   string        `json:"kept,omitzero"`
+	Bytes  int           `json:"bytes,omitzero"`
+	Digest prompt.Digest `json:"digest,omitzero"`
 }
 
 // withheld stands for the texts of an answer.
@@ -54,7 +53,7 @@ func withhold(text string, keep []string) []part {
 		inside := strings.TrimRight(rest, white)
 		kept(stretch[:len(stretch)-len(rest)])
 		if inside != "" {
-			list = append(list, part{Bytes: len(inside), Digest: digest(prompt.DigestString(inside))})
+			list = append(list, part{Bytes: len(inside), Digest: prompt.DigestString(inside)})
 		}
 		kept(rest[len(inside):])
 		kept(text[at : at+size])
@@ -107,7 +106,7 @@ func refill(list []part) (string, error) {
 	var b strings.Builder
 	for _, p := range list {
 		b.WriteString(p.Kept)
-		b.WriteString(texts.Filler(prompt.Digest(p.Digest), p.Bytes, "text that the cassette does not keep"))
+		b.WriteString(texts.Filler(p.Digest, p.Bytes, "text that the cassette does not keep"))
 	}
 	return b.String(), nil
 }
@@ -161,22 +160,29 @@ func (f *form) redact(keep []string) {
 		e.Message = ""
 		f.Failure = &e
 	}
-	f.Withheld, f.Entities = &w, withoutTexts(f.Entities)
+	f.Withheld, f.Entities = &w, slices.Clone(f.Entities)
+	for i := range f.Entities {
+		f.Entities[i].Text = ""
+	}
 }
 
 // restore puts filler where texts were taken out.
-func (w *withheld) restore(reply *wire.Reply, failure *wire.Failure) (err error) {
+func (w *withheld) restore(c *Cassette) (err error) {
 	fill := func(to *string, list []part) {
 		if err == nil && len(list) > 0 {
 			*to, err = refill(list)
 		}
 	}
-	if reply != nil {
-		fill(&reply.Text, w.Text)
-		fill(&reply.Compaction, w.Compaction)
+	if c.Reply != nil {
+		r := *c.Reply
+		fill(&r.Text, w.Text)
+		fill(&r.Compaction, w.Compaction)
+		c.Reply = &r
 	}
-	if failure != nil {
-		fill(&failure.Message, w.Message)
+	if c.Failure != nil {
+		e := *c.Failure
+		fill(&e.Message, w.Message)
+		c.Failure = &e
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package cassette
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -22,13 +21,13 @@ type Request struct {
 	ContextManagement string `json:"context_management,omitzero"`
 	// Compaction is the size and digest of the instructions of a compaction asked
 	// for on demand.
-	Compaction string `json:"compaction,omitzero"`
-	Thinking   string `json:"thinking,omitzero"` // as wire.Thinking writes it
-	Effort     string `json:"effort,omitzero"`
-	Bytes      int64  `json:"bytes"` // of all texts, inputs and definitions
-	Tools      Lines  `json:"tools,omitempty"`
-	System     Lines  `json:"system,omitempty"`
-	Messages   Lines  `json:"messages"`
+	Compaction string   `json:"compaction,omitzero"`
+	Thinking   string   `json:"thinking,omitzero"` // as wire.Thinking writes it
+	Effort     string   `json:"effort,omitzero"`
+	Bytes      int64    `json:"bytes"` // of all texts, inputs and definitions
+	Tools      []string `json:"tools,omitempty"`
+	System     []string `json:"system,omitempty"`
+	Messages   []string `json:"messages"`
 	// Instruction is the last text of the request, which no recording has; "" in a
 	// cassette without texts, and for one of more than maxInstruction bytes.
 	Instruction string `json:"instruction,omitzero"`
@@ -108,48 +107,4 @@ func instruction(messages []wire.Message) string {
 		return b.Text
 	}
 	return ""
-}
-
-// Differences says in what a stored request differs from another, nothing for
-// none. Of a list it names the first block that differs.
-func (q *Request) Differences(now *Request) []string {
-	var list []string
-	add := func(what, stored, is string) {
-		if stored != is {
-			list = append(list, fmt.Sprintf("%s: stored %s, now %s", what, orNone(stored), orNone(is)))
-		}
-	}
-	add("model", q.Model, now.Model)
-	add("max_tokens", fmt.Sprint(q.MaxTokens), fmt.Sprint(now.MaxTokens))
-	add("tools_denied", fmt.Sprint(q.ToolsDenied), fmt.Sprint(now.ToolsDenied))
-	add("betas", strings.Join(q.Betas, " "), strings.Join(now.Betas, " "))
-	add("context_management", q.ContextManagement, now.ContextManagement)
-	add("compaction", q.Compaction, now.Compaction)
-	add("thinking", q.Thinking, now.Thinking)
-	add("effort", q.Effort, now.Effort)
-	for _, l := range []struct {
-		what        string
-		stored, now []string
-	}{{"tool", q.Tools, now.Tools}, {"system block", q.System, now.System}, {"block", q.Messages, now.Messages}} {
-		i := 0
-		for i < len(l.stored) && i < len(l.now) && l.stored[i] == l.now[i] {
-			i++
-		}
-		add(fmt.Sprintf("%s %d", l.what, i+1), at(l.stored, i), at(l.now, i))
-	}
-	return list
-}
-
-func at(list []string, i int) string {
-	if i < len(list) {
-		return list[i]
-	}
-	return ""
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }

@@ -173,23 +173,23 @@ type Reply struct {
 	ToolCalls  []string    `json:"tool_calls,omitempty"`
 	Usage      Usage       `json:"usage"`
 	Iterations []Iteration `json:"iterations,omitempty"`
-	// Thinking is the part of the output that was thinking, tokens: as counted, or
-	// what the text leaves of the output where the server tells no count.
-	Thinking int64 `json:"thinking,omitzero"`
-	// Cleared is what edits declared in the request took out of the prompt.
-	Cleared Cleared `json:"cleared,omitzero"`
-	// Estimated says that the server counted nothing, or not all: what stands in
-	// Usage in its place is estimated from bytes.
+	// First and Total are the time to the first token and to the end of the
+	// response, of the attempt that succeeded.
+	First time.Duration `json:"first_ns"`
+	Total time.Duration `json:"total_ns"`
+	// Attempts is how many requests were sent, the last one included.
+	Attempts int `json:"attempts"`
+	// Estimated says that the server counted nothing, or not all: the rest of Usage
+	// is estimated from bytes.
 	Estimated bool `json:"estimated,omitzero"`
 	// Wasted is what the attempts that broke off before this one were billed, as
 	// counted or estimated. It is no part of Usage, nor of what Billed returns.
 	Wasted Usage `json:"wasted,omitzero"`
-	// First and Total are the time to the first token and to the end of the
-	// response, of the attempt that succeeded.
-	First time.Duration `json:"-"`
-	Total time.Duration `json:"-"`
-	// Attempts is how many requests were sent, the last one included.
-	Attempts int `json:"attempts"`
+	// Thinking is the part of the output that was thinking, tokens: as counted, or
+	// what the text leaves of the output where the server gives no count.
+	Thinking int64 `json:"thinking,omitzero"`
+	// Cleared is what edits declared in the request took out of the prompt.
+	Cleared Cleared `json:"cleared,omitzero"`
 }
 
 // Billed returns the usage of all iterations of the attempt that succeeded, of
@@ -204,3 +204,59 @@ func (r *Reply) Billed() Usage {
 	}
 	return u
 }
+
+// Cause says why a call gave no reply.
+type Cause string
+
+// The causes of failures.
+const (
+	CauseTooLong    Cause = "prompt too long"    // the server refuses the prompt
+	CauseRate       Cause = "rate limited"       // 429
+	CauseOverloaded Cause = "overloaded"         // 529
+	CauseServer     Cause = "server error"       // 500 and its like
+	CauseBroken     Cause = "broken stream"      // the connection ended before the response did: the server may have begun to work
+	CauseNetwork    Cause = "network"            // the server could not be reached
+	CauseTimeout    Cause = "timeout"            // no end of the response in time
+	CauseAuth       Cause = "authentication"     // 401, 403: the key
+	CauseModel      Cause = "unknown model"      // 404
+	CauseRequest    Cause = "bad request"        // 400, other than too long
+	CauseTooLarge   Cause = "response too large" // beyond the limit for a response
+)
+
+// Failure is a call without a reply. It holds nothing of the request's headers.
+type Failure struct {
+	Cause    Cause         `json:"cause"`
+	Status   int           `json:"status,omitzero"`   // of HTTP, 0 for none
+	Message  string        `json:"message,omitzero"`  // of the server, cut to a few hundred bytes
+	Excess   int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit; 0 when the server does not say
+	After    time.Duration `json:"after_ns,omitzero"` // how long the server asks to wait; 0 for no word
+	Attempts int           `json:"attempts"`          // requests sent, the last one included
+	// Billed is what the attempts were billed: what the server had counted before
+	// a stream broke off, or an estimate where it may have begun and said nothing.
+	Billed Usage `json:"billed,omitzero"`
+}
+
+// Error names cause, status and the server's message.
+func (f *Failure) Error() string {
+	s := string(f.Cause)
+	if f.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", f.Status)
+	}
+	if f.Message != "" {
+		s += ": " + f.Message
+	}
+	return s
+}
+
+// Passing reports whether the same request may succeed later.
+func (f *Failure) Passing() bool {
+	switch f.Cause {
+	case CauseRate, CauseOverloaded, CauseServer, CauseBroken, CauseNetwork, CauseTimeout:
+		return true
+	}
+	return false
+}
+
+// Fatal reports whether every other call will fail in the same way: the caller
+// should stop rather than go on.
+func (f *Failure) Fatal() bool { return f.Cause == CauseAuth || f.Cause == CauseModel }

@@ -1,0 +1,253 @@
+package cassette
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// version is the version of the files that are written, the only one that is
+// read.
+const version = 1
+
+// form is a cassette as its file has it.
+type form struct {
+	Version  int `json:"version"`
+	Key      Key `json:"key"`
+	Cassette `json:",embed"`
+	Withheld *withheld `json:"withheld,omitzero"`
+	Sum      string    `json:"sum,omitzero"` // of the answer, see sum
+}
+
+// usage is a prompt.Usage as files have it.
+type usage struct {
+	Uncached   int64 `json:"uncached,omitzero"`
+	Read       int64 `json:"read,omitzero"`
+	Write5m    int64 `json:"write_5m,omitzero"`
+	Write1h    int64 `json:"write_1h,omitzero"`
+	WriteOther int64 `json:"write_other,omitzero"`
+	Output     int64 `json:"output,omitzero"`
+}
+
+// values says how files have what has no JSON of its own: digests as keys, times in
+// nanoseconds.
+var values = json.JoinOptions(
+	json.WithMarshalers(json.JoinMarshalers(
+		json.MarshalToFunc(func(e *jsontext.Encoder, d prompt.Digest) error { return json.MarshalEncode(e, keyOf(d)) }),
+		json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return json.MarshalEncode(e, int64(d)) }),
+		json.MarshalToFunc(func(e *jsontext.Encoder, u prompt.Usage) error { return json.MarshalEncode(e, usage(u)) }),
+	)),
+	json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *prompt.Digest) error {
+			var k Key
+			err := json.UnmarshalDecode(d, &k)
+			*to = prompt.Digest{Hi: binary.BigEndian.Uint64(k[:8]), Lo: binary.BigEndian.Uint64(k[8:])}
+			return err
+		}),
+		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error { return json.UnmarshalDecode(d, (*int64)(to)) }),
+		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *prompt.Usage) error {
+			var u usage
+			err := json.UnmarshalDecode(d, &u)
+			*to = prompt.Usage(u)
+			return err
+		}),
+	)),
+)
+
+// formOf returns the file of a cassette with all its texts.
+func formOf(c *Cassette) *form {
+	f := &form{Version: version, Key: c.Call.Key(), Cassette: *c}
+	f.Began, f.Texts = c.Began.UTC(), true
+	return f
+}
+
+// cassette returns the cassette of a file that is named by a key, or what is wrong
+// with it.
+func (f *form) cassette(k Key) (*Cassette, error) {
+	if f.Key != k {
+		return nil, broken(fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or delete it", f.Key))
+	}
+	c := f.Cassette
+	err := f.check()
+	if err == nil && f.Withheld != nil {
+		err = f.Withheld.restore(&c)
+	}
+	if err == nil {
+		err = f.checkSum()
+	}
+	if err != nil {
+		return nil, broken(fmt.Errorf("%w: %s", err, remedy))
+	}
+	return &c, nil
+}
+
+// check tells what no recorded call can be.
+func (f *form) check() error {
+	switch {
+	case (f.Reply == nil) == (f.Failure == nil):
+		return errors.New("it must have either a reply or a failure")
+	case f.Texts == (f.Withheld != nil):
+		return errors.New("texts must be there or be withheld")
+	case !f.Call.hidesParams() && f.Call.Key() != f.Key:
+		return fmt.Errorf("its key is not that of the call it tells of, %s", f.Call.Key())
+	}
+	u := f.Predicted
+	least := min(u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output)
+	tokens := func(u wire.Usage) { least = min(least, u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output) }
+	if r := f.Reply; r != nil {
+		tokens(r.Usage)
+		tokens(r.Wasted)
+		for _, it := range r.Iterations {
+			tokens(it.Usage)
+		}
+		least = min(least, int64(r.First), int64(r.Total), int64(r.Attempts), r.Thinking, r.Cleared.ToolUses, r.Cleared.Turns, r.Cleared.Input)
+	}
+	if e := f.Failure; e != nil {
+		tokens(e.Billed)
+		least = min(least, e.Excess, int64(e.After), int64(e.Attempts))
+	}
+	if least < 0 {
+		return fmt.Errorf("a count or time is negative: %d", least)
+	}
+	return nil
+}
+
+// remedy says what to do about a file that cannot be read.
+const remedy = "delete it and record the call again"
+
+// encode returns the bytes of a file.
+func (f *form) encode() ([]byte, error) {
+	var err error
+	if f.Sum, err = f.sum(); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(f, values, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
+// decode reads a file. The errors say what is wrong and what to do.
+func decode(b []byte) (*form, error) {
+	var f form
+	err := json.Unmarshal(b, &f, values, json.RejectUnknownMembers(true))
+	if err == nil && f.Version == version {
+		return &f, nil
+	}
+	var head struct {
+		Version int `json:"version"`
+	}
+	known := json.Unmarshal(b, &head) == nil
+	switch v := head.Version; {
+	case known && v > version:
+		return nil, fmt.Errorf("it has version %d of the format and %d is read: use a newer sim, or %s", v, version, remedy)
+	case known && v != version:
+		return nil, fmt.Errorf("it has version %d of the format and %d is read: %s", v, version, remedy)
+	case errors.Is(err, io.ErrUnexpectedEOF), len(bytes.TrimSpace(b)) == 0:
+		return nil, errors.New("it is cut off: " + remedy)
+	}
+	return nil, fmt.Errorf("it is damaged (%w): %s", err, remedy)
+}
+
+// maxFile is the longest file that is read, bytes: a cassette has some kilobytes.
+const maxFile = 64 << 20
+
+// read reads the cassette that a file has under a key.
+func read(path string, k Key) (*Cassette, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no file: move it away")
+	case info.Size() > maxFile:
+		return nil, broken(fmt.Errorf("it has %d bytes, and a cassette at most %d: %s", info.Size(), maxFile, remedy))
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	got, err := decode(b)
+	if err != nil {
+		return nil, broken(err)
+	}
+	return got.cassette(k)
+}
+
+// sumMark stands ahead of a sum and tells how it is taken: what changes that has
+// to change the mark, and to read sums of this one.
+const sumMark = "1:"
+
+// sum returns the SHA-256 of what came back, as text: another summary in the
+// file would give other figures than those that were paid for. It is taken of
+// the members and not of the bytes of the file, whose ends of lines may change on
+// their way through a repository. The texts are nearly all of it, and go in as they
+// are: to write them as JSON takes as long as to read the file.
+func (f *form) sum() (string, error) {
+	h := sha256.New()
+	bare := *f
+	var texts []string
+	if f.Reply != nil {
+		r := *f.Reply
+		texts = append(texts, r.Text, r.Compaction)
+		r.Text, r.Compaction = "", ""
+		bare.Reply = &r
+	}
+	b, err := json.Marshal([]any{bare.Texts, bare.Reply, bare.Failure, bare.Withheld, bare.Predicted}, values, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return "", err
+	}
+	sumText(h, string(b))
+	for _, t := range texts {
+		sumText(h, t)
+	}
+	for i := range f.Entities {
+		e := &f.Entities[i]
+		sumText(h, e.Kind)
+		sumText(h, e.Text)
+		sumText(h, fmt.Sprint(e.Kept))
+	}
+	return sumMark + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// sumText adds a text with its length, so that no two lists of texts are one. Bytes
+// that are no UTF-8 count as what the file has for each of them.
+func sumText(h hash.Hash, text string) {
+	if !utf8.ValidString(text) {
+		text = string([]rune(text))
+	}
+	var size [8]byte
+	binary.BigEndian.PutUint64(size[:], uint64(len(text)))
+	h.Write(size[:])
+	_, _ = io.WriteString(h, text) // a hash takes all
+}
+
+// checkSum tells whether the answer is the one that was stored. Files of programs
+// that did not sum have none.
+func (f *form) checkSum() error {
+	if f.Sum == "" {
+		return nil
+	}
+	switch s, err := f.sum(); {
+	case err != nil:
+		return err
+	case s != f.Sum:
+		return fmt.Errorf("its answer is not the one that was stored (its sum is %.14s… and not %.14s…)", s, f.Sum)
+	}
+	return nil
+}
