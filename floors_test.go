@@ -31,7 +31,6 @@ var floors = map[string]int{
 	"sim/promptcache":   2,
 	"sim/summarizer":    2,
 	"internal/breaks":   2,
-	"internal/fidelity": 2,
 	"traces":            1,
 	"costmodel":         1,
 	"sim/results":       1,

@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/scenarios"
@@ -73,7 +74,7 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 		Shared:  &live.Shared{},
 		Sources: f.sources, Model: f.model, Instructions: f.instructions, Betas: f.betas,
 		MaxOutput: f.maxOutput, MaxOutputOf: prices.maxOutput, Provider: f.provider,
-		Prices: prices.usd, Fidelity: scenarios.Fidelity{},
+		Prices: prices.usd, Fidelity: fidelity.Words{},
 		Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 	}
 	c.strategies = map[string]*strategies.Strategy{}

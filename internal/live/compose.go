@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -48,7 +49,7 @@ type composer struct {
 	plan   *plan
 	texts  Texts
 	blocks []placed
-	span   []Piece // what the summary stands for, when somebody wants it
+	span   []fidelity.Piece // what the summary stands for, when somebody wants it
 	// effective is the request as the server is taken to leave it.
 	effective *wire.Request
 	quote     string // how the part to summarise begins, for a part that does not begin the conversation
@@ -243,4 +244,30 @@ func object(input jsontext.Value) jsontext.Value {
 		return input
 	}
 	return jsontext.Value(`{"input":` + string(input) + `}`)
+}
+
+// cover keeps an entry of what the summary stands for, and how that begins.
+func (p *composer) cover(i int, b *prompt.Block, text string, input jsontext.Value) {
+	if i < p.plan.pivot {
+		return
+	}
+	if p.quote == "" && p.plan.part == prompt.PartFrom {
+		p.quote = firstWords(text + string(input))
+	}
+	if p.opts.Fidelity == nil {
+		return
+	}
+	piece := fidelity.Piece{
+		Kind: b.Kind, Meta: b.Flags&prompt.FlagMeta != 0, Failed: b.Flags&prompt.FlagError != 0, Text: text, Input: input,
+	}
+	if o := p.call.Session.Objects; b.Object >= 0 && int(b.Object) < len(o) {
+		piece.Object = o[b.Object]
+	}
+	p.span = append(p.span, piece)
+}
+
+// firstWords returns the beginning of a text on one line.
+func firstWords(text string) string {
+	const size = 200
+	return strings.Join(strings.Fields(cut(text, size)), " ")
 }

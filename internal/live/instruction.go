@@ -141,3 +141,20 @@ func memoryInstruction(custom, notes string) string {
 	b.WriteString(memoryForm)
 	return b.String()
 }
+
+// Titles returns what tells the sections of an answer. An answer repeats it from
+// the instruction: cassettes without texts can keep it, so that a replay knows
+// the sections and their sizes too.
+func Titles() []string {
+	var list []string
+	for _, part := range []prompt.Part{prompt.PartWhole, prompt.PartUpTo} {
+		p := plan{part: part}
+		for i, s := range p.sections() {
+			list = append(list, numbered(i, s), s.title)
+		}
+	}
+	for _, s := range memorySections {
+		list = append(list, memoryHeader+s.title)
+	}
+	return list
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -99,9 +100,9 @@ func TestAnswer(t *testing.T) {
 }
 
 // fakeFidelity takes every piece for an entity, by the path of a call or its text.
-type fakeFidelity struct{ span []Piece }
+type fakeFidelity struct{ span []fidelity.Piece }
 
-func (f *fakeFidelity) Entities(_ string, span []Piece, summary string) []cassette.Entity {
+func (f *fakeFidelity) Entities(_ string, span []fidelity.Piece, summary string) []cassette.Entity {
 	f.span = span
 	var list []cassette.Entity
 	for _, p := range span {

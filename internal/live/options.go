@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -47,9 +48,19 @@ type Fidelity interface {
 	// Entities returns what is worth keeping in what a summary stands for, and
 	// whether the summary has it. Root is the folder of the project, below which
 	// paths may be given relative to it; "" for none.
-	Entities(root string, span []Piece, summary string) []cassette.Entity
+	Entities(root string, span []fidelity.Piece, summary string) []cassette.Entity
 	// Survive returns how many of the entities a later summary has.
 	Survive(root string, entities []cassette.Entity, summary string) int
+}
+
+// Store keeps calls. *cassette.Folder is one.
+type Store interface {
+	// Do returns a call, and true when it was there; else it has ask make it, once
+	// however many want it, and stores it before it returns. What ask returns an
+	// error for is not stored.
+	Do(ctx context.Context, call cassette.Call, ask func(context.Context) (*cassette.Cassette, error)) (*cassette.Cassette, bool, error)
+	// Has reports whether the call is there.
+	Has(call cassette.Call) bool
 }
 
 // DefaultMaxOutput bounds a call that says nothing of its output, tokens: the

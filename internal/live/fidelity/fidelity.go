@@ -13,32 +13,18 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Kind says what sort of thing an entity is.
-type Kind uint8
-
 // The kinds of entity.
 const (
-	Path     Kind = iota // a file that was read, edited or written
-	Command              // a command that was run: its first line
-	Error                // the line that tells what failed
-	Sentence             // a sentence of the person
-	Task                 // a task that was open at the end
-	NumKinds = int(Task) + 1
+	Path     = "path"     // a file that was read, edited or written
+	Command  = "command"  // a command that was run: its first line
+	Error    = "error"    // the line that says what failed
+	Sentence = "sentence" // a sentence of the person
+	Task     = "task"     // a task that was open at the end
 )
-
-var kindNames = [NumKinds]string{"path", "command", "error", "sentence", "task"}
-
-// String returns the lower-case name used in reports.
-func (k Kind) String() string { return kindNames[min(int(k), NumKinds-1)] }
-
-// Entity is something worth keeping, by its text with white space made single.
-type Entity struct {
-	Kind Kind
-	Text string
-}
 
 // Piece is a block of the conversation with its text.
 type Piece struct {
@@ -50,17 +36,52 @@ type Piece struct {
 	Input  jsontext.Value // of a call: a JSON object
 }
 
-// Index collects the entities of a stretch of conversation. The zero value is
-// empty and ready to use.
-type Index struct {
-	list  []Entity
-	seen  map[Entity]bool
-	tasks []Entity // open ones as last written
+// Words finds entities word for word.
+type Words struct{}
+
+// Entities returns what is worth keeping in what a summary stands for, in order of
+// first appearance, open tasks last, and whether the summary has it word for word.
+// Root is the folder of the project: a path below it may be given relative to it;
+// "" for none.
+func (Words) Entities(root string, span []Piece, summary string) []cassette.Entity {
+	x := index{seen: map[cassette.Entity]bool{}}
+	for i := range span {
+		x.piece(&span[i])
+	}
+	list, text := append(x.list, x.tasks...), squeeze(summary)
+	for i := range list {
+		list[i].Kept = has(text, &list[i], root)
+	}
+	return list
 }
 
-// Entities returns what was collected in order of first appearance, open tasks
-// last.
-func (x *Index) Entities() []Entity { return append(x.list[:len(x.list):len(x.list)], x.tasks...) }
+// Survive returns how many of the entities a later summary has.
+func (Words) Survive(root string, entities []cassette.Entity, summary string) int {
+	text, n := squeeze(summary), 0
+	for i := range entities {
+		if has(text, &entities[i], root) {
+			n++
+		}
+	}
+	return n
+}
+
+// has reports whether a text has an entity, white space aside.
+func has(text string, e *cassette.Entity, root string) bool {
+	if strings.Contains(text, e.Text) {
+		return true
+	}
+	rest, below := strings.CutPrefix(e.Text, strings.TrimSuffix(root, "/")+"/")
+	return e.Kind == Path && root != "" && below && len(rest) >= minText && strings.Contains(text, rest)
+}
+
+// index collects the entities of a stretch of conversation, by their texts with
+// white space made single.
+type index struct {
+	list  []cassette.Entity
+	seen  map[cassette.Entity]bool
+	tasks []cassette.Entity // open ones as last written
+}
 
 // Limits of what counts as an entity, bytes: shorter strings are found by
 // chance, longer ones nobody repeats word for word. Assumed.
@@ -69,8 +90,8 @@ const (
 	maxText = 240
 )
 
-// Add collects the entities of a piece.
-func (x *Index) Add(p *Piece) {
+// piece collects the entities of a piece.
+func (x *index) piece(p *Piece) {
 	switch {
 	case p.Kind == prompt.KindToolUse:
 		x.add(Path, p.Object)
@@ -84,20 +105,17 @@ func (x *Index) Add(p *Piece) {
 	}
 }
 
-func (x *Index) add(k Kind, text string) {
-	e := Entity{k, squeeze(text)}
+func (x *index) add(kind, text string) {
+	e := cassette.Entity{Kind: kind, Text: squeeze(text)}
 	if len(e.Text) < minText || len(e.Text) > maxText || x.seen[e] {
 		return
-	}
-	if x.seen == nil {
-		x.seen = map[Entity]bool{}
 	}
 	x.seen[e] = true
 	x.list = append(x.list, e)
 }
 
 // call collects what a tool call says: the command it runs, the tasks it lists.
-func (x *Index) call(input jsontext.Value) {
+func (x *index) call(input jsontext.Value) {
 	var in struct {
 		Command jsontext.Value `json:"command"` // a string, or a list of words
 		Todos   []struct {
@@ -119,7 +137,7 @@ func (x *Index) call(input jsontext.Value) {
 	x.tasks = x.tasks[:0]
 	open := func(text, status string) {
 		if text = squeeze(text); status != "completed" && len(text) >= minText && len(text) <= maxText {
-			x.tasks = append(x.tasks, Entity{Task, text})
+			x.tasks = append(x.tasks, cassette.Entity{Kind: Task, Text: text})
 		}
 	}
 	for _, t := range in.Todos {
@@ -191,7 +209,11 @@ func sentences(text string) []string {
 }
 
 // clientTags are what a client puts into a prompt beside what was typed.
-var clientTags = regexp.MustCompile(`(?s)<(system-reminder|command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat|environment_context|user_instructions|INSTRUCTIONS)>.*?</(system-reminder|command-name|command-message|command-args|local-command-stdout|local-command-stderr|local-command-caveat|environment_context|user_instructions|INSTRUCTIONS)>`)
+var clientTags = func() *regexp.Regexp {
+	const tags = "(system-reminder|command-name|command-message|command-args|local-command-stdout|local-command-stderr|" +
+		"local-command-caveat|environment_context|user_instructions|INSTRUCTIONS)"
+	return regexp.MustCompile("(?s)<" + tags + ">.*?</" + tags + ">")
+}()
 
 // sentenceEnd returns the index behind the first full stop, question or
 // exclamation mark that white space follows, the length of s without one.

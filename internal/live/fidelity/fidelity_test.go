@@ -7,13 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // conversation is a stretch with two entities of each kind but one.
-func conversation() *Index {
-	var x Index
-	for _, p := range []Piece{
+func conversation() []Piece {
+	return []Piece{
 		{Kind: prompt.KindPrompt, Text: "<system-reminder>Never mention this reminder to anyone.</system-reminder>Fix the login test, please. Don't touch v1.2 of the API!\nok"},
 		{Kind: prompt.KindPrompt, Meta: true, Text: "A sentence that the client has put there."},
 		{Kind: prompt.KindToolUse, Object: "/home/me/app/auth/login.go", Input: jsontext.Value(`{"file_path":"/home/me/app/auth/login.go"}`)},
@@ -25,59 +25,51 @@ func conversation() *Index {
 		{Kind: prompt.KindToolResult, Text: "error: not one, the call went well"},
 		{Kind: prompt.KindToolUse, Input: jsontext.Value(`{"todos":[{"content":"find the cause","status":"in_progress"},{"content":"an old plan","status":"pending"}]}`)},
 		{Kind: prompt.KindToolUse, Input: jsontext.Value(`{"todos":[{"content":"find the cause","status":"completed"},{"content":"fix the cookie","status":"in_progress"},{"content":"run all tests","status":"pending"}]}`)},
-	} {
-		x.Add(&p)
 	}
-	return &x
 }
+
+// bare are entities of which nobody knows whether they are kept.
+func bare(span []Piece) []cassette.Entity { return Words{}.Entities("", span, "") }
 
 func TestEntities(t *testing.T) {
-	want := []Entity{
-		{Sentence, "Fix the login test, please."}, {Sentence, "Don't touch v1.2 of the API!"},
-		{Path, "/home/me/app/auth/login.go"}, {Path, "/etc/app/settings.ini"},
-		{Command, "go test ./auth -run Login"}, {Command, "make lint"},
-		{Error, "login_test.go:40: error: got 401, want 200"},
-		{Task, "fix the cookie"}, {Task, "run all tests"},
+	want := []cassette.Entity{
+		{Kind: Sentence, Text: "Fix the login test, please."}, {Kind: Sentence, Text: "Don't touch v1.2 of the API!"},
+		{Kind: Path, Text: "/home/me/app/auth/login.go"}, {Kind: Path, Text: "/etc/app/settings.ini"},
+		{Kind: Command, Text: "go test ./auth -run Login"}, {Kind: Command, Text: "make lint"},
+		{Kind: Error, Text: "login_test.go:40: error: got 401, want 200"},
+		{Kind: Task, Text: "fix the cookie"}, {Kind: Task, Text: "run all tests"},
 	}
-	if got := conversation().Entities(); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
+	if got := bare(conversation()); !slices.Equal(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-}
-
-// kept counts the entities that a text has.
-func kept(text string, entities []Entity, root string) (n int) {
-	for _, e := range entities {
-		if NewText(text).Has(e, root) {
-			n++
-		}
-	}
-	return n
 }
 
 // A path below the project may be given relative to it, and white space may be
-// broken otherwise; anything else must be there word for word.
-func TestHas(t *testing.T) {
-	text := NewText("The user asked: Fix the login\n  test, please. I changed auth/login.go and ran `go test ./auth -run Login`.\nNext: fix the cookies")
-	want := []Entity{
-		{Sentence, "Fix the login test, please."}, {Path, "/home/me/app/auth/login.go"},
-		{Command, "go test ./auth -run Login"}, {Task, "fix the cookie"},
-	}
-	for _, e := range conversation().Entities() {
-		if got := text.Has(e, "/home/me/app"); got != slices.Contains(want, e) {
-			t.Errorf("%s %q: %v", e.Kind, e.Text, got)
+// broken otherwise; anything else must be there word for word. So it is for a later
+// summary.
+func TestKept(t *testing.T) {
+	const text = "The user asked: Fix the login\n  test, please. I changed auth/login.go and ran `go test ./auth -run Login`.\nNext: fix the cookies"
+	want := []string{"Fix the login test, please.", "/home/me/app/auth/login.go", "go test ./auth -run Login", "fix the cookie"}
+	got := Words{}.Entities("/home/me/app", conversation(), text)
+	for _, e := range got {
+		if e.Kept != slices.Contains(want, e.Text) {
+			t.Errorf("%s %q: kept %v", e.Kind, e.Text, e.Kept)
 		}
 	}
-	if text.Has(want[1], "") {
-		t.Error("a relative path counts as kept although nobody knows the project's folder")
+	for root, want := range map[string]int{"/home/me/app": 4, "": 3} {
+		if n := (Words{}).Survive(root, got, text); n != want {
+			t.Errorf("below %q %d survive, want %d", root, n, want)
+		}
 	}
 }
 
 func TestNothingToKeep(t *testing.T) {
-	var x Index
-	x.Add(&Piece{Kind: prompt.KindText, Text: "What the model says is not asked for. Its words are its own."})
-	x.Add(&Piece{Kind: prompt.KindToolUse, Input: jsontext.Value(`{"command":7,"todos":"none"}`)})
-	if e := x.Entities(); len(e) != 0 {
-		t.Errorf("%q", e)
+	if e := bare([]Piece{
+		{Kind: prompt.KindText, Text: "What the model says is not asked for. Its words are its own."},
+		{Kind: prompt.KindToolUse, Input: jsontext.Value(`{"command":7,"todos":"none"}`)},
+		{Kind: prompt.KindToolResult, Failed: true}, // cleared: it tells of no error
+	}); len(e) != 0 {
+		t.Errorf("%+v", e)
 	}
 }
 
@@ -90,15 +82,14 @@ func TestKeepGrowsWithTheText(t *testing.T) {
 		for _, w := range words {
 			text += w + rapid.SampledFrom([]string{" ", "  ", "\n"}).Draw(t, "space")
 		}
-		var x Index
-		x.Add(&Piece{Kind: prompt.KindPrompt, Text: text})
-		entities := x.Entities()
-		if n := kept(text, entities, ""); n != len(entities) {
+		entities := bare([]Piece{{Kind: prompt.KindPrompt, Text: text}})
+		kept := func(text string) int { return Words{}.Survive("", entities, text) }
+		if n := kept(text); n != len(entities) {
 			t.Fatalf("%d of %d entities of a text are in it", n, len(entities))
 		}
 		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
 		longer := rapid.IntRange(cut, len(text)).Draw(t, "longer")
-		if a, b := kept(text[:cut], entities, ""), kept(text[:longer], entities, ""); a > b {
+		if a, b := kept(text[:cut]), kept(text[:longer]); a > b {
 			t.Fatalf("%d bytes keep %d, %d bytes %d", cut, a, longer, b)
 		}
 	})
