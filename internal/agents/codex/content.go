@@ -6,18 +6,75 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
+// responseItem is the payload of a response_item line: an item of the
+// conversation as the API has it.
+type responseItem struct {
+	Type      string         `json:"type"`
+	Role      string         `json:"role"`
+	ID        string         `json:"id"`
+	CallID    string         `json:"call_id"`
+	Name      string         `json:"name"`
+	Namespace string         `json:"namespace"`
+	Content   jsontext.Value `json:"content"`
+	Summary   jsontext.Value `json:"summary"`
+	Encrypted string         `json:"encrypted_content"`
+	Arguments jsontext.Value `json:"arguments"`
+	Input     jsontext.Value `json:"input"`
+	Action    jsontext.Value `json:"action"`
+	Output    jsontext.Value `json:"output"`
+	Tools     jsontext.Value `json:"tools"`
+}
+
+// contentPart is one part of a message or of a tool's output.
+type contentPart struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// fill gives it the kind and blocks of an item of the conversation and reports
+// whether its type is known.
+func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
+	it.Kind, it.ID = assembly.StepReply, r.ID
+	switch r.Type {
+	case "message":
+		if it.Blocks, err = r.message(); r.Role != "assistant" {
+			it.Kind = assembly.StepInput
+		}
+	case "reasoning":
+		// What counts is the encrypted content; its length says little about
+		// its tokens, which the usage has.
+		b := newBlock(prompt.KindThinking, []byte(r.ID), []byte(r.Encrypted), r.Summary)
+		text := r.summaries()
+		b.Text = &assembly.Text{Text: text, Withheld: text == ""}
+		it.Blocks = []assembly.Block{b}
+	case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call", "image_generation_call":
+		it.Blocks = []assembly.Block{r.use()}
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output", "mcp_tool_call_output":
+		it.Kind, it.Blocks = assembly.StepResult, make([]assembly.Block, 1)
+		it.Blocks[0], err = r.output()
+	case "compaction", "compaction_summary":
+		b := newBlock(prompt.KindSummary, []byte(r.ID), []byte(r.Encrypted))
+		b.Text = &assembly.Text{Withheld: true}
+		it.Kind, it.Blocks = assembly.StepInput, []assembly.Block{b}
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
 // newBlock returns a block of content.
-func newBlock(k prompt.Kind, content ...[]byte) block {
+func newBlock(k prompt.Kind, content ...[]byte) assembly.Block {
 	d := prompt.DigestString(k.String())
 	n := 0
 	for _, c := range content {
 		d = d.Extend(prompt.DigestBytes(c))
 		n += len(c)
 	}
-	return block{Block: prompt.Block{Digest: d, Bytes: int32(min(n, 1<<31-1)), Object: -1, Kind: k}}
+	return assembly.Block{Block: prompt.Block{Digest: d, Bytes: int32(min(n, 1<<31-1)), Object: -1, Kind: k}}
 }
 
 // parts returns the text of content, a string or a list of parts, and the
@@ -43,8 +100,33 @@ func parts(v jsontext.Value) (texts [][]byte, images int, err error) {
 	return texts, images, nil
 }
 
+// text returns the text of a JSON value: a string's own, else the JSON.
+func text(v jsontext.Value) []byte {
+	if v.Kind() != '"' {
+		return v
+	}
+	b, err := jsontext.AppendUnquote(nil, v)
+	if err != nil {
+		return v // invalid UTF-8: the raw text serves as well
+	}
+	return b
+}
+
+// summaries returns the texts that a reasoning item shows of itself.
+func (r *responseItem) summaries() string {
+	var list []contentPart
+	if r.Summary.Kind() != '[' || decode(r.Summary, &list) != nil {
+		return ""
+	}
+	var texts []string
+	for _, p := range list {
+		texts = append(texts, p.Text)
+	}
+	return strings.Join(texts, "\n")
+}
+
 // message returns the blocks of a message.
-func (r *responseItem) message() ([]block, error) {
+func (r *responseItem) message() ([]assembly.Block, error) {
 	texts, images, err := parts(r.Content)
 	if err != nil {
 		return nil, err
@@ -57,7 +139,7 @@ func (r *responseItem) message() ([]block, error) {
 	if kind == prompt.KindPrompt && (r.Role != "user" || injected(texts)) {
 		b.Kind, b.Flags = prompt.KindAttachment, prompt.FlagMeta
 	}
-	list := []block{b}
+	list := []assembly.Block{b}
 	for range images {
 		list = append(list, newBlock(prompt.KindImage, []byte(r.ID), []byte{byte(len(list))}))
 	}
@@ -84,18 +166,9 @@ func injected(texts [][]byte) bool {
 	return false
 }
 
-// reasoning returns the block of a reasoning item. What counts is the encrypted
-// content; its length says little of its tokens, which the usage tells.
-func (r *responseItem) reasoning() block {
-	return newBlock(prompt.KindThinking, []byte(r.ID), []byte(r.Encrypted), r.Summary)
-}
-
 // use returns the block of a tool call.
-func (r *responseItem) use() block {
-	name := r.Name
-	if name == "" {
-		name = strings.TrimSuffix(r.Type, "_call")
-	}
+func (r *responseItem) use() assembly.Block {
+	name := toolOf(r)
 	args := r.Arguments
 	for _, v := range []jsontext.Value{r.Input, r.Action} {
 		if len(args) == 0 {
@@ -105,34 +178,41 @@ func (r *responseItem) use() block {
 	content := text(args)
 	b := newBlock(prompt.KindToolUse, []byte(r.CallID), []byte(name), content)
 	b.Bytes = int32(min(len(content)+len(name), 1<<31-1))
-	b.tool, b.call = name, r.CallID
+	b.Tool, b.ID = name, callID(r.CallID)
 	if r.Namespace != "" || strings.HasPrefix(name, "mcp__") {
 		b.Flags |= prompt.FlagMCP
 	}
 	b.Op = opOf(name)
 	if b.Op == prompt.OpEdit {
-		b.object = patched(content)
+		b.Object = patched(content)
 	}
 	return b
 }
 
+func callID(id string) (d prompt.Digest) {
+	if id != "" {
+		d = prompt.DigestString(id)
+	}
+	return d
+}
+
 // output returns the block of a tool's result.
-func (r *responseItem) output() (block, error) {
+func (r *responseItem) output() (assembly.Block, error) {
 	v := r.Output
 	if len(v) == 0 {
 		v = r.Tools
 	}
 	if v.Kind() == '[' && len(r.Tools) > 0 {
 		b := newBlock(prompt.KindToolResult, v)
-		b.call = r.CallID
+		b.ID = callID(r.CallID)
 		return b, nil
 	}
 	texts, images, err := parts(v)
 	if err != nil {
-		return block{}, err
+		return assembly.Block{}, err
 	}
 	b := newBlock(prompt.KindToolResult, texts...)
-	b.call = r.CallID
+	b.ID = callID(r.CallID)
 	if images > 0 {
 		b.Flags |= prompt.FlagImage
 	}

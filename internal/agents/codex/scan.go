@@ -1,18 +1,25 @@
 package codex
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/compactsim/compactsim/internal/reading"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// rollout is one file as items.
+// rollout is one file.
 type rollout struct {
-	*reading.File
+	*assembly.File
+	*assembly.Rounds
 	id       string // of the session: that of the first session_meta line
 	project  string
 	versions []string
@@ -20,9 +27,8 @@ type rollout struct {
 	head     head
 	start    int64 // time of the first line with one, unix ns
 	end      int64
-	items    []item
-	unknown  map[string]int // lines by type that are not understood
-	totals   tokenUsage     // of the last token count
+	model    string
+	totals   tokenUsage // of the last token count
 }
 
 // head is what is known of the prefix ahead of the conversation.
@@ -32,9 +38,64 @@ type head struct {
 	digest       prompt.Digest
 }
 
-// scan reads one file into items.
+// record is one line of a rollout.
+type record struct {
+	Timestamp string         `json:"timestamp"`
+	Type      string         `json:"type"`
+	Payload   jsontext.Value `json:"payload"`
+}
+
+// meta is the payload of a session_meta line.
+type meta struct {
+	ID           string         `json:"id"`
+	Cwd          string         `json:"cwd"`
+	Version      string         `json:"cli_version"`
+	Instructions jsontext.Value `json:"base_instructions"`
+	Tools        jsontext.Value `json:"dynamic_tools"`
+}
+
+// eventMsg is the payload of an event_msg line, as far as it is read.
+type eventMsg struct {
+	Type string         `json:"type"`
+	Info jsontext.Value `json:"info"`
+}
+
+type tokenInfo struct {
+	Total tokenUsage `json:"total_token_usage"`
+	Last  tokenUsage `json:"last_token_usage"`
+	// Window is the context window the client works with, tokens.
+	Window int64 `json:"model_context_window"`
+}
+
+// tokenUsage is what the API reported. Input includes what was read from the
+// cache and what was written to it.
+type tokenUsage struct {
+	Input      int64 `json:"input_tokens"`
+	Cached     int64 `json:"cached_input_tokens"`
+	CacheWrite int64 `json:"cache_write_tokens"`
+	Output     int64 `json:"output_tokens"`
+	Reasoning  int64 `json:"reasoning_output_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+// compacted is the payload of a compacted line.
+type compacted struct {
+	Message string         `json:"message"`
+	History []responseItem `json:"replacement_history"`
+}
+
+var errNoRecord = errors.New("line is no record of a rollout: it has no type")
+
+// decode reads JSON that need not be UTF-8: invalid bytes are a defect of their
+// own, named after what can be read has been.
+func decode(b []byte, v any) error {
+	return json.Unmarshal(b, v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
+// scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, error) {
-	ro := &rollout{File: reading.NewFile(Agent, in.Name, opts), unknown: map[string]int{}}
+	f := assembly.NewFile(Agent, in.Name, opts)
+	ro := &rollout{File: f, Rounds: assembly.NewRounds(assembly.Main(), f)}
 	return ro, ro.Read(ctx, opts, in, ro.parse)
 }
 
@@ -47,29 +108,36 @@ func (ro *rollout) parse(ln traces.Line) error {
 	if r.Type == "" {
 		return errNoRecord
 	}
-	at := reading.Time([]byte(r.Timestamp))
+	at := assembly.Time([]byte(r.Timestamp))
 	if at != 0 {
 		if ro.start == 0 {
 			ro.start = at
 		}
 		ro.end = max(ro.end, at)
 	}
-	it := item{time: at, line: int32(ln.Number)}
+	it := &assembly.Step{At: at, Line: int32(ln.Number)}
 	var err error
 	switch r.Type {
 	case "session_meta":
 		err = ro.meta(r.Payload)
 	case "turn_context":
-		err = ro.turn(&it, r.Payload)
+		var t struct {
+			Model string `json:"model"`
+		}
+		if err = decode(r.Payload, &t); err == nil {
+			ro.model = t.Model
+		}
 	case "response_item":
-		err = ro.response(&it, r.Payload)
+		err = ro.response(it, r.Payload)
 	case "event_msg":
-		err = ro.event(&it, r.Payload)
+		err = ro.event(it, r.Payload)
 	case "compacted":
-		err = ro.compacted(&it, r.Payload)
+		if err = replaced(it, r.Payload); err == nil {
+			ro.Add(it)
+		}
 	case "world_state":
 	default:
-		ro.unknown[r.Type]++
+		ro.Unknown[r.Type]++
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Type, err)
@@ -77,16 +145,8 @@ func (ro *rollout) parse(ln traces.Line) error {
 	return nil
 }
 
-// add keeps an item; its blocks learn where they stand.
-func (ro *rollout) add(it *item) {
-	for i := range it.blocks {
-		it.blocks[i].Line = it.line
-	}
-	ro.items = append(ro.items, *it)
-}
-
 // meta reads what the session is. Later lines repeat the first when a session
-// is taken up again, and tell the parent's in a fork: the first is the file's own.
+// is taken up again, and are the parent's in a fork: the first is the file's own.
 func (ro *rollout) meta(payload []byte) error {
 	var m meta
 	if err := decode(payload, &m); err != nil {
@@ -104,18 +164,8 @@ func (ro *rollout) meta(payload []byte) error {
 	return nil
 }
 
-func (ro *rollout) turn(it *item, payload []byte) error {
-	var t turnContext
-	if err := decode(payload, &t); err != nil {
-		return err
-	}
-	it.kind, it.model = itemModel, t.Model
-	ro.add(it)
-	return nil
-}
-
 // response reads an item of the conversation.
-func (ro *rollout) response(it *item, payload []byte) error {
+func (ro *rollout) response(it *assembly.Step, payload []byte) error {
 	var r responseItem
 	if err := decode(payload, &r); err != nil {
 		return err
@@ -125,39 +175,15 @@ func (ro *rollout) response(it *item, payload []byte) error {
 	case err != nil:
 		return err
 	case known:
-		ro.add(it)
+		ro.Add(it)
 	case r.Type != "ghost_snapshot":
-		ro.unknown["response_item/"+r.Type]++
+		ro.Unknown["response_item/"+r.Type]++
 	}
 	return nil
 }
 
-// fill gives it the kind and blocks of an item of the conversation and reports
-// whether its type is known.
-func (r *responseItem) fill(it *item) (known bool, err error) {
-	it.kind, it.id = itemReply, r.ID
-	switch r.Type {
-	case "message":
-		if it.blocks, err = r.message(); r.Role != "assistant" {
-			it.kind = itemInput
-		}
-	case "reasoning":
-		it.blocks = []block{r.reasoning()}
-	case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call", "image_generation_call":
-		it.blocks = []block{r.use()}
-	case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output", "mcp_tool_call_output":
-		it.kind, it.blocks = itemOutput, make([]block, 1)
-		it.blocks[0], err = r.output()
-	case "compaction", "compaction_summary":
-		it.kind, it.blocks = itemInput, []block{newBlock(prompt.KindSummary, []byte(r.ID), []byte(r.Encrypted))}
-	default:
-		return false, nil
-	}
-	return true, err
-}
-
 // event reads a token count. One that repeats the totals of the last is no call.
-func (ro *rollout) event(it *item, payload []byte) error {
+func (ro *rollout) event(it *assembly.Step, payload []byte) error {
 	var e eventMsg
 	if err := decode(payload, &e); err != nil {
 		return err
@@ -173,58 +199,129 @@ func (ro *rollout) event(it *item, payload []byte) error {
 		return nil
 	}
 	ro.totals = info.Total
-	if info.Window > 0 && info.Window <= maxTokens {
+	if info.Window > 0 && info.Window <= assembly.MaxTokens {
 		ro.window = max(ro.window, info.Window)
 	}
-	it.kind, it.count = itemCount, info.Last.count()
-	ro.add(it)
+	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.model, info.Last.usage()
+	it.Final = it.Usage.OK
+	ro.Add(it)
 	return nil
 }
 
-// count splits what the API reported into disjoint classes.
-func (u tokenUsage) count() count {
-	c := count{reasoning: u.Reasoning}
+// usage splits what the API reported into disjoint classes.
+func (u tokenUsage) usage() assembly.Usage {
+	c := assembly.Usage{Reasoning: u.Reasoning}
 	for _, n := range [...]int64{u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning} {
-		if n < 0 || n > maxTokens {
+		if n < 0 || n > assembly.MaxTokens {
 			return c
 		}
 	}
 	if u.Input == 0 || u.Cached+u.CacheWrite > u.Input || u.Reasoning > u.Output {
 		return c
 	}
-	c.ok = true
+	c.OK = true
 	c.Usage = prompt.Usage{
 		Uncached: u.Input - u.Cached - u.CacheWrite, Read: u.Cached, WriteOther: u.CacheWrite, Output: u.Output,
 	}
 	return c
 }
 
-// compacted reads what replaced the history: messages that stayed or came back,
+// replaced reads what replaced the history: messages that stayed or came back,
 // and a summary, which is either text or an item only the server can read.
-func (ro *rollout) compacted(it *item, payload []byte) error {
+func replaced(it *assembly.Step, payload []byte) error {
 	var c compacted
 	if err := decode(payload, &c); err != nil {
 		return err
 	}
-	it.kind = itemCompacted
-	var summary []block
+	it.Kind = assembly.StepCompact
+	var summary []assembly.Block
 	if c.Message != "" {
 		summary = append(summary, newBlock(prompt.KindSummary, []byte(c.Message)))
 	}
 	for i := range c.History {
-		var kept item
+		var kept assembly.Step
 		if _, err := c.History[i].fill(&kept); err != nil {
 			return err
 		}
-		for _, b := range kept.blocks {
+		for _, b := range kept.Blocks {
 			if b.Kind == prompt.KindSummary {
 				summary = append(summary, b)
 			} else {
-				it.blocks = append(it.blocks, b)
+				it.Blocks = append(it.Blocks, b)
 			}
 		}
 	}
-	it.blocks = append(it.blocks, summary...)
-	ro.add(it)
+	it.Blocks = append(it.Blocks, summary...)
 	return nil
+}
+
+// Texts returns the blocks of a line of a rollout with their texts.
+func Texts(line []byte) []assembly.Block {
+	var r record
+	var it assembly.Step
+	if decode(line, &r) != nil {
+		return nil
+	}
+	switch r.Type {
+	case "response_item":
+		var item responseItem
+		if decode(r.Payload, &item) != nil {
+			return nil
+		}
+		_, _ = item.fill(&it) // what cannot be read has no blocks
+	case "compacted":
+		_ = replaced(&it, r.Payload)
+	}
+	return it.Blocks
+}
+
+// opOf returns what a tool of Codex does to its object.
+func opOf(name string) prompt.Op {
+	switch name {
+	case "read_file", "view_image":
+		return prompt.OpRead
+	case "apply_patch":
+		return prompt.OpEdit
+	case "exec_command", "exec", "write_stdin", "shell", "shell_command", "local_shell", "container.exec", "unified_exec", "wait":
+		return prompt.OpExec
+	case "grep_files", "list_dir", "tool_search":
+		return prompt.OpSearch
+	case "web_search":
+		return prompt.OpFetch
+	case "spawn_agent":
+		return prompt.OpAgent
+	}
+	return prompt.OpNone
+}
+
+// patched returns the first file a patch touches, or "".
+func patched(patch []byte) string {
+	for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+		if _, after, ok := bytes.Cut(patch, []byte(head)); ok {
+			path, _, _ := bytes.Cut(after, []byte("\n"))
+			return string(bytes.TrimSpace(path))
+		}
+	}
+	return ""
+}
+
+// failed reports whether a tool's output names an exit code that is not 0, in
+// its first lines as the client writes it.
+func failed(out []byte) bool {
+	const headBytes = 200
+	head := out[:min(len(out), headBytes)]
+	for _, mark := range []string{"Process exited with code ", "Exit code: "} {
+		if _, after, ok := bytes.Cut(head, []byte(mark)); ok {
+			code, _, _ := bytes.Cut(after, []byte("\n"))
+			return !bytes.Equal(bytes.TrimSpace(code), []byte("0"))
+		}
+	}
+	return false
+}
+
+func toolOf(r *responseItem) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return strings.TrimSuffix(r.Type, "_call")
 }

@@ -1,0 +1,237 @@
+// Package assembly turns what the readers of all agents find in recordings into
+// sessions. A reader has three things to do: scan a file (File), divide what it
+// says into threads of rounds (directly, or by handing steps to Rounds), and
+// describe its format (Format). The rest happens here: calls that several
+// sessions repeat belong to the earliest one, sub-agents are linked to what
+// started them, recorded token totals are laid over the blocks, and everything
+// is written out in the flat form of traces.Session.
+package assembly
+
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// MaxTokens is the largest count of one call that is believed, far above any
+// context window and far below where the sums of a call would leave an int32.
+const MaxTokens = 100_000_000
+
+// Format is what the recordings of an agent have in common.
+type Format struct {
+	Agent string // as in Session.Agent
+	Rates traces.Rates
+	// Static returns the tokens of tools and system prompt that a version's
+	// first call is taken to begin with when it reads nothing that shows them.
+	// Nil when nothing is known: then all that no line shows is static.
+	Static func(version string) int64
+	// Head lays the blocks ahead of a thread's first round, for a format that
+	// shows what they consist of. Nil for the usual way (layPrefix).
+	Head func(t *Thread) []Block
+	// Exact says that outputs are logged in full and what was thought is counted
+	// apart, so that replies keep their size and a total that falls by what was
+	// thought means that the provider left it out.
+	Exact bool
+	// Linear says that lines stand in the order of the conversation: a result
+	// pairs with the open call of its id, and times may run back.
+	Linear bool
+	// Unseen makes the block of tokens that a call's context grew by and no line
+	// shows. Nil for UnseenBlock.
+	Unseen func(call string, tokens int64) prompt.Block
+	// Tail says that a few uncached tokens stand behind the last cache marker.
+	Tail bool
+}
+
+// Session is a session under construction.
+type Session struct {
+	*Format
+	ID         string
+	Versions   []string
+	Project    string
+	Window     int64
+	Files      []*File
+	Owned      []*File // files whose lines and problems are counted here; see Own
+	Start, End int64
+	Threads    []*Thread
+	Problems   Problems
+	Quality    traces.Quality
+
+	foreign map[string]bool // calls that an earlier session owns
+}
+
+// Place is a line of a file.
+type Place struct {
+	Source *File
+	Line   int32
+}
+
+// Block is a content block with what the session keeps in tables.
+type Block struct {
+	prompt.Block
+	ID     prompt.Digest // pairs a tool call with its result
+	Tool   string
+	Object string
+	Source *File
+	Task   *Task
+	Text   *Text // only where texts are read
+	at     int32 // 1 + index in the session, once it is written
+}
+
+// Text is the text of a block.
+type Text struct {
+	Text     string
+	Quoted   bool // the input of a tool call is text, not JSON
+	Withheld bool // the line shows only an encrypted form
+}
+
+// Task is what a tool call gives to the sub-agent it starts.
+type Task struct {
+	AgentType string
+	Prompt    prompt.Digest // of the prompt's block
+}
+
+// Usage is the token count of a call as logged.
+type Usage struct {
+	prompt.Usage
+	Reasoning int64 // of the output; -1 when it is not counted apart
+	OK        bool  // complete and possible
+	Assumed   bool  // the lifetime of writes is not logged
+}
+
+// Call is one API call.
+type Call struct {
+	ID, Model, Version string
+	Place
+	Usage
+	Final       bool // the logged output is the final count
+	Blocks      []Block
+	First, Last int64 // times of the first and last line, 0 if unknown
+	Project     string
+	foreign     bool // owned by an earlier session
+	tail        int64
+}
+
+// context returns the recorded input tokens of the call without its tail.
+func (c *Call) context() int64 { return c.Input() - c.tail }
+
+// Context returns the recorded input tokens of a call without its tail.
+func (f *Format) Context(c *Call) int64 { return c.Input() - f.tailOf(c) }
+
+// tailOf is the part of the uncached input that stands behind the last cache
+// marker (traces.Round.Tail).
+func (f *Format) tailOf(c *Call) int64 {
+	if u := c.Usage.Usage; f.Tail && c.OK && u.Uncached <= traces.MaxTail && u.Uncached < u.Input() {
+		return u.Uncached
+	}
+	return 0
+}
+
+// Round is a call with what was said before it.
+type Round struct {
+	*Call
+	Before   []Block // the input
+	Reply    []Block
+	Node     int32 // for the reader: where the call stands
+	InputAt  int64 // time of the last input line, 0 if unknown
+	Prompted bool  // the input holds text for the model
+	Answered bool  // the input holds tool results
+
+	derived bool // the output is not final
+	unknown bool // nor can it be derived
+	output  int64
+	total   int64 // input tokens: recorded, or by the blocks when the usage is unusable
+}
+
+// began is the time of the first thing that is known of a round.
+func (rd *Round) began() int64 {
+	if rd.InputAt != 0 {
+		return rd.InputAt
+	}
+	return rd.First
+}
+
+// Event is an event with its blocks.
+type Event struct {
+	traces.Event
+	Source  *File
+	Stayed  []Block // messages that stayed or came back
+	Text    []Block // the summary
+	Cleared []prompt.Digest
+	forgot  []*Block // what was thought and left the context
+}
+
+// Thread is a conversation under construction.
+type Thread struct {
+	traces.Thread // without Prefix, Rounds and Events, which are made from these:
+	AgentType     string
+	Up            *Thread // the parent
+	Starter       prompt.Digest
+	Ahead         []Block // the prefix
+	Calls         []Round
+	Happened      []Event
+	Began         int64 // time of the first line, 0 if unknown
+
+	index     int32 // in the session
+	continued bool  // goes on with what an earlier session owns
+}
+
+// Main returns the main thread of a session, without rounds.
+func Main() *Thread {
+	return &Thread{Thread: traces.Thread{ID: "main", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}}
+}
+
+// Earlier returns the earlier of two times, of which 0 is unknown.
+func Earlier(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// Tokens sums the tokens of blocks.
+func Tokens(list []Block) int64 {
+	var n int64
+	for i := range list {
+		n += int64(list[i].Tokens)
+	}
+	return n
+}
+
+// Weigh estimates a block by its text. Images inside a tool result come on top
+// of its text.
+func Weigh(rates *traces.Rates, b *prompt.Block) int32 {
+	n := rates.Tokens(b.Kind, int(b.Bytes))
+	if b.Kind == prompt.KindToolResult && b.Flags&prompt.FlagImage != 0 {
+		n += int(rates.Fixed[prompt.KindImage])
+	}
+	return int32(min(n, MaxTokens))
+}
+
+// Derived is a block that is known by its size alone.
+func Derived(k prompt.Kind, d prompt.Digest, tokens int64) prompt.Block {
+	return prompt.Block{Digest: d, Tokens: int32(tokens), Object: -1, Kind: k, Flags: prompt.FlagDerived}
+}
+
+// Own counts the lines and problems of a file as the session's.
+func (s *Session) Own(f *File) {
+	s.Owned = append(s.Owned, f)
+	s.Quality.Lines += f.Lines
+	s.Quality.BadLines += f.Bad
+	s.Problems.Join(f.Problems)
+}
+
+// Problem notes a defect at a line.
+func (s *Session) Problem(at Place, format string, args ...any) {
+	s.Problems.Add(at.Source.Name, int(at.Line), format, args...)
+}
+
+// assemble returns the session, which has no threads when it has no calls or
+// others own them all.
+func (s *Session) assemble() *traces.Session {
+	s.dropEmpty()
+	s.link()
+	for _, t := range s.Threads {
+		s.fit(t)
+	}
+	s.continueForeign()
+	return s.emit()
+}

@@ -1,0 +1,339 @@
+package assembly
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// emitter lays threads out in the flat form of a session.
+type emitter struct {
+	s       *Session
+	out     *traces.Session
+	tools   map[string]uint16
+	objects map[string]int32
+	models  map[string]uint16
+	files   map[*File]uint16
+	calls   map[prompt.Digest]int32
+	uses    map[prompt.Digest]prompt.Block // tool calls, whose properties their results take over
+	results map[prompt.Digest]int32        // index of tool results in the session, by call
+	message int32
+	number  int32 // of tool calls
+}
+
+// emit makes the session.
+func (s *Session) emit() *traces.Session {
+	out := &traces.Session{
+		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Project: s.Project, Window: s.Window,
+		Tools: []string{""}, Start: s.Start, End: s.End,
+	}
+	e := &emitter{
+		s: s, out: out, tools: map[string]uint16{"": 0}, objects: map[string]int32{}, models: map[string]uint16{},
+		files: map[*File]uint16{}, calls: map[prompt.Digest]int32{}, uses: map[prompt.Digest]prompt.Block{},
+		results: map[prompt.Digest]int32{},
+	}
+	for i, f := range s.Files {
+		e.files[f] = uint16(min(i, 1<<16-1))
+		out.Files = append(out.Files, f.Name)
+	}
+	if len(s.Threads) > 0 && s.Threads[0].continued {
+		out.Start = s.Threads[0].Began
+	}
+	n := 0
+	for i, t := range s.Threads {
+		t.index = int32(i)
+		n += t.size()
+	}
+	out.Blocks = make([]prompt.Block, 0, n)
+	for _, t := range s.Threads {
+		out.Threads = append(out.Threads, e.thread(t))
+	}
+	out.Quality = s.Quality
+	measure(out)
+	out.Quality.Problems, out.Problems = s.Problems.Total, s.Problems.List
+	return out
+}
+
+// size returns the number of blocks a thread will have.
+func (t *Thread) size() int {
+	n := len(t.Ahead)
+	for r := range t.Calls {
+		n += len(t.Calls[r].Before) + len(t.Calls[r].Reply)
+	}
+	for e := range t.Happened {
+		n += len(t.Happened[e].Text)
+	}
+	return n
+}
+
+func (e *emitter) thread(t *Thread) traces.Thread {
+	out := t.Thread
+	out.Parent = -1
+	if t.Up != nil {
+		out.Parent = t.Up.index
+	}
+	out.Delay = e.delay(t)
+	out.Prefix = e.prefix(t.Ahead)
+	before, next := t.Began, 0
+	for r := range t.Calls {
+		from := next
+		for ; next < len(t.Happened) && int(t.Happened[next].Round) <= r; next++ {
+			out.Events = append(out.Events, e.event(&t.Happened[next]))
+		}
+		out.Rounds = append(out.Rounds, e.round(t, r, before, t.Happened[from:next]))
+		before = t.Calls[r].Last
+	}
+	for ; next < len(t.Happened); next++ {
+		out.Events = append(out.Events, e.event(&t.Happened[next]))
+	}
+	for i := range out.Events {
+		out.Events[i].Cleared = e.cleared(&t.Happened[i])
+	}
+	return out
+}
+
+// delay is the time from the end of the response that started a thread, or
+// from the start of what it belongs to.
+func (e *emitter) delay(t *Thread) int64 {
+	from := e.out.Start
+	if t.Up != nil {
+		from = t.Up.Began
+		if t.ParentRound >= 0 {
+			from = t.Up.Calls[t.ParentRound].Last
+		}
+	}
+	if t.Began == 0 || from == 0 {
+		return 0
+	}
+	return max(0, t.Began-from)
+}
+
+// prefix lays out the blocks ahead of the first round: tools and system, then
+// messages, which change with the role. What stands last belongs to the message
+// of the first input, as the client sends it.
+func (e *emitter) prefix(list []Block) traces.Span {
+	from := int32(len(e.out.Blocks))
+	head, said := true, false
+	for i := range list {
+		k := list[i].Kind
+		if messages := k.Level() == prompt.LevelMessages; messages && (head || k.Assistant() != said) {
+			e.message++
+			head, said = false, k.Assistant()
+		}
+		e.block(&list[i])
+	}
+	if head || said {
+		e.message++
+	}
+	return traces.Span{From: from, To: int32(len(e.out.Blocks))}
+}
+
+// span lays out the blocks of one message.
+func (e *emitter) span(list []Block) traces.Span {
+	from := int32(len(e.out.Blocks))
+	for i := range list {
+		e.block(&list[i])
+	}
+	if len(list) > 0 {
+		e.message++
+	}
+	return traces.Span{From: from, To: int32(len(e.out.Blocks))}
+}
+
+func (e *emitter) block(b *Block) {
+	place := int32(len(e.out.Blocks))
+	b.at = place + 1
+	out := b.Block
+	out.Message = e.message
+	out.Object = -1
+	if b.Object != "" {
+		out.Object = Intern(e.objects, &e.out.Objects, b.Object)
+	}
+	out.Tool = Intern(e.tools, &e.out.Tools, b.Tool)
+	if b.Source != nil {
+		out.File = e.files[b.Source]
+	}
+	if !b.ID.IsZero() {
+		out.Call = e.call(b)
+	}
+	switch out.Kind {
+	case prompt.KindToolUse:
+		if !b.ID.IsZero() || !e.s.Linear {
+			e.uses[b.ID] = out
+		}
+	case prompt.KindToolResult:
+		if use, ok := e.uses[b.ID]; ok {
+			out.Tool, out.Object, out.Op = use.Tool, use.Object, use.Op
+			out.RangeFrom, out.RangeLen = use.RangeFrom, use.RangeLen
+			out.Flags |= use.Flags & prompt.FlagMCP
+			if e.s.Linear {
+				delete(e.uses, b.ID)
+			}
+		}
+		e.results[b.ID] = place
+	}
+	e.out.Blocks = append(e.out.Blocks, out)
+}
+
+// call returns the number of a tool call or of the call of a result. Where lines
+// stand in order a result pairs with the last open call of its id, and one
+// without a call, or a second one, with nothing.
+func (e *emitter) call(b *Block) int32 {
+	n, known := e.calls[b.ID]
+	if e.s.Linear && b.Kind == prompt.KindToolResult {
+		if _, open := e.uses[b.ID]; !open {
+			return 0
+		}
+		return n
+	}
+	if !known || e.s.Linear {
+		e.number++
+		n = e.number
+		e.calls[b.ID] = n
+	}
+	return n
+}
+
+func (e *emitter) event(ev *Event) traces.Event {
+	out := ev.Event
+	out.File = e.files[ev.Source]
+	out.Summary = e.span(ev.Text)
+	return out
+}
+
+// cleared returns where the blocks stand that an event cleared, in order.
+func (e *emitter) cleared(ev *Event) []int32 {
+	var list []int32
+	for _, id := range ev.Cleared {
+		if i, ok := e.results[id]; ok {
+			list = append(list, i)
+		}
+	}
+	for _, b := range ev.forgot {
+		if b.at > 0 {
+			list = append(list, b.at-1)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// round makes a round with its intervals. The request is not logged: it is
+// taken to start with the last line of its input. before is the end of the
+// previous response, or the thread's start.
+func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.Round {
+	rd := &t.Calls[r]
+	out := traces.Round{
+		ID: rd.ID, Logged: rd.Output, At: rd.InputAt, Line: rd.Line, File: e.files[rd.Source],
+		Model: Intern(e.models, &e.out.Models, rd.Model), Trigger: traces.TriggerOther,
+	}
+	if rd.OK {
+		out.Usage, out.Tail = rd.Usage.Usage, int32(rd.tail)
+	}
+	out.Usage.Output = rd.output
+	out.Input = e.span(rd.Before)
+	out.Reply = e.span(rd.Reply)
+	switch {
+	case rd.Answered:
+		out.Trigger = traces.TriggerToolResult
+	case rd.Prompted:
+		out.Trigger = traces.TriggerPrompt
+	}
+	e.flags(rd, &out)
+	compaction := int64(0)
+	for i := range events {
+		compaction += events[i].Wait
+	}
+	intervals(&out, rd, before, compaction)
+	if r > 0 && rd.InputAt != 0 && rd.InputAt < t.Calls[r-1].First && !e.s.Linear {
+		e.s.Problem(rd.Place, "time runs back: the request is older than the response before it")
+	}
+	return out
+}
+
+func (e *emitter) flags(rd *Round, out *traces.Round) {
+	q := &e.s.Quality
+	if rd.derived {
+		out.Flags |= traces.RoundOutputDerived
+		q.DerivedOutputs++
+	}
+	if rd.unknown {
+		out.Flags |= traces.RoundOutputUnknown
+		q.UnknownOutputs++
+	}
+	if rd.Assumed && rd.OK {
+		out.Flags |= traces.RoundTierAssumed
+		q.AssumedTiers++
+	}
+	if !rd.OK {
+		e.s.Problem(rd.Place, "call %s has no usable token counts; its size is estimated", rd.ID)
+	}
+}
+
+// intervals sets how long a round waited and streamed, given the end of the
+// response before it and how long compactions in between took.
+func intervals(out *traces.Round, rd *Round, before, compaction int64) {
+	if rd.First == 0 {
+		out.Flags |= traces.RoundNoTime
+		return
+	}
+	request := rd.InputAt
+	if request == 0 {
+		request = before // nothing new was said: a retry or continuation
+	}
+	if request == 0 {
+		out.Flags |= traces.RoundNoTime
+		request = rd.First
+	}
+	if before != 0 {
+		out.Wait = max(0, request-before-compaction)
+	}
+	out.First = max(0, rd.First-request)
+	out.Stream = max(out.First, rd.Last-request)
+}
+
+// measure sums up in s.Quality what is known of the tokens: prefixes and
+// growth, and of these what no line shows. The last reply of a thread has not
+// been sent back and counts for nothing.
+func measure(s *traces.Session) {
+	s.Quality.Calls = s.NumCalls()
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		count(s, t.Prefix)
+		for r := range t.Rounds {
+			count(s, t.Rounds[r].Input)
+			if r+1 < len(t.Rounds) {
+				count(s, t.Rounds[r].Reply)
+			}
+		}
+	}
+}
+
+func count(s *traces.Session, span traces.Span) {
+	q := &s.Quality
+	for i := span.From; i < span.To; i++ {
+		b := &s.Blocks[i]
+		q.InputTokens += int64(b.Tokens)
+		switch b.Kind {
+		case prompt.KindTools, prompt.KindSystem, prompt.KindReminder:
+			q.PrefixTokens += int64(b.Tokens)
+		case prompt.KindUnseen:
+			q.UnseenTokens += int64(b.Tokens)
+		}
+	}
+}
+
+// Intern returns the index of a name in a list, adding it when it is new. It
+// returns 0 for a name that the type of the index has no room for.
+func Intern[N uint16 | int32](index map[string]N, list *[]string, name string) N {
+	i, ok := index[name]
+	if !ok {
+		if i = N(len(*list)); int(i) != len(*list) {
+			return 0
+		}
+		index[name] = i
+		*list = append(*list, name)
+	}
+	return i
+}

@@ -1,0 +1,173 @@
+package assembly
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// File is one recording while it is read and what was met in it.
+type File struct {
+	Name     string
+	Lines    int   // lines read, blank ones aside
+	Bad      int   // lines that are not valid or not understood
+	Bytes    int64 // decompressed
+	Problems Problems
+	Unknown  map[string]int // lines by type, for types the reader does not know
+
+	reader string // package of the reader, in front of its errors
+	strict bool
+}
+
+// NewFile returns an unread file for the reader of a name.
+func NewFile(reader, name string, opts traces.Options) *File {
+	return &File{
+		Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{}, reader: reader, strict: opts.Strict,
+	}
+}
+
+// Base returns f, so that what embeds a file can be read by a Reader.
+func (f *File) Base() *File { return f }
+
+// Read hands every line of in that is not blank to parse. What parse refuses is
+// a problem of the file, or under Options.Strict the error that ends reading;
+// so is a file that cannot be read to its end, or is empty.
+func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, parse func(traces.Line) error) error {
+	r, err := in.Open()
+	if err != nil {
+		return f.Refuse(0, err)
+	}
+	defer r.Close()
+	lines := traces.NewLineReader(opts.Watch(r), opts.MaxLine)
+	for {
+		ln, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return f.Refuse(0, fmt.Errorf("reading stopped after line %d: %w", f.Lines, err))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f.Bytes = ln.Place + int64(len(ln.Text))
+		if err := f.line(opts, ln, parse); err != nil {
+			return err
+		}
+	}
+	if f.Lines == 0 {
+		return f.Refuse(0, errors.New("file is empty"))
+	}
+	return nil
+}
+
+func (f *File) line(opts traces.Options, ln traces.Line, parse func(traces.Line) error) error {
+	if ln.TooLong {
+		f.Lines++
+		return f.Refuse(ln.Number, fmt.Errorf("line is longer than %d bytes", opts.MaxLine))
+	}
+	if ln.Number == 1 {
+		ln.Text = TrimBOM(ln.Text)
+	}
+	if len(bytes.TrimSpace(ln.Text)) == 0 {
+		return nil
+	}
+	f.Lines++
+	if err := parse(ln); err != nil {
+		if ln.Torn {
+			err = fmt.Errorf("last line is cut off: %w", err)
+		}
+		return f.Refuse(ln.Number, err)
+	}
+	if !utf8.Valid(ln.Text) {
+		return f.Refuse(ln.Number, errors.New("line holds bytes that are not UTF-8"))
+	}
+	return nil
+}
+
+// Refuse notes a defect of a line, from 1, or of the file as a whole at 0. It
+// is the error returned under Options.Strict.
+func (f *File) Refuse(line int, err error) error {
+	if line > 0 {
+		f.Bad++
+	}
+	f.Problems.Add(f.Name, line, "%s", err)
+	if f.strict {
+		return fmt.Errorf("%s: %w", f.reader, errors.New(traces.Problem{File: f.Name, Line: line, Text: err.Error()}.String()))
+	}
+	return nil
+}
+
+// TrimBOM removes the byte order mark some editors leave at the start.
+func TrimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }
+
+// Problems are defects met: the first Limit of them, and the number of all.
+type Problems struct {
+	List  []traces.Problem
+	Total int
+	Limit int
+}
+
+// Add notes a defect of a file at a line, from 1, or of the whole file at 0.
+func (p *Problems) Add(file string, line int, format string, args ...any) {
+	p.Total++
+	if len(p.List) < p.Limit {
+		p.List = append(p.List, traces.Problem{File: file, Line: line, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// Join adds the problems of q.
+func (p *Problems) Join(q Problems) {
+	p.Total += q.Total
+	p.List = append(p.List, q.List[:min(len(q.List), max(0, p.Limit-len(p.List)))]...)
+}
+
+// Time returns a time stamp in unix nanoseconds, 0 when it is none that a
+// transcript could have. The form that agents write
+// (2026-03-25T02:17:20.880Z) is read without the generic parser.
+func Time(b []byte) int64 {
+	if len(b) == 24 && b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':' && b[19] == '.' && b[23] == 'Z' {
+		n := [...]int{digits(b[:4]), digits(b[5:7]), digits(b[8:10]), digits(b[11:13]), digits(b[14:16]), digits(b[17:19]), digits(b[20:23])}
+		for _, v := range n {
+			if v < 0 {
+				return 0
+			}
+		}
+		if n[1] == 0 || n[1] > 12 || n[2] == 0 || n[2] > 31 || n[3] > 23 || n[4] > 59 || n[5] > 60 {
+			return 0
+		}
+		return sane(time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC))
+	}
+	t, err := time.Parse(time.RFC3339Nano, string(b))
+	if err != nil {
+		return 0
+	}
+	return sane(t)
+}
+
+// sane accepts the years a recording can come from, which keeps differences
+// far from the limits of int64.
+func sane(t time.Time) int64 {
+	if y := t.Year(); y < 2000 || y > 2200 {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+// digits returns the number b spells, -1 if it spells none.
+func digits(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}

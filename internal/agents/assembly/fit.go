@@ -1,0 +1,394 @@
+package assembly
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// fit lays the recorded totals over the blocks of a thread, so that replaying
+// what the recording did gives every recorded total exactly. With T(n) the
+// input tokens of call n without the tail that is never cached:
+//
+//	T(1) = prefix + input(1)
+//	T(n+1) = T(n) + reply(n) + input(n+1)        with nothing in between
+//	T(n+1) = static prefix + Kept + input(n+1)   after a compaction, less what it absorbed
+//	… − Saved                                    after a microcompaction, a shrink, or thought left out
+//
+// Visible blocks keep their estimate when it leaves a rest, which becomes an
+// unseen block; when they are estimated too high for the growth they are
+// scaled down to it. They are never scaled up to swallow what is unseen. Only
+// a reply whose final output was logged is scaled to that.
+func (s *Session) fit(t *Thread) {
+	for r := range t.Calls {
+		rd := &t.Calls[r]
+		rd.tail = s.tailOf(rd.Call)
+		s.weigh(rd.Before)
+		s.weigh(rd.Reply)
+		if rd.Final {
+			rd.scaleReply()
+		}
+	}
+	for e := range t.Happened {
+		s.weigh(t.Happened[e].Stayed)
+		s.weigh(t.Happened[e].Text)
+	}
+	f := fitter{s: s, t: t}
+	f.rounds(f.begin())
+	for r := range t.Calls {
+		s.deriveOutput(&t.Calls[r], r == len(t.Calls)-1)
+	}
+}
+
+// weigh gives blocks their estimate.
+func (s *Session) weigh(list []Block) {
+	for i := range list {
+		list[i].Tokens = Weigh(&s.Rates, &list[i].Block)
+	}
+}
+
+// scaleReply gives a reply the output tokens that were logged: what was thought
+// its own where that is counted apart, the rest to what is visible.
+func (rd *Round) scaleReply() {
+	if rd.Reasoning < 0 {
+		scale(rd.Output, rd.Reply)
+		return
+	}
+	var thought, said []*int32
+	for i := range rd.Reply {
+		if b := &rd.Reply[i]; b.Kind == prompt.KindThinking {
+			thought = append(thought, &b.Tokens)
+		} else {
+			said = append(said, &b.Tokens)
+		}
+	}
+	reasoning := rd.Reasoning
+	switch {
+	case len(thought) == 0:
+		reasoning = 0
+	case len(said) == 0:
+		reasoning = rd.Output
+	}
+	if reasoning == 0 {
+		for _, n := range thought {
+			*n = 0
+		}
+		thought = nil
+	}
+	Share(reasoning, thought)
+	Share(rd.Output-reasoning, said)
+}
+
+// fitter walks over the gaps between the calls of a thread.
+type fitter struct {
+	s       *Session
+	t       *Thread
+	total   int64    // input tokens of the last call
+	reply   []Block  // its reply
+	fixed   bool     // the reply was fitted in the parent's thread
+	final   bool     // the reply has its logged size
+	thought []*Block // what was thought and still stands in the context
+	events  []Event  // result: the events of the recording and those inferred
+	next    int      // first event of the thread that is not handled yet
+}
+
+// begin fits what a thread starts from and returns the first round that is left.
+func (f *fitter) begin() int {
+	switch {
+	case f.t.Kind == traces.ThreadBranch:
+		f.leaveParent()
+		return 0
+	case f.s.Head != nil:
+		f.t.Ahead = f.s.Head(f.t)
+		f.total = Tokens(f.t.Ahead)
+		return 0
+	}
+	// A compaction ahead of the first call is history: its summary is part of
+	// what the thread begins with.
+	rd := &f.t.Calls[0]
+	var summary []Block
+	for _, ev := range f.take(0) {
+		if ev.Kind == traces.EventCompact {
+			summary = ev.Text
+		}
+	}
+	f.s.layPrefix(f.t, summary)
+	rd.total = Tokens(f.t.Ahead) + Tokens(rd.Before)
+	f.done(rd)
+	return 1
+}
+
+// leaveParent takes up the context a branch inherits.
+func (f *fitter) leaveParent() {
+	f.fixed = true
+	p, r := f.t.Up, f.t.ParentRound
+	for ; r < 0 && p.Kind == traces.ThreadBranch; p, r = p.Up, p.ParentRound {
+	}
+	if r < 0 {
+		f.total = Tokens(p.Ahead)
+		return
+	}
+	f.total = p.Calls[r].total
+	f.reply = p.Calls[r].Reply
+}
+
+// take returns the events ahead of a round that are not handled yet.
+func (f *fitter) take(round int) []Event {
+	from := f.next
+	for f.next < len(f.t.Happened) && int(f.t.Happened[f.next].Round) <= round {
+		f.next++
+	}
+	return f.t.Happened[from:f.next]
+}
+
+func (f *fitter) rounds(first int) {
+	for r := first; r < len(f.t.Calls); r++ {
+		rd := &f.t.Calls[r]
+		events := f.take(r)
+		inferred := f.close(rd, events)
+		f.events = append(f.events, events...)
+		if inferred.Saved > 0 {
+			inferred.Round, inferred.At = int32(r), rd.InputAt
+			inferred.Source, inferred.Line = rd.Source, rd.Line
+			f.events = append(f.events, inferred)
+		}
+		f.done(rd)
+	}
+	rest := f.take(len(f.t.Calls))
+	for i := range rest {
+		rest[i].Kept, rest[i].Absorbed = int32(Tokens(rest[i].Stayed)+Tokens(rest[i].Text)), 0
+	}
+	f.t.Happened = append(f.events, rest...)
+}
+
+// done makes a round the last call.
+func (f *fitter) done(rd *Round) {
+	f.total, f.reply, f.fixed, f.final = rd.total, rd.Reply, false, rd.Final
+	if !f.s.Exact {
+		return
+	}
+	for i := range rd.Reply {
+		if b := &rd.Reply[i]; b.Kind == prompt.KindThinking && b.Tokens > 0 {
+			f.thought = append(f.thought, b)
+		}
+	}
+}
+
+// close fits the growth from the last call to rd. The event it returns, unless
+// it saved nothing, is one that no line shows.
+func (f *fitter) close(rd *Round, events []Event) Event {
+	compact, micro := -1, -1
+	for i := range events {
+		switch events[i].Kind {
+		case traces.EventCompact:
+			compact = i
+			events[i].Kept = int32(Tokens(events[i].Stayed) + Tokens(events[i].Text))
+		case traces.EventMicrocompact:
+			micro = i
+		}
+	}
+	if compact >= 0 {
+		return f.closeCompact(rd, &events[compact])
+	}
+	visible := Tokens(f.reply) + Tokens(rd.Before)
+	rd.total = f.total + visible
+	if !rd.OK {
+		return Event{}
+	}
+	growth := rd.context() - f.total
+	rd.total = rd.context()
+	if f.s.Exact {
+		return f.closeExact(rd, growth)
+	}
+	switch rest := growth - visible; {
+	case rest > 0:
+		f.s.unseen(rd, rest)
+	case rest == 0:
+	case micro >= 0:
+		events[micro].Saved = int32(-rest)
+	case !f.shave(rd, growth):
+		return shrunk(-rest)
+	}
+	return Event{}
+}
+
+// shrunk is what a context lost and no line says why.
+func shrunk(tokens int64) Event {
+	return Event{Event: traces.Event{Kind: traces.EventShrink, Saved: int32(tokens)}}
+}
+
+// shave scales what is visible down to a growth, if that can be.
+func (f *fitter) shave(rd *Round, growth int64) bool {
+	if left := growth - Tokens(f.reply); f.fixed || f.final && left >= 0 {
+		if left < 0 {
+			return false
+		}
+		scale(left, rd.Before)
+		return true
+	}
+	if growth < 0 {
+		return false
+	}
+	scale(growth, f.reply, rd.Before)
+	return true
+}
+
+// closeExact fits a growth where outputs are exact: a total that falls short at
+// a prompt by about what was thought shows that the provider left that out of
+// the context. Models of OpenAI through gpt-5.5 do so; gpt-5.6 keeps it.
+func (f *fitter) closeExact(rd *Round, growth int64) Event {
+	visible := Tokens(rd.Before)
+	rest := growth - Tokens(f.reply) - visible
+	saved := int64(0)
+	for _, b := range f.thought {
+		saved += int64(b.Tokens)
+	}
+	if forgets := rd.Prompted && saved > 0 && rest < -saved/2; !forgets {
+		saved = 0
+	}
+	room := visible + rest + saved // for the input
+	switch {
+	case room > visible:
+		f.s.unseen(rd, room-visible)
+	case room >= 0:
+		scale(room, rd.Before)
+	default:
+		if saved == 0 {
+			room += f.cutReply(rd, growth)
+		}
+		scale(max(0, room), rd.Before)
+	}
+	lost := max(0, -room)
+	if saved == 0 {
+		return shrunk(lost)
+	}
+	ev := Event{Event: traces.Event{Kind: traces.EventForget, Saved: int32(saved + lost)}, forgot: f.thought}
+	f.thought = nil
+	return ev
+}
+
+// cutReply cuts the last reply down when the context grew by less than its
+// output: not all of that is sent back. It returns the tokens cut.
+func (f *fitter) cutReply(rd *Round, growth int64) int64 {
+	if growth < 0 || len(f.reply) == 0 || f.fixed {
+		return 0
+	}
+	had := Tokens(f.reply)
+	keep := max(0, growth-Tokens(rd.Before))
+	if keep >= had {
+		return 0
+	}
+	scale(keep, f.reply)
+	return had - keep
+}
+
+// closeCompact fits the first call after a compaction: what is neither static
+// prefix nor its own input was kept. Input that came before the compaction was
+// absorbed and keeps its estimate: no total shows it.
+func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
+	f.thought = nil
+	static, own := static(f.t), rd.Before[ev.Absorbed:]
+	if !rd.OK {
+		rd.total = static + int64(ev.Kept) + Tokens(own)
+		return lost
+	}
+	rd.total = rd.context()
+	room := rd.total - static
+	if room < 0 {
+		lost = shrunk(-room)
+		room = 0
+	}
+	if Tokens(own) > room {
+		scale(room, own)
+	}
+	left := room - Tokens(own)
+	ev.Kept = int32(left)
+	summary, stayed := Tokens(ev.Text), Tokens(ev.Stayed)
+	if f.s.Exact && len(ev.Text) > 0 {
+		// The size of an encrypted summary is not logged: it has what the
+		// messages that stayed leave of the context.
+		summary = max(summary, left-stayed)
+		scale(min(left, summary), ev.Text)
+	} else if summary > left {
+		scale(left, ev.Text)
+	}
+	return lost
+}
+
+// unseen adds the tokens of a growth that no line shows.
+func (s *Session) unseen(rd *Round, n int64) {
+	unseen := UnseenBlock
+	if s.Unseen != nil {
+		unseen = s.Unseen
+	}
+	rd.Before = append(rd.Before, Block{Block: unseen(rd.ID, n)})
+}
+
+// deriveOutput gives a round its output: the logged one when it is final, else
+// what the fit left to the reply, which for the last call is its estimate.
+func (s *Session) deriveOutput(rd *Round, last bool) {
+	rd.output = rd.Output
+	if rd.Final {
+		return
+	}
+	rd.derived = true
+	rd.unknown = last && len(rd.Reply) == 0 && !s.Exact
+	rd.output = max(rd.output, Tokens(rd.Reply))
+}
+
+// scale shares total among the blocks of lists in proportion to their tokens,
+// by largest remainder, so that the sum is exact. Blocks without tokens share
+// by count. Without any block nothing happens.
+func scale(total int64, lists ...[]Block) {
+	var weights []*int32
+	for _, list := range lists {
+		for i := range list {
+			weights = append(weights, &list[i].Tokens)
+		}
+	}
+	Share(total, weights)
+}
+
+// Share sets weights to shares of total in proportion to what they are, by
+// largest remainder, so that the sum is exact. Weights that are all zero share
+// by count. Weights must not be negative; without any nothing happens.
+func Share(total int64, weights []*int32) {
+	if len(weights) == 0 {
+		return
+	}
+	var sum int64
+	for _, w := range weights {
+		sum += int64(*w)
+	}
+	if sum == 0 {
+		for _, w := range weights {
+			*w = 1
+		}
+		sum = int64(len(weights))
+	}
+	type rest struct {
+		at   int
+		left int64
+	}
+	rests := make([]rest, len(weights))
+	given := int64(0)
+	for i, w := range weights {
+		n := int64(*w) * total // at most 1e8 × 1e8: far inside int64
+		*w = int32(n / sum)
+		given += n / sum
+		rests[i] = rest{i, n % sum}
+	}
+	slices.SortStableFunc(rests, func(a, b rest) int {
+		switch {
+		case a.left > b.left:
+			return -1
+		case a.left < b.left:
+			return 1
+		}
+		return 0
+	})
+	for k := int64(0); k < total-given; k++ {
+		*weights[rests[k].at]++
+	}
+}

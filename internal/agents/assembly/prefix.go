@@ -1,0 +1,158 @@
+package assembly
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+const (
+	// minStatic is the smallest read of a first call that is taken for the
+	// static prefix: nothing shorter can be cached (Anthropic, prompt caching).
+	minStatic = 1024
+
+	// A first call of more than midContext tokens, of which less than one in
+	// midVisible stands in the transcript, continues a conversation that is
+	// not in the recording (recorded: first calls have a median of 40k).
+	midContext = 80_000
+	midVisible = 4
+
+	// toolsShare of the static prefix is tool definitions, the rest system
+	// prompt. An assumption: no recording tells them apart, and nothing that
+	// is simulated changes one without the other yet.
+	toolsShare = 0.7
+)
+
+// layPrefix makes the blocks ahead of the first round of a thread: the static
+// prefix, and the rest of the first call that no line shows. The static part
+// is what the first call read from the cache; nothing later is looked at, so
+// that a session that is cut short gets the same prefix. Without a read it is
+// the version's for a main thread, and for a sub-agent all that is not visible.
+func (s *Session) layPrefix(t *Thread, summary []Block) {
+	rd := &t.Calls[0]
+	visible := Tokens(rd.Before) + Tokens(summary)
+	static := s.defaultStatic(rd.Version)
+	total := static + visible
+	if rd.OK {
+		total = rd.context()
+		static = s.staticOf(t, total, visible)
+	}
+	if static+visible > total {
+		scale(total-static, rd.Before, summary)
+	}
+	if static > 0 {
+		p := StaticPrefix{Agent: s.Agent, Version: rd.Version, Project: rd.Project, Kind: t.Kind, AgentType: t.AgentType, Tokens: static}
+		for _, b := range p.Blocks() {
+			t.Ahead = append(t.Ahead, Block{Block: b})
+		}
+	}
+	if rest := total - static - Tokens(rd.Before) - Tokens(summary); rest > 0 {
+		// The client's reminders, or an unseen history. It is a session's own:
+		// it names project files and the day, and no line shows whether two
+		// are equal.
+		kind := prompt.KindReminder
+		if t.MidContext {
+			kind = prompt.KindUnseen
+		}
+		t.Ahead = append(t.Ahead, Block{Block: derived(kind, restDigest(s.ID, t.ID, rest), rest)})
+	}
+	t.MidContext = t.MidContext || len(summary) > 0
+	t.Ahead = append(t.Ahead, summary...)
+}
+
+// defaultStatic returns the format's figure for a version, 0 without one.
+func (s *Session) defaultStatic(version string) int64 {
+	if s.Static == nil {
+		return 0
+	}
+	return s.Static(version)
+}
+
+// staticOf decides how much of the first call is static prefix, and whether
+// the thread starts amid a conversation.
+func (s *Session) staticOf(t *Thread, total, visible int64) int64 {
+	rd := &t.Calls[0]
+	read := rd.Read
+	t.MidContext = total > midContext && visible < total/midVisible
+	known := read >= minStatic && read < total
+	hidden := max(0, total-visible)
+	switch {
+	case known && t.MidContext && s.Static != nil:
+		return min(read, s.Static(rd.Version))
+	case known:
+		return read
+	case s.Static != nil && (t.Kind == traces.ThreadMain || t.MidContext):
+		return min(hidden, s.Static(rd.Version))
+	}
+	return hidden
+}
+
+// static returns the tokens of tools and system in the prefix of a thread, or
+// of the one a branch leaves.
+func static(t *Thread) int64 {
+	for t.Kind == traces.ThreadBranch && t.Up != nil {
+		t = t.Up
+	}
+	var n int64
+	for i := range t.Ahead {
+		if t.Ahead[i].Kind.Level() != prompt.LevelMessages {
+			n += int64(t.Ahead[i].Tokens)
+		}
+	}
+	return n
+}
+
+// What is put where no line shows anything. A generator that emits sessions in
+// the parsed form builds the same blocks with these.
+
+// StaticPrefix is the tools and system prompt of a thread.
+type StaticPrefix struct {
+	Agent     string
+	Version   string
+	Project   string
+	Kind      traces.ThreadKind
+	AgentType string // of a sub-agent, as the tool call names it
+	Tokens    int64
+}
+
+// Blocks returns the tools and the system prompt. Their digests are equal in
+// all sessions that share them.
+func (p StaticPrefix) Blocks() [2]prompt.Block {
+	kind := p.Kind
+	if kind == traces.ThreadOrphan {
+		kind = traces.ThreadAgent
+	}
+	d := prompt.DigestString(strings.Join([]string{
+		p.Agent, p.Version, p.Project, kind.String(), p.AgentType, strconv.FormatInt(p.Tokens, 10),
+	}, "\x00"))
+	tools := int64(float64(p.Tokens) * toolsShare)
+	return [2]prompt.Block{derived(prompt.KindTools, d, tools), derived(prompt.KindSystem, d, p.Tokens-tools)}
+}
+
+// ReminderBlock returns the tokens between the static prefix and the first
+// visible line of a thread.
+func ReminderBlock(session, thread string, tokens int64) prompt.Block {
+	return derived(prompt.KindReminder, restDigest(session, thread, tokens), tokens)
+}
+
+// UnseenBlock returns the tokens that a call's context grew by and no line shows.
+func UnseenBlock(call string, tokens int64) prompt.Block {
+	return derived(prompt.KindUnseen, prompt.DigestString(call).ExtendInt(uint64(tokens)), tokens)
+}
+
+func restDigest(session, thread string, tokens int64) prompt.Digest {
+	return prompt.DigestString(session + "\x00" + thread).ExtendInt(uint64(tokens))
+}
+
+// derived is a block that is known by its size alone.
+func derived(k prompt.Kind, d prompt.Digest, tokens int64) prompt.Block {
+	return Derived(k, BlockDigest(k, d), tokens)
+}
+
+// BlockDigest is the digest of a block of a kind: the same words of a person
+// and of the model are not the same content.
+func BlockDigest(k prompt.Kind, content prompt.Digest) prompt.Digest {
+	return content.ExtendInt(uint64(k))
+}

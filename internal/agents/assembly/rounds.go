@@ -1,0 +1,180 @@
+package assembly
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// StepKind says what a line means for its conversation.
+type StepKind uint8
+
+// The kinds of step.
+const (
+	StepInput   StepKind = iota // a message to the model
+	StepResult                  // the result of a tool
+	StepReply                   // what the model wrote
+	StepCount                   // the token counts that end a call
+	StepCompact                 // the history was replaced
+)
+
+// Step is one line of a conversation without its text.
+type Step struct {
+	Kind   StepKind
+	At     int64 // unix ns, 0 if unknown
+	Line   int32 // from 1
+	ID     string
+	Model  string // of the call that a count ends
+	Blocks []Block
+	Usage  Usage
+	Final  bool // the counted output is final
+	Manual bool // a compaction that a person asked for
+	Before int32
+}
+
+// Rounds divides the steps of one thread, in their order, into rounds. The
+// items between two counts are the input of a call and its reply.
+type Rounds struct {
+	*Thread
+	Source           *File
+	Version, Project string
+
+	open        Round   // the call under way
+	next        []Block // what follows its reply and goes into the next call
+	interrupted bool    // next holds a message: a further reply is another call's
+	nextPrompt  bool
+	nextAnswer  bool
+	nextAt      int64
+	lastAt      int64
+}
+
+// NewRounds returns the rounds of a thread without any.
+func NewRounds(t *Thread, f *File) *Rounds {
+	return &Rounds{Thread: t, Source: f, open: Round{Call: &Call{}}}
+}
+
+// Add takes the next step.
+func (t *Rounds) Add(s *Step) {
+	for i := range s.Blocks {
+		s.Blocks[i].Line, s.Blocks[i].Source = s.Line, t.Source
+	}
+	switch s.Kind {
+	case StepInput, StepResult:
+		t.input(s)
+	case StepReply:
+		t.reply(s)
+	case StepCount:
+		t.count(s)
+		return
+	case StepCompact:
+		t.compact(s)
+	}
+	if s.At != 0 {
+		t.lastAt = s.At
+		t.Began = Earlier(t.Began, s.At)
+	}
+}
+
+// Done ends the thread and returns the blocks behind its last call, which belong
+// to none. Calls without an id get one of the session and their number.
+func (t *Rounds) Done(session string) []Block {
+	t.abandon()
+	for i := range t.Calls {
+		if c := t.Calls[i].Call; c.ID == "" {
+			c.ID = session + "#" + strconv.Itoa(i)
+		}
+	}
+	return t.open.Before
+}
+
+// input takes a message or a result: into the call under way when the model has
+// not answered yet, else into the next.
+func (t *Rounds) input(s *Step) {
+	said, answer := s.Kind == StepInput && isPrompt(s.Blocks), s.Kind == StepResult
+	if len(t.open.Reply) == 0 {
+		t.open.Before = append(t.open.Before, s.Blocks...)
+		t.open.InputAt = max(t.open.InputAt, s.At)
+		t.open.Prompted = t.open.Prompted || said
+		t.open.Answered = t.open.Answered || answer
+		return
+	}
+	t.next = append(t.next, s.Blocks...)
+	t.nextAt = max(t.nextAt, s.At)
+	t.nextPrompt, t.nextAnswer = t.nextPrompt || said, t.nextAnswer || answer
+	t.interrupted = t.interrupted || s.Kind == StepInput
+}
+
+// isPrompt reports whether a person wrote one of the blocks.
+func isPrompt(list []Block) bool {
+	return slices.ContainsFunc(list, func(b Block) bool { return b.Kind == prompt.KindPrompt })
+}
+
+func (t *Rounds) reply(s *Step) {
+	if t.interrupted {
+		t.abandon()
+	}
+	r := &t.open
+	if len(r.Reply) == 0 {
+		r.First, r.Line = s.At, s.Line
+	}
+	if r.ID == "" {
+		r.ID = s.ID
+	}
+	r.Last = max(r.Last, s.At)
+	r.Reply = append(r.Reply, s.Blocks...)
+}
+
+// abandon makes a call whose tokens were never counted, an interrupted one,
+// part of the input of the next: its text is in the context all the same.
+func (t *Rounds) abandon() {
+	r := &t.open
+	r.Before = append(append(r.Before, r.Reply...), t.next...)
+	r.InputAt = max(r.InputAt, r.Last, t.nextAt)
+	r.Prompted, r.Answered = r.Prompted || t.nextPrompt, r.Answered || t.nextAnswer
+	r.Reply, r.ID, r.First, r.Last = nil, "", 0, 0
+	t.startNext()
+}
+
+// startNext forgets what was held for the next call.
+func (t *Rounds) startNext() {
+	t.next, t.nextAt = nil, 0
+	t.interrupted, t.nextPrompt, t.nextAnswer = false, false, false
+}
+
+// count ends the call under way with its token counts.
+func (t *Rounds) count(s *Step) {
+	r := t.open
+	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, t.Source
+	if r.Line == 0 {
+		r.Line = s.Line
+	}
+	if r.Last == 0 {
+		r.First, r.Last = s.At, s.At
+	}
+	t.Calls = append(t.Calls, r)
+	t.open = Round{Call: &Call{}, Before: t.next, InputAt: t.nextAt, Prompted: t.nextPrompt, Answered: t.nextAnswer}
+	t.startNext()
+}
+
+// compact notes that the history was replaced ahead of the next call. What
+// was said since the last call went into it. The summary stands last in the
+// blocks of the step, behind messages that stayed or came back.
+func (t *Rounds) compact(s *Step) {
+	t.abandon()
+	ev := Event{Source: t.Source, Event: traces.Event{
+		Kind: traces.EventCompact, Round: int32(len(t.Calls)), Absorbed: int32(len(t.open.Before)), At: s.At, Line: s.Line,
+		Manual: s.Manual, PreTokens: s.Before,
+	}}
+	n := slices.IndexFunc(s.Blocks, func(b Block) bool { return b.Kind == prompt.KindSummary })
+	if n < 0 {
+		n = len(s.Blocks)
+	}
+	ev.Stayed, ev.Text = s.Blocks[:n:n], s.Blocks[n:]
+	if s.At != 0 && t.lastAt != 0 {
+		ev.Wait = max(0, s.At-t.lastAt)
+	}
+	t.open.InputAt = max(t.open.InputAt, s.At)
+	t.Happened = append(t.Happened, ev)
+}

@@ -1,0 +1,207 @@
+// Package codex reads the rollouts of the Codex CLI: JSON lines of a time
+// stamp, a type and a payload, one file per session.
+//
+// The items between two token counts are the input of a call and its reply: a
+// token_count line with new totals is what makes a call.
+//
+// A rollout does not log the ids of responses. A call is named by the id the
+// server gave to the first item of its reply, which copies of the rollout (a
+// forked session begins with its parent's history) repeat; without one by the
+// session and the number of the call.
+package codex
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentCodex
+
+// Describe returns what the rest of the program needs to know about Codex. It
+// compacts at nine tenths of its window and appends the instruction for a
+// summary to the history.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "Codex", Member: member, Read: ReadInputs,
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent}, h.From("CODEX_HOME", ".codex"), "sessions")
+		},
+		Cache:         func(string) traces.Cache { return traces.CacheAutomatic },
+		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 9 / 10 },
+		SummaryShares: func(string) bool { return true },
+	}
+}
+
+// member reports whether a line is of a rollout: a payload behind a known type.
+func member(typ, name string) bool {
+	if name != "payload" {
+		return false
+	}
+	switch typ {
+	case "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state":
+		return true
+	}
+	return false
+}
+
+// DefaultRates are fitted on recorded sessions of gpt-5.5 and gpt-5.6-sol,
+// growth between two calls on the bytes of tool results: 0.243–0.267 tokens a
+// byte and 22–35 a result, median residual 13–21 tokens. The reply needs no
+// estimate: the usage has its tokens and those of its reasoning.
+func DefaultRates() traces.Rates {
+	r := traces.DefaultRates()
+	r.PerByte[prompt.KindToolResult], r.Fixed[prompt.KindToolResult] = 0.25, 25
+	r.PerByte[prompt.KindToolUse], r.Fixed[prompt.KindToolUse] = 0.27, 20
+	r.PerByte[prompt.KindText] = 0.24
+	r.PerByte[prompt.KindPrompt] = 0.27
+	r.PerByte[prompt.KindSummary] = 0.25
+	// First calls leave ≈ 0.22 a byte for the client's Markdown.
+	r.PerByte[prompt.KindAttachment] = 0.22
+	return r
+}
+
+// ReadInputs reads rollouts that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	if opts.Rates == (traces.Rates{}) {
+		opts.Rates = DefaultRates()
+	}
+	r := assembly.Reader[*rollout]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+// sessions makes one session of every rollout, ordered by start, then name of
+// the file: a call belongs to the first that has it.
+func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
+	rollouts = slices.Clone(rollouts)
+	slices.SortStableFunc(rollouts, func(a, b *rollout) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), strings.Compare(a.Name, b.Name))
+	})
+	named := map[string]int{}
+	owned := map[string]bool{}
+	var list []*assembly.Session
+	for _, ro := range rollouts {
+		if ro.Lines == 0 {
+			continue
+		}
+		ro.name(named)
+		loose := ro.Done(ro.id)
+		repeated := disown(ro.Thread, owned)
+		if len(loose) > 0 && len(ro.Calls) > 0 {
+			ro.Problems.Add(ro.Name, int(loose[0].Line), "%d blocks behind the last counted call belong to no call", len(loose))
+		}
+		ro.Began = ro.start
+		s := &assembly.Session{
+			Format: ro.format(opts), ID: ro.id, Versions: ro.versions, Project: ro.project, Window: ro.window,
+			Files: []*assembly.File{ro.File}, Start: ro.start, End: ro.end, Threads: []*assembly.Thread{ro.Thread},
+			Problems: assembly.Problems{Limit: opts.MaxProblems},
+		}
+		s.Quality.Repeated = repeated
+		s.Own(ro.File)
+		list = append(list, s)
+	}
+	return list
+}
+
+// format returns what the assembly has to know of a rollout.
+func (ro *rollout) format(opts *traces.Options) *assembly.Format {
+	return &assembly.Format{
+		Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true, Head: ro.layHead,
+		Unseen: func(call string, tokens int64) prompt.Block {
+			b := newBlock(prompt.KindUnseen, []byte(call))
+			b.Tokens, b.Flags, b.Bytes = int32(tokens), prompt.FlagDerived, 0
+			return b.Block
+		},
+	}
+}
+
+// name makes the id of a rollout one that no earlier session has.
+func (ro *rollout) name(named map[string]int) {
+	if ro.id == "" {
+		ro.id, _, _ = strings.Cut(path.Base(ro.Name), ".")
+		ro.Problems.Add(ro.Name, 0, "no session_meta line; the session is named by its file")
+	}
+	named[ro.id]++
+	if n := named[ro.id]; n > 1 {
+		ro.id += "-" + strconv.Itoa(n)
+	}
+}
+
+// disown takes calls that an earlier session owns out of a thread and returns
+// their number: what was said in them is input of the first call of its own.
+func disown(t *assembly.Thread, owned map[string]bool) (repeated int) {
+	var kept []assembly.Round
+	var carry []assembly.Block
+	next := 0
+	for i := range t.Calls {
+		r := t.Calls[i]
+		for ; next < len(t.Happened) && int(t.Happened[next].Round) <= i; next++ {
+			t.Happened[next].Absorbed += int32(len(carry))
+			t.Happened[next].Round = int32(len(kept))
+		}
+		r.Before = append(carry, r.Before...)
+		carry = nil
+		if owned[r.ID] {
+			repeated++
+			t.MidContext = t.MidContext || len(kept) == 0
+			carry = append(r.Before, r.Reply...)
+			continue
+		}
+		owned[r.ID] = true
+		kept = append(kept, r)
+	}
+	for ; next < len(t.Happened); next++ {
+		t.Happened[next].Round = int32(len(kept))
+	}
+	t.Calls = kept
+	return repeated
+}
+
+const (
+	// builtinTools is what the client's own tool definitions weigh beside the
+	// instructions, tokens. Fitted with the two rates below on what the first
+	// calls after compactions read (9,600 in 0.140–0.142 from the terminal, 10,624
+	// from the editor, 9,984 in 0.144), which is the static prefix cut to a step.
+	builtinTools = 5300
+	// Tokens per byte of the instructions (Markdown), and of the JSON of tools the
+	// client adds: most of those are found by search and not sent.
+	instructionRate = 0.22
+	addedToolRate   = 0.05
+	// readStep is added to what a first call read for the static prefix: a read
+	// ends at the last step in front of the shared prefix's end.
+	readStep = 128
+)
+
+// layHead makes the blocks ahead of the first round, tools and instructions.
+// Their size is estimated by the session's head; when the first call read about
+// as much, other sessions kept it warm and the read is the better figure. Their
+// digest is equal in all sessions with the same head.
+func (ro *rollout) layHead(t *assembly.Thread) (ahead []assembly.Block) {
+	first := &t.Calls[0]
+	system := int64(float64(ro.head.instructions)*instructionRate + 0.5)
+	static := system + builtinTools + int64(float64(ro.head.tools)*addedToolRate+0.5)
+	if read := first.Read + readStep; first.Read > 0 && read > static*7/8 && read < static*9/8 {
+		static = max(static, read)
+	}
+	if first.OK {
+		static = min(static, first.Input())
+	}
+	system = min(system, static/2)
+	add := func(k prompt.Kind, n int64) {
+		if n > 0 {
+			d := ro.head.digest.ExtendInt(uint64(k)<<32 | uint64(n))
+			ahead = append(ahead, assembly.Block{Block: assembly.Derived(k, d, n)})
+		}
+	}
+	add(prompt.KindTools, static-system)
+	add(prompt.KindSystem, system)
+	return ahead
+}
