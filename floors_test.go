@@ -44,7 +44,6 @@ var floors = map[string]int{
 // needs them.
 var annexes = map[string]string{
 	"internal/agents":  "traces",
-	"internal/reading": "traces",
 	"internal/texts":   "traces",
 	"internal/live":    "sim/summarizer",
 	"internal/check":   "reports",

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/agents/codex"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // codexRecordings reads the recorded Codex sessions next to the module root.
@@ -23,7 +23,7 @@ func codexRecordings(t testing.TB) *traces.Corpus {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("recorded sessions are not here: ", err)
 	}
-	c, err := codex.Read(context.Background(), traces.Options{}, dir)
+	c, err := agents.Read(context.Background(), traces.Options{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

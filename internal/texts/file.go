@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/reading"
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -121,7 +121,7 @@ func (r *Reader) advance(f *file, number int32, place int64) ([]byte, error) {
 			f.next++
 		}
 		if ln.Number == 1 {
-			ln.Text = reading.TrimBOM(ln.Text)
+			ln.Text = assembly.TrimBOM(ln.Text)
 		}
 		r.cache.put(key{f, int32(ln.Number)}, ln.Text)
 		if int32(ln.Number) == number {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/compactsim/compactsim/internal/reading"
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -42,7 +42,7 @@ func (g *Generator) Corpus(ctx context.Context, n int, seed uint64, workers int)
 	}
 	c := &traces.Corpus{Sessions: make([]*traces.Session, n), Unknown: map[string]int{}}
 	const batch = 64 // sessions between two looks at the context
-	reading.Parallel(workers, (n+batch-1)/batch, func(k int) {
+	assembly.Parallel(workers, (n+batch-1)/batch, func(k int) {
 		for i := k * batch; i < min(n, (k+1)*batch) && ctx.Err() == nil; i++ {
 			c.Sessions[i] = g.Session(seed, i)
 		}

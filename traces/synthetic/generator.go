@@ -10,6 +10,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -175,7 +176,7 @@ func (g *Generator) prefix(kind traces.ThreadKind, tokens int) [2]prompt.Block {
 			return p.blocks
 		}
 	}
-	p := claudecode.StaticPrefix{Version: g.w.Version, Project: g.w.Project, Kind: kind, Tokens: int64(tokens)}
+	p := assembly.StaticPrefix{Agent: traces.AgentClaudeCode, Version: g.w.Version, Project: g.w.Project, Kind: kind, Tokens: int64(tokens)}
 	if kind == traces.ThreadAgent {
 		p.AgentType = g.w.Agents.Type
 	}

@@ -3,8 +3,7 @@ package synthetic
 import (
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
-	"github.com/compactsim/compactsim/internal/reading"
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -66,7 +65,7 @@ func (p *plan) lay() *traces.Session {
 	}
 	last := &s.Threads[0].Rounds[len(s.Threads[0].Rounds)-1]
 	s.End = last.At + last.Stream + turnEndDelay
-	reading.Measure(s)
+	assembly.Measure(s)
 	return s
 }
 
@@ -159,7 +158,7 @@ func (l *layer) prefix(t *track, out *traces.Thread) {
 	}
 	l.message++
 	if t.reminders > 0 {
-		b := claudecode.ReminderBlock(s.ID, out.ID, int64(t.reminders))
+		b := assembly.ReminderBlock(s.ID, out.ID, int64(t.reminders))
 		b.Message = l.message
 		s.Blocks = append(s.Blocks, b)
 	}
@@ -177,7 +176,7 @@ func (l *layer) round(t *track, rd *traces.Round) {
 	rd.Input = l.span(t, rd.Input)
 	if n := rd.Input.To - 1; n >= rd.Input.From && l.s.Blocks[n].Kind == prompt.KindUnseen {
 		message := l.s.Blocks[n].Message
-		l.s.Blocks[n] = claudecode.UnseenBlock(rd.ID, int64(l.s.Blocks[n].Tokens))
+		l.s.Blocks[n] = assembly.UnseenBlock(rd.ID, int64(l.s.Blocks[n].Tokens))
 		l.s.Blocks[n].Message = message
 	}
 	rd.Reply = l.span(t, rd.Reply)

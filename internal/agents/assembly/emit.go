@@ -50,7 +50,7 @@ func (s *Session) emit() *traces.Session {
 		out.Threads = append(out.Threads, e.thread(t))
 	}
 	out.Quality = s.Quality
-	measure(out)
+	Measure(out)
 	out.Quality.Problems, out.Problems = s.Problems.Total, s.Problems.List
 	return out
 }
@@ -293,10 +293,10 @@ func intervals(out *traces.Round, rd *Round, before, compaction int64) {
 	out.Stream = max(out.First, rd.Last-request)
 }
 
-// measure sums up in s.Quality what is known of the tokens: prefixes and
+// Measure sums up in s.Quality what is known of the tokens: prefixes and
 // growth, and of these what no line shows. The last reply of a thread has not
 // been sent back and counts for nothing.
-func measure(s *traces.Session) {
+func Measure(s *traces.Session) {
 	s.Quality.Calls = s.NumCalls()
 	for i := range s.Threads {
 		t := &s.Threads[i]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -12,7 +13,7 @@ type message struct {
 	present  bool
 	id       []byte
 	model    []byte
-	usage    usage
+	usage    assembly.Usage
 	stopped  bool
 	from, to int32 // pieces of the source
 	manner   recordFlags
@@ -249,19 +250,81 @@ func (p *parser) seal(r *record, meta bool) {
 		if meta {
 			pc.Flags |= prompt.FlagMeta
 		}
-		pc.Digest = blockDigest(pc.Kind, pc.Digest)
+		pc.Digest = assembly.BlockDigest(pc.Kind, pc.Digest)
 		pc.Line, pc.Place = r.line, r.place
 		r.content = r.content.Extend(pc.Digest)
 	}
 }
 
-// blockDigest is the digest of a block of a kind: the same words of a person
-// and of the model are not the same content.
-func blockDigest(k prompt.Kind, content prompt.Digest) prompt.Digest {
-	return content.ExtendInt(uint64(k))
-}
-
 // lineID names the call of a response that has no message id.
 func (p *parser) lineID(r *record) []byte {
 	return strconv.AppendInt([]byte("line-"), int64(r.line), 10)
+}
+
+// usage reads the token counts of a response. Counts that are missing where
+// they must not be, negative or absurd make the usage unusable.
+func (p *parser) usage(u *assembly.Usage) {
+	var input, output, read, created, split5m, split1h int64
+	if p.peek() != '{' {
+		p.skip()
+		return
+	}
+	u.OK, u.Reasoning = true, -1
+	seen := false
+	for name := range p.members {
+		switch string(name) {
+		case "input_tokens":
+			seen = true
+			input = p.count(u)
+		case "output_tokens":
+			output = p.count(u)
+		case "cache_read_input_tokens":
+			read = p.count(u)
+		case "cache_creation_input_tokens":
+			created = p.count(u)
+		case "cache_creation":
+			split5m, split1h = p.creation(u)
+		default:
+			p.skip()
+		}
+	}
+	if !seen {
+		u.OK = false
+	}
+	created = max(created, split5m+split1h)
+	u.Uncached, u.Read, u.Output = input, read, output
+	u.Write1h = split1h
+	u.Write5m = created - split1h
+	u.Assumed = u.Write5m > split5m
+	if input+read+created == 0 || input+read+created > assembly.MaxTokens {
+		u.OK = false
+	}
+}
+
+func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
+	for name := range p.members {
+		switch string(name) {
+		case "ephemeral_5m_input_tokens":
+			split5m = p.count(u)
+		case "ephemeral_1h_input_tokens":
+			split1h = p.count(u)
+		default:
+			p.skip()
+		}
+	}
+	return split5m, split1h
+}
+
+// count reads one token count; null is none.
+func (p *parser) count(u *assembly.Usage) int64 {
+	if p.peek() == 'n' {
+		p.skip()
+		return 0
+	}
+	n, ok := p.integer()
+	if !ok || n < 0 || n > assembly.MaxTokens {
+		u.OK = false
+		return 0
+	}
+	return n
 }

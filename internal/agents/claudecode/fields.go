@@ -2,9 +2,8 @@ package claudecode
 
 import (
 	"errors"
-	"unicode/utf8"
 
-	"github.com/compactsim/compactsim/internal/reading"
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -88,7 +87,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "parentToolUseID":
 		h.tool = p.key()
 	case "timestamp":
-		h.at = reading.Time(p.str())
+		h.at = assembly.Time(p.str())
 	case "sessionId":
 		h.session = p.src.names.add(p.str())
 	case "agentId":
@@ -159,7 +158,7 @@ func (p *parser) innerLine(a *agentMessage) {
 		case "uuid":
 			a.uuid = p.key()
 		case "timestamp":
-			a.at = reading.Time(p.str())
+			a.at = assembly.Time(p.str())
 		case "message":
 			p.message(&a.message)
 		default:
@@ -174,7 +173,7 @@ func (p *parser) metadata(b *boundary) {
 		case "trigger":
 			b.manual = string(p.str()) == "manual"
 		case "preTokens":
-			if n, ok := p.integer(); ok && n >= 0 && n <= maxTokens {
+			if n, ok := p.integer(); ok && n >= 0 && n <= assembly.MaxTokens {
 				b.preTokens = int32(n)
 			}
 		case "compactedToolIds":
@@ -210,10 +209,7 @@ func (p *parser) finish(h *header) error {
 		return errNoType
 	}
 	if !knownType(h.typ) {
-		if p.src.unknown == nil {
-			p.src.unknown = map[string]int{}
-		}
-		p.src.unknown[string(h.typ)]++
+		p.src.Unknown[string(h.typ)]++
 	}
 	p.pass(h)
 	return nil
@@ -336,6 +332,3 @@ func (p *parser) agentLine(h *header) error {
 	}
 	return nil
 }
-
-// invalidUTF8 reports whether a line holds bytes that are no UTF-8.
-func invalidUTF8(b []byte) bool { return !utf8.Valid(b) }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -15,13 +17,15 @@ type entry struct {
 	src *source
 }
 
+// where returns the line of an entry.
+func (e entry) where() assembly.Place { return assembly.Place{Source: e.src.File, Line: e.line} }
+
 // recording is all that was found of one session, in the order of its files.
 type recording struct {
 	id         string
 	sources    []*source
 	entries    []entry
 	start, end int64
-	foreign    map[string]bool // calls that an earlier session owns
 }
 
 // keeps reports whether the recording answers for the problems of a source:
@@ -73,15 +77,15 @@ func (r *recording) order() {
 	for _, e := range r.entries {
 		k := ranks[e.src]
 		if k == nil {
-			k = &rank{agents: true, name: e.src.name}
+			k = &rank{agents: true, name: e.src.Name}
 			ranks[e.src] = k
 		}
 		if e.kind != recordOther && !e.has(flagSidechain) {
 			k.agents = false
 		}
 		if e.at != 0 {
-			k.start = earlier(k.start, e.at)
-			r.start, r.end = earlier(r.start, e.at), max(r.end, e.at)
+			k.start = assembly.Earlier(k.start, e.at)
+			r.start, r.end = assembly.Earlier(r.start, e.at), max(r.end, e.at)
 		}
 	}
 	slices.SortStableFunc(r.sources, func(a, b *source) int {
@@ -101,14 +105,6 @@ func (r *recording) order() {
 	slices.SortStableFunc(r.entries, func(a, b entry) int { return cmp.Compare(place[a.src], place[b.src]) })
 }
 
-// earlier returns the earlier of two times, of which 0 is unknown.
-func earlier(a, b int64) int64 {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
 // sessionsOf returns the session of every record of a source. Most files hold
 // one. In a continued file early lines may carry the id of the session they
 // were copied from: ids that are linked by parents are one session, which goes
@@ -117,7 +113,7 @@ func earlier(a, b int64) int64 {
 func sessionsOf(src *source) []string {
 	ids := make([]string, len(src.records))
 	linked := linkIDs(src)
-	stem := fileStem(src.name)
+	stem := fileStem(src.Name)
 	names := map[int32]string{}
 	for id := range src.names.list {
 		root := linked.find(int32(id))
@@ -201,39 +197,88 @@ func linkIDs(src *source) links {
 	return l
 }
 
-// own decides which session a call belongs to that several have: the one that
-// began first, and of those the one that ended first, since a continuation
-// outlives what it continues.
-func own(recordings []*recording) {
-	order := slices.Clone(recordings)
-	slices.SortStableFunc(order, func(a, b *recording) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end), strings.Compare(a.id, b.id))
-	})
-	owner := map[string]*recording{}
-	for _, r := range order {
-		for _, e := range r.entries {
-			if e.kind != recordAssistant {
-				continue
-			}
-			id := e.src.callID(e.record)
-			if first := owner[id]; first == nil {
-				owner[id] = r
-			} else if first != r {
-				if r.foreign == nil {
-					r.foreign = map[string]bool{}
-				}
-				r.foreign[id] = true
-			}
-		}
-	}
-}
-
 // callID returns the id of the call a response line belongs to. Ids made up
 // for lines without one are kept apart by file.
 func (src *source) callID(r *record) string {
 	id := src.names.at(src.answers[r.answer].id)
 	if strings.HasPrefix(id, "line-") {
-		return src.name + ":" + id
+		return src.Name + ":" + id
 	}
 	return id
+}
+
+// stream is the lines of one conversation, branches included: the main one, or
+// that of one sub-agent.
+type stream struct {
+	agent   string // id of the sub-agent, "" for the main conversation
+	entries []entry
+	tool    prompt.Digest // tool_use that started it, if a line tells
+}
+
+// split parts the entries of a recording into streams, the main one first
+// (though it may be empty), sub-agents in order of appearance. A sub-agent
+// found both in progress lines and in a file of its own is one stream, its
+// file first: that one is complete.
+func split(entries []entry) []*stream {
+	s := splitter{byAgent: map[string]*stream{}, chain: map[prompt.Digest]*stream{}}
+	main := s.open("")
+	for _, e := range entries {
+		switch {
+		case e.kind == recordOther:
+		case e.record.agent != 0:
+			s.add(s.open(e.src.names.at(e.record.agent)), e)
+		case e.has(flagSidechain):
+			s.add(s.chained(e), e)
+		default:
+			s.add(main, e)
+		}
+	}
+	for _, st := range s.list[1:] {
+		slices.SortStableFunc(st.entries, func(a, b entry) int {
+			return int(a.flags&flagProgress) - int(b.flags&flagProgress)
+		})
+	}
+	return s.list
+}
+
+type splitter struct {
+	list    []*stream
+	byAgent map[string]*stream
+	chain   map[prompt.Digest]*stream // sub-agents without an id, by the lines they hold
+	last    *stream
+}
+
+func (s *splitter) open(agent string) *stream {
+	st := s.byAgent[agent]
+	if st == nil {
+		st = &stream{agent: agent}
+		s.byAgent[agent] = st
+		s.list = append(s.list, st)
+	}
+	return st
+}
+
+func (s *splitter) add(st *stream, e entry) {
+	if st.tool.IsZero() && e.has(flagProgress) {
+		st.tool = e.record.tool
+	}
+	st.entries = append(st.entries, e)
+}
+
+// chained returns the stream of a sidechain line that names no agent: its
+// parent's, a new one for a line without parent, else the latest.
+func (s *splitter) chained(e entry) *stream {
+	st := s.chain[e.parent]
+	switch {
+	case st != nil && !e.parent.IsZero():
+	case e.parent.IsZero() || s.last == nil:
+		st = s.open("sidechain-" + strconv.Itoa(int(e.line)))
+	default:
+		st = s.last
+	}
+	s.last = st
+	if !e.uuid.IsZero() {
+		s.chain[e.uuid] = st
+	}
+	return st
 }

@@ -1,5 +1,9 @@
 package claudecode
 
+import (
+	"github.com/compactsim/compactsim/internal/agents/assembly"
+)
+
 // path is the nodes of one thread of a tree.
 type path struct {
 	anchor int32 // node of the parent path it leaves from; -1 for the start, or for the first path
@@ -183,12 +187,12 @@ func (f *forks) rewound(anchor, old, young int32) bool {
 			break
 		}
 	}
-	if before < 0 || !nodes[begin].call.usage.ok || !nodes[before].call.usage.ok {
+	if before < 0 || !nodes[begin].call.OK || !nodes[before].call.OK {
 		return true
 	}
-	total := nodes[begin].call.context()
+	total := format.Context(&nodes[begin].call.Call)
 	added := f.weight(young, begin)
-	on := nodes[before].call.context() + f.rates(nodes[before].call.blocks) + added
+	on := format.Context(&nodes[before].call.Call) + f.rates(nodes[before].call.Blocks) + added
 	back := f.callAbove(anchor, old) + added
 	return abs(total-back) <= abs(total-on)
 }
@@ -198,13 +202,13 @@ func (f *forks) rewound(anchor, old, young int32) bool {
 // the old branch less its own input.
 func (f *forks) callAbove(anchor, old int32) int64 {
 	for i := anchor; i >= 0; i = f.tree.nodes[i].parent {
-		if c := f.tree.nodes[i].call; c != nil && c.usage.ok {
-			return c.context() + f.rates(c.blocks) + f.weight(i+1, anchor+1)
+		if c := f.tree.nodes[i].call; c != nil && c.OK {
+			return format.Context(&c.Call) + f.rates(c.Blocks) + f.weight(i+1, anchor+1)
 		}
 	}
 	first := f.first[old]
 	c := f.tree.nodes[first].call
-	return c.context() - f.weight(old, first)
+	return format.Context(&c.Call) - f.weight(old, first)
 }
 
 // weight estimates the input lines from one node to another.
@@ -219,6 +223,6 @@ func (f *forks) weight(from, to int32) int64 {
 }
 
 // rateFunc estimates the tokens of blocks.
-type rateFunc func([]block) int64
+type rateFunc func([]assembly.Block) int64
 
 func abs(n int64) int64 { return max(n, -n) }

@@ -1,8 +1,9 @@
 package claudecode
 
 import (
-	"fmt"
+	"context"
 
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -66,24 +67,11 @@ type piece struct {
 	task   int32         // 1 + index into the source's tasks
 }
 
-// task is what a tool call gives to the sub-agent it starts.
-type task struct {
-	agentType int32         // name of the source
-	prompt    prompt.Digest // as the digest of a prompt block
-}
-
 // answer is what a line tells about its call as a whole.
 type answer struct {
 	id, model int32 // names of the source
-	usage     usage
+	usage     assembly.Usage
 	stopped   bool // a stop reason is logged: the usage is final
-}
-
-// usage is the token count of a call as logged.
-type usage struct {
-	prompt.Usage
-	ok      bool // complete and sane
-	assumed bool // the lifetime of writes is not logged
 }
 
 // boundary is what a compaction left in the log.
@@ -95,18 +83,13 @@ type boundary struct {
 
 // source is one file, scanned.
 type source struct {
-	name       string
+	*assembly.File
 	records    []record
 	pieces     []piece
 	answers    []answer
 	boundaries []boundary
-	tasks      []task
+	tasks      []assembly.Task
 	names      names
-	lines      int
-	bad        int
-	bytes      int64
-	unknown    map[string]int
-	problems   problems
 }
 
 // names interns the strings of a source; 0 is the empty string.
@@ -139,21 +122,9 @@ func (n *names) at(i int32) string {
 	return n.list[i]
 }
 
-// problems keeps the first defects and counts all.
-type problems struct {
-	list  []traces.Problem
-	total int
-	limit int
-}
-
-func (p *problems) add(file string, line int32, format string, args ...any) {
-	p.total++
-	if len(p.list) < p.limit {
-		p.list = append(p.list, traces.Problem{File: file, Line: int(line), Text: fmt.Sprintf(format, args...)})
-	}
-}
-
-func (p *problems) join(q problems) {
-	p.total += q.total
-	p.list = append(p.list, q.list[:min(len(q.list), max(0, p.limit-len(p.list)))]...)
+// scan reads one file into records.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*source, error) {
+	src := &source{File: assembly.NewFile("claudecode", in.Name, opts)}
+	p := &parser{src: src}
+	return src, src.Read(ctx, opts, in, p.parse)
 }

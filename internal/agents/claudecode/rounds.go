@@ -1,16 +1,121 @@
 package claudecode
 
 import (
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
+
+// builder divides a recording into the threads of a session.
+type builder struct {
+	session   *assembly.Session
+	claimed   map[string]*stream           // stream of every call met
+	inherited map[*assembly.Thread][]int32 // nodes of the parent's path between its round and a branch
+}
+
+// build makes a session of a recording.
+func build(opts *traces.Options, rec *recording) *assembly.Session {
+	f := format
+	f.Rates = opts.Rates
+	s := &assembly.Session{
+		Format: &f, ID: rec.id, Start: rec.start, End: rec.end, Problems: assembly.Problems{Limit: opts.MaxProblems},
+	}
+	for _, src := range rec.sources {
+		s.Files = append(s.Files, src.File)
+		if rec.keeps(src) {
+			s.Own(src.File)
+		}
+	}
+	for _, e := range rec.entries {
+		if v := e.src.names.at(e.version); v != "" && !slices.Contains(s.Versions, v) {
+			s.Versions = append(s.Versions, v)
+		}
+		if s.Project == "" {
+			s.Project = e.src.names.at(e.project)
+		}
+	}
+	b := &builder{session: s, claimed: map[string]*stream{}, inherited: map[*assembly.Thread][]int32{}}
+	for _, st := range split(rec.entries) {
+		b.addStream(st)
+	}
+	return s
+}
+
+// problem notes a defect at a line.
+func (b *builder) problem(e entry, format string, args ...any) {
+	b.session.Problem(e.where(), format, args...)
+}
+
+// estimate estimates the tokens of blocks from their text.
+func (b *builder) estimate(list []assembly.Block) int64 {
+	var n int64
+	for i := range list {
+		n += int64(assembly.Weigh(&b.session.Rates, &list[i].Block))
+	}
+	return n
+}
+
+// addStream adds the threads of a stream: the active path and its branches.
+func (b *builder) addStream(st *stream) {
+	t := b.plant(st)
+	made := []*assembly.Thread{}
+	for _, p := range t.paths(b.estimate) {
+		th := assembly.Main()
+		th.Starter = st.tool
+		switch {
+		case p.parent >= 0:
+			th.Up = made[p.parent]
+			th.Kind = traces.ThreadBranch
+			th.ID = b.branchID(t, p)
+			b.inherit(t, th, p.anchor)
+		case st.agent != "":
+			th.ID, th.Kind = st.agent, traces.ThreadAgent
+		}
+		b.fill(t, th, p.nodes)
+		made = append(made, th)
+	}
+	b.session.Threads = append(b.session.Threads, made...)
+}
+
+// branchID names a branch by its first call: it is unique, and the id of the
+// line that starts it is not kept.
+func (b *builder) branchID(t *tree, p path) string {
+	for _, i := range p.nodes {
+		if c := t.nodes[i].call; c != nil {
+			return c.ID
+		}
+	}
+	return "branch"
+}
+
+// inherit finds where a branch leaves its parent: after the last round at or
+// above the anchor, with the input lines between as its own first input.
+func (b *builder) inherit(t *tree, th *assembly.Thread, anchor int32) {
+	th.ParentRound = -1
+	after := int32(-1)
+	for r := range th.Up.Calls {
+		if n := th.Up.Calls[r].Node; n <= anchor {
+			th.ParentRound, after = int32(r), n
+		}
+	}
+	if after < 0 {
+		b.inherited[th] = slices.Clone(b.inherited[th.Up])
+	}
+	for i := after + 1; i <= anchor; i++ {
+		if t.nodes[i].thread == t.nodes[anchor].thread {
+			b.inherited[th] = append(b.inherited[th], i)
+		}
+	}
+}
 
 // filler walks over the nodes of a path and gathers input until a response.
 type filler struct {
 	b       *builder
 	t       *tree
-	th      *thread
-	pending []block
+	th      *assembly.Thread
+	pending []assembly.Block
 	at      int64 // time of the last pending line
 	text    bool
 	answers bool
@@ -19,16 +124,16 @@ type filler struct {
 }
 
 // fill makes the rounds and events of a thread from the nodes of its path.
-func (b *builder) fill(t *tree, th *thread, nodes []int32) {
+func (b *builder) fill(t *tree, th *assembly.Thread, nodes []int32) {
 	f := &filler{b: b, t: t, th: th, usedBy: map[prompt.Digest]int{}, results: map[prompt.Digest]bool{}}
 	for _, i := range nodes {
-		th.start = earlier(th.start, t.nodes[i].at)
+		th.Began = assembly.Earlier(th.Began, t.nodes[i].at)
 	}
 	if len(nodes) > 0 && t.nodes[nodes[0]].at != 0 {
-		th.start = t.nodes[nodes[0]].at
+		th.Began = t.nodes[nodes[0]].at
 	}
-	f.replies(th.parent)
-	for _, i := range th.inherited {
+	f.replies(th.Up)
+	for _, i := range f.b.inherited[th] {
 		f.node(i, nil)
 	}
 	for k, i := range nodes {
@@ -37,12 +142,12 @@ func (b *builder) fill(t *tree, th *thread, nodes []int32) {
 }
 
 // replies remembers the tool calls a branch inherits.
-func (f *filler) replies(parent *thread) {
-	for ; parent != nil; parent = parent.parent {
-		for r := range parent.rounds {
-			for i := range parent.rounds[r].reply {
-				if bl := &parent.rounds[r].reply[i]; bl.Kind == prompt.KindToolUse {
-					f.usedBy[bl.id] = -1
+func (f *filler) replies(parent *assembly.Thread) {
+	for ; parent != nil; parent = parent.Up {
+		for r := range parent.Calls {
+			for i := range parent.Calls[r].Reply {
+				if bl := &parent.Calls[r].Reply[i]; bl.Kind == prompt.KindToolUse {
+					f.usedBy[bl.ID] = -1
 				}
 			}
 		}
@@ -72,18 +177,18 @@ func (f *filler) input(n *node) {
 			f.pending = append(f.pending, bl)
 			continue
 		}
-		if f.results[bl.id] {
+		if f.results[bl.ID] {
 			f.b.problem(n.entry, "second result of a tool call ignored")
 			continue
 		}
-		f.results[bl.id] = true
-		r, known := f.usedBy[bl.id]
+		f.results[bl.ID] = true
+		r, known := f.usedBy[bl.ID]
 		if !known {
 			f.b.problem(n.entry, "tool result without its call")
 		}
-		if known && r >= 0 && r+1 < len(f.th.rounds) {
-			late := &f.th.rounds[r+1]
-			late.input, late.answered = append(late.input, bl), true
+		if known && r >= 0 && r+1 < len(f.th.Calls) {
+			late := &f.th.Calls[r+1]
+			late.Before, late.Answered = append(late.Before, bl), true
 			continue
 		}
 		f.answers = true
@@ -94,15 +199,16 @@ func (f *filler) input(n *node) {
 
 // call closes a round.
 func (f *filler) call(i int32, c *call) {
-	r := len(f.th.rounds)
-	for k := range c.blocks {
-		if c.blocks[k].Kind == prompt.KindToolUse {
-			f.usedBy[c.blocks[k].id] = r
+	r := len(f.th.Calls)
+	c.Final = c.final()
+	for k := range c.Blocks {
+		if c.Blocks[k].Kind == prompt.KindToolUse {
+			f.usedBy[c.Blocks[k].ID] = r
 		}
 	}
-	f.th.rounds = append(f.th.rounds, round{
-		call: c, input: f.pending, reply: c.blocks, node: i, inputAt: f.at,
-		prompted: f.text, answered: f.answers,
+	f.th.Calls = append(f.th.Calls, assembly.Round{
+		Call: &c.Call, Before: f.pending, Reply: c.Blocks, Node: i, InputAt: f.at,
+		Prompted: f.text, Answered: f.answers,
 	})
 	f.pending, f.at, f.text, f.answers = nil, 0, false, false
 }
@@ -110,17 +216,17 @@ func (f *filler) call(i int32, c *call) {
 // boundary opens an event ahead of the next round.
 func (f *filler) boundary(n *node, later []int32) {
 	bd := &n.src.boundaries[n.record.boundary]
-	ev := event{src: n.src, cleared: bd.cleared}
+	ev := assembly.Event{Source: n.src.File, Cleared: bd.cleared}
 	ev.Kind = traces.EventMicrocompact
 	if n.kind == recordCompact {
 		ev.Kind = traces.EventCompact
 		ev.Absorbed = int32(len(f.pending))
 	}
 	ev.Manual, ev.PreTokens = bd.manual, bd.preTokens
-	ev.Round = int32(len(f.th.rounds))
+	ev.Round = int32(len(f.th.Calls))
 	ev.At, ev.Line = n.at, n.line
 	ev.Wait = f.waited(n, later)
-	f.th.events = append(f.th.events, ev)
+	f.th.Happened = append(f.th.Happened, ev)
 	f.at = max(f.at, n.at)
 }
 
@@ -129,8 +235,8 @@ func (f *filler) boundary(n *node, later []int32) {
 // it was typed.
 func (f *filler) waited(n *node, later []int32) int64 {
 	base := f.at
-	if base == 0 && len(f.th.rounds) > 0 {
-		base = f.th.rounds[len(f.th.rounds)-1].call.last
+	if base == 0 && len(f.th.Calls) > 0 {
+		base = f.th.Calls[len(f.th.Calls)-1].Last
 	}
 	for _, i := range later {
 		l := &f.t.nodes[i]
@@ -150,14 +256,14 @@ func (f *filler) waited(n *node, later []int32) int64 {
 // summary gives the blocks of a summary to the compaction before it; a summary
 // without a boundary is one itself.
 func (f *filler) summary(n *node) {
-	k := len(f.th.events) - 1
-	if k < 0 || f.th.events[k].Kind != traces.EventCompact || int(f.th.events[k].Round) != len(f.th.rounds) {
-		ev := event{src: n.src}
-		ev.Kind, ev.Round, ev.At, ev.Line = traces.EventCompact, int32(len(f.th.rounds)), n.at, n.line
+	k := len(f.th.Happened) - 1
+	if k < 0 || f.th.Happened[k].Kind != traces.EventCompact || int(f.th.Happened[k].Round) != len(f.th.Calls) {
+		ev := assembly.Event{Source: n.src.File}
+		ev.Kind, ev.Round, ev.At, ev.Line = traces.EventCompact, int32(len(f.th.Calls)), n.at, n.line
 		ev.Absorbed = int32(len(f.pending))
-		f.th.events = append(f.th.events, ev)
+		f.th.Happened = append(f.th.Happened, ev)
 		k++
 	}
-	f.th.events[k].summary = append(f.th.events[k].summary, blocksOf(n.entry)...)
+	f.th.Happened[k].Text = append(f.th.Happened[k].Text, blocksOf(n.entry)...)
 	f.at = max(f.at, n.at)
 }

@@ -1,6 +1,11 @@
 package claudecode
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
 
 // node is a message of the tree: a response with all its lines, a line of a
 // user message, or a boundary.
@@ -56,7 +61,7 @@ func (b *builder) grow(t *tree, e entry, st *stream) {
 	}
 	if e.kind == recordPass {
 		if e.has(flagSynthetic) {
-			b.quality.Synthetic++
+			b.session.Quality.Synthetic++
 		}
 		t.set(e.uuid, b.parentOf(t, e))
 		return
@@ -136,4 +141,84 @@ func (b *builder) parentOf(t *tree, e entry) int32 {
 		b.problem(e, "parent is not in the recording ahead of its line; the line before it taken instead")
 	}
 	return t.last()
+}
+
+// call is one API call, joined from the lines of its response.
+type call struct {
+	assembly.Call
+	stopped bool
+}
+
+// blocksOf returns the blocks of a line.
+func blocksOf(e entry) []assembly.Block {
+	list := make([]assembly.Block, 0, e.to-e.from)
+	for i := e.from; i < e.to; i++ {
+		p := &e.src.pieces[i]
+		b := assembly.Block{Block: p.Block, ID: p.id, Tool: e.src.names.at(p.tool), Object: e.src.names.at(p.object), Source: e.src.File}
+		if p.task > 0 {
+			b.Task = &e.src.tasks[p.task-1]
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+func newCall(id string, e entry) *call {
+	a := &e.src.answers[e.answer]
+	return &call{stopped: a.stopped, Call: assembly.Call{
+		ID: id, Model: e.src.names.at(a.model), Version: e.src.names.at(e.version), Project: e.src.names.at(e.project),
+		Place: e.where(), Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
+	}}
+}
+
+// join adds another line of the response. Input and cache counts are the same
+// on every line; output grows as the response streams.
+func (c *call) join(e entry) {
+	for _, b := range blocksOf(e) {
+		same := func(o assembly.Block) bool { return o.Digest == b.Digest && o.ID == b.ID && o.Line != b.Line }
+		if !slices.ContainsFunc(c.Blocks, same) {
+			c.Blocks = append(c.Blocks, b)
+		}
+	}
+	a := &e.src.answers[e.answer]
+	if !c.OK {
+		c.Usage = a.usage
+	}
+	c.Output = max(c.Output, a.usage.Output)
+	c.stopped = c.stopped || a.stopped
+	c.First, c.Last = assembly.Earlier(c.First, e.at), max(c.Last, e.at)
+}
+
+// final reports whether the logged output is the final count. Before 2.1.59 it
+// is the value at the start of the stream (recorded: at most 10 tokens in 63 %
+// of calls) unless the end of the response was logged with a stop reason.
+func (c *call) final() bool {
+	return c.OK && c.Output > 0 && (c.stopped || !versionLess(c.Version, finalOutputVersion))
+}
+
+const finalOutputVersion = "2.1.59"
+
+// versionLess compares dotted versions number by number. An empty version is
+// the oldest.
+func versionLess(a, b string) bool {
+	for a != "" || b != "" {
+		var x, y int
+		x, a = leadingNumber(a)
+		y, b = leadingNumber(b)
+		if x != y {
+			return x < y
+		}
+	}
+	return false
+}
+
+// leadingNumber returns the number before the first dot and what follows it.
+func leadingNumber(v string) (n int, rest string) {
+	i := 0
+	for ; i < len(v) && v[i] != '.'; i++ {
+		if c := v[i]; c >= '0' && c <= '9' && n < 1e6 {
+			n = n*10 + int(c-'0')
+		}
+	}
+	return n, v[min(i+1, len(v)):]
 }

@@ -52,7 +52,7 @@ func TestBadLines(t *testing.T) {
 			t.Errorf("%s: problems %v, want %q", tt.name, s.Problems, tt.want)
 		}
 		dir := write(t, map[string]string{"a.jsonl": text})
-		if _, err := codex.Read(context.Background(), traces.Options{Strict: true}, dir); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := readPaths(traces.Options{Strict: true}, dir); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: strict reading says %v, want %q", tt.name, err, tt.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestBadCounts(t *testing.T) {
 
 func TestLongLine(t *testing.T) {
 	dir := write(t, map[string]string{"a.jsonl": good().user(strings.Repeat("x", 5000)).text()})
-	c, err := codex.Read(context.Background(), traces.Options{MaxLine: 4096}, dir)
+	c, err := readPaths(traces.Options{MaxLine: 4096}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestNoCalls(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty file": "", "no calls": new(rollout).begin("s1", "gpt-5.5").user("one").text(), "junk": "junk\n",
 	} {
-		c, err := codex.Read(context.Background(), traces.Options{}, write(t, map[string]string{"a.jsonl": text}))
+		c, err := readPaths(traces.Options{}, write(t, map[string]string{"a.jsonl": text}))
 		if !errors.Is(err, traces.ErrNoSessions) || c == nil || c.NumProblems == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,7 +1,6 @@
 package codex_test
 
 import (
-	"context"
 	"encoding/csv"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/agents/codex"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -73,7 +71,7 @@ func TestRecordedTotals(t *testing.T) {
 	if len(want) != 28 {
 		t.Fatalf("manifest lists %d rollouts, want 28", len(want))
 	}
-	c, err := codex.Read(context.Background(), traces.Options{Strict: true}, filepath.Join(shared, "codex"))
+	c, err := readPaths(traces.Options{Strict: true}, filepath.Join(shared, "codex"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +114,7 @@ func TestRecordedTotals(t *testing.T) {
 // what no line shows (truncated outputs, results of the provider's own search) is a
 // small part.
 func TestRecordedReplay(t *testing.T) {
-	c, err := codex.Read(context.Background(), traces.Options{}, filepath.Join(recordings(t), "codex"))
+	c, err := readPaths(traces.Options{}, filepath.Join(recordings(t), "codex"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func write(t testing.TB, files map[string]string) string {
 // read reads files and checks every session.
 func read(t testing.TB, files map[string]string) *traces.Corpus {
 	t.Helper()
-	c, err := codex.Read(context.Background(), traces.Options{}, write(t, files))
+	c, err := readPaths(traces.Options{}, write(t, files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,4 +108,13 @@ func readOne(t testing.TB, r *rollout) *traces.Session {
 		t.Fatalf("%d sessions, want 1", len(c.Sessions))
 	}
 	return c.Sessions[0]
+}
+
+// readPaths reads the rollouts under paths.
+func readPaths(opts traces.Options, paths ...string) (*traces.Corpus, error) {
+	inputs, err := traces.Find(opts, paths...)
+	if err != nil {
+		return nil, err
+	}
+	return codex.ReadInputs(context.Background(), opts, inputs, strings.Join(paths, ", "))
 }

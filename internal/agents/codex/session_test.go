@@ -1,14 +1,12 @@
 package codex_test
 
 import (
-	"context"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/agents/codex"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -169,7 +167,7 @@ func TestOrderDoesNotShow(t *testing.T) {
 			paths = append(paths, filepath.Join(dir, n))
 		}
 		for _, workers := range []int{1, 3} {
-			c, err := codex.Read(context.Background(), traces.Options{Workers: workers}, paths...)
+			c, err := readPaths(traces.Options{Workers: workers}, paths...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -74,3 +74,20 @@ func TestParallel(t *testing.T) {
 	}
 	Parallel(2, 0, func(int) { t.Error("called for nothing") })
 }
+
+func TestScaleIsExact(t *testing.T) {
+	list := make([]Block, 3)
+	for i, n := range []int32{1, 1, 1} {
+		list[i].Tokens = n
+	}
+	// Largest remainder: 100 = 34 + 33 + 33, ties in order.
+	scale(100, list)
+	if list[0].Tokens != 34 || list[1].Tokens != 33 || list[2].Tokens != 33 {
+		t.Errorf("got %d %d %d", list[0].Tokens, list[1].Tokens, list[2].Tokens)
+	}
+	scale(0, list)
+	scale(7, list[:2], list[2:])
+	if got := Tokens(list); got != 7 {
+		t.Errorf("blocks without tokens share 7 as %d", got)
+	}
+}
