@@ -136,7 +136,7 @@ func TestAblationIsAnOrdinaryScenario(t *testing.T) {
 		t.Error("the largest difference does not come first")
 	}
 	refused := slices.IndexFunc(out.Refused, func(r results.Refusal) bool { return r.Set == "full-compact.trigger.reserve_output=false" })
-	if refused < 0 || !strings.HasPrefix(out.Refused[refused].Reason, "layer full-compact: trigger: output_cap 20000") {
+	if refused < 0 || !strings.HasPrefix(out.Refused[refused].Reason, "full-compact.trigger.output_cap 20000") {
 		t.Errorf("refused %+v", out.Refused)
 	}
 }

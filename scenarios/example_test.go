@@ -77,8 +77,11 @@ func Example_layer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	registry.Define(strategies.Define("drop-thinking", "forgets thinking at the next prompt", struct{}{},
-		func(struct{}) strategies.Layer { return dropThinking{} }))
+	layer := strategies.Define("drop-thinking", "forgets thinking at the next prompt", struct{}{},
+		func(struct{}) strategies.Layer { return dropThinking{} })
+	if err := registry.Define(layer); err != nil {
+		log.Fatal(err)
+	}
 	preset := "name: forgetful\ndoc: Thinking is for one turn only.\nlayers:\n  - drop-thinking: {}\n"
 	if err := registry.AddPreset([]byte(preset), "forgetful.yaml"); err != nil {
 		log.Fatal(err)

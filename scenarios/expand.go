@@ -281,13 +281,10 @@ func (x *expansion) product(d *Design, around []variant) {
 		seen := map[string]bool{}
 		for _, v := range e.variants {
 			x.checkWindow(e, &v, around)
-			asks, err := asksSummarizer(v.strategy)
-			if err != nil {
-				x.errs = append(x.errs, err)
-				continue
-			}
+			asks := asksSummarizer(v.strategy)
 			for _, a := range around {
 				c := newCell(e.name, &v, &a, asks)
+				var err error
 				if c.Strategy, err = x.under(e, &v, &a.scenario.Client.Assembly); err != nil {
 					x.once(err)
 					continue
@@ -324,13 +321,9 @@ func newCell(name string, v, around *variant, asks bool) Cell {
 
 // asksSummarizer reports whether a strategy lets the summariser answer: whether
 // one of its layers makes calls whose answers no recording gives.
-func asksSummarizer(s *strategies.Strategy) (bool, error) {
-	layers, err := s.Layers()
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(layers, func(l strategies.Layer) bool {
+func asksSummarizer(s *strategies.Strategy) bool {
+	return slices.ContainsFunc(s.Layers(), func(l strategies.Layer) bool {
 		_, asks := l.(strategies.IntentResult)
-		return asks && l.Name() != strategies.RecordedName
-	}), nil
+		return asks && !s.Traits(l.Name()).Replays
+	})
 }

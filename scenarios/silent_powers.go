@@ -33,11 +33,7 @@ var drawing = []string{
 
 // add takes what the layers of a strategy can do.
 func (p *powers) add(s *strategies.Strategy) error {
-	layers, err := s.Layers()
-	if err != nil {
-		return err
-	}
-	for _, l := range layers {
+	for _, l := range s.Layers() {
 		if l.Name() == strategies.RecordedName {
 			continue
 		}

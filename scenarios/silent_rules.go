@@ -183,7 +183,7 @@ func (s *silence) ofLevels(g *given) string {
 // ofAbsent is of settings of what the scenario does not have.
 func (s *silence) ofAbsent(g *given) string {
 	switch {
-	case below(g.path, "summarizer") && !slices.ContainsFunc(s.design.Cells, func(c Cell) bool { asks, err := asksSummarizer(c.Strategy); return asks || err != nil }):
+	case below(g.path, "summarizer") && !slices.ContainsFunc(s.design.Cells, func(c Cell) bool { return asksSummarizer(c.Strategy) }):
 		return "no strategy asks the summarizer"
 	case g.path == "summarizer.share" && !s.sized(summarizer.Fraction):
 		return "only summarizer.sizing fraction asks for it"

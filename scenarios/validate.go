@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -85,9 +86,9 @@ func (x *expansion) validateSummarizer(s *Summarizer) {
 		x.contradiction("summarizer.first_token must not be negative", "summarizer.first_token")
 	}
 	for _, way := range slices.Sorted(maps.Keys(s.Failures)) {
-		var w strategies.Way
-		if err := w.UnmarshalYAML(spec.Text(way)); err != nil {
-			x.contradiction("summarizer.failures: "+spec.Reason(err), "summarizer.failures")
+		if known := strategies.Way(0).Names(); !slices.Contains(known, way) {
+			x.contradiction(fmt.Sprintf("summarizer.failures: unknown call %q%s: want %s",
+				way, nearest.Hint(way, known), strings.Join(known, " or ")), "summarizer.failures")
 		}
 	}
 	if err := s.Stub().Validate(); err != nil {

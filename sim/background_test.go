@@ -329,10 +329,7 @@ func TestBackgroundCallsKeepDeletions(t *testing.T) {
 	b.s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, Manual: true, Round: 3}}
 	s := b.looping(1, 3).session()
 	c := written(t, "  - full-compact: {trigger: {fixed: 150000}, manual: true}\n  - memory-extraction: {saves: 0}\n")
-	layers, err := c.Strategy.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	layers := c.Strategy.Layers()
 	c.Strategy = strategies.NewStrategy("own", "", append([]strategies.Layer{deleter{}}, layers...)...)
 	_, calls := run(t, c, s)
 	main, extractions := callsOf(calls, results.SourceMain), callsOf(calls, results.SourceMemory)

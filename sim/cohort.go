@@ -156,10 +156,7 @@ func (l *Loop) prepare(s *live, i int32) error {
 	t := &l.threads[s.base+i]
 	layers := t.layers
 	if layers == nil {
-		var err error
-		if layers, err = l.config.Strategy.Layers(); err != nil {
-			return err
-		}
+		layers = l.config.Strategy.Layers()
 		t.hooks.bind(layers, l.config.Strategy.Bars())
 	}
 	for len(s.firings) < len(layers) {

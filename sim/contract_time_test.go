@@ -46,10 +46,7 @@ func (l follower) BackgroundResult(*strategies.Turn, *prompt.Result) strategies.
 // A call asked for behind another layer's compaction is the layer's own.
 func TestBackgroundBehindACompaction(t *testing.T) {
 	c := testConfig(t, "auto-compact/167k")
-	layers, err := c.Strategy.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	layers := c.Strategy.Layers()
 	got := 0
 	c.Strategy = strategies.NewStrategy("own", "", append(layers, follower{&got})...)
 	row, _ := run(t, c, newSession("s").turns(60, 0, 4000).session())

@@ -211,7 +211,10 @@ func TestMemoisedSection(t *testing.T) {
 			t.Fatal(err)
 		}
 		type none struct{}
-		registry.Define(strategies.Define("writer", "for a test", none{}, func(none) strategies.Layer { return writer{} }))
+		err = registry.Define(strategies.Define("writer", "for a test", none{}, func(none) strategies.Layer { return writer{} }))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := registry.AddPreset([]byte("name: writer\ndoc: for a test\nlayers:\n  - writer: {}\n"), "writer.yaml"); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 	"pgregory.net/rapid"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -125,15 +126,16 @@ func mixture(rt *rapid.T, registry *strategies.Registry) *strategies.Strategy {
 		n++
 		def, _ := registry.Definition(name)
 		settings := map[string]any{}
-		for _, p := range strategies.Parameters(def.Params()) {
+		spec.Fields(def.Params(), func(p *spec.Field) {
+			on, bool := p.Value.Interface().(bool)
 			switch {
-			case p.Value != "true" && p.Value != "false" || p.Path == "enabled":
+			case !bool || p.Path == "enabled":
 			case rapid.IntRange(0, 5).Draw(rt, name+"."+p.Path) == 0:
-				set(settings, p.Path, p.Value != "true")
+				set(settings, p.Path, !on)
 			case p.Path == "auto" || p.Path == "manual" || p.Path == "reactive":
 				set(settings, p.Path, true)
 			}
-		}
+		})
 		if strings.Contains(fmt.Sprintf("%+v", def.Params()), "Trigger:{") && name != "time-microcompact" {
 			settings["trigger"] = map[string]any{"measure": "client_tokens", "fixed": rapid.IntRange(30000, 150000).Draw(rt, "trigger")}
 		}

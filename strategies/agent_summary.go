@@ -1,9 +1,7 @@
 package strategies
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -11,31 +9,23 @@ import (
 // AgentSummaryParams are the parameters of agent-summary. Sizes are tokens.
 type AgentSummaryParams struct {
 	Switch         `yaml:",inline"`
-	Seconds        float64      `yaml:"seconds" doc:"seconds from one summary of a sub-agent to the next"`
+	Seconds        float64      `yaml:"seconds" doc:"seconds from one summary of a sub-agent to the next" min:"1" max:"1e6"`
 	SameModel      bool         `yaml:"same_model" doc:"asks the sub-agent's own model on its own prefix, which is cached; off, another model"`
 	Model          string       `yaml:"model" doc:"name of the other model, as in the price table"`
-	Head           int32        `yaml:"head" doc:"tokens of the other model's system prompt and tools; assumed"`
+	Head           int32        `yaml:"head" doc:"tokens of the other model's system prompt and tools; assumed" min:"0"`
 	StripThinking  bool         `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call of the other model, which does not think"`
-	Instruction    int32        `yaml:"instruction" doc:"tokens of the instruction; assumed"`
-	Output         int32        `yaml:"output" doc:"tokens of a summary"`
+	Instruction    int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
+	Output         int32        `yaml:"output" doc:"tokens of a summary" min:"0"`
 	SkipCacheWrite bool         `yaml:"skip_cache_write" doc:"marker on the sub-agent's last message instead of the instruction, so that the next summary reads it; assumed off"`
 	Lifetime       CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h; assumed"`
 }
 
-// minBeat is the least time between two summaries, seconds: below it a run would
-// do little else.
-const minBeat = 1
-
-// Validate returns what is wrong with the parameters.
-func (p *AgentSummaryParams) Validate() []error {
-	errs := negatives(p)
-	if !(p.Seconds >= minBeat && p.Seconds <= maxSpan) {
-		errs = append(errs, fmt.Errorf("seconds %g must lie between %d and %g", p.Seconds, minBeat, float64(maxSpan)))
-	}
+// Rules returns what contradicts each other.
+func (p *AgentSummaryParams) Rules() []error {
 	if !p.SameModel && p.Model == "" {
-		errs = append(errs, errors.New("model: same_model is off, and no model is given"))
+		return []error{spec.Wrong("model", "is not given, and same_model is off")}
 	}
-	return errs
+	return nil
 }
 
 // AgentSummaryName is the registry's name of the layer.
@@ -53,7 +43,7 @@ func defaultAgentSummary() AgentSummaryParams {
 var agentSummaryDefinition = Define(AgentSummaryName,
 	"tells what each sub-agent of a coordinator is doing, every so often, by a call beside it",
 	defaultAgentSummary(),
-	func(p AgentSummaryParams) Layer { return &agentSummary{params: p} })
+	func(p AgentSummaryParams) Layer { return &agentSummary{params: p} }).with(Traits{Draws: true, Calls: true, Agents: true})
 
 // agentSummary is the state of the layer on one thread.
 type agentSummary struct {

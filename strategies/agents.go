@@ -1,28 +1,15 @@
 package strategies
 
-import (
-	"errors"
-
-	"github.com/compactsim/compactsim/sim/prompt"
-)
+import "github.com/compactsim/compactsim/sim/prompt"
 
 // AgentsParams are the parameters of agents. Sizes are tokens.
 type AgentsParams struct {
 	Switch      `yaml:",inline"`
-	Share       float64 `yaml:"share" doc:"share of sub-agents that begin as forks of their parent, 0…1; the others keep the prefix they were recorded with; assumed"`
+	Share       float64 `yaml:"share" doc:"share of sub-agents that begin as forks of their parent, 0…1; the others keep the prefix they were recorded with; assumed" min:"0" max:"1"`
 	Recursive   bool    `yaml:"recursive" doc:"forks fork too; off, their sub-agents keep their own prefix"`
-	Placeholder int32   `yaml:"placeholder" doc:"tokens of the result that stands in a fork for each call of its parent's last response; assumed"`
+	Placeholder int32   `yaml:"placeholder" doc:"tokens of the result that stands in a fork for each call of its parent's last response; assumed" min:"1"`
 	Identical   bool    `yaml:"identical_placeholders" doc:"these results are the same in all forks; off, they differ"`
-	Boilerplate int32   `yaml:"boilerplate" doc:"tokens that tell a fork what it is, the same in all, ahead of its task; assumed"`
-}
-
-// Validate returns what is wrong with the parameters.
-func (p *AgentsParams) Validate() []error {
-	errs := append(negatives(p), checkShares(share{"share", p.Share})...)
-	if p.Placeholder == 0 {
-		errs = append(errs, errors.New("placeholder 0: a result cannot be empty"))
-	}
-	return errs
+	Boilerplate int32   `yaml:"boilerplate" doc:"tokens that tell a fork what it is, the same in all, ahead of its task; assumed" min:"0"`
 }
 
 // AgentsName is the registry's name of the layer.
@@ -31,7 +18,7 @@ const AgentsName = "agents"
 var agentsDefinition = Define(AgentsName,
 	"starts sub-agents as forks: with their parent's context, whose cached prefix they read, in place of a prefix of their own",
 	AgentsParams{Switch: on, Share: 1, Placeholder: 12, Identical: true, Boilerplate: 250},
-	func(p AgentsParams) Layer { return &agents{params: p} })
+	func(p AgentsParams) Layer { return &agents{params: p} }).with(Traits{Draws: true, Agents: true})
 
 // agents has no state: what a fork is shows in its context.
 type agents struct{ params AgentsParams }

@@ -1,8 +1,129 @@
 package strategies
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
+
+// APIContextParams are the parameters of api-context: what the client asks the
+// server to leave out of each request. Sizes are tokens.
+type APIContextParams struct {
+	Switch      `yaml:",inline"`
+	Subagents   bool          `yaml:"subagents" doc:"requests of sub-agents ask for it too; assumed"`
+	Basis       Basis         `yaml:"basis" doc:"what triggers and clear_at_least look at: edited (the history less what was cleared before) or original (the whole history, so that each request clears anew); assumed"`
+	Thinking    ClearThinking `yaml:"clear_thinking" doc:"clear_thinking_20251015, listed first"`
+	Results     ClearToolUses `yaml:"clear_results" doc:"clear_tool_uses_20250919 for tools whose results are the waste"`
+	Uses        ClearToolUses `yaml:"clear_uses" doc:"clear_tool_uses_20250919 for tools whose input is the waste"`
+	Placeholder int32         `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" min:"0"`
+	EmptyUse    int32         `yaml:"empty_use" doc:"tokens of a call whose input was cleared; assumed" min:"0"`
+}
+
+// ClearThinking says which thinking the server leaves out.
+type ClearThinking struct {
+	Enabled   bool      `yaml:"enabled" doc:"off, the server keeps thinking as it does by itself"`
+	Keep      KeepTurns `yaml:"keep" doc:"newest turns with thinking whose thinking stays: all or a number"`
+	IdleKeep  int       `yaml:"idle_keep" doc:"the same for a request after a long gap; 0 for no change" min:"0" off:"0"`
+	IdleAfter int64     `yaml:"idle_after_minutes" doc:"minutes since the last response that make a long gap" min:"0" max:"153722867"`
+	EveryTurn bool      `yaml:"every_turn" doc:"once there was a long gap, all later requests keep as few; off, only the first does, and what it cleared stays cleared"`
+}
+
+// ClearToolUses says which tool calls the server clears, and when.
+type ClearToolUses struct {
+	Enabled      bool     `yaml:"enabled" doc:"off, this edit is not asked for"`
+	InputTokens  int64    `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0"`
+	ToolUses     int64    `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" min:"0"`
+	Keep         int      `yaml:"keep" doc:"newest calls of these tools that stay" min:"0"`
+	ClearAtLeast int64    `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" min:"0"`
+	Tools        []string `yaml:"tools" doc:"tools it is for; none named: all"`
+	ExcludeTools []string `yaml:"exclude_tools" doc:"tools it is not for"`
+	ClearInputs  bool     `yaml:"clear_tool_inputs" doc:"the input of a call goes too"`
+}
+
+// KeepTurns is a number of turns, 0 for all of them.
+type KeepTurns int
+
+const keepAll = "all"
+
+// MarshalYAML writes "all" or the number.
+func (k KeepTurns) MarshalYAML() (any, error) {
+	if k == 0 {
+		return keepAll, nil
+	}
+	return int(k), nil
+}
+
+// UnmarshalYAML reads "all" or a number above 0.
+func (k *KeepTurns) UnmarshalYAML(n *yaml.Node) error {
+	if n.Value == keepAll {
+		*k = 0
+		return nil
+	}
+	v, err := strconv.Atoi(n.Value)
+	if err != nil || v < 1 {
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: keep %q: want all or a number above 0", n.Line, n.Value)}}
+	}
+	*k = KeepTurns(v)
+	return nil
+}
+
+// Basis is what the server's edits are decided on.
+type Basis bool
+
+// The two things a server may look at.
+const (
+	BasisEdited   Basis = false // the history less what earlier requests cleared
+	BasisOriginal Basis = true  // the history as the client has it
+)
+
+// Names returns the names used in YAML, by value.
+func (Basis) Names() []string { return []string{"edited", "original"} }
+
+// Rules returns what contradicts each other.
+func (p *ClearThinking) Rules() []error {
+	if p.Enabled && p.IdleKeep > 0 && p.IdleAfter == 0 {
+		return []error{spec.Wrong("idle_after_minutes", "must be positive: idle_keep needs a gap")}
+	}
+	return nil
+}
+
+// Rules returns what contradicts each other.
+func (e *ClearToolUses) Rules() []error {
+	if e.Enabled && (e.InputTokens > 0) == (e.ToolUses > 0) {
+		return []error{errors.New("want one trigger, input_tokens or tool_uses")}
+	}
+	return nil
+}
+
+// Fires returns the trigger of the clearing of results.
+func (p *APIContextParams) Fires() *Trigger {
+	if !p.Results.Enabled || p.Results.InputTokens == 0 {
+		return nil
+	}
+	return &Trigger{Measure: MeasureTokens, Fixed: p.Results.InputTokens}
+}
+
+func defaultAPIContext() APIContextParams {
+	return APIContextParams{
+		Switch: on, Subagents: true, Placeholder: 12, EmptyUse: 60,
+		Thinking: ClearThinking{Enabled: true, IdleKeep: 1, IdleAfter: 60},
+		Results: ClearToolUses{
+			Enabled: true, InputTokens: 180000, Keep: 3, ClearAtLeast: 140000,
+			Tools: []string{"Read", "Bash", "Grep", "Glob", "WebFetch", "WebSearch"}, ExcludeTools: []string{},
+		},
+		Uses: ClearToolUses{
+			Enabled: true, InputTokens: 180000, Keep: 3, ClearAtLeast: 140000, ClearInputs: true,
+			Tools: []string{"Edit", "Write", "NotebookEdit"}, ExcludeTools: []string{},
+		},
+	}
+}
 
 // APIContextName is the registry's name of the layer.
 const APIContextName = "api-context"
@@ -10,7 +131,7 @@ const APIContextName = "api-context"
 var apiContextDefinition = Define(APIContextName,
 	"asks the server to leave old tool results and thinking out of each request",
 	defaultAPIContext(),
-	func(p APIContextParams) Layer { return newAPIContext(p) })
+	func(p APIContextParams) Layer { return newAPIContext(p) }).with(Traits{Clears: true})
 
 // apiContext is the server's side of context editing for one thread. The client
 // sends its whole history each time, and what the server leaves out follows from
@@ -179,4 +300,100 @@ func (e *toolEdit) clear(c *prompt.Context) int {
 	last := old[len(old)-1].use
 	e.calls.drop(func(r clearable) bool { return r.id >= 0 && r.use <= last })
 	return n
+}
+
+// thoughts lists the thinking of a context that is not left out, by turn: the
+// entries of one response.
+type thoughts struct {
+	next  int32 // id of the first entry not looked at
+	turn  int32 // number of the response looked at last
+	reply bool  // the last entry looked at belongs to it
+	list  []thought
+}
+
+type thought struct{ id, turn int32 }
+
+func (h *thoughts) forget() { *h = thoughts{list: h.list[:0]} }
+
+func (h *thoughts) clone() thoughts {
+	c := *h
+	c.list = slices.Clone(h.list)
+	return c
+}
+
+// update takes in what was appended since.
+func (h *thoughts) update(c *prompt.Context) {
+	from := c.Len()
+	for from > 0 && c.At(from-1).ID >= h.next {
+		from--
+	}
+	for i := from; i < c.Len(); i++ {
+		e := c.At(i)
+		h.next = max(h.next, e.ID+1)
+		if e.Kind.Assistant() && !h.reply {
+			h.turn++
+		}
+		h.reply = e.Kind.Assistant()
+		if e.Kind == prompt.KindThinking && e.Tokens > 0 {
+			h.list = append(h.list, thought{e.ID, h.turn})
+		}
+	}
+}
+
+// cut returns how many of the list stand ahead of the newest turns with
+// thinking.
+func (h *thoughts) cut(keep int) int {
+	i, last := len(h.list), int32(-1)
+	for i > 0 {
+		if turn := h.list[i-1].turn; turn != last {
+			if keep--; keep < 0 {
+				break
+			}
+			last = turn
+		}
+		i--
+	}
+	return i
+}
+
+// clearThinking leaves out the thinking of all but the newest turns that the
+// client asks to keep.
+func (l *apiContext) clearThinking(t *Turn) {
+	if !l.params.Thinking.Enabled {
+		return
+	}
+	keep := l.keepTurns(t)
+	l.thought.update(t.Context)
+	if keep == 0 {
+		return
+	}
+	n := l.thought.cut(keep)
+	if n == 0 {
+		return
+	}
+	c := t.Context
+	for i := c.Index(l.thought.list[n-1].id); i >= 0; i-- {
+		e := c.At(i)
+		if e.Kind == prompt.KindThinking {
+			c.SetForm(i, prompt.FormCleared, 0, prompt.CauseEdit)
+		}
+		if e.ID == l.thought.list[0].id {
+			break
+		}
+	}
+	l.thought.list = slices.Delete(l.thought.list, 0, n)
+}
+
+// keepTurns returns how many turns the client asks to keep in this request, 0
+// for all. After a long gap the cache is cold and it asks for fewer, once. The
+// client of March 26 to April 10, 2026 asked so ever after (B1; 2.1.101).
+func (l *apiContext) keepTurns(t *Turn) int {
+	p := &l.params.Thinking
+	keep := int(p.Keep)
+	gap := p.IdleKeep > 0 && t.Usage.Input() > 0 && t.Idle > p.IdleAfter*int64(time.Minute)
+	l.few = l.few || gap
+	if few := gap || l.few && p.EveryTurn; few && (keep == 0 || p.IdleKeep < keep) {
+		return p.IdleKeep
+	}
+	return keep
 }

@@ -128,23 +128,24 @@ func TestClearingDeclinesForFree(t *testing.T) {
 // Contradictions in parameters are reported together.
 func TestClearingProblems(t *testing.T) {
 	for text, want := range map[string][]string{
-		"tool-storage: {preview: 20001, retune: {scale: 0}, reread: {share: 2, after: 0}, pointer: -1}": {
+		"tool-storage: {reread: {share: 1, after: 0}}": {"tool-storage.reread: after, output and limit must be positive"},
+		"tool-storage: {preview: 20001, retune: {scale: 0}, reread: {share: 2}, pointer: -1}": {
 			"pointer -1 must not be negative", "preview 20001 is more than the limit 20000", "scale 0 must be above 0",
-			"share 2 must lie in 0…1", "after, output and limit must be positive"},
+			"share 2 must lie in 0…1"},
 		"time-microcompact: {gap_minutes: 0, tools: [], keep_recent: -1}": {
-			"gap_minutes 0 must be positive", "none may be cleared", "keep_recent -1 must not be negative"},
-		"time-microcompact: {gap_minutes: 153722868}": {"gap_minutes 153722868 must be at most 153722867"}, // 2⁶³ ns
+			"gap_minutes 0 must lie in 1…153722867", "tools names none", "keep_recent -1 must not be negative"},
+		"time-microcompact: {gap_minutes: 153722868}": {"gap_minutes 153722868 must lie in 1…153722867"}, // 2⁶³ ns
 		"api-context: {clear_thinking: {idle_after_minutes: 9223372036854775807}}": {
-			"clear_thinking: idle_after_minutes 9223372036854775807 must be at most 153722867"},
-		"keepalive: {at_most: 256}": {"at_most 256 must be at most 255"},
+			"clear_thinking.idle_after_minutes 9223372036854775807 must lie in 0…153722867"},
+		"keepalive: {at_most: 256}": {"at_most 256 must lie in 0…255"},
 		"cached-microcompact: {threshold: 5, tools: [], edit_tokens: -1}": {
-			"threshold 5 must be more than keep_recent 5", "none may be deleted", "edit_tokens -1 must not be negative"},
+			"threshold 5 must be more than keep_recent 5", "tools names none", "edit_tokens -1 must not be negative"},
 		"api-context: {clear_results: {tool_uses: 5}, clear_uses: {input_tokens: 0}, clear_thinking: {idle_after_minutes: 0}, placeholder: -1}": {
-			"clear_results: want one trigger", "clear_uses: want one trigger", "idle_after_minutes 0 must be positive", "placeholder -1"},
+			"clear_results: want one trigger", "clear_uses: want one trigger", "idle_after_minutes must be positive", "placeholder -1"},
 		"api-context: {clear_thinking: {keep: none}}": {"want all or a number above 0"},
-		"api-context: {basis: edit}":                  {`unknown basis "edit"`},
+		"api-context: {basis: edit}":                  {`basis: unknown value "edit"`},
 		"server-hint: {target_tokens_saved: 10, tools: [], keep_recent: -1}": {
-			"not below floor 20000", "none may be cleared", "keep_recent -1 must not be negative"},
+			"10 is below floor 20000", "tools names none", "keep_recent -1 must not be negative"},
 	} {
 		err := builtin(t).AddPreset([]byte("name: x\nlayers:\n  - "+text+"\n"), "p.yaml")
 		for _, w := range want {

@@ -1,8 +1,10 @@
 package strategies
 
 import (
-	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -11,33 +13,42 @@ type Attachments struct {
 	Files      FileBudget  `yaml:"files" doc:"files read last, with their present content"`
 	Skills     SkillBudget `yaml:"skills" doc:"skills invoked in the session, newest first"`
 	Plan       bool        `yaml:"plan" doc:"the plan, whole"`
-	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" off:"0"`
+	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" min:"0" off:"0"`
 	Todos      bool        `yaml:"todos" doc:"the todo list as last written"`
-	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that is still running" off:"0"`
-	ToolDelta  int32       `yaml:"tool_delta" doc:"tokens that announce tools loaded later"`
-	AgentDelta int32       `yaml:"agent_delta" doc:"tokens that announce kinds of agents"`
-	MCPDelta   int32       `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers"`
-	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills"`
+	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that is still running" min:"0" off:"0"`
+	ToolDelta  int32       `yaml:"tool_delta" doc:"tokens that announce tools loaded later" min:"0"`
+	AgentDelta int32       `yaml:"agent_delta" doc:"tokens that announce kinds of agents" min:"0"`
+	MCPDelta   int32       `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers" min:"0"`
+	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills" min:"0"`
 	Relist     bool        `yaml:"resend_skill_listing" doc:"send that listing again"`
-	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew"`
+	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew" min:"0"`
 }
 
 // SkillBudget bounds the skills that come back after a compaction.
 type SkillBudget struct {
-	Each  int32 `yaml:"each" doc:"tokens a skill is cut to; 0 for none" off:"0"`
-	Total int32 `yaml:"total" doc:"tokens of all skills"`
+	Each  int32 `yaml:"each" doc:"tokens a skill is cut to; 0 for none" min:"0" off:"0"`
+	Total int32 `yaml:"total" doc:"tokens of all skills" min:"0"`
 }
 
-// Validate returns what is wrong with the budgets.
-func (p *Attachments) Validate() []error {
-	errs := p.Files.Validate()
-	if p.Skills.Each > p.Skills.Total {
-		errs = append(errs, fmt.Errorf("skills: each %d is more than total %d", p.Skills.Each, p.Skills.Total))
-	}
+// Rules returns what contradicts each other.
+func (p *Attachments) Rules() []error {
 	if p.Relist && p.Listing == 0 {
-		errs = append(errs, fmt.Errorf("resend_skill_listing: skill_listing has no size"))
+		return []error{spec.Wrong("resend_skill_listing", "needs a skill_listing with a size")}
 	}
-	return errs
+	return nil
+}
+
+// Rules returns what contradicts each other.
+func (s *SkillBudget) Rules() []error { return eachOver(s.Each, s.Total) }
+
+// Rules returns what contradicts each other.
+func (b *FileBudget) Rules() []error { return eachOver(b.Each, b.Total) }
+
+func eachOver(each, total int32) []error {
+	if each > total {
+		return []error{spec.Wrong("each", "%d is more than total %d", each, total)}
+	}
+	return nil
 }
 
 // most returns the tokens of files and skills that may come back.
@@ -106,3 +117,228 @@ func reminder(text string, tokens int32) prompt.Block {
 		Tokens: tokens, Bytes: tokens * bytesPerToken, Object: -1, Flags: prompt.FlagMeta,
 	}
 }
+
+// FileBudget bounds the files that come back after a compaction: the most
+// recently read first.
+type FileBudget struct {
+	Count      int        `yaml:"count" doc:"files that may come back" min:"0" off:"0"`
+	Each       int32      `yaml:"each" doc:"tokens a file is cut to" min:"0"`
+	Total      int32      `yaml:"total" doc:"tokens of all files" min:"0"`
+	OverBudget OverBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop"`
+}
+
+// OverBudget is what happens at a file that does not fit the total.
+type OverBudget bool
+
+// The two ways to treat a file over budget.
+const (
+	OverBudgetSkip OverBudget = false // 001:755: a filter, later files may fit
+	OverBudgetStop OverBudget = true  // 004, section 6, step 5c
+)
+
+// Names returns the names used in YAML, by value.
+func (OverBudget) Names() []string { return []string{"skip", "stop"} }
+
+// restore returns blocks for the files read last among the entries [from, to),
+// newest first, without those that stand in kept messages. A file is read anew,
+// whole: the largest of its reads stands for its size, as others may have been
+// of a range or told only that it is unchanged. What was written since changes
+// its identity.
+func (b *FileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
+	var refs []prompt.Ref
+	seen := slices.Clone(kept)
+	left := b.Total
+	for i, n := to-1, 0; i >= from && n < b.Count; i-- {
+		if !isRead(t, i) || slices.Contains(seen, t.Context.BlockAt(i).Object) {
+			continue
+		}
+		file := t.Context.BlockAt(i)
+		seen = append(seen, file.Object)
+		n++
+		size, identity := asItIsNow(t, file.Object, from, to)
+		tokens := min(size.tokens, b.Each)
+		if tokens > left {
+			if b.OverBudget == OverBudgetStop {
+				break
+			}
+			continue
+		}
+		left -= tokens
+		a := size.block(tokens)
+		a.Digest = a.Digest.Extend(identity)
+		a.Object, a.Op, a.Tool = file.Object, prompt.OpRead, file.Tool
+		refs = append(refs, t.Context.Arena().Add(a))
+	}
+	return refs
+}
+
+// isRead reports whether the entry at position i shows a file that a client
+// would restore: read without error, or restored before.
+func isRead(t *Turn, i int) bool {
+	b := t.Context.BlockAt(i)
+	k := t.Context.At(i).Kind
+	if k != prompt.KindToolResult && k != prompt.KindAttachment || b.Op != prompt.OpRead || b.Object < 0 || b.Flags&prompt.FlagError != 0 {
+		return false
+	}
+	path := t.object(b)
+	return !isPlan(path) && !isTranscript(path) && !strings.HasSuffix(path, "/CLAUDE.md") && path != "CLAUDE.md"
+}
+
+// isTranscript reports whether a path is that of a session's transcript.
+func isTranscript(path string) bool {
+	return strings.Contains(path, "/.claude/projects/") && strings.HasSuffix(path, ".jsonl")
+}
+
+// asItIsNow returns the largest read of an object among the entries [from, to),
+// and the identity of what was written to it since it was first read.
+func asItIsNow(t *Turn, object int32, from, to int) (size memory, writes prompt.Digest) {
+	for i := from; i < to; i++ {
+		b := t.Context.BlockAt(i)
+		switch {
+		case b.Object != object:
+		case isRead(t, i):
+			if b.Tokens > size.tokens {
+				size = memoryOf(b)
+			}
+		case t.Context.At(i).Kind == prompt.KindToolUse && (b.Op == prompt.OpEdit || b.Op == prompt.OpWrite):
+			writes = writes.Extend(b.Digest)
+		}
+	}
+	return size, writes
+}
+
+// Carried is what the client of a thread keeps beside the messages and can put
+// back: it outlives the messages it came from. It is derived from the tool calls
+// of Claude Code that are about to be compacted. The zero value holds nothing.
+type Carried struct {
+	skills   []memory // by last invocation, oldest first
+	plan     memory
+	todos    memory
+	planMode bool
+	running  int32 // sub-agents whose result is not there yet
+}
+
+// CopyFrom makes c an independent copy of o.
+func (c *Carried) CopyFrom(o *Carried) {
+	skills := append(c.skills[:0], o.skills...)
+	*c = *o
+	c.skills = skills
+}
+
+// carriedOr returns what is carried on the thread, or a layer's own where
+// nobody keeps it for all layers.
+func (t *Turn) carriedOr(own *Carried) *Carried {
+	if t.Carried != nil {
+		return t.Carried
+	}
+	return own
+}
+
+// memory is the size and identity of a text that a client keeps.
+type memory struct {
+	digest prompt.Digest
+	tokens int32
+	bytes  int32
+}
+
+// block is the text as an attachment, cut to tokens.
+func (m *memory) block(tokens int32) prompt.Block {
+	return prompt.Block{
+		Digest: m.digest.ExtendInt(uint64(tokens)), Kind: prompt.KindAttachment, Tokens: tokens,
+		Bytes:  int32(int64(m.bytes) * int64(tokens) / int64(max(1, m.tokens))),
+		Object: -1, Flags: prompt.FlagMeta,
+	}
+}
+
+func (m *memory) add(b *prompt.Block) {
+	m.digest = m.digest.Extend(b.Digest)
+	m.tokens += b.Tokens
+	m.bytes += b.Bytes
+}
+
+func memoryOf(b *prompt.Block) memory {
+	return memory{digest: b.Digest, tokens: b.Tokens, bytes: b.Bytes}
+}
+
+// gather brings c up to date with the entries [from, to).
+func (c *Carried) gather(t *Turn, from, to int) {
+	var waiting []int32 // sub-agent calls without a result so far
+	for i := from; i < to; i++ {
+		b := t.Context.BlockAt(i)
+		switch t.Context.At(i).Kind {
+		case prompt.KindToolUse:
+			if b.Op == prompt.OpAgent {
+				waiting = append(waiting, b.Call)
+			}
+			c.note(t, b)
+		case prompt.KindToolResult:
+			if b.Op == prompt.OpAgent {
+				waiting = slices.DeleteFunc(waiting, func(call int32) bool { return call == b.Call })
+			}
+			if t.tool(b) == "Skill" && b.Flags&prompt.FlagError == 0 {
+				c.invoke(skillAt(t, i, to))
+			}
+		}
+	}
+	c.running = int32(len(waiting))
+}
+
+// note takes plan, plan mode and todos from a tool call: its input is their
+// content.
+func (c *Carried) note(t *Turn, b *prompt.Block) {
+	switch t.tool(b) {
+	case "EnterPlanMode":
+		c.planMode = true
+	case "ExitPlanMode":
+		c.planMode, c.plan = false, memoryOf(b)
+	case "TodoWrite":
+		c.todos = memoryOf(b)
+	case "Write":
+		if isPlan(t.object(b)) {
+			c.plan = memoryOf(b)
+		}
+	}
+}
+
+// invoke makes a skill the newest one.
+func (c *Carried) invoke(s memory) {
+	c.skills = slices.DeleteFunc(c.skills, func(k memory) bool { return k.digest == s.digest })
+	c.skills = append(c.skills, s)
+}
+
+// skillAt returns the skill that the result at position i loaded: the text the
+// client injects behind it, or the result itself when nothing follows.
+func skillAt(t *Turn, i, to int) memory {
+	var s memory
+	for j := i + 1; j < to; j++ {
+		b := t.Context.BlockAt(j)
+		k := t.Context.At(j).Kind
+		if k != prompt.KindAttachment && (k.Assistant() || k == prompt.KindToolResult || b.Flags&prompt.FlagMeta == 0) {
+			break
+		}
+		s.add(b)
+	}
+	if s.tokens == 0 {
+		return memoryOf(t.Context.BlockAt(i))
+	}
+	return s
+}
+
+// tool returns the name of a block's tool, "" for none.
+func (t *Turn) tool(b *prompt.Block) string {
+	if int(b.Tool) < len(t.Tools) {
+		return t.Tools[b.Tool]
+	}
+	return ""
+}
+
+// object returns the path of a block's object, "" for none.
+func (t *Turn) object(b *prompt.Block) string {
+	if b.Object >= 0 && int(b.Object) < len(t.Objects) {
+		return t.Objects[b.Object]
+	}
+	return ""
+}
+
+// isPlan reports whether a path is that of a plan file.
+func isPlan(path string) bool { return strings.Contains(path, "/.claude/plans/") }

@@ -1,9 +1,9 @@
 package strategies
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -14,22 +14,19 @@ type CachedClearParams struct {
 	MainGuard  bool     `yaml:"main_thread_guard" doc:"only the main thread deletes; off, sub-agents register and delete results of their own too"`
 	Models     []string `yaml:"models" doc:"models that support deletions; none named: all; which ones did is assumed"`
 	Tools      []string `yaml:"tools" doc:"tools whose results may be deleted; those of MCP never are"`
-	Threshold  int      `yaml:"threshold" doc:"registered results, not deleted yet, from which on the older ones are deleted"`
-	KeepRecent int      `yaml:"keep_recent" doc:"newest results that stay; assumed"`
+	Threshold  int      `yaml:"threshold" doc:"registered results, not deleted yet, from which on the older ones are deleted" min:"0"`
+	KeepRecent int      `yaml:"keep_recent" doc:"newest results that stay; assumed" min:"0"`
 	Pin        bool     `yaml:"pin" doc:"a block of deletions stays at its place in every later request; off, it is sent once and the deletion is lost with it"`
-	EditTokens int32    `yaml:"edit_tokens" doc:"tokens of each deletion in its block; assumed"`
+	EditTokens int32    `yaml:"edit_tokens" doc:"tokens of each deletion in its block; assumed" min:"0"`
 	Forget     bool     `yaml:"forget_deleted_on_expiry" doc:"deletions are forgotten when the cache has expired, and the results come back; off, they stay declared; assumed"`
 	Pending    bool     `yaml:"count_pending_clears" doc:"a deletion lowers the client's count at once, not with the next response; assumed"`
 }
 
-// Validate returns what is wrong with the parameters.
-func (p *CachedClearParams) Validate() []error {
-	errs := negatives(p)
-	if len(p.Tools) == 0 {
-		errs = append(errs, fmt.Errorf("tools: none may be deleted"))
-	}
+// Rules returns what contradicts each other.
+func (p *CachedClearParams) Rules() []error {
+	errs := needTools(p.Tools)
 	if p.Threshold <= p.KeepRecent {
-		errs = append(errs, fmt.Errorf("threshold %d must be more than keep_recent %d", p.Threshold, p.KeepRecent))
+		errs = append(errs, spec.Wrong("threshold", "%d must be more than keep_recent %d", p.Threshold, p.KeepRecent))
 	}
 	return errs
 }
@@ -43,7 +40,7 @@ var cachedClearDefinition = Define(CachedClearName,
 		Switch: on, MainGuard: true, Models: []string{}, Tools: compactable(), Threshold: 12, KeepRecent: 5, Pin: true, EditTokens: 25,
 		Forget: true, Pending: true,
 	},
-	func(p CachedClearParams) Layer { return &cachedClear{params: p, active: newClearables(p.Tools)} })
+	func(p CachedClearParams) Layer { return &cachedClear{params: p, active: newClearables(p.Tools)} }).with(Traits{Clears: true, Deletes: true})
 
 // cachedClear is the state of the layer on one thread (002:41-54): what is
 // registered and active, in order, and what was deleted.

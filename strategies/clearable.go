@@ -3,6 +3,7 @@ package strategies
 import (
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -208,4 +209,36 @@ func (r *clearables) olderResults(keep int) []clearable {
 // "Compactable Tools"; 004:367).
 func compactable() []string {
 	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
+}
+
+// needTools refuses an empty list of tools whose results a layer clears.
+func needTools(tools []string) []error {
+	if len(tools) == 0 {
+		return []error{spec.Wrong("tools", "names none whose results may be cleared")}
+	}
+	return nil
+}
+
+// clearResults changes listed results, whose positions must hold, to another
+// form, and returns what that did. A result that is smaller than the text in its
+// place is cleared all the same, as the client does. One that was deleted from
+// the cached prefix is not in the client's count; its deletion ends.
+func clearResults(t *Turn, old []clearable, form prompt.Form, tokens int32) Boundary {
+	c := t.Context
+	b := Boundary{Kind: BoundaryMicro, Before: int64(c.Tokens())}
+	for i := range old {
+		r := &old[i]
+		if r.id < 0 {
+			continue
+		}
+		if t.IsDeleted(r.id) {
+			t.Undelete(r.id)
+		} else {
+			b.Uncounted += r.estimate
+		}
+		c.SetForm(r.at, form, tokens, prompt.CauseEdit)
+		b.Cleared++
+	}
+	b.After = int64(c.Tokens())
+	return b
 }

@@ -1,167 +1,228 @@
 package strategies
 
 import (
+	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
-// CompactName is the registry's name of the layer.
-const CompactName = "full-compact"
-
-var compactDefinition = Define(CompactName,
-	"replaces the messages by a summary that one model call writes, and restores files and more",
-	defaultCompact(),
-	func(p CompactParams) Layer { return &compact{params: p} })
-
-// compact is the state of full-compact on one thread.
-type compact struct {
-	params   CompactParams
-	failures int     // automatic compactions failed in a row
-	refills  refills // compactions whose context filled up again at once
-	carried  Carried // used where the thread has none
-	call     summaryCall
-	beside   besideCall
+// CompactParams are the parameters of full-compact. Sizes are tokens; each
+// field's doc tag is its documentation.
+type CompactParams struct {
+	Switch      `yaml:",inline"`
+	Trigger     Trigger          `yaml:"trigger" doc:"starts an automatic compaction, ahead of any request"`
+	Auto        bool             `yaml:"auto" doc:"compact when the trigger fires; off, only by hand and when a prompt is refused"`
+	Manual      bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
+	Reactive    bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
+	Subagents   bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
+	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, the summary call waits for itself" off:"[]"`
+	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" min:"0" off:"0"`
+	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server" off:"[streaming]"`
+	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" min:"0"`
+	Analysis    Analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
+	Fork        ForkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
+	Streaming   StreamingParams  `yaml:"streaming" doc:"a call of the session's model under another system prompt and few tools: cold"`
+	SmallModel  SmallModelParams `yaml:"small_model" doc:"a call of another model without thinking: cold, at its own prices"`
+	TooLong     TooLongParams    `yaml:"prompt_too_long" doc:"what follows when no way of making the call fits its window"`
+	Summary     SummaryText      `yaml:"summary" doc:"what the client writes around the summary"`
+	Report      Report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
+	Attachments Attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
+	Hooks       HookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
+	Server      ServerParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
+	Partial     Partial          `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
+	Idle        Idle             `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
+	Refill      Refill           `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`
+	Signal      int64            `yaml:"signal_seconds" doc:"seconds between signals that keep the client's connection open during a compaction: no calls; 0 for none" min:"0"`
 }
 
-func (l *compact) Name() string { return CompactName }
+// Way is how a summary call is made.
+type Way uint8
 
-func (l *compact) Clone() Layer {
-	c := *l
-	c.carried.skills = slices.Clone(l.carried.skills)
-	c.beside = besideCall{} // belongs to the thread that made it
-	return &c
+// Ways of making a summary call.
+const (
+	WayFork       Way = iota // on the conversation's own prefix
+	WayStreaming             // under a system prompt and tools of its own
+	WaySmallModel            // the same with another model
+	WayServer                // by the provider, on the conversation's own prefix
+)
+
+// Names returns the names used in YAML, by value.
+func (Way) Names() []string { return []string{"fork", "streaming", "small-model", "server"} }
+
+// String returns the name used in YAML.
+func (w Way) String() string { return spec.Name(w) }
+
+// Analysis is what becomes of the analysis a model writes ahead of its summary.
+type Analysis bool
+
+// The two ways to treat an analysis.
+const (
+	AnalysisStrip Analysis = false // billed and thrown away
+	AnalysisKeep  Analysis = true  // part of the summary message
+)
+
+// Names returns the names used in YAML, by value.
+func (Analysis) Names() []string { return []string{"strip", "keep"} }
+
+// Report is what a client takes for the size of the context after a
+// compaction.
+type Report bool
+
+// The two sizes a client may report.
+const (
+	ReportContext Report = false // tokens of the new context
+	ReportCall    Report = true  // usage of the summary call (001, fullCompact: countTotalTokens of the response)
+)
+
+// Names returns the names used in YAML, by value.
+func (Report) Names() []string { return []string{"context", "call"} }
+
+// ForkParams are the parameters of a call on the conversation's own prefix. The
+// client sets no output limit: it would change the thinking budget, and so the
+// key of the messages (002:101).
+type ForkParams struct {
+	SkipCacheWrite bool  `yaml:"skip_cache_write" doc:"marker on the second-to-last message, so that the call writes nothing new"`
+	Strip          bool  `yaml:"strip" doc:"leave out media and skill listings: the prefix is no longer the conversation's"`
+	MaxOutput      int32 `yaml:"max_output" doc:"tokens its output is capped at, which makes its messages miss the cache; 0 for no cap" min:"0" off:"0"`
 }
 
-func (l *compact) Reset() {
-	*l = compact{params: l.params, carried: Carried{skills: l.carried.skills[:0]}}
+// StreamingParams are the parameters of a call under a system prompt of its own.
+type StreamingParams struct {
+	Head          int32 `yaml:"head" doc:"tokens of its system prompt and tools" min:"0"`
+	MaxOutput     int32 `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" min:"0" off:"0"`
+	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
+	StripMedia    bool  `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
+	StripListings bool  `yaml:"strip_listings" doc:"skill listings are left out"`
 }
 
-func (l *compact) BeforeRequest(t *Turn) Outcome {
-	if l.params.Manual && askedByHand(t.Events) {
-		return l.start(t, endOfPast(t), startedByHand)
+// SmallModelParams are the parameters of a call of another model.
+type SmallModelParams struct {
+	Model         string `yaml:"model" doc:"name of the model, as in the price table"`
+	Head          int32  `yaml:"head" doc:"tokens of its system prompt: one line" min:"0"`
+	MaxOutput     int32  `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" min:"0" off:"0"`
+	Retries       int    `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
+	StripMedia    bool   `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
+	StripListings bool   `yaml:"strip_listings" doc:"skill listings are left out"`
+	StripThinking bool   `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call without thinking"`
+}
+
+// TooLongParams say how a summary call that does not fit is repeated with its
+// oldest API rounds dropped.
+type TooLongParams struct {
+	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once" min:"0" off:"0"`
+	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds"`
+	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1" above:"0" max:"1"`
+	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, ahead of a leading response" min:"0"`
+	StripMarker bool    `yaml:"strip_marker" doc:"take the previous marker off before grouping; off, it is the oldest group"`
+}
+
+// SummaryText are the sizes of what a client writes around a summary.
+type SummaryText struct {
+	Header       int32 `yaml:"header" doc:"tokens that say the session continues" min:"0"`
+	Pointer      int32 `yaml:"pointer" doc:"tokens that point to the full transcript; 0 for no pointer" min:"0" off:"0"`
+	Continuation int32 `yaml:"continuation" doc:"tokens that tell to go on without asking, after automatic ones" min:"0"`
+}
+
+// HookSizes are the tokens that hooks of the user inject at a compaction.
+type HookSizes struct {
+	PreCompact   int32 `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction" min:"0"`
+	SessionStart int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments" min:"0"`
+	PostCompact  int32 `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those" min:"0"`
+}
+
+// Rules returns what contradicts each other.
+func (p *CompactParams) Rules() []error {
+	var errs []error
+	if len(p.Call) == 0 {
+		errs = append(errs, spec.Wrong("call", "has no way to make the summary call"))
 	}
-	if l.beside.ready && l.swap(t) {
-		return Outcome{Verdict: Done}
-	}
-	switch {
-	case !l.params.Auto:
-		return Outcome{Declined, "automatic compaction is off"}
-	case isAgent(t.Kind) && !l.params.Subagents:
-		return Outcome{Declined, "sub-agents do not compact"}
-	case l.stopped():
-		return Outcome{Declined, "stopped by the breaker"}
-	case l.refills.stopped:
-		return Outcome{Declined, "stopped: the context refills at once"}
-	case l.beside.running:
-		return Outcome{Declined, "a compaction is under way beside the conversation"}
-	case !t.Check(CompactName, &l.params.Trigger):
-		return Outcome{Declined, "below the trigger"}
-	case l.params.Refill.trips(t, &l.refills):
-		return t.Refuse(CompactName, "stopped: the context refills at once")
-	}
-	return l.start(t, t.Context.Len(), startedByTrigger)
-}
-
-func (l *compact) PromptTooLong(t *Turn) Outcome {
-	switch {
-	case !l.params.Reactive:
-		return Outcome{Declined, "reactive compaction is off"}
-	case isAgent(t.Kind) && !l.params.Subagents:
-		return Outcome{Declined, "sub-agents do not compact"}
-	case l.stopped():
-		return Outcome{Declined, "stopped by the breaker"}
-	}
-	return l.start(t, t.Context.Len(), startedByRefusal)
-}
-
-// AfterCompaction takes the success of any layer: it resets the breaker, that
-// of session memory too, which is assumed. What is left above the window is no
-// success.
-func (l *compact) AfterCompaction(t *Turn) {
-	l.refills.fresh = true
-	if int64(t.Context.Tokens()) <= t.Reading.Window {
-		l.failures = 0
-	} else if l.call.by != startedByHand {
-		l.strike(t)
-	}
-}
-
-// stopped reports whether the breaker keeps automatic compaction off.
-func (l *compact) stopped() bool {
-	return l.params.Breaker > 0 && l.failures >= l.params.Breaker
-}
-
-// isAgent reports whether a thread is a sub-agent's.
-func isAgent(k traces.ThreadKind) bool {
-	return k == traces.ThreadAgent || k == traces.ThreadOrphan
-}
-
-// askedByHand reports whether a person asked for a compaction in the recording.
-func askedByHand(events []traces.Event) bool {
-	for i := range events {
-		if events[i].Kind == traces.EventCompact && events[i].Manual {
-			return true
+	for i, w := range p.Call {
+		if slices.Contains(p.Call[:i], w) {
+			errs = append(errs, spec.Wrong("call", "has %s twice", w))
 		}
 	}
-	return false
-}
-
-// endOfPast returns the position of the first entry that a compaction by hand
-// leaves as it is: the round's own input, less the results of calls that go
-// into the summary.
-func endOfPast(t *Turn) int {
-	to := t.InputAt
-	for i := to; i < t.Context.Len(); i++ {
-		if t.Context.At(i).Kind == prompt.KindToolResult {
-			to = i + 1
+	small := slices.Contains(p.Call, WaySmallModel)
+	if small && slices.Contains(p.Call, WayFork) {
+		errs = append(errs, spec.Wrong("call", "is contradictory: fork shares the session model's cache, small-model cannot: choose one"))
+	}
+	if small && p.SmallModel.Model == "" {
+		errs = append(errs, spec.Wrong("small_model.model", "is not given, and call names small-model"))
+	}
+	for _, source := range p.Barred {
+		if !slices.Contains(sources, source) {
+			errs = append(errs, spec.Wrong("barred", "has the unknown source %q; known: %v", source, sources))
 		}
 	}
-	return to
+	return append(errs, p.serverRules()...)
 }
 
-// start begins a compaction of the messages ahead of position to.
-func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
-	l.call = summaryCall{by: by, began: t.Now}
-	l.choose(t, to)
-	if l.call.low >= l.call.high {
-		return Outcome{Failed, "not enough messages to compact"}
+// serverRules returns where the provider's compaction is asked for something
+// that it is not there for.
+func (p *CompactParams) serverRules() []error {
+	var errs []error
+	if len(p.Call) > 0 && p.Call[0] != WayServer {
+		if p.Server.KeepTurns > 0 {
+			errs = append(errs, spec.Wrong("server.keep_turns", "keeps turns only where server is the first way of call"))
+		}
+		if p.Server.Beside {
+			errs = append(errs, spec.Wrong("server.beside", "means nothing where server is not the first way of call"))
+		}
 	}
-	if !slices.Contains(l.params.Barred, sourceCompact) && t.Check(CompactName, &l.params.Trigger) {
-		return l.fail(t, "the summary call waits for a compaction of its own")
+	if p.Server.KeepTurns > 0 && p.Partial.Direction != PartialNone {
+		errs = append(errs, spec.Wrong("server.keep_turns", "has no effect: partial.direction says what is kept"))
 	}
-	if l.params.Server.Beside && by == startedByTrigger {
-		return l.startBeside(t)
+	if p.Server.Beside && p.Partial.Auto && p.Partial.Direction == PartialFrom {
+		errs = append(errs, spec.Wrong("server.beside", "puts the block first, and partial.direction from puts it behind what stays"))
 	}
-	return l.ask(t)
+	return errs
 }
 
-// fail ends a compaction without a summary. Those asked for by hand do not
-// count for the breaker.
-func (l *compact) fail(t *Turn, reason string) Outcome {
-	l.call.count(t, l.params.Signal)
-	if l.call.by != startedByHand {
-		l.strike(t)
+// ValidateFor returns what is wrong with the parameters at a window whose trigger
+// is in order: what comes back would reach it by itself.
+func (p *CompactParams) ValidateFor(r *Reading) []error {
+	if v, ok := p.Trigger.Value(r); ok && p.Auto && len(p.Trigger.ValidateFor(r)) == 0 && p.Attachments.most() >= v {
+		return []error{fmt.Errorf("attachments of up to %d tokens are not below the trigger at %d", p.Attachments.most(), v)}
 	}
-	return Outcome{Failed, reason}
+	return nil
 }
 
-// strike counts a failure for the breaker.
-func (l *compact) strike(t *Turn) {
-	if l.failures++; l.failures == l.params.Breaker {
-		t.Count(results.CountBreakerTrips, 1)
+// Fires returns the trigger of automatic compactions, nil when they are off.
+func (p *CompactParams) Fires() *Trigger {
+	if !p.Auto {
+		return nil
 	}
+	return &p.Trigger
 }
 
-// bytesPerToken turns the size of a client's own English text into bytes.
-const bytesPerToken = 4
+// Query sources whose calls would compact for themselves (002:28).
+const (
+	sourceCompact       = "compact"
+	sourceSessionMemory = "session_memory"
+)
 
-// summaryBlock is the user message that carries a summary.
-func summaryBlock(a *prompt.Answer) prompt.Block {
-	return prompt.Block{
-		Digest: a.Digest, Kind: prompt.KindSummary, Tokens: a.Summary, Bytes: a.Bytes,
-		Object: -1, Flags: prompt.FlagMeta,
+var sources = []string{sourceCompact, sourceSessionMemory}
+
+func defaultCompact() CompactParams {
+	return CompactParams{
+		Switch: on, Auto: true, Subagents: true, Breaker: 3,
+		Barred: sources, Call: []Way{WayFork, WayStreaming}, Instruction: 1500,
+		Fork:       ForkParams{SkipCacheWrite: true},
+		Streaming:  StreamingParams{Head: 3000, MaxOutput: 20000, Retries: 2, StripMedia: true, StripListings: true},
+		SmallModel: SmallModelParams{Model: "claude-haiku-4-5", Head: 20, MaxOutput: 20000, StripMedia: true, StripListings: true, StripThinking: true},
+		TooLong:    TooLongParams{Retries: 3, GapReadable: true, Share: 0.2, Marker: 12, StripMarker: true},
+		Summary:    SummaryText{Header: 30, Pointer: 60, Continuation: 45},
+		Partial:    Partial{Pivot: 0.5},
+		Idle:       Idle{Share: 0.9, MinTokens: 200_000, Floor: 100_000},
+		Refill:     Refill{Within: 3},
+		Signal:     30,
+		Attachments: Attachments{
+			Files:     FileBudget{Count: 5, Each: 5000, Total: 50000, OverBudget: OverBudgetSkip},
+			Skills:    SkillBudget{Each: 5000, Total: 25000},
+			Plan:      true,
+			PlanMode:  300,
+			AgentEach: 150,
+			Listing:   4000,
+		},
 	}
 }

@@ -121,3 +121,229 @@ func (l *compact) repeats() int {
 	}
 	return 0
 }
+
+// dropOldest moves the start of the summary call behind the oldest API rounds:
+// until excess tokens are gone, or by a share of the rounds (at least one) when
+// the excess is not known. It reports whether anything is left to summarise.
+//
+// With the marker of an earlier retry left in, that marker is the oldest round
+// of the list: a share of few rounds then drops the marker alone, and the call
+// is repeated as it was (002:130).
+func (l *compact) dropOldest(t *Turn, excess int64) bool {
+	p := &l.params.TooLong
+	marker := int64(0)
+	if !p.StripMarker {
+		marker = int64(l.lead(t))
+	}
+	s := &l.call
+	from, dropped := s.from, marker
+	drop := func() {
+		next := min(nextRound(t.Context, from), s.to)
+		dropped += tokensBetween(t.Context, from, next)
+		from = next
+	}
+	if excess > 0 && p.GapReadable {
+		for dropped < excess && from < s.to {
+			drop()
+		}
+	} else {
+		rounds := countRounds(t.Context, from, s.to) + int(min(marker, 1))
+		for n := max(1, int(p.Share*float64(rounds))) - int(min(marker, 1)); n > 0 && from < s.to; n-- {
+			drop()
+		}
+	}
+	if from >= s.to {
+		return false
+	}
+	s.from = from
+	return true
+}
+
+// lead returns the size of the marker that stands ahead of the messages of a
+// repeated call, tokens: a response may not lead.
+func (l *compact) lead(t *Turn) int32 {
+	s := &l.call
+	if s.from > Body(t.Context) && t.Context.At(s.from).Kind.Assistant() {
+		return l.params.TooLong.Marker
+	}
+	return 0
+}
+
+// choose sets what a compaction of the messages ahead of position to
+// summarises, sends and keeps.
+func (l *compact) choose(t *Turn, to int) {
+	s, c := &l.call, t.Context
+	body := Body(c)
+	s.from, s.to, s.low, s.high, s.end = body, to, body, to, to
+	switch l.params.Partial.of(s.by) {
+	case PartialUpTo:
+		s.high = l.params.Partial.cut(c, body, to)
+		s.to = s.high
+	case PartialFrom:
+		s.low = l.params.Partial.cut(c, body, to)
+	case PartialNone:
+		if n := l.params.Server.KeepTurns; n > 0 && l.params.Call[0] == WayServer {
+			s.high = lastTurns(c, body, to, n)
+			s.to = s.high
+		}
+	}
+}
+
+// of returns the direction of a compaction by what started it.
+func (p *Partial) of(by startedBy) Direction {
+	if by == startedByHand || by == startedByTrigger && p.Auto {
+		return p.Direction
+	}
+	return PartialNone
+}
+
+// cut returns the position of the pivot among the entries [body, to): a legal
+// one at or ahead of the share of the messages.
+func (p *Partial) cut(c *prompt.Context, body, to int) int {
+	n := int(p.Pivot * float64(countMessages(c, body, to)))
+	i := body
+	for ; i < to; i++ {
+		if i > body && sameMessage(c, i) {
+			continue
+		}
+		if n--; n < 0 {
+			break
+		}
+	}
+	return legalCut(c, i, body)
+}
+
+// lastTurns returns the position from which the last n API rounds among the
+// entries [body, to) stand; their input comes with the rounds before.
+func lastTurns(c *prompt.Context, body, to, n int) int {
+	i := to
+	for ; n > 0 && i > body; n-- {
+		for i > body && !c.At(i-1).Kind.Assistant() {
+			i--
+		}
+		for i > body && c.At(i-1).Kind.Assistant() {
+			i--
+		}
+	}
+	return legalCut(c, i, body)
+}
+
+// preserved returns the ids of the first and the last message entry that stay
+// as they are; 0 when none does.
+func (s *summaryCall) preserved(c *prompt.Context) (from, to int32) {
+	first, behind := s.high, s.end
+	if s.low > Body(c) {
+		first, behind = Body(c), s.low
+	}
+	if first >= behind {
+		return 0, 0
+	}
+	return c.At(first).ID, c.At(behind - 1).ID
+}
+
+// startedBy says what started a compaction.
+type startedBy uint8
+
+// Starts of a compaction.
+const (
+	startedByTrigger  startedBy = iota
+	startedByRefusal            // of a request the server took for too long
+	startedByIdleness           // of the conversation
+	startedByHand
+)
+
+// apply puts the message set in place of the messages.
+func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
+	s, c := &l.call, t.Context
+	s.count(t, l.params.Signal)
+	b := Boundary{
+		Manual: s.by == startedByHand, Before: int64(c.Tokens()), Chained: holdsSummary(c, s.low, s.high),
+		Calls: s.made, Retries: s.retries, Fallbacks: s.fallbacks,
+		Summarised: countMessages(c, s.low, s.high), Parent: c.At(c.Len() - 1).ID,
+		Since: t.Reading.Values[MeasureRounds],
+	}
+	if s.by == startedByTrigger {
+		b.Threshold, _ = l.params.Trigger.Value(&t.Reading)
+	}
+	b.PreservedFrom, b.PreservedTo = s.preserved(c)
+	b.Restored = l.replace(t, &r.Answer)
+	if b.After = int64(c.Tokens()); b.After <= t.Reading.Window {
+		l.failures = 0
+	}
+	if l.params.Report == ReportCall {
+		b.Reported = r.Usage.Input() + r.Usage.Output
+	}
+	t.Count(results.CountRestored, int64(b.Restored))
+	if s.by == startedByIdleness {
+		t.Count(results.CountIdleCompactions, 1)
+	}
+	t.Compacted(b)
+	return Outcome{Verdict: Done}
+}
+
+// replace puts the message set in place of the entries, in the client's order,
+// and returns the number of restored files. A full compaction keeps no messages
+// (002:133-142); up_to has [summary][kept][attachments][hooks], from has
+// [kept][summary][attachments][hooks].
+func (l *compact) replace(t *Turn, a *prompt.Answer) (files int) {
+	s, c := &l.call, t.Context
+	refs := []prompt.Ref{c.Arena().Add(l.params.summary(a, s.by))}
+	carried := t.carriedOr(&l.carried)
+	carried.gather(t, s.low, s.high)
+	kept := keptFiles(t, Body(c), s.low, keptFiles(t, s.high, s.end, nil))
+	attached, files := l.params.Attachments.attach(t, s.low, s.high, kept, carried)
+	attached = l.params.Hooks.inject(c.Arena(), attached)
+	if s.high == s.end {
+		refs, attached = append(refs, attached...), nil
+	} else {
+		c.Replace(s.end, s.end, attached, prompt.CauseCompaction)
+	}
+	c.Replace(s.low, s.high, refs, prompt.CauseCompaction)
+	t.InputAt = s.low + len(refs) + (s.end - s.high) + len(attached)
+	return files
+}
+
+// keptFiles appends the objects of the files that the entries [from, to) show.
+func keptFiles(t *Turn, from, to int, list []int32) []int32 {
+	for i := from; i < to; i++ {
+		if isRead(t, i) {
+			list = append(list, t.Context.BlockAt(i).Object)
+		}
+	}
+	return list
+}
+
+// inject appends what hooks of the user put behind a message set: SessionStart
+// hooks, then PostCompact hooks.
+func (h *HookSizes) inject(arena *prompt.Arena, refs []prompt.Ref) []prompt.Ref {
+	if h.SessionStart > 0 {
+		refs = append(refs, arena.Add(reminder("SessionStart hooks", h.SessionStart)))
+	}
+	if h.PostCompact > 0 {
+		refs = append(refs, arena.Add(reminder("PostCompact hooks", h.PostCompact)))
+	}
+	return refs
+}
+
+// summary is the user message that carries the summary, with the client's own
+// words around it. Only where nobody asked is the model told to go on without
+// asking.
+func (p *CompactParams) summary(a *prompt.Answer, by startedBy) prompt.Block {
+	b := summaryBlock(a)
+	if p.Analysis == AnalysisKeep && a.Output > a.Summary {
+		b.Bytes = int32(int64(b.Bytes) * int64(a.Output) / int64(max(1, a.Summary)))
+		b.Tokens = a.Output
+	}
+	return p.Summary.around(b, by)
+}
+
+// around adds the client's own words to a summary message.
+func (s *SummaryText) around(b prompt.Block, by startedBy) prompt.Block {
+	text := s.Header + s.Pointer
+	if by != startedByHand {
+		text += s.Continuation
+	}
+	b.Tokens += text
+	b.Bytes += text * bytesPerToken
+	return b
+}

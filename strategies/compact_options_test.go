@@ -296,12 +296,12 @@ func TestCompactionDecliningAllocatesNothing(t *testing.T) {
 func TestCompactionParameters(t *testing.T) {
 	for text, want := range map[string][]string{
 		"full-compact: {trigger: {fixed: 1}, partial: {pivot: 1.5}, idle: {share: 1}, server: {keep_turns: 2}, signal_seconds: -1}": {
-			"partial.pivot 1.5 must lie in 0…1", "idle.share 1 must lie between 0 and 1", "server.keep_turns: turns are kept only", "signal_seconds -1 must not be negative"},
-		"full-compact: {trigger: {fixed: 1}, call: [server], server: {keep_turns: 2}, partial: {direction: from}}": {"partial.direction says what is kept already"},
-		"full-compact: {trigger: {fixed: 1}, partial: {direction: upto}}":                                          {`unknown direction "upto"`},
+			"partial.pivot 1.5 must lie in 0…1", "idle.share 1 must lie between 0 and 1", "server.keep_turns keeps turns only", "signal_seconds -1 must not be negative"},
+		"full-compact: {trigger: {fixed: 1}, call: [server], server: {keep_turns: 2}, partial: {direction: from}}": {"partial.direction says what is kept"},
+		"full-compact: {trigger: {fixed: 1}, partial: {direction: upto}}":                                          {`direction: unknown value "upto"`},
 		"session-memory: {trigger: {fixed: 1}, keep: {min_tokens: 50000}, extract: {turns: 0, failure: 2, seconds: -1, instruction: 0}, memory: {section: 13000, share: 2, largest: 0, sections: 0}}": {
-			"keep: min_tokens 50000 is more than max_tokens 40000", "extract.turns 0 must be positive", "extract.failure 2 must lie in 0…1", "extract.seconds -1",
-			"extract.instruction 0", "memory: section 13000 is more than total 12000", "memory.share 2", "memory.largest 0", "memory.sections 0"},
+			"keep.min_tokens 50000 is more than max_tokens 40000", "extract.turns 0 must be at least 1", "extract.failure 2 must lie in 0…1", "extract.seconds -1",
+			"extract.instruction 0", "memory.section 13000 is more than total 12000", "memory.share 2", "memory.largest 0", "memory.sections 0"},
 		"session-memory: {}": {"trigger: no value"},
 	} {
 		err := builtin(t).AddPreset([]byte("name: test\nlayers:\n  - "+text+"\n"), "test.yaml")

@@ -7,15 +7,17 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // YAML returns the strategy as a preset with every parameter written out and
 // explained. AddPreset reads it back to equal parameters.
 func (s *Strategy) YAML() ([]byte, error) {
 	root := mapping()
-	put(root, "name", scalar(s.Name), "")
-	put(root, "doc", scalar(s.Doc), "")
-	put(root, "rank", leaf(s.rank), "place in lists, smallest first")
+	put(root, "name", spec.Text(s.Name), "")
+	put(root, "doc", spec.Text(s.Doc), "")
+	put(root, "rank", encoded(s.rank), "place in lists, smallest first")
 	layers := &yaml.Node{Kind: yaml.SequenceNode}
 	var group *yaml.Node
 	for i, c := range s.layers {
@@ -28,14 +30,18 @@ func (s *Strategy) YAML() ([]byte, error) {
 			}
 			list = group
 		}
-		list.Content = append(list.Content, item(c.def.Name, c.node(), c.def.Doc))
+		params, err := c.node()
+		if err != nil {
+			return nil, err
+		}
+		list.Content = append(list.Content, item(c.def.Name, params, c.def.Doc))
 	}
 	if len(s.layers) == 0 {
 		layers.Style = yaml.FlowStyle
 	}
 	put(root, "layers", layers, "in the order they are asked")
 	if len(s.exclusive) > 0 {
-		put(root, "exclusive", leaf(s.exclusive), "ahead of a request, of each list only one acts")
+		put(root, "exclusive", encoded(s.exclusive), "ahead of a request, of each list only one acts")
 	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
@@ -47,40 +53,26 @@ func (s *Strategy) YAML() ([]byte, error) {
 }
 
 // node returns the parameters of a layer as YAML.
-func (c *configured) node() *yaml.Node {
-	n := mapping()
+func (c *configured) node() (*yaml.Node, error) {
 	if c.params == nil {
+		n := mapping()
 		n.Style = yaml.FlowStyle
-		return n
+		return n, nil
 	}
-	walk(reflect.ValueOf(c.params).Elem(), func(name string, tag reflect.StructTag, v reflect.Value, into any) any {
-		at, doc := into.(*yaml.Node), tag.Get("doc")
-		if v.Kind() == reflect.Struct {
-			sub := mapping()
-			put(at, name, sub, doc)
-			return sub
-		}
-		put(at, name, leaf(v.Interface()), doc)
-		return nil
-	}, n)
-	return n
+	n, err := spec.Describe(c.params)
+	if err != nil {
+		return nil, fmt.Errorf("layer %s: %w", c.def.Name, err)
+	}
+	return n, nil
 }
 
 func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
 
-func scalar(s string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if strings.Contains(s, "\n") {
-		n.Style = yaml.LiteralStyle
-	}
-	return n
-}
-
-// leaf returns a value on one line.
-func leaf(v any) *yaml.Node {
-	n := new(yaml.Node)
-	if err := n.Encode(v); err != nil {
-		return scalar(fmt.Sprint(v))
+// encoded returns a number or a list of texts on one line.
+func encoded(v any) *yaml.Node {
+	n, err := spec.Encode(v)
+	if err != nil {
+		return spec.Text(fmt.Sprint(v))
 	}
 	if n.Kind == yaml.SequenceNode {
 		n.Style = yaml.FlowStyle
@@ -100,117 +92,25 @@ func put(to *yaml.Node, key string, value *yaml.Node, comment string) {
 	to.Content = append(to.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key, HeadComment: comment}, value)
 }
 
-// walk calls visit for every field of a struct of parameters, in order, with
-// its YAML name and its tag. What visit returns for a nested struct is
-// handed to the visits of its fields.
-func walk(v reflect.Value, visit func(name string, tag reflect.StructTag, v reflect.Value, into any) any, into any) {
-	t := v.Type()
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, rest, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		switch {
-		case !f.IsExported() || name == "-":
-		case strings.Contains(rest, "inline"):
-			walk(v.Field(i), visit, into)
-		default:
-			if name == "" {
-				name = strings.ToLower(f.Name)
-			}
-			below := visit(name, f.Tag, v.Field(i), into)
-			if v.Field(i).Kind() == reflect.Struct {
-				walk(v.Field(i), visit, below)
-			}
-		}
-	}
-}
+// Difference is a parameter in which two strategies differ, such as
+// full-compact.trigger.reserve, with its values as YAML.
+type Difference = spec.Difference
 
-// Parameter is one parameter of a layer.
-type Parameter struct {
-	Path  string // "trigger.reserve"
-	Doc   string
-	Value string // as YAML on one line
-}
-
-// Parameters lists the parameters of a layer, nested ones by path, in order.
-// It takes a struct of parameters, as Strategy.Params returns it, or a pointer
-// to one.
-func Parameters(params any) []Parameter {
-	var list []Parameter
-	v := reflect.Indirect(reflect.ValueOf(params))
-	if v.Kind() != reflect.Struct {
-		return nil
-	}
-	walk(v, func(name string, tag reflect.StructTag, v reflect.Value, into any) any {
-		path := into.(string) + name
-		if v.Kind() != reflect.Struct {
-			list = append(list, Parameter{path, tag.Get("doc"), oneLine(v.Interface())})
-		}
-		return path + "."
-	}, "")
-	return list
-}
-
-func oneLine(v any) string {
-	b, err := yaml.Marshal(leaf(v))
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return strings.TrimSpace(string(b))
-}
-
-// negatives returns an error for every number below zero among parameters.
-// Triggers check themselves.
-func negatives(params any) []error {
-	v := reflect.Indirect(reflect.ValueOf(params))
-	if !anyNegative(v) {
-		return nil // as good as always, and asked for each thread of a run
-	}
-	var errs []error
-	walk(v, func(name string, _ reflect.StructTag, v reflect.Value, into any) any {
-		path := into.(string) + name
-		if v.CanInt() && v.Int() < 0 && !strings.HasPrefix(path, "trigger.") {
-			errs = append(errs, fmt.Errorf("%s %d must not be negative", path, v.Int()))
-		}
-		return path + "."
-	}, "")
-	return errs
-}
-
-// anyNegative reports whether a number in a struct is below zero.
-func anyNegative(v reflect.Value) bool {
-	for i := range v.NumField() {
-		f := v.Field(i)
-		if f.CanInt() && f.Int() < 0 || f.Kind() == reflect.Struct && anyNegative(f) {
-			return true
-		}
-	}
-	return false
-}
-
-// Difference is a parameter in which two strategies differ. A value is "" where
-// the strategy does not have the layer.
-type Difference struct {
-	Path string // "full-compact.trigger.reserve"
-	A, B string
-}
-
-// Diff returns the parameters in which two strategies differ: layers that only
-// one of them has by their name, others parameter by parameter.
+// Diff returns the parameters in which two strategies differ: the order of their
+// layers, then layer by layer what both have.
 func Diff(a, b *Strategy) []Difference {
 	var list []Difference
 	if x, y := a.Order(), b.Order(); x != y {
-		list = append(list, Difference{"layers", x, y})
+		list = append(list, Difference{Path: "layers", A: x, B: y})
 	}
 	for _, c := range a.layers {
-		of := b.Params(c.def.Name)
-		if of == nil || c.params == nil {
+		other := b.Params(c.def.Name)
+		if other == nil || c.params == nil {
 			continue
 		}
-		other := Parameters(of)
-		for i, p := range Parameters(c.params) {
-			if p.Value != other[i].Value {
-				list = append(list, Difference{c.def.Name + "." + p.Path, p.Value, other[i].Value})
-			}
+		for _, d := range spec.Diff(c.params, other) {
+			d.Path = spec.Join(c.def.Name, d.Path)
+			list = append(list, d)
 		}
 	}
 	return list
@@ -236,4 +136,59 @@ func order(layers []configured) string {
 		b.WriteString(c.def.Name)
 	}
 	return b.String()
+}
+
+// Mechanism is a parameter of a layer that can be switched: a boolean, or one
+// whose tag off names the value that takes it out of action.
+type Mechanism struct {
+	Path string // "full-compact.manual"
+	Doc  string
+	Now  string // its value, as YAML on one line
+	Then string // the value that switches it
+	On   bool   // it is in force: switching takes it away
+}
+
+// Mechanisms returns what can be switched in a strategy, in order of the layers
+// and their parameters. Of a layer that is off it is the layer alone.
+func (s *Strategy) Mechanisms() []Mechanism {
+	var list []Mechanism
+	for i := range s.layers {
+		c := &s.layers[i]
+		if c.params == nil {
+			continue
+		}
+		for _, m := range mechanisms(c.params) {
+			m.Path = spec.Join(c.def.Name, m.Path)
+			list = append(list, m)
+			if !c.on() {
+				break // a switch stands first among the parameters
+			}
+		}
+	}
+	return list
+}
+
+// mechanisms returns what can be switched among the parameters of a layer.
+func mechanisms(params any) []Mechanism {
+	var list []Mechanism
+	spec.Fields(params, func(f *spec.Field) {
+		m := Mechanism{Path: f.Path, Doc: f.Doc, Now: f.Text(), On: true}
+		off, given := f.Tag.Lookup("off")
+		switch {
+		case f.Nested():
+			return
+		case given:
+			m.Then = off
+		case f.Value.Kind() == reflect.Bool:
+			other := reflect.New(f.Value.Type()).Elem()
+			other.SetBool(!f.Value.Bool())
+			m.Then, m.On = spec.Line(other.Interface()), f.Value.Bool()
+		default:
+			return
+		}
+		if m.Now != m.Then {
+			list = append(list, m)
+		}
+	})
+	return list
 }

@@ -1,9 +1,73 @@
 package strategies
 
 import (
+	"errors"
+
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
+
+// DreamParams are the parameters of dream. Sizes are tokens.
+type DreamParams struct {
+	Switch       `yaml:",inline"`
+	Hours        float64      `yaml:"hours" doc:"hours since the last consolidation" min:"0" max:"1e6"`
+	ScanMinutes  float64      `yaml:"scan_minutes" doc:"minutes from one look at the list of sessions to the next, per session" min:"0" max:"1e6"`
+	Sessions     int          `yaml:"sessions" doc:"sessions with a response since the last consolidation" min:"0"`
+	CountOwn     bool         `yaml:"count_own" doc:"the session that asks counts among them; assumed"`
+	PastSessions int          `yaml:"past_sessions" doc:"sessions ahead of the first one simulated that count until the first consolidation; assumed" min:"0"`
+	StaleMinutes float64      `yaml:"stale_minutes" doc:"minutes from which the lock of a session that has ended is taken over" min:"0" max:"1e6"`
+	Reread       bool         `yaml:"reread" doc:"the lock is read again once written, so that of two sessions at once one gives way"`
+	RaceSeconds  float64      `yaml:"race_seconds" doc:"seconds in which another session does not see that the lock was written; assumed" min:"0" max:"1e6"`
+	Phases       DreamPhases  `yaml:"phases" doc:"responses by phase"`
+	Instruction  int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
+	TurnInput    int32        `yaml:"turn_input" doc:"tokens of the tool results between two responses; assumed" min:"0"`
+	TurnOutput   int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
+	Lifetime     CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
+	Failure      float64      `yaml:"failure" doc:"share of dreams that the server refuses, 0…1; assumed" min:"0" max:"1"`
+	Killed       float64      `yaml:"killed" doc:"share of dreams that a person ends half-way, 0…1; assumed" min:"0" max:"1"`
+	SurvivesExit bool         `yaml:"survives_exit" doc:"a dream goes on when its session has ended; off, it is lost and the lock stays; assumed"`
+	Pruned       float64      `yaml:"pruned" doc:"share of the lines of the index that a dream takes out, 0…1; assumed" min:"0" max:"1"`
+	Index        IndexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
+}
+
+// DreamPhases are the responses that the phases of a dream take (003:2440-2478).
+type DreamPhases struct {
+	Orient      int32 `yaml:"orient" doc:"responses that read the memory files; assumed" min:"0"`
+	Gather      int32 `yaml:"gather" doc:"responses that search logs and transcripts; assumed" min:"0"`
+	Consolidate int32 `yaml:"consolidate" doc:"responses that write memory files; assumed" min:"0"`
+	Prune       int32 `yaml:"prune" doc:"responses that shorten the index; assumed" min:"0"`
+}
+
+// turns returns the responses of all phases.
+func (p *DreamPhases) turns() int32 { return p.Orient + p.Gather + p.Consolidate + p.Prune }
+
+// Rules returns what contradicts each other.
+func (p *DreamPhases) Rules() []error {
+	if p.turns() < 1 {
+		return []error{errors.New("no responses, at least one is needed")}
+	}
+	return nil
+}
+
+// Units of parameters, ns.
+const (
+	secondSpan = 1e9
+	minuteSpan = 60 * secondSpan
+	hourSpan   = 60 * minuteSpan
+)
+
+// span returns a number of units as ns.
+func span(n, unit float64) int64 { return int64(n * unit) }
+
+// defaultDream has the documents' gates (003:2418-2438; leaked client:
+// minHours 24, minSessions 5, scans every 10 minutes, stale after an hour).
+func defaultDream() DreamParams {
+	return DreamParams{
+		Switch: on, Hours: 24, ScanMinutes: 10, Sessions: 5, StaleMinutes: 60, Reread: true,
+		Phases: DreamPhases{Orient: 2, Gather: 3, Consolidate: 3, Prune: 2}, Instruction: 2000, TurnInput: 2500, TurnOutput: 400,
+		Lifetime: CallLifetime(prompt.Lifetime5m), SurvivesExit: true, Pruned: 0.3, Index: defaultIndex,
+	}
+}
 
 // DreamName is the registry's name of the layer.
 const DreamName = "dream"
@@ -11,7 +75,7 @@ const DreamName = "dream"
 var dreamDefinition = Define(DreamName,
 	"consolidates the memory files of a user's sessions now and then, by a call beside the conversation on its own prefix",
 	defaultDream(),
-	func(p DreamParams) Layer { return &dream{params: p} })
+	func(p DreamParams) Layer { return &dream{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
 
 // dream is the state of the layer on one thread; the lock is the user's.
 type dream struct {

@@ -1,9 +1,6 @@
 package strategies
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -11,28 +8,13 @@ import (
 // KeepaliveParams are the parameters of keepalive. Intervals are minutes.
 type KeepaliveParams struct {
 	Switch      `yaml:",inline"`
-	Every5m     float64 `yaml:"every_5m" doc:"minutes between the last use of a prefix with a lifetime of 5 minutes and a request that only keeps it warm, below 5; 0 for none" off:"0"`
-	Every1h     float64 `yaml:"every_1h" doc:"the same for a lifetime of an hour, below 60; 0 for none" off:"0"`
-	AtMost      int     `yaml:"at_most" doc:"requests in one gap; behind them the cache may expire"`
-	MinTokens   int64   `yaml:"min_tokens" doc:"tokens of context below which a prefix is left to expire"`
-	Instruction int32   `yaml:"instruction" doc:"tokens of a prompt put behind the last request; 0: the last request is sent again as it was"`
-	Output      int32   `yaml:"output" doc:"tokens of the answer: the output limit of the request"`
+	Every5m     float64 `yaml:"every_5m" doc:"minutes between the last use of a prefix with a lifetime of 5 minutes and a request that only keeps it warm, below 5; 0 for none" min:"0" below:"5" off:"0"`
+	Every1h     float64 `yaml:"every_1h" doc:"the same for a lifetime of an hour, below 60; 0 for none" min:"0" below:"60" off:"0"`
+	AtMost      int     `yaml:"at_most" doc:"requests in one gap; behind them the cache may expire" min:"0" max:"255"`
+	MinTokens   int64   `yaml:"min_tokens" doc:"tokens of context below which a prefix is left to expire" min:"0"`
+	Instruction int32   `yaml:"instruction" doc:"tokens of a prompt put behind the last request; 0: the last request is sent again as it was" min:"0"`
+	Output      int32   `yaml:"output" doc:"tokens of the answer: the output limit of the request" min:"0"`
 	Subagents   bool    `yaml:"subagents" doc:"sub-agents keep their prefixes warm too"`
-}
-
-// Validate returns what is wrong with the parameters.
-func (p *KeepaliveParams) Validate() []error {
-	errs := negatives(p)
-	if !(p.Every5m >= 0 && p.Every5m < 5) {
-		errs = append(errs, fmt.Errorf("every_5m %g must lie below 5 minutes: the prefix has expired by then", p.Every5m))
-	}
-	if !(p.Every1h >= 0 && p.Every1h < 60) {
-		errs = append(errs, fmt.Errorf("every_1h %g must lie below 60 minutes: the prefix has expired by then", p.Every1h))
-	}
-	if p.AtMost > math.MaxUint8 { // what numbers the requests of a gap
-		errs = append(errs, fmt.Errorf("at_most %d must be at most %d", p.AtMost, math.MaxUint8))
-	}
-	return errs
 }
 
 // KeepaliveName is the registry's name of the layer.
@@ -44,7 +26,7 @@ const KeepaliveName = "keepalive"
 var keepaliveDefinition = Define(KeepaliveName,
 	"sends the last request again before its prefix expires in a gap, for a token of output",
 	KeepaliveParams{Switch: on, Every5m: 4.5, Every1h: 55, AtMost: 11, Output: 1},
-	func(p KeepaliveParams) Layer { return &keepalive{params: p} })
+	func(p KeepaliveParams) Layer { return &keepalive{params: p} }).with(Traits{Calls: true})
 
 // keepalive is the state of the layer on one thread. Nothing is sent behind the
 // last response of a thread: no recording tells how long the person stayed.

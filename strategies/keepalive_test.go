@@ -3,6 +3,7 @@ package strategies
 import (
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -10,7 +11,7 @@ import (
 // nothing.
 func TestKeepaliveValidate(t *testing.T) {
 	p := KeepaliveParams{Every5m: 5, Every1h: 60, AtMost: -1, MinTokens: -1, Instruction: -1, Output: -1}
-	if errs := p.Validate(); len(errs) != 6 {
+	if errs := spec.Validate(&p); len(errs) != 6 {
 		t.Errorf("%d problems, want 6: %v", len(errs), errs)
 	}
 }

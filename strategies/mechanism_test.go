@@ -1,11 +1,13 @@
 package strategies
 
 import (
+	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // switchable has a parameter of every kind that can be switched, and two that
@@ -61,6 +63,17 @@ func TestMechanismsOfALayerThatIsOff(t *testing.T) {
 	}
 }
 
+// readOver reads a value over parameters, whatever else rules say of them.
+func readOver(text string, params any) error {
+	tree, err := spec.Parse([]byte(text), "off.yaml")
+	if err != nil {
+		return err
+	}
+	c := spec.Checker{Tree: tree}
+	c.Check(tree.Root, reflect.ValueOf(params).Elem().Interface(), "")
+	return errors.Join(c.Errs...)
+}
+
 // What a tag says means off is a value of its parameter, in every layer.
 func TestOffValuesAreValues(t *testing.T) {
 	r, err := Builtin()
@@ -78,7 +91,7 @@ func TestOffValuesAreValues(t *testing.T) {
 					text += "\n"
 				}
 			}
-			if err := yaml.Unmarshal([]byte(text+" "+m.Then), def.Params()); err != nil {
+			if err := readOver(text+" "+m.Then, def.Params()); err != nil {
 				t.Errorf("%s.%s: %q does not decode: %v", name, m.Path, m.Then, err)
 			}
 		}

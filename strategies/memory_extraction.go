@@ -1,11 +1,106 @@
 package strategies
 
 import (
+	"math"
 	"slices"
+	"strings"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
+
+// MemoryParams are the parameters of memory-extraction. Sizes are tokens.
+type MemoryParams struct {
+	Switch      `yaml:",inline"`
+	Paths       []string     `yaml:"paths" doc:"paths of memory files, * for any text; a conversation that wrote one since the last look is not extracted from"`
+	SkipWritten bool         `yaml:"skip_written" doc:"no extraction when the conversation wrote memory files itself"`
+	Subagents   bool         `yaml:"subagents" doc:"sub-agents extract too"`
+	Every       int32        `yaml:"every" doc:"ends of a loop from one extraction to the next; assumed" min:"1"`
+	Turns       int32        `yaml:"turns" doc:"responses of the call: one asks for all reads, one for all writes" min:"1"`
+	Instruction int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
+	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of one turn: the memory files read; assumed" min:"0"`
+	TurnOutput  int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
+	Lifetime    CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
+	Saves       float64      `yaml:"saves" doc:"share of extractions that find something to keep, 0…1; assumed" min:"0" max:"1"`
+	Growth      int32        `yaml:"growth" doc:"lines such an extraction adds to the index; assumed" min:"0"`
+	Failure     float64      `yaml:"failure" doc:"share of calls that the server refuses, 0…1; assumed" min:"0" max:"1"`
+	Index       IndexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
+}
+
+// Rules returns what contradicts each other.
+func (p *MemoryParams) Rules() []error {
+	if p.SkipWritten && len(p.Paths) == 0 {
+		return []error{spec.Wrong("paths", "must name a path: skip_written needs one")}
+	}
+	return nil
+}
+
+// CallLifetime is the lifetime class that the markers of a layer's call ask
+// for.
+type CallLifetime prompt.Lifetime
+
+// Names returns the names used in YAML, by value.
+func (CallLifetime) Names() []string { return []string{"client", "5m", "1h"} }
+
+// String returns the name used in YAML.
+func (l CallLifetime) String() string { return spec.Name(l) }
+
+// matchPath reports whether a path matches a pattern in which * stands for any
+// text, separators included.
+func matchPath(pattern, path string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !strings.HasPrefix(path, head) {
+		return false
+	}
+	path = path[len(head):]
+	for wild {
+		head, rest, wild = strings.Cut(rest, "*")
+		if !wild {
+			return strings.HasSuffix(path, head)
+		}
+		i := strings.Index(path, head)
+		if i < 0 {
+			return false
+		}
+		path = path[i+len(head):]
+	}
+	return path == ""
+}
+
+// IndexParams say how much of the index of memory files a prompt holds
+// (003:2392-2397: a line under 150 characters; 200 lines or 25 KB, whichever is
+// hit first).
+type IndexParams struct {
+	Lines         int32   `yaml:"lines" doc:"lines of the index that are loaded" min:"0"`
+	Bytes         int32   `yaml:"bytes" doc:"bytes of the index that are loaded" min:"0"`
+	LineBytes     int32   `yaml:"line_bytes" doc:"bytes of a line" min:"1"`
+	TokensPerByte float64 `yaml:"tokens_per_byte" doc:"tokens of a byte of it" above:"0" max:"1"`
+}
+
+// defaultIndex has the documents' limits; 0.26 tokens a byte is what recorded
+// text weighs.
+var defaultIndex = IndexParams{Lines: 200, Bytes: 25000, LineBytes: 150, TokensPerByte: 0.26}
+
+// loaded returns how many of n lines a prompt holds.
+func (p *IndexParams) loaded(n int32) int32 {
+	return min(n, p.Lines, p.Bytes/max(1, p.LineBytes))
+}
+
+// tokens returns what an index of n lines weighs in a prompt.
+func (p *IndexParams) tokens(n int32) int32 {
+	return int32(math.Round(float64(p.loaded(n)) * float64(p.LineBytes) * p.TokensPerByte))
+}
+
+// show gives the thread's memory section the index as it is now, unless it has
+// had that already, and returns which state it has.
+func (p *IndexParams) show(t *Turn, x *MemoryIndex, shown uint32) uint32 {
+	if x.Change != shown {
+		content := prompt.DigestString("memory index").ExtendInt(uint64(x.Change))
+		t.SetSection(SectionMemory, p.tokens(x.Lines), content)
+	}
+	return x.Change
+}
 
 // MemoryName is the registry's name of the layer.
 const MemoryName = "memory-extraction"
@@ -13,7 +108,7 @@ const MemoryName = "memory-extraction"
 var memoryDefinition = Define(MemoryName,
 	"saves what later sessions should know at the end of a loop, by a call beside the conversation on its own prefix",
 	defaultMemory(),
-	func(p MemoryParams) Layer { return &memoryExtraction{params: p} })
+	func(p MemoryParams) Layer { return &memoryExtraction{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
 
 // defaultMemory has the documents' behaviour (003:2332-2397). Memory files lie
 // in ~/.claude/projects/<path>/memory/.

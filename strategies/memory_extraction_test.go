@@ -261,19 +261,19 @@ func TestMatchPath(t *testing.T) {
 func TestBesideProblems(t *testing.T) {
 	for text, want := range map[string][]string{
 		"memory-extraction: {turns: 0, every: 0, saves: 2, failure: -1, paths: [], growth: -1, index: {line_bytes: 0, tokens_per_byte: 2}}": {
-			"turns 0: a call takes at least one", "every 0: must be at least 1", "saves 2 must lie between 0 and 1",
-			"failure -1 must lie", "paths: skip_written needs at least one", "growth -1 must not be negative",
-			"index.line_bytes 0 must be positive", "index.tokens_per_byte 2 must lie"},
-		"memory-extraction: {lifetime: 2h}": {`unknown lifetime "2h"`, "client or 5m or 1h"},
+			"turns 0 must be at least 1", "every 0 must be at least 1", "saves 2 must lie in 0…1",
+			"failure -1 must lie", "paths must name a path", "growth -1 must not be negative",
+			"index.line_bytes 0 must be at least 1", "index.tokens_per_byte 2 must lie"},
+		"memory-extraction: {lifetime: 2h}": {`lifetime: unknown value "2h"`, "client or 5m or 1h"},
 		"dream: {hours: -1, scan_minutes: .inf, stale_minutes: -2, race_seconds: 1e9, killed: 7, sessions: -3, phases: {orient: 0, gather: 0, consolidate: 0, prune: 0}}": {
-			"hours -1 must lie", "scan_minutes +Inf must lie", "stale_minutes -2", "race_seconds 1e+09", "killed 7",
-			"sessions -3 must not be negative", "0 responses, at least one is needed"},
+			"hours -1 must lie", "scan_minutes .inf must lie", "stale_minutes -2", "race_seconds 1e+09", "killed 7",
+			"sessions -3 must not be negative", "no responses, at least one is needed"},
 		"speculation: {turns: 4, share: -0.1, suppressed: .nan}": {
-			"turns 4 must lie between 1 and 3", "share -0.1 must lie", "suppressed NaN must lie"},
+			"turns 4 must lie in 1…3", "share -0.1 must lie", "suppressed .nan must lie"},
 		"agents: {placeholder: 0, share: 1.1, boilerplate: -1}": {
-			"placeholder 0: a result cannot be empty", "share 1.1 must lie", "boilerplate -1 must not be negative"},
-		"agent-summary: {seconds: 0, model: ''}": {"seconds 0 must lie", "no model is given"},
-		"agent-messages: {end: 0, every: 0}":     {"every 0: must be at least 1", "nothing is ever sent"},
+			"placeholder 0 must be at least 1", "share 1.1 must lie", "boilerplate -1 must not be negative"},
+		"agent-summary: {seconds: 0, model: ''}": {"seconds 0 must lie", "model is not given"},
+		"agent-messages: {end: 0, every: 0}":     {"every 0 must be at least 1", "nothing is ever sent"},
 	} {
 		err := builtin(t).AddPreset([]byte("name: x\nlayers:\n  - "+text+"\n"), "p.yaml")
 		for _, w := range want {

@@ -3,8 +3,6 @@ package strategies
 import (
 	"fmt"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -14,11 +12,11 @@ type MicrocompactParams struct {
 	Trigger     Trigger  `yaml:"trigger" doc:"level from which tool results are looked at, ahead of any request"`
 	Subagents   bool     `yaml:"subagents" doc:"sub-agents clear too"`
 	Tools       []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
-	KeepLast    int      `yaml:"keep_last" doc:"newest calls of these tools whose results stay"`
-	Threshold   int64    `yaml:"threshold" doc:"tokens of such results to come down to"`
-	MinSaved    int64    `yaml:"min_saved" doc:"tokens below which a clearing is not worth it"`
+	KeepLast    int      `yaml:"keep_last" doc:"newest calls of these tools whose results stay" min:"0"`
+	Threshold   int64    `yaml:"threshold" doc:"tokens of such results to come down to" min:"1"`
+	MinSaved    int64    `yaml:"min_saved" doc:"tokens below which a clearing is not worth it" min:"0"`
 	Count       Count    `yaml:"count" doc:"how a result's tokens are counted: estimate (a quarter of its bytes, not padded) or true"`
-	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result"`
+	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" min:"0"`
 	Pending     bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response"`
 	Persist     bool     `yaml:"persist" doc:"the original is saved, so that it can be read again"`
 	Memory      bool     `yaml:"clear_memory" doc:"a clearing takes attached memory files ahead of the kept results with it"`
@@ -33,33 +31,15 @@ const (
 	CountTrue     Count = true
 )
 
-var countNames = []string{"estimate", "true"}
+// Names returns the names used in YAML, by value.
+func (Count) Names() []string { return []string{"estimate", "true"} }
 
-// MarshalYAML writes "estimate" or "true".
-func (c Count) MarshalYAML() (any, error) { return nameOf(countNames, asInt(bool(c))), nil }
-
-// UnmarshalYAML reads "estimate" or "true".
-func (c *Count) UnmarshalYAML(n *yaml.Node) error {
-	i, err := readName(n, "count", countNames)
-	*c = i == 1
-	return err
-}
-
-// Validate returns what is wrong with the parameters.
-func (p *MicrocompactParams) Validate() []error {
-	errs := append(p.Trigger.Validate(), negatives(p)...)
-	if len(p.Tools) == 0 {
-		errs = append(errs, fmt.Errorf("tools: none may be cleared"))
-	}
-	if p.Threshold == 0 {
-		errs = append(errs, fmt.Errorf("threshold 0 must be positive"))
-	}
-	return errs
-}
+// Rules returns what contradicts each other.
+func (p *MicrocompactParams) Rules() []error { return needTools(p.Tools) }
 
 // ValidateFor returns what is wrong with the parameters at a window.
 func (p *MicrocompactParams) ValidateFor(r *Reading) []error {
-	errs := p.Trigger.ValidateFor(r)
+	var errs []error
 	if p.Threshold >= r.Window {
 		errs = append(errs, fmt.Errorf("threshold %d is not below the window of %d", p.Threshold, r.Window))
 	}
@@ -83,7 +63,7 @@ var microcompactDefinition = Define(MicrocompactName,
 	},
 	func(p MicrocompactParams) Layer {
 		return &microcompact{params: p, results: newClearables(p.Tools)}
-	})
+	}).with(Traits{Clears: true})
 
 // microcompact is the state of the layer on one thread: the calls whose results
 // are not cleared, as far as they were looked at, and storage.

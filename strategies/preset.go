@@ -17,7 +17,7 @@ import (
 type presetFile struct {
 	Name string `yaml:"name"`
 	Doc  string `yaml:"doc"`
-	Rank int    `yaml:"rank" doc:"place in lists, smallest first"`
+	Rank int    `yaml:"rank" doc:"place in lists, smallest first" min:"0"`
 	// Layers are each a layer by name with its parameters, or first_of with a
 	// list of layers of which the first that acts bars the rest.
 	Layers    []yaml.Node `yaml:"layers" doc:"in the order they are asked"`
@@ -139,10 +139,6 @@ func (p *presetReader) layer(key, body *yaml.Node, group int) {
 	errs := p.tree.Decode(body, params, name)
 	p.errs = append(p.errs, errs...)
 	if len(errs) > 0 {
-		return
-	}
-	if _, err := def.Build(params); err != nil {
-		p.problem(key, "layer %s: %w", name, err)
 		return
 	}
 	p.found = append(p.found, configured{def: def, params: params, group: group})

@@ -3,8 +3,6 @@ package strategies
 import (
 	"slices"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	agentlist "github.com/compactsim/compactsim/traces/agents"
@@ -15,13 +13,10 @@ type RecordedParams struct {
 	Switch `yaml:",inline"`
 	// No log shows how the recorded client built its summary call.
 	Prefix      Prefix `yaml:"prefix" doc:"what the summary call is built on: shared (the thread's own prefix), own, or by_version (shared for Claude Code from 2.1.25 on and for Codex)"`
-	Head        int32  `yaml:"head" doc:"tokens of the system prompt and tools of a call with a prefix of its own"`
-	Instruction int32  `yaml:"instruction" doc:"tokens of the summarisation instruction"`
-	Placeholder int32  `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result"`
+	Head        int32  `yaml:"head" doc:"tokens of the system prompt and tools of a call with a prefix of its own" min:"0"`
+	Instruction int32  `yaml:"instruction" doc:"tokens of the summarisation instruction" min:"0"`
+	Placeholder int32  `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result" min:"0"`
 }
-
-// Validate returns what is wrong with the parameters.
-func (p *RecordedParams) Validate() []error { return negatives(p) }
 
 // Prefix is a PrefixSource as written in YAML: "shared", "own" or "by_version".
 type Prefix prompt.PrefixSource
@@ -30,7 +25,8 @@ type Prefix prompt.PrefixSource
 // continues the conversation (traces.Agent.SummaryShares), else one of its own.
 const prefixByVersion = Prefix(2)
 
-var prefixNames = []string{"shared", "own", "by_version"}
+// Names returns the names used in YAML, by value.
+func (Prefix) Names() []string { return []string{"shared", "own", "by_version"} }
 
 // of returns what the summary call of an agent's client is built on.
 func (p Prefix) of(agent, release string) prompt.PrefixSource {
@@ -43,23 +39,13 @@ func (p Prefix) of(agent, release string) prompt.PrefixSource {
 	return prompt.PrefixOwn
 }
 
-// MarshalYAML writes the name.
-func (p Prefix) MarshalYAML() (any, error) { return nameOf(prefixNames, int(p)), nil }
-
-// UnmarshalYAML reads the name.
-func (p *Prefix) UnmarshalYAML(n *yaml.Node) error {
-	i, err := readName(n, "prefix", prefixNames)
-	*p = Prefix(i)
-	return err
-}
-
 // RecordedName is the registry's name of the layer.
 const RecordedName = "recorded"
 
 var recordedDefinition = Define(RecordedName,
 	"repeats what the recording did to its context, where it did it",
 	RecordedParams{Switch: on, Prefix: prefixByVersion, Head: 3000, Instruction: 1500, Placeholder: 12},
-	func(p RecordedParams) Layer { return &recorded{params: p} })
+	func(p RecordedParams) Layer { return &recorded{params: p} }).with(Traits{Replays: true, Compacts: true, Clears: true, Calls: true})
 
 // recorded is the state of the layer on one thread: how many of the round's
 // events it has carried out.
@@ -208,4 +194,9 @@ func (l *recorded) shed(t *Turn, tokens int32) {
 			}
 		}
 	}
+}
+
+// AutoThreshold returns the level at which the recorded client compacts.
+func (l *recorded) AutoThreshold(t *Turn) (int64, bool) {
+	return agentlist.Of(t.Agent).CompactsAt(t.Version, t.Reading.Window, t.Reading.MaxOutput), true
 }

@@ -2,7 +2,6 @@ package strategies
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -15,22 +14,37 @@ import (
 )
 
 // Definition is a kind of layer that presets can name: its typed parameters
-// with their defaults, and how to build it from them.
+// with their defaults, what it can do, and how to build it.
 type Definition struct {
 	Name   string
 	Doc    string
-	Params func() any // pointer to a fresh copy of the default parameters
-	Build  func(params any) (Layer, error)
+	Traits Traits
+	Params func() any             // pointer to a fresh copy of the default parameters
+	Build  func(params any) Layer // takes what Params returned, set by a preset
 }
 
-// validator is implemented by parameters that can contradict each other.
-type validator interface{ Validate() []error }
-
-// limited is implemented by parameters whose sense depends on the window.
-type limited interface{ ValidateFor(*Reading) []error }
+// Traits say what a layer can do, as far as others have to know. A layer that
+// declares none may do anything.
+type Traits struct {
+	Declared bool // the others are true as they stand
+	Replays  bool // carries out what the recording did
+	Draws    bool // leaves something to chance, by itself or by what a summariser answers
+	Calls    bool // makes model calls of its own
+	Compacts bool // puts something smaller in the place of messages
+	Clears   bool // clears tool results or thinking, or puts them to disk
+	Deletes  bool // has the server delete from the cached prefix
+	Hinted   bool // acts on a hint of the server
+	Notes    bool // changes what a memoised section of the system prompt holds
+	Forks    bool // makes short calls on the conversation's prefix at the end of turns
+	Agents   bool // acts on sub-agents alone
+}
 
 // triggered is implemented by parameters of a layer that acts at a level.
 type triggered interface{ Fires() *Trigger }
+
+// limited is implemented by parameters whose sense depends on the window beside
+// that of their trigger.
+type limited interface{ ValidateFor(*Reading) []error }
 
 // Switch turns a layer on or off. Parameters embed it inline; a layer that is
 // off is as if the preset did not name it.
@@ -43,7 +57,8 @@ func (s Switch) On() bool { return s.Enabled }
 
 var on = Switch{Enabled: true}
 
-// Define makes a Definition from default parameters of type P.
+// Define makes a Definition from default parameters of type P, a struct with YAML
+// tags. A method Rules() []error of *P says what contradicts each other.
 func Define[P any](name, doc string, defaults P, build func(P) Layer) Definition {
 	return Definition{
 		Name: name,
@@ -52,16 +67,15 @@ func Define[P any](name, doc string, defaults P, build func(P) Layer) Definition
 			p := defaults
 			return &p
 		},
-		Build: func(params any) (Layer, error) {
-			p := params.(*P)
-			if v, ok := params.(validator); ok {
-				if errs := v.Validate(); len(errs) > 0 {
-					return nil, errors.Join(errs...)
-				}
-			}
-			return build(*p), nil
-		},
+		Build: func(params any) Layer { return build(*params.(*P)) },
 	}
+}
+
+// with returns the definition with its traits.
+func (d Definition) with(t Traits) Definition {
+	t.Declared = true
+	d.Traits = t
+	return d
 }
 
 // Registry knows layers by name and presets made of them. It is a value: add a
@@ -84,7 +98,9 @@ func Builtin() (*Registry, error) {
 		memoryDefinition, dreamDefinition, suggestionDefinition, speculationDefinition,
 		agentsDefinition, agentSummaryDefinition, messagesDefinition,
 	} {
-		r.Define(d)
+		if err := r.Define(d); err != nil {
+			return nil, err
+		}
 	}
 	names, err := fs.Glob(presetFiles, "presets/*.yaml")
 	if err != nil {
@@ -102,23 +118,26 @@ func Builtin() (*Registry, error) {
 	return r, nil
 }
 
-// Define adds a kind of layer; a later definition of the same name wins.
-func (r *Registry) Define(d Definition) {
+// Define adds a kind of layer. A name that is taken is an error.
+func (r *Registry) Define(d Definition) error {
+	if _, taken := r.layers[d.Name]; taken {
+		return fmt.Errorf("layer %s is defined already", d.Name)
+	}
 	if r.layers == nil {
 		r.layers = map[string]Definition{}
 	}
 	r.layers[d.Name] = d
+	return nil
+}
+
+// Definition returns the kind of layer with a name, false when there is none.
+func (r *Registry) Definition(name string) (Definition, bool) {
+	d, ok := r.layers[name]
+	return d, ok
 }
 
 // Layers returns the names of all known layers, sorted.
-func (r *Registry) Layers() []string {
-	names := make([]string, 0, len(r.layers))
-	for n := range r.layers {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
-}
+func (r *Registry) Layers() []string { return slices.Sorted(maps.Keys(r.layers)) }
 
 // Presets returns the names of all presets in the order they are listed.
 func (r *Registry) Presets() []string {

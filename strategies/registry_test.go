@@ -34,10 +34,7 @@ func TestBuiltinPresets(t *testing.T) {
 		if s.Doc == "" {
 			t.Errorf("%s says nothing about itself", name)
 		}
-		layers, err := s.Layers()
-		if err != nil {
-			t.Fatal(err)
-		}
+		layers := s.Layers()
 		if (len(layers) == 0) != (name == "none") {
 			t.Errorf("%s has %d layers", name, len(layers))
 		}
@@ -74,16 +71,16 @@ func TestPresetProblems(t *testing.T) {
 		"two documents": {"name: x\nlayers: []\n---\nname: y\n", []string{"more than one document"}},
 		"fork and small model": {
 			"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: [fork, small-model], small_model: {model: ''}}\n",
-			[]string{"fork shares the session model's cache, small-model cannot", "no model is given"},
+			[]string{"fork shares the session model's cache, small-model cannot", "small_model.model is not given"},
 		},
-		"no way to call":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: []}\n", []string{"no way to make the summary call"}},
-		"unknown way":        {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: [frok]}\n", []string{`unknown call "frok" (did you mean "fork"?)`}},
-		"keep over total":    {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, attachments: {files: {each: 9, total: 5}, skills: {each: 9, total: 5}}}\n", []string{"files: each 9 is more than total 5", "skills: each 9 is more than total 5"}},
+		"no way to call":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: []}\n", []string{"has no way to make the summary call"}},
+		"unknown way":        {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, call: [frok]}\n", []string{`unknown value "frok" (did you mean "fork"?)`}},
+		"keep over total":    {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, attachments: {files: {each: 9, total: 5}, skills: {each: 9, total: 5}}}\n", []string{"files.each 9 is more than total 5", "skills.each 9 is more than total 5"}},
 		"never reached":      {"name: x\nlayers:\n  - full-compact: {trigger: {fraction: 1}}\n", []string{"never reached"}},
 		"always reached":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5, less: 6}}\n", []string{"always reached"}},
-		"ignored override":   {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5, pct_override: 101}}\n", []string{"the client ignores others"}},
-		"unknown source":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, barred: [compactt]}\n", []string{`unknown source "compactt"`}},
-		"nothing to clear":   {"name: x\nlayers:\n  - microcompact: {trigger: {fixed: 5}, tools: [], threshold: 0, keep_last: -1}\n", []string{"none may be cleared", "threshold 0", "keep_last -1 must not be negative"}},
+		"ignored override":   {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5, pct_override: 101}}\n", []string{"pct_override 101 must lie in 0…100"}},
+		"unknown source":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, barred: [compactt]}\n", []string{`has the unknown source "compactt"`}},
+		"nothing to clear":   {"name: x\nlayers:\n  - microcompact: {trigger: {fixed: 5}, tools: [], threshold: 0, keep_last: -1}\n", []string{"tools names none", "threshold 0", "keep_last -1 must not be negative"}},
 		"a layer twice":      {"name: x\nlayers:\n  - recorded: {}\n  - recorded: {}\n", []string{"layer recorded stands twice"}},
 		"a group of one":     {"name: x\nlayers:\n  - first_of: [recorded: {}]\n", []string{"at least two layers"}},
 		"a group in one":     {"name: x\nlayers:\n  - first_of: [recorded: {}, first_of: []]\n", []string{"first_of inside first_of"}},
@@ -107,7 +104,13 @@ func TestOwnLayer(t *testing.T) {
 		Every int `yaml:"every"`
 	}
 	r := builtin(t)
-	r.Define(Define("mine", "does nothing", params{Every: 3}, func(p params) Layer { return mine{p.Every} }))
+	own := Define("mine", "does nothing", params{Every: 3}, func(p params) Layer { return mine{p.Every} })
+	if err := r.Define(own); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Define(own); err == nil || !strings.Contains(err.Error(), "mine is defined already") {
+		t.Errorf("a second definition of one name: %v", err)
+	}
 	if err := r.AddPreset([]byte("name: own\nlayers:\n  - mine: {every: 7}\n"), "own.yaml"); err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +118,7 @@ func TestOwnLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := s.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := layers[0].(mine).every; got != 7 {
+	if got := s.Layers()[0].(mine).every; got != 7 {
 		t.Errorf("parameter %d, want 7", got)
 	}
 }
@@ -137,8 +136,7 @@ func TestLayersAreFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := s.Layers()
-	b, _ := s.Layers()
+	a, b := s.Layers(), s.Layers()
 	a[0].(*compact).failures = 2
 	if b[0].(*compact).failures != 0 {
 		t.Error("two threads share a layer")

@@ -1,8 +1,7 @@
 package strategies
 
 import (
-	"fmt"
-
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -11,21 +10,18 @@ type ServerHintParams struct {
 	Switch     `yaml:",inline"`
 	Subagents  bool     `yaml:"subagents" doc:"sub-agents take the hint too; assumed"`
 	Tools      []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
-	KeepRecent int      `yaml:"keep_recent" doc:"newest results of these tools that stay"`
-	Target     int64    `yaml:"target_tokens_saved" doc:"tokens to clear, oldest results first"`
-	Floor      int64    `yaml:"floor" doc:"tokens below which a clearing is not worth it"`
-	Pointer    int32    `yaml:"pointer" doc:"tokens of the text that says where a cleared result is; assumed"`
+	KeepRecent int      `yaml:"keep_recent" doc:"newest results of these tools that stay" min:"0"`
+	Target     int64    `yaml:"target_tokens_saved" doc:"tokens to clear, oldest results first" min:"1"`
+	Floor      int64    `yaml:"floor" doc:"tokens below which a clearing is not worth it" min:"0"`
+	Pointer    int32    `yaml:"pointer" doc:"tokens of the text that says where a cleared result is; assumed" min:"0"`
 	Pending    bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
 }
 
-// Validate returns what is wrong with the parameters.
-func (p *ServerHintParams) Validate() []error {
-	errs := negatives(p)
-	if len(p.Tools) == 0 {
-		errs = append(errs, fmt.Errorf("tools: none may be cleared"))
-	}
-	if p.Target < max(1, p.Floor) {
-		errs = append(errs, fmt.Errorf("target_tokens_saved %d must be positive and not below floor %d", p.Target, p.Floor))
+// Rules returns what contradicts each other.
+func (p *ServerHintParams) Rules() []error {
+	errs := needTools(p.Tools)
+	if p.Target < p.Floor {
+		errs = append(errs, spec.Wrong("target_tokens_saved", "%d is below floor %d", p.Target, p.Floor))
 	}
 	return errs
 }
@@ -38,7 +34,7 @@ var serverHintDefinition = Define(ServerHintName,
 	ServerHintParams{
 		Switch: on, Subagents: true, Tools: compactable(), KeepRecent: 5, Target: 75000, Floor: 20000, Pointer: 40, Pending: true,
 	},
-	func(p ServerHintParams) Layer { return &serverHint{params: p, results: newClearables(p.Tools)} })
+	func(p ServerHintParams) Layer { return &serverHint{params: p, results: newClearables(p.Tools)} }).with(Traits{Clears: true, Hinted: true})
 
 // serverHint is the state of the layer on one thread: only storage, as what was
 // cleared shows in the context.

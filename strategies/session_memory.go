@@ -1,200 +1,163 @@
 package strategies
 
 import (
-	"slices"
-
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
-// SessionMemoryName is the registry's name of the layer.
-const SessionMemoryName = "session-memory"
-
-var sessionMemoryDefinition = Define(SessionMemoryName,
-	"keeps notes of the session by calls beside it, and puts them in the place of messages without a summary call",
-	defaultSessionMemory(),
-	func(p SessionMemoryParams) Layer { return &sessionMemory{params: p} })
-
-// sessionMemory is the state of the layer on one thread.
-type sessionMemory struct {
-	params  SessionMemoryParams
-	begun   bool  // the file is there, if only as a template
-	notes   notes // what the file holds
-	update  notes // what it will hold when the update under way ends well
-	running bool
-	stuck   bool  // the update waits for a compaction
-	nested  int64 // how many updates the one under way stands within
-	since   int64 // when it began, ns on the session's clock
-	counted int64 // client's count at the last update
-	calls   int   // tool calls since
-	refused int   // compactions left to others since the last one succeeded
-	until   int64 // time until which a compaction waits for the update; 0 for none
-	answer  prompt.Answer
-	carried Carried // used where the thread has none
+// SessionMemoryParams are the parameters of session-memory. Sizes are tokens.
+type SessionMemoryParams struct {
+	Switch      `yaml:",inline"`
+	Trigger     Trigger     `yaml:"trigger" doc:"puts the memory in the place of the messages it covers, ahead of any request"`
+	Compact     bool        `yaml:"compact" doc:"do that; off, the memory is only kept up to date"`
+	Subagents   bool        `yaml:"subagents" doc:"sub-agents keep a memory too; assumed not"`
+	Extract     Extraction  `yaml:"extract" doc:"the calls beside the conversation that keep the memory up to date"`
+	Memory      MemoryFile  `yaml:"memory" doc:"the size of the memory"`
+	Keep        KeepRange   `yaml:"keep" doc:"the newest messages, which stay as they are"`
+	Count       Count       `yaml:"count" doc:"how messages are counted for that: estimate (a quarter of their bytes, padded by a third) or true"`
+	Wait        int64       `yaml:"wait_seconds" doc:"longest time a compaction waits for a call that updates the memory, s" min:"0" off:"0"`
+	Stale       int64       `yaml:"stale_seconds" doc:"a call under way for longer is not waited for, s" min:"0"`
+	Guard       bool        `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts"`
+	Breaker     int         `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" min:"0" off:"0"`
+	Summary     SummaryText `yaml:"summary" doc:"what the client writes around the memory"`
+	Attachments Attachments `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction"`
+	Hooks       HookSizes   `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction"`
 }
 
-// notes are the content of the memory.
-type notes struct {
-	summarised int64 // tokens of messages that went into it
-	last       int32 // id of the last entry among them
-	digest     prompt.Digest
-	written    int64 // tokens of the file as a real model wrote it; 0 for one of modelled size
+// Extraction are the parameters of the calls that update the memory.
+type Extraction struct {
+	Init        int64        `yaml:"init" doc:"client's count below which no memory is begun" min:"0"`
+	Growth      int64        `yaml:"growth" doc:"growth of the client's count between two updates, at least" min:"0"`
+	ToolCalls   int          `yaml:"tool_calls" doc:"tool calls between two updates, at least, unless the last response has none" min:"0"`
+	Guard       bool         `yaml:"guard" doc:"calls that update the memory are never looked at; off, their own growth starts another inside each"`
+	Barred      bool         `yaml:"barred" doc:"these calls never start a compaction; off, one above the trigger waits for a compaction that waits for it"`
+	Instruction int32        `yaml:"instruction" doc:"tokens of the instruction, beside the memory itself; assumed" min:"1"`
+	Turns       int32        `yaml:"turns" doc:"responses of one update: edits, then a word at the end" min:"1"`
+	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of the edits; assumed" min:"0"`
+	Output      int32        `yaml:"output" doc:"tokens of each of the responses; assumed" min:"0"`
+	Lifetime    CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
+	Seconds     float64      `yaml:"seconds" doc:"time of each response, s; 0 for that of the latency model" min:"0" max:"1e6"`
+	Failure     float64      `yaml:"failure" doc:"share of updates that end without an edit, 0…1; assumed" min:"0" max:"1"`
 }
 
-// size returns the tokens of the file.
-func (n *notes) size(m *MemoryFile) int64 {
-	if n.written > 0 {
-		return n.written
+// KeepRange says how many of the newest messages stay: all that the memory does
+// not cover, and older ones until both minima hold or Max is reached.
+type KeepRange struct {
+	MinTokens int64 `yaml:"min_tokens" doc:"tokens that stay at least" min:"0"`
+	MinTexts  int   `yaml:"min_texts" doc:"messages with text that stay at least" min:"0"`
+	MaxTokens int64 `yaml:"max_tokens" doc:"tokens from which no older message is added" min:"0"`
+}
+
+// Rules returns what contradicts each other.
+func (p *KeepRange) Rules() []error {
+	if p.MinTokens > p.MaxTokens {
+		return []error{spec.Wrong("min_tokens", "%d is more than max_tokens %d", p.MinTokens, p.MaxTokens)}
 	}
-	return m.tokens(n.summarised)
+	return nil
 }
 
-// text identifies the file as a real model wrote it, zero for one of modelled
-// size.
-func (n *notes) text() prompt.Digest {
-	if n.written == 0 {
-		return prompt.Digest{}
+// Fires returns the trigger of compactions, nil when they are off.
+func (p *SessionMemoryParams) Fires() *Trigger {
+	if !p.Compact {
+		return nil
 	}
-	return n.digest
+	return &p.Trigger
 }
 
-func (l *sessionMemory) Name() string { return SessionMemoryName }
-
-// Clone leaves an update under way to the thread that made it.
-func (l *sessionMemory) Clone() Layer {
-	c := *l
-	c.running, c.stuck, c.until = false, false, 0
-	c.carried.skills = slices.Clone(l.carried.skills)
-	return &c
-}
-
-func (l *sessionMemory) Reset() {
-	*l = sessionMemory{params: l.params, carried: Carried{skills: l.carried.skills[:0]}}
-}
-
-// AfterResponse updates the memory when the conversation has grown by enough
-// and either the tools were called often enough or the response calls none, a
-// natural break (003:2226: the growth is always required). Updates follow one
-// another, never two at once.
-func (l *sessionMemory) AfterResponse(t *Turn) Outcome {
-	p := &l.params.Extract
-	if isAgent(t.Kind) && !l.params.Subagents {
-		return Outcome{Declined, "sub-agents keep no session memory"}
+// defaultSessionMemory has the values of the documents: E5, 002 (session memory
+// file), 003 (SessionMemoryCompactConfig), 004 (q97, N97).
+func defaultSessionMemory() SessionMemoryParams {
+	full := defaultCompact()
+	return SessionMemoryParams{
+		Switch: on, Compact: true,
+		Extract: Extraction{
+			Init: 10000, Growth: 5000, ToolCalls: 3, Guard: true, Barred: true,
+			Instruction: 1000, Turns: 2, TurnInput: 100, Output: 400, Lifetime: CallLifetime(prompt.Lifetime5m),
+		},
+		Memory: MemoryFile{
+			Template: 300, Sections: 10, Section: 2000, Total: 12000, Share: 0.05, Largest: 0.3,
+			Condense: true, Reminder: 40, Marker: 25,
+		},
+		Keep: KeepRange{MinTokens: 10000, MinTexts: 5, MaxTokens: 40000},
+		Wait: 15, Stale: 60, Guard: true, Breaker: full.Breaker,
+		Summary: full.Summary, Attachments: full.Attachments,
 	}
-	calls := callsOfResponse(t.Context)
-	l.calls += calls
-	count := t.Reading.Values[MeasureClientTokens]
-	switch {
-	case l.running:
-		return Outcome{Declined, "an update is under way"}
-	case !l.begun && count < p.Init:
-		return Outcome{Declined, "too short for a session memory"}
-	case count-l.counted < p.Growth:
-		return Outcome{Declined, "too little growth"}
-	case calls > 0 && l.calls < p.ToolCalls:
-		return Outcome{Declined, "too few tool calls"}
-	}
-	return l.extract(t)
 }
 
-// callsOfResponse returns the tool calls of the response the context ends with.
-func callsOfResponse(c *prompt.Context) int {
+// MemoryFile says how large the memory is. The documents give its limits; how it
+// grows is assumed: with what it has summarised, the sections keeping their
+// shares, one of them (the worklog) larger than the others, which are equal.
+type MemoryFile struct {
+	Template int32   `yaml:"template" doc:"tokens of the headers and descriptions of an empty memory" min:"0"`
+	Sections int     `yaml:"sections" doc:"sections of the memory" min:"1"`
+	Section  int64   `yaml:"section" doc:"tokens a section is kept to, and cut to when the memory takes the place of messages" min:"0"`
+	Total    int64   `yaml:"total" doc:"tokens the memory is kept to" min:"0"`
+	Share    float64 `yaml:"share" doc:"tokens it grows by for each token of the messages it summarises, 0…1; assumed" min:"0" max:"1"`
+	Largest  float64 `yaml:"largest" doc:"share of it that the largest section has, 0…1; assumed" above:"0" max:"1"`
+	Condense bool    `yaml:"condense" doc:"updates keep to the limits when they are reminded; off, the memory grows on"`
+	Reminder int32   `yaml:"reminder" doc:"tokens of the reminder for each limit that is reached; assumed" min:"0"`
+	Marker   int32   `yaml:"marker" doc:"tokens that stand for what was cut off a section; assumed" min:"0"`
+}
+
+// Rules returns what contradicts each other.
+func (m *MemoryFile) Rules() []error {
+	if m.Section > m.Total {
+		return []error{spec.Wrong("section", "%d is more than total %d", m.Section, m.Total)}
+	}
+	return nil
+}
+
+// sizes returns the tokens that are written into the largest section and into
+// each other one when so many tokens have been summarised.
+func (m *MemoryFile) sizes(summarised int64) (largest, other int64) {
+	text := m.Share * float64(summarised)
+	if m.Sections == 1 {
+		return int64(text), 0
+	}
+	return int64(m.Largest * text), int64((1 - m.Largest) * text / float64(m.Sections-1))
+}
+
+// tokens returns the size of the file.
+func (m *MemoryFile) tokens(summarised int64) int64 {
+	largest, other := m.sizes(summarised)
+	if !m.Condense {
+		return int64(m.Template) + largest + other*int64(m.Sections-1)
+	}
+	n := min(largest, m.Section) + min(other, m.Section)*int64(m.Sections-1)
+	return int64(m.Template) + min(n, m.Total)
+}
+
+// reminders returns the tokens of the reminders that an update begins with: one
+// for each section at its limit, one for the memory at its own.
+func (m *MemoryFile) reminders(summarised int64) int64 {
+	largest, other := m.sizes(summarised)
 	n := 0
-	for i := c.Len() - 1; i >= 0 && c.At(i).Kind.Assistant(); i-- {
-		if c.At(i).Kind == prompt.KindToolUse {
-			n++
-		}
+	if largest >= m.Section {
+		n++
 	}
-	return n
+	if other >= m.Section {
+		n += m.Sections - 1
+	}
+	if m.tokens(summarised)-int64(m.Template) >= m.Total {
+		n++
+	}
+	return int64(n) * int64(m.Reminder)
 }
 
-// extract starts an update with everything said and answered so far.
-func (l *sessionMemory) extract(t *Turn) Outcome {
-	c := t.Context
-	from, to := max(c.Index(l.notes.last)+1, Body(c)), endOfAnswered(c)
-	if from >= to {
-		return Outcome{Declined, "nothing new is answered"}
+// summary returns the tokens of the memory in the place of messages: each
+// section cut to its limit, with a marker where something was cut off.
+// Condensed sections never are.
+func (m *MemoryFile) summary(summarised int64) int64 {
+	if m.Condense {
+		return m.tokens(summarised)
 	}
-	l.update = notes{
-		summarised: l.notes.summarised + tokensBetween(c, from, to),
-		last:       c.At(to - 1).ID,
-		digest:     l.notes.digest.Extend(c.BlockAt(to - 1).Digest),
-	}
-	l.begun, l.running, l.since = true, true, t.Now
-	l.counted, l.calls, l.nested = t.Reading.Values[MeasureClientTokens], 0, 0
-	if !l.params.Extract.Barred && t.Check(SessionMemoryName, &l.params.Trigger) {
-		l.stuck = true
-		return Outcome{Failed, "the update waits for a compaction that waits for it"}
-	}
-	t.Background(l.intent(t))
-	return Outcome{Declined, "an update has begun"}
+	largest, other := m.sizes(summarised)
+	return int64(m.Template) + m.cut(largest) + m.cut(other)*int64(m.Sections-1)
 }
 
-// endOfAnswered returns the position behind the messages that can be sent: a
-// response that calls tools comes with their results, which are not there yet.
-func endOfAnswered(c *prompt.Context) int {
-	if callsOfResponse(c) == 0 {
-		return c.Len()
+func (m *MemoryFile) cut(section int64) int64 {
+	if section <= m.Section {
+		return section
 	}
-	i := c.Len()
-	for i > 0 && c.At(i-1).Kind.Assistant() {
-		i--
-	}
-	return i
-}
-
-// intent is the call of an update. An update within another sends what those
-// around it have added to the conversation too.
-func (l *sessionMemory) intent(t *Turn) prompt.Intent {
-	p := &l.params.Extract
-	l.answer = prompt.Answer{Output: p.Output}
-	if p.Seconds > 0 {
-		l.answer.Total = int64(p.Seconds * 1e9)
-		l.answer.First = l.answer.Total
-	}
-	ordinal := uint8(l.nested)
-	if t.Draw(SessionMemoryName, ordinal) < p.Failure {
-		l.answer.Failed = prompt.FailEmpty
-	}
-	return prompt.Intent{
-		Source: sourceSessionMemory, Way: WayFork.String(), Prefix: prompt.PrefixShared, Lifetime: prompt.Lifetime(p.Lifetime),
-		Instruction: int32(l.asked() + l.nested*l.own()), Turns: p.Turns, TurnInput: p.TurnInput,
-		To: int32(endOfAnswered(t.Context)), Ordinal: ordinal, Known: &l.answer, Sized: true, Base: l.notes.text(),
-	}
-}
-
-// asked returns the tokens an update puts behind the conversation: instruction,
-// reminders, and the memory as it is.
-func (l *sessionMemory) asked() int64 {
-	m := &l.params.Memory
-	return int64(l.params.Extract.Instruction) + m.reminders(l.notes.summarised) + l.notes.size(m)
-}
-
-// own returns the tokens by which an update is larger at its end than the
-// conversation it began with.
-func (l *sessionMemory) own() int64 {
-	p := &l.params.Extract
-	return l.asked() + int64(p.Turns)*int64(p.Output) + int64(p.Turns-1)*int64(p.TurnInput)
-}
-
-// BackgroundResult takes an update. With the guard off it is a conversation that
-// has grown like any other, and ends with a response without tool calls: the
-// next update begins inside it, until one no longer fits the window (002:28).
-func (l *sessionMemory) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
-	l.running = false
-	if r.Failed != "" {
-		return Outcome{Failed, r.Failed}
-	}
-	l.notes = l.update
-	if r.Measured != nil { // a model wrote it
-		l.notes.written, l.notes.digest = int64(r.Summary), r.Digest
-	}
-	t.Count(results.CountExtractions, 1)
-	if p := &l.params.Extract; !p.Guard && l.own() >= p.Growth {
-		l.nested++
-		l.running, l.since = true, t.Now
-		t.Background(l.intent(t))
-		return Outcome{Declined, "the update starts another one"}
-	}
-	return Outcome{Declined, "the memory is up to date"}
+	return m.Section + int64(m.Marker)
 }

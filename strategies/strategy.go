@@ -29,6 +29,14 @@ func (c *configured) on() bool {
 	return !ok || s.On()
 }
 
+// trigger returns what the layer acts on, nil for one that acts without a level.
+func (c *configured) trigger() *Trigger {
+	if p, ok := c.params.(triggered); ok {
+		return p.Fires()
+	}
+	return nil
+}
+
 // NewStrategy returns a strategy from layers built by the caller. Each thread
 // gets a clone of them.
 func NewStrategy(name, doc string, layers ...Layer) *Strategy {
@@ -36,7 +44,7 @@ func NewStrategy(name, doc string, layers ...Layer) *Strategy {
 	for _, l := range layers {
 		s.layers = append(s.layers, configured{def: Definition{
 			Name:  l.Name(),
-			Build: func(any) (Layer, error) { return l.Clone(), nil },
+			Build: func(any) Layer { return l.Clone() },
 		}})
 	}
 	return s
@@ -55,17 +63,13 @@ func (s *Strategy) active() []configured {
 
 // Layers returns a fresh set of the strategy's layers for one thread, those
 // that are switched off left out.
-func (s *Strategy) Layers() ([]Layer, error) {
+func (s *Strategy) Layers() []Layer {
 	active := s.active()
 	layers := make([]Layer, len(active))
 	for i, c := range active {
-		l, err := c.def.Build(c.params)
-		if err != nil {
-			return nil, fmt.Errorf("strategy %s: layer %s: %w", s.Name, c.def.Name, err)
-		}
-		layers[i] = l
+		layers[i] = c.def.Build(c.params)
 	}
-	return layers, nil
+	return layers
 }
 
 // Bars returns for each of Layers, as bits by index, the layers that are not
@@ -111,6 +115,16 @@ func (s *Strategy) Params(layer string) any {
 	return nil
 }
 
+// Traits returns what the layer with a name can do.
+func (s *Strategy) Traits(layer string) Traits {
+	for _, c := range s.layers {
+		if c.def.Name == layer {
+			return c.def.Traits
+		}
+	}
+	return Traits{}
+}
+
 // Threshold is the level at which a layer acts under given limits.
 type Threshold struct {
 	Layer   string
@@ -123,16 +137,10 @@ type Threshold struct {
 func (s *Strategy) Thresholds(r *Reading) []Threshold {
 	var list []Threshold
 	for _, c := range s.active() {
-		p, ok := c.params.(triggered)
-		if !ok {
-			continue
-		}
-		tr := p.Fires()
-		if tr == nil {
-			continue
-		}
-		if v, ok := tr.Value(r); ok {
-			list = append(list, Threshold{c.def.Name, tr.Measure, v})
+		if tr := c.trigger(); tr != nil {
+			if v, ok := tr.Value(r); ok {
+				list = append(list, Threshold{c.def.Name, tr.Measure, v})
+			}
 		}
 	}
 	return list
@@ -143,10 +151,17 @@ func (s *Strategy) Thresholds(r *Reading) []Threshold {
 func (s *Strategy) ValidateFor(r *Reading) error {
 	var errs []error
 	for _, c := range s.active() {
-		if p, ok := c.params.(limited); ok {
-			for _, err := range p.ValidateFor(r) {
-				errs = append(errs, fmt.Errorf("strategy %s: layer %s: %w", s.Name, c.def.Name, err))
+		var found []error
+		if tr := c.trigger(); tr != nil {
+			for _, err := range tr.ValidateFor(r) {
+				found = append(found, fmt.Errorf("trigger: %w", err))
 			}
+		}
+		if p, ok := c.params.(limited); ok {
+			found = append(found, p.ValidateFor(r)...)
+		}
+		for _, err := range found {
+			errs = append(errs, fmt.Errorf("strategy %s: layer %s: %w", s.Name, c.def.Name, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -108,9 +108,5 @@ func layer(t *testing.T, text string) Layer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := s.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return layers[0]
+	return s.Layers()[0]
 }

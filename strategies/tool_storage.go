@@ -1,11 +1,80 @@
 package strategies
 
 import (
+	"errors"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
+
+// ToolStorageParams are the parameters of tool-storage. Sizes of results are
+// bytes, which stand for the client's characters; others are tokens.
+type ToolStorageParams struct {
+	Switch      `yaml:",inline"`
+	Limits      StorageLimits `yaml:"limits" doc:"bytes above which a result goes to disk"`
+	Never       []string      `yaml:"never" doc:"tools whose results never go to disk"`
+	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, those of never counted; over it the largest go to disk; 0 for no limit" min:"0" off:"0"`
+	Preview     int32         `yaml:"preview" doc:"bytes of a stored result that stay" min:"0"`
+	Pointer     int32         `yaml:"pointer" doc:"tokens of the text around the preview (path and size); assumed" min:"0"`
+	Freeze      bool          `yaml:"freeze" doc:"what was decided about a result stays; off, all results are decided about anew ahead of each request"`
+	Retune      Retune        `yaml:"retune" doc:"limits that are changed from afar in the middle of a session"`
+	StoreImages bool          `yaml:"store_images" doc:"results that hold an image go to disk too; assumed"`
+	StoreErrors bool          `yaml:"store_errors" doc:"results of failed calls go to disk too; assumed"`
+	Reread      Reread        `yaml:"reread" doc:"stored results that the model reads back"`
+}
+
+// StorageLimits are the sizes up to which results stay, bytes.
+type StorageLimits struct {
+	Default int32 `yaml:"default" doc:"bytes for tools without a limit of their own" min:"0"`
+	Bash    int32 `yaml:"bash" doc:"bytes for Bash" min:"0"`
+	Grep    int32 `yaml:"grep" doc:"bytes for Grep" min:"0"`
+	MCP     int32 `yaml:"mcp" doc:"bytes for tools of MCP servers" min:"0"`
+	Cap     int32 `yaml:"cap" doc:"bytes no limit can pass" min:"0"`
+}
+
+// Retune is a change of all limits by the flag that sets them from afar (003,
+// GrowthBook override).
+type Retune struct {
+	Request int32   `yaml:"request" doc:"request of the conversation from which on the changed limits hold, from 1; 0 for never" min:"0"`
+	Scale   float64 `yaml:"scale" doc:"what all limits are multiplied by, above 0" above:"0"`
+}
+
+// Reread says how often a stored result is read back, which no recording of a
+// client without storage can show: all of it is assumed.
+type Reread struct {
+	Share  float64 `yaml:"share" doc:"share of stored results that are read back, 0…1; assumed" min:"0" max:"1"`
+	After  int32   `yaml:"after" doc:"requests later, from 1; assumed" min:"0"`
+	Output int32   `yaml:"output" doc:"tokens of the response that reads; assumed" min:"0"`
+	Limit  int32   `yaml:"limit" doc:"tokens one read returns at most; assumed" min:"0"`
+}
+
+// Rules returns what contradicts each other.
+func (p *ToolStorageParams) Rules() []error {
+	if least := min(p.Limits.Default, p.Limits.Bash, p.Limits.Grep, p.Limits.MCP, p.Limits.Cap); p.Preview > least {
+		return []error{spec.Wrong("preview", "%d is more than the limit %d", p.Preview, least)}
+	}
+	return nil
+}
+
+// Rules returns what contradicts each other.
+func (p *Reread) Rules() []error {
+	if p.Share > 0 && min(p.After, p.Output, p.Limit) < 1 {
+		return []error{errors.New("after, output and limit must be positive")}
+	}
+	return nil
+}
+
+func defaultToolStorage() ToolStorageParams {
+	return ToolStorageParams{
+		Switch: on,
+		Limits: StorageLimits{Default: 50000, Bash: 30000, Grep: 20000, MCP: 50000, Cap: 400000},
+		Never:  []string{"Read"}, PerMessage: 200000, Preview: 2000, Pointer: 60,
+		Freeze: true, Retune: Retune{Scale: 1},
+		Reread: Reread{After: 1, Output: 100, Limit: 25000},
+	}
+}
 
 // ToolStorageName is the registry's name of the layer.
 const ToolStorageName = "tool-storage"
@@ -15,7 +84,7 @@ var toolStorageDefinition = Define(ToolStorageName,
 	defaultToolStorage(),
 	func(p ToolStorageParams) Layer {
 		return &toolStorage{params: p, never: toolset{named: p.Never, mcp: true}}
-	})
+	}).with(Traits{Draws: true, Calls: true, Clears: true})
 
 // toolStorage is the state of the layer on one thread. What was decided shows
 // in the context, which branches and forks copy.
@@ -224,4 +293,92 @@ func (l *toolStorage) apply(t *Turn, r freshResult, sum *Boundary) bool {
 	}
 	l.planRead(t, e.ID)
 	return true
+}
+
+// sourceReread is the query source of a response that reads a stored result.
+const sourceReread = "reread"
+
+// readingBack is which stored results the model will read back, and what it has
+// read so far.
+type readingBack struct {
+	due    []dueRead
+	now    int32 // id of the stored result being read
+	calls  int32 // reads so far: their tool calls are numbered −1, −2, …
+	drawn  uint8 // draws made ahead of the request under way
+	answer prompt.Answer
+}
+
+// dueRead is a stored result that is read back ahead of a request.
+type dueRead struct{ id, request int32 }
+
+func (r *readingBack) clone() readingBack {
+	c := *r
+	c.due = slices.Clone(r.due)
+	return c
+}
+
+func (r *readingBack) reset() { *r = readingBack{due: r.due[:0]} }
+
+// planRead draws whether a result that goes to disk will be read back.
+func (l *toolStorage) planRead(t *Turn, id int32) {
+	r, p := &l.reads, &l.params.Reread
+	if p.Share == 0 {
+		return
+	}
+	u := t.Draw(ToolStorageName, r.drawn)
+	r.drawn++
+	if u < p.Share {
+		r.due = append(r.due, dueRead{id, l.request + p.After})
+	}
+}
+
+// readBack makes the call of the next read that is due: a response that the
+// recording does not have, on the conversation's own prefix. Without one it
+// answers for the request.
+func (l *toolStorage) readBack(t *Turn) Outcome {
+	r := &l.reads
+	for len(r.due) > 0 && r.due[0].request <= l.request {
+		id := r.due[0].id
+		r.due = slices.Delete(r.due, 0, 1)
+		if i := t.Context.Index(id); i >= 0 && t.Context.At(i).Form == prompt.FormRange {
+			r.now = id
+			r.answer = prompt.Answer{Output: l.params.Reread.Output}
+			return t.Call(prompt.Intent{Source: sourceReread, Prefix: prompt.PrefixShared, Known: &r.answer, Ordinal: uint8(r.calls)})
+		}
+	}
+	return l.finish()
+}
+
+// IntentResult appends the call that reads and what it returned.
+func (l *toolStorage) IntentResult(t *Turn, a *prompt.Result) Outcome {
+	if i := t.Context.Index(l.reads.now); i >= 0 && a.Failed == "" {
+		l.appendRead(t, t.Context.BlockAt(i))
+		l.acted = true
+	}
+	return l.readBack(t)
+}
+
+// appendRead puts a call of Read on the file a result is stored in behind the
+// context, and its result: the content as far as one read returns it. A read is
+// never stored, so it is as large as it is.
+func (l *toolStorage) appendRead(t *Turn, b *prompt.Block) {
+	c, p := t.Context, &l.params.Reread
+	l.reads.calls++
+	before := int64(c.Tokens())
+	call := prompt.Block{
+		Kind: prompt.KindToolUse, Op: prompt.OpRead, Tool: uint16(max(0, slices.Index(t.Tools, "Read"))), Object: -1,
+		Call: -l.reads.calls, Tokens: p.Output, Bytes: p.Output * bytesPerToken,
+		Digest: b.Digest.ExtendInt(uint64(l.reads.calls)),
+	}
+	result := call
+	result.Kind, result.Tokens = prompt.KindToolResult, min(b.Tokens, p.Limit)
+	result.Bytes = int32(int64(b.Bytes) * int64(result.Tokens) / int64(max(1, b.Tokens)))
+	result.Digest = call.Digest.Extend(b.Digest)
+	c.Add(call)
+	c.Add(result)
+	t.Count(results.CountReread, 1)
+	t.Compacted(Boundary{
+		Kind: BoundaryStore, Before: before, After: int64(c.Tokens()),
+		Uncounted: -int64(call.Bytes+result.Bytes) / bytesPerToken,
+	})
 }

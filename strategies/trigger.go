@@ -1,9 +1,10 @@
 package strategies
 
 import (
+	"errors"
 	"fmt"
 
-	"gopkg.in/yaml.v3"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // Measure names a quantity a trigger compares. Token measures are tokens,
@@ -19,20 +20,14 @@ const (
 	numMeasures
 )
 
-var measureNames = [numMeasures]string{"client_tokens", "tokens", "idle", "rounds"}
+// Names returns the names used in YAML, by value.
+func (Measure) Names() []string { return []string{"client_tokens", "tokens", "idle", "rounds"} }
 
 // String returns the name used in YAML.
-func (m Measure) String() string { return measureNames[min(m, numMeasures-1)] }
+func (m Measure) String() string { return spec.Name(m) }
 
-// MarshalYAML writes the name.
-func (m Measure) MarshalYAML() (any, error) { return m.String(), nil }
-
-// UnmarshalYAML reads a measure by name; an unknown one is an error.
-func (m *Measure) UnmarshalYAML(n *yaml.Node) error {
-	i, err := readName(n, "measure", measureNames[:])
-	*m = Measure(i)
-	return err
-}
+// tokens reports whether the measure counts tokens.
+func (m Measure) tokens() bool { return m == MeasureClientTokens || m == MeasureTokens }
 
 // Reading is what triggers measure at one point, with the limits that relative
 // values refer to.
@@ -49,15 +44,15 @@ type Reading struct {
 // of several the smallest counts. Less is taken off it in the end.
 type Trigger struct {
 	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns) or rounds"`
-	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none"`
-	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none"`
-	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none"`
+	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
+	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none" min:"0" max:"1"`
+	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none" min:"0"`
 	ReserveOutput bool    `yaml:"reserve_output,omitempty" doc:"also keep the model's output limit free"`
-	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap"`
+	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap" min:"0"`
 	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
 	// ignores what does not lie in (0, 100].
-	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none"`
-	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level"`
+	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" min:"0" max:"100"`
+	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" min:"0"`
 }
 
 // Value returns the value the measure is compared with, and whether the
@@ -102,57 +97,34 @@ func (tr *Trigger) outputKept(r *Reading) int64 {
 // there is out of place everywhere.
 var vast = Reading{Window: 10_000_000, MaxOutput: 1}
 
-// Validate returns what is wrong with the trigger whatever the window.
-func (tr *Trigger) Validate() []error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("trigger: "+format, args...)) }
-	if tr.Fixed < 0 {
-		bad("fixed %d must not be negative", tr.Fixed)
-	}
-	if !(tr.Fraction >= 0 && tr.Fraction <= 1) {
-		bad("fraction %g must lie in 0…1", tr.Fraction)
-	}
-	if tr.Reserve != nil && *tr.Reserve < 0 {
-		bad("reserve %d must not be negative", *tr.Reserve)
-	}
-	if tr.OutputCap < 0 {
-		bad("output_cap %d must not be negative", tr.OutputCap)
-	}
+// Rules returns what is wrong with the trigger whatever the window.
+func (tr *Trigger) Rules() []error {
 	if tr.OutputCap > 0 && !tr.ReserveOutput {
-		bad("output_cap %d means nothing without reserve_output", tr.OutputCap)
+		return []error{spec.Wrong("output_cap", "%d means nothing without reserve_output", tr.OutputCap)}
 	}
-	if !(tr.PctOverride >= 0 && tr.PctOverride <= 100) {
-		bad("pct_override %g must lie in 0…100: the client ignores others", tr.PctOverride)
+	if _, ok := tr.Value(&vast); !ok {
+		return []error{errors.New("no value: give fixed, fraction or reserve")}
 	}
-	if tr.Less < 0 {
-		bad("less %d must not be negative", tr.Less)
-	}
-	if _, ok := tr.Value(&vast); !ok && len(errs) == 0 {
-		bad("no value: give fixed, fraction or reserve")
-	}
-	if len(errs) == 0 {
-		errs = tr.ValidateFor(&vast)
-	}
-	return errs
+	return tr.ValidateFor(&vast)
 }
 
 // ValidateFor returns what is wrong with the trigger at a window: a number of
 // tokens that is always reached, or never within the window, or a fixed one that
 // means nothing because another value is smaller.
 func (tr *Trigger) ValidateFor(r *Reading) []error {
-	if tr.Measure != MeasureClientTokens && tr.Measure != MeasureTokens {
+	if !tr.Measure.tokens() {
 		return nil
 	}
 	switch v, ok := tr.Value(r); {
 	case ok && v <= 0:
-		return []error{fmt.Errorf("trigger: %d tokens at a window of %d: always reached", v, r.Window)}
+		return []error{fmt.Errorf("%d tokens at a window of %d: always reached", v, r.Window)}
 	case ok && v >= r.Window:
-		return []error{fmt.Errorf("trigger: %d tokens at a window of %d: never reached within it", v, r.Window)}
+		return []error{fmt.Errorf("%d tokens at a window of %d: never reached within it", v, r.Window)}
 	}
 	others := *tr
 	others.Fixed = 0
 	if v, ok := others.Value(r); tr.Fixed > 0 && ok && v+tr.Less < tr.Fixed {
-		return []error{fmt.Errorf("trigger: fixed %d means nothing: the smallest value counts, here %d at a window of %d (give the whole trigger to replace it)", tr.Fixed, v+tr.Less, r.Window)}
+		return []error{fmt.Errorf("fixed %d means nothing: the smallest value counts, here %d at a window of %d (give the whole trigger to replace it)", tr.Fixed, v+tr.Less, r.Window)}
 	}
 	return nil
 }

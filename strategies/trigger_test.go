@@ -77,7 +77,7 @@ func TestTriggerValidate(t *testing.T) {
 		"override over 100": {Fixed: 10_000, PctOverride: 101},
 		"a cap on nothing":  {Fixed: 10_000, OutputCap: 5},
 	} {
-		if len(tr.Validate()) == 0 {
+		if len(spec.Validate(&tr)) == 0 {
 			t.Errorf("%s is accepted", name)
 		}
 	}

@@ -1,29 +1,13 @@
 package strategies
 
-import (
-	"fmt"
-
-	"github.com/compactsim/compactsim/sim/prompt"
-)
+import "github.com/compactsim/compactsim/sim/prompt"
 
 // TruncateParams are the parameters of truncate-oldest.
 type TruncateParams struct {
 	Switch  `yaml:",inline"`
 	Trigger Trigger `yaml:"trigger" doc:"starts a truncation, ahead of any request"`
-	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1"`
+	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1" above:"0" below:"1"`
 }
-
-// Validate returns what is wrong with the parameters.
-func (p *TruncateParams) Validate() []error {
-	errs := p.Trigger.Validate()
-	if !(p.Target > 0 && p.Target < 1) {
-		errs = append(errs, fmt.Errorf("target %g must lie between 0 and 1", p.Target))
-	}
-	return errs
-}
-
-// ValidateFor returns what is wrong with the parameters at a window.
-func (p *TruncateParams) ValidateFor(r *Reading) []error { return p.Trigger.ValidateFor(r) }
 
 // Fires returns the trigger.
 func (p *TruncateParams) Fires() *Trigger { return &p.Trigger }
@@ -34,7 +18,7 @@ const TruncateName = "truncate-oldest"
 var truncateDefinition = Define(TruncateName,
 	"drops the oldest API rounds, results with their calls, when the context passes the trigger",
 	TruncateParams{Switch: on, Target: 0.5},
-	func(p TruncateParams) Layer { return &truncate{params: p} })
+	func(p TruncateParams) Layer { return &truncate{params: p} }).with(Traits{Compacts: true})
 
 type truncate struct{ params TruncateParams }
 
@@ -80,4 +64,14 @@ func (l *truncate) cut(t *Turn, target int64) Outcome {
 	c.Replace(from, to, nil, prompt.CauseEdit)
 	t.Compacted(Boundary{Before: before, After: int64(c.Tokens()), Kind: BoundaryTruncate})
 	return Outcome{Verdict: Done}
+}
+
+// AutoThreshold returns the level of the trigger: a client that drops messages
+// by itself shows what is left until it does.
+func (l *truncate) AutoThreshold(t *Turn) (int64, bool) {
+	tr := &l.params.Trigger
+	if !tr.Measure.tokens() {
+		return 0, false
+	}
+	return tr.Value(&t.Reading)
 }

@@ -1,25 +1,21 @@
 package strategies
 
-import "errors"
+import "github.com/compactsim/compactsim/internal/spec"
 
 // MessagesParams are the parameters of agent-messages. Sizes are tokens.
 type MessagesParams struct {
 	Switch   `yaml:",inline"`
-	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" off:"0"`
-	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" off:"0"`
-	Every    int32 `yaml:"every" doc:"responses from one such message to the next; assumed"`
+	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" min:"0" off:"0"`
+	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" min:"0" off:"0"`
+	Every    int32 `yaml:"every" doc:"responses from one such message to the next; assumed" min:"1"`
 }
 
-// Validate returns what is wrong with the parameters.
-func (p *MessagesParams) Validate() []error {
-	errs := negatives(p)
-	if p.Every == 0 {
-		errs = append(errs, errors.New("every 0: must be at least 1"))
-	}
+// Rules returns what contradicts each other.
+func (p *MessagesParams) Rules() []error {
 	if p.End == 0 && p.Progress == 0 {
-		errs = append(errs, errors.New("end and progress are 0: nothing is ever sent"))
+		return []error{spec.Problem{Paths: []string{"end", "progress"}, Text: "end and progress are 0: nothing is ever sent"}}
 	}
-	return errs
+	return nil
 }
 
 // MessagesName is the registry's name of the layer.
@@ -28,7 +24,7 @@ const MessagesName = "agent-messages"
 var messagesDefinition = Define(MessagesName,
 	"sends messages from sub-agents to their parents, which read them in the input of their next round",
 	MessagesParams{Switch: on, End: 60, Every: 1},
-	func(p MessagesParams) Layer { return &messages{params: p} })
+	func(p MessagesParams) Layer { return &messages{params: p} }).with(Traits{Agents: true})
 
 // messages is the state of the layer on one thread.
 type messages struct {

@@ -1,0 +1,337 @@
+package strategies
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// CompactName is the registry's name of the layer.
+const CompactName = "full-compact"
+
+var compactDefinition = Define(CompactName,
+	"replaces the messages by a summary that one model call writes, and restores files and more",
+	defaultCompact(),
+	func(p CompactParams) Layer { return &compact{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true})
+
+// compact is the state of full-compact on one thread.
+type compact struct {
+	params   CompactParams
+	failures int     // automatic compactions failed in a row
+	refills  refills // compactions whose context filled up again at once
+	carried  Carried // used where the thread has none
+	call     summaryCall
+	beside   besideCall
+}
+
+func (l *compact) Name() string { return CompactName }
+
+func (l *compact) Clone() Layer {
+	c := *l
+	c.carried.skills = slices.Clone(l.carried.skills)
+	c.beside = besideCall{} // belongs to the thread that made it
+	return &c
+}
+
+func (l *compact) Reset() {
+	*l = compact{params: l.params, carried: Carried{skills: l.carried.skills[:0]}}
+}
+
+func (l *compact) BeforeRequest(t *Turn) Outcome {
+	if l.params.Manual && askedByHand(t.Events) {
+		return l.start(t, endOfPast(t), startedByHand)
+	}
+	if l.beside.ready && l.swap(t) {
+		return Outcome{Verdict: Done}
+	}
+	switch {
+	case !l.params.Auto:
+		return Outcome{Declined, "automatic compaction is off"}
+	case isAgent(t.Kind) && !l.params.Subagents:
+		return Outcome{Declined, "sub-agents do not compact"}
+	case l.stopped():
+		return Outcome{Declined, "stopped by the breaker"}
+	case l.refills.stopped:
+		return Outcome{Declined, "stopped: the context refills at once"}
+	case l.beside.running:
+		return Outcome{Declined, "a compaction is under way beside the conversation"}
+	case !t.Check(CompactName, &l.params.Trigger):
+		return Outcome{Declined, "below the trigger"}
+	case l.params.Refill.trips(t, &l.refills):
+		return t.Refuse(CompactName, "stopped: the context refills at once")
+	}
+	return l.start(t, t.Context.Len(), startedByTrigger)
+}
+
+func (l *compact) PromptTooLong(t *Turn) Outcome {
+	switch {
+	case !l.params.Reactive:
+		return Outcome{Declined, "reactive compaction is off"}
+	case isAgent(t.Kind) && !l.params.Subagents:
+		return Outcome{Declined, "sub-agents do not compact"}
+	case l.stopped():
+		return Outcome{Declined, "stopped by the breaker"}
+	}
+	return l.start(t, t.Context.Len(), startedByRefusal)
+}
+
+// AfterCompaction takes the success of any layer: it resets the breaker, that
+// of session memory too, which is assumed. What is left above the window is no
+// success.
+func (l *compact) AfterCompaction(t *Turn) {
+	l.refills.fresh = true
+	if int64(t.Context.Tokens()) <= t.Reading.Window {
+		l.failures = 0
+	} else if l.call.by != startedByHand {
+		l.strike(t)
+	}
+}
+
+// stopped reports whether the breaker keeps automatic compaction off.
+func (l *compact) stopped() bool {
+	return l.params.Breaker > 0 && l.failures >= l.params.Breaker
+}
+
+// isAgent reports whether a thread is a sub-agent's.
+func isAgent(k traces.ThreadKind) bool {
+	return k == traces.ThreadAgent || k == traces.ThreadOrphan
+}
+
+// askedByHand reports whether a person asked for a compaction in the recording.
+func askedByHand(events []traces.Event) bool {
+	for i := range events {
+		if events[i].Kind == traces.EventCompact && events[i].Manual {
+			return true
+		}
+	}
+	return false
+}
+
+// endOfPast returns the position of the first entry that a compaction by hand
+// leaves as it is: the round's own input, less the results of calls that go
+// into the summary.
+func endOfPast(t *Turn) int {
+	to := t.InputAt
+	for i := to; i < t.Context.Len(); i++ {
+		if t.Context.At(i).Kind == prompt.KindToolResult {
+			to = i + 1
+		}
+	}
+	return to
+}
+
+// start begins a compaction of the messages ahead of position to.
+func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
+	l.call = summaryCall{by: by, began: t.Now}
+	l.choose(t, to)
+	if l.call.low >= l.call.high {
+		return Outcome{Failed, "not enough messages to compact"}
+	}
+	if !slices.Contains(l.params.Barred, sourceCompact) && t.Check(CompactName, &l.params.Trigger) {
+		return l.fail(t, "the summary call waits for a compaction of its own")
+	}
+	if l.params.Server.Beside && by == startedByTrigger {
+		return l.startBeside(t)
+	}
+	return l.ask(t)
+}
+
+// fail ends a compaction without a summary. Those asked for by hand do not
+// count for the breaker.
+func (l *compact) fail(t *Turn, reason string) Outcome {
+	l.call.count(t, l.params.Signal)
+	if l.call.by != startedByHand {
+		l.strike(t)
+	}
+	return Outcome{Failed, reason}
+}
+
+// strike counts a failure for the breaker.
+func (l *compact) strike(t *Turn) {
+	if l.failures++; l.failures == l.params.Breaker {
+		t.Count(results.CountBreakerTrips, 1)
+	}
+}
+
+// bytesPerToken turns the size of a client's own English text into bytes.
+const bytesPerToken = 4
+
+// summaryBlock is the user message that carries a summary.
+func summaryBlock(a *prompt.Answer) prompt.Block {
+	return prompt.Block{
+		Digest: a.Digest, Kind: prompt.KindSummary, Tokens: a.Summary, Bytes: a.Bytes,
+		Object: -1, Flags: prompt.FlagMeta,
+	}
+}
+
+// ServerParams are the parameters of the provider's compaction on demand
+// (compact-2026-09-04): the request is that of the conversation, the answer one
+// block that stands first from then on, billed as a call of its own.
+type ServerParams struct {
+	Instructions int32 `yaml:"instructions" doc:"tokens of instructions of the client's own; 0 for the provider's" min:"0"`
+	KeepTurns    int   `yaml:"keep_turns" doc:"newest API rounds that stay as they are, behind the block" min:"0" off:"0"`
+	Beside       bool  `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their block takes its place ahead of the next request"`
+}
+
+// Partial says which messages a compaction summarises. It holds for those a
+// person asks for: the client offers it there.
+type Partial struct {
+	Direction Direction `yaml:"direction" doc:"none for all messages, up_to for those ahead of the pivot, from for those behind it" off:"none"`
+	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" min:"0" max:"1"`
+	Auto      bool      `yaml:"auto" doc:"holds for automatic compactions too: no client does that"`
+}
+
+// Direction is the side of the pivot that a compaction summarises.
+type Direction uint8
+
+// The directions of a compaction.
+const (
+	PartialNone Direction = iota // all messages
+	PartialUpTo                  // those ahead of the pivot: the prefix changes
+	PartialFrom                  // those from the pivot on: the prefix stays
+)
+
+// part returns what a summary in the direction stands for.
+func (d Direction) part() prompt.Part {
+	switch d {
+	case PartialUpTo:
+		return prompt.PartUpTo
+	case PartialFrom:
+		return prompt.PartFrom
+	}
+	return prompt.PartWhole
+}
+
+// Names returns the names used in YAML, by value.
+func (Direction) Names() []string { return []string{"none", "up_to", "from"} }
+
+// Idle are the parameters of compactions in a gap. The values are those
+// observed from 2.1.286 on.
+type Idle struct {
+	Enabled   bool    `yaml:"enabled" doc:"compact in gaps of the main conversation, where its entries live one hour"`
+	Share     float64 `yaml:"share" doc:"share of that lifetime after which it happens, between 0 and 1" above:"0" below:"1"`
+	MinTokens int64   `yaml:"min_tokens" doc:"client's count below which it does not (CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS)" min:"0"`
+	Floor     int64   `yaml:"floor" doc:"least value that min_tokens can take" min:"0"`
+}
+
+// due returns when a conversation that stays idle is to be compacted, ns on the
+// session's clock; 0 for never.
+func (p *Idle) due(t *Turn) int64 {
+	small := t.Reading.Values[MeasureClientTokens] < max(p.MinTokens, p.Floor)
+	if !p.Enabled || small || isAgent(t.Kind) || t.TTL != prompt.TTL1h || t.Usage.Input() == 0 {
+		return 0
+	}
+	return t.Now - t.Idle + int64(p.Share*float64(t.Life))
+}
+
+// Wake asks to be called shortly before the cache expires.
+func (l *compact) Wake(t *Turn) int64 {
+	if at := l.params.Idle.due(t); at > t.Now {
+		return at
+	}
+	return 0
+}
+
+// Timer compacts an idle conversation while its cache is warm.
+func (l *compact) Timer(t *Turn) Outcome {
+	n := t.Context.Len()
+	switch {
+	case n == 0 || !t.Context.At(n-1).Kind.Assistant():
+		return Outcome{Declined, "a request is under way"}
+	case l.stopped():
+		return Outcome{Declined, "stopped by the breaker"}
+	case !t.Warm():
+		return t.Refuse(CompactName, "the cache is cold")
+	}
+	return l.start(t, n, startedByIdleness)
+}
+
+// Refill are the parameters of the breaker for contexts that fill up again as
+// soon as they were compacted (2.1.89: 3 times within 3 turns each).
+type Refill struct {
+	Times  int   `yaml:"times" doc:"refills in a row that stop automatic compaction on a thread, with an explanation; 0 for never" min:"0" off:"0"`
+	Within int64 `yaml:"within" doc:"requests behind a compaction within which reaching the trigger again is a refill" min:"0"`
+}
+
+// refills are the refills of a thread in a row.
+type refills struct {
+	count   int
+	fresh   bool // a compaction that no trigger has followed yet
+	stopped bool
+}
+
+// trips takes a trigger that has fired and reports whether it is one too many.
+func (p *Refill) trips(t *Turn, r *refills) bool {
+	switch {
+	case !r.fresh:
+	case t.Reading.Values[MeasureRounds] <= p.Within:
+		r.count++
+	default:
+		r.count = 0
+	}
+	r.fresh = false
+	if p.Times == 0 || r.count < p.Times {
+		return false
+	}
+	r.stopped = true
+	t.Count(results.CountBreakerTrips, 1)
+	return true
+}
+
+// besideCall is a compaction that the provider makes while the conversation goes
+// on, and its block until it takes the place of the messages (B3: never two at
+// once).
+type besideCall struct {
+	running bool
+	ready   bool
+	call    summaryCall
+	last    int32 // id of the last entry that the block stands for
+	result  prompt.Result
+}
+
+// startBeside makes the summary call without waiting for it.
+func (l *compact) startBeside(t *Turn) Outcome {
+	in := l.intent(t)
+	l.beside = besideCall{running: true, call: l.call, last: t.Context.At(l.call.high - 1).ID}
+	t.Background(in)
+	return Outcome{Declined, "a compaction has begun beside the conversation"}
+}
+
+// BackgroundResult takes the block. A request may be under way: the block waits
+// for the next one.
+func (l *compact) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
+	l.beside.running = false
+	if r.Failed != "" {
+		l.call = l.beside.call
+		return l.fail(t, r.Failed)
+	}
+	l.beside.ready, l.beside.result = true, *r
+	return Outcome{Declined, "the block waits for the next request"}
+}
+
+// swap puts the block first, in the place of exactly the messages it stands for;
+// what was said meanwhile stays. It reports whether these are still there.
+func (l *compact) swap(t *Turn) bool {
+	l.beside.ready = false
+	high := t.Context.Index(l.beside.last) + 1
+	if high == 0 {
+		t.Refuse(CompactName, "what the block stands for is not there")
+		return false
+	}
+	l.call = l.beside.call
+	l.call.low, l.call.high, l.call.end = Body(t.Context), high, t.Context.Len()
+	l.apply(t, &l.beside.result)
+	return true
+}
+
+// AutoThreshold returns the level of the trigger. A breaker that has tripped
+// changes nothing: the client asks for its setting only (004: nc, ic).
+func (l *compact) AutoThreshold(t *Turn) (int64, bool) {
+	tr := &l.params.Trigger
+	if !l.params.Auto || isAgent(t.Kind) && !l.params.Subagents || !tr.Measure.tokens() {
+		return 0, false
+	}
+	return tr.Value(&t.Reading)
+}
