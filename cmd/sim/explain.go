@@ -46,21 +46,17 @@ number of a CALL it shows that one whole, its request drawn in segments.`,
 			return f.run(cmd, stdin, args)
 		},
 	}
-	f.bind(cmd)
+	f.bind(cmd, "table", "json")
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "recorded", "strategy to explain")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
 	flags.Int64Var(&f.window, "window", 0, "context window in tokens; 0 for that of the session's client")
 	flags.BoolVar(&f.all, "all", false, "list every call")
 	flags.StringArrayVar(&f.set, "set", nil, "`LAYER.PARAMETER=VALUE`: change a parameter of the strategy; may be repeated")
-	flags.Lookup("format").Usage = "output: table or json"
 	return cmd
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
-	if err := checkFormat(f.format, []string{"table", "json"}); err != nil {
-		return usageError{err}
-	}
 	prices, err := priceTable(f.prices, f.priceAs)
 	if err != nil {
 		return usageError{err}

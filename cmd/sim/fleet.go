@@ -21,45 +21,10 @@ import (
 )
 
 func newFleet() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "fleet",
-		Short: "Simulate the users of several organisations on one clock with one cache",
-		Long: `Simulates the people of several organisations on one clock, with one cache between
+	return group("fleet", "Simulate the users of several organisations on one clock with one cache", `Simulates the people of several organisations on one clock, with one cache between
 them: what a scope that everyone shares saves, what an upgrade of the client costs,
 what users who pass their plan's quota do to the cache, how many calls are under way.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q; see sim fleet --help", args[0])}
-			}
-			return cmd.Help()
-		},
-		Args: cobra.ArbitraryArgs,
-	}
-	cmd.AddCommand(newFleetList(), newFleetShow(), newFleetRun())
-	return cmd
-}
-
-func newFleetList() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
-		Use:   "ls",
-		Short: "List the built-in fleets",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{errors.New("sim fleet ls takes no arguments")}
-			}
-			if err := checkFormat(format, reports.Formats()); err != nil {
-				return usageError{err}
-			}
-			sheet, err := fleetSheet()
-			if err != nil {
-				return err
-			}
-			return sheet.Write(cmd.OutOrStdout(), format)
-		},
-	}
-	cmd.Flags().StringVar(&format, "format", "table", "output: table, markdown, csv or json")
-	return cmd
+		listing("List the built-in fleets", fleetSheet), newFleetShow(), newFleetRun())
 }
 
 // fleetSheet lists the built-in fleets but the manual.
@@ -148,7 +113,7 @@ organisation, orgs.*.KEY that of all.`,
 	flags.IntVar(&f.days, "days", 1, "days over which sessions begin")
 	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a key of the fleet; may be repeated")
 	flags.StringVar(&f.prices, "prices", "", "`FILE` with prices that add to or replace the built-in ones")
-	flags.StringVar(&f.format, "format", "table", "output: table, markdown, csv (a row for each organisation) or json")
+	bindFormat(cmd, &f.format)
 	flags.StringVar(&f.chart, "chart", "", "also draw tokens created by hour, and hits by scope, into this `FILE` (.svg or .png)")
 	flags.StringVar(&f.out, "out", "", "also write figures, the resolved fleet, report and charts into this `DIR`")
 	flags.BoolVar(&f.force, "force", false, "with --out: write into a folder in use; an earlier fleet in it goes, other files stay")
@@ -220,7 +185,7 @@ func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fl
 
 // check returns what is wrong with the flags by themselves.
 func (f *fleetFlags) check(args []string) []error {
-	errs := []error{checkFormat(f.format, reports.Formats())}
+	var errs []error
 	if len(args) > 1 {
 		errs = append(errs, errors.New("sim fleet run takes one fleet"))
 	}

@@ -4,10 +4,125 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/check"
+	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
 )
+
+// Exit codes of the command.
+const (
+	exitOK          = 0
+	exitRuntime     = 1   // something failed while running
+	exitUsage       = 2   // wrong flags, names or configuration
+	exitCheck       = 3   // a check did not hold
+	exitInvariant   = 4   // the program contradicted itself
+	exitInterrupted = 130 // stopped by a signal
+)
+
+// usageError marks an error as the caller's: wrong flags, names, files asked
+// for that are not there.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// execute runs the command line and returns its exit code. It is the one place
+// where errors become text and codes.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot(stdin)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetIn(stdin)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "sim: %s\n", printable(err))
+	var usage usageError
+	var refused *wire.Failure // by a server that real calls go to
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, check.ErrFailed):
+		return exitCheck
+	case errors.Is(err, sim.ErrInvariant):
+		return exitInvariant
+	case errors.As(err, &refused) && refused.Fatal():
+		return exitUsage
+	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents):
+		return exitUsage
+	}
+	return exitRuntime
+}
+
+func newRoot(stdin io.Reader) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sim",
+		Short: "What agent sessions cost under different ways of managing their context",
+		Long: `sim replays recorded coding-agent sessions through context-compaction strategies
+against a model of the provider's prompt cache, and reports cost, cache hits and
+compactions.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q; see sim help", args[0])}
+			}
+			return cmd.Help()
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	root.SetVersionTemplate("sim {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+	})
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(
+		newRun(stdin),
+		newExplain(stdin),
+		newChains(stdin),
+		newAblate(stdin),
+		newCompare(),
+		newScenarios(),
+		newStrategies(),
+		newTraces(stdin),
+		newValidate(stdin),
+		newCalibrate(stdin),
+		newAudit(stdin),
+		newDevserver(),
+		newExport(),
+		newFleet(),
+		newCheck(stdin),
+	)
+	return root
+}
+
+// release is the version of a released binary, set when it is linked.
+var release string
+
+// version returns the version the program was built from.
+func version() string {
+	if release != "" {
+		return release
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return info.Main.Version
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -78,7 +78,7 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(), "strategies to run, separated by commas")
 	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a parameter of the scenario; a list sweeps it; may be repeated")
-	flags.StringVar(&f.format, "format", "table", "output: table, markdown, csv or json")
+	bindFormat(cmd, &f.format)
 	flags.BoolVar(&f.verify, "verify", false, "check at every call what must always hold")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
 	flags.Int64Var(&f.window, "window", 0, "context window in tokens; 0 for that of the session's client")
@@ -249,9 +249,6 @@ func aliasesOf(as map[string]string) []string {
 // checkOutput returns what is wrong with the flags about what is printed.
 func (f *runFlags) checkOutput() []error {
 	var errs []error
-	if err := checkFormat(f.format, reports.Formats()); err != nil {
-		errs = append(errs, err)
-	}
 	if f.chart != "" {
 		if _, err := reports.ChartFormat(f.chart); err != nil {
 			errs = append(errs, err)

@@ -1,53 +1,25 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
 )
 
 func newScenarios() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "scenarios",
-		Short: "Look at the scenarios that come with the program",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q; see sim scenarios --help", args[0])}
-			}
-			return cmd.Help()
-		},
-		Args: cobra.ArbitraryArgs,
-	}
-	cmd.AddCommand(newScenariosList(), newScenariosShow(), newScenariosRun())
-	return cmd
-}
-
-func newScenariosList() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
-		Use:   "ls",
-		Short: "List the built-in scenarios",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("sim scenarios ls takes no arguments")}
-			}
-			if err := checkFormat(format, reports.Formats()); err != nil {
-				return usageError{err}
-			}
-			sheet, err := scenarioSheet()
-			if err != nil {
-				return err
-			}
-			return sheet.Write(cmd.OutOrStdout(), format)
-		},
-	}
-	cmd.Flags().StringVar(&format, "format", "table", "output: table, markdown, csv or json")
-	return cmd
+	return group("scenarios", "Look at the scenarios that come with the program", "",
+		listing("List the built-in scenarios", scenarioSheet), newScenariosShow(), newScenariosRun())
 }
 
 // scenarioSheet lists the built-in scenarios with what they expand to.
@@ -107,4 +79,162 @@ func newScenariosShow() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// scenarioText is a scenario file as read.
+type scenarioText struct {
+	name string // of the file, for messages
+	text []byte
+}
+
+// scenarioPrefix makes an argument a scenario whatever else has its name.
+const scenarioPrefix = "scenario:"
+
+// splitArgs finds the scenario among the arguments: a built-in name, a .yaml
+// file, or scenario:NAME; the rest are paths of recordings. Without one it is
+// the default scenario.
+func splitArgs(args []string) (*scenarioText, []string, error) {
+	var found *scenarioText
+	var foundAs string
+	var paths []string
+	var errs []error
+	for _, arg := range args {
+		s, err := asScenario(arg)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case s == nil:
+			paths = append(paths, arg)
+		case found != nil:
+			errs = append(errs, fmt.Errorf("two scenarios, %s and %s: run one at a time", foundAs, arg))
+		default:
+			found, foundAs = s, arg
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	if found == nil {
+		var err error
+		if found, err = builtinScenario("default"); err != nil {
+			return nil, nil, err
+		}
+	}
+	return found, paths, nil
+}
+
+// asScenario returns the scenario an argument names, nil when it is a path.
+func asScenario(arg string) (*scenarioText, error) {
+	if name, ok := strings.CutPrefix(arg, scenarioPrefix); ok {
+		if isYAML(name) {
+			return readScenario(name)
+		}
+		return builtinScenario(name)
+	}
+	info, statErr := os.Stat(arg)
+	if isYAML(arg) && (statErr != nil || !info.IsDir()) {
+		return readScenario(arg)
+	}
+	known, err := scenarios.LookupBuiltin(arg)
+	if err != nil {
+		return nil, nil // a path: whether it exists is seen when it is read
+	}
+	// What --out made under the scenario's own name holds no recordings.
+	if statErr == nil && !(info.IsDir() && holdsRun(arg)) {
+		kind := "file"
+		if info.IsDir() {
+			kind = "folder"
+		}
+		return nil, fmt.Errorf("%q is both a built-in scenario and a %s: write scenario:%s for the scenario or ./%s for the %s",
+			arg, kind, arg, arg, kind)
+	}
+	return &scenarioText{known.Name + ".yaml", known.Text}, nil
+}
+
+func isYAML(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".yaml" || ext == ".yml"
+}
+
+// isFile reports whether there is a file of a name.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir()
+}
+
+func builtinScenario(name string) (*scenarioText, error) {
+	b, err := scenarios.LookupBuiltin(name)
+	if err != nil {
+		return nil, err
+	}
+	return &scenarioText{b.Name + ".yaml", b.Text}, nil
+}
+
+func readScenario(file string) (*scenarioText, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read scenario: %w", err)
+	}
+	return &scenarioText{file, text}, nil
+}
+
+// hintScenario adds to the error about a path that is not there the scenario
+// that may have been meant.
+func hintScenario(err error, args []string) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	all, listErr := scenarios.Builtins()
+	if listErr != nil {
+		return err
+	}
+	var names []string
+	for _, b := range all {
+		names = append(names, b.Name)
+	}
+	for _, arg := range args {
+		if _, statErr := os.Stat(arg); statErr == nil {
+			continue
+		}
+		if name, ok := nearest.Name(arg, names); ok {
+			return usageError{fmt.Errorf("%w; did you mean the scenario %q?", err, name)}
+		}
+	}
+	return err
+}
+
+// claimsName is what sim scenarios run calls the scenarios that try claims.
+const claimsName = "claims"
+
+func newScenariosRun() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "run claims",
+		Short: "Try what the documents claim: reproduced or refuted, with the figures",
+		Long: `Runs a scenario for every claim of the documents on sessions made for the purpose
+and tells what was simulated, whether the claim holds, and why.
+
+sim scenarios show claims/NAME prints one of them, sim run claims/NAME runs it.`,
+		Example: "  sim scenarios run claims\n  sim scenarios run claims --format markdown",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != claimsName {
+				return usageError{fmt.Errorf("sim scenarios run takes one argument, %s; sim run NAME runs a scenario", claimsName)}
+			}
+			registry, err := strategies.Builtin()
+			if err != nil {
+				return err
+			}
+			prices, err := costmodel.Default()
+			if err != nil {
+				return err
+			}
+			list, err := scenarios.TryClaims(cmd.Context(), registry, prices)
+			if err != nil {
+				return err
+			}
+			return reports.Claims(list).Write(cmd.OutOrStdout(), format)
+		},
+	}
+	bindFormat(cmd, &format)
+	return cmd
 }

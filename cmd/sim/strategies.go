@@ -14,54 +14,20 @@ import (
 )
 
 func newStrategies() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "strategies",
-		Short: "Look at the ways of managing a context that sim knows",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q; see sim strategies --help", args[0])}
-			}
-			return cmd.Help()
-		},
-		Args: cobra.ArbitraryArgs,
-	}
-	cmd.AddCommand(newStrategiesList(), newStrategiesShow(), newStrategiesDiff())
-	return cmd
+	return group("strategies", "Look at the ways of managing a context that sim knows", "",
+		listing("List the strategies with their layers and the level each acts at", strategySheet), newStrategiesShow(), newStrategiesDiff())
 }
 
 // usualReading is the window and output limit that thresholds are shown for:
 // those of the recorded sessions.
 var usualReading = strategies.Reading{Window: 200_000, MaxOutput: client.MaxOutput}
 
-func newStrategiesList() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
-		Use:   "ls",
-		Short: "List the strategies with their layers and the level each acts at",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("sim strategies ls takes no arguments, not %q", args)}
-			}
-			if err := checkFormat(format, reports.Formats()); err != nil {
-				return usageError{err}
-			}
-			registry, err := strategies.Builtin()
-			if err != nil {
-				return err
-			}
-			sheet, err := strategySheet(registry)
-			if err != nil {
-				return err
-			}
-			return sheet.Write(cmd.OutOrStdout(), format)
-		},
-	}
-	cmd.Flags().StringVar(&format, "format", "table", "output: table, markdown, csv or json")
-	return cmd
-}
-
 // strategySheet lists strategies, one a row.
-func strategySheet(registry *strategies.Registry) (*reports.Sheet, error) {
+func strategySheet() (*reports.Sheet, error) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, err
+	}
 	s := &reports.Sheet{
 		Fitted: true,
 		Columns: []reports.SheetColumn{
@@ -124,9 +90,6 @@ func newStrategiesDiff() *cobra.Command {
 		Use:   "diff A B",
 		Short: "List the parameters in which two strategies differ",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(format, reports.Formats()); err != nil {
-				return usageError{err}
-			}
 			found, err := namedStrategies(args, 2)
 			if err != nil {
 				return err
@@ -134,7 +97,7 @@ func newStrategiesDiff() *cobra.Command {
 			return differenceSheet(found[0], found[1]).Write(cmd.OutOrStdout(), format)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "table", "output: table, markdown, csv or json")
+	bindFormat(cmd, &format)
 	return cmd
 }
 
