@@ -131,7 +131,7 @@ func (f *readFlags) read(cmd *cobra.Command, stdin io.Reader, paths []string) (c
 	stop := f.watch(cmd, so.text)
 	if len(paths) == 0 && f.generate.Profile != "" {
 		gen := genFlags{sessions: f.generate.Sessions, seed: f.generate.Seed, workers: f.workers}
-		_, c, err = gen.corpus(ctx, f.generate.Profile)
+		c, err = gen.corpus(ctx, f.generate.Profile)
 	} else if len(paths) == 0 {
 		sample = true
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())

@@ -66,25 +66,24 @@ func (f *compareFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 	}
 	compared := reports.CompareCorpora(observed[0], observed[1])
 	compared.Names, compared.Remarks = names, remarks
-	return errors.Join(compared.Document().Write(cmd.OutOrStdout(), f.format), f.draw(compared))
-}
-
-// draw draws the comparison where a chart is asked for.
-func (f *compareFlags) draw(c *reports.CorpusComparison) error {
+	err := compared.Document().Write(cmd.OutOrStdout(), f.format)
 	if f.chart == "" {
-		return nil
-	}
-	format, err := reports.ChartFormat(f.chart)
-	if err != nil {
 		return err
 	}
-	return writeFile(f.chart, func(w io.Writer) error { return reports.CorpusChart(w, format, c) })
+	return errors.Join(err, writeFile(f.chart, func(w io.Writer) error {
+		format, err := reports.ChartFormat(f.chart)
+		if err != nil {
+			return err
+		}
+		return reports.CorpusChart(w, format, compared)
+	}))
 }
 
 // check returns all that is wrong before anything is read or generated.
 func (f *compareFlags) check(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 && len(args) != 2 {
-		return errors.New("compare takes the generated sessions and the recorded ones, each a profile or a path; without the latter the samples that come with sim")
+		return errors.New("compare takes the generated sessions and the recorded ones, each a profile or a path; " +
+			"without the latter the samples that come with sim")
 	}
 	f.gen.workers = f.read.workers
 	errs := []error{checkFormat(f.format, reports.Formats()), f.read.check(cmd)}
@@ -106,7 +105,8 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) error {
 		errs = append(errs, changing(cmd, "is for profiles, of which none is compared", "sessions", "seed"))
 	}
 	if profiles == 2 {
-		errs = append(errs, changing(cmd, "chooses among sessions of paths, and only profiles are compared", "since", "until", "project", "model", "agent"))
+		errs = append(errs, changing(cmd, "chooses among sessions of paths, and only profiles are compared",
+			"since", "until", "project", "model", "agent"))
 	}
 	return errors.Join(errs...)
 }
@@ -145,10 +145,11 @@ func isProfile(arg string) bool {
 
 // sessions returns the sessions of a profile or under a path, or those that are
 // there when none is given: what to call them, and remarks on how they were chosen.
-func (f *compareFlags) sessions(cmd *cobra.Command, stdin io.Reader, paths []string) (c *traces.Corpus, name string, remarks []string, err error) {
+func (f *compareFlags) sessions(cmd *cobra.Command, stdin io.Reader, paths []string) (
+	c *traces.Corpus, name string, remarks []string, err error,
+) {
 	if len(paths) == 1 && isProfile(paths[0]) {
-		f.shadows(cmd, paths[0])
-		_, c, err = f.gen.corpus(cmd.Context(), paths[0])
+		c, err = f.generate(cmd, paths[0])
 		return c, "profile " + paths[0], nil, err
 	}
 	read := f.read
@@ -165,9 +166,70 @@ func (f *compareFlags) sessions(cmd *cobra.Command, stdin io.Reader, paths []str
 	return c, name, read.remarks(), err
 }
 
-// shadows says that a profile is meant where a file or folder has its name.
-func (f *compareFlags) shadows(cmd *cobra.Command, profile string) {
+// generate makes the sessions of a profile, and says so where a file or folder has
+// its name.
+func (f *compareFlags) generate(cmd *cobra.Command, profile string) (*traces.Corpus, error) {
 	if _, err := os.Lstat(profile); err == nil && !f.read.quiet && slices.Contains(synthetic.WorkloadNames(), profile) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sim: %[1]s is the profile of that name; ./%[1]s is what lies here under it\n", profile)
+		const text = "sim: %[1]s is the profile of that name; ./%[1]s is what lies here under it\n"
+		fmt.Fprintf(cmd.ErrOrStderr(), text, profile)
 	}
+	return f.gen.corpus(cmd.Context(), profile)
+}
+
+// fitFlags are the flags of sim traces fit.
+type fitFlags struct {
+	read readFlags
+	out  string
+	base string
+}
+
+func newTracesFit(stdin io.Reader) *cobra.Command {
+	var f fitFlags
+	cmd := &cobra.Command{
+		Use:   "fit PATH… [-o FILE]",
+		Short: "Fit a profile for sim traces gen from recorded sessions",
+		Long: `Writes a profile with the sizes, times, mix and shares of the sessions under PATH:
+quantiles and numbers, nothing of what was said. What no recording tells, the client's
+version among it, is the base profile's.
+
+This is the profile that sessions are generated from. That of sim calibrate is
+another: what the simulation itself reckons with.`,
+		Example: `  sim traces fit ~/.claude/projects -o mine.yaml
+  sim traces compare mine.yaml ~/.claude/projects`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
+	}
+	bindReading(cmd, &f.read)
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into this `FILE`; standard output when empty")
+	cmd.Flags().StringVar(&f.base, "base", "short-fix", "profile that gives what recordings do not tell")
+	return cmd
+}
+
+// bindReading binds the flags of reading to a verb that makes no calls.
+func bindReading(cmd *cobra.Command, f *readFlags) {
+	f.bind(cmd)
+	cmd.Flags().Lookup("yes").Usage = "no question: read what --discover finds, which it implies"
+}
+
+func (f *fitFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+	base, err := synthetic.LoadWorkload(f.base)
+	errs := []error{f.read.check(cmd), placeFor("-o", f.out), err}
+	if len(args) == 0 && !f.read.discover.wanted() {
+		errs = append(errs, errors.New("which recordings? Give files or folders, or --discover"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return usageError{err}
+	}
+	corpus, _, err := f.read.corpus(cmd, stdin, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	fitted := synthetic.FitWorkload(base, corpus.Sessions)
+	if errs := fitted.Validate(); len(errs) > 0 {
+		return fmt.Errorf("no profile can be fitted on these sessions (of Claude Code?): %w", errors.Join(errs...))
+	}
+	if f.out == "" {
+		return fitted.Write(cmd.OutOrStdout())
+	}
+	return writeFile(f.out, fitted.Write)
 }

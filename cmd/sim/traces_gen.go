@@ -7,8 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/reports"
@@ -72,14 +75,16 @@ func (f *genFlags) run(cmd *cobra.Command, args []string) error {
 	if f.list {
 		return listWorkloads(cmd.OutOrStdout())
 	}
-	if f.out == "" {
-		return showWorkload(cmd.OutOrStdout(), f.profile)
-	}
-	if err := freeFolder(f.out); err != nil {
-		return usageError{err}
-	}
 	w, g, err := f.generator(f.profile)
 	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		text, err := synthetic.WorkloadText(f.profile)
+		if err != nil {
+			return err
+		}
+		_, err = cmd.OutOrStdout().Write(text)
 		return err
 	}
 	return f.write(cmd, w, g)
@@ -92,18 +97,37 @@ func (f *genFlags) check(cmd *cobra.Command, args []string) error {
 		errs = append(errs, fmt.Errorf("unexpected %q: a profile is named by --profile %s", args[0], args[0]))
 	}
 	if f.list {
-		return errors.Join(append(errs, changing(cmd, "is for sessions, and --list only names the profiles", "profile", "sessions", "seed", "format", "output", "workers"))...)
+		return errors.Join(append(errs, changing(cmd, "is for sessions, and --list only names the profiles",
+			"profile", "sessions", "seed", "format", "output", "workers"))...)
 	}
 	if f.profile == "" && len(args) == 0 {
-		errs = append(errs, fmt.Errorf("which profile? --profile takes %s, or a file that ends in .yaml or .yml", strings.Join(synthetic.WorkloadNames(), ", ")))
+		errs = append(errs, fmt.Errorf("which profile? --profile takes %s, or a file that ends in .yaml or .yml",
+			strings.Join(synthetic.WorkloadNames(), ", ")))
 	}
 	if f.out == "" {
-		errs = append(errs, changing(cmd, "is for sessions: name a folder for them with -o, else the profile is printed", "sessions", "seed", "format", "workers"))
+		errs = append(errs, changing(cmd, "is for sessions: name a folder for them with -o, else the profile is printed",
+			"sessions", "seed", "format", "workers"))
+	} else {
+		errs = append(errs, freeFolder(f.out))
 	}
 	if f.workers < 0 {
 		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
 	}
 	return errors.Join(append(errs, checkFormat(f.format, []string{genJSONL, genGzip}))...)
+}
+
+// freeFolder returns an error when a folder holds anything.
+func freeFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("-o: %w", err)
+	case len(entries) > 0:
+		return fmt.Errorf("-o %s: the folder is not empty", dir)
+	}
+	return nil
 }
 
 // generator returns what draws the sessions of a profile.
@@ -113,7 +137,8 @@ func (f *genFlags) generator(profile string) (*synthetic.Workload, *synthetic.Ge
 		return nil, nil, usageError{err}
 	}
 	if f.sessions < 1 || f.sessions > synthetic.MaxSessions {
-		return nil, nil, usageError{fmt.Errorf("--sessions %d is out of range: want 1 to %d", f.sessions, synthetic.MaxSessions)}
+		err := fmt.Errorf("--sessions %d is out of range: want 1 to %d", f.sessions, synthetic.MaxSessions)
+		return nil, nil, usageError{err}
 	}
 	g, err := synthetic.NewGenerator(w)
 	if err != nil {
@@ -123,16 +148,16 @@ func (f *genFlags) generator(profile string) (*synthetic.Workload, *synthetic.Ge
 }
 
 // corpus generates the sessions of a profile into memory.
-func (f *genFlags) corpus(ctx context.Context, profile string) (*synthetic.Workload, *traces.Corpus, error) {
-	w, g, err := f.generator(profile)
+func (f *genFlags) corpus(ctx context.Context, profile string) (*traces.Corpus, error) {
+	_, g, err := f.generator(profile)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, err := g.Corpus(ctx, f.sessions, f.seed, f.workers)
 	if errors.Is(err, synthetic.ErrSize) {
 		err = usageError{err}
 	}
-	return w, c, err
+	return c, err
 }
 
 // listWorkloads names the profiles that come with the program.
@@ -152,29 +177,100 @@ func listWorkloads(w io.Writer) error {
 	return s.Write(w, "table")
 }
 
-// showWorkload prints a profile once it has been found good.
-func showWorkload(w io.Writer, name string) error {
-	if _, err := synthetic.LoadWorkload(name); err != nil {
-		return usageError{err}
-	}
-	text, err := synthetic.WorkloadText(name)
+// largeCorpus is the size that is announced before it is written, bytes.
+const largeCorpus = 1e9
+
+// write writes the sessions as they are generated, so that a corpus of any size
+// takes little memory.
+func (f *genFlags) write(cmd *cobra.Command, w *synthetic.Workload, g *synthetic.Generator) error {
+	size, err := f.expected(w, g)
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(text)
-	return err
+	if size >= largeCorpus {
+		fmt.Fprintf(cmd.ErrOrStderr(), "about %.0f GB of transcripts are to be written; "+
+			"an interrupt leaves those that are complete\n", size/1e9)
+	}
+	t, err := f.writeSessions(cmd.Context(), w, g)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s, %s in %s of %s: %.1f MB\n", plural(t.sessions, "session"), plural(t.calls, "call"),
+		plural(t.files, "file"), f.out, float64(t.bytes)/1e6)
+	return nil
 }
 
-// freeFolder makes sure that nothing stands in a folder.
-func freeFolder(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("-o: %w", err)
-	case len(entries) > 0:
-		return fmt.Errorf("-o %s: the folder is not empty", dir)
+// expected returns the bytes that the sessions will take on disk, estimated from
+// the first of them.
+func (f *genFlags) expected(w *synthetic.Workload, g *synthetic.Generator) (float64, error) {
+	sample := min(f.sessions/64+1, 8)
+	var size counter
+	for i := range sample {
+		for _, t := range w.Transcripts(g.Session(f.seed, i)) {
+			if err := encodeTranscript(&size, f.format, t); err != nil {
+				return 0, err
+			}
+		}
 	}
-	return nil
+	return float64(size) * float64(f.sessions) / float64(sample), nil
+}
+
+// tally counts what has been written: whole sessions, and files.
+type tally struct {
+	sessions, calls, files int
+	bytes                  int64
+}
+
+// writeSessions writes the sessions into the folder. An error says how many are
+// complete.
+func (f *genFlags) writeSessions(ctx context.Context, w *synthetic.Workload, g *synthetic.Generator) (tally, error) {
+	var mu sync.Mutex
+	var sum tally
+	err := g.Each(ctx, f.sessions, f.seed, f.workers, func(s *traces.Session) error {
+		files := w.Transcripts(s)
+		var size counter
+		for _, t := range files {
+			if err := writeTranscript(f.out, f.format, t, &size); err != nil {
+				return err
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sum = tally{sum.sessions + 1, sum.calls + s.NumCalls(), sum.files + len(files), sum.bytes + int64(size)}
+		return nil
+	})
+	complete := fmt.Sprintf("%d of %s are complete in %s", sum.sessions, plural(f.sessions, "session"), f.out)
+	switch {
+	case err == nil:
+		return sum, nil
+	case ctx.Err() != nil:
+		return sum, fmt.Errorf("interrupted: %s, which -o takes again once it is empty: %w", complete, context.Cause(ctx))
+	}
+	return sum, fmt.Errorf("%s: %w", complete, err)
+}
+
+// writeTranscript writes one file and adds its size.
+func writeTranscript(dir, format string, t synthetic.Transcript, size *counter) error {
+	name := filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(t.Name, ".jsonl")+"."+format))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("make the folder of a session: %w", err)
+	}
+	return writeFile(name, func(w io.Writer) error { return encodeTranscript(io.MultiWriter(w, size), format, t) })
+}
+
+// encodeTranscript writes one file in a format.
+func encodeTranscript(w io.Writer, format string, t synthetic.Transcript) error {
+	if format == genJSONL {
+		return t.Write(w)
+	}
+	gz := gzip.NewWriter(w)
+	return errors.Join(t.Write(gz), gz.Close())
+}
+
+// counter counts the bytes written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }
