@@ -68,7 +68,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 // prepare sets what all cells have in common.
 func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	f := c.flags
-	prices := newPricesNow(plan)
+	prices := pricesNow{plan.Prices, time.Now()}
 	c.priced = prices.known
 	c.opts = live.Options{
 		Shared:  &live.Shared{},
@@ -85,7 +85,13 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 		return usageError{err}
 	}
 	c.events = plan.Design.Scenario.Events
-	if err := c.prepareServer(); err != nil {
+	var err error
+	if c.opts.Thinking, err = f.thinks(); err != nil {
+		return usageError{err}
+	}
+	c.opts.Effort, c.opts.Server.Trigger = f.effort, f.serverTrigger
+	c.opts.NoCompaction, c.opts.NoThinking = f.provider == providerOpenAI, f.provider == providerOpenAI
+	if c.opts.Server.Edits, err = f.edits(); err != nil {
 		return err
 	}
 	if f.provider == providerAnthropic {
@@ -93,10 +99,15 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 		// well enough to predict.
 		c.opts.Shadow = &scenarios.Shadow{MinTokens: prices.minTokens}
 	}
-	var err error
 	if c.opts.System, c.opts.Tools, err = f.head(); err != nil {
 		return err
 	}
+	return c.open(prices)
+}
+
+// open opens the cassettes and, if it may be asked, the server.
+func (c *liveCalls) open(prices pricesNow) error {
+	f, err := c.flags, error(nil)
 	mode := cassette.Record
 	if f.summarizer != summarizeLive {
 		if mode, err = cassette.ParseMode(f.summarizer); err != nil {
@@ -125,24 +136,6 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	c.opts.Backend = helpful{&backend.Breaker{Backend: &backend.Retry{
 		Backend: c.gate, Attempts: f.attempts, Deadline: f.deadline(), Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
 	}}, f}
-	return nil
-}
-
-// prepareServer sets what all calls ask of the server beside a summary.
-func (c *liveCalls) prepareServer() (err error) {
-	f := c.flags
-	if c.opts.Thinking, err = f.thinks(); err != nil {
-		return usageError{err}
-	}
-	c.opts.Effort = f.effort
-	c.opts.NoCompaction, c.opts.NoThinking = f.provider == providerOpenAI, f.provider == providerOpenAI
-	c.opts.Server.Trigger = f.serverTrigger
-	if c.opts.Server.Edits, err = f.editsFile(); err != nil {
-		return err
-	}
-	if err := cmp.Or(c.opts.Server.Validate(), f.checkEdits(c.opts.Server.Edits)); err != nil {
-		return usageError{fmt.Errorf("--server-edits %s: %w", f.serverEdits, err)}
-	}
 	return nil
 }
 
@@ -182,19 +175,22 @@ func (d dryCalls) Has(call cassette.Call) bool {
 	return has
 }
 
-// unstored notes the model of a call that is to be made.
+// spoken is what a call to be made says of thinking or effort, and to whom.
+type spoken struct{ model, name, value string }
+
+// unstored notes the model of a call that is to be made, and what it says of
+// thinking and effort.
 func (c *liveCalls) unstored(call cassette.Call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.asked == nil {
-		c.asked = map[string]bool{}
+		c.asked, c.spoken = map[string]bool{}, map[spoken]bool{}
 	}
 	c.asked[call.Model] = true
-	if c.spoken == nil {
-		c.spoken = map[spoken]bool{}
-	}
-	for _, s := range spokenBy(&call) {
-		c.spoken[s] = true
+	for _, p := range call.Params {
+		if name, value, _ := strings.Cut(p, "="); name == "thinking" || name == "effort" {
+			c.spoken[spoken{call.Model, name, value}] = true
+		}
 	}
 }
 
@@ -297,29 +293,25 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 // first call: thinking in a form that is not theirs, effort, a budget of money where
 // nobody knows what the calls cost.
 func (c *liveCalls) checkModels() error {
-	models := slices.Sorted(maps.Keys(c.asked))
-	if t := c.opts.Thinking; t != nil {
-		for _, m := range models {
-			if !live.Takes(m, t.Mode) {
-				return usageError{fmt.Errorf("--thinking %s: %s does not take it; from 4.6 on models take adaptive, up to 4.6 a number of tokens", c.flags.thinking, m)}
-			}
+	var errs []error
+	for _, s := range slices.SortedFunc(maps.Keys(c.spoken), func(a, b spoken) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.model, b.model), cmp.Compare(a.value, b.value))
+	}) {
+		mode, _, _ := strings.Cut(s.value, "/")
+		switch {
+		case s.name == "thinking" && !live.Takes(s.model, wire.Mode(mode)):
+			errs = append(errs, fmt.Errorf("thinking %s: %s does not take it; from 4.6 on models take adaptive, up to 4.6 a number of tokens", s.value, s.model))
+		case s.name == "effort" && c.flags.provider != providerOpenAI && !live.TakesEffort(s.model):
+			errs = append(errs, fmt.Errorf("effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on", s.value, s.model))
 		}
 	}
-	if c.opts.Effort != "" && c.flags.provider != providerOpenAI {
-		for _, m := range models {
-			if !live.TakesEffort(m) {
-				return usageError{fmt.Errorf("--effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on", c.opts.Effort, m)}
-			}
-		}
+	if none := c.unpriced(); c.flags.budget > 0 && len(none) > 0 {
+		errs = append(errs, fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", strings.Join(none, ", "), none[0]))
 	}
-	if err := c.checkSpoken(); err != nil {
-		return err
+	if len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
 	}
-	unpriced := c.unpriced()
-	if c.flags.budget == 0 || len(unpriced) == 0 {
-		return nil
-	}
-	return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", strings.Join(unpriced, ", "), unpriced[0])}
+	return nil
 }
 
 // unpriced returns the models to ask that have no price, by name.

@@ -1,20 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/sim/client"
 )
 
 // What answers summary calls.
@@ -29,6 +35,23 @@ const (
 const (
 	providerAnthropic = "anthropic"
 	providerOpenAI    = "openai"
+)
+
+// efforts are the names that providers have for efforts.
+var efforts = map[string][]string{
+	providerAnthropic: {"low", "medium", "high", "xhigh", "max"},
+	providerOpenAI:    {"none", "minimal", "low", "medium", "high", "xhigh", "max"},
+}
+
+const (
+	// thinkingAuto of --thinking is as the strategy's call implies.
+	thinkingAuto = "auto"
+	// eventDefault is the value of an event that takes back what others have set.
+	eventDefault = "default"
+	// maxInstructions is the longest text of --instructions, characters: a compaction
+	// on demand takes 16,384 (platform.claude.com, compaction), of which some are this
+	// program's.
+	maxInstructions = 16_000
 )
 
 // liveFlags say whether real models write the summaries, and within which
@@ -59,13 +82,16 @@ type liveFlags struct {
 
 	serverTrigger int64
 	replaceBroken bool
+
+	others *pflag.FlagSet // all of these but --summarizer
 }
 
 func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	f.yes = yes
-	flags := cmd.Flags()
-	flags.StringVar(&f.summarizer, "summarizer", summarizeStub,
+	cmd.Flags().StringVar(&f.summarizer, "summarizer", summarizeStub,
 		"what answers summary calls: stub, live (a real model), replay (stored calls) or record-missing")
+	flags := pflag.NewFlagSet("live", pflag.ContinueOnError)
+	f.others = flags
 	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
 	flags.BoolVar(&f.redact, "redact", false, "store sizes and digests of real calls in place of their texts")
 	flags.StringVar(&f.provider, "provider", providerAnthropic, "who makes real calls: anthropic, or openai for any server with its interface")
@@ -89,6 +115,7 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	flags.IntVar(&f.attempts, "attempts", 4, "requests for one real call before it counts as failed")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "longest time for one request; above 10m also the longest silence, else 90s")
 	flags.IntVar(&f.maxOutput, "max-output", live.DefaultMaxOutput, "most `TOKENS` to ask for in an answer, where the strategy says nothing and the model allows it")
+	cmd.Flags().AddFlagSet(flags)
 }
 
 // real reports whether calls are real, now or when they were stored.
@@ -100,41 +127,114 @@ func (f *liveFlags) asks() bool {
 }
 
 // check returns what is wrong with the flags.
-func (f *liveFlags) check(cmd *cobra.Command) []error {
+func (f *liveFlags) check() []error {
 	var errs []error
-	oneOf := func(flag, value string, known ...string) {
-		if !slices.Contains(known, value) {
-			errs = append(errs, fmt.Errorf("--%s %q%s: want %s", flag, value, nearest.Hint(value, known), strings.Join(known, ", ")))
+	wrong := func(when bool, format string, args ...any) {
+		if when {
+			errs = append(errs, fmt.Errorf(format, args...))
 		}
+	}
+	oneOf := func(flag, value string, known ...string) {
+		wrong(!slices.Contains(known, value), "--%s %q%s: want %s", flag, value, nearest.Hint(value, known), strings.Join(known, ", "))
 	}
 	oneOf("summarizer", f.summarizer, summarizeStub, summarizeLive, summarizeReplay, summarizeMissing)
 	oneOf("provider", f.provider, providerAnthropic, providerOpenAI)
 	if !f.real() {
-		for _, flag := range []string{"cassettes", "redact", "provider", "base-url", "live-model", "system", "tools", "instructions", "beta",
-			"live-sources", "budget-usd", "max-calls", "concurrency", "rpm", "attempts", "timeout", "max-output",
-			"thinking", "effort", "server-edits", "server-trigger", "replace-broken"} {
-			if cmd.Flags().Changed(flag) {
-				errs = append(errs, fmt.Errorf("--%s belongs to --summarizer live, replay or record-missing", flag))
-			}
-		}
+		f.others.VisitAll(func(flag *pflag.Flag) {
+			wrong(flag.Changed, "--%s belongs to --summarizer live, replay or record-missing", flag.Name)
+		})
 	}
-	if f.budget < 0 || f.maxCalls < 0 || f.perMinute < 0 || f.timeout < 0 || f.concurrency < 1 || f.attempts < 1 {
-		errs = append(errs, errors.New("--budget-usd, --max-calls, --rpm and --timeout must not be negative, --concurrency and --attempts at least 1"))
-	}
-	if f.maxOutput < 1 {
-		errs = append(errs, fmt.Errorf("--max-output %d: want at least 1", f.maxOutput))
-	}
+	wrong(!(f.budget >= 0) || f.maxCalls < 0 || f.perMinute < 0 || f.timeout < 0 || f.concurrency < 1 || f.attempts < 1,
+		"--budget-usd, --max-calls, --rpm and --timeout must not be negative, --concurrency and --attempts at least 1")
+	wrong(f.maxOutput < 1, "--max-output %d: want at least 1", f.maxOutput)
 	for _, s := range f.sources {
-		oneOf("live-sources", s, liveSources...)
+		oneOf("live-sources", s, "compact", "session_memory")
 	}
-	if f.real() {
-		errs = append(errs, f.checkServer()...)
+	if !f.real() {
+		return errs
+	}
+	if _, err := f.thinks(); err != nil {
+		errs = append(errs, err)
+	}
+	if known := efforts[f.provider]; f.effort != "" && known != nil {
+		oneOf("effort", f.effort, known...)
+	}
+	wrong(f.serverTrigger != 0 && f.serverTrigger < live.MinTrigger,
+		"--server-trigger %d: the provider takes %d tokens at least", f.serverTrigger, live.MinTrigger)
+	n := utf8.RuneCountInString(f.instructions)
+	wrong(n > maxInstructions, "--instructions has %d characters: a compaction by the provider takes %d with what it is asked besides", n, maxInstructions)
+	wrong(f.replaceBroken && f.summarizer != summarizeMissing, "--replace-broken belongs to --summarizer record-missing")
+	if f.provider == providerOpenAI {
+		const unsaid = "--%s: chat completions have no word for it (--provider openai)"
+		wrong(f.serverEdits != "", unsaid, "server-edits")
+		wrong(f.serverTrigger != 0, unsaid, "server-trigger")
+		wrong(f.thinking != thinkingAuto && f.thinking != live.ThinkingOff, unsaid, "thinking")
 	}
 	return errs
 }
 
-// liveSources are the sources whose calls have an instruction for a real model.
-var liveSources = []string{"compact", "session_memory"}
+// thinks returns what calls say of thinking; nil for what the strategy's call
+// implies.
+func (f *liveFlags) thinks() (*wire.Thinking, error) {
+	if f.thinking == thinkingAuto {
+		return nil, nil
+	}
+	t, err := live.ParseThinking(f.thinking)
+	if err != nil {
+		return nil, fmt.Errorf("--thinking %q: want auto, %s", f.thinking, live.ThinkingWords)
+	}
+	return &t, nil
+}
+
+// checkEvents refuses values of events about thinking and effort that no real call
+// can say: a simulated request takes any text.
+func (f *liveFlags) checkEvents(events []client.Event) error {
+	var errs []error
+	for i := range events {
+		e := &events[i]
+		if e.Value == "" || e.Value == eventDefault {
+			continue
+		}
+		var want string
+		switch e.Do {
+		case client.ActionEffort.String():
+			if known := efforts[f.provider]; !slices.Contains(known, e.Value) {
+				want = nearest.Hint(e.Value, known) + ": real calls take " + eventDefault + ", " + strings.Join(known, ", ")
+			}
+		case client.ActionThinking.String():
+			if _, err := live.ParseThinking(e.Value); err != nil && e.Value != live.ThinkingOn {
+				want = ": real calls take " + eventDefault + ", " + live.ThinkingOn + ", " + live.ThinkingWords
+			}
+		}
+		if want != "" {
+			errs = append(errs, fmt.Errorf("event %d of the scenario: %s %q%s", i+1, e.Do, e.Value, want))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mute says which events of the scenario change no real call though they change
+// simulated ones, "" for none.
+func (f *liveFlags) mute(events []client.Event) string {
+	var unnamed []string
+	thinks := false
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Do == client.ActionThinking.String() && f.provider == providerOpenAI:
+			thinks = true
+		case e.Value == "" && (e.Do == client.ActionThinking.String() || e.Do == client.ActionEffort.String()):
+			unnamed = append(unnamed, fmt.Sprintf("%d (%s)", i+1, e.Do))
+		}
+	}
+	var parts []string
+	if thinks {
+		parts = append(parts, "the scenario's events of thinking do not reach real calls: chat completions have no word for it")
+	}
+	if len(unnamed) > 0 {
+		parts = append(parts, fmt.Sprintf("event %s of the scenario names no value: real calls behind it say what they would without it", strings.Join(unnamed, ", ")))
+	}
+	return strings.Join(parts, "; ")
+}
 
 // deadline returns how long one call may take with all its attempts and the
 // waits between them.
@@ -150,8 +250,22 @@ func (f *liveFlags) deadline() time.Duration {
 	return most
 }
 
-// head reads the system prompt and the tools of real calls, nil for
-// placeholders.
+// readList reads the file of a flag, a JSON list.
+func readList[T any](flag, name, want string) (list []T, err error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--%s: %w", flag, err)}
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, usageError{fmt.Errorf("--%s %s: want %s: %w", flag, name, want, err)}
+	}
+	return list, nil
+}
+
+// head reads the system prompt and the tools of real calls, nil for placeholders.
 func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
 	if f.system != "" {
 		text, err := os.ReadFile(f.system)
@@ -163,27 +277,14 @@ func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
 		}
 		system = []wire.Block{{Kind: wire.KindText, Text: string(text)}}
 	}
-	if f.tools != "" {
-		text, err := os.ReadFile(f.tools)
-		if err != nil {
-			return nil, nil, usageError{fmt.Errorf("--tools: %w", err)}
-		}
-		if err := json.Unmarshal(text, &tools); err != nil {
-			return nil, nil, usageError{fmt.Errorf("--tools %s: want a list of objects with name, description and input_schema: %w", f.tools, err)}
-		}
-		if err := checkTools(tools); err != nil {
-			return nil, nil, usageError{fmt.Errorf("--tools %s: %w", f.tools, err)}
-		}
-	}
-	return system, tools, nil
-}
-
-// checkTools returns what is wrong with tool definitions.
-func checkTools(tools []wire.Tool) error {
-	if len(tools) == 0 {
-		return errors.New("an empty list; leave the flag out for a placeholder")
+	tools, err = readList[wire.Tool]("tools", f.tools, "a list of objects with name, description and input_schema")
+	if f.tools == "" || err != nil {
+		return system, nil, err
 	}
 	var errs []error
+	if len(tools) == 0 {
+		errs = append(errs, errors.New("an empty list; leave the flag out for a placeholder"))
+	}
 	for i, t := range tools {
 		if t.Name == "" {
 			errs = append(errs, fmt.Errorf("tool %d has no name", i+1))
@@ -192,5 +293,77 @@ func checkTools(tools []wire.Tool) error {
 			errs = append(errs, fmt.Errorf("tool %d %s: input_schema is no object", i+1, t.Name))
 		}
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, usageError{fmt.Errorf("--tools %s: %w", f.tools, err)}
+	}
+	return system, tools, nil
+}
+
+// edits reads the edits that are declared besides those of the strategies. Beta
+// features that are asked for besides may bring types that are not known here.
+func (f *liveFlags) edits() ([]jsontext.Value, error) {
+	list, err := readList[jsontext.Value]("server-edits", f.serverEdits, "a list of edits in the provider's form")
+	if err != nil {
+		return nil, err
+	}
+	known := live.EditTypes()
+	errs := []error{(&live.Server{Edits: list}).Validate()}
+	for i := range list {
+		errs = append(errs, list[i].Compact())
+		if name := live.EditType(list[i]); errs[0] == nil && len(f.betas) == 0 && !slices.Contains(known, name) {
+			errs = append(errs, fmt.Errorf("edit %d has the type %q%s: known are %s; others need the --beta they belong to",
+				i+1, name, nearest.Hint(name, known), strings.Join(known, ", ")))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, usageError{fmt.Errorf("--server-edits %s: %w", f.serverEdits, err)}
+	}
+	return list, nil
+}
+
+// environment returns the name of a variable of the provider's environment.
+func (f *liveFlags) environment(name string) string { return strings.ToUpper(f.provider) + "_" + name }
+
+// server returns who is asked, with the key from the environment.
+func (f *liveFlags) server() (backend.Backend, error) {
+	keyName, baseName := f.environment("API_KEY"), f.environment("BASE_URL")
+	c := backend.Config{
+		Key: backend.NewKey(os.Getenv(keyName)), BaseURL: cmp.Or(f.baseURL, os.Getenv(baseName)),
+		Limits: backend.Limits{Timeout: f.timeout},
+	}
+	open := backend.NewAnthropic
+	switch {
+	case f.provider == providerOpenAI && c.BaseURL == "":
+		return nil, fmt.Errorf("--provider openai needs --base-url, or %s in the environment: with the version, as https://api.openai.com/v1", baseName)
+	case f.provider == providerOpenAI:
+		open = backend.NewOpenAI
+	case c.Key.IsZero():
+		empty := ""
+		if _, there := os.LookupEnv(keyName); there {
+			empty = ", which is empty"
+		}
+		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's %s%s; to try it without one: sim devserver", f.summarizer, keyName, empty)
+	}
+	b, err := open(c)
+	if err != nil {
+		from := "--base-url"
+		if f.baseURL == "" {
+			from = baseName
+		}
+		return nil, fmt.Errorf("%w (the key is from %s, the base URL from %s)", err, keyName, from)
+	}
+	return b, nil
+}
+
+// switches names what was asked for otherwise than by the strategies.
+func (f *liveFlags) switches(to map[string]string) {
+	if f.thinking != thinkingAuto {
+		to["live_thinking"] = f.thinking
+	}
+	if f.effort != "" {
+		to["live_effort"] = f.effort
+	}
+	if f.serverTrigger != 0 {
+		to["server_trigger"] = strconv.FormatInt(f.serverTrigger, 10)
+	}
 }

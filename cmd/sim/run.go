@@ -107,7 +107,7 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	}
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
 	plan, err := f.plan(cmd, asked, paths)
-	if err := errors.Join(append(f.live.check(cmd), err)...); err != nil {
+	if err := errors.Join(append(f.live.check(), err)...); err != nil {
 		return usageError{err}
 	}
 	if err := cmd.Context().Err(); err != nil {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/live"
@@ -199,18 +201,23 @@ func clearedText(calls []live.Call) string {
 		plural(n, "real call"), plural(int(sum.ToolUses), "call"), plural(int(sum.Turns), "turn"), thousands(sum.Input))
 }
 
+// merged adds a share to the one of its kind.
+func merged(list []live.Share, s live.Share) []live.Share {
+	i := slices.IndexFunc(list, func(k live.Share) bool { return k.Kind == s.Kind })
+	if i < 0 {
+		return append(list, s)
+	}
+	list[i].All += s.All
+	list[i].Kept += s.Kept
+	return list
+}
+
 // kindsText says what is kept by kind of entity.
 func kindsText(calls []live.Call) string {
 	var kinds []live.Share
 	for i := range calls {
 		for _, s := range calls[i].Kinds {
-			at := slices.IndexFunc(kinds, func(k live.Share) bool { return k.Kind == s.Kind })
-			if at < 0 {
-				at = len(kinds)
-				kinds = append(kinds, live.Share{Kind: s.Kind})
-			}
-			kinds[at].All += s.All
-			kinds[at].Kept += s.Kept
+			kinds = merged(kinds, s)
 		}
 	}
 	slices.SortFunc(kinds, func(a, b live.Share) int { return strings.Compare(a.Kind, b.Kind) })
@@ -221,31 +228,102 @@ func kindsText(calls []live.Call) string {
 	return strings.Join(parts, ", ")
 }
 
-// driftText says what summaries keep of what the ones before them stood for.
+// driftText says what summaries keep of what up to three ones before them stood
+// for.
 func driftText(calls []live.Call) string {
-	var back []live.Share
-	for i := range calls {
-		for n, s := range calls[i].Drift {
-			if n == len(back) {
-				back = append(back, live.Share{})
-			}
-			back[n].All += s.All
-			back[n].Kept += s.Kept
-		}
-	}
 	text := ""
-	for n, s := range back[:min(len(back), 3)] {
-		if s.All > 0 {
-			text += fmt.Sprintf("; of what the summary %s stood for %.0f %%", before(n), 100*float64(s.Kept)/float64(s.All))
+	for n, before := range []string{"before", "2 before", "3 before"} {
+		var sum live.Share
+		for i := range calls {
+			if d := calls[i].Drift; n < len(d) {
+				sum.All += d[n].All
+				sum.Kept += d[n].Kept
+			}
+		}
+		if sum.All > 0 {
+			text += fmt.Sprintf("; of what the summary %s stood for %.0f %%", before, 100*float64(sum.Kept)/float64(sum.All))
 		}
 	}
 	return text
 }
 
-// before names a summary of a chain by how far back it is, from 0.
-func before(n int) string {
-	if n == 0 {
-		return "before"
+// summaryColumns are the columns of summaries.csv.
+var summaryColumns = []struct {
+	name  string
+	value func(c *live.Call) any
+}{
+	{"cell", func(c *live.Call) any { return c.Cell }},
+	{"session", func(c *live.Call) any { return c.Session }},
+	{"thread", func(c *live.Call) any { return c.Thread }},
+	{"round", func(c *live.Call) any { return c.Round }},
+	{"number", func(c *live.Call) any { return c.Number }},
+	{"source", func(c *live.Call) any { return c.Source }},
+	{"way", func(c *live.Call) any { return c.Way }},
+	{"model", func(c *live.Call) any { return c.Model }},
+	{"replayed", func(c *live.Call) any { return c.Replayed }},
+	{"failed", func(c *live.Call) any { return c.Failed }},
+	{"attempts", func(c *live.Call) any { return c.Attempts }},
+	{"seconds", func(c *live.Call) any { return strconv.FormatFloat(c.Seconds, 'f', 3, 64) }},
+	{"uncached_tokens", func(c *live.Call) any { return c.Usage.Uncached }},
+	{"read_tokens", func(c *live.Call) any { return c.Usage.Read }},
+	{"write_tokens", func(c *live.Call) any { return c.Usage.Writes() }},
+	{"output_tokens", func(c *live.Call) any { return c.Usage.Output }},
+	{"uncached_tokens_predicted", func(c *live.Call) any { return c.Predicted.Uncached }},
+	{"read_tokens_predicted", func(c *live.Call) any { return c.Predicted.Read }},
+	{"write_tokens_predicted", func(c *live.Call) any { return c.Predicted.Writes() }},
+	{"output_tokens_predicted", func(c *live.Call) any { return c.Predicted.Output }},
+	{"summary_tokens", func(c *live.Call) any { return c.Tokens }},
+	{"summary_bytes", func(c *live.Call) any { return c.Bytes }},
+	{"sections", func(c *live.Call) any {
+		return joined(c.Sections, func(s live.Section) string { return fmt.Sprintf("%s=%d", s.Title, s.Bytes) })
+	}},
+	{"entities", func(c *live.Call) any { return totalOf(c.Kinds).All }},
+	{"entities_kept", func(c *live.Call) any { return totalOf(c.Kinds).Kept }},
+	{"entities_kept_by_kind", func(c *live.Call) any {
+		return joined(c.Kinds, func(s live.Share) string { return fmt.Sprintf("%s=%d/%d", s.Kind, s.Kept, s.All) })
+	}},
+	{"drift", func(c *live.Call) any {
+		return joined(c.Drift, func(s live.Share) string { return fmt.Sprintf("%d/%d", s.Kept, s.All) })
+	}},
+	{"shared", func(c *live.Call) any { return c.Shared }},
+	{"thinking", func(c *live.Call) any { return c.Thinking }},
+	{"thinking_tokens", func(c *live.Call) any { return c.Thought }},
+	{"effort", func(c *live.Call) any { return c.Effort }},
+	{"betas", func(c *live.Call) any { return strings.Join(c.Betas, ";") }},
+	{"edits", func(c *live.Call) any { return strings.Join(c.Edits, ";") }},
+	{"cleared_tool_uses", func(c *live.Call) any { return c.Cleared.ToolUses }},
+	{"cleared_tokens", func(c *live.Call) any { return c.Cleared.Input }},
+}
+
+// writeSummaries writes a line for each live call of a report.
+func writeSummaries(w io.Writer, r *live.Report) error {
+	lines := make([][]string, 1+len(r.Calls))
+	for _, column := range summaryColumns {
+		lines[0] = append(lines[0], column.name)
+		for i := range r.Calls {
+			lines[i+1] = append(lines[i+1], fmt.Sprint(column.value(&r.Calls[i])))
+		}
 	}
-	return fmt.Sprintf("%d before", n+1)
+	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
+		return fmt.Errorf("write summaries: %w", err)
+	}
+	return nil
+}
+
+// totalOf adds up shares of all kinds.
+func totalOf(list []live.Share) (sum live.Share) {
+	for _, s := range list {
+		sum.All += s.All
+		sum.Kept += s.Kept
+	}
+	return sum
+}
+
+// joined writes the elements of a list with semicolons between them.
+func joined[T any](list []T, text func(T) string) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = text(v)
+	}
+	return strings.Join(parts, ";")
 }
