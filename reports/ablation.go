@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Ablation reports what each mechanism of some strategies is worth: the figures of
 // the strategy as it is, and what switching each mechanism makes of them, the
 // largest difference in cost first. CSV has a row for every change and metric.
-func Ablation(a *results.Ablation) *document.Document {
+func Ablation(a *studies.Ablation) *document.Document {
 	d := &document.Document{
 		Head: headLines(a.Run),
 		Notes: []string{
@@ -39,7 +40,7 @@ func Ablation(a *results.Ablation) *document.Document {
 }
 
 // cell returns a cell of an ablation by its name, nil when it is not there.
-func ablatedCell(a *results.Ablation, name string) *results.Cell {
+func ablatedCell(a *studies.Ablation, name string) *results.Cell {
 	for i := range a.Run.Cells {
 		if a.Run.Cells[i].Cell == name {
 			return &a.Run.Cells[i]
@@ -50,7 +51,7 @@ func ablatedCell(a *results.Ablation, name string) *results.Cell {
 
 // ablationTable lists a strategy as it is and its mechanisms. What made no
 // difference and what could not be switched is named below.
-func ablationTable(a *results.Ablation, base string) *document.Table {
+func ablationTable(a *studies.Ablation, base string) *document.Table {
 	t := &document.Table{Fitted: true, Columns: slices.Concat(document.Left(base), document.Right("",
 		"COST", "DIFFERENCE", "%", "READ", "WRITTEN", "UNCACHED", "HIT", "COMPACTIONS", "CLEARINGS", "WAIT"))}
 	cell := ablatedCell(a, base)
@@ -99,9 +100,9 @@ func ablationTable(a *results.Ablation, base string) *document.Table {
 const maxPairRows = 20
 
 // pairTable lists the pairs that make more or less than their parts.
-func pairTable(pairs []results.Difference) *document.Table {
+func pairTable(pairs []studies.Difference) *document.Table {
 	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"), document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
-	slices.SortStableFunc(pairs, func(x, y results.Difference) int { return cmp.Compare(math.Abs(y.Extra), math.Abs(x.Extra)) })
+	slices.SortStableFunc(pairs, func(x, y studies.Difference) int { return cmp.Compare(math.Abs(y.Extra), math.Abs(x.Extra)) })
 	amounts := make([]float64, len(pairs))
 	for i := range pairs {
 		amounts[i] = pairs[i].USD
@@ -120,7 +121,7 @@ func pairTable(pairs []results.Difference) *document.Table {
 }
 
 // changeText words a change: with or without a mechanism, or a value.
-func changeText(c *results.Change) string {
+func changeText(c *studies.Change) string {
 	parts := make([]string, len(c.Set))
 	for i, set := range c.Set {
 		switch value := strings.TrimPrefix(set, c.Paths[i]+"="); value {
@@ -135,7 +136,7 @@ func changeText(c *results.Change) string {
 	return document.Printable(strings.Join(parts, " and "))
 }
 
-func differenceIn(d *results.Difference, money func(float64) string) string {
+func differenceIn(d *studies.Difference, money func(float64) string) string {
 	text := document.Signed(d.USD, money)
 	if d.Covered {
 		return "~" + text
@@ -143,7 +144,7 @@ func differenceIn(d *results.Difference, money func(float64) string) string {
 	return text
 }
 
-func relativeText(d *results.Difference) string {
+func relativeText(d *studies.Difference) string {
 	if d.Relative == 0 {
 		return ""
 	}
@@ -151,11 +152,11 @@ func relativeText(d *results.Difference) string {
 }
 
 // ablationTrust says how far the model is from the bill.
-func ablationTrust(a *results.Ablation) string {
+func ablationTrust(a *studies.Ablation) string {
 	line := errorLine(a.Run)
 	for _, base := range a.Bases {
 		for _, n := range []int{1, 2} {
-			if slices.ContainsFunc(a.Differences(base, n), func(d results.Difference) bool { return d.Covered }) {
+			if slices.ContainsFunc(a.Differences(base, n), func(d studies.Difference) bool { return d.Covered }) {
 				return line + " and are marked ~"
 			}
 		}
@@ -166,7 +167,7 @@ func ablationTrust(a *results.Ablation) string {
 // ablationData has a row for every change and each metric that is no part of
 // another and that both cells have: the figure of the strategy as it is, that of
 // the change, and the difference.
-func ablationData(a *results.Ablation) *document.Table {
+func ablationData(a *studies.Ablation) *document.Table {
 	t := &document.Table{Columns: document.Columns("strategy", "set", "in_force", "metric", "unit", "better", "baseline_value", "value",
 		"difference", "relative", "within_model_error", "beyond_parts")}
 	for _, base := range a.Bases {
@@ -225,7 +226,7 @@ type refusedChange struct {
 }
 
 // ablationJSON writes a document with a strategy on a line.
-func ablationJSON(w io.Writer, a *results.Ablation) error {
+func ablationJSON(w io.Writer, a *studies.Ablation) error {
 	begin, err := beginning(a.Run, a.Run.Footnotes(), "strategies")
 	if err != nil {
 		return fmt.Errorf("an ablation: %w", err)
@@ -237,7 +238,7 @@ func ablationJSON(w io.Writer, a *results.Ablation) error {
 	return document.Lines(w, begin, list, "]}")
 }
 
-func published(a *results.Ablation, base string) ablated {
+func published(a *studies.Ablation, base string) ablated {
 	out := ablated{Strategy: base, Metrics: map[string]float64{}, Changes: []ablatedChange{}}
 	if c := ablatedCell(a, base); c != nil {
 		for _, m := range results.Metrics() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -19,12 +20,12 @@ import (
 //	with dropping                           $505.00  −$500.00  −49.8 %
 //	without re-reading                    $1,010.00    +$5.00   +0.5 %, within the model error
 //	without either of the first and third $1,300.00  +$295.00  +29.4 %, $32.50 beyond $257.50 + $5
-func switched() *results.Ablation {
+func switched() *studies.Ablation {
 	run := bill()
 	const base = "auto-compact/167k"
-	a := &results.Ablation{Run: run, Bases: []string{base}}
+	a := &studies.Ablation{Run: run, Bases: []string{base}}
 	change := func(on bool, cost float64, from string, set ...string) {
-		c := results.Change{Cell: base + " " + strings.Join(set, " "), Base: base, Set: set, On: on}
+		c := studies.Change{Cell: base + " " + strings.Join(set, " "), Base: base, Set: set, On: on}
 		for _, s := range set {
 			path, _, _ := strings.Cut(s, "=")
 			c.Paths = append(c.Paths, path)
@@ -45,7 +46,7 @@ func switched() *results.Ablation {
 	change(true, 1005, base, "full-compact.breaker=0")
 	change(true, 1005, base, "full-compact.manual=false")
 	change(true, 1300, "none", "full-compact.enabled=false", "full-compact.attachments.files.count=0")
-	a.Refused = []results.Refusal{{Base: base, Set: "full-compact.trigger.reserve_output=false", Reason: "output_cap means nothing without it"}}
+	a.Refused = []studies.Refusal{{Base: base, Set: "full-compact.trigger.reserve_output=false", Reason: "output_cap means nothing without it"}}
 	return a
 }
 

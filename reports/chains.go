@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -19,7 +20,7 @@ import (
 // least profitable first; of more than most in one cell, 0 for all, those of the
 // least and of the highest net. CSV has a row for every compaction, in the order
 // they happened.
-func Chains(run *results.Run, cells []results.Chains, most int) *document.Document {
+func Chains(run *results.Run, cells []studies.Chains, most int) *document.Document {
 	d := &document.Document{
 		Head: headLines(run), Notes: append(slices.Clone(chainAssumptions), errorLine(run)),
 		Data: func() *document.Table { return chainData(cells) },
@@ -55,8 +56,8 @@ const maxThreadRunes = 12
 // chainTable lays out the compactions of a cell for people, those of the least net
 // first. What says nothing is left out: the layer when there is one, spirals when
 // there is none.
-func chainTable(c *results.Chains, most int) *document.Table {
-	list := make([]*results.Compaction, len(c.Compactions))
+func chainTable(c *studies.Chains, most int) *document.Table {
+	list := make([]*studies.Compaction, len(c.Compactions))
 	layer, spiral := "", ""
 	var values []float64
 	for i := range c.Compactions {
@@ -70,7 +71,7 @@ func chainTable(c *results.Chains, most int) *document.Table {
 			spiral = "SPIRAL"
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *results.Compaction) int { return cmp.Compare(a.NetUSD(), b.NetUSD()) })
+	slices.SortStableFunc(list, func(a, b *studies.Compaction) int { return cmp.Compare(a.NetUSD(), b.NetUSD()) })
 	money := document.Amounts(values...)
 	t := &document.Table{Columns: slices.Concat(document.Left("SESSION", "THREAD"), document.Right("", "ROUND"), document.Left(layer, "TRIGGER"),
 		document.Right(document.UnitTokens, "BEFORE", "AFTER"),
@@ -92,7 +93,7 @@ func chainTable(c *results.Chains, most int) *document.Table {
 	return t
 }
 
-func triggerText(x *results.Compaction) string {
+func triggerText(x *studies.Compaction) string {
 	if x.Measure == "" {
 		return x.Trigger
 	}
@@ -103,7 +104,7 @@ func triggerText(x *results.Compaction) string {
 	return text
 }
 
-func paidText(x *results.Compaction) string {
+func paidText(x *studies.Compaction) string {
 	switch {
 	case !x.Priced():
 		return "no price"
@@ -113,14 +114,14 @@ func paidText(x *results.Compaction) string {
 	return document.Whole(x.PaidAfter)
 }
 
-func neededText(x *results.Compaction) string {
+func neededText(x *studies.Compaction) string {
 	if n, ok := x.Needed(); ok {
 		return document.Whole(math.Ceil(n))
 	}
 	return document.Dash
 }
 
-func contextText(x *results.Compaction) string {
+func contextText(x *studies.Compaction) string {
 	if x.Later == 0 {
 		return document.Dash
 	}
@@ -128,7 +129,7 @@ func contextText(x *results.Compaction) string {
 }
 
 // totalsLines sum up a cell.
-func totalsLines(c *results.Chains) []string {
+func totalsLines(c *studies.Chains) []string {
 	t := c.Totals()
 	money := document.Amounts(t.CallUSD, t.RewriteUSD, t.GainUSD, t.NetUSD, c.LostUSD)
 	line := document.Count(t.Compactions, "compaction")
@@ -150,7 +151,7 @@ func totalsLines(c *results.Chains) []string {
 }
 
 // chainData has a row for every compaction of every cell.
-func chainData(cells []results.Chains) *document.Table {
+func chainData(cells []studies.Chains) *document.Table {
 	t := &document.Table{Columns: document.Columns(
 		"cell", "session", "thread", "round", "file", "line", "at_seconds", "layer", "what", "trigger", "measure", "measured", "value",
 		"call_source", "calls", "before_tokens", "after_tokens", "saved_tokens", "call_usd",
@@ -169,7 +170,7 @@ func chainData(cells []results.Chains) *document.Table {
 	return t
 }
 
-func chainRecord(cell string, x *results.Compaction) []any {
+func chainRecord(cell string, x *studies.Compaction) []any {
 	row := []any{
 		cell, x.Session, x.Thread, x.Round, x.File, x.Line, x.At, x.Layer, x.What, x.Trigger, x.Measure, x.Measured, x.Value,
 		x.Source, x.Calls, x.Before, x.After, x.Saved, x.CallCost.Total(),
@@ -192,7 +193,7 @@ func chainRecord(cell string, x *results.Compaction) []any {
 }
 
 // chainsJSON writes a document of all cells, a compaction on a line.
-func chainsJSON(w io.Writer, run *results.Run, cells []results.Chains) error {
+func chainsJSON(w io.Writer, run *results.Run, cells []studies.Chains) error {
 	var b bytes.Buffer
 	begin, err := beginning(run, nil, "cells")
 	if err != nil {
@@ -205,7 +206,7 @@ func chainsJSON(w io.Writer, run *results.Run, cells []results.Chains) error {
 			Cell     string              `json:"cell"`
 			Strategy string              `json:"strategy"`
 			LostUSD  float64             `json:"lost_usd"`
-			Totals   results.ChainTotals `json:"totals"`
+			Totals   studies.ChainTotals `json:"totals"`
 		}{c.Cell, c.Strategy, c.LostUSD, c.Totals()}, json.Deterministic(true))
 		if err != nil {
 			return fmt.Errorf("encoding a cell: %w", err)
@@ -231,7 +232,7 @@ func chainsJSON(w io.Writer, run *results.Run, cells []results.Chains) error {
 }
 
 type chainRow struct {
-	*results.Compaction
+	*studies.Compaction
 	CallUSD float64            `json:"call_usd"`
 	ByClass map[string]float64 `json:"call_usd_by_class"`
 	NetUSD  float64            `json:"net_usd"`

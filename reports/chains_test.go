@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -17,13 +18,13 @@ import (
 //	a main 2  $1.00   $0.20      $0.30   −$0.90, never; 120,000 tokens are $0.06 a call: 20 calls needed
 //	b main 1  $2.00   $0.00      $4.00   +$2.00, paid back after 10 of 20
 //	total     $4.00   $0.70     $10.30   +$5.60, less $0.25 of a call that led to nothing: $5.35
-func chained() []results.Chains {
-	compaction := func(session string, round, place int, call, rewrite, gain float64, paid, later int) results.Compaction {
-		return results.Compaction{
+func chained() []studies.Chains {
+	compaction := func(session string, round, place int, call, rewrite, gain float64, paid, later int) studies.Compaction {
+		return studies.Compaction{
 			Session: session, Thread: "main", Round: round, File: session + ".jsonl", Line: 10 * round, Layer: "full-compact",
 			What: "compaction", Trigger: "auto", Measure: "client_tokens", Measured: 167_512, Value: 167_000, Source: "compact",
 			Before: 168_000, After: 48_000, Since: 50, Chain: 1, Place: place, Recompaction: place > 1,
-			Payback: results.Payback{
+			Payback: studies.Payback{
 				Saved: 120_000, Calls: 1, CallCost: results.Cost{results.ClassOutput: call}, RewriteUSD: rewrite, GainUSD: gain,
 				PaidAfter: paid, Later: later, Context: 99_000, ReadPrice: 0.5e-6,
 			},
@@ -31,11 +32,11 @@ func chained() []results.Chains {
 	}
 	manual := compaction("b", 70, 1, 2, 0, 4, 10, 20)
 	manual.Trigger, manual.Measure, manual.Measured, manual.Value = "manual", "", 0, 0
-	return []results.Chains{
-		{Cell: "auto-compact/167k", Strategy: "auto-compact", LostUSD: 0.25, Compactions: []results.Compaction{
+	return []studies.Chains{
+		{Cell: "auto-compact/167k", Strategy: "auto-compact", LostUSD: 0.25, Compactions: []studies.Compaction{
 			compaction("a", 50, 1, 1, 0.5, 6, 5, 20), compaction("a", 100, 2, 1, 0.2, 0.3, 0, 5), manual,
 		}},
-		{Cell: "none", Strategy: "none", Compactions: []results.Compaction{}},
+		{Cell: "none", Strategy: "none", Compactions: []studies.Compaction{}},
 	}
 }
 
@@ -91,7 +92,7 @@ func TestManyCompactions(t *testing.T) {
 		x.GainUSD = float64(i)
 		cells[0].Compactions = append(cells[0].Compactions, x)
 	}
-	cells[0].Compactions[1].Spiral, cells[0].Compactions[1].Layer = results.SpiralUnpaid, "truncate-oldest"
+	cells[0].Compactions[1].Spiral, cells[0].Compactions[1].Layer = studies.SpiralUnpaid, "truncate-oldest"
 	var got bytes.Buffer
 	if err := Chains(bill(), cells, 4).Write(&got, "table"); err != nil {
 		t.Fatal(err)

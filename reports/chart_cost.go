@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -153,7 +154,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 
 // AblationDrawings returns a tornado chart for each strategy of an ablation that
 // has a mechanism which makes a difference.
-func AblationDrawings(a *results.Ablation) []Drawing {
+func AblationDrawings(a *studies.Ablation) []Drawing {
 	var list []Drawing
 	for _, base := range a.Bases {
 		if len(tornadoBars(a, base)) > 0 {
@@ -165,22 +166,22 @@ func AblationDrawings(a *results.Ablation) []Drawing {
 
 // Tornado draws what switching each mechanism of a strategy makes of its cost,
 // the largest difference at the top, in a format of ChartFormats.
-func Tornado(w io.Writer, format string, a *results.Ablation, base string) error {
+func Tornado(w io.Writer, format string, a *studies.Ablation, base string) error {
 	return tornadoDrawing(a, base).Draw(w, format)
 }
 
-func tornadoDrawing(a *results.Ablation, base string) Drawing {
+func tornadoDrawing(a *studies.Ablation, base string) Drawing {
 	return Drawing{fileName("tornado", base), func() (*document.Chart, error) { return tornado(a, base) }}
 }
 
 // tornadoBars returns the changes of a strategy that cost or save anything.
-func tornadoBars(a *results.Ablation, base string) []results.Difference {
-	return slices.DeleteFunc(a.Differences(base, 1), func(d results.Difference) bool {
+func tornadoBars(a *studies.Ablation, base string) []studies.Difference {
+	return slices.DeleteFunc(a.Differences(base, 1), func(d studies.Difference) bool {
 		return d.USD == 0 || math.IsNaN(d.USD) || math.IsInf(d.USD, 0)
 	})
 }
 
-func tornado(a *results.Ablation, base string) (*document.Chart, error) {
+func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	bars := tornadoBars(a, base)
 	if len(bars) == 0 {
 		return nil, errors.New("no mechanism makes a difference in cost")

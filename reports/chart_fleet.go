@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -24,7 +25,7 @@ const (
 // scope or upgrades and without; what upgrades make the fleet write; and the hit
 // ratio by organisation and scope. It fails when there is no such cell or nothing
 // was called.
-func FleetChart(w io.Writer, format string, f *results.Fleet, cell int) error {
+func FleetChart(w io.Writer, format string, f *studies.Fleet, cell int) error {
 	c, err := fleetChart(f, cell, "A fleet and its cache", fleetParts())
 	if err != nil {
 		return fmt.Errorf("drawing a fleet: %w", err)
@@ -34,7 +35,7 @@ func FleetChart(w io.Writer, format string, f *results.Fleet, cell int) error {
 
 // FleetDrawings returns the charts of a fleet, each part of FleetChart by itself,
 // for every strategy.
-func FleetDrawings(f *results.Fleet) []Drawing {
+func FleetDrawings(f *studies.Fleet) []Drawing {
 	var list []Drawing
 	for i := range f.Cells {
 		for _, part := range fleetParts() {
@@ -51,7 +52,7 @@ func FleetDrawings(f *results.Fleet) []Drawing {
 type fleetPart struct {
 	name  string // of a file
 	title string
-	panel func(*results.Fleet, *results.FleetCell) document.Panel
+	panel func(*studies.Fleet, *studies.FleetCell) document.Panel
 }
 
 func fleetParts() []fleetPart {
@@ -62,7 +63,7 @@ func fleetParts() []fleetPart {
 	}
 }
 
-func fleetChart(f *results.Fleet, cell int, title string, parts []fleetPart) (*document.Chart, error) {
+func fleetChart(f *studies.Fleet, cell int, title string, parts []fleetPart) (*document.Chart, error) {
 	if cell < 0 || cell >= len(f.Cells) {
 		return nil, fmt.Errorf("no cell %d of %d", cell, len(f.Cells))
 	}
@@ -84,10 +85,10 @@ func fleetChart(f *results.Fleet, cell int, title string, parts []fleetPart) (*d
 }
 
 // fleetHours returns the tokens created ahead of messages, by time.
-func fleetHours(f *results.Fleet, c *results.FleetCell) document.Panel {
+func fleetHours(f *studies.Fleet, c *studies.FleetCell) document.Panel {
 	p := document.Panel{Title: "tokens created ahead of messages, per hour", Height: 210}
 	bin, styles, highest := fleetBin(len(c.Hours)), looks(), 1.0
-	add := func(name string, style document.Style, hours []results.FleetHour) {
+	add := func(name string, style document.Style, hours []studies.FleetHour) {
 		var sum int64
 		for i := range hours {
 			sum += fleetAhead(&hours[i])
@@ -101,7 +102,7 @@ func fleetHours(f *results.Fleet, c *results.FleetCell) document.Panel {
 		p.X.High = max(p.X.High, s.X[len(s.X)-1])
 		p.Series = append(p.Series, s)
 	}
-	scope, upgrades := c.Pair(results.WithoutGlobalScope), c.Pair(results.WithoutUpgrades)
+	scope, upgrades := c.Pair(studies.WithoutGlobalScope), c.Pair(studies.WithoutUpgrades)
 	switch {
 	case scope != nil && upgrades != nil:
 		add("with both", styles[0], c.Hours)
@@ -137,12 +138,12 @@ func fleetBin(hours int) int {
 }
 
 // fleetAhead returns the tokens created ahead of messages in an hour.
-func fleetAhead(h *results.FleetHour) int64 {
-	return h.Created[results.FleetGlobal] + h.Created[results.FleetOrgs]
+func fleetAhead(h *studies.FleetHour) int64 {
+	return h.Created[studies.FleetGlobal] + h.Created[studies.FleetOrgs]
 }
 
 // fleetValues returns the mean tokens an hour for each bin of hours.
-func fleetValues(hours []results.FleetHour, bin int) []float64 {
+func fleetValues(hours []studies.FleetHour, bin int) []float64 {
 	values := make([]float64, (len(hours)+bin-1)/bin)
 	for i := range hours {
 		values[i/bin] += float64(fleetAhead(&hours[i])) / float64(bin)
@@ -180,7 +181,7 @@ func fleetTimes(start time.Time, hours float64, bin int) document.Axis {
 }
 
 // upgradeBands grounds the hours in which upgrades reach people.
-func upgradeBands(f *results.Fleet, p *document.Panel) []document.Series {
+func upgradeBands(f *studies.Fleet, p *document.Panel) []document.Series {
 	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xe8e4f3}}
 	var texts []string
 	for i := range f.Upgrades {
@@ -201,18 +202,18 @@ func upgradeBands(f *results.Fleet, p *document.Panel) []document.Series {
 // fleetScopes are the names and colours of scopes; they differ in luminance.
 func fleetScopes() []document.Series {
 	return []document.Series{
-		results.FleetGlobal: {Name: "shared by every organisation", Style: document.Style{Color: document.Navy}},
-		results.FleetOrgs:   {Name: "shared within the organisation", Style: document.Style{Color: document.Blue}},
-		results.FleetOwn:    {Name: "the session's own", Style: document.Style{Color: 0xf4a552}},
+		studies.FleetGlobal: {Name: "shared by every organisation", Style: document.Style{Color: document.Navy}},
+		studies.FleetOrgs:   {Name: "shared within the organisation", Style: document.Style{Color: document.Blue}},
+		studies.FleetOwn:    {Name: "the session's own", Style: document.Style{Color: 0xf4a552}},
 	}
 }
 
 // fleetMore returns what upgrades make the fleet write: the mean tokens created
 // an hour beyond those without them, by bin of hours and scope.
-func fleetMore(c *results.FleetCell, without *results.FleetPair, bin int) [][results.NumFleetScopes]float64 {
+func fleetMore(c *studies.FleetCell, without *studies.FleetPair, bin int) [][studies.NumFleetScopes]float64 {
 	hours := max(len(c.Hours), len(without.Hours))
-	more := make([][results.NumFleetScopes]float64, (hours+bin-1)/bin)
-	add := func(hours []results.FleetHour, sign float64) {
+	more := make([][studies.NumFleetScopes]float64, (hours+bin-1)/bin)
+	add := func(hours []studies.FleetHour, sign float64) {
 		for i := range hours {
 			for k, v := range hours[i].Created {
 				more[i/bin][k] += sign * float64(v) / float64(bin)
@@ -226,9 +227,9 @@ func fleetMore(c *results.FleetCell, without *results.FleetPair, bin int) [][res
 
 // fleetWave returns what upgrades make the fleet write, by time and scope;
 // nothing for a fleet that was not compared without them.
-func fleetWave(f *results.Fleet, c *results.FleetCell) document.Panel {
+func fleetWave(f *studies.Fleet, c *studies.FleetCell) document.Panel {
 	p := document.Panel{Title: "tokens created beyond those without upgrades, per hour", Height: 130}
-	without := c.Pair(results.WithoutUpgrades)
+	without := c.Pair(studies.WithoutUpgrades)
 	if without == nil {
 		return p
 	}
@@ -265,12 +266,12 @@ func fleetWave(f *results.Fleet, c *results.FleetCell) document.Panel {
 // fleetHits returns hit ratios: a dot for each scope, in lines for each
 // organisation and the fleet. They lie near each other and near 1, so that the
 // axis begins where the values do.
-func fleetHits(_ *results.Fleet, c *results.FleetCell) document.Panel {
+func fleetHits(_ *studies.Fleet, c *studies.FleetCell) document.Panel {
 	groups := fleetGroups(c)
 	kept := slices.Clone(groups[:len(groups)-1])
-	slices.SortStableFunc(kept, func(a, b *results.FleetGroup) int { return int(min(1, max(-1, fleetInput(b)-fleetInput(a)))) })
+	slices.SortStableFunc(kept, func(a, b *studies.FleetGroup) int { return int(min(1, max(-1, fleetInput(b)-fleetInput(a)))) })
 	kept = kept[:min(len(kept), maxFleetRows)]
-	rows := slices.DeleteFunc(slices.Clone(groups), func(g *results.FleetGroup) bool {
+	rows := slices.DeleteFunc(slices.Clone(groups), func(g *studies.FleetGroup) bool {
 		return fleetInput(g) == 0 || g != &c.Total && !slices.Contains(kept, g)
 	})
 	p := document.Panel{Title: "share of the input read from the cache", Height: 40 * float64(len(rows))}
@@ -282,7 +283,7 @@ func fleetHits(_ *results.Fleet, c *results.FleetCell) document.Panel {
 	for i, g := range rows {
 		at := p.Y.Place(i, len(rows), cellName(g.Name))
 		for k := range scopes {
-			if ratio, ok := g.Scope(results.FleetScope(k)).HitRatio(); ok {
+			if ratio, ok := g.Scope(studies.FleetScope(k)).HitRatio(); ok {
 				y := at + 0.25*float64(1-k)
 				low = min(low, math.Floor(20*(ratio-0.005))/20)
 				scopes[k].Point(ratio, y, percent(ratio))
@@ -309,9 +310,9 @@ func fleetHits(_ *results.Fleet, c *results.FleetCell) document.Panel {
 }
 
 // fleetInput returns the input tokens of a group.
-func fleetInput(g *results.FleetGroup) int64 {
+func fleetInput(g *studies.FleetGroup) int64 {
 	var n int64
-	for scope := range results.FleetScope(results.NumFleetScopes) {
+	for scope := range studies.FleetScope(studies.NumFleetScopes) {
 		n += g.Scope(scope).Input()
 	}
 	return n

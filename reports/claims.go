@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 )
 
 // Claims reports what became of the claims of the documents: for people a table,
 // the verdict where a narrow terminal still shows it, and behind it the reasons.
 // CSV has a row for every figure.
-func Claims(list []results.Finding) *document.Document {
+func Claims(list []studies.Finding) *document.Document {
 	t := &document.Table{Columns: document.Left("ID", "VERDICT", "CLAIM", "SIMULATED", "SOURCE")}
-	var verdicts [results.Reproduced + 1]int
+	var verdicts [studies.Reproduced + 1]int
 	d := &document.Document{
 		Sections: []document.Section{{Blocks: []document.Block{t}}},
 		Data:     func() *document.Table { return claimData(list) },
@@ -39,13 +39,13 @@ func Claims(list []results.Finding) *document.Document {
 		})
 	}
 	d.Sections[0].Blocks = append(d.Sections[0].Blocks, document.Text{Text: fmt.Sprintf("%s: %d reproduced, %d partly, %d refuted",
-		document.Count(len(list), "claim"), verdicts[results.Reproduced], verdicts[results.Partly], verdicts[results.Refuted])})
+		document.Count(len(list), "claim"), verdicts[studies.Reproduced], verdicts[studies.Partly], verdicts[studies.Refuted])})
 	return d
 }
 
 // figureLine holds a figure against what is claimed and what was worked out by
 // hand.
-func figureLine(x *results.Figure) string {
+func figureLine(x *studies.Figure) string {
 	line := strings.ReplaceAll(x.Name, "_", " ") + ": " + x.Text()
 	if x.Claimed != "" {
 		holds := "it is not"
@@ -60,7 +60,7 @@ func figureLine(x *results.Figure) string {
 	return line
 }
 
-func claimData(list []results.Finding) *document.Table {
+func claimData(list []studies.Finding) *document.Table {
 	t := &document.Table{Columns: document.Columns(
 		"id", "claim", "source", "scenario", "verdict", "figure", "value", "unit", "claimed", "holds", "hand", "by_hand", "reason")}
 	for i := range list {
@@ -80,9 +80,9 @@ func claimData(list []results.Finding) *document.Table {
 }
 
 // claimsJSON writes an array of all claims, one on a line.
-func claimsJSON(w io.Writer, list []results.Finding) error {
+func claimsJSON(w io.Writer, list []studies.Finding) error {
 	type row struct {
-		results.Finding
+		studies.Finding
 		Verdict string `json:"verdict"`
 	}
 	rows := make([]row, len(list))

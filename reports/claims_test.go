@@ -8,18 +8,19 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // claimFindings are one claim of each verdict.
-func claimFindings() []results.Finding {
-	read := results.Figure{Name: "read_back", Value: 1200, Unit: results.UnitTokens, Claimed: "at least 1,000 tokens", Holds: true, Hand: "2 × 600", ByHand: 1200}
-	cost := results.Figure{Name: "cost", Value: 0.06, Unit: results.UnitUSD, Claimed: "about $0.003"}
-	plain := results.Figure{Name: "free", Value: 3, Unit: results.UnitCalls}
-	return []results.Finding{
-		{ID: "first", Claim: "It reads back.", Source: "000:1", Scenario: "claims/one", Figures: []results.Figure{read, plain}, Reason: "Since it is there | in 3 calls."},
-		{ID: "second", Claim: "It is cheap.", Source: "001:2", Scenario: "claims/one", Figures: []results.Figure{cost}, Reason: "It is not."},
-		{ID: "third", Claim: "Both.", Source: "002:3", Scenario: "claims/two", Figures: []results.Figure{read, cost}, Reason: "One of them."},
+func claimFindings() []studies.Finding {
+	read := studies.Figure{Name: "read_back", Value: 1200, Unit: results.UnitTokens, Claimed: "at least 1,000 tokens", Holds: true, Hand: "2 × 600", ByHand: 1200}
+	cost := studies.Figure{Name: "cost", Value: 0.06, Unit: results.UnitUSD, Claimed: "about $0.003"}
+	plain := studies.Figure{Name: "free", Value: 3, Unit: results.UnitCalls}
+	return []studies.Finding{
+		{ID: "first", Claim: "It reads back.", Source: "000:1", Scenario: "claims/one", Figures: []studies.Figure{read, plain}, Reason: "Since it is there | in 3 calls."},
+		{ID: "second", Claim: "It is cheap.", Source: "001:2", Scenario: "claims/one", Figures: []studies.Figure{cost}, Reason: "It is not."},
+		{ID: "third", Claim: "Both.", Source: "002:3", Scenario: "claims/two", Figures: []studies.Figure{read, cost}, Reason: "One of them."},
 	}
 }
 
@@ -70,7 +71,7 @@ func TestClaimsForMachines(t *testing.T) {
 	var list []struct {
 		ID      string           `json:"id"`
 		Verdict string           `json:"verdict"`
-		Figures []results.Figure `json:"figures"`
+		Figures []studies.Figure `json:"figures"`
 	}
 	if err := json.Unmarshal([]byte(claimsIn(t, "json")), &list); err != nil {
 		t.Fatal(err)

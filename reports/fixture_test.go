@@ -108,11 +108,11 @@ func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 func acting(c *results.Cell) {
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		r.Waits = [results.NumWaits]float64{1800, -2.5, 65}
+		r.Waits = [3]float64{1800, -2.5, 65}
 		r.SecondsAt[results.LevelWarning] = 3600
 		r.Left = results.Left{Calls: 150, Sum: 9000, Used: 80 + 8*i}
-		r.Counts[results.CountWarningCalls] = 20
-		r.Counts[results.CountCleared], r.Counts[results.CountClearedTokens] = 30, 60_000
+		r.Counts.WarningCalls = 20
+		r.Counts.Cleared, r.Counts.ClearedTokens = 30, 60_000
 		r.Firings = map[string]int{"full-compact": 1, "microcompact": 5}
 		r.Reasons = map[string]int{"full-compact: API error": 2}
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 )
 
 // Fleet writes what the people of a fleet did in a format of Formats: for people
 // tables by strategy and organisation with what they rest on, for machines a row
 // for each strategy and group (csv) or everything (json).
-func Fleet(w io.Writer, format string, f *results.Fleet) error {
+func Fleet(w io.Writer, format string, f *studies.Fleet) error {
 	switch format {
 	case "table":
 		return fleetText(w, f)
@@ -38,10 +38,10 @@ const fleetSchema = 1
 // fleetDocument is what fleetJSON writes.
 type fleetDocument struct {
 	Schema int `json:"schema"`
-	*results.Fleet
+	*studies.Fleet
 }
 
-func fleetJSON(w io.Writer, f *results.Fleet) error {
+func fleetJSON(w io.Writer, f *studies.Fleet) error {
 	b, err := json.Marshal(fleetDocument{fleetSchema, f}, json.Deterministic(true), jsontext.WithIndent("  "))
 	if err != nil {
 		return fmt.Errorf("encode a fleet: %w", err)
@@ -49,7 +49,7 @@ func fleetJSON(w io.Writer, f *results.Fleet) error {
 	return flush(w, bytes.NewBuffer(append(b, '\n')))
 }
 
-func fleetText(w io.Writer, f *results.Fleet) error {
+func fleetText(w io.Writer, f *studies.Fleet) error {
 	var b bytes.Buffer
 	lines := func(texts ...string) {
 		for _, text := range texts {
@@ -80,7 +80,7 @@ func fleetText(w io.Writer, f *results.Fleet) error {
 	return flush(w, &b)
 }
 
-func fleetMarkdown(w io.Writer, f *results.Fleet) error {
+func fleetMarkdown(w io.Writer, f *studies.Fleet) error {
 	var b bytes.Buffer
 	for i, line := range fleetHead(f) {
 		if i > 0 {
@@ -110,7 +110,7 @@ func fleetMarkdown(w io.Writer, f *results.Fleet) error {
 }
 
 // fleetHead says what was simulated.
-func fleetHead(f *results.Fleet) []string {
+func fleetHead(f *studies.Fleet) []string {
 	name := f.Name
 	if f.Doc != "" {
 		name += ": " + strings.Join(strings.Fields(f.Doc), " ")
@@ -123,7 +123,7 @@ func fleetHead(f *results.Fleet) []string {
 }
 
 // fleetPrices says what calls were priced by, "" when nothing is known of it.
-func fleetPrices(f *results.Fleet) string {
+func fleetPrices(f *studies.Fleet) string {
 	var facts []string
 	if f.PricesAt != "" {
 		facts = append(facts, "prices at "+f.PricesAt)
@@ -138,8 +138,8 @@ func fleetPrices(f *results.Fleet) string {
 }
 
 // fleetSize counts people and what they did.
-func fleetSize(f *results.Fleet) string {
-	var sum results.FleetOrg
+func fleetSize(f *studies.Fleet) string {
+	var sum studies.FleetOrg
 	for i := range f.Orgs {
 		o := &f.Orgs[i]
 		sum.Users += o.Users
@@ -163,8 +163,8 @@ func fleetSize(f *results.Fleet) string {
 }
 
 // fleetPeaks says how much was under way at once.
-func fleetPeaks(f *results.Fleet, c *results.FleetCell) string {
-	at := func(p results.FleetPeak) string {
+func fleetPeaks(f *studies.Fleet, c *studies.FleetCell) string {
+	at := func(p studies.FleetPeak) string {
 		return f.Start.Add(time.Duration(p.At * float64(time.Second))).UTC().Format("2006-01-02 15:04 UTC")
 	}
 	return fmt.Sprintf("At most %s under way at once (%s) and %s in flight (%s).",
@@ -172,7 +172,7 @@ func fleetPeaks(f *results.Fleet, c *results.FleetCell) string {
 }
 
 // fleetNotes say what the columns mean and what the figures rest on.
-func fleetNotes(f *results.Fleet) []string {
+func fleetNotes(f *studies.Fleet) []string {
 	notes := []string{
 		fleetColumnsNote(f),
 		"Assumed: how many users are of which kind, load tools of MCP servers, resume sessions or pass their quota is the fleet " +
@@ -198,7 +198,7 @@ func fleetNotes(f *results.Fleet) []string {
 }
 
 // fleetColumnsNote says what the columns mean, of those that are there.
-func fleetColumnsNote(f *results.Fleet) string {
+func fleetColumnsNote(f *studies.Fleet) string {
 	note := "CALLS are those drawn and those that layers of the strategy add, such as summaries and memory. HIT is the share of the input read from the cache; GLOBAL, ORG and OWN " +
 		"are that of what every organisation shares, the users of one, and the session alone. MISSES are calls that read less than the best their conversation had " +
 		"in the cache. DREAMS are consolidations of a user's memory: after 24 hours and five other sessions."
@@ -207,7 +207,7 @@ func fleetColumnsNote(f *results.Fleet) string {
 	}
 	told := false
 	for i := range f.Cells {
-		p := f.Cells[i].Pair(results.WithoutOverage)
+		p := f.Cells[i].Pair(studies.WithoutOverage)
 		told = told || p != nil && fleetHas(f, p)
 	}
 	if fleetFlips(f) > 0 {
@@ -221,7 +221,7 @@ func fleetColumnsNote(f *results.Fleet) string {
 }
 
 // fleetCapacity says what the cache holds.
-func fleetCapacity(f *results.Fleet) string {
+func fleetCapacity(f *studies.Fleet) string {
 	if f.Capacity > 0 {
 		return fmt.Sprintf("The cache of a provider holds %s tokens (server.capacity), least recently used first out.", Grouped(float64(f.Capacity), 0))
 	}
@@ -230,7 +230,7 @@ func fleetCapacity(f *results.Fleet) string {
 
 // fleetOverflows says under which strategies requests were too long: no column
 // shows it.
-func fleetOverflows(f *results.Fleet) []string {
+func fleetOverflows(f *studies.Fleet) []string {
 	var notes []string
 	for i := range f.Cells {
 		row := &f.Cells[i].Total.Row

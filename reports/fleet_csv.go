@@ -7,22 +7,23 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // fleetWithout are the comparisons that CSV has columns for.
 func fleetWithout() []string {
-	return []string{results.WithoutGlobalScope, results.WithoutOverage, results.WithoutUpgrades}
+	return []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades}
 }
 
 // fleetCSV writes a line for each strategy and group: the fleet, its
 // organisations, its kinds of users. What a group has no sample of is empty.
-func fleetCSV(w io.Writer, f *results.Fleet) error {
+func fleetCSV(w io.Writer, f *studies.Fleet) error {
 	head := []string{"strategy", "group", "name", "users_active", "users", "sessions", "overage_flips"}
 	for _, m := range results.Metrics() {
 		head = append(head, m.Name)
 	}
-	for scope := range results.FleetScope(results.NumFleetScopes) {
+	for scope := range studies.FleetScope(studies.NumFleetScopes) {
 		for _, part := range []string{"read", "written", "uncached"} {
 			head = append(head, fmt.Sprintf("scope_%s_%s_tokens", scope, part))
 		}
@@ -33,13 +34,13 @@ func fleetCSV(w io.Writer, f *results.Fleet) error {
 	lines := [][]string{head}
 	for i := range f.Cells {
 		c := &f.Cells[i]
-		var sum results.FleetOrg
+		var sum studies.FleetOrg
 		for k := range c.Orgs {
 			o := &f.Orgs[k]
 			sum.Users, sum.Sessions, sum.Flips = sum.Users+o.Users, sum.Sessions+o.Sessions, sum.Flips+o.Flips
-			lines = append(lines, fleetLine(c, "organisation", &c.Orgs[k], o, func(p *results.FleetPair) *results.FleetEffect { return &p.Orgs[k] }))
+			lines = append(lines, fleetLine(c, "organisation", &c.Orgs[k], o, func(p *studies.FleetPair) *studies.FleetEffect { return &p.Orgs[k] }))
 		}
-		lines = append(lines, fleetLine(c, "fleet", &c.Total, &sum, func(p *results.FleetPair) *results.FleetEffect { return &p.Total }))
+		lines = append(lines, fleetLine(c, "fleet", &c.Total, &sum, func(p *studies.FleetPair) *studies.FleetEffect { return &p.Total }))
 		for k := range c.Kinds {
 			lines = append(lines, fleetLine(c, "kind", &c.Kinds[k], nil, nil))
 		}
@@ -49,7 +50,7 @@ func fleetCSV(w io.Writer, f *results.Fleet) error {
 
 // fleetLine is the line of a group; planned and effect are nil for groups that
 // have none.
-func fleetLine(c *results.FleetCell, group string, g *results.FleetGroup, planned *results.FleetOrg, effect func(*results.FleetPair) *results.FleetEffect) []string {
+func fleetLine(c *studies.FleetCell, group string, g *studies.FleetGroup, planned *studies.FleetOrg, effect func(*studies.FleetPair) *studies.FleetEffect) []string {
 	line := []string{c.Strategy, group, g.Name, strconv.Itoa(g.Users)}
 	if planned == nil {
 		line = append(line, "", "", "")
@@ -63,7 +64,7 @@ func fleetLine(c *results.FleetCell, group string, g *results.FleetGroup, planne
 		}
 		line = append(line, text)
 	}
-	for scope := range results.FleetScope(results.NumFleetScopes) {
+	for scope := range studies.FleetScope(studies.NumFleetScopes) {
 		if len(g.Scopes) == 0 {
 			line = append(line, "", "", "")
 			continue
@@ -87,7 +88,7 @@ func fleetLine(c *results.FleetCell, group string, g *results.FleetGroup, planne
 
 // FleetHoursCSV writes a line for each strategy, comparison and hour of a fleet;
 // without is empty for the fleet as it is.
-func FleetHoursCSV(w io.Writer, f *results.Fleet) error {
+func FleetHoursCSV(w io.Writer, f *studies.Fleet) error {
 	lines := [][]string{{"strategy", "without", "hour", "time", "sessions", "calls", "read_tokens", "uncached_tokens",
 		"created_global_tokens", "created_org_tokens", "created_own_tokens"}}
 	for i := range f.Cells {
@@ -100,7 +101,7 @@ func FleetHoursCSV(w io.Writer, f *results.Fleet) error {
 	return writeCSV(w, lines)
 }
 
-func fleetHourLines(f *results.Fleet, strategy, without string, hours []results.FleetHour) [][]string {
+func fleetHourLines(f *studies.Fleet, strategy, without string, hours []studies.FleetHour) [][]string {
 	var lines [][]string
 	for i := range hours {
 		h := &hours[i]

@@ -3,6 +3,7 @@ package reports
 import (
 	"time"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -10,9 +11,9 @@ import (
 const none = "–"
 
 // fleetGrids are the tables of a fleet under one strategy.
-func fleetGrids(f *results.Fleet, c *results.FleetCell) []grid {
+func fleetGrids(f *studies.Fleet, c *studies.FleetCell) []grid {
 	grids := []grid{fleetMain(f, c), fleetWritten(f, c)}
-	for _, without := range []string{results.WithoutGlobalScope, results.WithoutOverage, results.WithoutUpgrades} {
+	for _, without := range []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades} {
 		if p := c.Pair(without); p != nil && fleetHas(f, p) {
 			grids = append(grids, fleetPair(p))
 		}
@@ -28,11 +29,11 @@ func fleetGrids(f *results.Fleet, c *results.FleetCell) []grid {
 
 // fleetHas reports whether a fleet has what it is compared without: else it is
 // held against itself.
-func fleetHas(f *results.Fleet, p *results.FleetPair) bool {
+func fleetHas(f *studies.Fleet, p *studies.FleetPair) bool {
 	switch p.Without {
-	case results.WithoutGlobalScope:
+	case studies.WithoutGlobalScope:
 		return f.GlobalScope
-	case results.WithoutOverage:
+	case studies.WithoutOverage:
 		return p.Events > 0 || p.Total.SavedUSD() != 0
 	}
 	return true
@@ -56,8 +57,8 @@ func fleetColumns(name string, figures ...SheetColumn) []SheetColumn {
 }
 
 // fleetGroups returns the organisations of a cell, then the whole fleet.
-func fleetGroups(c *results.FleetCell) []*results.FleetGroup {
-	var list []*results.FleetGroup
+func fleetGroups(c *studies.FleetCell) []*studies.FleetGroup {
+	var list []*studies.FleetGroup
 	for i := range c.Orgs {
 		list = append(list, &c.Orgs[i])
 	}
@@ -65,7 +66,7 @@ func fleetGroups(c *results.FleetCell) []*results.FleetGroup {
 }
 
 // fleetMetric is a metric of a group, none without a sample.
-func fleetMetric(g *results.FleetGroup, name string) any {
+func fleetMetric(g *studies.FleetGroup, name string) any {
 	if v, ok := g.Metrics[name]; ok {
 		return v
 	}
@@ -79,7 +80,7 @@ const maxFleetRunes = 20
 func fleetName(name string) string { return shortened(Printable(name), maxFleetRunes) }
 
 // fleetMain has a line for each organisation and one for the fleet.
-func fleetMain(f *results.Fleet, c *results.FleetCell) grid {
+func fleetMain(f *studies.Fleet, c *studies.FleetCell) grid {
 	s := Sheet{Columns: fleetColumns("WHO", SheetColumn{Title: "USERS"}, SheetColumn{Title: "SESSIONS"}, SheetColumn{Title: "CALLS"},
 		SheetColumn{Title: "COST", Unit: results.UnitUSD}, SheetColumn{Title: "HIT", Unit: results.UnitRatio},
 		SheetColumn{Title: "GLOBAL", Unit: results.UnitRatio}, SheetColumn{Title: "ORG", Unit: results.UnitRatio}, SheetColumn{Title: "OWN", Unit: results.UnitRatio},
@@ -88,7 +89,7 @@ func fleetMain(f *results.Fleet, c *results.FleetCell) grid {
 	if flips {
 		s.Columns = append(s.Columns, SheetColumn{Title: "FLIPS", Right: true})
 	}
-	var sum results.FleetOrg
+	var sum studies.FleetOrg
 	for i, g := range fleetGroups(c) {
 		o := &sum
 		if i < len(f.Orgs) {
@@ -98,7 +99,7 @@ func fleetMain(f *results.Fleet, c *results.FleetCell) grid {
 			sum.Flips += o.Flips
 		}
 		row := []any{fleetName(g.Name), o.Users, o.Sessions, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio")}
-		for scope := range results.FleetScope(results.NumFleetScopes) {
+		for scope := range studies.FleetScope(studies.NumFleetScopes) {
 			row = append(row, fleetHit(g, scope))
 		}
 		row = append(row, fleetMetric(g, "misses"), fleetMetric(g, "dreams"))
@@ -111,7 +112,7 @@ func fleetMain(f *results.Fleet, c *results.FleetCell) grid {
 }
 
 // fleetFlips counts the flips of all organisations.
-func fleetFlips(f *results.Fleet) int {
+func fleetFlips(f *studies.Fleet) int {
 	n := 0
 	for i := range f.Orgs {
 		n += f.Orgs[i].Flips
@@ -120,7 +121,7 @@ func fleetFlips(f *results.Fleet) int {
 }
 
 // fleetHit is the hit ratio of a scope, none for what nobody asked for.
-func fleetHit(g *results.FleetGroup, scope results.FleetScope) any {
+func fleetHit(g *studies.FleetGroup, scope studies.FleetScope) any {
 	if v, ok := g.Scope(scope).HitRatio(); ok {
 		return v
 	}
@@ -128,7 +129,7 @@ func fleetHit(g *results.FleetGroup, scope results.FleetScope) any {
 }
 
 // fleetWritten has the tokens of each organisation, what was written by scope.
-func fleetWritten(f *results.Fleet, c *results.FleetCell) grid {
+func fleetWritten(f *studies.Fleet, c *studies.FleetCell) grid {
 	unit := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
 	s := Sheet{Columns: fleetColumns("WHO", unit("GLOBAL"), unit("ORG"), unit("OWN"), unit("WRITTEN"), unit("OF IT 1H"), unit("READ"), unit("UNCACHED"), unit("OUTPUT"))}
 	title := "Tokens written to the cache by who shares them, and all others"
@@ -138,8 +139,8 @@ func fleetWritten(f *results.Fleet, c *results.FleetCell) grid {
 	}
 	for _, g := range fleetGroups(c) {
 		row := []any{fleetName(g.Name)}
-		var all results.FleetTokens
-		for scope := range results.FleetScope(results.NumFleetScopes) {
+		var all studies.FleetTokens
+		for scope := range studies.FleetScope(studies.NumFleetScopes) {
 			t := g.Scope(scope)
 			all.Add(t)
 			row = append(row, t.Written)
@@ -155,24 +156,24 @@ func fleetWritten(f *results.Fleet, c *results.FleetCell) grid {
 
 // fleetPairTitles are what comparisons are called.
 var fleetPairTitles = map[string]string{
-	results.WithoutGlobalScope: "What the global scope saves (WITHOUT: what is everyone's is each organisation's)",
-	results.WithoutOverage:     "What passing the quota costs (WITHOUT: everybody stays inside the plan)",
-	results.WithoutUpgrades:    "What upgrades of the client cost (WITHOUT: it stays as it is)",
+	studies.WithoutGlobalScope: "What the global scope saves (WITHOUT: what is everyone's is each organisation's)",
+	studies.WithoutOverage:     "What passing the quota costs (WITHOUT: everybody stays inside the plan)",
+	studies.WithoutUpgrades:    "What upgrades of the client cost (WITHOUT: it stays as it is)",
 }
 
 // fleetPair has what a comparison makes of tokens written and of cost.
-func fleetPair(p *results.FleetPair) grid {
+func fleetPair(p *studies.FleetPair) grid {
 	tokens := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
 	cost := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitUSD} }
 	sign, word := -1.0, "MORE"
-	if p.Without == results.WithoutGlobalScope {
+	if p.Without == studies.WithoutGlobalScope {
 		sign, word = 1, "SAVED"
 	}
 	columns := []SheetColumn{tokens("WRITTEN"), tokens("WITHOUT"), tokens(word), cost("COST"), cost("WITHOUT"), cost(word), {Title: "CHANGE"}}
 	switch p.Without {
-	case results.WithoutOverage:
+	case studies.WithoutOverage:
 		columns = append(columns, cost("A FLIP"))
-	case results.WithoutUpgrades:
+	case studies.WithoutUpgrades:
 		columns = append(columns, cost("A USER"))
 	}
 	s := Sheet{Columns: fleetColumns("WHO", columns...)}
@@ -185,7 +186,7 @@ func fleetPair(p *results.FleetPair) grid {
 
 // fleetEffect is a line of fleetPair with a number of figures; sign is 1 where
 // what is saved counts.
-func fleetEffect(e *results.FleetEffect, sign float64, figures int) []any {
+func fleetEffect(e *studies.FleetEffect, sign float64, figures int) []any {
 	usd := sign * e.SavedUSD()
 	change := none
 	if e.USDWithout > 0 {
@@ -202,7 +203,7 @@ func fleetEffect(e *results.FleetEffect, sign float64, figures int) []any {
 }
 
 // fleetWaves has what upgrades did to the tokens written ahead of messages.
-func fleetWaves(f *results.Fleet, c *results.FleetCell) grid {
+func fleetWaves(f *studies.Fleet, c *studies.FleetCell) grid {
 	unit := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
 	s := Sheet{Columns: fleetColumns("UPGRADE", SheetColumn{Title: "OVER", Unit: results.UnitSeconds}, SheetColumn{Title: "PROMPT"}, SheetColumn{Title: "USERS"},
 		unit("BEFORE"), unit("DURING"), unit("AFTER"), unit("PEAK"), SheetColumn{Title: "IN THE HOUR FROM"})}
@@ -218,12 +219,12 @@ func fleetWaves(f *results.Fleet, c *results.FleetCell) grid {
 }
 
 // fleetClock is the time at seconds from the start.
-func fleetClock(f *results.Fleet, seconds float64) string {
+func fleetClock(f *studies.Fleet, seconds float64) string {
 	return f.Start.Add(time.Duration(seconds * float64(time.Second))).UTC().Format("01-02 15:04")
 }
 
 // fleetKinds has a line for each kind of users.
-func fleetKinds(c *results.FleetCell) grid {
+func fleetKinds(c *studies.FleetCell) grid {
 	s := Sheet{Columns: fleetColumns("KIND OF USER", SheetColumn{Title: "WITH SESSIONS"}, SheetColumn{Title: "CALLS"}, SheetColumn{Title: "COST", Unit: results.UnitUSD},
 		SheetColumn{Title: "HIT", Unit: results.UnitRatio}, SheetColumn{Title: "MISSES"}, SheetColumn{Title: "WRITTEN 5M", Unit: results.UnitTokens}, SheetColumn{Title: "WRITTEN 1H", Unit: results.UnitTokens})}
 	for i := range c.Kinds {

@@ -12,14 +12,15 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // group is a group with one row: 100k of input a call read, 20k written, and a
 // cost of a dollar a call.
-func group(name string, calls int, scopes ...results.FleetTokens) results.FleetGroup {
-	g := results.FleetGroup{Name: name, Users: 2, Scopes: scopes, Row: results.Row{Strategy: "none", Calls: calls, Sessions: 1,
+func group(name string, calls int, scopes ...studies.FleetTokens) studies.FleetGroup {
+	g := studies.FleetGroup{Name: name, Users: 2, Scopes: scopes, Row: results.Row{Strategy: "none", Calls: calls, Sessions: 1,
 		Usage: prompt.Usage{Read: 80_000 * int64(calls), Write5m: 20_000 * int64(calls)}}}
 	g.Row.CostByClass[results.ClassRead] = float64(calls)
 	g.Describe()
@@ -31,38 +32,38 @@ func group(name string, calls int, scopes ...results.FleetTokens) results.FleetG
 // 86.7 % by both; only box has something of its organisation, and reads half of it.
 // Without the global scope ash writes 300 more and pays $2 more than its $10, box
 // 700 and $1 more than its $5.
-func twoOrgs() *results.Fleet {
-	ash := []results.FleetTokens{{Scope: results.FleetGlobal, Read: 900, Written: 100}, {Scope: results.FleetOrgs}, {Scope: results.FleetOwn, Read: 60, Written: 30, Uncached: 10}}
-	box := []results.FleetTokens{{Scope: results.FleetGlobal, Read: 400, Written: 100}, {Scope: results.FleetOrgs, Read: 50, Written: 50}, {Scope: results.FleetOwn, Read: 60, Written: 40}}
+func twoOrgs() *studies.Fleet {
+	ash := []studies.FleetTokens{{Scope: studies.FleetGlobal, Read: 900, Written: 100}, {Scope: studies.FleetOrgs}, {Scope: studies.FleetOwn, Read: 60, Written: 30, Uncached: 10}}
+	box := []studies.FleetTokens{{Scope: studies.FleetGlobal, Read: 400, Written: 100}, {Scope: studies.FleetOrgs, Read: 50, Written: 50}, {Scope: studies.FleetOwn, Read: 60, Written: 40}}
 	both := slices.Clone(ash)
 	for i := range both {
 		both[i].Add(box[i])
 	}
-	hours := func(global, org, own int64) []results.FleetHour {
-		return []results.FleetHour{{Hour: 0, Sessions: 2, Calls: 10}, {Hour: 1, Calls: 5, Created: [results.NumFleetScopes]int64{global, org, own}}, {Hour: 2}}
+	hours := func(global, org, own int64) []studies.FleetHour {
+		return []studies.FleetHour{{Hour: 0, Sessions: 2, Calls: 10}, {Hour: 1, Calls: 5, Created: [studies.NumFleetScopes]int64{global, org, own}}, {Hour: 2}}
 	}
-	return &results.Fleet{
+	return &studies.Fleet{
 		Name: "two", Doc: "Two organisations.", Start: time.Date(2026, 3, 2, 22, 0, 0, 0, time.UTC), Days: 1, Seed: 7, GlobalScope: true,
-		Orgs:     []results.FleetOrg{{Name: "ash", Users: 3, Sessions: 4, Calls: 10, Flips: 2}, {Name: "box", Users: 1, Sessions: 1, Resumed: 1, Calls: 5}},
-		Upgrades: []results.FleetUpgrade{{At: 3600, Over: 1800, Static: -1300, Users: 2}},
+		Orgs:     []studies.FleetOrg{{Name: "ash", Users: 3, Sessions: 4, Calls: 10, Flips: 2}, {Name: "box", Users: 1, Sessions: 1, Resumed: 1, Calls: 5}},
+		Upgrades: []studies.FleetUpgrade{{At: 3600, Over: 1800, Static: -1300, Users: 2}},
 		Notes:    []string{"a note of the fleet"},
-		Cells: []results.FleetCell{{
-			Strategy: "none", Total: group("fleet", 15, both...), Orgs: []results.FleetGroup{group("ash", 10, ash...), group("box", 5, box...)},
-			Kinds:        []results.FleetGroup{group("subscriber", 10), group("api", 5)},
+		Cells: []studies.FleetCell{{
+			Strategy: "none", Total: group("fleet", 15, both...), Orgs: []studies.FleetGroup{group("ash", 10, ash...), group("box", 5, box...)},
+			Kinds:        []studies.FleetGroup{group("subscriber", 10), group("api", 5)},
 			Hours:        hours(200, 50, 70),
-			PeakSessions: results.FleetPeak{Count: 3, At: 5400}, PeakCalls: results.FleetPeak{Count: 1, At: 60},
-			Pairs: []results.FleetPair{
-				{Without: results.WithoutGlobalScope, Hours: hours(0, 1260, 70), Orgs: []results.FleetEffect{
+			PeakSessions: studies.FleetPeak{Count: 3, At: 5400}, PeakCalls: studies.FleetPeak{Count: 1, At: 60},
+			Pairs: []studies.FleetPair{
+				{Without: studies.WithoutGlobalScope, Hours: hours(0, 1260, 70), Orgs: []studies.FleetEffect{
 					{Name: "ash", Created: 130, CreatedWithout: 430, USD: 10, USDWithout: 12}, {Name: "box", Created: 190, CreatedWithout: 890, USD: 5, USDWithout: 6}},
-					Total: results.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 1320, USD: 15, USDWithout: 18}},
-				{Without: results.WithoutOverage, Events: 2, Hours: hours(200, 50, 70), Orgs: []results.FleetEffect{
+					Total: studies.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 1320, USD: 15, USDWithout: 18}},
+				{Without: studies.WithoutOverage, Events: 2, Hours: hours(200, 50, 70), Orgs: []studies.FleetEffect{
 					{Name: "ash", Created: 130, CreatedWithout: 130, USD: 10, USDWithout: 9, Events: 2, EventUSD: 0.5}, {Name: "box", Created: 190, CreatedWithout: 190, USD: 5, USDWithout: 5}},
-					Total: results.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 320, USD: 15, USDWithout: 14, Events: 2, EventUSD: 0.5}},
-				{Without: results.WithoutUpgrades, Events: 2, Hours: hours(150, 50, 90), Orgs: []results.FleetEffect{
+					Total: studies.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 320, USD: 15, USDWithout: 14, Events: 2, EventUSD: 0.5}},
+				{Without: studies.WithoutUpgrades, Events: 2, Hours: hours(150, 50, 90), Orgs: []studies.FleetEffect{
 					{Name: "ash", Created: 130, CreatedWithout: 120, USD: 10, USDWithout: 9.5}, {Name: "box", Created: 190, CreatedWithout: 190, USD: 5, USDWithout: 5}},
-					Total: results.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 310, USD: 15, USDWithout: 14.5, Events: 2, EventTokens: 10, EventUSD: 0.5}},
+					Total: studies.FleetEffect{Name: "fleet", Created: 320, CreatedWithout: 310, USD: 15, USDWithout: 14.5, Events: 2, EventTokens: 10, EventUSD: 0.5}},
 			},
-			Waves: []results.FleetWave{{Before: 0, During: 250, After: 0, PeakHour: 1, PeakTokens: 250}},
+			Waves: []studies.FleetWave{{Before: 0, During: 250, After: 0, PeakHour: 1, PeakTokens: 250}},
 		}},
 	}
 }
@@ -282,7 +283,7 @@ func TestFleetChart(t *testing.T) {
 	if err := FleetChart(io.Discard, "svg", twoOrgs(), 1); err == nil {
 		t.Error("a chart of a cell that is not there is no error")
 	}
-	if err := FleetChart(io.Discard, "svg", &results.Fleet{Cells: make([]results.FleetCell, 1)}, 0); err == nil {
+	if err := FleetChart(io.Discard, "svg", &studies.Fleet{Cells: make([]studies.FleetCell, 1)}, 0); err == nil {
 		t.Error("a chart of nothing is no error")
 	}
 }
@@ -309,7 +310,7 @@ func TestFleetDrawings(t *testing.T) {
 func TestFleetWave(t *testing.T) {
 	f := twoOrgs()
 	c := &f.Cells[0]
-	if got, want := fleetMore(c, c.Pair(results.WithoutUpgrades), 1)[1], [results.NumFleetScopes]float64{50, 0, -20}; got != want {
+	if got, want := fleetMore(c, c.Pair(studies.WithoutUpgrades), 1)[1], [studies.NumFleetScopes]float64{50, 0, -20}; got != want {
 		t.Errorf("more by scope %v, want %v", got, want)
 	}
 	p := fleetWave(f, c)
@@ -320,10 +321,10 @@ func TestFleetWave(t *testing.T) {
 
 // A year of hours has a value for each day at most, and its mean stays.
 func TestFleetBins(t *testing.T) {
-	hours := make([]results.FleetHour, 366*24)
+	hours := make([]studies.FleetHour, 366*24)
 	for i := range hours {
-		hours[i].Created[results.FleetGlobal] = 6
-		hours[i].Created[results.FleetOwn] = 1000 // does not stand ahead of messages
+		hours[i].Created[studies.FleetGlobal] = 6
+		hours[i].Created[studies.FleetOwn] = 1000 // does not stand ahead of messages
 	}
 	bin := fleetBin(len(hours))
 	values := fleetValues(hours, bin)

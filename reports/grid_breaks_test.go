@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -21,14 +22,14 @@ func brokenRun() *results.Run {
 		{Cell: "billed", Strategy: "billed", Rows: []results.Row{{Strategy: "billed", Session: "a", Sessions: 1}}},
 	}}
 	b := &run.Cells[0].Rows[0].Breaks
-	b.Calls[results.BreakNone] = [prompt.NumMissClasses]int{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
-	b.Calls[results.BreakExpiry5m] = [prompt.NumMissClasses]int{prompt.MissExpiry: 6, prompt.MissEdit: 2}
-	b.Calls[results.BreakExpiry1h] = [prompt.NumMissClasses]int{prompt.MissExpiry: 2}
-	b.Calls[results.BreakState] = [prompt.NumMissClasses]int{prompt.MissHead: 3}
-	b.Calls[results.BreakServer] = [prompt.NumMissClasses]int{prompt.MissHead: 1, prompt.MissNone: 1}
-	b.Changed[results.BreakFieldSystem][prompt.MissHead] = 3
-	b.Changed[results.BreakFieldTools][prompt.MissHead] = 1
-	b.Beside[results.BreakNone], b.Beside[results.BreakServer] = 5, 1
+	b.Calls[confusion.None] = [prompt.NumMissClasses]int{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
+	b.Calls[confusion.Expiry5m] = [prompt.NumMissClasses]int{prompt.MissExpiry: 6, prompt.MissEdit: 2}
+	b.Calls[confusion.Expiry1h] = [prompt.NumMissClasses]int{prompt.MissExpiry: 2}
+	b.Calls[confusion.State] = [prompt.NumMissClasses]int{prompt.MissHead: 3}
+	b.Calls[confusion.Server] = [prompt.NumMissClasses]int{prompt.MissHead: 1, prompt.MissNone: 1}
+	b.Changed[confusion.FieldSystem][prompt.MissHead] = 3
+	b.Changed[confusion.FieldTools][prompt.MissHead] = 1
+	b.Beside[confusion.None], b.Beside[confusion.Server] = 5, 1
 	run.Sum()
 	return run
 }

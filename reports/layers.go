@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -65,21 +66,21 @@ func counted(counts map[string]int, words func(string) []any) [][]any {
 }
 
 // breakTexts are the reasons in words.
-var breakTexts = [results.NumBreakReasons]string{
-	results.BreakNone: "no break", results.BreakFirst: "nothing to compare with", results.BreakExcluded: "model not watched",
-	results.BreakCompacted: "expected: compaction", results.BreakDeleted: "expected: deletion", results.BreakModel: "model changed",
-	results.BreakState: "prompt changed", results.BreakExpiry5m: "possible expiry, 5 minutes",
-	results.BreakExpiry1h: "possible expiry, an hour",
-	results.BreakServer:   "likely the server", results.BreakUnknown: "pause not known",
+var breakTexts = [confusion.NumReasons]string{
+	confusion.None: "no break", confusion.First: "nothing to compare with", confusion.Excluded: "model not watched",
+	confusion.Compacted: "expected: compaction", confusion.Deleted: "expected: deletion", confusion.Model: "model changed",
+	confusion.State: "prompt changed", confusion.Expiry5m: "possible expiry, 5 minutes",
+	confusion.Expiry1h: "possible expiry, an hour",
+	confusion.Server:   "likely the server", confusion.Unknown: "pause not known",
 }
 
 // breakLines are the lines of one cell.
-func breakLines(b *results.Breaks) [][]any {
+func breakLines(b *confusion.Matrix) [][]any {
 	if b.Watched() == 0 {
 		return nil
 	}
 	var lines [][]any
-	for r := range results.BreakReason(results.NumBreakReasons) {
+	for r := range confusion.Reason(confusion.NumReasons) {
 		recall, missed := b.Recall(r)
 		if b.Said(r) == 0 && !missed {
 			continue
@@ -89,12 +90,12 @@ func breakLines(b *results.Breaks) [][]any {
 			line[4], line[5], line[6] = b.True(r), b.Found(r), document.Percent(recall)
 		}
 		lines = append(lines, line)
-		if r == results.BreakState {
+		if r == confusion.State {
 			lines = append(lines, fieldLines(b)...)
 		}
 	}
 	for r, n := range b.Beside {
-		if n > 0 && results.BreakReason(r).Broke() {
+		if n > 0 && confusion.Reason(r).Broke() {
 			lines = append(lines, []any{"calls of layers: " + breakTexts[r], n, nil, nil, nil, nil, nil, nil})
 		}
 	}
@@ -103,9 +104,9 @@ func breakLines(b *results.Breaks) [][]any {
 
 // fieldLines are the changes that breaks were put down to. One break can name
 // several.
-func fieldLines(b *results.Breaks) [][]any {
+func fieldLines(b *confusion.Matrix) [][]any {
 	var lines [][]any
-	for f := results.BreakFieldSystem; int(f) < results.NumBreakFields; f++ {
+	for f := confusion.FieldSystem; int(f) < confusion.NumFields; f++ {
 		n, right := b.Named(f), b.NamedRight(f)
 		if n > 0 {
 			lines = append(lines, []any{

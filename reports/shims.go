@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 )
 
-func differenceText(d *results.Difference, decimals int) string {
+func differenceText(d *studies.Difference, decimals int) string {
 	return differenceIn(d, func(v float64) string { return document.USD(v, decimals) })
 }
 

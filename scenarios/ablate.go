@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -20,8 +21,8 @@ import (
 type Ablation struct {
 	// Design has the cells of the scenario and behind them one for each change.
 	Design  *Design
-	Changes []results.Change
-	Refused []results.Refusal
+	Changes []studies.Change
+	Refused []studies.Refusal
 
 	file  *File
 	bases []Cell
@@ -117,7 +118,7 @@ func booleans(dst []strategies.Mechanism, n *yaml.Node, path string) []strategie
 // change notes the cell of a base with mechanisms switched, or why there is
 // none.
 func (a *Ablation) change(base *Cell, list ...strategies.Mechanism) (*Cell, bool) {
-	c := results.Change{Base: base.Name, On: true}
+	c := studies.Change{Base: base.Name, On: true}
 	for _, m := range list {
 		c.Paths, c.Set = append(c.Paths, m.Path), append(c.Set, m.Path+"="+m.Then)
 		c.On, c.Doc = c.On && m.On, m.Doc
@@ -125,7 +126,7 @@ func (a *Ablation) change(base *Cell, list ...strategies.Mechanism) (*Cell, bool
 	c.Cell = base.Name + " " + strings.Join(c.Set, " ")
 	cell, err := a.file.cell(base.Strategy.Name, c.Set)
 	if err != nil {
-		a.Refused = append(a.Refused, results.Refusal{Base: c.Base, Set: strings.Join(c.Set, " "), Reason: a.reason(err, c.Set)})
+		a.Refused = append(a.Refused, studies.Refusal{Base: c.Base, Set: strings.Join(c.Set, " "), Reason: a.reason(err, c.Set)})
 		return nil, false
 	}
 	cell.Name = c.Cell
@@ -186,9 +187,9 @@ const ablationOrigin = "ablation"
 
 // Ablate runs an ablation over the sessions of a corpus. With pairs it also
 // switches two at a time of the mechanisms that make a difference by themselves.
-func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, pairs bool) (*results.Ablation, error) {
+func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, pairs bool) (*studies.Ablation, error) {
 	sessions := withCalls(corpus)
-	out := &results.Ablation{}
+	out := &studies.Ablation{}
 	for i := range a.bases {
 		out.Bases = append(out.Bases, a.bases[i].Name)
 	}
@@ -210,7 +211,7 @@ func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, p
 func (a *Ablation) within(sessions []*traces.Session) *Design {
 	d := *a.Design
 	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool {
-		i := slices.IndexFunc(a.Changes, func(x results.Change) bool { return x.Cell == c.Name })
+		i := slices.IndexFunc(a.Changes, func(x studies.Change) bool { return x.Cell == c.Name })
 		if i < 0 {
 			return false
 		}
@@ -220,7 +221,7 @@ func (a *Ablation) within(sessions []*traces.Session) *Design {
 		}
 		x := a.Changes[i]
 		a.Changes = slices.Delete(slices.Clone(a.Changes), i, i+1)
-		a.Refused = append(a.Refused, results.Refusal{Base: x.Base, Set: strings.Join(x.Set, " "), Reason: a.reason(err, x.Set)})
+		a.Refused = append(a.Refused, studies.Refusal{Base: x.Base, Set: strings.Join(x.Set, " "), Reason: a.reason(err, x.Set)})
 		return true
 	})
 	return &d
@@ -232,7 +233,7 @@ const maxPairs = 24
 
 // ablatePairs adds to an ablation the pairs of mechanisms that make a difference
 // each.
-func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablation, out *results.Ablation) error {
+func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablation, out *studies.Ablation) error {
 	both := Ablation{file: a.file, bases: a.bases}
 	d := *a.Design
 	d.Cells = slices.DeleteFunc(slices.Clone(a.Design.Cells), func(c Cell) bool { return c.Strategy.Name != results.StrategyRecorded })
@@ -258,7 +259,7 @@ func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablati
 	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if slices.ContainsFunc(both.Changes, func(x results.Change) bool { return x.Cell == c.Cell }) {
+		if slices.ContainsFunc(both.Changes, func(x studies.Change) bool { return x.Cell == c.Cell }) {
 			out.Run.Cells = append(out.Run.Cells, *c)
 		}
 	}
@@ -269,7 +270,7 @@ func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablati
 
 // effective returns the mechanisms of a base that make a difference, the largest
 // first.
-func effective(out *results.Ablation, base string) []strategies.Mechanism {
+func effective(out *studies.Ablation, base string) []strategies.Mechanism {
 	var list []strategies.Mechanism
 	for _, d := range out.Differences(base, 1) {
 		if d.None() || len(list) == maxPairs {

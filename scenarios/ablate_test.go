@@ -10,7 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -128,14 +128,14 @@ func TestAblationIsAnOrdinaryScenario(t *testing.T) {
 	base := out.Run.Reference("auto-compact/167k").Total.CostUSD()
 	want := run.Reference("auto-compact/167k").Total.CostUSD() - base
 	list := out.Differences("auto-compact/167k", 1)
-	i := slices.IndexFunc(list, func(d results.Difference) bool { return d.Change.Set[0] == "full-compact.auto=false" })
+	i := slices.IndexFunc(list, func(d studies.Difference) bool { return d.Change.Set[0] == "full-compact.auto=false" })
 	if i < 0 || math.Abs(list[i].USD-want) > 1e-9 || want == 0 {
 		t.Errorf("differences %+v, the run without has $%.6f more", list, want)
 	}
-	if !slices.IsSortedFunc(list, func(x, y results.Difference) int { return cmp.Compare(math.Abs(y.USD), math.Abs(x.USD)) }) {
+	if !slices.IsSortedFunc(list, func(x, y studies.Difference) int { return cmp.Compare(math.Abs(y.USD), math.Abs(x.USD)) }) {
 		t.Error("the largest difference does not come first")
 	}
-	refused := slices.IndexFunc(out.Refused, func(r results.Refusal) bool { return r.Set == "full-compact.trigger.reserve_output=false" })
+	refused := slices.IndexFunc(out.Refused, func(r studies.Refusal) bool { return r.Set == "full-compact.trigger.reserve_output=false" })
 	if refused < 0 || !strings.HasPrefix(out.Refused[refused].Reason, "full-compact.trigger.output_cap 20000") {
 		t.Errorf("refused %+v", out.Refused)
 	}
@@ -187,7 +187,7 @@ func TestAblationOfASweep(t *testing.T) {
 func TestChains(t *testing.T) {
 	p, corpus := samplePlan(t)
 	p.Strategies = []string{"auto-compact/167k", "none"}
-	var first []results.Chains
+	var first []studies.Chains
 	for _, workers := range []int{1, 4} {
 		p.Workers = workers
 		run, list, err := p.Chains(context.Background(), corpus)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/compactsim/compactsim/internal/chains"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -14,7 +15,7 @@ import (
 
 // Chains runs the plan and follows every compaction. Sessions of a cohort stay
 // together; compactions stand in the order of sessions, whatever the workers.
-func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run, []results.Chains, error) {
+func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run, []studies.Chains, error) {
 	d, err := p.design()
 	if err != nil {
 		return nil, nil, err
@@ -27,9 +28,9 @@ func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run,
 	if run == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return nil, nil, err
 	}
-	var list []results.Chains
+	var list []studies.Chains
 	for i := range d.Cells {
-		c := results.Chains{Cell: d.Cells[i].Name, Strategy: d.Cells[i].Strategy.Name, Compactions: w.compactions(i)}
+		c := studies.Chains{Cell: d.Cells[i].Name, Strategy: d.Cells[i].Strategy.Name, Compactions: w.compactions(i)}
 		c.LostUSD = lost(run, &c)
 		list = append(list, c)
 	}
@@ -38,7 +39,7 @@ func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run,
 
 // ForemostChains follows the compactions of the cells of a run that charts of
 // single calls show: the recorded cell and the cheapest others.
-func (p *Plan) ForemostChains(ctx context.Context, corpus *traces.Corpus, run *results.Run) ([]results.Chains, error) {
+func (p *Plan) ForemostChains(ctx context.Context, corpus *traces.Corpus, run *results.Run) ([]studies.Chains, error) {
 	d, err := p.design()
 	if err != nil {
 		return nil, err
@@ -85,8 +86,8 @@ func (w *watch) observer(cell int, cohort []*traces.Session) sim.Observer {
 	return o
 }
 
-func (w *watch) compactions(cell int) []results.Compaction {
-	list := []results.Compaction{}
+func (w *watch) compactions(cell int) []studies.Compaction {
+	list := []studies.Compaction{}
 	for _, s := range w.seen[cell] {
 		if s.by != nil {
 			list = append(list, s.by.Compactions(s.at)...)
@@ -100,7 +101,7 @@ const dust = 1e-9
 
 // lost returns what the summary calls of a cell cost that led to no compaction,
 // USD.
-func lost(run *results.Run, c *results.Chains) float64 {
+func lost(run *results.Run, c *studies.Chains) float64 {
 	for i := range run.Cells {
 		if run.Cells[i].Cell != c.Cell {
 			continue

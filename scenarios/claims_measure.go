@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // trial is a scenario that was run to try claims.
 type trial struct {
 	run    *results.Run
-	chains []results.Chains
+	chains []studies.Chains
 	calls  map[string][]results.CallRecord // by cell
 }
 
@@ -40,14 +41,14 @@ var callFields = map[string]field[results.CallRecord]{
 	}},
 }
 
-var compactionFields = map[string]field[results.Compaction]{
-	"number":    {results.UnitCount, func(*results.Compaction) float64 { return 1 }},
-	"before":    {results.UnitTokens, func(c *results.Compaction) float64 { return float64(c.Before) }},
-	"after":     {results.UnitTokens, func(c *results.Compaction) float64 { return float64(c.After) }},
-	"saved":     {results.UnitTokens, func(c *results.Compaction) float64 { return float64(c.Saved) }},
-	"value":     {results.UnitTokens, func(c *results.Compaction) float64 { return float64(c.Value) }},
-	"rewritten": {results.UnitTokens, func(c *results.Compaction) float64 { return float64(c.Rewritten) }},
-	"call_usd":  {results.UnitUSD, func(c *results.Compaction) float64 { return c.CallCost.Total() }},
+var compactionFields = map[string]field[studies.Compaction]{
+	"number":    {results.UnitCount, func(*studies.Compaction) float64 { return 1 }},
+	"before":    {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Before) }},
+	"after":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.After) }},
+	"saved":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Saved) }},
+	"value":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Value) }},
+	"rewritten": {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Rewritten) }},
+	"call_usd":  {results.UnitUSD, func(c *studies.Compaction) float64 { return c.CallCost.Total() }},
 }
 
 func (a *Amount) validate() error {
@@ -201,7 +202,7 @@ func (t *trial) picked(cell string, want *Calls) ([]results.CallRecord, error) {
 	return list, nil
 }
 
-func (t *trial) compactions(cell string) []results.Compaction {
+func (t *trial) compactions(cell string) []studies.Compaction {
 	for i := range t.chains {
 		if t.chains[i].Cell == cell {
 			return t.chains[i].Compactions

@@ -6,18 +6,19 @@ import (
 	"fmt"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
 
 // TryClaims runs the embedded scenarios of claims and returns what became of
 // each claim, in the order of the scenarios' names.
-func TryClaims(ctx context.Context, registry *strategies.Registry, prices *costmodel.Table) ([]results.Finding, error) {
+func TryClaims(ctx context.Context, registry *strategies.Registry, prices *costmodel.Table) ([]studies.Finding, error) {
 	all, err := ClaimScenarios()
 	if err != nil {
 		return nil, err
 	}
-	var list []results.Finding
+	var list []studies.Finding
 	for _, b := range all {
 		f, err := Parse(registry, b.Text, b.Name+".yaml")
 		if err != nil {
@@ -33,7 +34,7 @@ func TryClaims(ctx context.Context, registry *strategies.Registry, prices *costm
 }
 
 // Try runs a scenario over the made sessions it names and tries its claims.
-func (f *File) Try(ctx context.Context, prices *costmodel.Table) ([]results.Finding, error) {
+func (f *File) Try(ctx context.Context, prices *costmodel.Table) ([]studies.Finding, error) {
 	claims, err := f.Claims()
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func (f *File) Try(ctx context.Context, prices *costmodel.Table) ([]results.Find
 	if err != nil {
 		return nil, err
 	}
-	var list []results.Finding
+	var list []studies.Finding
 	var errs []error
 	for i := range claims {
 		found, err := t.find(&claims[i])
@@ -79,8 +80,8 @@ func (f *File) try(ctx context.Context, prices *costmodel.Table) (*trial, error)
 }
 
 // find works out the figures of a claim and holds them against it.
-func (t *trial) find(c *Claim) (results.Finding, error) {
-	found := results.Finding{ID: c.ID, Claim: c.Claim, Source: c.Source}
+func (t *trial) find(c *Claim) (studies.Finding, error) {
+	found := studies.Finding{ID: c.ID, Claim: c.Claim, Source: c.Source}
 	for i := range c.Figures {
 		f, err := t.measure(&c.Figures[i])
 		if err != nil {
@@ -100,8 +101,8 @@ func (t *trial) find(c *Claim) (results.Finding, error) {
 }
 
 // measure works out a figure.
-func (t *trial) measure(f *Figure) (results.Figure, error) {
-	out := results.Figure{Name: f.Name, Unit: f.Unit}
+func (t *trial) measure(f *Figure) (studies.Figure, error) {
+	out := studies.Figure{Name: f.Name, Unit: f.Unit}
 	v, unit, err := t.value(&f.Amount)
 	if err != nil {
 		return out, err
@@ -139,7 +140,7 @@ func (t *trial) measure(f *Figure) (results.Figure, error) {
 
 // claimedText words what is claimed of a figure.
 func claimedText(b *Bound, unit string) string {
-	text := func(v float64) string { return (&results.Figure{Value: v, Unit: unit}).Text() }
+	text := func(v float64) string { return (&studies.Figure{Value: v, Unit: unit}).Text() }
 	words := map[string]string{"about": "about", "at_least": "at least", "at_most": "at most", "above": "more than", "below": "less than"}
 	switch {
 	case b.Is == "between":

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 )
 
 // tryClaims runs a scenario of claims after some assignments.
-func tryClaims(t *testing.T, name string, assignments ...string) map[string]*results.Finding {
+func tryClaims(t *testing.T, name string, assignments ...string) map[string]*studies.Finding {
 	t.Helper()
 	b, err := LookupBuiltin("claims/" + name)
 	if err != nil {
@@ -28,7 +28,7 @@ func tryClaims(t *testing.T, name string, assignments ...string) map[string]*res
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]*results.Finding{}
+	found := map[string]*studies.Finding{}
 	for i := range list {
 		found[list[i].ID] = &list[i]
 	}
@@ -70,10 +70,10 @@ func TestClaimsAgreeWithHand(t *testing.T) {
 
 // A verdict follows what is simulated: with a mechanism switched it is another.
 func TestVerdictsFollowTheMechanism(t *testing.T) {
-	const reproduced, partly, refuted = results.Reproduced, results.Partly, results.Refuted
+	const reproduced, partly, refuted = studies.Reproduced, studies.Partly, studies.Refuted
 	for _, tc := range []struct {
 		scenario, set, id string
-		as, then          results.Verdict
+		as, then          studies.Verdict
 	}{
 		{"breaker", "strategies.breaker.full-compact.breaker=0", "breaker-stops-runaway", reproduced, partly},
 		{"skill-listing", "strategies.sent-again.full-compact.attachments.resend_skill_listing=false", "skill-listing", reproduced, refuted},
@@ -99,21 +99,21 @@ func TestExpectedVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]results.Verdict{}
+	found := map[string]studies.Verdict{}
 	for i := range list {
 		found[list[i].ID] = list[i].Verdict()
 	}
-	for id, want := range map[string]results.Verdict{
-		"request-uncached":     results.Reproduced,
-		"request-cached":       results.Refuted, // the read alone is $0.06
-		"compact-saves":        results.Refuted, // where attachments count
-		"session-memory-call":  results.Reproduced,
-		"session-memory-free":  results.Refuted, // with extraction and re-writes counted
-		"latch-flip":           results.Refuted, // only with ttl_in_key
-		"latch-flip-keyed":     results.Reproduced,
-		"hour-wasted-on-forks": results.Reproduced,
-		"minimum-saving":       results.Reproduced, // 17k of results, 10k clearable: must not fire
-		"percent-override":     results.Reproduced,
+	for id, want := range map[string]studies.Verdict{
+		"request-uncached":     studies.Reproduced,
+		"request-cached":       studies.Refuted, // the read alone is $0.06
+		"compact-saves":        studies.Refuted, // where attachments count
+		"session-memory-call":  studies.Reproduced,
+		"session-memory-free":  studies.Refuted, // with extraction and re-writes counted
+		"latch-flip":           studies.Refuted, // only with ttl_in_key
+		"latch-flip-keyed":     studies.Reproduced,
+		"hour-wasted-on-forks": studies.Reproduced,
+		"minimum-saving":       studies.Reproduced, // 17k of results, 10k clearable: must not fire
+		"percent-override":     studies.Reproduced,
 	} {
 		if got, ok := found[id]; !ok || got != want {
 			t.Errorf("%s: %v, want %v", id, got, want)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/breaks"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/confusion"
 )
 
 // Every key of the detector reaches the loop; by default it runs, under the
@@ -51,7 +51,7 @@ func TestDeletedBaselineIsAnAxis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var with, without *results.Breaks
+	var with, without *confusion.Matrix
 	for i := range run.Cells {
 		switch run.Cells[i].Params["detector.deleted_baseline"] {
 		case "true":
@@ -63,9 +63,9 @@ func TestDeletedBaselineIsAnAxis(t *testing.T) {
 	if with == nil || without == nil {
 		t.Fatalf("no two cells: %+v", run.Cells)
 	}
-	expected := with.Said(results.BreakDeleted)
-	if expected == 0 || without.Said(results.BreakDeleted) != 0 || without.Broke() != with.Broke()+expected {
+	expected := with.Said(confusion.Deleted)
+	if expected == 0 || without.Said(confusion.Deleted) != 0 || without.Broke() != with.Broke()+expected {
 		t.Errorf("with the baseline %d breaks and %d expected, without %d and %d", with.Broke(), expected,
-			without.Broke(), without.Said(results.BreakDeleted))
+			without.Broke(), without.Said(confusion.Deleted))
 	}
 }

@@ -232,8 +232,8 @@ func TestClientRunsAgain(t *testing.T) {
 		t.Error("the resolved scenario of variables gives other rows")
 	}
 	r := run(t, d)
-	if i := slices.IndexFunc(r.Cells, func(c results.Cell) bool { return c.Strategy == "none" }); r.Cells[i].Total.Counts[results.CountHeadChanges] < 5 {
-		t.Errorf("%d changes of the head", r.Cells[i].Total.Counts[results.CountHeadChanges])
+	if i := slices.IndexFunc(r.Cells, func(c results.Cell) bool { return c.Strategy == "none" }); r.Cells[i].Total.Counts.HeadChanges < 5 {
+		t.Errorf("%d changes of the head", r.Cells[i].Total.Counts.HeadChanges)
 	}
 }
 

@@ -105,7 +105,7 @@ func TestEndedSessionsAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &run.Cells[len(run.Cells)-1]
-	left := c.Total.Counts[results.CountUnsimulated]
+	left := c.Total.Counts.Unsimulated
 	if left == 0 || c.Total.Calls+int(left) < run.Workload.Calls {
 		t.Fatalf("%d calls, %d left out of %d", c.Total.Calls, left, run.Workload.Calls)
 	}

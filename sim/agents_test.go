@@ -125,7 +125,7 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 	sizes := []int64{300, 300 + 200 + 1000, 300 + 2*(200+1000)}
 	row, calls := run(t, written(t, "  - agent-summary: {strip_thinking: false}\n"), s)
 	list := callsOf(calls, results.SourceAgentSummary)
-	if len(list) != len(sizes) || row.Counts[results.CountAgentSummaries] != 3 {
+	if len(list) != len(sizes) || row.Counts.AgentSummaries != 3 {
 		t.Fatalf("%d summaries, %v", len(list), row.Reasons)
 	}
 	for i, c := range list {
@@ -201,8 +201,8 @@ func TestMessagesReachTheParent(t *testing.T) {
 			got = append(got, c.Context)
 		}
 		want := []int64{plain[0], plain[1] + tc.more, plain[2] + tc.more}
-		if fmt.Sprint(got) != fmt.Sprint(want) || row.Counts[results.CountMessages] != tc.messages {
-			t.Errorf("{%s}: contexts %v with %d messages, want %v with %d", tc.params, got, row.Counts[results.CountMessages], want, tc.messages)
+		if fmt.Sprint(got) != fmt.Sprint(want) || row.Counts.Messages != tc.messages {
+			t.Errorf("{%s}: contexts %v with %d messages, want %v with %d", tc.params, got, row.Counts.Messages, want, tc.messages)
 		}
 	}
 }
@@ -236,12 +236,8 @@ func TestEverythingBesideTheConversation(t *testing.T) {
 		if a.Usage != b.Usage || a.Counts != b.Counts || !maps.Equal(a.Reasons, b.Reasons) {
 			t.Errorf("session %d: a second run differs:\n%+v\n%+v", i, a, b)
 		}
-		for _, c := range []results.Count{
-			results.CountMemories, results.CountSuggestions, results.CountAgentSummaries, results.CountMessages, results.CountBackground,
-		} {
-			if a.Counts[c] == 0 {
-				t.Errorf("session %d: no %v", i, c)
-			}
+		if n := a.Counts; n.Memories == 0 || n.Suggestions == 0 || n.AgentSummaries == 0 || n.Messages == 0 || n.Background == 0 {
+			t.Errorf("session %d: %+v", i, n)
 		}
 		if a.Compactions == 0 {
 			t.Errorf("session %d: no compaction", i)

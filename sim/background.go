@@ -74,7 +74,7 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 		t.live.asked++
 		b.intent.Number = t.live.asked
 	}
-	t.live.row.Counts[results.CountBackground]++
+	t.live.row.Counts.Background++
 	if excess := int64(b.context.Tokens()) - t.live.models.of(b.model).window; excess > 0 {
 		b.answer = prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}
 	} else {

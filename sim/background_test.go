@@ -70,7 +70,7 @@ func TestMemoryExtractionOnTheClock(t *testing.T) {
 		prompt.Usage{Read: 18300 + 1700, Write5m: 400 + 1500, Output: 400},
 		prompt.Usage{Read: second, Write5m: 200 + 1500, Output: 400},
 		prompt.Usage{Read: second + 1700, Write5m: 400 + 1500, Output: 400})
-	if row.Counts[results.CountMemories] != 2 || row.Counts[results.CountBackground] != 2 || row.Firings["memory-extraction"] != 2 {
+	if row.Counts.Memories != 2 || row.Counts.Background != 2 || row.Firings["memory-extraction"] != 2 {
 		t.Errorf("counts %v, firings %v", row.Counts, row.Firings)
 	}
 	none, _ := run(t, testConfig(t, "none"), s)
@@ -277,7 +277,7 @@ func TestMemoriesReachTheNextSession(t *testing.T) {
 	if len(contexts) != 2 || contexts[0] != 18300 || contexts[1] != 18300+2*39 {
 		t.Errorf("contexts %v, want 18,300 and 78 more", contexts)
 	}
-	if n := rows[1].Counts[results.CountHeadChanges]; n != 0 {
+	if n := rows[1].Counts.HeadChanges; n != 0 {
 		t.Errorf("%d changes of a head that nothing was sent with", n)
 	}
 }

@@ -22,7 +22,7 @@ func TestCachedMicrocompactKeepsTheCache(t *testing.T) {
 	if want := (prompt.Usage{Read: 25875, Write5m: 1200, Output: 200}); calls[13].Usage != want {
 		t.Errorf("behind them: %+v, want %+v", calls[13].Usage, want)
 	}
-	if row.Misses != 0 || row.Counts[results.CountDeletions] != 7 || row.Counts[results.CountDeletedTokens] != 7000 || row.Counts[results.CountCleared] != 0 {
+	if row.Misses != 0 || row.Counts.Deletions != 7 || row.Counts.DeletedTokens != 7000 || row.Counts.Cleared != 0 {
 		t.Errorf("%d misses, counts %v", row.Misses, row.Counts)
 	}
 }
@@ -42,7 +42,7 @@ func TestCachedMicrocompactAfterExpiry(t *testing.T) {
 		if u := calls[14].Usage; u.Write5m != want.written || u.Read != 0 {
 			t.Errorf("forget %s: %+v, want %d written", forget, u, want.written)
 		}
-		if calls[15].Context != want.next || row.Counts[results.CountReturnedTokens] != want.returned || row.Counts[results.CountDeletions] != want.deletions {
+		if calls[15].Context != want.next || row.Counts.ReturnedTokens != want.returned || row.Counts.Deletions != want.deletions {
 			t.Errorf("forget %s: then %d tokens, counts %v, want %+v", forget, calls[15].Context, row.Counts, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestCachedMicrocompactWithoutPin(t *testing.T) {
 	s := reading(newSession("s").turns(14, 0, 1000).session())
 	row, calls := run(t, written(t, "  - cached-microcompact: {pin: false}\n"), s)
 	want := prompt.Usage{Read: 31500, Write5m: 33900 - 31500, Output: 200}
-	if calls[12].Context != 25875 || calls[13].Usage != want || row.Counts[results.CountReturnedTokens] != 7000 {
+	if calls[12].Context != 25875 || calls[13].Usage != want || row.Counts.ReturnedTokens != 7000 {
 		t.Errorf("%d tokens, then %+v, want %+v; counts %v", calls[12].Context, calls[13].Usage, want, row.Counts)
 	}
 }
@@ -83,8 +83,8 @@ func TestCachedMicrocompactGuard(t *testing.T) {
 	s := reading(b.turns(14, 0, 1000).session())
 	for guard, want := range map[string]int64{"true": 0, "false": 7} {
 		row, _ := run(t, written(t, "  - cached-microcompact: {main_thread_guard: "+guard+"}\n"), s)
-		if row.Counts[results.CountDeletions] != want {
-			t.Errorf("guard %s: %d deletions, want %d", guard, row.Counts[results.CountDeletions], want)
+		if row.Counts.Deletions != want {
+			t.Errorf("guard %s: %d deletions, want %d", guard, row.Counts.Deletions, want)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestTimeClearingTakesOverFromCached(t *testing.T) {
 		cached:                                 34400,
 	} {
 		row, calls := run(t, written(t, layers), s)
-		if calls[14].Context != want || (row.Counts[results.CountReturnedTokens] == 0) != (want < 34400) {
+		if calls[14].Context != want || (row.Counts.ReturnedTokens == 0) != (want < 34400) {
 			t.Errorf("%s: %d tokens, counts %v; want %d", layers, calls[14].Context, row.Counts, want)
 		}
 	}
@@ -142,14 +142,14 @@ func TestServerHintClears(t *testing.T) {
 	if calls[15].Context != 96300 || calls[16].Context != 101500-11*4960 || calls[27].Context != 101500-11*4960+11*5200-11*4960 {
 		t.Errorf("contexts %v", mainContexts(calls))
 	}
-	if row.Counts[results.CountHints] != 2 || row.Counts[results.CountCleared] != 22 || row.Firings["server-hint"] != 2 {
+	if row.Counts.Hints != 2 || row.Counts.Cleared != 22 || row.Firings["server-hint"] != 2 {
 		t.Errorf("counts %v, firings %v", row.Counts, row.Firings)
 	}
 	c = written(t, "  - server-hint: {floor: 60000, target_tokens_saved: 60000}\n")
 	c.HintAt = 100_000
 	row, _ = run(t, c, s)
 	// Eleven results are too few, twelve too, thirteen go; eleven again at the end.
-	if row.Firings["server-hint"] != 1 || row.Counts[results.CountCleared] != 13 || row.Reasons["server-hint: too little to save"] != 3 {
+	if row.Firings["server-hint"] != 1 || row.Counts.Cleared != 13 || row.Reasons["server-hint: too little to save"] != 3 {
 		t.Errorf("firings %v, reasons %v, counts %v", row.Firings, row.Reasons, row.Counts)
 	}
 }

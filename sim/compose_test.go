@@ -84,16 +84,14 @@ func TestComposerSeesTheCall(t *testing.T) {
 	if call.tokens < 167_000 || call.tokens > 200_000 || call.last != prompt.KindPrompt || len(call.markers) == 0 {
 		t.Errorf("a call of %d tokens that ends with %v and has %d markers", call.tokens, call.last, len(call.markers))
 	}
-	want := map[results.Count]int64{
-		results.CountLiveCalls: 1, results.CountLiveAttempts: 3, results.CountLiveIterations: 1,
-		results.CountLiveUncached: 11, results.CountLiveRead: 150_000, results.CountLiveWrite: 5600, results.CountLiveOutput: 4000,
-		results.CountPredictedUncached: 12, results.CountPredictedRead: 151_000, results.CountPredictedWrite: 4600, results.CountPredictedOutput: 3900,
-		results.CountEntities: 40, results.CountEntitiesKept: 30, results.CountSectionsMissing: 2, results.CountSectionsCut: 1,
+	want := results.Counts{
+		LiveCalls: 1, LiveAttempts: 3, LiveIterations: 1,
+		LiveUncached: 11, LiveRead: 150_000, LiveWrite: 5600, LiveOutput: 4000,
+		PredictedUncached: 12, PredictedRead: 151_000, PredictedWrite: 4600, PredictedOutput: 3900,
+		Entities: 40, EntitiesKept: 30, SectionsMissing: 2, SectionsCut: 1,
 	}
-	for count, n := range want {
-		if row.Counts[count] != n {
-			t.Errorf("%v: %d, want %d", count, row.Counts[count], n)
-		}
+	if row.Counts != want {
+		t.Errorf("counts %+v, want %+v", row.Counts, want)
 	}
 	if got := row.UsageBySource[results.SourceCompact].Output; got != 4000 {
 		t.Errorf("the call bills %d output tokens, want 4,000", got)
@@ -138,9 +136,9 @@ func TestComposerWritesTheSessionMemory(t *testing.T) {
 	}}
 	c.Summarizer = k
 	row, _ := run(t, c, memorySession())
-	updates := row.Counts[results.CountExtractions]
-	if updates < 3 || row.Compactions < 2 || row.Counts[results.CountLiveCalls] < updates {
-		t.Fatalf("%d updates, %d compactions, %d live calls", updates, row.Compactions, row.Counts[results.CountLiveCalls])
+	updates := row.Counts.Extractions
+	if updates < 3 || row.Compactions < 2 || row.Counts.LiveCalls < updates {
+		t.Fatalf("%d updates, %d compactions, %d live calls", updates, row.Compactions, row.Counts.LiveCalls)
 	}
 	if !k.calls[0].base.IsZero() || k.calls[1].base != k.answer.Digest || k.calls[0].source != "session_memory" {
 		t.Errorf("the first two updates: %+v, want the second one from the notes of the first", k.calls[:2])

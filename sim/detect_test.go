@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -15,7 +16,7 @@ import (
 )
 
 // detected runs a session with the detector and returns its counts and calls.
-func detected(t *testing.T, c Config, s *traces.Session) (results.Breaks, []results.CallRecord) {
+func detected(t *testing.T, c Config, s *traces.Session) (confusion.Matrix, []results.CallRecord) {
 	t.Helper()
 	c.Breaks = true
 	row, calls := run(t, c, s)
@@ -24,12 +25,12 @@ func detected(t *testing.T, c Config, s *traces.Session) (results.Breaks, []resu
 
 // onlyBreak returns the one break of a session: what was said, what was named
 // as changed, and what it missed; all empty for none.
-func onlyBreak(t *testing.T, b *results.Breaks) (said, changed, missed string) {
+func onlyBreak(t *testing.T, b *confusion.Matrix) (said, changed, missed string) {
 	t.Helper()
 	if b.Broke() > 1 {
 		t.Fatalf("%d breaks, want one at most", b.Broke())
 	}
-	for r := results.BreakModel; int(r) < results.NumBreakReasons; r++ {
+	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
 		for m, n := range b.Calls[r] {
 			if n > 0 {
 				said, missed = r.String(), prompt.MissClass(m).String()
@@ -37,9 +38,9 @@ func onlyBreak(t *testing.T, b *results.Breaks) (said, changed, missed string) {
 		}
 	}
 	var fields []string
-	for f := range results.NumBreakFields {
-		if b.Named(results.BreakField(f)) > 0 {
-			fields = append(fields, results.BreakField(f).String())
+	for f := range confusion.NumFields {
+		if b.Named(confusion.Field(f)) > 0 {
+			fields = append(fields, confusion.Field(f).String())
 		}
 	}
 	return said, strings.Join(fields, ", "), missed
@@ -101,15 +102,15 @@ func TestDeletedBaseline(t *testing.T) {
 	without.DeletedBaseline = false
 	for _, tc := range []struct {
 		rules *breaks.Rules
-		said  results.BreakReason
-	}{{nil, results.BreakDeleted}, {&without, results.BreakServer}} {
+		said  confusion.Reason
+	}{{nil, confusion.Deleted}, {&without, confusion.Server}} {
 		c := testConfig(t, "cached-microcompact")
 		c.Rules = tc.rules
 		b, calls := detected(t, c, s)
 		if from, to := calls[11].Usage.Read, calls[12].Usage.Read; from != 30_300 || to != 24_500 {
 			t.Fatalf("%d tokens read, then %d; want 30,300 and 24,500", from, to)
 		}
-		if b.Calls[tc.said][prompt.MissNone] != 1 || b.Said(tc.said) != 1 || b.Said(results.BreakNone) != 12 {
+		if b.Calls[tc.said][prompt.MissNone] != 1 || b.Said(tc.said) != 1 || b.Said(confusion.None) != 12 {
 			t.Errorf("%+v: said %v", tc.rules, b.Calls)
 		}
 	}
@@ -141,12 +142,12 @@ func TestThresholdsOfTheDetector(t *testing.T) {
 // its own).
 func TestCompactionIsExpected(t *testing.T) {
 	for strategy, tc := range map[string]struct {
-		beside results.BreakReason
+		beside confusion.Reason
 		memory bool
 	}{
-		"auto-compact/167k": {results.BreakNone, false},
-		"auto-compact/155k": {results.BreakState, false},
-		"session-memory":    {results.BreakFirst, true},
+		"auto-compact/167k": {confusion.None, false},
+		"auto-compact/155k": {confusion.State, false},
+		"session-memory":    {confusion.First, true},
 	} {
 		b, calls := detected(t, testConfig(t, strategy), newSession("s").turns(60, 0, 4000).session())
 		var compacted, summaries int
@@ -158,7 +159,7 @@ func TestCompactionIsExpected(t *testing.T) {
 				summaries++
 			}
 		}
-		if compacted == 0 || b.Calls[results.BreakCompacted][prompt.MissCompaction] != compacted || b.Broke() != 0 {
+		if compacted == 0 || b.Calls[confusion.Compacted][prompt.MissCompaction] != compacted || b.Broke() != 0 {
 			t.Errorf("%s: %d compactions, said %v", strategy, compacted, b.Calls)
 		}
 		if tc.memory != (summaries == 0) || b.Beside[tc.beside] == 0 || !tc.memory && b.Beside[tc.beside] != summaries {
@@ -170,8 +171,8 @@ func TestCompactionIsExpected(t *testing.T) {
 // Small models are not watched; an expiry is found by the pause on others, and on
 // those it is not.
 func TestSmallModelsAreNotWatched(t *testing.T) {
-	for model, want := range map[string]results.BreakReason{
-		"claude-opus-4-5": results.BreakExpiry5m, "claude-haiku-4-5": results.BreakExcluded,
+	for model, want := range map[string]confusion.Reason{
+		"claude-opus-4-5": confusion.Expiry5m, "claude-haiku-4-5": confusion.Excluded,
 	} {
 		s := newSession("s").turns(3, 0, 4000).turns(1, 10*minute, 0).session()
 		s.Models[0] = model
@@ -187,7 +188,7 @@ func TestDetectorChangesNothing(t *testing.T) {
 	c := testConfig(t, "claude-code/2026-03")
 	s := newSession("s").turns(120, 0, 4000).session()
 	without, _ := run(t, c, s)
-	if without.Breaks != (results.Breaks{}) {
+	if without.Breaks != (confusion.Matrix{}) {
 		t.Errorf("without the detector: %v", without.Breaks)
 	}
 	c.Breaks = true
@@ -195,7 +196,7 @@ func TestDetectorChangesNothing(t *testing.T) {
 	if with.Breaks.Watched() != with.LaterCalls+1 {
 		t.Errorf("%d calls watched of %d", with.Breaks.Watched(), with.LaterCalls+1)
 	}
-	with.Breaks = results.Breaks{}
+	with.Breaks = confusion.Matrix{}
 	if diff := cmp.Diff(without, with); diff != "" {
 		t.Errorf("the detector changes the row (-without +with):\n%s", diff)
 	}

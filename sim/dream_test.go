@@ -32,7 +32,7 @@ func dreamt(t *testing.T, params string, sessions []*traces.Session) (string, re
 	var list []int64
 	var all results.Row
 	for i := range rows {
-		list = append(list, rows[i].Counts[results.CountDreams])
+		list = append(list, rows[i].Counts.Dreams)
 		all.Add(&rows[i])
 	}
 	return fmt.Sprint(list), all

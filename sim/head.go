@@ -3,7 +3,6 @@ package sim
 import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -261,6 +260,6 @@ func (l *Loop) keepTTL(t *thread, r *traces.Round) {
 // against the request before; the first one has none before it.
 func (l *Loop) headChanged(t *thread) {
 	if t.started {
-		t.live.row.Counts[results.CountHeadChanges]++
+		t.live.row.Counts.HeadChanges++
 	}
 }

@@ -54,8 +54,8 @@ func TestEvents(t *testing.T) {
 			if got := calls[1].Context - 19_500; got != tc.grows {
 				t.Errorf("%s %s: the request grows by %d, want %d", tc.do, tc.value, got, tc.grows)
 			}
-			if changed := row.Counts[results.CountHeadChanges] == 1; changed != (want < all) {
-				t.Errorf("%s %s: %d changes of the head", tc.do, tc.value, row.Counts[results.CountHeadChanges])
+			if changed := row.Counts.HeadChanges == 1; changed != (want < all) {
+				t.Errorf("%s %s: %d changes of the head", tc.do, tc.value, row.Counts.HeadChanges)
 			}
 			if got := calls[2].Usage.Read; got != calls[1].Context {
 				t.Errorf("%s %s: the call behind reads %d of %d", tc.do, tc.value, got, calls[1].Context)
@@ -93,8 +93,8 @@ func TestServerInThePrefix(t *testing.T) {
 	if want := []prompt.Scope{prompt.ScopeGlobal, prompt.ScopeOrg, prompt.ScopeGlobal}; !slices.Equal(scopes, want) {
 		t.Errorf("the static section is marked %v, want %v", scopes, want)
 	}
-	if row.Counts[results.CountHeadChanges] != 2 {
-		t.Errorf("%d changes of the head, want 2", row.Counts[results.CountHeadChanges])
+	if row.Counts.HeadChanges != 2 {
+		t.Errorf("%d changes of the head, want 2", row.Counts.HeadChanges)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestEventsOfSubagents(t *testing.T) {
 		e := atRound(2, "effort", "low")
 		e.Threads = threads
 		row, _ := run(t, headConfig(t, "none", nil, e), b.session())
-		if got := row.Counts[results.CountHeadChanges]; got != want {
+		if got := row.Counts.HeadChanges; got != want {
 			t.Errorf("threads %s: %d changes, want %d", threads, got, want)
 		}
 	}

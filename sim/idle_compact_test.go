@@ -41,8 +41,8 @@ func TestIdleCompaction(t *testing.T) {
 		c := written(t, "  - full-compact: {trigger: {fixed: 900000}, attachments: {files: {count: 0}}, "+tc.changes+"}\n")
 		c.Window = 1_000_000
 		row, calls := run(t, c, idleSession(tc.hour, tc.pause))
-		if got := row.Counts[results.CountIdleCompactions] == 1; got != tc.compact || row.Compactions > 0 != tc.compact {
-			t.Errorf("%s: %d idle compactions of %d", name, row.Counts[results.CountIdleCompactions], row.Compactions)
+		if got := row.Counts.IdleCompactions == 1; got != tc.compact || row.Compactions > 0 != tc.compact {
+			t.Errorf("%s: %d idle compactions of %d", name, row.Counts.IdleCompactions, row.Compactions)
 			continue
 		}
 		last := calls[len(calls)-1].Usage
@@ -65,7 +65,7 @@ func TestIdleCompactionWaits(t *testing.T) {
 		c := written(t, "  - full-compact: {trigger: {fixed: 900000}, idle: {enabled: true}}\n")
 		c.Window = 1_000_000
 		row, _ := run(t, c, idleSession(true, pause))
-		if row.Counts[results.CountIdleCompactions] != 1 {
+		if row.Counts.IdleCompactions != 1 {
 			t.Fatalf("no idle compaction in a pause of %d s", pause/second)
 		}
 		return row.AddedLatency
@@ -82,7 +82,7 @@ func TestIdleCompactionBesideKeepalives(t *testing.T) {
 		"  - keepalive: {every_1h: 30.1, at_most: 1}\n")
 	c.Window = 1_000_000
 	row, _ := run(t, c, idleSession(true, 120*minute))
-	if row.Counts[results.CountIdleCompactions] != 1 {
-		t.Errorf("%d idle compactions", row.Counts[results.CountIdleCompactions])
+	if row.Counts.IdleCompactions != 1 {
+		t.Errorf("%d idle compactions", row.Counts.IdleCompactions)
 	}
 }

@@ -44,7 +44,7 @@ func TestShiftedFirstTokens(t *testing.T) {
 		if took := float64(calls[2].End-calls[2].Start) / 1e9; !near(took, 5+tc.shift) {
 			t.Errorf("pause of %d s: the call takes %g s, want 5 and %g", tc.pause/second, took, tc.shift)
 		}
-		want := [results.NumWaits]float64{results.WaitFirstToken: tc.shift}
+		want := [3]float64{results.WaitFirstToken: tc.shift}
 		if !near(row.Waits[results.WaitFirstToken], tc.shift) || !near(row.AddedLatency, tc.shift) {
 			t.Errorf("pause of %d s: %g s added, %v, want %v", tc.pause/second, row.AddedLatency, row.Waits, want)
 		}
@@ -100,7 +100,7 @@ func TestRecordedCompactionWaits(t *testing.T) {
 		c := testConfig(t, "recorded")
 		c.Latency = latency
 		row, calls := run(t, c, b.session())
-		if want := [results.NumWaits]float64{results.WaitCompaction: 60}; row.Waits != want || row.AddedLatency != 60 {
+		if want := [3]float64{results.WaitCompaction: 60}; row.Waits != want || row.AddedLatency != 60 {
 			t.Errorf("waits %v of %g s, want %v", row.Waits, row.AddedLatency, want)
 		}
 		// The prompt comes 10 s behind the first response, as recorded, and waits.

@@ -128,12 +128,12 @@ func (l *Loop) level(t *thread) {
 	row.Left.See(PercentLeft(limit, t.count()))
 	switch level {
 	case results.LevelWarning:
-		row.Counts[results.CountWarningCalls]++
+		row.Counts.WarningCalls++
 	case results.LevelError:
-		row.Counts[results.CountErrorCalls]++
+		row.Counts.ErrorCalls++
 	case results.LevelBlocking:
 		if !t.gauge.blocked {
-			row.Counts[results.CountBlockedCalls]++
+			row.Counts.BlockedCalls++
 		}
 	}
 	l.show(t, level)
@@ -171,7 +171,7 @@ func (l *Loop) block(t *thread) bool {
 		return false
 	}
 	t.gauge.blocked = true
-	t.live.row.Counts[results.CountBlockedCalls]++
+	t.live.row.Counts.BlockedCalls++
 	if b == BlockEnd {
 		l.look(t)
 		t.live.cut = true
@@ -209,6 +209,6 @@ func (s *live) countUnsimulated() {
 	if s.cut {
 		r := &s.row
 		own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
-		r.Counts[results.CountUnsimulated] = int64(s.session.NumCalls() - own)
+		r.Counts.Unsimulated = int64(s.session.NumCalls() - own)
 	}
 }

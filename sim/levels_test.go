@@ -80,7 +80,7 @@ func TestLevelsValidate(t *testing.T) {
 // at each level must be by the definition: the client's count ahead of a call is
 // the last context, its output of 200 and three quarters of what is new (four
 // bytes a token, three of which are true), and behind it context and output.
-func gaugedRun(t *testing.T, c Config, s *traces.Session, limit int64) (row results.Row, calls [results.NumLevels]int64, seconds [results.NumLevels]float64) {
+func gaugedRun(t *testing.T, c Config, s *traces.Session, limit int64) (row results.Row, calls [4]int64, seconds [4]float64) {
 	t.Helper()
 	row, records := run(t, c, s)
 	var since, last int64
@@ -108,9 +108,9 @@ func TestLevelsOfARun(t *testing.T) {
 		c.Levels = DefaultLevels()
 		c.Levels.Error = 10_000
 		row, calls, seconds := gaugedRun(t, c, s, limit)
-		got := [results.NumLevels]int64{
-			int64(row.Left.Calls) - row.Counts[results.CountWarningCalls] - row.Counts[results.CountErrorCalls] - row.Counts[results.CountBlockedCalls],
-			row.Counts[results.CountWarningCalls], row.Counts[results.CountErrorCalls], row.Counts[results.CountBlockedCalls],
+		got := [4]int64{
+			int64(row.Left.Calls) - row.Counts.WarningCalls - row.Counts.ErrorCalls - row.Counts.BlockedCalls,
+			row.Counts.WarningCalls, row.Counts.ErrorCalls, row.Counts.BlockedCalls,
 		}
 		if got != calls || calls[results.LevelBlocking] == 0 || row.Left.Calls != 44 {
 			t.Errorf("%s: calls by level %v, want %v", strategy, got, calls)
@@ -132,7 +132,7 @@ func TestLevelsAreOfMainConversations(t *testing.T) {
 	b.thread(traces.Thread{ID: "agent", Kind: traces.ThreadAgent, Parent: 0, ParentRound: 0})
 	b.turns(3, 0, 500)
 	c := testConfig(t, "none")
-	if row, _ := run(t, c, b.session()); row.Left.Calls != 0 || row.SecondsAt != [results.NumLevels]float64{} {
+	if row, _ := run(t, c, b.session()); row.Left.Calls != 0 || row.SecondsAt != [4]float64{} {
 		t.Errorf("off: %+v", row.Left)
 	}
 	c.Levels = DefaultLevels()
@@ -171,7 +171,7 @@ func TestBlockedPromptCompacts(t *testing.T) {
 		if row.Compactions != tc.compactions || row.Calls != tc.calls {
 			t.Errorf("%s: %d compactions, %d calls, want %d and %d", tc.name, row.Compactions, row.Calls, tc.compactions, tc.calls)
 		}
-		if got := row.Counts[results.CountBlockedCalls]; got < tc.blocked {
+		if got := row.Counts.BlockedCalls; got < tc.blocked {
 			t.Errorf("%s: %d calls at the blocking level, want %d", tc.name, got, tc.blocked)
 		}
 		if tc.compactions > 0 && (calls[42].Source != results.SourceCompact || calls[43].Context > 60_000) {
@@ -195,14 +195,14 @@ func TestBlockedSessionEnds(t *testing.T) {
 	if row.Calls != 42 || len(calls) != 42 {
 		t.Errorf("%d calls, want 42", row.Calls)
 	}
-	if n := row.Counts[results.CountUnsimulated]; n != 5+3 {
+	if n := row.Counts.Unsimulated; n != 5+3 {
 		t.Errorf("%d calls left out, want 8", n)
 	}
-	if row.Counts[results.CountBlockedCalls] == 0 {
+	if row.Counts.BlockedCalls == 0 {
 		t.Error("the refused prompt is not counted")
 	}
 	c.Levels.Block = BlockOff
-	if row, _ := run(t, c, b.session()); row.Calls != 50 || row.Counts[results.CountUnsimulated] != 0 {
-		t.Errorf("off: %d calls, %d left out", row.Calls, row.Counts[results.CountUnsimulated])
+	if row, _ := run(t, c, b.session()); row.Calls != 50 || row.Counts.Unsimulated != 0 {
+		t.Errorf("off: %d calls, %d left out", row.Calls, row.Counts.Unsimulated)
 	}
 }

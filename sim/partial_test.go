@@ -95,8 +95,8 @@ func TestRapidRefill(t *testing.T) {
 		return row
 	}
 	endless, stopped := refill(""), refill(", rapid_refill: {times: 3}")
-	if stopped.Compactions != 3 || stopped.Counts[results.CountBreakerTrips] != 1 || stopped.OverWindow != 1 {
-		t.Errorf("%d compactions, %d trips, over window %d", stopped.Compactions, stopped.Counts[results.CountBreakerTrips], stopped.OverWindow)
+	if stopped.Compactions != 3 || stopped.Counts.BreakerTrips != 1 || stopped.OverWindow != 1 {
+		t.Errorf("%d compactions, %d trips, over window %d", stopped.Compactions, stopped.Counts.BreakerTrips, stopped.OverWindow)
 	}
 	if stopped.Reasons["full-compact: stopped: the context refills at once"] != 1 {
 		t.Errorf("%v", stopped.Reasons)
@@ -112,20 +112,20 @@ func TestCompactionCounts(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
 	c := written(t, "  - full-compact: {trigger: {fixed: 150000}, call: [fork, streaming]}\n")
 	row, _ := run(t, c, s)
-	if n := row.Counts[results.CountRestored]; n != 5*int64(row.Compactions) {
+	if n := row.Counts.Restored; n != 5*int64(row.Compactions) {
 		t.Errorf("%d files restored in %d compactions", n, row.Compactions)
 	}
-	if n := row.Counts[results.CountSignals]; n < int64(row.Compactions) || float64(n) > row.AddedLatency/30 {
+	if n := row.Counts.Signals; n < int64(row.Compactions) || float64(n) > row.AddedLatency/30 {
 		t.Errorf("%d signals in %g s", n, row.AddedLatency)
 	}
 	silent, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 150000}, signal_seconds: 0}\n"), s)
-	if n := silent.Counts[results.CountSignals]; n != 0 {
+	if n := silent.Counts.Signals; n != 0 {
 		t.Errorf("%d signals without any", n)
 	}
 	c.Summarizer = failing{}
 	row, _ = run(t, c, s)
-	if row.Counts[results.CountBreakerTrips] != 1 || row.Counts[results.CountFallbacks] != 3 {
-		t.Errorf("%d trips, %d fallbacks of three failed compactions", row.Counts[results.CountBreakerTrips], row.Counts[results.CountFallbacks])
+	if row.Counts.BreakerTrips != 1 || row.Counts.Fallbacks != 3 {
+		t.Errorf("%d trips, %d fallbacks of three failed compactions", row.Counts.BreakerTrips, row.Counts.Fallbacks)
 	}
 }
 
@@ -138,10 +138,10 @@ func TestCompactionBesideTheConversation(t *testing.T) {
 		return row
 	}
 	waiting, beside := compact("false"), compact("true")
-	if beside.Compactions == 0 || beside.Counts[results.CountBackground] < int64(beside.Compactions) || beside.Waits[results.WaitCompaction] != 0 {
-		t.Errorf("%d compactions, %d background calls, %g s", beside.Compactions, beside.Counts[results.CountBackground], beside.Waits[results.WaitCompaction])
+	if beside.Compactions == 0 || beside.Counts.Background < int64(beside.Compactions) || beside.Waits[results.WaitCompaction] != 0 {
+		t.Errorf("%d compactions, %d background calls, %g s", beside.Compactions, beside.Counts.Background, beside.Waits[results.WaitCompaction])
 	}
-	if waiting.Waits[results.WaitCompaction] == 0 || waiting.Counts[results.CountBackground] != 0 || beside.PeakContext <= waiting.PeakContext {
+	if waiting.Waits[results.WaitCompaction] == 0 || waiting.Counts.Background != 0 || beside.PeakContext <= waiting.PeakContext {
 		t.Errorf("waiting: %g s, peak %d; beside: peak %d", waiting.Waits[results.WaitCompaction], waiting.PeakContext, beside.PeakContext)
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -9,7 +10,7 @@ import (
 // payback is what a compaction of a session cost and saved, as far as the
 // session has come.
 type payback struct {
-	results.Payback
+	studies.Payback
 	would int64 // 1 + tokens that its call read on the conversation's own prefix, 0 without one
 	warm  bool  // the conversation's entries were within their lifetime when it began
 }
@@ -60,7 +61,7 @@ func (s *summaries) add(f *flight, cost *results.Cost) {
 // land adds a call of the conversation.
 func (p *payback) land(t *thread, f *flight) {
 	prices := t.live.models.of(f.model).rate.PerMTok(f.outcome.Usage.Input())
-	c := results.LaterCall{
+	c := studies.LaterCall{
 		Read: f.outcome.Usage.Read, Context: f.context,
 		ReadPrice: prices[results.ClassRead] / 1e6, WritePrice: prices[f.class] / 1e6,
 	}
@@ -130,7 +131,7 @@ func (s *live) closePaybacks(l *Loop) {
 	for i := range s.paybacks {
 		p := &s.paybacks[i].Payback
 		if p.NetUSD() < 0 {
-			s.row.Counts[results.CountNetNegative]++
+			s.row.Counts.NetNegative++
 		}
 		if told {
 			o.Paid(int(s.index), i, p)

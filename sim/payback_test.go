@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -11,16 +12,16 @@ import (
 )
 
 // ledger is an observer that keeps what compactions paid back.
-type ledger struct{ paid []results.Payback }
+type ledger struct{ paid []studies.Payback }
 
 func (*ledger) Checked(Point, strategies.Check)                        {}
 func (*ledger) Answered(Point, string, string, strategies.Outcome)     {}
 func (*ledger) Changed(Point, string, strategies.Boundary)             {}
 func (*ledger) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
-func (l *ledger) Paid(_, _ int, p *results.Payback)                    { l.paid = append(l.paid, *p) }
+func (l *ledger) Paid(_, _ int, p *studies.Payback)                    { l.paid = append(l.paid, *p) }
 
 // paid returns what the compactions of a run paid back, and its row.
-func paid(t *testing.T, c Config, s *traces.Session) ([]results.Payback, results.Row) {
+func paid(t *testing.T, c Config, s *traces.Session) ([]studies.Payback, results.Row) {
 	t.Helper()
 	var l ledger
 	c.Observer = &l
@@ -67,12 +68,12 @@ func TestNetIsTheDifferenceToNoCompaction(t *testing.T) {
 func TestNetNegativeCompactionsAreCounted(t *testing.T) {
 	last := newSession("s").turns(21, 0, 4000).session() // 18,000 + 300 + 20 × 4,200 pass 100,000 at the last request
 	list, row := paid(t, written(t, byFork), last)
-	if len(list) != 1 || list[0].Later != 1 || list[0].PaidAfter != 0 || row.Counts[results.CountNetNegative] != 1 {
-		t.Errorf("%+v; %d counted", list, row.Counts[results.CountNetNegative])
+	if len(list) != 1 || list[0].Later != 1 || list[0].PaidAfter != 0 || row.Counts.NetNegative != 1 {
+		t.Errorf("%+v; %d counted", list, row.Counts.NetNegative)
 	}
 	list, row = paid(t, written(t, byFork), newSession("s").turns(28, 0, 4000).session())
-	if negative := list[0].NetUSD() < 0; negative != (row.Counts[results.CountNetNegative] == 1) {
-		t.Errorf("net $%.4f; %d counted", list[0].NetUSD(), row.Counts[results.CountNetNegative])
+	if negative := list[0].NetUSD() < 0; negative != (row.Counts.NetNegative == 1) {
+		t.Errorf("net $%.4f; %d counted", list[0].NetUSD(), row.Counts.NetNegative)
 	}
 }
 

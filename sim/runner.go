@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -162,7 +163,7 @@ type Observer interface {
 // Changed told of them.
 type PaybackObserver interface {
 	Observer
-	Paid(session, compaction int, p *results.Payback)
+	Paid(session, compaction int, p *studies.Payback)
 }
 
 // point returns where a thread is now.

@@ -73,7 +73,7 @@ func TestSessionMemoryOfSubagents(t *testing.T) {
 		b.turns(50, 0, 4000)
 		row, _ := run(t, written(t, notesAndSummary(", extract: {init: 30000}, subagents: "+switched)), b.session())
 		if got := row.Firings["session-memory"] > 0; got != want || row.Compactions == 0 {
-			t.Errorf("subagents: %s: %v of %d compactions, %d updates", switched, row.Firings, row.Compactions, row.Counts[results.CountExtractions])
+			t.Errorf("subagents: %s: %v of %d compactions, %d updates", switched, row.Firings, row.Compactions, row.Counts.Extractions)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestSessionMemoryInsteadOfSummary(t *testing.T) {
 	if row.Compactions < 2 || row.CallsBySource[results.SourceCompact] != 0 {
 		t.Fatalf("%d compactions with %d summary calls", row.Compactions, row.CallsBySource[results.SourceCompact])
 	}
-	updates := row.Counts[results.CountExtractions]
+	updates := row.Counts.Extractions
 	if n := row.CallsBySource[results.SourceSessionMemory]; updates == 0 || int64(n) < 2*updates {
 		t.Errorf("%d updates in %d calls", updates, n)
 	}
@@ -46,8 +46,8 @@ func TestSessionMemoryInsteadOfSummary(t *testing.T) {
 // made all the same.
 func TestSessionMemoryDisabled(t *testing.T) {
 	row, _ := run(t, written(t, notesAndSummary(", compact: false")), memorySession())
-	if row.CallsBySource[results.SourceCompact] != row.Compactions || row.Counts[results.CountExtractions] == 0 {
-		t.Errorf("%d summary calls of %d compactions, %d updates", row.CallsBySource[results.SourceCompact], row.Compactions, row.Counts[results.CountExtractions])
+	if row.CallsBySource[results.SourceCompact] != row.Compactions || row.Counts.Extractions == 0 {
+		t.Errorf("%d summary calls of %d compactions, %d updates", row.CallsBySource[results.SourceCompact], row.Compactions, row.Counts.Extractions)
 	}
 	if row.Reasons["session-memory: disabled"] != row.Compactions {
 		t.Errorf("%v", row.Reasons)
@@ -57,8 +57,8 @@ func TestSessionMemoryDisabled(t *testing.T) {
 // Without a memory there is nothing to stand in for a summary.
 func TestSessionMemoryWithoutFile(t *testing.T) {
 	row, _ := run(t, written(t, notesAndSummary(", extract: {growth: 400000}")), memorySession())
-	if row.Counts[results.CountExtractions] != 0 || row.Firings["session-memory"] != 0 || row.Compactions == 0 {
-		t.Errorf("%d updates, %v", row.Counts[results.CountExtractions], row.Firings)
+	if row.Counts.Extractions != 0 || row.Firings["session-memory"] != 0 || row.Compactions == 0 {
+		t.Errorf("%d updates, %v", row.Counts.Extractions, row.Firings)
 	}
 	if row.Reasons["session-memory: no memory file"] != row.Compactions {
 		t.Errorf("%v", row.Reasons)
@@ -132,7 +132,7 @@ func TestSessionMemoryOnOtherThreads(t *testing.T) {
 	agent.Prefix.To = agent.Prefix.From + 1
 	b.turns(50, 0, 4000)
 	row, _ := run(t, written(t, notesAndSummary("")), b.session())
-	if row.Compactions < 2 || row.Counts[results.CountExtractions] == 0 {
-		t.Errorf("%d compactions, %d updates", row.Compactions, row.Counts[results.CountExtractions])
+	if row.Compactions < 2 || row.Counts.Extractions == 0 {
+		t.Errorf("%d compactions, %d updates", row.Compactions, row.Counts.Extractions)
 	}
 }

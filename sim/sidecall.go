@@ -6,7 +6,6 @@ import (
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -174,21 +173,21 @@ func (s *live) measure(m *prompt.Measured) {
 		return
 	}
 	n := &s.row.Counts
-	n[results.CountLiveCalls]++
-	n[results.CountLiveAttempts] += int64(m.Attempts)
-	n[results.CountLiveIterations] += int64(m.Iterations)
-	n[results.CountLiveUncached] += m.Usage.Uncached
-	n[results.CountLiveRead] += m.Usage.Read
-	n[results.CountLiveWrite] += m.Usage.Write5m + m.Usage.Write1h + m.Usage.WriteOther
-	n[results.CountLiveOutput] += m.Usage.Output
-	n[results.CountPredictedUncached] += m.Predicted.Uncached
-	n[results.CountPredictedRead] += m.Predicted.Read
-	n[results.CountPredictedWrite] += m.Predicted.Write5m + m.Predicted.Write1h + m.Predicted.WriteOther
-	n[results.CountPredictedOutput] += m.Predicted.Output
-	n[results.CountEntities] += int64(m.Entities)
-	n[results.CountEntitiesKept] += int64(m.Kept)
-	n[results.CountSectionsMissing] += int64(m.Missing)
-	n[results.CountSectionsCut] += int64(m.Cut)
+	n.LiveCalls++
+	n.LiveAttempts += int64(m.Attempts)
+	n.LiveIterations += int64(m.Iterations)
+	n.LiveUncached += m.Usage.Uncached
+	n.LiveRead += m.Usage.Read
+	n.LiveWrite += m.Usage.Write5m + m.Usage.Write1h + m.Usage.WriteOther
+	n.LiveOutput += m.Usage.Output
+	n.PredictedUncached += m.Predicted.Uncached
+	n.PredictedRead += m.Predicted.Read
+	n.PredictedWrite += m.Predicted.Write5m + m.Predicted.Write1h + m.Predicted.WriteOther
+	n.PredictedOutput += m.Predicted.Output
+	n.Entities += int64(m.Entities)
+	n.EntitiesKept += int64(m.Kept)
+	n.SectionsMissing += int64(m.Missing)
+	n.SectionsCut += int64(m.Cut)
 }
 
 // event is the stable id of a call that a layer makes at the round under way.

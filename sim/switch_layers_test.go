@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -98,7 +97,7 @@ func TestSubagentsClear(t *testing.T) {
 			c := written(t, "  - "+layer+"subagents: "+subagents+"}\n")
 			c.Window = 1_000_000
 			row, _ := run(t, c, tc.session)
-			if got := row.Counts[results.CountCleared]; got != want {
+			if got := row.Counts.Cleared; got != want {
 				t.Errorf("%ssubagents: %s}: %d results cleared, want %d", layer, subagents, got, want)
 			}
 		}

@@ -100,7 +100,7 @@ func TestNumbersOfTooLongCalls(t *testing.T) {
 	for retries, want := range map[string][3]int64{"3": {1, 1, 0}, "0": {0, 0, 1}} {
 		c := written(t, "  - full-compact: {trigger: {fixed: 190000}, call: [streaming], streaming: {head: 30000}, prompt_too_long: {retries: "+retries+"}}\n")
 		row, _ := run(t, c, newSession("s").turns(43, 0, 4000).session())
-		if got := [3]int64{int64(row.Compactions), row.Counts[results.CountRetries], int64(row.FailedCompaction)}; got != want {
+		if got := [3]int64{int64(row.Compactions), row.Counts.Retries, int64(row.FailedCompaction)}; got != want {
 			t.Errorf("retries %s: %v compactions, retries and failures, want %v", retries, got, want)
 		}
 	}

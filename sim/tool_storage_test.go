@@ -45,7 +45,7 @@ func TestToolStorageKeepsThePrefix(t *testing.T) {
 			t.Errorf("call %d: %+v, want %+v", i, c.Usage, want)
 		}
 	}
-	if row.Misses != 0 || row.Counts[results.CountStored] != 3 || row.Counts[results.CountStoredTokens] != 3*(20000-726) {
+	if row.Misses != 0 || row.Counts.Stored != 3 || row.Counts.StoredTokens != 3*(20000-726) {
 		t.Errorf("%d misses, counts %v", row.Misses, row.Counts)
 	}
 	if row.Microcompactions != 0 || row.Compactions != 0 || row.Firings["tool-storage"] != 3 {
@@ -93,7 +93,7 @@ func TestToolStorageFreezeKeepsTheCache(t *testing.T) {
 func TestToolStorageReadBack(t *testing.T) {
 	s := using(newSession("s").turns(3, 0, 20000).session(), "Bash")
 	row, calls := run(t, written(t, "  - tool-storage: {reread: {share: 1}}\n"), s)
-	if row.Calls != 4 || row.CallsBySource[results.SourceReread] != 1 || row.Counts[results.CountReread] != 1 || row.Misses != 0 {
+	if row.Calls != 4 || row.CallsBySource[results.SourceReread] != 1 || row.Counts.Reread != 1 || row.Misses != 0 {
 		t.Fatalf("%d calls, %d of reading, %d misses", row.Calls, row.CallsBySource[results.SourceReread], row.Misses)
 	}
 	if want := (prompt.Usage{Read: 19226, Write5m: 926, Output: 100}); calls[2].Usage != want || calls[2].Source != results.SourceReread {
@@ -121,7 +121,7 @@ func TestToolStorageInABranch(t *testing.T) {
 		t.Errorf("the branch has %d tokens and reads %d", c.Context, c.Usage.Read)
 	}
 	row, calls := run(t, written(t, "  - tool-storage: {reread: {share: 1}}\n"), s)
-	if c := calls[len(calls)-1]; row.Counts[results.CountReread] != 3 || c.Source != results.SourceBranch || c.Context != 21578+3*20100 {
-		t.Errorf("%d read back, the branch has %d tokens", row.Counts[results.CountReread], c.Context)
+	if c := calls[len(calls)-1]; row.Counts.Reread != 3 || c.Source != results.SourceBranch || c.Context != 21578+3*20100 {
+		t.Errorf("%d read back, the branch has %d tokens", row.Counts.Reread, c.Context)
 	}
 }

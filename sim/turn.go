@@ -73,7 +73,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	}
 	t.told.note(&b)
 	row := &t.live.row
-	row.Counts[results.CountCleared] += int64(b.Cleared)
+	row.Counts.Cleared += int64(b.Cleared)
 	switch b.Kind {
 	case strategies.BoundaryNone:
 		return
@@ -81,7 +81,7 @@ func (l *Loop) settle(t *thread, layer int) {
 		if b.Kind == strategies.BoundaryMicro {
 			row.Microcompactions++
 		}
-		row.Counts[results.CountClearedTokens] += max(0, b.Before-b.After)
+		row.Counts.ClearedTokens += max(0, b.Before-b.After)
 		t.counted = max(0, t.counted-b.Uncounted)
 		return
 	case strategies.BoundaryStore: // of what no response has counted yet
@@ -152,12 +152,8 @@ type host struct {
 	thread *thread
 }
 
-// Count adds to a count of the session's row.
-func (h *host) Count(c results.Count, n int64) {
-	if int(c) < results.NumCounts {
-		h.thread.live.row.Counts[c] += n
-	}
-}
+// Count adds to the counts of the session's row.
+func (h *host) Count(n results.Counts) { h.thread.live.row.Counts.Add(&n) }
 
 // Refuse counts a reason for which a layer did not act.
 func (h *host) Refuse(layer, reason string) { h.thread.live.refuse(layer, reason) }
@@ -202,7 +198,7 @@ func (l *Loop) open(t *thread) {
 		b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
 		t.context.Add(b)
 		t.trailing += t.live.count.Block(&b)
-		t.live.row.Counts[results.CountMessages]++
+		t.live.row.Counts.Messages++
 	}
 	t.inbox = t.inbox[:0]
 }
@@ -216,7 +212,7 @@ func (l *Loop) hints(t *thread) bool {
 		return false
 	}
 	t.hinted = true
-	t.live.row.Counts[results.CountHints]++
+	t.live.row.Counts.Hints++
 	for _, h := range t.hooks.hints {
 		l.refresh(t)
 		l.final(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))

@@ -99,7 +99,7 @@ func (l *Loop) verifyMessages(t *thread) {
 func (l *Loop) verifyRow(s *live) {
 	r := &s.row
 	own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
-	if want := s.session.NumCalls() - int(r.Counts[results.CountUnsimulated]); own != want {
+	if want := s.session.NumCalls() - int(r.Counts.Unsimulated); own != want {
 		l.err = fmt.Errorf("%w: %d calls of the recording were simulated, it has %d", ErrInvariant, own, want)
 	}
 	var usage prompt.Usage

@@ -120,6 +120,6 @@ func (l *agentSummary) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Failed != "" {
 		return t.Refuse(AgentSummaryName, r.Failed)
 	}
-	t.Count(results.CountAgentSummaries, 1)
+	t.Count(results.Counts{AgentSummaries: 1})
 	return Outcome{Declined, "summary ended"}
 }

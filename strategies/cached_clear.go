@@ -120,7 +120,7 @@ func (l *cachedClear) comeBack(t *Turn) {
 			tokens += int64(t.Context.At(i).Tokens)
 		}
 	}
-	t.Count(results.CountReturnedTokens, tokens)
+	t.Count(results.Counts{ReturnedTokens: tokens})
 }
 
 // clear makes the state that of a thread that has deleted nothing.
@@ -184,8 +184,8 @@ func (l *cachedClear) remove(t *Turn) Outcome {
 	l.active.drop(func(r clearable) bool { return slices.Contains(gone, r.id) })
 	l.lost = false
 	l.pin(t, edit)
-	t.Count(results.CountDeletions, int64(len(gone)))
-	t.Count(results.CountDeletedTokens, b.Deleted)
+	t.Count(results.Counts{Deletions: int64(len(gone))})
+	t.Count(results.Counts{DeletedTokens: b.Deleted})
 	if l.params.Pending {
 		b.Uncounted = b.Deleted
 	}

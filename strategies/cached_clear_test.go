@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -63,7 +62,7 @@ func TestCachedDeletion(t *testing.T) {
 			t.Errorf("deletion %d is call %d", i, got.Call)
 		}
 	}
-	if h.counts[results.CountDeletions] != 14 || h.counts[results.CountDeletedTokens] != 14000 || h.counts[results.CountReturnedTokens] != 0 {
+	if h.counts.Deletions != 14 || h.counts.DeletedTokens != 14000 || h.counts.ReturnedTokens != 0 {
 		t.Errorf("counts %v", h.counts)
 	}
 }
@@ -139,8 +138,8 @@ func TestCachedDeletionExpiry(t *testing.T) {
 		k.Idle = 6 * minutes
 		input := k.Context.At(k.InputAt).ID
 		asked(t, l, k)
-		if len(h.deleted) != tc.deleted || h.counts[results.CountReturnedTokens] != tc.returned || len(k.pinned()) != tc.pins {
-			t.Errorf("%s: %d deleted, %d tokens back, pins %v", text, len(h.deleted), h.counts[results.CountReturnedTokens], k.pinned())
+		if len(h.deleted) != tc.deleted || h.counts.ReturnedTokens != tc.returned || len(k.pinned()) != tc.pins {
+			t.Errorf("%s: %d deleted, %d tokens back, pins %v", text, len(h.deleted), h.counts.ReturnedTokens, k.pinned())
 		}
 		if k.Context.At(k.InputAt).ID != input {
 			t.Errorf("%s: the input has moved", text)
@@ -174,8 +173,8 @@ func TestCachedDeletionWithoutPin(t *testing.T) {
 	at := int32(k.Context.Len() - 1)
 	k.reads(1)
 	asked(t, l, k)
-	if len(h.deleted) != 0 || len(k.pinned()) != 0 || h.counts[results.CountReturnedTokens] != 7000 {
-		t.Errorf("%d deleted, pins %v, %d tokens back", len(h.deleted), k.pinned(), h.counts[results.CountReturnedTokens])
+	if len(h.deleted) != 0 || len(k.pinned()) != 0 || h.counts.ReturnedTokens != 7000 {
+		t.Errorf("%d deleted, pins %v, %d tokens back", len(h.deleted), k.pinned(), h.counts.ReturnedTokens)
 	}
 	if ch := k.Context.Sent(); ch != (prompt.Change{At: at, Cause: prompt.CauseEdit}) {
 		t.Errorf("change %+v, want an edit at %d", ch, at)
@@ -220,8 +219,8 @@ func TestTimeClearingTakesOver(t *testing.T) {
 		t.Errorf("boundary %+v: of eight cleared only one was still counted", b)
 	}
 	asked(t, cached, k)
-	if len(h.deleted) != 0 || h.counts[results.CountReturnedTokens] != 0 || len(k.pinned()) != 0 {
-		t.Errorf("%d deleted, %d tokens back, pins %v", len(h.deleted), h.counts[results.CountReturnedTokens], k.pinned())
+	if len(h.deleted) != 0 || h.counts.ReturnedTokens != 0 || len(k.pinned()) != 0 {
+		t.Errorf("%d deleted, %d tokens back, pins %v", len(h.deleted), h.counts.ReturnedTokens, k.pinned())
 	}
 	k.Idle, k.Reading.Values[MeasureIdle] = 0, 0
 	k.reads(6)
@@ -245,8 +244,8 @@ func TestTimeClearingTakesOverWarm(t *testing.T) {
 	k.Idle, k.Reading.Values[MeasureIdle] = 3*minutes, 3*minutes
 	asked(t, timed, k) // five of the seven deleted
 	asked(t, cached, k)
-	if len(h.deleted) != 0 || h.counts[results.CountReturnedTokens] != 2000 || len(k.pinned()) != 0 {
-		t.Errorf("%d deleted, %d tokens back, pins %v", len(h.deleted), h.counts[results.CountReturnedTokens], k.pinned())
+	if len(h.deleted) != 0 || h.counts.ReturnedTokens != 2000 || len(k.pinned()) != 0 {
+		t.Errorf("%d deleted, %d tokens back, pins %v", len(h.deleted), h.counts.ReturnedTokens, k.pinned())
 	}
 }
 

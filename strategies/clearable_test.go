@@ -10,13 +10,13 @@ import (
 
 // clearHost serves a turn without a loop: it keeps what layers count and delete.
 type clearHost struct {
-	counts  [results.NumCounts]int64
+	counts  results.Counts
 	refused []string
 	deleted []int32
 	draws   []float64
 }
 
-func (h *clearHost) Count(c results.Count, n int64)        { h.counts[c] += n }
+func (h *clearHost) Count(n results.Counts)                { h.counts.Add(&n) }
 func (h *clearHost) Refuse(_, reason string)               { h.refused = append(h.refused, reason) }
 func (h *clearHost) Delete(id int32)                       { h.deleted = append(h.deleted, id) }
 func (h *clearHost) IsDeleted(id int32) bool               { return slices.Contains(h.deleted, id) }

@@ -25,10 +25,10 @@ type summaryCall struct {
 // count counts what became of a compaction that ends. While it lasts the client
 // signals every so many seconds that it is alive.
 func (s *summaryCall) count(t *Turn, signal int64) {
-	t.Count(results.CountRetries, int64(s.retries))
-	t.Count(results.CountFallbacks, int64(s.fallbacks))
+	t.Count(results.Counts{Retries: int64(s.retries)})
+	t.Count(results.Counts{Fallbacks: int64(s.fallbacks)})
 	if signal > 0 {
-		t.Count(results.CountSignals, (t.Now-s.began)/(signal*int64(time.Second)))
+		t.Count(results.Counts{Signals: (t.Now - s.began) / (signal * int64(time.Second))})
 	}
 }
 
@@ -273,9 +273,9 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	if l.params.Report == ReportCall {
 		b.Reported = r.Usage.Input() + r.Usage.Output
 	}
-	t.Count(results.CountRestored, int64(b.Restored))
+	t.Count(results.Counts{Restored: int64(b.Restored)})
 	if s.by == startedByIdleness {
-		t.Count(results.CountIdleCompactions, 1)
+		t.Count(results.Counts{IdleCompactions: 1})
 	}
 	t.Compacted(b)
 	return Outcome{Verdict: Done}

@@ -151,7 +151,7 @@ func (l *compact) fail(t *Turn, reason string) Outcome {
 // strike counts a failure for the breaker.
 func (l *compact) strike(t *Turn) {
 	if l.failures++; l.failures == l.params.Breaker {
-		t.Count(results.CountBreakerTrips, 1)
+		t.Count(results.Counts{BreakerTrips: 1})
 	}
 }
 
@@ -276,7 +276,7 @@ func (p *Refill) trips(t *Turn, r *refills) bool {
 		return false
 	}
 	r.stopped = true
-	t.Count(results.CountBreakerTrips, 1)
+	t.Count(results.Counts{BreakerTrips: 1})
 	return true
 }
 

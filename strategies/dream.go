@@ -206,7 +206,7 @@ func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if reason != "" {
 		return t.Refuse(DreamName, reason)
 	}
-	t.Count(results.CountDreams, 1)
+	t.Count(results.Counts{Dreams: 1})
 	l.prune(t)
 	return Outcome{Declined, "dream ended"}
 }

@@ -233,7 +233,7 @@ func (l *memoryExtraction) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 		l.seen = l.before
 		return t.Refuse(MemoryName, r.Failed)
 	}
-	t.Count(results.CountMemories, 1)
+	t.Count(results.Counts{Memories: 1})
 	if x := l.index(t); l.saves && l.params.Growth > 0 {
 		x.Lines += l.params.Growth
 		x.Change++

@@ -14,18 +14,18 @@ import (
 // besideHost keeps what layers that work beside the conversation ask of the
 // loop. Every draw is half, so that shares above it happen.
 type besideHost struct {
-	counts   map[results.Count]int64
+	counts   results.Counts
 	reasons  map[string]int
 	sections []int32    // tokens of the memory section
 	posts    [][2]int32 // thread, tokens
 	draws    []string   // layers whose draws were asked for
 }
 
-func (h *besideHost) Count(c results.Count, n int64) { h.counts[c] += n }
-func (h *besideHost) Refuse(layer, reason string)    { h.reasons[reason]++ }
-func (h *besideHost) Delete(int32)                   {}
-func (h *besideHost) Undelete(int32)                 {}
-func (h *besideHost) IsDeleted(int32) bool           { return false }
+func (h *besideHost) Count(n results.Counts)      { h.counts.Add(&n) }
+func (h *besideHost) Refuse(layer, reason string) { h.reasons[reason]++ }
+func (h *besideHost) Delete(int32)                {}
+func (h *besideHost) Undelete(int32)              {}
+func (h *besideHost) IsDeleted(int32) bool        { return false }
 func (h *besideHost) Section(_ Section, tokens int32, _ prompt.Digest) {
 	h.sections = append(h.sections, tokens)
 }
@@ -37,7 +37,7 @@ func (h *besideHost) Draw(layer string, _ uint8) float64 {
 
 // besideTalk is the talk of a lone session of a user, on 1 February 2026.
 func besideTalk() (*talk, *besideHost) {
-	k, h := newTalk(), &besideHost{counts: map[results.Count]int64{}, reasons: map[string]int{}}
+	k, h := newTalk(), &besideHost{reasons: map[string]int{}}
 	k.Attach(h)
 	k.Parent = -1
 	k.Epoch = 1_769_904_000e9
@@ -75,7 +75,7 @@ func TestMemoryExtractionCall(t *testing.T) {
 		t.Errorf("sizes %+v %+v", in, in.Known)
 	}
 	answers(k, l, "")
-	if h.counts[results.CountMemories] != 1 || len(h.reasons) != 0 {
+	if h.counts.Memories != 1 || len(h.reasons) != 0 {
 		t.Errorf("%v %v", h.counts, h.reasons)
 	}
 }
@@ -125,7 +125,7 @@ func TestMemoryExtractionLooksOnce(t *testing.T) {
 		if n := len(loopEnds(k, l)); n != 1 {
 			t.Errorf("failed %q: %d calls in the third turn, want 1", failed, n)
 		}
-		if got := h.counts[results.CountMemories]; got != int64(want) {
+		if got := h.counts.Memories; got != int64(want) {
 			t.Errorf("failed %q: %d extractions ended well, want %d", failed, got, want)
 		}
 	}
@@ -176,7 +176,7 @@ func TestMemoryExtractionFailure(t *testing.T) {
 		t.Errorf("%+v", in[0].Known)
 	}
 	answers(k, l, prompt.FailAPI)
-	if !maps.Equal(h.reasons, map[string]int{prompt.FailAPI: 1}) || h.counts[results.CountMemories] != 0 || len(h.sections) != 0 {
+	if !maps.Equal(h.reasons, map[string]int{prompt.FailAPI: 1}) || h.counts.Memories != 0 || len(h.sections) != 0 {
 		t.Errorf("%v %v %v", h.reasons, h.counts, h.sections)
 	}
 }

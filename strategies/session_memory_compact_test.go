@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"pgregory.net/rapid"
 )
 
@@ -131,8 +130,8 @@ func TestSessionMemoryMessageSet(t *testing.T) {
 	if b.PreservedFrom != first || b.PreservedTo != last || k.Context.At(4).ID != first || b.Restored != 1 || b.Summarised != 6 {
 		t.Errorf("%+v, want %d to %d preserved", b, first, last)
 	}
-	if k.InputAt != 6 || h.counts[results.CountRestored] != 1 {
-		t.Errorf("the input is at %d, %d files counted", k.InputAt, h.counts[results.CountRestored])
+	if k.InputAt != 6 || h.counts.Restored != 1 {
+		t.Errorf("the input is at %d, %d files counted", k.InputAt, h.counts.Restored)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 
 // compactionHost keeps what the compacting layers tell their host.
 type compactionHost struct {
-	counts  [results.NumCounts]int64
+	counts  results.Counts
 	reasons map[string]int
 	draw    float64
 }
 
-func (h *compactionHost) Count(c results.Count, n int64)        { h.counts[c] += n }
+func (h *compactionHost) Count(n results.Counts)                { h.counts.Add(&n) }
 func (h *compactionHost) Refuse(layer, reason string)           { h.reasons[layer+": "+reason]++ }
 func (h *compactionHost) Delete(int32)                          {}
 func (h *compactionHost) Undelete(int32)                        {}
@@ -140,8 +140,8 @@ func TestSessionMemoryCall(t *testing.T) {
 		t.Errorf("%+v, want one after the other", out)
 	}
 	l.(BackgroundResult).BackgroundResult(&k.Turn, &prompt.Result{})
-	if h.counts[results.CountExtractions] != 1 {
-		t.Errorf("%d updates counted", h.counts[results.CountExtractions])
+	if h.counts.Extractions != 1 {
+		t.Errorf("%d updates counted", h.counts.Extractions)
 	}
 	k.add(prompt.KindPrompt, 9000)
 	// 500 + 10 × 1,000 + 100 tokens were summarised: 530 of memory.
@@ -163,8 +163,8 @@ func TestSessionMemoryFailure(t *testing.T) {
 		t.Fatalf("a draw of 0.5 at a rate of 0.6: %+v", in.Known)
 	}
 	out := l.(BackgroundResult).BackgroundResult(&k.Turn, &prompt.Result{Answer: *in.Known})
-	if out.Verdict != Failed || h.counts[results.CountExtractions] != 0 {
-		t.Errorf("%+v, %d updates", out, h.counts[results.CountExtractions])
+	if out.Verdict != Failed || h.counts.Extractions != 0 {
+		t.Errorf("%+v, %d updates", out, h.counts.Extractions)
 	}
 	l.(BeforeRequest).BeforeRequest(&k.Turn)
 	if h.reasons["session-memory: the memory is an empty template"] != 1 {

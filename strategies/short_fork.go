@@ -129,7 +129,7 @@ func (l *shortFork) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Failed != "" {
 		return t.Refuse(l.name, r.Failed)
 	}
-	t.Count(results.CountSuggestions, 1)
+	t.Count(results.Counts{Suggestions: 1})
 	if l.fate == fateTaken {
 		return Outcome{Declined, fateTaken}
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"pgregory.net/rapid"
 )
 
@@ -53,7 +52,7 @@ func TestToolStorageLimits(t *testing.T) {
 		if tc.want == 10000 {
 			continue
 		}
-		if h.counts[results.CountStored] != 1 || h.counts[results.CountStoredTokens] != int64(10000-tc.want) {
+		if h.counts.Stored != 1 || h.counts.StoredTokens != int64(10000-tc.want) {
 			t.Errorf("%s: counts %v", tc.tool, h.counts)
 		}
 		if b.Kind != BoundaryStore || b.Before-b.After != int64(10000-tc.want) || b.Uncounted != int64(tc.bytes-2000)/4 {
@@ -200,8 +199,8 @@ func TestToolStorageReread(t *testing.T) {
 			t.Errorf("read %d: boundary %+v", i, b)
 		}
 	}
-	if out.Verdict != Done || h.counts[results.CountReread] != 2 || k.Context.Len() != n+4 {
-		t.Errorf("%+v, %d read, %d entries more", out, h.counts[results.CountReread], k.Context.Len()-n)
+	if out.Verdict != Done || h.counts.Reread != 2 || k.Context.Len() != n+4 {
+		t.Errorf("%+v, %d read, %d entries more", out, h.counts.Reread, k.Context.Len()-n)
 	}
 	if out := asked(t, l, k); out.Verdict != Declined || len(k.results()) != 5 || k.results()[4] != 25000 {
 		t.Errorf("what was read back was stored again: %+v, %v", out, k.results())

@@ -112,7 +112,7 @@ func (t *Turn) TakeBackground() []prompt.Intent {
 // Host is what the loop does for a layer beside calls. Layers use it through
 // the turn.
 type Host interface {
-	Count(c results.Count, n int64)
+	Count(n results.Counts)
 	Refuse(layer, reason string)
 	Delete(id int32)
 	Undelete(id int32)
@@ -125,10 +125,10 @@ type Host interface {
 // Attach makes the turn serve its layers through a host. It is for the loop.
 func (t *Turn) Attach(h Host) { t.host = h }
 
-// Count adds to one of the row's counts.
-func (t *Turn) Count(c results.Count, n int64) {
+// Count adds to the counts of the row.
+func (t *Turn) Count(n results.Counts) {
 	if t.host != nil {
-		t.host.Count(c, n)
+		t.host.Count(n)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -120,7 +121,7 @@ func (f *ablateFlags) planned(cmd *cobra.Command, args []string) (*scenarios.Pla
 	return plan, a, nil
 }
 
-func (f *ablateFlags) draw(a *results.Ablation) error {
+func (f *ablateFlags) draw(a *studies.Ablation) error {
 	if f.chart == "" {
 		return nil
 	}
@@ -132,7 +133,7 @@ func (f *ablateFlags) draw(a *results.Ablation) error {
 }
 
 // ablationFiles are the files of an ablation in its folder.
-func ablationFiles(o *outFolder, a *results.Ablation) []outFile {
+func ablationFiles(o *outFolder, a *studies.Ablation) []outFile {
 	files := []outFile{
 		{rowsFile, func(w io.Writer) error { return results.WriteRows(w, a.Run) }},
 		{documentFile, func(w io.Writer) error { return reports.Run(a.Run, reports.Options{}).Write(w, "json") }},

@@ -10,9 +10,9 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/explain"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -98,7 +98,7 @@ func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 }
 
 // loggedOf returns what the recording says of an explained session.
-func loggedOf(e *results.Explanation, s *traces.Session, prices *costmodel.Table) explain.Logged {
+func loggedOf(e *studies.Explanation, s *traces.Session, prices *costmodel.Table) explain.Logged {
 	row := sim.Billed(s, prices, time.Time{})
 	logged := explain.Logged{USD: row.CostUSD()}
 	if e.Strategy != "recorded" {

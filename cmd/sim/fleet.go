@@ -14,6 +14,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/fleet"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -206,7 +207,7 @@ func (f *fleetFlags) check(args []string) []error {
 }
 
 // simulate runs a fleet and shows how far it is.
-func (f *fleetFlags) simulate(cmd *cobra.Command, runner *fleet.Runner, file *fleet.File) (*results.Fleet, error) {
+func (f *fleetFlags) simulate(cmd *cobra.Command, runner *fleet.Runner, file *fleet.File) (*studies.Fleet, error) {
 	s := &simulating{}
 	runner.Done = s.done
 	stop := f.read.watch(cmd, func(time.Duration) string { return fleetProgress(s.finished.Load(), s.total.Load()) })
@@ -271,7 +272,7 @@ func fleetProgress(done, total int64) string {
 	return fmt.Sprintf("simulating: %d of %d sessions × strategies and comparisons", done, total)
 }
 
-func (f *fleetFlags) draw(result *results.Fleet) error {
+func (f *fleetFlags) draw(result *studies.Fleet) error {
 	if f.chart == "" {
 		return nil
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/compactsim/compactsim/internal/fleet"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/reports"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // anyFile opens files by any path, not only by those below a folder.
@@ -249,7 +249,7 @@ func nameFrom(dir, name string) string {
 func isFilePath(name string) bool { return strings.ContainsAny(name, `/\\`) }
 
 // fleetFiles are the files of a fleet in its folder.
-func fleetFiles(resolved []byte, f *results.Fleet) []outFile {
+func fleetFiles(resolved []byte, f *studies.Fleet) []outFile {
 	files := []outFile{
 		{fleetFile, func(w io.Writer) error { return reports.Fleet(w, "json", f) }},
 		{fleetYAMLFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},

@@ -3,6 +3,7 @@ package breaks
 import (
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -229,8 +230,8 @@ func TestRecords(t *testing.T) {
 }
 
 func TestFieldNames(t *testing.T) {
-	if all := Fields(1<<results.NumBreakFields - 1); all != FieldExtraBody<<1-1 {
-		t.Errorf("%d names for fields up to %d", results.NumBreakFields, FieldExtraBody)
+	if all := Fields(1<<confusion.NumFields - 1); all != FieldExtraBody<<1-1 {
+		t.Errorf("%d names for fields up to %d", confusion.NumFields, FieldExtraBody)
 	}
 	if s := (FieldEffort | FieldModel).String(); s != "model, effort" {
 		t.Errorf("%q", s)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -68,9 +69,9 @@ const (
 // String names the fields of the set, separated by commas.
 func (f Fields) String() string {
 	var names []string
-	for i := range results.NumBreakFields {
+	for i := range confusion.NumFields {
 		if f&(1<<i) != 0 {
-			names = append(names, results.BreakField(i).String())
+			names = append(names, confusion.Field(i).String())
 		}
 	}
 	return strings.Join(names, ", ")
@@ -171,25 +172,25 @@ func (r *Records) Call(c *results.CallRecord) Call {
 }
 
 // Reason is what the detector says of a call: rows carry it, so it is theirs.
-type Reason = results.BreakReason
+type Reason = confusion.Reason
 
-// The reasons; see results.BreakReason.
+// The reasons; see confusion.Reason.
 const (
-	ReasonNone      = results.BreakNone
-	ReasonFirst     = results.BreakFirst
-	ReasonExcluded  = results.BreakExcluded
-	ReasonCompacted = results.BreakCompacted
-	ReasonDeleted   = results.BreakDeleted
-	ReasonModel     = results.BreakModel
-	ReasonState     = results.BreakState
-	ReasonExpiry5m  = results.BreakExpiry5m
-	ReasonExpiry1h  = results.BreakExpiry1h
-	ReasonServer    = results.BreakServer
-	ReasonUnknown   = results.BreakUnknown
+	ReasonNone      = confusion.None
+	ReasonFirst     = confusion.First
+	ReasonExcluded  = confusion.Excluded
+	ReasonCompacted = confusion.Compacted
+	ReasonDeleted   = confusion.Deleted
+	ReasonModel     = confusion.Model
+	ReasonState     = confusion.State
+	ReasonExpiry5m  = confusion.Expiry5m
+	ReasonExpiry1h  = confusion.Expiry1h
+	ReasonServer    = confusion.Server
+	ReasonUnknown   = confusion.Unknown
 )
 
 // NumReasons is the number of reasons, for tables indexed by Reason.
-const NumReasons = results.NumBreakReasons
+const NumReasons = confusion.NumReasons
 
 // Confusion counts what the detector says against what the cache model knows.
-type Confusion = results.Breaks
+type Confusion = confusion.Matrix

@@ -3,6 +3,7 @@
 package chains
 
 import (
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -25,7 +26,7 @@ func NewObserver(cohort []*traces.Session) *Observer {
 
 // Compactions returns the compactions of a session of the cohort in the order
 // they happened, spirals flagged. It is for the end of the run.
-func (o *Observer) Compactions(session int) []results.Compaction {
+func (o *Observer) Compactions(session int) []studies.Compaction {
 	s := o.sessions[session]
 	s.flag()
 	return s.list
@@ -64,7 +65,7 @@ func (o *Observer) Served(p sim.Point, layer string, _ *prompt.Request, _ *promp
 }
 
 // Paid completes a compaction with what became of it.
-func (o *Observer) Paid(session, compaction int, p *results.Payback) {
+func (o *Observer) Paid(session, compaction int, p *studies.Payback) {
 	c := &o.sessions[session].list[compaction]
 	c.Payback = *p
 	if p.Calls > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
@@ -17,7 +18,7 @@ import (
 
 // followed returns the compactions of the samples, all in one cohort, under a
 // strategy, and its rows without an observer.
-func followed(t *testing.T, strategy string) ([][]results.Compaction, []results.Row) {
+func followed(t *testing.T, strategy string) ([][]studies.Compaction, []results.Row) {
 	t.Helper()
 	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
@@ -49,7 +50,7 @@ func followed(t *testing.T, strategy string) ([][]results.Compaction, []results.
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lists [][]results.Compaction
+	var lists [][]studies.Compaction
 	for i := range rows {
 		if rows[i].CostUSD() != plain[i].CostUSD() {
 			t.Errorf("%s of %s: watching changes the cost", rows[i].Session, strategy)
@@ -77,7 +78,7 @@ func TestCompactionsAddUpToTheRow(t *testing.T) {
 				}
 				row.ChainMax = max(row.ChainMax, c.Place)
 				if c.NetUSD() < 0 {
-					row.Counts[results.CountNetNegative]++
+					row.Counts.NetNegative++
 				}
 				calls += c.CallCost.Total()
 				if c.Session != rows[i].Session || c.Before-c.After != c.Saved || c.Line == 0 {
@@ -87,7 +88,7 @@ func TestCompactionsAddUpToTheRow(t *testing.T) {
 			seen += len(list)
 			want := &rows[i]
 			if row.Compactions != want.Compactions || row.Recompactions != want.Recompactions || row.ChainMax != want.ChainMax ||
-				row.Counts[results.CountNetNegative] != want.Counts[results.CountNetNegative] {
+				row.Counts.NetNegative != want.Counts.NetNegative {
 				t.Errorf("%s of %s: %+v, the row has %+v", want.Session, strategy, row, *want)
 			}
 			if d := calls - want.CostBySource[results.SourceCompact].Total(); d > 1e-9 || d < -1e-9 {
@@ -205,12 +206,12 @@ func TestSpirals(t *testing.T) {
 		flagged int
 		spiral  string
 	}{
-		"three refills":            {[]int{9, 3, 3, 3}, true, 4, results.SpiralRefill},
+		"three refills":            {[]int{9, 3, 3, 3}, true, 4, studies.SpiralRefill},
 		"two refills":              {[]int{9, 3, 3}, true, 0, ""},
 		"refills of four requests": {[]int{9, 4, 4, 4}, true, 0, ""},
-		"never paid":               {[]int{9, 9, 9}, false, 3, results.SpiralUnpaid},
+		"never paid":               {[]int{9, 9, 9}, false, 3, studies.SpiralUnpaid},
 		"once not paid":            {[]int{9, 9}, false, 0, ""},
-		"refills, never paid":      {[]int{9, 1, 1, 1}, false, 4, results.SpiralRefill},
+		"refills, never paid":      {[]int{9, 1, 1, 1}, false, 4, studies.SpiralRefill},
 	} {
 		s := script{o: NewObserver([]*traces.Session{twoThreads()})}
 		for i, n := range tc.since {
@@ -219,7 +220,7 @@ func TestSpirals(t *testing.T) {
 			}
 			s.compact("before_request", strategies.Boundary{})
 			if tc.paid {
-				s.o.Paid(0, i, &results.Payback{PaidAfter: 1})
+				s.o.Paid(0, i, &studies.Payback{PaidAfter: 1})
 			}
 		}
 		flagged := 0

@@ -1,8 +1,8 @@
 package chains
 
 import (
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -10,7 +10,7 @@ import (
 // session is what happened in one session so far.
 type session struct {
 	trace   *traces.Session
-	list    []results.Compaction
+	list    []studies.Compaction
 	before  []int // by compaction: the one ahead of it in its conversation, -1 for none
 	threads []thread
 	chains  int
@@ -70,7 +70,7 @@ func (s *session) compacted(p sim.Point, layer string, b *strategies.Boundary) {
 		last = t.own[n-1]
 	}
 	of := &s.trace.Threads[p.Thread]
-	c := results.Compaction{
+	c := studies.Compaction{
 		Session: s.trace.ID, Thread: of.ID, Round: int(p.Round), At: float64(p.Now) / 1e9,
 		Layer: layer, What: b.Kind.String(), Trigger: triggerOf(t, b),
 		Before: b.Before, After: b.After, Since: t.since, Recompaction: b.Chained,

@@ -1,6 +1,8 @@
 package chains
 
-import "github.com/compactsim/compactsim/sim/results"
+import (
+	"github.com/compactsim/compactsim/internal/studies"
+)
 
 // What makes a spiral. Rapid refills are those of the client's own breaker:
 // three within three requests each.
@@ -26,10 +28,10 @@ func (s *session) flag() {
 			unpaid[i] = unpaid[last] + 1
 		}
 		if unpaid[i] >= unpaidTimes {
-			s.mark(i, unpaid[i], results.SpiralUnpaid)
+			s.mark(i, unpaid[i], studies.SpiralUnpaid)
 		}
 		if refills[i] >= refillTimes {
-			s.mark(i, refills[i], results.SpiralRefill)
+			s.mark(i, refills[i], studies.SpiralRefill)
 		}
 	}
 }

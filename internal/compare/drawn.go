@@ -18,7 +18,7 @@ func drawn(r *results.Row) bool {
 	switch {
 	case r.Strategy == results.StrategyBilled:
 		return false
-	case r.MissesByClass[prompt.MissEviction] > 0, r.Counts[results.CountLiveCalls] > 0, r.Counts[results.CountReread] > 0:
+	case r.MissesByClass[prompt.MissEviction] > 0, r.Counts.LiveCalls > 0, r.Counts.Reread > 0:
 		return true
 	case r.Strategy == results.StrategyRecorded:
 		return false

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -102,8 +103,8 @@ func fill(r *results.Row, u, v, shift float64) {
 	r.Left = results.Left{Calls: 10, Sum: int64(500 * v), Used: int(99 * v)}
 	if u > 0.8 {
 		r.Compactions, r.Recompactions, r.ChainMax = 1+int(4*v), int(4*v), 1+int(4*v)
-		for i := range r.Counts {
-			r.Counts[i] = int64(float64(10+i) * v)
+		for i, n := 0, reflect.ValueOf(&r.Counts).Elem(); i < n.NumField(); i++ {
+			n.Field(i).SetInt(int64(float64(10+i) * v))
 		}
 		for s := range r.CostBySource {
 			r.CostBySource[s][results.ClassOutput] += v

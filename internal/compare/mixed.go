@@ -101,7 +101,7 @@ func partial(in Input) []string {
 		if n := c.Total.Unpriced; n > 0 {
 			add(", cell %s: %s of models without a price not in the cost", c.Cell, reports.CountOf(n, "call"))
 		}
-		if n := c.Total.Counts[results.CountUnsimulated]; n > 0 {
+		if n := c.Total.Counts.Unsimulated; n > 0 {
 			add(", cell %s: %s not simulated behind the blocking level", c.Cell, reports.CountOf(int(n), "recorded call"))
 		}
 		if len(c.Rows) == 0 {

@@ -292,8 +292,8 @@ func TestMixedRuns(t *testing.T) {
 // does is not there.
 func TestUnmeasured(t *testing.T) {
 	x, y := before(), after()
-	x.Cells[0].Unmeasured = []string{"misses", results.GroupLevels}
-	y.Cells[0].Unmeasured = []string{results.GroupLevels}
+	x.Cells[0].Unmeasured = []string{"misses", "levels of the window"}
+	y.Cells[0].Unmeasured = []string{"levels of the window"}
 	r := compared(t, Options{}, Input{"x", x}, Input{"y", y})
 	f := r.Comparisons[0].Figure("misses")
 	if f == nil || f.Verdict != Missing || f.Base.OK || !f.Other.OK || f.Changed() {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 )
 
 // Options select what of an explanation is shown.
@@ -32,7 +32,7 @@ type Logged struct {
 
 // Document reports an explanation: a list of calls or one call whole. JSON has
 // every call whole.
-func Document(e *results.Explanation, o Options) (*document.Document, error) {
+func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 	if o.Call < 0 || o.Call > len(e.Calls) {
 		return nil, fmt.Errorf("call %d: the session has calls 1 to %d", o.Call, len(e.Calls))
 	}
@@ -62,7 +62,7 @@ func Document(e *results.Explanation, o Options) (*document.Document, error) {
 }
 
 // read returns what a call read as logged, −1 where that is not known.
-func (l *Logged) read(c *results.ExplainedCall) int64 {
+func (l *Logged) read(c *studies.ExplainedCall) int64 {
 	if i := c.Number - 1; i >= 0 && i < len(l.Reads) {
 		return l.Reads[i]
 	}
@@ -71,14 +71,14 @@ func (l *Logged) read(c *results.ExplainedCall) int64 {
 
 // differs reports whether a call's logged read is so far from the simulated one
 // that the call's story is another: a tenth of its context, an assumption.
-func (l *Logged) differs(c *results.ExplainedCall) bool {
+func (l *Logged) differs(c *studies.ExplainedCall) bool {
 	n := l.read(c)
 	return n >= 0 && max(n-c.Read, c.Read-n)*10 > c.Context
 }
 
 // trust says what of an explanation is simulated, and how far its total is from
 // the bill.
-func (l *Logged) trust(e *results.Explanation) string {
+func (l *Logged) trust(e *studies.Explanation) string {
 	total, hidden, apart := 0.0, 0.0, 0
 	for i := range e.Calls {
 		c := &e.Calls[i]
@@ -104,7 +104,7 @@ func (l *Logged) trust(e *results.Explanation) string {
 }
 
 // list lists calls, one a line.
-func list(e *results.Explanation, o *Options) []document.Section {
+func list(e *studies.Explanation, o *Options) []document.Section {
 	t := &document.Table{Columns: slices.Concat(document.Left("CALL", "THREAD"), document.Right("", "ROUND", "LINE"), document.Left("AFTER"),
 		document.Right("", "CONTEXT", "READ", "MISSED", "COST"), document.Left("WHAT"))}
 	last := ""
@@ -139,7 +139,7 @@ func list(e *results.Explanation, o *Options) []document.Section {
 
 // happened says in a few words what is worth knowing of a call, and what a layer
 // declined although its trigger had fired; "" when nothing is.
-func happened(c *results.ExplainedCall, window int64) (what, declined string) {
+func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
 	var parts []string
 	fired := ""
 	tokens := func(n int64) string { return document.Tokens(float64(n)) }
@@ -172,7 +172,7 @@ func happened(c *results.ExplainedCall, window int64) (what, declined string) {
 }
 
 // whole shows one call whole.
-func whole(c *results.ExplainedCall, l *Logged) []document.Section {
+func whole(c *studies.ExplainedCall, l *Logged) []document.Section {
 	who := "the conversation's request"
 	if c.Layer != "" {
 		who = "a call of " + c.Layer
@@ -200,7 +200,7 @@ func whole(c *results.ExplainedCall, l *Logged) []document.Section {
 	return sections
 }
 
-func steps(c *results.ExplainedCall) document.List {
+func steps(c *studies.ExplainedCall) document.List {
 	var items document.List
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -228,7 +228,7 @@ func steps(c *results.ExplainedCall) document.List {
 	return items
 }
 
-func prefix(c *results.ExplainedCall) string {
+func prefix(c *studies.ExplainedCall) string {
 	switch e := c.Change; {
 	case c.First:
 		return "the first request of its thread"
@@ -240,7 +240,7 @@ func prefix(c *results.ExplainedCall) string {
 	}
 }
 
-func served(c *results.ExplainedCall, l *Logged) document.List {
+func served(c *studies.ExplainedCall, l *Logged) document.List {
 	read := "read " + document.Whole(c.Read)
 	if c.Expected > 0 {
 		read += fmt.Sprintf(" of %s expected", document.Whole(c.Expected))
@@ -263,7 +263,7 @@ const barWidth = 40
 var shades = map[string]string{"read": "░", "write_5m": "▓", "write_1h": "█", "uncached": "·"}
 
 // request draws the request, a segment a line, as long as it is heavy.
-func request(c *results.ExplainedCall) *document.Table {
+func request(c *studies.ExplainedCall) *document.Table {
 	t := &document.Table{Columns: slices.Concat(document.Left("SEGMENT"), document.Right("", "BLOCKS", "TOKENS"), document.Left("WHERE"))}
 	from := int64(0)
 	for _, s := range folded(c) {
@@ -284,8 +284,8 @@ func request(c *results.ExplainedCall) *document.Table {
 
 // folded joins the small segments of a conversation that share a cache class:
 // what stands out stays alone.
-func folded(c *results.ExplainedCall) []results.Segment {
-	var list []results.Segment
+func folded(c *studies.ExplainedCall) []studies.Segment {
+	var list []studies.Segment
 	open := false // the last of list is a run of small segments
 	for _, s := range c.Segments {
 		small := standsBack(&s, c.Context)
@@ -307,7 +307,7 @@ func folded(c *results.ExplainedCall) []results.Segment {
 
 // standsBack reports whether a segment is an ordinary part of the conversation
 // and less than a twentieth of the request.
-func standsBack(s *results.Segment, total int64) bool {
+func standsBack(s *studies.Segment, total int64) bool {
 	switch s.Kind {
 	case "prompt", "text", "thinking", "tool_use", "tool_result", "unseen", "image", "document":
 		return (s.Form == "" || s.Form == "cleared") && s.Tokens*20 < total

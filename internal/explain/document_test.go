@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 )
 
 // The head gives the model's total, $1.50, of which $0.30 no log shows, against
 // the bill of $1.00: an error of +20 %. Of two calls of 100,000 tokens the one
 // that read 10,001 more as logged is told so, the one with 10,000 is not.
 func TestExplainTellsWhatWasLogged(t *testing.T) {
-	e := &results.Explanation{Session: "one", Strategy: "recorded", Calls: []results.ExplainedCall{
+	e := &studies.Explanation{Session: "one", Strategy: "recorded", Calls: []studies.ExplainedCall{
 		{Number: 1, Context: 100_000, Read: 50_000, CostUSD: 0.6, Miss: "none"},
 		{Number: 2, Context: 100_000, Read: 50_000, CostUSD: 0.6, Miss: "expiry"},
 		{Number: 3, Context: 100_000, CostUSD: 0.3, Miss: "none", Layer: "recorded"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -15,14 +16,14 @@ import (
 
 // Session simulates s under a configuration and explains every call. The
 // configuration's Observer and Record are replaced.
-func Session(c sim.Config, s *traces.Session) (*results.Explanation, error) {
+func Session(c sim.Config, s *traces.Session) (*studies.Explanation, error) {
 	o := &observer{session: s, open: map[key][]int{}}
 	c.Observer, c.Record = o, o.landed
 	loop := sim.NewLoop(c)
 	if _, err := loop.Run(s); err != nil {
 		return nil, fmt.Errorf("explain: %w", err)
 	}
-	return &results.Explanation{
+	return &studies.Explanation{
 		Schema: results.Schema, Session: s.ID, Strategy: c.Strategy.Name, Agent: s.Agent, Version: s.Version(),
 		Window: loop.Window(), Calls: o.calls,
 	}, nil
@@ -39,30 +40,30 @@ type key struct {
 // observer collects the calls of one run.
 type observer struct {
 	session *traces.Session
-	calls   []results.ExplainedCall
-	steps   map[int32][]results.Step // by thread, since its last request
+	calls   []studies.ExplainedCall
+	steps   map[int32][]studies.Step // by thread, since its last request
 	open    map[key][]int            // calls in flight
 }
 
-func (o *observer) step(p sim.Point, s results.Step) {
+func (o *observer) step(p sim.Point, s studies.Step) {
 	if o.steps == nil {
-		o.steps = map[int32][]results.Step{}
+		o.steps = map[int32][]studies.Step{}
 	}
 	o.steps[p.Thread] = append(o.steps[p.Thread], s)
 }
 
 func (o *observer) Checked(p sim.Point, c strategies.Check) {
-	o.step(p, results.Step{
+	o.step(p, studies.Step{
 		Layer: c.Layer, Measure: c.Measure.String(), Measured: c.Measured, Value: c.Value, Fired: c.Fired,
 	})
 }
 
 func (o *observer) Answered(p sim.Point, layer, hook string, out strategies.Outcome) {
-	o.step(p, results.Step{Layer: layer, Hook: hook, Verdict: out.Verdict.String(), Reason: out.Reason})
+	o.step(p, studies.Step{Layer: layer, Hook: hook, Verdict: out.Verdict.String(), Reason: out.Reason})
 }
 
 func (o *observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
-	o.step(p, results.Step{
+	o.step(p, studies.Step{
 		Layer: layer, Boundary: b.Kind.String(), Before: b.Before, After: b.After - b.Deleted, Chained: b.Chained,
 	})
 }
@@ -70,7 +71,7 @@ func (o *observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
 func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *prompt.Outcome) {
 	t := &o.session.Threads[p.Thread]
 	round := &t.Rounds[min(int(p.Round), len(t.Rounds)-1)] // calls behind the last response belong to its round
-	call := results.ExplainedCall{
+	call := studies.ExplainedCall{
 		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: min(int(p.Round), len(t.Rounds)-1), Layer: layer,
 		Trigger: round.Trigger.String(), Line: int(round.Line), Start: seconds(p.Now), Idle: seconds(p.Idle),
 		Steps: o.steps[p.Thread], Change: edited(r), Context: out.Effective,
@@ -106,12 +107,12 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // edited returns where a request differs from what its thread sent before, nil
 // for one that only appends.
-func edited(r *prompt.Request) *results.Edited {
+func edited(r *prompt.Request) *studies.Edited {
 	at := int(r.Change.At)
 	if at < 0 {
 		return nil
 	}
-	e := &results.Edited{Position: at, Cause: r.Change.Cause.String(), Kind: "end"}
+	e := &studies.Edited{Position: at, Cause: r.Change.Cause.String(), Kind: "end"}
 	if at > 0 {
 		e.Ahead = int64(r.Entries[min(at, len(r.Entries))-1].Cum)
 	}

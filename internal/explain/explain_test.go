@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
@@ -17,7 +18,7 @@ import (
 
 // explained returns the explanation of every sample under a strategy, and the
 // row of the same run without an observer.
-func explained(t *testing.T, strategy string) map[*results.Explanation]results.Row {
+func explained(t *testing.T, strategy string) map[*studies.Explanation]results.Row {
 	t.Helper()
 	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
@@ -39,7 +40,7 @@ func explained(t *testing.T, strategy string) map[*results.Explanation]results.R
 		Strategy: s, Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
 		Summarizer: summarizer.Default(), Prices: prices, Seed: 1,
 	}
-	all := map[*results.Explanation]results.Row{}
+	all := map[*studies.Explanation]results.Row{}
 	for _, session := range corpus.Sessions {
 		row, err := sim.NewLoop(c).Run(session)
 		if err != nil {

@@ -1,18 +1,19 @@
 package explain
 
 import (
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // segments joins the entries of a request while kind, form and cache class stay
 // the same.
-func segments(r *prompt.Request, out *prompt.Outcome) []results.Segment {
-	var list []results.Segment
+func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
+	var list []studies.Segment
 	marker, deletion := 0, 0
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		s := results.Segment{Kind: e.Kind.String(), Form: form(e.Form), Class: class(r, out, int32(i))}
+		s := studies.Segment{Kind: e.Kind.String(), Form: form(e.Form), Class: class(r, out, int32(i))}
 		tokens := int64(e.Tokens)
 		if deletion < len(r.Deletions) && r.Deletions[deletion].Position == int32(i) {
 			// The server leaves out what it reads; the rest is sent whole.
@@ -34,12 +35,12 @@ func segments(r *prompt.Request, out *prompt.Outcome) []results.Segment {
 		}
 	}
 	if r.Tail > 0 {
-		list = append(list, results.Segment{Kind: "tail", Blocks: 1, Tokens: int64(r.Tail), Class: results.ClassUncached.String()})
+		list = append(list, studies.Segment{Kind: "tail", Blocks: 1, Tokens: int64(r.Tail), Class: results.ClassUncached.String()})
 	}
 	return list
 }
 
-func joins(a, b *results.Segment) bool {
+func joins(a, b *studies.Segment) bool {
 	return a.Kind == b.Kind && a.Form == b.Form && a.Class == b.Class
 }
 

@@ -285,7 +285,7 @@ func TestRefused(t *testing.T) {
 		{"no cells", &results.Run{}, "it has no rows"},
 		{"not a number", with(func(r *results.Run) { r.Cells[1].Rows[0].StorageUSD = math.NaN() }), "storage_usd is NaN"},
 		{"infinite", with(func(r *results.Run) { r.Cells[1].Rows[0].Waits[0] = math.Inf(1) }), "compaction is +Inf"},
-		{"negative", with(func(r *results.Run) { r.Cells[1].Rows[0].Calls = -1 }), "negative count -1"},
+		{"negative", with(func(r *results.Run) { r.Cells[1].Rows[0].Calls = -1 }), "calls is -1"},
 		{"a cell twice", with(func(r *results.Run) { r.Cells[1].Cell = "recorded" }), `"recorded" occurs twice`},
 	} {
 		_, err := export.New([]export.Source{{Label: "mine", Run: tc.run}})

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Users who run ahead of each other come to what one clock comes to, to the last
@@ -83,7 +83,7 @@ func TestUsersDoNotMeet(t *testing.T) {
 }
 
 // unlike says where two results differ first.
-func unlike(got, want *results.Fleet) string {
+func unlike(got, want *studies.Fleet) string {
 	for i := range want.Cells {
 		g, w := &got.Cells[i], &want.Cells[i]
 		for k := range w.Hours {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -56,7 +56,7 @@ func (c *cast) client(version string) sim.Client {
 		return known
 	}
 	var made sim.Client = client.ForVersion(version)
-	if !c.pop.file.Client.GlobalScope || c.without == results.WithoutGlobalScope {
+	if !c.pop.file.Client.GlobalScope || c.without == studies.WithoutGlobalScope {
 		made = localClient{made}
 	}
 	c.clients[version] = made
@@ -68,7 +68,7 @@ func (c *cast) client(version string) sim.Client {
 func (c *cast) assembly(i int, s *traces.Session) *sim.Assembly {
 	who, f := &c.pop.people[c.pop.of[i].user], c.pop.file
 	over, events := false, c.pop.events(i, s, c.without)
-	if c.without != results.WithoutOverage {
+	if c.without != studies.WithoutOverage {
 		over = who.over(s.Start - f.Start.UnixNano())
 	}
 	o := &f.Orgs[who.org]
@@ -114,14 +114,14 @@ func (p *Population) events(i int, s *traces.Session, without variant) []client.
 	who := &p.people[of.user]
 	begin := of.runs[0]
 	var list []client.Event
-	if without != results.WithoutUpgrades {
+	if without != studies.WithoutUpgrades {
 		for k := range f.Upgrades {
 			if at, ok := of.runFrom(who.upgrades[k]); ok {
 				list = append(list, event("system_change", fmt.Sprint(f.Upgrades[k].Static), at-begin))
 			}
 		}
 	}
-	if without != results.WithoutOverage {
+	if without != studies.WithoutOverage {
 		for _, at := range who.turns(begin, last(s)-f.Start.UnixNano()) {
 			value := "off"
 			if who.over(at) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -100,7 +101,7 @@ func (f *File) flaws(registry *strategies.Registry) flaws {
 
 // comparisons are what a fleet can be compared without.
 func comparisons() []string {
-	return []string{results.WithoutGlobalScope, results.WithoutOverage, results.WithoutUpgrades}
+	return []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades}
 }
 
 func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {

@@ -6,8 +6,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -29,7 +29,7 @@ type File struct {
 	PricesAt   string   `yaml:"prices_at"` // call, or a date as 2026-03-01
 	Prices     Prices   `yaml:"prices"`
 	Window     int64    `yaml:"window"` // context window, tokens; 0 as the client's
-	// Compare is what the fleet is compared without: see results.FleetPair.
+	// Compare is what the fleet is compared without: see studies.FleetPair.
 	Compare []string `yaml:"compare"`
 	Server  Server   `yaml:"server"`
 	Client  Client   `yaml:"client"`
@@ -176,7 +176,7 @@ func defaultFile() File {
 	return File{
 		Start: Moment{time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)}, Days: 1, Seed: 1,
 		Strategies: []string{"claude-code/2026-03"}, PricesAt: pricesAtCall,
-		Compare: []string{results.WithoutGlobalScope, results.WithoutOverage, results.WithoutUpgrades},
+		Compare: []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades},
 		Server:  Server{Life5m: client.Span(5 * time.Minute), Life1h: client.Span(time.Hour), Lookback: 20},
 		Client:  Client{Version: "2.1.62", Static: 20_000, GlobalScope: true, Latch: ttl.Latch, Allow: ttl.Allow, System: system},
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -35,7 +35,7 @@ func parse(t testing.TB, text string) *File {
 }
 
 // simulate runs a fleet.
-func simulate(t testing.TB, f *File) *results.Fleet {
+func simulate(t testing.TB, f *File) *studies.Fleet {
 	t.Helper()
 	out, err := runner(t).Run(context.Background(), f)
 	if err != nil {

@@ -3,22 +3,22 @@ package fleet
 import (
 	"sync"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // maxHours bounds the series: what happens later counts for the last hour.
 const maxHours = 20_000
 
 // scopes are the input tokens of calls by who shares them.
-type scopes [results.NumFleetScopes]results.FleetTokens
+type scopes [studies.NumFleetScopes]studies.FleetTokens
 
 // meter counts what the servers of one run are asked.
 type meter struct {
 	shift int64 // from the servers' clock to the fleet's, ns
 	orgs  []scopes
-	hours []results.FleetHour
+	hours []studies.FleetHour
 	calls spell             // of each call
 	runOf []int32           // by thread: the run of a session that it belongs to
 	mains map[uint32]*mains // by thread: main conversations of sessions that are resumed
@@ -161,10 +161,10 @@ func (m *meter) count(t int64, r *prompt.Request, out *prompt.Outcome) {
 }
 
 // hour returns the hour of a time of the fleet's clock, ns.
-func (m *meter) hour(at int64) *results.FleetHour {
+func (m *meter) hour(at int64) *studies.FleetHour {
 	i := int(min(max(at, 0)/hour, maxHours-1))
 	for len(m.hours) <= i {
-		m.hours = append(m.hours, results.FleetHour{Hour: len(m.hours)})
+		m.hours = append(m.hours, studies.FleetHour{Hour: len(m.hours)})
 	}
 	return &m.hours[i]
 }
@@ -174,25 +174,25 @@ func (m *meter) hour(at int64) *results.FleetHour {
 // the last marker above the messages; of both the read part comes first, then
 // what is written, then what is neither.
 func divide(r *prompt.Request, out *prompt.Outcome) scopes {
-	var ends [results.NumFleetScopes]int64
+	var ends [studies.NumFleetScopes]int64
 	for i := range r.Markers {
 		k := &r.Markers[i]
 		e := &r.Entries[k.Position]
 		end := int64(e.Cum) + int64(k.Shift)
 		switch {
 		case k.Scope == prompt.ScopeGlobal:
-			ends[results.FleetGlobal] = max(ends[results.FleetGlobal], end)
+			ends[studies.FleetGlobal] = max(ends[studies.FleetGlobal], end)
 		case e.Kind.Level() != prompt.LevelMessages:
-			ends[results.FleetOrgs] = max(ends[results.FleetOrgs], end)
+			ends[studies.FleetOrgs] = max(ends[studies.FleetOrgs], end)
 		}
 	}
-	ends[results.FleetOwn] = out.Usage.Input()
+	ends[studies.FleetOwn] = out.Usage.Input()
 	read, written := out.Usage.Read, out.Usage.Writes()
 	var parts scopes
 	from := int64(0)
 	for i, end := range ends {
 		end = min(max(end, from), out.Usage.Input())
-		v := results.FleetTokens{Scope: results.FleetScope(i)}
+		v := studies.FleetTokens{Scope: studies.FleetScope(i)}
 		v.Read = overlap(from, end, 0, read)
 		v.Written = overlap(from, end, read, read+written)
 		v.Uncached = end - from - v.Read - v.Written
@@ -228,19 +228,19 @@ func (m *meter) sessions() spell {
 
 // peak returns the most that are under way at once, and sorts s. What begins as
 // another ends is under way beside it.
-func (s *spell) peak() results.FleetPeak {
+func (s *spell) peak() studies.FleetPeak {
 	var wg sync.WaitGroup
 	wg.Go(func() { sortTimes(s.began) })
 	sortTimes(s.ended)
 	wg.Wait()
-	var peak results.FleetPeak
+	var peak studies.FleetPeak
 	gone := 0
 	for i, at := range s.began {
 		for gone < len(s.ended) && s.ended[gone] < at {
 			gone++
 		}
 		if n := i + 1 - gone; n > peak.Count {
-			peak = results.FleetPeak{Count: n, At: float64(at) / 1e9}
+			peak = studies.FleetPeak{Count: n, At: float64(at) / 1e9}
 		}
 	}
 	return peak

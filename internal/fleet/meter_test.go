@@ -3,7 +3,7 @@ package fleet
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 )
 
 // A session that is closed and resumed later is not under way in between. Three users
@@ -20,7 +20,7 @@ orgs:
     kinds: {api: 1}
     sessions: {turns: {min: 1}, rounds: {min: 1}, model: claude-opus-4-6}
     arrivals: {process: trace, times: [`
-	for times, want := range map[string]results.FleetPeak{
+	for times, want := range map[string]studies.FleetPeak{
 		"1h 0, 2h 1, 3h 2, 10h 0, 11h 1, 12h 2":          {Count: 1, At: 3600},
 		"1h 0, 2h 1, 3h 2, 10h 0, 11h 1, 12h 2, 12h 3":   {Count: 2, At: 12 * 3600},
 		"1h 0, 5h 0, 9h 0, 9h 1, 1h 2, 1h 3, 9h 2, 9h 3": {Count: 4, At: 9 * 3600},

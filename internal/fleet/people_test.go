@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/studies"
 )
 
 // Adding people and organisations leaves the sessions of the others as they are.
@@ -103,7 +103,7 @@ func TestDeterministic(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := results.WriteFleet(&b, out); err != nil {
+		if err := studies.WriteFleet(&b, out); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()

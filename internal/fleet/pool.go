@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -56,7 +56,7 @@ func (p *Population) jobs(cells []cell) []job {
 // everyone.
 func (p *Population) shared(without variant) []bool {
 	list := make([]bool, len(p.file.Orgs))
-	if !p.file.Client.GlobalScope || without == results.WithoutGlobalScope {
+	if !p.file.Client.GlobalScope || without == studies.WithoutGlobalScope {
 		return list
 	}
 	for i := range p.people {

@@ -3,14 +3,15 @@ package fleet
 import (
 	"fmt"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // report makes the result of a population from its runs.
-func (p *Population) report(cells []cell) *results.Fleet {
+func (p *Population) report(cells []cell) *studies.Fleet {
 	f := p.file
-	out := &results.Fleet{
+	out := &studies.Fleet{
 		Name: f.Name, Doc: f.Doc, Start: f.Start.UTC(), Days: f.Days, Seed: f.Seed,
 		PricesAt: f.pricesText(), GlobalScope: f.Client.GlobalScope, Capacity: f.Server.Capacity,
 		Orgs: p.Orgs(), Upgrades: p.upgrades(), Notes: p.notes(),
@@ -21,12 +22,12 @@ func (p *Population) report(cells []cell) *results.Fleet {
 		for i++; i < len(cells) && cells[i].without != ""; i++ {
 			pair := p.pair(&c, &cells[i])
 			switch cells[i].without {
-			case results.WithoutOverage:
+			case studies.WithoutOverage:
 				for k := range out.Orgs {
 					pair.Events += out.Orgs[k].Flips
 				}
 				p.flips(&pair, base.rows, cells[i].rows)
-			case results.WithoutUpgrades:
+			case studies.WithoutUpgrades:
 				for k := range out.Upgrades {
 					pair.Events += out.Upgrades[k].Users
 				}
@@ -43,11 +44,11 @@ func (p *Population) report(cells []cell) *results.Fleet {
 
 // Orgs returns what was drawn for the organisations, in the order of the file: what a
 // run is going to simulate.
-func (p *Population) Orgs() []results.FleetOrg {
+func (p *Population) Orgs() []studies.FleetOrg {
 	f := p.file
-	list := make([]results.FleetOrg, len(f.Orgs))
+	list := make([]studies.FleetOrg, len(f.Orgs))
 	for i := range list {
-		list[i] = results.FleetOrg{Name: f.Orgs[i].Name, Users: f.Orgs[i].Users, Kinds: map[string]int{}}
+		list[i] = studies.FleetOrg{Name: f.Orgs[i].Name, Users: f.Orgs[i].Users, Kinds: map[string]int{}}
 	}
 	for i := range p.people {
 		who := &p.people[i]
@@ -70,8 +71,8 @@ func (p *Population) Orgs() []results.FleetOrg {
 }
 
 // upgrades returns the upgrades with the users whom each reached.
-func (p *Population) upgrades() []results.FleetUpgrade {
-	var list []results.FleetUpgrade
+func (p *Population) upgrades() []studies.FleetUpgrade {
+	var list []studies.FleetUpgrade
 	for k := range p.file.Upgrades {
 		u := &p.file.Upgrades[k]
 		reached := map[int32]bool{}
@@ -81,7 +82,7 @@ func (p *Population) upgrades() []results.FleetUpgrade {
 				reached[of.user] = true
 			}
 		}
-		list = append(list, results.FleetUpgrade{
+		list = append(list, studies.FleetUpgrade{
 			At: float64(u.At) / 1e9, Over: float64(u.Over) / 1e9, Static: int(u.Static), Users: len(reached),
 		})
 	}
@@ -89,11 +90,11 @@ func (p *Population) upgrades() []results.FleetUpgrade {
 }
 
 // cell returns the figures of a run.
-func (p *Population) cell(c *cell) results.FleetCell {
+func (p *Population) cell(c *cell) studies.FleetCell {
 	f := p.file
-	out := results.FleetCell{
-		Strategy: c.strategy.Name, Total: results.FleetGroup{Name: whole},
-		Orgs: make([]results.FleetGroup, len(f.Orgs)), Kinds: make([]results.FleetGroup, len(Kinds())),
+	out := studies.FleetCell{
+		Strategy: c.strategy.Name, Total: studies.FleetGroup{Name: whole},
+		Orgs: make([]studies.FleetGroup, len(f.Orgs)), Kinds: make([]studies.FleetGroup, len(Kinds())),
 	}
 	for i := range f.Orgs {
 		out.Orgs[i].Name = f.Orgs[i].Name
@@ -120,7 +121,7 @@ func (p *Population) cell(c *cell) results.FleetCell {
 	}
 	out.Kinds = kinds
 	out.Total.Describe()
-	for _, list := range [...][]results.FleetGroup{out.Orgs, out.Kinds} {
+	for _, list := range [...][]studies.FleetGroup{out.Orgs, out.Kinds} {
 		for i := range list {
 			list[i].Describe()
 		}
@@ -129,12 +130,12 @@ func (p *Population) cell(c *cell) results.FleetCell {
 }
 
 // sum adds the rows of sessions to the groups they belong to.
-func (p *Population) sum(out *results.FleetCell, rows []results.Row) {
+func (p *Population) sum(out *studies.FleetCell, rows []results.Row) {
 	lastUser := int32(-1)
 	for i := range rows {
 		user := p.of[i].user
 		who := &p.people[user]
-		for _, g := range [...]*results.FleetGroup{&out.Total, &out.Orgs[who.org], &out.Kinds[who.kind]} {
+		for _, g := range [...]*studies.FleetGroup{&out.Total, &out.Orgs[who.org], &out.Kinds[who.kind]} {
 			if g.Row.Strategy == "" {
 				g.Row.Strategy = rows[i].Strategy
 			}
@@ -147,10 +148,10 @@ func (p *Population) sum(out *results.FleetCell, rows []results.Row) {
 	}
 }
 
-func sumScopes(orgs []scopes) []results.FleetTokens {
+func sumScopes(orgs []scopes) []studies.FleetTokens {
 	var sum scopes
 	for i := range sum {
-		sum[i].Scope = results.FleetScope(i)
+		sum[i].Scope = studies.FleetScope(i)
 		for k := range orgs {
 			orgs[k][i].Scope = sum[i].Scope
 			sum[i].Add(orgs[k][i])
@@ -169,7 +170,7 @@ func (p *Population) turns(session int) []int64 {
 // flips puts into a comparison what flips alone make of cost: that of sessions which
 // begin within the quota, as all else of overage is the shorter lifetime of those that
 // begin beyond it. Clients that keep the first answer do nothing at a flip.
-func (p *Population) flips(pair *results.FleetPair, with, without []results.Row) {
+func (p *Population) flips(pair *studies.FleetPair, with, without []results.Row) {
 	if p.file.Client.Latch {
 		return
 	}
@@ -179,8 +180,8 @@ func (p *Population) flips(pair *results.FleetPair, with, without []results.Row)
 		if n == 0 || who.over(s.Start-p.file.Start.UnixNano()) {
 			continue
 		}
-		effect := results.NewFleetEffect("", &with[i], &without[i])
-		for _, e := range [...]*results.FleetEffect{&pair.Orgs[who.org], &pair.Total} {
+		effect := studies.NewFleetEffect("", &with[i], &without[i])
+		for _, e := range [...]*studies.FleetEffect{&pair.Orgs[who.org], &pair.Total} {
 			e.Events += n
 			e.EventTokens -= effect.SavedTokens()
 			e.EventUSD -= effect.SavedUSD()
@@ -189,25 +190,25 @@ func (p *Population) flips(pair *results.FleetPair, with, without []results.Row)
 }
 
 // pair compares a run with the one without something.
-func (p *Population) pair(with *results.FleetCell, off *cell) results.FleetPair {
+func (p *Population) pair(with *studies.FleetCell, off *cell) studies.FleetPair {
 	without := p.cell(off)
-	pair := results.FleetPair{
+	pair := studies.FleetPair{
 		Without: string(off.without), Hours: without.Hours,
-		Total: results.NewFleetEffect(with.Total.Name, &with.Total.Row, &without.Total.Row),
+		Total: studies.NewFleetEffect(with.Total.Name, &with.Total.Row, &without.Total.Row),
 	}
 	for i := range with.Orgs {
-		pair.Orgs = append(pair.Orgs, results.NewFleetEffect(with.Orgs[i].Name, &with.Orgs[i].Row, &without.Orgs[i].Row))
+		pair.Orgs = append(pair.Orgs, studies.NewFleetEffect(with.Orgs[i].Name, &with.Orgs[i].Row, &without.Orgs[i].Row))
 	}
 	return pair
 }
 
 // waves returns what the upgrades do to what is created ahead of messages.
-func (f *File) waves(hours []results.FleetHour) []results.FleetWave {
-	var list []results.FleetWave
+func (f *File) waves(hours []studies.FleetHour) []studies.FleetWave {
+	var list []studies.FleetWave
 	for k := range f.Upgrades {
 		u := &f.Upgrades[k]
 		at, over := int(int64(u.At)/hour), max(1, int((int64(u.Over)+hour-1)/hour))
-		w := results.FleetWave{Upgrade: k, Before: mean(hours, at-over, at), During: mean(hours, at, at+over), After: mean(hours, at+over, at+2*over), PeakHour: at}
+		w := studies.FleetWave{Upgrade: k, Before: mean(hours, at-over, at), During: mean(hours, at, at+over), After: mean(hours, at+over, at+2*over), PeakHour: at}
 		for i := at; i < min(at+2*over, len(hours)); i++ {
 			if n := head(&hours[i]); n > w.PeakTokens {
 				w.PeakHour, w.PeakTokens = i, n
@@ -219,13 +220,13 @@ func (f *File) waves(hours []results.FleetHour) []results.FleetWave {
 }
 
 // head returns the tokens created ahead of messages in an hour.
-func head(h *results.FleetHour) int64 {
-	return h.Created[results.FleetGlobal] + h.Created[results.FleetOrgs]
+func head(h *studies.FleetHour) int64 {
+	return h.Created[studies.FleetGlobal] + h.Created[studies.FleetOrgs]
 }
 
 // mean returns the tokens created ahead of messages over hours [from, to) of the
 // series, per hour; 0 for none.
-func mean(hours []results.FleetHour, from, to int) float64 {
+func mean(hours []studies.FleetHour, from, to int) float64 {
 	from, to = max(from, 0), min(to, len(hours))
 	if to <= from {
 		return 0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -31,7 +32,7 @@ type Runner struct {
 
 // Run draws a fleet and simulates it under each of its strategies, and once more
 // for everything it is to be compared without.
-func (r *Runner) Run(ctx context.Context, f *File) (*results.Fleet, error) {
+func (r *Runner) Run(ctx context.Context, f *File) (*studies.Fleet, error) {
 	p, err := f.Generate(ctx, r.Workers)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ type cell struct {
 // is cancelled, or something fails, what is finished comes with the error: strategies
 // with all their clocks, and of the comparisons those that are. A clock that has
 // stopped half-way tells nothing. The result is nil when no strategy is finished.
-func (r *Runner) Simulate(ctx context.Context, p *Population) (*results.Fleet, error) {
+func (r *Runner) Simulate(ctx context.Context, p *Population) (*studies.Fleet, error) {
 	cells, err := r.cells(p)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (r *Runner) Simulate(ctx context.Context, p *Population) (*results.Fleet, e
 
 // report makes the result of a population from its runs, with the models that have
 // no price.
-func (r *Runner) report(p *Population, cells []cell) *results.Fleet {
+func (r *Runner) report(p *Population, cells []cell) *studies.Fleet {
 	out := p.report(cells)
 	seen := map[string]bool{}
 	for _, s := range p.Sessions {
@@ -148,9 +149,9 @@ func (p *Population) variants() []variant {
 	for _, name := range f.Compare {
 		has := len(f.Upgrades) > 0
 		switch name {
-		case results.WithoutGlobalScope:
+		case studies.WithoutGlobalScope:
 			has = f.Client.GlobalScope
-		case results.WithoutOverage:
+		case studies.WithoutOverage:
 			has = slices.ContainsFunc(p.people, func(who person) bool { return len(who.overages) > 0 })
 		}
 		if has && !slices.Contains(list, variant(name)) {

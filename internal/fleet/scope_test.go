@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -53,7 +54,7 @@ func TestSecondUserReadsWhatIsShared(t *testing.T) {
 		"header in the key":          {"client: {system: {billing_header_in_key: by_provider}}", same(third), 0, 0},
 	} {
 		c := simulate(t, parse(t, one(tc.head, tc.orgs))).Cells[0]
-		g, o := c.Total.Scope(results.FleetGlobal), c.Total.Scope(results.FleetOrgs)
+		g, o := c.Total.Scope(studies.FleetGlobal), c.Total.Scope(studies.FleetOrgs)
 		if g.Read != tc.global || o.Read != tc.org {
 			t.Errorf("%s: %d of the global part and %d of the organisation's are read, want %d and %d", name, g.Read, o.Read, tc.global, tc.org)
 		}
@@ -69,7 +70,7 @@ func TestSecondUserReadsWhatIsShared(t *testing.T) {
 func TestGlobalScopeSaves(t *testing.T) {
 	orgs := org("a", "kinds: {api: 1}", "0s") + org("b", "kinds: {api: 1}", "1m") + org("c", "kinds: {api: 1}", "2m")
 	c := simulate(t, parse(t, one("", orgs))).Cells[0]
-	pair := c.Pair(results.WithoutGlobalScope)
+	pair := c.Pair(studies.WithoutGlobalScope)
 	if got := pair.Total.SavedTokens(); got != 2*marked {
 		t.Errorf("the scope saves %d tokens of creation, want %d", got, 2*marked)
 	}
@@ -87,7 +88,7 @@ func TestGlobalScopeSaves(t *testing.T) {
 func TestDivide(t *testing.T) {
 	entries := []prompt.Entry{{Kind: prompt.KindTools, Cum: 100}, {Kind: prompt.KindSystem, Cum: 250}, {Kind: prompt.KindPrompt, Cum: 1000}}
 	r := prompt.Request{Entries: entries, Markers: []prompt.Marker{{Position: 0, Scope: prompt.ScopeGlobal}, {Position: 1}, {Position: 2}}}
-	type part = results.FleetTokens
+	type part = studies.FleetTokens
 	for name, tc := range map[string]struct {
 		usage prompt.Usage
 		want  scopes
@@ -100,7 +101,7 @@ func TestDivide(t *testing.T) {
 		"deleted":  {prompt.Usage{Read: 600, Uncached: 10}, scopes{{Read: 100}, {Read: 150}, {Read: 350, Uncached: 10}}},
 	} {
 		for i := range tc.want {
-			tc.want[i].Scope = results.FleetScope(i)
+			tc.want[i].Scope = studies.FleetScope(i)
 		}
 		if got := divide(&r, &prompt.Outcome{Usage: tc.usage}); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
@@ -122,7 +123,7 @@ func TestPartsAddUp(t *testing.T) {
 	f.Strategies = []string{"claude-code/2026-03", "auto-compact/167k"}
 	for _, c := range simulate(t, f).Cells {
 		for _, g := range append(c.Orgs, c.Total) {
-			var sum results.FleetTokens
+			var sum studies.FleetTokens
 			for _, s := range g.Scopes {
 				sum.Add(s)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -133,7 +134,7 @@ func tie(t *rapid.T, p *Population) {
 
 // simulated returns the report and the rows of a population: on so many lanes, or
 // event by event for 0.
-func simulated(t *rapid.T, r *Runner, p *Population, lanes int) (*results.Fleet, []results.Row) {
+func simulated(t *rapid.T, r *Runner, p *Population, lanes int) (*studies.Fleet, []results.Row) {
 	cells, err := r.cells(p)
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // every returns times from one hour on, a step apart, for users in turn.
@@ -66,7 +66,7 @@ func TestUpgradeWave(t *testing.T) {
 			t.Errorf("%d users upgrade, want 3", n)
 		}
 		// Without the upgrade the prompt stays warm: the wave is all the difference.
-		if got := -c.Pair(results.WithoutUpgrades).Total.SavedTokens(); got != want {
+		if got := -c.Pair(studies.WithoutUpgrades).Total.SavedTokens(); got != want {
 			t.Errorf("scope %v: upgrades cost %d tokens of creation, want %d", scope, got, want)
 		}
 	}
@@ -157,15 +157,15 @@ func TestOverage(t *testing.T) {
 	if u := began.Total.Row.Usage; u.Write1h != 0 || u.Write5m == 0 {
 		t.Errorf("begun beyond the quota: %+v, want 5m alone", u)
 	}
-	if off := began.Pair(results.WithoutOverage).Total.Off; off.Write1h == 0 || off.Write5m != 0 {
+	if off := began.Pair(studies.WithoutOverage).Total.Off; off.Write1h == 0 || off.Write5m != 0 {
 		t.Errorf("the same within the quota: %+v, want 1h alone", off)
 	}
 	latched := simulate(t, parse(t, text("", "5m")))
-	pair := latched.Cells[0].Pair(results.WithoutOverage)
+	pair := latched.Cells[0].Pair(studies.WithoutOverage)
 	if latched.Orgs[0].Flips != 1 || pair.Events != 1 || pair.Total.SavedTokens() != 0 || pair.Total.SavedUSD() != 0 || pair.Total.Events != 0 {
 		t.Errorf("latched: %d flips, %+v, want one that does nothing", latched.Orgs[0].Flips, pair.Total)
 	}
-	flip := simulate(t, parse(t, text("server: {ttl_in_key: true}\nclient: {latch: false}", "5m"))).Cells[0].Pair(results.WithoutOverage)
+	flip := simulate(t, parse(t, text("server: {ttl_in_key: true}\nclient: {latch: false}", "5m"))).Cells[0].Pair(studies.WithoutOverage)
 	tokens, usd, ok := flip.Total.PerEvent()
 	// At the flip all that the conversation has read at an hour is written at 5m.
 	if !ok || tokens < marked || usd == 0 || math.IsNaN(usd) {
@@ -176,7 +176,7 @@ func TestOverage(t *testing.T) {
 	}
 	// What begins beyond the quota and comes back is the shorter lifetime, not a flip.
 	back := simulate(t, parse(t, strings.Replace(text("client: {latch: false}", "0s"), "lasts: 4h", "lasts: 5m", 1)))
-	e := back.Cells[0].Pair(results.WithoutOverage).Total
+	e := back.Cells[0].Pair(studies.WithoutOverage).Total
 	if back.Orgs[0].Flips != 1 || e.Events != 0 || e.EventUSD != 0 || e.SavedUSD() == 0 {
 		t.Errorf("begun beyond the quota, %d flips: %+v, want an effect of which none is the flip's", back.Orgs[0].Flips, e)
 	}

@@ -1,12 +1,12 @@
 package results
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/internal/jsonlines"
 )
 
@@ -43,7 +43,7 @@ type Summary struct {
 	Firings map[string]int `json:"firings,omitzero"`
 	Reasons map[string]int `json:"reasons,omitzero"`
 	// Breaks are what the client's break detector says against what happened.
-	Breaks breaksLine `json:"breaks,omitzero"`
+	Breaks jsontext.Value `json:"breaks,omitzero"`
 }
 
 // Interval is a confidence interval of a metric, in the unit of the metric.
@@ -64,13 +64,19 @@ func (r *Run) Document() (*Document, error) {
 		Provenance: Origin{r.Provenance, r.Workload, r.ModelError, r.Footnotes()},
 		Cells:      []Summary{},
 	}
-	metrics := Metrics()
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		s := Summary{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Sessions: c.Sessions,
 			Metrics: map[string]float64{}, Intervals: map[string]Interval{}, Firings: c.Total.Firings, Reasons: c.Total.Reasons,
-			Breaks: newBreaksLine(&c.Total.Breaks)}
-		for _, m := range metrics {
+		}
+		if c.Total.Breaks != (confusion.Matrix{}) {
+			text, err := breaksForm.Append(nil, "", &c.Total.Breaks)
+			if err != nil {
+				return nil, fmt.Errorf("summarising a run: %w", err)
+			}
+			s.Breaks = text
+		}
+		for _, m := range published {
 			if v, ok := c.Value(m); ok {
 				s.Metrics[m.Name] = v
 			}
@@ -120,22 +126,4 @@ func ReadDocument(name string, r io.Reader) (*Document, error) {
 		seen[c.Cell] = true
 	}
 	return d, nil
-}
-
-// unmarshal decodes a value whose schema is this package's. The schema is looked
-// at first: another one explains members that are unknown.
-func (p PassedOver) unmarshal(data []byte, v any) error {
-	var head struct {
-		Schema *int `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return err
-	}
-	switch {
-	case head.Schema == nil:
-		return errors.New("no schema: not a result of this tool")
-	case *head.Schema != Schema:
-		return fmt.Errorf("schema %d, this version reads schema %d", *head.Schema, Schema)
-	}
-	return p.Decode(data, v)
 }

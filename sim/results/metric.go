@@ -1,9 +1,8 @@
 package results
 
 import (
+	"cmp"
 	"slices"
-
-	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Better says which direction of a metric is an improvement.
@@ -38,17 +37,48 @@ const (
 
 // Groups of metrics that a summary leaves out and a table of its own shows.
 const (
-	GroupResults     = "tool results"
-	GroupCompactions = "summary calls"
-	GroupBeside      = "beside the conversation"
-	GroupRequests    = "requests"
-	GroupLevels      = "levels of the window"
-	GroupLive        = "live calls"
+	groupLevels      = "levels of the window"
+	groupResults     = "tool results"
+	groupCompactions = "summary calls"
+	groupRequests    = "requests"
+	groupBeside      = "beside the conversation"
+	groupLive        = "live calls"
 )
 
 // Groups returns the groups of metrics in the order of publication.
 func Groups() []string {
-	return []string{GroupLevels, GroupResults, GroupCompactions, GroupRequests, GroupBeside, GroupLive}
+	return []string{groupLevels, groupResults, groupCompactions, groupRequests, groupBeside, groupLive}
+}
+
+// Kind is how the value of a metric over several rows follows from those of
+// each. A row without a sample takes no part in maxima and minima; what it
+// counts nevertheless, such as attempts at calls that were never answered, is
+// in sums.
+type Kind uint8
+
+// The kinds of metrics.
+const (
+	KindSum     Kind = iota // the values add up
+	KindRatio               // the sum of one figure over that of another: see Metric.Parts
+	KindMaximum             // the largest value
+	KindMinimum             // the least value
+)
+
+// String returns "sum", "ratio", "maximum" or "minimum".
+func (k Kind) String() string {
+	return [...]string{"sum", "ratio", "maximum", "minimum"}[min(k, KindMinimum)]
+}
+
+// Join returns the value over two sets of rows, given the values over each. For
+// a ratio these are not its values but those of one of its two parts.
+func (k Kind) Join(a, b float64) float64 {
+	switch k {
+	case KindMaximum:
+		return max(a, b)
+	case KindMinimum:
+		return min(a, b)
+	}
+	return a + b
 }
 
 // Metric is a published figure of a row that describes itself. Names are
@@ -76,122 +106,71 @@ type Metric struct {
 	// Parts returns the two figures of which a ratio is the quotient; each of
 	// them adds up over rows. It is nil for other kinds.
 	Parts func(*Row) (part, base float64)
+
+	place place
+}
+
+// place is where a metric stands among those published.
+type place uint8
+
+const (
+	atCost place = iota
+	atCalls
+	atTokens
+	atHitRatio
+	atCallHits
+	atMisses
+	atCompaction
+	atStorage
+	atClassCosts
+	atSourceCosts
+	atMissClasses
+	atWaits
+	atLeft
+	atLevels
+	atCounts
+	atBreaks
+	besides // columns of an export that are no metrics
+	besidesLast
+)
+
+// figures are those of a row in the order of publication, and published the
+// metrics among them.
+var (
+	figures   = allFigures()
+	published = slices.DeleteFunc(slices.Clone(figures[1:]), func(m Metric) bool { return m.place >= besides })
+)
+
+// allFigures collects the metrics of all members of a row. The count of sessions
+// comes first.
+func allFigures() []Metric {
+	var list []Metric
+	for _, f := range rowFields {
+		list = append(list, f.metrics...)
+	}
+	slices.SortStableFunc(list[1:], func(a, b Metric) int { return cmp.Compare(a.place, b.place) })
+	return list
 }
 
 // Metrics returns every metric a row carries, in the order of publication.
-func Metrics() []Metric {
-	return slices.Concat(costMetrics(), usageMetrics(), cacheMetrics(), compactionMetrics(),
-		costParts(), missParts(), waitParts(), levelMetrics(), countMetrics(), breakMetrics())
-}
+func Metrics() []Metric { return slices.Clone(published) }
+
+// Figures returns the number of sessions of a row, every metric, and the counts
+// of a row besides, from which ratios over several rows follow.
+func Figures() []Metric { return slices.Clone(figures) }
 
 // LookupMetric returns the metric with a name.
 func LookupMetric(name string) (Metric, bool) {
-	ms := Metrics()
-	i := slices.IndexFunc(ms, func(m Metric) bool { return m.Name == name })
-	if i < 0 {
-		return Metric{}, false
+	for i := range published {
+		if published[i].Name == name {
+			return published[i], true
+		}
 	}
-	return ms[i], true
+	return Metric{}, false
 }
 
-func costMetrics() []Metric {
-	return []Metric{
-		{Name: "cost_usd", Unit: UnitUSD, Better: Lower, Exact: true,
-			Definition: "price of all calls of all sources, storage included",
-			Value:      figure((*Row).CostUSD)},
-		{Name: "calls", Unit: UnitCalls, Better: Lower, Exact: true,
-			Definition: "requests answered by a model, summary calls included",
-			Value:      figure(func(r *Row) int { return r.Calls })},
-	}
-}
-
-func usageMetrics() []Metric {
-	tokens := func(name string, better Better, definition string, f func(*Row) int64) Metric {
-		return Metric{Name: name, Unit: UnitTokens, Better: better, Exact: true, Definition: definition, Value: figure(f)}
-	}
-	return []Metric{
-		tokens("input_uncached_tokens", Lower, "input tokens neither read from nor written to the cache",
-			func(r *Row) int64 { return r.Usage.Uncached }),
-		tokens("cache_read_tokens", Neither, "input tokens read from the cache",
-			func(r *Row) int64 { return r.Usage.Read }),
-		tokens("cache_write_5m_tokens", Lower, "input tokens written to the cache with a lifetime of 5 minutes",
-			func(r *Row) int64 { return r.Usage.Write5m }),
-		tokens("cache_write_1h_tokens", Lower, "input tokens written to the cache with a lifetime of 1 hour",
-			func(r *Row) int64 { return r.Usage.Write1h }),
-		tokens("cache_write_other_tokens", Lower, "input tokens written to the cache with another or an unstated lifetime",
-			func(r *Row) int64 { return r.Usage.WriteOther }),
-		tokens("output_tokens", Neither, "tokens written by the model, summaries included",
-			func(r *Row) int64 { return r.Usage.Output }),
-	}
-}
-
-func cacheMetrics() []Metric {
-	return []Metric{
-		ratio(Metric{Name: "cache_hit_ratio", Better: Higher, Exact: true,
-			Definition: "cache_read_tokens / all input tokens; no sample without input"},
-			func(r *Row) (int64, int64) { return r.Usage.Read, r.Usage.Input() }),
-		ratio(Metric{Name: "call_hit_ratio", Better: Higher, Exact: true,
-			Definition: "calls that read all of the best prefix of their thread / calls that are not the first of their thread; no sample without later calls"},
-			func(r *Row) (int64, int64) { return int64(r.HitCalls), int64(r.LaterCalls) }),
-		{Name: "misses", Unit: UnitCalls, Better: Lower, Exact: true,
-			Definition: "calls that read less than the best prefix of their thread; the first call of a thread is not counted",
-			Value:      figure(func(r *Row) int { return r.Misses })},
-	}
-}
-
-func compactionMetrics() []Metric {
-	count := func(name, unit string, better Better, definition string, f func(*Row) int) Metric {
-		return Metric{Name: name, Unit: unit, Better: better, Exact: true, Definition: definition, Value: figure(f)}
-	}
-	return []Metric{
-		count("compactions", UnitCount, Neither, "times that messages were replaced by a summary",
-			func(r *Row) int { return r.Compactions }),
-		count("microcompactions", UnitCount, Neither, "times that tool results were cleared without a summary",
-			func(r *Row) int { return r.Microcompactions }),
-		count("recompactions", UnitCount, Lower, "compactions of a context that already held a summary",
-			func(r *Row) int { return r.Recompactions }),
-		{Name: "chain_max", Unit: UnitCount, Better: Lower, Exact: true, Kind: KindMaximum,
-			Definition: "longest run of compactions on one thread; over several sessions the maximum",
-			Value:      figure(func(r *Row) int { return r.ChainMax })},
-		{Name: "peak_context_tokens", Unit: UnitTokens, Better: Lower, Exact: true, Kind: KindMaximum,
-			Definition: "largest request sent, tokens; over several sessions the maximum",
-			Value:      figure(func(r *Row) int64 { return r.PeakContext })},
-		count("overflows", UnitCalls, Lower, "requests that a server refuses as too long; what no layer shortens is counted as if it were answered",
-			func(r *Row) int { return r.Overflows }),
-		{Name: "added_latency_seconds", Unit: UnitSeconds, Better: Lower,
-			Definition: "waiting that context management added, seconds of the simulated clock; calls of sub-agents and of conversations that run at the same time count each",
-			Value:      figure(func(r *Row) float64 { return r.AddedLatency })},
-	}
-}
-
-// costParts lists the splits of cost_usd. Storage belongs to no class and no
-// source: it is the remainder of both.
-func costParts() []Metric {
-	part := func(name, by, definition string, f func(*Row) float64) Metric {
-		return Metric{Name: name, Unit: UnitUSD, Better: Lower, Exact: true, Definition: definition,
-			Of: "cost_usd", By: by, Value: figure(f)}
-	}
-	ms := []Metric{{Name: "storage_usd", Unit: UnitUSD, Better: Lower, Exact: true,
-		Definition: "price of keeping cache entries, for providers that charge by time",
-		Value:      figure(func(r *Row) float64 { return r.StorageUSD })}}
-	for c := range Class(NumClasses) {
-		ms = append(ms, part("cost_usd_"+c.String(), ByClass, "cost_usd of the token class "+c.String(),
-			func(r *Row) float64 { return r.CostByClass[c] }))
-	}
-	for s := range Source(NumSources) {
-		ms = append(ms, part("cost_usd_"+s.String(), BySource, "cost_usd of the calls of source "+s.String(),
-			func(r *Row) float64 { return r.CostBySource[s].Total() }))
-	}
-	return ms
-}
-
-func missParts() []Metric {
-	var ms []Metric
-	for i := 1; i < prompt.NumMissClasses; i++ {
-		name := prompt.MissClass(i).String()
-		ms = append(ms, Metric{Name: "misses_" + name, Unit: UnitCalls, Better: Lower, Exact: true,
-			Definition: "misses of class " + name, Of: "misses", By: ByClass,
-			Value: figure(func(r *Row) int { return r.MissesByClass[i] })})
-	}
-	return ms
+// known reports whether a name is that of a metric or of a group.
+func known(name string) bool {
+	_, ok := LookupMetric(name)
+	return ok || slices.Contains(Groups(), name)
 }

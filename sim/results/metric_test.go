@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -73,15 +74,15 @@ func sample(strategy, session string) Row {
 		Usage:  prompt.Usage{Uncached: 100, Read: 700, Write5m: 110, Write1h: 60, WriteOther: 30, Output: 91},
 		Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
 		Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompaction: 3,
-		AddedLatency: 12.5, Waits: [NumWaits]float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4},
-		SecondsAt:  [NumLevels]float64{LevelNormal: 900, LevelWarning: 90, LevelError: 70, LevelBlocking: 50},
+		AddedLatency: 12.5, Waits: [numWaits]float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4},
+		SecondsAt:  [numLevels]float64{LevelNormal: 900, LevelWarning: 90, LevelError: 70, LevelBlocking: 50},
 		Left:       Left{Calls: 40, Sum: 2600, Used: 97},
 		Firings:    map[string]int{"full-compact": 7, "microcompact": 8},
 		Reasons:    map[string]int{"full-compact: API error": 2, "dream: locked": 9},
 		StorageUSD: 0.25, LoggedOutputUSD: 0.5, Unpriced: 2,
 	}
-	for c := range r.Counts {
-		r.Counts[c] = int64(200 + c)
+	for i, c := range rowCounts {
+		*c.at(&r.Counts) = int64(200 + i)
 	}
 	r.Breaks = sampleBreaks()
 	for i := range r.MissesByClass[1:] {
@@ -101,8 +102,8 @@ func sample(strategy, session string) Row {
 
 // sampleBreaks counts calls 1, 2, 3… by reason, 11 classes each, and likewise
 // what was named and the calls beside.
-func sampleBreaks() Breaks {
-	var b Breaks
+func sampleBreaks() confusion.Matrix {
+	var b confusion.Matrix
 	for i := range b.Calls {
 		b.Beside[i] = 700 + i
 		for m := range b.Calls[i] {
@@ -137,7 +138,7 @@ func TestValues(t *testing.T) {
 		"percent_left":       0.65, // 2600 / 40 per cent
 		"percent_left_least": 0.03, "warning_seconds": 90, "error_seconds": 70, "blocking_seconds": 50,
 		"breaks":         5841, // 66 counts, 56 … 121: 66·(56 + 121)/2
-		"stored_results": 200, "keepalives": 200 + float64(CountKeepalives),
+		"stored_results": 200, "keepalives": 227,
 	} {
 		m, ok := LookupMetric(name)
 		if !ok {
@@ -176,7 +177,7 @@ func TestPartsAddUp(t *testing.T) {
 func TestNoSample(t *testing.T) {
 	var none []string
 	for _, m := range Metrics() {
-		if m.Group == GroupLive { // none of them in a row without live calls
+		if m.Group == groupLive { // none of them in a row without live calls
 			if _, ok := m.Value(&Row{}); ok {
 				t.Errorf("%s has a sample without live calls", m.Name)
 			}
@@ -207,7 +208,7 @@ func partsOfBreaks() []string {
 // TestUnmeasured: what a cell does not measure has no sample, and neither have
 // its parts or the metrics of a group.
 func TestUnmeasured(t *testing.T) {
-	c := Cell{Cell: "billed", Strategy: "billed", Total: sample("billed", ""), Unmeasured: []string{"misses", GroupLevels}}
+	c := Cell{Cell: "billed", Strategy: "billed", Total: sample("billed", ""), Unmeasured: []string{"misses", groupLevels}}
 	for name, want := range map[string]bool{"misses": false, "misses_edit": false, "calls": true,
 		"warning_calls": false, "blocking_seconds": false, "percent_left": false, "stored_results": true} {
 		m, _ := LookupMetric(name)
@@ -229,11 +230,11 @@ func TestAddedRows(t *testing.T) {
 	if want := (Left{Calls: 50, Sum: 3500, Used: 97}); total.Left != want {
 		t.Errorf("left %+v, want %+v", total.Left, want)
 	}
-	if want := [NumWaits]float64{18, -1, 8}; total.Waits != want || total.AddedLatency != 25 {
+	if want := [numWaits]float64{18, -1, 8}; total.Waits != want || total.AddedLatency != 25 {
 		t.Errorf("waits %v of %g s, want %v of 25", total.Waits, total.AddedLatency, want)
 	}
-	if total.SecondsAt[LevelError] != 140 || total.Counts[CountHints] != 2*a.Counts[CountHints] {
-		t.Errorf("%g s at the error level, %d hints", total.SecondsAt[LevelError], total.Counts[CountHints])
+	if total.SecondsAt[LevelError] != 140 || total.Counts.Hints != 2*a.Counts.Hints {
+		t.Errorf("%g s at the error level, %d hints", total.SecondsAt[LevelError], total.Counts.Hints)
 	}
 	if diff := cmp.Diff(map[string]int{"full-compact": 7, "microcompact": 10, "dream": 1}, total.Firings); diff != "" {
 		t.Errorf("firings (-want +got):\n%s", diff)
@@ -249,7 +250,48 @@ func TestWaited(t *testing.T) {
 	r.Waited(WaitCompaction, 60)
 	r.Waited(WaitFirstToken, -2.5)
 	r.Waited(WaitOther, 1)
-	if want := [NumWaits]float64{60, -2.5, 1}; r.AddedLatency != 58.5 || r.Waits != want {
+	if want := [numWaits]float64{60, -2.5, 1}; r.AddedLatency != 58.5 || r.Waits != want {
 		t.Errorf("%g s of %v, want 58.5 s of %v", r.AddedLatency, r.Waits, want)
+	}
+}
+
+// Sums of what a break detector says are those of the parts, counts beside the
+// conversation included; empty ones add nothing.
+func TestMergedBreaks(t *testing.T) {
+	a, b := Row{Breaks: sampleBreaks()}, Row{Breaks: sampleBreaks()}
+	a.Add(&b)
+	a.Add(&Row{})
+	merged := sampleBreaks()
+	merged.Merge(&b.Breaks)
+	if a.Breaks != merged || a.Breaks.Broke() != 2*b.Breaks.Broke() || a.Breaks.Named(confusion.FieldEffort) != 2*b.Breaks.Named(confusion.FieldEffort) {
+		t.Errorf("twice the sample is %+v", a.Breaks)
+	}
+}
+
+// A reason, a cause or a class of miss that this version does not know is an
+// error, not a call less.
+func TestUnknownBreaks(t *testing.T) {
+	for want, breaks := range map[string]string{
+		`breaks.calls.expiry_1d is not known`:   `{"calls":{"expiry_1d":{"none":1}}}`,
+		`breaks.changed.weather is not known`:   `{"changed":{"weather":{"head":1}}}`,
+		`breaks.calls.server.moon is not known`: `{"calls":{"server":{"moon":1}}}`,
+		`breaks.beside.x is not known`:          `{"beside":{"x":1}}`,
+		`breaks.below is not known`:             `{"below":{"x":1}}`,
+	} {
+		refuses(t, with(t, `"unpriced_calls":0`, `"breaks":`+breaks+`,"unpriced_calls":0`), "f:2: "+want)
+	}
+}
+
+// The counts are declared in the order in which they stand in Counts.
+func TestCountsInOrder(t *testing.T) {
+	var c Counts
+	list := c.list()
+	if len(list) != len(rowCounts) {
+		t.Fatalf("%d counts are declared, there are %d", len(rowCounts), len(list))
+	}
+	for i := range list {
+		if rowCounts[i].at(&c) != &list[i] {
+			t.Errorf("%s stands elsewhere", rowCounts[i].metric.Name)
+		}
 	}
 }

@@ -19,153 +19,108 @@ import (
 type PassedOver map[string]int
 
 // Decode decodes one JSON value into v, which is a pointer to a zero value, and
-// counts the members it passes over. Members of the objects in sums, which are at
-// the top of the value, are not passed over: figures that others are added up
-// from would be wrong without them. The line numbers of errors are those in data.
-func (p PassedOver) Decode(data []byte, v any, sums ...string) error {
-	return p.decode(PassedOver{}, data, v, sums...)
-}
-
-// decode is Decode for one of many values of a form, of which drop holds the members
-// that are known to be passed over. It adds those it finds.
-func (p PassedOver) decode(drop PassedOver, data []byte, v any, sums ...string) error {
-	text, counts, err := drop.without(data, "")
-	for err == nil {
-		err = json.Unmarshal(text, v, json.RejectUnknownMembers(true))
-		var at *json.SemanticError
-		if err == nil || !errors.Is(err, json.ErrUnknownName) || !errors.As(err, &at) {
-			break
-		}
-		found, n, walkErr := drop.without(data, at.JSONPointer)
-		if walkErr != nil || maps.Equal(n, counts) || refused(n, counts, sums) {
-			return err
-		}
-		text, counts, err = found, n, nil
-		for name := range counts {
-			drop[name] = 0
-		}
-		reflect.ValueOf(v).Elem().SetZero()
-	}
-	if err != nil {
+// counts the members that v has no place for. The line numbers of errors are
+// those in data.
+func (p PassedOver) Decode(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
 		return err
 	}
-	for name, n := range counts {
-		p[name] += n
-	}
-	return nil
+	return p.count(jsontext.NewDecoder(bytes.NewBuffer(data)), reflect.TypeOf(v), "")
 }
 
-// refused reports whether a name that is new among counts is one of sums.
-func refused(counts, before map[string]int, sums []string) bool {
-	for name := range counts {
-		top, _, nested := strings.Cut(name, ".")
-		if _, old := before[name]; !old && nested && slices.Contains(sums, top) {
-			return true
-		}
-	}
-	return false
-}
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// without returns data with the members that p names blanked, those with the name
-// of the one that at points to too, and how many there were of each.
-func (p PassedOver) without(data []byte, at jsontext.Pointer) ([]byte, map[string]int, error) {
-	if len(p) == 0 && at == "" {
-		return data, nil, nil
+// count goes through a value that is decoded into a type and has a name.
+func (p PassedOver) count(d *jsontext.Decoder, t reflect.Type, name string) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	b := blanker{from: jsontext.NewDecoder(bytes.NewBuffer(data)), text: data, drop: maps.Clone(p), at: at, counts: map[string]int{}}
-	if at != "" {
-		// Where the member stands is found first: its name may occur ahead of it.
-		if err := b.value(""); err != nil {
-			return nil, nil, err
-		}
-		b.from, b.at, b.counts = jsontext.NewDecoder(bytes.NewBuffer(data)), "", map[string]int{}
+	kind := d.PeekKind()
+	elem := t
+	var members map[string]reflect.Type
+	switch {
+	case reflect.PointerTo(t).Implements(unmarshaler):
+		return d.SkipValue()
+	case kind == '{' && t.Kind() == reflect.Struct:
+		members = map[string]reflect.Type{}
+		memberTypes(t, members)
+	case kind == '{' && t.Kind() == reflect.Map, kind == '[' && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array):
+		elem = t.Elem()
+	default:
+		return d.SkipValue()
 	}
-	b.text = slices.Clone(data)
-	err := b.value("")
-	return b.text, b.counts, err
-}
-
-// blanker blanks members of a JSON text, so that all else stays where it is.
-type blanker struct {
-	from   *jsontext.Decoder
-	text   []byte
-	drop   PassedOver
-	at     jsontext.Pointer // the member to look for; "" when it is blanking
-	counts map[string]int
-}
-
-// value goes through a value with a name.
-func (b *blanker) value(name string) error {
-	switch b.from.PeekKind() {
-	case '{':
-		return b.object(name)
-	case '[':
-		if _, err := b.from.ReadToken(); err != nil {
-			return err
-		}
-		for b.from.PeekKind() != ']' {
-			if err := b.value(name); err != nil {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' && d.PeekKind() != ']' {
+		inside := name
+		if kind == '{' {
+			token, err := d.ReadToken()
+			if err != nil {
 				return err
 			}
+			inside = strings.TrimPrefix(name+"."+token.String(), ".")
+			if members != nil {
+				elem = members[token.String()]
+			}
 		}
-		_, err := b.from.ReadToken()
-		return err
-	}
-	return b.from.SkipValue()
-}
-
-func (b *blanker) object(name string) error {
-	if _, err := b.from.ReadToken(); err != nil {
-		return err
-	}
-	for kept := false; b.from.PeekKind() != '}'; {
-		start := b.from.InputOffset() // ahead of the comma, if there is one
-		token, err := b.from.ReadToken()
+		var err error
+		if elem == nil {
+			p[inside]++
+			err = d.SkipValue()
+		} else {
+			err = p.count(d, elem, inside)
+		}
 		if err != nil {
 			return err
 		}
-		member := token.String()
-		if name != "" {
-			member = name + "." + member
-		}
-		if b.at != "" && b.from.StackPointer() == b.at {
-			if b.drop == nil {
-				b.drop = PassedOver{}
-			}
-			b.drop[member] = 0
-		}
-		if _, drop := b.drop[member]; !drop || b.at != "" {
-			kept = true
-			if err := b.value(member); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := b.from.SkipValue(); err != nil {
-			return err
-		}
-		b.counts[member]++
-		b.blank(start, b.from.InputOffset(), !kept)
 	}
-	_, err := b.from.ReadToken()
+	_, err := d.ReadToken()
 	return err
 }
 
-// blank puts spaces in the place of the bytes from…to−1, and of the comma behind
-// them when no member stands ahead of it any more. Ends of lines stay.
-func (b *blanker) blank(from, to int64, comma bool) {
-	for i := from; i < to; i++ {
-		if b.text[i] != '\n' {
-			b.text[i] = ' '
+// memberTypes adds the members of a struct, those of embedded ones among them.
+func memberTypes(t reflect.Type, members map[string]reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			memberTypes(f.Type, members)
+		case name != "-" && name != "":
+			members[name] = f.Type
 		}
 	}
-	if !comma {
-		return
+}
+
+// unmarshal decodes a value whose schema is this package's. The schema is looked
+// at first: another one explains members that are unknown.
+func (p PassedOver) unmarshal(data []byte, v any) error {
+	var head struct {
+		Schema *int `json:"schema"`
 	}
-	rest := bytes.TrimLeft(b.text[to:], " \t\r\n")
-	if len(rest) > 0 && rest[0] == ',' {
-		rest[0] = ' '
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
 	}
+	switch {
+	case head.Schema == nil:
+		return errors.New("no schema: not a result of this tool")
+	case *head.Schema != Schema:
+		return fmt.Errorf("schema %d, this version reads schema %d", *head.Schema, Schema)
+	}
+	return p.Decode(data, v)
+}
+
+// known returns the names that are known, and counts the others as members of
+// what they are listed in. It is nil for no list.
+func (p PassedOver) known(in string, names []string, known func(string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		if known(name) {
+			return false
+		}
+		p[in+"."+name]++
+		return true
+	})
 }
 
 // String names what was passed over, for a note: "retention, counts.naps (12

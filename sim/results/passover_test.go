@@ -97,7 +97,7 @@ func TestMemberOfTheHeadAlone(t *testing.T) {
 		t.Errorf("%v, %+v", err, run)
 	}
 	_, calls, err := ReadCalls("later", strings.NewReader(head+`,"content":"calls","round":5,"tokens":{"a":1}}
-{"cell":"c","session":"a","thread":0,"round":3,"source":"main","model":"m","start_ns":1,"end_ns":2,"tokens":{"read":7}}
+{"cell":"c","session":"a","thread":0,"round":3,"source":"main","model":"m","start_ns":1,"end_ns":2,"context_tokens":0,"tokens":{"read":7},"cost_usd":{}}
 `))
 	if err != nil || calls[0].Calls[0].Round != 3 || calls[0].Calls[0].Usage.Read != 7 {
 		t.Errorf("%v, %+v", err, calls)
@@ -112,7 +112,7 @@ func TestDocumentAndCallsOfLaterVersion(t *testing.T) {
 		t.Errorf("%v, %v", err, d)
 	}
 	run, calls, err := ReadCalls("later", strings.NewReader(head+`,"content":"calls","cells":[{"cell":"c","strategy":"s","params":{}}]}
-{"cell":"c","session":"a","thread":0,"round":0,"source":"main","model":"m","start_ns":1,"later":1,"end_ns":2}
+{"cell":"c","session":"a","thread":0,"round":0,"source":"main","model":"m","start_ns":1,"later":1,"end_ns":2,"context_tokens":0,"tokens":{},"cost_usd":{}}
 `))
 	if err != nil || run.PassedOver["later"] != 1 || len(calls) != 1 || calls[0].Calls[0].End != 2 {
 		t.Errorf("%v, %+v", err, calls)
@@ -170,17 +170,16 @@ func TestDecodePassesOver(t *testing.T) {
 	})
 }
 
-// Members that sums are made of are not passed over, nor is what is no JSON; the
-// error keeps its place.
+// What is no JSON is refused; the error keeps its place.
 func TestDecodeRefuses(t *testing.T) {
 	type form struct {
 		Tokens map[string]struct {
 			Read int `json:"read"`
 		} `json:"tokens"`
 	}
-	for _, text := range []string{`{"z":1,"tokens":{"a":{"write":1}}}`, `{"z":1,"tokens":{"a":{"read":"1"}}}`, `{"z":1,"z":2}`, `{"z":1,"tokens":{}} {}`, `{"z":`, ``} {
+	for _, text := range []string{`{"z":1,"tokens":{"a":{"read":"1"}}}`, `{"z":1,"z":2}`, `{"z":1,"tokens":{}} {}`, `{"z":`, ``} {
 		passed := PassedOver{}
-		if err := passed.Decode([]byte(text), new(form), "tokens"); err == nil || len(passed.String()) > 0 {
+		if err := passed.Decode([]byte(text), new(form)); err == nil || len(passed.String()) > 0 {
 			t.Errorf("%s: %v, passed over %v", text, err, passed)
 		}
 	}

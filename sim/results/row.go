@@ -2,7 +2,10 @@
 // call records on request, and the metrics that describe themselves.
 package results
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"github.com/compactsim/compactsim/internal/confusion"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
 
 // Class is a token class that is billed at its own price.
 type Class uint8
@@ -99,6 +102,53 @@ type CallRecord struct {
 	Cost     Cost
 }
 
+// Level is how full the client shows the window to be.
+type Level uint8
+
+// The levels, each without those above it.
+const (
+	LevelNormal   Level = iota
+	LevelWarning        // the client warns
+	LevelError          // the warning is red
+	LevelBlocking       // the client takes no input
+	numLevels     = 4
+)
+
+var levelNames = [numLevels]string{"normal", "warning", "error", "blocking"}
+
+// String returns the lower-case name used in reports.
+func (l Level) String() string { return levelNames[min(int(l), numLevels-1)] }
+
+// Wait is a part of the time that context management adds for a person.
+type Wait uint8
+
+// The parts of the added time.
+const (
+	WaitCompaction Wait = iota // for calls of a compaction
+	WaitFirstToken             // for first tokens that come later or, when negative, earlier
+	WaitOther                  // for other calls that block the conversation and for background calls
+	numWaits       = 3
+)
+
+var waitNames = [numWaits]string{"compaction", "first_token", "other"}
+
+// String returns the lower-case name used in reports.
+func (w Wait) String() string { return waitNames[min(int(w), numWaits-1)] }
+
+// Left sums up how much of its limit a client shows as left, per cent.
+type Left struct {
+	Calls int   // calls of main conversations
+	Sum   int64 // of the per cents at those calls
+	Used  int   // most used at one of them: 100 less the least left
+}
+
+// See adds a call at which percent were left, 0…100.
+func (l *Left) See(percent int) {
+	l.Calls++
+	l.Sum += int64(percent)
+	l.Used = max(l.Used, 100-percent)
+}
+
 // Row is what one strategy did on one session, or on several when added up.
 // Token counts are tokens, costs USD, times seconds.
 type Row struct {
@@ -126,13 +176,12 @@ type Row struct {
 	OverWindow       int // sessions with at least one such request
 	FailedCompaction int
 	AddedLatency     float64            // s of waiting that context management added
-	Waits            [NumWaits]float64  // the parts of AddedLatency, s
-	SecondsAt        [NumLevels]float64 // s that main conversations spent at each level
+	Waits            [numWaits]float64  // the parts of AddedLatency, s
+	SecondsAt        [numLevels]float64 // s that main conversations spent at each level
 	Left             Left               // of the client's limit, as it shows it
-	Breaks           Breaks             // what the client's break detector says; empty when it does not run
+	Breaks           confusion.Matrix   // what the client's break detector says; empty when it does not run
 	StorageUSD       float64
-	// Counts are what happened beside the figures above.
-	Counts [NumCounts]int64
+	Counts           Counts // what happened beside the figures above
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".
@@ -148,62 +197,7 @@ func (r *Row) Waited(w Wait, seconds float64) {
 }
 
 // Add adds the figures of o to r; maxima are kept as maxima.
-func (r *Row) Add(o *Row) {
-	r.Sessions += o.Sessions
-	r.Calls += o.Calls
-	r.Usage.Add(o.Usage)
-	for i := range r.CallsBySource {
-		r.CallsBySource[i] += o.CallsBySource[i]
-		r.UsageBySource[i].Add(o.UsageBySource[i])
-		r.CostBySource[i].Add(&o.CostBySource[i])
-	}
-	r.CostByClass.Add(&o.CostByClass)
-	r.Misses += o.Misses
-	for i := range r.MissesByClass {
-		r.MissesByClass[i] += o.MissesByClass[i]
-	}
-	r.MissedTokens += o.MissedTokens
-	r.HitCalls += o.HitCalls
-	r.LaterCalls += o.LaterCalls
-	r.Compactions += o.Compactions
-	r.Microcompactions += o.Microcompactions
-	r.Recompactions += o.Recompactions
-	r.ChainMax = max(r.ChainMax, o.ChainMax)
-	r.PeakContext = max(r.PeakContext, o.PeakContext)
-	r.Overflows += o.Overflows
-	r.OverWindow += o.OverWindow
-	r.FailedCompaction += o.FailedCompaction
-	r.AddedLatency += o.AddedLatency
-	for i, v := range o.Waits {
-		r.Waits[i] += v
-	}
-	for i, v := range o.SecondsAt {
-		r.SecondsAt[i] += v
-	}
-	r.Left.add(&o.Left)
-	if o.Breaks != (Breaks{}) { // most runs have no detector, and there are hundreds of counts
-		r.Breaks.Merge(&o.Breaks)
-	}
-	r.StorageUSD += o.StorageUSD
-	for i, n := range o.Counts {
-		r.Counts[i] += n
-	}
-	r.Firings = tally(r.Firings, o.Firings)
-	r.Reasons = tally(r.Reasons, o.Reasons)
-	r.LoggedOutputUSD += o.LoggedOutputUSD
-	r.Unpriced += o.Unpriced
-}
-
-// tally adds the counts of src to dst, which is made when there is anything to add.
-func tally(dst, src map[string]int) map[string]int {
-	if dst == nil && len(src) > 0 {
-		dst = make(map[string]int, len(src))
-	}
-	for name, n := range src {
-		dst[name] += n
-	}
-	return dst
-}
+func (r *Row) Add(o *Row) { rowForm.Add(r, o) }
 
 // LoggedUSD returns the cost of the calls that a log of the session shows: all
 // but those of compactions and other layers, USD.
@@ -217,3 +211,29 @@ func (r *Row) LoggedUSD() float64 {
 
 // CostUSD returns the total cost, USD.
 func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }
+
+// Counts count what happens in a session beside the figures that have a field
+// of their own. Each is a metric, which says what it counts: see countForm.
+type Counts struct {
+	Stored, StoredTokens, Reread, Cleared, ClearedTokens, Deletions, DeletedTokens, ReturnedTokens int64
+
+	Extractions, Memories, Dreams, Suggestions, AgentSummaries, Messages int64
+
+	Retries, Fallbacks, BreakerTrips, Restored, Hints, IdleCompactions int64
+
+	WarningCalls, ErrorCalls, BlockedCalls int64
+
+	Background, HeadChanges, Signals, Unsimulated, Keepalives, NetNegative int64
+
+	LiveCalls, LiveAttempts, LiveIterations, LiveUncached, LiveRead, LiveWrite, LiveOutput,
+	PredictedUncached, PredictedRead, PredictedWrite, PredictedOutput, Entities, EntitiesKept,
+	SectionsMissing, SectionsCut int64
+}
+
+// Add adds the counts of d to c.
+func (c *Counts) Add(d *Counts) {
+	to := c.list()
+	for i, n := range d.list() {
+		to[i] += n
+	}
+}

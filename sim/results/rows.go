@@ -2,6 +2,7 @@ package results
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -9,11 +10,15 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/internal/jsonlines"
 )
 
-// rowsHead is the first line of a rows file: all of a run but its figures.
-type rowsHead struct {
+// fileHead is the first line of a file of rows or calls: all of a run but its
+// figures.
+type fileHead struct {
 	Schema     int        `json:"schema"`
+	Content    string     `json:"content,omitempty"`
 	Provenance Origin     `json:"provenance"`
 	Cells      []cellHead `json:"cells"`
 	// Metrics are those that the program which wrote the rows knows. Of others the
@@ -27,105 +32,318 @@ type cellHead struct {
 	Params     map[string]string `json:"params"`
 	Unmeasured []string          `json:"unmeasured,omitempty"`
 	// Rows is how many rows of the cell the file has, so that one that was cut
-	// short shows; nil when it was written while sessions finished.
+	// short shows; nil in files that do not tell.
 	Rows *int `json:"rows,omitempty"`
 }
 
-// RowWriter writes rows as JSON lines behind a head line. Rows may come in any
-// order, so that a file can be written while sessions finish; WriteRows gives
-// the canonical order.
-type RowWriter struct {
-	w          io.Writer
-	strategies map[string]string // by cell
+// head returns the head of a file of r.
+func (r *Run) head() (*fileHead, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	h := &fileHead{Schema: Schema, Provenance: Origin{r.Provenance, r.Workload, r.ModelError, r.Notes}}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		h.Cells = append(h.Cells, cellHead{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured})
+	}
+	return h, nil
 }
 
-// NewRowWriter writes the head of run and returns a writer for its rows. It
-// does not buffer: each row is one call of w.Write.
-func NewRowWriter(w io.Writer, run *Run) (*RowWriter, error) { return newRowWriter(w, run, false) }
-
-// newRowWriter is NewRowWriter for a run whose rows are all there, or not yet.
-func newRowWriter(w io.Writer, run *Run, whole bool) (*RowWriter, error) {
-	if err := run.validate(); err != nil {
-		return nil, fmt.Errorf("encoding a run: %w", err)
+// run returns the run of a head, without figures.
+func (h *fileHead) run(passed PassedOver) (*Run, error) {
+	o := h.Provenance
+	r := &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes, PassedOver: passed}
+	for _, c := range h.Cells {
+		unmeasured := passed.known("cells.unmeasured", c.Unmeasured, known)
+		r.Cells = append(r.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: unmeasured})
 	}
-	head := rowsHead{Schema: Schema, Provenance: Origin{run.Provenance, run.Workload, run.ModelError, run.Notes}}
-	for _, m := range Metrics() {
-		head.Metrics = append(head.Metrics, m.Name)
+	if err := r.validate(); err != nil {
+		return nil, err
 	}
-	rw := &RowWriter{w: w, strategies: map[string]string{}}
-	for i := range run.Cells {
-		c := &run.Cells[i]
-		h := cellHead{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured}
-		if n := len(c.Rows); whole {
-			h.Rows = &n
-		}
-		head.Cells = append(head.Cells, h)
-		rw.strategies[c.Cell] = c.Strategy
-	}
-	return rw, rw.line(head)
+	return r, nil
 }
 
-// Write writes the row of a session. It refuses cells that the head does not
-// list, rows of another strategy or without a session, negative counts and costs,
-// and figures that are absurd or not finite.
-func (rw *RowWriter) Write(cell string, r *Row) error {
-	if err := checkRow(rw.strategies, cell, r); err != nil {
-		return fmt.Errorf("encoding a row of cell %q, session %q: %w", cell, r.Session, err)
+// write writes a head as one line.
+func (h *fileHead) write(w io.Writer) error {
+	b, err := json.Marshal(h, json.Deterministic(true))
+	if err == nil {
+		_, err = w.Write(append(b, '\n'))
 	}
-	return rw.line(newRowLine(cell, r))
+	return err
 }
 
-func (rw *RowWriter) line(v any) error {
-	b, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("encoding rows: %w", err)
-	}
-	if _, err := rw.w.Write(append(b, '\n')); err != nil {
+// WriteRows writes the rows of run as JSON lines behind a head line, by the name
+// of the cell, then by session: equal runs give equal bytes, whatever the order
+// of their rows. It refuses rows of another strategy or without a session,
+// negative counts and costs, and figures that are absurd or not finite.
+func WriteRows(w io.Writer, run *Run) error {
+	if err := run.writeRows(w); err != nil {
 		return fmt.Errorf("writing rows: %w", err)
 	}
 	return nil
 }
 
-func checkRow(strategies map[string]string, cell string, r *Row) error {
-	strategy, ok := strategies[cell]
-	switch {
-	case !ok:
-		return fmt.Errorf("cell %q is not in the head", cell)
-	case r.Strategy != strategy:
-		return fmt.Errorf("row of strategy %q in a cell of %q", r.Strategy, strategy)
-	case r.Session == "":
-		return errors.New("row without a session")
-	}
-	return r.validate()
-}
-
-// WriteRows writes the rows of run in canonical order: by cell name, then by
-// session. Equal runs give equal bytes, whatever the order of their rows.
-func WriteRows(w io.Writer, run *Run) error {
-	b := bufio.NewWriter(w)
-	rw, err := newRowWriter(b, run, true)
+func (r *Run) writeRows(w io.Writer) error {
+	head, err := r.head()
 	if err != nil {
 		return err
 	}
-	cells := slices.Clone(run.Cells)
+	for i := range r.Cells {
+		n := len(r.Cells[i].Rows)
+		head.Cells[i].Rows = &n
+	}
+	for _, m := range published {
+		head.Metrics = append(head.Metrics, m.Name)
+	}
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := head.write(b); err != nil {
+		return err
+	}
+	cells := slices.Clone(r.Cells)
 	slices.SortFunc(cells, func(a, b Cell) int { return cmp.Compare(a.Cell, b.Cell) })
-	for _, c := range cells {
-		if len(c.Rows) == 0 && c.Sessions > 0 {
-			return fmt.Errorf("encoding rows: cell %q has a total of %d sessions but no rows", c.Cell, c.Sessions)
-		}
-		rows := slices.Clone(c.Rows)
-		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Session, b.Session) })
-		for i := range rows {
-			if i > 0 && rows[i].Session == rows[i-1].Session {
-				return fmt.Errorf("encoding rows: cell %q has two rows of session %q", c.Cell, rows[i].Session)
-			}
-			if err := rw.Write(c.Cell, &rows[i]); err != nil {
-				return err
-			}
+	var line []byte
+	for i := range cells {
+		if line, err = cells[i].writeRows(b, line); err != nil {
+			return fmt.Errorf("cell %q: %w", cells[i].Cell, err)
 		}
 	}
-	if err := b.Flush(); err != nil {
-		return fmt.Errorf("writing rows: %w", err)
+	return b.Flush()
+}
+
+// writeRows writes the rows of c by session. It returns line, which it uses.
+func (c *Cell) writeRows(w io.Writer, line []byte) ([]byte, error) {
+	if len(c.Rows) == 0 && c.Sessions > 0 {
+		return line, fmt.Errorf("a total of %d sessions but no rows", c.Sessions)
+	}
+	rows := slices.Clone(c.Rows)
+	sortRows(rows)
+	for i := range rows {
+		r := &rows[i]
+		err := c.owns(r)
+		if err == nil && i > 0 && r.Session == rows[i-1].Session {
+			err = errors.New("two rows of one session")
+		}
+		if err == nil {
+			line, err = rowForm.Append(line[:0], c.Cell, r)
+		}
+		if err == nil {
+			line = append(line, '\n')
+			_, err = w.Write(line)
+		}
+		if err != nil {
+			return line, fmt.Errorf("session %q: %w", r.Session, err)
+		}
+	}
+	return line, nil
+}
+
+// owns returns an error for a row that cannot be one of c.
+func (c *Cell) owns(r *Row) error {
+	switch {
+	case r.Strategy != c.Strategy:
+		return fmt.Errorf("row of strategy %q in a cell of %q", r.Strategy, c.Strategy)
+	case r.Session == "":
+		return errors.New("row without a session")
 	}
 	return nil
+}
+
+// maxLine bounds the memory a line may take, bytes. A row takes about 1 kB, a
+// call 300 bytes, and a head a few hundred bytes a cell.
+const maxLine = 64 << 20
+
+// readLines calls head with the first line of a file and line with each of the
+// others, and begins errors with the name of the file and the line.
+func readLines(name string, r io.Reader, head, line func([]byte) error) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, maxLine)
+	n := 0
+	for s.Scan() {
+		n++
+		var err error
+		switch {
+		case n == 1:
+			err = head(s.Bytes())
+		case len(s.Bytes()) == 0:
+			err = errors.New("empty line")
+		default:
+			err = line(s.Bytes())
+		}
+		if err != nil && s.Err() == nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+	switch err := s.Err(); {
+	case err != nil:
+		return fmt.Errorf("%s:%d: %w", name, n+1, err)
+	case n == 0:
+		return fmt.Errorf("%s:1: empty file", name)
+	}
+	return nil
+}
+
+// ReadRows reads a file of rows in any order and adds them up. Errors begin
+// with name and line; rows of cells that the head does not list, repeated rows,
+// rows without a member that all rows have, figures that no run can have or that
+// contradict each other, and classes of tokens and reasons of breaks that are not
+// known are errors. Other members and names that are not known are counted in
+// Run.PassedOver, and the figures of a source that is not known are those of
+// SourceOther. Metrics that the program which wrote the file did not know are
+// unmeasured in all cells. The run that it returns with an error holds all rows
+// before the bad line, or is nil when the head is bad.
+func ReadRows(name string, r io.Reader) (*Run, error) {
+	rr := rowReader{passed: PassedOver{}, at: map[string]int{}}
+	rr.scan.Passed = rr.passed
+	err := readLines(name, r, rr.head, rr.row)
+	if rr.run == nil {
+		return nil, err
+	}
+	if err == nil {
+		err = rr.whole(name)
+	}
+	rr.run.withoutYounger(rr.metrics)
+	rr.run.Sum()
+	if len(rr.passed) == 0 {
+		rr.run.PassedOver = nil
+	}
+	if err == nil {
+		err = rr.run.validateCells((*Cell).validateTotal) // each row was looked at
+	}
+	return rr.run, err
+}
+
+type rowReader struct {
+	run     *Run
+	metrics []string // that the head lists, nil for none
+	cells   []cellRows
+	at      map[string]int // index of a cell
+	passed  PassedOver
+	scan    jsonlines.Reader
+	next    Row // that is being read: large, and so made once
+}
+
+// cellRows is what is known of the rows of a cell so far.
+type cellRows struct {
+	want *int // that the head tells of
+	// seen are their sessions, nil as long as these come in order.
+	seen map[string]bool
+}
+
+func (rr *rowReader) head(line []byte) error {
+	var h fileHead
+	if err := rr.passed.unmarshal(line, &h); err != nil {
+		return err
+	}
+	if h.Content != "" {
+		return fmt.Errorf("content %q: not a file of rows", h.Content)
+	}
+	run, err := h.run(rr.passed)
+	if err != nil {
+		return err
+	}
+	for i, c := range h.Cells {
+		rr.at[c.Cell] = i
+		rr.cells = append(rr.cells, cellRows{want: c.Rows})
+	}
+	rr.run = run
+	rr.metrics = rr.passed.known("metrics", h.Metrics, func(name string) bool {
+		_, ok := LookupMetric(name)
+		return ok
+	})
+	return nil
+}
+
+// whole returns an error when rows are missing that the head tells of.
+func (rr *rowReader) whole(name string) error {
+	for i := range rr.run.Cells {
+		c := &rr.run.Cells[i]
+		if n := rr.cells[i].want; n != nil && *n != len(c.Rows) {
+			return fmt.Errorf("%s: %d of %d rows of cell %q are there: the file was cut short", name, len(c.Rows), *n, c.Cell)
+		}
+	}
+	return nil
+}
+
+func (rr *rowReader) row(line []byte) error {
+	r := &rr.next
+	*r = Row{}
+	if err := rowForm.Read(&rr.scan, bytes.TrimRight(line, " \t\r"), r); err != nil {
+		return err
+	}
+	at, ok := rr.at[rr.scan.Label]
+	if !ok {
+		return fmt.Errorf("cell %q is not in the head", rr.scan.Label)
+	}
+	c := &rr.run.Cells[at]
+	if err := c.owns(r); err != nil {
+		return err
+	}
+	r.Strategy = c.Strategy
+	waits := rr.scan.Beyond["added_latency_seconds_by_part"]
+	if rr.metrics == nil && r.Waits == [numWaits]float64{} && r.AddedLatency != 0 {
+		waits = r.AddedLatency // a program that did not know the parts wrote none
+	}
+	if err := r.agree(int64(rr.scan.Beyond["misses_by_class"]), waits); err != nil {
+		return err
+	}
+	return rr.add(c, &rr.cells[at], r)
+}
+
+// add adds a row to a cell.
+func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
+	if n := len(c.Rows); k.seen == nil && n > 0 && c.Rows[n-1].Session >= r.Session {
+		k.seen = make(map[string]bool, n)
+		for i := range c.Rows {
+			k.seen[c.Rows[i].Session] = true
+		}
+	}
+	if k.seen != nil {
+		if k.seen[r.Session] {
+			return fmt.Errorf("second row of cell %q, session %q", c.Cell, r.Session)
+		}
+		k.seen[r.Session] = true
+	}
+	if n := len(c.Rows); n == cap(c.Rows) && k.want != nil && *k.want > n {
+		// Rows are large: what the head tells of saves copies, and is believed as
+		// far as it is in proportion to what has come.
+		c.Rows = slices.Grow(c.Rows, min(*k.want-n, 7*n+64))
+	}
+	c.Rows = append(c.Rows, *r)
+	return nil
+}
+
+// withoutYounger makes the metrics unmeasured that the program which wrote the
+// rows did not know: what it left out of them is not 0. Without a list of those
+// it did know, that goes for metrics of which no row has a figure, as far as
+// zeros are left out of rows and are no part of a sum that is there.
+func (r *Run) withoutYounger(known []string) {
+	for _, m := range published {
+		if known != nil && slices.Contains(known, m.Name) || known == nil && (!m.omitted() || r.has(m)) {
+			continue
+		}
+		for i := range r.Cells {
+			if c := &r.Cells[i]; c.measures(m) {
+				c.Unmeasured = append(c.Unmeasured, m.Name)
+			}
+		}
+	}
+}
+
+// omitted reports whether a row without a figure of m is like one of a program
+// that does not know m.
+func (m Metric) omitted() bool {
+	return m.Of == "added_latency_seconds" || m.Group != "" && m.Kind == KindSum
+}
+
+// has reports whether a row has a figure of m other than 0.
+func (r *Run) has(m Metric) bool {
+	for i := range r.Cells {
+		rows := r.Cells[i].Rows
+		for j := range rows {
+			if v, ok := m.Value(&rows[j]); ok && v != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

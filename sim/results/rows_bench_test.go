@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"testing"
 )
 
@@ -38,7 +39,7 @@ func BenchmarkReadRows(b *testing.B) {
 func usual(strategy, session string) Row {
 	r := Row{Strategy: strategy, Session: session, Sessions: 1, Misses: 7, MissedTokens: 888478, HitCalls: 143, LaterCalls: 150,
 		Compactions: 2, Recompactions: 1, ChainMax: 2, PeakContext: 167803,
-		SecondsAt: [NumLevels]float64{LevelNormal: 4871.838100400004, LevelError: 577.171380781},
+		SecondsAt: [numLevels]float64{LevelNormal: 4871.838100400004, LevelError: 577.171380781},
 		Left:      Left{Calls: 151, Sum: 5807, Used: 100}, Firings: map[string]int{"full-compact": 2}}
 	r.MissesByClass[1], r.MissesByClass[3] = 5, 2
 	for i, s := range []Source{SourceMain, SourceCompact, SourceOther} {
@@ -54,8 +55,19 @@ func usual(strategy, session string) Row {
 	}
 	r.Waited(WaitCompaction, 185.882589981)
 	r.Waited(WaitFirstToken, 2.264891199999992)
-	for c, n := range map[Count]int64{CountErrorCalls: 21, CountSignals: 5, CountNetNegative: 1, CountRestored: 10} {
-		r.Counts[c] = n
-	}
+	r.Counts = Counts{ErrorCalls: 21, Signals: 5, NetNegative: 1, Restored: 10}
 	return r
+}
+
+// BenchmarkWriteRows writes 20,000 rows.
+func BenchmarkWriteRows(b *testing.B) {
+	run := &Run{Cells: []Cell{{Cell: "none", Strategy: "none"}}}
+	for s := range 20_000 {
+		run.Cells[0].Rows = append(run.Cells[0].Rows, usual("none", fmt.Sprintf("1356fdc2-9e7f-4c43-b1c4-%012d", s)))
+	}
+	for b.Loop() {
+		if err := WriteRows(io.Discard, run); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

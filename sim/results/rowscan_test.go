@@ -6,37 +6,63 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/compactsim/compactsim/internal/jsonlines"
 )
 
-// lineOf returns a row as RowWriter writes it, without the end of the line.
+// lineOf returns a row as WriteRows writes it, without the end of the line.
 func lineOf(t interface{ Fatal(...any) }, cell string, r *Row) []byte {
-	b, err := json.Marshal(newRowLine(cell, r), json.Deterministic(true))
+	b, err := rowForm.Append(nil, cell, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-// What RowWriter writes is scanned, not decoded, as long as it is plain ASCII.
-func TestScannerTakesWhatIsWritten(t *testing.T) {
-	for _, r := range []Row{{Session: "a"}, usual("s", "a"), sample("s", "a")} {
-		var got Row
-		cell, strategy, ok := newRowScanner().row(lineOf(t, "some cell x=1", &r), &got)
-		if !ok || string(cell) != "some cell x=1" {
-			t.Fatalf("cell %q, %v", cell, ok)
-		}
-		got.Strategy = string(strategy)
-		if diff := cmp.Diff(r, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("scanned (-want +got):\n%s", diff)
+// readRow reads a line on its own.
+func readRow(line []byte) (string, Row, error) {
+	var r Row
+	scan := jsonlines.Reader{Passed: map[string]int{}}
+	err := rowForm.Read(&scan, line, &r)
+	return scan.Label, r, err
+}
+
+// The form of a row is valid JSON, and reads as the row it was made of, also
+// when its members come in another order, with blanks and with escapes.
+func TestRowInAnyForm(t *testing.T) {
+	for _, r := range []Row{{Session: "a"}, usual("s", "a"), sample("s", "a\u2028<é>")} {
+		line := lineOf(t, "some cell x=1", &r)
+		for _, text := range [][]byte{line, shuffled(t, line)} {
+			cell, got, err := readRow(text)
+			if err != nil || cell != "some cell x=1" {
+				t.Fatalf("%s: cell %q, %v", text, cell, err)
+			}
+			if diff := cmp.Diff(r, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", text, diff)
+			}
 		}
 	}
 }
 
-// Whatever is done to a line, the scanner gives up or gives what decoding gives.
-func TestScannerAgreesWithDecoder(t *testing.T) {
+// shuffled returns the same object in another order, indented and with escapes.
+func shuffled(t interface{ Fatal(...any) }, line []byte) []byte {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(line, &members); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(members, json.Deterministic(true), jsontext.Multiline(true), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.ReplaceAll(b, []byte(`"calls"`), []byte(`"c\u0061lls"`))
+}
+
+// Whatever is done to a line, it is refused or is the same in any form.
+func TestRowFormsAgree(t *testing.T) {
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.SampledFrom([]Row{usual("s", "a"), sample("s", "a")}).Draw(t, "row")
@@ -55,102 +81,79 @@ func TestScannerAgreesWithDecoder(t *testing.T) {
 		}
 	})
 	if taken == 0 {
-		t.Error("no line was scanned")
+		t.Error("no line was read")
 	}
 }
 
-// A member that occurs twice is no JSON that has one meaning: it is not scanned.
-func TestScannerRefusesRepeatedMembers(t *testing.T) {
-	line := string(lineOf(t, "c", &Row{Session: "a"}))
-	for _, twice := range []string{`"calls_by_source":{"main":1,"main":1}`, `"cost_usd_by_class":{"read":1,"read":1}`,
-		`"unpriced_calls":0,"unpriced_calls":0`, `"firings":{"x":1,"x":1},"unpriced_calls":0`} {
-		name := twice[:strings.Index(twice, ":")]
-		changed := strings.Replace(line, name+`:{}`, twice, 1)
-		if !strings.Contains(line, name+`:{}`) {
-			changed = strings.Replace(line, `"unpriced_calls":0`, twice, 1)
-		}
-		if _, _, ok := newRowScanner().row([]byte(changed), new(Row)); ok || changed == line {
-			t.Errorf("%s is taken", changed)
-		}
-	}
-}
-
-// agrees reports whether the scanner takes a line, and fails when decoding does not
-// take it or reads another row.
+// agrees reports whether a line is read, and fails when it is no JSON then, when
+// another form of it is another row, or when it is written otherwise.
 func agrees(t interface {
+	Fatal(...any)
 	Fatalf(string, ...any)
 }, line []byte) bool {
-	var got Row
-	cell, strategy, ok := newRowScanner().row(line, &got)
-	if !ok {
+	cell, got, err := readRow(line)
+	if err != nil {
 		return false
 	}
-	got.Strategy = string(strategy)
-	var l rowLine
-	if err := json.Unmarshal(line, &l, json.RejectUnknownMembers(true)); err != nil {
-		t.Fatalf("%s: scanned, but no row: %v", line, err)
+	otherCell, other, err := readRow(shuffled(t, line))
+	if err != nil || otherCell != cell {
+		t.Fatalf("%s: cell %q and in another form %q, %v", line, cell, otherCell, err)
 	}
-	want, err := l.row()
-	if err != nil || l.Cell != string(cell) || required(line) != nil {
-		t.Fatalf("%s: scanned, but %v, %v", line, err, required(line))
+	if diff := cmp.Diff(got, other, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("%s: another row in another form:\n%s", line, diff)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Fatalf("%s: scanned (-decoded +scanned):\n%s", line, diff)
+	_, again, err := readRow(lineOf(t, cell, &got))
+	if diff := cmp.Diff(got, again); err != nil || diff != "" {
+		t.Fatalf("%s: written and read again, %v:\n%s", line, err, diff)
 	}
 	return true
 }
 
-// FuzzScanner: no line is scanned to another row than it is decoded to.
-func FuzzScanner(f *testing.F) {
+// FuzzRow: no line is another row in another form, or when it is written.
+func FuzzRow(f *testing.F) {
 	for _, r := range []Row{{Session: "a"}, usual("s", "a"), sample("s", "a")} {
 		f.Add(lineOf(f, "c", &r))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) { agrees(t, line) })
 }
 
-// The numbers that JSON has, and what looks like one but is none or another kind.
-func TestScannedNumbers(t *testing.T) {
-	for text, want := range map[string]float64{"0": 0, "-0.5": -0.5, "1e3": 1000, "12.25E-2": 0.1225, "5.776725000000003": 5.776725000000003} {
-		s, v := scanner{rest: []byte(text + ",")}, 0.0
-		if !s.float(&v) || v != want || string(s.rest) != "," {
-			t.Errorf("%s: %v, %q left", text, v, s.rest)
+// A member that occurs twice is no JSON that has one meaning.
+func TestRowRefusesRepeatedMembers(t *testing.T) {
+	line := string(lineOf(t, "c", &Row{Session: "a"}))
+	for _, twice := range []string{`"calls_by_source":{"main":1,"main":1}`, `"cost_usd_by_class":{"read":1,"read":1}`,
+		`"unpriced_calls":0,"unpriced_calls":0`, `"firings":{"x":1,"x":1},"unpriced_calls":0`, `"x":1,"x":1,"unpriced_calls":0`,
+		`"x":{"y":1,"y":1},"unpriced_calls":0`, `"counts":{"naps":1,"naps":1},"unpriced_calls":0`} {
+		name := twice[:strings.Index(twice, ":")]
+		changed := strings.Replace(line, name+`:{}`, twice, 1)
+		if !strings.Contains(line, name+`:{}`) {
+			changed = strings.Replace(line, `"unpriced_calls":0`, twice, 1)
 		}
-	}
-	for _, text := range []string{"", "-", "01", "+1", ".5", "1.", "1e", "1e+", "1e999", "NaN", "Inf", "0x10"} {
-		s, v := scanner{rest: []byte(text)}, 0.0
-		if s.float(&v) && len(s.rest) == 0 {
-			t.Errorf("%q is taken as %v", text, v)
+		if _, _, err := readRow([]byte(changed)); err == nil || changed == line {
+			t.Errorf("%s is taken", changed)
 		}
-	}
-	for _, text := range []string{"", "-1", "01", "1000000000000000000", "9223372036854775808"} {
-		s, n := scanner{rest: []byte(text)}, int64(0)
-		if s.integer(&n) && len(s.rest) == 0 {
-			t.Errorf("%q is taken as %d", text, n)
-		}
-	}
-	if s, n := (&scanner{rest: []byte("999999999999999999")}), int64(0); !s.integer(&n) || n != 999999999999999999 {
-		t.Errorf("18 digits: %d", n)
 	}
 }
 
-// A file that is scanned and one that is decoded are the same run, rows in any order.
-func TestScannedFile(t *testing.T) {
-	var b bytes.Buffer
-	if err := WriteRows(&b, full()); err != nil {
-		t.Fatal(err)
+// The numbers that JSON has, and what looks like one but is none or another kind.
+func TestRowNumbers(t *testing.T) {
+	line := string(lineOf(t, "c", &Row{Session: "a"}))
+	read := func(member, text string) (Row, error) {
+		_, r, err := readRow([]byte(strings.Replace(line, `"`+member+`":0`, `"`+member+`":`+text, 1)))
+		return r, err
 	}
-	scanned, err := ReadRows("f", bytes.NewReader(b.Bytes()))
-	if err != nil {
-		t.Fatal(err)
+	for text, want := range map[string]float64{"0": 0, "-0.5": -0.5, "1e3": 1000, "12.25E-2": 0.1225, "5.776725000000003": 5.776725000000003} {
+		if r, err := read("added_latency_seconds", text); err != nil || r.AddedLatency != want {
+			t.Errorf("%s: %v, %v", text, r.AddedLatency, err)
+		}
 	}
-	lines := strings.SplitAfter(b.String(), "\n")
-	lines[1], lines[4] = strings.Replace(lines[4], "{", "{ ", 1), strings.Replace(lines[1], "{", "{ ", 1)
-	lines[2], lines[3] = strings.Replace(lines[3], "{", "{ ", 1), strings.Replace(lines[2], "{", "{ ", 1)
-	decoded, err := ReadRows("f", strings.NewReader(strings.Join(lines, "")))
-	if err != nil {
-		t.Fatal(err)
+	for _, text := range []string{"", "-", "01", "+1", ".5", "1.", "1e", "1e+", "1e999", "NaN", "Inf", "0x10"} {
+		if _, err := read("added_latency_seconds", text); err == nil {
+			t.Errorf("%q is taken for a time", text)
+		}
 	}
-	if diff := cmp.Diff(scanned, decoded, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("-scanned +decoded:\n%s", diff)
+	for _, text := range []string{"", "-1", "01", "1.0", "1e1", "1000000000000000000", "9223372036854775808"} {
+		if _, err := read("peak_context_tokens", text); err == nil {
+			t.Errorf("%q is taken for a count", text)
+		}
 	}
 }

@@ -204,7 +204,7 @@ func (c *Cell) within(d *Cell) bool {
 // was cut short.
 func (r *Run) VsRecorded(c *Cell) (float64, bool) {
 	ref := r.recordedFor(c)
-	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.covers(ref) || c.Total.Counts[CountUnsimulated] > 0 {
+	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.Covers(ref) || c.Total.Counts.Unsimulated > 0 {
 		return 0, false
 	}
 	base := ref.Total.CostUSD()
@@ -214,9 +214,9 @@ func (r *Run) VsRecorded(c *Cell) (float64, bool) {
 	return (c.Total.CostUSD() - base) / base, true
 }
 
-// covers reports whether c and d are of the same sessions, as far as their rows
+// Covers reports whether c and d are of the same sessions, as far as their rows
 // tell; Sum has sorted them.
-func (c *Cell) covers(d *Cell) bool {
+func (c *Cell) Covers(d *Cell) bool {
 	return c.Sessions == d.Sessions && (len(c.Rows) == 0 || len(d.Rows) == 0 ||
 		slices.EqualFunc(c.Rows, d.Rows, func(a, b Row) bool { return a.Session == b.Session }))
 }
@@ -229,7 +229,7 @@ func (r *Run) Footnotes() []Note {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		notes = append(notes, c.warnings()...)
-		if ref != nil && c.Strategy != StrategyBilled && !c.covers(ref) {
+		if ref != nil && c.Strategy != StrategyBilled && !c.Covers(ref) {
 			notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
 				"covers %s, recorded covers %d: not the same, not compared", plural(c.Sessions, "session"), ref.Sessions)})
 		}
@@ -250,8 +250,8 @@ func (c *Cell) warnings() []Note {
 	t := &c.Total
 	warn(t.OverWindow, "overflows", sessionsPass(t.OverWindow)+" the window")
 	warn(t.FailedCompaction, "compactions", plural(t.FailedCompaction, "compaction")+" failed")
-	warn(int(t.Counts[CountUnsimulated]), "cost_usd",
-		plural(int(t.Counts[CountUnsimulated]), "recorded call")+" not simulated behind the blocking level: not compared")
+	warn(int(t.Counts.Unsimulated), "cost_usd",
+		plural(int(t.Counts.Unsimulated), "recorded call")+" not simulated behind the blocking level: not compared")
 	warn(t.Unpriced, "cost_usd", plural(t.Unpriced, "call")+" of models without a price not in the cost")
 	if output := t.CostByClass[ClassOutput]; t.LoggedOutputUSD > 0 && output-t.LoggedOutputUSD >= 0.005 {
 		notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(

@@ -5,10 +5,78 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
+
+// agree returns an error for every figure that r holds twice, as a sum and in
+// parts, in two ways, and for every share of more than the whole. Such a row was
+// changed by hand or cut, and each figure would lead to another verdict. It is
+// for readers: a program that writes has nothing to gain from keeping back what
+// it computed. Misses and waits, s, are what parts with unknown names add to
+// the sums.
+func (r *Row) agree(misses int64, waits float64) error {
+	var errs []error
+	same := func(what, by string, whole, parts any) {
+		errs = append(errs, fmt.Errorf("%s is %+v, but by %s %+v", what, whole, by, parts))
+	}
+	var calls int
+	for _, n := range r.CallsBySource {
+		calls += n
+	}
+	if calls != r.Calls {
+		same("calls", BySource, r.Calls, calls)
+	}
+	for _, n := range r.MissesByClass {
+		misses += int64(n)
+	}
+	if misses != int64(r.Misses) {
+		same("misses", ByClass, r.Misses, misses)
+	}
+	var tokens prompt.Usage
+	for i := range r.UsageBySource {
+		tokens.Add(r.UsageBySource[i])
+	}
+	if tokens != r.Usage {
+		same("tokens", BySource, r.Usage, tokens)
+	}
+	for c, usd := range r.CostByClass {
+		parts := sum{}
+		for s := range r.CostBySource {
+			parts.add(r.CostBySource[s][c])
+		}
+		if !parts.is(usd) {
+			same("cost_usd_by_class."+classNames[c], BySource, usd, parts.of)
+		}
+	}
+	parts := sum{}
+	parts.add(waits)
+	for _, s := range r.Waits {
+		parts.add(s)
+	}
+	if !parts.is(r.AddedLatency) {
+		same("added_latency_seconds", ByPart, r.AddedLatency, parts.of)
+	}
+	switch {
+	case r.HitCalls > r.LaterCalls:
+		errs = append(errs, fmt.Errorf("hit_calls is %d of %d later_calls", r.HitCalls, r.LaterCalls))
+	case r.Left.Sum > 100*int64(r.Left.Calls) || r.Left.Used > 100:
+		errs = append(errs, fmt.Errorf("percent_left is %d%% in sum and %d%% used over %s",
+			r.Left.Sum, r.Left.Used, plural(r.Left.Calls, "call")))
+	}
+	return errors.Join(errs...)
+}
+
+// sum is a sum of floating-point numbers that knows how far its rounding may go.
+type sum struct{ of, size float64 }
+
+func (s *sum) add(v float64) { s.of, s.size = s.of+v, s.size+math.Abs(v) }
+
+// is reports whether another order of adding could give whole. Rounding is below
+// the number of terms × 2⁻⁵³ of their size, and no row has ten million calls.
+func (s *sum) is(whole float64) bool {
+	return math.Abs(whole-s.of) <= 1e-9*max(s.size, math.Abs(whole))
+}
 
 // validate returns everything that keeps r from being encoded.
 func (r *Run) validate() error { return r.validateCells((*Cell).validate) }
@@ -44,7 +112,7 @@ func (c *Cell) validate() error {
 		return err
 	}
 	for i := range c.Rows {
-		if err := c.Rows[i].validate(); err != nil {
+		if err := rowForm.Check(&c.Rows[i]); err != nil {
 			return fmt.Errorf("cell %q, session %q: %w", c.Cell, c.Rows[i].Session, err)
 		}
 	}
@@ -56,129 +124,24 @@ func (c *Cell) validateTotal() error {
 	if c.Cell == "" || c.Strategy == "" {
 		return fmt.Errorf("cell %q of strategy %q: both need a name", c.Cell, c.Strategy)
 	}
-	for _, name := range c.Unmeasured {
-		if _, ok := LookupMetric(name); !ok && !slices.Contains(Groups(), name) {
-			return fmt.Errorf("cell %q: unknown unmeasured metric %q", c.Cell, name)
-		}
+	if i := slices.IndexFunc(c.Unmeasured, func(name string) bool { return !known(name) }); i >= 0 {
+		return fmt.Errorf("cell %q: unknown unmeasured metric %q", c.Cell, c.Unmeasured[i])
 	}
-	if c.Sessions < 0 || c.Sessions > maxCount {
+	if c.Sessions < 0 || c.Sessions > maxSessions {
 		return fmt.Errorf("cell %q: %d sessions", c.Cell, c.Sessions)
 	}
-	if err := c.Total.validate(); err != nil {
+	if err := rowForm.Check(&c.Total); err != nil {
 		return fmt.Errorf("cell %q: %w", c.Cell, err)
 	}
 	return nil
 }
 
-// maxCount is the largest count that a JSON reader with 64-bit floating-point
-// numbers takes exactly; a run's counts are far below.
-const maxCount = 1 << 53
-
-// maxAmount bounds costs, USD, and times, s, as maxCount does counts. Statistics
-// square and cube them.
-const maxAmount = maxCount
-
-// validate refuses figures that no run can have: negative and absurd counts and
-// costs, and numbers that are not finite. It is called for every row that is read or
-// written, so that texts are made for what is wrong alone.
-func (r *Row) validate() error {
-	var seen extent
-	seen.addAll(r.Sessions, r.Calls, r.Misses, r.HitCalls, r.LaterCalls, r.Compactions, r.Microcompactions, r.Recompactions,
-		r.ChainMax, r.Overflows, r.OverWindow, r.FailedCompaction, r.Unpriced, r.Left.Calls, r.Left.Used)
-	seen.addAll(r.CallsBySource[:]...)
-	seen.addAll(r.MissesByClass[:]...)
-	seen.usage(&r.Usage)
-	for i := range r.UsageBySource {
-		seen.usage(&r.UsageBySource[i])
-	}
-	seen.add(r.MissedTokens)
-	seen.add(r.PeakContext)
-	seen.add(r.Left.Sum)
-	for _, n := range r.Counts {
-		seen.add(n)
-	}
-	if r.Breaks != (Breaks{}) {
-		for _, n := range r.Breaks.all() {
-			seen.add(n)
-		}
-	}
-	for _, m := range []map[string]int{r.Firings, r.Reasons} {
-		for _, n := range m {
-			seen.add(int64(n))
-		}
-	}
-	if seen.least < 0 {
-		return fmt.Errorf("negative count %d", seen.least)
-	}
-	if seen.most > maxCount {
-		return fmt.Errorf("absurd count %d", seen.most)
-	}
-	return r.amounts()
-}
-
-// extent is the range of counts, from 0.
-type extent struct{ least, most int64 }
-
-func (e *extent) add(n int64) { e.least, e.most = min(e.least, n), max(e.most, n) }
-
-func (e *extent) addAll(counts ...int) {
-	for _, n := range counts {
-		e.add(int64(n))
-	}
-}
-
-func (e *extent) usage(u *prompt.Usage) {
-	for _, n := range [...]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
-		e.add(n)
-	}
-}
-
-// amounts returns an error for every cost and time of r that no run can have.
-// Only waiting may be negative: first tokens can come earlier than recorded.
-func (r *Row) amounts() error {
-	var errs []error
-	check := func(what, of string, v, least float64) {
-		if !(v >= least && v <= maxAmount) {
-			errs = append(errs, amount(what+of, v))
-		}
-	}
-	check("storage_usd", "", r.StorageUSD, 0)
-	check("added_latency_seconds", "", r.AddedLatency, -maxAmount)
-	check("logged_output_usd", "", r.LoggedOutputUSD, 0)
-	for i, v := range r.Waits {
-		check("added latency of ", Wait(i).String(), v, -maxAmount)
-	}
-	for i, v := range r.SecondsAt {
-		check("time at level ", Level(i).String(), v, 0)
-	}
-	for i := range r.CostByClass {
-		check("cost of class ", Class(i).String(), r.CostByClass[i], 0)
-		for s := range r.CostBySource {
-			check("cost of source ", Source(s).String(), r.CostBySource[s][i], 0)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// amount is the error for a cost or time that is not finite, absurd or negative.
-func amount(what string, v float64) error {
-	switch err := finite(what, v); {
-	case err != nil:
-		return err
-	case math.Abs(v) > maxAmount:
-		return fmt.Errorf("absurd %s: %v", what, v)
-	}
-	return fmt.Errorf("negative %s: %v", what, v)
-}
+// maxSessions is the largest count of sessions that is read and written.
+const maxSessions = 1 << 53
 
 func finite(what string, v float64) error {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s is %v", what, v)
 	}
 	return nil
-}
-
-// unknown is the error for a name that is not among the known ones.
-func unknown(what, name string, known []string) error {
-	return fmt.Errorf("unknown %s %q (known: %s)", what, name, strings.Join(known, ", "))
 }

@@ -63,7 +63,7 @@ func TestFileWithoutListOfMetrics(t *testing.T) {
 func TestWaitWithoutParts(t *testing.T) {
 	head := strings.Replace(bareHead, `,"cells"`, `,"metrics":["added_latency_seconds_other"],"cells"`, 1)
 	row := with(t, `"added_latency_seconds":0`, `"added_latency_seconds":30`)
-	if _, err := ReadRows("f", strings.NewReader(head+row)); err == nil || !strings.HasPrefix(err.Error(), "f:2: added_latency_seconds: 30, but by part 0") {
+	if _, err := ReadRows("f", strings.NewReader(head+row)); err == nil || !strings.HasPrefix(err.Error(), "f:2: added_latency_seconds is 30, but by part 0") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,10 +1,12 @@
-package results
+package studies
 
 import (
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Finding is a claim of a document and what a simulation makes of it.
@@ -80,20 +82,20 @@ func (f *Figure) HandText() string { return f.text(f.ByHand) }
 
 func (f *Figure) text(v float64) string {
 	switch f.Unit {
-	case UnitUSD:
+	case results.UnitUSD:
 		return usdText(v)
-	case UnitRatio:
+	case results.UnitRatio:
 		decimals := 1
 		if v != 0 && math.Abs(v) < 0.01 {
 			decimals = 2
 		}
 		return strconv.FormatFloat(100*v, 'f', decimals, 64) + " %"
-	case UnitSeconds:
+	case results.UnitSeconds:
 		return strconv.FormatFloat(v, 'f', 1, 64) + " s"
-	case UnitCount, "":
+	case results.UnitCount, "":
 		return thousands(v)
 	}
-	if v == 1 && f.Unit == UnitCalls {
+	if v == 1 && f.Unit == results.UnitCalls {
 		return "1 call"
 	}
 	return thousands(v) + " " + f.Unit

@@ -1,9 +1,13 @@
-package results
+package studies
 
 import (
+	"fmt"
+	"io"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/jsonlines"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Fleet is what the users of several organisations did on one clock with one
@@ -11,7 +15,7 @@ import (
 type Fleet struct {
 	// Provenance says what the figures depend on; zero when the caller of the
 	// simulation does not set it.
-	Provenance Provenance `json:"provenance,omitzero"`
+	Provenance results.Provenance `json:"provenance,omitzero"`
 
 	Name  string    `json:"name"`
 	Doc   string    `json:"doc,omitzero"`
@@ -88,7 +92,7 @@ type FleetGroup struct {
 	Name  string `json:"name"`
 	Users int    `json:"users"` // with a session
 	// Row is the sum over the sessions: all published metrics.
-	Row Row `json:"-"`
+	Row results.Row `json:"-"`
 	// Metrics are those of Row by name, in the unit of the metric.
 	Metrics map[string]float64 `json:"metrics"`
 	// Scopes are the input tokens by who shares them; none for groups they were
@@ -107,7 +111,7 @@ func (g *FleetGroup) Scope(s FleetScope) FleetTokens {
 // Describe fills Metrics from Row.
 func (g *FleetGroup) Describe() {
 	g.Metrics = map[string]float64{}
-	for _, m := range Metrics() {
+	for _, m := range results.Metrics() {
 		if v, ok := m.Value(&g.Row); ok {
 			g.Metrics[m.Name] = v
 		}
@@ -240,7 +244,7 @@ func (e *FleetEffect) PerEvent() (tokens, usd float64, ok bool) {
 }
 
 // NewFleetEffect returns the figures of two rows of the same sessions.
-func NewFleetEffect(name string, with, without *Row) FleetEffect {
+func NewFleetEffect(name string, with, without *results.Row) FleetEffect {
 	return FleetEffect{
 		Name: name, With: with.Usage, Off: without.Usage,
 		Created: with.Usage.Writes(), CreatedWithout: without.Usage.Writes(),
@@ -268,4 +272,18 @@ type FleetWave struct {
 	// Peak is the hour during or behind it with the most.
 	PeakHour   int   `json:"peak_hour"`
 	PeakTokens int64 `json:"peak_tokens"`
+}
+
+// WriteFleet writes f as JSON with one cell a line. Equal fleets give equal
+// bytes. It fails on figures that are not finite.
+func WriteFleet(w io.Writer, f *Fleet) error {
+	head := struct {
+		Schema int `json:"schema"`
+		Fleet
+	}{results.Schema, *f}
+	head.Cells = []FleetCell{}
+	if err := jsonlines.Write(w, &head, f.Cells); err != nil {
+		return fmt.Errorf("writing a fleet: %w", err)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package results
+package studies
 
 // Explanation tells what one strategy did on one session, call by call, and
 // why.

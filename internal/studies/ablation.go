@@ -1,15 +1,17 @@
-package results
+package studies
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Ablation is a run whose cells are strategies as they are and, for each, one
 // with a mechanism switched.
 type Ablation struct {
-	Run     *Run
+	Run     *results.Run
 	Bases   []string // cells as they are, in order
 	Changes []Change
 	Refused []Refusal
@@ -71,7 +73,7 @@ func (a *Ablation) Differences(base string, mechanisms int) []Difference {
 	var list []Difference
 	for i := range a.Changes {
 		c := &a.Changes[i]
-		if cell := a.cell(c.Cell); c.Base == base && len(c.Paths) == mechanisms && cell != nil && cell.covers(b) {
+		if cell := a.cell(c.Cell); c.Base == base && len(c.Paths) == mechanisms && cell != nil && cell.Covers(b) {
 			list = append(list, a.difference(c, b, cell))
 		}
 	}
@@ -82,15 +84,15 @@ func (a *Ablation) Differences(base string, mechanisms int) []Difference {
 	return list
 }
 
-func (a *Ablation) cell(name string) *Cell {
-	i := slices.IndexFunc(a.Run.Cells, func(c Cell) bool { return c.Cell == name })
+func (a *Ablation) cell(name string) *results.Cell {
+	i := slices.IndexFunc(a.Run.Cells, func(c results.Cell) bool { return c.Cell == name })
 	if i < 0 {
 		return nil
 	}
 	return &a.Run.Cells[i]
 }
 
-func (a *Ablation) difference(c *Change, base, cell *Cell) Difference {
+func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 	x, y := &base.Total, &cell.Total
 	d := Difference{
 		Change: c, USD: y.CostUSD() - x.CostUSD(), Calls: y.Calls - x.Calls,
@@ -121,7 +123,7 @@ func (a *Ablation) interactions(base string, pairs []Difference) {
 	}
 }
 
-func hitRatio(r *Row) float64 {
+func hitRatio(r *results.Row) float64 {
 	if r.Usage.Input() == 0 {
 		return 0
 	}

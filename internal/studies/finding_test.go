@@ -1,6 +1,10 @@
-package results
+package studies
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
 
 // A claim is reproduced when all of its figures hold, refuted when none does;
 // figures that nothing is claimed of do not count.
@@ -29,18 +33,18 @@ func TestFigureText(t *testing.T) {
 		unit  string
 		want  string
 	}{
-		{0.061035, UnitUSD, "$0.0610"},
-		{0.6, UnitUSD, "$0.600"},
-		{-2.071, UnitUSD, "−$2.07"},
-		{0, UnitUSD, "$0"},
-		{1234567, UnitTokens, "1,234,567 tokens"},
-		{-89820, UnitTokens, "−89,820 tokens"},
-		{1, UnitCalls, "1 call"},
-		{3, UnitCalls, "3 calls"},
-		{49, UnitCount, "49"},
-		{0.9674, UnitRatio, "96.7 %"},
-		{0.0076, UnitRatio, "0.76 %"},
-		{15, UnitSeconds, "15.0 s"},
+		{0.061035, results.UnitUSD, "$0.0610"},
+		{0.6, results.UnitUSD, "$0.600"},
+		{-2.071, results.UnitUSD, "−$2.07"},
+		{0, results.UnitUSD, "$0"},
+		{1234567, results.UnitTokens, "1,234,567 tokens"},
+		{-89820, results.UnitTokens, "−89,820 tokens"},
+		{1, results.UnitCalls, "1 call"},
+		{3, results.UnitCalls, "3 calls"},
+		{49, results.UnitCount, "49"},
+		{0.9674, results.UnitRatio, "96.7 %"},
+		{0.0076, results.UnitRatio, "0.76 %"},
+		{15, results.UnitSeconds, "15.0 s"},
 	} {
 		f := Figure{Value: tc.value, Unit: tc.unit}
 		if got := f.Text(); got != tc.want {

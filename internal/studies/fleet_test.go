@@ -1,4 +1,4 @@
-package results
+package studies
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // smallFleet is one call of an organisation of one.
@@ -17,13 +18,13 @@ func smallFleet() *Fleet {
 	g := FleetGroup{Name: "fleet", Users: 1, Scopes: []FleetTokens{
 		{FleetGlobal, 300, 100, 0}, {FleetOrgs, 0, 0, 0}, {FleetOwn, 0, 500, 10},
 	}}
-	g.Row = Row{Strategy: "none", Sessions: 1, Calls: 1, Usage: prompt.Usage{Read: 300, Write5m: 600, Uncached: 10, Output: 20}}
-	g.Row.CostByClass[ClassOutput] = 0.5
+	g.Row = results.Row{Strategy: "none", Sessions: 1, Calls: 1, Usage: prompt.Usage{Read: 300, Write5m: 600, Uncached: 10, Output: 20}}
+	g.Row.CostByClass[results.ClassOutput] = 0.5
 	g.Describe()
 	org := g
 	org.Name, org.Scopes = "acme", nil
-	without := Row{Usage: prompt.Usage{Write5m: 900, Uncached: 10, Output: 20}}
-	without.CostByClass[ClassOutput] = 0.75
+	without := results.Row{Usage: prompt.Usage{Write5m: 900, Uncached: 10, Output: 20}}
+	without.CostByClass[results.ClassOutput] = 0.75
 	return &Fleet{
 		Name: "small", Start: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), Days: 1, Seed: 1, GlobalScope: true,
 		Orgs: []FleetOrg{{Name: "acme", Users: 1, Kinds: map[string]int{"api": 1}, Sessions: 1, Calls: 1}},
@@ -67,7 +68,7 @@ func TestWriteFleet(t *testing.T) {
 func TestWriteFleetRefusesWhatIsNoNumber(t *testing.T) {
 	f := smallFleet()
 	f.Cells[0].Orgs[0].Metrics["cost_usd"] = math.NaN()
-	if err := WriteFleet(new(bytes.Buffer), f); err == nil || !strings.Contains(err.Error(), "strategy none, acme: cost_usd is NaN") {
+	if err := WriteFleet(new(bytes.Buffer), f); err == nil || !strings.Contains(err.Error(), "cost_usd\": unsupported value: NaN") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,0 +1,225 @@
+// Package confusion counts what a client's break detector says of calls against
+// what the cache model knows of them.
+package confusion
+
+import "github.com/compactsim/compactsim/sim/prompt"
+
+// Reason is what a client's break detector says of a call. It names what
+// the client can know, which need not be what happened: see Matrix.
+type Reason uint8
+
+// The reasons. Those from Model on are breaks.
+const (
+	None       Reason = iota // no fall past the thresholds
+	First                         // nothing to compare with
+	Excluded                      // a model that is not watched
+	Compacted                     // the messages were replaced: a fall is expected
+	Deleted                       // the client had tokens deleted or cleared: a fall is expected
+	Model                         // another model
+	State                         // something else ahead of the conversation or beside it changed
+	Expiry5m                      // nothing changed, a pause of more than 5 minutes: possible expiry
+	Expiry1h                      // nothing changed, a pause of more than an hour: possible expiry
+	Server                        // nothing changed, no pause: likely the server
+	Unknown                       // nothing changed, and it is not known how long the pause was
+	NumReasons = int(Unknown) + 1
+)
+
+var reasonNames = [NumReasons]string{
+	"none", "first", "excluded", "compacted", "deleted", "model", "state", "expiry_5m", "expiry_1h", "server", "unknown",
+}
+
+// String returns the lower-case name used in reports.
+func (r Reason) String() string { return reasonNames[min(int(r), NumReasons-1)] }
+
+// Broke reports whether the reason is one of a break.
+func (r Reason) Broke() bool { return r >= Model }
+
+// Means reports whether a reason, as the client means it, names a miss of a
+// class. "Server" is all that happens to an unchanged prompt: evicted, not yet
+// readable, out of the reach of the look-back, too short. A changed message has
+// no reason of its own: the detector does not look at messages.
+func (r Reason) Means(m prompt.MissClass) bool {
+	switch r {
+	case Model:
+		return m == prompt.MissModel
+	case State:
+		return m == prompt.MissHead
+	case Expiry5m, Expiry1h:
+		return m == prompt.MissExpiry
+	case Server:
+		return m == prompt.MissEviction || m == prompt.MissNotReadable || m == prompt.MissLookback || m == prompt.MissMinimum
+	case Compacted:
+		return m == prompt.MissCompaction
+	case Deleted:
+		return m == prompt.MissEdit || m == prompt.MissNone
+	case None, First, Excluded:
+		return m == prompt.MissNone
+	}
+	return false
+}
+
+// Field is one of the things whose change a break detector can name.
+type Field uint8
+
+// The fields in the order in which they are named: the model first.
+const (
+	FieldModel Field = iota
+	FieldSystem
+	FieldMarkers
+	FieldTools
+	FieldFastMode
+	FieldGlobalStrategy
+	FieldBetas
+	FieldAutoMode
+	FieldOverage
+	FieldCachedMicro
+	FieldEffort
+	FieldExtraBody
+	NumFields = int(FieldExtraBody) + 1
+)
+
+var fieldNames = [NumFields]string{
+	"model", "system prompt", "cache markers", "tools", "fast mode", "global cache strategy", "beta headers",
+	"auto mode", "overage", "cached microcompact", "effort", "extra body",
+}
+
+// String returns the name used in reports.
+func (f Field) String() string { return fieldNames[min(int(f), NumFields-1)] }
+
+// Matrix counts what a client's break detector says against what the cache
+// model knows, call by call. The zero Matrix is empty.
+type Matrix struct {
+	// Calls are those of conversations, by what was said of them and by what
+	// they missed.
+	Calls [NumReasons][prompt.NumMissClasses]int
+	// Changed are the breaks among them with something changed, by all that was
+	// named and by what they missed.
+	Changed [NumFields][prompt.NumMissClasses]int
+	// Beside are calls that layers made, by what was said of them. Each is a
+	// conversation of its own to the server, so nobody knows what it missed.
+	Beside [NumReasons]int
+}
+
+// Add counts a call.
+func (b *Matrix) Add(said Reason, truth prompt.MissClass) { b.Calls[said][truth]++ }
+
+// Merge adds the counts of o.
+func (b *Matrix) Merge(o *Matrix) {
+	for i := range o.Calls {
+		b.Beside[i] += o.Beside[i]
+		for j, n := range o.Calls[i] {
+			b.Calls[i][j] += n
+		}
+	}
+	for i := range o.Changed {
+		for j, n := range o.Changed[i] {
+			b.Changed[i][j] += n
+		}
+	}
+}
+
+// Ran reports whether the detector saw a call of a conversation.
+func (b *Matrix) Ran() bool { return b.Calls != [NumReasons][prompt.NumMissClasses]int{} }
+
+// Watched returns the calls of conversations that the detector saw.
+func (b *Matrix) Watched() int {
+	n := 0
+	for r := range b.Calls {
+		n += b.Said(Reason(r))
+	}
+	return n
+}
+
+// Broke returns the calls said to be breaks.
+func (b *Matrix) Broke() int {
+	n := 0
+	for r := Model; int(r) < NumReasons; r++ {
+		n += b.Said(r)
+	}
+	return n
+}
+
+// Said returns the calls the detector gave a reason.
+func (b *Matrix) Said(r Reason) int { return total(&b.Calls[r]) }
+
+// Right returns those of them where the cache model agrees.
+func (b *Matrix) Right(r Reason) int {
+	n := 0
+	for m, k := range b.Calls[r] {
+		if r.Means(prompt.MissClass(m)) {
+			n += k
+		}
+	}
+	return n
+}
+
+// Named returns the breaks for which the detector named a field.
+func (b *Matrix) Named(f Field) int { return total(&b.Changed[f]) }
+
+// NamedRight returns those of them that missed over a changed head or, for the
+// model, over another model.
+func (b *Matrix) NamedRight(f Field) int {
+	if f == FieldModel {
+		return b.Changed[f][prompt.MissModel]
+	}
+	return b.Changed[f][prompt.MissHead]
+}
+
+// True returns the calls that missed in the way a reason means, whatever the
+// detector said of them. Calls of models it does not watch are left out.
+func (b *Matrix) True(r Reason) int {
+	n := 0
+	for said := range b.Calls {
+		if Reason(said) == Excluded {
+			continue
+		}
+		for m, k := range b.Calls[said] {
+			if r.Means(prompt.MissClass(m)) {
+				n += k
+			}
+		}
+	}
+	return n
+}
+
+// Found returns the calls that missed in the way r means, and of which the
+// detector said r or a reason with the same meaning: both expiries mean one.
+func (b *Matrix) Found(r Reason) int {
+	n := b.Right(r)
+	switch r {
+	case Expiry5m:
+		n += b.Right(Expiry1h)
+	case Expiry1h:
+		n += b.Right(Expiry5m)
+	}
+	return n
+}
+
+// Precision returns the share of calls given a reason that missed in the way it
+// means, in [0, 1]; false when the detector never gave it.
+func (b *Matrix) Precision(r Reason) (float64, bool) { return share(b.Right(r), b.Said(r)) }
+
+// Recall returns the share of calls that missed in the way a reason means for
+// which the detector gave it, in [0, 1]; false when there was no such call, and
+// for reasons that mean no miss. The two expiries count as one.
+func (b *Matrix) Recall(r Reason) (float64, bool) {
+	if !r.Broke() && r != Compacted {
+		return 0, false
+	}
+	return share(b.Found(r), b.True(r))
+}
+
+func share(n, of int) (float64, bool) {
+	if of == 0 {
+		return 0, false
+	}
+	return float64(n) / float64(of), true
+}
+
+func total(counts *[prompt.NumMissClasses]int) int {
+	n := 0
+	for _, k := range counts {
+		n += k
+	}
+	return n
+}

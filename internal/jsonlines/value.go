@@ -1,0 +1,221 @@
+package jsonlines
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Most is the largest count that a JSON reader with 64-bit floating-point
+// numbers takes exactly. It bounds amounts too: statistics square and cube them.
+const Most = 1 << 53
+
+// Integer is the form of whole numbers within bounds.
+type Integer[T int | int32 | int64] struct {
+	least, most int64
+	largest     bool
+}
+
+// Count returns the form of counts, which are not negative.
+func Count[T int | int32 | int64]() Integer[T] { return Integer[T]{most: Most} }
+
+// Largest returns the form of counts of which the largest of several is that
+// of all.
+func Largest[T int | int32 | int64]() Integer[T] { return Integer[T]{most: Most, largest: true} }
+
+// Between returns the form of whole numbers from least to most.
+func Between[T int | int32 | int64](least, most int64) Integer[T] {
+	return Integer[T]{least: least, most: most}
+}
+
+func (p Integer[T]) append(e *encoder, v *T) { e.text = strconv.AppendInt(e.text, int64(*v), 10) }
+
+func (p Integer[T]) scan(r *Reader, v *T) bool {
+	n, ok := r.integer()
+	if !ok {
+		return r.mismatch("a whole number")
+	}
+	if n < p.least || n > p.most {
+		return r.refuse(bounds(n))
+	}
+	*v = T(n)
+	return true
+}
+
+func (p Integer[T]) empty(v *T) bool { return *v == 0 }
+
+func (p Integer[T]) add(v, w *T) {
+	if p.largest {
+		*v = max(*v, *w)
+		return
+	}
+	*v += *w
+}
+
+func (p Integer[T]) check(v *T) *fault {
+	if n := int64(*v); n < p.least || n > p.most {
+		return &fault{text: bounds(n)}
+	}
+	return nil
+}
+
+func bounds(v any) string { return fmt.Sprintf("is %v, which no run can have", v) }
+
+// Amount is the form of costs and times. Signed ones may be negative.
+type Amount struct{ Signed bool }
+
+func (p Amount) append(e *encoder, v *float64) { e.text = AppendFloat(e.text, *v) }
+
+func (p Amount) scan(r *Reader, v *float64) bool {
+	f, ok := r.float()
+	if !ok {
+		return r.mismatch("a number")
+	}
+	*v = f
+	if !p.within(f) {
+		return r.refuse(bounds(f))
+	}
+	return true
+}
+
+func (p Amount) within(v float64) bool { return v <= Most && (v >= 0 || p.Signed && v >= -Most) }
+
+func (p Amount) empty(v *float64) bool { return *v == 0 }
+func (p Amount) add(v, w *float64)     { *v += *w }
+
+func (p Amount) check(v *float64) *fault {
+	if !p.within(*v) {
+		return &fault{text: bounds(*v)}
+	}
+	return nil
+}
+
+// AppendFloat appends a number as JSON writes it: the shortest decimal that
+// reads back as the same.
+func AppendFloat(b []byte, v float64) []byte {
+	abs := math.Abs(v)
+	if abs == 0 || abs >= 1e-6 && abs < 1e21 {
+		return strconv.AppendFloat(b, v, 'f', -1, 64)
+	}
+	b = strconv.AppendFloat(b, v, 'e', -1, 64)
+	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' { // e-09 is e-9
+		b = append(b[:n-2], b[n-1])
+	}
+	return b
+}
+
+// Text is the form of a string. Shared ones occur again and again: a reader
+// keeps one copy.
+type Text struct{ Shared bool }
+
+func (p Text) append(e *encoder, v *string) { e.quote(*v) }
+
+func (p Text) scan(r *Reader, v *string) bool {
+	b, ok := r.string()
+	if !ok {
+		return r.mismatch("a text")
+	}
+	if p.Shared {
+		*v = r.shared(b)
+	} else {
+		*v = string(b)
+	}
+	return true
+}
+
+func (p Text) empty(v *string) bool   { return *v == "" }
+func (p Text) add(_, _ *string)       {}
+func (p Text) check(_ *string) *fault { return nil }
+
+// Flag is the form of a truth value.
+type Flag struct{}
+
+func (Flag) append(e *encoder, v *bool) { e.text = strconv.AppendBool(e.text, *v) }
+
+func (Flag) scan(r *Reader, v *bool) bool {
+	*v = r.is("true")
+	return *v || r.is("false") || r.mismatch("true or false")
+}
+
+func (Flag) empty(v *bool) bool   { return !*v }
+func (Flag) add(v, w *bool)       { *v = *v || *w }
+func (Flag) check(_ *bool) *fault { return nil }
+
+// Enum is the form of a value that is the index of its name.
+type Enum[T ~uint8] []string
+
+func (p Enum[T]) append(e *encoder, v *T) { e.quote(p[*v]) }
+
+func (p Enum[T]) scan(r *Reader, v *T) bool {
+	b, ok := r.string()
+	if !ok {
+		return r.mismatch("a text")
+	}
+	i := slices.Index(p, string(b))
+	if i < 0 {
+		return r.refuse(fmt.Sprintf("is %q, none of %s", b, list(p)))
+	}
+	*v = T(i)
+	return true
+}
+
+func (p Enum[T]) empty(v *T) bool { return *v == 0 }
+func (p Enum[T]) add(_, _ *T)     {}
+
+func (p Enum[T]) check(v *T) *fault {
+	if int(*v) >= len(p) {
+		return &fault{text: fmt.Sprintf("is %d, which has no name", *v)}
+	}
+	return nil
+}
+
+// Label returns the member for a text that belongs to a line and not to its
+// value, such as the cell of a row.
+func Label[A any](name string) Member[A] { return Member[A]{Name: name, part: label[A]{}} }
+
+type label[A any] struct{}
+
+func (label[A]) append(e *encoder, _ *A) { e.quote(e.label) }
+
+func (label[A]) scan(r *Reader, _ *A) bool {
+	return Text{Shared: true}.scan(r, &r.Label)
+}
+
+func (label[A]) empty(*A) bool   { return false }
+func (label[A]) add(_, _ *A)     {}
+func (label[A]) check(*A) *fault { return nil }
+
+// encoder collects the text of a line.
+type encoder struct {
+	label string
+	text  []byte
+	err   error
+}
+
+// key appends the quoted name of a member with its colon.
+func (e *encoder) key(quoted string, first bool) {
+	if !first {
+		e.text = append(e.text, ',')
+	}
+	e.text = append(e.text, quoted...)
+}
+
+func (e *encoder) quote(s string) {
+	text, err := jsontext.AppendQuote(e.text, s)
+	if err != nil {
+		e.err = fmt.Errorf("%q: %w", s, err)
+		return
+	}
+	e.text = text
+}
+
+// Append appends a as one line of JSON, without its end, to text. The label is
+// that of the line.
+func (o *Object[A]) Append(text []byte, label string, a *A) ([]byte, error) {
+	e := encoder{label: label, text: text}
+	o.append(&e, a)
+	return e.text, e.err
+}

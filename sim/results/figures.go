@@ -1,0 +1,370 @@
+package results
+
+import (
+	"github.com/compactsim/compactsim/internal/confusion"
+	"github.com/compactsim/compactsim/internal/jsonlines"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// A figure of a row is declared here once: its member in rows.jsonl, its place
+// in Row, how it adds up and what bounds it, whether every row has it, and the
+// metrics that it is published as. Adding, writing, reading and checking rows,
+// the list of metrics and the columns of exports follow from the declaration.
+
+// field is a member of a row with its metrics.
+type field struct {
+	jsonlines.Member[Row]
+	metrics []Metric
+}
+
+// number is the type of a figure in a row.
+type number interface{ int | int64 | float64 }
+
+// rowFields are the members of a row in the order of rows.jsonl.
+var rowFields = []field{
+	{Member: jsonlines.Label[Row]("cell")},
+	{Member: jsonlines.At("strategy", func(r *Row) *string { return &r.Strategy }, jsonlines.Text{Shared: true})},
+	{Member: jsonlines.At("session", func(r *Row) *string { return &r.Session }, jsonlines.Text{})},
+	counts("sessions", func(r *Row) *int { return &r.Sessions }, Metric{Unit: UnitCount,
+		Definition: "sessions added up in the row"}),
+	counts("calls", func(r *Row) *int { return &r.Calls }, Metric{place: atCalls, Unit: UnitCalls, Better: Lower,
+		Definition: "requests answered by a model, summary calls included"}),
+	split("calls_by_source", sourceNames[:], int(SourceOther), func(r *Row) *[NumSources]int { return &r.CallsBySource },
+		func(a *[NumSources]int) []int { return a[:] }, jsonlines.Count[int]()),
+	{Member: jsonlines.At("tokens", func(r *Row) *prompt.Usage { return &r.Usage }, usageForm), metrics: tokenMetrics()},
+	split("tokens_by_source", sourceNames[:], int(SourceOther), func(r *Row) *[NumSources]prompt.Usage { return &r.UsageBySource },
+		func(a *[NumSources]prompt.Usage) []prompt.Usage { return a[:] }, usageForm),
+	{Member: jsonlines.At("cost_usd_by_class", func(r *Row) *Cost { return &r.CostByClass }, costForm), metrics: classCosts()},
+	split("cost_usd_by_source", sourceNames[:], int(SourceOther), func(r *Row) *[NumSources]Cost { return &r.CostBySource },
+		func(a *[NumSources]Cost) []Cost { return a[:] }, costForm, sourceCosts()...),
+	amount("storage_usd", func(r *Row) *float64 { return &r.StorageUSD }, Metric{place: atStorage, Unit: UnitUSD, Better: Lower, Exact: true,
+		Definition: "price of keeping cache entries, for providers that charge by time"}),
+
+	counts("misses", func(r *Row) *int { return &r.Misses }, Metric{place: atMisses, Unit: UnitCalls, Better: Lower,
+		Definition: "calls that read less than the best prefix of their thread; the first call of a thread is not counted"}),
+	split("misses_by_class", missNames, beyond, func(r *Row) *[prompt.NumMissClasses]int { return &r.MissesByClass },
+		byMiss, jsonlines.Count[int](), missMetrics()...),
+	counts("missed_tokens", func(r *Row) *int64 { return &r.MissedTokens }, Metric{place: besides, Unit: UnitTokens, Of: "misses",
+		Definition: "tokens that misses did not read of the best prefix of their thread"}),
+	counts("hit_calls", func(r *Row) *int { return &r.HitCalls }, Metric{place: besides, Unit: UnitCalls, Of: "call_hit_ratio",
+		Definition: "calls that read all of the best prefix of their thread"}),
+	counts("later_calls", func(r *Row) *int { return &r.LaterCalls }, Metric{place: besides, Unit: UnitCalls, Of: "call_hit_ratio",
+		Definition: "calls that are not the first of their thread"}, callHits()),
+
+	counts("compactions", func(r *Row) *int { return &r.Compactions }, Metric{place: atCompaction, Unit: UnitCount,
+		Definition: "times that messages were replaced by a summary"}),
+	counts("microcompactions", func(r *Row) *int { return &r.Microcompactions }, Metric{place: atCompaction, Unit: UnitCount,
+		Definition: "times that tool results were cleared without a summary"}),
+	counts("recompactions", func(r *Row) *int { return &r.Recompactions }, Metric{place: atCompaction, Unit: UnitCount, Better: Lower,
+		Definition: "compactions of a context that already held a summary"}),
+	largest("chain_max", func(r *Row) *int { return &r.ChainMax }, Metric{place: atCompaction, Unit: UnitCount, Better: Lower,
+		Definition: "longest run of compactions on one thread; over several sessions the maximum"}),
+	largest("peak_context_tokens", func(r *Row) *int64 { return &r.PeakContext }, Metric{place: atCompaction, Unit: UnitTokens, Better: Lower,
+		Definition: "largest request sent, tokens; over several sessions the maximum"}),
+	counts("overflows", func(r *Row) *int { return &r.Overflows }, Metric{place: atCompaction, Unit: UnitCalls, Better: Lower,
+		Definition: "requests that a server refuses as too long; what no layer shortens is counted as if it were answered"}),
+	counts("over_window", func(r *Row) *int { return &r.OverWindow }, Metric{place: besides, Unit: UnitCount, Of: "overflows",
+		Definition: "sessions with at least one request that a server refuses as too long"}),
+	counts("failed_compactions", func(r *Row) *int { return &r.FailedCompaction }, Metric{place: besides, Unit: UnitCount, Of: "compactions",
+		Definition: "compactions that failed"}),
+
+	amount("added_latency_seconds", func(r *Row) *float64 { return &r.AddedLatency }, Metric{place: atCompaction, Unit: UnitSeconds, Better: Lower,
+		Definition: "waiting that context management added, seconds of the simulated clock; " +
+			"calls of sub-agents and of conversations that run at the same time count each"}),
+	split("added_latency_seconds_by_part", waitNames[:], beyond, func(r *Row) *[numWaits]float64 { return &r.Waits },
+		func(a *[numWaits]float64) []float64 { return a[:] }, jsonlines.Amount{Signed: true}, waitMetrics()...).optional(),
+	split("seconds_at_level", levelNames[:], pass, func(r *Row) *[numLevels]float64 { return &r.SecondsAt },
+		func(a *[numLevels]float64) []float64 { return a[:] }, jsonlines.Amount{}, levelMetrics()...).optional(),
+	{Member: jsonlines.At("percent_left", func(r *Row) *Left { return &r.Left }, leftForm).Or(), metrics: leftMetrics()},
+
+	{Member: jsonlines.At("breaks", func(r *Row) *confusion.Matrix { return &r.Breaks }, breaksForm).Or(), metrics: breakMetrics()},
+	{Member: jsonlines.At("counts", func(r *Row) *Counts { return &r.Counts }, countForm).Or(), metrics: countMetrics()},
+	{Member: jsonlines.At("firings", func(r *Row) *map[string]int { return &r.Firings }, jsonlines.Tally{}).Or()},
+	{Member: jsonlines.At("reasons", func(r *Row) *map[string]int { return &r.Reasons }, jsonlines.Tally{}).Or()},
+	amount("logged_output_usd", func(r *Row) *float64 { return &r.LoggedOutputUSD }, Metric{place: besidesLast, Unit: UnitUSD, Exact: true,
+		Definition: "billed rows: price of the output as logged, without what was derived; no sample in others",
+		Value:      func(r *Row) (float64, bool) { return r.LoggedOutputUSD, r.Strategy == StrategyBilled }}).optional(),
+	counts("unpriced_calls", func(r *Row) *int { return &r.Unpriced }, Metric{place: besides, Unit: UnitCalls,
+		Definition: "calls of a model without a price, which are not in the cost"}),
+}
+
+// rowForm is that of a row.
+var rowForm = jsonlines.NewObject(jsonlines.Pass, membersOf(rowFields)...).Need("row")
+
+func membersOf(fields []field) []jsonlines.Member[Row] {
+	var list []jsonlines.Member[Row]
+	for _, f := range fields {
+		list = append(list, f.Member)
+	}
+	return list
+}
+
+// counts declares a count that adds up and is a figure under its own name. What
+// else it is published as may follow.
+func counts[T int | int64](name string, at func(*Row) *T, m Metric, more ...Metric) field {
+	m.Exact = true
+	return field{jsonlines.At(name, at, jsonlines.Count[T]()), append([]Metric{named(name, at, m)}, more...)}
+}
+
+// largest declares a count of which several rows have the largest.
+func largest[T int | int64](name string, at func(*Row) *T, m Metric) field {
+	m.Exact, m.Kind = true, KindMaximum
+	return field{jsonlines.At(name, at, jsonlines.Largest[T]()), []Metric{named(name, at, m)}}
+}
+
+// amount declares a cost or a time. Only waiting may be negative: first tokens
+// can come earlier than recorded.
+func amount(name string, at func(*Row) *float64, m Metric) field {
+	return field{jsonlines.At(name, at, jsonlines.Amount{Signed: m.Unit == UnitSeconds}), []Metric{named(name, at, m)}}
+}
+
+// named completes the metric of a figure.
+func named[T number](name string, at func(*Row) *T, m Metric) Metric {
+	m.Name = name
+	if m.Value == nil {
+		m.Value = func(r *Row) (float64, bool) { return float64(*at(r)), true }
+	}
+	return m
+}
+
+// What becomes of a part whose name is not known, beside a place for others.
+const (
+	refuse = int(jsonlines.Refuse)
+	pass   = int(jsonlines.Pass)
+	beyond = int(jsonlines.Beyond)
+)
+
+// split declares figures by name.
+func split[A any, E comparable](name string, names []string, strange int, at func(*Row) *A, all func(*A) []E,
+	part jsonlines.Part[E], metrics ...Metric,
+) field {
+	return field{jsonlines.At(name, at, jsonlines.ByName(names, all, part, jsonlines.Strange(strange))), metrics}
+}
+
+// optional declares that the field is left out when it is empty.
+func (f field) optional() field {
+	f.Member = f.Or()
+	return f
+}
+
+var usageForm = jsonlines.NewObject(jsonlines.Refuse,
+	tokensOf(ClassUncached, func(u *prompt.Usage) *int64 { return &u.Uncached }),
+	tokensOf(ClassRead, func(u *prompt.Usage) *int64 { return &u.Read }),
+	tokensOf(ClassWrite5m, func(u *prompt.Usage) *int64 { return &u.Write5m }),
+	tokensOf(ClassWrite1h, func(u *prompt.Usage) *int64 { return &u.Write1h }),
+	tokensOf(ClassWriteOther, func(u *prompt.Usage) *int64 { return &u.WriteOther }),
+	tokensOf(ClassOutput, func(u *prompt.Usage) *int64 { return &u.Output }),
+).Sum(func(u, v *prompt.Usage) { u.Add(*v) })
+
+func tokensOf(c Class, at func(*prompt.Usage) *int64) jsonlines.Member[prompt.Usage] {
+	return jsonlines.At(c.String(), at, jsonlines.Count[int64]()).Or()
+}
+
+// tokenMetrics are those of Row.Usage.
+func tokenMetrics() []Metric {
+	tokens := func(name string, better Better, definition string, f func(*prompt.Usage) int64) Metric {
+		return Metric{place: atTokens, Name: name, Unit: UnitTokens, Better: better, Exact: true, Definition: definition,
+			Value: func(r *Row) (float64, bool) { return float64(f(&r.Usage)), true }}
+	}
+	const written = "input tokens written to the cache with "
+	return []Metric{
+		tokens("input_uncached_tokens", Lower, "input tokens neither read from nor written to the cache",
+			func(u *prompt.Usage) int64 { return u.Uncached }),
+		tokens("cache_read_tokens", Neither, "input tokens read from the cache",
+			func(u *prompt.Usage) int64 { return u.Read }),
+		tokens("cache_write_5m_tokens", Lower, written+"a lifetime of 5 minutes",
+			func(u *prompt.Usage) int64 { return u.Write5m }),
+		tokens("cache_write_1h_tokens", Lower, written+"a lifetime of 1 hour",
+			func(u *prompt.Usage) int64 { return u.Write1h }),
+		tokens("cache_write_other_tokens", Lower, written+"another or an unstated lifetime",
+			func(u *prompt.Usage) int64 { return u.WriteOther }),
+		tokens("output_tokens", Neither, "tokens written by the model, summaries included",
+			func(u *prompt.Usage) int64 { return u.Output }),
+		ratio(Metric{place: atHitRatio, Name: "cache_hit_ratio", Better: Higher,
+			Definition: "cache_read_tokens / all input tokens; no sample without input"},
+			func(r *Row) (int64, int64) { return r.Usage.Read, r.Usage.Input() }),
+	}
+}
+
+var costForm = jsonlines.ByName(classNames[:], func(c *Cost) []float64 { return c[:] }, jsonlines.Amount{}, jsonlines.Refuse)
+
+// classCosts are the total cost and its parts by class. Storage belongs to no
+// class and no source: it is the remainder of both.
+func classCosts() []Metric {
+	ms := []Metric{{place: atCost, Name: "cost_usd", Unit: UnitUSD, Better: Lower, Exact: true,
+		Definition: "price of all calls of all sources, storage included",
+		Value:      func(r *Row) (float64, bool) { return r.CostUSD(), true }}}
+	for c := range Class(NumClasses) {
+		ms = append(ms, costPart(atClassCosts, ByClass, c.String(), "cost_usd of the token class ",
+			func(r *Row) float64 { return r.CostByClass[c] }))
+	}
+	return ms
+}
+
+func sourceCosts() []Metric {
+	var ms []Metric
+	for s := range Source(NumSources) {
+		ms = append(ms, costPart(atSourceCosts, BySource, s.String(), "cost_usd of the calls of source ",
+			func(r *Row) float64 { return r.CostBySource[s].Total() }))
+	}
+	return ms
+}
+
+func costPart(at place, by, name, what string, f func(*Row) float64) Metric {
+	return Metric{place: at, Name: "cost_usd_" + name, Unit: UnitUSD, Better: Lower, Exact: true, Definition: what + name,
+		Of: "cost_usd", By: by, Value: func(r *Row) (float64, bool) { return f(r), true }}
+}
+
+var missNames = func() []string {
+	var names []string
+	for m := range prompt.MissClass(prompt.NumMissClasses) {
+		names = append(names, m.String())
+	}
+	return names
+}()
+
+func byMiss(a *[prompt.NumMissClasses]int) []int { return a[:] }
+
+func missMetrics() []Metric {
+	var ms []Metric
+	for i, name := range missNames[1:] {
+		ms = append(ms, Metric{place: atMissClasses, Name: "misses_" + name, Unit: UnitCalls, Better: Lower, Exact: true,
+			Definition: "misses of class " + name, Of: "misses", By: ByClass,
+			Value: func(r *Row) (float64, bool) { return float64(r.MissesByClass[1+i]), true }})
+	}
+	return ms
+}
+
+func callHits() Metric {
+	return ratio(Metric{place: atCallHits, Name: "call_hit_ratio", Better: Higher,
+		Definition: "calls that read all of the best prefix of their thread / " +
+			"calls that are not the first of their thread; no sample without later calls"},
+		func(r *Row) (int64, int64) { return int64(r.HitCalls), int64(r.LaterCalls) })
+}
+
+// ratio makes m the ratio of the sums of two counts. There is no sample when the
+// base is zero.
+func ratio(m Metric, parts func(*Row) (part, base int64)) Metric {
+	m.Kind, m.Unit, m.Exact = KindRatio, UnitRatio, true
+	m.Parts = func(r *Row) (float64, float64) {
+		part, base := parts(r)
+		return float64(part), float64(base)
+	}
+	m.Value = func(r *Row) (float64, bool) {
+		part, base := parts(r)
+		if base == 0 {
+			return 0, false
+		}
+		return float64(part) / float64(base), true
+	}
+	return m
+}
+
+func waitMetrics() []Metric {
+	definitions := [numWaits]string{
+		WaitCompaction: "waiting for the calls of compactions, seconds",
+		WaitFirstToken: "later first tokens of the conversation against the recording, seconds; negative for earlier ones",
+		WaitOther:      "waiting for other calls that block the conversation and for background calls, seconds",
+	}
+	var ms []Metric
+	for w, name := range waitNames {
+		ms = append(ms, Metric{place: atWaits, Name: "added_latency_seconds_" + name, Unit: UnitSeconds, Better: Lower,
+			Definition: definitions[w], Of: "added_latency_seconds", By: ByPart,
+			Value: func(r *Row) (float64, bool) { return r.Waits[w], true }})
+	}
+	return ms
+}
+
+func levelMetrics() []Metric {
+	var ms []Metric
+	for l := LevelWarning; l < numLevels; l++ {
+		ms = append(ms, Metric{place: atLevels, Name: l.String() + "_seconds", Unit: UnitSeconds, Better: Lower, Group: groupLevels,
+			Definition: "time that main conversations spent at the " + l.String() +
+				" level and at none above it, pauses of the person included",
+			Value: func(r *Row) (float64, bool) { return r.SecondsAt[l], true }})
+	}
+	return ms
+}
+
+var leftForm = jsonlines.NewObject(jsonlines.Pass,
+	jsonlines.At("calls", func(l *Left) *int { return &l.Calls }, jsonlines.Count[int]()),
+	jsonlines.At("sum", func(l *Left) *int64 { return &l.Sum }, jsonlines.Count[int64]()),
+	jsonlines.At("most_used", func(l *Left) *int { return &l.Used }, jsonlines.Largest[int]()),
+)
+
+func leftMetrics() []Metric {
+	return []Metric{
+		ratio(Metric{place: atLeft, Name: "percent_left", Group: groupLevels,
+			Definition: "share of its limit that the client showed as left, " +
+				"mean over the calls of main conversations; no sample without calls"},
+			func(r *Row) (int64, int64) { return r.Left.Sum, 100 * int64(r.Left.Calls) }),
+		{place: atLeft, Name: "percent_left_least", Unit: UnitRatio, Better: Higher, Exact: true, Group: groupLevels, Kind: KindMinimum,
+			Definition: "least share of its limit that the client showed as left at a call; " +
+				"over several sessions the minimum; no sample without calls",
+			Value: func(r *Row) (float64, bool) { return float64(100-r.Left.Used) / 100, r.Left.Calls > 0 }},
+	}
+}
+
+// breaksForm holds calls by what was said and by what was missed, "none" for a
+// hit.
+var breaksForm = jsonlines.NewObject(jsonlines.Refuse,
+	jsonlines.At("calls", func(b *confusion.Matrix) *[confusion.NumReasons][prompt.NumMissClasses]int { return &b.Calls },
+		jsonlines.ByName(namesOf[confusion.Reason](confusion.NumReasons),
+			func(a *[confusion.NumReasons][prompt.NumMissClasses]int) [][prompt.NumMissClasses]int { return a[:] },
+			missForm, jsonlines.Refuse)).Or(),
+	jsonlines.At("changed", func(b *confusion.Matrix) *[confusion.NumFields][prompt.NumMissClasses]int { return &b.Changed },
+		jsonlines.ByName(namesOf[confusion.Field](confusion.NumFields),
+			func(a *[confusion.NumFields][prompt.NumMissClasses]int) [][prompt.NumMissClasses]int { return a[:] },
+			missForm, jsonlines.Refuse)).Or(),
+	jsonlines.At("beside", func(b *confusion.Matrix) *[confusion.NumReasons]int { return &b.Beside },
+		jsonlines.ByName(namesOf[confusion.Reason](confusion.NumReasons),
+			func(a *[confusion.NumReasons]int) []int { return a[:] }, jsonlines.Count[int](), jsonlines.Refuse)).Or(),
+).Sum(func(b, c *confusion.Matrix) {
+	if *c != (confusion.Matrix{}) { // most runs have no detector, and there are hundreds of counts
+		b.Merge(c)
+	}
+})
+
+var missForm = jsonlines.ByName(missNames, byMiss, jsonlines.Count[int](), jsonlines.Refuse)
+
+// namesOf returns the names of the first n values of a type.
+func namesOf[T interface {
+	~uint8
+	String() string
+}](n int) []string {
+	var names []string
+	for v := range T(n) {
+		names = append(names, v.String())
+	}
+	return names
+}
+
+// breakMetrics are what the client's break detector says. There is no sample
+// when it does not run.
+func breakMetrics() []Metric {
+	of := func(f func(*confusion.Matrix) int) func(*Row) (float64, bool) {
+		return func(r *Row) (float64, bool) {
+			if !r.Breaks.Ran() {
+				return 0, false
+			}
+			return float64(f(&r.Breaks)), true
+		}
+	}
+	definitions := map[confusion.Reason]string{
+		confusion.Model:    "breaks said to come from another model",
+		confusion.State:    "breaks said to come from something else that changed ahead of the conversation or beside it",
+		confusion.Expiry5m: "breaks said to be possible expiries after more than 5 minutes",
+		confusion.Expiry1h: "breaks said to be possible expiries after more than an hour",
+		confusion.Server:   "breaks said to be likely the server's",
+		confusion.Unknown:  "breaks without a reason: the length of the pause is not known",
+	}
+	ms := []Metric{{place: atBreaks, Name: "breaks", Unit: UnitCalls, Better: Lower, Exact: true,
+		Definition: "calls of conversations that the client's break detector takes for broken; no sample when it does not run",
+		Value:      of((*confusion.Matrix).Broke)}}
+	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
+		ms = append(ms, Metric{place: atBreaks, Name: "breaks_" + r.String(), Unit: UnitCalls, Better: Lower, Exact: true,
+			Definition: definitions[r], Of: "breaks", By: ByPart,
+			Value: of(func(b *confusion.Matrix) int { return b.Said(r) })})
+	}
+	return ms
+}
