@@ -11,16 +11,16 @@ type Reason uint8
 // The reasons. Those from Model on are breaks.
 const (
 	None       Reason = iota // no fall past the thresholds
-	First                         // nothing to compare with
-	Excluded                      // a model that is not watched
-	Compacted                     // the messages were replaced: a fall is expected
-	Deleted                       // the client had tokens deleted or cleared: a fall is expected
-	Model                         // another model
-	State                         // something else ahead of the conversation or beside it changed
-	Expiry5m                      // nothing changed, a pause of more than 5 minutes: possible expiry
-	Expiry1h                      // nothing changed, a pause of more than an hour: possible expiry
-	Server                        // nothing changed, no pause: likely the server
-	Unknown                       // nothing changed, and it is not known how long the pause was
+	First                    // nothing to compare with
+	Excluded                 // a model that is not watched
+	Compacted                // the messages were replaced: a fall is expected
+	Deleted                  // the client had tokens deleted or cleared: a fall is expected
+	Model                    // another model
+	State                    // something else ahead of the conversation or beside it changed
+	Expiry5m                 // nothing changed, a pause of more than 5 minutes: possible expiry
+	Expiry1h                 // nothing changed, a pause of more than an hour: possible expiry
+	Server                   // nothing changed, no pause: likely the server
+	Unknown                  // nothing changed, and it is not known how long the pause was
 	NumReasons = int(Unknown) + 1
 )
 
