@@ -43,13 +43,15 @@ var floors = map[string]int{
 // annexes are the rooms whose packages stand under internal because no library
 // needs them.
 var annexes = map[string]string{
-	"internal/agents":  "traces",
-	"internal/texts":   "traces",
-	"internal/live":    "sim/summarizer",
-	"internal/check":   "reports",
-	"internal/compare": "reports",
-	"internal/export":  "reports",
-	"internal/stats":   "reports",
+	"internal/agents":    "traces",
+	"internal/texts":     "traces",
+	"internal/live":      "sim/summarizer",
+	"internal/check":     "reports",
+	"internal/compare":   "reports",
+	"internal/export":    "reports",
+	"internal/confusion": "sim/results",
+	"internal/studies":   "sim/results",
+	"internal/stats":     "reports",
 }
 
 // room returns the room a package belongs to and its floor.
