@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -9,14 +10,121 @@ import (
 	"sync"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
+
+// Read is Parse of a tree. It writes the dates of upgrades as times from the start into
+// the tree, and leaves it as it is else.
+func Read(tree *spec.Tree, in Inputs) (*File, error) {
+	f := defaultFile()
+	f.known = new(known)
+	dates(tree.Root, f.Start.Time)
+	c := spec.Checker{Tree: tree}
+	c.Check(tree.Root, f, "")
+	errs := c.Errs
+	// What could not be read is as by default: all else is looked at.
+	var mixed *yaml.TypeError
+	if err := decode(tree.Root, &f); err != nil && (len(errs) == 0 || !errors.As(err, &mixed)) {
+		errs = append(errs, fmt.Errorf("%s: %w", tree.Name, err))
+		return nil, fmt.Errorf("reading a fleet: %w", errors.Join(errs...))
+	}
+	flaws := f.flaws(in.Registry)
+	flaws = append(flaws, f.readTimes(in.Files)...)
+	if len(errs) == 0 && len(flaws) == 0 {
+		flaws = f.checkSize()
+	}
+	lost := places(errs)
+	for _, w := range flaws {
+		n := spec.Reach(tree.Root, w.path)
+		if !slices.ContainsFunc(lost, func(place string) bool { return stands(tree, n, place) }) {
+			errs = append(errs, tree.Errorf(n, "%s: %s", w.path, w.text))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("reading a fleet: %w", errors.Join(errs...))
+	}
+	return &f, nil
+}
+
+// places returns the places, file:line or flag, of errors of a Checker.
+func places(errs []error) []string {
+	var list []string
+	for _, err := range errs {
+		place, _, _ := strings.Cut(err.Error(), ": ")
+		list = append(list, place)
+	}
+	return list
+}
+
+// stands reports whether a node, or anything in it, stands at a place: what is said of
+// values that could not be read is not told.
+func stands(tree *spec.Tree, n *yaml.Node, place string) bool {
+	return tree.At(n) == place || slices.ContainsFunc(n.Content, func(n *yaml.Node) bool { return stands(tree, n, place) })
+}
+
+// dates writes the dates at which upgrades begin as times from the start, for which the
+// file is asked first.
+func dates(root *yaml.Node, start time.Time) {
+	upgrades := spec.Child(root, "upgrades")
+	if upgrades == nil || upgrades.Kind != yaml.SequenceNode {
+		return
+	}
+	if n := spec.Child(root, "start"); n != nil {
+		var given Moment
+		if given.UnmarshalYAML(n) != nil {
+			return
+		}
+		start = given.Time
+	}
+	for _, u := range upgrades.Content {
+		var at Moment
+		if n := spec.Child(u, "at"); n != nil && at.UnmarshalYAML(n) == nil {
+			n.Value, n.Tag = at.Sub(start).String(), "!!str"
+		}
+	}
+}
+
+// decode reads what the checker has looked at over the defaults. After an error of
+// yaml.TypeError all that could be read has been.
+func decode(root *yaml.Node, f *File) error {
+	var mixed *yaml.TypeError
+	err := root.Decode(f)
+	if err != nil && !errors.As(err, &mixed) {
+		return err
+	}
+	orgs := spec.Child(root, "orgs")
+	if orgs == nil || orgs.Kind != yaml.SequenceNode {
+		return err
+	}
+	f.Orgs = f.Orgs[:0]
+	for _, node := range orgs.Content {
+		o := defaultOrg()
+		if spec.Child(node, "kinds") != nil {
+			o.Kinds = nil // shares are given whole
+		}
+		if spec.Find(node, "sessions", "profiles") != nil {
+			o.Sessions.Profiles = nil
+		}
+		if bad := node.Decode(&o); bad != nil {
+			err = bad
+			if !errors.As(bad, &mixed) {
+				return err
+			}
+		}
+		f.Orgs = append(f.Orgs, o)
+	}
+	return err
+}
 
 // Bounds that keep a fleet finite and its sums far from overflow.
 const (
@@ -286,3 +394,155 @@ func (a *Arrivals) check(fs *flaws, path string) {
 		fs.add(path+".process", "%s has no times of its own: want trace", a.Process)
 	}
 }
+
+// A fleet is held in memory whole. What it takes is 780 bytes a call with
+// auto-compact/167k, of the fleet ten-thousand (1.4 GB for 1.8 million calls).
+const (
+	bytesPerCall = 800
+	maxCalls     = 100_000_000 // expected of the whole fleet, 80 GB
+	// maxSessionCalls is the most that profiles allow for a session.
+	maxSessionCalls = 1_000_000
+)
+
+// Of each profile so many sessions tell the calls of all, or fewer of long ones.
+const (
+	sampledSessions = 16
+	sampledCalls    = 5000
+)
+
+// Calls returns how many calls all sessions of the fleet are expected to make: the mean of
+// some of each profile, by how many begin.
+func (f *File) Calls() (float64, error) {
+	list, err := f.callsByOrg()
+	sum := 0.0
+	for _, n := range list {
+		sum += n
+	}
+	return sum, err
+}
+
+// Memory returns roughly what so many calls take while they are simulated, bytes.
+func Memory(calls float64) float64 { return calls * bytesPerCall }
+
+// callsByOrg returns the expected calls of each organisation.
+func (f *File) callsByOrg() ([]float64, error) {
+	mixes, err := f.generators()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]float64, len(f.Orgs))
+	for i := range f.Orgs {
+		m := &mixes[i]
+		before, mean := 0.0, 0.0
+		for k, from := range m.from {
+			mean += (m.sum[k] - before) * from.calls()
+			before = m.sum[k]
+		}
+		sessions := f.expected(&f.Orgs[i])
+		if times := len(f.times[i]); times > 0 {
+			sessions = float64(times)
+		}
+		list[i] = sessions * mean / before
+	}
+	return list, nil
+}
+
+// meanCalls returns the mean number of calls of sessions of a generator.
+func meanCalls(g *synthetic.Generator, seed uint64) float64 {
+	calls, n := 0, 0
+	for ; n < sampledSessions && calls < sampledCalls; n++ {
+		calls += g.Session(seed, n).NumCalls()
+	}
+	return float64(calls) / float64(n)
+}
+
+// checkSize refuses a fleet that no memory holds. Only one with nothing else wrong has a
+// size.
+func (f *File) checkSize() (bad flaws) {
+	sessions := 0.0
+	for i := range f.Orgs {
+		sessions += f.expected(&f.Orgs[i]) + float64(len(f.times[i]))
+	}
+	if sessions*maxSessionCalls <= maxCalls {
+		return nil // whatever they are, and without drawing any
+	}
+	list, err := f.callsByOrg()
+	if err != nil {
+		return nil // told by whoever draws the fleet
+	}
+	sum, most := 0.0, 0
+	for i, n := range list {
+		sum += n
+		if n > list[most] {
+			most = i
+		}
+	}
+	if sum > maxCalls {
+		o := &f.Orgs[most]
+		bad.add(fmt.Sprintf("orgs[%d]", most), "users, rates, days and profiles come to about %.2g calls (%.2g of %s), some %.0f GB of memory: at most %.2g are possible: want fewer users, days or sessions.per_user_day",
+			sum, list[most], o.Name, Memory(sum)/1e9, float64(maxCalls))
+	}
+	return bad
+}
+
+// fits returns a function that tells what is wrong with a strategy at the window of the
+// file, or at the largest of the sessions that are drawn if the file gives none:
+// thresholds that are always reached, or never.
+func (f *File) fits() func(*strategies.Strategy) error {
+	window, of := f.Window, ", as the key window says; 0 is the client's"
+	if window <= 0 {
+		window, of = f.drawnWindow()
+	}
+	return func(s *strategies.Strategy) error {
+		if window <= 0 {
+			return nil // no profile can be read: that is told by itself
+		}
+		if err := s.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput}); err != nil {
+			return fmt.Errorf("%w (window %d%s)", err, window, of)
+		}
+		return nil
+	}
+}
+
+// drawnWindow returns the largest context window of sessions that are drawn, tokens,
+// and words which have it; 0 when no profile can be read.
+func (f *File) drawnWindow() (largest int64, of string) {
+	for i := range f.Orgs {
+		o := &f.Orgs[i]
+		for _, name := range profilesOf(o) {
+			w, err := f.workload(o, name)
+			if err != nil {
+				continue
+			}
+			if window := windowOf(w); window > largest {
+				largest, of = window, fmt.Sprintf(" of sessions that organisation %s draws from %s", o.Name, name)
+			}
+		}
+	}
+	return largest, of
+}
+
+// windowOf returns the largest context window of sessions of a workload, tokens.
+func windowOf(w *synthetic.Workload) int64 {
+	c := client.ForVersion(w.Version)
+	var largest int64
+	for _, m := range w.Models {
+		if m.Weight > 0 {
+			largest = max(largest, c.Window(m.Name))
+		}
+	}
+	if slices.ContainsFunc(w.Tools, func(t synthetic.WorkTool) bool { return t.Name == startsAgents && t.Weight > 0 }) {
+		largest = max(largest, c.Window(w.Agents.Model))
+	}
+	if int64(w.Window) > largest {
+		return passedWindow
+	}
+	return largest
+}
+
+// startsAgents is the tool of a workload without which it has no agents.
+const startsAgents = "Task"
+
+// passedWindow is the window of sessions that pass the one of their model's name,
+// tokens: the simulation takes them for those of a model with the large one.
+const passedWindow = 1_000_000

@@ -1,13 +1,21 @@
 package fleet
 
 import (
+	"embed"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -194,4 +202,141 @@ func defaultOrg() Org {
 		Arrivals: Arrivals{Process: ProcessDiurnal, Peak: 14, Focus: 2, Weekend: 0.2},
 		Overage:  Overage{After: client.Span(3 * time.Hour), Lasts: client.Span(4 * time.Hour)},
 	}
+}
+
+//go:embed fleets/*.yaml
+var builtin embed.FS
+
+// Names lists the fleets that come with the program.
+func Names() []string {
+	entries, err := builtin.ReadDir("fleets")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Text returns the YAML of a fleet that comes with the program.
+func Text(name string) ([]byte, error) {
+	if !slices.Contains(Names(), name) {
+		return nil, fmt.Errorf("no fleet %q%s; there are %s, and files that end in .yaml or .yml", name, nearest.Hint(name, Names()), strings.Join(Names(), ", "))
+	}
+	return builtin.ReadFile("fleets/" + name + ".yaml")
+}
+
+// Inputs are what a fleet may name.
+type Inputs struct {
+	// Files are fleets and the times of traces; nil for none.
+	Files fs.FS
+	// Registry has the strategies; nil leaves their names for the Runner to look
+	// at.
+	Registry *strategies.Registry
+}
+
+// Load returns the fleet of a name in Names, or of a file: what holds a slash or
+// ends in .yaml or .yml is a file. Files that it names are found as Locate says.
+func Load(name string, in Inputs) (*File, error) {
+	if !namesFile(name) {
+		text, err := Text(name)
+		if err != nil {
+			return nil, err
+		}
+		return Parse(text, name+".yaml", in)
+	}
+	if in.Files == nil {
+		return nil, fmt.Errorf("fleet %s: no files can be read here", name)
+	}
+	text, err := fs.ReadFile(in.Files, name)
+	if err != nil {
+		return nil, fmt.Errorf("read fleet: %w", err)
+	}
+	tree, err := spec.Parse(text, name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a fleet: %w", err)
+	}
+	Locate(tree, in.Files)
+	return Read(tree, in)
+}
+
+// Parse reads a fleet strictly. The error names every problem at once with file and line:
+// unknown keys and names with the nearest known one, values out of range, and
+// fleets that could not end. Names of files in it are from the working folder.
+func Parse(text []byte, name string, in Inputs) (*File, error) {
+	tree, err := spec.Parse(text, name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a fleet: %w", err)
+	}
+	return Read(tree, in)
+}
+
+// pricesAt returns the date of prices, zero for that of each call.
+func (f *File) pricesAt() (time.Time, error) {
+	if f.PricesAt == pricesAtCall {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.DateOnly, f.PricesAt)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q: want call or a date like 2026-03-01", f.PricesAt)
+	}
+	return at, nil
+}
+
+// pricesText words when prices are of.
+func (f *File) pricesText() string {
+	if f.PricesAt == pricesAtCall {
+		return "call date"
+	}
+	return f.PricesAt
+}
+
+// Locate makes the names of files that stand in a fleet's text ones that open from
+// the working folder. A fleet names profiles, prices and times from its own folder,
+// where there is such a file, else from the working folder. Text is only changed
+// there: Load does the same.
+func Locate(tree *spec.Tree, files fs.FS) {
+	exists := func(name string) bool {
+		info, err := fs.Stat(files, name)
+		return err == nil && !info.IsDir()
+	}
+	tree.Beside(spec.Find(tree.Root, "prices", "file"), exists)
+	orgs := spec.Child(tree.Root, "orgs")
+	if orgs == nil || orgs.Kind != yaml.SequenceNode {
+		return
+	}
+	for _, org := range orgs.Content {
+		tree.Beside(spec.Find(org, "arrivals", "file"), exists)
+		profiles := spec.Find(org, "sessions", "profiles")
+		if profiles == nil || profiles.Kind != yaml.MappingNode {
+			continue
+		}
+		for i := 0; i < len(profiles.Content); i += 2 {
+			if key := profiles.Content[i]; namesFile(key.Value) {
+				tree.Beside(key, exists)
+			}
+		}
+	}
+}
+
+// namesFile reports whether a fleet or a profile is that of a file, not one that
+// comes with the program.
+func namesFile(name string) bool {
+	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name))
+}
+
+// byFile orders names of profiles by that of the file, then by those of the folders
+// it is in, the innermost first: what is drawn does not depend on where a fleet is
+// run from, unless two files are told apart by nothing but "..".
+func byFile(a, b string) int {
+	return slices.Compare(fromFile(a), fromFile(b))
+}
+
+// fromFile returns the elements of a path, the last first.
+func fromFile(name string) []string {
+	list := strings.Split(filepath.ToSlash(filepath.Clean(name)), "/")
+	slices.Reverse(list)
+	return list
 }

@@ -1,16 +1,21 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // Population are the people of a fleet and their sessions.
@@ -227,4 +232,210 @@ func (f *File) population(members []member) (*Population, error) {
 			f.Name, ErrNoSessions, daysOf(f.Days), f.Seed)
 	}
 	return p, nil
+}
+
+// workload returns what the sessions of an organisation are drawn from under a
+// profile. What other conversations keep warm is simulated, so every session
+// begins with the whole static prefix; and sessions are resumed by the fleet.
+func (f *File) workload(o *Org, profile string) (*synthetic.Workload, error) {
+	d := f.drawnFrom(o, profile)
+	if d.err != nil {
+		return nil, d.err
+	}
+	if errs := d.flaws(); len(errs) > 0 {
+		return nil, fmt.Errorf("%w", errs[0])
+	}
+	return d.workload, nil
+}
+
+// changed is workload without a look at whether it can be.
+func (f *File) changed(o *Org, profile string) (*synthetic.Workload, error) {
+	w, err := synthetic.LoadWorkload(profile)
+	if err != nil {
+		return nil, err
+	}
+	w.Start, w.Spread, w.WarmStart, w.Resumes = f.Start.Time, 0, 1, 0
+	s := &o.Sessions
+	for _, version := range [...]string{f.Client.Version, s.Version} {
+		if version != "" {
+			w.Version = version
+		}
+	}
+	for _, static := range [...]int{f.Client.Static, s.Static} {
+		if static != 0 {
+			w.Static = static
+		}
+	}
+	if s.Turns != nil {
+		w.Turns = *s.Turns
+	}
+	if s.Rounds != nil {
+		w.Rounds = *s.Rounds
+	}
+	if s.Model != "" {
+		w.Models = []synthetic.WorkModel{{Name: s.Model, Weight: 1}}
+	}
+	return w, nil
+}
+
+// setBy returns the key of the fleet that sets a key of the profiles of an organisation,
+// whose sessions are at a path; "" for none.
+func (f *File) setBy(o *Org, path, key string) string {
+	s := &o.Sessions
+	head, _, _ := strings.Cut(key, ".")
+	switch {
+	case head == "turns" && s.Turns != nil, head == "rounds" && s.Rounds != nil,
+		head == "version" && s.Version != "", head == "static" && s.Static != 0:
+		return path + "." + key
+	case head == "models" && s.Model != "":
+		return path + ".model"
+	case head == "version" && f.Client.Version != "", head == "static" && f.Client.Static != 0:
+		return "client." + key
+	}
+	return ""
+}
+
+// checkPrompts refuses upgrades that leave less than no prompt, and tools of servers that
+// are more than all of it.
+func (f *File) checkPrompts(fs *flaws) {
+	for i := range f.Orgs {
+		o := &f.Orgs[i]
+		for _, name := range profilesOf(o) {
+			w, err := f.workload(o, name)
+			if err != nil {
+				continue // told by itself
+			}
+			if o.MCP > 0 && int(o.MCPTools) > w.Static {
+				fs.once(fmt.Sprintf("orgs[%d].mcp_tools", i),
+					fmt.Sprintf("%d tokens of tools are more than the %d of all tools and system prompt", o.MCPTools, w.Static))
+			}
+			left := w.Static
+			for k := range f.Upgrades {
+				if left += int(f.Upgrades[k].Static); left < 0 {
+					fs.once(fmt.Sprintf("upgrades[%d].static", k),
+						fmt.Sprintf("leaves %d tokens of tools and system prompt of organisation %s", left, o.Name))
+					break
+				}
+			}
+		}
+	}
+}
+
+// mix are the generators of an organisation by weight.
+type mix struct {
+	sum  []float64 // running sums of the weights
+	made []*synthetic.Generator
+	from []*drawnFrom // of made
+}
+
+// at returns the generator at a share of all weights.
+func (m *mix) at(share float64) *synthetic.Generator {
+	share *= m.sum[len(m.sum)-1]
+	for i, sum := range m.sum {
+		if share < sum {
+			return m.made[i]
+		}
+	}
+	return m.made[len(m.made)-1]
+}
+
+// generator returns what the nth session of a user is drawn from.
+func (m *mix) generator(src draws.Source, user, n int) *synthetic.Generator {
+	return m.at(draws.Unit(src.Uint64(drawProfile, place(user, n))))
+}
+
+// profilesOf returns the profiles of an organisation that have a weight, in order.
+func profilesOf(o *Org) []string {
+	names := slices.SortedFunc(maps.Keys(o.Sessions.Profiles), byFile)
+	return slices.DeleteFunc(names, func(name string) bool { return o.Sessions.Profiles[name] == 0 })
+}
+
+// generators returns the generators of all organisations.
+func (f *File) generators() ([]mix, error) {
+	mixes := make([]mix, len(f.Orgs))
+	for i := range f.Orgs {
+		o := &f.Orgs[i]
+		sum := 0.0
+		for _, name := range profilesOf(o) {
+			if _, err := f.workload(o, name); err != nil {
+				return nil, fmt.Errorf("organisation %s, profile %s: %w", o.Name, name, err)
+			}
+			from := f.drawnFrom(o, name)
+			made, err := from.generator()
+			if err != nil {
+				return nil, fmt.Errorf("organisation %s: %w", o.Name, err)
+			}
+			sum += o.Sessions.Profiles[name]
+			mixes[i].sum = append(mixes[i].sum, sum)
+			mixes[i].made = append(mixes[i].made, made)
+			mixes[i].from = append(mixes[i].from, from)
+		}
+	}
+	return mixes, nil
+}
+
+// known keeps what the sessions of a fleet are drawn from: organisations share
+// profiles, which are asked for while the fleet is read, sized and drawn.
+type known struct {
+	mu   sync.Mutex
+	kept map[generatorKey]*drawnFrom
+}
+
+// generatorKey is all that a workload, its generator and a sample of its sessions
+// depend on.
+type generatorKey struct {
+	profile, version, model string
+	static                  int
+	sizes                   string // turns and rounds
+	start                   time.Time
+	seed                    uint64
+}
+
+// drawnFrom is what sessions are drawn from. What takes long is made when it is first
+// asked for.
+type drawnFrom struct {
+	workload  *synthetic.Workload // nil when it cannot be read
+	err       error               // of reading it
+	flaws     func() []error      // of the workload
+	generator func() (*synthetic.Generator, error)
+	calls     func() float64 // mean of a session's; 0 without a generator
+}
+
+// drawnFrom returns what the sessions of an organisation are drawn from under a profile.
+// A File that was not read keeps none of it.
+func (f *File) drawnFrom(o *Org, profile string) *drawnFrom {
+	if f.known == nil {
+		return f.newDrawnFrom(o, profile)
+	}
+	s := &o.Sessions
+	key := generatorKey{
+		profile: profile, version: cmp.Or(s.Version, f.Client.Version), model: s.Model,
+		static: cmp.Or(s.Static, f.Client.Static), sizes: fmt.Sprint(s.Turns, s.Rounds), start: f.Start.Time, seed: f.Seed,
+	}
+	f.known.mu.Lock()
+	defer f.known.mu.Unlock()
+	if f.known.kept == nil {
+		f.known.kept = map[generatorKey]*drawnFrom{}
+	}
+	if f.known.kept[key] == nil {
+		f.known.kept[key] = f.newDrawnFrom(o, profile)
+	}
+	return f.known.kept[key]
+}
+
+func (f *File) newDrawnFrom(o *Org, profile string) *drawnFrom {
+	d, seed := new(drawnFrom), f.Seed
+	if d.workload, d.err = f.changed(o, profile); d.err != nil {
+		return d
+	}
+	d.flaws = sync.OnceValue(d.workload.Validate)
+	d.generator = sync.OnceValues(func() (*synthetic.Generator, error) { return synthetic.NewGenerator(d.workload) })
+	d.calls = sync.OnceValue(func() float64 {
+		g, err := d.generator()
+		if err != nil {
+			return 0
+		}
+		return meanCalls(g, seed)
+	})
+	return d
 }

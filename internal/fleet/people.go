@@ -1,11 +1,18 @@
 package fleet
 
 import (
+	"container/heap"
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // The purposes of draws in this package, apart from those of internal/draws.
@@ -124,4 +131,345 @@ func (p *person) turns(after, through int64) []int64 {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// turn is a party of a clock that waits for everybody else to come to a time. Parties
+// are numbered as their users are: by organisation and, in each, by ordinal. That is
+// the order of all that happens at one time, whatever the number of lanes: the clock
+// of a cohort has it (sim.Loop.RunCohort), turns have it for requests, and the caches
+// for first tokens (promptcache.Anthropic.Serve).
+type turn struct {
+	at    int64 // ns
+	party int32 // index: of those that wait for one time the first goes on first
+}
+
+func (a turn) before(b turn) bool { return a.at < b.at || a.at == b.at && a.party < b.party }
+
+// turns has the party that goes on next at its front.
+type turns struct{ list turnHeap }
+
+func (t *turns) push(v turn) { heap.Push(&t.list, v) }
+
+// pop takes the front out.
+func (t *turns) pop() turn { return heap.Pop(&t.list).(turn) }
+
+func (t *turns) empty() bool { return len(t.list) == 0 }
+
+// front returns the turn that comes first, one that never comes if there is none.
+func (t *turns) front() turn {
+	if t.empty() {
+		return turn{at: math.MaxInt64}
+	}
+	return t.list[0]
+}
+
+type turnHeap []turn
+
+func (h turnHeap) Len() int           { return len(h) }
+func (h turnHeap) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h turnHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *turnHeap) Push(v any)        { *h = append(*h, v.(turn)) }
+
+func (h *turnHeap) Pop() any {
+	n := len(*h) - 1
+	v := (*h)[n]
+	*h = (*h)[:n]
+	return v
+}
+
+// resume makes b go on with the conversation of a, which it follows in time: the
+// context of a stands ahead of the first prompt of b, and what b would have had
+// there by itself is left out. Nothing of b is to be used any more. It returns
+// where the numbers of the next one start; from is where those of b do.
+func resume(a, b *traces.Session, from numbers) numbers {
+	j := newJoint(a, b, from)
+	next := numbersAfter(b.Blocks)
+	a.Blocks = append(a.Blocks, b.Blocks...)
+	for i := j.blocks; i < int32(len(a.Blocks)); i++ {
+		x := &a.Blocks[i]
+		x.Message += j.messages
+		if x.Call > 0 {
+			x.Call += j.calls
+		}
+		if x.Tool > 0 {
+			x.Tool = uint16(j.tools[x.Tool])
+		}
+		if x.Object >= 0 {
+			x.Object = int32(j.objects[x.Object])
+		}
+	}
+	for i := range b.Threads {
+		j.thread(&b.Threads[i], i == 0)
+	}
+	a.End = b.End
+	a.Quality.Calls += b.Quality.Calls
+	a.Quality.InputTokens += b.Quality.InputTokens
+	a.Quality.UnseenTokens += b.Quality.UnseenTokens
+	a.Quality.DerivedOutputs += b.Quality.DerivedOutputs
+	return numbers{from.messages + next.messages, from.calls + next.calls}
+}
+
+// numbers are those that blocks still leave free: kept beside a session, so that
+// its blocks are not looked through at each of many resumptions.
+type numbers struct {
+	messages, calls int32
+}
+
+func numbersAfter(blocks []prompt.Block) numbers {
+	var n numbers
+	for i := range blocks {
+		n.messages = max(n.messages, blocks[i].Message+1)
+		n.calls = max(n.calls, blocks[i].Call)
+	}
+	return n
+}
+
+// joint is where two sessions meet: what is added to the numbers of the second.
+type joint struct {
+	a *traces.Session
+	numbers
+	blocks, rounds, threads int32
+	tools, objects, models  []int // by index in b
+}
+
+func newJoint(a, b *traces.Session, from numbers) *joint {
+	j := &joint{a: a, numbers: from, blocks: int32(len(a.Blocks)), rounds: int32(len(a.Threads[0].Rounds)), threads: int32(len(a.Threads)) - 1}
+	a.Tools, j.tools = merge(a.Tools, b.Tools)
+	a.Objects, j.objects = merge(a.Objects, b.Objects)
+	a.Models, j.models = merge(a.Models, b.Models)
+	return j
+}
+
+// merge adds the names of b that a lacks, and returns where each of b's stands.
+func merge(a, b []string) (all []string, at []int) {
+	all = slices.Clip(a)
+	for _, name := range b {
+		i := slices.Index(all, name)
+		if i < 0 {
+			i = len(all)
+			all = append(all, name)
+		}
+		at = append(at, i)
+	}
+	return all, at
+}
+
+// thread takes a thread of b into a: the main one at the end of that of a.
+func (j *joint) thread(t *traces.Thread, main bool) {
+	for i := range t.Rounds {
+		r := &t.Rounds[i]
+		r.Input, r.Reply, r.Model = j.span(r.Input), j.span(r.Reply), uint16(j.models[r.Model])
+	}
+	for i := range t.Events {
+		e := &t.Events[i]
+		e.Summary = j.span(e.Summary)
+		for k := range e.Cleared {
+			e.Cleared[k] += j.blocks
+		}
+	}
+	if main {
+		j.goOn(t)
+		return
+	}
+	x := *t
+	x.Prefix = j.span(t.Prefix)
+	switch {
+	case t.Parent == 0:
+		x.ParentRound += j.rounds
+	case t.Parent > 0:
+		x.Parent += j.threads
+	}
+	j.a.Threads = append(j.a.Threads, x)
+}
+
+// goOn appends the rounds of b's main thread to those of a's.
+func (j *joint) goOn(t *traces.Thread) {
+	main := &j.a.Threads[0]
+	last := &main.Rounds[len(main.Rounds)-1]
+	t.Rounds[0].Wait = max(0, t.Rounds[0].At-last.At-last.Stream)
+	main.Rounds = append(main.Rounds, t.Rounds...)
+	for i := range t.Events {
+		e := t.Events[i]
+		e.Round += j.rounds
+		main.Events = append(main.Events, e)
+	}
+}
+
+func (j *joint) span(s traces.Span) traces.Span {
+	return traces.Span{From: s.From + j.blocks, To: s.To + j.blocks}
+}
+
+// variant is the fleet without something, named by a Without… constant of
+// results; the empty one is the fleet as it is.
+type variant string
+
+// localClient never marks anything for everyone: what it would is for the
+// organisation.
+type localClient struct{ sim.Client }
+
+// Mark marks as the client does, for the organisation.
+func (c localClient) Mark(dst []prompt.Marker, entries []prompt.Entry, m client.Marks) []prompt.Marker {
+	from := len(dst)
+	dst = c.Client.Mark(dst, entries, m)
+	for i := range dst[from:] {
+		dst[from+i].Scope = prompt.ScopeOrg
+	}
+	return dst
+}
+
+// cast gives every session of a population its person in the simulation.
+type cast struct {
+	pop        *Population
+	without    variant
+	clients    map[string]sim.Client
+	assemblies map[string]*sim.Assembly
+}
+
+// persons returns who has each session, by index.
+func (p *Population) persons(without variant) []sim.Person {
+	c := cast{pop: p, without: without, clients: map[string]sim.Client{}, assemblies: map[string]*sim.Assembly{}}
+	list := make([]sim.Person, len(p.Sessions))
+	for i, s := range p.Sessions {
+		u := p.of[i].user
+		list[i] = sim.Person{
+			Owner: uint32(p.people[u].org) + 1, User: u, Client: c.client(s.Version()), Assembly: c.assembly(i, s),
+		}
+	}
+	return list
+}
+
+// client returns the client of a version, one for all its users.
+func (c *cast) client(version string) sim.Client {
+	if known, ok := c.clients[version]; ok {
+		return known
+	}
+	var made sim.Client = client.ForVersion(version)
+	if !c.pop.file.Client.GlobalScope || c.without == studies.WithoutGlobalScope {
+		made = localClient{made}
+	}
+	c.clients[version] = made
+	return made
+}
+
+// assembly returns how the requests of a session are put together. Users in the
+// same position share one.
+func (c *cast) assembly(i int, s *traces.Session) *sim.Assembly {
+	who, f := &c.pop.people[c.pop.of[i].user], c.pop.file
+	over, events := false, c.pop.events(i, s, c.without)
+	if c.without != studies.WithoutOverage {
+		over = who.over(s.Start - f.Start.UnixNano())
+	}
+	o := &f.Orgs[who.org]
+	var key strings.Builder
+	fmt.Fprintf(&key, "%d %t %d %t %t", who.kind, who.mcp, o.MCPTools, o.Bedrock1h, over)
+	for _, e := range events {
+		fmt.Fprintf(&key, " %d %d %s %s", e.At.Round, e.At.After, e.Do, e.Value)
+	}
+	made := c.assemblies[key.String()]
+	if made == nil {
+		made = sim.Assemble(f.assembly(o, who, over), events)
+		c.assemblies[key.String()] = made
+	}
+	return made
+}
+
+// assembly returns how the client of a user works at the start of a session.
+func (f *File) assembly(o *Org, who *person, over bool) client.Assembly {
+	a := client.DefaultAssembly()
+	a.System = f.Client.System
+	if who.mcp {
+		a.System.MCPTools = o.MCPTools
+	}
+	a.TTL.Choice, a.TTL.Subscriber, a.TTL.Overage = client.ChoicePolicy, false, over
+	a.TTL.Latch, a.TTL.Allow = f.Client.Latch, f.Client.Allow
+	a.Provider = who.provider()
+	switch Kinds()[who.kind] {
+	case KindEmployee:
+		a.TTL.Employee = true
+	case KindSubscriber:
+		a.TTL.Subscriber = true
+	case KindBedrock:
+		if o.Bedrock1h {
+			a.Env.EnableBedrock1h = "1"
+		}
+	}
+	return a
+}
+
+// events returns what happens to a session beside what it says.
+func (p *Population) events(i int, s *traces.Session, without variant) []client.Event {
+	f, of := p.file, &p.of[i]
+	who := &p.people[of.user]
+	begin := of.runs[0]
+	var list []client.Event
+	if without != studies.WithoutUpgrades {
+		for k := range f.Upgrades {
+			if at, ok := of.runFrom(who.upgrades[k]); ok {
+				list = append(list, event("system_change", fmt.Sprint(f.Upgrades[k].Static), at-begin))
+			}
+		}
+	}
+	if without != studies.WithoutOverage {
+		for _, at := range who.turns(begin, last(s)-f.Start.UnixNano()) {
+			value := "off"
+			if who.over(at) {
+				value = "on"
+			}
+			if len(list) < client.MaxEvents {
+				list = append(list, event("overage", value, at-begin))
+			}
+		}
+	}
+	return list
+}
+
+// unheard counts the flips that sessions of very many of them are not told of.
+func (p *Population) unheard() int {
+	n := 0
+	for i := range p.Sessions {
+		turns := len(p.turns(i))
+		if turns+len(p.file.Upgrades) <= client.MaxEvents {
+			continue
+		}
+		n += turns - p.heard(i)
+	}
+	return n
+}
+
+// heard counts the flips that a session is told of.
+func (p *Population) heard(i int) int {
+	n := 0
+	for _, e := range p.events(i, p.Sessions[i], "") {
+		if e.Do == "overage" {
+			n++
+		}
+	}
+	return n
+}
+
+// event is one on the main conversation, that long behind the session's start.
+func event(do, value string, after int64) client.Event {
+	e := client.Event{Do: do, Value: value, Threads: client.ThreadsMain, At: client.When{After: client.Span(after)}}
+	if after == 0 {
+		e.At = client.When{Round: 1}
+	}
+	return e
+}
+
+// runFrom returns the first time that the session began or was resumed at or
+// behind a time; false for none.
+func (s *stretch) runFrom(at int64) (int64, bool) {
+	for _, run := range s.runs {
+		if run >= at {
+			return run, true
+		}
+	}
+	return 0, false
+}
+
+// last returns the time of the last request of a session's main conversation, unix
+// ns.
+func last(s *traces.Session) int64 {
+	rounds := s.Threads[0].Rounds
+	return rounds[len(rounds)-1].At
 }

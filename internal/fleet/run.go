@@ -1,3 +1,22 @@
+// Package fleet simulates the users of several organisations on one clock, with
+// one cache between them: what a scope that everyone shares saves, what an
+// upgrade of the client costs, what users who pass their plan's quota do to the
+// cache, and how many calls are under way at once.
+//
+// A fleet is a YAML file; fleets/reference.yaml tells every key. Parse reads one,
+// File.Generate makes its people and their sessions, and a Runner simulates them:
+//
+//	file, err := fleet.Load("office", fleet.Inputs{})
+//	runner := fleet.Runner{Registry: registry, Prices: prices}
+//	result, err := runner.Run(ctx, file)
+//
+// Users meet only in what stands ahead of messages, so each is simulated ahead of the
+// others until a request depends on them, and several cores work on one clock: the
+// result is that of every event in order of time, see ahead and lane.
+//
+// Every session is a function of the fleet's seed, the name of its organisation,
+// and the user's and the session's ordinals. Adding users, organisations or days
+// leaves the sessions of the others as they are.
 package fleet
 
 import (
@@ -5,11 +24,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Runner simulates fleets. Registry and Prices must be set.
@@ -159,4 +185,200 @@ func (p *Population) variants() []variant {
 		}
 	}
 	return list
+}
+
+// job is a clock: sessions of a cell that may meet in the cache.
+type job struct {
+	cell     *cell
+	sessions []int  // by index in the population
+	meter    *meter // nil until it has been simulated
+}
+
+// meeting is where sessions may find what others have written: the cache of a
+// provider, and there what is of an organisation, or of everyone for −1.
+type meeting struct {
+	provider string
+	org      int32
+}
+
+// jobs divides the runs into clocks, run by run and of each the largest first. Sessions that cannot meet
+// change nothing for each other, so those of a meeting have a clock: it fits a core's
+// own memory better, and others turn beside it.
+func (p *Population) jobs(cells []cell) []job {
+	var list []job
+	for i := range cells {
+		at, from := map[meeting]int{}, len(list)
+		shared := p.shared(cells[i].without)
+		for k := range p.Sessions {
+			m := p.meeting(k, shared)
+			j, ok := at[m]
+			if !ok {
+				j = len(list)
+				at[m] = j
+				list = append(list, job{cell: &cells[i]})
+			}
+			list[j].sessions = append(list[j].sessions, k)
+		}
+		slices.SortStableFunc(list[from:], func(a, b job) int { return len(b.sessions) - len(a.sessions) })
+	}
+	return list
+}
+
+// shared reports for each organisation whether a user's client marks anything for
+// everyone.
+func (p *Population) shared(without variant) []bool {
+	list := make([]bool, len(p.file.Orgs))
+	if !p.file.Client.GlobalScope || without == studies.WithoutGlobalScope {
+		return list
+	}
+	for i := range p.people {
+		who := &p.people[i]
+		if who.provider() == client.ProviderFirstParty && !who.mcp {
+			list[who.org] = true
+		}
+	}
+	return list
+}
+
+// meeting returns where a session meets others. A capacity is the provider's: who is
+// served by one meets there.
+func (p *Population) meeting(session int, shared []bool) meeting {
+	who := &p.people[p.of[session].user]
+	m := meeting{provider: who.provider(), org: who.org}
+	if p.file.Server.Capacity > 0 || m.provider == client.ProviderFirstParty && shared[m.org] {
+		m.org = -1
+	}
+	return m
+}
+
+// pool runs the clocks of all cells on the workers, and brings what they have
+// metered together. A clock that is most of what is left has all workers, the others
+// turn beside each other.
+func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices time.Time) error {
+	jobs := p.jobs(cells)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	workers := (sim.Runner{Workers: r.Workers}).Parallel(len(p.Sessions))
+	total := len(cells) * len(p.Sessions)
+	done := progress{total: total, tell: r.Done}
+	defer sum(jobs)
+	first, left := 0, total
+	for ; first < len(jobs) && workers*len(jobs[first].sessions) > left; first++ {
+		if err := r.run(ctx, p, &jobs[first], prices, workers, &done); err != nil {
+			return err
+		}
+		left -= len(jobs[first].sessions)
+	}
+	var next atomic.Int64
+	next.Store(int64(first))
+	var wg sync.WaitGroup
+	for range min(workers, len(jobs)-first) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				k := next.Add(1) - 1
+				if k >= int64(len(jobs)) {
+					return
+				}
+				if err := r.run(ctx, p, &jobs[k], prices, 1, &done); err != nil {
+					stop(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil && int(done.finished.Load()) < total {
+		return err
+	}
+	return nil
+}
+
+// sum brings together what the clocks of each run have metered, where all of them
+// are through.
+func sum(jobs []job) {
+	cut := map[*cell]bool{}
+	for i := range jobs {
+		cut[jobs[i].cell] = cut[jobs[i].cell] || jobs[i].meter == nil
+	}
+	for i := range jobs {
+		switch c := jobs[i].cell; {
+		case cut[c]:
+		case c.meter == nil:
+			c.meter = jobs[i].meter
+		default:
+			c.meter.add(jobs[i].meter)
+		}
+	}
+}
+
+// progress counts the sessions that have been simulated.
+type progress struct {
+	finished atomic.Int64
+	total    int
+	tell     func(finished, total int) // nil for nobody
+}
+
+// add counts so many sessions more; fewer when they have to be simulated again.
+func (p *progress) add(sessions int) {
+	if n := p.finished.Add(int64(sessions)); p.tell != nil {
+		p.tell(int(n), p.total)
+	}
+}
+
+// run simulates the sessions of a clock: user by user, or all of them event by event
+// where they may change more for each other than what stands ahead of messages.
+func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, lanes int, done *progress) error {
+	if r.lanes > 0 {
+		lanes = r.lanes
+	}
+	if !r.oneClock && p.file.Server.Capacity == 0 {
+		var ended atomic.Int64
+		ok, err := r.runAhead(ctx, p, j, prices, lanes, func(sessions int) {
+			ended.Add(int64(sessions))
+			done.add(sessions)
+		})
+		if ok || err != nil {
+			return err
+		}
+		done.add(-int(ended.Load()))
+	}
+	if err := r.runTogether(ctx, p, j, prices); err != nil {
+		return err
+	}
+	done.add(len(j.sessions))
+	return nil
+}
+
+// config returns the cell that a clock simulates, with a server for each agent; person
+// says who has the session at an index of a cohort.
+func (r *Runner) config(p *Population, j *job, prices time.Time, server func(traces.Cache) sim.Server, person func(int) sim.Person) sim.Config {
+	return sim.Config{
+		Strategy: j.cell.strategy, Server: server, Summarizer: summarizer.Default(),
+		Prices: r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
+		Person: func(i int, _ *traces.Session) sim.Person { return person(i) },
+	}
+}
+
+// runTogether simulates the sessions of a clock event by event.
+func (r *Runner) runTogether(ctx context.Context, p *Population, j *job, prices time.Time) error {
+	sessions := make([]*traces.Session, len(j.sessions))
+	all := make([]int, len(j.sessions))
+	for i, k := range j.sessions {
+		sessions[i], all[i] = p.Sessions[k], i
+	}
+	meter := newMeter(p, j.sessions)
+	server := func(traces.Cache) sim.Server {
+		return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: meter}
+	}
+	config := r.config(p, j, prices, server, func(i int) sim.Person { return j.cell.persons[j.sessions[i]] })
+	runner := sim.Runner{Workers: 1, Cohorts: [][]int{all}}
+	rows, err := runner.Run(ctx, sessions, []sim.Config{config})
+	if err != nil {
+		return err
+	}
+	for i, k := range j.sessions {
+		j.cell.rows[k] = rows[0][i]
+	}
+	j.meter = meter
+	return nil
 }

@@ -1,6 +1,7 @@
 package promptcache
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -82,4 +83,200 @@ func (l *lineage) useEarlier(depth int32, t int64) {
 		from--
 	}
 	l.uses = slices.Replace(l.uses, from, to, use{depth, t})
+}
+
+// parties are those who take turns at a cache, see Anthropic.Serve. The zero value
+// is that of a cache without any.
+type parties struct {
+	now   uint32 // who is served, 0 for nobody in particular
+	floor int64  // nothing comes from before it
+	left  []bool // by party: it sends nothing any more
+	// roots are who has begun conversations, by the prefix that ends with the first
+	// message of them.
+	roots map[prompt.Digest]uint32
+	met   bool
+}
+
+func (p *parties) reset() {
+	clear(p.roots)
+	*p = parties{left: p.left[:0], roots: p.roots}
+}
+
+func (p *parties) clone() parties {
+	c := *p
+	c.left, c.roots = slices.Clone(p.left), maps.Clone(p.roots)
+	return c
+}
+
+// from returns the time from before which nothing comes, as far as parties say.
+func (p *parties) from() int64 {
+	if p.now == 0 {
+		return never
+	}
+	return p.floor
+}
+
+func (p *parties) leave(party uint32) {
+	for int(party) >= len(p.left) {
+		p.left = append(p.left, false)
+	}
+	p.left[party] = true
+}
+
+// gone reports whether e holds messages of a party that sends nothing any more.
+func (p *parties) gone(e *entry) bool {
+	return e.level == prompt.LevelMessages && int(e.party) < len(p.left) && p.left[e.party]
+}
+
+// meet notes when who is served comes upon messages that another has written.
+func (p *parties) meet(e *entry) {
+	p.met = p.met || e.party != p.now && e.level == prompt.LevelMessages
+}
+
+// root notes who sends a conversation of which nothing has been read yet. Those that
+// begin with the same message may come to read each other.
+func (p *parties) root(r *prompt.Request) {
+	if p.now == 0 {
+		return
+	}
+	i := slices.IndexFunc(r.Entries, func(e prompt.Entry) bool { return e.Kind.Level() == prompt.LevelMessages })
+	if i < 0 {
+		return
+	}
+	if p.roots == nil {
+		p.roots = map[prompt.Digest]uint32{}
+	}
+	chain := r.Entries[i].Chain
+	if first, ok := p.roots[chain]; ok && first != p.now {
+		p.met = true
+	}
+	p.roots[chain] = p.now
+}
+
+// Caches of one provider may be several, in lanes that work beside each other, when
+// each party sends to one of them only: what stands ahead of messages is in all of
+// them, the messages of a party in its own. A lane tells the others of each request
+// that does not go ahead, by its Echo, which they Follow; of those that do it tells
+// what they keep alive, by Kept, from time to time. The result is that of one cache
+// when
+//
+//   - a request that Ahead does not let pass is sent when no lane will send anything
+//     from before it, and all that others have told is followed;
+//   - the floor of Serve is a time from before which no lane tells anything more;
+//   - what a request has read lives on from its end (AnchorEnd), with all that stands
+//     on its prefix;
+//   - Meets finds no two that hold messages of one conversation.
+
+// Echo is what a request has read and written ahead of messages.
+type Echo struct {
+	read    key
+	party   uint32
+	written [prompt.MaxMarkers]echoed
+	reads   bool
+	writes  int8
+}
+
+// echoed is an entry as a marker has asked for it.
+type echoed struct {
+	key   key
+	ttl   prompt.TTL
+	level prompt.Level
+	shift int32
+}
+
+// Kept is an entry ahead of messages. The zero value is none.
+type Kept struct {
+	key key
+	is  bool
+}
+
+// Echo returns what the request that Begin has served last has read and written
+// ahead of messages; its ticket is still open.
+func (a *Anthropic) Echo(ticket int32) Echo {
+	e := Echo{party: a.parties.now}
+	if id := a.headOf(a.hit); id != none {
+		e.read, e.reads = a.entries[id].key, true
+	}
+	f := a.flight(ticket)
+	if f == nil {
+		return e
+	}
+	for _, id := range f.written[:f.writes] {
+		if w := &a.entries[id]; w.level != prompt.LevelMessages {
+			e.written[e.writes] = echoed{w.key, w.ttl, w.level, w.shift}
+			e.writes++
+		}
+	}
+	return e
+}
+
+// Kept returns what the request that Begin has served last keeps alive ahead of the
+// messages it has read.
+func (a *Anthropic) Kept() Kept {
+	if id := a.headOf(a.hit); id != none {
+		return Kept{a.entries[id].key, true}
+	}
+	return Kept{}
+}
+
+// headOf returns the last entry on the prefix of id that is ahead of messages and
+// has not been replaced.
+func (a *Anthropic) headOf(id int32) int32 {
+	if id == none {
+		return none
+	}
+	for id = a.entries[id].head; id != none && a.entries[id].state == stateDead; {
+		id = a.entries[id].parent
+	}
+	return id
+}
+
+// Follow does at t what a request in another lane has done there, and returns a
+// ticket for its first token and its end.
+func (a *Anthropic) Follow(t int64, e *Echo) int32 {
+	a.found.request = nil
+	a.reserve(t, prompt.MaxMarkers)
+	ticket := a.open()
+	f, prev := &a.flights[ticket], none
+	f.party = e.party
+	if e.reads {
+		prev = a.table.find(a.entries, e.read)
+	}
+	if prev != none {
+		a.bury(prev, t)
+		a.hold(f, prev)
+	}
+	for _, w := range e.written[:e.writes] {
+		m := mark{prompt.Marker{TTL: w.ttl, Shift: w.shift}, w.level}
+		prev = a.writeKey(t, w.key, prev, &m, 0, 0) // lanes have no capacity
+		a.hold(f, prev)
+		f.written[f.writes] = prev
+		f.writes++
+	}
+	for _, id := range f.held[:f.holds] {
+		a.use(id, t)
+	}
+	return ticket
+}
+
+// Keep marks what a request in another lane has kept alive as used at t.
+func (a *Anthropic) Keep(t int64, k Kept) {
+	if !k.is {
+		return
+	}
+	a.found.request = nil
+	if id := a.table.find(a.entries, k.key); id != none {
+		a.use(id, t)
+	}
+}
+
+// Meets reports whether a party of one lane has begun a conversation that one of the
+// other has begun as well.
+func (a *Anthropic) Meets(b *Anthropic) bool {
+	for chain, party := range a.parties.roots {
+		if other, ok := b.parties.roots[chain]; ok && other != party {
+			return true
+		}
+	}
+	return false
 }

@@ -1,3 +1,38 @@
+// Package promptcache models the prompt caches of model providers on the
+// server's side: what a request reads, what it writes, what it missed and why.
+// It knows nothing of clients, strategies or prices.
+//
+// Anthropic is the documented cache of platform.claude.com (prompt caching):
+//
+//   - An entry is written at each marker of a request and nowhere else. Its key
+//     is the hash of the prefix ending there, the model, and who may read it.
+//   - A lookup starts at the last marker and walks back block by block, 20
+//     positions with the marker as the first; without a find it starts again
+//     from the marker in front.
+//   - An entry is readable from the moment its writer's response begins and
+//     lives for its TTL after the last request that used it.
+//   - Prefixes below the model's minimum are neither read nor written.
+//   - With A the end of the hit, B the last 1h marker behind it and C the last
+//     marker, A is read, A to B is written for 1h, B to C for 5m, and the rest
+//     is plain input.
+//
+// OpenAI is the automatic cache of platform.openai.com: every prefix that was
+// sent, without markers or a price for writing.
+//
+// What no document says is decided by a field of Config or OpenAIConfig, which names the
+// default and why. Three points have no switch:
+//
+//   - A marker in front of the hit writes nothing: what is not billed is not
+//     written.
+//   - The prefix of an entry is what its writer read and wrote in front of it.
+//     An entry that comes later at a position in front of a longer one is not
+//     on the longer one's path, and reading the longer one does not refresh it.
+//   - Requests in flight keep what they have read or written from the eviction
+//     that Config.Capacity brings about: the whole prefix, also when its end is
+//     lost otherwise.
+//
+// Times are int64 nanoseconds and must not run backwards from call to call.
+// No method is safe for concurrent use; Clone makes independent copies.
 package promptcache
 
 import (
@@ -119,4 +154,55 @@ func (c Config) filled() Config {
 		c.Lifetime[prompt.TTL1h] = DefaultLifetime1h
 	}
 	return c
+}
+
+// Validate reports the first thing in a request that the provider would refuse:
+// too many markers, markers out of range or order, a marker on a thinking
+// block, a 1h marker behind a 5m one, deletions out of range or order or larger
+// than their entry. Entries must be sealed.
+func (a *Anthropic) Validate(r *prompt.Request) error {
+	if n := len(r.Markers); n > a.cfg.MaxMarkers {
+		return fmt.Errorf("promptcache: request of thread %d has %d markers, at most %d are allowed", r.Thread, n, a.cfg.MaxMarkers)
+	}
+	if err := validateMarkers(r); err != nil {
+		return fmt.Errorf("promptcache: request of thread %d: %w", r.Thread, err)
+	}
+	if err := validateDeletions(r); err != nil {
+		return fmt.Errorf("promptcache: request of thread %d: %w", r.Thread, err)
+	}
+	return nil
+}
+
+func validateMarkers(r *prompt.Request) error {
+	last, short := int32(-1), false
+	for i, m := range r.Markers {
+		switch {
+		case m.Position < 0 || int(m.Position) >= len(r.Entries):
+			return fmt.Errorf("marker %d at position %d, the request has %d entries", i, m.Position, len(r.Entries))
+		case m.Position <= last:
+			return fmt.Errorf("marker %d at position %d is not behind the one at %d", i, m.Position, last)
+		case r.Entries[m.Position].Kind == prompt.KindThinking:
+			return fmt.Errorf("marker %d at position %d is on a thinking block", i, m.Position)
+		case m.TTL == prompt.TTL1h && short:
+			return fmt.Errorf("marker %d at position %d: 1h behind a 5m marker", i, m.Position)
+		}
+		last, short = m.Position, short || m.TTL == prompt.TTL5m
+	}
+	return nil
+}
+
+func validateDeletions(r *prompt.Request) error {
+	last := int32(-1)
+	for i, d := range r.Deletions {
+		switch {
+		case d.Position < 0 || int(d.Position) >= len(r.Entries):
+			return fmt.Errorf("deletion %d at position %d, the request has %d entries", i, d.Position, len(r.Entries))
+		case d.Position <= last:
+			return fmt.Errorf("deletion %d at position %d is not behind the one at %d", i, d.Position, last)
+		case d.Tokens < 0 || d.Tokens > r.Entries[d.Position].Tokens:
+			return fmt.Errorf("deletion %d at position %d takes %d tokens of %d", i, d.Position, d.Tokens, r.Entries[d.Position].Tokens)
+		}
+		last = d.Position
+	}
+	return nil
 }

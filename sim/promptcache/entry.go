@@ -115,3 +115,165 @@ func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32)
 	a.use(id, t)
 	return id
 }
+
+// slot is one place of the table: 32 bits of the key's hash, never zero when
+// taken, and the entry.
+type slot struct {
+	tag uint32
+	id  int32
+}
+
+// table finds entries by key: open addressing with linear probing, at most half
+// full, a power of two in size. Nothing is removed from it but by rebuilding.
+type table struct {
+	slots []slot
+	shift uint8
+}
+
+// minTable is the smallest number of slots.
+const minTable = 256
+
+// resize makes the table empty with n slots, a power of two, keeping storage
+// that is large enough.
+func (h *table) resize(n int) {
+	if n <= cap(h.slots) {
+		h.slots = h.slots[:n]
+		clear(h.slots)
+	} else {
+		h.slots = make([]slot, n)
+	}
+	h.shift = 64
+	for ; n > 1; n >>= 1 {
+		h.shift--
+	}
+}
+
+// find returns the entry with key k, or none.
+func (h *table) find(entries []entry, k key) int32 {
+	hash := k.hash()
+	tag := uint32(hash) | 1
+	mask := len(h.slots) - 1
+	for i := int(hash >> h.shift); ; i++ {
+		s := h.slots[i&mask]
+		if s.tag == 0 {
+			return none
+		}
+		if s.tag == tag && entries[s.id].key == k {
+			return s.id
+		}
+	}
+}
+
+// put points key k at an entry, in place of the one it pointed at. entries
+// must hold the earlier one.
+func (h *table) put(entries []entry, k key, id int32) {
+	hash := k.hash()
+	tag := uint32(hash) | 1
+	mask := len(h.slots) - 1
+	for i := int(hash >> h.shift); ; i++ {
+		s := &h.slots[i&mask]
+		if s.tag == 0 || s.tag == tag && entries[s.id].key == k {
+			*s = slot{tag, id}
+			return
+		}
+	}
+}
+
+// leaf is a stored entry that nothing stored stands on, and a time at or before
+// its last use.
+type leaf struct {
+	at int64 // ns
+	id int32
+}
+
+// before orders leaves by their last use, those of one time as they were
+// written.
+func (l leaf) before(m leaf) bool { return l.at < m.at || l.at == m.at && l.id < m.id }
+
+// leafHeap has the least recently used leaf at its front. Times in it may lag
+// behind: a use costs nothing, and whoever takes the front brings it up to date.
+type leafHeap []leaf
+
+func (h *leafHeap) push(l leaf) {
+	*h = append(*h, l)
+	s := *h
+	i := len(s) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !s[i].before(s[up]) {
+			return
+		}
+		s[i], s[up] = s[up], s[i]
+		i = up
+	}
+}
+
+// pop drops the front.
+func (h *leafHeap) pop() {
+	s := *h
+	n := len(s) - 1
+	s[0] = s[n]
+	*h = s[:n]
+	h.sink()
+}
+
+// sink moves the front to its place.
+func (h *leafHeap) sink() {
+	s := *h
+	for i := 0; ; {
+		least := i
+		for _, down := range [...]int{2*i + 1, 2*i + 2} {
+			if down < len(s) && s[down].before(s[least]) {
+				least = down
+			}
+		}
+		if least == i {
+			return
+		}
+		s[i], s[least] = s[least], s[i]
+		i = least
+	}
+}
+
+// mark is a marker that takes part: in range, in order and not below the
+// minimum.
+type mark struct {
+	prompt.Marker
+	level prompt.Level // of the marked entry
+}
+
+// marks are the markers of one request that take part, in order of position.
+type marks struct {
+	at     [prompt.MaxMarkers]mark
+	n      int
+	global int32 // position of the last one with global scope, -1 for none
+}
+
+// collect fills m with the markers of r that take part, at most limit of them.
+func (m *marks) collect(r *prompt.Request, limit int) {
+	m.n, m.global = 0, -1
+	last := int32(-1)
+	for _, k := range r.Markers[:min(limit, len(r.Markers))] {
+		if k.Position <= last || int(k.Position) >= len(r.Entries) {
+			continue
+		}
+		last = k.Position
+		e := &r.Entries[last]
+		if e.Cum < r.MinTokens {
+			continue
+		}
+		m.at[m.n] = mark{k, e.Kind.Level()}
+		m.n++
+		if k.Scope == prompt.ScopeGlobal {
+			m.global = last
+		}
+	}
+}
+
+// last returns the last marker that takes part, or nil.
+func (m *marks) last() *mark {
+	if m.n == 0 {
+		return nil
+	}
+	return &m.at[m.n-1]
+}
