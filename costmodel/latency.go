@@ -60,7 +60,11 @@ func (l *Latency) Validate() []error {
 		name  string
 		value time.Duration
 		most  time.Duration
-	}{{"base", l.Base, time.Hour}, {"per_fresh_token", l.PerFresh, maxPerToken}, {"per_cached_token", l.PerCached, maxPerToken}} {
+	}{
+		{"base", l.Base, time.Hour},
+		{"per_fresh_token", l.PerFresh, maxPerToken},
+		{"per_cached_token", l.PerCached, maxPerToken},
+	} {
 		if p.value < 0 || p.value > p.most {
 			errs = append(errs, fmt.Errorf("%s %s must lie in 0…%s", p.name, p.value, p.most))
 		}

@@ -1,210 +1,252 @@
 package costmodel
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
-// Bounds that no real price reaches: beyond them a file has the wrong unit.
 const (
-	maxPrice      = 1e6 // USD per million tokens
-	maxMultiplier = 1000
+	maxFile     = 16 << 20 // bytes of a price file: a thousand times what a large one needs
+	maxProblems = 50       // that one error lists
 )
 
-// Load reads a price file; the package comment describes it. The name stands
-// in errors, which say file and line of every problem there is (the first
-// fifty): unknown keys with the nearest known one, prices that are negative or
-// no numbers, dates and tiers out of order, models without prices.
+// priceFile is a price file; the package comment describes it.
+type priceFile struct {
+	Schema int                  `yaml:"schema"`
+	AsOf   day                  `yaml:"as_of"`
+	Models map[string]yaml.Node `yaml:"models"`
+}
+
+// Rules returns what is wrong with the version of a file, and without models.
+func (f *priceFile) Rules() []error {
+	var errs []error
+	if f.Schema != 1 {
+		errs = append(errs, spec.Wrong("schema", "is %d: this program reads schema 1", f.Schema))
+	}
+	if f.Models == nil {
+		errs = append(errs, spec.Wrong("models", "is missing"))
+	}
+	return errs
+}
+
+// modelFile is a model in a price file.
+type modelFile struct {
+	Provider  *string      `yaml:"provider"`
+	Window    *int         `yaml:"window" min:"1" max:"1000000000"`
+	MaxOutput *int         `yaml:"max_output" min:"1" max:"1000000000"`
+	MinCache  *int         `yaml:"min_cache" min:"1" max:"1000000000"`
+	Aliases   []string     `yaml:"aliases"`
+	Batch     *float64     `yaml:"batch" above:"0" max:"1000"`
+	GeoUS     *float64     `yaml:"geo_us" above:"0" max:"1000"`
+	Regional  *float64     `yaml:"regional" above:"0" max:"1000"`
+	Prices    []periodFile `yaml:"prices"`
+}
+
+// periodFile is what a model costs from one day on.
+type periodFile struct {
+	From    day `yaml:"from"`
+	listed  `yaml:",inline"`
+	Storage float64    `yaml:"storage" min:"0" max:"1000000"`
+	Fast    *float64   `yaml:"fast" above:"0" max:"1000"`
+	Tiers   []tierFile `yaml:"tiers"`
+}
+
+type tierFile struct {
+	Above  int64 `yaml:"above" min:"0" max:"1000000000"`
+	listed `yaml:",inline"`
+}
+
+// listed are the prices that a file states, USD per million tokens; nil for what
+// it leaves out. No real price reaches the bound: beyond it the unit is wrong.
+type listed struct {
+	Input      *float64 `yaml:"input" min:"0" max:"1000000"`
+	Output     *float64 `yaml:"output" min:"0" max:"1000000"`
+	Read       *float64 `yaml:"read" min:"0" max:"1000000"`
+	Write5m    *float64 `yaml:"write_5m" min:"0" max:"1000000"`
+	Write1h    *float64 `yaml:"write_1h" min:"0" max:"1000000"`
+	WriteOther *float64 `yaml:"write" min:"0" max:"1000000"`
+}
+
+// day is the first instant of a date in UTC.
+type day struct{ time.Time }
+
+// UnmarshalYAML reads a date such as 2026-11-01.
+func (d *day) UnmarshalYAML(n *yaml.Node) (err error) {
+	if d.Time, err = time.Parse(time.DateOnly, n.Value); err != nil {
+		return fmt.Errorf("want a date like 2026-11-01, not %q", n.Value)
+	}
+	return nil
+}
+
+// Load reads a price file; the package comment describes it. The name stands in
+// errors, which list up to fifty problems with file and line: unknown keys with
+// the nearest known one, prices that are negative or no numbers, dates and tiers
+// out of order, models without prices.
 func Load(r io.Reader, name string) (*Table, error) {
-	d := &decoder{name: name}
-	sum := sha256.New()
-	root, err := d.parse(io.TeeReader(r, sum))
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read prices from %s: %w", name, err)
+	case len(text) > maxFile:
+		return nil, fmt.Errorf("read prices from %s: larger than %d bytes", name, maxFile)
+	}
+	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, err
 	}
-	t := (&Table{digest: hex.EncodeToString(sum.Sum(nil))}).clone()
-	seen := d.mapping(root, "price file", []field{
-		{"schema", func(n *yaml.Node) {
-			if v, ok := d.number(n, "schema", maxPrice); ok && v != 1 {
-				d.problem(n, "schema %s is not supported; this program reads schema 1", n.Value)
-			}
-		}},
-		{"as_of", func(n *yaml.Node) { t.asOf = d.date(n, "as_of") }},
-		{"models", func(n *yaml.Node) {
-			d.pairs(n, "models", func(k, v *yaml.Node) { d.model(t, k, v) })
-		}},
+	var f priceFile
+	l := loader{tree: tree, errs: tree.Decode(tree.Root, &f, "")}
+	sum := sha256.Sum256(text)
+	l.t = (&Table{asOf: f.AsOf.Time, digest: hex.EncodeToString(sum[:])}).clone()
+	nodes := make(map[string]*yaml.Node, len(f.Models))
+	var names []string
+	for name, n := range f.Models {
+		nodes[name] = &n
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(nodes[a].Line, nodes[b].Line), cmp.Compare(a, b))
 	})
-	for _, k := range []string{"schema", "models"} {
-		if !seen[k] && root.Kind == yaml.MappingNode {
-			d.problem(root, "price file: %s is missing", k)
-		}
+	for _, name := range names {
+		l.model(name, nodes[name])
 	}
-	if err := d.err(); err != nil {
-		return nil, err
+	if more := len(l.errs) - maxProblems; more > 0 {
+		l.errs = append(l.errs[:maxProblems], fmt.Errorf("%s: and %d more problems", tree.Name, more))
 	}
-	return t, nil
+	if len(l.errs) > 0 {
+		return nil, errors.Join(l.errs...)
+	}
+	return l.t, nil
 }
 
-func (d *decoder) model(t *Table, k, v *yaml.Node) {
-	m := &Model{Name: d.text(k, "model name")}
-	if t.models[fold(m.Name)] != nil {
-		d.problem(k, "model %s stands here twice, in another case", m.Name)
-	}
-	t.models[fold(m.Name)] = m
-	what := "model " + m.Name
-	count := func(key string, to *int) field {
-		return field{key, func(n *yaml.Node) { *to = d.count(n, what+": "+key) }}
-	}
-	multiplier := func(key string, to *float64) field {
-		return field{key, func(n *yaml.Node) { *to = d.multiplier(n, what+": "+key) }}
-	}
-	seen := d.mapping(v, what, []field{
-		{"provider", func(n *yaml.Node) { m.Provider = d.text(n, what+": provider") }},
-		count("window", &m.Window),
-		count("max_output", &m.MaxOutput),
-		count("min_cache", &m.MinCache),
-		{"aliases", func(n *yaml.Node) { d.aliases(t, m, n) }},
-		multiplier("batch", &m.Batch),
-		multiplier("geo_us", &m.GeoUS),
-		multiplier("regional", &m.Regional),
-		{"prices", func(n *yaml.Node) { d.periods(m, n, what) }},
-	})
-	if !seen["prices"] && v.Kind == yaml.MappingNode {
-		d.problem(v, "%s: prices is missing", what)
-	}
+// loader fills a table from the models of a file.
+type loader struct {
+	tree *spec.Tree
+	t    *Table
+	errs []error
 }
 
-func (d *decoder) aliases(t *Table, m *Model, n *yaml.Node) {
-	if n.Kind != yaml.SequenceNode {
-		d.problem(n, "model %s: aliases: want a list, have %s", m.Name, describe(n))
-		return
+func (l *loader) errorf(n *yaml.Node, format string, args ...any) {
+	l.errs = append(l.errs, l.tree.Errorf(n, format, args...))
+}
+
+func (l *loader) model(name string, n *yaml.Node) {
+	if prices := spec.Child(n, "prices"); prices != nil && prices.Kind == yaml.MappingNode {
+		one := *prices // prices that never changed: a list of one
+		list := yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: one.Line, Column: one.Column}
+		list.Content = []*yaml.Node{&one}
+		*prices = list
 	}
-	for _, a := range n.Content {
-		name := d.text(a, "model "+m.Name+": alias")
-		if other, ok := t.aliases[fold(name)]; ok {
-			d.problem(a, "model %s: %s is an alias of %s already", m.Name, name, other)
+	var f modelFile
+	errs := l.tree.Decode(n, &f, "models."+name)
+	m := &Model{
+		Name: strings.TrimSpace(name), Provider: strings.TrimSpace(value(f.Provider)), Window: value(f.Window),
+		MaxOutput: value(f.MaxOutput), MinCache: value(f.MinCache), Batch: value(f.Batch), GeoUS: value(f.GeoUS),
+		Regional: value(f.Regional),
+	}
+	l.errs = append(l.errs, errs...)
+	if l.t.models[fold(name)] != nil || m.Name == "" {
+		l.errorf(n, "models.%s: another model has this name", name)
+	}
+	l.t.models[fold(name)] = m
+	for _, alias := range f.Aliases {
+		if other, ok := l.t.aliases[fold(alias)]; ok || fold(alias) == "" {
+			l.errorf(spec.Child(n, "aliases"), "models.%s.aliases: %q is an alias of %q already", name, alias, other)
 			continue
 		}
-		t.aliases[fold(name)] = fold(m.Name)
+		l.t.aliases[fold(alias)] = fold(name)
+	}
+	for i := range f.Prices {
+		m.periods = append(m.periods, f.Prices[i].period())
 	}
 }
 
-func (d *decoder) multiplier(n *yaml.Node, what string) float64 {
-	v, ok := d.number(n, what, maxMultiplier)
-	if ok && v == 0 {
-		d.problem(n, "%s: 0 would make it free; leave it out if it is not offered", what)
+// value returns what p points to, or zero.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
 	return v
 }
 
-// periods reads the prices of a model: one mapping, or a list by date.
-func (d *decoder) periods(m *Model, n *yaml.Node, what string) {
-	entries := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
-		entries = n.Content
+// Rules returns what is wrong with the order of prices, and without any.
+func (f *modelFile) Rules() []error {
+	var errs []error
+	if f.Provider != nil && strings.TrimSpace(*f.Provider) == "" {
+		errs = append(errs, spec.Wrong("provider", "is empty"))
 	}
-	if len(entries) == 0 {
-		d.problem(n, "%s: prices is empty", what)
+	if len(f.Prices) == 0 {
+		errs = append(errs, spec.Wrong("prices", "is missing or empty"))
 	}
-	for i, e := range entries {
-		p := d.period(e, what)
-		switch {
-		case e.Kind != yaml.MappingNode:
-		case i > 0 && p.from.IsZero():
-			d.problem(e, "%s: prices after the first need a date in from", what)
-		case i > 0 && !p.from.After(m.periods[i-1].from):
-			d.problem(e, "%s: prices are not in the order of from", what)
+	for i := 1; i < len(f.Prices); i++ {
+		if !f.Prices[i].From.After(f.Prices[i-1].From.Time) {
+			path := fmt.Sprintf("prices[%d].from", i)
+			errs = append(errs, spec.Wrong(path, "must be a date after that of the prices before"))
 		}
-		m.periods = append(m.periods, p)
 	}
+	return errs
 }
 
-func (d *decoder) period(n *yaml.Node, what string) period {
-	var p period
-	var base priceList
-	var tiers *yaml.Node
-	d.mapping(n, what+": prices", append(base.fields(d, what),
-		field{"from", func(n *yaml.Node) { p.from = d.day(n, what) }},
-		field{"storage", func(n *yaml.Node) { p.storage, _ = d.number(n, what+": storage", maxPrice) }},
-		field{"fast", func(n *yaml.Node) { p.fast = d.multiplier(n, what+": fast") }},
-		field{"tiers", func(n *yaml.Node) { tiers = n }},
-	))
-	if n.Kind != yaml.MappingNode {
-		return p
-	}
-	p.rate.base = base.resolve(d, n, what)
-	if tiers != nil {
-		p.rate.tiers = d.tiers(tiers, &base, what)
-	}
-	return p
-}
-
-func (d *decoder) day(n *yaml.Node, what string) time.Time { return d.date(n, what+": from") }
-
-func (d *decoder) tiers(n *yaml.Node, base *priceList, what string) []rateTier {
-	if n.Kind != yaml.SequenceNode {
-		d.problem(n, "%s: tiers: want a list, have %s", what, describe(n))
-		return nil
-	}
-	var tiers []rateTier
-	for _, e := range n.Content {
-		var list priceList
-		var t rateTier
-		d.mapping(e, what+": tier", append(list.fields(d, what),
-			field{"above", func(n *yaml.Node) { t.above = int64(d.count(n, what+": above")) }}))
-		if e.Kind != yaml.MappingNode {
-			continue
+// Rules returns what is wrong with the prices and with their tiers.
+func (f *periodFile) Rules() []error {
+	errs := f.listed.Rules()
+	last := int64(0)
+	for i := range f.Tiers {
+		t, path := &f.Tiers[i], fmt.Sprintf("tiers[%d].", i)
+		if t.Above <= last {
+			errs = append(errs, spec.Wrong(path+"above", "must be more than that of the prices before"))
 		}
-		if last := len(tiers) - 1; t.above == 0 || last >= 0 && t.above <= tiers[last].above {
-			d.problem(e, "%s: tiers need ascending numbers of tokens in above", what)
-		}
-		for i, key := range priceKeys {
-			if base[i] != nil && list[i] == nil {
-				d.problem(e, "%s: tier: %s is missing; the prices below the tier have it", what, key)
+		last = t.Above
+		for k, own := range t.classes() {
+			if own == nil && f.classes()[k] != nil {
+				errs = append(errs, spec.Wrong(path+classKeys[k], "is missing: the prices below the tier have it"))
 			}
 		}
-		t.perToken = list.resolve(d, e, what+": tier")
-		tiers = append(tiers, t)
 	}
-	return tiers
+	return errs
 }
 
-// priceList holds the prices a file states, USD per million tokens by class;
-// nil for what it leaves out.
-type priceList [NumClasses]*float64
-
-var priceKeys = [NumClasses]string{
+// classKeys are the keys of the prices of the classes.
+var classKeys = [NumClasses]string{
 	Uncached: "input", Read: "read", Write5m: "write_5m", Write1h: "write_1h", WriteOther: "write", Output: "output",
 }
 
-func (l *priceList) fields(d *decoder, what string) []field {
-	var fs []field
-	for i, key := range priceKeys {
-		fs = append(fs, field{key, func(n *yaml.Node) {
-			v, _ := d.number(n, fmt.Sprintf("%s: %s", what, key), maxPrice)
-			l[i] = &v
-		}})
+func (l *listed) classes() [NumClasses]*float64 {
+	return [NumClasses]*float64{
+		Uncached: l.Input, Read: l.Read, Write5m: l.Write5m, Write1h: l.Write1h, WriteOther: l.WriteOther, Output: l.Output,
 	}
-	return fs
 }
 
-// resolve fills in what the list leaves out, as the package comment says, and
+// Rules returns which prices are missing.
+func (l *listed) Rules() []error {
+	var errs []error
+	if l.Input == nil {
+		errs = append(errs, spec.Wrong("input", "is missing"))
+	}
+	if l.Output == nil {
+		errs = append(errs, spec.Wrong("output", "is missing"))
+	}
+	if (l.Write5m == nil) != (l.Write1h == nil) {
+		errs = append(errs, spec.Wrong("write_5m", "and write_1h go together; a single write price is write"))
+	}
+	return errs
+}
+
+// perToken fills in what the list leaves out, as the package comment says, and
 // returns USD per token.
-func (l *priceList) resolve(d *decoder, n *yaml.Node, what string) [NumClasses]float64 {
-	for _, i := range []int{Uncached, Output} {
-		if l[i] == nil {
-			d.problem(n, "%s: %s is missing", what, priceKeys[i])
-		}
-	}
-	if (l[Write5m] == nil) != (l[Write1h] == nil) {
-		d.problem(n, "%s: write_5m and write_1h go together; a single write price is write", what)
-	}
-	full := *l
+func (l *listed) perToken() [NumClasses]float64 {
+	full := l.classes()
 	for _, c := range []struct{ class, otherwise int }{
 		{Read, Uncached}, {WriteOther, Write5m}, {WriteOther, Uncached}, {Write5m, WriteOther}, {Write1h, WriteOther},
 	} {
@@ -212,11 +254,17 @@ func (l *priceList) resolve(d *decoder, n *yaml.Node, what string) [NumClasses]f
 			full[c.class] = full[c.otherwise]
 		}
 	}
-	var perToken [NumClasses]float64
+	var usd [NumClasses]float64
 	for i, v := range full {
-		if v != nil {
-			perToken[i] = *v / perMillion
-		}
+		usd[i] = value(v) / perMillion
 	}
-	return perToken
+	return usd
+}
+
+func (f *periodFile) period() period {
+	p := period{from: f.From.Time, fast: value(f.Fast), storage: f.Storage, rate: Rate{base: f.perToken()}}
+	for i := range f.Tiers {
+		p.rate.tiers = append(p.rate.tiers, rateTier{f.Tiers[i].Above, f.Tiers[i].perToken()})
+	}
+	return p
 }

@@ -6,13 +6,6 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// DefaultClientWindow is the context window, in tokens, that coding clients
-// assume for a Claude model named without the suffix "[1m]": Claude Code did
-// so for Opus 4.5 and 4.6 from December 2025 to March 2026, although the
-// server took 1M for the latter. Model.Window is the server's limit; which of
-// the two a session lives under is the client's decision.
-const DefaultClientWindow = 200_000
-
 // Model is what a table knows about a model besides its prices. A zero figure
 // means that no source states it.
 type Model struct {
