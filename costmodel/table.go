@@ -193,3 +193,10 @@ func (t *Table) clone() *Table {
 	maps.Copy(out.priceAs, t.priceAs)
 	return out
 }
+
+// WithoutAlias returns t without what WithAliases said of a name.
+func (t *Table) WithoutAlias(name string) *Table {
+	out := t.clone()
+	delete(out.priceAs, fold(name))
+	return out
+}

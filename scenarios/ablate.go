@@ -141,9 +141,7 @@ func (a *Ablation) change(base *Cell, list ...strategies.Mechanism) (*Cell, bool
 
 // cell returns one strategy of the scenario after some assignments.
 func (f *File) cell(strategy string, assignments []string) (*Cell, error) {
-	tree := *f.tree
-	tree.Root = f.tree.CloneRoot()
-	own := &File{Now: f.Now, registry: f.registry, tree: &tree, overrides: slices.Clone(f.overrides)}
+	own := f.clone()
 	errs := []error{own.Choose(ablationOrigin, []string{strategy})}
 	for _, a := range assignments {
 		if path, _, _ := strings.Cut(a, "."); path != "client" && path != "server" {

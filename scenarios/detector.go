@@ -4,9 +4,9 @@ import "github.com/compactsim/compactsim/internal/breaks"
 
 // Detector is breaks.Rules with names for people.
 type Detector struct {
-	MinDrop         int64   `yaml:"min_drop"`  // tokens
-	MinShare        float64 `yaml:"min_share"` // 0…1
-	DeletedBaseline bool    `yaml:"deleted_baseline"`
+	MinDrop         int64   `yaml:"min_drop" needs:"breaks"`  // tokens
+	MinShare        float64 `yaml:"min_share" needs:"breaks"` // 0…1
+	DeletedBaseline bool    `yaml:"deleted_baseline" needs:"cached-microcompact"`
 }
 
 // Rules returns the settings as the loop takes them.

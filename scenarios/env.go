@@ -13,8 +13,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// setting is what an environment variable makes of one parameter of a layer.
-type setting struct {
+// layerSetting is what an environment variable makes of one parameter of a layer.
+type layerSetting struct {
 	layer string
 	path  string // of the parameter, joined by dots
 	value any
@@ -26,10 +26,10 @@ type setting struct {
 const maxBashOutput, bytesPerToken = 150_000, 4
 
 // settings returns what the variables of an environment make of layers.
-func settings(a *client.Assembly) []setting {
-	var list []setting
+func settings(a *client.Assembly) []layerSetting {
+	var list []layerSetting
 	e := &a.Env
-	set := func(layer, path string, value any) { list = append(list, setting{layer, path, value}) }
+	set := func(layer, path string, value any) { list = append(list, layerSetting{layer, path, value}) }
 	if p, ok := client.Percent(e.AutocompactPct); ok {
 		for _, layer := range []string{strategies.CompactName, strategies.SessionMemoryName, strategies.MicrocompactName} {
 			set(layer, "trigger.pct_override", p)
@@ -60,11 +60,11 @@ func settings(a *client.Assembly) []setting {
 const previewBytes = 2000
 
 // storage returns what the variables about output make of stored results.
-func storage(e *client.Env) []setting {
-	var list []setting
+func storage(e *client.Env) []layerSetting {
+	var list []layerSetting
 	least := int64(previewBytes)
 	limit := func(path string, bytes int64) {
-		list = append(list, setting{strategies.ToolStorageName, path, bytes})
+		list = append(list, layerSetting{strategies.ToolStorageName, path, bytes})
 		least = min(least, bytes)
 	}
 	if n, ok := client.Number(e.BashMaxOutput); ok {
@@ -74,7 +74,7 @@ func storage(e *client.Env) []setting {
 		limit("limits.mcp", n*bytesPerToken)
 	}
 	if least < previewBytes {
-		list = append(list, setting{strategies.ToolStorageName, "preview", least})
+		list = append(list, layerSetting{strategies.ToolStorageName, "preview", least})
 	}
 	return list
 }

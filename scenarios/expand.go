@@ -32,6 +32,7 @@ type Design struct {
 	entries []*entry
 	axes    []spec.Axis // of all strategies
 	tree    *spec.Tree
+	file    *File // as it was expanded
 }
 
 // Cell is one strategy under one setting of everything around it.
@@ -65,7 +66,7 @@ func (f *File) Expand() (*Design, error) {
 	if err := x.datePrices(); err != nil {
 		return nil, err
 	}
-	d := &Design{tree: x.tree}
+	d := &Design{tree: x.tree, file: f.clone()}
 	c := spec.Checker{Tree: x.tree}
 	c.Check(x.tree.Root, Scenario{}, "")
 	x.errs = append(x.errs, c.Errs...)

@@ -57,6 +57,13 @@ func NewFile(registry *strategies.Registry, s Scenario) (*File, error) {
 	return &File{registry: registry, tree: &spec.Tree{Name: "scenario", Root: root}}, nil
 }
 
+// clone returns a copy that can be changed by itself.
+func (f *File) clone() *File {
+	tree := *f.tree
+	tree.Root = f.tree.CloneRoot()
+	return &File{Now: f.Now, registry: f.registry, tree: &tree, overrides: slices.Clone(f.overrides)}
+}
+
 // Name returns the name of the scenario, that of its file when it has none.
 func (f *File) Name() string {
 	if n := spec.Child(f.tree.Root, "name"); n != nil && n.Value != "" {

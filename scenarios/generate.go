@@ -8,9 +8,9 @@ import (
 
 // Generate says which sessions are made from a profile instead of read.
 type Generate struct {
-	Profile  string `yaml:"profile"`  // name or file, "" for none
-	Sessions int    `yaml:"sessions"` // 1…synthetic.MaxSessions
-	Seed     uint64 `yaml:"seed"`
+	Profile  string `yaml:"profile"`                  // name or file, "" for none
+	Sessions int    `yaml:"sessions" needs:"profile"` // 1…synthetic.MaxSessions
+	Seed     uint64 `yaml:"seed" needs:"profile"`
 }
 
 func (x *expansion) validateGenerate(s *Sessions) {

@@ -39,7 +39,7 @@ type Scenario struct {
 	Latency    Latency        `yaml:"latency" sweep:"true"`
 	Levels     Levels         `yaml:"levels" sweep:"true"`
 	Breaks     bool           `yaml:"breaks"` // watch calls with the client's break detector
-	Detector   Detector       `yaml:"detector" sweep:"true"`
+	Detector   Detector       `yaml:"detector" needs:"breaks" sweep:"true"`
 	Profile    string         `yaml:"profile"` // default, none or a file of sim calibrate
 	Prices     Prices         `yaml:"prices"`
 	Seed       uint64         `yaml:"seed" sweep:"true"`
@@ -53,13 +53,13 @@ type Sessions struct {
 	Paths    []string `yaml:"paths"`
 	Since    string   `yaml:"since"` // as traces.FilterText has it
 	Until    string   `yaml:"until"`
-	UTC      bool     `yaml:"utc"` // dates are days in UTC, not in local time
+	UTC      bool     `yaml:"utc" needs:"since|until"` // dates are days in UTC, not in local time
 	Projects []string `yaml:"project"`
 	Models   []string `yaml:"model"`
 	Agents   []string `yaml:"agent"`
 	Cohort   Cohort   `yaml:"cohort"`
 	// Organisations say which sessions of a cohort may read each other's entries.
-	Organisations Organisations `yaml:"organisations"`
+	Organisations Organisations `yaml:"organisations" needs:"cohort=project|cohort=all"`
 	Generate      Generate      `yaml:"generate"`
 }
 
@@ -99,12 +99,12 @@ type Server struct {
 	Anchor           Anchor   `yaml:"anchor"`
 	PrefixRefresh    bool     `yaml:"prefix_refresh"`
 	TTLInKey         bool     `yaml:"ttl_in_key"`
-	DeleteUncached   bool     `yaml:"delete_uncached"`
+	DeleteUncached   bool     `yaml:"delete_uncached" needs:"cached-microcompact"`
 	EvictPerCall     float64  `yaml:"evict_per_call"` // probability, 0…1
 	Capacity         int64    `yaml:"capacity"`       // tokens; 0 for no limit
 	CapacityBytes    int64    `yaml:"capacity_bytes"` // the same as memory; 0 for no limit
-	BytesPerToken    int64    `yaml:"bytes_per_token"`
-	HintAt           int64    `yaml:"hint_at"` // tokens; 0 for no hints
+	BytesPerToken    int64    `yaml:"bytes_per_token" needs:"capacity_bytes"`
+	HintAt           int64    `yaml:"hint_at" needs:"server-hint"` // tokens; 0 for no hints
 }
 
 // defaultBytesPerToken is the memory that keys and values of one token take in
@@ -136,10 +136,10 @@ func (s *Server) Config() promptcache.Config {
 // Summarizer is summarizer.Stub with names for people.
 type Summarizer struct {
 	Sizing        Sizing   `yaml:"sizing"`
-	Median        float64  `yaml:"median"` // tokens
-	Sigma         float64  `yaml:"sigma"`
-	Share         float64  `yaml:"share"`    // 0…1
-	Stripped      float64  `yaml:"stripped"` // share of the summary
+	Median        float64  `yaml:"median" needs:"sizing=lognormal|sizing=fixed"` // tokens
+	Sigma         float64  `yaml:"sigma" needs:"sizing=lognormal"`
+	Share         float64  `yaml:"share" needs:"sizing=fraction"` // 0…1
+	Stripped      float64  `yaml:"stripped"`                      // share of the summary
 	BytesPerToken float64  `yaml:"bytes_per_token"`
 	FirstToken    Duration `yaml:"first_token"`
 	OutputRate    float64  `yaml:"output_rate"`  // tokens per second
@@ -147,8 +147,8 @@ type Summarizer struct {
 	// Failures are probabilities by the way a call is made: fork, streaming,
 	// small-model.
 	Failures  map[string]Failures `yaml:"failures"`
-	FailCalls []int               `yaml:"fail_calls"` // ordinals of calls of a session that fail, from 1
-	FailAs    string              `yaml:"fail_as"`    // how they fail
+	FailCalls []int               `yaml:"fail_calls"`                 // ordinals of calls of a session that fail, from 1
+	FailAs    string              `yaml:"fail_as" needs:"fail_calls"` // how they fail
 }
 
 // Failures is summarizer.Failures with names for people; probabilities, 0…1.

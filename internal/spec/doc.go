@@ -19,7 +19,9 @@
 //	       hold for the elements. A bounded number is finite.
 //	enum   the texts a string can be, joined by commas
 //	off    the value, as YAML, that takes the parameter out of action
-//	needs  the path, below the same struct, of the parameter that must be on
+//	needs  the parameter that must be on for this one to have an effect: its path,
+//	       in the same struct or from the top; also path=value, and several of
+//	       these joined by |
 //	whole  "true" on a map: a file replaces it and does not add to it
 //	sweep  "true": a list or a range in the place of a value below is an axis
 //

@@ -17,11 +17,11 @@ type Env struct {
 	AutoCompactWindow  string `yaml:"CLAUDE_CODE_AUTO_COMPACT_WINDOW" env:"number"`
 	MaxContextTokens   string `yaml:"CLAUDE_CODE_MAX_CONTEXT_TOKENS" env:"number"`
 	Disable1M          string `yaml:"CLAUDE_CODE_DISABLE_1M_CONTEXT" env:"flag"`
-	IdleMinTokens      string `yaml:"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS" env:"number"`
-	BashMaxOutput      string `yaml:"BASH_MAX_OUTPUT_LENGTH" env:"number"`
-	MCPMaxOutput       string `yaml:"MAX_MCP_OUTPUT_TOKENS" env:"number"`
+	IdleMinTokens      string `yaml:"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS" needs:"full-compact.idle.enabled" env:"number"`
+	BashMaxOutput      string `yaml:"BASH_MAX_OUTPUT_LENGTH" needs:"tool-storage" env:"number"`
+	MCPMaxOutput       string `yaml:"MAX_MCP_OUTPUT_TOKENS" needs:"tool-storage" env:"number"`
 	Enable1h           string `yaml:"ENABLE_PROMPT_CACHING_1H" env:"flag"`
-	EnableBedrock1h    string `yaml:"ENABLE_PROMPT_CACHING_1H_BEDROCK" env:"flag"`
+	EnableBedrock1h    string `yaml:"ENABLE_PROMPT_CACHING_1H_BEDROCK" needs:"client.provider=bedrock" env:"flag"`
 	Force5m            string `yaml:"FORCE_PROMPT_CACHING_5M" env:"flag"`
 	CacheTTL           string `yaml:"CLAUDE_CODE_PROMPT_CACHE_TTL" env:"ttl"`
 	AgentCacheTTL      string `yaml:"CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL" env:"ttl"`
@@ -30,7 +30,7 @@ type Env struct {
 	DisableSonnet      string `yaml:"DISABLE_PROMPT_CACHING_SONNET" env:"flag"`
 	DisableOpus        string `yaml:"DISABLE_PROMPT_CACHING_OPUS" env:"flag"`
 	DisableFable       string `yaml:"DISABLE_PROMPT_CACHING_FABLE" env:"flag"`
-	UserType           string `yaml:"USER_TYPE" env:"user"`
+	UserType           string `yaml:"USER_TYPE" needs:"client.ttl.choice=policy" env:"user"`
 	// Named in 003 without a word on what they do: taken, and without effect.
 	ContextCollapse string `yaml:"CONTEXT_COLLAPSE" env:"flag"`
 	HistorySnip     string `yaml:"HISTORY_SNIP" env:"flag"`

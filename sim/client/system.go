@@ -4,7 +4,7 @@ package client
 // the recorded prefix, whose total stays what it is.
 type System struct {
 	Split string `yaml:"split"` // none or sections
-	Sizes Sizes  `yaml:"sizes"`
+	Sizes Sizes  `yaml:"sizes" needs:"split=sections"`
 	// DynamicScope is the marker behind the dynamic sections: none or org.
 	DynamicScope string `yaml:"dynamic_scope"`
 	ToolMarker   string `yaml:"tool_marker"` // none or last
@@ -12,11 +12,11 @@ type System struct {
 	Custom bool `yaml:"custom_prompt"`
 	// MCP is where the tools of MCP servers load: deferred or prefix.
 	MCP       string `yaml:"mcp"`
-	MCPTools  int32  `yaml:"mcp_tools"`  // tokens of those connected from the start
-	MCPNotice int32  `yaml:"mcp_notice"` // tokens that announce deferred ones
+	MCPTools  int32  `yaml:"mcp_tools" needs:"mcp=prefix"` // tokens of those connected from the start
+	MCPNotice int32  `yaml:"mcp_notice"`                   // tokens that announce deferred ones
 	// HeaderInKey says whether the billing header is part of the cache key:
 	// by_provider, true or false.
-	HeaderInKey string `yaml:"billing_header_in_key"`
+	HeaderInKey string `yaml:"billing_header_in_key" needs:"split=sections"`
 	// Memoised keeps sections as they are until the next compaction.
 	Memoised bool `yaml:"memoised"`
 	// UncachedChange is the probability that the uncached section differs from
@@ -26,7 +26,7 @@ type System struct {
 	RenderedReuse bool `yaml:"rendered_prompt_reuse"`
 	// ClaudeMD is where project files stand: reminder or system.
 	ClaudeMD       string `yaml:"claude_md"`
-	ClaudeMDTokens int32  `yaml:"claude_md_tokens"`
+	ClaudeMDTokens int32  `yaml:"claude_md_tokens" needs:"claude_md=system"`
 }
 
 // Sizes are the tokens of the sections of a system prompt. Static may be 0: it

@@ -13,13 +13,13 @@ type TTL struct {
 	Choice string `yaml:"choice"`
 	// Source is what the client calls the main conversation:
 	// repl_main_thread, or sdk.
-	Source     string   `yaml:"source"`
-	Employee   bool     `yaml:"employee"`
-	Subscriber bool     `yaml:"subscriber"`
-	Overage    bool     `yaml:"overage"` // at the start; events flip it
-	Allow      []string `yaml:"allow"`   // sources that get 1h; a * at the end matches any rest
+	Source     string   `yaml:"source" needs:"choice=policy"`
+	Employee   bool     `yaml:"employee" needs:"choice=policy"`
+	Subscriber bool     `yaml:"subscriber" needs:"choice=policy"`
+	Overage    bool     `yaml:"overage" needs:"choice=policy"` // at the start; events flip it
+	Allow      []string `yaml:"allow" needs:"choice=policy"`   // sources that get 1h; a * at the end matches any rest
 	// Latch keeps the first answer about the user for the whole session.
-	Latch bool `yaml:"latch"`
+	Latch bool `yaml:"latch" needs:"choice=policy"`
 }
 
 // Values of TTL.Choice.

@@ -12,7 +12,7 @@ type Windows struct {
 	Beta       bool `yaml:"beta_1m"`    // models that have it with a beta header
 	// SmallOff switches automatic compaction off when thresholds are counted
 	// from less than the small window, as 2.1.221 does.
-	SmallOff bool `yaml:"small_auto_window_off"`
+	SmallOff bool `yaml:"small_auto_window_off" needs:"client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW"`
 }
 
 // capable are models with the large window by themselves, and withHeader those

@@ -1,0 +1,428 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Bounds of the trials that find settings without an effect. Calls are counted,
+// not seconds: what is found must not depend on the machine. trialCalls take
+// about 200 ms on one core.
+const (
+	maxTrials     = 12
+	trialSessions = 100
+	trialCalls    = 100_000
+	sampleCalls   = 20_000
+)
+
+// Silent returns a text for every setting that the scenario or a flag names and
+// that changes nothing: a run with the default in its place has the same rows.
+// Settings are tried one at a time on a sample of the sessions, within a tenth of
+// the calls of the run; those beyond that are not mentioned. Summaries are the
+// stub's, never real ones.
+func (p *Plan) Silent(corpus *traces.Corpus) ([]string, error) {
+	d, err := p.design()
+	if err != nil {
+		return nil, err
+	}
+	sessions := withCalls(corpus)
+	named := d.named()
+	if len(sessions) == 0 || len(named) == 0 {
+		return nil, nil
+	}
+	t := newTrials(p, d, sessions, len(named))
+	var texts []string
+	for _, s := range named[:min(len(named), maxTrials)] {
+		silent, err := t.silent(&s)
+		if err != nil {
+			return nil, err
+		}
+		if silent {
+			texts = append(texts, fmt.Sprintf("%s changes nothing%s", s.text(), t.reason(&s)))
+		}
+	}
+	return texts, nil
+}
+
+// setting is a value that the scenario or a flag gives in the place of a default.
+type setting struct {
+	path, value, at string
+	needs           string // conditions of the parameter, as in its tag
+	// without takes the setting out of a copy of the file.
+	without func(*File)
+	fixed   bool // it chooses sessions, which are read by now, so that it cannot be tried
+}
+
+// text says what is set and where.
+func (s *setting) text() string {
+	switch {
+	case strings.HasPrefix(s.at, "--set "+s.path+"="), s.path == "":
+		return s.at
+	case s.value == "":
+		return s.at + ": " + s.path
+	}
+	return fmt.Sprintf("%s: %s %s", s.at, s.path, s.value)
+}
+
+// untried are parameters that no trial can tell anything of: they change no rows
+// by design, or what they name has been read ahead of the run.
+var untried = []string{
+	"schema", "name", "doc", "strategies", "verify", "events", "prices.file", "sessions.paths", "sessions.since",
+	"sessions.until", "sessions.project", "sessions.model", "sessions.agent", "sessions.generate.profile",
+}
+
+// named returns the settings of a design that are not the default, in the order
+// of the manual, then its events and what flags set in layers.
+func (d *Design) named() []setting {
+	if d.file == nil {
+		return nil
+	}
+	plain := Default()
+	was, _ := spec.Encode(plain)
+	is, err := spec.Encode(d.Scenario)
+	if err != nil {
+		return nil
+	}
+	var list []setting
+	inherited := map[string]string{} // what sections need, by path
+	spec.Fields(plain, func(f *spec.Field) {
+		keys := strings.Split(f.Path, ".")
+		needs := cmp.Or(needsOf(f), inherited[parent(f.Path)])
+		inherited[f.Path] = needs
+		n := spec.Find(d.file.tree.Root, keys...)
+		if n == nil || f.Nested() || slices.Contains(untried, f.Path) {
+			return
+		}
+		if f.Value.Kind() == reflect.Map {
+			list = append(list, d.members(n, f)...)
+			return
+		}
+		s := setting{path: f.Path, value: spec.Flow(spec.Find(is, keys...)), at: d.file.tree.At(n), needs: needs}
+		if i := slices.IndexFunc(d.axes, func(a spec.Axis) bool { return a.Path == f.Path }); i >= 0 {
+			s.value = spec.Flow(d.axes[i].List())
+		}
+		if s.value == spec.Flow(spec.Find(was, keys...)) {
+			return
+		}
+		s.fixed = keys[0] == "sessions" && f.Path != "sessions.cohort" && f.Path != "sessions.organisations"
+		s.without = func(own *File) { remove(own.tree.Root, keys...) }
+		list = append(list, s)
+	})
+	return slices.Concat(list, d.eventSettings(), d.layerSettings())
+}
+
+// needsOf returns the conditions of a parameter with paths from the top of the
+// scenario: its tag may name parameters beside it.
+func needsOf(f *spec.Field) string {
+	if f.Needs == "" {
+		return ""
+	}
+	beside := parent(f.Path)
+	needs := strings.Split(f.Needs, "|")
+	for i, need := range needs {
+		path, _, _ := strings.Cut(need, "=")
+		if spec.CheckPath(Scenario{}, strings.Split(spec.Join(beside, path), ".")...) == nil {
+			needs[i] = spec.Join(beside, need)
+		}
+	}
+	return strings.Join(needs, "|")
+}
+
+// parent returns the path of the section a parameter belongs to.
+func parent(path string) string {
+	return strings.TrimSuffix(path[:strings.LastIndexByte("."+path, '.')], ".")
+}
+
+// members returns the entries of a map of the scenario as settings.
+func (d *Design) members(n *yaml.Node, f *spec.Field) []setting {
+	var list []setting
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, n.Content[i+1]
+		at := value
+		for at.Kind == yaml.MappingNode && len(at.Content) > 1 { // a flag may have made all but the innermost
+			at = at.Content[1]
+		}
+		list = append(list, setting{
+			path: spec.Join(f.Path, key), value: spec.Flow(value), at: d.file.tree.At(at), needs: needsOf(f),
+			without: func(own *File) { remove(own.tree.Root, append(strings.Split(f.Path, "."), key)...) },
+		})
+	}
+	return list
+}
+
+// eventSettings returns the events of a scenario. What takes one out looks for
+// its node: others may have gone before.
+func (d *Design) eventSettings() []setting {
+	var list []setting
+	nodes := spec.Child(d.file.tree.Root, "events")
+	for i := range d.Scenario.Events {
+		if nodes == nil || i >= len(nodes.Content) {
+			break
+		}
+		e := &d.Scenario.Events[i]
+		n := nodes.Content[i]
+		list = append(list, setting{
+			path: fmt.Sprintf("events: %s %s", e.Do, moment(&e.At)), at: d.file.tree.At(n),
+			without: func(own *File) {
+				events := spec.Child(own.tree.Root, "events")
+				events.Content = slices.DeleteFunc(slices.Clone(events.Content), func(m *yaml.Node) bool { return m.Line == n.Line && m.Column == n.Column })
+			},
+		})
+	}
+	return list
+}
+
+// layerSettings returns what flags set in layers.
+func (d *Design) layerSettings() []setting {
+	var list []setting
+	for _, o := range d.file.overrides {
+		list = append(list, setting{at: o.origin, without: func(own *File) {
+			own.overrides = slices.DeleteFunc(own.overrides, func(x override) bool { return x.origin == o.origin })
+		}})
+	}
+	return list
+}
+
+// remove takes the value that keys lead to out of a mapping, and mappings that
+// are empty then.
+func remove(n *yaml.Node, keys ...string) {
+	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value != keys[0] {
+			continue
+		}
+		if child := n.Content[i+1]; len(keys) > 1 {
+			if remove(child, keys[1:]...); len(child.Content) > 0 {
+				return
+			}
+		}
+		n.Content = slices.Delete(n.Content, i, i+2)
+		return
+	}
+}
+
+// trials compares the rows of a scenario with those of the same without a setting.
+type trials struct {
+	plan   *Plan
+	design *Design
+	file   *File // without the settings that were found to be silent
+	// chunks are the sessions tried, a few first: most settings with an effect
+	// show it there. rows are those of the file, by chunk, once they are known.
+	chunks [][]*traces.Session
+	cells  []Cell
+	rows   [][][]results.Row
+	of     int   // sessions of the run
+	left   int64 // calls that may be simulated
+}
+
+func newTrials(p *Plan, d *Design, sessions []*traces.Session, settings int) *trials {
+	plain := *p
+	plain.Summarize, plain.observe, plain.record, plain.Done, plain.Design = nil, nil, nil, nil, nil
+	t := &trials{plan: &plain, design: d, file: d.file.clone(), cells: d.Cells, of: len(sessions)}
+	calls := int64(0)
+	for _, s := range sessions {
+		calls += int64(s.NumCalls())
+	}
+	cells := int64(max(1, len(d.Cells)))
+	t.left = max(trialCalls, calls*cells/10)
+	most := min(sampleCalls, t.left/cells/int64(1+min(settings, maxTrials)))
+	t.chunks = sample(sessions, &d.Scenario.Sessions, most)
+	t.rows = make([][][]results.Row, len(t.chunks))
+	return t
+}
+
+// sample returns sessions spread evenly, in chunks to be simulated one after
+// another, with few more calls than most. Those of a cohort stay together.
+func sample(sessions []*traces.Session, how *Sessions, most int64) [][]*traces.Session {
+	groups := how.Cohort.group(sessions)
+	if groups != nil {
+		largest := slices.MaxFunc(groups, func(a, b []int) int { return len(a) - len(b) })
+		var together []*traces.Session
+		for _, i := range largest[:min(len(largest), trialSessions)] {
+			if together = append(together, sessions[i]); len(together) > 1 && most <= 0 {
+				break
+			}
+			most -= int64(sessions[i].NumCalls())
+		}
+		return [][]*traces.Session{together}
+	}
+	var list []*traces.Session
+	n := min(len(sessions), trialSessions)
+	for i := range n {
+		s := sessions[i*len(sessions)/n]
+		if c := int64(s.NumCalls()); c <= most || i == n-1 && len(list) == 0 {
+			list = append(list, s)
+			most -= c
+		}
+	}
+	first := min(2, len(list))
+	return slices.DeleteFunc([][]*traces.Session{list[:first], list[first:]}, func(c []*traces.Session) bool { return len(c) == 0 })
+}
+
+// silent reports whether the rows without a setting are the same. A scenario that
+// cannot be run without it says no.
+func (t *trials) silent(s *setting) (bool, error) {
+	if s.fixed {
+		return s.needs != "" && !t.met(s), nil
+	}
+	own := t.file.clone()
+	s.without(own)
+	d, err := own.Expand()
+	if err != nil {
+		return false, nil //nolint:nilerr // what contradicts itself without the setting needs it
+	}
+	var cells []Cell
+	for i := range t.cells {
+		j := slices.IndexFunc(d.Cells, func(c Cell) bool { return t.cells[i].without(&c) })
+		if j < 0 {
+			return false, nil
+		}
+		cells = append(cells, d.Cells[j])
+	}
+	plan := *t.plan
+	if name, ok := strings.CutPrefix(s.path, "prices.as."); ok {
+		plan.Prices = plan.Prices.WithoutAlias(name)
+	}
+	for i, chunk := range t.chunks {
+		if t.rows[i] == nil {
+			if t.rows[i], err = t.run(t.plan, t.cells, chunk); err != nil || t.rows[i] == nil {
+				return false, err
+			}
+		}
+		rows, err := t.run(&plan, cells, chunk)
+		if err != nil || rows == nil || !reflect.DeepEqual(rows, t.rows[i]) {
+			return false, err
+		}
+	}
+	t.file, t.cells, t.plan.Prices = own, cells, plan.Prices
+	return true, nil
+}
+
+// without reports whether a cell is that of the same strategy without some of c's
+// parameters.
+func (c *Cell) without(other *Cell) bool {
+	if c.Strategy.Name != other.Strategy.Name {
+		return false
+	}
+	for name, value := range other.Params {
+		if c.Params[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// run simulates a chunk of sessions, nil when there are no calls left for it.
+func (t *trials) run(p *Plan, cells []Cell, chunk []*traces.Session) ([][]results.Row, error) {
+	for _, s := range chunk {
+		t.left -= int64(s.NumCalls() * len(cells))
+	}
+	if t.left < 0 {
+		return nil, nil
+	}
+	configs, err := p.configs(&Design{Cells: cells})
+	if err != nil {
+		return nil, err
+	}
+	runner := sim.Runner{Workers: p.Workers, Cohorts: cells[0].Scenario.Sessions.Cohort.group(chunk)}
+	rows, err := runner.Run(context.Background(), chunk, configs)
+	if err != nil {
+		return nil, fmt.Errorf("try settings: %w", err)
+	}
+	return rows, nil
+}
+
+// reason says why a setting is silent: a condition that is not met, else the
+// sessions.
+func (t *trials) reason(s *setting) string {
+	if s.needs != "" && !t.met(s) {
+		return ": it needs " + strings.NewReplacer("=", " ", "|", " or ").Replace(s.needs)
+	}
+	tried := 0
+	for _, chunk := range t.chunks {
+		tried += len(chunk)
+	}
+	if tried < t.of {
+		return fmt.Sprintf(" on the %d of %d sessions it was tried on", tried, t.of)
+	}
+	return " on these sessions"
+}
+
+// met reports whether some cell meets one of the conditions that a parameter
+// needs: PATH or PATH=VALUE of the scenario, or of a layer, joined by |.
+func (t *trials) met(s *setting) bool {
+	var around []*yaml.Node
+	seen := map[*Scenario]bool{}
+	bodies := map[string]*yaml.Node{}
+	for i := range t.design.Cells {
+		c := &t.design.Cells[i]
+		if !seen[c.Scenario] {
+			seen[c.Scenario] = true
+			if n, err := spec.Encode(c.Scenario); err == nil {
+				around = append(around, n)
+			}
+		}
+		if text, err := c.Strategy.YAML(); err == nil && bodies[string(text)] == nil {
+			if tree, err := spec.Parse(text, c.Strategy.Name); err == nil {
+				bodies[string(text)] = tree.Root
+			}
+		}
+	}
+	for body := range maps.Values(bodies) {
+		for _, l := range layersOf(body) {
+			if n := spec.Find(l.params, "enabled"); n == nil || n.Value != "false" {
+				around = append(around, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{l.key, l.params}})
+			}
+		}
+	}
+	return slices.ContainsFunc(strings.Split(s.needs, "|"), func(need string) bool {
+		path, value, valued := strings.Cut(need, "=")
+		return slices.ContainsFunc(around, func(root *yaml.Node) bool {
+			n := spec.Find(root, strings.Split(path, ".")...)
+			return n != nil && (valued && n.Value == value || !valued && !off(n))
+		})
+	})
+}
+
+// off reports whether a node holds nothing that would be in use.
+func off(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && slices.Contains([]string{"", "0", "0s", "false", "null", "none"}, n.Value) ||
+		n.Kind == yaml.SequenceNode && len(n.Content) == 0
+}
+
+// placeOfEvent returns the file and line of an event, as far as they are known.
+func (d *Design) placeOfEvent(i int) string {
+	if d.tree == nil {
+		return "scenario"
+	}
+	if list := spec.Child(d.tree.Root, "events"); list != nil && i < len(list.Content) {
+		return d.tree.At(list.Content[i])
+	}
+	return d.tree.Name
+}
+
+// moment says when an event happens.
+func moment(w *client.When) string {
+	switch {
+	case w.Round > 0:
+		return fmt.Sprintf("at round %d", w.Round)
+	case w.Every > 0:
+		return fmt.Sprintf("every %d rounds", w.Every)
+	case w.Tokens > 0:
+		return fmt.Sprintf("at %d tokens", w.Tokens)
+	}
+	return "after " + time.Duration(w.After).String()
+}
