@@ -142,8 +142,8 @@ func envCompact(t *testing.T, d *Design) *strategies.CompactParams {
 	p := new(strategies.CompactParams)
 	for _, l := range layersOf(tree.Root) {
 		if l.key.Value == strategies.CompactName {
-			if err := l.params.Decode(p); err != nil {
-				t.Fatal(err)
+			if errs := tree.Decode(l.params, p, ""); len(errs) > 0 {
+				t.Fatal(errs)
 			}
 		}
 	}

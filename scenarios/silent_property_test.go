@@ -78,7 +78,7 @@ var settable = []string{
 }
 
 // A setting that is said to change nothing changes nothing: without it, and without
-// all of them, the rows are the same, whatever else is set. Every other setting
+// all of them, the rows are the same, whatever else is set. Where none is named each
 // changes something.
 func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 	r, table := registry(t), prices(t)
@@ -143,10 +143,13 @@ func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 				t.Fatalf("%q, but of %q it changes:\n%s", text, set, diff)
 			}
 		}
-		for i := range without {
-			less, _, ok := rows(t, strategy, slices.Delete(slices.Clone(without), i, i+1), c)
+		for i := range set {
+			if len(list) > 0 {
+				break // what is left may need what was named
+			}
+			less, _, ok := rows(t, strategy, slices.Delete(slices.Clone(set), i, i+1), c)
 			if ok && cmp.Equal(less, with) {
-				t.Fatalf("nothing is said of %s, which changes nothing in %q", without[i], without)
+				t.Fatalf("nothing is said of %s, which changes nothing in %q", set[i], set)
 			}
 		}
 	})
