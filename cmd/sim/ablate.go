@@ -167,7 +167,7 @@ conversation compacts again and again without gaining anything.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.chains(cmd, stdin, args) },
 	}
 	f.bindCells(cmd)
-	cmd.Flags().BoolVar(&f.all, "all", false, fmt.Sprintf("table: every compaction, even of more than %d", maxLines))
+	cmd.Flags().BoolVar(&f.all, "all", false, fmt.Sprintf("list every compaction, even more than %d", maxLines))
 	return cmd
 }
 

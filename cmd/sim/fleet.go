@@ -113,7 +113,7 @@ organisation, orgs.*.KEY that of all.`,
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
 	flags.IntVar(&f.days, "days", 1, "days over which sessions begin")
 	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a key of the fleet; may be repeated")
-	flags.StringVar(&f.prices, "prices", "", "`FILE` with prices that add to or replace the built-in ones")
+	flags.StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
 	bindFormat(cmd, &f.format)
 	flags.StringVar(&f.chart, "chart", "", "also draw tokens created by hour, and hits by scope, into this `FILE` (.svg or .png)")
 	flags.StringVar(&f.out, "out", "", "also write figures, the resolved fleet, report and charts into this `DIR`")

@@ -88,6 +88,7 @@ compactions.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
+	root.SetUsageFunc(usage)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newRun(stdin),

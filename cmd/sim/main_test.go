@@ -102,7 +102,6 @@ func TestExitCodes(t *testing.T) {
 		{"run --window -1", exitUsage, "must not be negative"},
 		{"run --workers -1", exitUsage, "must not be negative"},
 		{"run --per-session", exitUsage, "belongs to --format csv"},
-		{"run --strict --lenient", exitUsage, "strict"},
 		{"run " + filepath.Join(dir, "nowhere"), exitUsage, "nowhere"},
 		{"run " + notes, exitUsage, "no sessions"},
 		{"run " + broken, exitUsage, "no sessions"},

@@ -23,7 +23,6 @@ import (
 // readFlags are the flags of every verb that reads recordings.
 type readFlags struct {
 	strict  bool
-	lenient bool
 	workers int
 	quiet   bool
 	verbose bool
@@ -41,9 +40,8 @@ type readFlags struct {
 func (f *readFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
-	flags.BoolVar(&f.lenient, "lenient", true, "count what is bad, go on and say so")
-	flags.IntVar(&f.workers, "workers", 0, "files read and sessions simulated at once; 0 for one per core")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no messages beside the report")
+	flags.IntVar(&f.workers, "workers", 0, "files read and sessions simulated at once; 0 means one per core")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
 	f.choice.bind(cmd)
 	f.discover.bind(cmd)
@@ -51,7 +49,7 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 
 // check returns what is wrong with the flags, and takes the filter from them.
 func (f *readFlags) check(cmd *cobra.Command) error {
-	errs := f.checkReading(cmd)
+	errs := f.checkReading()
 	var err error
 	if f.filter, err = f.choice.parse(cmd); err != nil {
 		errs = append(errs, err)
@@ -63,11 +61,8 @@ func (f *readFlags) check(cmd *cobra.Command) error {
 }
 
 // checkReading returns what is wrong with the flags about how sessions are read.
-func (f *readFlags) checkReading(cmd *cobra.Command) []error {
+func (f *readFlags) checkReading() []error {
 	var errs []error
-	if f.strict && cmd.Flags().Changed("lenient") && f.lenient {
-		errs = append(errs, errors.New("--strict and --lenient exclude each other"))
-	}
 	if f.quiet && f.verbose {
 		errs = append(errs, errors.New("--quiet and --verbose exclude each other"))
 	}
@@ -256,12 +251,12 @@ type filterFlags struct {
 
 func (f *filterFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.text.Since, "since", "", "only sessions that begin on or after `WHEN`: a date, an RFC 3339 time or an age like 7d or 36h")
-	flags.StringVar(&f.text.Until, "until", "", "only sessions that begin on or before the day `WHEN`, or before that time or age")
-	flags.BoolVar(&f.utc, "utc", false, "dates of --since and --until are days in UTC, not in local time")
-	flags.StringArrayVar(&f.text.Projects, "project", nil, "only sessions whose project holds `TEXT`, or matches it as a pattern (*, ?, [a-z]); may be repeated")
-	flags.StringArrayVar(&f.text.Models, "model", nil, "only sessions with calls of a model like `PATTERN`; may be repeated")
-	flags.StringArrayVar(&f.text.Agents, "agent", nil, "only sessions of the agent `NAME`, such as claude-code; may be repeated")
+	flags.StringVar(&f.text.Since, "since", "", "sessions that begin on or after `WHEN`: a date, an RFC 3339 time or an age such as 7d or 36h")
+	flags.StringVar(&f.text.Until, "until", "", "sessions that begin on or before the day `WHEN`, or before that time or age")
+	flags.BoolVar(&f.utc, "utc", false, "take the dates of --since and --until in UTC, not in local time")
+	flags.StringArrayVar(&f.text.Projects, "project", nil, "sessions whose project contains `TEXT` or matches it as a pattern (*, ?, [a-z]); repeatable")
+	flags.StringArrayVar(&f.text.Models, "model", nil, "sessions with calls of a model that matches `PATTERN`; repeatable")
+	flags.StringArrayVar(&f.text.Agents, "agent", nil, "sessions of the agent `NAME`, such as claude-code; repeatable")
 }
 
 // parse returns the filter, or all that is wrong with the flags.

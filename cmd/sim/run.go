@@ -77,27 +77,27 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 	f.read.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(), "strategies to run, separated by commas")
-	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a parameter of the scenario; a list sweeps it; may be repeated")
+	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	bindFormat(cmd, &f.format)
-	flags.BoolVar(&f.verify, "verify", false, "check at every call what must always hold")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
-	flags.Int64Var(&f.window, "window", 0, "context window in tokens; 0 for that of the session's client")
-	flags.StringVar(&f.prices, "prices", "", "`FILE` with prices that add to or replace the built-in ones")
-	flags.StringVar(&f.pricesAt, "prices-at", "call", "date of the prices: call, today or YYYY-MM-DD")
-	flags.StringArrayVar(&f.priceAs, "price-as", nil, "`A=B`: bill model A as model B; may be repeated")
+	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
+	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
+	flags.StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
+	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
+	flags.StringArrayVar(&f.priceAs, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
 }
 
 func (f *runFlags) bind(cmd *cobra.Command) {
 	f.bindCells(cmd)
 	f.live.bind(cmd, &f.read.discover.yes)
 	flags := cmd.Flags()
-	flags.StringVar(&f.chart, "chart", "", "also draw cost by strategy into this `FILE` (.svg or .png)")
-	flags.BoolVar(&f.split, "split", false, "also show cost by token class and by source")
-	flags.BoolVar(&f.perSession, "per-session", false, "csv: a row for each session")
-	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("table: every cell, even of more than %d", maxLines))
-	flags.BoolVar(&f.dryRun, "dry-run", false, "tell how much there is to simulate and how long it takes, and stop")
-	flags.StringVar(&f.out, "out", "", "also write rows, the resolved scenario, report and charts into this `DIR`")
-	flags.BoolVar(&f.force, "force", false, "with --out: write into a folder in use; an earlier run in it goes, other files stay")
+	flags.StringVar(&f.chart, "chart", "", "draw cost by strategy into `FILE`.svg or .png")
+	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
+	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
+	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
+	flags.StringVar(&f.out, "out", "", "write rows, the resolved scenario, the report and charts into `DIR`")
+	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier run in DIR; other files stay")
 }
 
 func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
@@ -182,7 +182,7 @@ func (f *runFlags) parsed(cmd *cobra.Command, asked *scenarioText, paths []strin
 	if err != nil {
 		return nil, nil, err
 	}
-	errs := append(f.checkOutput(), f.read.checkReading(cmd)...)
+	errs := append(f.checkOutput(), f.read.checkReading()...)
 	file, err := scenarios.Parse(registry, asked.text, asked.name)
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)

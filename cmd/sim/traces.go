@@ -32,8 +32,8 @@ type traceFlags struct {
 func (f *traceFlags) bind(cmd *cobra.Command, formats ...string) {
 	f.read.bind(cmd)
 	bindFormat(cmd, &f.format, formats...)
-	cmd.Flags().StringVar(&f.prices, "prices", "", "`FILE` with prices that add to or replace the built-in ones")
-	cmd.Flags().StringArrayVar(&f.priceAs, "price-as", nil, "`A=B`: bill model A as model B; may be repeated")
+	cmd.Flags().StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
+	cmd.Flags().StringArrayVar(&f.priceAs, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
 }
 
 func (f *traceFlags) table() (*costmodel.Table, error) {
