@@ -1,112 +1,40 @@
 package reports
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
-
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/sim/results"
 )
-
-// Fleet writes what the people of a fleet did in a format of Formats: for people
-// tables by strategy and organisation with what they rest on, for machines a row
-// for each strategy and group (csv) or everything (json).
-func Fleet(w io.Writer, format string, f *studies.Fleet) error {
-	switch format {
-	case "table":
-		return fleetText(w, f)
-	case "markdown":
-		return fleetMarkdown(w, f)
-	case "csv":
-		return fleetCSV(w, f)
-	case "json":
-		return fleetJSON(w, f)
-	}
-	return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
-}
 
 // fleetSchema is the version of the published figures of a fleet.
 const fleetSchema = 1
 
-// fleetDocument is what fleetJSON writes.
-type fleetDocument struct {
-	Schema int `json:"schema"`
-	*studies.Fleet
-}
-
-func fleetJSON(w io.Writer, f *studies.Fleet) error {
-	b, err := json.Marshal(fleetDocument{fleetSchema, f}, json.Deterministic(true), jsontext.WithIndent("  "))
-	if err != nil {
-		return fmt.Errorf("encode a fleet: %w", err)
-	}
-	return flush(w, bytes.NewBuffer(append(b, '\n')))
-}
-
-func fleetText(w io.Writer, f *studies.Fleet) error {
-	var b bytes.Buffer
-	lines := func(texts ...string) {
-		for _, text := range texts {
-			for _, line := range Wrap(Printable(text), TextWidth) {
-				fmt.Fprintln(&b, line)
-			}
-		}
-	}
-	lines(fleetHead(f)...)
-	for i := range f.Cells {
-		c := &f.Cells[i]
-		b.WriteByte('\n')
-		lines("strategy " + c.Strategy)
-		for _, g := range fleetGrids(f, c) {
-			b.WriteByte('\n')
-			if g.title != "" {
-				lines(g.title)
-			}
-			if err := writeText(&b, g); err != nil {
-				return fmt.Errorf("laying out a table: %w", err)
-			}
-		}
-		b.WriteByte('\n')
-		lines(fleetPeaks(f, c))
-	}
-	b.WriteByte('\n')
-	lines(fleetNotes(f)...)
-	return flush(w, &b)
-}
-
-func fleetMarkdown(w io.Writer, f *studies.Fleet) error {
-	var b bytes.Buffer
-	for i, line := range fleetHead(f) {
-		if i > 0 {
-			fmt.Fprintln(&b)
-		}
-		fmt.Fprintln(&b, escapeMarkdown(Printable(line)))
+// Fleet reports what the people of a fleet did: for people tables by strategy and
+// organisation with what they rest on, for machines a row for each strategy and
+// group (csv) or everything (json).
+func Fleet(f *studies.Fleet) *document.Document {
+	d := &document.Document{
+		Head: fleetHead(f), Notes: fleetNotes(f),
+		Data: func() *document.Table { return fleetData(f) },
+		JSON: document.Indented(struct {
+			Schema int `json:"schema"`
+			*studies.Fleet
+		}{fleetSchema, f}),
 	}
 	for i := range f.Cells {
 		c := &f.Cells[i]
-		fmt.Fprintf(&b, "\n## %s\n", escapeMarkdown(Printable(c.Strategy)))
-		for _, g := range fleetGrids(f, c) {
-			fmt.Fprintln(&b)
-			if g.title != "" {
-				fmt.Fprintf(&b, "**%s**\n\n", escapeMarkdown(g.title))
-			}
-			padding := tw.Padding{Left: " ", Right: " ", Overwrite: true}
-			if err := render(&b, renderer.NewMarkdown(), padding, g, escapeMarkdown); err != nil {
-				return fmt.Errorf("laying out a Markdown table: %w", err)
-			}
+		s := document.Section{Name: "strategy " + c.Strategy}
+		for _, t := range fleetTables(f, c) {
+			s.Blocks = append(s.Blocks, t)
 		}
-		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(fleetPeaks(f, c)))
+		s.Blocks = append(s.Blocks, document.Text{Text: fleetPeaks(f, c)})
+		d.Sections = append(d.Sections, s)
 	}
-	for _, note := range fleetNotes(f) {
-		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(Printable(note)))
-	}
-	return flush(w, &b)
+	return d
 }
 
 // fleetHead says what was simulated.
@@ -116,29 +44,24 @@ func fleetHead(f *studies.Fleet) []string {
 		name += ": " + strings.Join(strings.Fields(f.Doc), " ")
 	}
 	lines := []string{name, fleetSize(f)}
-	if prices := fleetPrices(f); prices != "" {
-		lines = append(lines, prices)
+	var prices []string
+	if f.PricesAt != "" {
+		prices = append(prices, "prices at "+f.PricesAt)
+	}
+	if f.Provenance.Prices != "" {
+		prices = append(prices, "price table of "+f.Provenance.Prices)
+	}
+	if file := f.Provenance.Switches["prices.file"]; file != "" {
+		prices = append(prices, "with "+file)
+	}
+	if len(prices) > 0 {
+		lines = append(lines, strings.Join(prices, ", "))
 	}
 	return lines
 }
 
-// fleetPrices says what calls were priced by, "" when nothing is known of it.
-func fleetPrices(f *studies.Fleet) string {
-	var facts []string
-	if f.PricesAt != "" {
-		facts = append(facts, "prices at "+f.PricesAt)
-	}
-	if f.Provenance.Prices != "" {
-		facts = append(facts, "price table of "+f.Provenance.Prices)
-	}
-	if file := f.Provenance.Switches["prices.file"]; file != "" {
-		facts = append(facts, "with "+file)
-	}
-	return strings.Join(facts, ", ")
-}
-
-// fleetSize counts people and what they did.
-func fleetSize(f *studies.Fleet) string {
+// fleetSum adds up what people did.
+func fleetSum(f *studies.Fleet) studies.FleetOrg {
 	var sum studies.FleetOrg
 	for i := range f.Orgs {
 		o := &f.Orgs[i]
@@ -146,20 +69,28 @@ func fleetSize(f *studies.Fleet) string {
 		sum.Sessions += o.Sessions
 		sum.Resumed += o.Resumed
 		sum.Calls += o.Calls
+		sum.Flips += o.Flips
 	}
+	return sum
+}
+
+// fleetSize counts people and what they did.
+func fleetSize(f *studies.Fleet) string {
+	sum := fleetSum(f)
 	scope := "global scope on"
 	if !f.GlobalScope {
 		scope = "global scope off"
 	}
-	sessions := CountOf(sum.Sessions, "session")
+	sessions := document.Count(sum.Sessions, "session")
 	if sum.Resumed > 0 {
-		sessions += " and " + CountOf(sum.Resumed, "resumption")
+		sessions += " and " + document.Count(sum.Resumed, "resumption")
 	}
 	if f.Capacity > 0 {
-		scope += fmt.Sprintf(", cache of %s tokens", Grouped(float64(f.Capacity), 0))
+		scope += fmt.Sprintf(", cache of %s tokens", document.Whole(f.Capacity))
 	}
-	return fmt.Sprintf("%s in %s, %s from %s: %s, %s drawn; %s, seed %d", CountOf(sum.Users, "user"), CountOf(len(f.Orgs), "organisation"),
-		CountOf(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, CountOf(sum.Calls, "call"), scope, f.Seed)
+	return fmt.Sprintf("%s in %s, %s from %s: %s, %s drawn; %s, seed %d",
+		document.Count(sum.Users, "user"), document.Count(len(f.Orgs), "organisation"),
+		document.Count(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, document.Count(sum.Calls, "call"), scope, f.Seed)
 }
 
 // fleetPeaks says how much was under way at once.
@@ -168,20 +99,27 @@ func fleetPeaks(f *studies.Fleet, c *studies.FleetCell) string {
 		return f.Start.Add(time.Duration(p.At * float64(time.Second))).UTC().Format("2006-01-02 15:04 UTC")
 	}
 	return fmt.Sprintf("At most %s under way at once (%s) and %s in flight (%s).",
-		CountOf(c.PeakSessions.Count, "session"), at(c.PeakSessions), CountOf(c.PeakCalls.Count, "call"), at(c.PeakCalls))
+		document.Count(c.PeakSessions.Count, "session"), at(c.PeakSessions), document.Count(c.PeakCalls.Count, "call"), at(c.PeakCalls))
 }
 
 // fleetNotes say what the columns mean and what the figures rest on.
 func fleetNotes(f *studies.Fleet) []string {
+	capacity := "The cache has no limit: the file sets no server.capacity."
+	if f.Capacity > 0 {
+		capacity = fmt.Sprintf("The cache of a provider holds %s tokens (server.capacity), least recently used first out.", document.Whole(f.Capacity))
+	}
 	notes := []string{
 		fleetColumnsNote(f),
 		"Assumed: how many users are of which kind, load tools of MCP servers, resume sessions or pass their quota is the fleet " +
 			"file's, not measured. Scopes are as documented: users with tools of MCP servers in their prompt, and those of " +
-			"other providers, share nothing with other organisations. " + fleetCapacity(f),
+			"other providers, share nothing with other organisations. " + capacity,
 		"People and models do the same whatever the cache does: what is compared are the same sessions and draws.",
 	}
 	for _, n := range f.Notes {
-		notes = append(notes, fleetSentence(n))
+		if n != "" { // with a capital and a full stop
+			n = strings.ToUpper(n[:1]) + strings.TrimSuffix(n[1:], ".") + "."
+		}
+		notes = append(notes, n)
 	}
 	unpriced := 0
 	for i := range f.Cells {
@@ -192,40 +130,31 @@ func fleetNotes(f *studies.Fleet) []string {
 		if len(f.Unpriced) > 0 {
 			models = " (" + modelNames(f.Unpriced) + ")"
 		}
-		notes = append(notes, fmt.Sprintf("%s of models without a price%s cost nothing here.", CountOf(unpriced, "call"), models))
+		notes = append(notes, fmt.Sprintf("%s of models without a price%s cost nothing here.", document.Count(unpriced, "call"), models))
 	}
 	return append(notes, fleetOverflows(f)...)
 }
 
 // fleetColumnsNote says what the columns mean, of those that are there.
 func fleetColumnsNote(f *studies.Fleet) string {
-	note := "CALLS are those drawn and those that layers of the strategy add, such as summaries and memory. HIT is the share of the input read from the cache; GLOBAL, ORG and OWN " +
-		"are that of what every organisation shares, the users of one, and the session alone. MISSES are calls that read less than the best their conversation had " +
-		"in the cache. DREAMS are consolidations of a user's memory: after 24 hours and five other sessions."
+	note := "CALLS are those drawn and those that layers of the strategy add, such as summaries and memory. " +
+		"HIT is the share of the input read from the cache; GLOBAL, ORG and OWN are that of what every organisation shares, the users of " +
+		"one, and the session alone. MISSES are calls that read less than the best their conversation had in the cache. " +
+		"DREAMS are consolidations of a user's memory: after 24 hours and five other sessions."
 	if f.Capacity > 0 {
 		note += " EVICTED are the misses on what a full cache had thrown out."
 	}
-	told := false
-	for i := range f.Cells {
-		p := f.Cells[i].Pair(studies.WithoutOverage)
-		told = told || p != nil && fleetHas(f, p)
-	}
-	if fleetFlips(f) > 0 {
+	if fleetSum(f).Flips > 0 {
 		note += " FLIPS are the changes into or out of overage that sessions lived through."
 	}
-	if told {
-		note += " A FLIP is what one makes of the cost of sessions that began within the quota; it does nothing where clients keep the first answer (client.latch). " +
-			"All else is that of sessions which began in overage, at the shorter and cheaper lifetime."
+	for i := range f.Cells {
+		if p := f.Cells[i].Pair(studies.WithoutOverage); p != nil && fleetHas(f, p) {
+			note += " A FLIP is what one makes of the cost of sessions that began within the quota; it does nothing where clients keep the " +
+				"first answer (client.latch). All else is that of sessions which began in overage, at the shorter and cheaper lifetime."
+			break
+		}
 	}
 	return note + " A – stands where there is nothing to divide: nothing of that scope was asked for, or no event has a cost of its own."
-}
-
-// fleetCapacity says what the cache holds.
-func fleetCapacity(f *studies.Fleet) string {
-	if f.Capacity > 0 {
-		return fmt.Sprintf("The cache of a provider holds %s tokens (server.capacity), least recently used first out.", Grouped(float64(f.Capacity), 0))
-	}
-	return "The cache has no limit: the file sets no server.capacity."
 }
 
 // fleetOverflows says under which strategies requests were too long: no column
@@ -240,10 +169,11 @@ func fleetOverflows(f *studies.Fleet) []string {
 			if row.OverWindow == 1 {
 				verb = "passes"
 			}
-			facts = append(facts, CountOf(row.OverWindow, "session")+" "+verb+" the window")
+			facts = append(facts, document.Count(row.OverWindow, "session")+" "+verb+" the window")
 		}
 		if row.Overflows > 0 {
-			facts = append(facts, CountOf(row.Overflows, "request")+" too long for it. What no layer shortens is counted as if it had been answered, and priced; a server refuses it")
+			facts = append(facts, document.Count(row.Overflows, "request")+" too long for it. "+
+				"What no layer shortens is counted as if it had been answered, and priced; a server refuses it")
 		}
 		if len(facts) > 0 {
 			notes = append(notes, f.Cells[i].Strategy+": "+strings.Join(facts, ", ")+".")
@@ -252,10 +182,97 @@ func fleetOverflows(f *studies.Fleet) []string {
 	return notes
 }
 
-// fleetSentence gives a note a capital and a full stop.
-func fleetSentence(s string) string {
-	if s == "" {
-		return s
+// fleetWithout are the comparisons within a fleet.
+func fleetWithout() []string {
+	return []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades}
+}
+
+// fleetData has a line for each strategy and group: the fleet, its organisations,
+// its kinds of users. What a group has no sample of is empty.
+func fleetData(f *studies.Fleet) *document.Table {
+	t := &document.Table{Columns: document.Columns("strategy", "group", "name", "users_active", "users", "sessions", "overage_flips")}
+	for _, m := range results.Metrics() {
+		t.Columns = append(t.Columns, document.Columns(m.Name)...)
 	}
-	return strings.ToUpper(s[:1]) + strings.TrimSuffix(s[1:], ".") + "."
+	for scope := range studies.FleetScope(studies.NumFleetScopes) {
+		for _, part := range []string{"read", "written", "uncached"} {
+			t.Columns = append(t.Columns, document.Columns(fmt.Sprintf("scope_%s_%s_tokens", scope, part))...)
+		}
+	}
+	for _, without := range fleetWithout() {
+		t.Columns = append(t.Columns, document.Columns("without_"+without+"_written_tokens", "without_"+without+"_cost_usd")...)
+	}
+	all := fleetSum(f)
+	for i := range f.Cells {
+		c := &f.Cells[i]
+		for k := range c.Orgs {
+			t.Rows = append(t.Rows, fleetLine(c, "organisation", &c.Orgs[k], &f.Orgs[k],
+				func(p *studies.FleetPair) *studies.FleetEffect { return &p.Orgs[k] }))
+		}
+		t.Rows = append(t.Rows, fleetLine(c, "fleet", &c.Total, &all,
+			func(p *studies.FleetPair) *studies.FleetEffect { return &p.Total }))
+		for k := range c.Kinds {
+			t.Rows = append(t.Rows, fleetLine(c, "kind", &c.Kinds[k], nil, nil))
+		}
+	}
+	return t
+}
+
+// fleetLine is the line of a group; planned and effect are nil for groups that
+// have none.
+func fleetLine(
+	c *studies.FleetCell, group string, g *studies.FleetGroup, planned *studies.FleetOrg, effect func(*studies.FleetPair) *studies.FleetEffect,
+) []any {
+	line := []any{c.Strategy, group, g.Name, g.Users, nil, nil, nil}
+	if planned != nil {
+		line[4], line[5], line[6] = planned.Users, planned.Sessions, planned.Flips
+	}
+	for _, m := range results.Metrics() {
+		v, ok := g.Metrics[m.Name]
+		line = append(line, given(ok, v))
+	}
+	for scope := range studies.FleetScope(studies.NumFleetScopes) {
+		if len(g.Scopes) == 0 {
+			line = append(line, nil, nil, nil)
+			continue
+		}
+		t := g.Scope(scope)
+		line = append(line, t.Read, t.Written, t.Uncached)
+	}
+	for _, without := range fleetWithout() {
+		p := c.Pair(without)
+		if p == nil || effect == nil {
+			line = append(line, nil, nil)
+			continue
+		}
+		e := effect(p)
+		line = append(line, e.CreatedWithout, document.Plain(e.USDWithout))
+	}
+	return line
+}
+
+// FleetHours has a line for each strategy, comparison and hour of a fleet; without
+// is empty for the fleet as it is.
+func FleetHours(f *studies.Fleet) *document.Table {
+	t := &document.Table{Columns: document.Columns("strategy", "without", "hour", "time", "sessions", "calls", "read_tokens", "uncached_tokens",
+		"created_global_tokens", "created_org_tokens", "created_own_tokens")}
+	add := func(strategy, without string, hours []studies.FleetHour) {
+		for i := range hours {
+			h := &hours[i]
+			line := []any{strategy, without, h.Hour, f.Start.Add(time.Duration(h.Hour) * time.Hour).UTC().Format(time.RFC3339),
+				h.Sessions, h.Calls, h.Read, h.Uncached}
+			for _, v := range h.Created {
+				line = append(line, v)
+			}
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	for i := range f.Cells {
+		c := &f.Cells[i]
+		add(c.Strategy, "", c.Hours)
+		for k := range c.Pairs {
+			add(c.Strategy, c.Pairs[k].Without, c.Pairs[k].Hours)
+		}
+	}
+	return t
 }

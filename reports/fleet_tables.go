@@ -1,30 +1,28 @@
 package reports
 
 import (
+	"slices"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/studies"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
-// none stands where there is nothing to count.
-const none = "–"
-
-// fleetGrids are the tables of a fleet under one strategy.
-func fleetGrids(f *studies.Fleet, c *studies.FleetCell) []grid {
-	grids := []grid{fleetMain(f, c), fleetWritten(f, c)}
-	for _, without := range []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades} {
+// fleetTables are the tables of a fleet under one strategy.
+func fleetTables(f *studies.Fleet, c *studies.FleetCell) []*document.Table {
+	tables := []*document.Table{fleetMain(f, c), fleetWritten(f, c)}
+	for _, without := range fleetWithout() {
 		if p := c.Pair(without); p != nil && fleetHas(f, p) {
-			grids = append(grids, fleetPair(p))
+			tables = append(tables, fleetPair(p))
 		}
 	}
 	if len(c.Waves) > 0 {
-		grids = append(grids, fleetWaves(f, c))
+		tables = append(tables, fleetWaves(f, c))
 	}
 	if len(c.Kinds) > 1 {
-		grids = append(grids, fleetKinds(c))
+		tables = append(tables, fleetKinds(c))
 	}
-	return grids
+	return tables
 }
 
 // fleetHas reports whether a fleet has what it is compared without: else it is
@@ -39,22 +37,15 @@ func fleetHas(f *studies.Fleet, p *studies.FleetPair) bool {
 	return true
 }
 
-// titled returns the grid of a sheet under a title.
-func (s *Sheet) titled(title string) grid {
-	g := s.grid()
-	g.title = title
-	return g
+// columns are a name and figures in several units.
+func columns(name string, figures ...[]document.Column) []document.Column {
+	return slices.Concat(document.Left(name), slices.Concat(figures...))
 }
 
-// fleetColumns are columns of figures behind a name.
-func fleetColumns(name string, figures ...SheetColumn) []SheetColumn {
-	columns := []SheetColumn{{Title: name}}
-	for _, c := range figures {
-		c.Right = true
-		columns = append(columns, c)
-	}
-	return columns
-}
+func amounts(titles ...string) []document.Column { return document.Right(document.UnitUSD, titles...) }
+func sizes(titles ...string) []document.Column   { return document.Right(document.UnitTokens, titles...) }
+func ratios(titles ...string) []document.Column  { return document.Right(document.UnitRatio, titles...) }
+func counts(titles ...string) []document.Column  { return document.Right("", titles...) }
 
 // fleetGroups returns the organisations of a cell, then the whole fleet.
 func fleetGroups(c *studies.FleetCell) []*studies.FleetGroup {
@@ -65,93 +56,82 @@ func fleetGroups(c *studies.FleetCell) []*studies.FleetGroup {
 	return append(list, &c.Total)
 }
 
-// fleetMetric is a metric of a group, none without a sample.
-func fleetMetric(g *studies.FleetGroup, name string) any {
-	if v, ok := g.Metrics[name]; ok {
-		return v
+// fleetMetrics are metrics of a group, a dash for one without a sample.
+func fleetMetrics(g *studies.FleetGroup, names ...string) []any {
+	list := make([]any, len(names))
+	for i, name := range names {
+		list[i] = document.Dash
+		if v, ok := g.Metrics[name]; ok {
+			list[i] = v
+		}
 	}
-	return none
+	return list
 }
 
 // maxFleetRunes keeps the names of organisations from taking the width of a table.
 const maxFleetRunes = 20
 
 // fleetName is the name of a group in tables.
-func fleetName(name string) string { return shortened(Printable(name), maxFleetRunes) }
+func fleetName(name string) string {
+	return document.Shortened(document.Printable(name), maxFleetRunes)
+}
 
 // fleetMain has a line for each organisation and one for the fleet.
-func fleetMain(f *studies.Fleet, c *studies.FleetCell) grid {
-	s := Sheet{Columns: fleetColumns("WHO", SheetColumn{Title: "USERS"}, SheetColumn{Title: "SESSIONS"}, SheetColumn{Title: "CALLS"},
-		SheetColumn{Title: "COST", Unit: results.UnitUSD}, SheetColumn{Title: "HIT", Unit: results.UnitRatio},
-		SheetColumn{Title: "GLOBAL", Unit: results.UnitRatio}, SheetColumn{Title: "ORG", Unit: results.UnitRatio}, SheetColumn{Title: "OWN", Unit: results.UnitRatio},
-		SheetColumn{Title: "MISSES"}, SheetColumn{Title: "DREAMS"})}
-	flips := fleetFlips(f) > 0
-	if flips {
-		s.Columns = append(s.Columns, SheetColumn{Title: "FLIPS", Right: true})
+func fleetMain(f *studies.Fleet, c *studies.FleetCell) *document.Table {
+	t := &document.Table{Columns: columns("WHO", counts("USERS", "SESSIONS", "CALLS"), amounts("COST"),
+		ratios("HIT", "GLOBAL", "ORG", "OWN"), counts("MISSES", "DREAMS"))}
+	sum := fleetSum(f)
+	if sum.Flips > 0 {
+		t.Columns = append(t.Columns, counts("FLIPS")...)
 	}
-	var sum studies.FleetOrg
 	for i, g := range fleetGroups(c) {
 		o := &sum
 		if i < len(f.Orgs) {
 			o = &f.Orgs[i]
-			sum.Users += o.Users
-			sum.Sessions += o.Sessions
-			sum.Flips += o.Flips
 		}
-		row := []any{fleetName(g.Name), o.Users, o.Sessions, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio")}
+		row := append([]any{fleetName(g.Name), o.Users, o.Sessions}, fleetMetrics(g, "calls", "cost_usd", "cache_hit_ratio")...)
 		for scope := range studies.FleetScope(studies.NumFleetScopes) {
-			row = append(row, fleetHit(g, scope))
+			if v, ok := g.Scope(scope).HitRatio(); ok {
+				row = append(row, v)
+			} else { // nobody asked for it
+				row = append(row, document.Dash)
+			}
 		}
-		row = append(row, fleetMetric(g, "misses"), fleetMetric(g, "dreams"))
-		if flips {
+		row = append(row, fleetMetrics(g, "misses", "dreams")...)
+		if sum.Flips > 0 {
 			row = append(row, o.Flips)
 		}
-		s.Rows = append(s.Rows, row)
+		t.Rows = append(t.Rows, row)
 	}
-	return s.grid()
-}
-
-// fleetFlips counts the flips of all organisations.
-func fleetFlips(f *studies.Fleet) int {
-	n := 0
-	for i := range f.Orgs {
-		n += f.Orgs[i].Flips
-	}
-	return n
-}
-
-// fleetHit is the hit ratio of a scope, none for what nobody asked for.
-func fleetHit(g *studies.FleetGroup, scope studies.FleetScope) any {
-	if v, ok := g.Scope(scope).HitRatio(); ok {
-		return v
-	}
-	return none
+	return t
 }
 
 // fleetWritten has the tokens of each organisation, what was written by scope.
-func fleetWritten(f *studies.Fleet, c *studies.FleetCell) grid {
-	unit := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
-	s := Sheet{Columns: fleetColumns("WHO", unit("GLOBAL"), unit("ORG"), unit("OWN"), unit("WRITTEN"), unit("OF IT 1H"), unit("READ"), unit("UNCACHED"), unit("OUTPUT"))}
-	title := "Tokens written to the cache by who shares them, and all others"
+func fleetWritten(f *studies.Fleet, c *studies.FleetCell) *document.Table {
+	t := &document.Table{
+		Title:   "Tokens written to the cache by who shares them, and all others",
+		Columns: columns("WHO", sizes("GLOBAL", "ORG", "OWN", "WRITTEN", "OF IT 1H", "READ", "UNCACHED", "OUTPUT")),
+	}
 	if f.Capacity > 0 {
-		s.Columns = append(s.Columns, SheetColumn{Title: "EVICTED", Right: true})
-		title += "; misses on what was EVICTED"
+		t.Columns = append(t.Columns, counts("EVICTED")...)
+		t.Title += "; misses on what was EVICTED"
 	}
 	for _, g := range fleetGroups(c) {
 		row := []any{fleetName(g.Name)}
 		var all studies.FleetTokens
 		for scope := range studies.FleetScope(studies.NumFleetScopes) {
-			t := g.Scope(scope)
-			all.Add(t)
-			row = append(row, t.Written)
+			s := g.Scope(scope)
+			all.Add(s)
+			row = append(row, s.Written)
 		}
-		row = append(row, all.Written, fleetMetric(g, "cache_write_1h_tokens"), all.Read, all.Uncached, fleetMetric(g, "output_tokens"))
+		row = slices.Concat(row, []any{all.Written}, fleetMetrics(g, "cache_write_1h_tokens"), []any{all.Read, all.Uncached},
+			fleetMetrics(g, "output_tokens"))
 		if f.Capacity > 0 {
-			row = append(row, fleetMetric(g, "misses_eviction"))
+			row = append(row, fleetMetrics(g, "misses_eviction")...)
 		}
-		s.Rows = append(s.Rows, row)
+		t.Rows = append(t.Rows, row)
 	}
-	return s.titled(title)
+	return t
 }
 
 // fleetPairTitles are what comparisons are called.
@@ -162,60 +142,53 @@ var fleetPairTitles = map[string]string{
 }
 
 // fleetPair has what a comparison makes of tokens written and of cost.
-func fleetPair(p *studies.FleetPair) grid {
-	tokens := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
-	cost := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitUSD} }
+func fleetPair(p *studies.FleetPair) *document.Table {
 	sign, word := -1.0, "MORE"
 	if p.Without == studies.WithoutGlobalScope {
 		sign, word = 1, "SAVED"
 	}
-	columns := []SheetColumn{tokens("WRITTEN"), tokens("WITHOUT"), tokens(word), cost("COST"), cost("WITHOUT"), cost(word), {Title: "CHANGE"}}
-	switch p.Without {
-	case studies.WithoutOverage:
-		columns = append(columns, cost("A FLIP"))
-	case studies.WithoutUpgrades:
-		columns = append(columns, cost("A USER"))
+	t := &document.Table{
+		Title:   fleetPairTitles[p.Without],
+		Columns: columns("WHO", sizes("WRITTEN", "WITHOUT", word), amounts("COST", "WITHOUT", word), counts("CHANGE")),
 	}
-	s := Sheet{Columns: fleetColumns("WHO", columns...)}
+	each := map[string]string{studies.WithoutOverage: "A FLIP", studies.WithoutUpgrades: "A USER"}[p.Without]
+	t.Columns = append(t.Columns, amounts(each)...)
+	effects := make([]*studies.FleetEffect, 0, len(p.Orgs)+1)
 	for i := range p.Orgs {
-		s.Rows = append(s.Rows, fleetEffect(&p.Orgs[i], sign, len(columns)))
+		effects = append(effects, &p.Orgs[i])
 	}
-	s.Rows = append(s.Rows, fleetEffect(&p.Total, sign, len(columns)))
-	return s.titled(fleetPairTitles[p.Without])
-}
-
-// fleetEffect is a line of fleetPair with a number of figures; sign is 1 where
-// what is saved counts.
-func fleetEffect(e *studies.FleetEffect, sign float64, figures int) []any {
-	usd := sign * e.SavedUSD()
-	change := none
-	if e.USDWithout > 0 {
-		change = signedPercent(-e.SavedUSD() / e.USDWithout)
+	for _, e := range append(effects, &p.Total) {
+		change := document.Dash
+		if e.USDWithout > 0 {
+			change = document.SignedPercent(-e.SavedUSD() / e.USDWithout)
+		}
+		row := []any{fleetName(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD, e.USDWithout, sign * e.SavedUSD(), change}
+		if _, one, ok := e.PerEvent(); ok {
+			row = append(row, one)
+		} else {
+			row = append(row, document.Dash)
+		}
+		t.Rows = append(t.Rows, row)
 	}
-	row := []any{fleetName(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD, e.USDWithout, usd, change}
-	if len(row) > figures {
-		return row
-	}
-	if _, each, ok := e.PerEvent(); ok {
-		return append(row, each)
-	}
-	return append(row, none)
+	return t
 }
 
 // fleetWaves has what upgrades did to the tokens written ahead of messages.
-func fleetWaves(f *studies.Fleet, c *studies.FleetCell) grid {
-	unit := func(title string) SheetColumn { return SheetColumn{Title: title, Unit: results.UnitTokens} }
-	s := Sheet{Columns: fleetColumns("UPGRADE", SheetColumn{Title: "OVER", Unit: results.UnitSeconds}, SheetColumn{Title: "PROMPT"}, SheetColumn{Title: "USERS"},
-		unit("BEFORE"), unit("DURING"), unit("AFTER"), unit("PEAK"), SheetColumn{Title: "IN THE HOUR FROM"})}
+func fleetWaves(f *studies.Fleet, c *studies.FleetCell) *document.Table {
+	t := &document.Table{
+		Title: "Tokens written ahead of messages, per hour: as long BEFORE an upgrade as it takes, DURING it and as long AFTER",
+		Columns: columns("UPGRADE", document.Right(document.UnitSeconds, "OVER"), counts("PROMPT", "USERS"),
+			sizes("BEFORE", "DURING", "AFTER", "PEAK"), counts("IN THE HOUR FROM")),
+	}
 	for _, w := range c.Waves {
 		if w.Upgrade >= len(f.Upgrades) {
 			continue
 		}
 		u := &f.Upgrades[w.Upgrade]
-		s.Rows = append(s.Rows, []any{fleetClock(f, u.At), u.Over, signedCount(int64(u.Static)), u.Users,
+		t.Rows = append(t.Rows, []any{fleetClock(f, u.At), u.Over, signedCount(int64(u.Static)), u.Users,
 			w.Before, w.During, w.After, w.PeakTokens, fleetClock(f, float64(w.PeakHour)*3600)})
 	}
-	return s.titled("Tokens written ahead of messages, per hour: as long BEFORE an upgrade as it takes, DURING it and as long AFTER")
+	return t
 }
 
 // fleetClock is the time at seconds from the start.
@@ -223,14 +196,25 @@ func fleetClock(f *studies.Fleet, seconds float64) string {
 	return f.Start.Add(time.Duration(seconds * float64(time.Second))).UTC().Format("01-02 15:04")
 }
 
+// signedCount writes a difference of counts.
+func signedCount(n int64) string {
+	if n > 0 {
+		return "+" + document.Whole(n)
+	}
+	return document.Whole(n)
+}
+
 // fleetKinds has a line for each kind of users.
-func fleetKinds(c *studies.FleetCell) grid {
-	s := Sheet{Columns: fleetColumns("KIND OF USER", SheetColumn{Title: "WITH SESSIONS"}, SheetColumn{Title: "CALLS"}, SheetColumn{Title: "COST", Unit: results.UnitUSD},
-		SheetColumn{Title: "HIT", Unit: results.UnitRatio}, SheetColumn{Title: "MISSES"}, SheetColumn{Title: "WRITTEN 5M", Unit: results.UnitTokens}, SheetColumn{Title: "WRITTEN 1H", Unit: results.UnitTokens})}
+func fleetKinds(c *studies.FleetCell) *document.Table {
+	t := &document.Table{
+		Title: "By how users are entitled",
+		Columns: columns("KIND OF USER", counts("WITH SESSIONS", "CALLS"), amounts("COST"), ratios("HIT"), counts("MISSES"),
+			sizes("WRITTEN 5M", "WRITTEN 1H")),
+	}
 	for i := range c.Kinds {
 		g := &c.Kinds[i]
-		s.Rows = append(s.Rows, []any{Printable(g.Name), g.Users, fleetMetric(g, "calls"), fleetMetric(g, "cost_usd"), fleetMetric(g, "cache_hit_ratio"),
-			fleetMetric(g, "misses"), fleetMetric(g, "cache_write_5m_tokens"), fleetMetric(g, "cache_write_1h_tokens")})
+		t.Rows = append(t.Rows, append([]any{g.Name, g.Users},
+			fleetMetrics(g, "calls", "cost_usd", "cache_hit_ratio", "misses", "cache_write_5m_tokens", "cache_write_1h_tokens")...))
 	}
-	return s.titled("By how users are entitled")
+	return t
 }

@@ -72,7 +72,7 @@ func twoOrgs() *studies.Fleet {
 // on.
 func TestFleetTable(t *testing.T) {
 	var b bytes.Buffer
-	if err := Fleet(&b, "table", twoOrgs()); err != nil {
+	if err := Fleet(twoOrgs()).Write(&b, "table"); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
@@ -112,7 +112,7 @@ func TestFleetTells(t *testing.T) {
 	f.Cells[2].Strategy, f.Cells[2].Total.Row.Overflows = "auto-compact/167k", 1
 	for _, format := range []string{"table", "markdown"} {
 		var b bytes.Buffer
-		if err := Fleet(&b, format, f); err != nil {
+		if err := Fleet(f).Write(&b, format); err != nil {
 			t.Fatal(err)
 		}
 		got := strings.Join(strings.Fields(b.String()), " ")
@@ -146,7 +146,7 @@ func TestFleetExplains(t *testing.T) {
 		f.Cells[0].Orgs[i].Name, f.Cells[0].Pairs[0].Orgs[i].Name = f.Orgs[i].Name, f.Orgs[i].Name
 	}
 	var b bytes.Buffer
-	if err := Fleet(&b, "table", f); err != nil {
+	if err := Fleet(f).Write(&b, "table"); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
@@ -174,7 +174,7 @@ func TestFleetMarkdown(t *testing.T) {
 	f := twoOrgs()
 	f.Orgs[0].Name, f.Cells[0].Orgs[0].Name = "a|b", "a|b"
 	var b bytes.Buffer
-	if err := Fleet(&b, "markdown", f); err != nil {
+	if err := Fleet(f).Write(&b, "markdown"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"## none\n", `a\|b`, "**What the global scope saves"} {
@@ -187,7 +187,7 @@ func TestFleetMarkdown(t *testing.T) {
 // A line for each group, each with every column; what was not counted is empty.
 func TestFleetCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := Fleet(&b, "csv", twoOrgs()); err != nil {
+	if err := Fleet(twoOrgs()).Write(&b, "csv"); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := csv.NewReader(&b).ReadAll()
@@ -215,7 +215,7 @@ func TestFleetCSV(t *testing.T) {
 
 func TestFleetHoursCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := FleetHoursCSV(&b, twoOrgs()); err != nil {
+	if err := FleetHours(twoOrgs()).Write(&b, "csv"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"none,,1,2026-03-02T23:00:00Z,0,5,0,0,200,50,70\n", "none,global_scope,1,2026-03-02T23:00:00Z,0,5,0,0,0,1260,70\n"} {
@@ -230,7 +230,7 @@ func TestFleetHoursCSV(t *testing.T) {
 
 func TestFleetJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := Fleet(&b, "json", twoOrgs()); err != nil {
+	if err := Fleet(twoOrgs()).Write(&b, "json"); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -251,11 +251,11 @@ func TestFleetJSON(t *testing.T) {
 }
 
 func TestFleetFormats(t *testing.T) {
-	if err := Fleet(io.Discard, "xml", twoOrgs()); err == nil {
+	if err := Fleet(twoOrgs()).Write(io.Discard, "xml"); err == nil {
 		t.Error("format xml was accepted")
 	}
 	for _, format := range Formats() {
-		if err := Fleet(fullDisk{}, format, twoOrgs()); err == nil {
+		if err := Fleet(twoOrgs()).Write(fullDisk{}, format); err == nil {
 			t.Errorf("%s: the error of the writer was lost", format)
 		}
 	}

@@ -151,11 +151,3 @@ func trustLine(run *results.Run) string {
 	}
 	return line
 }
-
-// signedCount writes a difference of counts.
-func signedCount(n int64) string {
-	if n > 0 {
-		return "+" + document.Whole(n)
-	}
-	return document.Whole(n)
-}

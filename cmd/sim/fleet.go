@@ -140,7 +140,7 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 	if result == nil {
 		return runErr
 	}
-	errs := []error{runErr, reports.Fleet(cmd.OutOrStdout(), f.format, result), f.draw(result)}
+	errs := []error{runErr, reports.Fleet(result).Write(cmd.OutOrStdout(), f.format), f.draw(result)}
 	if folder != nil {
 		errs = append(errs, folder.save(fleetFiles(folder.resolved, result)))
 	}

@@ -251,11 +251,11 @@ func isFilePath(name string) bool { return strings.ContainsAny(name, `/\\`) }
 // fleetFiles are the files of a fleet in its folder.
 func fleetFiles(resolved []byte, f *studies.Fleet) []outFile {
 	files := []outFile{
-		{fleetFile, func(w io.Writer) error { return reports.Fleet(w, "json", f) }},
+		{fleetFile, func(w io.Writer) error { return reports.Fleet(f).Write(w, "json") }},
 		{fleetYAMLFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},
-		{reportFile, func(w io.Writer) error { return reports.Fleet(w, "table", f) }},
-		{fleetOrgsFile, func(w io.Writer) error { return reports.Fleet(w, "csv", f) }},
-		{fleetHoursFile, func(w io.Writer) error { return reports.FleetHoursCSV(w, f) }},
+		{reportFile, func(w io.Writer) error { return reports.Fleet(f).Write(w, "table") }},
+		{fleetOrgsFile, func(w io.Writer) error { return reports.Fleet(f).Write(w, "csv") }},
+		{fleetHoursFile, func(w io.Writer) error { return reports.FleetHours(f).Write(w, "csv") }},
 	}
 	for _, d := range reports.FleetDrawings(f) {
 		for _, format := range reports.ChartFormats() {
