@@ -177,7 +177,7 @@ func TestFleetMarkdown(t *testing.T) {
 	if err := Fleet(f).Write(&b, "markdown"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## none\n", `a\|b`, "**What the global scope saves"} {
+	for _, want := range []string{"### strategy none\n", `a\|b`, "**What the global scope saves"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
