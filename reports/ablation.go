@@ -64,10 +64,9 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 	if n := was.Usage.Input(); n > 0 {
 		hit = document.Percent(float64(was.Usage.Read) / float64(n))
 	}
-	tokens := func(v int64) string { return document.Tokens(float64(v)) }
 	t.Rows = append(t.Rows, []any{
-		"as it is", money(was.CostUSD()), "", "", tokens(was.Usage.Read), tokens(was.Usage.Writes()),
-		tokens(was.Usage.Uncached), hit, was.Compactions, was.Microcompactions, document.Seconds(was.AddedLatency),
+		"as it is", money(was.CostUSD()), "", "", document.Tokens(was.Usage.Read), document.Tokens(was.Usage.Writes()),
+		document.Tokens(was.Usage.Uncached), hit, was.Compactions, was.Microcompactions, document.Seconds(was.AddedLatency),
 	})
 	var none []string
 	list := a.Differences(base, 1)
@@ -77,11 +76,10 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 			none = append(none, changeText(d.Change))
 			continue
 		}
-		signed := func(v int64, format func(float64) string) string { return document.Signed(float64(v), format) }
 		t.Rows = append(t.Rows, []any{
-			changeText(d.Change), money(was.CostUSD() + d.USD), differenceIn(d, money), relativeText(d),
-			signed(d.Read, document.Tokens), signed(d.Written, document.Tokens), signed(d.Uncached, document.Tokens),
-			document.Signed(d.Hit, document.Points), signed(int64(d.Compactions), document.Whole), signed(int64(d.Cleared), document.Whole),
+			changeText(d.Change), money(was.CostUSD() + d.USD), differenceText(d, money), relativeText(d),
+			document.Signed(d.Read, document.Tokens), document.Signed(d.Written, document.Tokens), document.Signed(d.Uncached, document.Tokens),
+			document.Signed(d.Hit, document.Points), document.Signed(d.Compactions, document.Whole), document.Signed(d.Cleared, document.Whole),
 			document.Signed(d.Latency, document.Seconds),
 		})
 	}
@@ -111,7 +109,7 @@ func pairTable(pairs []studies.Difference) *document.Table {
 	for i := range pairs {
 		d := &pairs[i]
 		if strings.ContainsAny(money(d.Extra), "123456789") && len(t.Rows) < maxPairRows {
-			t.Rows = append(t.Rows, []any{changeText(d.Change), differenceIn(d, money), relativeText(d), document.Signed(d.Extra, money)})
+			t.Rows = append(t.Rows, []any{changeText(d.Change), differenceText(d, money), relativeText(d), document.Signed(d.Extra, money)})
 		}
 	}
 	if left := len(pairs) - len(t.Rows); left > 0 {
@@ -136,7 +134,7 @@ func changeText(c *studies.Change) string {
 	return document.Printable(strings.Join(parts, " and "))
 }
 
-func differenceIn(d *studies.Difference, money func(float64) string) string {
+func differenceText(d *studies.Difference, money func(float64) string) string {
 	text := document.Signed(d.USD, money)
 	if d.Covered {
 		return "~" + text

@@ -125,7 +125,7 @@ func contextText(x *studies.Compaction) string {
 	if x.Later == 0 {
 		return document.Dash
 	}
-	return document.Tokens(float64(x.Context))
+	return document.Tokens(x.Context)
 }
 
 // totalsLines sum up a cell.

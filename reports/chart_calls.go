@@ -71,7 +71,7 @@ func undrawn(run *results.Run, calls []results.CellCalls) string {
 	}
 	const named = 3
 	if len(names) > named {
-		names = append(names[:named], "and "+CountOf(len(names)-named, "other"))
+		names = append(names[:named], "and "+document.Count(len(names)-named, "other"))
 	}
 	if len(names) == 0 {
 		return ""
@@ -202,11 +202,11 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 	case peak == 0:
 		return nil, errors.New("no call has a context")
 	}
-	facts := "session " + Printable(session)
+	facts := "session " + document.Printable(session)
 	if !slices.ContainsFunc(traces, func(t trace) bool { return len(t.calls) != most }) {
-		facts += " · " + CountOf(most, "call")
+		facts += " · " + document.Count(most, "call")
 	}
-	facts += " of the main conversation · " + Printable(modelNames(models))
+	facts += " of the main conversation · " + document.Printable(modelNames(models))
 	c := runChart(run, "Context over the calls of a session", errorLine(run), undrawn(run, calls))
 	c.Facts, c.Width, c.Panels = []string{facts}, callsWidth, contextPanels(traces, float64(peak))
 	xs := unitAxis(results.UnitCalls, 1, float64(most), 10)
@@ -228,9 +228,9 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 	var cuts []document.Series
 	for i := range traces {
 		t := &traces[i]
-		name := cellName(t.cell) + ", " + CountOf(len(t.compactions), "compaction")
+		name := cellName(t.cell) + ", " + document.Count(len(t.compactions), "compaction")
 		if len(t.drops) > 0 {
-			name += ", " + CountOf(len(t.drops), "drop")
+			name += ", " + document.Count(len(t.drops), "drop")
 		}
 		line, marks := document.Series{Name: name, Style: styles[i]}, document.Series{Name: name, Mark: document.MarkDot, Style: styles[i]}
 		line.Style.Width *= 0.8
@@ -391,8 +391,8 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 			line.Point(float64(j)+0.5, ratio, "")
 			dots.Point(float64(j)+0.5, ratio, "")
 		}
-		line.Name = cellName(calls[i].Cell) + ", " + CountOf(len(calls[i].Calls), "call") +
-			", misses " + usd(missed, usdDecimals([]float64{missed}))
+		line.Name = cellName(calls[i].Cell) + ", " + document.Count(len(calls[i].Calls), "call") +
+			", misses " + document.Amounts(missed)(missed)
 		dots.Name = line.Name
 		ratios.Series = append(ratios.Series, line, dots)
 		costs.Series = append(costs.Series, bars)
@@ -416,7 +416,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 	panels[len(panels)-1].X = timeAxis(width, longest)
 	c := runChart(run, "Cache hit ratio over time", errorLine(run), undrawn(run, calls))
 	c.Facts = []string{fmt.Sprintf("%s · weighted by tokens, in steps of %s since the start of each session",
-		CountOf(len(sessions), "session"), spanName(width))}
+		document.Count(len(sessions), "session"), spanName(width))}
 	c.Width, c.Panels = callsWidth, panels
 	return c, nil
 }
@@ -454,7 +454,7 @@ func spanUnit(w time.Duration) (time.Duration, string) {
 // spanName writes the width of a bucket: "15 minutes", "1 day".
 func spanName(w time.Duration) string {
 	unit, name := spanUnit(w)
-	return CountOf(int(w/unit), name)
+	return document.Count(int(w/unit), name)
 }
 
 // timeAxis labels the edges of n buckets at round times.

@@ -54,7 +54,7 @@ func (c *CorpusComparison) panel(d *CorpusDimension) document.Panel {
 	}
 	for k := len(d.Values) - 1; k >= 0; k-- {
 		line := document.Series{Mark: document.MarkStep, Style: styles[k]}
-		line.Name = fmt.Sprintf("%s: %s (%s)", corpusRoles[k], Printable(c.Names[k]), CountOf(c.Sessions[k], "session"))
+		line.Name = fmt.Sprintf("%s: %s (%s)", corpusRoles[k], document.Printable(c.Names[k]), document.Count(c.Sessions[k], "session"))
 		if len(d.Values[k]) > 0 {
 			shares(&line, &p.X, d.Values[k])
 		}
@@ -73,7 +73,7 @@ func (d *CorpusDimension) verdict() string {
 	if one := d.only(); one >= 0 {
 		return corpusRoles[one] + " only · " + d.fit()
 	}
-	return "KS " + percent(d.KS) + " · " + d.fit()
+	return "KS " + document.Percent(d.KS) + " · " + d.fit()
 }
 
 // corpusAxis spans both samples but for their outermost half per cent.
@@ -163,7 +163,7 @@ func scatterChart(r *validate.Report) (*document.Chart, error) {
 	axis := unitAxis(results.UnitTokens, 0, 1.05*top, 6)
 	p := document.Panel{Title: "predicted read, tokens", X: axis, Y: axis, Series: append(dots, across(0, 0, axis.High, axis.High))}
 	p.X.Title = "recorded read, tokens"
-	return validationChart(r, fmt.Sprintf("Read by %s: predicted against recorded", CountOf(n, "call")), p)
+	return validationChart(r, fmt.Sprintf("Read by %s: predicted against recorded", document.Count(n, "call")), p)
 }
 
 // gapChart shows the error of the predicted reads by the gap ahead of a call.
@@ -183,7 +183,7 @@ func gapChart(r *validate.Report) (*document.Chart, error) {
 		Y: document.Axis{Low: -1.05, High: 1.05}}
 	for _, s := range []float64{0.1, 1, 10, 60, 300, 3600, 86400} {
 		if s <= longest {
-			p.X.Ticks = append(p.X.Ticks, document.Tick{Value: s, Label: duration(s)})
+			p.X.Ticks = append(p.X.Ticks, document.Tick{Value: s, Label: document.Seconds(s)})
 		}
 	}
 	for v := -1.0; v <= 1; v += 0.5 {
@@ -226,7 +226,7 @@ func validationChart(r *validate.Report, title string, p document.Panel) (*docum
 	}
 	return &document.Chart{Title: title, Width: validationWidth, Panels: []document.Panel{p},
 		Facts: []string{fmt.Sprintf("exact %s, within 1 %% of the context %s, token-weighted error %s",
-			errorShare(r.Exact, false), errorShare(r.Within1, false), errorShare(r.TokenErr, false))},
+			validate.Percent(r.Exact, false), validate.Percent(r.Within1, false), validate.Percent(r.TokenErr, false))},
 		Source: "sim validate; model: " + r.Model + "; profile: " + r.Profile}, nil
 }
 

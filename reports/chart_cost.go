@@ -121,12 +121,12 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	}
 	notes := cellNotes(run, func(cell string) bool { return drawn[cell] })
 	if n := len(all) - len(bars); n > 0 {
-		notes = append(notes, fmt.Sprintf("the %s of the highest cost have no bar", CountOf(n, "cell")))
+		notes = append(notes, fmt.Sprintf("the %s of the highest cost have no bar", document.Count(n, "cell")))
 	}
 	p := document.Panel{Height: barPitch * float64(len(bars)), X: unitAxis(results.UnitUSD, 0, slices.Max(totals), 5)}
 	p.X.Title, p.X.Grid = "cost (USD)", true
 	parts, amounts := costParts(), document.Series{Mark: document.MarkText}
-	decimals := usdDecimals(totals)
+	money := document.Amounts(totals...)
 	for i, b := range bars {
 		y, sum := p.Y.Place(i, len(bars), cellName(b.cell.Cell)), 0.0
 		for k, v := range b.parts {
@@ -135,7 +135,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 			}
 			sum += v
 		}
-		text := usd(b.total, decimals)
+		text := money(b.total)
 		if note, _ := vsRecorded(run, b.cell); note != "" && note != "–" {
 			text += "  " + note
 		}
@@ -189,7 +189,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	var notes []string
 	if n := len(bars) - maxTornado; n > 0 {
 		bars = bars[:maxTornado]
-		notes = append(notes, CountOf(n, "smaller difference")+" not drawn")
+		notes = append(notes, document.Count(n, "smaller difference")+" not drawn")
 	}
 	low, high := 0.0, 0.0
 	var amounts []float64
@@ -210,10 +210,10 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 		{Name: "~ within the model error", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
 		{Mark: document.MarkText}, {Mark: document.MarkText, Left: true},
 	}
-	decimals := usdDecimals(amounts)
+	money := document.Amounts(amounts...)
 	for i := range bars {
 		d := &bars[i]
-		y := p.Y.Place(i, len(bars), shortened(changeText(d.Change), maxNameRunes))
+		y := p.Y.Place(i, len(bars), document.Shortened(changeText(d.Change), maxNameRunes))
 		kind, side := 0, 3
 		if d.USD < 0 {
 			kind, side = 1, 4
@@ -222,16 +222,16 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 			kind = 2
 		}
 		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
-		series[side].Point(d.USD, y, differenceText(d, decimals)+"  "+relativeText(d))
+		series[side].Point(d.USD, y, differenceText(d, money)+"  "+relativeText(d))
 	}
 	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),
 		across(0, p.Y.Low, 0, p.Y.High))
-	c := runChart(a.Run, "What each mechanism is worth: "+Printable(base), errorLine(a.Run), notes...)
+	c := runChart(a.Run, "What each mechanism is worth: "+document.Printable(base), errorLine(a.Run), notes...)
 	c.Facts, c.Width, c.Panels = headLines(a.Run)[:1], barsWidth+30, []document.Panel{p}
 	for i := range a.Run.Cells {
 		if cell := &a.Run.Cells[i]; cell.Cell == base {
 			cost := cell.Total.CostUSD()
-			c.Facts = append(c.Facts, "as it is: "+usd(cost, usdDecimals([]float64{cost})))
+			c.Facts = append(c.Facts, "as it is: "+document.Amounts(cost)(cost))
 			break
 		}
 	}

@@ -71,7 +71,7 @@ func fleetChart(f *studies.Fleet, cell int, title string, parts []fleetPart) (*d
 	if len(of.Hours) == 0 {
 		return nil, errors.New("no call was made")
 	}
-	c := &document.Chart{Title: title, Facts: []string{Printable(f.Name + " · " + of.Strategy + " · " + fleetSize(f))}, Width: callsWidth,
+	c := &document.Chart{Title: title, Facts: []string{document.Printable(f.Name + " · " + of.Strategy + " · " + fleetSize(f))}, Width: callsWidth,
 		Source: "source: sim fleet run; sessions are drawn from profiles, shares of users are those of the fleet file, not measured"}
 	for _, part := range parts {
 		if p := part.panel(f, of); len(p.Series) > 0 {
@@ -93,7 +93,7 @@ func fleetHours(f *studies.Fleet, c *studies.FleetCell) document.Panel {
 		for i := range hours {
 			sum += fleetAhead(&hours[i])
 		}
-		s := document.Series{Name: name + ": " + tokens(float64(sum)) + " tokens", Mark: document.MarkStep, Style: style}
+		s := document.Series{Name: name + ": " + document.Tokens(sum) + " tokens", Mark: document.MarkStep, Style: style}
 		s.Style.Width = 1.6
 		for i, v := range append(fleetValues(hours, bin), 0) {
 			s.Point(float64(i*bin), v, "")
@@ -286,7 +286,7 @@ func fleetHits(_ *studies.Fleet, c *studies.FleetCell) document.Panel {
 			if ratio, ok := g.Scope(studies.FleetScope(k)).HitRatio(); ok {
 				y := at + 0.25*float64(1-k)
 				low = min(low, math.Floor(20*(ratio-0.005))/20)
-				scopes[k].Point(ratio, y, percent(ratio))
+				scopes[k].Point(ratio, y, document.Percent(ratio))
 				stems[k].Point(0, y, "")
 				stems[k].Point(ratio, y, "")
 				stems[k].Point(0, math.NaN(), "")

@@ -52,7 +52,7 @@ func (f *sweepFamily) chart(run *results.Run, metric string) (*document.Chart, e
 	if err := s.place(); err != nil {
 		return nil, err
 	}
-	s.write = formatter(m.Unit, s.values())
+	s.write = document.Format(m.Unit, s.values())
 	if len(f.axes) == 2 {
 		return s.tiles(), nil
 	}
@@ -100,10 +100,10 @@ func (s *sweep) place() error {
 		s.notes = append(s.notes, s.note)
 	}
 	if partial > 0 {
-		s.notes = append(s.notes, CountOf(partial, "cell")+" not drawn: fewer sessions than the others")
+		s.notes = append(s.notes, document.Count(partial, "cell")+" not drawn: fewer sessions than the others")
 	}
 	if unsampled > 0 {
-		s.notes = append(s.notes, CountOf(unsampled, "cell")+" without a sample of "+s.metric.Name)
+		s.notes = append(s.notes, document.Count(unsampled, "cell")+" without a sample of "+s.metric.Name)
 	}
 	return nil
 }
@@ -131,10 +131,10 @@ func groupNames(groups []string) (names []string, common string) {
 	}
 	for _, g := range groups {
 		parts := slices.DeleteFunc(strings.Split(g, "\n"), func(p string) bool { return count[p] == len(groups) })
-		names = append(names, Printable(strings.Join(parts, " ")))
+		names = append(names, document.Printable(strings.Join(parts, " ")))
 	}
 	shared := slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(p string) bool { return count[p] < len(groups) })
-	return names, Printable(strings.Join(shared, " · "))
+	return names, document.Printable(strings.Join(shared, " · "))
 }
 
 // values returns the values of all points.
@@ -162,7 +162,7 @@ func (s *sweep) best() ([]sweepPoint, string) {
 	for _, a := range s.axes {
 		text := a.label(best[0].cell.Params[a.key])
 		if len(s.axes) > 1 {
-			text = Printable(a.key) + " " + text
+			text = document.Printable(a.key) + " " + text
 		}
 		at = append(at, text)
 	}
@@ -194,8 +194,8 @@ func (s *sweep) frame(common, trust string) *document.Chart {
 		drawn[p.cell.Cell] = true
 	}
 	notes := append(s.notes, cellNotes(s.run, func(cell string) bool { return drawn[cell] })...)
-	c := runChart(s.run, metricTitle(s.metric)+" against "+Printable(strings.Join(s.keys(), " and ")), trust, notes...)
-	second := slices.DeleteFunc([]string{s.slice, common, CountOf(len(s.points), "cell")}, func(t string) bool { return t == "" })
+	c := runChart(s.run, metricTitle(s.metric)+" against "+document.Printable(strings.Join(s.keys(), " and ")), trust, notes...)
+	second := slices.DeleteFunc([]string{s.slice, common, document.Count(len(s.points), "cell")}, func(t string) bool { return t == "" })
 	c.Facts = []string{headLines(s.run)[0], strings.Join(second, " · ")}
 	return c
 }
@@ -220,7 +220,7 @@ func (s *sweep) lines() *document.Chart {
 	styles := looksOf(len(groups))
 	points := slices.SortedStableFunc(slices.Values(s.points), func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
 	for i, g := range groups {
-		line := document.Series{Name: shortened(names[i], maxNameRunes), Style: styles[i]}
+		line := document.Series{Name: document.Shortened(names[i], maxNameRunes), Style: styles[i]}
 		for _, pt := range points {
 			if pt.group == g {
 				line.Point(xs[pt.at[0]], pt.value, "")
@@ -266,7 +266,7 @@ func (s *sweep) xAxis(x *document.Axis) []float64 {
 		}
 		x.Ticks = append(x.Ticks, document.Tick{Value: xs[i], Label: a.label(v)})
 	}
-	x.Title, x.Names = Printable(a.key), !a.numeric
+	x.Title, x.Names = document.Printable(a.key), !a.numeric
 	low, high := xs[0], xs[len(xs)-1]
 	if x.Log = low > 0 && high/low > maxLinearRatio; x.Log {
 		margin := math.Pow(high/low, 0.04)
@@ -291,7 +291,7 @@ func (s *sweep) levels() (list []document.Series, values []float64) {
 	span := max(high-low, 0.05*math.Abs(high), minSpan(s.metric.Unit))
 	for _, c := range s.beside() {
 		v, _ := c.Value(s.metric)
-		name := shortened(Printable(c.Cell), maxNameRunes/2)
+		name := document.Shortened(document.Printable(c.Cell), maxNameRunes/2)
 		if v < low-3*span || v > high+3*span || len(list) == maxLevels {
 			s.notes = append(s.notes, "not drawn, "+name+": "+s.write(v))
 			continue
@@ -323,7 +323,7 @@ func (s *sweep) errorBand(p *document.Panel) []document.Series {
 	if low >= high {
 		return nil
 	}
-	band := document.Series{Name: "model error around recorded, ±" + percent(math.Abs(rel)), Mark: document.MarkBand,
+	band := document.Series{Name: "model error around recorded, ±" + document.Percent(math.Abs(rel)), Mark: document.MarkBand,
 		Style: document.Style{Color: 0xe4e4e4}}
 	band.Box(p.X.Low, low, p.X.High, high, "")
 	return []document.Series{band}
@@ -358,9 +358,9 @@ func (s *sweep) tiles() *document.Chart {
 	} else {
 		height = min(max(9, mapWidth*2/3/float64(rows)), height)
 	}
-	p := document.Panel{Title: Printable(s.axes[1].key), Height: height * float64(rows), Series: []document.Series{map_},
+	p := document.Panel{Title: document.Printable(s.axes[1].key), Height: height * float64(rows), Series: []document.Series{map_},
 		X: places(&s.axes[0]), Y: places(&s.axes[1])}
-	p.X.Title, p.X.Names = Printable(s.axes[0].key), !s.axes[0].numeric
+	p.X.Title, p.X.Names = document.Printable(s.axes[0].key), !s.axes[0].numeric
 	if best, name := s.best(); len(best) > 0 {
 		outline := document.Series{Name: name, Mark: document.MarkBox, Style: document.Style{Color: 0xc83c00, Hollow: true}}
 		for _, pt := range best {

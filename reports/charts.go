@@ -87,13 +87,13 @@ func fileName(parts ...string) string {
 // runChart returns a chart of a run with what stands at its foot: notes, the
 // source and how far the model is from the bill.
 func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
-	return &document.Chart{Title: title, Notes: Printable(strings.Join(notes, "; ")), Source: sourceLine(run) + " · " + trust}
+	return &document.Chart{Title: title, Notes: document.Printable(strings.Join(notes, "; ")), Source: sourceLine(run) + " · " + trust}
 }
 
 // sourceLine says where the figures come from.
 func sourceLine(run *results.Run) string {
 	p := &run.Provenance
-	s := "source: " + CountOf(run.Workload.Sessions, "session") + " replayed by sim"
+	s := "source: " + document.Count(run.Workload.Sessions, "session") + " replayed by sim"
 	if p.Version != "" {
 		s += " " + p.Version
 	}
@@ -101,7 +101,7 @@ func sourceLine(run *results.Run) string {
 	if p.Prices != "" {
 		s += ", price table of " + p.Prices
 	}
-	return Printable(s)
+	return document.Printable(s)
 }
 
 // cellNotes returns the footnotes of a run with the names of their cells: a
@@ -123,7 +123,7 @@ func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
 const maxNameRunes = 44
 
 // cellName writes the name of a cell for a chart.
-func cellName(name string) string { return shortened(Printable(name), maxNameRunes) }
+func cellName(name string) string { return document.Shortened(document.Printable(name), maxNameRunes) }
 
 // shortened cuts the middle out of a long name: families of cells differ at
 // their ends as often as at their beginnings.
@@ -197,15 +197,15 @@ func unitAxis(unit string, low, high float64, n int) document.Axis {
 func tickLabel(unit string, v, step float64) string {
 	switch unit {
 	case results.UnitUSD:
-		return usd(v, decimalsOf(step))
+		return document.USD(v, decimalsOf(step))
 	case results.UnitRatio:
-		return Grouped(100*v, decimalsOf(100*step)) + " %"
+		return document.Grouped(100*v, decimalsOf(100*step)) + " %"
 	case results.UnitTokens:
-		return tokens(v)
+		return document.Tokens(v)
 	case results.UnitSeconds:
-		return duration(v)
+		return document.Seconds(v)
 	}
-	return Grouped(v, 0)
+	return document.Grouped(v, 0)
 }
 
 // decimalsOf returns the decimals that tell multiples of a nice step apart.

@@ -347,7 +347,7 @@ func cut(s draw.TextStyle, width vg.Length, text string) []string {
 func fitted(s draw.TextStyle, text string, width vg.Length) string {
 	short := text
 	for n := len([]rune(text)) - 1; n >= 3 && s.Width(short) > width; n-- {
-		short = shortened(text, n)
+		short = document.Shortened(text, n)
 	}
 	return short
 }

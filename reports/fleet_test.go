@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -94,7 +95,7 @@ func TestFleetTable(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(b.String()) {
-		if n := len([]rune(line)) - 1; n > TextWidth {
+		if n := len([]rune(line)) - 1; n > document.Width {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
@@ -164,7 +165,7 @@ func TestFleetExplains(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(b.String()) {
-		if n := len([]rune(line)) - 1; n > TextWidth {
+		if n := len([]rune(line)) - 1; n > document.Width {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
@@ -254,7 +255,7 @@ func TestFleetFormats(t *testing.T) {
 	if err := Fleet(twoOrgs()).Write(io.Discard, "xml"); err == nil {
 		t.Error("format xml was accepted")
 	}
-	for _, format := range Formats() {
+	for _, format := range document.Formats() {
 		if err := Fleet(twoOrgs()).Write(fullDisk{}, format); err == nil {
 			t.Errorf("%s: the error of the writer was lost", format)
 		}

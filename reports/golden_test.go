@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -69,7 +70,7 @@ func TestSameBytes(t *testing.T) {
 		rows[0], rows[1] = rows[1], rows[0]
 	}
 	shuffled.Sum()
-	for _, format := range Formats() {
+	for _, format := range document.Formats() {
 		var a, b bytes.Buffer
 		if err := Run(bill(), Options{Split: true, PerSession: true}).Write(&a, format); err != nil {
 			t.Fatal(err)
@@ -95,7 +96,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 // TestWriteErrors: no output reports success when the writer failed.
 func TestWriteErrors(t *testing.T) {
-	for _, format := range Formats() {
+	for _, format := range document.Formats() {
 		if err := Run(bill(), Options{}).Write(fullDisk{}, format); err == nil {
 			t.Errorf("%s: the error of the writer was lost", format)
 		}

@@ -164,14 +164,14 @@ func sliced(strategy string, axes []axis, cells []*results.Cell) []sweepFamily {
 		if !ok {
 			i = len(families)
 			at[name] = i
-			families = append(families, sweepFamily{axes: axes[:2], name: strategy + "-" + strings.Join(fixed, "-"), slice: Printable(name)})
+			families = append(families, sweepFamily{axes: axes[:2], name: strategy + "-" + strings.Join(fixed, "-"), slice: document.Printable(name)})
 		}
 		families[i].cells = append(families[i].cells, c)
 	}
 	if n := len(families) - maxSlices; n > 0 {
 		families = families[:maxSlices]
 		rest := sweepFamily{axes: axes[2:]}
-		families[maxSlices-1].note = CountOf(n, "further setting") + " of " + strings.Join(rest.keys(), " and ") + " not drawn"
+		families[maxSlices-1].note = document.Count(n, "further setting") + " of " + strings.Join(rest.keys(), " and ") + " not drawn"
 	}
 	return families
 }
@@ -252,11 +252,11 @@ func (a *axis) index(value string) int {
 // label writes a value so that it takes little room: 167k for 167000.
 func (a *axis) label(value string) string {
 	if a.numeric && len(value) > 4 {
-		if short := tokens(numberOf(value)); numberOf(short) == numberOf(value) {
+		if short := document.Tokens(numberOf(value)); numberOf(short) == numberOf(value) {
 			return short
 		}
 	}
-	return shortened(Printable(value), maxValueRunes)
+	return document.Shortened(document.Printable(value), maxValueRunes)
 }
 
 // maxValueRunes is the length of values at an axis, characters.

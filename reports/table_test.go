@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -50,13 +51,13 @@ func TestTrustLine(t *testing.T) {
 	}
 }
 
-// Lines of text are wrapped: none is wider than TextWidth.
+// Lines of text are wrapped: none is wider than document.Width.
 func TestTextIsWrapped(t *testing.T) {
 	run := bill()
 	run.Workload.Remarks = []string{strings.Repeat("a remark of many words ", 20)}
 	run.Notes = append(run.Notes, results.Note{Text: strings.Repeat("a note of many words ", 20)})
 	for l := range strings.Lines(text(t, "table", run, Options{})) {
-		if n := len([]rune(strings.TrimRight(l, "\n"))); n > TextWidth {
+		if n := len([]rune(strings.TrimRight(l, "\n"))); n > document.Width {
 			t.Errorf("%d characters: %s", n, l)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
@@ -22,7 +23,7 @@ import (
 func printable(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	for i := range lines {
-		lines[i] = reports.Printable(lines[i])
+		lines[i] = document.Printable(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }

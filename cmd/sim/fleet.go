@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/fleet"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/reports"
@@ -29,9 +30,9 @@ what users who pass their plan's quota do to the cache, how many calls are under
 }
 
 // fleetSheet lists the built-in fleets but the manual.
-func fleetSheet() (*reports.Sheet, error) {
-	s := &reports.Sheet{
-		Columns: []reports.SheetColumn{
+func fleetSheet() (*document.Table, error) {
+	s := &document.Table{
+		Columns: []document.Column{
 			{Name: "name", Title: "NAME"}, {Name: "organisations", Title: "ORGS", Right: true},
 			{Name: "users", Title: "USERS", Right: true}, {Name: "days", Title: "DAYS", Right: true}, {Name: "doc", Title: "WHAT"},
 		},

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/wire"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -156,7 +156,7 @@ func (e missingCall) Error() string {
 		e.Difference(),
 		fmt.Sprintf("asked of %s, it would be %s.json there", e.Call.Model, e.Key),
 	} {
-		for _, line := range reports.Wrap(sentence, reports.TextWidth-len(indent)) {
+		for _, line := range document.Wrap(sentence, document.Width-len(indent)) {
 			text += "\n" + indent + line
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/wire"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -30,7 +30,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	c.flags.switches(run.Provenance.Switches)
 	r := c.report()
 	if n, text := refusedText(r.Calls); n > 0 {
-		fmt.Fprintf(w, "sim: warning: the server refused %s: %s\n", plural(n, "real call"), reports.Printable(text))
+		fmt.Fprintf(w, "sim: warning: the server refused %s: %s\n", plural(n, "real call"), document.Printable(text))
 	}
 	run.Workload.Remarks = append(run.Workload.Remarks, liveText(&r, c.unpriced(), err))
 	for _, text := range liveNotes(&r) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -154,7 +154,7 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 	shown := 0
 	list := func(problems []traces.Problem) {
 		for _, p := range problems {
-			fmt.Fprintf(w, "sim: %s\n", reports.Printable(p.String()))
+			fmt.Fprintf(w, "sim: %s\n", document.Printable(p.String()))
 		}
 		shown += len(problems)
 	}
@@ -184,7 +184,7 @@ func (f *readFlags) warnSilent(cmd *cobra.Command, plan *scenarios.Plan, c *trac
 	}
 	texts, err := plan.Silent(c)
 	for _, text := range texts {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sim: warning: %s\n", reports.Printable(text))
+		fmt.Fprintf(cmd.ErrOrStderr(), "sim: warning: %s\n", document.Printable(text))
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
@@ -23,7 +24,7 @@ func newScenarios() *cobra.Command {
 }
 
 // scenarioSheet lists the built-in scenarios with what they expand to.
-func scenarioSheet() (*reports.Sheet, error) {
+func scenarioSheet() (*document.Table, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, err
@@ -32,8 +33,8 @@ func scenarioSheet() (*reports.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &reports.Sheet{
-		Columns: []reports.SheetColumn{
+	s := &document.Table{
+		Columns: []document.Column{
 			{Name: "name", Title: "NAME"},
 			{Name: "cells", Title: "CELLS", Right: true},
 			{Name: "doc", Title: "WHAT"},

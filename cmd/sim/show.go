@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -85,8 +85,8 @@ func describe(w io.Writer, s *traces.Session, table *costmodel.Table) error {
 }
 
 // callSheet lists the calls of a session with the events before them.
-func callSheet(s *traces.Session) *reports.Sheet {
-	sheet := &reports.Sheet{Columns: []reports.SheetColumn{
+func callSheet(s *traces.Session) *document.Table {
+	sheet := &document.Table{Columns: []document.Column{
 		{Name: "thread", Title: "THREAD"},
 		{Name: "kind"},
 		{Name: "round", Title: "ROUND", Right: true},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -23,14 +23,14 @@ func newStrategies() *cobra.Command {
 var usualReading = strategies.Reading{Window: 200_000, MaxOutput: client.MaxOutput}
 
 // strategySheet lists strategies, one a row.
-func strategySheet() (*reports.Sheet, error) {
+func strategySheet() (*document.Table, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, err
 	}
-	s := &reports.Sheet{
+	s := &document.Table{
 		Fitted: true,
-		Columns: []reports.SheetColumn{
+		Columns: []document.Column{
 			{Name: "name", Title: "NAME"},
 			{Name: "layers", Title: "LAYERS"},
 			{Name: "acts_at_tokens", Title: "ACTS AT", Right: true},
@@ -102,8 +102,8 @@ func newStrategiesDiff() *cobra.Command {
 }
 
 // differenceSheet lists differing parameters, one a row.
-func differenceSheet(a, b *strategies.Strategy) *reports.Sheet {
-	s := &reports.Sheet{Columns: []reports.SheetColumn{
+func differenceSheet(a, b *strategies.Strategy) *document.Table {
+	s := &document.Table{Columns: []document.Column{
 		{Name: "parameter", Title: "PARAMETER"},
 		{Name: "a", Title: a.Name},
 		{Name: "b", Title: b.Name},

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -110,8 +110,8 @@ files.`,
 const wideNote = "UNSEEN: share of new tokens in no transcript line. DERIVED: outputs logged before they were final. ASSUMED: calls whose cache lifetime is not logged."
 
 // sessionSheet lists sessions, one a row.
-func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *reports.Sheet {
-	s := &reports.Sheet{Columns: []reports.SheetColumn{
+func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Table {
+	s := &document.Table{Columns: []document.Column{
 		{Name: "id", Title: "ID"},
 		{Name: "start", Title: "STARTED"},
 		{Name: "project"},
@@ -218,7 +218,7 @@ const leastID = 8
 
 // brief leaves in a list of sessions what has room on a terminal: ids as far as
 // they tell sessions apart, and the columns that most people look for.
-func brief(s *reports.Sheet) {
+func brief(s *document.Table) {
 	for i := range s.Columns {
 		switch c := &s.Columns[i]; c.Name {
 		case "id":

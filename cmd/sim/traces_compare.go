@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -86,7 +87,7 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) error {
 			"without the latter the samples that come with sim")
 	}
 	f.gen.workers = f.read.workers
-	errs := []error{checkFormat(f.format, reports.Formats()), f.read.check(cmd)}
+	errs := []error{checkFormat(f.format, document.Formats()), f.read.check(cmd)}
 	if f.chart != "" {
 		_, err := reports.ChartFormat(f.chart)
 		errs = append(errs, err, placeFor("--chart", f.chart))

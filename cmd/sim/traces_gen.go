@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
@@ -162,9 +162,9 @@ func (f *genFlags) corpus(ctx context.Context, profile string) (*traces.Corpus, 
 
 // listWorkloads names the profiles that come with the program.
 func listWorkloads(w io.Writer) error {
-	s := &reports.Sheet{
+	s := &document.Table{
 		Fitted:  true,
-		Columns: []reports.SheetColumn{{Name: "name", Title: "NAME"}, {Name: "doc", Title: "WHAT"}},
+		Columns: []document.Column{{Name: "name", Title: "NAME"}, {Name: "doc", Title: "WHAT"}},
 		Notes:   []string{"sim traces gen --profile NAME prints one; with -o DIR it writes sessions there."},
 	}
 	for _, name := range synthetic.WorkloadNames() {

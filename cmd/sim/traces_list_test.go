@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -22,11 +22,11 @@ func TestListsFit(t *testing.T) {
 		return widestLine(out)
 	}
 	for _, args := range []string{"traces ls", "scenarios ls", "strategies ls"} {
-		if n := widest(strings.Fields(args)...); n > reports.TextWidth {
+		if n := widest(strings.Fields(args)...); n > document.Width {
 			t.Errorf("sim %s: a line of %d characters", args, n)
 		}
 	}
-	if n := widest("traces", "ls", "--wide"); n <= reports.TextWidth {
+	if n := widest("traces", "ls", "--wide"); n <= document.Width {
 		t.Errorf("sim traces ls --wide: %d characters at most: the columns are not there", n)
 	}
 	corpus := &traces.Corpus{}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // group returns a command that does nothing but hold verbs.
@@ -36,7 +36,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 }
 
 // listing returns a verb ls that prints a table of what the program holds.
-func listing(short string, build func() (*reports.Sheet, error)) *cobra.Command {
+func listing(short string, build func() (*document.Table, error)) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "ls",
@@ -59,7 +59,7 @@ func listing(short string, build func() (*reports.Sheet, error)) *cobra.Command 
 // default.
 func bindFormat(cmd *cobra.Command, name *string, known ...string) {
 	if len(known) == 0 {
-		known = reports.Formats()
+		known = document.Formats()
 	}
 	*name = known[0]
 	last := len(known) - 1

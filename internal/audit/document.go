@@ -342,7 +342,7 @@ func reconciledRow(c *Compared, kind, day string) []any {
 		if pair[1] > 0 {
 			sign = "+"
 		}
-		row = append(row, document.Tokens(float64(pair[0])), sign+document.Whole(pair[1]))
+		row = append(row, document.Tokens(pair[0]), sign+document.Whole(pair[1]))
 	}
 	return row
 }

@@ -83,7 +83,7 @@ func (p *page) headClasses() string {
 		return ""
 	}
 	return fmt.Sprintf("Paid for: %s. Of %s input tokens %s count against rate limits.",
-		strings.Join(parts, ", "), document.Tokens(float64(p.Total.Input())), document.Tokens(float64(p.Total.Limited)))
+		strings.Join(parts, ", "), document.Tokens(p.Total.Input()), document.Tokens(p.Total.Limited))
 }
 
 // headMisses says what the cache cost because it was not read.

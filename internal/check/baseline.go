@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/jsonlines"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -196,7 +196,7 @@ func (c *BaselineCell) validate() error {
 		was, ok := c.Metrics[name]
 		switch {
 		case len(values) != c.Draws:
-			return fmt.Errorf("%s has values under %s, the cell has %d", name, reports.CountOf(len(values), "seed"), c.Draws)
+			return fmt.Errorf("%s has values under %s, the cell has %d", name, document.Count(len(values), "seed"), c.Draws)
 		case !ok:
 			return fmt.Errorf("%s has values under seeds and no mean", name)
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -55,7 +55,7 @@ func digits(v float64, decimals int) string {
 	case v >= hugeFigure:
 		return strconv.FormatFloat(v, 'g', 3+decimals, 64)
 	}
-	return reports.Grouped(v, decimals)
+	return document.Grouped(v, decimals)
 }
 
 // difference writes how far two values of a unit are apart: with as many decimals

@@ -55,8 +55,8 @@ type Source struct {
 	Line int
 }
 
-// document is a check file as written.
-type document struct {
+// checkFile is a check file as written.
+type checkFile struct {
 	Scenario          yaml.Node  `yaml:"scenario"`
 	Seeds             int        `yaml:"seeds"`
 	Level             float64    `yaml:"level"`
@@ -78,7 +78,7 @@ func Parse(text []byte, name string) (*File, error) {
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	d := document{Seeds: DefaultSeeds, Level: DefaultLevel}
+	d := checkFile{Seeds: DefaultSeeds, Level: DefaultLevel}
 	errs := tree.Decode(tree.Root, &d, "")
 	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange, Unread: d.Unread, AllowUnpriced: d.Unpriced == allowUnpriced}
 	errs = append(errs, f.scenario(tree, text)...)

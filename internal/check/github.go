@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // Annotate writes a workflow command of GitHub for everything that fails, which
@@ -44,7 +44,7 @@ func (r *Report) Summary(w io.Writer) error {
 	if !r.OK {
 		mark = "❌"
 	}
-	fmt.Fprintf(&b, "### %s sim check: %s\n\n`%s`, %s, %s\n\n", mark, r.Verdict(), r.File, reports.CountOf(r.Sessions, "session"), reports.CountOf(r.Calls, "call"))
+	fmt.Fprintf(&b, "### %s sim check: %s\n\n`%s`, %s, %s\n\n", mark, r.Verdict(), r.File, document.Count(r.Sessions, "session"), document.Count(r.Calls, "call"))
 	if len(r.Results) > 0 {
 		if err := r.sheet().Write(&b, "markdown"); err != nil {
 			return err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // compareHeads fails baselines that are not there or not of this run.
@@ -100,7 +100,7 @@ func (f *File) tellLost(r *Report, in *Input) {
 	if in.NumLost == 0 {
 		return
 	}
-	text := fmt.Sprintf("%s could not be read", reports.CountOf(in.NumLost, "line, file or session"))
+	text := fmt.Sprintf("%s could not be read", document.Count(in.NumLost, "line, file or session"))
 	if in.NumLost > 1 {
 		text = fmt.Sprintf("%d lines, files or sessions could not be read", in.NumLost)
 	}

@@ -3,7 +3,7 @@ package check
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -76,7 +76,7 @@ func (r *Rule) speaksOf(cell, strategy string) bool {
 	case r.Strategy != "":
 		return strategy == r.Strategy
 	case r.Cell != "":
-		return reports.MatchName(r.Cell, cell)
+		return nearest.Match(r.Cell, cell)
 	}
 	return strategy != results.StrategyBilled
 }

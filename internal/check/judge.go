@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -49,7 +49,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	f.compareHeads(r, in, baselines)
 	if drawn > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s of draws: means over %d seeds; without a change at most %.3g %% of runs raise an alarm",
-			reports.CountOf(drawn, "figure"), f.Seeds, 100*f.Level))
+			document.Count(drawn, "figure"), f.Seeds, 100*f.Level))
 	}
 	r.settle()
 	return r

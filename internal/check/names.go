@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // shortenNames takes up to so many characters from the names in a column. Names that
 // differ still do.
-func shortenNames(s *reports.Sheet, c shortening, over int) {
+func shortenNames(s *document.Table, c shortening, over int) {
 	i := columnOf(s, c.column)
 	if i < 0 || over <= 0 {
 		return

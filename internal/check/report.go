@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // ErrFailed is what a check returns that does not hold.
@@ -96,7 +96,7 @@ func (r *Report) Verdict() string {
 	}
 	text := "nothing was compared"
 	if len(r.Results) > 0 {
-		text = fmt.Sprintf("%d of %s ok", len(r.Results)-breached-unjudged, reports.CountOf(len(r.Results), "comparison"))
+		text = fmt.Sprintf("%d of %s ok", len(r.Results)-breached-unjudged, document.Count(len(r.Results), "comparison"))
 	}
 	if breached > 0 {
 		text += fmt.Sprintf(", %d beyond the bar", breached)
@@ -105,7 +105,7 @@ func (r *Report) Verdict() string {
 		text += fmt.Sprintf(", %d not judged", unjudged)
 	}
 	if len(r.Problems) > 0 {
-		text += ", " + reports.CountOf(len(r.Problems), "problem")
+		text += ", " + document.Count(len(r.Problems), "problem")
 	}
 	return text
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 const (
@@ -33,7 +33,7 @@ var lastShortenings = []shortening{{"group", scantyName}, {"cell", scantyName}, 
 // line and names its cell and sessions. What is the same in all rows is returned
 // as a line to stand above; long names lose their middle; columns that follow from
 // others are left out when that is not enough.
-func fit(s *reports.Sheet, width int) (above string) {
+func fit(s *document.Table, width int) (above string) {
 	keepColumns(s, func(i int) bool { return s.Columns[i].Title != noSessions })
 	if tableWidth(s) <= width {
 		return ""
@@ -51,7 +51,7 @@ func fit(s *reports.Sheet, width int) (above string) {
 
 // fits reports whether a table has its width once names are shortened to what is
 // still easy to read.
-func fits(s *reports.Sheet, width int) bool {
+func fits(s *document.Table, width int) bool {
 	over := tableWidth(s) - width
 	for _, c := range shortenings {
 		if i := columnOf(s, c.column); i >= 0 {
@@ -63,7 +63,7 @@ func fits(s *reports.Sheet, width int) bool {
 
 // joinRule puts metric and rule into one column where that makes room: long metrics
 // seldom have long rules.
-func joinRule(s *reports.Sheet, width int) {
+func joinRule(s *document.Table, width int) {
 	metric, rule := columnOf(s, "metric"), columnOf(s, "rule")
 	if rule < 0 || fits(s, width) {
 		return
@@ -76,7 +76,7 @@ func joinRule(s *reports.Sheet, width int) {
 }
 
 // spareColumns leaves out columns until the table fits. The note says which.
-func spareColumns(s *reports.Sheet, width int) {
+func spareColumns(s *document.Table, width int) {
 	var spared []string
 	for _, name := range []string{"margin", "baseline", "bar"} {
 		i := columnOf(s, name)
@@ -93,7 +93,7 @@ func spareColumns(s *reports.Sheet, width int) {
 
 // takeSame takes out the columns behind the first in which all of several rows say
 // the same, and returns a line with what they say.
-func takeSame(s *reports.Sheet) string {
+func takeSame(s *document.Table) string {
 	if len(s.Rows) < 2 {
 		return ""
 	}
@@ -113,8 +113,8 @@ func takeSame(s *reports.Sheet) string {
 }
 
 // keepColumns drops the columns that are not to be kept.
-func keepColumns(s *reports.Sheet, keep func(i int) bool) {
-	var columns []reports.SheetColumn
+func keepColumns(s *document.Table, keep func(i int) bool) {
+	var columns []document.Column
 	rows := make([][]any, len(s.Rows))
 	for i, c := range s.Columns {
 		if !keep(i) {
@@ -130,12 +130,12 @@ func keepColumns(s *reports.Sheet, keep func(i int) bool) {
 
 // columnOf returns the place of a column by its name for machines, below 0 when it
 // is not there.
-func columnOf(s *reports.Sheet, name string) int {
-	return slices.IndexFunc(s.Columns, func(c reports.SheetColumn) bool { return c.Name == name })
+func columnOf(s *document.Table, name string) int {
+	return slices.IndexFunc(s.Columns, func(c document.Column) bool { return c.Name == name })
 }
 
 // columnWidth returns how wide a column is, in characters.
-func columnWidth(s *reports.Sheet, i int) int {
+func columnWidth(s *document.Table, i int) int {
 	width := utf8.RuneCountInString(s.Columns[i].Title)
 	for _, row := range s.Rows {
 		width = max(width, utf8.RuneCountInString(fmt.Sprint(row[i])))
@@ -144,7 +144,7 @@ func columnWidth(s *reports.Sheet, i int) int {
 }
 
 // tableWidth returns the width of all columns beside each other, in characters.
-func tableWidth(s *reports.Sheet) int {
+func tableWidth(s *document.Table) int {
 	sum := columnGap * (len(s.Columns) - 1)
 	for i := range s.Columns {
 		sum += columnWidth(s, i)

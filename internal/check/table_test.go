@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 	"pgregory.net/rapid"
 )
@@ -108,8 +108,8 @@ func TestTablesHaveTheirWidth(t *testing.T) {
 				Observed: &v, Low: pointer(v / 2), High: pointer(v * 2), Bar: &v, Margin: &v, Baseline: &v})
 		}
 		s := r.sheet()
-		above := fit(s, reports.TextWidth)
-		if w := tableWidth(s); w > reports.TextWidth || len(s.Rows) != len(r.Results) {
+		above := fit(s, document.Width)
+		if w := tableWidth(s); w > document.Width || len(s.Rows) != len(r.Results) {
 			t.Fatalf("%d rows of %d, %d wide: %v", len(s.Rows), len(r.Results), w, s.Rows)
 		}
 		for column, of := range map[string]func(Result) string{

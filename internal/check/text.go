@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // Formats returns the formats of Report.Write.
@@ -31,11 +31,11 @@ func (r *Report) Write(w io.Writer, format string) error {
 
 func (r *Report) text(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s, %s\n", r.File, reports.CountOf(r.Sessions, "session"), reports.CountOf(r.Calls, "call"))
+	fmt.Fprintf(&b, "%s: %s, %s\n", r.File, document.Count(r.Sessions, "session"), document.Count(r.Calls, "call"))
 	if len(r.Results) > 0 {
 		b.WriteByte('\n')
 		table := r.sheet()
-		if above := fit(table, reports.TextWidth); above != "" {
+		if above := fit(table, document.Width); above != "" {
 			lines(&b, "", above)
 			b.WriteByte('\n')
 		}
@@ -64,7 +64,7 @@ func (r *Report) text(w io.Writer) error {
 // lines writes text behind a mark, wrapped for a terminal, the further lines below
 // the text.
 func lines(b *bytes.Buffer, mark, text string) {
-	for i, line := range reports.Wrap(text, reports.TextWidth-len(mark)) {
+	for i, line := range document.Wrap(text, document.Width-len(mark)) {
 		if i > 0 {
 			mark = strings.Repeat(" ", len(mark))
 		}
@@ -129,9 +129,9 @@ func (r *Report) listed() (shown []Result, left int) {
 }
 
 // sheet lists the results.
-func (r *Report) sheet() *reports.Sheet {
+func (r *Report) sheet() *document.Table {
 	shown, left := r.listed()
-	s := &reports.Sheet{Columns: []reports.SheetColumn{
+	s := &document.Table{Columns: []document.Column{
 		{Name: "metric", Title: "METRIC"}, {Name: "cell", Title: "CELL"}, {Name: "group", Title: noSessions},
 		{Name: "rule", Title: "RULE"},
 		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true},
@@ -139,7 +139,7 @@ func (r *Report) sheet() *reports.Sheet {
 		{Name: "status", Title: "RESULT"},
 	}}
 	if left > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s that hold not listed; --format json has them", reports.CountOf(left, "comparison")))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s that hold not listed; --format json has them", document.Count(left, "comparison")))
 	}
 	var marks footnotes
 	for i := range shown {

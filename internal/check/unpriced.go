@@ -8,8 +8,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -85,7 +85,7 @@ func unpricedCalls(n int, models []string) string {
 	if len(models) > 0 {
 		of = " of " + firstNames(models, maxNames)
 	}
-	return fmt.Sprintf("%s%s %s no price", reports.CountOf(n, "call"), of, verb)
+	return fmt.Sprintf("%s%s %s no price", document.Count(n, "call"), of, verb)
 }
 
 // tellUnpriced fails a run with figures that lack prices, once for all of them, or

@@ -5,14 +5,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // Changes says in lines what a new baseline changes of an old one, nil for the
 // first. Metrics that rules on it name are shown, others counted.
 func (f *File) Changes(file string, was, now *Baseline) []string {
 	if was == nil {
-		return []string{fmt.Sprintf("%s: new, %s of %s", file, reports.CountOf(len(now.Cells), "row"), reports.CountOf(now.Sessions, "session"))}
+		return []string{fmt.Sprintf("%s: new, %s of %s", file, document.Count(len(now.Cells), "row"), document.Count(now.Sessions, "session"))}
 	}
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, "  "+fmt.Sprintf(format, args...)) }
@@ -83,7 +83,7 @@ func (c *BaselineCell) changes(old *BaselineCell, named map[string]string) []str
 		}
 	}
 	if others > 0 {
-		lines = append(lines, fmt.Sprintf("  %s%s: %s besides", c.Cell, inGroup(c.Group), reports.CountOf(others, "metric")))
+		lines = append(lines, fmt.Sprintf("  %s%s: %s besides", c.Cell, inGroup(c.Group), document.Count(others, "metric")))
 	}
 	return lines
 }

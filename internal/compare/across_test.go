@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -166,8 +166,8 @@ func TestSwitches(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if utf8.RuneCountInString(strings.TrimSpace(line)) > reports.TextWidth {
-				t.Errorf("a line beyond %d columns: %s", reports.TextWidth, line)
+			if utf8.RuneCountInString(strings.TrimSpace(line)) > document.Width {
+				t.Errorf("a line beyond %d columns: %s", document.Width, line)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -24,7 +24,7 @@ func (r *Report) benchfmt(w io.Writer, o WriteOptions) error {
 		writeUnit(b, m)
 	}
 	for _, label := range r.Labels {
-		fmt.Fprintf(b, "\nlabel: %s\n", reports.Printable(label))
+		fmt.Fprintf(b, "\nlabel: %s\n", document.Printable(label))
 		written := map[string]bool{} // the baseline stands in every comparison
 		for i := range r.Comparisons {
 			c := &r.Comparisons[i]

@@ -30,8 +30,8 @@ func estimated(v float64) float64 {
 	return rounded
 }
 
-// document is a report for machines.
-type document struct {
+// comparedRuns is a report for machines.
+type comparedRuns struct {
 	Schema      int                  `json:"schema"`
 	Level       float64              `json:"level"`
 	Resamples   int                  `json:"resamples"`
@@ -80,7 +80,7 @@ type figureDocument struct {
 }
 
 func (r *Report) json(w io.Writer, o WriteOptions) error {
-	d := document{Schema: Schema, Level: r.Level, Resamples: r.Resamples, Seed: r.Seed, Baseline: r.Labels[0], Notes: r.Notes}
+	d := comparedRuns{Schema: Schema, Level: r.Level, Resamples: r.Resamples, Seed: r.Seed, Baseline: r.Labels[0], Notes: r.Notes}
 	for _, in := range r.Inputs {
 		d.Runs = append(d.Runs, runDocument{in.Label, in.Run.Provenance, in.Run.ModelError})
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -91,7 +91,7 @@ func plus(v float64) string {
 }
 
 func (s scale) write(v float64, sign, suffix string) string {
-	number := reports.Grouped(math.Abs(v)/s.divide, s.decimals)
+	number := document.Grouped(math.Abs(v)/s.divide, s.decimals)
 	if v < 0 && strings.ContainsAny(number, "123456789") {
 		sign = minus
 	}
@@ -110,7 +110,7 @@ func relative(v float64) string {
 
 // percentage writes the size of a fraction in per cent.
 func percentage(v float64) string {
-	return reports.Grouped(100*math.Abs(v), decimals(100*v, 1, 4)) + " %"
+	return document.Grouped(100*math.Abs(v), decimals(100*v, 1, 4)) + " %"
 }
 
 // pText writes a p-value.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -17,7 +17,7 @@ func (r *Report) headline(c *Comparison, emphasis string) string {
 	}
 	f := c.Figure("cost_usd")
 	if f == nil || f.Verdict == Missing {
-		return strong(fmt.Sprintf("%s and %s differ", reports.Printable(c.Base), reports.Printable(c.Other))) + " " + c.where() + "."
+		return strong(fmt.Sprintf("%s and %s differ", document.Printable(c.Base), document.Printable(c.Other))) + " " + c.where() + "."
 	}
 	sc := f.scale()
 	values := fmt.Sprintf(": %s against %s. ", sc.text(f.Other.Value), sc.text(f.Base.Value))
@@ -28,7 +28,7 @@ func (r *Report) headline(c *Comparison, emphasis string) string {
 // much, and where they were drawn under different seeds a difference that has no
 // verdict is none to speak of.
 func (c *Comparison) costs(f *Figure) string {
-	base, other, sc := reports.Printable(c.Base), reports.Printable(c.Other), f.scale()
+	base, other, sc := document.Printable(c.Base), document.Printable(c.Other), f.scale()
 	about := ""
 	if !f.Exact {
 		about = sampled + " "

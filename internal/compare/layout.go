@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/stats"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -24,7 +24,7 @@ func (n *notes) mark(texts []string) string {
 			i = len(*n)
 			*n = append(*n, text)
 		}
-		marks = append(marks, reports.Superscript(i+1))
+		marks = append(marks, document.Superscript(i+1))
 	}
 	return strings.Join(marks, " ")
 }
@@ -33,7 +33,7 @@ func (n *notes) mark(texts []string) string {
 func (n notes) lines() []string {
 	var lines []string
 	for i, text := range n {
-		lines = append(lines, reports.Superscript(i+1)+" "+reports.Printable(text))
+		lines = append(lines, document.Superscript(i+1)+" "+document.Printable(text))
 	}
 	return lines
 }
@@ -57,15 +57,15 @@ const (
 )
 
 // sheet lays out figures for people. Where all are drawn, the title says so.
-func (r *Report) sheet(c *Comparison, figures []Figure, n *notes) *reports.Sheet {
-	s := &reports.Sheet{}
+func (r *Report) sheet(c *Comparison, figures []Figure, n *notes) *document.Table {
+	s := &document.Table{}
 	for i, title := range [numColumns]string{
-		"METRIC", reports.Printable(c.Base), reports.Printable(c.Other), "DIFFERENCE", "%", level100(r.Level) + " INTERVAL", "p", "EFFECT", "W/T/L", "VERDICT",
+		"METRIC", document.Printable(c.Base), document.Printable(c.Other), "DIFFERENCE", "%", level100(r.Level) + " INTERVAL", "p", "EFFECT", "W/T/L", "VERDICT",
 	} {
 		if title == "" { // a column without a title is not shown
 			title = "–"
 		}
-		s.Columns = append(s.Columns, reports.SheetColumn{Name: title, Title: title, Right: i != columnMetric && i != columnVerdict})
+		s.Columns = append(s.Columns, document.Column{Name: title, Title: title, Right: i != columnMetric && i != columnVerdict})
 	}
 	for i := range figures {
 		s.Rows = append(s.Rows, figureRow(&figures[i], n))
@@ -144,7 +144,7 @@ func (c *Comparison) title() string {
 	if c.Cell != "" {
 		sides = c.Cell + ": " + sides
 	}
-	return reports.Printable(sides)
+	return document.Printable(sides)
 }
 
 // legend says how to read the columns.
@@ -176,8 +176,8 @@ func (r *Report) legend() []string {
 // method says how intervals were made, in so many comparisons by the normal
 // distribution.
 func (r *Report) method(normal int) string {
-	boot := fmt.Sprintf("paired bootstrap over sessions, BCa, %s resamples, seed %d", reports.Grouped(float64(r.Resamples), 0), r.Seed)
-	above := fmt.Sprintf("normal, standard errors by the delta method: above %s sessions in place of the bootstrap", reports.Grouped(MaxResampled, 0))
+	boot := fmt.Sprintf("paired bootstrap over sessions, BCa, %s resamples, seed %d", document.Grouped(float64(r.Resamples), 0), r.Seed)
+	above := fmt.Sprintf("normal, standard errors by the delta method: above %s sessions in place of the bootstrap", document.Grouped(MaxResampled, 0))
 	switch normal {
 	case 0:
 		return boot

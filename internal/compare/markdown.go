@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // markdown writes r as a comment on a pull request: a headline, what moved, and
@@ -90,7 +90,7 @@ func (r *Report) bold(c *Comparison) string {
 // those that did not move or are parts of others.
 func (w *comment) single(c *Comparison) error {
 	if c.Cell != "" && len(w.Comparisons) > 1 {
-		fmt.Fprintf(&w.b, "%s: ", escape(reports.Printable(c.Cell)))
+		fmt.Fprintf(&w.b, "%s: ", escape(document.Printable(c.Cell)))
 	}
 	fmt.Fprintf(&w.b, "%s%s\n", w.bold(c), marks(w.n.mark(c.Notes)))
 	var moved, rest []Figure
@@ -104,7 +104,7 @@ func (w *comment) single(c *Comparison) error {
 	if err := w.grid(c, moved); err != nil {
 		return err
 	}
-	if err := w.folded(reports.CountOf(len(rest), "more metric"), c, rest); err != nil {
+	if err := w.folded(document.Count(len(rest), "more metric"), c, rest); err != nil {
 		return err
 	}
 	w.beside(c)
@@ -165,13 +165,13 @@ func (w *comment) several() error {
 	if len(w.Labels) == 2 {
 		noun = "cell"
 	}
-	lead := fmt.Sprintf("%s → %s: %d of %s differ.", w.Labels[0], listed(w.Labels[1:]), changed, reports.CountOf(len(w.Comparisons), noun))
-	fmt.Fprintf(&w.b, "**%s**%s\n\n", escape(reports.Printable(lead)), w.dearest())
+	lead := fmt.Sprintf("%s → %s: %d of %s differ.", w.Labels[0], listed(w.Labels[1:]), changed, document.Count(len(w.Comparisons), noun))
+	fmt.Fprintf(&w.b, "**%s**%s\n\n", escape(document.Printable(lead)), w.dearest())
 	if err := w.overview().Write(&w.b, "markdown"); err != nil {
 		return err
 	}
 	if more := len(w.Comparisons) - w.rows; more > 0 {
-		fmt.Fprintf(&w.b, "\nand %s more.\n", reports.CountOf(more, noun))
+		fmt.Fprintf(&w.b, "\nand %s more.\n", document.Count(more, noun))
 	}
 	for i := range w.Comparisons {
 		c := &w.Comparisons[i]
@@ -189,7 +189,7 @@ func (w *comment) several() error {
 // sides.
 func (r *Report) name(c *Comparison) string {
 	if len(r.Labels) == 2 && c.Cell != "" {
-		return reports.Printable(c.Cell)
+		return document.Printable(c.Cell)
 	}
 	return c.title()
 }
@@ -215,14 +215,14 @@ func (r *Report) dearest() string {
 }
 
 // overview is a table with the cost of every comparison.
-func (w *comment) overview() *reports.Sheet {
-	s := &reports.Sheet{}
+func (w *comment) overview() *document.Table {
+	s := &document.Table{}
 	before, after := "cost before", "cost after"
 	if len(w.Labels) == 2 {
-		before, after = "cost "+reports.Printable(w.Labels[0]), "cost "+reports.Printable(w.Labels[1])
+		before, after = "cost "+document.Printable(w.Labels[0]), "cost "+document.Printable(w.Labels[1])
 	}
 	for i, title := range []string{"cell", "sessions", before, after, "%", "other sessions, %", "verdict"} {
-		s.Columns = append(s.Columns, reports.SheetColumn{Name: title, Title: title, Right: i > 0 && i < 6})
+		s.Columns = append(s.Columns, document.Column{Name: title, Title: title, Right: i > 0 && i < 6})
 	}
 	for i := range min(w.rows, len(w.Comparisons)) {
 		c := &w.Comparisons[i]

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -99,10 +99,10 @@ func partial(in Input) []string {
 	for i := range in.Run.Cells {
 		c := &in.Run.Cells[i]
 		if n := c.Total.Unpriced; n > 0 {
-			add(", cell %s: %s of models without a price not in the cost", c.Cell, reports.CountOf(n, "call"))
+			add(", cell %s: %s of models without a price not in the cost", c.Cell, document.Count(n, "call"))
 		}
 		if n := c.Total.Counts.Unsimulated; n > 0 {
-			add(", cell %s: %s not simulated behind the blocking level", c.Cell, reports.CountOf(int(n), "recorded call"))
+			add(", cell %s: %s not simulated behind the blocking level", c.Cell, document.Count(int(n), "recorded call"))
 		}
 		if len(c.Rows) == 0 {
 			add(": cell %s has no session", c.Cell)

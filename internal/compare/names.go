@@ -6,7 +6,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/nearest"
 )
 
 // Cells returns the names of cells and strategies that inputs have, with those
@@ -58,12 +58,12 @@ func namesLike(inputs []Input, pattern string) ([]string, error) {
 // like returns the name of g when a pattern takes it or that of its strategy,
 // else those of its cells that it takes.
 func (g *group) like(pattern string) []string {
-	if reports.MatchName(pattern, g.name) || reports.MatchName(pattern, g.strategy) {
+	if nearest.Match(pattern, g.name) || nearest.Match(pattern, g.strategy) {
 		return []string{g.name}
 	}
 	var list []string
 	for _, c := range g.cells {
-		if reports.MatchName(pattern, c.Cell) {
+		if nearest.Match(pattern, c.Cell) {
 			list = append(list, c.Cell)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -104,11 +104,11 @@ func (p *pairs) unmatched(have [2]map[string]int) []string {
 			}
 		}
 		if len(only) > 0 {
-			notes = append(notes, fmt.Sprintf("left out, only in %s: %s (%s)", p.sides[s].label, reports.CountOf(len(only), "session"), listed(only)))
+			notes = append(notes, fmt.Sprintf("left out, only in %s: %s (%s)", p.sides[s].label, document.Count(len(only), "session"), listed(only)))
 		}
 		if len(partly) > 0 {
 			notes = append(notes, fmt.Sprintf("left out, not in every cell of %s: %s (%s)",
-				p.sides[s].label, reports.CountOf(len(partly), "session"), listed(partly)))
+				p.sides[s].label, document.Count(len(partly), "session"), listed(partly)))
 		}
 	}
 	return notes

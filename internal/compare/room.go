@@ -6,7 +6,7 @@ import (
 	"sort"
 	"unicode/utf8"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // maxComment is the most characters of a comment: GitHub's limit is 65,536, and
@@ -53,5 +53,5 @@ func (r *Report) fitting(o WriteOptions) (string, error) {
 // leftOut says which folded tables there was no room for.
 func (w *comment) leftOut() string {
 	return fmt.Sprintf("Left out, as a comment has room for %s characters: %s (%s). They are in the other formats.",
-		reports.Grouped(maxComment, 0), reports.CountOf(len(w.left), "table"), listed(w.left))
+		document.Grouped(maxComment, 0), document.Count(len(w.left), "table"), listed(w.left))
 }

@@ -3,7 +3,7 @@ package compare
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // uneventful reports whether there is nothing to show of a comparison but that
@@ -41,7 +41,7 @@ func (c *Comparison) told() []string {
 
 // unchanged is the headline of a comparison in which nothing differs.
 func (r *Report) unchanged(c *Comparison, strong func(string) string) string {
-	base, other := reports.Printable(c.Base), reports.Printable(c.Other)
+	base, other := document.Printable(c.Base), document.Printable(c.Other)
 	if len(c.told()) == 0 {
 		return strong("Nothing to compare between "+base+" and "+other) + " " + c.where() + "."
 	}
@@ -57,5 +57,5 @@ func (c *Comparison) where() string {
 	if c.Sessions == 1 {
 		return "on the same session"
 	}
-	return "on the same " + reports.CountOf(c.Sessions, "session")
+	return "on the same " + document.Count(c.Sessions, "session")
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // table writes r for a terminal: a table for each comparison with differences, a
@@ -17,7 +17,7 @@ func (r *Report) table(w io.Writer, o WriteOptions) error {
 	var same []string
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		heading := fmt.Sprintf("%s · %s%s", c.title(), reports.CountOf(c.Sessions, "session"), marks(n.mark(c.Notes)))
+		heading := fmt.Sprintf("%s · %s%s", c.title(), document.Count(c.Sessions, "session"), marks(n.mark(c.Notes)))
 		if r.uneventful(c) && !o.All {
 			same = append(same, "no difference in "+r.sameIn(c)+": "+heading)
 			continue
@@ -27,7 +27,7 @@ func (r *Report) table(w io.Writer, o WriteOptions) error {
 		}
 		printLines(&b, heading)
 		s := r.sheet(c, r.shown(c, o), &n)
-		fit(s, reports.TextWidth)
+		fit(s, document.Width)
 		if err := s.Write(&b, "table"); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (r *Report) table(w io.Writer, o WriteOptions) error {
 }
 
 func printLines(b *bytes.Buffer, text string) {
-	for _, line := range reports.Wrap(text, reports.TextWidth) {
+	for _, line := range document.Wrap(text, document.Width) {
 		fmt.Fprintln(b, line)
 	}
 }
@@ -55,7 +55,7 @@ func printLines(b *bytes.Buffer, text string) {
 func printables(texts []string) []string {
 	var list []string
 	for _, text := range texts {
-		list = append(list, reports.Printable(text))
+		list = append(list, document.Printable(text))
 	}
 	return list
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 // sides, which stand above the table in full, lose their middle, and the names of
 // metrics are broken into lines. What is too wide all the same comes in several
 // tables, that of the verdicts first.
-func fit(s *reports.Sheet, width int) {
+func fit(s *document.Table, width int) {
 	values, titles := valueWidths(s), titleWidths(s)
 	over := -gap - width
 	for i := range values {
@@ -52,7 +52,7 @@ func fit(s *reports.Sheet, width int) {
 // shortenLabels takes the middle out of the labels of the sides that are longer than
 // so many characters, both alike where both are. Where they look the same then,
 // the heading tells which is which.
-func shortenLabels(s *reports.Sheet, base, other int) {
+func shortenLabels(s *document.Table, base, other int) {
 	a, b := &s.Columns[columnBase], &s.Columns[columnOther]
 	if utf8.RuneCountInString(a.Title) > base && utf8.RuneCountInString(b.Title) > other {
 		base, other = min(base, other), min(base, other)
@@ -64,7 +64,7 @@ func shortenLabels(s *reports.Sheet, base, other int) {
 }
 
 // verdictFirst moves the verdict ahead of what speaks of the test.
-func verdictFirst(s *reports.Sheet) {
+func verdictFirst(s *document.Table) {
 	s.Columns = moved(s.Columns, columnVerdict, columnP)
 	for i := range s.Rows {
 		s.Rows[i] = moved(s.Rows[i], columnVerdict, columnP)
@@ -78,7 +78,7 @@ func moved[T any](list []T, from, to int) []T {
 }
 
 // valueWidths returns the width of each column without its title.
-func valueWidths(s *reports.Sheet) [numColumns]int {
+func valueWidths(s *document.Table) [numColumns]int {
 	var widths [numColumns]int
 	for _, row := range s.Rows {
 		for i, x := range row {
@@ -90,7 +90,7 @@ func valueWidths(s *reports.Sheet) [numColumns]int {
 	return widths
 }
 
-func titleWidths(s *reports.Sheet) [numColumns]int {
+func titleWidths(s *document.Table) [numColumns]int {
 	var widths [numColumns]int
 	for i, c := range s.Columns {
 		widths[i] = utf8.RuneCountInString(c.Title)
@@ -109,7 +109,7 @@ func middle(text string, size int) string {
 
 // breakNames breaks the names of metrics into lines of at most size characters,
 // the further ones indented.
-func breakNames(s *reports.Sheet, size int) {
+func breakNames(s *document.Table, size int) {
 	var rows [][]any
 	for _, row := range s.Rows {
 		name, ok := row[columnMetric].(string)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // A terminal of 110 characters shows all columns: the labels of the sides give way
@@ -49,14 +49,14 @@ func TestFit(t *testing.T) {
 			}
 			s.Rows = append(s.Rows, row)
 		}
-		fit(s, reports.TextWidth)
+		fit(s, document.Width)
 		var b bytes.Buffer
 		if err := s.Write(&b, "table"); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for line := range strings.Lines(b.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > reports.TextWidth {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > document.Width {
 				t.Errorf("%s: %d characters: %s", tc.what, n, line)
 			}
 			if fields := strings.Join(strings.Fields(line), " "); fields != "" && !strings.HasPrefix(fields, "cost_usd") {
@@ -74,7 +74,7 @@ func TestFitEqualLabels(t *testing.T) {
 	same := strings.Repeat("x", 60)
 	r := &Report{Level: 0.95}
 	s := r.sheet(&Comparison{Base: same + "1" + same, Other: same + "2" + same}, nil, nil)
-	fit(s, reports.TextWidth)
+	fit(s, document.Width)
 	if a, b := s.Columns[columnBase].Title, s.Columns[columnOther].Title; a != "(first)" || b != "(second)" {
 		t.Errorf("%s and %s", a, b)
 	}

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/stats"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -44,7 +44,7 @@ func (m *measured) judge(c *Comparison, level float64) {
 	switch {
 	case m.Interval != nil || c.Sessions < stats.PairsNeeded(level):
 	case c.Normal:
-		m.Notes = append(m.Notes, fmt.Sprintf("no interval of a maximum over more than %s", reports.CountOf(MaxResampled, "session")))
+		m.Notes = append(m.Notes, fmt.Sprintf("no interval of a maximum over more than %s", document.Count(MaxResampled, "session")))
 	default:
 		m.Notes = append(m.Notes, "no interval: too many resamples hold no session with a sample")
 	}
@@ -83,10 +83,10 @@ func (c *Comparison) tooFew(m *measured, level float64) string {
 	switch {
 	case c.Sessions < needed:
 		return fmt.Sprintf("too few for a level of %s: %s, it takes %d or more to tell anything of others",
-			level100(level), reports.CountOf(c.Sessions, "session"), needed)
+			level100(level), document.Count(c.Sessions, "session"), needed)
 	case m.Test.N < needed:
 		return fmt.Sprintf("fewer than %s differ: too few for a level of %s to tell anything of others",
-			reports.CountOf(needed, "session"), level100(level))
+			document.Count(needed, "session"), level100(level))
 	}
 	return ""
 }

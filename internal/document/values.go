@@ -28,7 +28,7 @@ func Format(unit string, values []float64) func(float64) string {
 	case UnitUSD:
 		return Amounts(values...)
 	case UnitTokens:
-		return Tokens
+		return Tokens[float64]
 	case UnitRatio:
 		return Percent
 	case UnitSeconds:
@@ -78,8 +78,11 @@ func Grouped(v float64, decimals int) string {
 	return b.String()
 }
 
+// Number is what is written as a figure.
+type Number interface{ int | int64 | float64 }
+
 // Whole writes a number without decimals.
-func Whole[T int | int64 | float64](v T) string { return Grouped(float64(v), 0) }
+func Whole[T Number](v T) string { return Grouped(float64(v), 0) }
 
 // Count writes a number of things: "1 session", "1,200 sessions".
 func Count(n int, noun string) string {
@@ -104,7 +107,7 @@ func SignedPercent(v float64) string {
 }
 
 // Signed writes a difference with its sign, nothing for none.
-func Signed(v float64, format func(float64) string) string {
+func Signed[T Number](v T, format func(T) string) string {
 	switch {
 	case v == 0:
 		return ""
@@ -124,7 +127,8 @@ func Share(part, whole float64) string {
 
 // Tokens writes a number of tokens with up to three digits: 812, 9.9k, 167k,
 // 1.24M, 18.0B.
-func Tokens(v float64) string {
+func Tokens[T Number](n T) string {
+	v := float64(n)
 	if math.Abs(v) < 999.5 {
 		return Grouped(v, 0)
 	}
@@ -171,7 +175,7 @@ func Seconds(v float64) string {
 // Plain writes a number for machines, in full and without an exponent.
 func Plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// superscript writes a positive number in raised digits.
-func superscript(n int) string {
+// Superscript writes a positive number in raised digits.
+func Superscript(n int) string {
 	return strings.Map(func(r rune) rune { return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0'] }, strconv.Itoa(n))
 }

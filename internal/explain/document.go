@@ -142,7 +142,7 @@ func list(e *studies.Explanation, o *Options) []document.Section {
 func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
 	var parts []string
 	fired := ""
-	tokens := func(n int64) string { return document.Tokens(float64(n)) }
+	tokens := func(n int64) string { return document.Tokens(n) }
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		switch {

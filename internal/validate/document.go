@@ -38,9 +38,9 @@ func (r *Report) scores() *document.Table {
 	}
 	add := func(name string, m, n *Score) {
 		t.Rows = append(t.Rows, []any{
-			name, m.Calls, errorShare(m.Exact, false), errorShare(m.Within1, false), errorShare(m.TokenErr, false), m.Sessions,
-			errorShare(m.Median, false), errorShare(m.P90, false), errorShare(m.Corpus, true),
-			errorShare(n.Exact, false), errorShare(n.Within1, false), errorShare(n.Corpus, true),
+			name, m.Calls, Percent(m.Exact, false), Percent(m.Within1, false), Percent(m.TokenErr, false), m.Sessions,
+			Percent(m.Median, false), Percent(m.P90, false), Percent(m.Corpus, true),
+			Percent(n.Exact, false), Percent(n.Within1, false), Percent(n.Corpus, true),
 		})
 	}
 	add("all but first calls", &r.Score, &r.Naive)
@@ -69,8 +69,8 @@ func (r *Report) notes() []string {
 	if b := r.Bands; b != nil {
 		notes = append(notes, fmt.Sprintf(
 			"90 %% bands of %d replications hold %d of %s (%s); interval score %s, naive rule %s; corpus %s as their mean.",
-			b.Replications, b.Inside, document.Count(b.Sessions, "session"), errorShare(r.BandCoverage, false),
-			errorShare(b.Interval, false), errorShare(b.IntervalNaive, false), errorShare(b.MeanCorpus, true)))
+			b.Replications, b.Inside, document.Count(b.Sessions, "session"), Percent(r.BandCoverage, false),
+			Percent(b.Interval, false), Percent(b.IntervalNaive, false), Percent(b.MeanCorpus, true)))
 	}
 	for i, k := range r.Skipped {
 		if i == maxSkippedNotes {
@@ -82,8 +82,8 @@ func (r *Report) notes() []string {
 	return notes
 }
 
-// errorShare writes a share; an empty set has none.
-func errorShare(x *float64, signed bool) string {
+// Percent writes a share; an empty set has none.
+func Percent(x *float64, signed bool) string {
 	if x == nil {
 		return document.Dash
 	}
@@ -122,7 +122,7 @@ func (c *CompactionCheck) table() *document.Table {
 	t.Notes = []string{fmt.Sprintf(
 		"%s fires at the very call of %d of %d automatic compactions (%s), at it or the one before of %d; "+
 			"earlier at %d, not at %d; %d false. %d were asked for by a person. Anchored anew at each recorded compaction.",
-		c.Strategy, c.Hit, c.Automatic, errorShare(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
+		c.Strategy, c.Hit, c.Automatic, Percent(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
 	if c.Unchecked > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d sessions are of agents for which no threshold is known here.", c.Unchecked))
 	}

@@ -1,15 +1,15 @@
-package reports
+package nearest
 
 import (
 	"path"
 	"strings"
 )
 
-// MatchName reports whether a pattern takes the name of a cell or a strategy. The
+// Match reports whether a pattern takes the name of a cell or a strategy. The
 // pattern is that of path.Match, in which *, ? and classes here stand for slashes
 // too: names of strategies have them. A name takes itself; a malformed pattern
 // takes nothing else.
-func MatchName(pattern, name string) bool {
+func Match(pattern, name string) bool {
 	if pattern == name {
 		return true
 	}

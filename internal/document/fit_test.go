@@ -1,4 +1,4 @@
-package reports
+package document
 
 import (
 	"strings"
@@ -6,16 +6,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // What is the same in all rows stands above a table that is too wide, long texts
 // are wrapped, and columns without room come in a further table.
-func TestFittedSheet(t *testing.T) {
+func TestFittedTable(t *testing.T) {
 	words := strings.TrimSpace(strings.Repeat("word ", 30))
-	s := &Sheet{
-		Columns: []SheetColumn{{Title: "NAME"}, {Title: "SAME"}, {Title: "EMPTY"}, {Title: "LONG"}, {Title: "N", Right: true}},
+	s := &Table{
+		Columns: []Column{{Title: "NAME"}, {Title: "SAME"}, {Title: "EMPTY"}, {Title: "LONG"}, {Title: "N", Right: true}},
 		Rows:    [][]any{{"a", "all", "", words, 1}, {"b", "all", "", "short", 22}},
 		Fitted:  true,
 	}
@@ -38,15 +36,15 @@ b     short                                                                     
 // Columns of figures are not wrapped: those that have no room follow, each table
 // with the names. A table that fits is left as it is, with what is the same too.
 func TestFittedFigures(t *testing.T) {
-	s := &Sheet{Columns: []SheetColumn{{Title: "NAME"}}, Rows: [][]any{{"one"}, {"two"}}, Fitted: true}
+	s := &Table{Columns: []Column{{Title: "NAME"}}, Rows: [][]any{{"one"}, {"two"}}, Fitted: true}
 	for i := range 8 {
-		s.Columns = append(s.Columns, SheetColumn{Title: strings.Repeat(string(rune('A'+i)), 18), Right: true})
+		s.Columns = append(s.Columns, Column{Title: strings.Repeat(string(rune('A'+i)), 18), Right: true})
 		s.Rows[0], s.Rows[1] = append(s.Rows[0], i), append(s.Rows[1], i+1)
 	}
 	got := textOf(t, s)
 	var lines int
 	for line := range strings.Lines(got) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > TextWidth {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > Width {
 			t.Errorf("%d characters: %s", n, line)
 		}
 		lines++
@@ -60,25 +58,11 @@ func TestFittedFigures(t *testing.T) {
 	}
 }
 
-func textOf(t *testing.T, s *Sheet) string {
+func textOf(t *testing.T, s *Table) string {
 	t.Helper()
 	var b strings.Builder
 	if err := s.Write(&b, "table"); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// An axis from just below zero begins at 0, not at −0.
-func TestZeroTick(t *testing.T) {
-	for _, unit := range []string{results.UnitRatio, results.UnitUSD, results.UnitTokens, results.UnitSeconds, results.UnitCount} {
-		for _, tick := range unitAxis(unit, -1e-12, 0.9, 4).Ticks {
-			if strings.ContainsAny(tick.Label, "-−") || tick.Value == 0 && strings.ContainsAny(tick.Label, "123456789") {
-				t.Errorf("%s: %v is labelled %q", unit, tick.Value, tick.Label)
-			}
-		}
-	}
-	if ticks := unitAxis(results.UnitRatio, -0.2, 0.2, 4).Ticks; ticks[0].Label != "−20 %" || ticks[2].Label != "0 %" {
-		t.Errorf("%+v", ticks)
-	}
 }
