@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -100,33 +101,24 @@ func compactionOutput(reply *wire.Reply) int64 {
 
 // missing counts the sections that no line of a text begins.
 func missing(text string, wanted []section) int32 {
-	n := int32(len(wanted))
-	found := make([]bool, len(wanted))
-	for line := range strings.Lines(text) {
-		if i := titleOf(line, wanted); i >= 0 && !found[i] {
-			found[i] = true
-			n--
-		}
-	}
-	return n
+	return int32(len(wanted) - len(sectionsOf(text, wanted)))
 }
 
-// titleOf returns the section whose title a line begins with, -1 for none.
-func titleOf(line string, wanted []section) int {
-	line = strings.TrimLeft(line, " \t#*_0123456789.)")
-	return slices.IndexFunc(wanted, func(s section) bool {
-		return len(line) >= len(s.title) && strings.EqualFold(line[:len(s.title)], s.title)
-	})
-}
+// dress is what may stand around the number and the title of a section.
+const dress = " \t#*_0123456789.)"
 
 // sectionsOf returns the sections of a text that are wanted, in its order. What
 // stands ahead of the first belongs to none.
 func sectionsOf(text string, wanted []section) []Section {
 	var list []Section
 	for line := range strings.Lines(text) {
-		if i := titleOf(line, wanted); i >= 0 && !slices.ContainsFunc(list, func(s Section) bool { return s.Title == wanted[i].title }) {
-			rest := strings.TrimLeft(line, " \t#*_0123456789.)")[len(wanted[i].title):]
-			list = append(list, Section{Title: wanted[i].title, Bytes: len(strings.TrimSpace(strings.TrimLeft(rest, ":*_")))})
+		bare := strings.TrimLeft(line, dress)
+		i := slices.IndexFunc(wanted, func(s section) bool {
+			return len(bare) >= len(s.title) && strings.EqualFold(bare[:len(s.title)], s.title)
+		})
+		if i >= 0 && !slices.ContainsFunc(list, func(s Section) bool { return s.Title == wanted[i].title }) {
+			rest := strings.TrimSpace(strings.TrimLeft(bare[len(wanted[i].title):], ":*_"))
+			list = append(list, Section{Title: wanted[i].title, Bytes: len(rest)})
 		} else if n := len(list); n > 0 {
 			list[n-1].Bytes += len(line)
 		}
@@ -134,7 +126,7 @@ func sectionsOf(text string, wanted []section) []Section {
 	return list
 }
 
-// The tags around the parts of an answer.
+// The tags around the parts of an answer, in whatever case the model writes them.
 const (
 	analysisOpen  = "<analysis>"
 	analysisClose = "</analysis>"
@@ -145,86 +137,45 @@ const (
 // extract returns what stands in the summary block of an answer and in the
 // analysis ahead of it, and whether there is such a block; the whole of an answer
 // that has neither is a summary. Tags inside the summary are the model's words.
-// A text is gone through once, however many tags it has.
 func extract(text string) (summary, analysis string, tagged bool) {
 	text = clean(text)
-	list := tagsOf(text)
-	opened, closed := last(list, summaryOpen), last(list, summaryClose)
-	var outside, inside strings.Builder
-	done := 0 // bytes of text that are dealt with
-	for i := 0; i < len(list) && !tagged; i++ {
-		switch t := list[i]; t.name {
-		case analysisOpen:
-			outside.WriteString(text[done:t.at])
-			end := i + 1
-			for end < len(list) && list[end].name != analysisClose {
-				end++
-			}
-			if end == len(list) || opened > i && opened < end && closed > end {
-				// The end of the analysis is missing, or is one that the summary tells of.
-				end = i + 1
-				for end < len(list) && list[end].name != summaryOpen {
-					end++
-				}
-			}
-			stop := len(text)
-			done = stop
-			i = end
-			if end < len(list) {
-				stop, done = list[end].at, list[end].at
-				if list[end].name == analysisClose {
-					done = list[end].end()
-				} else {
-					i-- // the summary opens here
-				}
-			}
-			inside.WriteString(strings.TrimSpace(text[t.end():stop]) + "\n")
-		case summaryOpen:
-			tagged, done = true, t.end()
+	lower := cassette.Lowered(text)
+	find := func(tag string, from int) int { // the end of the text where there is none
+		if i := strings.Index(lower[from:], tag); i >= 0 {
+			return from + i
 		}
+		return len(text)
+	}
+	var outside, inside strings.Builder
+	at, open := 0, find(summaryOpen, 0) // what is ahead of at is dealt with
+	opened, closed := strings.LastIndex(lower, summaryOpen), strings.LastIndex(lower, summaryClose)
+	for {
+		begin := find(analysisOpen, at)
+		if open < at {
+			open = find(summaryOpen, at)
+		}
+		if begin >= open {
+			break
+		}
+		outside.WriteString(text[at:begin])
+		begin += len(analysisOpen)
+		end := find(analysisClose, begin)
+		at = min(end+len(analysisClose), len(text))
+		if end == len(text) || opened > begin && opened < end && closed > end {
+			// The end of the analysis is missing, or is one that the summary tells of.
+			end = find(summaryOpen, begin)
+			at = end
+		}
+		inside.WriteString(strings.TrimSpace(text[begin:end]) + "\n")
 	}
 	analysis = strings.TrimSpace(inside.String())
+	if tagged = open < len(text); tagged {
+		at = open + len(summaryOpen)
+		outside.Reset()
+	}
 	stop := len(text)
-	if closed >= 0 && list[closed].at >= done {
-		stop = list[closed].at
+	if closed >= at {
+		stop = closed
 	}
-	if tagged {
-		return strings.TrimSpace(text[done:stop]), analysis, true
-	}
-	return strings.TrimSpace(outside.String() + text[done:stop]), analysis, false
-}
-
-// tag is a tag of an answer as it stands in the text.
-type tag struct {
-	name string // one of the constants, whatever case its letters have
-	at   int    // of its first byte
-}
-
-func (t tag) end() int { return t.at + len(t.name) }
-
-// tagsOf returns the tags of a text in its order.
-func tagsOf(text string) []tag {
-	var list []tag
-	for i := 0; ; i++ {
-		at := strings.IndexByte(text[i:], '<')
-		if at < 0 {
-			return list
-		}
-		i += at
-		for _, name := range [...]string{analysisOpen, analysisClose, summaryOpen, summaryClose} {
-			if len(text)-i >= len(name) && strings.EqualFold(text[i:i+len(name)], name) {
-				list = append(list, tag{name, i})
-			}
-		}
-	}
-}
-
-// last returns the position in a list of the last tag of a name, -1 for none.
-func last(list []tag, name string) int {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].name == name {
-			return i
-		}
-	}
-	return -1
+	return strings.TrimSpace(outside.String() + text[at:stop]), analysis, tagged
 }

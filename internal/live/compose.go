@@ -30,17 +30,6 @@ type Composed struct {
 	Lost       int   `json:"lost"`       // summaries whose text is not known, sent as filler
 }
 
-func (n *Composed) add(m *Composed) {
-	n.Unanswered += m.Unanswered
-	n.Uncalled += m.Uncalled
-	n.Repeated += m.Repeated
-	n.Thinking += m.Thinking
-	n.Unthought += m.Unthought
-	n.Media += m.Media
-	n.Filler += m.Filler
-	n.Lost += m.Lost
-}
-
 // composer makes the request of one call.
 type composer struct {
 	opts   *Options

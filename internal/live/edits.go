@@ -1,6 +1,7 @@
 package live
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,25 +9,132 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Names of the provider's edits (platform.claude.com, context editing).
-const (
-	editingBeta   = "context-management-2025-06-27"
-	clearToolEdit = "clear_tool_uses_20250919"
-	clearThoughts = "clear_thinking_20251015"
-)
+// MinTrigger is the smallest threshold of a compaction that the provider takes,
+// tokens (platform.claude.com, compaction). A call below it is answered without a
+// compaction.
+const MinTrigger = 50_000
+
+// Server says what the provider is asked to do to the context of a call: what to
+// leave out of it, and for calls that are made in that way, how to compact it.
+type Server struct {
+	// Trigger asks for the compaction by a threshold, tokens of input, and a stop
+	// behind the block, as was offered ahead of the compaction on demand; 0 for that
+	// on demand. The provider takes MinTrigger at least.
+	Trigger int64
+	// Instructions stand in the place of the provider's own; "" for those, or for
+	// this program's where the strategy wants some.
+	Instructions string
+	// Clear are the edits that a strategy declares.
+	Clear Clearing
+	// Edits are declared besides: JSON objects in the provider's form.
+	Edits []jsontext.Value
+}
+
+// Validate returns what is wrong with it.
+func (s *Server) Validate() error {
+	var errs []error
+	if s.Trigger != 0 && s.Trigger < MinTrigger {
+		errs = append(errs, fmt.Errorf("server trigger %d: the provider takes at least %d tokens", s.Trigger, MinTrigger))
+	}
+	for i, e := range s.Edits {
+		if !e.IsValid() || e.Kind() != '{' {
+			errs = append(errs, fmt.Errorf("server edit %d is no JSON object", i+1))
+		} else if EditType(e) == "" {
+			errs = append(errs, fmt.Errorf("server edit %d has no type", i+1))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// onDemand reports whether a call is a compaction on demand.
+func (s *Server) onDemand(p *plan) bool { return p.kind == kindServer && s.Trigger == 0 }
+
+// declare puts into a request what the provider is asked to do to its context.
+// Instructed says that the strategy has instructions of its own.
+func (s *Server) declare(r *wire.Request, p *plan, instructed bool) {
+	words := s.Instructions
+	if words == "" && instructed {
+		words = serverInstructions("")
+	}
+	switch {
+	case s.onDemand(p):
+		r.Compaction = &wire.Compaction{Instructions: clean(words)}
+	case p.kind == kindServer:
+		r.ContextManagement = s.object(p.edits.objects(r.Tools), words)
+	case !p.edits.none():
+		r.ContextManagement = editsObject(p.edits.objects(r.Tools))
+	}
+}
+
+// betas returns the beta features that a call needs for what it declares, behind
+// those asked for in every call.
+func (s *Server) betas(all []string, p *plan) []string {
+	list := slices.Clone(all)
+	add := func(beta string) {
+		if !slices.Contains(list, beta) {
+			list = append(list, beta)
+		}
+	}
+	if p.edits.clears() {
+		add(api.BetaEditing)
+	}
+	switch {
+	case s.onDemand(p):
+		add(api.BetaOnDemand)
+	case p.kind == kindServer || p.edits.compacts():
+		add(api.BetaCompact)
+	}
+	return list
+}
+
+// form names the way in which the provider is asked for a compaction.
+func (s *Server) form() string {
+	if s.Trigger == 0 {
+		return "on-demand"
+	}
+	return fmt.Sprintf("threshold/%d", s.Trigger)
+}
+
+// object is the object of edits with the compaction by a threshold at its end.
+func (s *Server) object(edits []jsontext.Value, words string) jsontext.Value {
+	return editsObject(append(slices.Clone(edits), editOf(&api.Edit{
+		Type: api.EditCompact, Trigger: &api.Amount{Type: "input_tokens", Value: max(s.Trigger, MinTrigger)}, Pause: true, Instructions: words,
+	})))
+}
+
+// editsObject is the object that declares edits.
+func editsObject(edits []jsontext.Value) jsontext.Value {
+	b, _ := json.Marshal(api.ContextManagement{Edits: edits}) // valid JSON all of them
+	return b
+}
+
+// editOf returns an edit in the provider's form.
+func editOf(e *api.Edit) jsontext.Value {
+	b, _ := json.Marshal(e, jsontext.AllowInvalidUTF8(true)) // it holds no values that could fail
+	return b
+}
 
 // EditTypes returns the types of edits that are known here. A provider may have
 // further ones, behind a beta feature of their own.
-func EditTypes() []string { return []string{clearToolEdit, clearThoughts, compactEdit} }
+func EditTypes() []string { return []string{api.EditTools, api.EditThinking, api.EditCompact} }
 
 // EditType returns the type of an edit in the provider's form, "" for none.
-func EditType(v jsontext.Value) string { return typeOf(v) }
+func EditType(v jsontext.Value) string {
+	var e struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(v, &e) != nil {
+		return ""
+	}
+	return e.Type
+}
 
 // Clearing is what a strategy asks the server to leave out of each request.
 type Clearing struct {
@@ -68,7 +176,7 @@ func (s *Server) edits(c *summarizer.Call, p *plan) edits {
 	}
 	var e edits
 	for _, f := range s.Edits {
-		if typeOf(f) != clearThoughts || p.thinking.On() {
+		if EditType(f) != api.EditThinking || p.thinking.On() {
 			e.further = append(e.further, f)
 		}
 	}
@@ -102,14 +210,14 @@ func (e *edits) clears() bool {
 func (e *edits) compacts() bool { return e.any("compact_") }
 
 func (e *edits) any(prefix string) bool {
-	return slices.ContainsFunc(e.further, func(v jsontext.Value) bool { return strings.HasPrefix(typeOf(v), prefix) })
+	return slices.ContainsFunc(e.further, func(v jsontext.Value) bool { return strings.HasPrefix(EditType(v), prefix) })
 }
 
 // names returns the types of the edits, in their order.
 func (e *edits) names() []string {
 	var list []string
 	for _, v := range e.objects(nil) {
-		list = append(list, typeOf(v))
+		list = append(list, EditType(v))
 	}
 	return list
 }
@@ -138,7 +246,7 @@ func (e *edits) objects(tools []wire.Tool) []jsontext.Value {
 		list = append(list, e.tools[i].object(tools))
 	}
 	for _, v := range e.further {
-		if typeOf(v) == clearThoughts {
+		if EditType(v) == api.EditThinking {
 			first = append(first, v)
 		} else {
 			list = append(list, v)
@@ -147,50 +255,31 @@ func (e *edits) objects(tools []wire.Tool) []jsontext.Value {
 	return append(first, list...)
 }
 
-// typeOf returns the type of an edit.
-func typeOf(v jsontext.Value) string {
-	var e struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(v, &e) != nil {
-		return ""
-	}
-	return e.Type
-}
-
 func (e *ClearThinking) object() jsontext.Value {
 	keep := jsontext.Value(`"all"`)
 	if e.Keep > 0 {
 		keep = fmt.Appendf(nil, `{"type":"thinking_turns","value":%d}`, e.Keep)
 	}
-	return fmt.Appendf(nil, `{"type":%q,"keep":%s}`, clearThoughts, keep)
+	return editOf(&api.Edit{Type: api.EditThinking, Keep: keep})
 }
 
 // object returns the edit for a request with tools. The provider takes the tools
 // that an edit is not for: all others, of one that is for some.
 func (e *ClearTools) object(tools []wire.Tool) jsontext.Value {
-	trigger, value := "input_tokens", e.InputTokens
+	edit := &api.Edit{
+		Type: api.EditTools, Trigger: &api.Amount{Type: "input_tokens", Value: e.InputTokens},
+		Keep: fmt.Appendf(nil, `{"type":"tool_uses","value":%d}`, e.Keep), ExcludeTools: e.excluded(tools),
+	}
 	if e.ToolUses > 0 {
-		trigger, value = "tool_uses", e.ToolUses
+		edit.Trigger = &api.Amount{Type: "tool_uses", Value: e.ToolUses}
 	}
-	b := fmt.Appendf(nil, `{"type":%q,"trigger":{"type":%q,"value":%d},"keep":{"type":"tool_uses","value":%d}`, clearToolEdit, trigger, value, e.Keep)
 	if e.AtLeast > 0 {
-		b = fmt.Appendf(b, `,"clear_at_least":{"type":"input_tokens","value":%d}`, e.AtLeast)
-	}
-	if names := e.excluded(tools); len(names) > 0 {
-		for i, name := range names {
-			open := byte(',')
-			if i == 0 {
-				b, open = append(b, `,"exclude_tools":`...), '['
-			}
-			b, _ = jsontext.AppendQuote(append(b, open), clean(name))
-		}
-		b = append(b, ']')
+		edit.ClearAtLeast = &api.Amount{Type: "input_tokens", Value: e.AtLeast}
 	}
 	if e.Inputs {
-		b = append(b, `,"clear_tool_inputs":true`...)
+		edit.ClearToolInputs = jsontext.Value("true")
 	}
-	return append(b, '}')
+	return editOf(edit)
 }
 
 // excluded returns the tools that the edit is not for, each once.
@@ -212,66 +301,4 @@ func (e *ClearTools) excluded(tools []wire.Tool) []string {
 		}
 	}
 	return list
-}
-
-// whole reports whether an entry that is cleared in the context is sent as the client
-// has it: the server clears it, by edits that the call declares. What the client has
-// cleared itself it no longer has.
-func (p *composer) whole(e prompt.Entry) bool {
-	return len(p.plan.edits.tools) > 0 && e.Form == prompt.FormCleared && e.Had > 0
-}
-
-// had returns an entry that the server clears as the client has it: whole, or the
-// beginning of what it has stored.
-func had(e prompt.Entry, b *prompt.Block) prompt.Entry {
-	e.Form, e.Tokens = prompt.FormVerbatim, e.Had
-	if e.Had < b.Tokens {
-		e.Form = prompt.FormRange
-	}
-	return e
-}
-
-// held tells what the chain does not of a call that declares edits: which of the
-// cleared calls and results the client has no more or not whole. It is zero where
-// it has them all.
-func held(c *prompt.Context) prompt.Digest {
-	var d prompt.Digest
-	for i := c.Messages(); i < c.Len(); i++ {
-		e := c.At(i)
-		if e.Form == prompt.FormCleared && (e.Kind == prompt.KindToolUse || e.Kind == prompt.KindToolResult) && e.Had != c.BlockAt(i).Tokens {
-			d = d.ExtendInt(uint64(i)).ExtendInt(uint64(e.Had))
-		}
-	}
-	return d
-}
-
-// restore puts into the block added last what the client still has of it. As it was,
-// it is what the server is taken to leave.
-func (p *composer) restore(had wire.Block) {
-	b := &p.blocks[len(p.blocks)-1]
-	left := b.block
-	b.left = &left
-	b.block.Text, b.block.Input = had.Text, had.Input
-}
-
-// left returns a request as the server is taken to leave it: the request itself
-// where nothing is cleared in it.
-func left(r *wire.Request, blocks []placed) *wire.Request {
-	var rest []placed
-	for i := range blocks {
-		if blocks[i].left == nil {
-			continue
-		}
-		if rest == nil {
-			rest = append(rest, blocks...)
-		}
-		rest[i].block = *blocks[i].left
-		rest[i].block.Cache = blocks[i].block.Cache
-	}
-	if rest == nil {
-		return r
-	}
-	e := *r
-	e.Messages = messages(rest)
-	return &e
 }

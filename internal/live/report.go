@@ -3,6 +3,7 @@ package live
 import (
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -67,14 +68,6 @@ type Estimate struct {
 	MostUSD float64 `json:"most_usd"`
 }
 
-func (e *Estimate) add(o *Estimate) {
-	e.Calls += o.Calls
-	e.Stored += o.Stored
-	e.Usage.Add(o.Usage)
-	e.USD += o.USD
-	e.MostUSD += o.MostUSD
-}
-
 // ledger keeps a report. Money is counted in whole billionths of a dollar, so
 // that the order of calls that run at the same time does not show.
 type ledger struct {
@@ -94,29 +87,25 @@ func (l *ledger) update(f func(r *Report)) {
 }
 
 // spend adds the price of a call that was made.
-func (l *ledger) spend(usd float64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.usd += nanos(usd)
-}
+func (l *ledger) spend(usd float64) { l.update(func(*Report) { l.usd += nanos(usd) }) }
 
 // estimate adds an estimate.
 func (l *ledger) estimate(e *Estimate) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.report.Estimate.add(e)
-	l.est += nanos(e.USD)
-	l.most += nanos(e.MostUSD)
+	l.update(func(r *Report) {
+		accumulate(reflect.ValueOf(&r.Estimate).Elem(), reflect.ValueOf(e).Elem())
+		l.est += nanos(e.USD)
+		l.most += nanos(e.MostUSD)
+	})
 }
 
 // fail counts a call without a summary.
 func (l *ledger) fail(why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.report.Failures == nil {
-		l.report.Failures = map[string]int{}
-	}
-	l.report.Failures[why]++
+	l.update(func(r *Report) {
+		if r.Failures == nil {
+			r.Failures = map[string]int{}
+		}
+		r.Failures[why]++
+	})
 }
 
 // total returns the report so far.
@@ -140,7 +129,7 @@ func (l *ledger) made(p *composer, billed, wasted prompt.Usage, requests int) {
 		r.Usage.Add(wasted)
 		r.Requests += int64(max(1, requests))
 		r.Usage.Add(billed)
-		r.Composed.add(&p.count)
+		accumulate(reflect.ValueOf(&r.Composed).Elem(), reflect.ValueOf(&p.count).Elem())
 	})
 }
 
@@ -158,30 +147,35 @@ func (l *ledger) failed(f *wire.Failure) {
 
 // Add adds what another Summarizer did to r.
 func (r *Report) Add(o *Report) {
-	r.Made += o.Made
-	r.Refused += o.Refused
-	r.Unanswered += o.Unanswered
-	r.Stubbed += o.Stubbed
-	r.Known += o.Known
-	r.Requests += o.Requests
-	r.Usage.Add(o.Usage)
-	r.Answered.Add(o.Answered)
-	r.Predicted.Add(o.Predicted)
-	r.Wasted.Add(o.Wasted)
-	r.Estimated += o.Estimated
-	r.USD += o.USD
-	for why, n := range o.Failures {
-		if r.Failures == nil {
-			r.Failures = map[string]int{}
-		}
-		r.Failures[why] += n
-	}
-	r.Missing += o.Missing
-	r.Cut += o.Cut
-	r.Entities += o.Entities
-	r.Kept += o.Kept
-	r.Composed.add(&o.Composed)
-	r.Estimate.add(&o.Estimate)
-	r.Calls = append(r.Calls, o.Calls...)
+	accumulate(reflect.ValueOf(r).Elem(), reflect.ValueOf(o).Elem())
 	r.settle()
+}
+
+// accumulate adds numbers to numbers, those of structs and maps one by one, and
+// appends lists.
+func accumulate(to, from reflect.Value) {
+	switch to.Kind() {
+	case reflect.Int, reflect.Int64:
+		to.SetInt(to.Int() + from.Int())
+	case reflect.Float64:
+		to.SetFloat(to.Float() + from.Float())
+	case reflect.Slice:
+		to.Set(reflect.AppendSlice(to, from))
+	case reflect.Struct:
+		for i := range to.NumField() {
+			accumulate(to.Field(i), from.Field(i))
+		}
+	case reflect.Map:
+		if to.IsNil() {
+			to.Set(reflect.MakeMap(to.Type()))
+		}
+		for _, key := range from.MapKeys() {
+			sum := reflect.New(to.Type().Elem()).Elem()
+			if was := to.MapIndex(key); was.IsValid() {
+				sum.Set(was)
+			}
+			accumulate(sum, from.MapIndex(key))
+			to.SetMapIndex(key, sum)
+		}
+	}
 }

@@ -41,10 +41,10 @@ func withhold(text string, keep []string) []part {
 			list = append(list, part{Kept: s})
 		}
 	}
-	lower := lowered(text)
+	lower := Lowered(text)
 	small := make([]string, len(keep))
 	for i, k := range keep {
-		small[i] = lowered(k)
+		small[i] = Lowered(k)
 	}
 	for text != "" {
 		at, size := nextMark(lower, small)
@@ -80,8 +80,8 @@ func nextMark(lower string, keep []string) (at, size int) {
 	return at, size
 }
 
-// lowered returns a text with the letters of ASCII small, of the same length.
-func lowered(text string) string {
+// Lowered returns a text with the letters of ASCII small, of the same length.
+func Lowered(text string) string {
 	b := []byte(text)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {

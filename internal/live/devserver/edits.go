@@ -10,30 +10,6 @@ import (
 	"github.com/compactsim/compactsim/internal/live/api"
 )
 
-// types of edits.
-const (
-	editTools    = "clear_tool_uses_20250919"
-	editThinking = "clear_thinking_20251015"
-	editCompact  = "compact_20260112"
-)
-
-// amount is a number of something.
-type amount struct {
-	Type  string `json:"type"`
-	Value int64  `json:"value"`
-}
-
-type edit struct {
-	Type            string         `json:"type"`
-	Trigger         *amount        `json:"trigger"`
-	Keep            jsontext.Value `json:"keep"` // an amount, or "all"
-	ClearAtLeast    *amount        `json:"clear_at_least"`
-	ExcludeTools    []string       `json:"exclude_tools"`
-	ClearToolInputs jsontext.Value `json:"clear_tool_inputs"` // whether, or the tools whose
-	Pause           bool           `json:"pause_after_compaction"`
-	Instructions    *string        `json:"instructions"`
-}
-
 // Documented defaults.
 const (
 	clearTrigger   = 100_000
@@ -51,7 +27,7 @@ const maxInstructions = 16_384
 func checkEdits(q *request, betas []string) *apiError {
 	if q.Compaction != nil {
 		switch {
-		case !slices.Contains(betas, betaOnDemand):
+		case !slices.Contains(betas, api.BetaOnDemand):
 			return invalid("compaction: Extra inputs are not permitted")
 		case utf8.RuneCountInString(q.Compaction.Instructions) > maxInstructions:
 			return invalid("compaction.instructions: String should have at most %d characters", maxInstructions)
@@ -62,7 +38,7 @@ func checkEdits(q *request, betas []string) *apiError {
 		}
 	}
 	var declared struct {
-		Edits []edit `json:"edits"`
+		Edits []api.Edit `json:"edits"`
 	}
 	if len(q.ContextManagement) == 0 {
 		return nil
@@ -72,18 +48,18 @@ func checkEdits(q *request, betas []string) *apiError {
 	}
 	q.edits = declared.Edits
 	for i, e := range q.edits {
-		need := betaEditing
+		need := api.BetaEditing
 		switch e.Type {
-		case editTools:
-		case editThinking:
+		case api.EditTools:
+		case api.EditThinking:
 			if i > 0 {
 				return invalid("context_management.edits.%d: %s must be listed first", i, e.Type)
 			}
 			if !thinks(&q.Request) {
 				return invalid("`%s` strategy requires `thinking` to be enabled or adaptive", e.Type)
 			}
-		case editCompact:
-			need = betaCompact
+		case api.EditCompact:
+			need = api.BetaCompact
 			if e.Trigger != nil && (e.Trigger.Type != "input_tokens" || e.Trigger.Value < compactLeast) {
 				return invalid("context_management.edits.%d.trigger: want input_tokens of at least %d", i, compactLeast)
 			}
@@ -98,10 +74,10 @@ func checkEdits(q *request, betas []string) *apiError {
 }
 
 // compacts returns the edit by which a prompt is compacted, nil for none.
-func (q *request) compacts(tokens int64) *edit {
+func (q *request) compacts(tokens int64) *api.Edit {
 	for i := range q.edits {
 		e := &q.edits[i]
-		if e.Type == editCompact && (e.Trigger == nil && tokens >= compactTrigger || e.Trigger != nil && tokens >= e.Trigger.Value) {
+		if e.Type == api.EditCompact && (e.Trigger == nil && tokens >= compactTrigger || e.Trigger != nil && tokens >= e.Trigger.Value) {
 			return e
 		}
 	}
@@ -129,10 +105,10 @@ func (q *request) clear(messages []api.Message, tokens int64) ([]api.Message, []
 		e := &q.edits[i]
 		var a *api.AppliedEdit
 		switch e.Type {
-		case editTools:
-			messages, a = e.clearTools(messages, tokens)
-		case editThinking:
-			messages, a = e.clearThinking(messages)
+		case api.EditTools:
+			messages, a = clearTools(e, messages, tokens)
+		case api.EditThinking:
+			messages, a = clearThinking(e, messages)
 		}
 		if a != nil {
 			done = append(done, *a)
@@ -145,7 +121,7 @@ func (q *request) clear(messages []api.Message, tokens int64) ([]api.Message, []
 // cleared is what a cleared tool result holds.
 const cleared = "[cleared to save context]"
 
-func (e *edit) clearTools(messages []api.Message, tokens int64) ([]api.Message, *api.AppliedEdit) {
+func clearTools(e *api.Edit, messages []api.Message, tokens int64) ([]api.Message, *api.AppliedEdit) {
 	names, ids := map[string]string{}, []string{} // of tool calls, and those that have results
 	for i := range messages {
 		for k := range messages[i].Content {
@@ -159,10 +135,10 @@ func (e *edit) clearTools(messages []api.Message, tokens int64) ([]api.Message, 
 			}
 		}
 	}
-	if !e.triggered(tokens, int64(len(names))) {
+	if !triggered(e, tokens, int64(len(names))) {
 		return messages, nil
 	}
-	ids = ids[:max(len(ids)-int(e.kept(clearKeep)), 0)]
+	ids = ids[:max(len(ids)-int(kept(e, clearKeep)), 0)]
 	out, freed := make([]api.Message, len(messages)), int64(0)
 	for i := range messages {
 		out[i] = api.Message{Role: messages[i].Role, Content: slices.Clone(messages[i].Content)}
@@ -172,7 +148,7 @@ func (e *edit) clearTools(messages []api.Message, tokens int64) ([]api.Message, 
 			switch {
 			case b.Type == "tool_result" && slices.Contains(ids, b.ToolUseID):
 				b.Content = api.Text(cleared)
-			case b.Type == "tool_use" && e.clearsInput(b.Name) && slices.Contains(ids, b.ID):
+			case b.Type == "tool_use" && clearsInput(e, b.Name) && slices.Contains(ids, b.ID):
 				b.Input = jsontext.Value("{}")
 			}
 			freed += before - tokensOfBlock(b)
@@ -187,7 +163,7 @@ func (e *edit) clearTools(messages []api.Message, tokens int64) ([]api.Message, 
 
 // clearsInput reports whether the input of a tool's calls goes with their
 // results.
-func (e *edit) clearsInput(tool string) bool {
+func clearsInput(e *api.Edit, tool string) bool {
 	var names []string
 	if json.Unmarshal(e.ClearToolInputs, &names) == nil {
 		return slices.Contains(names, tool)
@@ -195,7 +171,7 @@ func (e *edit) clearsInput(tool string) bool {
 	return string(e.ClearToolInputs) == "true"
 }
 
-func (e *edit) triggered(tokens, uses int64) bool {
+func triggered(e *api.Edit, tokens, uses int64) bool {
 	switch {
 	case e.Trigger == nil:
 		return tokens > clearTrigger
@@ -206,8 +182,8 @@ func (e *edit) triggered(tokens, uses int64) bool {
 }
 
 // kept returns how many to keep; all is as many as there may be.
-func (e *edit) kept(otherwise int64) int64 {
-	var a amount
+func kept(e *api.Edit, otherwise int64) int64 {
+	var a api.Amount
 	switch {
 	case len(e.Keep) == 0:
 		return otherwise
@@ -218,8 +194,8 @@ func (e *edit) kept(otherwise int64) int64 {
 }
 
 // clearThinking drops thinking from all but the last turns of the assistant.
-func (e *edit) clearThinking(messages []api.Message) ([]api.Message, *api.AppliedEdit) {
-	keep, turns := e.kept(1<<30), int64(0)
+func clearThinking(e *api.Edit, messages []api.Message) ([]api.Message, *api.AppliedEdit) {
+	keep, turns := kept(e, 1<<30), int64(0)
 	out, n, freed := slices.Clone(messages), int64(0), int64(0)
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role != "assistant" {

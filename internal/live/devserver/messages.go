@@ -14,7 +14,7 @@ import (
 // request is a request to the Messages API with what is read out of it.
 type request struct {
 	api.Request `json:",embed"`
-	edits       []edit
+	edits       []api.Edit
 }
 
 // answer is what a request is answered with.

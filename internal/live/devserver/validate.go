@@ -16,13 +16,6 @@ import (
 // maxMarkers is how many breakpoints a request may have.
 const maxMarkers = 4
 
-// betas of the edits.
-const (
-	betaEditing  = "context-management-2025-06-27"
-	betaCompact  = "compact-2026-01-12"
-	betaOnDemand = "compact-2026-09-04"
-)
-
 // validate returns what the API would refuse.
 func (s *Server) validate(h http.Header, q *request) *apiError {
 	switch {
