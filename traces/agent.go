@@ -70,6 +70,7 @@ type Place struct {
 	// Flat: the files lie in Dir itself. Other folders of an agent, which may
 	// be large or private, are not looked into.
 	Flat     bool
+	Unread   bool     // the files there are of a form that is not read
 	Suffixes []string // of the files that hold sessions; nil for the usual ones
 }
 

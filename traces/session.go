@@ -17,7 +17,7 @@ import (
 // Session is one agent session with its sub-agents.
 type Session struct {
 	ID       string
-	Agent    string   // "claude-code", "codex"
+	Agent    string   // the name of a traces.Agent: "claude-code", "codex", …
 	Versions []string // client versions in order of appearance
 	Project  string   // working directory or repository the session ran in
 	Window   int64    // context window the client logged, tokens; 0 for none
@@ -31,6 +31,16 @@ type Session struct {
 	Threads  []Thread // the main thread first, if there is one; parents before children
 	Problems []Problem
 	Quality  Quality
+	// Summaries are the calls that made the summaries of compactions, where the
+	// recording logs them. They are no rounds: what is simulated makes its own.
+	Summaries []SummaryCall
+}
+
+// SummaryCall is the call behind a compaction.
+type SummaryCall struct {
+	Thread, Event int32 // index into Session.Threads and Thread.Events
+	Model         string
+	Usage         prompt.Usage
 }
 
 // Version returns the first client version seen, or "".

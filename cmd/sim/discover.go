@@ -38,9 +38,6 @@ func (f *discoverFlags) wanted() bool { return f.discover || f.yes && !f.pays }
 // errDeclined is returned when a person does not want their sessions read.
 var errDeclined = errors.New("nothing was read, as you wish")
 
-// readable reports whether the sessions of an agent can be read.
-func readable(agent string) bool { return agents.Readable(agent) }
-
 // survey looks into the usual places of this host.
 func survey(ctx context.Context) ([]traces.Stock, string, error) {
 	home, err := os.UserHomeDir()
@@ -62,7 +59,7 @@ func offer(cmd *cobra.Command) error {
 	own := false
 	for _, s := range found {
 		texts = append(texts, stockText(s, home))
-		own = own || readable(s.Agent)
+		own = own || agents.Readable(s.Place)
 	}
 	if len(found) == 0 {
 		return nil
@@ -85,7 +82,7 @@ func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) 
 	w := cmd.ErrOrStderr()
 	var shown []string
 	for _, s := range found {
-		if readable(s.Agent) {
+		if agents.Readable(s.Place) {
 			paths = append(paths, s.Dir)
 			shown = append(shown, tilde(s.Dir, home))
 		}
@@ -118,7 +115,7 @@ func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) 
 func lookedIn(home string) string {
 	var dirs []string
 	for _, p := range agents.Places(home, os.Getenv) {
-		if readable(p.Agent) {
+		if agents.Readable(p) {
 			dirs = append(dirs, tilde(p.Dir, home))
 		}
 	}
@@ -152,7 +149,7 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, 
 // stockText words what lies at a place.
 func stockText(s traces.Stock, home string) string {
 	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", plural(s.Files, "file"), tilde(s.Dir, home), s.Agent, megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
-	if !readable(s.Agent) {
+	if !agents.Readable(s.Place) {
 		text += ", a format sim does not read"
 	}
 	return text

@@ -7,13 +7,15 @@ package agents
 import (
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/internal/agents/codex"
+	"github.com/compactsim/compactsim/internal/agents/opencode"
+	"github.com/compactsim/compactsim/internal/agents/pi"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // list are the built-in agents. The first stands for agents that are not known,
 // and its reader says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
-	claudecode.Describe(), codex.Describe(), unreadOpenCode(), unreadPi(),
+	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
 }
 
 // All returns the built-in agents.
@@ -30,12 +32,8 @@ func Of(name string) *traces.Agent {
 	return list[0]
 }
 
-// Readable reports whether there is a reader for an agent's recordings, by the
-// name in Session.Agent.
-func Readable(name string) bool {
-	a := Of(name)
-	return a.Name == name && a.Read != nil
-}
+// Readable reports whether recordings at a place can be read.
+func Readable(p traces.Place) bool { return Of(p.Agent).Read != nil && !p.Unread }
 
 // CacheOf returns the kind of cache that the calls of a session go to: that of
 // the model of its first call.

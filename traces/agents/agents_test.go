@@ -18,6 +18,7 @@ const (
 	codexTurn   = `{"timestamp":"2026-01-01T10:00:00.100Z","type":"turn_context","payload":{"model":"gpt-5.5"}}`
 	codexReply  = `{"timestamp":"2026-01-01T10:00:03.000Z","type":"response_item","payload":{"type":"message","id":"msg_x","role":"assistant","content":[{"type":"output_text","text":"yes"}]}}`
 	codexCount  = `{"timestamp":"2026-01-01T10:00:03.100Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":20000,"total_tokens":20010},"last_token_usage":{"input_tokens":20000,"cached_input_tokens":0,"output_tokens":10,"total_tokens":20010}}}}`
+	copilot     = `{"type":"session.start","data":{"sessionId":"1"},"id":"x","timestamp":"2026-07-19T23:12:34.843Z","parentId":null}`
 	piLine      = `{"type":"session","id":"p1","timestamp":"2025-12-09T00:53:29.825Z","cwd":"/p","provider":"anthropic"}`
 	openCode    = "{\n  \"info\": {\n    \"id\": \"ses_31\",\n    \"slug\": \"s\"\n  }\n}\n"
 )
@@ -35,6 +36,8 @@ func TestFormatOf(t *testing.T) {
 		{"Codex behind a damaged line", "{\"times\n" + codexTurn, traces.AgentCodex},
 		{"byte order mark", "\xef\xbb\xbf" + codexMeta, traces.AgentCodex},
 		{"pi", piLine + "\n", traces.AgentPi},
+		{"Copilot", copilot, "copilot-cli"},
+		{"Gemini", "{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"y\"\n}", "gemini-cli"},
 		{"OpenCode", openCode, traces.AgentOpenCode},
 		{"empty", "", ""},
 		{"binary", "\x00\x01\x02", ""},
@@ -62,7 +65,7 @@ func folder(t *testing.T, files map[string][]string) string {
 // a reader are told, not lost.
 func TestMixedFolder(t *testing.T) {
 	dir := folder(t, map[string][]string{
-		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {piLine},
+		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {copilot},
 	})
 	c, err := Read(context.Background(), traces.Options{}, dir)
 	if err != nil {
@@ -76,7 +79,7 @@ func TestMixedFolder(t *testing.T) {
 	if want := "codex x1, claude-code c1"; strings.Join(got, ", ") != want {
 		t.Errorf("sessions %q, want %s", got, want)
 	}
-	if len(c.Problems) != 1 || c.NumProblems != 1 || !strings.HasSuffix(c.Problems[0].String(), "c.jsonl: recordings of pi are not supported") {
+	if len(c.Problems) != 1 || c.NumProblems != 1 || !strings.HasSuffix(c.Problems[0].String(), "c.jsonl: recordings of GitHub Copilot CLI are not supported") {
 		t.Errorf("problems %v, %d in all", c.Problems, c.NumProblems)
 	}
 	if c.Lines != 6 || c.Inputs == nil || len(c.Inputs.Files) != 3 {
@@ -112,7 +115,7 @@ func TestOneFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if len(c.Sessions) != 1 || c.NumProblems != 0 || !Readable(c.Sessions[0].Agent) {
+	if len(c.Sessions) != 1 || c.NumProblems != 0 || !Readable(traces.Place{Agent: c.Sessions[0].Agent}) {
 		t.Errorf("%d sessions, problems %v", len(c.Sessions), c.Problems)
 	}
 }

@@ -3,6 +3,7 @@ package agents
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -36,10 +37,8 @@ func sniff(in traces.Input) *traces.Agent {
 // agentOf returns the agent that wrote a file that begins with head.
 func agentOf(head []byte) *traces.Agent {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	for _, a := range list {
-		if a.Document != nil && a.Document(head) {
-			return a
-		}
+	if a := first(func(a *traces.Agent) bool { return a.Document != nil && a.Document(head) }); a != nil {
+		return a
 	}
 	tried := 0
 	for line := range bytes.Lines(head) {
@@ -69,10 +68,8 @@ func agentOfLine(line []byte) *traces.Agent {
 			return nil
 		}
 		name := t.String()
-		for _, a := range list {
-			if a.Member != nil && a.Member(typ, name) {
-				return a
-			}
+		if a := first(func(a *traces.Agent) bool { return a.Member != nil && a.Member(typ, name) }); a != nil {
+			return a
 		}
 		if name != "type" {
 			if err := d.SkipValue(); err != nil {
@@ -85,4 +82,14 @@ func agentOfLine(line []byte) *traces.Agent {
 		}
 		typ = t.String()
 	}
+}
+
+// first returns the first agent that claims something, nil for none.
+func first(claims func(*traces.Agent) bool) *traces.Agent {
+	for _, agents := range [...][]*traces.Agent{list[:], unread[:]} {
+		if i := slices.IndexFunc(agents, claims); i >= 0 {
+			return agents[i]
+		}
+	}
+	return nil
 }

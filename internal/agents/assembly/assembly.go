@@ -31,6 +31,8 @@ type Format struct {
 	// apart, so that replies keep their size and a total that falls by what was
 	// thought means that the provider left it out.
 	Exact bool
+	// Sealed says that summaries are encrypted, so that no line shows their size.
+	Sealed bool
 	// Linear says that lines stand in the order of the conversation: a result
 	// pairs with the open call of its id, and times may run back.
 	Linear bool
@@ -156,7 +158,8 @@ type Event struct {
 	Stayed  []Block // messages that stayed or came back
 	Text    []Block // the summary
 	Cleared []prompt.Digest
-	forgot  []*Block // what was thought and left the context
+	forgot  []*Block            // what was thought and left the context
+	summary *traces.SummaryCall // nil where it is not logged
 }
 
 // Thread is a conversation under construction.

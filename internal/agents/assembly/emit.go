@@ -89,6 +89,10 @@ func (e *emitter) thread(t *Thread) traces.Thread {
 	}
 	for i := range out.Events {
 		out.Events[i].Cleared = e.cleared(&t.Happened[i])
+		if c := t.Happened[i].summary; c != nil {
+			c.Thread, c.Event = t.index, int32(i)
+			e.out.Summaries = append(e.out.Summaries, *c)
+		}
 	}
 	return out
 }

@@ -67,6 +67,36 @@ func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, p
 	return nil
 }
 
+// ReadAll reads a file that is one document, nil when it cannot be read to its
+// end or is empty, which is a problem of the file, or under Options.Strict the
+// error.
+func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input) ([]byte, error) {
+	r, err := in.Open()
+	if err != nil {
+		return nil, f.Refuse(0, err)
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(opts.Watch(r), int64(opts.MaxLine)+1))
+	f.Bytes = int64(len(text))
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, f.Refuse(0, fmt.Errorf("reading stopped after %d bytes: %w", len(text), err))
+	case len(text) > opts.MaxLine:
+		return nil, f.Refuse(0, fmt.Errorf("document is longer than %d bytes", opts.MaxLine))
+	}
+	text = TrimBOM(text)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, f.Refuse(0, errors.New("file is empty"))
+	}
+	f.Lines = bytes.Count(bytes.TrimSpace(text), []byte("\n")) + 1
+	if !utf8.Valid(text) {
+		err = f.Refuse(0, errors.New("document holds bytes that are not UTF-8"))
+	}
+	return text, err
+}
+
 func (f *File) line(opts traces.Options, ln traces.Line, parse func(traces.Line) error) error {
 	if ln.TooLong {
 		f.Lines++

@@ -305,9 +305,8 @@ func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
 	left := room - Tokens(own)
 	ev.Kept = int32(left)
 	summary, stayed := Tokens(ev.Text), Tokens(ev.Stayed)
-	if f.s.Exact && len(ev.Text) > 0 {
-		// The size of an encrypted summary is not logged: it has what the
-		// messages that stayed leave of the context.
+	if f.s.Sealed && len(ev.Text) > 0 {
+		// It has what the messages that stayed leave of the context.
 		summary = max(summary, left-stayed)
 		scale(min(left, summary), ev.Text)
 	} else if summary > left {

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -24,14 +25,15 @@ const (
 type Step struct {
 	Kind   StepKind
 	At     int64 // unix ns, 0 if unknown
+	First  int64 // time of the first line of a reply, where that is not At
 	Line   int32 // from 1
 	ID     string
 	Model  string // of the call that a count ends
 	Blocks []Block
-	Usage  Usage
-	Final  bool // the counted output is final
-	Manual bool // a compaction that a person asked for
-	Before int32
+	Usage  Usage // of a count, or of the call that made a summary
+	Final  bool  // the counted output is final
+	Manual bool  // a compaction that a person asked for
+	Tokens int32 // of the context ahead of a compaction, as the client counted them
 }
 
 // Rounds divides the steps of one thread, in their order, into rounds. The
@@ -117,7 +119,7 @@ func (t *Rounds) reply(s *Step) {
 	}
 	r := &t.open
 	if len(r.Reply) == 0 {
-		r.First, r.Line = s.At, s.Line
+		r.First, r.Line = cmp.Or(s.First, s.At), s.Line
 	}
 	if r.ID == "" {
 		r.ID = s.ID
@@ -165,7 +167,7 @@ func (t *Rounds) compact(s *Step) {
 	t.abandon()
 	ev := Event{Source: t.Source, Event: traces.Event{
 		Kind: traces.EventCompact, Round: int32(len(t.Calls)), Absorbed: int32(len(t.open.Before)), At: s.At, Line: s.Line,
-		Manual: s.Manual, PreTokens: s.Before,
+		Manual: s.Manual, PreTokens: s.Tokens,
 	}}
 	n := slices.IndexFunc(s.Blocks, func(b Block) bool { return b.Kind == prompt.KindSummary })
 	if n < 0 {
@@ -174,6 +176,9 @@ func (t *Rounds) compact(s *Step) {
 	ev.Stayed, ev.Text = s.Blocks[:n:n], s.Blocks[n:]
 	if s.At != 0 && t.lastAt != 0 {
 		ev.Wait = max(0, s.At-t.lastAt)
+	}
+	if s.Usage.OK {
+		ev.summary = &traces.SummaryCall{Model: s.Model, Usage: s.Usage.Usage}
 	}
 	t.open.InputAt = max(t.open.InputAt, s.At)
 	t.Happened = append(t.Happened, ev)

@@ -1,0 +1,86 @@
+// Package agenttest helps the tests of all readers.
+package agenttest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Read reads files by a reader and checks every session.
+func Read(t testing.TB, a *traces.Agent, files map[string]string) *traces.Corpus {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	inputs, err := traces.FindFS(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.Read(context.Background(), traces.Options{}, inputs, "files")
+	if err != nil && !errors.Is(err, traces.ErrNoSessions) {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	check(t, c)
+	return c
+}
+
+func check(t testing.TB, c *traces.Corpus) {
+	t.Helper()
+	for _, s := range c.Sessions {
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Recordings reads real recordings below ../shared beside the repository, and
+// skips the test where there are none.
+func Recordings(t testing.TB, a *traces.Agent, folders ...string) *traces.Corpus {
+	t.Helper()
+	var paths []string
+	for _, f := range folders {
+		p := filepath.Join("..", "..", "..", "..", "shared", filepath.FromSlash(f))
+		if _, err := os.Stat(p); err == nil {
+			paths = append(paths, p)
+		}
+	}
+	if len(paths) == 0 {
+		t.Skip("no recordings")
+	}
+	inputs, err := traces.Find(traces.Options{}, paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.Read(context.Background(), traces.Options{Strict: true}, inputs, "recordings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	check(t, c)
+	return c
+}
+
+// Kinds lists the blocks of a span by kind.
+func Kinds(s *traces.Session, p traces.Span) (list []string) {
+	for i := p.From; i < p.To; i++ {
+		list = append(list, s.Blocks[i].Kind.String())
+	}
+	return list
+}
+
+// Fuzz runs a fuzz test: whatever the bytes, reading ends without a crash, and
+// what it gives is sound.
+func Fuzz(f *testing.F, a *traces.Agent, seeds ...string) {
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { Read(t, a, map[string]string{"a.jsonl": string(text)}) })
+}

@@ -1,0 +1,120 @@
+package assembly
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Maker makes blocks of what formats of JSON objects hold.
+type Maker struct {
+	Keep bool // blocks keep their texts
+}
+
+// Text returns a block of text.
+func (m Maker) Text(k prompt.Kind, text string) Block {
+	b := Block{Block: prompt.Block{
+		Digest: BlockDigest(k, prompt.DigestString(text)), Bytes: int32(min(len(text), 1<<31-1)), Object: -1, Kind: k,
+	}}
+	if m.Keep {
+		b.Text = &Text{Text: text}
+	}
+	return b
+}
+
+// Use returns a tool call, whose id pairs it with its result.
+func (m Maker) Use(id prompt.Digest, name string, input jsontext.Value) Block {
+	b := m.Text(prompt.KindToolUse, string(input))
+	b.Digest = b.Digest.Extend(prompt.DigestString(name)).Extend(id)
+	b.Tool, b.ID, b.Op = name, id, opOf(name)
+	b.Bytes += int32(len(name))
+	var args struct {
+		Path     string `json:"path"`
+		FilePath string `json:"filePath"`
+		Agent    string `json:"subagent_type"`
+		Prompt   string `json:"prompt"`
+	}
+	if Decode(input, &args) == nil {
+		b.Object = args.Path + args.FilePath
+		if b.Op == prompt.OpAgent {
+			b.Task = &Task{AgentType: args.Agent, Prompt: m.Text(prompt.KindPrompt, args.Prompt).Digest}
+		}
+	}
+	if strings.HasPrefix(name, "mcp__") {
+		b.Flags |= prompt.FlagMCP
+	}
+	return b
+}
+
+// Result returns the result of a tool call.
+func (m Maker) Result(id prompt.Digest, text string, failed, image bool) Block {
+	b := m.Text(prompt.KindToolResult, text)
+	b.Digest = b.Digest.Extend(id)
+	b.ID = id
+	if failed {
+		b.Flags |= prompt.FlagError
+	}
+	if image {
+		b.Flags |= prompt.FlagImage
+	}
+	return b
+}
+
+// opOf returns what a tool does to its object, by the names that most agents use.
+func opOf(name string) prompt.Op {
+	switch strings.ToLower(name) {
+	case "read":
+		return prompt.OpRead
+	case "edit", "multiedit", "patch", "apply_patch":
+		return prompt.OpEdit
+	case "write":
+		return prompt.OpWrite
+	case "bash", "shell":
+		return prompt.OpExec
+	case "grep", "glob", "find", "ls", "list", "search":
+		return prompt.OpSearch
+	case "webfetch", "websearch", "web_search", "fetch":
+		return prompt.OpFetch
+	case "task":
+		return prompt.OpAgent
+	}
+	return prompt.OpNone
+}
+
+// Counts makes the usage of a call of disjoint counts. Counts that are negative,
+// absurd or all zero make it unusable. Writes are taken to live five minutes,
+// which neither format says.
+func Counts(input, read, write, output, reasoning int64) Usage {
+	u := Usage{Reasoning: reasoning}
+	for _, n := range [...]int64{input, read, write, output} {
+		if n < 0 || n > MaxTokens {
+			return u
+		}
+	}
+	if input+read+write == 0 || reasoning > output {
+		return u
+	}
+	u.OK, u.Assumed = true, write > 0
+	u.Usage = prompt.Usage{Uncached: input, Read: read, Write5m: write, Output: output}
+	return u
+}
+
+// Decode reads JSON that need not be UTF-8: invalid bytes are a defect of their
+// own, named after what can be read has been.
+func Decode(b []byte, v any) error {
+	return json.Unmarshal(b, v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
+// CacheByModel returns the kind of cache of the provider of a model: Anthropic's
+// for its own, whoever sells it, else one that needs no markers. Clients that
+// call several providers go by it.
+func CacheByModel(model string) traces.Cache {
+	if strings.Contains(model, "claude") {
+		return traces.CacheMarked
+	}
+	return traces.CacheAutomatic
+}

@@ -1,0 +1,452 @@
+// Package opencode reads the exports of OpenCode (opencode export): one JSON
+// document per session, of messages and their parts. An assistant message is
+// one call. A sub-agent's session is an export of its own; the task that
+// started it names it.
+//
+// What follows is assumed: tools and system prompt are in no export, so all of
+// the first call that no part shows is taken for them; and writes to the cache
+// live for five minutes.
+package opencode
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentOpenCode
+
+// Describe returns what the rest of the program needs to know about OpenCode. It
+// marks the last two messages for models of Anthropic, compacts when the window
+// has no room left for an answer of at most 32,000 tokens, and asks for a
+// summary under a system prompt of its own, as its source has it.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Markers: 2,
+		Cache:         assembly.CacheByModel,
+		CompactsAt:    func(_ string, window, maxOutput int64) int64 { return window - min(maxOutput, 32_000) },
+		SummaryShares: func(string) bool { return false },
+	}
+}
+
+// document reports whether a file is an export: one JSON object that begins with
+// the session's info, whose id has a prefix of its own.
+func document(head []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(head))
+	for _, want := range []string{"{", "info", "{", "id"} {
+		if t, err := d.ReadToken(); err != nil || t.String() != want {
+			return false
+		}
+	}
+	t, err := d.ReadToken()
+	return err == nil && strings.HasPrefix(t.String(), "ses_")
+}
+
+// places adds the database that holds sessions, beside its logins, and the
+// folder of files that earlier versions kept.
+func places(h *traces.Home) {
+	data := h.XDG("XDG_DATA_HOME", ".local", "share")
+	h.Add(traces.Place{Agent: Agent, Unread: true, Flat: true, Suffixes: []string{".db"}}, data, "opencode")
+	h.Add(traces.Place{Agent: Agent, Unread: true, Suffixes: []string{".json"}}, data, "opencode", "storage", "session")
+}
+
+// ReadInputs reads exports that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	r := assembly.Reader[*export]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+// export is one file.
+type export struct {
+	*assembly.File
+	info
+	thread   *assembly.Thread
+	rounds   *assembly.Rounds
+	end      int64
+	tasks    map[string]prompt.Digest // tool calls by the session they started
+	loose    []assembly.Block
+	calls    map[string]bool
+	messages int
+	before   message // the last one
+}
+
+// info describes a session.
+type info struct {
+	ID        string `json:"id"`
+	Parent    string `json:"parentID"`
+	Directory string `json:"directory"`
+	Version   string `json:"version"`
+	Time      span   `json:"time"`
+}
+
+// span is a stretch of time, unix ms.
+type span struct {
+	Created   int64 `json:"created"`
+	Completed int64 `json:"completed"`
+	Start     int64 `json:"start"`
+	End       int64 `json:"end"`
+}
+
+// message is a message with its parts.
+type message struct {
+	Info struct {
+		ID      string `json:"id"`
+		Role    string `json:"role"`
+		Model   string `json:"modelID"`
+		Time    span   `json:"time"`
+		Summary any    `json:"summary"`
+		Tokens  *struct {
+			Total     int64 `json:"total"`
+			Input     int64 `json:"input"`
+			Output    int64 `json:"output"`
+			Reasoning int64 `json:"reasoning"`
+			Cache     struct {
+				Read  int64 `json:"read"`
+				Write int64 `json:"write"`
+			} `json:"cache"`
+		} `json:"tokens"`
+	} `json:"info"`
+	Parts []part `json:"parts"`
+}
+
+// part is one part of a message.
+type part struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	Synthetic bool   `json:"synthetic"`
+	Ignored   bool   `json:"ignored"`
+	Auto      bool   `json:"auto"`
+	Mime      string `json:"mime"`
+	URL       string `json:"url"`
+	Tool      string `json:"tool"`
+	Time      span   `json:"time"`
+	State     struct {
+		Status   string         `json:"status"`
+		Input    jsontext.Value `json:"input"`
+		Output   string         `json:"output"`
+		Error    string         `json:"error"`
+		Time     span           `json:"time"`
+		Metadata struct {
+			Session string `json:"sessionId"`
+		} `json:"metadata"`
+		Attachments []jsontext.Value `json:"attachments"`
+	} `json:"state"`
+}
+
+var errNoExport = errors.New("file is no export of a session: it has no messages")
+
+// scan reads one file. What an export holds ahead of a defect is kept.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, error) {
+	x := &export{
+		File: assembly.NewFile(Agent, in.Name, opts), thread: assembly.Main(), tasks: map[string]prompt.Digest{}, calls: map[string]bool{},
+	}
+	text, err := x.ReadAll(ctx, opts, in)
+	if err != nil || text == nil {
+		return x, err
+	}
+	x.rounds = assembly.NewRounds(x.thread, x.File)
+	line, place := 1, 0
+	bad := eachMessage(text, &x.info, func(v jsontext.Value, offset int) error {
+		line += bytes.Count(text[place:offset], []byte("\n"))
+		place = offset
+		x.rounds.Version, x.rounds.Project = x.Version, x.Directory
+		var m message
+		if err := assembly.Decode(v, &m); err != nil {
+			return x.Refuse(line, fmt.Errorf("message: %w", err))
+		}
+		x.add(&m, int32(line))
+		x.messages++
+		x.before = m
+		return nil
+	})
+	if bad == nil && (x.ID == "" || x.messages == 0) {
+		bad = errNoExport
+	}
+	if x.Parent != "" {
+		x.thread.ID, x.thread.Kind = x.ID, traces.ThreadAgent
+	}
+	x.loose = x.rounds.Done(x.ID)
+	if bad != nil {
+		return x, x.Refuse(0, bad)
+	}
+	return x, nil
+}
+
+// eachMessage reads the info of an export and hands its messages to do, with
+// their offsets.
+func eachMessage(text []byte, session *info, do func(v jsontext.Value, offset int) error) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return cmp.Or(err, errNoExport)
+	}
+	for d.PeekKind() == '"' {
+		t, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := t.String()
+		if name == "messages" && d.PeekKind() == '[' {
+			if _, err := d.ReadToken(); err != nil {
+				return err
+			}
+			for d.PeekKind() == '{' {
+				v, err := d.ReadValue()
+				if err != nil {
+					return err
+				}
+				if err := do(v, int(d.InputOffset())-len(v)); err != nil {
+					return err
+				}
+			}
+			if _, err := d.ReadToken(); err != nil {
+				return err
+			}
+			continue
+		}
+		v, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if name == "info" {
+			if err := assembly.Decode(v, session); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// add takes a message into the rounds.
+func (x *export) add(m *message, line int32) {
+	const ms = 1_000_000
+	r, name := x.rounds, x.ID+strconv.Itoa(x.messages)
+	created := m.Info.Time.Created * ms
+	x.end = max(x.end, created, m.Info.Time.Completed*ms)
+	mk := assembly.Maker{}
+	if m.Info.Role == "user" {
+		r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line, Blocks: said(mk, m)})
+		return
+	}
+	blocks := answered(mk, m, name)
+	if m.Info.Summary == true {
+		x.summarized(m, line, blocks)
+		return
+	}
+	// The request starts when the message is created; the response ends when its
+	// first tool starts, the message with the last one.
+	end, first := m.Info.Time.Completed, int64(0)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		switch {
+		case p.Type == "tool" && p.State.Time.Start > 0:
+			end = min(cmp.Or(end, p.State.Time.Start), p.State.Time.Start)
+			if id := p.State.Metadata.Session; id != "" {
+				x.tasks[id] = toolID(name, i)
+			}
+		case p.Time.Start > 0 && (first == 0 || p.Time.Start < first):
+			first = p.Time.Start
+		}
+	}
+	end = max(cmp.Or(end, m.Info.Time.Created), first)
+	uses, results := split(blocks)
+	r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line})
+	r.Add(&assembly.Step{
+		Kind: assembly.StepReply, At: end * ms, First: cmp.Or(first, end) * ms, Line: line, ID: x.callID(m.Info.ID), Blocks: uses,
+	})
+	if u := m.usage(); u.OK {
+		r.Add(&assembly.Step{Kind: assembly.StepCount, At: end * ms, Line: line, Model: m.Info.Model, Usage: u, Final: true})
+	}
+	if len(results) > 0 {
+		r.Add(&assembly.Step{Kind: assembly.StepResult, At: m.Info.Time.Completed * ms, Line: line, Blocks: results})
+	}
+}
+
+// callID returns the id of a message as that of a call, "" where secrets were
+// taken out of an export and the id with them.
+func (x *export) callID(id string) string {
+	if !strings.HasPrefix(id, "msg_") || x.calls[id] {
+		return ""
+	}
+	x.calls[id] = true
+	return id
+}
+
+// usage splits the counts of a message into disjoint classes. Input leaves out
+// what was read; whether output holds the reasoning is seen from the total.
+func (m *message) usage() assembly.Usage {
+	t := m.Info.Tokens
+	if t == nil {
+		return assembly.Usage{}
+	}
+	output := t.Output
+	if sum := t.Input + t.Output + t.Cache.Read + t.Cache.Write; t.Total == sum+t.Reasoning || t.Reasoning > output {
+		output += t.Reasoning
+	}
+	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, t.Reasoning)
+}
+
+// summarized takes the answer to a compaction: what came before is replaced by
+// it. The message that asked for it has a part that says why.
+func (x *export) summarized(m *message, line int32, blocks []assembly.Block) {
+	var summary []assembly.Block
+	for _, b := range blocks {
+		if b.Kind == prompt.KindText {
+			b.Kind = prompt.KindSummary
+			summary = append(summary, b)
+		}
+	}
+	x.rounds.Add(&assembly.Step{
+		Kind: assembly.StepCompact, At: m.Info.Time.Completed * 1_000_000, Line: line, Blocks: summary, Usage: m.usage(), Model: m.Info.Model,
+		Manual: slices.ContainsFunc(x.before.Parts, func(p part) bool { return p.Type == "compaction" && !p.Auto }),
+	})
+}
+
+// said returns the blocks of a user's message. Texts that the client adds are
+// no prompt.
+func said(mk assembly.Maker, m *message) []assembly.Block {
+	var list []assembly.Block
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; {
+		case p.Ignored:
+		case p.Type == "text" && p.Synthetic:
+			b := mk.Text(prompt.KindAttachment, p.Text)
+			b.Flags |= prompt.FlagMeta
+			list = append(list, b)
+		case p.Type == "text":
+			list = append(list, mk.Text(prompt.KindPrompt, p.Text))
+		case p.Type == "file" && strings.HasPrefix(p.Mime, "image/"):
+			list = append(list, mk.Text(prompt.KindImage, p.URL))
+		case p.Type == "file" && p.Mime == "application/pdf":
+			list = append(list, mk.Text(prompt.KindDocument, p.URL))
+		}
+	}
+	return list
+}
+
+// answered returns the blocks of an assistant's message, tool results included.
+func answered(mk assembly.Maker, m *message, id string) []assembly.Block {
+	var list []assembly.Block
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		switch p.Type {
+		case "text":
+			list = append(list, mk.Text(prompt.KindText, p.Text))
+		case "reasoning":
+			list = append(list, mk.Text(prompt.KindThinking, p.Text))
+		case "tool":
+			tool := toolID(id, i)
+			list = append(list, mk.Use(tool, p.Tool, p.State.Input))
+			if failed := p.State.Status == "error"; failed || p.State.Status == "completed" {
+				list = append(list, mk.Result(tool, p.State.Output+p.State.Error, failed, len(p.State.Attachments) > 0))
+			}
+		}
+	}
+	return list
+}
+
+// toolID names a tool call by its place: exports may have its id taken out.
+func toolID(message string, part int) prompt.Digest {
+	return prompt.DigestString(message).ExtendInt(uint64(part))
+}
+
+// split parts tool results from what the model wrote.
+func split(list []assembly.Block) (written, results []assembly.Block) {
+	for _, b := range list {
+		if b.Kind == prompt.KindToolResult {
+			results = append(results, b)
+		} else {
+			written = append(written, b)
+		}
+	}
+	return written, results
+}
+
+// sessions makes sessions of exports: those of sub-agents are threads of the
+// session that started them. Of several exports of one session the one with the
+// most calls counts.
+func sessions(opts *traces.Options, files []*export) []*assembly.Session {
+	best := map[string]*export{}
+	for _, x := range files {
+		if old := best[x.ID]; x.ID != "" && (old == nil || len(x.thread.Calls) > len(old.thread.Calls)) {
+			best[x.ID] = x
+		}
+	}
+	made := map[string]*assembly.Session{}
+	var list []*assembly.Session
+	for _, x := range files {
+		if x.ID == "" {
+			continue
+		}
+		if b := best[x.ID]; b != x {
+			x.Problems.Add(x.Name, 0, "another export of session %s has as many calls or more; %s is read", x.ID, b.Name)
+			continue
+		}
+		if n := len(x.loose); n > 0 {
+			x.Problems.Add(x.Name, int(x.loose[0].Line), "%d blocks behind the last counted call belong to no call", n)
+		}
+		root := x.root(best)
+		s := made[root.ID]
+		if s == nil {
+			s = root.session(opts)
+			made[root.ID] = s
+			list = append(list, s)
+		}
+		x.join(s, best)
+	}
+	for _, s := range list { // the main thread first
+		slices.SortStableFunc(s.Threads, func(a, b *assembly.Thread) int { return cmp.Compare(a.Kind, b.Kind) })
+	}
+	return list
+}
+
+// root returns the export of the session that x belongs to.
+func (x *export) root(all map[string]*export) *export {
+	for range len(all) {
+		up := all[x.Parent]
+		if up == nil {
+			break
+		}
+		x = up
+	}
+	return x
+}
+
+// session makes the session of a root.
+func (x *export) session(opts *traces.Options) *assembly.Session {
+	s := &assembly.Session{
+		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, ID: x.ID, Project: x.Directory,
+		Start: x.Time.Created * 1_000_000, Problems: assembly.Problems{Limit: opts.MaxProblems},
+	}
+	if x.Version != "" {
+		s.Versions = []string{x.Version}
+	}
+	return s
+}
+
+// join adds a thread to its session.
+func (x *export) join(s *assembly.Session, all map[string]*export) {
+	if x.thread.Kind == traces.ThreadAgent {
+		for _, up := range all {
+			if d, ok := up.tasks[x.ID]; ok {
+				x.thread.Starter = d
+			}
+		}
+	}
+	s.Files = append(s.Files, x.File)
+	s.Own(x.File)
+	s.End = max(s.End, x.end)
+	s.Threads = append(s.Threads, x.thread)
+}
