@@ -85,6 +85,7 @@ func TestComposerSeesTheCall(t *testing.T) {
 		t.Errorf("a call of %d tokens that ends with %v and has %d markers", call.tokens, call.last, len(call.markers))
 	}
 	want := results.Counts{
+		Restored: 5, NetNegative: 1,
 		LiveCalls: 1, LiveAttempts: 3, LiveIterations: 1,
 		LiveUncached: 11, LiveRead: 150_000, LiveWrite: 5600, LiveOutput: 4000,
 		PredictedUncached: 12, PredictedRead: 151_000, PredictedWrite: 4600, PredictedOutput: 3900,

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The formats of a table.
@@ -52,60 +54,26 @@ func (t *Table) Write(w io.Writer, format string) error {
 // jsonl writes an object with every column for each row.
 func (t *Table) jsonl(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	names := make([][]byte, len(t.columns))
-	for i := range t.columns {
-		names[i] = append(quote(nil, t.columns[i].Name), ':')
-	}
 	var line []byte
 	var err error
 	for i := range t.records {
-		line = append(line[:0], '{')
 		for j := range t.columns {
-			if j > 0 {
-				line = append(line, ',')
-			}
-			line = append(line, names[j]...)
-			if line, err = t.columns[j].appendJSON(line, &t.records[i]); err != nil {
+			c := &t.columns[j]
+			line = append(quote(append(line, "{,"[min(j, 1)]), c.Name), ':')
+			was := len(line)
+			if line, err = c.append(line, &t.records[i], c.Type == String); err != nil {
 				return err
+			}
+			if len(line) == was {
+				line = append(line, "null"...)
 			}
 		}
 		if _, err := out.Write(append(line, '}', '\n')); err != nil {
 			return err
 		}
+		line = line[:0]
 	}
 	return out.Flush()
-}
-
-func (c *Column) appendJSON(b []byte, r *record) ([]byte, error) {
-	if c.figure != nil {
-		was := len(b)
-		b, err := c.appendNumber(b, r)
-		if len(b) == was {
-			b = append(b, "null"...)
-		}
-		return b, err
-	}
-	s, ok := c.text(r)
-	switch {
-	case !ok:
-		return append(b, "null"...), nil
-	case c.Type == JSON:
-		return append(b, s...), nil
-	}
-	return quote(b, s), nil
-}
-
-// appendNumber appends the shortest decimal that reads back as the same number,
-// and nothing for null.
-func (c *Column) appendNumber(b []byte, r *record) ([]byte, error) {
-	v, ok, err := c.number(r)
-	switch {
-	case !ok:
-		return b, err
-	case c.Type == Int64:
-		return strconv.AppendInt(b, int64(v), 10), nil
-	}
-	return strconv.AppendFloat(b, v, 'g', -1, 64), nil
 }
 
 // csv writes a line with the names of the columns, then one for each row.
@@ -118,12 +86,14 @@ func (t *Table) csv(w io.Writer) error {
 	if err := out.Write(line); err != nil {
 		return err
 	}
+	var field []byte
 	for i := range t.records {
 		for j := range t.columns {
 			var err error
-			if line[j], err = t.columns[j].field(&t.records[i]); err != nil {
+			if field, err = t.columns[j].append(field[:0], &t.records[i], false); err != nil {
 				return err
 			}
+			line[j] = string(field)
 		}
 		if err := out.Write(line); err != nil {
 			return err
@@ -133,12 +103,31 @@ func (t *Table) csv(w io.Writer) error {
 	return out.Error()
 }
 
-// field returns the value of a row as a field of CSV, "" for null.
-func (c *Column) field(r *record) (string, error) {
+// append appends the value of a row, and nothing for null: the shortest decimal
+// that reads back as the same number, or a text.
+func (c *Column) append(b []byte, r *record, quoted bool) ([]byte, error) {
 	if c.figure == nil {
-		s, _ := c.text(r)
-		return s, nil
+		s, ok := c.text(r)
+		if ok && quoted {
+			return quote(b, s), nil
+		}
+		return append(b, s...), nil
 	}
-	b, err := c.appendNumber(make([]byte, 0, 24), r)
-	return string(b), err
+	v, ok, err := c.number(r)
+	switch {
+	case !ok:
+		return b, err
+	case c.Type == Int64:
+		return strconv.AppendInt(b, int64(v), 10), nil
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, 64), nil
+}
+
+// quote appends s as a JSON string. What is no UTF-8 becomes U+FFFD.
+func quote(b []byte, s string) []byte {
+	quoted, err := jsontext.AppendQuote(b, s)
+	if err != nil {
+		quoted, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return quoted
 }
