@@ -19,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/fidelity"
+	"github.com/compactsim/compactsim/internal/live/shadow"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/scenarios"
@@ -97,7 +98,7 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	if f.provider == providerAnthropic {
 		// Chat completions have no breakpoints, and no cache that is documented
 		// well enough to predict.
-		c.opts.Shadow = &scenarios.Shadow{MinTokens: prices.minTokens}
+		c.opts.Shadow = &shadow.Cache{MinTokens: prices.minTokens}
 	}
 	if c.opts.System, c.opts.Tools, err = f.head(); err != nil {
 		return err

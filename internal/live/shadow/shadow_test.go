@@ -1,4 +1,4 @@
-package scenarios
+package shadow
 
 import (
 	"strings"
@@ -29,7 +29,7 @@ func TestShadow(t *testing.T) {
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	reply := &wire.Reply{First: 2 * time.Second, Total: 5 * time.Second}
-	var s Shadow
+	var s Cache
 	for i, tc := range []struct {
 		at     int // s
 		letter string
@@ -51,7 +51,7 @@ func TestShadow(t *testing.T) {
 // Another effort or other thinking leaves the system prompt readable, and nothing
 // behind it.
 func TestShadowOfParameters(t *testing.T) {
-	var s Shadow
+	var s Cache
 	head, all := prompt.Usage{Read: 3100, Write5m: 311}, prompt.Usage{Read: 3411}
 	for i, tc := range []struct {
 		thinking wire.Thinking
@@ -74,7 +74,7 @@ func TestShadowOfParameters(t *testing.T) {
 
 // A prefix below the minimum of the model is not cached.
 func TestShadowMinimum(t *testing.T) {
-	s := Shadow{MinTokens: func(string) int32 { return 4096 }}
+	s := Cache{MinTokens: func(string) int32 { return 4096 }}
 	want := prompt.Usage{Uncached: 3411}
 	for range 2 {
 		if got := s.Predict(time.Unix(1, 0), shadowRequest("a"), &wire.Reply{}); got != want {
@@ -89,7 +89,7 @@ func TestShadowMinimum(t *testing.T) {
 func TestShadowForgets(t *testing.T) {
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	reply := &wire.Reply{First: 2 * time.Second, Total: 5 * time.Second}
-	var s Shadow
+	var s Cache
 	for n := range 20 {
 		want := prompt.Usage{Read: 3100, Write5m: 311}
 		if n == 0 {
@@ -114,7 +114,7 @@ func TestShadowForgets(t *testing.T) {
 // Times are those of the wall: one that also has a monotonic reading stands in
 // order with one that has none, as a clock that was set leaves them.
 func TestShadowClock(t *testing.T) {
-	var s Shadow
+	var s Cache
 	reply := &wire.Reply{First: time.Second, Total: 2 * time.Second}
 	now := time.Now()
 	s.Predict(now, shadowRequest("a"), reply)

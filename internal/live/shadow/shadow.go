@@ -1,4 +1,6 @@
-package scenarios
+// Package shadow models the cache that real calls leave behind, so that what the
+// model predicts of a call can be compared with what the server reports.
+package shadow
 
 import (
 	"slices"
@@ -11,49 +13,47 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Shadow is the cache that real calls have left behind, by the model that
-// simulated calls are served from: what it predicts can be held against what the
-// server says. Sizes of blocks are estimated from their texts. The zero value
-// has seen no call. It is safe for concurrent use.
-type Shadow struct {
+// Cache is the modelled cache behind real calls. Sizes of blocks are estimated
+// from their texts. The zero value has seen no call. It is safe for concurrent use.
+type Cache struct {
 	// MinTokens returns the shortest prefix that a model caches, tokens; nil for
 	// 1,024 (platform.claude.com, prompt caching).
 	MinTokens func(model string) int32
 
 	mu      sync.Mutex
 	settled *promptcache.Anthropic // served all calls that nothing can come ahead of any more; nil for none
-	open    []shadowTicket         // of these, those whose responses had not ended
-	calls   []shadowCall           // the others, by when they began
+	open    []ticket               // of these, those whose responses had not ended
+	calls   []call                 // the others, by when they began
 	told    uint32                 // calls so far
 	names   []string               // of models
 }
 
-// shadowCall is a call as the cache model takes it. Times are ns since 1970.
-type shadowCall struct {
+// call is a call as the cache model takes it. Times are ns since 1970.
+type call struct {
 	at, first, end int64
 	request        prompt.Request
 	output         int64
 }
 
-// shadowLate is how much later than one that began behind it a call may be told
+// late is how much later than one that began behind it a call may be told
 // of: longer than a request may take. Calls older than that are played once and
 // forgotten.
-const shadowLate = 2 * time.Hour
+const late = 2 * time.Hour
 
 // Predict returns what the server should have read, written and processed of the
 // input of a request that began at a time and got a reply, given the calls told
 // of so far that began ahead of it. Of calls under way at the same time it knows
 // those that were answered before.
-func (s *Shadow) Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage {
+func (s *Cache) Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// The wall clock alone, for order and lifetimes: a monotonic reading may say
 	// something else.
 	began := at.UnixNano()
-	c := shadowCall{at: began, first: began + int64(reply.First), end: began + int64(reply.Total), request: s.request(r), output: reply.Usage.Output}
+	c := call{at: began, first: began + int64(reply.First), end: began + int64(reply.Total), request: s.request(r), output: reply.Usage.Output}
 	s.told++
 	c.request.Thread = s.told
-	i, _ := slices.BinarySearchFunc(s.calls, began, func(c shadowCall, t int64) int {
+	i, _ := slices.BinarySearchFunc(s.calls, began, func(c call, t int64) int {
 		if c.at > t {
 			return 1
 		}
@@ -70,8 +70,8 @@ func (s *Shadow) Predict(at time.Time, r *wire.Request, reply *wire.Reply) promp
 }
 
 // settle plays the calls that nothing can come ahead of any more.
-func (s *Shadow) settle() {
-	until := s.calls[len(s.calls)-1].at - int64(shadowLate)
+func (s *Cache) settle() {
+	until := s.calls[len(s.calls)-1].at - int64(late)
 	n := 0
 	for n < len(s.calls) && s.calls[n].at < until {
 		n++
@@ -88,28 +88,28 @@ func (s *Shadow) settle() {
 
 // serveAll plays calls to a cache, and returns those that are still under way
 // behind the last one and how that was served.
-func serveAll(server *promptcache.Anthropic, open []shadowTicket, calls []shadowCall) ([]shadowTicket, prompt.Usage) {
+func serveAll(server *promptcache.Anthropic, open []ticket, calls []call) ([]ticket, prompt.Usage) {
 	var out prompt.Outcome
 	for i := range calls {
 		c := &calls[i]
-		open = shadowTickets(server, open, c.at)
+		open = progress(server, open, c.at)
 		out = server.Begin(c.at, &c.request)
-		open = append(open, shadowTicket{first: c.first, end: c.end, id: out.Ticket, output: c.output})
+		open = append(open, ticket{first: c.first, end: c.end, id: out.Ticket, output: c.output})
 	}
 	return open, out.Usage
 }
 
-// shadowTicket is a call whose response has not ended.
-type shadowTicket struct {
+// ticket is a call whose response has not ended.
+type ticket struct {
 	first, end int64 // ns since 1970
 	id         int32
 	output     int64
 	begun      bool // its first token has come
 }
 
-// shadowTickets lets happen to the calls under way what comes by a time, and
+// progress lets happen to the calls under way what comes by a time, and
 // returns those that are still under way.
-func shadowTickets(server *promptcache.Anthropic, open []shadowTicket, until int64) []shadowTicket {
+func progress(server *promptcache.Anthropic, open []ticket, until int64) []ticket {
 	for {
 		next, at := -1, until
 		for i := range open {
@@ -135,8 +135,8 @@ func shadowTickets(server *promptcache.Anthropic, open []shadowTicket, until int
 }
 
 // request returns a request as the cache model takes it.
-func (s *Shadow) request(r *wire.Request) prompt.Request {
-	var b shadowBuilder
+func (s *Cache) request(r *wire.Request) prompt.Request {
+	var b builder
 	b.context.Reset(nil, &b.arena)
 	for i := range r.Tools {
 		t := &r.Tools[i]
@@ -149,7 +149,7 @@ func (s *Shadow) request(r *wire.Request) prompt.Request {
 		m := &r.Messages[i]
 		for j := range m.Blocks {
 			k := &m.Blocks[j]
-			b.add(shadowKind(m.Role, k.Kind), k.Cache, string(m.Role), k.ID, k.Name, k.Text, string(k.Input))
+			b.add(kindOf(m.Role, k.Kind), k.Cache, string(m.Role), k.ID, k.Name, k.Text, string(k.Input))
 		}
 	}
 	// Thinking and effort are part of the key of what follows the system prompt
@@ -170,14 +170,14 @@ func (s *Shadow) request(r *wire.Request) prompt.Request {
 	}
 }
 
-// shadowBuilder lays out the blocks of a request.
-type shadowBuilder struct {
+// builder lays out the blocks of a request.
+type builder struct {
 	context prompt.Context
 	arena   prompt.Arena
 	markers []prompt.Marker
 }
 
-func (b *shadowBuilder) add(k prompt.Kind, cache wire.Cache, texts ...string) {
+func (b *builder) add(k prompt.Kind, cache wire.Cache, texts ...string) {
 	rates := traces.DefaultRates()
 	block := prompt.Block{Kind: k, Object: -1}
 	for _, t := range texts {
@@ -196,8 +196,8 @@ func (b *shadowBuilder) add(k prompt.Kind, cache wire.Cache, texts ...string) {
 	b.markers = append(b.markers, m)
 }
 
-// shadowKind returns the kind of a block of a message.
-func shadowKind(role wire.Role, k wire.Kind) prompt.Kind {
+// kindOf returns the kind of a block of a message.
+func kindOf(role wire.Role, k wire.Kind) prompt.Kind {
 	switch {
 	case k == wire.KindToolUse:
 		return prompt.KindToolUse
