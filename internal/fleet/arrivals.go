@@ -120,9 +120,8 @@ func (f *File) expected(o *Org) float64 {
 	return float64(o.Users) * c.total()
 }
 
-// readTimes reads the times of traces, and returns what is wrong with them.
-func (f *File) readTimes(files fs.FS) flaws {
-	var bad flaws
+// readTimes reads the times of traces, and adds what is wrong with them.
+func (f *File) readTimes(bad *flaws, files fs.FS) {
 	f.times = map[int][]arrival{}
 	for i := range f.Orgs {
 		a, path := &f.Orgs[i].Arrivals, fmt.Sprintf("orgs[%d].arrivals", i)
@@ -130,13 +129,12 @@ func (f *File) readTimes(files fs.FS) flaws {
 			continue
 		}
 		for k, line := range a.Times {
-			f.take(&bad, i, line, fmt.Sprintf("%s.times[%d]", path, k), "")
+			f.take(bad, i, line, fmt.Sprintf("%s.times[%d]", path, k), "")
 		}
 		if a.File != "" {
-			f.readFile(&bad, files, i, path+".file")
+			f.readFile(bad, files, i, path+".file")
 		}
 	}
-	return bad
 }
 
 // maxTimesBytes is how much of a file of times is read: 50 bytes for each of as many

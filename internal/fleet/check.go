@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,11 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -23,166 +19,32 @@ import (
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
-// Read is Parse of a tree. It writes the dates of upgrades as times from the start into
-// the tree, and leaves it as it is else.
-func Read(tree *spec.Tree, in Inputs) (*File, error) {
-	f := defaultFile()
-	f.known = new(known)
-	dates(tree.Root, f.Start.Time)
-	c := spec.Checker{Tree: tree}
-	c.Check(tree.Root, f, "")
-	errs := c.Errs
-	// What could not be read is as by default: all else is looked at.
-	var mixed *yaml.TypeError
-	if err := decode(tree.Root, &f); err != nil && (len(errs) == 0 || !errors.As(err, &mixed)) {
-		errs = append(errs, fmt.Errorf("%s: %w", tree.Name, err))
-		return nil, fmt.Errorf("reading a fleet: %w", errors.Join(errs...))
-	}
-	flaws := f.flaws(in.Registry)
-	flaws = append(flaws, f.readTimes(in.Files)...)
-	if len(errs) == 0 && len(flaws) == 0 {
-		flaws = f.checkSize()
-	}
-	lost := places(errs)
-	for _, w := range flaws {
-		n := spec.Reach(tree.Root, w.path)
-		if !slices.ContainsFunc(lost, func(place string) bool { return stands(tree, n, place) }) {
-			errs = append(errs, tree.Errorf(n, "%s: %s", w.path, w.text))
-		}
-	}
-	if len(errs) > 0 {
-		return nil, fmt.Errorf("reading a fleet: %w", errors.Join(errs...))
-	}
-	return &f, nil
-}
-
-// places returns the places, file:line or flag, of errors of a Checker.
-func places(errs []error) []string {
-	var list []string
-	for _, err := range errs {
-		place, _, _ := strings.Cut(err.Error(), ": ")
-		list = append(list, place)
-	}
-	return list
-}
-
-// stands reports whether a node, or anything in it, stands at a place: what is said of
-// values that could not be read is not told.
-func stands(tree *spec.Tree, n *yaml.Node, place string) bool {
-	return tree.At(n) == place || slices.ContainsFunc(n.Content, func(n *yaml.Node) bool { return stands(tree, n, place) })
-}
-
-// dates writes the dates at which upgrades begin as times from the start, for which the
-// file is asked first.
-func dates(root *yaml.Node, start time.Time) {
-	upgrades := spec.Child(root, "upgrades")
-	if upgrades == nil || upgrades.Kind != yaml.SequenceNode {
-		return
-	}
-	if n := spec.Child(root, "start"); n != nil {
-		var given Moment
-		if given.UnmarshalYAML(n) != nil {
-			return
-		}
-		start = given.Time
-	}
-	for _, u := range upgrades.Content {
-		var at Moment
-		if n := spec.Child(u, "at"); n != nil && at.UnmarshalYAML(n) == nil {
-			n.Value, n.Tag = at.Sub(start).String(), "!!str"
-		}
-	}
-}
-
-// decode reads what the checker has looked at over the defaults. After an error of
-// yaml.TypeError all that could be read has been.
-func decode(root *yaml.Node, f *File) error {
-	var mixed *yaml.TypeError
-	err := root.Decode(f)
-	if err != nil && !errors.As(err, &mixed) {
-		return err
-	}
-	orgs := spec.Child(root, "orgs")
-	if orgs == nil || orgs.Kind != yaml.SequenceNode {
-		return err
-	}
-	f.Orgs = f.Orgs[:0]
-	for _, node := range orgs.Content {
-		o := defaultOrg()
-		if spec.Child(node, "kinds") != nil {
-			o.Kinds = nil // shares are given whole
-		}
-		if spec.Find(node, "sessions", "profiles") != nil {
-			o.Sessions.Profiles = nil
-		}
-		if bad := node.Decode(&o); bad != nil {
-			err = bad
-			if !errors.As(bad, &mixed) {
-				return err
-			}
-		}
-		f.Orgs = append(f.Orgs, o)
-	}
-	return err
-}
-
 // Bounds that keep a fleet finite and its sums far from overflow.
 const (
-	maxDays        = 366
-	maxUsers       = 1_000_000 // of an organisation
-	maxSessions    = 2_000_000 // expected of the whole fleet
-	maxUserDay     = 1000.0    // sessions of a user on a day
-	maxFocus       = 50.0      // beyond it the whole day's work begins within a few minutes
-	maxUpgrades    = 8
-	maxStaticShift = 100_000 // tokens of an upgrade
-	maxLookback    = 1000
-	maxWindow      = 100_000_000           // tokens
-	maxCapacity    = int64(1) << 53        // tokens
-	maxSpan        = client.Span(day)      // ns, of a lifetime
-	maxOffset      = client.Span(day)      // ns
-	day            = int64(24 * time.Hour) // ns
-	hour           = int64(time.Hour)      // ns
+	maxDays     = 366
+	maxSessions = 2_000_000 // expected of the whole fleet
+	maxUpgrades = 8
+	day         = int64(24 * time.Hour) // ns
+	hour        = int64(time.Hour)      // ns
 )
 
-// flaw is something wrong with a fleet.
-type flaw struct{ path, text string }
-
-type flaws []flaw
+// flaws is what is wrong with a fleet.
+type flaws []spec.Problem
 
 func (fs *flaws) add(path, format string, args ...any) {
-	*fs = append(*fs, flaw{path, fmt.Sprintf(format, args...)})
-}
-
-// within refuses what lies outside [low, high], and what is no number.
-func within[T int | int32 | int64 | float64 | client.Span](fs *flaws, path string, x, low, high T) {
-	if !(x >= low && x <= high) {
-		fs.add(path, "%v must lie in %v…%v", x, low, high)
-	}
+	*fs = append(*fs, spec.Problem{Paths: []string{path}, Text: path + ": " + fmt.Sprintf(format, args...)})
 }
 
 // once adds what is not there yet.
 func (fs *flaws) once(path, text string) {
-	if !slices.Contains(*fs, flaw{path, text}) {
-		*fs = append(*fs, flaw{path, text})
+	text = path + ": " + text
+	if !slices.ContainsFunc(*fs, func(p spec.Problem) bool { return p.Text == text }) {
+		*fs = append(*fs, spec.Problem{Paths: []string{path}, Text: text})
 	}
 }
 
-// span is within for times.
-func (fs *flaws) span(path string, x, low, high client.Span) {
-	if x < low || x > high {
-		fs.add(path, "%v must lie in %v…%v", time.Duration(x), time.Duration(low), time.Duration(high))
-	}
-}
-
-// oneOf refuses a name that is not known.
-func (fs *flaws) oneOf(path, name string, known []string) {
-	if !slices.Contains(known, name) {
-		fs.add(path, "unknown value %q%s; want %s", name, nearest.Hint(name, known), strings.Join(known, ", "))
-	}
-}
-
-// flaws returns everything that is wrong with a fleet.
-func (f *File) flaws(registry *strategies.Registry) flaws {
+// Rules returns what is wrong with a fleet beyond its bounds.
+func (f *File) Rules() []error {
 	var fs flaws
 	if f.Schema != Schema {
 		fs.add("schema", "%d is not the format of this version: want %d", f.Schema, Schema)
@@ -190,26 +52,23 @@ func (f *File) flaws(registry *strategies.Registry) flaws {
 	if y := f.Start.Year(); y < 2000 || y > 2100 {
 		fs.add("start", "%s lies outside the years 2000 to 2100", f.Start.Format(time.DateOnly))
 	}
-	within(&fs, "days", f.Days, 1, maxDays)
-	within(&fs, "window", f.Window, 0, maxWindow)
 	if _, err := f.pricesAt(); err != nil {
 		fs.add("prices_at", "%v", err)
 	}
-	f.checkStrategies(&fs, registry)
-	for i, name := range f.Compare {
-		fs.oneOf(fmt.Sprintf("compare[%d]", i), name, comparisons())
+	f.checkStrategies(&fs, f.inputs.Registry)
+	if f.Server.Life5m > f.Server.Life1h {
+		fs.add("server.lifetime_5m", "longer than lifetime_1h")
 	}
-	f.checkServer(&fs)
 	f.checkClient(&fs)
 	f.checkUpgrades(&fs)
 	f.checkOrgs(&fs)
 	f.checkPrompts(&fs)
-	return fs
-}
-
-// comparisons are what a fleet can be compared without.
-func comparisons() []string {
-	return []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades}
+	f.readTimes(&fs, f.inputs.Files)
+	errs := make([]error, len(fs))
+	for i, p := range fs {
+		errs[i] = p
+	}
+	return errs
 }
 
 func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
@@ -234,17 +93,6 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 			}
 		}
 	}
-}
-
-func (f *File) checkServer(fs *flaws) {
-	s := &f.Server
-	fs.span("server.lifetime_5m", s.Life5m, 1, maxSpan)
-	fs.span("server.lifetime_1h", s.Life1h, 1, maxSpan)
-	if s.Life5m > s.Life1h {
-		fs.add("server.lifetime_5m", "longer than lifetime_1h")
-	}
-	within(fs, "server.lookback", s.Lookback, 1, maxLookback)
-	within(fs, "server.capacity", s.Capacity, 0, maxCapacity)
 }
 
 // cache returns how the modelled cache is set up.
@@ -273,12 +121,15 @@ func (f *File) checkUpgrades(fs *flaws) {
 	if len(f.Upgrades) > maxUpgrades {
 		fs.add("upgrades", "%d, at most %d are possible", len(f.Upgrades), maxUpgrades)
 	}
-	end := client.Span(int64(min(max(f.Days, 1), maxDays)) * day)
+	end := time.Duration(min(max(f.Days, 1), maxDays)) * 24 * time.Hour
 	for i := range f.Upgrades {
 		u, path := &f.Upgrades[i], fmt.Sprintf("upgrades[%d]", i)
-		fs.span(path+".at", u.At, 0, end)
-		fs.span(path+".over", u.Over, 0, end)
-		within(fs, path+".static", u.Static, -maxStaticShift, maxStaticShift)
+		if u.At < 0 || u.At > end {
+			fs.add(path+".at", "%v must lie in 0s…%v", u.At, end)
+		}
+		if u.Over < 0 || u.Over > end {
+			fs.add(path+".over", "%v must lie in 0s…%v", u.Over, end)
+		}
 		if i > 0 && u.At < f.Upgrades[i-1].At+f.Upgrades[i-1].Over {
 			fs.add(path+".at", "begins before the upgrade ahead of it has reached everyone")
 		}
@@ -299,7 +150,7 @@ func (f *File) checkOrgs(fs *flaws) {
 		first[o.Name] = i
 		before := len(*fs)
 		f.checkOrg(fs, o, path)
-		if len(*fs) == before {
+		if len(*fs) == before && len(spec.Validate(o)) == 0 {
 			sessions += f.expected(o)
 		}
 	}
@@ -318,47 +169,40 @@ func (f *File) checkOrg(fs *flaws, o *Org, path string) {
 	if o.Name == whole {
 		fs.add(path+".name", "%s is what reports call all organisations together", whole)
 	}
-	within(fs, path+".users", o.Users, 1, maxUsers)
-	within(fs, path+".mcp", o.MCP, 0, 1)
-	within(fs, path+".mcp_tools", o.MCPTools, 1, maxStaticShift)
-	within(fs, path+".resume", o.Resume, 0, 1)
-	within(fs, path+".overage.share", o.Overage.Share, 0, 1)
-	fs.span(path+".overage.after", o.Overage.After, 0, client.Span(day))
-	fs.span(path+".overage.lasts", o.Overage.Lasts, 0, client.Span(day))
 	if o.Overage.Share > 0 && o.Overage.Lasts == 0 {
 		fs.add(path+".overage.lasts", "an overage that lasts no time is none")
 	}
-	o.checkKinds(fs, path+".kinds")
-	f.checkSessions(fs, o, path+".sessions")
-	o.Arrivals.check(fs, path+".arrivals")
-}
-
-// checkKinds wants shares of known kinds that make up all users.
-func (o *Org) checkKinds(fs *flaws, path string) {
 	sum := 0.0
 	for _, kind := range slices.Sorted(maps.Keys(o.Kinds)) {
-		fs.oneOf(path+"."+kind, kind, Kinds())
-		within(fs, path+"."+kind, o.Kinds[kind], 0, 1)
+		if !slices.Contains(Kinds(), kind) {
+			fs.add(path+".kinds."+kind, "unknown value %q%s; want %s", kind, nearest.Hint(kind, Kinds()), strings.Join(Kinds(), ", "))
+		}
 		sum += o.Kinds[kind]
 	}
 	if !(math.Abs(sum-1) < 1e-9) {
-		fs.add(path, "the shares come to %g, not 1", sum)
+		fs.add(path+".kinds", "the shares come to %g, not 1", sum)
+	}
+	f.checkProfiles(fs, o, path+".sessions")
+	a := &o.Arrivals
+	given := len(a.Times) > 0 || a.File != ""
+	switch {
+	case a.Process == ProcessTrace && !given:
+		fs.add(path+".arrivals", "a trace wants times, or a file of them")
+	case a.Process == ProcessTrace && len(a.Times) > 0 && a.File != "":
+		fs.add(path+".arrivals.file", "times stand in the file and here: give one")
+	case a.Process != ProcessTrace && given:
+		fs.add(path+".arrivals.process", "%s has no times of its own: want trace", a.Process)
+	case a.Process != ProcessTrace && o.Sessions.PerDay == 0:
+		fs.add(path+".sessions.per_user_day", "0 is no session at all")
 	}
 }
 
-func (f *File) checkSessions(fs *flaws, o *Org, path string) {
+func (f *File) checkProfiles(fs *flaws, o *Org, path string) {
 	s := &o.Sessions
-	if o.Arrivals.Process != ProcessTrace && !(s.PerDay > 0 && s.PerDay <= maxUserDay) {
-		fs.add(path+".per_user_day", "%g must lie above 0, and be %g at most", s.PerDay, maxUserDay)
-	}
 	sum := 0.0
 	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
-		weight, at := s.Profiles[name], path+".profiles."+name
-		if !(weight >= 0 && weight <= math.MaxFloat32) {
-			fs.add(at, "a weight is 0 or more, not %g", weight)
-			continue
-		}
-		sum += weight
+		at := path + ".profiles." + name
+		sum += s.Profiles[name]
 		d := f.drawnFrom(o, name)
 		if d.err != nil {
 			fs.add(at, "%v", d.err)
@@ -375,23 +219,6 @@ func (f *File) checkSessions(fs *flaws, o *Org, path string) {
 	}
 	if !(sum > 0) {
 		fs.add(path+".profiles", "no profile has a weight: there are no sessions to draw")
-	}
-}
-
-func (a *Arrivals) check(fs *flaws, path string) {
-	fs.oneOf(path+".process", a.Process, []string{ProcessPoisson, ProcessDiurnal, ProcessTrace})
-	within(fs, path+".peak_hour", a.Peak, 0, 24)
-	within(fs, path+".focus", a.Focus, 0, maxFocus)
-	fs.span(path+".offset", a.Offset, -maxOffset, maxOffset)
-	within(fs, path+".weekend", a.Weekend, 0, maxUserDay)
-	given := len(a.Times) > 0 || a.File != ""
-	switch {
-	case a.Process == ProcessTrace && !given:
-		fs.add(path, "a trace wants times, or a file of them")
-	case a.Process == ProcessTrace && len(a.Times) > 0 && a.File != "":
-		fs.add(path+".file", "times stand in the file and here: give one")
-	case a.Process != ProcessTrace && given:
-		fs.add(path+".process", "%s has no times of its own: want trace", a.Process)
 	}
 }
 
@@ -458,7 +285,7 @@ func meanCalls(g *synthetic.Generator, seed uint64) float64 {
 
 // checkSize refuses a fleet that no memory holds. Only one with nothing else wrong has a
 // size.
-func (f *File) checkSize() (bad flaws) {
+func (f *File) checkSize() []spec.Problem {
 	sessions := 0.0
 	for i := range f.Orgs {
 		sessions += f.expected(&f.Orgs[i]) + float64(len(f.times[i]))
@@ -477,6 +304,7 @@ func (f *File) checkSize() (bad flaws) {
 			most = i
 		}
 	}
+	var bad flaws
 	if sum > maxCalls {
 		o := &f.Orgs[most]
 		bad.add(fmt.Sprintf("orgs[%d]", most), "users, rates, days and profiles come to about %.2g calls (%.2g of %s), some %.0f GB of memory: at most %.2g are possible: want fewer users, days or sessions.per_user_day",

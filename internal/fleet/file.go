@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -29,16 +30,16 @@ type File struct {
 	Name   string `yaml:"name"`
 	Doc    string `yaml:"doc"`
 
-	Start Moment `yaml:"start"` // zero of all times in the file
-	Days  int    `yaml:"days"`  // over which sessions begin
+	Start Moment `yaml:"start"`                  // zero of all times in the file
+	Days  int    `yaml:"days" min:"1" max:"366"` // over which sessions begin
 	Seed  uint64 `yaml:"seed"`
 
 	Strategies []string `yaml:"strategies"`
 	PricesAt   string   `yaml:"prices_at"` // call, or a date as 2026-03-01
 	Prices     Prices   `yaml:"prices"`
-	Window     int64    `yaml:"window"` // context window, tokens; 0 as the client's
+	Window     int64    `yaml:"window" min:"0" max:"100000000"` // context window, tokens; 0 as the client's
 	// Compare is what the fleet is compared without: see studies.FleetPair.
-	Compare []string `yaml:"compare"`
+	Compare []string `yaml:"compare" enum:"global_scope,overage,upgrades"`
 	Server  Server   `yaml:"server"`
 	Client  Client   `yaml:"client"`
 
@@ -46,8 +47,9 @@ type File struct {
 	Orgs     []Org     `yaml:"orgs"`
 
 	// times are those of files that arrivals name, by organisation.
-	times map[int][]arrival
-	known *known // nil keeps nothing
+	times  map[int][]arrival
+	known  *known // nil keeps nothing
+	inputs Inputs // what rules ask while the file is read
 }
 
 // Moment is a time, written as 2026-03-02T09:00:00Z or, for midnight in UTC, as a
@@ -62,8 +64,7 @@ func (m *Moment) UnmarshalYAML(n *yaml.Node) error {
 			return nil
 		}
 	}
-	// An error of this type lets the rest of the file be read.
-	return &yaml.TypeError{Errors: []string{fmt.Sprintf("want a time such as 2026-03-02T09:00:00Z, not %q", n.Value)}}
+	return fmt.Errorf("want a time such as 2026-03-02T09:00:00Z, not %q", n.Value)
 }
 
 // MarshalYAML writes the time as it is read.
@@ -77,12 +78,12 @@ type Prices struct {
 
 // Server is what varies about the modelled cache.
 type Server struct {
-	TTLInKey bool        `yaml:"ttl_in_key"`  // 5m and 1h entries are kept apart
-	Life5m   client.Span `yaml:"lifetime_5m"` // ns
-	Life1h   client.Span `yaml:"lifetime_1h"` // ns
-	Lookback int         `yaml:"lookback"`    // positions a marker looks back
+	TTLInKey bool          `yaml:"ttl_in_key"` // 5m and 1h entries are kept apart
+	Life5m   time.Duration `yaml:"lifetime_5m" min:"1ns" max:"24h"`
+	Life1h   time.Duration `yaml:"lifetime_1h" min:"1ns" max:"24h"`
+	Lookback int           `yaml:"lookback" min:"1" max:"1000"` // positions a marker looks back
 	// Capacity is what the cache of a provider holds, tokens; 0 for no limit.
-	Capacity int64 `yaml:"capacity"`
+	Capacity int64 `yaml:"capacity" min:"0" max:"9007199254740992"`
 }
 
 // Client is what all clients of the fleet have in common.
@@ -102,32 +103,32 @@ type Client struct {
 // it from a time drawn evenly between At and At + Over, and a session from when
 // it begins or is resumed.
 type Upgrade struct {
-	At     client.Span `yaml:"at"`     // from the start
-	Over   client.Span `yaml:"over"`   // until the last users have it
-	Static int32       `yaml:"static"` // tokens by which the prompt grows
+	At     time.Duration `yaml:"at"`                                // from the start
+	Over   time.Duration `yaml:"over"`                              // until the last users have it
+	Static int32         `yaml:"static" min:"-100000" max:"100000"` // tokens by which the prompt grows
 }
 
 // Org is an organisation: its people, and what sessions they have.
 type Org struct {
 	Name  string             `yaml:"name"`
-	Users int                `yaml:"users"`
-	Kinds map[string]float64 `yaml:"kinds"` // shares of users by entitlement, 1 in all
-	MCP   float64            `yaml:"mcp"`   // share of users whose sessions load tools of MCP servers
+	Users int                `yaml:"users" min:"1" max:"1000000"`
+	Kinds map[string]float64 `yaml:"kinds" min:"0" max:"1" whole:"true"` // shares of users by entitlement, 1 in all
+	MCP   float64            `yaml:"mcp" min:"0" max:"1"`                // share of users whose sessions load tools of MCP servers
 	// MCPTools are the tokens of these tools, of the recorded ones.
-	MCPTools int32 `yaml:"mcp_tools"`
+	MCPTools int32 `yaml:"mcp_tools" min:"1" max:"100000"`
 	// Bedrock1h says that users of Bedrock opt in to the lifetime of an hour.
 	Bedrock1h bool `yaml:"bedrock_1h"`
 
 	Sessions Sessions `yaml:"sessions"`
 	Arrivals Arrivals `yaml:"arrivals"`
-	Resume   float64  `yaml:"resume"` // share of sessions that go on with an earlier one of the user
+	Resume   float64  `yaml:"resume" min:"0" max:"1"` // share of sessions that go on with an earlier one of the user
 	Overage  Overage  `yaml:"overage"`
 }
 
 // Sessions says what the sessions of an organisation are drawn from.
 type Sessions struct {
-	Profiles map[string]float64 `yaml:"profiles"` // weights by name or file
-	PerDay   float64            `yaml:"per_user_day"`
+	Profiles map[string]float64 `yaml:"profiles" min:"0" whole:"true"` // weights by name or file
+	PerDay   float64            `yaml:"per_user_day" min:"0" max:"1000"`
 	Turns    *synthetic.Dist    `yaml:"turns"`   // in place of the profiles'
 	Rounds   *synthetic.Dist    `yaml:"rounds"`  // the same
 	Model    string             `yaml:"model"`   // the same
@@ -144,20 +145,20 @@ const (
 
 // Arrivals says when sessions begin.
 type Arrivals struct {
-	Process string      `yaml:"process"`
-	Peak    float64     `yaml:"peak_hour"` // of the local day, 0…24
-	Focus   float64     `yaml:"focus"`     // how far the day gathers around the peak, 0 is even
-	Offset  client.Span `yaml:"offset"`    // local time less UTC
-	Weekend float64     `yaml:"weekend"`   // rate of Saturdays and Sundays, of a weekday's
-	Times   []string    `yaml:"times"`     // of a trace: TIME, or TIME USER
-	File    string      `yaml:"file"`      // of a trace: the same, a line each
+	Process string        `yaml:"process" enum:"poisson,diurnal,trace"`
+	Peak    float64       `yaml:"peak_hour" min:"0" max:"24"`  // of the local day
+	Focus   float64       `yaml:"focus" min:"0" max:"50"`      // how far the day gathers around the peak, 0 is even
+	Offset  time.Duration `yaml:"offset" min:"-24h" max:"24h"` // local time less UTC
+	Weekend float64       `yaml:"weekend" min:"0" max:"1000"`  // rate of Saturdays and Sundays, of a weekday's
+	Times   []string      `yaml:"times"`                       // of a trace: TIME, or TIME USER
+	File    string        `yaml:"file"`                        // of a trace: the same, a line each
 }
 
 // Overage says who passes the quota of their plan.
 type Overage struct {
-	Share float64     `yaml:"share"` // of subscribers, on every day they work
-	After client.Span `yaml:"after"` // from the start of the day's first session
-	Lasts client.Span `yaml:"lasts"`
+	Share float64       `yaml:"share" min:"0" max:"1"`    // of subscribers, on every day they work
+	After time.Duration `yaml:"after" min:"0s" max:"24h"` // from the start of the day's first session
+	Lasts time.Duration `yaml:"lasts" min:"0s" max:"24h"`
 }
 
 // Kinds of users, by how they are entitled and who serves them.
@@ -185,7 +186,7 @@ func defaultFile() File {
 		Start: Moment{time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC)}, Days: 1, Seed: 1,
 		Strategies: []string{"claude-code/2026-03"}, PricesAt: pricesAtCall,
 		Compare: []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades},
-		Server:  Server{Life5m: client.Span(5 * time.Minute), Life1h: client.Span(time.Hour), Lookback: 20},
+		Server:  Server{Life5m: 5 * time.Minute, Life1h: time.Hour, Lookback: 20},
 		Client:  Client{Version: "2.1.62", Static: 20_000, GlobalScope: true, Latch: ttl.Latch, Allow: ttl.Allow, System: system},
 	}
 }
@@ -193,14 +194,14 @@ func defaultFile() File {
 // pricesAtCall prices each call at its own date.
 const pricesAtCall = "call"
 
-// defaultOrg is what the entry of an organisation changes.
-func defaultOrg() Org {
-	return Org{
+// SetDefaults makes o what the entry of an organisation changes.
+func (o *Org) SetDefaults() {
+	*o = Org{
 		Kinds:    map[string]float64{KindSubscriber: 1},
 		MCPTools: 5000, // as an event that does not say: assumed
 		Sessions: Sessions{Profiles: map[string]float64{"short-fix": 1}, PerDay: 3},
 		Arrivals: Arrivals{Process: ProcessDiurnal, Peak: 14, Focus: 2, Weekend: 0.2},
-		Overage:  Overage{After: client.Span(3 * time.Hour), Lasts: client.Span(4 * time.Hour)},
+		Overage:  Overage{After: 3 * time.Hour, Lasts: 4 * time.Hour},
 	}
 }
 
@@ -271,6 +272,47 @@ func Parse(text []byte, name string, in Inputs) (*File, error) {
 		return nil, fmt.Errorf("reading a fleet: %w", err)
 	}
 	return Read(tree, in)
+}
+
+// Read is Parse of a tree. It writes the dates of upgrades as times from the start into
+// the tree, and leaves it as it is else.
+func Read(tree *spec.Tree, in Inputs) (*File, error) {
+	f := defaultFile()
+	f.known, f.inputs = new(known), in
+	dates(tree.Root, f.Start.Time)
+	errs := tree.Decode(tree.Root, &f, "")
+	if len(errs) == 0 {
+		for _, p := range f.checkSize() {
+			errs = append(errs, tree.Place(tree.Root, p))
+		}
+	}
+	f.inputs = Inputs{}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("reading a fleet: %w", errors.Join(errs...))
+	}
+	return &f, nil
+}
+
+// dates writes the dates at which upgrades begin as times from the start, for which the
+// file is asked first.
+func dates(root *yaml.Node, start time.Time) {
+	upgrades := spec.Child(root, "upgrades")
+	if upgrades == nil || upgrades.Kind != yaml.SequenceNode {
+		return
+	}
+	if n := spec.Child(root, "start"); n != nil {
+		var given Moment
+		if given.UnmarshalYAML(n) != nil {
+			return
+		}
+		start = given.Time
+	}
+	for _, u := range upgrades.Content {
+		var at Moment
+		if n := spec.Child(u, "at"); n != nil && at.UnmarshalYAML(n) == nil {
+			n.Value, n.Tag = at.Sub(start).String(), "!!str"
+		}
+	}
 }
 
 // pricesAt returns the date of prices, zero for that of each call.

@@ -28,14 +28,14 @@ func TestParseRefuses(t *testing.T) {
 		"schema: 1": "f.yaml:1: orgs: name at least one organisation",
 		"schema: 1\nseeed: 2\norgs:\n  - {name: a, users: 1}":                             `f.yaml:2: unknown key "seeed" (did you mean "seed"?)`,
 		"schema: 1\nstart: now\norgs:\n  - {name: a, users: 1}":                           `f.yaml:2: start: want a time such as 2026-03-02T09:00:00Z, not "now"`,
-		"schema: 1\ndays: 0\norgs:\n  - {name: a, users: 1}":                              "f.yaml:2: days: 0 must lie in 1…366",
-		"schema: 1\ndays: 2147483648\norgs:\n  - {name: a, users: 1}":                     "f.yaml:2: days: 2147483648 must lie in 1…366",
-		"schema: 1\ndays: 9999\norgs:\n  - {name: a, users: 1}":                           "f.yaml:2: days: 9999 must lie in 1…366",
+		"schema: 1\ndays: 0\norgs:\n  - {name: a, users: 1}":                              "f.yaml:2: days 0 must lie in 1…366",
+		"schema: 1\ndays: 2147483648\norgs:\n  - {name: a, users: 1}":                     "f.yaml:2: days 2147483648 must lie in 1…366",
+		"schema: 1\ndays: 9999\norgs:\n  - {name: a, users: 1}":                           "f.yaml:2: days 9999 must lie in 1…366",
 		"schema: 1\nprices_at: soon\norgs:\n  - {name: a}":                                `f.yaml:2: prices_at: "soon": want call or a date`,
 		"schema: 1\nstrategies: [nonne]\norgs:\n  - {name: a}":                            `f.yaml:2: strategies[0]: unknown strategy "nonne" (did you mean "none"?)`,
 		"schema: 1\nstrategies: [recorded]\norgs:\n  - {name: a}":                         "f.yaml:2: strategies[0]: a fleet has no recording",
 		"schema: 1\ncompare: [overrage]\norgs:\n  - {name: a}":                            `f.yaml:2: compare[0]: unknown value "overrage" (did you mean "overage"?)`,
-		"schema: 1\nserver: {capacity: -1}\norgs:\n  - {name: a}":                         "f.yaml:2: server.capacity: -1 must lie in",
+		"schema: 1\nserver: {capacity: -1}\norgs:\n  - {name: a}":                         "f.yaml:2: server.capacity -1 must lie in",
 		"schema: 1\nserver:\n  lifetime_5m: 2h\norgs: []":                                 "f.yaml:3: server.lifetime_5m: longer than lifetime_1h",
 		"schema: 1\nclient:\n  system:\n    split: none\norgs: []":                        "f.yaml:4: client.system.split: global_scope wants the system prompt in sections",
 		"schema: 1\nclient: {system: {mcp: prefx}}\norgs: []":                             `f.yaml:2: client.system.mcp: client.system.mcp: unknown value "prefx"`,
@@ -49,26 +49,26 @@ func TestParseRefuses(t *testing.T) {
 		"schema: 1\norgs:\n  - {name: fleet, users: 1}":                                   `f.yaml:3: orgs[0].name: fleet is what reports call all organisations together`,
 		"schema: 1\norgs:\n  - {name: a, users: 1}\n  -":                                  "f.yaml:4: orgs[1] holds nothing",
 		"schema: 1\norgs:\n  - {users: 1}":                                                "f.yaml:3: orgs[0].name: an organisation has a name",
-		"schema: 1\norgs:\n  - {name: a}":                                                 "f.yaml:3: orgs[0].users: 0 must lie in 1…1000000",
-		acme("mcp: 1.5"):                                                                  "f.yaml:5: orgs[0].mcp: 1.5 must lie in 0…1",
-		acme("mcp: .nan"):                                                                 "f.yaml:5: orgs[0].mcp: NaN must lie in 0…1",
-		acme("resume: -0.1"):                                                              "f.yaml:5: orgs[0].resume: -0.1 must lie in 0…1",
-		acme("overage: {share: 2}"):                                                       "f.yaml:5: orgs[0].overage.share: 2 must lie in 0…1",
+		"schema: 1\norgs:\n  - {name: a}":                                                 "f.yaml:3: orgs[0].users 0 must lie in 1…1000000",
+		acme("mcp: 1.5"):                                                                  "f.yaml:5: orgs[0].mcp 1.5 must lie in 0…1",
+		acme("mcp: .nan"):                                                                 "f.yaml:5: orgs[0].mcp .nan must lie in 0…1",
+		acme("resume: -0.1"):                                                              "f.yaml:5: orgs[0].resume -0.1 must lie in 0…1",
+		acme("overage: {share: 2}"):                                                       "f.yaml:5: orgs[0].overage.share 2 must lie in 0…1",
 		acme("overage: {share: 1, lasts: 0s}"):                                            "f.yaml:5: orgs[0].overage.lasts: an overage that lasts no time is none",
 		acme("kinds: {subscriber: 0.5}"):                                                  "f.yaml:5: orgs[0].kinds: the shares come to 0.5, not 1",
 		acme("kinds: {subscribers: 1}"):                                                   `f.yaml:5: orgs[0].kinds.subscribers: unknown value "subscribers" (did you mean "subscriber"?)`,
-		acme("sessions: {per_user_day: -3}"):                                              "f.yaml:5: orgs[0].sessions.per_user_day: -3 must lie above 0",
-		acme("sessions: {per_user_day: .inf}"):                                            "f.yaml:5: orgs[0].sessions.per_user_day: +Inf must lie above 0",
+		acme("sessions: {per_user_day: -3}"):                                              "f.yaml:5: orgs[0].sessions.per_user_day -3 must lie in 0…1000",
+		acme("sessions: {per_user_day: .inf}"):                                            "f.yaml:5: orgs[0].sessions.per_user_day .inf must lie in 0…1000",
 		acme("sessions: {profiles: {}}"):                                                  "f.yaml:5: orgs[0].sessions.profiles: no profile has a weight",
 		acme("sessions: {profiles: {chat: 0}}"):                                           "f.yaml:5: orgs[0].sessions.profiles: no profile has a weight",
-		acme("sessions: {profiles: {chat: -1, short-fix: 2}}"):                            "f.yaml:5: orgs[0].sessions.profiles.chat: a weight is 0 or more, not -1",
+		acme("sessions: {profiles: {chat: -1, short-fix: 2}}"):                            "f.yaml:5: orgs[0].sessions.profiles.chat -1 must not be negative",
 		acme("sessions: {profiles: {chatt: 1}}"):                                          `f.yaml:5: orgs[0].sessions.profiles.chatt: no profile "chatt" (did you mean "chat"?)`,
 		acme("sessions: {turns: {median: 1e9}}"):                                          "f.yaml:5: orgs[0].sessions.turns: 1e+09 is out of range",
 		acme("sessions: {version: abc}"):                                                  `f.yaml:5: orgs[0].sessions.version: "abc": want three numbers such as 2.1.62`,
 		acme("arrivals: {process: posson}"):                                               `f.yaml:5: orgs[0].arrivals.process: unknown value "posson" (did you mean "poisson"?)`,
-		acme("arrivals: {peak_hour: 25}"):                                                 "f.yaml:5: orgs[0].arrivals.peak_hour: 25 must lie in 0…24",
-		acme("arrivals: {weekend: -1}"):                                                   "f.yaml:5: orgs[0].arrivals.weekend: -1 must lie in 0…1000",
-		acme("arrivals: {offset: 40h}"):                                                   "f.yaml:5: orgs[0].arrivals.offset: 40h0m0s must lie in -24h0m0s…24h0m0s",
+		acme("arrivals: {peak_hour: 25}"):                                                 "f.yaml:5: orgs[0].arrivals.peak_hour 25 must lie in 0…24",
+		acme("arrivals: {weekend: -1}"):                                                   "f.yaml:5: orgs[0].arrivals.weekend -1 must lie in 0…1000",
+		acme("arrivals: {offset: 40h}"):                                                   "f.yaml:5: orgs[0].arrivals.offset 40h must lie in -24h…24h",
 		acme("arrivals: {process: trace}"):                                                "f.yaml:5: orgs[0].arrivals: a trace wants times",
 		acme("arrivals: {times: [1h]}"):                                                   "f.yaml:5: orgs[0].arrivals.process: diurnal has no times of its own",
 		acme("arrivals: {process: trace, times: [1h 2]}"):                                 `f.yaml:5: orgs[0].arrivals.times[0]: user "2": want 0 to 1`,
@@ -148,9 +148,9 @@ orgs:
 	}
 	got := strings.Split(strings.TrimPrefix(err.Error(), "reading a fleet: "), "\n")
 	want := []string{
-		`f.yaml:2: unknown key "dayz"`, "f.yaml:3: seed: ", "f.yaml:10: orgs[1].users: want a whole number", "f.yaml:13: orgs[1].kinds.api: ", `f.yaml:16: unknown key "user"`,
-		"f.yaml:6: orgs[0].users: 0 must lie in", "f.yaml:7: orgs[0].mcp: -1", "f.yaml:8: orgs[0].sessions.per_user_day: -3",
-		"f.yaml:11: orgs[1].resume: 2", `f.yaml:17: orgs[2].sessions.version: "abc": want three numbers such as 2.1.62`, "f.yaml:17: orgs[2].sessions.turns", "f.yaml:17: orgs[2].sessions.rounds",
+		`f.yaml:2: unknown key "dayz"`, "f.yaml:3: seed: ", "f.yaml:10: orgs[1].users: want a whole number", "f.yaml:13: orgs[1].kinds.api: ", `f.yaml:16: unknown key "user"`, "f.yaml:15: orgs[2].users 0 must lie in",
+		"f.yaml:6: orgs[0].users 0 must lie in", "f.yaml:7: orgs[0].mcp -1", "f.yaml:8: orgs[0].sessions.per_user_day -3",
+		"f.yaml:11: orgs[1].resume 2", `f.yaml:17: orgs[2].sessions.version: "abc": want three numbers such as 2.1.62`, "f.yaml:17: orgs[2].sessions.turns", "f.yaml:17: orgs[2].sessions.rounds",
 	}
 	for _, w := range want {
 		if n := len(slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.HasPrefix(line, w) })); n != 1 {
@@ -178,7 +178,7 @@ func TestParseTellsEverything(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"f.yaml:1:", "f.yaml:2:", "f.yaml:5:", "f.yaml:6:", "f.yaml:7: orgs[0].kinds.api:", "f.yaml:8:"} {
+	for _, want := range []string{"f.yaml:1:", "f.yaml:2:", "f.yaml:5:", "f.yaml:6:", "f.yaml:7: orgs[0].kinds.api ", "f.yaml:8:"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing of %s in:\n%v", want, err)
 		}
@@ -246,7 +246,8 @@ func TestReferenceIsTheDefault(t *testing.T) {
 	}
 	want := defaultFile()
 	want.Schema, want.Name, want.Doc = f.Schema, f.Name, f.Doc
-	o := defaultOrg()
+	var o Org
+	o.SetDefaults()
 	o.Name, o.Users = f.Orgs[0].Name, f.Orgs[0].Users
 	want.Orgs = []Org{o}
 	for kind, share := range f.Orgs[0].Kinds {
