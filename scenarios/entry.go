@@ -38,6 +38,7 @@ type expansion struct {
 	file     *File
 	registry *strategies.Registry
 	tree     *spec.Tree
+	checker  *spec.Checker // has read the tree
 	errs     []error
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
@@ -129,36 +127,11 @@ func (x *expansion) validateClient(s *Scenario) {
 	if err := client.CheckVersion(s.Client.Version); err != nil {
 		x.contradiction("client.version: "+err.Error(), "client.version")
 	}
-	for _, p := range s.Client.Validate() {
-		x.contradiction(p.Text, "client."+p.Path)
-	}
 	if s.Client.Window > 0 && s.Client.Env.MaxContextTokens != "" {
 		x.contradiction("client.window and CLAUDE_CODE_MAX_CONTEXT_TOKENS both set the window", "client.env.CLAUDE_CODE_MAX_CONTEXT_TOKENS", "client.window")
 	}
 	if n := len(s.Events); n > client.MaxEvents {
 		x.contradiction(fmt.Sprintf("%d events, at most %d are allowed", n, client.MaxEvents), "events")
-	}
-	list := spec.Child(x.tree.Root, "events")
-	for i := range s.Events {
-		if list != nil && i < len(list.Content) {
-			x.validateEvent(&s.Events[i], list.Content[i])
-		}
-	}
-}
-
-// validateEvent reports what is wrong with an event that n holds, but for a
-// moment that is not even readable: that is reported already.
-func (x *expansion) validateEvent(e *client.Event, n *yaml.Node) {
-	for _, p := range e.Validate() {
-		at := spec.Child(n, p.Path)
-		if at == nil {
-			at = n
-		} else if c := (spec.Checker{Tree: x.tree}); p.Path == "at" {
-			if c.Check(at, client.When{}, "at"); len(c.Errs) > 0 {
-				continue
-			}
-		}
-		x.once(x.tree.Errorf(at, "events: %s", p.Text))
 	}
 }
 

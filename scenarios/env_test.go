@@ -131,23 +131,11 @@ func TestPercentOverride(t *testing.T) {
 // envCompact returns the parameters of full-compact of the strategy x.
 func envCompact(t *testing.T, d *Design) *strategies.CompactParams {
 	t.Helper()
-	body, err := d.Cells[len(d.Cells)-1].Strategy.YAML()
-	if err != nil {
-		t.Fatal(err)
+	p, ok := d.Cells[len(d.Cells)-1].Strategy.Params(strategies.CompactName).(strategies.CompactParams)
+	if !ok {
+		t.Fatal("no full-compact")
 	}
-	tree, err := spec.Parse(body, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := new(strategies.CompactParams)
-	for _, l := range layersOf(tree.Root) {
-		if l.key.Value == strategies.CompactName {
-			if errs := tree.Decode(l.params, p, ""); len(errs) > 0 {
-				t.Fatal(errs)
-			}
-		}
-	}
-	return p
+	return &p
 }
 
 // A variable is swept like other parameters, and the runs differ: at 90k the

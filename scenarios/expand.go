@@ -67,10 +67,10 @@ func (f *File) Expand() (*Design, error) {
 		return nil, err
 	}
 	d := &Design{tree: x.tree, file: f.clone()}
-	c := spec.Checker{Tree: x.tree}
-	c.Check(x.tree.Root, Scenario{}, "")
-	x.errs = append(x.errs, c.Errs...)
-	d.axes = inOrder(c.Axes)
+	x.checker = &spec.Checker{Tree: x.tree}
+	x.checker.Check(x.tree.Root, Scenario{}, "")
+	x.errs = append(x.errs, x.checker.Errs...)
+	d.axes = inOrder(x.checker.Axes)
 	failed := false
 	nodes := x.uniqueNames(x.listed())
 	for _, n := range nodes {
@@ -206,11 +206,10 @@ func (x *expansion) surroundings(d *Design) []variant {
 	x.combine(d.axes, func(chosen []int) {
 		s := Default()
 		// What Check has reported keeps its default here.
-		if errs := x.tree.Decode(x.tree.Root, &s, ""); len(errs) > 0 && before == 0 {
-			for _, err := range errs {
+		for _, err := range x.tree.Decode(x.tree.Root, &s, "") {
+			if before == 0 {
 				x.once(err)
 			}
-			return
 		}
 		x.validate(&s)
 		v := variant{scenario: &s}

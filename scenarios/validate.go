@@ -26,6 +26,9 @@ func (x *expansion) validate(s *Scenario) {
 	if _, err := s.Sessions.Filter().Parse(time.Now(), time.UTC); err != nil {
 		x.contradiction("sessions: "+err.Error(), "sessions.since", "sessions.until", "sessions.project", "sessions.model", "sessions.agent")
 	}
+	for _, err := range x.checker.Flaws(x.tree.Root, s, "") {
+		x.once(err)
+	}
 	x.validateGenerate(&s.Sessions)
 	x.validateClient(s)
 	x.validateServer(&s.Server)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -21,13 +22,8 @@ func headConfig(t *testing.T, strategy string, change func(*client.Assembly), ev
 	if change != nil {
 		change(&a)
 	}
-	for _, p := range a.Validate() {
-		t.Fatal(p.Text)
-	}
-	for _, e := range events {
-		for _, p := range e.Validate() {
-			t.Fatal(p.Text)
-		}
+	if err := spec.Err(append(spec.Validate(&a), spec.Validate(events)...)); err != nil {
+		t.Fatal(err)
 	}
 	c.Assembly, c.Events = &a, events
 	return c

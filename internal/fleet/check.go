@@ -105,12 +105,9 @@ func (s *Server) cache() promptcache.Config {
 func (f *File) checkClient(fs *flaws) {
 	a := client.DefaultAssembly()
 	a.System, a.TTL.Allow = f.Client.System, f.Client.Allow
-	for _, p := range a.Validate() {
-		path, ok := strings.CutPrefix(p.Path, "ttl.")
-		if !ok {
-			path = p.Path
-		}
-		fs.add("client."+path, "%s", p.Text)
+	for _, p := range spec.Validate(&a) {
+		path := strings.TrimPrefix(p.Paths[0], "ttl.")
+		fs.add("client."+path, "%s", strings.TrimPrefix(p.Error(), p.Paths[0]+" "))
 	}
 	if f.Client.GlobalScope && !f.Client.System.Divided() {
 		fs.add("client.system.split", "global_scope wants the system prompt in sections")

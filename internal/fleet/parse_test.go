@@ -38,7 +38,7 @@ func TestParseRefuses(t *testing.T) {
 		"schema: 1\nserver: {capacity: -1}\norgs:\n  - {name: a}":                         "f.yaml:2: server.capacity -1 must lie in",
 		"schema: 1\nserver:\n  lifetime_5m: 2h\norgs: []":                                 "f.yaml:3: server.lifetime_5m: longer than lifetime_1h",
 		"schema: 1\nclient:\n  system:\n    split: none\norgs: []":                        "f.yaml:4: client.system.split: global_scope wants the system prompt in sections",
-		"schema: 1\nclient: {system: {mcp: prefx}}\norgs: []":                             `f.yaml:2: client.system.mcp: client.system.mcp: unknown value "prefx"`,
+		"schema: 1\nclient: {system: {mcp: prefx}}\norgs: []":                             `f.yaml:2: client.system.mcp: unknown value "prefx"`,
 		"schema: 1\nupgrades: [{at: 30h}]\norgs: []":                                      "f.yaml:2: upgrades[0].at: 30h0m0s must lie in 0s…24h0m0s",
 		"schema: 1\nupgrades: [{at: 1h, static: -30000}]\norgs:\n  - {name: a, users: 1}": "f.yaml:2: upgrades[0].static: leaves -10000 tokens of tools and system prompt of organisation a",
 		acme("sessions: {static: 1100}\nupgrades: [{at: 1h, static: -1101}]"):             "f.yaml:6: upgrades[0].static: leaves -1 tokens of tools and system prompt of organisation acme",

@@ -68,7 +68,7 @@ func (c *Checker) axisValue(n *yaml.Node, t reflect.Type, tag reflect.StructTag,
 	if isNull(n) && len(own.Errs) == 0 {
 		own.errorf(n, "%s: no value", path)
 	}
-	c.Errs = append(c.Errs, own.Errs...)
+	c.Errs, c.lost = append(c.Errs, own.Errs...), append(c.lost, own.lost...)
 	return v, len(own.Errs) == 0
 }
 

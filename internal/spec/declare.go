@@ -219,8 +219,11 @@ func opaque(t reflect.Type) bool {
 
 // enumNames returns the names of the values of an Enum, nil for another type.
 func enumNames(t reflect.Type) []string {
-	if e, ok := reflect.Zero(t).Interface().(Enum); ok && t.Kind() != reflect.Pointer {
-		return e.Names()
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Uint8:
+		if e, ok := reflect.Zero(t).Interface().(Enum); ok {
+			return e.Names()
+		}
 	}
 	return nil
 }
@@ -267,7 +270,8 @@ func setOrdinal(v reflect.Value, i int) {
 
 // unknown words a value that is none of those known.
 func unknown(value string, known []string) string {
-	return fmt.Sprintf("unknown value %q%s; want %s", value, nearest.Hint(value, known), strings.Join(known, " or "))
+	named := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return name == "" })
+	return fmt.Sprintf("unknown value %q%s; want %s", value, nearest.Hint(value, named), strings.Join(named, " or "))
 }
 
 // bound returns the number of a tag that bounds a field, in ns for a duration.

@@ -32,15 +32,21 @@ func Decode(text []byte, name string, v any) error {
 func (t *Tree) Decode(n *yaml.Node, v any, path string) []error {
 	c := Checker{Tree: t, single: true}
 	c.read(n, reflect.ValueOf(v).Elem(), "", path, false)
+	return append(c.Errs, c.Flaws(n, v, path)...)
+}
+
+// Flaws returns what is wrong with a value read from n, by tags and rules, but
+// for what concerns values that the checker could not read.
+func (c *Checker) Flaws(n *yaml.Node, v any, path string) []error {
 	var problems []Problem
 	validate(reflect.ValueOf(v), "", path, &problems)
+	var errs []error
 	for _, p := range problems {
-		if slices.ContainsFunc(p.Paths, c.misread) {
-			continue
+		if !slices.ContainsFunc(p.Paths, c.misread) {
+			errs = append(errs, c.Tree.place(n, p, path))
 		}
-		c.Errs = append(c.Errs, t.place(n, p, path))
 	}
-	return c.Errs
+	return errs
 }
 
 // misread reports whether a value, or something in it, could not be read.
@@ -190,7 +196,7 @@ func (c *Checker) fields(n *yaml.Node, v reflect.Value, path string, sweep bool)
 		f, index, ok := fieldOf(v.Type(), key.Value)
 		switch {
 		case !ok:
-			c.errorf(key, "unknown key %q%s", key.Value, nearest.Hint(key.Value, Keys(v.Type())))
+			c.lose(key, Join(path, key.Value), "unknown key %q%s", key.Value, nearest.Hint(key.Value, Keys(v.Type())))
 		case !slices.Contains(met, key.Value):
 			c.read(n.Content[i+1], v.FieldByIndex(index), f.Tag, Join(path, key.Value), sweep || f.Tag.Get("sweep") == "true")
 			met = append(met, key.Value)

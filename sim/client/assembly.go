@@ -1,25 +1,16 @@
 package client
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/sim/prompt"
-)
+import "strings"
 
 // Assembly is how requests are put together beside what the client's version
 // says. Its keys are those of client in a scenario.
 type Assembly struct {
-	// Provider is who serves the requests: first_party, bedrock or
-	// third_party.
-	Provider string  `yaml:"provider"`
-	Windows  Windows `yaml:"windows"`
-	System   System  `yaml:"system"`
-	TTL      TTL     `yaml:"ttl"`
-	Count    Count   `yaml:"count"`
-	Env      Env     `yaml:"env"`
+	Provider string  `yaml:"provider" doc:"who serves the requests: first_party, bedrock or third_party" enum:"first_party,bedrock,third_party"`
+	Windows  windows `yaml:"windows" doc:"models with a window of 1,000,000 beside those whose name ends in [1m]"`
+	System   System  `yaml:"system" doc:"the system prompt and what stands before it"`
+	TTL      TTL     `yaml:"ttl" doc:"the lifetime the client asks for"`
+	Count    count   `yaml:"count" doc:"how the client counts tokens"`
+	Env      Env     `yaml:"env" doc:"environment variables of the client under their real names; empty is not set"`
 }
 
 // Providers of the model.
@@ -31,40 +22,12 @@ const (
 
 // DefaultAssembly leaves everything as the version and the recording say.
 func DefaultAssembly() Assembly {
-	return Assembly{Provider: ProviderFirstParty, System: DefaultSystem(), TTL: DefaultTTL(), Count: DefaultCount()}
-}
-
-// Problem is a value that cannot be used, with the keys that lead to it below
-// client.
-type Problem struct{ Path, Text string }
-
-// problems collects what is wrong with an assembly.
-type problems []Problem
-
-func (p *problems) add(path, format string, args ...any) {
-	*p = append(*p, Problem{path, "client." + path + fmt.Sprintf(format, args...)})
-}
-
-// oneOf refuses a value that is none of those known.
-func (p *problems) oneOf(path, value string, known ...string) {
-	if !slices.Contains(known, value) {
-		p.add(path, ": unknown value %q%s; want %s", value, nearest.Hint(value, known), strings.Join(known, " or "))
+	return Assembly{
+		Provider: ProviderFirstParty, System: DefaultSystem(), TTL: DefaultTTL(),
+		Count: count{
+			Canonical: "full", Trailing: byVersion, StringIsFree: byVersion, Padded: byVersion, ToolInputBytes: 4, Documents: "fixed",
+		},
 	}
-}
-
-// Validate returns everything that is wrong.
-func (a *Assembly) Validate() []Problem {
-	var p problems
-	p.oneOf("provider", a.Provider, ProviderFirstParty, ProviderBedrock, ProviderThirdParty)
-	a.System.validate(&p)
-	a.TTL.validate(&p)
-	a.Count.validate(&p)
-	a.Env.validate(&p)
-	if n := a.System.markers(); n > prompt.MaxMarkers {
-		p.add("system.tool_marker", " %s with dynamic_scope %s puts %d markers on a request, the server takes %d (platform.claude.com, prompt caching)",
-			a.System.ToolMarker, a.System.DynamicScope, n, prompt.MaxMarkers)
-	}
-	return p
 }
 
 // HeaderInKey reports whether the line that changes with every request is part
@@ -78,3 +41,53 @@ func (a *Assembly) HeaderInKey() bool {
 	}
 	return a.Provider != ProviderFirstParty
 }
+
+// The windows that a client knows, tokens.
+const smallWindow, largeWindow = 200_000, 1_000_000
+
+// windows says which models have the large window beside those whose name ends
+// in [1m].
+type windows struct {
+	Capability bool `yaml:"capability" doc:"models that have it by themselves"`
+	Beta       bool `yaml:"beta_1m" doc:"models that have it with a beta header"`
+	SmallOff   bool `yaml:"small_auto_window_off" doc:"no automatic compaction when thresholds are counted from less than the small window, as 2.1.221 does" needs:"client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW"`
+}
+
+// capable are models with the large window by themselves, and withHeader those
+// that had it with the header until it was retired (A11, C1).
+var (
+	capable = []string{
+		"fable", "mythos", "opus-4-6", "opus-4-7", "opus-4-8", "opus-5", "sonnet-4-6", "sonnet-5", "haiku-5-5",
+	}
+	withHeader = []string{"sonnet-4"}
+)
+
+// Window returns the context window of a client whose version takes w for a
+// model, tokens: the name's suffix first, then what the model can, the beta
+// header, the environment, and 200,000.
+func (a *Assembly) Window(v *Variables, model string, w int64) int64 {
+	if a.Windows.Capability && named(model, capable) || a.Windows.Beta && named(model, withHeader) {
+		w = max(w, largeWindow)
+	}
+	if v.small {
+		w = min(w, smallWindow)
+	}
+	if v.window > 0 && w <= smallWindow {
+		w = v.window
+	}
+	return w
+}
+
+// named reports whether a model's name holds one of some words.
+func named(model string, words []string) bool {
+	for _, word := range words {
+		if strings.Contains(model, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// SmallAuto reports whether thresholds are counted from less than the small
+// window.
+func (v *Variables) SmallAuto() bool { return v.auto > 0 && v.auto < smallWindow }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -87,8 +88,8 @@ func TestPolicy(t *testing.T) {
 		"1h in overage":       {func(a *Assembly) { a.Env.Enable1h = "1" }, Ask{Overage: true, Source: "session_memory"}, prompt.TTL1h},
 		"setting of agents":   {func(a *Assembly) { a.Env.AgentCacheTTL = "5m" }, Ask{Agent: true}, prompt.TTL5m},
 		"setting of the main": {func(a *Assembly) { a.Env.CacheTTL = "5m" }, Ask{Agent: true}, prompt.TTL1h},
-		"recorded 1h":         {func(a *Assembly) { a.TTL.Choice = ChoiceRecorded }, Ask{Recorded: prompt.TTL1h}, prompt.TTL1h},
-		"recorded 5m":         {func(a *Assembly) { a.TTL.Choice = ChoiceRecorded }, Ask{}, prompt.TTL5m},
+		"recorded 1h":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{Recorded: prompt.TTL1h}, prompt.TTL1h},
+		"recorded 5m":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{}, prompt.TTL5m},
 		"always 1h but forks": {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation", Lifetime: prompt.Lifetime5m}, prompt.TTL5m},
 	} {
 		a := DefaultAssembly()
@@ -146,21 +147,21 @@ func TestCountOver(t *testing.T) {
 	text := prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200, Flags: prompt.FlagString}
 	document := prompt.Block{Kind: prompt.KindDocument, Bytes: 10_000}
 	for name, tc := range map[string]struct {
-		change func(*Count)
+		change func(*count)
 		block  prompt.Block
 		want   int64
 	}{
 		"result":              {nil, result, 300},
-		"padded":              {func(c *Count) { c.Padded = "true" }, result, 400},
+		"padded":              {func(c *count) { c.Padded = "true" }, result, 400},
 		"tool input":          {nil, use, 300},
-		"dense tool input":    {func(c *Count) { c.ToolInputBytes = 2 }, use, 600},
-		"dense leaves others": {func(c *Count) { c.ToolInputBytes = 2 }, result, 300},
+		"dense tool input":    {func(c *count) { c.ToolInputBytes = 2 }, use, 600},
+		"dense leaves others": {func(c *count) { c.ToolInputBytes = 2 }, result, 300},
 		"string":              {nil, text, 0},
-		"string counted":      {func(c *Count) { c.StringIsFree = "false" }, text, 300},
+		"string counted":      {func(c *count) { c.StringIsFree = "false" }, text, 300},
 		"document":            {nil, document, 2000},
-		"document by bytes":   {func(c *Count) { c.Documents = "bytes" }, document, 2500},
+		"document by bytes":   {func(c *count) { c.Documents = "bytes" }, document, 2500},
 	} {
-		n := DefaultCount()
+		n := DefaultAssembly().Count
 		if tc.change != nil {
 			tc.change(&n)
 		}
@@ -169,7 +170,7 @@ func TestCountOver(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
 	}
-	n := DefaultCount()
+	n := DefaultAssembly().Count
 	n.Trailing = "false"
 	if n.Over(Counting{Trailing: true}).Trailing {
 		t.Error("trailing: false leaves the estimate of what followed")
@@ -197,23 +198,22 @@ func TestValidateAssembly(t *testing.T) {
 	a.Count.ToolInputBytes = 3
 	a.Env = Env{Force5m: "maybe", MaxContextTokens: "-5", CacheTTL: "2h", AutocompactPct: "most", UserType: "x"}
 	var got []string
-	for _, p := range a.Validate() {
-		got = append(got, p.Path)
+	for _, p := range spec.Validate(&a) {
+		got = append(got, p.Paths[0])
 	}
 	want := []string{
-		"provider", "system.sizes.identity", "ttl.choice", "ttl.allow", "count.tool_input_bytes", "env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
+		"provider", "system.sizes.identity", "system.tool_marker", "ttl.choice", "ttl.allow", "count.tool_input_bytes", "env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
 		"env.CLAUDE_CODE_MAX_CONTEXT_TOKENS", "env.FORCE_PROMPT_CACHING_5M", "env.CLAUDE_CODE_PROMPT_CACHE_TTL", "env.USER_TYPE",
-		"system.tool_marker",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("problems of %v, want %v", got, want)
 	}
 	a = DefaultAssembly()
-	if p := a.Validate(); len(p) > 0 {
+	if p := spec.Validate(&a); len(p) > 0 {
 		t.Errorf("the default: %v", p)
 	}
 	a.System.ClaudeMD = "system"
-	if p := a.Validate(); len(p) != 1 || !strings.Contains(p[0].Text, "sections") {
+	if p := spec.Validate(&a); len(p) != 1 || !strings.Contains(p[0].Error(), "sections") {
 		t.Errorf("project files in a prompt without sections: %v", p)
 	}
 }
@@ -251,7 +251,7 @@ func TestValidateEvent(t *testing.T) {
 		"right":         {Event{At: When{Round: 1}, Do: "effort", Value: "high"}, ""},
 		"no moment":     {Event{Do: "effort"}, "at"},
 		"two moments":   {Event{At: When{Round: 1, Every: 2}, Do: "effort"}, "at"},
-		"negative":      {Event{At: When{Round: -1}, Do: "effort"}, "at"},
+		"negative":      {Event{At: When{Round: -1}, Do: "effort"}, "at.round"},
 		"unknown":       {Event{At: When{Round: 1}, Do: "mcp_conect"}, "do"},
 		"tokens":        {Event{At: When{Round: 1}, Do: "mcp_connect", Value: "many"}, "value"},
 		"shorter":       {Event{At: When{Round: 1}, Do: "system_change", Value: "-10000000"}, ""},
@@ -263,11 +263,11 @@ func TestValidateEvent(t *testing.T) {
 		"switch":        {Event{At: When{Round: 1}, Do: "fast_mode", Value: "5"}, "value"},
 		"model":         {Event{At: When{Round: 1}, Do: "model"}, "value"},
 		"threads":       {Event{At: When{Round: 1}, Do: "beta", Threads: "agents"}, "threads"},
-		"several wrong": {Event{Do: "fast_mode", Value: "x", Threads: "y"}, "at value threads"},
+		"several wrong": {Event{Do: "fast_mode", Value: "x", Threads: "y"}, "at threads value"},
 	} {
 		var got []string
-		for _, p := range tc.event.Validate() {
-			got = append(got, p.Path)
+		for _, p := range spec.Validate(&tc.event) {
+			got = append(got, p.Paths[0])
 		}
 		if strings.Join(got, " ") != tc.want {
 			t.Errorf("%s: problems of %v, want %q", name, got, tc.want)
@@ -288,20 +288,20 @@ func TestActionNames(t *testing.T) {
 func TestWindowOrder(t *testing.T) {
 	for _, tc := range []struct {
 		model string
-		set   Windows
+		set   windows
 		env   Env
 		want  int64
 	}{
-		{"claude-opus-4-6", Windows{}, Env{}, 200_000},
-		{"claude-opus-4-6[1m]", Windows{}, Env{}, 1_000_000},
-		{"claude-opus-4-6", Windows{Capability: true}, Env{}, 1_000_000},
-		{"claude-opus-4-5", Windows{Capability: true}, Env{}, 200_000},
-		{"claude-sonnet-4-5", Windows{Beta: true}, Env{}, 1_000_000},
-		{"claude-opus-4-5", Windows{Beta: true}, Env{}, 200_000},
-		{"claude-opus-4-5", Windows{}, Env{MaxContextTokens: "120000"}, 120_000},
-		{"claude-opus-4-6[1m]", Windows{}, Env{MaxContextTokens: "120000"}, 1_000_000},
-		{"claude-opus-4-6[1m]", Windows{}, Env{Disable1M: "1"}, 200_000},
-		{"claude-opus-4-6", Windows{Capability: true}, Env{Disable1M: "1", MaxContextTokens: "120000"}, 120_000},
+		{"claude-opus-4-6", windows{}, Env{}, 200_000},
+		{"claude-opus-4-6[1m]", windows{}, Env{}, 1_000_000},
+		{"claude-opus-4-6", windows{Capability: true}, Env{}, 1_000_000},
+		{"claude-opus-4-5", windows{Capability: true}, Env{}, 200_000},
+		{"claude-sonnet-4-5", windows{Beta: true}, Env{}, 1_000_000},
+		{"claude-opus-4-5", windows{Beta: true}, Env{}, 200_000},
+		{"claude-opus-4-5", windows{}, Env{MaxContextTokens: "120000"}, 120_000},
+		{"claude-opus-4-6[1m]", windows{}, Env{MaxContextTokens: "120000"}, 1_000_000},
+		{"claude-opus-4-6[1m]", windows{}, Env{Disable1M: "1"}, 200_000},
+		{"claude-opus-4-6", windows{Capability: true}, Env{Disable1M: "1", MaxContextTokens: "120000"}, 120_000},
 	} {
 		a := Assembly{Windows: tc.set, Env: tc.env}
 		v := a.Env.Variables()

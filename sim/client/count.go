@@ -1,6 +1,9 @@
 package client
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
 
 // Counting is how a client estimates tokens. True tokens and this
 // count are two numbers: triggers use this one.
@@ -73,35 +76,29 @@ func (c *Counting) Response(u prompt.Usage, effective, logged int64) int64 {
 	return effective + u.Output
 }
 
-// Count is what a scenario says about counting. "version" is as the client's
+// count is what a scenario says about counting. "version" is as the client's
 // version does it.
-type Count struct {
-	Canonical      string `yaml:"canonical"`        // full or input_only
-	Trailing       string `yaml:"trailing"`         // version, true or false
-	StringIsFree   string `yaml:"string_is_free"`   // version, true or false
-	Padded         string `yaml:"padded"`           // version, true or false
-	ToolInputBytes int    `yaml:"tool_input_bytes"` // bytes of a token: 4 or 2
-	Documents      string `yaml:"documents"`        // fixed or bytes
+type count struct {
+	Canonical      string `yaml:"canonical" doc:"what the client takes from a response's usage: full, or input_only (input_tokens alone)" enum:"full,input_only"`
+	Trailing       string `yaml:"trailing" doc:"adds the estimate of what follows the last response: version, true or false" enum:"version,true,false"`
+	StringIsFree   string `yaml:"string_is_free" doc:"counts nothing for a message that is a bare string: version, true or false" enum:"version,true,false"`
+	Padded         string `yaml:"padded" doc:"adds a third to estimates: version, true or false" enum:"version,true,false"`
+	ToolInputBytes int    `yaml:"tool_input_bytes" doc:"bytes of a token of a tool call's input: 4 or 2"`
+	Documents      string `yaml:"documents" doc:"a document counts a fixed 2,000 tokens, or by its bytes: fixed or bytes" enum:"fixed,bytes"`
 }
 
-// Values of Count.
-const (
-	byVersion          = "version"
-	CanonicalFull      = "full"
-	CanonicalInputOnly = "input_only"
-	DocumentsFixed     = "fixed"
-	DocumentsBytes     = "bytes"
-)
+const byVersion = "version"
 
-// DefaultCount counts as the version does.
-func DefaultCount() Count {
-	return Count{
-		Canonical: CanonicalFull, Trailing: byVersion, StringIsFree: byVersion, Padded: byVersion, ToolInputBytes: 4, Documents: DocumentsFixed,
+// Rules returns what no tag says.
+func (n *count) Rules() []error {
+	if n.ToolInputBytes != 4 && n.ToolInputBytes != 2 {
+		return []error{spec.Wrong("tool_input_bytes", "%d: a token takes 4 bytes, or 2", n.ToolInputBytes)}
 	}
+	return nil
 }
 
 // Over returns how a client counts whose version counts like c.
-func (n *Count) Over(c Counting) Counting {
+func (n *count) Over(c Counting) Counting {
 	choose := func(to *bool, value string, yes bool) {
 		if value == "true" || value == "false" {
 			*to = (value == "true") == yes
@@ -110,19 +107,8 @@ func (n *Count) Over(c Counting) Counting {
 	choose(&c.Trailing, n.Trailing, true)
 	choose(&c.StringIsFree, n.StringIsFree, true)
 	choose(&c.Unpadded, n.Padded, false)
-	c.InputOnly = c.InputOnly || n.Canonical == CanonicalInputOnly
+	c.InputOnly = c.InputOnly || n.Canonical == "input_only"
 	c.DenseInput = c.DenseInput || n.ToolInputBytes == 2
-	c.DocumentBytes = c.DocumentBytes || n.Documents == DocumentsBytes
+	c.DocumentBytes = c.DocumentBytes || n.Documents == "bytes"
 	return c
-}
-
-func (n *Count) validate(p *problems) {
-	p.oneOf("count.canonical", n.Canonical, CanonicalFull, CanonicalInputOnly)
-	p.oneOf("count.trailing", n.Trailing, byVersion, "true", "false")
-	p.oneOf("count.string_is_free", n.StringIsFree, byVersion, "true", "false")
-	p.oneOf("count.padded", n.Padded, byVersion, "true", "false")
-	p.oneOf("count.documents", n.Documents, DocumentsFixed, DocumentsBytes)
-	if n.ToolInputBytes != 4 && n.ToolInputBytes != 2 {
-		p.add("count.tool_input_bytes", " %d: a token takes 4 bytes, or 2", n.ToolInputBytes)
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // Env are environment variables of the client under their real names; "" is
@@ -121,14 +123,17 @@ func Percent(value string) (float64, bool) {
 	return f, err == nil && f > 0 && f <= 100
 }
 
-func (e *Env) validate(p *problems) {
+// Rules returns the variables whose values the client could not read.
+func (e *Env) Rules() []error {
+	var errs []error
 	v := reflect.ValueOf(e).Elem()
 	for i := range v.NumField() {
 		f, value := v.Type().Field(i), v.Field(i).String()
 		if want := wanted(f.Tag.Get("env"), value); want != "" {
-			p.add("env."+f.Tag.Get("yaml"), ": want %s, not %q", want, value)
+			errs = append(errs, spec.Wrong(f.Tag.Get("yaml"), "takes %s, not %q", want, value))
 		}
 	}
+	return errs
 }
 
 // wanted returns what a variable of a kind takes, "" when the value is that.

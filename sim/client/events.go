@@ -5,31 +5,47 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Event is something that happens to a session beside what it says: a server of
 // tools connects, somebody changes the effort.
 type Event struct {
-	At When   `yaml:"at"`
-	Do string `yaml:"do"`
-	// Value is what Do takes, as text.
-	Value string `yaml:"value"`
-	// Threads are those it happens on: main (abandoned branches included) or
-	// all.
-	Threads string `yaml:"threads"`
+	At      When   `yaml:"at" doc:"the moment"`
+	Do      string `yaml:"do" doc:"what happens"`
+	Value   string `yaml:"value" doc:"what do takes, as text"`
+	Threads string `yaml:"threads" doc:"where it happens: main (abandoned branches included) or all" enum:",main,all"`
 }
 
 // When is the moment of an event: exactly one field is not zero. All are
 // checked ahead of a request.
 type When struct {
-	Round  int32 `yaml:"round"`  // ahead of this request of the thread, from 1
-	Every  int32 `yaml:"every"`  // ahead of every request whose number is a multiple
-	Tokens int64 `yaml:"tokens"` // ahead of the first request from that size of the context on
-	After  Span  `yaml:"after"`  // ahead of the first request at that time since the session's start
+	Round  int32         `yaml:"round" doc:"ahead of this request of the thread, from 1" min:"0"`
+	Every  int32         `yaml:"every" doc:"ahead of every request whose number is a multiple" min:"0"`
+	Tokens int64         `yaml:"tokens" doc:"ahead of the first request from that size of the context on" min:"0"`
+	After  time.Duration `yaml:"after" doc:"ahead of the first request at that time since the session's start" min:"0s"`
 }
+
+// Rules returns what contradicts each other.
+func (w *When) Rules() []error {
+	moments := 0
+	for _, set := range []bool{w.Round != 0, w.Every != 0, w.Tokens != 0, w.After != 0} {
+		if set {
+			moments++
+		}
+	}
+	if moments != 1 {
+		return []error{fmt.Errorf("want one of round, every, tokens and after, not %d of them", moments)}
+	}
+	return nil
+}
+
+// Span is the type of times in scenarios.
+type Span = time.Duration
 
 // Threads an event happens on.
 const (
@@ -193,36 +209,17 @@ func (w *When) Due(request int32, tokens, now int64) bool {
 	return now >= int64(w.After)
 }
 
-// Validate returns what is wrong with an event, the keys of what is wrong
-// first.
-func (e *Event) Validate() []Problem {
-	var p []Problem
-	bad := func(path, format string, args ...any) { p = append(p, Problem{path, fmt.Sprintf(format, args...)}) }
-	moments := 0
-	for _, set := range []bool{e.At.Round != 0, e.At.Every != 0, e.At.Tokens != 0, e.At.After != 0} {
-		if set {
-			moments++
-		}
-	}
-	switch {
-	case moments != 1:
-		bad("at", "at wants one of round, every, tokens and after, not %d of them", moments)
-	case e.At.Round < 0 || e.At.Every < 0 || e.At.Tokens < 0 || e.At.After < 0:
-		bad("at", "at must lie above 0")
-	}
+// Rules returns what no tag says.
+func (e *Event) Rules() []error {
 	i := slices.Index(ActionNames(), e.Do)
 	if i < 0 {
-		bad("do", "unknown event %q%s; known: %s", e.Do, nearest.Hint(e.Do, ActionNames()), strings.Join(ActionNames(), ", "))
-		return p
+		return []error{spec.Problem{Paths: []string{"do"},
+			Text: fmt.Sprintf("unknown event %q%s; known: %s", e.Do, nearest.Hint(e.Do, ActionNames()), strings.Join(ActionNames(), ", "))}}
 	}
 	if want := Action(i).wants(e.Value); want != "" {
-		bad("value", "%s takes %s, not %q", e.Do, want, e.Value)
+		return []error{spec.Problem{Paths: []string{"value"}, Text: fmt.Sprintf("%s takes %s, not %q", e.Do, want, e.Value)}}
 	}
-	if e.Threads != "" && e.Threads != ThreadsMain && e.Threads != ThreadsAll {
-		known := []string{ThreadsMain, ThreadsAll}
-		bad("threads", "unknown value %q%s; want main or all", e.Threads, nearest.Hint(e.Threads, known))
-	}
-	return p
+	return nil
 }
 
 // wants returns what a value should be, "" when it is that.

@@ -1,42 +1,36 @@
 package client
 
+import (
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
 // System is how the system prompt is divided and marked. Sizes are tokens of
 // the recorded prefix, whose total stays what it is.
 type System struct {
-	Split string `yaml:"split"` // none or sections
-	Sizes Sizes  `yaml:"sizes" needs:"split=sections"`
-	// DynamicScope is the marker behind the dynamic sections: none or org.
-	DynamicScope string `yaml:"dynamic_scope"`
-	ToolMarker   string `yaml:"tool_marker"` // none or last
-	// Custom is a prompt of the caller's own in the place of the whole.
-	Custom bool `yaml:"custom_prompt"`
-	// MCP is where the tools of MCP servers load: deferred or prefix.
-	MCP       string `yaml:"mcp"`
-	MCPTools  int32  `yaml:"mcp_tools" needs:"mcp=prefix"` // tokens of those connected from the start
-	MCPNotice int32  `yaml:"mcp_notice"`                   // tokens that announce deferred ones
-	// HeaderInKey says whether the billing header is part of the cache key:
-	// by_provider, true or false.
-	HeaderInKey string `yaml:"billing_header_in_key" needs:"split=sections"`
-	// Memoised keeps sections as they are until the next compaction.
-	Memoised bool `yaml:"memoised"`
-	// UncachedChange is the probability that the uncached section differs from
-	// that of the request before, 0…1.
-	UncachedChange float64 `yaml:"uncached_change"`
-	// RenderedReuse gives forks the prompt as the conversation last sent it.
-	RenderedReuse bool `yaml:"rendered_prompt_reuse"`
-	// ClaudeMD is where project files stand: reminder or system.
-	ClaudeMD       string `yaml:"claude_md"`
-	ClaudeMDTokens int32  `yaml:"claude_md_tokens" needs:"claude_md=system"`
+	Split          string  `yaml:"split" doc:"none or sections" enum:"none,sections"`
+	Sizes          sizes   `yaml:"sizes" doc:"tokens of the sections" needs:"split=sections"`
+	DynamicScope   string  `yaml:"dynamic_scope" doc:"the marker behind the dynamic sections: none or org" enum:"none,org" needs:"split=sections"`
+	ToolMarker     string  `yaml:"tool_marker" doc:"a marker on the last tool: none or last" enum:"none,last"`
+	Custom         bool    `yaml:"custom_prompt" doc:"a prompt of the caller's own in the place of the whole" needs:"split=sections"`
+	MCP            string  `yaml:"mcp" doc:"where the tools of MCP servers load: deferred or prefix" enum:"deferred,prefix"`
+	MCPTools       int32   `yaml:"mcp_tools" doc:"tokens of those connected from the start" min:"0" needs:"mcp=prefix"`
+	MCPNotice      int32   `yaml:"mcp_notice" doc:"tokens that announce deferred ones" min:"0"`
+	HeaderInKey    string  `yaml:"billing_header_in_key" doc:"the billing header is part of the cache key: by_provider, true or false" enum:"by_provider,true,false" needs:"split=sections"`
+	Memoised       bool    `yaml:"memoised" doc:"sections stay as they are until the next compaction"`
+	UncachedChange float64 `yaml:"uncached_change" doc:"probability that the uncached section differs from that of the request before, 0…1" min:"0" max:"1" needs:"split=sections"`
+	RenderedReuse  bool    `yaml:"rendered_prompt_reuse" doc:"forks get the prompt as the conversation last sent it"`
+	ClaudeMD       string  `yaml:"claude_md" doc:"where project files stand: reminder or system" enum:"reminder,system" needs:"split=sections"`
+	ClaudeMDTokens int32   `yaml:"claude_md_tokens" doc:"tokens of project files" min:"0" needs:"claude_md=system"`
 }
 
-// Sizes are the tokens of the sections of a system prompt. Static may be 0: it
-// takes what the others leave.
-type Sizes struct {
-	Billing  int32 `yaml:"billing_header"`
-	Identity int32 `yaml:"identity"`
-	Static   int32 `yaml:"static"`
-	Memoised int32 `yaml:"memoised"`
-	Uncached int32 `yaml:"uncached"`
+// sizes are the tokens of the sections of a system prompt.
+type sizes struct {
+	Billing  int32 `yaml:"billing_header" doc:"the line that changes with every request" min:"0"`
+	Identity int32 `yaml:"identity" doc:"who the model is" min:"0"`
+	Static   int32 `yaml:"static" doc:"the same for everyone; 0 takes what the others leave" min:"0"`
+	Memoised int32 `yaml:"memoised" doc:"kept until the next compaction" min:"0"`
+	Uncached int32 `yaml:"uncached" doc:"computed anew for every request" min:"0"`
 }
 
 // Section is a part of a system prompt.
@@ -55,17 +49,12 @@ const (
 
 // Values of the switches of System.
 const (
-	SplitNone        = "none"
-	SplitSections    = "sections"
-	ScopeNone        = "none"
-	ScopeOrg         = "org"
-	ToolMarkerNone   = "none"
-	ToolMarkerLast   = "last"
-	MCPDeferred      = "deferred"
-	MCPPrefix        = "prefix"
-	ClaudeMDReminder = "reminder"
-	ClaudeMDSystem   = "system"
-	byProvider       = "by_provider"
+	SplitSections  = "sections"
+	ScopeOrg       = "org"
+	ToolMarkerLast = "last"
+	MCPDeferred    = "deferred"
+	MCPPrefix      = "prefix"
+	ClaudeMDSystem = "system"
 )
 
 // DefaultSystem does not divide the system prompt. The sizes are assumed but
@@ -73,9 +62,9 @@ const (
 // line.
 func DefaultSystem() System {
 	return System{
-		Split: SplitNone, Sizes: Sizes{Billing: 40, Identity: 15, Memoised: 800, Uncached: 100},
-		DynamicScope: ScopeNone, ToolMarker: ToolMarkerNone, MCP: MCPDeferred, MCPNotice: 150, HeaderInKey: byProvider,
-		Memoised: true, RenderedReuse: true, ClaudeMD: ClaudeMDReminder, ClaudeMDTokens: 1500,
+		Split: "none", Sizes: sizes{Billing: 40, Identity: 15, Memoised: 800, Uncached: 100},
+		DynamicScope: "none", ToolMarker: "none", MCP: MCPDeferred, MCPNotice: 150, HeaderInKey: "by_provider",
+		Memoised: true, RenderedReuse: true, ClaudeMD: "reminder", ClaudeMDTokens: 1500,
 	}
 }
 
@@ -129,30 +118,15 @@ func (s *System) markers() int {
 	return n
 }
 
-func (s *System) validate(p *problems) {
-	p.oneOf("system.split", s.Split, SplitNone, SplitSections)
-	p.oneOf("system.dynamic_scope", s.DynamicScope, ScopeNone, ScopeOrg)
-	p.oneOf("system.tool_marker", s.ToolMarker, ToolMarkerNone, ToolMarkerLast)
-	p.oneOf("system.mcp", s.MCP, MCPDeferred, MCPPrefix)
-	p.oneOf("system.billing_header_in_key", s.HeaderInKey, byProvider, "true", "false")
-	p.oneOf("system.claude_md", s.ClaudeMD, ClaudeMDReminder, ClaudeMDSystem)
-	for _, size := range []struct {
-		path   string
-		tokens int32
-	}{
-		{"sizes.billing_header", s.Sizes.Billing}, {"sizes.identity", s.Sizes.Identity}, {"sizes.static", s.Sizes.Static},
-		{"sizes.memoised", s.Sizes.Memoised}, {"sizes.uncached", s.Sizes.Uncached}, {"mcp_tools", s.MCPTools},
-		{"mcp_notice", s.MCPNotice}, {"claude_md_tokens", s.ClaudeMDTokens},
-	} {
-		if size.tokens < 0 {
-			p.add("system."+size.path, " %d must not be negative", size.tokens)
-		}
-	}
-	if !(s.UncachedChange >= 0 && s.UncachedChange <= 1) {
-		p.add("system.uncached_change", " %g must lie in 0…1", s.UncachedChange)
+// Rules returns what contradicts each other.
+func (s *System) Rules() []error {
+	var errs []error
+	if n := s.markers(); n > prompt.MaxMarkers {
+		errs = append(errs, spec.Wrong("tool_marker", "%s with dynamic_scope %s puts %d markers on a request, the server takes %d (platform.claude.com, prompt caching)",
+			s.ToolMarker, s.DynamicScope, n, prompt.MaxMarkers))
 	}
 	if s.Divided() {
-		return
+		return errs
 	}
 	for _, needs := range []struct {
 		path string
@@ -162,7 +136,8 @@ func (s *System) validate(p *problems) {
 		{"uncached_change", s.UncachedChange > 0}, {"billing_header_in_key", s.HeaderInKey == "true"}, {"custom_prompt", s.Custom},
 	} {
 		if needs.set {
-			p.add("system."+needs.path, " means nothing without client.system.split: sections")
+			errs = append(errs, spec.Wrong(needs.path, "means nothing without split: sections"))
 		}
 	}
+	return errs
 }

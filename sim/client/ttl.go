@@ -3,28 +3,24 @@ package client
 import (
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // TTL is which lifetime the client asks for.
 type TTL struct {
-	// Choice is recorded (what the recording asked for), 5m, 1h, or policy:
-	// the rest of this struct decides (000:125-185).
-	Choice string `yaml:"choice"`
-	// Source is what the client calls the main conversation:
-	// repl_main_thread, or sdk.
-	Source     string   `yaml:"source" needs:"choice=policy"`
-	Employee   bool     `yaml:"employee" needs:"choice=policy"`
-	Subscriber bool     `yaml:"subscriber" needs:"choice=policy"`
-	Overage    bool     `yaml:"overage" needs:"choice=policy"` // at the start; events flip it
-	Allow      []string `yaml:"allow" needs:"choice=policy"`   // sources that get 1h; a * at the end matches any rest
-	// Latch keeps the first answer about the user for the whole session.
-	Latch bool `yaml:"latch" needs:"choice=policy"`
+	Choice     string   `yaml:"choice" doc:"recorded (what the recording asked for), 5m, 1h, or policy (the rest decides)" enum:"recorded,5m,1h,policy"` // 000:125-185
+	Source     string   `yaml:"source" doc:"what the client calls the main conversation: repl_main_thread or sdk" enum:"repl_main_thread,sdk" needs:"choice=policy"`
+	Employee   bool     `yaml:"employee" doc:"the user is one of the provider's own people" needs:"choice=policy"`
+	Subscriber bool     `yaml:"subscriber" doc:"the user has a subscription" needs:"choice=policy"`
+	Overage    bool     `yaml:"overage" doc:"the user is past the plan's quota at the start; events flip it" needs:"choice=policy"`
+	Allow      []string `yaml:"allow" doc:"sources that get 1h; a * at the end matches any rest" needs:"choice=policy"`
+	Latch      bool     `yaml:"latch" doc:"the first answer about the user holds for the whole session" needs:"choice=policy"`
 }
 
 // Values of TTL.Choice.
 const (
-	ChoiceRecorded = "recorded"
+	choiceRecorded = "recorded"
 	Choice5m       = "5m"
 	Choice1h       = "1h"
 	ChoicePolicy   = "policy"
@@ -41,7 +37,7 @@ const sourceAgent = "agent:builtin"
 // subscriber inside the plan, with the allow-list of 000:161-165.
 func DefaultTTL() TTL {
 	return TTL{
-		Choice: ChoiceRecorded, Source: "repl_main_thread", Subscriber: true,
+		Choice: choiceRecorded, Source: "repl_main_thread", Subscriber: true,
 		Allow: []string{"repl_main_thread*", "sdk", "agent:*"}, Latch: true,
 	}
 }
@@ -117,12 +113,13 @@ func (t *TTL) allows(k Ask) bool {
 	return false
 }
 
-func (t *TTL) validate(p *problems) {
-	p.oneOf("ttl.choice", t.Choice, ChoiceRecorded, Choice5m, Choice1h, ChoicePolicy)
-	p.oneOf("ttl.source", t.Source, "repl_main_thread", "sdk")
+// Rules returns what no tag says.
+func (t *TTL) Rules() []error {
+	var errs []error
 	for _, pattern := range t.Allow {
 		if i := strings.IndexByte(pattern, '*'); pattern == "" || i >= 0 && i < len(pattern)-1 {
-			p.add("ttl.allow", " %q: a source, with a * at its end at most", pattern)
+			errs = append(errs, spec.Wrong("allow", "%q: a source, with a * at its end at most", pattern))
 		}
 	}
+	return errs
 }

@@ -4,8 +4,11 @@
 package client
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -124,4 +127,56 @@ func endOfSecondToLast(entries []prompt.Entry, messages int) int {
 		i--
 	}
 	return i
+}
+
+// Codex assembles requests like the Codex CLI, for a cache that needs no
+// markers. The zero value is ready to use.
+type Codex struct{}
+
+// CodexWindow is the context window the client works with, tokens: 95 % of the
+// 272,000 of its model catalogue (openai/codex#40095), as token_count events of
+// recorded sessions say.
+const CodexWindow = 258_400
+
+// Window returns the context window the client assumes for a model, tokens.
+func (c *Codex) Window(string) int64 { return CodexWindow }
+
+// Mark adds nothing: the provider caches every prefix.
+func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Marker { return dst }
+
+// Counting returns how the client counts what follows the last response: a token
+// for four bytes (openai/codex, codex-rs/core).
+func (c *Codex) Counting() Counting { return Counting{Trailing: true, Unpadded: true} }
+
+// Marking returns a client other than Claude Code that marks so many messages
+// of a request and counts like Claude Code's newest version.
+func Marking(messages int) *ClaudeCode {
+	c := ForVersion("")
+	c.MessageMarkers = messages
+	return c
+}
+
+// versions are those of Claude Code from which on requests or counts are known to
+// differ, see ForVersion.
+func versions() []string { return []string{"1.0.62", "2.1.1", "2.1.5", "2.1.17", "2.1.30"} }
+
+var dotted = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,2}$`)
+
+// CheckVersion returns an error for what is no version: one to three numbers with
+// dots between them. Versions that are newer than all known are some; "" is none
+// and no error.
+func CheckVersion(release string) error {
+	if release == "" || dotted.MatchString(release) {
+		return nil
+	}
+	return fmt.Errorf("%q is no version%s; want numbers such as %s, or \"\" for each session's own",
+		release, nearest.Hint(release, versions()), strings.Join(versions(), ", "))
+}
+
+// numbers returns a version as recorded without what stands behind its numbers.
+func numbers(release string) string {
+	if i := strings.IndexAny(release, "-+ "); i > 0 {
+		return release[:i]
+	}
+	return release
 }
