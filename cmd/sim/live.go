@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
@@ -320,65 +321,98 @@ func (c *liveCalls) unpriced() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.asked)), c.priced)
 }
 
-// idle says which flag changes nothing in this run, "" for none.
-func (c *liveCalls) idle() string {
-	if c.flags.serverTrigger == 0 {
+// pricesNow are prices as they are today: real calls are made now, whenever their
+// sessions were.
+type pricesNow struct {
+	table *costmodel.Table
+	now   time.Time
+}
+
+// usd returns the price of a usage, USD; 0 for a model without a price.
+func (p pricesNow) usd(model string, u prompt.Usage) float64 {
+	price, err := p.table.Lookup(model, p.now)
+	if err != nil {
+		return 0
+	}
+	sum := 0.0
+	for _, usd := range price.Cost(u) {
+		sum += usd
+	}
+	return sum
+}
+
+// known reports whether a model has a price.
+func (p pricesNow) known(model string) bool {
+	_, err := p.table.Lookup(model, p.now)
+	return err == nil
+}
+
+// maxOutput returns the most tokens that a model can answer, 0 when no source
+// states it.
+func (p pricesNow) maxOutput(model string) int {
+	if price, err := p.table.Lookup(model, p.now); err == nil {
+		return price.Model.MaxOutput
+	}
+	return 0
+}
+
+// minTokens returns the shortest prefix that a model caches, tokens; 1,024, which
+// most of them have, when no source states it.
+func (p pricesNow) minTokens(model string) int32 {
+	if price, err := p.table.Lookup(model, p.now); err == nil && price.Model.MinCache > 0 {
+		return int32(price.Model.MinCache)
+	}
+	return 1024
+}
+
+// hinted are stored calls that tell how to go on where one cannot be had.
+type hinted struct{ *cassette.Folder }
+
+// Do is that of the folder.
+func (h hinted) Do(
+	ctx context.Context, call cassette.Call, ask func(context.Context) (*cassette.Cassette, error),
+) (*cassette.Cassette, bool, error) {
+	got, there, err := h.Folder.Do(ctx, call, ask)
+	switch {
+	case errors.Is(err, cassette.ErrBroken):
+		err = fmt.Errorf("%w; or go on with --summarizer record-missing --replace-broken, which keeps the file beside the new one", err)
+	case errors.Is(err, cassette.ErrMissing):
+		err = fmt.Errorf("%w; --summarizer record-missing makes what is missing, or replay under the settings that were recorded", err)
+	}
+	return got, there, err
+}
+
+// helpful is a server whose errors say what to do, where they end the run.
+type helpful struct {
+	backend.Backend
+	flags *liveFlags
+}
+
+// Do makes a call.
+func (h helpful) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
+	reply, err := h.Backend.Do(ctx, r)
+	if hint := h.hint(err); hint != "" && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w; %s", err, hint)
+	}
+	return reply, err
+}
+
+// hint says how to go on from an error that every other call would meet, "" for any
+// other.
+func (h helpful) hint(err error) string {
+	const on = "what was answered is stored, and --summarizer record-missing goes on from there"
+	var f *wire.Failure
+	switch {
+	case errors.Is(err, backend.ErrBreaker):
+		return "try again later, or look at --base-url; " + on
+	case errors.Is(err, backend.ErrBudget), errors.Is(err, backend.ErrMaxCalls):
+		return on
+	case !errors.As(err, &f):
 		return ""
+	case f.Cause == wire.CauseAuth:
+		return "check the key in " + h.flags.environment("API_KEY") + ", and --base-url if it is another server's; " + on
+	case f.Cause == wire.CauseModel:
+		return "--live-model asks another model, --base-url another server; " + on
 	}
-	compacts := len(c.flags.sources) == 0 || slices.Contains(c.flags.sources, "compact")
-	if compacts && slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
-		return ""
-	}
-	return "--server-trigger changes nothing: no real call of these strategies is a compaction by the provider"
-}
-
-// announce says which strategies ask something of the server.
-func (c *liveCalls) announce(w io.Writer) {
-	if c.flags.provider != providerAnthropic {
-		return
-	}
-	said := map[string]bool{}
-	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
-		s := c.strategies[cell]
-		if text := declaredText(s, c.flags.serverTrigger); text != "" && !said[s.Name+text] {
-			said[s.Name+text] = true
-			fmt.Fprintf(w, "sim: %s %s\n", s.Name, text)
-		}
-	}
-}
-
-// estimateText says what real calls are likely to take.
-func (c *liveCalls) estimateText(e *live.Estimate) string {
-	text := fmt.Sprintf("about %s, ", plural(e.Calls, "real call"))
-	if e.Stored > 0 {
-		text += fmt.Sprintf("%d of them on cassettes, ", e.Stored)
-	}
-	text += fmt.Sprintf("%s tokens in and %s out: ", thousands(e.Usage.Input()), thousands(e.Usage.Output))
-	const when = "if none fails and nothing is read from the cache"
-	switch none := c.unpriced(); {
-	case len(none) > 0 && e.MostUSD > 0:
-		text += fmt.Sprintf("$%.2f, at most $%.2f, %s, and besides the calls of %s", e.USD, e.MostUSD, when, priceless(none))
-	case len(none) > 0:
-		text += "at a price that is not known, that of " + priceless(none)
-	default:
-		text += fmt.Sprintf("$%.2f, at most $%.2f, %s", e.USD, e.MostUSD, when)
-	}
-	if b := c.flags.budget; b > 0 && e.USD > b {
-		text += fmt.Sprintf("; the budget of $%.2f ends before", b)
-	}
-	return text
-}
-
-// priceless says of models that they have no price, and what gives them one.
-func priceless(models []string) string {
-	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or --price-as %s=MODEL gives one)",
-		strings.Join(models, ", "), models[0])
-}
-
-// thousands writes a number of tokens in thousands.
-func thousands(n int64) string {
-	if n < 10_000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%dk", (n+500)/1000)
+	return ""
 }

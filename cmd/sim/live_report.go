@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 )
 
 // remark says in a run what its real calls were, and where its summaries come
@@ -326,4 +327,128 @@ func joined[T any](list []T, text func(T) string) string {
 		parts[i] = text(v)
 	}
 	return strings.Join(parts, ";")
+}
+
+// idle says which flag changes nothing in this run, "" for none.
+func (c *liveCalls) idle() string {
+	if c.flags.serverTrigger == 0 {
+		return ""
+	}
+	compacts := len(c.flags.sources) == 0 || slices.Contains(c.flags.sources, "compact")
+	if compacts && slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
+		return ""
+	}
+	return "--server-trigger changes nothing: no real call of these strategies is a compaction by the provider"
+}
+
+// announce says which strategies ask something of the server.
+func (c *liveCalls) announce(w io.Writer) {
+	if c.flags.provider != providerAnthropic {
+		return
+	}
+	said := map[string]bool{}
+	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
+		s := c.strategies[cell]
+		if text := declaredText(s, c.flags.serverTrigger); text != "" && !said[s.Name+text] {
+			said[s.Name+text] = true
+			fmt.Fprintf(w, "sim: %s %s\n", s.Name, text)
+		}
+	}
+}
+
+// estimateText says what real calls are likely to take.
+func (c *liveCalls) estimateText(e *live.Estimate) string {
+	text := fmt.Sprintf("about %s, ", plural(e.Calls, "real call"))
+	if e.Stored > 0 {
+		text += fmt.Sprintf("%d of them on cassettes, ", e.Stored)
+	}
+	text += fmt.Sprintf("%s tokens in and %s out: ", thousands(e.Usage.Input()), thousands(e.Usage.Output))
+	const when = "if none fails and nothing is read from the cache"
+	switch none := c.unpriced(); {
+	case len(none) > 0 && e.MostUSD > 0:
+		text += fmt.Sprintf("$%.2f, at most $%.2f, %s, and besides the calls of %s", e.USD, e.MostUSD, when, priceless(none))
+	case len(none) > 0:
+		text += "at a price that is not known, that of " + priceless(none)
+	default:
+		text += fmt.Sprintf("$%.2f, at most $%.2f, %s", e.USD, e.MostUSD, when)
+	}
+	if b := c.flags.budget; b > 0 && e.USD > b {
+		text += fmt.Sprintf("; the budget of $%.2f ends before", b)
+	}
+	return text
+}
+
+// priceless says of models that they have no price, and what gives them one.
+func priceless(models []string) string {
+	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or --price-as %s=MODEL gives one)",
+		strings.Join(models, ", "), models[0])
+}
+
+// thousands writes a number of tokens in thousands.
+func thousands(n int64) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%dk", (n+500)/1000)
+}
+
+// declares returns what the requests of a strategy ask of the provider's server, in
+// the terms of its parameters.
+func declares(s *strategies.Strategy) live.Clearing {
+	p, ok := s.Params(strategies.APIContextName).(strategies.APIContextParams)
+	on := s.LayerNames()
+	if !ok || !slices.Contains(on, strategies.APIContextName) {
+		return live.Clearing{}
+	}
+	c := live.Clearing{SkipAgents: !p.Subagents}
+	if p.Thinking.Enabled {
+		c.Thinking = &live.ClearThinking{Keep: int(p.Thinking.Keep)}
+	}
+	for _, e := range []strategies.ClearToolUses{p.Results, p.Uses} {
+		if e.Enabled {
+			c.Tools = append(c.Tools, live.ClearTools{
+				InputTokens: e.InputTokens, ToolUses: e.ToolUses, Keep: e.Keep, AtLeast: e.ClearAtLeast,
+				Only: e.Tools, Exclude: e.ExcludeTools, Inputs: e.ClearInputs,
+			})
+		}
+	}
+	return c
+}
+
+// compactsOnServer reports whether a strategy has the provider compact, and how
+// many tokens of instructions of its own it has for that.
+func compactsOnServer(s *strategies.Strategy) bool {
+	p, ok := s.Params(strategies.CompactName).(strategies.CompactParams)
+	return ok && slices.Contains(s.LayerNames(), strategies.CompactName) && slices.Contains(p.Call, strategies.WayServer)
+}
+
+// declaredText says what the requests of a strategy ask of the server, "" for
+// nothing.
+func declaredText(s *strategies.Strategy, trigger int64) string {
+	var parts []string
+	if c := declares(s); len(c.Tools) > 0 || c.Thinking != nil {
+		parts = append(parts, fmt.Sprintf("%s (beta context-management-2025-06-27)", edits(&c)))
+	}
+	switch {
+	case compactsOnServer(s) && trigger > 0:
+		parts = append(parts, fmt.Sprintf("to compact from %d tokens on (beta compact-2026-01-12)", trigger))
+	case compactsOnServer(s):
+		parts = append(parts, "to compact on demand (beta compact-2026-09-04)")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "asks the server " + strings.Join(parts, ", and ")
+}
+
+// edits names what is to be cleared.
+func edits(c *live.Clearing) string {
+	var parts []string
+	if n := len(c.Tools); n > 0 {
+		parts = append(parts, fmt.Sprintf("to clear tool results by %s", plural(n, "edit")))
+	}
+	if c.Thinking != nil {
+		parts = append(parts, "to clear thinking where a call thinks")
+	}
+	return strings.Join(parts, " and ")
 }

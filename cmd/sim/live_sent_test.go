@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/live"
-	"github.com/compactsim/compactsim/internal/live/cassette"
 )
 
 // What was sent is told apart from what was answered.
@@ -22,25 +19,6 @@ func TestWhatWasSent(t *testing.T) {
 	} {
 		if got := liveText(&r, nil, context.Canceled); got != "summaries by real models: "+want {
 			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}
-
-// A call that is not stored is told in lines that fit: what to do, what differs, the
-// file; the session is named by who runs it.
-func TestMissingCallFits(t *testing.T) {
-	e := &cassette.MissingError{Dir: "cassettes", Call: cassette.Call{Session: "S", Model: "m"}, Nearest: &cassette.Call{}, Stored: 1}
-	for range 12 {
-		e.Differs = append(e.Differs, "max_output (stored 1, now 2)")
-	}
-	err := error(missingCall{e})
-	text := err.Error()
-	if !errors.Is(err, cassette.ErrMissing) || !strings.HasPrefix(text, "\n  it is not stored: --summarizer record-missing") || strings.Contains(text, "session") {
-		t.Errorf("%s", text)
-	}
-	for _, line := range strings.Split(text, "\n") {
-		if len(line) > 110 {
-			t.Errorf("%d characters: %s", len(line), line)
 		}
 	}
 }

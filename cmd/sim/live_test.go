@@ -192,7 +192,7 @@ func TestLiveRunRefused(t *testing.T) {
 		{"no server", [2]string{"ANTHROPIC_BASE_URL", "http://127.0.0.1:1"}, []string{"--summarizer", "live", "--yes", "--attempts", "1"}, exitRuntime, "connection refused"},
 		{"no URL", [2]string{"ANTHROPIC_BASE_URL", "nowhere"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "URL"},
 		{"nothing to replay", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "none"}, exitUsage, "there is no folder none to replay"},
-		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, ": --summarizer record-missing makes what is missing"},
+		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "; --summarizer record-missing makes what is missing"},
 		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
 		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--live-sources", "compcat"}, exitUsage, `--live-sources "compcat" (did you mean "compact"`},
 		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--system", os.DevNull}, exitUsage, "an empty file"},

@@ -155,28 +155,6 @@ func do(b backend.Backend, r *wire.Request) error {
 	return err
 }
 
-// tool_choice is sent when asked for, and then what was written without it is
-// not read behind the system prompt.
-func TestToolChoiceNone(t *testing.T) {
-	_, url := serve(t, devserver.Options{})
-	plain := anthropicAt(t, url, backend.Limits{})
-	first, err := plain.Do(context.Background(), conversation())
-	if err != nil {
-		t.Fatal(err)
-	}
-	choice, err := backend.NewAnthropic(backend.Config{Key: backend.NewKey(canary), BaseURL: url, ToolChoiceNone: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := choice.Do(context.Background(), conversation())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if u := second.Usage; u.Read != first.Usage.Write1h || u.Write5m != first.Usage.Write5m {
-		t.Errorf("usage with tool_choice %+v after %+v: want the system prompt read and the rest written", u, first.Usage)
-	}
-}
-
 // A server-side compaction comes as text of its own with a pass of its own,
 // which the call's usage leaves out.
 func TestCompaction(t *testing.T) {

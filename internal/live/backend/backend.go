@@ -48,11 +48,6 @@ type Config struct {
 	Key     Key    // may be missing for chat completions of servers that ask for none
 	BaseURL string // "" for Anthropic's own Messages API
 	Limits  Limits
-	// ToolChoiceNone sends tool_choice none with requests that deny tools. That makes
-	// tool calls impossible, and is part of the cache's key: what a request without
-	// it wrote behind the system prompt is not read. The Messages API alone has it;
-	// chat completions always send it.
-	ToolChoiceNone bool
 }
 
 // Limits of one attempt that are used when a configuration leaves them zero.

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,6 @@ var (
 type Quota struct {
 	Concurrency int // requests in flight
 	Requests    int // requests a minute
-	Tokens      int // estimated input tokens a minute
 	Calls       int // requests in all, repeated attempts included
 	// BudgetUSD bounds the cost. A request is sent only if its estimate fits into
 	// what is left besides the estimates of the requests in flight.
@@ -36,7 +36,7 @@ type Quota struct {
 // check returns what is wrong with q.
 func (q *Quota) check() error {
 	switch {
-	case min(q.Concurrency, q.Requests, q.Tokens, q.Calls) < 0 || !(q.BudgetUSD >= 0):
+	case min(q.Concurrency, q.Requests, q.Calls) < 0 || !(q.BudgetUSD >= 0):
 		return errors.New("no limit may be negative")
 	case q.BudgetUSD > 0 && q.Price == nil:
 		return errors.New("a budget needs prices")
@@ -55,10 +55,11 @@ type Gate struct {
 	turn    chan struct{} // held by the one who waits at the gate; others queue for it
 	settled chan struct{} // a request in flight has ended
 
-	mu               sync.Mutex
-	requests, tokens bucket
-	spent            Spent
-	reserved         float64 // USD, for requests in flight
+	mu       sync.Mutex
+	ready    float64       // requests that may be sent at once
+	at       time.Duration // when ready was right
+	spent    Spent
+	reserved float64 // USD, for requests in flight
 }
 
 // Spent is what went through a gate.
@@ -79,7 +80,7 @@ func NewGate(b Backend, q Quota, c Clock) (*Gate, error) {
 	}
 	return &Gate{backend: b, quota: q, clock: c,
 		turn: make(chan struct{}, 1), settled: make(chan struct{}, 1),
-		requests: newBucket(q.Requests, c.Elapsed()), tokens: newBucket(q.Tokens, c.Elapsed())}, nil
+		ready: float64(q.Requests), at: c.Elapsed()}, nil
 }
 
 // Spent returns what went through so far.
@@ -107,7 +108,7 @@ func (g *Gate) admit(ctx context.Context, r *wire.Request) (send func(context.Co
 	}
 	estimate := Estimate(r)
 	cost := g.price(r.Model, estimate)
-	if err := g.enter(ctx, r.Model, estimate, cost); err != nil {
+	if err := g.enter(ctx, r.Model, cost); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) (*wire.Reply, error) {
@@ -130,14 +131,14 @@ func (g *Gate) price(model string, u wire.Usage) float64 {
 
 // enter returns when the request may be sent. One at a time waits at the gate, so
 // that none is overtaken; a channel serves those who wait in their order.
-func (g *Gate) enter(ctx context.Context, model string, u wire.Usage, cost float64) error {
+func (g *Gate) enter(ctx context.Context, model string, cost float64) error {
 	select {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		wait, full, err := g.take(model, u, cost)
+		wait, full, err := g.take(model, cost)
 		switch {
 		case err != nil:
 			return err
@@ -157,7 +158,7 @@ func (g *Gate) enter(ctx context.Context, model string, u wire.Usage, cost float
 
 // take takes what a request needs and returns (0, false, nil), or returns how long
 // to wait, that one in flight has to end before, or why it will never do.
-func (g *Gate) take(model string, u wire.Usage, cost float64) (wait time.Duration, full bool, err error) {
+func (g *Gate) take(model string, cost float64) (wait time.Duration, full bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	q, s := &g.quota, &g.spent
@@ -172,13 +173,12 @@ func (g *Gate) take(model string, u wire.Usage, cost float64) (wait time.Duratio
 		q.BudgetUSD > 0 && s.USD+g.reserved+cost > q.BudgetUSD && s.InFlight > 0 {
 		return 0, true, nil
 	}
-	now := g.clock.Elapsed()
-	input := u.Prompt().Input()
-	if wait := max(g.requests.wait(1, now), g.tokens.wait(input, now)); wait > 0 {
-		return wait, false, nil
+	if q.Requests > 0 {
+		if wait := g.refill(); wait > 0 {
+			return wait, false, nil
+		}
+		g.ready--
 	}
-	g.requests.take(1)
-	g.tokens.take(input)
 	s.Calls++
 	s.InFlight++
 	g.reserved += cost
@@ -226,38 +226,108 @@ func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
 	return f.Billed
 }
 
-// bucket holds what may be taken in a minute, and fills up again evenly. The
-// zero value has no limit.
-type bucket struct {
-	size  float64 // 0 for no limit
-	level float64
-	at    time.Duration // when level was right
-}
-
-func newBucket(perMinute int, now time.Duration) bucket {
-	return bucket{size: float64(perMinute), level: float64(perMinute), at: now}
-}
-
-// wait returns how long it takes until n can be taken. More than the bucket
-// holds can be taken from a full one, which is then in debt.
-func (b *bucket) wait(n int64, now time.Duration) time.Duration {
-	if b.size == 0 {
+// refill lets the requests of a minute come back evenly, and returns how long it
+// takes until one may be sent.
+func (g *Gate) refill() time.Duration {
+	most, now := float64(g.quota.Requests), g.clock.Elapsed()
+	if now > g.at { // a clock that was set back fills nothing
+		g.ready = min(most, g.ready+most*(now-g.at).Minutes())
+	}
+	g.at = now
+	missing := 1 - g.ready
+	if missing <= 1e-9*most {
 		return 0
 	}
-	if now > b.at { // a clock that was set back fills nothing
-		b.level = min(b.size, b.level+b.size*(now-b.at).Minutes())
-	}
-	b.at = now
-	missing := min(float64(n), b.size) - b.level
-	if missing <= 1e-9*b.size {
-		return 0
-	}
-	return max(time.Duration(missing/b.size*float64(time.Minute)), time.Microsecond)
+	return max(time.Duration(missing/most*float64(time.Minute)), time.Microsecond)
 }
 
-// take takes n.
-func (b *bucket) take(n int64) {
-	if b.size > 0 {
-		b.level -= float64(n)
+// bytesPerToken turns the bytes of an output that no server counted to its end
+// into tokens: text of recorded sessions has 0.26 tokens a byte.
+const bytesPerToken = 4
+
+// tokensPerByte bounds the tokens of a request from above: recorded sessions
+// have 0.26 to 0.33 tokens a byte by kind of content, and the newer models'
+// tokenizer makes 30 % more of the same text.
+const tokensPerByte = 0.4
+
+// overhead is what a block, a message or a tool adds beside its text, in tokens;
+// a tool call adds the most, 54 in recorded sessions.
+const overhead = 60
+
+// Estimate returns the most that a request is likely to be billed: no token of
+// it is in the cache, all are written with the longest lifetime it asks for, and
+// the output is as long as it may be. A server-side compaction is a second pass.
+func Estimate(r *wire.Request) wire.Usage {
+	size, blocks, longest := 0, 0, wire.CacheNone
+	seen := func(b int, c wire.Cache) {
+		size += b
+		blocks++
+		if c == wire.Cache1h || longest == wire.CacheNone {
+			longest = c
+		}
+	}
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		seen(len(t.Name)+len(t.Description)+len(t.InputSchema), t.Cache)
+	}
+	each := func(list []wire.Block) {
+		for i := range list {
+			b := &list[i]
+			seen(len(b.Text)+len(b.Name)+len(b.Input), b.Cache)
+		}
+	}
+	each(r.System)
+	for i := range r.Messages {
+		each(r.Messages[i].Blocks)
+	}
+	input := int64(float64(size)*tokensPerByte) + int64(blocks)*overhead
+	u := wire.Usage{Output: mostOutput(r)}
+	if compacts(r) {
+		input *= 2
+	}
+	switch longest {
+	case wire.Cache1h:
+		u.Write1h = input
+	case wire.Cache5m:
+		u.Write5m = input
+	default:
+		u.Uncached = input
+	}
+	return u
+}
+
+// compacts reports whether a request may take a second pass of the model.
+func compacts(r *wire.Request) bool { return bytes.Contains(r.ContextManagement, []byte(`"compact_`)) }
+
+// mostOutput returns the most that a request allows a model to say, tokens: a server
+// that sends more bytes than that sends something else.
+func mostOutput(r *wire.Request) int64 {
+	if compacts(r) {
+		return 2 * int64(r.MaxTokens)
+	}
+	return int64(r.MaxTokens)
+}
+
+// outputOf estimates the output that so many bytes are, tokens, of a request that
+// allows so many.
+func outputOf(bytes, most int64) int64 {
+	return min((bytes+bytesPerToken-1)/bytesPerToken, most)
+}
+
+// estimateUncounted fills in what a server has not counted of a complete answer:
+// gateways leave out the usage of streams. The input is estimated as the most it
+// is likely to be, the output from the bytes that came.
+func estimateUncounted(r *wire.Request, reply *wire.Reply, bytes int64) {
+	if len(reply.Iterations) > 0 {
+		return
+	}
+	u := &reply.Usage
+	if u.Prompt().Input() == 0 {
+		output := u.Output
+		*u = Estimate(r)
+		u.Output, reply.Estimated = output, true
+	}
+	if u.Output == 0 && bytes > 0 {
+		u.Output, reply.Estimated = outputOf(bytes, mostOutput(r)), true
 	}
 }

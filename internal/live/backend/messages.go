@@ -39,14 +39,15 @@ func NewAnthropic(c Config) (*Client, error) {
 				h.Set("Anthropic-Beta", strings.Join(r.Betas, ","))
 			}
 		},
-		encode: func(r *wire.Request) (any, error) { return messagesOf(r, c.ToolChoiceNone) },
+		encode: func(r *wire.Request) (any, error) { return messagesOf(r) },
 		take:   (*partial).message,
 	}), nil
 }
 
 // messagesOf returns a request in the form of the Messages API. Schemas and inputs
-// go out as they are: another order of their keys would be another prefix.
-func messagesOf(r *wire.Request, choiceNone bool) (*api.Request, error) {
+// go out as they are: another order of their keys would be another prefix. Tools
+// that are denied are denied in words alone: tool_choice is part of the cache's key.
+func messagesOf(r *wire.Request) (*api.Request, error) {
 	q := &api.Request{Model: r.Model, MaxTokens: &r.MaxTokens, Stream: true, ContextManagement: r.ContextManagement}
 	if r.Compaction != nil {
 		if len(r.ContextManagement) > 0 {
@@ -62,9 +63,6 @@ func messagesOf(r *wire.Request, choiceNone bool) (*api.Request, error) {
 	}
 	if r.Effort != "" {
 		q.OutputConfig = &api.OutputConfig{Effort: r.Effort}
-	}
-	if r.ToolsDenied && choiceNone && len(r.Tools) > 0 {
-		q.ToolChoice = jsontext.Value(`{"type":"none"}`)
 	}
 	for _, t := range r.Tools {
 		q.Tools = append(q.Tools, api.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema, CacheControl: marker(t.Cache)})

@@ -154,17 +154,16 @@ func gaveUp(f *wire.Failure, attempts int, billed wire.Usage, why string) error 
 // ErrBreaker says that no more calls are made since the ones before all failed.
 var ErrBreaker = errors.New("no more live calls")
 
-// defaultBreaker is how many calls may fail in a row: the number of Claude Code's
+// maxFailed is how many calls may fail in a row: the number of Claude Code's
 // own breaker, from 2.1.76 on.
-const defaultBreaker = 3
+const maxFailed = 3
 
-// Breaker makes no more calls once Limit of them have failed in a row, whoever
+// Breaker makes no more calls once three of them have failed in a row, whoever
 // made them. What a server refuses for the content of the one request, a prompt
 // that is too long for instance, is an answer like any other here: the server
 // works. Calls whose caller gave up do not count.
 type Breaker struct {
 	Backend Backend
-	Limit   int // 0 for three, negative for no breaker
 
 	mu   sync.Mutex
 	run  int    // failures in a row
@@ -184,7 +183,7 @@ func (b *Breaker) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) 
 func (b *Breaker) open() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if limit := cmp.Or(b.Limit, defaultBreaker); limit > 0 && b.run >= limit {
+	if b.run >= maxFailed {
 		return fmt.Errorf("%w: %d in a row failed, the last with: %s", ErrBreaker, b.run, b.last)
 	}
 	return nil

@@ -31,17 +31,14 @@ type MissingError struct {
 // Is reports whether target is ErrMissing.
 func (e *MissingError) Is(target error) bool { return target == ErrMissing }
 
-// Error says what to do, what is another in the nearest cassette, and which call it
-// is.
+// Error says what differs in the nearest cassette, and which call it is.
 func (e *MissingError) Error() string {
 	c := &e.Call
-	return fmt.Sprintf("%s: record it, or replay under the settings that were recorded; %s; it is %s, call %d of session %s (%s by %s, thread %d, round %d)",
-		ErrMissing, e.Difference(), e.Key, c.Number, c.Session, c.Source, c.Model, c.Thread, c.Round)
+	return fmt.Sprintf("%s: %s; it is %s, call %d of session %s (%s by %s, thread %d, round %d)",
+		ErrMissing, e.difference(), e.Key, c.Number, c.Session, c.Source, c.Model, c.Thread, c.Round)
 }
 
-// Difference names the nearest cassette and what is another in it, or says what the
-// folder has.
-func (e *MissingError) Difference() string {
+func (e *MissingError) difference() string {
 	switch {
 	case e.Stored == 0:
 		return e.Dir + " has no cassettes"
