@@ -3,6 +3,8 @@ package traces
 import (
 	"context"
 	"path/filepath"
+
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Names of the agents whose recordings are known, as in Session.Agent.
@@ -32,6 +34,9 @@ type Agent struct {
 	// over; on an error without a corpus they are closed. what names them in
 	// errors.
 	Read func(ctx context.Context, opts Options, inputs *Inputs, what string) (*Corpus, error)
+	// Texts reads a line again, or a document, and returns what it says of the
+	// blocks that were read from it, and maybe of others.
+	Texts func(text []byte) []Text
 
 	// ClaudeCode says that sessions have versions of Claude Code: fitted
 	// profiles, presets by version and advice on its settings apply to them.
@@ -47,6 +52,14 @@ type Agent struct {
 	// SummaryShares reports whether a version's summary call continues the
 	// conversation's own prefix and so reads it from the cache.
 	SummaryShares func(version string) bool
+}
+
+// Text is what a line says of a block.
+type Text struct {
+	Digest   prompt.Digest // of the block
+	Text     string        // bytes as recorded; of a tool call its input
+	Quoted   bool          // a tool call's input is text, not JSON
+	Withheld bool          // the line shows only an encrypted form
 }
 
 // Cache is a kind of prompt cache.

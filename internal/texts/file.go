@@ -78,6 +78,9 @@ func (f *file) close() error {
 
 // load decodes a line into r.last.
 func (r *Reader) load(f *file, number int32, place int64) error {
+	if r.agent.Document != nil {
+		return r.loadDocument(f)
+	}
 	text, ok := r.cache.get(key{f, number})
 	if !ok {
 		var err error
@@ -87,12 +90,29 @@ func (r *Reader) load(f *file, number int32, place int64) error {
 			return err
 		}
 	}
-	r.last.reset(f, number, r.s)
-	r.last.text = text
-	r.decode(&r.last)
-	r.last.text = nil
+	r.last.decode(f, number, f.of(number), r.s, r.agent.Texts(text))
 	return nil
 }
+
+// loadDocument decodes a file that is one document.
+func (r *Reader) loadDocument(f *file) error {
+	in, ok := r.corpus.Input(f.name)
+	if !ok {
+		return errNotInCorpus
+	}
+	rc, err := in.Open()
+	if err != nil {
+		return err
+	}
+	defer rc.Close()
+	text, err := io.ReadAll(io.LimitReader(rc, traces.DefaultMaxLine))
+	if err == nil {
+		r.last.decode(f, 0, f.wants, r.s, r.agent.Texts(assembly.TrimBOM(text)))
+	}
+	return err
+}
+
+var errNotInCorpus = errors.New("the file is not among the recordings of this corpus")
 
 // advance reads a file up to a line and returns it. Lines on the way that have
 // blocks are kept for later. The result is valid until the next call.
@@ -142,7 +162,7 @@ func (r *Reader) ready(f *file, number int32, place int64) error {
 	if f.in == nil {
 		in, ok := r.corpus.Input(f.name)
 		if !ok {
-			return errors.New("the file is not among the recordings of this corpus")
+			return errNotInCorpus
 		}
 		if len(r.open) == maxOpen {
 			if err := r.open[0].close(); err != nil {
@@ -160,4 +180,49 @@ func (r *Reader) ready(f *file, number int32, place int64) error {
 	}
 	r.open = append(r.open, f)
 	return nil
+}
+
+// cacheBytes is how much text of lines a reader holds: several times what most
+// recorded sessions have in lines with blocks, so that results that come late
+// and sub-agents that speak in their parent's file are found without reading the
+// file again.
+const cacheBytes = 16 << 20
+
+// key names a line.
+type key struct {
+	file   *file
+	number int32
+}
+
+// cache holds the text of the lines that were read last.
+type cache struct {
+	limit int // bytes
+	held  int // bytes
+	lines map[key][]byte
+	order []key // of lines, the oldest first
+}
+
+func (c *cache) get(k key) ([]byte, bool) {
+	text, ok := c.lines[k]
+	return text, ok
+}
+
+// put keeps a copy of a line in the place of the oldest. A line that would drive
+// out a quarter of all is not kept.
+func (c *cache) put(k key, text []byte) {
+	if _, ok := c.lines[k]; ok || len(text) > c.limit/4 {
+		return
+	}
+	if c.lines == nil {
+		c.lines = map[key][]byte{}
+	}
+	for c.held+len(text) > c.limit {
+		oldest := c.order[0]
+		c.order = c.order[1:]
+		c.held -= len(c.lines[oldest])
+		delete(c.lines, oldest)
+	}
+	c.lines[k] = append(make([]byte, 0, len(text)), text...)
+	c.order = append(c.order, k)
+	c.held += len(text)
 }

@@ -352,7 +352,7 @@ func TestMisuse(t *testing.T) {
 	if _, err := r.Block(int32(len(s.Blocks) - 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the context's end: %v", err)
 	}
-	if _, err := Open(context.Background(), c, &traces.Session{ID: "X", Agent: "pi", Files: []string{"f"}, Blocks: []prompt.Block{{Line: 1}}}); err == nil {
+	if _, err := Open(context.Background(), c, &traces.Session{ID: "X", Agent: "nobody", Files: []string{"f"}, Blocks: []prompt.Block{{Line: 1}}}); err == nil {
 		t.Error("texts of an unknown format can be read")
 	}
 	r = open(t, &traces.Corpus{}, s)

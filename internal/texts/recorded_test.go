@@ -23,7 +23,7 @@ func recordings(t testing.TB) *traces.Corpus {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no recorded sessions in ../shared/traces beside the module")
 	}
-	c, err := agents.Read(context.Background(), traces.Options{}, filepath.Join(dir, "claude-code"), filepath.Join(dir, "codex"))
+	c, err := agents.Read(context.Background(), traces.Options{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,11 +33,11 @@ func recordings(t testing.TB) *traces.Corpus {
 
 // Every block of every recorded session that has a line is found on it, with
 // the digest it was read with: 45 sessions of Claude Code in 50 files, 28 of
-// Codex (manifest.tsv).
+// Codex, 7 of OpenCode, 1 of pi (manifest.tsv).
 func TestRecordings(t *testing.T) {
 	c := recordings(t)
-	if len(c.Sessions) != 45+28 {
-		t.Errorf("%d sessions, want 73", len(c.Sessions))
+	if len(c.Sessions) != 45+28+7+1 {
+		t.Errorf("%d sessions, want 81", len(c.Sessions))
 	}
 	var blocks, filler int
 	for _, s := range c.Sessions {

@@ -4,6 +4,7 @@
 package texts
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +12,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
-	"github.com/compactsim/compactsim/internal/agents/codex"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // What Content.Media stands for.
@@ -52,7 +52,7 @@ type Reader struct {
 	ctx    context.Context
 	corpus *traces.Corpus
 	s      *traces.Session
-	decode func(*line)
+	agent  *traces.Agent
 	files  []file // by index into s.Files
 	open   []*file
 	cache  cache
@@ -88,15 +88,8 @@ func Open(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (*Reade
 	for i := range r.files {
 		r.files[i].sort()
 	}
-	switch s.Agent {
-	case claudecode.Agent:
-		r.decode = decodeClaudeCode
-	case codex.Agent:
-		r.decode = decodeCodex
-	default:
-		if lines > 0 {
-			return nil, fmt.Errorf("texts: session %s: no reader for the texts of agent %q", s.ID, s.Agent)
-		}
+	if r.agent = agents.Of(s.Agent); r.agent.Name != s.Agent && lines > 0 {
+		return nil, fmt.Errorf("texts: session %s: no reader for the texts of agent %q", s.ID, s.Agent)
 	}
 	return r, nil
 }
@@ -128,13 +121,13 @@ func (r *Reader) Block(i int32) (Content, error) {
 		return r.filler(b), nil
 	}
 	f := &r.files[b.File]
-	if r.last.file != f || r.last.number != b.Line {
+	if r.last.file != f || r.last.number != b.Line && r.agent.Document == nil {
 		if err := r.load(f, b.Line, b.Place); err != nil {
 			return Content{}, fmt.Errorf("texts: %s: %w", traces.Problem{File: f.name, Line: int(b.Line), Text: "text cannot be read"}, err)
 		}
 	}
-	p, ok := r.last.found(i)
-	if !ok {
+	p := r.last.text(i)
+	if p == nil {
 		return Content{}, fmt.Errorf("texts: %s", traces.Problem{File: f.name, Line: int(b.Line), Text: fmt.Sprintf(
 			"the %s that was read here is gone: the file has changed since; read the sessions again", b.Kind)})
 	}
@@ -142,15 +135,15 @@ func (r *Reader) Block(i int32) (Content, error) {
 }
 
 // content makes the content of a block from what was found on its line.
-func (r *Reader) content(b *prompt.Block, p piece) Content {
+func (r *Reader) content(b *prompt.Block, p *traces.Text) Content {
 	c := r.frame(b)
 	switch {
-	case p.withheld:
+	case p.Withheld:
 		r.fill(&c, b)
 	case b.Kind == prompt.KindToolUse:
-		c.Input = object(p.text, p.quoted)
+		c.Input = object(p.Text, p.Quoted)
 	default:
-		c.Text = strings.ToValidUTF8(p.text, "\uFFFD")
+		c.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
 	}
 	return c
 }
@@ -198,4 +191,54 @@ func (r *Reader) fill(c *Content, b *prompt.Block) {
 		}
 		c.Text = Filler(b.Digest, sizeOf(b), what)
 	}
+}
+
+// line is a line that is decoded, or a document: the blocks it must hold, and
+// what was found of them.
+type line struct {
+	file   *file
+	number int32
+	wants  []want
+	found  []*traces.Text // by wants, nil for what was not found
+}
+
+// decode takes what a line says of the blocks that are on it.
+func (l *line) decode(f *file, number int32, wants []want, s *traces.Session, texts []traces.Text) {
+	l.file, l.number, l.wants = f, number, wants
+	l.found = append(l.found[:0], make([]*traces.Text, len(wants))...)
+	of := make(map[prompt.Digest]*traces.Text, len(texts))
+	for i := len(texts) - 1; i >= 0; i-- {
+		of[texts[i].Digest] = &texts[i]
+	}
+	for k, w := range wants {
+		l.found[k] = of[s.Blocks[w.block].Digest]
+	}
+}
+
+// text returns what the line says of a block, nil for nothing.
+func (l *line) text(block int32) *traces.Text {
+	for k := range l.wants {
+		if l.wants[k].block == block {
+			return l.found[k]
+		}
+	}
+	return nil
+}
+
+// object returns a tool call's input as a JSON object.
+func object(input string, quoted bool) jsontext.Value {
+	v := jsontext.Value(input)
+	switch {
+	case v.IsValid() && v.Kind() == '{':
+		return v
+	case v.IsValid() && v.Kind() == 'n' || len(bytes.TrimSpace(v)) == 0:
+		return jsontext.Value(`{}`)
+	case quoted || !v.IsValid():
+		text, err := jsontext.AppendQuote(nil, input)
+		if err != nil { // not UTF-8: what could not be kept is replaced
+			text, _ = jsontext.AppendQuote(nil, bytes.ToValidUTF8(v, []byte("\uFFFD")))
+		}
+		v = text
+	}
+	return append(append(jsontext.Value(`{"input":`), v...), '}')
 }

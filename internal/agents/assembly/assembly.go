@@ -74,15 +74,8 @@ type Block struct {
 	Object string
 	Source *File
 	Task   *Task
-	Text   *Text // only where texts are read
-	at     int32 // 1 + index in the session, once it is written
-}
-
-// Text is the text of a block.
-type Text struct {
-	Text     string
-	Quoted   bool // the input of a tool call is text, not JSON
-	Withheld bool // the line shows only an encrypted form
+	Text   *traces.Text // only where texts are read
+	at     int32        // 1 + index in the session, once it is written
 }
 
 // Task is what a tool call gives to the sub-agent it starts.

@@ -21,7 +21,7 @@ func (m Maker) Text(k prompt.Kind, text string) Block {
 		Digest: BlockDigest(k, prompt.DigestString(text)), Bytes: int32(min(len(text), 1<<31-1)), Object: -1, Kind: k,
 	}}
 	if m.Keep {
-		b.Text = &Text{Text: text}
+		b.Text = &traces.Text{Text: text}
 	}
 	return b
 }
@@ -107,6 +107,18 @@ func Counts(input, read, write, output, reasoning int64) Usage {
 // own, named after what can be read has been.
 func Decode(b []byte, v any) error {
 	return json.Unmarshal(b, v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
+// TextsOf returns the texts that blocks keep.
+func TextsOf(blocks []Block) []traces.Text {
+	var list []traces.Text
+	for i := range blocks {
+		if t := blocks[i].Text; t != nil {
+			t.Digest = blocks[i].Digest
+			list = append(list, *t)
+		}
+	}
+	return list
 }
 
 // CacheByModel returns the kind of cache of the provider of a model: Anthropic's

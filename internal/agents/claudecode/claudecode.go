@@ -25,7 +25,7 @@ const Agent = traces.AgentClaudeCode
 // Describe returns what the rest of the program needs to know about Claude Code.
 func Describe() *traces.Agent {
 	return &traces.Agent{
-		Name: Agent, Title: "Claude Code", ClaudeCode: true, Member: member, Places: places, Read: ReadInputs,
+		Name: Agent, Title: "Claude Code", ClaudeCode: true, Member: member, Places: places, Read: ReadInputs, Texts: texts,
 		Cache: func(string) traces.Cache { return traces.CacheMarked }, CompactsAt: compactsAt, SummaryShares: summaryShares,
 	}
 }

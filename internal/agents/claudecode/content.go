@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // message is the API message of a line.
@@ -48,10 +49,10 @@ func (p *parser) content(m *message) {
 	case '"':
 		text := p.text(&p.scratch)
 		m.manner |= manner(text)
-		p.src.pieces = append(p.src.pieces, piece{Block: prompt.Block{
+		p.add(piece{Block: prompt.Block{
 			Kind: prompt.KindText, Flags: prompt.FlagString, Object: -1,
 			Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
-		}})
+		}}, text)
 	case '[':
 		for range p.elements {
 			p.block(m)
@@ -101,13 +102,38 @@ type rawBlock struct {
 type span struct {
 	digest prompt.Digest
 	bytes  int
+	text   []byte // where texts are kept
 }
 
 func (p *parser) span(b []byte) span {
 	if len(b) == 0 {
 		return span{}
 	}
-	return span{prompt.DigestBytes(b), len(b)}
+	s := span{digest: prompt.DigestBytes(b), bytes: len(b)}
+	if p.keep {
+		s.text = bytes.Clone(b)
+	}
+	return s
+}
+
+// add adds a piece with its text.
+func (p *parser) add(pc piece, text []byte) {
+	p.src.pieces = append(p.src.pieces, pc)
+	if p.keep {
+		p.texts = append(p.texts, traces.Text{Text: string(text), Withheld: text == nil && pc.Kind == prompt.KindThinking})
+	}
+}
+
+// texts reads a line again.
+func texts(line []byte) []traces.Text {
+	p := &parser{src: &source{File: &assembly.File{Unknown: map[string]int{}}}, keep: true}
+	if p.parse(traces.Line{Text: line, Number: 1}) != nil {
+		return nil
+	}
+	for i := range p.texts {
+		p.texts[i].Digest = p.src.pieces[i].Digest
+	}
+	return p.texts
 }
 
 // block reads one content block and adds its piece.
@@ -187,7 +213,10 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 		pc.Kind, s = prompt.KindText, p.span(b.raw)
 	}
 	pc.Bytes, pc.Digest = int32(s.bytes), s.digest
-	p.src.pieces = append(p.src.pieces, pc)
+	if pc.Kind == prompt.KindImage || pc.Kind == prompt.KindDocument {
+		s.text = nil
+	}
+	p.add(pc, s.text)
 }
 
 // thinkingSpan is the text of a thinking block. When the text is withheld the

@@ -12,8 +12,10 @@ import (
 type parser struct {
 	scanner
 	src     *source
-	scratch []byte // unescaped text of one string
-	parts   []byte // text of a tool result in several parts
+	scratch []byte        // unescaped text of one string
+	parts   []byte        // text of a tool result in several parts
+	keep    bool          // texts are kept
+	texts   []traces.Text // of the pieces of the source, where they are kept
 }
 
 var (

@@ -189,9 +189,9 @@ func (p *parser) injected(h *header) {
 		kind = prompt.KindPrompt
 	}
 	r.from = int32(len(p.src.pieces))
-	p.src.pieces = append(p.src.pieces, piece{Block: prompt.Block{
+	p.add(piece{Block: prompt.Block{
 		Kind: kind, Object: -1, Bytes: int32(len(text)), Digest: prompt.DigestBytes(text), Flags: h.attachment.flags(),
-	}})
+	}}, text)
 	r.to = r.from + 1
 	p.seal(&r, kind == prompt.KindAttachment)
 	p.src.records = append(p.src.records, r)

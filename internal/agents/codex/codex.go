@@ -31,7 +31,7 @@ const Agent = traces.AgentCodex
 // summary to the history.
 func Describe() *traces.Agent {
 	return &traces.Agent{
-		Name: Agent, Title: "Codex", Member: member, Read: ReadInputs,
+		Name: Agent, Title: "Codex", Member: member, Read: ReadInputs, Texts: texts,
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent}, h.From("CODEX_HOME", ".codex"), "sessions")
 		},

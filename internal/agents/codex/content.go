@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // responseItem is the payload of a response_item line: an item of the
@@ -27,6 +28,8 @@ type responseItem struct {
 	Action    jsontext.Value `json:"action"`
 	Output    jsontext.Value `json:"output"`
 	Tools     jsontext.Value `json:"tools"`
+
+	keep bool // blocks keep their texts
 }
 
 // contentPart is one part of a message or of a tool's output.
@@ -48,8 +51,10 @@ func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
 		// What counts is the encrypted content; its length says little about
 		// its tokens, which the usage has.
 		b := newBlock(prompt.KindThinking, []byte(r.ID), []byte(r.Encrypted), r.Summary)
-		text := r.summaries()
-		b.Text = &assembly.Text{Text: text, Withheld: text == ""}
+		if r.keep {
+			text := r.summaries()
+			b.Text = &traces.Text{Text: text, Withheld: text == ""}
+		}
 		it.Blocks = []assembly.Block{b}
 	case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call", "image_generation_call":
 		it.Blocks = []assembly.Block{r.use()}
@@ -58,7 +63,7 @@ func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
 		it.Blocks[0], err = r.output()
 	case "compaction", "compaction_summary":
 		b := newBlock(prompt.KindSummary, []byte(r.ID), []byte(r.Encrypted))
-		b.Text = &assembly.Text{Withheld: true}
+		b.Text = &traces.Text{Withheld: true}
 		it.Kind, it.Blocks = assembly.StepInput, []assembly.Block{b}
 	default:
 		return false, nil
@@ -87,7 +92,7 @@ func parts(v jsontext.Value) (texts [][]byte, images int, err error) {
 		return [][]byte{text(v)}, 0, nil
 	}
 	var list []contentPart
-	if err := decode(v, &list); err != nil {
+	if err := assembly.Decode(v, &list); err != nil {
 		return nil, 0, err
 	}
 	for _, p := range list {
@@ -115,7 +120,7 @@ func text(v jsontext.Value) []byte {
 // summaries returns the texts that a reasoning item shows of itself.
 func (r *responseItem) summaries() string {
 	var list []contentPart
-	if r.Summary.Kind() != '[' || decode(r.Summary, &list) != nil {
+	if r.Summary.Kind() != '[' || assembly.Decode(r.Summary, &list) != nil {
 		return ""
 	}
 	var texts []string
@@ -139,11 +144,19 @@ func (r *responseItem) message() ([]assembly.Block, error) {
 	if kind == prompt.KindPrompt && (r.Role != "user" || injected(texts)) {
 		b.Kind, b.Flags = prompt.KindAttachment, prompt.FlagMeta
 	}
-	list := []assembly.Block{b}
+	list := []assembly.Block{r.told(b, texts...)}
 	for range images {
-		list = append(list, newBlock(prompt.KindImage, []byte(r.ID), []byte{byte(len(list))}))
+		list = append(list, r.told(newBlock(prompt.KindImage, []byte(r.ID), []byte{byte(len(list))})))
 	}
 	return list, nil
+}
+
+// told returns a block with its text where texts are kept.
+func (r *responseItem) told(b assembly.Block, texts ...[]byte) assembly.Block {
+	if r.keep {
+		b.Text = &traces.Text{Text: string(bytes.Join(texts, nil))}
+	}
+	return b
 }
 
 // injectedHeads begin the messages of role user that the client writes itself.
@@ -168,7 +181,10 @@ func injected(texts [][]byte) bool {
 
 // use returns the block of a tool call.
 func (r *responseItem) use() assembly.Block {
-	name := toolOf(r)
+	name := r.Name
+	if name == "" {
+		name = strings.TrimSuffix(r.Type, "_call")
+	}
 	args := r.Arguments
 	for _, v := range []jsontext.Value{r.Input, r.Action} {
 		if len(args) == 0 {
@@ -185,6 +201,9 @@ func (r *responseItem) use() assembly.Block {
 	b.Op = opOf(name)
 	if b.Op == prompt.OpEdit {
 		b.Object = patched(content)
+	}
+	if b = r.told(b, content); b.Text != nil {
+		b.Text.Quoted = args.Kind() == '"'
 	}
 	return b
 }
@@ -205,7 +224,7 @@ func (r *responseItem) output() (assembly.Block, error) {
 	if v.Kind() == '[' && len(r.Tools) > 0 {
 		b := newBlock(prompt.KindToolResult, v)
 		b.ID = callID(r.CallID)
-		return b, nil
+		return r.told(b, v), nil
 	}
 	texts, images, err := parts(v)
 	if err != nil {
@@ -219,5 +238,5 @@ func (r *responseItem) output() (assembly.Block, error) {
 	if len(texts) > 0 && failed(texts[0]) {
 		b.Flags |= prompt.FlagError
 	}
-	return b, nil
+	return r.told(b, texts...), nil
 }

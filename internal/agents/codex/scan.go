@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
@@ -86,12 +84,6 @@ type compacted struct {
 
 var errNoRecord = errors.New("line is no record of a rollout: it has no type")
 
-// decode reads JSON that need not be UTF-8: invalid bytes are a defect of their
-// own, named after what can be read has been.
-func decode(b []byte, v any) error {
-	return json.Unmarshal(b, v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-}
-
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, error) {
 	f := assembly.NewFile(Agent, in.Name, opts)
@@ -102,7 +94,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, 
 // parse reads one line.
 func (ro *rollout) parse(ln traces.Line) error {
 	var r record
-	if err := decode(ln.Text, &r); err != nil {
+	if err := assembly.Decode(ln.Text, &r); err != nil {
 		return err
 	}
 	if r.Type == "" {
@@ -124,7 +116,7 @@ func (ro *rollout) parse(ln traces.Line) error {
 		var t struct {
 			Model string `json:"model"`
 		}
-		if err = decode(r.Payload, &t); err == nil {
+		if err = assembly.Decode(r.Payload, &t); err == nil {
 			ro.model = t.Model
 		}
 	case "response_item":
@@ -132,7 +124,7 @@ func (ro *rollout) parse(ln traces.Line) error {
 	case "event_msg":
 		err = ro.event(it, r.Payload)
 	case "compacted":
-		if err = replaced(it, r.Payload); err == nil {
+		if err = replaced(it, r.Payload, false); err == nil {
 			ro.Add(it)
 		}
 	case "world_state":
@@ -149,7 +141,7 @@ func (ro *rollout) parse(ln traces.Line) error {
 // is taken up again, and are the parent's in a fork: the first is the file's own.
 func (ro *rollout) meta(payload []byte) error {
 	var m meta
-	if err := decode(payload, &m); err != nil {
+	if err := assembly.Decode(payload, &m); err != nil {
 		return err
 	}
 	if m.Version != "" && !slices.Contains(ro.versions, m.Version) {
@@ -167,7 +159,7 @@ func (ro *rollout) meta(payload []byte) error {
 // response reads an item of the conversation.
 func (ro *rollout) response(it *assembly.Step, payload []byte) error {
 	var r responseItem
-	if err := decode(payload, &r); err != nil {
+	if err := assembly.Decode(payload, &r); err != nil {
 		return err
 	}
 	known, err := r.fill(it)
@@ -185,14 +177,14 @@ func (ro *rollout) response(it *assembly.Step, payload []byte) error {
 // event reads a token count. One that repeats the totals of the last is no call.
 func (ro *rollout) event(it *assembly.Step, payload []byte) error {
 	var e eventMsg
-	if err := decode(payload, &e); err != nil {
+	if err := assembly.Decode(payload, &e); err != nil {
 		return err
 	}
 	if e.Type != "token_count" || e.Info.Kind() != '{' {
 		return nil
 	}
 	var info tokenInfo
-	if err := decode(e.Info, &info); err != nil {
+	if err := assembly.Decode(e.Info, &info); err != nil {
 		return err
 	}
 	if info.Total == ro.totals {
@@ -228,18 +220,19 @@ func (u tokenUsage) usage() assembly.Usage {
 
 // replaced reads what replaced the history: messages that stayed or came back,
 // and a summary, which is either text or an item only the server can read.
-func replaced(it *assembly.Step, payload []byte) error {
+func replaced(it *assembly.Step, payload []byte, keep bool) error {
 	var c compacted
-	if err := decode(payload, &c); err != nil {
+	if err := assembly.Decode(payload, &c); err != nil {
 		return err
 	}
 	it.Kind = assembly.StepCompact
 	var summary []assembly.Block
 	if c.Message != "" {
-		summary = append(summary, newBlock(prompt.KindSummary, []byte(c.Message)))
+		summary = append(summary, (&responseItem{keep: keep}).told(newBlock(prompt.KindSummary, []byte(c.Message)), []byte(c.Message)))
 	}
 	for i := range c.History {
 		var kept assembly.Step
+		c.History[i].keep = keep
 		if _, err := c.History[i].fill(&kept); err != nil {
 			return err
 		}
@@ -255,24 +248,24 @@ func replaced(it *assembly.Step, payload []byte) error {
 	return nil
 }
 
-// Texts returns the blocks of a line of a rollout with their texts.
-func Texts(line []byte) []assembly.Block {
+// texts reads a line of a rollout again.
+func texts(line []byte) []traces.Text {
 	var r record
 	var it assembly.Step
-	if decode(line, &r) != nil {
+	if assembly.Decode(line, &r) != nil {
 		return nil
 	}
 	switch r.Type {
 	case "response_item":
-		var item responseItem
-		if decode(r.Payload, &item) != nil {
+		item := responseItem{keep: true}
+		if assembly.Decode(r.Payload, &item) != nil {
 			return nil
 		}
 		_, _ = item.fill(&it) // what cannot be read has no blocks
 	case "compacted":
-		_ = replaced(&it, r.Payload)
+		_ = replaced(&it, r.Payload, true)
 	}
-	return it.Blocks
+	return assembly.TextsOf(it.Blocks)
 }
 
 // opOf returns what a tool of Codex does to its object.
@@ -317,11 +310,4 @@ func failed(out []byte) bool {
 		}
 	}
 	return false
-}
-
-func toolOf(r *responseItem) string {
-	if r.Name != "" {
-		return r.Name
-	}
-	return strings.TrimSuffix(r.Type, "_call")
 }

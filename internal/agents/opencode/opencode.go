@@ -34,7 +34,7 @@ const Agent = traces.AgentOpenCode
 // summary under a system prompt of its own, as its source has it.
 func Describe() *traces.Agent {
 	return &traces.Agent{
-		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Markers: 2,
+		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Markers: 2,
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, maxOutput int64) int64 { return window - min(maxOutput, 32_000) },
 		SummaryShares: func(string) bool { return false },
@@ -360,6 +360,23 @@ func answered(mk assembly.Maker, m *message, id string) []assembly.Block {
 // toolID names a tool call by its place: exports may have its id taken out.
 func toolID(message string, part int) prompt.Digest {
 	return prompt.DigestString(message).ExtendInt(uint64(part))
+}
+
+// texts reads an export again.
+func texts(text []byte) (list []traces.Text) {
+	var x info
+	mk, n := assembly.Maker{Keep: true}, 0
+	_ = eachMessage(text, &x, func(v jsontext.Value, _ int) error { // as far as it can be read
+		var m message
+		if assembly.Decode(v, &m) != nil {
+			return nil
+		}
+		list = append(list, assembly.TextsOf(said(mk, &m))...)
+		list = append(list, assembly.TextsOf(answered(mk, &m, x.ID+strconv.Itoa(n)))...)
+		n++
+		return nil
+	})
+	return list
 }
 
 // split parts tool results from what the model wrote.

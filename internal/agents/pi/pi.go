@@ -34,7 +34,7 @@ const Agent = traces.AgentPi
 // has it.
 func Describe() *traces.Agent {
 	return &traces.Agent{
-		Name: Agent, Title: "pi", Read: ReadInputs, Markers: 1,
+		Name: Agent, Title: "pi", Read: ReadInputs, Texts: texts, Markers: 1,
 		Member: func(typ, name string) bool {
 			return typ == "session" && (name == "cwd" || name == "modelId" || name == "thinkingLevel")
 		},
@@ -178,6 +178,19 @@ func known(typ string) bool {
 	return false
 }
 
+// texts reads a line again.
+func texts(text []byte) (list []traces.Text) {
+	var l line
+	if assembly.Decode(text, &l) != nil {
+		return nil
+	}
+	steps, _ := l.steps(assembly.Maker{Keep: true}, 0) // what cannot be read has no blocks
+	for i := range steps {
+		list = append(list, assembly.TextsOf(steps[i].Blocks)...)
+	}
+	return list
+}
+
 // steps returns what a line means for its conversation.
 func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	switch l.Type {
@@ -293,6 +306,9 @@ func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) ([]assembly
 			if p.Thinking == "" {
 				b.Digest = b.Digest.Extend(prompt.DigestString(p.Signature))
 				b.Bytes = int32(len(p.Signature) / 4 * 3)
+				if mk.Keep {
+					b.Text.Withheld = true
+				}
 			}
 			list = append(list, b)
 		case "toolCall":
