@@ -3,9 +3,13 @@ package scenarios
 import (
 	"embed"
 	"fmt"
+	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 //go:embed builtin/*.yaml
@@ -29,12 +33,15 @@ type Builtin struct {
 // Builtins returns the embedded scenarios by name.
 func Builtins() ([]Builtin, error) { return embedded(builtin, builtinFolder) }
 
+// claimScenarios returns the embedded scenarios that try claims, by name.
+func claimScenarios() ([]Builtin, error) { return embedded(claimFiles, claimFolder) }
+
 // LookupBuiltin returns the embedded scenario with a name, those of claims under
 // claims/NAME; an unknown one is an error that names the nearest.
 func LookupBuiltin(name string) (*Builtin, error) {
 	list := Builtins
 	if strings.HasPrefix(name, claimFolder+"/") {
-		list = ClaimScenarios
+		list = claimScenarios
 	}
 	all, err := list()
 	if err != nil {
@@ -48,4 +55,40 @@ func LookupBuiltin(name string) (*Builtin, error) {
 		names = append(names, all[i].Name)
 	}
 	return nil, fmt.Errorf("unknown scenario %q%s; known: %s", name, nearest.Hint(name, names), strings.Join(names, ", "))
+}
+
+// embedded returns the scenarios in a folder of files.
+func embedded(from fs.FS, folder string) ([]Builtin, error) {
+	files, err := fs.Glob(from, folder+"/*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("list scenarios: %w", err)
+	}
+	var all []Builtin
+	for _, file := range files {
+		text, err := fs.ReadFile(from, file)
+		if err != nil {
+			return nil, fmt.Errorf("read scenario: %w", err)
+		}
+		tree, err := spec.Parse(text, file)
+		if err != nil {
+			return nil, err
+		}
+		b := Builtin{Name: strings.TrimSuffix(path.Base(file), ".yaml"), Text: text}
+		if folder != builtinFolder {
+			b.Name = folder + "/" + b.Name
+		}
+		if doc := spec.Child(tree.Root, "doc"); doc != nil {
+			b.Doc = strings.TrimSpace(doc.Value)
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// oneOf refuses a value that is none of those known.
+func oneOf(key, value string, known []string) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: unknown value %q%s; want %s", key, value, nearest.Hint(value, known), strings.Join(known, ", "))
 }

@@ -1,67 +1,71 @@
 package scenarios
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
+	"maps"
 	"regexp"
 	"slices"
-	"strings"
+	"strconv"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 //go:embed claims/*.yaml
 var claimFiles embed.FS
 
-// claimFolder is where the scenarios of claims stand; with it their names begin.
+// claimFolder holds the scenarios of claims; their names begin with it.
 const claimFolder = "claims"
 
-// Claim is a statement of a document about what its agent does or saves, with
+// claim is a statement of a document about what its agent does or saves, with
 // the figures of a scenario that bear it out or do not.
-type Claim struct {
+type claim struct {
 	ID      string   `yaml:"id"`
 	Claim   string   `yaml:"claim"`  // in words of our own
 	Source  string   `yaml:"source"` // document and line, for instance 003:1825
-	Figures []Figure `yaml:"figures"`
+	Figures []figure `yaml:"figures"`
 	// Reason says in a sentence what the verdict rests on. {NAME} stands for a
 	// figure.
 	Reason string `yaml:"reason"`
 }
 
-// Figure is a value of a run: an amount, less another, over a third.
-type Figure struct {
+// figure is a value of a run: an amount, less another, over a third.
+type figure struct {
 	Name   string `yaml:"name"`
-	Amount `yaml:",inline"`
-	Less   *Amount `yaml:"less"`
-	Over   *Amount `yaml:"over"`
+	amount `yaml:",inline"`
+	Less   *amount `yaml:"less"`
+	Over   *amount `yaml:"over"`
 	// Unit is one of results.Unit…; that of the amount when empty.
 	Unit string `yaml:"unit"`
 	// Claimed is what the document says of it; nil for a figure that only the
 	// reason needs.
-	Claimed *Bound `yaml:"claimed"`
+	Claimed *bound `yaml:"claimed"`
 	// Hand is the same worked out by hand.
-	Hand *Hand `yaml:"hand"`
+	Hand *struct {
+		Form      string  `yaml:"form"`
+		Value     float64 `yaml:"value"`
+		Tolerance float64 `yaml:"tolerance"` // absolute
+	} `yaml:"hand"`
 }
 
-// Amount is one value of a cell: a metric, a sum over calls or over compactions,
+// amount is one value of a cell: a metric, a sum over calls or over compactions,
 // how often a layer acted, or how often one gave a reason. Exactly one is set.
-type Amount struct {
+type amount struct {
 	Cell       string       `yaml:"cell"`
 	Metric     string       `yaml:"metric"`  // of results.Metrics
 	Firings    string       `yaml:"firings"` // name of a layer
 	Refusals   string       `yaml:"refusals"`
-	Calls      *Calls       `yaml:"calls"`
-	Compaction *Compactions `yaml:"compactions"`
+	Calls      *callSum     `yaml:"calls"`
+	Compaction *compactions `yaml:"compactions"`
 }
 
-// Calls are the calls of a cell that a figure adds up. Empty fields take all.
-type Calls struct {
+// callSum adds up calls of a cell. Empty fields take all.
+type callSum struct {
 	Of      string `yaml:"of"` // one of callFields
 	Source  string `yaml:"source"`
 	Session string `yaml:"session"`
@@ -72,83 +76,109 @@ type Calls struct {
 	Behind  int    `yaml:"behind"` // only the conversation's first call behind its nth compaction, from 1
 }
 
-// Compactions are the compactions of a cell that a figure adds up.
-type Compactions struct {
+// compactions adds up compactions of a cell.
+type compactions struct {
 	Of  string `yaml:"of"`  // one of compactionFields
 	Nth int    `yaml:"nth"` // only the nth, from 1; 0 for all
 }
 
-// Bound is what a document says of a figure.
-type Bound struct {
+// bound is what a document says of a figure.
+type bound struct {
 	Is        string  `yaml:"is"` // one of relations
 	Value     float64 `yaml:"value"`
 	To        float64 `yaml:"to"`        // of between: the other end
 	Tolerance float64 `yaml:"tolerance"` // of about: share of the value
 }
 
-// Hand is a figure worked out by hand.
-type Hand struct {
-	Form      string  `yaml:"form"`
-	Value     float64 `yaml:"value"`
-	Tolerance float64 `yaml:"tolerance"` // absolute
+// relation compares a figure with what is claimed.
+type relation struct {
+	words string
+	holds func(v float64, b *bound) bool
 }
 
-// relations compare a figure with what is claimed.
-var relations = map[string]func(v float64, b *Bound) bool{
-	"about":    func(v float64, b *Bound) bool { return max(v-b.Value, b.Value-v) <= b.Tolerance*max(b.Value, -b.Value) },
-	"between":  func(v float64, b *Bound) bool { return v >= b.Value && v <= b.To },
-	"at_least": func(v float64, b *Bound) bool { return v >= b.Value },
-	"at_most":  func(v float64, b *Bound) bool { return v <= b.Value },
-	"above":    func(v float64, b *Bound) bool { return v > b.Value },
-	"below":    func(v float64, b *Bound) bool { return v < b.Value },
+var relations = map[string]relation{
+	"about":    {"about", func(v float64, b *bound) bool { return max(v-b.Value, b.Value-v) <= b.Tolerance*max(b.Value, -b.Value) }},
+	"between":  {"between", func(v float64, b *bound) bool { return v >= b.Value && v <= b.To }},
+	"at_least": {"at least", func(v float64, b *bound) bool { return v >= b.Value }},
+	"at_most":  {"at most", func(v float64, b *bound) bool { return v <= b.Value }},
+	"above":    {"more than", func(v float64, b *bound) bool { return v > b.Value }},
+	"below":    {"less than", func(v float64, b *bound) bool { return v < b.Value }},
 }
 
-// Holds reports whether a value is as claimed.
-func (b *Bound) Holds(v float64) bool { return relations[b.Is](v, b) }
+// text says what is claimed of a figure in a unit.
+func (b *bound) text(unit string) string {
+	text := func(v float64) string { return (&studies.Figure{Value: v, Unit: unit}).Text() }
+	switch {
+	case b.Is == "between":
+		return "between " + text(b.Value) + " and " + text(b.To)
+	case b.Is == "about" && b.Tolerance == 0:
+		return text(b.Value)
+	}
+	return relations[b.Is].words + " " + text(b.Value)
+}
+
+// measured is what is added up of calls or of compactions.
+type measured[T any] struct {
+	unit  string
+	value func(*T) float64
+}
+
+var callFields = map[string]measured[results.CallRecord]{
+	"calls":    {results.UnitCalls, func(*results.CallRecord) float64 { return 1 }},
+	"input":    {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Input()) }},
+	"read":     {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Read) }},
+	"written":  {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Writes()) }},
+	"uncached": {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Uncached) }},
+	"unread":   {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Input() - c.Usage.Read) }},
+	"output":   {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Usage.Output) }},
+	"context":  {results.UnitTokens, func(c *results.CallRecord) float64 { return float64(c.Context) }},
+	"usd":      {results.UnitUSD, func(c *results.CallRecord) float64 { return c.Cost.Total() }},
+	"input_usd": {results.UnitUSD, func(c *results.CallRecord) float64 {
+		return c.Cost.Total() - c.Cost[results.ClassOutput]
+	}},
+}
+
+var compactionFields = map[string]measured[studies.Compaction]{
+	"number":    {results.UnitCount, func(*studies.Compaction) float64 { return 1 }},
+	"before":    {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Before) }},
+	"after":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.After) }},
+	"saved":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Saved) }},
+	"value":     {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Value) }},
+	"rewritten": {results.UnitTokens, func(c *studies.Compaction) float64 { return float64(c.Rewritten) }},
+	"call_usd":  {results.UnitUSD, func(c *studies.Compaction) float64 { return c.CallCost.Total() }},
+}
 
 // takeClaims takes the claims out of a scenario: what is left is what is run.
 func takeClaims(tree *spec.Tree) *yaml.Node {
-	for i := 0; i+1 < len(tree.Root.Content); i += 2 {
-		if tree.Root.Content[i].Value == "claims" {
-			claims := tree.Root.Content[i+1]
-			tree.Root.Content = slices.Delete(tree.Root.Content, i, i+2)
-			return claims
-		}
+	claims := spec.Child(tree.Root, "claims")
+	if claims != nil {
+		remove(tree.Root, "claims")
 	}
-	return nil
+	return claims
 }
 
-// Claims returns the claims of a scenario, none when it has none. What is wrong
-// with them is reported at once.
-func (f *File) Claims() ([]Claim, error) {
+// claimed returns the claims of a scenario, none when it has none, with all
+// problems at once.
+func (f *File) claimed() ([]claim, error) {
+	var list []claim
 	if f.claims == nil {
 		return nil, nil
 	}
-	text, err := yaml.Marshal(f.claims)
-	if err != nil {
-		return nil, fmt.Errorf("%s: claims: %w", f.tree.Name, err)
+	if errs := f.tree.Decode(f.claims, &list, "claims"); len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
-	var list []Claim
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&list); err != nil {
-		return nil, fmt.Errorf("%s: claims: %s", f.tree.At(f.claims), spec.Reason(err))
-	}
-	var errs []error
-	for i := range list {
-		for _, err := range list[i].validate() {
-			errs = append(errs, fmt.Errorf("%s: claim %s: %w", f.tree.At(f.claims), list[i].ID, err))
-		}
-	}
-	return list, errors.Join(errs...)
+	return list, nil
 }
 
 // inBraces finds the figures that a reason names.
 var inBraces = regexp.MustCompile(`\{([a-z0-9_]+)\}`)
 
-func (c *Claim) validate() []error {
+// Rules says what is wrong with a claim.
+func (c *claim) Rules() []error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("claim "+c.ID+": "+format, args...))
+	}
 	if c.ID == "" || c.Claim == "" || c.Source == "" || c.Reason == "" {
 		bad("id, claim, source and reason must not be empty")
 	}
@@ -157,17 +187,20 @@ func (c *Claim) validate() []error {
 	for i := range c.Figures {
 		f := &c.Figures[i]
 		if f.Name == "" || names[f.Name] {
-			bad("a figure without a name of its own: %q", f.Name)
+			bad("a figure needs a name of its own, not %q", f.Name)
 		}
 		names[f.Name] = true
 		if f.Claimed != nil {
 			claimed++
-			if relations[f.Claimed.Is] == nil {
+			if relations[f.Claimed.Is].holds == nil {
 				bad("figure %s: claimed: unknown relation %q", f.Name, f.Claimed.Is)
 			}
 		}
-		for _, a := range f.amounts() {
-			if err := a.validate(); err != nil {
+		for _, a := range []*amount{&f.amount, f.Less, f.Over} {
+			if a == nil {
+				continue
+			}
+			if err := a.check(); err != nil {
 				bad("figure %s: %w", f.Name, err)
 			}
 		}
@@ -183,44 +216,46 @@ func (c *Claim) validate() []error {
 	return errs
 }
 
-// amounts returns the parts of a figure.
-func (f *Figure) amounts() []*Amount {
-	list := []*Amount{&f.Amount}
-	for _, a := range []*Amount{f.Less, f.Over} {
-		if a != nil {
-			list = append(list, a)
+// check returns the first thing wrong with an amount.
+func (a *amount) check() error {
+	set := 0
+	for _, given := range []bool{a.Metric != "", a.Firings != "", a.Refusals != "", a.Calls != nil, a.Compaction != nil} {
+		if given {
+			set++
 		}
 	}
-	return list
+	if a.Cell == "" || set != 1 {
+		return errors.New("wants a cell and one of metric, firings, refusals, calls and compactions")
+	}
+	_, known := results.LookupMetric(a.Metric)
+	switch {
+	case a.Metric != "" && !known:
+		return fmt.Errorf("unknown metric %q", a.Metric)
+	case a.Compaction != nil:
+		return oneOf("compactions.of", a.Compaction.Of, slices.Sorted(maps.Keys(compactionFields)))
+	case a.Calls == nil:
+		return nil
+	}
+	sources := []string{""}
+	for s := range results.NumSources {
+		sources = append(sources, results.Source(s).String())
+	}
+	_, err := a.Calls.thread()
+	return errors.Join(oneOf("calls.of", a.Calls.Of, slices.Sorted(maps.Keys(callFields))),
+		oneOf("calls.source", a.Calls.Source, sources), err)
 }
 
-// ClaimScenarios returns the embedded scenarios that try claims, by name.
-func ClaimScenarios() ([]Builtin, error) { return embedded(claimFiles, claimFolder) }
-
-// embedded returns the scenarios in a folder of files.
-func embedded(from fs.FS, folder string) ([]Builtin, error) {
-	files, err := fs.Glob(from, folder+"/*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list scenarios: %w", err)
+// thread returns the index of the thread asked for, -1 for all.
+func (c *callSum) thread() (int32, error) {
+	switch c.Thread {
+	case "":
+		return -1, nil
+	case "main":
+		return 0, nil
 	}
-	var all []Builtin
-	for _, file := range files {
-		text, err := fs.ReadFile(from, file)
-		if err != nil {
-			return nil, fmt.Errorf("read scenario: %w", err)
-		}
-		tree, err := spec.Parse(text, file)
-		if err != nil {
-			return nil, err
-		}
-		b := Builtin{Name: strings.TrimSuffix(path.Base(file), ".yaml"), Text: text}
-		if folder != builtinFolder {
-			b.Name = folder + "/" + b.Name
-		}
-		if doc := spec.Child(tree.Root, "doc"); doc != nil {
-			b.Doc = strings.TrimSpace(doc.Value)
-		}
-		all = append(all, b)
+	n, err := strconv.Atoi(c.Thread)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("calls.thread %q: want main or the number of a sub-agent", c.Thread)
 	}
-	return all, nil
+	return int32(n), nil
 }

@@ -24,7 +24,7 @@ func tryClaims(t *testing.T, name string, assignments ...string) map[string]*stu
 			t.Fatal(err)
 		}
 	}
-	list, err := f.Try(context.Background(), prices(t))
+	list, err := f.try(context.Background(), prices(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,19 +124,19 @@ func TestExpectedVerdicts(t *testing.T) {
 // Every relation, on both sides of its edge.
 func TestRelations(t *testing.T) {
 	for _, tc := range []struct {
-		b           Bound
+		b           bound
 		holds, fail float64
 	}{
-		{Bound{Is: "about", Value: 100, Tolerance: 0.1}, 110, 111},
-		{Bound{Is: "about", Value: 100}, 100, 100.5},
-		{Bound{Is: "between", Value: 30, To: 60}, 60, 61},
-		{Bound{Is: "at_least", Value: 5}, 5, 4},
-		{Bound{Is: "at_most", Value: 5}, 5, 6},
-		{Bound{Is: "above", Value: 0}, 1, 0},
-		{Bound{Is: "below", Value: 0}, -1, 0},
+		{bound{Is: "about", Value: 100, Tolerance: 0.1}, 110, 111},
+		{bound{Is: "about", Value: 100}, 100, 100.5},
+		{bound{Is: "between", Value: 30, To: 60}, 60, 61},
+		{bound{Is: "at_least", Value: 5}, 5, 4},
+		{bound{Is: "at_most", Value: 5}, 5, 6},
+		{bound{Is: "above", Value: 0}, 1, 0},
+		{bound{Is: "below", Value: 0}, -1, 0},
 	} {
-		if !tc.b.Holds(tc.holds) || tc.b.Holds(tc.fail) {
-			t.Errorf("%+v: %v and %v", tc.b, tc.b.Holds(tc.holds), tc.b.Holds(tc.fail))
+		if !relations[tc.b.Is].holds(tc.holds, &tc.b) || relations[tc.b.Is].holds(tc.fail, &tc.b) {
+			t.Errorf("%+v: %v and %v", tc.b, relations[tc.b.Is].holds(tc.holds, &tc.b), relations[tc.b.Is].holds(tc.fail, &tc.b))
 		}
 	}
 	if len(relations) != 6 {
@@ -152,7 +152,7 @@ func TestBadClaims(t *testing.T) {
 		"  - {id: a, claim: b, source: c, reason: '{x}', figures: [{name: y, cell: none, metric: calls, claimed: {is: above}}]}":                 "names no figure: {x}",
 		"  - {id: a, claim: b, source: c, reason: d, figures: [{name: y, cell: none, metric: callz, claimed: {is: above}}]}":                     `unknown metric "callz"`,
 		"  - {id: a, claim: b, source: c, reason: d, figures: [{name: y, cell: none, calls: {of: reed}, claimed: {is: above}}]}":                 `unknown value "reed"`,
-		"  - {id: a, claim: b, source: c, reason: d, figures: [{name: y, cell: none, calls: {of: read, source: sub}, claimed: {is: above}}]}":    `unknown source "sub"`,
+		"  - {id: a, claim: b, source: c, reason: d, figures: [{name: y, cell: none, calls: {of: read, source: sub}, claimed: {is: above}}]}":    `unknown value "sub"`,
 		"  - {id: a, claim: b, source: c, reason: d, figures: [{name: y, cell: none, calls: {of: read, thread: x}, claimed: {is: above}}]}":      "want main or the number",
 		"  - {id: a, claim: b, source: c, reason: d, figures: [{name: y, cell: none, metric: calls, claimed: {is: near}}]}":                      `unknown relation "near"`,
 		"  - {id: a, claim: b, source: c, reason: d, figures: [{name: y, cell: nome, metric: calls, claimed: {is: above}}]}":                     `no cell "nome"`,
@@ -166,7 +166,7 @@ func TestBadClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Try(context.Background(), prices(t)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := f.try(context.Background(), prices(t)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v, want %q", text, err, want)
 		}
 	}
@@ -188,7 +188,7 @@ func TestClaimsLeaveTheScenarioAsItIs(t *testing.T) {
 // Sessions made for a question are found by name and stand by themselves.
 func TestMadeSessions(t *testing.T) {
 	for name := range made {
-		c, err := MadeSessions([]string{MadePrefix + name})
+		c, err := MadeSessions([]string{madePrefix + name})
 		if err != nil || c == nil {
 			t.Fatalf("%s: %v", name, err)
 		}

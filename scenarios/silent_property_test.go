@@ -20,7 +20,7 @@ func TestShippedScenariosSetNothingInVain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims, err := ClaimScenarios()
+	claims, err := claimScenarios()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 		return out, list, true
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		c, err := MadeSessions([]string{MadePrefix + rapid.SampledFrom([]string{"full-window", "siblings", "turns", "organisations", "long-pause"}).Draw(t, "sessions")})
+		c, err := MadeSessions([]string{madePrefix + rapid.SampledFrom([]string{"full-window", "siblings", "turns", "organisations", "long-pause"}).Draw(t, "sessions")})
 		if err != nil {
 			t.Fatal(err)
 		}
