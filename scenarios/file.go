@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -230,4 +231,72 @@ func (f *File) Choose(origin string, names []string) error {
 	list.Content = slices.CompactFunc(list.Content, func(a, b *yaml.Node) bool { return a == b })
 	errs = append(errs, f.tree.Put(f.tree.Root, list, "strategies"))
 	return errors.Join(errs...)
+}
+
+// Locate makes the names of files that stand in the scenario's file ones that open
+// from the working folder. Profiles and prices are named from the folder of the
+// scenario, where exists reports such a file, else from the working folder.
+// Recordings are named from the working folder. What is set afterwards stays as it is.
+func (f *File) Locate(exists func(name string) bool) {
+	if n := spec.Child(f.tree.Root, "profile"); n != nil && n.Value != ProfileDefault && n.Value != ProfileNone {
+		f.tree.Beside(n, exists)
+	}
+	f.tree.Beside(spec.Find(f.tree.Root, "prices", "file"), exists)
+	// What is neither a path nor YAML is a profile that comes with the program.
+	n := spec.Find(f.tree.Root, "sessions", "generate", "profile")
+	if n != nil && (strings.ContainsAny(n.Value, `/\`) || strings.HasSuffix(n.Value, ".yaml") || strings.HasSuffix(n.Value, ".yml")) {
+		f.tree.Beside(n, exists)
+	}
+}
+
+// Resolved returns the scenario as a file that says everything: defaults
+// written, presets taken apart into their layers, axes as lists, and the day in
+// the place of prices at "today". Run again it makes the same rows.
+func (d *Design) Resolved() ([]byte, error) {
+	s := d.Scenario
+	s.Strategies = nil
+	root, err := spec.Encode(s)
+	if err != nil {
+		return nil, err
+	}
+	tree := spec.Tree{Name: "resolved", Root: root}
+	for i := range d.axes {
+		a := &d.axes[i]
+		if err := tree.Put(root, a.List(), strings.Split(a.Path, ".")...); err != nil {
+			return nil, err
+		}
+	}
+	if err := tree.Put(root, d.strategyNodes(), "strategies"); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteString("# Every value of a scenario that was run. sim run on this file repeats it.\n")
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		return nil, fmt.Errorf("encode a resolved scenario: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// strategyNodes returns the strategies with their layers.
+func (d *Design) strategyNodes() *yaml.Node {
+	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for _, e := range d.entries {
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		n.Content = append(n.Content, spec.Text("name"), spec.Text(e.name))
+		if e.doc != "" {
+			n.Content = append(n.Content, spec.Text("doc"), spec.Text(e.doc))
+		}
+		for i := range e.axes {
+			e.axes[i].Node.Content = nil
+			*e.axes[i].Node = *e.axes[i].List()
+		}
+		n.Content = append(n.Content, spec.Clone(e.body).Content...)
+		for i := range e.axes {
+			e.axes[i].Choose(0)
+		}
+		list.Content = append(list.Content, n)
+	}
+	return list
 }

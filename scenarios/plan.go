@@ -18,12 +18,16 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Plan is one run: the cells of a design over sessions and a price table.
@@ -310,4 +314,77 @@ func (d *Design) priceDates() []PriceDate {
 // complete returns the rows that were simulated.
 func complete(rows []results.Row) []results.Row {
 	return slices.DeleteFunc(rows, func(r results.Row) bool { return r.Strategy == "" })
+}
+
+// asVersion returns who has a session whose client is to behave as a version of
+// Claude Code, given the organisations that sessions belong to, nil for one. Those
+// of other agents keep their own client: its versions are others.
+func asVersion(release string, owner func(int, *traces.Session) uint32) func(int, *traces.Session) sim.Person {
+	as := client.ForVersion(release)
+	return func(index int, s *traces.Session) sim.Person {
+		p := sim.Person{Owner: 1}
+		if owner != nil {
+			p.Owner = owner(index, s)
+		}
+		if agents.ClaudeCode(s) {
+			p.Client = as
+		}
+		return p
+	}
+}
+
+// Values of Scenario.Profile that are not files.
+const (
+	ProfileDefault = "default" // the one that comes with the program
+	ProfileNone    = "none"    // the plain cache model
+)
+
+// profile returns the profile of a name as Scenario.Profile has it, nil for none.
+func (p *Plan) profile(name string) (*profile.Profile, error) {
+	switch name {
+	case ProfileNone, "":
+		return nil, nil
+	case ProfileDefault:
+		return profile.Default()
+	}
+	if fitted := p.Profiles[name]; fitted != nil {
+		return fitted, nil
+	}
+	return nil, fmt.Errorf("profile %s has not been read", name)
+}
+
+// checkCapacity refuses a capacity for sessions whose cache has none.
+func checkCapacity(d *Design, sessions []*traces.Session) error {
+	automatic, agent := 0, ""
+	for _, s := range sessions {
+		if agents.Automatic(s) {
+			automatic++
+			agent = agents.Of(s.Agent).Title
+		}
+	}
+	limited := slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Server.Capacity > 0 || c.Scenario.Server.CapacityBytes > 0 })
+	if automatic == 0 || !limited {
+		return nil
+	}
+	key, at := "server.capacity", ""
+	for _, name := range []string{"capacity", "capacity_bytes"} {
+		path := "server." + name
+		swept := slices.ContainsFunc(d.axes, func(a spec.Axis) bool { return a.Path == path })
+		if n := spec.Find(d.tree.Root, "server", name); n != nil && (swept || n.Value != "0") {
+			key, at = path, d.tree.At(n)+": "
+		}
+	}
+	return fmt.Errorf("%[1]w: %[2]s%[3]s: the cache of %[4]s's provider is modelled without a limit, and of these sessions %[5]d are of %[4]s; --agent %[6]s leaves them out",
+		ErrContradiction, at, key, agent, automatic, traces.AgentClaudeCode)
+}
+
+// serve makes a cache of a kind. Of an automatic one a scenario sets where the
+// retention counts from and the share of calls that lose their messages.
+func (s *Server) serve(kind traces.Cache) sim.Server {
+	if kind == traces.CacheAutomatic {
+		return promptcache.NewOpenAI(promptcache.OpenAIConfig{
+			Anchor: promptcache.Anchor(s.Anchor), OverflowPerCall: s.EvictPerCall,
+		})
+	}
+	return promptcache.New(s.Config())
 }

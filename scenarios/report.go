@@ -2,13 +2,18 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -300,4 +305,153 @@ func (d *Design) givenToLayers(out map[string]string) {
 			out[path] = g[1]
 		}
 	}
+}
+
+// early are the sessions with a model that are billed at prices of a later date.
+type early struct {
+	sessions int
+	first    time.Time // when the earliest of them began, or the date asked for
+	prices   time.Time
+}
+
+// earlyPrices returns remarks on what is billed at prices that are not of its
+// date: calls from before the first prices of their model, and sessions that have
+// no date.
+func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note {
+	var notes []results.Note
+	for _, date := range d.priceDates() {
+		at, err := date.On(time.Time{})
+		if err != nil {
+			continue // refused when cells are made
+		}
+		byModel := p.early(sessions, at)
+		for _, model := range slices.Sorted(maps.Keys(byModel)) {
+			notes = append(notes, results.Note{Text: byModel[model].text(model, !at.IsZero())})
+		}
+		undated := len(sessions) - len(slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Start == 0 }))
+		if at.IsZero() && undated > 0 {
+			notes = append(notes, results.Note{Text: fmt.Sprintf("%s without a date billed at the prices of %s", counted(undated, "session"), p.Prices.AsOf().Format(isoDate))})
+		}
+	}
+	return notes
+}
+
+// early returns by model the sessions from before its first prices; at, when it is
+// not zero, stands for the date of all.
+func (p *Plan) early(sessions []*traces.Session, at time.Time) map[string]*early {
+	byModel := map[string]*early{}
+	for _, s := range sessions {
+		when := at
+		if when.IsZero() {
+			when = s.StartTime()
+		}
+		if when.IsZero() {
+			continue
+		}
+		for _, model := range s.Models {
+			price, err := p.Prices.Lookup(model, when)
+			if err != nil || !price.Early(when) {
+				continue
+			}
+			e := byModel[model]
+			if e == nil {
+				e = &early{first: when, prices: price.From}
+				byModel[model] = e
+			}
+			e.sessions++
+			if when.Before(e.first) {
+				e.first = when
+			}
+		}
+	}
+	return byModel
+}
+
+// text words the remark on a model. asked says that its date is the one that
+// prices were asked for.
+func (e *early) text(model string, asked bool) string {
+	first, prices := e.first.UTC().Format(isoDate), e.prices.Format(isoDate)
+	if asked {
+		return fmt.Sprintf("no prices of %s are known for %s: its first, of %s, are taken", model, first, prices)
+	}
+	return fmt.Sprintf("%s with %s (the first of %s) from before its first prices, of %s: billed at these", counted(e.sessions, "session"), model, first, prices)
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// interrupted makes a run honest that was stopped before its end: it says above
+// the figures how much of it there is, and for a recorded cell that is not whole
+// it leaves in the billed ones the same sessions, so that the two are still
+// comparable. What other cells lack, results.Run.Footnotes tells. cells is the
+// number of cells there should be, err what stopped it. It comes before Sum.
+func interrupted(run *results.Run, cells int, err error) {
+	sessions := run.Workload.Sessions
+	done := 0
+	for i := range run.Cells {
+		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled {
+			done += len(c.Rows)
+		}
+	}
+	how := "interrupted"
+	if !errors.Is(err, context.Canceled) {
+		how = "stopped by an error"
+	}
+	remark := fmt.Sprintf("%s: %d of %d sessions simulated (%d sessions in %d cells); the figures are of these",
+		how, done, cells*sessions, sessions, cells)
+	run.Workload.Remarks = append(run.Workload.Remarks, remark)
+	recorded := run.Reference(results.StrategyRecorded)
+	if recorded == nil || len(recorded.Rows) == sessions {
+		return
+	}
+	have := map[string]bool{}
+	for i := range recorded.Rows {
+		have[recorded.Rows[i].Session] = true
+	}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if c.Strategy == results.StrategyBilled {
+			c.Rows = slices.DeleteFunc(c.Rows, func(r results.Row) bool { return !have[r.Session] })
+		}
+	}
+	run.Notes = append(run.Notes, results.Note{Cell: recorded.Cell, Metric: "cost_usd",
+		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", len(recorded.Rows), sessions)})
+}
+
+// asRecorded reports whether the first cells of a design keep the client, the
+// server and the sessions as they were, so that their recorded cell says how far
+// the model is from the bill.
+func (d *Design) asRecorded() bool {
+	s, plain := &d.Scenario, Default()
+	return reflect.DeepEqual(s.Client, plain.Client) && reflect.DeepEqual(s.Server, plain.Server) &&
+		len(s.Events) == 0 && reflect.DeepEqual(s.Levels, plain.Levels) && s.Sessions.Cohort == plain.Sessions.Cohort
+}
+
+// modelError sets the model error of a run whose settings are not those of the
+// recordings: from a recorded cell of its own, under the settings that are.
+func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
+	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
+	if i < 0 || d.asRecorded() || ctx.Err() != nil {
+		return nil
+	}
+	plain := Default()
+	plain.Profile, plain.Prices, plain.Seed = d.Scenario.Profile, d.Scenario.Prices, d.Scenario.Seed
+	config, err := p.config(&Cell{Strategy: d.Cells[i].Strategy, Scenario: &plain})
+	if err != nil {
+		return err
+	}
+	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{config})
+	if err != nil {
+		return err
+	}
+	c := results.Cell{Rows: rows[0]}
+	only := results.Run{Cells: []results.Cell{c}}
+	only.Sum()
+	run.ModelError.RecordedUSD = only.Cells[0].Total.LoggedUSD()
+	run.Notes = append(run.Notes, results.Note{Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario"})
+	return nil
 }
