@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 const (
 	callsWidth      = 660
 	maxCellsOfCalls = 4   // cells that are told apart
-	maxLanes        = 20  // rows of misses
 	maxShares       = 240 // places along the share of reads
 	markers         = 9   // about, that tell one line from another
 	maxBuckets      = 60  // spans of time
@@ -243,21 +241,16 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 			}
 		}
 		context.Series = append(context.Series, line, marks)
-		cuts = append(cuts, arrows(t.drops, styles[i].Color, document.OpenArrow), arrows(t.compactions, styles[i].Color, document.Arrow))
+		cuts = append(cuts,
+			arrows(fmt.Sprintf("drop of more than %d %% without one", dropPercent), t.drops, styles[i].Color, document.OpenArrow),
+			arrows("compaction", t.compactions, styles[i].Color, document.Arrow))
 		line = shareLine(t)
 		line.Style = styles[i]
 		line.Style.Width *= 0.65
 		shares.Series = append(shares.Series, line)
 	}
+	slices.SortStableFunc(cuts, func(a, b document.Series) int { return cmp.Compare(a.Name, b.Name) })
 	context.Series = append(context.Series, cuts...)
-	for _, kind := range []document.Marker{document.Arrow, document.OpenArrow} {
-		if slices.ContainsFunc(cuts, func(s document.Series) bool { return s.Style.Marker == kind && len(s.X) > 0 }) {
-			name := map[document.Marker]string{
-				document.Arrow: "compaction", document.OpenArrow: fmt.Sprintf("drop of more than %d %% without one", dropPercent)}[kind]
-			context.Series = append(context.Series, document.Series{Name: name, Mark: document.MarkDot,
-				Style: document.Style{Color: document.Black, Marker: kind, Size: 4}})
-		}
-	}
 	panels := []document.Panel{context}
 	if lanes := missLanes(traces, styles); lanes != nil {
 		panels = append(panels, *lanes)
@@ -266,9 +259,10 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 }
 
 // arrows marks what shortened a context, above what it was before.
-func arrows(shrinks []shrink, c document.Color, marker document.Marker) document.Series {
+func arrows(name string, shrinks []shrink, c document.Color, marker document.Marker) document.Series {
 	s := document.Series{Mark: document.MarkDot, Style: document.Style{Color: c, Marker: marker, Size: 4}}
 	for _, at := range shrinks {
+		s.Name = name
 		s.Point(at.at, float64(at.from), "")
 	}
 	return s
@@ -292,13 +286,22 @@ func shareLine(t *trace) document.Series {
 	return s
 }
 
-// missLanes returns a row of strokes for each class and cell with misses, or for
-// each cell when there would be too many; nil without misses.
+// missLanes returns a row of strokes for each class and cell with misses, nil
+// without any.
 func missLanes(traces []trace, styles []document.Style) *document.Panel {
-	rows := lanesOf(traces, styles, prompt.NumMissClasses, func(class int) string { return prompt.MissClass(class).String() },
-		func(c *results.CallRecord) int { return int(c.Miss) })
-	if len(rows) > maxLanes {
-		rows = lanesOf(traces, styles, 2, func(int) string { return "misses" }, func(*results.CallRecord) int { return 1 })
+	var rows []document.Series
+	for class := range prompt.MissClass(prompt.NumMissClasses) {
+		for i := range traces {
+			s := document.Series{Mark: document.MarkDot, Style: styles[i]}
+			for j := range traces[i].calls {
+				if c := &traces[i].calls[j]; isMiss(c) && c.Miss == class {
+					s.Point(float64(j+1), 0, "")
+				}
+			}
+			if s.Name = fmt.Sprintf("%s %d", class, len(s.X)); len(s.X) > 0 {
+				rows = append(rows, s)
+			}
+		}
 	}
 	if len(rows) == 0 {
 		return nil
@@ -323,24 +326,6 @@ func missLanes(traces []trace, styles []document.Style) *document.Panel {
 	return &p
 }
 
-func lanesOf(traces []trace, styles []document.Style, classes int, name func(int) string, classOf func(*results.CallRecord) int) []document.Series {
-	var rows []document.Series
-	for class := 1; class < classes; class++ {
-		for i := range traces {
-			s := document.Series{Mark: document.MarkDot, Style: styles[i]}
-			for j := range traces[i].calls {
-				if c := &traces[i].calls[j]; isMiss(c) && classOf(c) == class {
-					s.Point(float64(j+1), 0, "")
-				}
-			}
-			if s.Name = fmt.Sprintf("%s %d", name(class), len(s.X)); len(s.X) > 0 {
-				rows = append(rows, s)
-			}
-		}
-	}
-	return rows
-}
-
 // hitDrawing draws the share of input tokens read from the cache over time, by
 // hours or days since the start of each session, under at most four cells, and
 // below it what misses cost: their missed tokens at what the call paid for its
@@ -361,6 +346,8 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 		return nil, err
 	}
 	width := bucketWidth(calls)
+	unit, _ := spanUnit(width)
+	per := float64(width / unit)
 	sessions := map[string]bool{}
 	ratios := document.Panel{Title: "Read from the cache (% of input)", Height: 210}
 	costs := document.Panel{Title: "Cost of misses (USD)", Height: 90}
@@ -374,27 +361,23 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 			sessions[calls[i].Calls[j].Session] = true
 		}
 		line, bars, missed := document.Series{Style: styles[i]}, document.Series{Mark: document.MarkBox, Style: styles[i]}, 0.0
-		dots := document.Series{Mark: document.MarkDot, Style: styles[i]}
 		wide := 0.84 / float64(len(calls))
 		for j, b := range buckets {
 			missed, highest = missed+b.missed, max(highest, b.missed)
 			if b.missed > 0 {
 				x := float64(j) + 0.08 + wide*float64(i)
-				bars.Box(x, 0, x+wide, b.missed, "")
+				bars.Box(x*per, 0, (x+wide)*per, b.missed, "")
 			}
-			if b.usage.Input() == 0 {
-				line.Point(float64(j), math.NaN(), "") // nothing was called
-				continue
+			ratio := math.NaN() // nothing was called
+			if in := b.usage.Input(); in > 0 {
+				ratio = float64(b.usage.Read) / float64(in)
+				values = append(values, ratio)
 			}
-			ratio := float64(b.usage.Read) / float64(b.usage.Input())
-			values = append(values, ratio)
-			line.Point(float64(j)+0.5, ratio, "")
-			dots.Point(float64(j)+0.5, ratio, "")
+			line.Point((float64(j)+0.5)*per, ratio, "")
 		}
 		line.Name = cellName(calls[i].Cell) + ", " + document.Count(len(calls[i].Calls), "call") +
 			", misses " + document.Amounts(missed)(missed)
-		dots.Name = line.Name
-		ratios.Series = append(ratios.Series, line, dots)
+		ratios.Series = append(ratios.Series, line.Dotted()...)
 		costs.Series = append(costs.Series, bars)
 	}
 	if len(values) == 0 {
@@ -411,7 +394,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 		panels = append(panels, costs)
 	}
 	for i := range panels {
-		panels[i].Y.Grid, panels[i].X.High = true, float64(longest)
+		panels[i].Y.Grid, panels[i].X.High = true, float64(longest)*per
 	}
 	panels[len(panels)-1].X = timeAxis(width, longest)
 	c := runChart(run, "Cache hit ratio over time", errorLine(run), undrawn(run, calls))
@@ -457,18 +440,11 @@ func spanName(w time.Duration) string {
 	return document.Count(int(w/unit), name)
 }
 
-// timeAxis labels the edges of n buckets at round times.
+// timeAxis is the axis of n buckets in units of time.
 func timeAxis(width time.Duration, n int) document.Axis {
 	unit, name := spanUnit(width)
-	a := document.Axis{Title: name + "s since the start of the session", High: float64(n)}
-	per := float64(width / unit)
-	step := max(math.Ceil(a.High/12), 1)
-	if per == 1 {
-		step = niceStep(step)
-	}
-	for at := 0.0; at <= a.High; at += step {
-		a.Ticks = append(a.Ticks, document.Tick{Value: at, Label: strconv.FormatFloat(at*per, 'f', -1, 64)})
-	}
+	a := unitAxis(results.UnitCount, 0, float64(n)*float64(width/unit), 12)
+	a.Title = name + "s since the start of the session"
 	return a
 }
 

@@ -226,9 +226,7 @@ func (s *sweep) lines() *document.Chart {
 				line.Point(xs[pt.at[0]], pt.value, "")
 			}
 		}
-		dots := line
-		dots.Mark = document.MarkDot
-		p.Series = append(p.Series, line, dots)
+		p.Series = append(p.Series, line.Dotted()...)
 	}
 	if best, name := s.best(); len(best) > 0 {
 		ring := document.Series{Name: name, Mark: document.MarkDot, Style: document.Style{Color: document.Black, Marker: document.Ring, Size: 6}}

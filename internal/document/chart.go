@@ -125,6 +125,17 @@ func (s *Series) Point(x, y float64, text string) {
 	s.X, s.Y, s.Texts = append(s.X, x), append(s.Y, y), append(s.Texts, text)
 }
 
+// Dotted returns a line and the markers of its points, gaps aside.
+func (s *Series) Dotted() []Series {
+	dots := Series{Name: s.Name, Mark: MarkDot, Style: s.Style}
+	for i := range s.X {
+		if !math.IsNaN(s.Y[i]) {
+			dots.Point(s.X[i], s.Y[i], "")
+		}
+	}
+	return []Series{*s, dots}
+}
+
 // Check reports what makes a chart impossible to draw.
 func (c *Chart) Check() error {
 	if len(c.Panels) == 0 {

@@ -12,16 +12,16 @@ import (
 
 // Defaults of OpenAIConfig (platform.openai.com, prompt caching).
 const (
-	// OpenAIMinTokens is the shortest prefix that is read.
-	OpenAIMinTokens = 1024
-	// OpenAIStep is the documented increment of a read, tokens.
-	OpenAIStep = 128
-	// OpenAIRetention is how long an idle prefix is kept: the documents say 5 to
+	// openAIMinTokens is the shortest prefix that is read.
+	openAIMinTokens = 1024
+	// openAIStep is the documented increment of a read, tokens.
+	openAIStep = 128
+	// openAIRetention is how long an idle prefix is kept: the documents say 5 to
 	// 10 minutes and at most an hour. Where a prompt of a person came 5 to 10
 	// minutes after the last response, 10 of 11 recorded gpt-5.5 calls and 3 of 3
 	// of gpt-5.6-sol still read what was left of their prefix; after 10 to 60
 	// minutes 5 of 11 and 1 of 1 did, after more than an hour none of 10.
-	OpenAIRetention = int64(time.Hour)
+	openAIRetention = int64(time.Hour)
 )
 
 // Grain is where a read may end: at the tokens Offset + n × Step in front of
@@ -32,19 +32,19 @@ type Grain struct {
 	Lag    int32 // tokens, not negative
 }
 
-// RecordedGrain returns the grain of a model as recorded sessions show it. The
+// recordedGrain returns the grain of a model as recorded sessions show it. The
 // documents name 128 tokens for all. All 1,605 recorded reads of gpt-5.4 and 5.5
 // are 384 modulo 512 and, misses aside, the last such point in the shared
 // prefix; all 631 of gpt-5.6-sol are 768 modulo 1,024 and lie 117 to 1,138 in
 // front of its end. gpt-5.3-codex reads at every 128.
-func RecordedGrain(model string) Grain {
+func recordedGrain(model string) Grain {
 	switch {
 	case strings.HasPrefix(model, "gpt-5.4"), strings.HasPrefix(model, "gpt-5.5"):
 		return Grain{Step: 512, Offset: 384}
 	case strings.HasPrefix(model, "gpt-5.6"):
 		return Grain{Step: 1024, Offset: 768, Lag: 116}
 	}
-	return Grain{Step: OpenAIStep}
+	return Grain{Step: openAIStep}
 }
 
 // floor returns the tokens that are read of a shared prefix.
@@ -62,13 +62,13 @@ func (g Grain) floor(shared, least int64) int64 {
 // OpenAIConfig is what the documents leave open and what one may want to vary.
 // The zero value is the default.
 type OpenAIConfig struct {
-	// MinTokens is the shortest prefix that is read; 0 means OpenAIMinTokens. A
+	// MinTokens is the shortest prefix that is read; 0 means openAIMinTokens. A
 	// larger minimum of the request counts instead.
 	MinTokens int32
-	// Grain returns where reads of a model end; nil means RecordedGrain.
+	// Grain returns where reads of a model end; nil means recordedGrain.
 	Grain func(model string) Grain
 	// Retention is how long a prefix lives after its last use, in nanoseconds; 0
-	// means OpenAIRetention.
+	// means openAIRetention.
 	Retention int64
 	// Anchor is where the retention counts from.
 	Anchor Anchor
@@ -101,13 +101,13 @@ func (c OpenAIConfig) Validate() error {
 // filled returns c with defaults in place of zeros.
 func (c OpenAIConfig) filled() OpenAIConfig {
 	if c.MinTokens <= 0 {
-		c.MinTokens = OpenAIMinTokens
+		c.MinTokens = openAIMinTokens
 	}
 	if c.Grain == nil {
-		c.Grain = RecordedGrain
+		c.Grain = recordedGrain
 	}
 	if c.Retention <= 0 {
-		c.Retention = OpenAIRetention
+		c.Retention = openAIRetention
 	}
 	if c.BillWrites == nil {
 		c.BillWrites = func(string) bool { return false }
@@ -217,7 +217,7 @@ func (o *OpenAI) Clone() *OpenAI {
 func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	m, ok := o.models[r.Model]
 	if !ok {
-		m.grain = Grain{Step: OpenAIStep}
+		m.grain = Grain{Step: openAIStep}
 	}
 	least := max(int64(o.cfg.MinTokens), int64(r.MinTokens))
 	th := o.thread(r.Thread)
