@@ -95,7 +95,7 @@ func (s *sources) model(c catalogModel) (model, error) {
 			return m, err
 		}
 	}
-	var l litellmModel
+	var l litellmModel // of which all figures are 0 when it is nil
 	if c.LiteLLM != "" {
 		if l, ok = s.litellm[c.LiteLLM]; !ok {
 			return m, fmt.Errorf("LiteLLM has no model %s", c.LiteLLM)
@@ -113,12 +113,12 @@ func (s *sources) model(c catalogModel) (model, error) {
 	if len(m.periods) == 0 {
 		return m, fmt.Errorf("no source has a price")
 	}
-	m.window = cmp.Or(o.Window, l.Window, g.window())
-	m.MaxOutput = cmp.Or(o.MaxOutput, l.MaxOutput, c.MaxOutput)
-	m.MinCache = cmp.Or(o.MinCache, l.MinCache, c.MinCache, provider.MinCache)
-	m.Regional = cmp.Or(c.Regional, l.Regional)
-	if m.batch == 0 && l.Batch != 0 {
-		m.batch = round(l.Batch / l.Input)
+	m.window = cmp.Or(o.Window, int(l["max_input_tokens"]), g.window())
+	m.MaxOutput = cmp.Or(o.MaxOutput, int(l["max_output_tokens"]), c.MaxOutput)
+	m.MinCache = cmp.Or(o.MinCache, int(l["prompt_cache_min_tokens"]), c.MinCache, provider.MinCache)
+	m.Regional = cmp.Or(c.Regional, l["regional_processing_uplift_multiplier_us"])
+	if batch := l["input_cost_per_token_batches"]; m.batch == 0 && batch != 0 {
+		m.batch = round(batch / l[litellmInput])
 	}
 	return m, nil
 }
@@ -169,24 +169,32 @@ func (o *overlayPrices) list() prices {
 	}.stated()
 }
 
-func (l *litellmModel) period() period {
-	p := period{prices: litellmPrices(l.Input, l.Read, l.Write, l.Write1h, l.Output)}
-	if l.Input200 != 0 {
-		p.tiers = append(p.tiers, tier{200_000, litellmPrices(l.Input200, l.Read200, l.Write200, l.Write1h200, l.Output200)})
-	}
-	if l.Input272 != 0 {
-		p.tiers = append(p.tiers, tier{272_000, litellmPrices(l.Input272, l.Read272, l.Write272, 0, l.Output272)})
+func (l litellmModel) period() period {
+	p := period{prices: l.prices("")}
+	for _, t := range []struct {
+		size   int
+		suffix string
+	}{{200_000, above200k}, {272_000, above272k}} {
+		if l[litellmInput+t.suffix] != 0 {
+			p.tiers = append(p.tiers, tier{t.size, l.prices(t.suffix)})
+		}
 	}
 	return p
 }
 
-// litellmPrices turns USD per token into USD per million tokens.
-func litellmPrices(input, read, write, write1h, output float64) prices {
-	p := prices{"input": round(input * 1e6), "read": round(read * 1e6), "output": round(output * 1e6)}
+// prices returns USD per million tokens of requests of a size.
+func (l litellmModel) prices(suffix string) prices {
+	at := func(key string) float64 { return round(l[key+suffix] * 1e6) }
+	return listed(at(litellmInput), at(litellmRead), at(litellmWrite), at(litellmWrite1h), at(litellmOutput))
+}
+
+// listed returns prices by key of the table. A write price stands alone where
+// there is none for an hour.
+func listed(input, read, write, write1h, output float64) prices {
+	p := prices{"input": input, "read": read, "output": output, "write": write}
 	if write1h != 0 {
-		p["write_5m"], p["write_1h"] = round(write*1e6), round(write1h*1e6)
-	} else {
-		p["write"] = round(write * 1e6)
+		delete(p, "write")
+		p["write_5m"], p["write_1h"] = write, write1h
 	}
 	return p.stated()
 }
@@ -268,4 +276,56 @@ func (m *genaiModel) window() int {
 		return 0
 	}
 	return m.Window
+}
+
+// above returns the price of prompts just above the given size.
+func (p *genaiPrice) above(size int) float64 {
+	if p == nil {
+		return 0
+	}
+	v := p.Base
+	for _, t := range p.Tiers {
+		if t.Start <= size {
+			v = t.Price
+		}
+	}
+	return v
+}
+
+func (m *genaiModel) periods() ([]period, error) {
+	var out []period
+	for _, g := range m.Prices {
+		p := period{prices: g.at(0)}
+		if c := g.Constraint; c != nil {
+			if c.StartTime != "" {
+				return nil, fmt.Errorf("genai-prices model %s: prices by time of day are not supported", m.ID)
+			}
+			p.from = c.StartDate
+		}
+		for _, size := range g.sizes() {
+			p.tiers = append(p.tiers, tier{above: size, prices: g.at(size)})
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func (g *genaiPeriod) at(size int) prices {
+	q := &g.Prices
+	return listed(q.Input.above(size), q.Read.above(size), q.Write.above(size), q.Write1h.above(size), q.Output.above(size))
+}
+
+func (g *genaiPeriod) sizes() []int {
+	var sizes []int
+	q := &g.Prices
+	for _, p := range []*genaiPrice{q.Input, q.Read, q.Write, q.Write1h, q.Output} {
+		if p == nil {
+			continue
+		}
+		for _, t := range p.Tiers {
+			sizes = append(sizes, t.Start)
+		}
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes)
 }

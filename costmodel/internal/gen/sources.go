@@ -98,31 +98,30 @@ type amendment struct {
 }
 
 // litellmModel is what is used of a row of LiteLLM's
-// model_prices_and_context_window.json: USD per token.
-type litellmModel struct {
-	Window    int     `json:"max_input_tokens,omitempty"`
-	MaxOutput int     `json:"max_output_tokens,omitempty"`
-	MinCache  int     `json:"prompt_cache_min_tokens,omitempty"`
-	Regional  float64 `json:"regional_processing_uplift_multiplier_us,omitempty"`
-	Batch     float64 `json:"input_cost_per_token_batches,omitempty"`
+// model_prices_and_context_window.json, by its keys: USD per token.
+type litellmModel map[string]float64
 
-	Input   float64 `json:"input_cost_per_token,omitempty"`
-	Read    float64 `json:"cache_read_input_token_cost,omitempty"`
-	Write   float64 `json:"cache_creation_input_token_cost,omitempty"`
-	Write1h float64 `json:"cache_creation_input_token_cost_above_1hr,omitempty"`
-	Output  float64 `json:"output_cost_per_token,omitempty"`
-
-	Input200   float64 `json:"input_cost_per_token_above_200k_tokens,omitempty"`
-	Read200    float64 `json:"cache_read_input_token_cost_above_200k_tokens,omitempty"`
-	Write200   float64 `json:"cache_creation_input_token_cost_above_200k_tokens,omitempty"`
-	Write1h200 float64 `json:"cache_creation_input_token_cost_above_1hr_above_200k_tokens,omitempty"`
-	Output200  float64 `json:"output_cost_per_token_above_200k_tokens,omitempty"`
-
-	Input272  float64 `json:"input_cost_per_token_above_272k_tokens,omitempty"`
-	Read272   float64 `json:"cache_read_input_token_cost_above_272k_tokens,omitempty"`
-	Write272  float64 `json:"cache_creation_input_token_cost_above_272k_tokens,omitempty"`
-	Output272 float64 `json:"output_cost_per_token_above_272k_tokens,omitempty"`
+// litellmKeys are the keys of litellmModel in the order they are written.
+var litellmKeys = []string{
+	"max_input_tokens", "max_output_tokens", "prompt_cache_min_tokens", "regional_processing_uplift_multiplier_us",
+	"input_cost_per_token_batches",
+	litellmInput, litellmRead, litellmWrite, litellmWrite1h, litellmOutput,
+	litellmInput + above200k, litellmRead + above200k, litellmWrite + above200k, litellmWrite1h + above200k,
+	litellmOutput + above200k,
+	litellmInput + above272k, litellmRead + above272k, litellmWrite + above272k, litellmOutput + above272k,
 }
+
+// Keys of prices in litellmModel, and what they end in for large requests.
+const (
+	litellmInput   = "input_cost_per_token"
+	litellmRead    = "cache_read_input_token_cost"
+	litellmWrite   = "cache_creation_input_token_cost"
+	litellmWrite1h = "cache_creation_input_token_cost_above_1hr"
+	litellmOutput  = "output_cost_per_token"
+
+	above200k = "_above_200k_tokens"
+	above272k = "_above_272k_tokens"
+)
 
 // overlay holds the newest prices by hand: USD per million tokens.
 type overlay struct {
@@ -160,4 +159,82 @@ type overlayPrices struct {
 	Write1h float64 `json:"cache_write_1h"`
 	Output  float64 `json:"output"`
 	Storage float64 `json:"cache_storage_per_mtok_hour"`
+}
+
+// genaiProvider is what is used of a provider in genai-prices' data.json: USD
+// per million tokens.
+type genaiProvider struct {
+	ID     string       `json:"id"`
+	Models []genaiModel `json:"models"`
+}
+
+type genaiModel struct {
+	ID     string      `json:"id"`
+	Window int         `json:"context_window,omitempty"`
+	Prices genaiPrices `json:"prices"`
+}
+
+// genaiPrices is one set of prices, or several with the day each begins.
+type genaiPrices []genaiPeriod
+
+type genaiPeriod struct {
+	Constraint *genaiConstraint `json:"constraint,omitempty"`
+	Prices     struct {
+		Input   *genaiPrice `json:"input_mtok,omitempty"`
+		Read    *genaiPrice `json:"cache_read_mtok,omitempty"`
+		Write   *genaiPrice `json:"cache_write_mtok,omitempty"`
+		Write1h *genaiPrice `json:"cache_write_1h_mtok,omitempty"`
+		Output  *genaiPrice `json:"output_mtok,omitempty"`
+	} `json:"prices"`
+}
+
+type genaiConstraint struct {
+	StartDate string `json:"start_date,omitempty"`
+	StartTime string `json:"start_time,omitempty"` // prices by time of day are not supported
+}
+
+func (p *genaiPrices) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) {
+		return json.Unmarshal(b, (*[]genaiPeriod)(p))
+	}
+	var one genaiPeriod
+	if err := json.Unmarshal(b, &one.Prices); err != nil {
+		return err
+	}
+	*p = genaiPrices{one}
+	return nil
+}
+
+func (p genaiPrices) MarshalJSON() ([]byte, error) {
+	if len(p) == 1 && p[0].Constraint == nil {
+		return json.Marshal(p[0].Prices)
+	}
+	return json.Marshal([]genaiPeriod(p))
+}
+
+// genaiPrice is a number, or a base with tiers by size of the prompt.
+type genaiPrice struct {
+	Base  float64     `json:"base"`
+	Tiers []genaiTier `json:"tiers"`
+}
+
+type genaiTier struct {
+	Start int     `json:"start"` // prompt tokens above which the price holds
+	Price float64 `json:"price"`
+}
+
+func (p *genaiPrice) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
+		type plain genaiPrice
+		return json.Unmarshal(b, (*plain)(p))
+	}
+	return json.Unmarshal(b, &p.Base)
+}
+
+func (p genaiPrice) MarshalJSON() ([]byte, error) {
+	if len(p.Tiers) == 0 {
+		return json.Marshal(p.Base)
+	}
+	type plain genaiPrice
+	return json.Marshal(plain(p))
 }

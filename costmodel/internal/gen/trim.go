@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // upstream names the full tables; empty for one that is not given.
@@ -21,42 +22,37 @@ func trim(full upstream, dir string) error {
 	if err := readJSON(filepath.Join(dir, catalogFile), &c, true); err != nil {
 		return err
 	}
-	if full.litellm != "" {
-		text, err := trimLiteLLM(full.litellm, &c)
+	for _, f := range []struct {
+		from, to string
+		trim     func(path string, c *catalog) ([]byte, error)
+	}{{full.litellm, litellmFile, trimLiteLLM}, {full.genai, genaiFile, trimGenai}, {full.overlay, overlayFile, trimOverlay}} {
+		if f.from == "" {
+			continue
+		}
+		text, err := f.trim(f.from, &c)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, litellmFile), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, f.to), text, 0o644); err != nil {
 			return err
 		}
-	}
-	if full.genai != "" {
-		text, err := trimGenai(full.genai, &c)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, genaiFile), text, 0o644); err != nil {
-			return err
-		}
-	}
-	if full.overlay != "" {
-		text, err := os.ReadFile(full.overlay)
-		if err != nil {
-			return err
-		}
-		text = append(bytes.TrimSpace(text), '\n')
-		return os.WriteFile(filepath.Join(dir, overlayFile), text, 0o644)
 	}
 	return nil
 }
 
+// trimOverlay keeps all of it.
+func trimOverlay(path string, _ *catalog) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	return append(bytes.TrimSpace(text), '\n'), err
+}
+
 // trimLiteLLM keeps the models the catalogue names, one a line.
 func trimLiteLLM(path string, c *catalog) ([]byte, error) {
-	var rows map[string]json.RawMessage
+	var rows map[string]map[string]json.RawMessage
 	if err := readJSON(path, &rows, false); err != nil {
 		return nil, err
 	}
-	kept := make(map[string]litellmModel)
+	lines := map[string]string{}
 	for _, m := range c.Models {
 		if m.LiteLLM == "" {
 			continue
@@ -65,24 +61,41 @@ func trimLiteLLM(path string, c *catalog) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s has no model %s", path, m.LiteLLM)
 		}
-		var l litellmModel
-		if err := json.Unmarshal(row, &l); err != nil {
-			return nil, fmt.Errorf("%s: model %s: %w", path, m.LiteLLM, err)
+		var members []string
+		for _, key := range litellmKeys {
+			if row[key] == nil {
+				continue
+			}
+			var v *float64 // null is none
+			if err := json.Unmarshal(row[key], &v); err != nil {
+				return nil, fmt.Errorf("%s: model %s: %s: %w", path, m.LiteLLM, key, err)
+			}
+			if v != nil && *v != 0 {
+				members = append(members, fmt.Sprintf("%q:%s", key, encoded(*v)))
+			}
 		}
-		kept[m.LiteLLM] = l
+		lines[m.LiteLLM] = fmt.Sprintf("%q: {%s}", m.LiteLLM, strings.Join(members, ","))
 	}
-	var b bytes.Buffer
-	b.WriteString("{\n")
-	for i, name := range slices.Sorted(maps.Keys(kept)) {
-		if i > 0 {
-			b.WriteString(",\n")
-		}
-		if err := writeLine(&b, fmt.Sprintf("%q: ", name), kept[name]); err != nil {
-			return nil, err
-		}
+	return []byte("{\n" + strings.Join(inOrder(lines), ",\n") + "\n}\n"), nil
+}
+
+// inOrder returns the values of a map in the order of its keys.
+func inOrder(lines map[string]string) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		list = append(list, lines[name])
 	}
-	b.WriteString("\n}\n")
-	return b.Bytes(), nil
+	return list
+}
+
+// encoded returns a value as JSON; those of the trimmed tables have no value that
+// JSON lacks.
+func encoded(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "null"
+	}
+	return string(text)
 }
 
 // trimGenai keeps the models the catalogue names, one a line.
@@ -92,14 +105,9 @@ func trimGenai(path string, c *catalog) ([]byte, error) {
 		return nil, err
 	}
 	src := sources{genai: all}
-	var b bytes.Buffer
-	b.WriteString("[")
-	for i, provider := range slices.Sorted(maps.Keys(c.Providers)) {
-		if i > 0 {
-			b.WriteString(",")
-		}
-		fmt.Fprintf(&b, "\n{\"id\": %q, \"models\": [", provider)
-		sep := "\n"
+	var lists []string
+	for _, provider := range slices.Sorted(maps.Keys(c.Providers)) {
+		var models []string
 		for _, m := range c.Models {
 			if m.Provider != provider || m.Genai == "" {
 				continue
@@ -108,24 +116,9 @@ func trimGenai(path string, c *catalog) ([]byte, error) {
 			if g == nil {
 				return nil, fmt.Errorf("%s has no model %s of %s", path, m.Genai, provider)
 			}
-			b.WriteString(sep)
-			sep = ",\n"
-			if err := writeLine(&b, " ", g); err != nil {
-				return nil, err
-			}
+			models = append(models, "\n "+encoded(g))
 		}
-		b.WriteString("]}")
+		lists = append(lists, fmt.Sprintf("\n{\"id\": %q, \"models\": [%s]}", provider, strings.Join(models, ",")))
 	}
-	b.WriteString("\n]\n")
-	return b.Bytes(), nil
-}
-
-func writeLine(b *bytes.Buffer, prefix string, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b.WriteString(prefix)
-	b.Write(text)
-	return nil
+	return []byte("[" + strings.Join(lists, ",") + "\n]\n"), nil
 }
