@@ -11,7 +11,7 @@
 // The built-in table, prices.yaml, is generated from the folder source by
 // go generate: trimmed copies of two public tables, an overlay with newer
 // values that wins where they differ, and a hand-written catalogue of names,
-// dates and multipliers, each with its source. source/README.md tells how to
+// dates and multipliers, each with its source. source/README.md describes how to
 // renew them.
 //
 // # What is billed

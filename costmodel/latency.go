@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Latency says how long a call takes by what the server has to process: a fixed
+// Latency is how long a call takes by what the server has to process: a fixed
 // time, more for every token of input that it has to compute than for one that
 // it reads from the cache, and the output at a rate. The zero value takes no
 // time.

@@ -89,8 +89,8 @@ func (d *day) UnmarshalYAML(n *yaml.Node) (err error) {
 	return nil
 }
 
-// Load reads a price file; the package comment describes it. The name stands in
-// errors, which list up to fifty problems with file and line: unknown keys with
+// Load reads a price file; the package comment describes it. Errors begin
+// with the name and list up to fifty problems with file and line: unknown keys with
 // the nearest known one, prices that are negative or no numbers, dates and tiers
 // out of order, models without prices.
 func Load(r io.Reader, name string) (*Table, error) {
@@ -243,7 +243,7 @@ func (l *listed) Rules() []error {
 	return errs
 }
 
-// perToken fills in what the list leaves out, as the package comment says, and
+// perToken fills in what the list leaves out, as the package comment describes, and
 // returns USD per token.
 func (l *listed) perToken() [NumClasses]float64 {
 	full := l.classes()

@@ -41,10 +41,10 @@ type Price struct {
 	// StoragePerMTokHour is what an explicitly created cache costs while it
 	// is kept, USD per million tokens and hour; 0 when there is no such fee.
 	StoragePerMTokHour float64
-	// LongContext says that the name asked for ended in "[1m]": the client
+	// LongContext is set for a name that ended in "[1m]": the client
 	// asked for the 1M window.
 	LongContext bool
-	// Regional says that the name asked for is that of a regional or
+	// Regional is set for the name of a regional or
 	// multi-region endpoint ("us.anthropic.…"). The price does not include
 	// the surcharge: set Modifiers.Regional to add it.
 	Regional bool

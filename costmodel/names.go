@@ -103,14 +103,14 @@ func claudeName(family, major, minor string) string {
 	return n
 }
 
-// UnknownModelError says that a table has no price for a model.
+// UnknownModelError is the error of a model without a price in the table.
 type UnknownModelError struct {
 	Model string   // the name as asked for
 	Near  []string // names the table has, the most similar first; at most three, possibly none
 }
 
-// Error names the model and the names near it. The way out is the caller's to
-// tell: it is a flag here and a key there.
+// Error names the model and the names near it. What to do about it
+// is left to the caller: a flag or a key.
 func (e *UnknownModelError) Error() string {
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("no price for model %q", e.Model)
@@ -123,7 +123,7 @@ const maxNear = 3
 
 // nearest returns up to n of the names similar to s, the most similar first:
 // at most half of s differs, or s contains the name. A long common beginning
-// counts in favour: the family and version of a model stand there.
+// counts in favour: it holds the family and version of a model.
 func nearest(s string, names []string, n int) []string {
 	if len(s) > 100 {
 		return nil

@@ -39,7 +39,7 @@ func Default() (*Table, error) { return defaultTable() }
 func (t *Table) AsOf() time.Time { return t.asOf }
 
 // Digest returns the SHA-256 of the price file the table was read from, in
-// hexadecimal as sha256sum prints it: two files of one name are told apart by it. A
+// hexadecimal as sha256sum prints it: it distinguishes files of one name. A
 // merged table has that of the file merged in last, an empty one none.
 func (t *Table) Digest() string { return t.digest }
 
@@ -63,7 +63,7 @@ func (t *Table) Names() []string {
 // [*UnknownModelError].
 //
 // Before the first listed date of a model its first prices hold, for want of
-// others; [Price.Early] tells.
+// others: see [Price.Early].
 func (t *Table) Lookup(model string, at time.Time) (Price, error) {
 	s := spell(model)
 	m := t.resolve(&s)

@@ -146,16 +146,21 @@ func (x *scribe) resultContent(b *prompt.Block) (content fields, detail any) {
 		}}
 	case toolEdit:
 		return with(exactly(b, code)), fields{
-			"filePath", path, "oldString", "", "newString", "", "structuredPatch", []any{}, "userModified", false, "replaceAll", false,
+			"filePath", path, "oldString", "", "newString", "", "structuredPatch", []any{},
+			"userModified", false, "replaceAll", false,
 		}
 	case toolWrite:
 		return with(exactly(b, code)), fields{"type", "create", "filePath", path, "content", "", "structuredPatch", []any{}}
 	case toolGrep:
-		return with(exactly(b, code)), fields{"mode", "content", "numFiles", 0, "filenames", []any{}, "content", "", "numLines", 0}
+		return with(exactly(b, code)), fields{
+			"mode", "content", "numFiles", 0, "filenames", []any{}, "content", "", "numLines", 0,
+		}
 	case toolGlob:
 		return with(exactly(b, prose)), fields{"filenames", []any{}, "durationMs", 12, "numFiles", 0, "truncated", false}
 	case toolBash:
-		return append(with(exactly(b, shell)), "is_error", false), fields{"stdout", "", "stderr", "", "interrupted", false, "isImage", false}
+		return append(with(exactly(b, shell)), "is_error", false), fields{
+			"stdout", "", "stderr", "", "interrupted", false, "isImage", false,
+		}
 	}
 	return with(exactly(b, prose)), "done"
 }
@@ -174,8 +179,9 @@ func (x *scribe) taskResult(content fields, b *prompt.Block) (fields, any) {
 		}
 	}
 	return append(content, "content", []any{report, textContent(agentBill(t.ID))}), fields{
-		"status", "completed", "prompt", exactly(&x.s.Blocks[first.Input.From], request), "agentId", t.ID, "content", []any{report},
-		"totalDurationMs", (last.At + last.Stream - first.At) / millisecond, "totalTokens", last.Usage.Input() + last.Usage.Output,
+		"status", "completed", "prompt", exactly(&x.s.Blocks[first.Input.From], request), "agentId", t.ID,
+		"content", []any{report}, "totalDurationMs", (last.At + last.Stream - first.At) / millisecond,
+		"totalTokens", last.Usage.Input() + last.Usage.Output,
 		"totalToolUseCount", uses, "usage", x.usage(last, true),
 	}
 }

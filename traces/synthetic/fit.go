@@ -121,7 +121,7 @@ func (f *fitter) times() {
 	w.Think, w.Pauses = f.dist("idle gap"), nil
 }
 
-// prefixes fits what stands ahead of threads, compactions, and agents' sizes.
+// prefixes fits the prefixes of threads, compactions, and the sizes of agents.
 func (f *fitter) prefixes() {
 	w := &f.w
 	w.WarmStart, w.Lifetime = f.mean("warm starts"), "5m"

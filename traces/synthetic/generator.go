@@ -1,12 +1,17 @@
 package synthetic
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -176,7 +181,9 @@ func (g *Generator) prefix(kind traces.ThreadKind, tokens int) [2]prompt.Block {
 			return p.blocks
 		}
 	}
-	p := assembly.StaticPrefix{Agent: traces.AgentClaudeCode, Version: g.w.Version, Project: g.w.Project, Kind: kind, Tokens: int64(tokens)}
+	p := assembly.StaticPrefix{
+		Agent: traces.AgentClaudeCode, Version: g.w.Version, Project: g.w.Project, Kind: kind, Tokens: int64(tokens),
+	}
 	if kind == traces.ThreadAgent {
 		p.AgentType = g.w.Agents.Type
 	}
@@ -209,10 +216,123 @@ func (g *Generator) size(k prompt.Kind, tokens float64) (bytes, exact int32) {
 	return int32(n), int32(g.rates.Tokens(k, n))
 }
 
-// minText is the least length of text, bytes: room for the number that tells it
-// from others.
+// minText is the least length of text, bytes: room for its number, so that
+// no two are alike.
 const minText = 5
 
 // minImage is the least length of an image, bytes: room for the same behind what
 // every PNG begins with.
 const minImage = 27
+
+// MaxSessions is the largest corpus that is generated at once.
+const MaxSessions = 10_000_000
+
+// maxCorpusBytes bounds the estimated memory of a Corpus: several seeds say more than
+// one corpus that is larger.
+const maxCorpusBytes = 8 << 30
+
+// ErrSize is wrapped by the errors of corpora that are too large, or have no
+// sessions.
+var ErrSize = errors.New("number of sessions")
+
+// Corpus returns n sessions in the parsed form, in the order of their start. The
+// result depends on the workload, the seed and n alone; workers is how many
+// sessions are made at once, 0 for one per core. The error wraps ErrSize when n
+// is out of 1…MaxSessions or the sessions need more memory than is allowed.
+func (g *Generator) Corpus(ctx context.Context, n int, seed uint64, workers int) (*traces.Corpus, error) {
+	if err := g.fits(n, seed); err != nil {
+		return nil, err
+	}
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	c := &traces.Corpus{Sessions: make([]*traces.Session, n), Unknown: map[string]int{}}
+	const batch = 64 // sessions between two looks at the context
+	assembly.Parallel(workers, (n+batch-1)/batch, func(k int) {
+		for i := k * batch; i < min(n, (k+1)*batch) && ctx.Err() == nil; i++ {
+			c.Sessions[i] = g.Session(seed, i)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("generate %d sessions: %w", n, err)
+	}
+	slices.SortFunc(c.Sessions, func(a, b *traces.Session) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.ID, b.ID))
+	})
+	return c, nil
+}
+
+// fits returns an error when n sessions cannot be held.
+func (g *Generator) fits(n int, seed uint64) error {
+	if err := checkNumber(n); err != nil {
+		return err
+	}
+	size := g.memory(n, seed)
+	if size <= maxCorpusBytes {
+		return nil
+	}
+	most := float64(n) * maxCorpusBytes / size
+	step := math.Pow(10, max(0, math.Floor(math.Log10(most))-1)) // two digits are enough
+	advice := "lower turns, rounds or agents.rounds of the profile"
+	if most >= 1 {
+		advice = fmt.Sprintf("try %.0f", math.Floor(most/step)*step)
+	}
+	return fmt.Errorf("%w: %d would take about %.3g GB of memory, more than the %d that are allowed: %s",
+		ErrSize, n, size/(1<<30), maxCorpusBytes>>30, advice)
+}
+
+func checkNumber(n int) error {
+	if n < 1 || n > MaxSessions {
+		return fmt.Errorf("%w: %d is out of range: want 1 to %d", ErrSize, n, MaxSessions)
+	}
+	return nil
+}
+
+// memory estimates the bytes of the first n sessions of a seed from a few of them.
+func (g *Generator) memory(n int, seed uint64) float64 {
+	const ofBlock, ofRound, ofThread = 66, 155, 256 // bytes, with ids, names and lists
+	size := 0.0
+	sample := min(n/32+1, 64) // a thirtieth of the work at most
+	for i := range sample {
+		s := g.Session(seed, i)
+		size += float64(len(s.Blocks)*ofBlock + s.NumCalls()*ofRound + (len(s.Threads)+1)*ofThread)
+	}
+	return size * float64(n) / float64(sample)
+}
+
+// Each makes the first n sessions of a seed, some at once, and gives each to a
+// function that may be called by as many goroutines: for corpora that do not stay
+// in memory. It stops at the first error and when the context is done, and returns
+// all errors; workers of 0 are one per core.
+func (g *Generator) Each(ctx context.Context, n int, seed uint64, workers int, do func(*traces.Session) error) error {
+	if err := checkNumber(n); err != nil {
+		return err
+	}
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	errs := make([]error, min(workers, n))
+	var next, done atomic.Int64
+	var wg sync.WaitGroup
+	for k := range errs {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if errs[k] = do(g.Session(seed, i)); errs[k] != nil {
+					stop(errs[k])
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if int(done.Load()) < n {
+		return fmt.Errorf("generate %d sessions: %w", n, context.Cause(ctx))
+	}
+	return nil
+}

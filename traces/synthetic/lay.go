@@ -69,7 +69,7 @@ func (p *plan) lay() *traces.Session {
 	return s
 }
 
-// turnEndDelay is the time from the end of a turn to the line that says so.
+// turnEndDelay is the time from the end of a turn to the line that logs it.
 const turnEndDelay = 70 * millisecond
 
 // numBlocks returns the blocks the session will have, prefixes included.

@@ -21,13 +21,15 @@ const PerSession = "turns per session"
 // observed are the dimensions with their units, in the order of reports.
 var observed = []struct{ name, unit string }{
 	{PerSession, ""}, {"calls per turn", ""}, {"tool uses per call", ""},
-	{"prompt", "tokens"}, {"text", "tokens"}, {"answer", "tokens"}, {"thinking", "tokens"}, {"output per call", "tokens"},
-	{"result", "tokens"}, {"result of Read", "tokens"}, {"result of Bash", "tokens"}, {"result of Edit", "tokens"},
-	{"result of Grep", "tokens"}, {"result of Glob", "tokens"}, {"result of Write", "tokens"}, {"result of Task", "tokens"},
+	{"prompt", "tokens"}, {"text", "tokens"}, {"answer", "tokens"}, {"thinking", "tokens"},
+	{"output per call", "tokens"}, {"result", "tokens"}, {"result of Read", "tokens"}, {"result of Bash", "tokens"},
+	{"result of Edit", "tokens"}, {"result of Grep", "tokens"}, {"result of Glob", "tokens"},
+	{"result of Write", "tokens"}, {"result of Task", "tokens"},
 	{"idle gap", "seconds"}, {"tool time", "seconds"}, {"time to first block", "seconds"}, {"streaming", "seconds"},
-	{"first context", "tokens"}, {"context growth per call", "tokens"}, {"largest context", "tokens"}, {"compactions per session", ""},
-	{"reads of reads and edits", "share"}, {"reads of a file read before", "share"}, {"files per session", ""},
-	{"sub-agents per session", ""}, {"calls per sub-agent", ""}, {"branches per session", ""}, {"input read from cache", "share"},
+	{"first context", "tokens"}, {"context growth per call", "tokens"}, {"largest context", "tokens"},
+	{"compactions per session", ""}, {"reads of reads and edits", "share"}, {"reads of a file read before", "share"},
+	{"files per session", ""}, {"sub-agents per session", ""}, {"calls per sub-agent", ""}, {"branches per session", ""},
+	{"input read from cache", "share"},
 }
 
 // Observe measures the dimensions by which corpora are compared. It leaves out
@@ -122,7 +124,7 @@ func users(t *traces.Thread) string {
 	return "main "
 }
 
-// start measures what stands ahead of a thread.
+// start measures the prefix of a thread.
 func (o *observer) start(s *traces.Session, t *traces.Thread) {
 	if t.Kind == traces.ThreadBranch || len(t.Rounds) == 0 {
 		return

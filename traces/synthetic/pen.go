@@ -22,7 +22,7 @@ type pen struct {
 	warm    bool // others have kept the static prefix readable at the first call
 	stale   bool // the next call finds nothing of its own
 	resumed bool // of its own the next call finds the static prefix alone
-	// compacted says that the current turn has met a compaction.
+	// compacted is set when the current turn has had a compaction.
 	compacted bool
 	trigger   traces.Trigger
 	at        int64 // unix ns of the last input line

@@ -141,8 +141,8 @@ func errorText(b *prompt.Block) string {
 	return open + padded("The call failed. ", int(b.Bytes)-len(open)-len(end)) + end
 }
 
-// imageText returns letters that stand for an image. They begin with a number
-// of the block, so that no two images are alike.
+// imageText returns letters in place of an image. They begin with a number of the
+// block, so that no two images are alike.
 func imageText(b *prompt.Block) string {
 	return padded(fmt.Sprintf("iVBORw0KGgo%016x", b.Digest.Hi)+strings.Repeat("A", int(b.Bytes)), int(b.Bytes))
 }

@@ -53,11 +53,11 @@ type Workload struct {
 	Lifetime   string  `yaml:"lifetime" enum:"5m,1h" doc:"lifetime the client asks for on every write"`
 	Static     int     `yaml:"static" min:"1024" max:"60000" doc:"tokens of tools and system prompt"`
 	Reminders  Dist    `yaml:"reminders" max:"60000" doc:"tokens ahead of the first prompt that no line shows"`
-	WarmStart  float64 `yaml:"warm_start" min:"0" max:"1" doc:"probability that a first call finds the static prefix cached"`
+	WarmStart  float64 `yaml:"warm_start" min:"0" max:"1" doc:"probability that a first call finds a cached prefix"`
 	WarmExpiry float64 `yaml:"warm_expiry" min:"0" max:"1" doc:"probability of the same after an expiry"`
 
 	Window      int  `yaml:"window" min:"0" max:"10000000" doc:"context window, tokens; 0 is 200,000"`
-	Threshold   int  `yaml:"threshold" doc:"tokens at which the client compacts; 0 is the version's, negative never"`
+	Threshold   int  `yaml:"threshold" doc:"tokens at which it compacts; 0 is the version's, negative never"`
 	Summary     Dist `yaml:"summary" max:"2000000" doc:"tokens of a summary"`
 	Restored    Dist `yaml:"restored" max:"2000000" doc:"tokens of files and notices put back beside a summary"`
 	CompactTime Dist `yaml:"compact_time" max:"315360000" doc:"seconds a compaction takes"`
