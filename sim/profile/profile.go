@@ -9,6 +9,8 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +29,15 @@ type Estimate struct {
 	Value float64 `yaml:"value" json:"value"`
 	Low   float64 `yaml:"low" json:"low"`
 	High  float64 `yaml:"high" json:"high"`
-	N     int     `yaml:"samples" json:"samples"`
+	N     int     `yaml:"samples" json:"samples" min:"0"`
+}
+
+// Rules refuses what is no number.
+func (e *Estimate) Rules() []error {
+	if sum := math.Abs(e.Value) + math.Abs(e.Low) + math.Abs(e.High); !(sum <= math.MaxFloat64) {
+		return []error{fmt.Errorf("%g in %g…%g is no estimate", e.Value, e.Low, e.High)}
+	}
+	return nil
 }
 
 // Versioned is an estimate for clients from a version on.
@@ -87,17 +97,11 @@ type Switches struct {
 // Names returns the names of the switches that are on, in order.
 func (s Switches) Names() []string {
 	var names []string
-	for _, x := range []struct {
-		on   bool
-		name string
-	}{
-		{s.Static, "static_prefix"}, {s.Thinking, "thinking"}, {s.Hidden, "hidden_calls"},
-		{s.Shared, "shared_prefix"}, {s.Unheld, "unheld_tail"}, {s.First, "first_calls"}, {s.Lifetime, "lifetime"},
-	} {
-		if x.on {
-			names = append(names, x.name)
+	spec.Fields(s, func(f *spec.Field) {
+		if f.Value.Bool() {
+			names = append(names, f.Path)
 		}
-	}
+	})
 	return names
 }
 
@@ -207,10 +211,10 @@ type Profile struct {
 	// Residual is what stays unexplained of a session's input cost: quantiles at
 	// equal steps from 0 to 1 of ln(recorded/predicted), over sessions without
 	// an unexplained collapse. Bands draw from it.
-	Residual []float64 `yaml:"session_residual,flow"`
+	Residual []float64 `yaml:"session_residual,flow" min:"-20" max:"20"`
 	// Weight is how many observations of a session the profile's own share
 	// counts for when the session's earlier calls have shown something else.
-	Weight float64 `yaml:"prior_weight"`
+	Weight float64 `yaml:"prior_weight" min:"0"`
 }
 
 //go:embed default.yaml
@@ -235,9 +239,6 @@ func Parse(text []byte, name string) (*Profile, error) {
 	var p Profile
 	if err := spec.Decode(text, name, &p); err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
-	}
-	if err := p.Validate(); err != nil {
-		return nil, fmt.Errorf("reading a profile: %s: %w", name, err)
 	}
 	return &p, nil
 }
@@ -350,4 +351,57 @@ func part(version string) (n int, rest string) {
 		n, _ = strconv.Atoi(number)
 	}
 	return n, rest
+}
+
+// maxStatic is the largest static prefix that is taken for one, tokens: the
+// window of most models.
+const maxStatic = 200_000
+
+// maxLife is the longest lifetime, seconds: ten years, far from what a count of
+// nanoseconds holds.
+const maxLife = 10 * 365 * 24 * 3600
+
+// Rules returns what no tag says.
+func (p *Profile) Rules() []error {
+	var errs []error
+	share := func(path string, e Estimate) {
+		if !(e.Value >= 0 && e.Value <= 1) {
+			errs = append(errs, spec.Wrong(path, "is a share: %g must lie in 0…1", e.Value))
+		}
+	}
+	share("shared_after_expiry", p.Shared)
+	share("first_calls.main", p.First.Main)
+	share("first_calls.sub_agent", p.First.Agent)
+	share("codex_fallback", p.Fallback)
+	share("unexplained_evictions.after_prompt", p.Evict.Prompt)
+	share("unexplained_evictions.after_tool_result", p.Evict.ToolResult)
+	for path, list := range p.versioned() {
+		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
+			errs = append(errs, spec.Wrong(path, "lists versions out of order: versions must ascend"))
+		}
+		for i, v := range list {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			switch {
+			case path == hiddenKey:
+				share(at, v.Estimate)
+			case !(v.Value >= 0 && v.Value <= maxStatic):
+				errs = append(errs, spec.Wrong(at, "is a prefix: %g tokens must lie in 0…%d", v.Value, maxStatic))
+			}
+		}
+	}
+	short, long := p.Lifetime.FiveMinutes.Value, p.Lifetime.OneHour.Value
+	if p.Switches.Lifetime && !(0 < short && short <= long && long <= maxLife) {
+		errs = append(errs, spec.Wrong("lifetime_seconds", "must obey 0 < 5m ≤ 1h ≤ %d", maxLife))
+	}
+	return errs
+}
+
+const hiddenKey = "hidden_call_share"
+
+// versioned yields the tables by version, with their paths.
+func (p *Profile) versioned() iter.Seq2[string, []Versioned] {
+	return func(yield func(string, []Versioned) bool) {
+		_ = yield("static_prefix_tokens", p.Static) && yield(hiddenKey, p.Hidden) &&
+			yield("first_calls.main_tokens", p.First.MainTokens) && yield("first_calls.sub_agent_tokens", p.First.AgentTokens)
+	}
 }
