@@ -2,8 +2,8 @@ package strategies
 
 import "github.com/compactsim/compactsim/internal/spec"
 
-// MessagesParams are the parameters of agent-messages. Sizes are tokens.
-type MessagesParams struct {
+// messagesParams are the parameters of agent-messages. Sizes are tokens.
+type messagesParams struct {
 	Switch   `yaml:",inline"`
 	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" min:"0" off:"0"`
 	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" min:"0" off:"0"`
@@ -11,28 +11,28 @@ type MessagesParams struct {
 }
 
 // Rules returns what contradicts each other.
-func (p *MessagesParams) Rules() []error {
+func (p *messagesParams) Rules() []error {
 	if p.End == 0 && p.Progress == 0 {
 		return []error{spec.Problem{Paths: []string{"end", "progress"}, Text: "end and progress are 0: nothing is ever sent"}}
 	}
 	return nil
 }
 
-// MessagesName is the registry's name of the layer.
-const MessagesName = "agent-messages"
+// messagesName is the registry's name of the layer.
+const messagesName = "agent-messages"
 
-var messagesDefinition = Define(MessagesName,
+var messagesDefinition = Define(messagesName,
 	"sends messages from sub-agents to their parents, which read them in the input of their next round",
-	MessagesParams{Switch: on, End: 60, Every: 1},
-	func(p MessagesParams) Layer { return &messages{params: p} }).with(Traits{Agents: true})
+	messagesParams{Switch: on, End: 60, Every: 1},
+	func(p messagesParams) Layer { return &messages{params: p} }).with(Traits{Agents: true})
 
 // messages is the state of the layer on one thread.
 type messages struct {
-	params MessagesParams
+	params messagesParams
 	behind int32 // responses since the last message of progress
 }
 
-func (l *messages) Name() string { return MessagesName }
+func (l *messages) Name() string { return messagesName }
 func (l *messages) Clone() Layer { return &messages{params: l.params} }
 func (l *messages) Reset()       { l.behind = 0 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// AgentSummaryParams are the parameters of agent-summary. Sizes are tokens.
-type AgentSummaryParams struct {
+// agentSummaryParams are the parameters of agent-summary. Sizes are tokens.
+type agentSummaryParams struct {
 	Switch         `yaml:",inline"`
 	Seconds        float64      `yaml:"seconds" doc:"seconds from one summary of a sub-agent to the next" min:"1" max:"1e6"`
 	SameModel      bool         `yaml:"same_model" doc:"asks the sub-agent's own model on its own prefix, which is cached; off, another model"`
@@ -17,43 +17,43 @@ type AgentSummaryParams struct {
 	Instruction    int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
 	Output         int32        `yaml:"output" doc:"tokens of a summary" min:"0"`
 	SkipCacheWrite bool         `yaml:"skip_cache_write" doc:"marker on the sub-agent's last message instead of the instruction, so that the next summary reads it; assumed off"`
-	Lifetime       CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h; assumed"`
+	Lifetime       callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h; assumed"`
 }
 
 // Rules returns what contradicts each other.
-func (p *AgentSummaryParams) Rules() []error {
+func (p *agentSummaryParams) Rules() []error {
 	if !p.SameModel && p.Model == "" {
 		return []error{spec.Wrong("model", "is not given, and same_model is off")}
 	}
 	return nil
 }
 
-// AgentSummaryName is the registry's name of the layer.
-const AgentSummaryName = "agent-summary"
+// agentSummaryName is the registry's name of the layer.
+const agentSummaryName = "agent-summary"
 
 // defaultAgentSummary has the documents' beat and model, and 3–5 words
 // (003:2579-2583).
-func defaultAgentSummary() AgentSummaryParams {
-	return AgentSummaryParams{
+func defaultAgentSummary() agentSummaryParams {
+	return agentSummaryParams{
 		Switch: on, Seconds: 30, Model: "claude-haiku-4-5", Head: 1000, StripThinking: true, Instruction: 150, Output: 8,
-		Lifetime: CallLifetime(prompt.Lifetime5m),
+		Lifetime: callLifetime(prompt.Lifetime5m),
 	}
 }
 
-var agentSummaryDefinition = Define(AgentSummaryName,
+var agentSummaryDefinition = Define(agentSummaryName,
 	"tells what each sub-agent of a coordinator is doing, every so often, by a call beside it",
 	defaultAgentSummary(),
-	func(p AgentSummaryParams) Layer { return &agentSummary{params: p} }).with(Traits{Draws: true, Calls: true, Agents: true})
+	func(p agentSummaryParams) Layer { return &agentSummary{params: p} }).with(Traits{Draws: true, Calls: true, Agents: true})
 
 // agentSummary is the state of the layer on one thread.
 type agentSummary struct {
-	params  AgentSummaryParams
+	params  agentSummaryParams
 	next    int64 // the next beat, ns on the session's clock; 0 before the thread begins
 	running bool
 	answer  prompt.Answer // of the call under way
 }
 
-func (l *agentSummary) Name() string { return AgentSummaryName }
+func (l *agentSummary) Name() string { return agentSummaryName }
 func (l *agentSummary) Clone() Layer { return &agentSummary{params: l.params} }
 func (l *agentSummary) Reset()       { *l = agentSummary{params: l.params} }
 
@@ -73,10 +73,10 @@ func (l *agentSummary) Wake(t *Turn) int64 {
 func (l *agentSummary) Timer(t *Turn) Outcome {
 	l.next = t.Now + span(l.params.Seconds, secondSpan)
 	if l.running {
-		return t.Refuse(AgentSummaryName, "the last one is under way")
+		return t.Refuse(agentSummaryName, "the last one is under way")
 	}
 	if t.Usage.Input() == 0 {
-		return t.Refuse(AgentSummaryName, "no response so far")
+		return t.Refuse(agentSummaryName, "no response so far")
 	}
 	l.running = true
 	t.Background(l.call(t))
@@ -87,12 +87,12 @@ func (l *agentSummary) call(t *Turn) prompt.Intent {
 	p := &l.params
 	l.answer = prompt.Answer{Output: p.Output}
 	in := prompt.Intent{
-		Source: "agent_summary", Way: WayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		Source: "agent_summary", Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
 		To:             int32(complete(t.Context)),
 		SkipCacheWrite: p.SkipCacheWrite, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 	if !p.SameModel {
-		in.Way, in.Prefix, in.Model, in.Head = WaySmallModel.String(), prompt.PrefixOwn, p.Model, p.Head
+		in.Way, in.Prefix, in.Model, in.Head = waySmallModel.String(), prompt.PrefixOwn, p.Model, p.Head
 		in.Strip = strip(false, false, p.StripThinking)
 	}
 	return in
@@ -118,7 +118,7 @@ func complete(c *prompt.Context) int {
 func (l *agentSummary) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	l.running = false
 	if r.Failed != "" {
-		return t.Refuse(AgentSummaryName, r.Failed)
+		return t.Refuse(agentSummaryName, r.Failed)
 	}
 	t.Count(results.Counts{AgentSummaries: 1})
 	return Outcome{Declined, "summary ended"}

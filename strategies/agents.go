@@ -2,8 +2,8 @@ package strategies
 
 import "github.com/compactsim/compactsim/sim/prompt"
 
-// AgentsParams are the parameters of agents. Sizes are tokens.
-type AgentsParams struct {
+// agentsParams are the parameters of agents. Sizes are tokens.
+type agentsParams struct {
 	Switch      `yaml:",inline"`
 	Share       float64 `yaml:"share" doc:"share of sub-agents that begin as forks of their parent, 0…1; the others keep the prefix they were recorded with; assumed" min:"0" max:"1"`
 	Recursive   bool    `yaml:"recursive" doc:"forks fork too; off, their sub-agents keep their own prefix"`
@@ -12,18 +12,18 @@ type AgentsParams struct {
 	Boilerplate int32   `yaml:"boilerplate" doc:"tokens that tell a fork what it is, the same in all, ahead of its task; assumed" min:"0"`
 }
 
-// AgentsName is the registry's name of the layer.
-const AgentsName = "agents"
+// agentsName is the registry's name of the layer.
+const agentsName = "agents"
 
-var agentsDefinition = Define(AgentsName,
+var agentsDefinition = Define(agentsName,
 	"starts sub-agents as forks: with their parent's context, whose cached prefix they read, in place of a prefix of their own",
-	AgentsParams{Switch: on, Share: 1, Placeholder: 12, Identical: true, Boilerplate: 250},
-	func(p AgentsParams) Layer { return &agents{params: p} }).with(Traits{Draws: true, Agents: true})
+	agentsParams{Switch: on, Share: 1, Placeholder: 12, Identical: true, Boilerplate: 250},
+	func(p agentsParams) Layer { return &agents{params: p} }).with(Traits{Draws: true, Agents: true})
 
 // agents has no state: what a fork is shows in its context.
-type agents struct{ params AgentsParams }
+type agents struct{ params agentsParams }
 
-func (l *agents) Name() string { return AgentsName }
+func (l *agents) Name() string { return agentsName }
 func (l *agents) Clone() Layer { c := *l; return &c }
 func (l *agents) Reset()       {}
 
@@ -31,7 +31,7 @@ func (l *agents) Reset()       {}
 // its parent (003:2547: a fork that finds the boilerplate in its history
 // refuses to fork).
 func (l *agents) Fork(t *Turn) bool {
-	return (l.params.Recursive || !t.Forked) && t.Draw(AgentsName, 0) < l.params.Share
+	return (l.params.Recursive || !t.Forked) && t.Draw(agentsName, 0) < l.params.Share
 }
 
 // ThreadStart puts behind the parent's last response what stands for the results

@@ -18,18 +18,18 @@ import (
 type APIContextParams struct {
 	Switch      `yaml:",inline"`
 	Subagents   bool          `yaml:"subagents" doc:"requests of sub-agents ask for it too; assumed"`
-	Basis       Basis         `yaml:"basis" doc:"what triggers and clear_at_least look at: edited (the history less what was cleared before) or original (the whole history, so that each request clears anew); assumed"`
-	Thinking    ClearThinking `yaml:"clear_thinking" doc:"clear_thinking_20251015, listed first"`
+	Basis       basis         `yaml:"basis" doc:"what triggers and clear_at_least look at: edited (the history less what was cleared before) or original (the whole history, so that each request clears anew); assumed"`
+	Thinking    clearThinking `yaml:"clear_thinking" doc:"clear_thinking_20251015, listed first"`
 	Results     ClearToolUses `yaml:"clear_results" doc:"clear_tool_uses_20250919 for tools whose results are the waste"`
 	Uses        ClearToolUses `yaml:"clear_uses" doc:"clear_tool_uses_20250919 for tools whose input is the waste"`
 	Placeholder int32         `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" min:"0"`
 	EmptyUse    int32         `yaml:"empty_use" doc:"tokens of a call whose input was cleared; assumed" min:"0"`
 }
 
-// ClearThinking says which thinking the server leaves out.
-type ClearThinking struct {
+// clearThinking says which thinking the server leaves out.
+type clearThinking struct {
 	Enabled   bool      `yaml:"enabled" doc:"off, the server keeps thinking as it does by itself"`
-	Keep      KeepTurns `yaml:"keep" doc:"newest turns with thinking whose thinking stays: all or a number"`
+	Keep      keepTurns `yaml:"keep" doc:"newest turns with thinking whose thinking stays: all or a number"`
 	IdleKeep  int       `yaml:"idle_keep" doc:"the same for a request after a long gap; 0 for no change" min:"0" off:"0"`
 	IdleAfter int64     `yaml:"idle_after_minutes" doc:"minutes since the last response that make a long gap" min:"0" max:"153722867"`
 	EveryTurn bool      `yaml:"every_turn" doc:"once there was a long gap, all later requests keep as few; off, only the first does, and what it cleared stays cleared"`
@@ -47,13 +47,13 @@ type ClearToolUses struct {
 	ClearInputs  bool     `yaml:"clear_tool_inputs" doc:"the input of a call goes too"`
 }
 
-// KeepTurns is a number of turns, 0 for all of them.
-type KeepTurns int
+// keepTurns is a number of turns, 0 for all of them.
+type keepTurns int
 
 const keepAll = "all"
 
 // MarshalYAML writes "all" or the number.
-func (k KeepTurns) MarshalYAML() (any, error) {
+func (k keepTurns) MarshalYAML() (any, error) {
 	if k == 0 {
 		return keepAll, nil
 	}
@@ -61,7 +61,7 @@ func (k KeepTurns) MarshalYAML() (any, error) {
 }
 
 // UnmarshalYAML reads "all" or a number above 0.
-func (k *KeepTurns) UnmarshalYAML(n *yaml.Node) error {
+func (k *keepTurns) UnmarshalYAML(n *yaml.Node) error {
 	if n.Value == keepAll {
 		*k = 0
 		return nil
@@ -70,24 +70,24 @@ func (k *KeepTurns) UnmarshalYAML(n *yaml.Node) error {
 	if err != nil || v < 1 {
 		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: keep %q: want all or a number above 0", n.Line, n.Value)}}
 	}
-	*k = KeepTurns(v)
+	*k = keepTurns(v)
 	return nil
 }
 
-// Basis is what the server's edits are decided on.
-type Basis bool
+// basis is what the server's edits are decided on.
+type basis bool
 
 // The two things a server may look at.
 const (
-	BasisEdited   Basis = false // the history less what earlier requests cleared
-	BasisOriginal Basis = true  // the history as the client has it
+	basisEdited   basis = false // the history less what earlier requests cleared
+	basisOriginal basis = true  // the history as the client has it
 )
 
 // Names returns the names used in YAML, by value.
-func (Basis) Names() []string { return []string{"edited", "original"} }
+func (basis) Names() []string { return []string{"edited", "original"} }
 
 // Rules returns what contradicts each other.
-func (p *ClearThinking) Rules() []error {
+func (p *clearThinking) Rules() []error {
 	if p.Enabled && p.IdleKeep > 0 && p.IdleAfter == 0 {
 		return []error{spec.Wrong("idle_after_minutes", "must be positive: idle_keep needs a gap")}
 	}
@@ -113,7 +113,7 @@ func (p *APIContextParams) Fires() *Trigger {
 func defaultAPIContext() APIContextParams {
 	return APIContextParams{
 		Switch: on, Subagents: true, Placeholder: 12, EmptyUse: 60,
-		Thinking: ClearThinking{Enabled: true, IdleKeep: 1, IdleAfter: 60},
+		Thinking: clearThinking{Enabled: true, IdleKeep: 1, IdleAfter: 60},
 		Results: ClearToolUses{
 			Enabled: true, InputTokens: 180000, Keep: 3, ClearAtLeast: 140000,
 			Tools: []string{"Read", "Bash", "Grep", "Glob", "WebFetch", "WebSearch"}, ExcludeTools: []string{},
@@ -184,7 +184,7 @@ func (l *apiContext) BeforeRequest(t *Turn) Outcome {
 	}
 	before := int64(t.Context.Tokens())
 	input := before
-	if l.params.Basis == BasisOriginal {
+	if l.params.Basis == basisOriginal {
 		input += l.saved
 	}
 	l.clearThinking(t)
@@ -201,7 +201,7 @@ func (l *apiContext) BeforeRequest(t *Turn) Outcome {
 // toolEdit is a clear_tool_uses edit on one thread.
 type toolEdit struct {
 	ClearToolUses
-	basis       Basis
+	basis       basis
 	placeholder int32
 	emptyUse    int32
 	calls       clearables // not cleared
@@ -245,7 +245,7 @@ func (e *toolEdit) apply(t *Turn, input int64) int {
 // due reports whether the trigger is met.
 func (e *toolEdit) due(input int64) bool {
 	calls := int64(len(e.calls.list))
-	if e.basis == BasisOriginal {
+	if e.basis == basisOriginal {
 		calls += e.cleared
 	}
 	return e.InputTokens > 0 && input >= e.InputTokens || e.ToolUses > 0 && calls >= e.ToolUses
@@ -253,7 +253,7 @@ func (e *toolEdit) due(input int64) bool {
 
 // past is what earlier requests cleared and this one clears with them.
 func (e *toolEdit) past() int64 {
-	if e.basis == BasisOriginal {
+	if e.basis == basisOriginal {
 		return e.saved
 	}
 	return 0

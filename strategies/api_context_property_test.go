@@ -79,7 +79,7 @@ func TestAPIContextFollowsFromTheHistory(t *testing.T) {
 			original: rapid.Bool().Draw(rt, "original"),
 		}
 		p := defaultAPIContext()
-		p.Basis, p.Uses.Enabled, p.Thinking.Keep = Basis(r.original), false, KeepTurns(r.thinking)
+		p.Basis, p.Uses.Enabled, p.Thinking.Keep = basis(r.original), false, keepTurns(r.thinking)
 		p.Results.InputTokens, p.Results.ClearAtLeast, p.Results.Keep = int64(r.trigger), int64(r.atLeast), r.keep
 		l, k := newAPIContext(p), newTalk()
 		var requests []int

@@ -8,10 +8,10 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Attachments are what a client puts back behind a summary. Sizes are tokens.
-type Attachments struct {
-	Files      FileBudget  `yaml:"files" doc:"files read last, with their present content"`
-	Skills     SkillBudget `yaml:"skills" doc:"skills invoked in the session, newest first"`
+// attachments are what a client puts back behind a summary. Sizes are tokens.
+type attachments struct {
+	Files      fileBudget  `yaml:"files" doc:"files read last, with their present content"`
+	Skills     skillBudget `yaml:"skills" doc:"skills invoked in the session, newest first"`
 	Plan       bool        `yaml:"plan" doc:"the plan, whole"`
 	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" min:"0" off:"0"`
 	Todos      bool        `yaml:"todos" doc:"the todo list as last written"`
@@ -24,14 +24,14 @@ type Attachments struct {
 	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew" min:"0"`
 }
 
-// SkillBudget bounds the skills that come back after a compaction.
-type SkillBudget struct {
+// skillBudget bounds the skills that come back after a compaction.
+type skillBudget struct {
 	Each  int32 `yaml:"each" doc:"tokens a skill is cut to; 0 for none" min:"0" off:"0"`
 	Total int32 `yaml:"total" doc:"tokens of all skills" min:"0"`
 }
 
 // Rules returns what contradicts each other.
-func (p *Attachments) Rules() []error {
+func (p *attachments) Rules() []error {
 	if p.Relist && p.Listing == 0 {
 		return []error{spec.Wrong("resend_skill_listing", "needs a skill_listing with a size")}
 	}
@@ -39,10 +39,10 @@ func (p *Attachments) Rules() []error {
 }
 
 // Rules returns what contradicts each other.
-func (s *SkillBudget) Rules() []error { return eachOver(s.Each, s.Total) }
+func (s *skillBudget) Rules() []error { return eachOver(s.Each, s.Total) }
 
 // Rules returns what contradicts each other.
-func (b *FileBudget) Rules() []error { return eachOver(b.Each, b.Total) }
+func (b *fileBudget) Rules() []error { return eachOver(b.Each, b.Total) }
 
 func eachOver(each, total int32) []error {
 	if each > total {
@@ -52,13 +52,13 @@ func eachOver(each, total int32) []error {
 }
 
 // most returns the tokens of files and skills that may come back.
-func (p *Attachments) most() int64 {
+func (p *attachments) most() int64 {
 	return min(int64(p.Files.Count)*int64(p.Files.Each), int64(p.Files.Total)) + int64(p.Skills.Total)
 }
 
 // attach returns what comes back when the entries [from, to) are compacted, and
 // the number of files among it. Files in kept, by object, do not come back.
-func (p *Attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([]prompt.Ref, int) {
+func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([]prompt.Ref, int) {
 	refs := p.Files.restore(t, from, to, kept)
 	files := len(refs)
 	arena := t.Context.Arena()
@@ -97,7 +97,7 @@ func (p *Attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 }
 
 // restore appends the skills that fit, newest first, each cut to its size.
-func (s *SkillBudget) restore(refs []prompt.Ref, arena *prompt.Arena, skills []memory) []prompt.Ref {
+func (s *skillBudget) restore(refs []prompt.Ref, arena *prompt.Arena, skills []memory) []prompt.Ref {
 	left := s.Total
 	for i := len(skills) - 1; i >= 0; i-- {
 		tokens := min(skills[i].tokens, s.Each)
@@ -118,33 +118,33 @@ func reminder(text string, tokens int32) prompt.Block {
 	}
 }
 
-// FileBudget bounds the files that come back after a compaction: the most
+// fileBudget bounds the files that come back after a compaction: the most
 // recently read first.
-type FileBudget struct {
+type fileBudget struct {
 	Count      int        `yaml:"count" doc:"files that may come back" min:"0" off:"0"`
 	Each       int32      `yaml:"each" doc:"tokens a file is cut to" min:"0"`
 	Total      int32      `yaml:"total" doc:"tokens of all files" min:"0"`
-	OverBudget OverBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop"`
+	OverBudget overBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop"`
 }
 
-// OverBudget is what happens at a file that does not fit the total.
-type OverBudget bool
+// overBudget is what happens at a file that does not fit the total.
+type overBudget bool
 
 // The two ways to treat a file over budget.
 const (
-	OverBudgetSkip OverBudget = false // 001:755: a filter, later files may fit
-	OverBudgetStop OverBudget = true  // 004, section 6, step 5c
+	overBudgetSkip overBudget = false // 001:755: a filter, later files may fit
+	overBudgetStop overBudget = true  // 004, section 6, step 5c
 )
 
 // Names returns the names used in YAML, by value.
-func (OverBudget) Names() []string { return []string{"skip", "stop"} }
+func (overBudget) Names() []string { return []string{"skip", "stop"} }
 
 // restore returns blocks for the files read last among the entries [from, to),
 // newest first, without those that stand in kept messages. A file is read anew,
 // whole: the largest of its reads stands for its size, as others may have been
 // of a range or told only that it is unchanged. What was written since changes
 // its identity.
-func (b *FileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
+func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 	var refs []prompt.Ref
 	seen := slices.Clone(kept)
 	left := b.Total
@@ -158,7 +158,7 @@ func (b *FileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 		size, identity := asItIsNow(t, file.Object, from, to)
 		tokens := min(size.tokens, b.Each)
 		if tokens > left {
-			if b.OverBudget == OverBudgetStop {
+			if b.OverBudget == overBudgetStop {
 				break
 			}
 			continue

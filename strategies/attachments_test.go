@@ -13,7 +13,7 @@ type file struct {
 	tokens int32
 }
 
-func restored(k *talk, b FileBudget, kept ...int32) []file {
+func restored(k *talk, b fileBudget, kept ...int32) []file {
 	var got []file
 	for _, r := range b.restore(&k.Turn, Body(k.Context), k.Context.Len(), kept) {
 		block := k.Context.Block(r)
@@ -38,15 +38,15 @@ func TestRestoredFiles(t *testing.T) {
 	k.round("Read", "/f", 200)
 	k.round("Read", "/g", 100)
 	for name, tc := range map[string]struct {
-		budget FileBudget
+		budget fileBudget
 		want   []file
 	}{
-		"count":         {FileBudget{Count: 5, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 900}, {"/e", 150}, {"/c", 700}}},
-		"cut":           {FileBudget{Count: 6, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 900}, {"/e", 150}, {"/c", 700}, {"/b", 5000}}},
-		"total, skip":   {FileBudget{Count: 6, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}, {"/e", 150}}},
-		"total, stop":   {FileBudget{Count: 6, Each: 600, Total: 700, OverBudget: OverBudgetStop}, []file{{"/g", 100}, {"/f", 200}}},
-		"skipped count": {FileBudget{Count: 3, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}}},
-		"no files":      {FileBudget{Count: 0, Each: 5000, Total: 50000}, nil},
+		"count":         {fileBudget{Count: 5, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 900}, {"/e", 150}, {"/c", 700}}},
+		"cut":           {fileBudget{Count: 6, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 900}, {"/e", 150}, {"/c", 700}, {"/b", 5000}}},
+		"total, skip":   {fileBudget{Count: 6, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}, {"/e", 150}}},
+		"total, stop":   {fileBudget{Count: 6, Each: 600, Total: 700, OverBudget: overBudgetStop}, []file{{"/g", 100}, {"/f", 200}}},
+		"skipped count": {fileBudget{Count: 3, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}}},
+		"no files":      {fileBudget{Count: 0, Each: 5000, Total: 50000}, nil},
 	} {
 		if got := restored(k, tc.budget); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
@@ -58,7 +58,7 @@ func TestRestoredFiles(t *testing.T) {
 // what was searched or written only. A stub that says a file is unchanged
 // stands for the file.
 func TestFilesLeftOut(t *testing.T) {
-	budget := FileBudget{Count: 5, Each: 5000, Total: 50000}
+	budget := fileBudget{Count: 5, Each: 5000, Total: 50000}
 	k := newTalk()
 	k.round("Read", "/src/a.go", 2000)
 	for _, path := range []string{"/p/CLAUDE.md", "/home/u/.claude/plans/x.md", "/home/u/.claude/projects/p/s.jsonl"} {
@@ -81,7 +81,7 @@ func TestRestoredContentIsFresh(t *testing.T) {
 		if edit {
 			k.round("Edit", "/src/a.go", 50)
 		}
-		b := FileBudget{Count: 5, Each: 5000, Total: 50000}
+		b := fileBudget{Count: 5, Each: 5000, Total: 50000}
 		return k.Context.Block(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil)[0]).Digest
 	}
 	if digest(false) == digest(true) {

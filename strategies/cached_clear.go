@@ -8,8 +8,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// CachedClearParams are the parameters of cached-microcompact.
-type CachedClearParams struct {
+// cachedClearParams are the parameters of cached-microcompact.
+type cachedClearParams struct {
 	Switch     `yaml:",inline"`
 	MainGuard  bool     `yaml:"main_thread_guard" doc:"only the main thread deletes; off, sub-agents register and delete results of their own too"`
 	Models     []string `yaml:"models" doc:"models that support deletions; none named: all; which ones did is assumed"`
@@ -23,7 +23,7 @@ type CachedClearParams struct {
 }
 
 // Rules returns what contradicts each other.
-func (p *CachedClearParams) Rules() []error {
+func (p *cachedClearParams) Rules() []error {
 	errs := needTools(p.Tools)
 	if p.Threshold <= p.KeepRecent {
 		errs = append(errs, spec.Wrong("threshold", "%d must be more than keep_recent %d", p.Threshold, p.KeepRecent))
@@ -36,16 +36,16 @@ const CachedClearName = "cached-microcompact"
 
 var cachedClearDefinition = Define(CachedClearName,
 	"lets the server delete the results of old tool calls from the cached prefix, which stays valid",
-	CachedClearParams{
+	cachedClearParams{
 		Switch: on, MainGuard: true, Models: []string{}, Tools: compactable(), Threshold: 12, KeepRecent: 5, Pin: true, EditTokens: 25,
 		Forget: true, Pending: true,
 	},
-	func(p CachedClearParams) Layer { return &cachedClear{params: p, active: newClearables(p.Tools)} }).with(Traits{Clears: true, Deletes: true})
+	func(p cachedClearParams) Layer { return &cachedClear{params: p, active: newClearables(p.Tools)} }).with(Traits{Clears: true, Deletes: true})
 
 // cachedClear is the state of the layer on one thread (002:41-54): what is
 // registered and active, in order, and what was deleted.
 type cachedClear struct {
-	params  CachedClearParams
+	params  cachedClearParams
 	active  clearables
 	deleted []int32 // ids of results, in order of deletion; never deleted again
 	lost    bool    // their deletion is no longer in force

@@ -20,19 +20,19 @@ type CompactParams struct {
 	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" min:"0" off:"0"`
 	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server" off:"[streaming]"`
 	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" min:"0"`
-	Analysis    Analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
-	Fork        ForkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
-	Streaming   StreamingParams  `yaml:"streaming" doc:"a call of the session's model under another system prompt and few tools: cold"`
-	SmallModel  SmallModelParams `yaml:"small_model" doc:"a call of another model without thinking: cold, at its own prices"`
-	TooLong     TooLongParams    `yaml:"prompt_too_long" doc:"what follows when no way of making the call fits its window"`
+	Analysis    analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
+	Fork        forkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
+	Streaming   streamingParams  `yaml:"streaming" doc:"a call of the session's model under another system prompt and few tools: cold"`
+	SmallModel  smallModelParams `yaml:"small_model" doc:"a call of another model without thinking: cold, at its own prices"`
+	TooLong     tooLongParams    `yaml:"prompt_too_long" doc:"what follows when no way of making the call fits its window"`
 	Summary     SummaryText      `yaml:"summary" doc:"what the client writes around the summary"`
-	Report      Report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
-	Attachments Attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
-	Hooks       HookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
-	Server      ServerParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
-	Partial     Partial          `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
-	Idle        Idle             `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
-	Refill      Refill           `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`
+	Report      report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
+	Attachments attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
+	Hooks       hookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
+	Server      serverParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
+	Partial     partialParams    `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
+	Idle        idleParams       `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
+	Refill      refillParams     `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`
 	Signal      int64            `yaml:"signal_seconds" doc:"seconds between signals that keep the client's connection open during a compaction: no calls; 0 for none" min:"0"`
 }
 
@@ -41,9 +41,9 @@ type Way uint8
 
 // Ways of making a summary call.
 const (
-	WayFork       Way = iota // on the conversation's own prefix
-	WayStreaming             // under a system prompt and tools of its own
-	WaySmallModel            // the same with another model
+	wayFork       Way = iota // on the conversation's own prefix
+	wayStreaming             // under a system prompt and tools of its own
+	waySmallModel            // the same with another model
 	WayServer                // by the provider, on the conversation's own prefix
 )
 
@@ -53,42 +53,42 @@ func (Way) Names() []string { return []string{"fork", "streaming", "small-model"
 // String returns the name used in YAML.
 func (w Way) String() string { return spec.Name(w) }
 
-// Analysis is what becomes of the analysis a model writes ahead of its summary.
-type Analysis bool
+// analysis is what becomes of the analysis a model writes ahead of its summary.
+type analysis bool
 
 // The two ways to treat an analysis.
 const (
-	AnalysisStrip Analysis = false // billed and thrown away
-	AnalysisKeep  Analysis = true  // part of the summary message
+	analysisStrip analysis = false // billed and thrown away
+	analysisKeep  analysis = true  // part of the summary message
 )
 
 // Names returns the names used in YAML, by value.
-func (Analysis) Names() []string { return []string{"strip", "keep"} }
+func (analysis) Names() []string { return []string{"strip", "keep"} }
 
-// Report is what a client takes for the size of the context after a
+// report is what a client takes for the size of the context after a
 // compaction.
-type Report bool
+type report bool
 
 // The two sizes a client may report.
 const (
-	ReportContext Report = false // tokens of the new context
-	ReportCall    Report = true  // usage of the summary call (001, fullCompact: countTotalTokens of the response)
+	reportContext report = false // tokens of the new context
+	reportCall    report = true  // usage of the summary call (001, fullCompact: countTotalTokens of the response)
 )
 
 // Names returns the names used in YAML, by value.
-func (Report) Names() []string { return []string{"context", "call"} }
+func (report) Names() []string { return []string{"context", "call"} }
 
-// ForkParams are the parameters of a call on the conversation's own prefix. The
+// forkParams are the parameters of a call on the conversation's own prefix. The
 // client sets no output limit: it would change the thinking budget, and so the
 // key of the messages (002:101).
-type ForkParams struct {
+type forkParams struct {
 	SkipCacheWrite bool  `yaml:"skip_cache_write" doc:"marker on the second-to-last message, so that the call writes nothing new"`
 	Strip          bool  `yaml:"strip" doc:"leave out media and skill listings: the prefix is no longer the conversation's"`
 	MaxOutput      int32 `yaml:"max_output" doc:"tokens its output is capped at, which makes its messages miss the cache; 0 for no cap" min:"0" off:"0"`
 }
 
-// StreamingParams are the parameters of a call under a system prompt of its own.
-type StreamingParams struct {
+// streamingParams are the parameters of a call under a system prompt of its own.
+type streamingParams struct {
 	Head          int32 `yaml:"head" doc:"tokens of its system prompt and tools" min:"0"`
 	MaxOutput     int32 `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" min:"0" off:"0"`
 	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
@@ -96,8 +96,8 @@ type StreamingParams struct {
 	StripListings bool  `yaml:"strip_listings" doc:"skill listings are left out"`
 }
 
-// SmallModelParams are the parameters of a call of another model.
-type SmallModelParams struct {
+// smallModelParams are the parameters of a call of another model.
+type smallModelParams struct {
 	Model         string `yaml:"model" doc:"name of the model, as in the price table"`
 	Head          int32  `yaml:"head" doc:"tokens of its system prompt: one line" min:"0"`
 	MaxOutput     int32  `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" min:"0" off:"0"`
@@ -107,9 +107,9 @@ type SmallModelParams struct {
 	StripThinking bool   `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call without thinking"`
 }
 
-// TooLongParams say how a summary call that does not fit is repeated with its
+// tooLongParams say how a summary call that does not fit is repeated with its
 // oldest API rounds dropped.
-type TooLongParams struct {
+type tooLongParams struct {
 	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once" min:"0" off:"0"`
 	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds"`
 	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1" above:"0" max:"1"`
@@ -124,8 +124,8 @@ type SummaryText struct {
 	Continuation int32 `yaml:"continuation" doc:"tokens that tell to go on without asking, after automatic ones" min:"0"`
 }
 
-// HookSizes are the tokens that hooks of the user inject at a compaction.
-type HookSizes struct {
+// hookSizes are the tokens that hooks of the user inject at a compaction.
+type hookSizes struct {
 	PreCompact   int32 `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction" min:"0"`
 	SessionStart int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments" min:"0"`
 	PostCompact  int32 `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those" min:"0"`
@@ -142,8 +142,8 @@ func (p *CompactParams) Rules() []error {
 			errs = append(errs, spec.Wrong("call", "has %s twice", w))
 		}
 	}
-	small := slices.Contains(p.Call, WaySmallModel)
-	if small && slices.Contains(p.Call, WayFork) {
+	small := slices.Contains(p.Call, waySmallModel)
+	if small && slices.Contains(p.Call, wayFork) {
 		errs = append(errs, spec.Wrong("call", "is contradictory: fork shares the session model's cache, small-model cannot: choose one"))
 	}
 	if small && p.SmallModel.Model == "" {
@@ -169,10 +169,10 @@ func (p *CompactParams) serverRules() []error {
 			errs = append(errs, spec.Wrong("server.beside", "means nothing where server is not the first way of call"))
 		}
 	}
-	if p.Server.KeepTurns > 0 && p.Partial.Direction != PartialNone {
+	if p.Server.KeepTurns > 0 && p.Partial.Direction != partialNone {
 		errs = append(errs, spec.Wrong("server.keep_turns", "has no effect: partial.direction says what is kept"))
 	}
-	if p.Server.Beside && p.Partial.Auto && p.Partial.Direction == PartialFrom {
+	if p.Server.Beside && p.Partial.Auto && p.Partial.Direction == partialFrom {
 		errs = append(errs, spec.Wrong("server.beside", "puts the block first, and partial.direction from puts it behind what stays"))
 	}
 	return errs
@@ -206,19 +206,19 @@ var sources = []string{sourceCompact, sourceSessionMemory}
 func defaultCompact() CompactParams {
 	return CompactParams{
 		Switch: on, Auto: true, Subagents: true, Breaker: 3,
-		Barred: sources, Call: []Way{WayFork, WayStreaming}, Instruction: 1500,
-		Fork:       ForkParams{SkipCacheWrite: true},
-		Streaming:  StreamingParams{Head: 3000, MaxOutput: 20000, Retries: 2, StripMedia: true, StripListings: true},
-		SmallModel: SmallModelParams{Model: "claude-haiku-4-5", Head: 20, MaxOutput: 20000, StripMedia: true, StripListings: true, StripThinking: true},
-		TooLong:    TooLongParams{Retries: 3, GapReadable: true, Share: 0.2, Marker: 12, StripMarker: true},
+		Barred: sources, Call: []Way{wayFork, wayStreaming}, Instruction: 1500,
+		Fork:       forkParams{SkipCacheWrite: true},
+		Streaming:  streamingParams{Head: 3000, MaxOutput: 20000, Retries: 2, StripMedia: true, StripListings: true},
+		SmallModel: smallModelParams{Model: "claude-haiku-4-5", Head: 20, MaxOutput: 20000, StripMedia: true, StripListings: true, StripThinking: true},
+		TooLong:    tooLongParams{Retries: 3, GapReadable: true, Share: 0.2, Marker: 12, StripMarker: true},
 		Summary:    SummaryText{Header: 30, Pointer: 60, Continuation: 45},
-		Partial:    Partial{Pivot: 0.5},
-		Idle:       Idle{Share: 0.9, MinTokens: 200_000, Floor: 100_000},
-		Refill:     Refill{Within: 3},
+		Partial:    partialParams{Pivot: 0.5},
+		Idle:       idleParams{Share: 0.9, MinTokens: 200_000, Floor: 100_000},
+		Refill:     refillParams{Within: 3},
 		Signal:     30,
-		Attachments: Attachments{
-			Files:     FileBudget{Count: 5, Each: 5000, Total: 50000, OverBudget: OverBudgetSkip},
-			Skills:    SkillBudget{Each: 5000, Total: 25000},
+		Attachments: attachments{
+			Files:     fileBudget{Count: 5, Each: 5000, Total: 50000, OverBudget: overBudgetSkip},
+			Skills:    skillBudget{Each: 5000, Total: 25000},
 			Plan:      true,
 			PlanMode:  300,
 			AgentEach: 150,

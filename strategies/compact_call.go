@@ -51,17 +51,17 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		Ordinal:     uint8(s.made),
 	}
 	switch way {
-	case WayFork:
+	case wayFork:
 		p := &l.params.Fork
 		in.Prefix, in.SkipCacheWrite, in.MaxOutput, in.Rekey = prompt.PrefixShared, p.SkipCacheWrite, p.MaxOutput, p.MaxOutput > 0
 		in.Strip = strip(p.Strip, p.Strip, false)
 	case WayServer:
 		in.Prefix, in.Instruction = prompt.PrefixShared, l.params.Server.Instructions
-	case WayStreaming:
+	case wayStreaming:
 		p := &l.params.Streaming
 		in.Prefix, in.Head, in.MaxOutput = prompt.PrefixOwn, p.Head, p.MaxOutput
 		in.Strip = strip(p.StripMedia, p.StripListings, false)
-	case WaySmallModel:
+	case waySmallModel:
 		p := &l.params.SmallModel
 		in.Prefix, in.Head, in.MaxOutput, in.Model = prompt.PrefixOwn, p.Head, p.MaxOutput, p.Model
 		in.Strip = strip(p.StripMedia, p.StripListings, p.StripThinking)
@@ -114,9 +114,9 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 // repeats returns how often the way under way is repeated after a failure.
 func (l *compact) repeats() int {
 	switch l.params.Call[l.call.way] {
-	case WayStreaming:
+	case wayStreaming:
 		return l.params.Streaming.Retries
-	case WaySmallModel:
+	case waySmallModel:
 		return l.params.SmallModel.Retries
 	}
 	return 0
@@ -176,12 +176,12 @@ func (l *compact) choose(t *Turn, to int) {
 	body := Body(c)
 	s.from, s.to, s.low, s.high, s.end = body, to, body, to, to
 	switch l.params.Partial.of(s.by) {
-	case PartialUpTo:
+	case partialUpTo:
 		s.high = l.params.Partial.cut(c, body, to)
 		s.to = s.high
-	case PartialFrom:
+	case partialFrom:
 		s.low = l.params.Partial.cut(c, body, to)
-	case PartialNone:
+	case partialNone:
 		if n := l.params.Server.KeepTurns; n > 0 && l.params.Call[0] == WayServer {
 			s.high = lastTurns(c, body, to, n)
 			s.to = s.high
@@ -190,16 +190,16 @@ func (l *compact) choose(t *Turn, to int) {
 }
 
 // of returns the direction of a compaction by what started it.
-func (p *Partial) of(by startedBy) Direction {
+func (p *partialParams) of(by startedBy) direction {
 	if by == startedByHand || by == startedByTrigger && p.Auto {
 		return p.Direction
 	}
-	return PartialNone
+	return partialNone
 }
 
 // cut returns the position of the pivot among the entries [body, to): a legal
 // one at or ahead of the share of the messages.
-func (p *Partial) cut(c *prompt.Context, body, to int) int {
+func (p *partialParams) cut(c *prompt.Context, body, to int) int {
 	n := int(p.Pivot * float64(countMessages(c, body, to)))
 	i := body
 	for ; i < to; i++ {
@@ -270,7 +270,7 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	if b.After = int64(c.Tokens()); b.After <= t.Reading.Window {
 		l.failures = 0
 	}
-	if l.params.Report == ReportCall {
+	if l.params.Report == reportCall {
 		b.Reported = r.Usage.Input() + r.Usage.Output
 	}
 	t.Count(results.Counts{Restored: int64(b.Restored)})
@@ -315,7 +315,7 @@ func keptFiles(t *Turn, from, to int, list []int32) []int32 {
 
 // inject appends what hooks of the user put behind a message set: SessionStart
 // hooks, then PostCompact hooks.
-func (h *HookSizes) inject(arena *prompt.Arena, refs []prompt.Ref) []prompt.Ref {
+func (h *hookSizes) inject(arena *prompt.Arena, refs []prompt.Ref) []prompt.Ref {
 	if h.SessionStart > 0 {
 		refs = append(refs, arena.Add(reminder("SessionStart hooks", h.SessionStart)))
 	}
@@ -330,7 +330,7 @@ func (h *HookSizes) inject(arena *prompt.Arena, refs []prompt.Ref) []prompt.Ref 
 // asking.
 func (p *CompactParams) summary(a *prompt.Answer, by startedBy) prompt.Block {
 	b := summaryBlock(a)
-	if p.Analysis == AnalysisKeep && a.Output > a.Summary {
+	if p.Analysis == analysisKeep && a.Output > a.Summary {
 		b.Bytes = int32(int64(b.Bytes) * int64(a.Output) / int64(max(1, a.Summary)))
 		b.Tokens = a.Output
 	}

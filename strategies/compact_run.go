@@ -166,50 +166,50 @@ func summaryBlock(a *prompt.Answer) prompt.Block {
 	}
 }
 
-// ServerParams are the parameters of the provider's compaction on demand
+// serverParams are the parameters of the provider's compaction on demand
 // (compact-2026-09-04): the request is that of the conversation, the answer one
 // block that stands first from then on, billed as a call of its own.
-type ServerParams struct {
+type serverParams struct {
 	Instructions int32 `yaml:"instructions" doc:"tokens of instructions of the client's own; 0 for the provider's" min:"0"`
 	KeepTurns    int   `yaml:"keep_turns" doc:"newest API rounds that stay as they are, behind the block" min:"0" off:"0"`
 	Beside       bool  `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their block takes its place ahead of the next request"`
 }
 
-// Partial says which messages a compaction summarises. It holds for those a
+// partialParams says which messages a compaction summarises. It holds for those a
 // person asks for: the client offers it there.
-type Partial struct {
-	Direction Direction `yaml:"direction" doc:"none for all messages, up_to for those ahead of the pivot, from for those behind it" off:"none"`
+type partialParams struct {
+	Direction direction `yaml:"direction" doc:"none for all messages, up_to for those ahead of the pivot, from for those behind it" off:"none"`
 	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" min:"0" max:"1"`
 	Auto      bool      `yaml:"auto" doc:"holds for automatic compactions too: no client does that"`
 }
 
-// Direction is the side of the pivot that a compaction summarises.
-type Direction uint8
+// direction is the side of the pivot that a compaction summarises.
+type direction uint8
 
 // The directions of a compaction.
 const (
-	PartialNone Direction = iota // all messages
-	PartialUpTo                  // those ahead of the pivot: the prefix changes
-	PartialFrom                  // those from the pivot on: the prefix stays
+	partialNone direction = iota // all messages
+	partialUpTo                  // those ahead of the pivot: the prefix changes
+	partialFrom                  // those from the pivot on: the prefix stays
 )
 
 // part returns what a summary in the direction stands for.
-func (d Direction) part() prompt.Part {
+func (d direction) part() prompt.Part {
 	switch d {
-	case PartialUpTo:
+	case partialUpTo:
 		return prompt.PartUpTo
-	case PartialFrom:
+	case partialFrom:
 		return prompt.PartFrom
 	}
 	return prompt.PartWhole
 }
 
 // Names returns the names used in YAML, by value.
-func (Direction) Names() []string { return []string{"none", "up_to", "from"} }
+func (direction) Names() []string { return []string{"none", "up_to", "from"} }
 
-// Idle are the parameters of compactions in a gap. The values are those
+// idleParams are the parameters of compactions in a gap. The values are those
 // observed from 2.1.286 on.
-type Idle struct {
+type idleParams struct {
 	Enabled   bool    `yaml:"enabled" doc:"compact in gaps of the main conversation, where its entries live one hour"`
 	Share     float64 `yaml:"share" doc:"share of that lifetime after which it happens, between 0 and 1" above:"0" below:"1"`
 	MinTokens int64   `yaml:"min_tokens" doc:"client's count below which it does not (CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS)" min:"0"`
@@ -218,7 +218,7 @@ type Idle struct {
 
 // due returns when a conversation that stays idle is to be compacted, ns on the
 // session's clock; 0 for never.
-func (p *Idle) due(t *Turn) int64 {
+func (p *idleParams) due(t *Turn) int64 {
 	small := t.Reading.Values[MeasureClientTokens] < max(p.MinTokens, p.Floor)
 	if !p.Enabled || small || isAgent(t.Kind) || t.TTL != prompt.TTL1h || t.Usage.Input() == 0 {
 		return 0
@@ -248,9 +248,9 @@ func (l *compact) Timer(t *Turn) Outcome {
 	return l.start(t, n, startedByIdleness)
 }
 
-// Refill are the parameters of the breaker for contexts that fill up again as
+// refillParams are the parameters of the breaker for contexts that fill up again as
 // soon as they were compacted (2.1.89: 3 times within 3 turns each).
-type Refill struct {
+type refillParams struct {
 	Times  int   `yaml:"times" doc:"refills in a row that stop automatic compaction on a thread, with an explanation; 0 for never" min:"0" off:"0"`
 	Within int64 `yaml:"within" doc:"requests behind a compaction within which reaching the trigger again is a refill" min:"0"`
 }
@@ -263,7 +263,7 @@ type refills struct {
 }
 
 // trips takes a trigger that has fired and reports whether it is one too many.
-func (p *Refill) trips(t *Turn, r *refills) bool {
+func (p *refillParams) trips(t *Turn, r *refills) bool {
 	switch {
 	case !r.fresh:
 	case t.Reading.Values[MeasureRounds] <= p.Within:

@@ -7,8 +7,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// DreamParams are the parameters of dream. Sizes are tokens.
-type DreamParams struct {
+// dreamParams are the parameters of dream. Sizes are tokens.
+type dreamParams struct {
 	Switch       `yaml:",inline"`
 	Hours        float64      `yaml:"hours" doc:"hours since the last consolidation" min:"0" max:"1e6"`
 	ScanMinutes  float64      `yaml:"scan_minutes" doc:"minutes from one look at the list of sessions to the next, per session" min:"0" max:"1e6"`
@@ -18,20 +18,20 @@ type DreamParams struct {
 	StaleMinutes float64      `yaml:"stale_minutes" doc:"minutes from which the lock of a session that has ended is taken over" min:"0" max:"1e6"`
 	Reread       bool         `yaml:"reread" doc:"the lock is read again once written, so that of two sessions at once one gives way"`
 	RaceSeconds  float64      `yaml:"race_seconds" doc:"seconds in which another session does not see that the lock was written; assumed" min:"0" max:"1e6"`
-	Phases       DreamPhases  `yaml:"phases" doc:"responses by phase"`
+	Phases       dreamPhases  `yaml:"phases" doc:"responses by phase"`
 	Instruction  int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
 	TurnInput    int32        `yaml:"turn_input" doc:"tokens of the tool results between two responses; assumed" min:"0"`
 	TurnOutput   int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
-	Lifetime     CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
+	Lifetime     callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
 	Failure      float64      `yaml:"failure" doc:"share of dreams that the server refuses, 0…1; assumed" min:"0" max:"1"`
 	Killed       float64      `yaml:"killed" doc:"share of dreams that a person ends half-way, 0…1; assumed" min:"0" max:"1"`
 	SurvivesExit bool         `yaml:"survives_exit" doc:"a dream goes on when its session has ended; off, it is lost and the lock stays; assumed"`
 	Pruned       float64      `yaml:"pruned" doc:"share of the lines of the index that a dream takes out, 0…1; assumed" min:"0" max:"1"`
-	Index        IndexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
+	Index        indexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
 }
 
-// DreamPhases are the responses that the phases of a dream take (003:2440-2478).
-type DreamPhases struct {
+// dreamPhases are the responses that the phases of a dream take (003:2440-2478).
+type dreamPhases struct {
 	Orient      int32 `yaml:"orient" doc:"responses that read the memory files; assumed" min:"0"`
 	Gather      int32 `yaml:"gather" doc:"responses that search logs and transcripts; assumed" min:"0"`
 	Consolidate int32 `yaml:"consolidate" doc:"responses that write memory files; assumed" min:"0"`
@@ -39,10 +39,10 @@ type DreamPhases struct {
 }
 
 // turns returns the responses of all phases.
-func (p *DreamPhases) turns() int32 { return p.Orient + p.Gather + p.Consolidate + p.Prune }
+func (p *dreamPhases) turns() int32 { return p.Orient + p.Gather + p.Consolidate + p.Prune }
 
 // Rules returns what contradicts each other.
-func (p *DreamPhases) Rules() []error {
+func (p *dreamPhases) Rules() []error {
 	if p.turns() < 1 {
 		return []error{errors.New("no responses, at least one is needed")}
 	}
@@ -61,25 +61,25 @@ func span(n, unit float64) int64 { return int64(n * unit) }
 
 // defaultDream has the documents' gates (003:2418-2438; leaked client:
 // minHours 24, minSessions 5, scans every 10 minutes, stale after an hour).
-func defaultDream() DreamParams {
-	return DreamParams{
+func defaultDream() dreamParams {
+	return dreamParams{
 		Switch: on, Hours: 24, ScanMinutes: 10, Sessions: 5, StaleMinutes: 60, Reread: true,
-		Phases: DreamPhases{Orient: 2, Gather: 3, Consolidate: 3, Prune: 2}, Instruction: 2000, TurnInput: 2500, TurnOutput: 400,
-		Lifetime: CallLifetime(prompt.Lifetime5m), SurvivesExit: true, Pruned: 0.3, Index: defaultIndex,
+		Phases: dreamPhases{Orient: 2, Gather: 3, Consolidate: 3, Prune: 2}, Instruction: 2000, TurnInput: 2500, TurnOutput: 400,
+		Lifetime: callLifetime(prompt.Lifetime5m), SurvivesExit: true, Pruned: 0.3, Index: defaultIndex,
 	}
 }
 
-// DreamName is the registry's name of the layer.
-const DreamName = "dream"
+// dreamName is the registry's name of the layer.
+const dreamName = "dream"
 
-var dreamDefinition = Define(DreamName,
+var dreamDefinition = Define(dreamName,
 	"consolidates the memory files of a user's sessions now and then, by a call beside the conversation on its own prefix",
 	defaultDream(),
-	func(p DreamParams) Layer { return &dream{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
+	func(p dreamParams) Layer { return &dream{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
 
 // dream is the state of the layer on one thread; the lock is the user's.
 type dream struct {
-	params  DreamParams
+	params  dreamParams
 	shown   uint32 // state of the index that the thread's head was given
 	scanned int64  // last look at the list of sessions, ns since the epoch; 0 for never
 	taken   int64  // mtime that this thread gave the lock
@@ -88,7 +88,7 @@ type dream struct {
 	answer  prompt.Answer
 }
 
-func (l *dream) Name() string { return DreamName }
+func (l *dream) Name() string { return dreamName }
 func (l *dream) Clone() Layer { c := *l; return &c }
 func (l *dream) Reset()       { *l = dream{params: l.params} }
 
@@ -103,10 +103,10 @@ func (l *dream) EndOfLoop(t *Turn) Outcome {
 	now := t.Epoch + t.Now
 	seen, reason := l.gate(t, now)
 	if reason != "" {
-		return t.Refuse(DreamName, reason)
+		return t.Refuse(dreamName, reason)
 	}
 	l.acquire(t, now, seen)
-	l.killed = t.Draw(DreamName, drawKilled) < l.params.Killed
+	l.killed = t.Draw(dreamName, drawKilled) < l.params.Killed
 	t.Background(l.call(t))
 	return Outcome{Verdict: Done}
 }
@@ -167,21 +167,21 @@ func (l *dream) locked(t *Turn, now int64) bool {
 // acquire writes the lock: the holder, and the time as that of a consolidation.
 func (l *dream) acquire(t *Turn, now, seen int64) {
 	l.before, l.taken = seen, now
-	t.User.Dream = Dream{Last: now, Before: seen, Holder: t.Session + 1}
+	t.User.Dream = dreamLock{Last: now, Before: seen, Holder: t.Session + 1}
 }
 
 func (l *dream) call(t *Turn) prompt.Intent {
 	p := &l.params
 	turns := p.Phases.turns()
 	l.answer = prompt.Answer{Output: p.TurnOutput}
-	if t.Draw(DreamName, drawFails) < p.Failure {
+	if t.Draw(dreamName, drawFails) < p.Failure {
 		l.answer.Failed = prompt.FailAPI
 	}
 	if l.killed {
 		turns = (turns + 1) / 2
 	}
 	return prompt.Intent{
-		Source: "dream", Way: WayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		Source: "dream", Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
 		Turns: turns, TurnInput: p.TurnInput, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 }
@@ -191,7 +191,7 @@ func (l *dream) call(t *Turn) prompt.Intent {
 func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	u := t.User
 	if !l.params.SurvivesExit && !u.lives(t.Session) {
-		return t.Refuse(DreamName, "its session ended")
+		return t.Refuse(dreamName, "its session ended")
 	}
 	reason := r.Failed
 	if reason == "" && l.killed {
@@ -204,7 +204,7 @@ func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 		}
 	}
 	if reason != "" {
-		return t.Refuse(DreamName, reason)
+		return t.Refuse(dreamName, reason)
 	}
 	t.Count(results.Counts{Dreams: 1})
 	l.prune(t)

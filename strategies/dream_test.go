@@ -27,7 +27,7 @@ func dreamTalk() (*talk, *besideHost) {
 	k, h := besideTalk()
 	now := k.Epoch + k.Now
 	k.Session = 5
-	k.User = &User{Ends: make([]int64, 6), Live: make([]bool, 6), Dream: Dream{Last: now - longLimit}}
+	k.User = &User{Ends: make([]int64, 6), Live: make([]bool, 6), Dream: dreamLock{Last: now - longLimit}}
 	for i := range 5 {
 		k.User.Ends[i] = now - int64(time.Hour)
 	}
@@ -88,11 +88,11 @@ func TestDreamGates(t *testing.T) {
 		"old, its holder gone": {"dream: {}",
 			func(k *talk, _ *dream) { k.User.Dream.Holder = held }, noReason},
 		"60 minutes old, its holder gone": {"dream: {hours: 0}", func(k *talk, _ *dream) {
-			k.User.Dream = Dream{Last: k.Epoch + k.Now - int64(time.Hour), Holder: held}
+			k.User.Dream = dreamLock{Last: k.Epoch + k.Now - int64(time.Hour), Holder: held}
 			k.User.Ends = append(k.User.Ends, k.Epoch, k.Epoch, k.Epoch, k.Epoch, k.Epoch)
 		}, isLocked},
 		"older than a stale time of 59 minutes": {"dream: {hours: 0, stale_minutes: 59}", func(k *talk, _ *dream) {
-			k.User.Dream = Dream{Last: k.Epoch + k.Now - int64(time.Hour), Holder: held}
+			k.User.Dream = dreamLock{Last: k.Epoch + k.Now - int64(time.Hour), Holder: held}
 			k.User.Ends = append(k.User.Ends, k.Epoch, k.Epoch, k.Epoch, k.Epoch, k.Epoch)
 		}, noReason},
 		"sessions come ahead of the lock": {"dream: {}", func(k *talk, _ *dream) {
@@ -155,7 +155,7 @@ func TestDreamLockAfterwards(t *testing.T) {
 		last, now := k.User.Dream.Last, k.Epoch+k.Now
 		l := layer(t, tc.layer)
 		in := loopEnds(k, l)[0]
-		if d := k.User.Dream; d != (Dream{Last: now, Before: last, Holder: 6}) || in.Known.Failed != tc.failed {
+		if d := k.User.Dream; d != (dreamLock{Last: now, Before: last, Holder: 6}) || in.Known.Failed != tc.failed {
 			t.Errorf("%s: while it dreams: %+v, %+v", tc.layer, d, in.Known)
 		}
 		answers(k, l, tc.failed)
@@ -206,7 +206,7 @@ func TestDreamKeepsOffTheLockOfOthers(t *testing.T) {
 		k, _ := dreamTalk()
 		l := layer(t, "dream: {}")
 		loopEnds(k, l)
-		other := Dream{Last: k.Epoch + 7, Holder: holder}
+		other := dreamLock{Last: k.Epoch + 7, Holder: holder}
 		k.User.Dream = other
 		answers(k, l, prompt.FailAPI)
 		if k.User.Dream != other {
@@ -246,7 +246,7 @@ func TestDreamPrunesTheIndex(t *testing.T) {
 		{"dream: {pruned: 0}", 400, 166, []int32{6474}},
 	} {
 		k, h := dreamTalk()
-		k.User.Memory = MemoryIndex{Lines: tc.lines}
+		k.User.Memory = memoryIndex{Lines: tc.lines}
 		l := layer(t, tc.layer)
 		loopEnds(k, l)
 		answers(k, l, "")

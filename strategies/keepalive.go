@@ -5,8 +5,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// KeepaliveParams are the parameters of keepalive. Intervals are minutes.
-type KeepaliveParams struct {
+// keepaliveParams are the parameters of keepalive. Intervals are minutes.
+type keepaliveParams struct {
 	Switch      `yaml:",inline"`
 	Every5m     float64 `yaml:"every_5m" doc:"minutes between the last use of a prefix with a lifetime of 5 minutes and a request that only keeps it warm, below 5; 0 for none" min:"0" below:"5" off:"0"`
 	Every1h     float64 `yaml:"every_1h" doc:"the same for a lifetime of an hour, below 60; 0 for none" min:"0" below:"60" off:"0"`
@@ -17,28 +17,28 @@ type KeepaliveParams struct {
 	Subagents   bool    `yaml:"subagents" doc:"sub-agents keep their prefixes warm too"`
 }
 
-// KeepaliveName is the registry's name of the layer.
-const KeepaliveName = "keepalive"
+// keepaliveName is the registry's name of the layer.
+const keepaliveName = "keepalive"
 
 // The default of at_most is what a re-write for 5 minutes costs more than a
 // read, in reads: (1.25 − 0.1) / 0.1 = 11.5. Who gives up then pays in no gap
 // more than twice what knowing its length would have cost.
-var keepaliveDefinition = Define(KeepaliveName,
+var keepaliveDefinition = Define(keepaliveName,
 	"sends the last request again before its prefix expires in a gap, for a token of output",
-	KeepaliveParams{Switch: on, Every5m: 4.5, Every1h: 55, AtMost: 11, Output: 1},
-	func(p KeepaliveParams) Layer { return &keepalive{params: p} }).with(Traits{Calls: true})
+	keepaliveParams{Switch: on, Every5m: 4.5, Every1h: 55, AtMost: 11, Output: 1},
+	func(p keepaliveParams) Layer { return &keepalive{params: p} }).with(Traits{Calls: true})
 
 // keepalive is the state of the layer on one thread. Nothing is sent behind the
 // last response of a thread: no recording tells how long the person stayed.
 type keepalive struct {
-	params KeepaliveParams
+	params keepaliveParams
 	busy   bool  // a request is under way
 	cold   bool  // the context was replaced since the last response
 	sent   int   // requests in this gap
 	last   int64 // when the last of them ended, ns on the session's clock
 }
 
-func (l *keepalive) Name() string { return KeepaliveName }
+func (l *keepalive) Name() string { return keepaliveName }
 func (l *keepalive) Clone() Layer { c := *l; return &c }
 func (l *keepalive) Reset()       { *l = keepalive{params: l.params} }
 
@@ -80,7 +80,7 @@ func (l *keepalive) Timer(t *Turn) Outcome {
 		return l.stop("too small a context")
 	case l.sent >= l.params.AtMost:
 		l.sent++
-		return t.Refuse(KeepaliveName, "enough in one gap")
+		return t.Refuse(keepaliveName, "enough in one gap")
 	}
 	t.Background(prompt.Intent{
 		Source: results.SourceKeepalive.String(), Prefix: prompt.PrefixShared, To: int32(endOfInput(t.Context)),

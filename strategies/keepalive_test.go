@@ -10,7 +10,7 @@ import (
 // All problems at once: an interval that the lifetime does not outlast keeps
 // nothing.
 func TestKeepaliveValidate(t *testing.T) {
-	p := KeepaliveParams{Every5m: 5, Every1h: 60, AtMost: -1, MinTokens: -1, Instruction: -1, Output: -1}
+	p := keepaliveParams{Every5m: 5, Every1h: 60, AtMost: -1, MinTokens: -1, Instruction: -1, Output: -1}
 	if errs := spec.Validate(&p); len(errs) != 6 {
 		t.Errorf("%d problems, want 6: %v", len(errs), errs)
 	}

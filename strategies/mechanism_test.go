@@ -15,7 +15,7 @@ import (
 type switchable struct {
 	Switch   `yaml:",inline"`
 	Auto     bool     `yaml:"auto" doc:"acts by itself"`
-	Analysis Analysis `yaml:"analysis" doc:"a boolean with names"`
+	Analysis analysis `yaml:"analysis" doc:"a boolean with names"`
 	Breaker  int      `yaml:"breaker" doc:"failures; 0 for none" off:"0"`
 	Retries  int      `yaml:"retries" doc:"off already" off:"0"`
 	Call     []Way    `yaml:"call" doc:"ways" off:"[streaming]"`
@@ -26,7 +26,7 @@ type switchable struct {
 }
 
 func TestMechanisms(t *testing.T) {
-	p := switchable{Switch: on, Analysis: AnalysisKeep, Breaker: 3, Call: []Way{WayFork, WayStreaming}, Size: 7}
+	p := switchable{Switch: on, Analysis: analysisKeep, Breaker: 3, Call: []Way{wayFork, wayStreaming}, Size: 7}
 	var got []string
 	for _, m := range mechanisms(&p) {
 		state := "off"

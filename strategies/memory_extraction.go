@@ -10,8 +10,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// MemoryParams are the parameters of memory-extraction. Sizes are tokens.
-type MemoryParams struct {
+// memoryParams are the parameters of memory-extraction. Sizes are tokens.
+type memoryParams struct {
 	Switch      `yaml:",inline"`
 	Paths       []string     `yaml:"paths" doc:"paths of memory files, * for any text; a conversation that wrote one since the last look is not extracted from"`
 	SkipWritten bool         `yaml:"skip_written" doc:"no extraction when the conversation wrote memory files itself"`
@@ -21,30 +21,30 @@ type MemoryParams struct {
 	Instruction int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
 	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of one turn: the memory files read; assumed" min:"0"`
 	TurnOutput  int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
-	Lifetime    CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
+	Lifetime    callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
 	Saves       float64      `yaml:"saves" doc:"share of extractions that find something to keep, 0…1; assumed" min:"0" max:"1"`
 	Growth      int32        `yaml:"growth" doc:"lines such an extraction adds to the index; assumed" min:"0"`
 	Failure     float64      `yaml:"failure" doc:"share of calls that the server refuses, 0…1; assumed" min:"0" max:"1"`
-	Index       IndexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
+	Index       indexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
 }
 
 // Rules returns what contradicts each other.
-func (p *MemoryParams) Rules() []error {
+func (p *memoryParams) Rules() []error {
 	if p.SkipWritten && len(p.Paths) == 0 {
 		return []error{spec.Wrong("paths", "must name a path: skip_written needs one")}
 	}
 	return nil
 }
 
-// CallLifetime is the lifetime class that the markers of a layer's call ask
+// callLifetime is the lifetime class that the markers of a layer's call ask
 // for.
-type CallLifetime prompt.Lifetime
+type callLifetime prompt.Lifetime
 
 // Names returns the names used in YAML, by value.
-func (CallLifetime) Names() []string { return []string{"client", "5m", "1h"} }
+func (callLifetime) Names() []string { return []string{"client", "5m", "1h"} }
 
 // String returns the name used in YAML.
-func (l CallLifetime) String() string { return spec.Name(l) }
+func (l callLifetime) String() string { return spec.Name(l) }
 
 // matchPath reports whether a path matches a pattern in which * stands for any
 // text, separators included.
@@ -68,10 +68,10 @@ func matchPath(pattern, path string) bool {
 	return path == ""
 }
 
-// IndexParams say how much of the index of memory files a prompt holds
+// indexParams say how much of the index of memory files a prompt holds
 // (003:2392-2397: a line under 150 characters; 200 lines or 25 KB, whichever is
 // hit first).
-type IndexParams struct {
+type indexParams struct {
 	Lines         int32   `yaml:"lines" doc:"lines of the index that are loaded" min:"0"`
 	Bytes         int32   `yaml:"bytes" doc:"bytes of the index that are loaded" min:"0"`
 	LineBytes     int32   `yaml:"line_bytes" doc:"bytes of a line" min:"1"`
@@ -80,21 +80,21 @@ type IndexParams struct {
 
 // defaultIndex has the documents' limits; 0.26 tokens a byte is what recorded
 // text weighs.
-var defaultIndex = IndexParams{Lines: 200, Bytes: 25000, LineBytes: 150, TokensPerByte: 0.26}
+var defaultIndex = indexParams{Lines: 200, Bytes: 25000, LineBytes: 150, TokensPerByte: 0.26}
 
 // loaded returns how many of n lines a prompt holds.
-func (p *IndexParams) loaded(n int32) int32 {
+func (p *indexParams) loaded(n int32) int32 {
 	return min(n, p.Lines, p.Bytes/max(1, p.LineBytes))
 }
 
 // tokens returns what an index of n lines weighs in a prompt.
-func (p *IndexParams) tokens(n int32) int32 {
+func (p *indexParams) tokens(n int32) int32 {
 	return int32(math.Round(float64(p.loaded(n)) * float64(p.LineBytes) * p.TokensPerByte))
 }
 
 // show gives the thread's memory section the index as it is now, unless it has
 // had that already, and returns which state it has.
-func (p *IndexParams) show(t *Turn, x *MemoryIndex, shown uint32) uint32 {
+func (p *indexParams) show(t *Turn, x *memoryIndex, shown uint32) uint32 {
 	if x.Change != shown {
 		content := prompt.DigestString("memory index").ExtendInt(uint64(x.Change))
 		t.SetSection(SectionMemory, p.tokens(x.Lines), content)
@@ -102,28 +102,28 @@ func (p *IndexParams) show(t *Turn, x *MemoryIndex, shown uint32) uint32 {
 	return x.Change
 }
 
-// MemoryName is the registry's name of the layer.
-const MemoryName = "memory-extraction"
+// memoryName is the registry's name of the layer.
+const memoryName = "memory-extraction"
 
-var memoryDefinition = Define(MemoryName,
+var memoryDefinition = Define(memoryName,
 	"saves what later sessions should know at the end of a loop, by a call beside the conversation on its own prefix",
 	defaultMemory(),
-	func(p MemoryParams) Layer { return &memoryExtraction{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
+	func(p memoryParams) Layer { return &memoryExtraction{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
 
 // defaultMemory has the documents' behaviour (003:2332-2397). Memory files lie
 // in ~/.claude/projects/<path>/memory/.
-func defaultMemory() MemoryParams {
-	return MemoryParams{
+func defaultMemory() memoryParams {
+	return memoryParams{
 		Switch: on, Paths: []string{"*/.claude/projects/*/memory/*"}, SkipWritten: true, Every: 1,
-		Turns: 2, Instruction: 1500, TurnInput: 1500, TurnOutput: 400, Lifetime: CallLifetime(prompt.Lifetime5m),
+		Turns: 2, Instruction: 1500, TurnInput: 1500, TurnOutput: 400, Lifetime: callLifetime(prompt.Lifetime5m),
 		Saves: 0.3, Growth: 1, Index: defaultIndex,
 	}
 }
 
 // memoryExtraction is the state of the layer on one thread.
 type memoryExtraction struct {
-	params  MemoryParams
-	own     MemoryIndex // where there is no user
+	params  memoryParams
+	own     memoryIndex // where there is no user
 	shown   uint32      // state of the index that the thread's head was given
 	seen    int32       // 1 + id of the newest entry looked at
 	before  int32       // the same ahead of the call under way, which a failure goes back to
@@ -133,7 +133,7 @@ type memoryExtraction struct {
 	answer  prompt.Answer // of the call under way
 }
 
-func (l *memoryExtraction) Name() string { return MemoryName }
+func (l *memoryExtraction) Name() string { return memoryName }
 
 // Clone keeps what was looked at; the call under way belongs to the thread that
 // made it.
@@ -153,7 +153,7 @@ func (l *memoryExtraction) ThreadStart(t *Turn) Outcome {
 	return Outcome{Verdict: Declined}
 }
 
-func (l *memoryExtraction) index(t *Turn) *MemoryIndex {
+func (l *memoryExtraction) index(t *Turn) *memoryIndex {
 	if t.User == nil {
 		return &l.own
 	}
@@ -168,16 +168,16 @@ func (l *memoryExtraction) EndOfLoop(t *Turn) Outcome {
 	}
 	l.shown = l.params.Index.show(t, l.index(t), l.shown)
 	if l.running {
-		return t.Refuse(MemoryName, "an extraction is under way")
+		return t.Refuse(memoryName, "an extraction is under way")
 	}
 	if l.ends++; l.ends < l.params.Every {
-		return t.Refuse(MemoryName, "not due in this turn")
+		return t.Refuse(memoryName, "not due in this turn")
 	}
 	l.ends, l.before = 0, l.seen
 	if l.wrote(t) && l.params.SkipWritten {
-		return t.Refuse(MemoryName, "the conversation wrote memory files itself")
+		return t.Refuse(memoryName, "the conversation wrote memory files itself")
 	}
-	l.running, l.saves = true, t.Draw(MemoryName, drawSaves) < l.params.Saves
+	l.running, l.saves = true, t.Draw(memoryName, drawSaves) < l.params.Saves
 	t.Background(l.call(t))
 	return Outcome{Verdict: Done}
 }
@@ -191,11 +191,11 @@ const (
 func (l *memoryExtraction) call(t *Turn) prompt.Intent {
 	p := &l.params
 	l.answer = prompt.Answer{Output: p.TurnOutput}
-	if t.Draw(MemoryName, drawFails) < p.Failure {
+	if t.Draw(memoryName, drawFails) < p.Failure {
 		l.answer.Failed = prompt.FailAPI
 	}
 	return prompt.Intent{
-		Source: sourceMemory, Way: WayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		Source: sourceMemory, Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
 		Turns: p.Turns, TurnInput: p.TurnInput, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 }
@@ -231,7 +231,7 @@ func (l *memoryExtraction) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	l.running = false
 	if r.Failed != "" {
 		l.seen = l.before
-		return t.Refuse(MemoryName, r.Failed)
+		return t.Refuse(memoryName, r.Failed)
 	}
 	t.Count(results.Counts{Memories: 1})
 	if x := l.index(t); l.saves && l.params.Growth > 0 {

@@ -188,7 +188,7 @@ func TestMemoryIndex(t *testing.T) {
 	long, short := defaultIndex, defaultIndex
 	short.LineBytes = 100
 	for _, tc := range []struct {
-		p      IndexParams
+		p      indexParams
 		lines  int32
 		tokens int32
 	}{
@@ -227,7 +227,7 @@ func TestMemoryExtractionGrowsTheIndex(t *testing.T) {
 	}
 	// Sub-agents have a prompt without an index.
 	agent, own := agentTalk()
-	agent.User.Memory = MemoryIndex{Lines: 9, Change: 9}
+	agent.User.Memory = memoryIndex{Lines: 9, Change: 9}
 	layer(t, "memory-extraction: {}").(ThreadStart).ThreadStart(&agent.Turn)
 	if len(own.sections) != 0 {
 		t.Errorf("a sub-agent begins with %v", own.sections)
@@ -297,11 +297,11 @@ func TestBesideDecliningAllocatesNothing(t *testing.T) {
 	suggestion := layer(t, "prompt-suggestion: {share: 0}").(*shortFork)
 	messages := layer(t, "agent-messages: {}").(AfterResponse)
 	for name, decline := range map[string]func(){
-		MemoryName:     func() { memory.EndOfLoop(&k.Turn) },
+		memoryName:     func() { memory.EndOfLoop(&k.Turn) },
 		"its look":     func() { memory.seen = 0; memory.wrote(&k.Turn) },
-		DreamName:      func() { dreams.EndOfLoop(&k.Turn) },
+		dreamName:      func() { dreams.EndOfLoop(&k.Turn) },
 		SuggestionName: func() { suggestion.EndOfLoop(&k.Turn) },
-		MessagesName:   func() { messages.AfterResponse(&k.Turn) },
+		messagesName:   func() { messages.AfterResponse(&k.Turn) },
 	} {
 		if n := testing.AllocsPerRun(100, decline); n != 0 {
 			t.Errorf("%s: %g allocations", name, n)

@@ -6,8 +6,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// MicrocompactParams are the parameters of microcompact. Sizes are tokens.
-type MicrocompactParams struct {
+// microcompactParams are the parameters of microcompact. Sizes are tokens.
+type microcompactParams struct {
 	Switch      `yaml:",inline"`
 	Trigger     Trigger  `yaml:"trigger" doc:"level from which tool results are looked at, ahead of any request"`
 	Subagents   bool     `yaml:"subagents" doc:"sub-agents clear too"`
@@ -15,30 +15,30 @@ type MicrocompactParams struct {
 	KeepLast    int      `yaml:"keep_last" doc:"newest calls of these tools whose results stay" min:"0"`
 	Threshold   int64    `yaml:"threshold" doc:"tokens of such results to come down to" min:"1"`
 	MinSaved    int64    `yaml:"min_saved" doc:"tokens below which a clearing is not worth it" min:"0"`
-	Count       Count    `yaml:"count" doc:"how a result's tokens are counted: estimate (a quarter of its bytes, not padded) or true"`
+	Count       countWay `yaml:"count" doc:"how a result's tokens are counted: estimate (a quarter of its bytes, not padded) or true"`
 	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" min:"0"`
 	Pending     bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response"`
 	Persist     bool     `yaml:"persist" doc:"the original is saved, so that it can be read again"`
 	Memory      bool     `yaml:"clear_memory" doc:"a clearing takes attached memory files ahead of the kept results with it"`
 }
 
-// Count is how a client counts the tokens of a tool result.
-type Count bool
+// countWay is how a client counts the tokens of a tool result.
+type countWay bool
 
 // The two counts.
 const (
-	CountEstimate Count = false
-	CountTrue     Count = true
+	countEstimate countWay = false
+	countTrue     countWay = true
 )
 
 // Names returns the names used in YAML, by value.
-func (Count) Names() []string { return []string{"estimate", "true"} }
+func (countWay) Names() []string { return []string{"estimate", "true"} }
 
 // Rules returns what contradicts each other.
-func (p *MicrocompactParams) Rules() []error { return needTools(p.Tools) }
+func (p *microcompactParams) Rules() []error { return needTools(p.Tools) }
 
 // ValidateFor returns what is wrong with the parameters at a window.
-func (p *MicrocompactParams) ValidateFor(r *Reading) []error {
+func (p *microcompactParams) ValidateFor(r *Reading) []error {
 	var errs []error
 	if p.Threshold >= r.Window {
 		errs = append(errs, fmt.Errorf("threshold %d is not below the window of %d", p.Threshold, r.Window))
@@ -50,25 +50,25 @@ func (p *MicrocompactParams) ValidateFor(r *Reading) []error {
 }
 
 // Fires returns the trigger.
-func (p *MicrocompactParams) Fires() *Trigger { return &p.Trigger }
+func (p *microcompactParams) Fires() *Trigger { return &p.Trigger }
 
 // MicrocompactName is the registry's name of the layer.
 const MicrocompactName = "microcompact"
 
 var microcompactDefinition = Define(MicrocompactName,
 	"clears the results of old tool calls in place, without a model call",
-	MicrocompactParams{
+	microcompactParams{
 		Switch: on, Subagents: true, KeepLast: 3, Threshold: 40000, MinSaved: 20000, Placeholder: 12, Pending: true,
 		Tools: compactable(),
 	},
-	func(p MicrocompactParams) Layer {
+	func(p microcompactParams) Layer {
 		return &microcompact{params: p, results: newClearables(p.Tools)}
 	}).with(Traits{Clears: true})
 
 // microcompact is the state of the layer on one thread: the calls whose results
 // are not cleared, as far as they were looked at, and storage.
 type microcompact struct {
-	params  MicrocompactParams
+	params  microcompactParams
 	results clearables
 	marked  []clearable
 }
@@ -102,7 +102,7 @@ func (l *microcompact) BeforeRequest(t *Turn) Outcome {
 
 // count returns the tokens of a result as the layer counts them.
 func (l *microcompact) count(r *clearable) int64 {
-	if l.params.Count == CountTrue {
+	if l.params.Count == countTrue {
 		return int64(r.tokens)
 	}
 	return r.estimate
@@ -113,7 +113,7 @@ func (l *microcompact) count(r *clearable) int64 {
 // (001:914-941), and kept results count in the total.
 func (l *microcompact) mark() Outcome {
 	total, saved := l.results.estimate, int64(0)
-	if l.params.Count == CountTrue {
+	if l.params.Count == countTrue {
 		total = l.results.tokens
 	}
 	l.marked = l.marked[:0]

@@ -8,28 +8,28 @@ import (
 	agentlist "github.com/compactsim/compactsim/traces/agents"
 )
 
-// RecordedParams are the parameters of recorded.
-type RecordedParams struct {
+// recordedParams are the parameters of recorded.
+type recordedParams struct {
 	Switch `yaml:",inline"`
 	// No log shows how the recorded client built its summary call.
-	Prefix      Prefix `yaml:"prefix" doc:"what the summary call is built on: shared (the thread's own prefix), own, or by_version (shared for Claude Code from 2.1.25 on and for Codex)"`
-	Head        int32  `yaml:"head" doc:"tokens of the system prompt and tools of a call with a prefix of its own" min:"0"`
-	Instruction int32  `yaml:"instruction" doc:"tokens of the summarisation instruction" min:"0"`
-	Placeholder int32  `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result" min:"0"`
+	Prefix      prefixChoice `yaml:"prefix" doc:"what the summary call is built on: shared (the thread's own prefix), own, or by_version (shared for Claude Code from 2.1.25 on and for Codex)"`
+	Head        int32        `yaml:"head" doc:"tokens of the system prompt and tools of a call with a prefix of its own" min:"0"`
+	Instruction int32        `yaml:"instruction" doc:"tokens of the summarisation instruction" min:"0"`
+	Placeholder int32        `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result" min:"0"`
 }
 
-// Prefix is a PrefixSource as written in YAML: "shared", "own" or "by_version".
-type Prefix prompt.PrefixSource
+// prefixChoice is a PrefixSource as written in YAML: "shared", "own" or "by_version".
+type prefixChoice prompt.PrefixSource
 
 // prefixByVersion takes the shared prefix for clients whose summary call
 // continues the conversation (traces.Agent.SummaryShares), else one of its own.
-const prefixByVersion = Prefix(2)
+const prefixByVersion = prefixChoice(2)
 
 // Names returns the names used in YAML, by value.
-func (Prefix) Names() []string { return []string{"shared", "own", "by_version"} }
+func (prefixChoice) Names() []string { return []string{"shared", "own", "by_version"} }
 
 // of returns what the summary call of an agent's client is built on.
-func (p Prefix) of(agent, release string) prompt.PrefixSource {
+func (p prefixChoice) of(agent, release string) prompt.PrefixSource {
 	if p != prefixByVersion {
 		return prompt.PrefixSource(p)
 	}
@@ -44,13 +44,13 @@ const RecordedName = "recorded"
 
 var recordedDefinition = Define(RecordedName,
 	"repeats what the recording did to its context, where it did it",
-	RecordedParams{Switch: on, Prefix: prefixByVersion, Head: 3000, Instruction: 1500, Placeholder: 12},
-	func(p RecordedParams) Layer { return &recorded{params: p} }).with(Traits{Replays: true, Compacts: true, Clears: true, Calls: true})
+	recordedParams{Switch: on, Prefix: prefixByVersion, Head: 3000, Instruction: 1500, Placeholder: 12},
+	func(p recordedParams) Layer { return &recorded{params: p} }).with(Traits{Replays: true, Compacts: true, Clears: true, Calls: true})
 
 // recorded is the state of the layer on one thread: how many of the round's
 // events it has carried out.
 type recorded struct {
-	params   RecordedParams
+	params   recordedParams
 	done     int
 	absorbed int32 // blocks of the round's input that went into events so far
 	answer   prompt.Answer

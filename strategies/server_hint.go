@@ -5,8 +5,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// ServerHintParams are the parameters of server-hint. Sizes are tokens.
-type ServerHintParams struct {
+// serverHintParams are the parameters of server-hint. Sizes are tokens.
+type serverHintParams struct {
 	Switch     `yaml:",inline"`
 	Subagents  bool     `yaml:"subagents" doc:"sub-agents take the hint too; assumed"`
 	Tools      []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
@@ -18,7 +18,7 @@ type ServerHintParams struct {
 }
 
 // Rules returns what contradicts each other.
-func (p *ServerHintParams) Rules() []error {
+func (p *serverHintParams) Rules() []error {
 	errs := needTools(p.Tools)
 	if p.Target < p.Floor {
 		errs = append(errs, spec.Wrong("target_tokens_saved", "%d is below floor %d", p.Target, p.Floor))
@@ -26,24 +26,24 @@ func (p *ServerHintParams) Rules() []error {
 	return errs
 }
 
-// ServerHintName is the registry's name of the layer.
-const ServerHintName = "server-hint"
+// serverHintName is the registry's name of the layer.
+const serverHintName = "server-hint"
 
-var serverHintDefinition = Define(ServerHintName,
+var serverHintDefinition = Define(serverHintName,
 	"puts the results of old tool calls to disk when the server refuses a request with the hint to clear",
-	ServerHintParams{
+	serverHintParams{
 		Switch: on, Subagents: true, Tools: compactable(), KeepRecent: 5, Target: 75000, Floor: 20000, Pointer: 40, Pending: true,
 	},
-	func(p ServerHintParams) Layer { return &serverHint{params: p, results: newClearables(p.Tools)} }).with(Traits{Clears: true, Hinted: true})
+	func(p serverHintParams) Layer { return &serverHint{params: p, results: newClearables(p.Tools)} }).with(Traits{Clears: true, Hinted: true})
 
 // serverHint is the state of the layer on one thread: only storage, as what was
 // cleared shows in the context.
 type serverHint struct {
-	params  ServerHintParams
+	params  serverHintParams
 	results clearables
 }
 
-func (l *serverHint) Name() string { return ServerHintName }
+func (l *serverHint) Name() string { return serverHintName }
 
 func (l *serverHint) Clone() Layer {
 	return &serverHint{params: l.params, results: newClearables(l.params.Tools)}
@@ -65,7 +65,7 @@ func (l *serverHint) ServerHint(t *Turn) Outcome {
 		}
 	}
 	if saved < l.params.Floor || saved <= 0 {
-		return t.Refuse(ServerHintName, "too little to save")
+		return t.Refuse(serverHintName, "too little to save")
 	}
 	b := clearResults(t, old[:n], prompt.FormPointer, l.params.Pointer)
 	if !l.params.Pending {

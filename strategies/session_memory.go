@@ -5,27 +5,27 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// SessionMemoryParams are the parameters of session-memory. Sizes are tokens.
-type SessionMemoryParams struct {
+// sessionMemoryParams are the parameters of session-memory. Sizes are tokens.
+type sessionMemoryParams struct {
 	Switch      `yaml:",inline"`
 	Trigger     Trigger     `yaml:"trigger" doc:"puts the memory in the place of the messages it covers, ahead of any request"`
 	Compact     bool        `yaml:"compact" doc:"do that; off, the memory is only kept up to date"`
 	Subagents   bool        `yaml:"subagents" doc:"sub-agents keep a memory too; assumed not"`
-	Extract     Extraction  `yaml:"extract" doc:"the calls beside the conversation that keep the memory up to date"`
+	Extract     extraction  `yaml:"extract" doc:"the calls beside the conversation that keep the memory up to date"`
 	Memory      MemoryFile  `yaml:"memory" doc:"the size of the memory"`
-	Keep        KeepRange   `yaml:"keep" doc:"the newest messages, which stay as they are"`
-	Count       Count       `yaml:"count" doc:"how messages are counted for that: estimate (a quarter of their bytes, padded by a third) or true"`
+	Keep        keepRange   `yaml:"keep" doc:"the newest messages, which stay as they are"`
+	Count       countWay    `yaml:"count" doc:"how messages are counted for that: estimate (a quarter of their bytes, padded by a third) or true"`
 	Wait        int64       `yaml:"wait_seconds" doc:"longest time a compaction waits for a call that updates the memory, s" min:"0" off:"0"`
 	Stale       int64       `yaml:"stale_seconds" doc:"a call under way for longer is not waited for, s" min:"0"`
 	Guard       bool        `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts"`
 	Breaker     int         `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" min:"0" off:"0"`
 	Summary     SummaryText `yaml:"summary" doc:"what the client writes around the memory"`
-	Attachments Attachments `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction"`
-	Hooks       HookSizes   `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction"`
+	Attachments attachments `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction"`
+	Hooks       hookSizes   `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction"`
 }
 
-// Extraction are the parameters of the calls that update the memory.
-type Extraction struct {
+// extraction are the parameters of the calls that update the memory.
+type extraction struct {
 	Init        int64        `yaml:"init" doc:"client's count below which no memory is begun" min:"0"`
 	Growth      int64        `yaml:"growth" doc:"growth of the client's count between two updates, at least" min:"0"`
 	ToolCalls   int          `yaml:"tool_calls" doc:"tool calls between two updates, at least, unless the last response has none" min:"0"`
@@ -35,21 +35,21 @@ type Extraction struct {
 	Turns       int32        `yaml:"turns" doc:"responses of one update: edits, then a word at the end" min:"1"`
 	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of the edits; assumed" min:"0"`
 	Output      int32        `yaml:"output" doc:"tokens of each of the responses; assumed" min:"0"`
-	Lifetime    CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
+	Lifetime    callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
 	Seconds     float64      `yaml:"seconds" doc:"time of each response, s; 0 for that of the latency model" min:"0" max:"1e6"`
 	Failure     float64      `yaml:"failure" doc:"share of updates that end without an edit, 0…1; assumed" min:"0" max:"1"`
 }
 
-// KeepRange says how many of the newest messages stay: all that the memory does
+// keepRange says how many of the newest messages stay: all that the memory does
 // not cover, and older ones until both minima hold or Max is reached.
-type KeepRange struct {
+type keepRange struct {
 	MinTokens int64 `yaml:"min_tokens" doc:"tokens that stay at least" min:"0"`
 	MinTexts  int   `yaml:"min_texts" doc:"messages with text that stay at least" min:"0"`
 	MaxTokens int64 `yaml:"max_tokens" doc:"tokens from which no older message is added" min:"0"`
 }
 
 // Rules returns what contradicts each other.
-func (p *KeepRange) Rules() []error {
+func (p *keepRange) Rules() []error {
 	if p.MinTokens > p.MaxTokens {
 		return []error{spec.Wrong("min_tokens", "%d is more than max_tokens %d", p.MinTokens, p.MaxTokens)}
 	}
@@ -57,7 +57,7 @@ func (p *KeepRange) Rules() []error {
 }
 
 // Fires returns the trigger of compactions, nil when they are off.
-func (p *SessionMemoryParams) Fires() *Trigger {
+func (p *sessionMemoryParams) Fires() *Trigger {
 	if !p.Compact {
 		return nil
 	}
@@ -66,19 +66,19 @@ func (p *SessionMemoryParams) Fires() *Trigger {
 
 // defaultSessionMemory has the values of the documents: E5, 002 (session memory
 // file), 003 (SessionMemoryCompactConfig), 004 (q97, N97).
-func defaultSessionMemory() SessionMemoryParams {
+func defaultSessionMemory() sessionMemoryParams {
 	full := defaultCompact()
-	return SessionMemoryParams{
+	return sessionMemoryParams{
 		Switch: on, Compact: true,
-		Extract: Extraction{
+		Extract: extraction{
 			Init: 10000, Growth: 5000, ToolCalls: 3, Guard: true, Barred: true,
-			Instruction: 1000, Turns: 2, TurnInput: 100, Output: 400, Lifetime: CallLifetime(prompt.Lifetime5m),
+			Instruction: 1000, Turns: 2, TurnInput: 100, Output: 400, Lifetime: callLifetime(prompt.Lifetime5m),
 		},
 		Memory: MemoryFile{
 			Template: 300, Sections: 10, Section: 2000, Total: 12000, Share: 0.05, Largest: 0.3,
 			Condense: true, Reminder: 40, Marker: 25,
 		},
-		Keep: KeepRange{MinTokens: 10000, MinTexts: 5, MaxTokens: 40000},
+		Keep: keepRange{MinTokens: 10000, MinTexts: 5, MaxTokens: 40000},
 		Wait: 15, Stale: 60, Guard: true, Breaker: full.Breaker,
 		Summary: full.Summary, Attachments: full.Attachments,
 	}

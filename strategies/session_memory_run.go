@@ -14,11 +14,11 @@ const SessionMemoryName = "session-memory"
 var sessionMemoryDefinition = Define(SessionMemoryName,
 	"keeps notes of the session by calls beside it, and puts them in the place of messages without a summary call",
 	defaultSessionMemory(),
-	func(p SessionMemoryParams) Layer { return &sessionMemory{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true})
+	func(p sessionMemoryParams) Layer { return &sessionMemory{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true})
 
 // sessionMemory is the state of the layer on one thread.
 type sessionMemory struct {
-	params  SessionMemoryParams
+	params  sessionMemoryParams
 	begun   bool  // the file is there, if only as a template
 	notes   notes // what the file holds
 	update  notes // what it will hold when the update under way ends well
@@ -158,7 +158,7 @@ func (l *sessionMemory) intent(t *Turn) prompt.Intent {
 		l.answer.Failed = prompt.FailEmpty
 	}
 	return prompt.Intent{
-		Source: sourceSessionMemory, Way: WayFork.String(), Prefix: prompt.PrefixShared, Lifetime: prompt.Lifetime(p.Lifetime),
+		Source: sourceSessionMemory, Way: wayFork.String(), Prefix: prompt.PrefixShared, Lifetime: prompt.Lifetime(p.Lifetime),
 		Instruction: int32(l.asked() + l.nested*l.own()), Turns: p.Turns, TurnInput: p.TurnInput,
 		To: int32(endOfAnswered(t.Context)), Ordinal: ordinal, Known: &l.answer, Sized: true, Base: l.notes.text(),
 	}
@@ -296,7 +296,7 @@ func isText(k prompt.Kind) bool { return k == prompt.KindText || k == prompt.Kin
 // count returns the tokens of a message entry as the client sees them.
 func (l *sessionMemory) count(c *prompt.Context, i int) int64 {
 	e := c.At(i)
-	if l.params.Count == CountTrue || e.Form != prompt.FormVerbatim {
+	if l.params.Count == countTrue || e.Form != prompt.FormVerbatim {
 		return int64(e.Tokens)
 	}
 	return padded(c.Block(e.Block))
@@ -370,7 +370,7 @@ func (l *sessionMemory) estimate(c *prompt.Context, memory *prompt.Block, keep i
 }
 
 func (l *sessionMemory) countBlock(b *prompt.Block) int64 {
-	if l.params.Count == CountTrue {
+	if l.params.Count == countTrue {
 		return int64(b.Tokens)
 	}
 	return padded(b)

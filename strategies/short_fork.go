@@ -6,9 +6,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// ShortForkParams are the parameters of prompt-suggestion and speculation.
+// shortForkParams are the parameters of prompt-suggestion and speculation.
 // Sizes are tokens.
-type ShortForkParams struct {
+type shortForkParams struct {
 	Switch         `yaml:",inline"`
 	Share          float64      `yaml:"share" doc:"share of turns of the main conversation that end with the call, 0…1" min:"0" max:"1"`
 	Turns          int32        `yaml:"turns" doc:"responses of the call, 1…3" min:"1" max:"3"`
@@ -16,7 +16,7 @@ type ShortForkParams struct {
 	TurnInput      int32        `yaml:"turn_input" doc:"tokens of the tool results between two responses; assumed" min:"0"`
 	TurnOutput     int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
 	SkipCacheWrite bool         `yaml:"skip_cache_write" doc:"marker on the conversation's last response instead of the instruction, so that the next turn reads it"`
-	Lifetime       CallLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
+	Lifetime       callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
 	Suppressed     float64      `yaml:"suppressed" doc:"share of answers thrown away before a person sees them, 0…1; assumed" min:"0" max:"1"`
 	Accepted       float64      `yaml:"accepted" doc:"share of the others that the person takes, 0…1; the recorded calls are made all the same; assumed" min:"0" max:"1"`
 }
@@ -29,44 +29,44 @@ const endOfTurnShare = 0.58
 // defaultSuggestion is a line of text. Its marker on the last response is what
 // the recordings show: the next call reads a median of 319 tokens more, the
 // size of a response.
-func defaultSuggestion() ShortForkParams {
-	return ShortForkParams{
+func defaultSuggestion() shortForkParams {
+	return shortForkParams{
 		Switch: on, Share: endOfTurnShare, Turns: 1, Instruction: 300, TurnOutput: 15, SkipCacheWrite: true,
-		Lifetime: CallLifetime(prompt.Lifetime5m),
+		Lifetime: callLifetime(prompt.Lifetime5m),
 	}
 }
 
 // defaultSpeculation begins to answer each suggestion.
-func defaultSpeculation() ShortForkParams {
-	return ShortForkParams{
+func defaultSpeculation() shortForkParams {
+	return shortForkParams{
 		Switch: on, Share: endOfTurnShare, Turns: 2, Instruction: 50, TurnInput: 1000, TurnOutput: 300,
-		Lifetime: CallLifetime(prompt.Lifetime5m),
+		Lifetime: callLifetime(prompt.Lifetime5m),
 	}
 }
 
 // Names of the short forks in the registry.
 const (
 	SuggestionName  = "prompt-suggestion"
-	SpeculationName = "speculation"
+	speculationName = "speculation"
 )
 
 var suggestionDefinition = Define(SuggestionName,
 	"suggests the next prompt at the end of a turn, by a call beside the conversation on its own prefix",
 	defaultSuggestion(),
-	func(p ShortForkParams) Layer {
+	func(p shortForkParams) Layer {
 		return &shortFork{params: p, name: SuggestionName, source: "prompt_suggestion"}
 	}).with(Traits{Draws: true, Calls: true, Forks: true})
 
-var speculationDefinition = Define(SpeculationName,
+var speculationDefinition = Define(speculationName,
 	"begins to answer the suggested prompt before a person sends it, by a call beside the conversation on its own prefix",
 	defaultSpeculation(),
-	func(p ShortForkParams) Layer {
-		return &shortFork{params: p, name: SpeculationName, source: "speculation"}
+	func(p shortForkParams) Layer {
+		return &shortFork{params: p, name: speculationName, source: "speculation"}
 	}).with(Traits{Draws: true, Calls: true, Forks: true})
 
 // shortFork is the state of prompt-suggestion or speculation on one thread.
 type shortFork struct {
-	params  ShortForkParams
+	params  shortForkParams
 	name    string
 	source  string // query source of its calls
 	running bool
@@ -106,7 +106,7 @@ func (l *shortFork) EndOfLoop(t *Turn) Outcome {
 	}
 	l.running, l.fate, l.answer = true, l.decide(t), prompt.Answer{Output: p.TurnOutput}
 	t.Background(prompt.Intent{
-		Source: l.source, Way: WayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		Source: l.source, Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
 		Turns: p.Turns, TurnInput: p.TurnInput, SkipCacheWrite: p.SkipCacheWrite, Lifetime: prompt.Lifetime(p.Lifetime),
 		Known: &l.answer,
 	})

@@ -40,7 +40,7 @@ func TestShortForkCalls(t *testing.T) {
 // 58 % of the recorded turns end with a suggestion. Both forks ask one draw, of
 // a half here, so that at equal shares they come together.
 func TestShortForkShare(t *testing.T) {
-	for _, name := range []string{SuggestionName, SpeculationName} {
+	for _, name := range []string{SuggestionName, speculationName} {
 		for text, want := range map[string]int{"": 1, "share: 0.5": 0, "share: 0.51": 1, "share: 0": 0} {
 			k, h := besideTalk()
 			if got := len(loopEnds(k, layer(t, fmt.Sprintf("%s: {%s}", name, text)))); got != want {

@@ -6,8 +6,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// TimeClearParams are the parameters of time-microcompact.
-type TimeClearParams struct {
+// timeClearParams are the parameters of time-microcompact.
+type timeClearParams struct {
 	Switch      `yaml:",inline"`
 	GapMinutes  int64    `yaml:"gap_minutes" doc:"minutes since the last response from which on results are cleared" min:"1" max:"153722867"`
 	ColdOnly    bool     `yaml:"cold_only" doc:"clear only when the lifetime of the cache has passed too; off, the gap alone decides"`
@@ -19,10 +19,10 @@ type TimeClearParams struct {
 }
 
 // Rules returns what contradicts each other.
-func (p *TimeClearParams) Rules() []error { return needTools(p.Tools) }
+func (p *timeClearParams) Rules() []error { return needTools(p.Tools) }
 
 // trigger is the gap as a condition.
-func (p *TimeClearParams) trigger() Trigger {
+func (p *timeClearParams) trigger() Trigger {
 	return Trigger{Measure: MeasureIdle, Fixed: p.GapMinutes * int64(time.Minute)}
 }
 
@@ -31,15 +31,15 @@ const TimeClearName = "time-microcompact"
 
 var timeClearDefinition = Define(TimeClearName,
 	"clears the results of old tool calls in place after a gap in which the cache has grown cold",
-	TimeClearParams{Switch: on, GapMinutes: 60, Subagents: true, Tools: compactable(), KeepRecent: 5, Placeholder: 12, Pending: true},
-	func(p TimeClearParams) Layer {
+	timeClearParams{Switch: on, GapMinutes: 60, Subagents: true, Tools: compactable(), KeepRecent: 5, Placeholder: 12, Pending: true},
+	func(p timeClearParams) Layer {
 		return &timeClear{params: p, gap: p.trigger(), results: newClearables(p.Tools)}
 	}).with(Traits{Clears: true})
 
 // timeClear is the state of the layer on one thread: only storage, as what was
 // cleared shows in the context.
 type timeClear struct {
-	params  TimeClearParams
+	params  timeClearParams
 	gap     Trigger
 	results clearables
 }

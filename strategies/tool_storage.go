@@ -9,24 +9,24 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// ToolStorageParams are the parameters of tool-storage. Sizes of results are
+// toolStorageParams are the parameters of tool-storage. Sizes of results are
 // bytes, which stand for the client's characters; others are tokens.
-type ToolStorageParams struct {
+type toolStorageParams struct {
 	Switch      `yaml:",inline"`
-	Limits      StorageLimits `yaml:"limits" doc:"bytes above which a result goes to disk"`
+	Limits      storageLimits `yaml:"limits" doc:"bytes above which a result goes to disk"`
 	Never       []string      `yaml:"never" doc:"tools whose results never go to disk"`
 	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, those of never counted; over it the largest go to disk; 0 for no limit" min:"0" off:"0"`
 	Preview     int32         `yaml:"preview" doc:"bytes of a stored result that stay" min:"0"`
 	Pointer     int32         `yaml:"pointer" doc:"tokens of the text around the preview (path and size); assumed" min:"0"`
 	Freeze      bool          `yaml:"freeze" doc:"what was decided about a result stays; off, all results are decided about anew ahead of each request"`
-	Retune      Retune        `yaml:"retune" doc:"limits that are changed from afar in the middle of a session"`
+	Retune      retune        `yaml:"retune" doc:"limits that are changed from afar in the middle of a session"`
 	StoreImages bool          `yaml:"store_images" doc:"results that hold an image go to disk too; assumed"`
 	StoreErrors bool          `yaml:"store_errors" doc:"results of failed calls go to disk too; assumed"`
-	Reread      Reread        `yaml:"reread" doc:"stored results that the model reads back"`
+	Reread      reread        `yaml:"reread" doc:"stored results that the model reads back"`
 }
 
-// StorageLimits are the sizes up to which results stay, bytes.
-type StorageLimits struct {
+// storageLimits are the sizes up to which results stay, bytes.
+type storageLimits struct {
 	Default int32 `yaml:"default" doc:"bytes for tools without a limit of their own" min:"0"`
 	Bash    int32 `yaml:"bash" doc:"bytes for Bash" min:"0"`
 	Grep    int32 `yaml:"grep" doc:"bytes for Grep" min:"0"`
@@ -34,16 +34,16 @@ type StorageLimits struct {
 	Cap     int32 `yaml:"cap" doc:"bytes no limit can pass" min:"0"`
 }
 
-// Retune is a change of all limits by the flag that sets them from afar (003,
+// retune is a change of all limits by the flag that sets them from afar (003,
 // GrowthBook override).
-type Retune struct {
+type retune struct {
 	Request int32   `yaml:"request" doc:"request of the conversation from which on the changed limits hold, from 1; 0 for never" min:"0"`
 	Scale   float64 `yaml:"scale" doc:"what all limits are multiplied by, above 0" above:"0"`
 }
 
-// Reread says how often a stored result is read back, which no recording of a
+// reread says how often a stored result is read back, which no recording of a
 // client without storage can show: all of it is assumed.
-type Reread struct {
+type reread struct {
 	Share  float64 `yaml:"share" doc:"share of stored results that are read back, 0…1; assumed" min:"0" max:"1"`
 	After  int32   `yaml:"after" doc:"requests later, from 1; assumed" min:"0"`
 	Output int32   `yaml:"output" doc:"tokens of the response that reads; assumed" min:"0"`
@@ -51,7 +51,7 @@ type Reread struct {
 }
 
 // Rules returns what contradicts each other.
-func (p *ToolStorageParams) Rules() []error {
+func (p *toolStorageParams) Rules() []error {
 	if least := min(p.Limits.Default, p.Limits.Bash, p.Limits.Grep, p.Limits.MCP, p.Limits.Cap); p.Preview > least {
 		return []error{spec.Wrong("preview", "%d is more than the limit %d", p.Preview, least)}
 	}
@@ -59,20 +59,20 @@ func (p *ToolStorageParams) Rules() []error {
 }
 
 // Rules returns what contradicts each other.
-func (p *Reread) Rules() []error {
+func (p *reread) Rules() []error {
 	if p.Share > 0 && min(p.After, p.Output, p.Limit) < 1 {
 		return []error{errors.New("after, output and limit must be positive")}
 	}
 	return nil
 }
 
-func defaultToolStorage() ToolStorageParams {
-	return ToolStorageParams{
+func defaultToolStorage() toolStorageParams {
+	return toolStorageParams{
 		Switch: on,
-		Limits: StorageLimits{Default: 50000, Bash: 30000, Grep: 20000, MCP: 50000, Cap: 400000},
+		Limits: storageLimits{Default: 50000, Bash: 30000, Grep: 20000, MCP: 50000, Cap: 400000},
 		Never:  []string{"Read"}, PerMessage: 200000, Preview: 2000, Pointer: 60,
-		Freeze: true, Retune: Retune{Scale: 1},
-		Reread: Reread{After: 1, Output: 100, Limit: 25000},
+		Freeze: true, Retune: retune{Scale: 1},
+		Reread: reread{After: 1, Output: 100, Limit: 25000},
 	}
 }
 
@@ -82,14 +82,14 @@ const ToolStorageName = "tool-storage"
 var toolStorageDefinition = Define(ToolStorageName,
 	"puts large tool results to disk before they are sent, and leaves a preview",
 	defaultToolStorage(),
-	func(p ToolStorageParams) Layer {
+	func(p toolStorageParams) Layer {
 		return &toolStorage{params: p, never: toolset{named: p.Never, mcp: true}}
 	}).with(Traits{Draws: true, Calls: true, Clears: true})
 
 // toolStorage is the state of the layer on one thread. What was decided shows
 // in the context, which branches and forks copy.
 type toolStorage struct {
-	params  ToolStorageParams
+	params  toolStorageParams
 	never   toolset
 	stored  []int32 // ids of the entries it has put to disk, for deciding anew
 	message []freshResult

@@ -2,25 +2,25 @@ package strategies
 
 import "github.com/compactsim/compactsim/sim/prompt"
 
-// TruncateParams are the parameters of truncate-oldest.
-type TruncateParams struct {
+// truncateParams are the parameters of truncate-oldest.
+type truncateParams struct {
 	Switch  `yaml:",inline"`
 	Trigger Trigger `yaml:"trigger" doc:"starts a truncation, ahead of any request"`
 	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1" above:"0" below:"1"`
 }
 
 // Fires returns the trigger.
-func (p *TruncateParams) Fires() *Trigger { return &p.Trigger }
+func (p *truncateParams) Fires() *Trigger { return &p.Trigger }
 
 // TruncateName is the registry's name of the layer.
 const TruncateName = "truncate-oldest"
 
 var truncateDefinition = Define(TruncateName,
 	"drops the oldest API rounds, results with their calls, when the context passes the trigger",
-	TruncateParams{Switch: on, Target: 0.5},
-	func(p TruncateParams) Layer { return &truncate{params: p} }).with(Traits{Compacts: true})
+	truncateParams{Switch: on, Target: 0.5},
+	func(p truncateParams) Layer { return &truncate{params: p} }).with(Traits{Compacts: true})
 
-type truncate struct{ params TruncateParams }
+type truncate struct{ params truncateParams }
 
 func (l *truncate) Name() string { return TruncateName }
 func (l *truncate) Clone() Layer { c := *l; return &c }

@@ -166,7 +166,7 @@ type Section uint8
 // Sections with a content of their own.
 const (
 	SectionMemory Section = iota // the index of memory files, in a memoised section
-	NumSections           = 1
+	numSections           = 1
 )
 
 // SetSection gives a section another content. Memoised sections show it after
@@ -225,22 +225,22 @@ type User struct {
 	Ends []int64
 	// Live are the sessions that have begun and not ended.
 	Live []bool
-	// Dream is the state of the consolidation that all sessions share.
-	Dream Dream
+	// dreamLock is the state of the consolidation that all sessions share.
+	Dream dreamLock
 	// Memory is the index of the memory files that all sessions share.
-	Memory MemoryIndex
+	Memory memoryIndex
 }
 
-// Dream is the lock file of the background consolidation: its time stands for
+// dreamLock is the lock file of the background consolidation: its time stands for
 // the last one, its holder for who is at it.
-type Dream struct {
+type dreamLock struct {
 	Last   int64 // ns since the epoch: the lock's mtime; 0 for never
 	Holder int32 // 1 + index of the session that holds the lock, 0 for none
 	Before int64 // mtime ahead of the dream under way, which another session may still see
 }
 
-// MemoryIndex is the file that lists the memory files, a line each (MEMORY.md).
-type MemoryIndex struct {
+// memoryIndex is the file that lists the memory files, a line each (MEMORY.md).
+type memoryIndex struct {
 	Lines  int32
 	Change uint32 // how often it has changed
 }
