@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/nearest"
@@ -39,7 +40,7 @@ const (
 
 // efforts are the names that providers have for efforts.
 var efforts = map[string][]string{
-	providerAnthropic: {"low", "medium", "high", "xhigh", "max"},
+	providerAnthropic: api.Efforts(),
 	providerOpenAI:    {"none", "minimal", "low", "medium", "high", "xhigh", "max"},
 }
 

@@ -47,7 +47,7 @@ func (p *composer) head(r *wire.Request) headPlaces {
 		return places
 	}
 	r.Tools, r.System = slices.Clone(p.opts.Tools), slices.Clone(p.opts.System)
-	for i := range r.Tools {
+	for i := range r.Tools { // breakpoints are the client's
 		r.Tools[i].Cache = wire.CacheNone
 	}
 	for i := range r.System {
@@ -65,7 +65,7 @@ func (p *composer) head(r *wire.Request) headPlaces {
 // ownHead puts in the system prompt of a call that has one of its own, and the
 // tools that its messages call: the API wants them defined.
 func (p *composer) ownHead(r *wire.Request, sizes []int32) {
-	if p.calls() {
+	if slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Kind == wire.KindToolUse }) {
 		r.Tools = p.tools(0)
 	}
 	for i, size := range sizes {
@@ -77,16 +77,6 @@ func (p *composer) ownHead(r *wire.Request, sizes []int32) {
 	if len(r.System) == 0 {
 		r.System = append(r.System, wire.Block{Kind: wire.KindText, Text: summarySystem})
 	}
-}
-
-// calls reports whether a message calls a tool.
-func (p *composer) calls() bool {
-	for i := range p.blocks {
-		if p.blocks[i].block.Kind == wire.KindToolUse {
-			return true
-		}
-	}
-	return false
 }
 
 // systemBlock is a system prompt of about so many tokens; a short one is the
@@ -120,10 +110,8 @@ func (p *composer) tools(tokens int32) []wire.Tool {
 // session's order, each once.
 func (p *composer) names() []string {
 	var list []string
-	seen := map[string]bool{}
 	add := func(name string) {
-		if name = safeName(name); !seen[name] {
-			seen[name] = true
+		if name = safeName(name); !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -12,7 +14,7 @@ type placed struct {
 	at    int
 	role  wire.Role
 	block wire.Block
-	// left is what the server is taken to leave of the block by the edits that are
+	// left is what the server is assumed to leave of the block by the edits that are
 	// declared; nil for all of it. Its breakpoint is the block's.
 	left *wire.Block
 }
@@ -21,15 +23,13 @@ type placed struct {
 // the message with the calls, ahead of anything else. A call without a result
 // gets one that says so; a result without a call is left out.
 func pair(in []placed, n *Composed) []placed {
-	results := map[string]placed{}
+	results, called := map[string]placed{}, map[string]bool{}
 	for _, p := range in {
 		if _, twice := results[p.block.ID]; p.block.Kind == wire.KindToolResult && !twice {
 			results[p.block.ID] = p
 		}
 	}
-	given := len(in)
-	out := make([]placed, 0, given)
-	called := map[string]bool{}
+	out := make([]placed, 0, len(in))
 	var open []placed
 	answer := func() {
 		for _, call := range open {
@@ -42,11 +42,10 @@ func pair(in []placed, n *Composed) []placed {
 		}
 		open = open[:0]
 	}
-	uncalled := 0
 	for _, p := range in {
 		switch {
 		case p.block.Kind == wire.KindToolResult:
-			uncalled++
+			n.Uncalled++
 			answer()
 			continue
 		case p.block.Kind == wire.KindToolUse && called[p.block.ID]:
@@ -56,7 +55,7 @@ func pair(in []placed, n *Composed) []placed {
 			called[p.block.ID] = true
 			open = append(open, p)
 			if _, ok := results[p.block.ID]; ok {
-				uncalled--
+				n.Uncalled--
 			}
 		case p.role == wire.RoleUser:
 			answer()
@@ -64,23 +63,22 @@ func pair(in []placed, n *Composed) []placed {
 		out = append(out, p)
 	}
 	answer()
-	n.Uncalled += uncalled
 	return out
 }
 
-// alternate makes messages of blocks: neighbours of one role stand in one
-// message, and a message of the user is the first and the last.
+// alternate has a message of the user be the first and the last.
 func alternate(blocks []placed) []placed {
-	if len(blocks) == 0 || blocks[0].role == wire.RoleAssistant {
-		at := 0
-		if len(blocks) > 0 {
-			at = blocks[0].at
-		}
-		first := placed{at: at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: leadingText}}
-		blocks = append([]placed{first}, blocks...)
+	said := func(at int, text string) placed {
+		return placed{at: at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: text}}
+	}
+	if len(blocks) == 0 {
+		return []placed{said(0, leadingText)}
+	}
+	if blocks[0].role == wire.RoleAssistant {
+		blocks = slices.Insert(blocks, 0, said(blocks[0].at, leadingText))
 	}
 	if last := blocks[len(blocks)-1]; last.role == wire.RoleAssistant {
-		blocks = append(blocks, placed{at: last.at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: pausedText}})
+		blocks = append(blocks, said(last.at, pausedText))
 	}
 	return blocks
 }
@@ -139,4 +137,48 @@ func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Contex
 		return &r.Tools[n-1].Cache
 	}
 	return nil
+}
+
+// whole reports whether an entry that is cleared in the context is sent as the client
+// has it: the server clears it, by edits that the call declares. What the client has
+// cleared itself it no longer has.
+func (p *composer) whole(e prompt.Entry) bool {
+	return len(p.plan.edits.tools) > 0 && e.Form == prompt.FormCleared && e.Had > 0
+}
+
+// had returns an entry that the server clears as the client has it: whole, or the
+// beginning of what it has stored.
+func had(e prompt.Entry, b *prompt.Block) prompt.Entry {
+	e.Form, e.Tokens = prompt.FormVerbatim, e.Had
+	if e.Had < b.Tokens {
+		e.Form = prompt.FormRange
+	}
+	return e
+}
+
+// restore puts into the block added last what the client still has of it. As it was,
+// it is what the server is assumed to leave.
+func (p *composer) restore(had wire.Block) {
+	b := &p.blocks[len(p.blocks)-1]
+	left := b.block
+	b.left = &left
+	b.block.Text, b.block.Input = had.Text, had.Input
+}
+
+// left returns a request as the server is assumed to leave it: the request itself
+// where nothing is cleared in it.
+func left(r *wire.Request, blocks []placed) *wire.Request {
+	if !slices.ContainsFunc(blocks, func(p placed) bool { return p.left != nil }) {
+		return r
+	}
+	rest := slices.Clone(blocks)
+	for i := range rest {
+		if l := rest[i].left; l != nil {
+			rest[i].block = *l
+			rest[i].block.Cache = blocks[i].block.Cache
+		}
+	}
+	e := *r
+	e.Messages = messages(rest)
+	return &e
 }

@@ -2,10 +2,10 @@ package live
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -14,54 +14,17 @@ import (
 // Words about thinking beside a number of tokens, as flags and the events of
 // scenarios have them.
 const (
-	ThinkingOff      = "off"      // no word of it
-	ThinkingOn       = "on"       // in the form that the model takes
-	ThinkingDisabled = "disabled" // the request forbids it
-	ThinkingAdaptive = "adaptive"
+	ThinkingOff      = "off" // no word of it
+	ThinkingOn       = "on"  // in the form that the model takes
+	thinkingDisabled = "disabled"
+	thinkingAdaptive = "adaptive"
 	// ThinkingWords are those that ParseThinking takes, for messages.
 	ThinkingWords = "off, disabled, adaptive or a number of tokens from 1024 on"
 )
 
-// ParseThinking returns what one of ThinkingWords says of thinking.
-func ParseThinking(value string) (wire.Thinking, error) {
-	switch value {
-	case ThinkingOff:
-		return wire.Thinking{}, nil
-	case ThinkingDisabled:
-		return wire.Thinking{Mode: wire.ThinkingDisabled}, nil
-	case ThinkingAdaptive:
-		return wire.Thinking{Mode: wire.ThinkingAdaptive}, nil
-	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < leastBudget {
-		return wire.Thinking{}, fmt.Errorf("%q says nothing of thinking: want %s", value, ThinkingWords)
-	}
-	return wire.Thinking{Mode: wire.ThinkingBudget, Budget: n}, nil
-}
-
-// eventThinking returns what the value of an event says of thinking, false for what
-// no request can say.
-func eventThinking(value, model string) (wire.Thinking, bool) {
-	if value == ThinkingOn {
-		return usualThinking(model), true
-	}
-	t, err := ParseThinking(value)
-	return t, err == nil
-}
-
-// effort returns the effort that a call asks for: on the conversation's own prefix
-// that of the conversation, where an event of the scenario names it.
-func (o *Options) effort(c *summarizer.Call) string {
-	if along(c) && c.Effort.Value != "" {
-		return c.Effort.Value
-	}
-	return o.Effort
-}
-
 const (
 	// thinkingRoom is what a call that thinks may say beyond its answer, tokens: the
-	// largest budget of the recorded client. What budget a recording had, no log
-	// shows.
+	// largest budget of the recorded client. No log shows what budget a recording had.
 	thinkingRoom = 31_999
 	// leastBudget is the smallest budget that the provider takes, tokens.
 	leastBudget = 1024
@@ -71,47 +34,61 @@ const (
 // adapt how much, the last that take a budget, and the first that take a word of
 // effort (platform.claude.com, thinking and effort).
 const (
-	firstThinking = 3.7
-	firstAdaptive = 4.6
-	lastBudget    = 4.6
-
+	firstThinking   = 3.7
+	firstAdaptive   = 4.6
+	lastBudget      = 4.6
 	firstEffort     = 4.6
 	firstEffortOpus = 4.5
 )
 
-var modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
+// ParseThinking returns what one of ThinkingWords says of thinking.
+func ParseThinking(value string) (wire.Thinking, error) {
+	switch value {
+	case ThinkingOff:
+		return wire.Thinking{}, nil
+	case thinkingDisabled:
+		return wire.Thinking{Mode: wire.ThinkingDisabled}, nil
+	case thinkingAdaptive:
+		return wire.Thinking{Mode: wire.ThinkingAdaptive}, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < leastBudget {
+		return wire.Thinking{}, fmt.Errorf("%q says nothing of thinking: want %s", value, ThinkingWords)
+	}
+	return wire.Thinking{Mode: wire.ThinkingBudget, Budget: n}, nil
+}
 
 // Takes reports whether a model takes a mode of thinking, as far as its name
-// tells: a name that says nothing of a version is taken to.
+// tells: a name without a version is assumed to.
 func Takes(model string, m wire.Mode) bool {
-	version, known := versionOf(model)
+	version, known := api.Version(model)
 	switch {
-	case !known:
-		return true
-	case m == wire.ThinkingAdaptive:
+	case known && m == wire.ThinkingAdaptive:
 		return version >= firstAdaptive
-	case m == wire.ThinkingBudget:
+	case known && m == wire.ThinkingBudget:
 		return version >= firstThinking && version <= lastBudget
 	}
 	return true
 }
 
 // TakesEffort reports whether a model takes a word of effort, as far as its name
-// tells: from 4.6 on all do, and Opus 4.5 (platform.claude.com, effort). A name that
-// says nothing of a version is taken to.
+// tells: from 4.6 on all do, and Opus 4.5. A name without a version is assumed to.
 func TakesEffort(model string) bool {
-	version, known := versionOf(model)
+	version, known := api.Version(model)
 	return !known || version >= firstEffort || version == firstEffortOpus && strings.HasPrefix(model, "claude-opus-")
 }
 
-// versionOf returns the version that a model's name tells.
-func versionOf(model string) (float64, bool) {
-	m := modelVersion.FindStringSubmatch(model)
-	if m == nil {
-		return 0, false
+// usualThinking is the form in which a model thinks, nothing for one that cannot as
+// far as its name tells.
+func usualThinking(model string) wire.Thinking {
+	version, known := api.Version(model)
+	switch {
+	case !known || version < firstThinking:
+		return wire.Thinking{}
+	case version < firstAdaptive:
+		return wire.Thinking{Mode: wire.ThinkingBudget}
 	}
-	v, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
-	return v, err == nil
+	return wire.Thinking{Mode: wire.ThinkingAdaptive}
 }
 
 // think returns what a call says of thinking and how much output it allows for
@@ -136,54 +113,44 @@ func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int,
 }
 
 // wanted returns what a call should say of thinking: what an event of the scenario
-// has set, else what all calls are told to say, else what is recorded.
+// has set, else what all calls are told to say, else what is recorded. Calls under a
+// prompt of their own, and those from which thinking is left out, follow neither
+// event nor recording.
 func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
 	if o.NoThinking {
 		return wire.Thinking{}
 	}
-	if thinksAlong(c) {
-		if t, ok := eventThinking(c.Thinking.Value, model); ok && c.Thinking.Set {
+	thinksAlong := along(c) && !c.Intent.Rekey && c.Intent.Strip&prompt.StripThinking == 0
+	if thinksAlong && c.Thinking.Set {
+		if c.Thinking.Value == ThinkingOn {
+			return usualThinking(model)
+		}
+		if t, err := ParseThinking(c.Thinking.Value); err == nil {
 			return t
 		}
 	}
-	if o.Thinking != nil {
+	switch {
+	case o.Thinking != nil:
 		return *o.Thinking
+	case thinksAlong && thought(c):
+		return usualThinking(model)
 	}
-	return asRecorded(c, model)
+	return wire.Thinking{}
+}
+
+// effort returns the effort that a call asks for: on the conversation's own prefix
+// that of the conversation, where an event of the scenario names it.
+func (o *Options) effort(c *summarizer.Call) string {
+	if along(c) && c.Effort.Value != "" {
+		return c.Effort.Value
+	}
+	return o.Effort
 }
 
 // along reports whether a call is made on the conversation's own prefix by its own
-// model, and thinksAlong whether its thinking is the conversation's too: it is part
-// of the key there.
+// model.
 func along(c *summarizer.Call) bool {
 	return c.Intent.Prefix == prompt.PrefixShared && c.Intent.Model == ""
-}
-
-func thinksAlong(c *summarizer.Call) bool {
-	return along(c) && !c.Intent.Rekey && c.Intent.Strip&prompt.StripThinking == 0
-}
-
-// asRecorded returns the thinking of a call whose strategy has it made on the
-// conversation's own prefix: that of the conversation. Calls under a prompt of their
-// own, and those from which thinking is left out, say nothing of it.
-func asRecorded(c *summarizer.Call, model string) wire.Thinking {
-	if !thinksAlong(c) || !thought(c) {
-		return wire.Thinking{}
-	}
-	return usualThinking(model)
-}
-
-// usualThinking is the form in which a model thinks, nothing for one that cannot as
-// far as its name tells.
-func usualThinking(model string) wire.Thinking {
-	version, known := versionOf(model)
-	switch {
-	case !known || version < firstThinking:
-		return wire.Thinking{}
-	case version < firstAdaptive:
-		return wire.Thinking{Mode: wire.ThinkingBudget}
-	}
-	return wire.Thinking{Mode: wire.ThinkingAdaptive}
 }
 
 // thought reports whether a recorded answer of the thread shows thinking, up to

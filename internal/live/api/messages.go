@@ -4,6 +4,9 @@
 package api
 
 import (
+	"regexp"
+	"strconv"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -266,3 +269,18 @@ type ErrorBody struct {
 	Error     *Error `json:"error"`
 	RequestID string `json:"request_id,omitzero"`
 }
+
+var modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
+
+// Version returns the version that the name of one of the provider's models tells.
+func Version(model string) (version float64, known bool) {
+	m := modelVersion.FindStringSubmatch(model)
+	if m == nil {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
+	return v, err == nil
+}
+
+// Efforts are those that the Messages API takes.
+func Efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -178,46 +177,41 @@ func defined(t *api.Tool) bool {
 // an hour come first.
 func checkMarkers(q *request) *apiError {
 	n, short := 0, false
-	check := func(c *api.CacheControl, at string) *apiError {
-		if c == nil {
-			return nil
+	var wrong *apiError
+	check := func(c *api.CacheControl, format string, args ...any) {
+		if c == nil || wrong != nil {
+			return
 		}
 		n++
+		at := fmt.Sprintf(format, args...) + ".cache_control"
 		switch {
 		case c.Type != "ephemeral":
-			return invalid("%s.cache_control.type: only ephemeral is known, not %q", at, c.Type)
+			wrong = invalid("%s.type: only ephemeral is known, not %q", at, c.Type)
 		case c.TTL != "" && c.TTL != "5m" && c.TTL != "1h":
-			return invalid("%s.cache_control.ttl: %q is neither 5m nor 1h", at, c.TTL)
+			wrong = invalid("%s.ttl: %q is neither 5m nor 1h", at, c.TTL)
 		case c.TTL == "1h" && short:
-			return invalid("%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block", at)
+			wrong = invalid("%s.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block", at)
 		}
 		short = short || c.TTL != "1h"
-		return nil
 	}
 	for i := range q.Tools {
-		if e := check(q.Tools[i].CacheControl, fmt.Sprintf("tools.%d", i)); e != nil {
-			return e
-		}
+		check(q.Tools[i].CacheControl, "tools.%d", i)
 	}
 	for i := range q.System {
-		if e := check(q.System[i].CacheControl, fmt.Sprintf("system.%d", i)); e != nil {
-			return e
-		}
+		check(q.System[i].CacheControl, "system.%d", i)
 	}
 	for i := range q.Messages {
 		for k := range q.Messages[i].Content {
-			if e := check(q.Messages[i].Content[k].CacheControl, fmt.Sprintf("messages.%d.content.%d", i, k)); e != nil {
-				return e
-			}
+			check(q.Messages[i].Content[k].CacheControl, "messages.%d.content.%d", i, k)
 		}
 	}
 	if q.CacheControl != nil {
 		n++
 	}
-	if n > maxMarkers {
-		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, n)
+	if wrong == nil && n > maxMarkers {
+		wrong = invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, n)
 	}
-	return nil
+	return wrong
 }
 
 // leastBudget is the smallest budget of thinking, tokens, as documented.
@@ -228,14 +222,11 @@ func thinks(q *api.Request) bool {
 	return q.Thinking != nil && (q.Thinking.Type == "enabled" || q.Thinking.Type == "adaptive")
 }
 
-// efforts are those that the API takes.
-var efforts = []string{"low", "medium", "high", "xhigh", "max"}
-
 // checkThinking checks what a request says of thinking and effort. Thinking that
 // adapts itself came with the models of 4.6, budgets went with those of 4.7; effort
 // came with Opus 4.5.
 func checkThinking(q *request) *apiError {
-	version, known := versionOf(q.Model)
+	version, known := api.Version(q.Model)
 	t := api.Thinking{}
 	if q.Thinking != nil {
 		t = *q.Thinking
@@ -273,9 +264,9 @@ func checkThinking(q *request) *apiError {
 		e = q.OutputConfig.Effort
 	}
 	switch {
-	case e != "" && !slices.Contains(efforts, e):
+	case e != "" && !slices.Contains(api.Efforts(), e):
 		return invalid("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
-	case e != "" && known && version < 4.6 && !opus45.MatchString(q.Model):
+	case e != "" && known && version < 4.6 && !strings.HasPrefix(q.Model, "claude-opus-4-5"):
 		return invalid("This model does not support the effort parameter.")
 	}
 	return nil
@@ -296,19 +287,4 @@ func checkThought(q *request) *apiError {
 		return nil
 	}
 	return nil
-}
-
-var (
-	modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
-	opus45       = regexp.MustCompile(`^claude-opus-4-5(-|$)`)
-)
-
-// versionOf returns the version in the name of one of the provider's models.
-func versionOf(model string) (float64, bool) {
-	m := modelVersion.FindStringSubmatch(model)
-	if m == nil {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
-	return v, err == nil
 }
