@@ -19,7 +19,7 @@ const (
 )
 
 // CorpusChart draws the distributions of both corpora, a panel for each
-// dimension: the share of values up to x. The ground of a panel tells how alike
+// dimension: the share of values up to x. The colour of a panel shows how alike
 // they are.
 func CorpusChart(w io.Writer, format string, c *CorpusComparison) error {
 	if len(c.Dimensions) == 0 {

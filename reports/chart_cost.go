@@ -18,7 +18,7 @@ const (
 	barsWidth  = 430
 	barPitch   = 30 // from bar to bar
 	maxBars    = 40 // that a page still shows
-	maxTornado = 25 // that tell a story; the rest is smaller
+	maxTornado = 25
 )
 
 // Chart draws the cost of every cell, USD, as bars stacked by token class, in a

@@ -87,7 +87,7 @@ func (s *sweep) place() error {
 				place += p.group
 			}
 			if other, ok := seen[place]; ok {
-				return fmt.Errorf("cells %q and %q stand in one place of the chart", other, c.Cell)
+				return fmt.Errorf("cells %q and %q share one place of the chart", other, c.Cell)
 			}
 			seen[place] = c.Cell
 			s.points = append(s.points, p)

@@ -84,8 +84,8 @@ func fileName(parts ...string) string {
 	return strings.Join(clean, "-")
 }
 
-// runChart returns a chart of a run with what stands at its foot: notes, the
-// source and how far the model is from the bill.
+// runChart returns a chart of a run with its foot: notes, the source, and how far the
+// model is from the bill.
 func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
 	return &document.Chart{Title: title, Notes: document.Printable(strings.Join(notes, "; ")), Source: sourceLine(run) + " · " + trust}
 }

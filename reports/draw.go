@@ -138,7 +138,7 @@ func newSketch(c *document.Chart) *sketch {
 	return s
 }
 
-// panel makes the plot of a panel and measures what stands around its data.
+// panel makes the plot of a panel and measures the room around its data.
 func (s *sketch) panel(of *document.Panel) panel {
 	p := panel{Panel: of, plot: plot.New()}
 	p.plot.BackgroundColor = nil

@@ -60,7 +60,7 @@ func sampled(run *results.Run, name string) bool {
 type sweepFamily struct {
 	axes  []axis
 	cells []*results.Cell
-	name  string // what tells it from other families with these axes
+	name  string // distinguishes it from other families with these axes
 	slice string // fixed values, for people
 	note  string
 }
@@ -118,8 +118,8 @@ func sweepFamilies(run *results.Run) []sweepFamily {
 	return readable
 }
 
-// split returns f in parts of as many lines as a chart tells apart. Cells
-// without the parameter stand in each.
+// split returns f in parts of as many lines as a chart can show. Cells without the
+// parameter are in each.
 func (f sweepFamily) split() []sweepFamily {
 	if len(f.axes) > 1 {
 		return []sweepFamily{f}

@@ -173,7 +173,7 @@ func TestSweepErrors(t *testing.T) {
 			r.Cells[3].Total.CostByClass[0] = math.Inf(1)
 		}), "cost_usd"},
 		{"no sample", "no cell has a sample of call_hit_ratio", lineSweep(), "call_hit_ratio"},
-		{"two cells in one place", `cells "auto-compact/40000" and "again" stand in one place`, with(lineSweep(), func(r *results.Run) {
+		{"two cells in one place", `cells "auto-compact/40000" and "again" share one place`, with(lineSweep(), func(r *results.Run) {
 			c := r.Cells[2]
 			c.Cell = "again"
 			r.Cells = append(r.Cells, c)

@@ -80,7 +80,7 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 		path := fmt.Sprintf("strategies[%d]", i)
 		switch {
 		case slices.Contains(f.Strategies[:i], name):
-			fs.add(path, "%s stands twice", name)
+			fs.add(path, "%s is listed twice", name)
 		case name == results.StrategyRecorded:
 			fs.add(path, "a fleet has no recording: name a strategy of its own")
 		case registry != nil:
@@ -152,7 +152,7 @@ func (f *File) checkOrgs(fs *flaws) {
 		}
 	}
 	if sessions > maxSessions {
-		fs.add("orgs", "users, rates and days come to %.3g sessions, more than %d", sessions, maxSessions)
+		fs.add("orgs", "users, rates and days make %.3g sessions, more than %d", sessions, maxSessions)
 	}
 }
 
@@ -177,7 +177,7 @@ func (f *File) checkOrg(fs *flaws, o *Org, path string) {
 		sum += o.Kinds[kind]
 	}
 	if !(math.Abs(sum-1) < 1e-9) {
-		fs.add(path+".kinds", "the shares come to %g, not 1", sum)
+		fs.add(path+".kinds", "the shares add up to %g, not 1", sum)
 	}
 	f.checkProfiles(fs, o, path+".sessions")
 	a := &o.Arrivals
@@ -186,7 +186,7 @@ func (f *File) checkOrg(fs *flaws, o *Org, path string) {
 	case a.Process == ProcessTrace && !given:
 		fs.add(path+".arrivals", "a trace wants times, or a file of them")
 	case a.Process == ProcessTrace && len(a.Times) > 0 && a.File != "":
-		fs.add(path+".arrivals.file", "times stand in the file and here: give one")
+		fs.add(path+".arrivals.file", "gives times beside those listed in times: give one")
 	case a.Process != ProcessTrace && given:
 		fs.add(path+".arrivals.process", "%s has no times of its own: want trace", a.Process)
 	case a.Process != ProcessTrace && o.Sessions.PerDay == 0:
@@ -228,7 +228,7 @@ const (
 	maxSessionCalls = 1_000_000
 )
 
-// Of each profile so many sessions tell the calls of all, or fewer of long ones.
+// The mean calls of a profile are those of so many sessions, or fewer long ones.
 const (
 	sampledSessions = 16
 	sampledCalls    = 5000
@@ -292,7 +292,7 @@ func (f *File) checkSize() []spec.Problem {
 	}
 	list, err := f.callsByOrg()
 	if err != nil {
-		return nil // told by whoever draws the fleet
+		return nil // drawing the fleet reports it
 	}
 	sum, most := 0.0, 0
 	for i, n := range list {
@@ -304,15 +304,14 @@ func (f *File) checkSize() []spec.Problem {
 	var bad flaws
 	if sum > maxCalls {
 		o := &f.Orgs[most]
-		bad.add(fmt.Sprintf("orgs[%d]", most), "users, rates, days and profiles come to about %.2g calls (%.2g of %s), some %.0f GB of memory: at most %.2g are possible: want fewer users, days or sessions.per_user_day",
+		bad.add(fmt.Sprintf("orgs[%d]", most), "users, rates, days and profiles make about %.2g calls (%.2g of %s), some %.0f GB of memory; at most %.2g are possible: want fewer users, days or sessions.per_user_day",
 			sum, list[most], o.Name, Memory(sum)/1e9, float64(maxCalls))
 	}
 	return bad
 }
 
-// fits returns a function that tells what is wrong with a strategy at the window of the
-// file, or at the largest of the sessions that are drawn if the file gives none:
-// thresholds that are always reached, or never.
+// fits returns a function that reports thresholds of a strategy that are always reached,
+// or never, at the window of the file, or else at the largest of the sessions.
 func (f *File) fits() func(*strategies.Strategy) error {
 	window, of := f.Window, ", as the key window says; 0 is the client's"
 	if window <= 0 {
@@ -320,7 +319,7 @@ func (f *File) fits() func(*strategies.Strategy) error {
 	}
 	return func(s *strategies.Strategy) error {
 		if window <= 0 {
-			return nil // no profile can be read: that is told by itself
+			return nil // no profile can be read, which is an error of its own
 		}
 		if err := s.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput}); err != nil {
 			return fmt.Errorf("%w (window %d%s)", err, window, of)

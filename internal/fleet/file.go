@@ -335,7 +335,7 @@ func (f *File) pricesText() string {
 	return f.PricesAt
 }
 
-// Locate makes the names of files that stand in a fleet's text ones that open from
+// Locate makes the names of files in a fleet's text ones that open from
 // the working folder. A fleet names profiles, prices and times from its own folder,
 // where there is such a file, else from the working folder. Text is only changed
 // there: Load does the same.

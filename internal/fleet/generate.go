@@ -303,7 +303,7 @@ func (f *File) checkPrompts(fs *flaws) {
 		for _, name := range profilesOf(o) {
 			w, err := f.workload(o, name)
 			if err != nil {
-				continue // told by itself
+				continue // an error of its own
 			}
 			if o.MCP > 0 && int(o.MCPTools) > w.Static {
 				fs.once(fmt.Sprintf("orgs[%d].mcp_tools", i),

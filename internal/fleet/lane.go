@@ -14,18 +14,18 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// party is a user with the sessions that stand on a clock.
+// party is a user with the sessions of a clock.
 type party struct {
 	begin    int64 // when the first of them begins, ns on the clock
 	sessions []int // by index in the population
 	thread   uint32
 }
 
-// ahead simulates the sessions of a clock user by user. Users meet only in what
-// stands ahead of messages: each runs ahead as long as it reads its own messages, and
-// waits for all others with a request that does not. So what a user works with stays
-// in a core's own memory, users turn on several cores, and the result is that of one
-// clock.
+// ahead simulates the sessions of a clock user by user. Users share only the cache
+// entries ahead of messages: a user runs ahead as long as its requests read its own
+// messages, and waits for all others with a request that does not. The data of a user
+// thus stays in the cache of a core, several cores work at once, and the result is that
+// of handling every event in order of time.
 type ahead struct {
 	pop     *Population
 	job     *job
@@ -40,8 +40,8 @@ type ahead struct {
 
 var errStopped = errors.New("stopped")
 
-// runAhead simulates the sessions of a clock user by user on so many lanes. It
-// reports whether the result stands: false when users have met in their messages.
+// runAhead simulates the sessions of a clock user by user on so many lanes. It reports
+// whether the result is valid: not when users have read messages of each other.
 func (r *Runner) runAhead(ctx context.Context, p *Population, j *job, prices time.Time, lanes int, ended func(sessions int)) (bool, error) {
 	a := newAhead(p, j, lanes)
 	a.ended = ended
@@ -112,7 +112,7 @@ func newAhead(p *Population, j *job, lanes int) *ahead {
 	return a
 }
 
-// met reports whether users have met in their messages.
+// met reports whether users have read messages of each other.
 func (a *ahead) met() bool {
 	for i, l := range a.lanes {
 		for cache, s := range l.servers {
@@ -129,34 +129,34 @@ func (a *ahead) met() bool {
 	return false
 }
 
-// lane simulates some parties of a clock on one core, with a cache of its own: what
-// all share is in the caches of all lanes, see promptcache.Echo.
+// lane simulates some parties of a clock on one core, with a cache of its own. What all
+// parties share is in the caches of all lanes, see promptcache.Echo.
 type lane struct {
 	clock   *ahead
 	number  int
 	peers   []*lane
 	meter   *meter
 	servers map[traces.Cache]*metered
-	waiting turns   // of parties with a request that depends on others
-	lent    turns   // of parties that could go on
-	seats   []*seat // by party; nil before its turn and behind its end
+	waiting turns   // parties with a request that depends on others
+	lent    turns   // parties that paused for others and can go on
+	seats   []*seat // by party; nil before it starts and after it ends
 	free    []*seat
 	all     []*seat
 	sides   uint32
-	safe    int64 // nothing comes from before it any more from anybody, ns
+	safe    int64 // no party sends anything from before it, ns
 
-	floor   atomic.Pointer[turn] // all parties of the lane have come to it
-	blocked atomic.Pointer[turn] // what the lane waits for all others to come to
+	floor   atomic.Pointer[turn] // all parties of the lane have reached it
+	blocked atomic.Pointer[turn] // the turn that the lane waits for all others to reach
 	inbox   inbox
-	sent    uint32           // echoes told to the others
+	sent    uint32           // echoes announced to the others
 	follows map[echoID]int32 // the ticket of an echo of another lane
-	mail    []letter         // scratch
+	mail    []message        // scratch
 }
 
-// inbox takes what other lanes tell.
+// inbox takes the messages of other lanes.
 type inbox struct {
-	mu      sync.Mutex
-	letters []letter
+	mu       sync.Mutex
+	messages []message
 }
 
 func newLane(a *ahead, number int) *lane {
@@ -174,8 +174,7 @@ func (l *lane) server(cache traces.Cache) *metered {
 	return l.servers[cache]
 }
 
-// work simulates the parties of the lane. The others go on without it only when all
-// of its parties are through.
+// work simulates the parties of the lane.
 func (l *lane) work(ctx context.Context) error {
 	for n := 0; !l.waiting.empty() || !l.lent.empty(); n++ {
 		if n%64 == 0 && ctx.Err() != nil {
@@ -189,7 +188,7 @@ func (l *lane) work(ctx context.Context) error {
 	return nil
 }
 
-// step lets the party whose turn it is go on until it has to wait again.
+// step runs the party whose turn it is until it has to wait again.
 func (l *lane) step(ctx context.Context) error {
 	next := l.next()
 	l.publish(next)
@@ -202,7 +201,7 @@ func (l *lane) step(ctx context.Context) error {
 	return l.run(l.waiting.pop())
 }
 
-// next returns the turn of the lane that comes first, the running party's aside.
+// next returns the first turn of the lane, except that of the running party.
 func (l *lane) next() turn {
 	w, f := l.waiting.front(), l.lent.front()
 	if f.before(w) {
@@ -211,7 +210,7 @@ func (l *lane) next() turn {
 	return w
 }
 
-// run lets a party go on until it has to wait again.
+// run runs a party until it has to wait again.
 func (l *lane) run(next turn) error {
 	s := l.seats[next.party]
 	if s == nil {
@@ -221,7 +220,7 @@ func (l *lane) run(next turn) error {
 	if s.err != nil {
 		return s.err
 	}
-	s.tellAll(at)
+	s.sendKept(at)
 	switch here := (turn{at, next.party}); {
 	case !ok || at == over:
 	case s.lent:
@@ -242,7 +241,7 @@ func (l *lane) run(next turn) error {
 	return nil
 }
 
-// take gives a party a seat.
+// take returns a seat for a party.
 func (l *lane) take(party int32) *seat {
 	var s *seat
 	if n := len(l.free); n > 0 {
@@ -262,7 +261,7 @@ func (l *lane) take(party int32) *seat {
 	return s
 }
 
-// close ends all that is under way.
+// close stops all seats.
 func (l *lane) close() {
 	for _, s := range l.all {
 		s.stop()

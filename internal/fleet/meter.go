@@ -169,9 +169,9 @@ func (m *meter) hour(at int64) *studies.FleetHour {
 	return &m.hours[i]
 }
 
-// divide divides the input of a call by scope. Marked for everyone is what stands
-// ahead of the last global marker, for the organisation what else stands ahead of
-// the last marker above the messages; of both the read part comes first, then
+// divide divides the input of a call by scope. Everyone shares what is ahead of the
+// last global marker, the organisation what else is ahead of the last marker above the
+// messages; of both the read part comes first, then
 // what is written, then what is neither.
 func divide(r *prompt.Request, out *prompt.Outcome) scopes {
 	var ends [studies.NumFleetScopes]int64

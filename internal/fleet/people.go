@@ -178,8 +178,7 @@ func (h *turnHeap) Pop() any {
 }
 
 // resume makes b go on with the conversation of a, which it follows in time: the
-// context of a stands ahead of the first prompt of b, and what b would have had
-// there by itself is left out. Nothing of b is to be used any more. It returns
+// context of a comes ahead of the first prompt of b, in place of what b had there. Nothing of b is to be used any more. It returns
 // where the numbers of the next one start; from is where those of b do.
 func resume(a, b *traces.Session, from numbers) numbers {
 	j := newJoint(a, b, from)
@@ -240,7 +239,7 @@ func newJoint(a, b *traces.Session, from numbers) *joint {
 	return j
 }
 
-// merge adds the names of b that a lacks, and returns where each of b's stands.
+// merge adds the names of b that a lacks, and returns the index of each name of b.
 func merge(a, b []string) (all []string, at []int) {
 	all = slices.Clip(a)
 	for _, name := range b {
@@ -423,7 +422,7 @@ func (p *Population) events(i int, s *traces.Session, without variant) []client.
 	return list
 }
 
-// unheard counts the flips that sessions of very many of them are not told of.
+// unheard counts the flips beyond the number that a session can have.
 func (p *Population) unheard() int {
 	n := 0
 	for i := range p.Sessions {
@@ -436,7 +435,7 @@ func (p *Population) unheard() int {
 	return n
 }
 
-// heard counts the flips that a session is told of.
+// heard counts the flips that reach a session.
 func (p *Population) heard(i int) int {
 	n := 0
 	for _, e := range p.events(i, p.Sessions[i], "") {

@@ -3,16 +3,16 @@
 // upgrade of the client costs, what users who pass their plan's quota do to the
 // cache, and how many calls are under way at once.
 //
-// A fleet is a YAML file; fleets/reference.yaml tells every key. Parse reads one,
+// A fleet is a YAML file; fleets/reference.yaml explains every key. Parse reads one,
 // File.Generate makes its people and their sessions, and a Runner simulates them:
 //
 //	file, err := fleet.Load("office", fleet.Inputs{})
 //	runner := fleet.Runner{Registry: registry, Prices: prices}
 //	result, err := runner.Run(ctx, file)
 //
-// Users meet only in what stands ahead of messages, so each is simulated ahead of the
-// others until a request depends on them, and several cores work on one clock: the
-// result is that of every event in order of time, see ahead and lane.
+// Users share only the cache entries ahead of messages, so each is simulated ahead of
+// the others until a request depends on them, and several cores work on one clock. The
+// result is that of handling every event in order of time, see ahead and lane.
 //
 // Every session is a function of the fleet's seed, the name of its organisation,
 // and the user's and the session's ordinals. Adding users, organisations or days
@@ -77,8 +77,8 @@ type cell struct {
 
 // Simulate simulates a population under the strategies of its fleet. When the context
 // is cancelled, or something fails, what is finished comes with the error: strategies
-// with all their clocks, and of the comparisons those that are. A clock that has
-// stopped half-way tells nothing. The result is nil when no strategy is finished.
+// with all their clocks, and comparisons that are finished too. A clock that stopped
+// half-way counts as nothing. The result is nil when no strategy is finished.
 func (r *Runner) Simulate(ctx context.Context, p *Population) (*studies.Fleet, error) {
 	cells, err := r.cells(p)
 	if err != nil {
@@ -326,7 +326,7 @@ func (p *progress) add(sessions int) {
 }
 
 // run simulates the sessions of a clock: user by user, or all of them event by event
-// where they may change more for each other than what stands ahead of messages.
+// where they share more than the entries ahead of messages.
 func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, lanes int, done *progress) error {
 	if r.lanes > 0 {
 		lanes = r.lanes

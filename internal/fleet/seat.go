@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// seat simulates one party of a lane after another.
+// seat simulates the parties of a lane, one after another.
 type seat struct {
 	lane   *lane
 	party  int32
@@ -23,10 +23,10 @@ type seat struct {
 	resume func() (int64, bool)
 	stop   func()
 	err    error
-	kept   kept // not told the other lanes yet
+	kept   kept // not sent to the other lanes yet
 	flying []flying
 
-	lent    bool // it has yielded only to let others come to a time
+	lent    bool // the seat yielded only to let others catch up
 	stopped bool
 }
 
@@ -37,8 +37,8 @@ type kept struct {
 	at    int64 // ns
 }
 
-// flying is a request in flight that has gone ahead: what it has read is kept alive
-// until it ends.
+// flying is a request in flight that ran ahead: it keeps what it read alive until it
+// ends.
 type flying struct {
 	cache  traces.Cache
 	ticket int32
@@ -67,7 +67,7 @@ func (s *seat) parties(yield func(int64) bool) {
 	}
 }
 
-// shared is the server of a seat: the one that all parties of the lane share.
+// shared is the lane's server as one seat sees it.
 type shared struct {
 	*metered
 	seat  *seat
@@ -75,10 +75,11 @@ type shared struct {
 	told  []uint32 // by ticket: the number of its echo, 0 for none
 }
 
-// Reset does nothing: others have written there as well.
+// Reset does nothing: the cache holds entries of other parties.
 func (s *shared) Reset() {}
 
-// Begin serves a request, when everybody has come to its time if it depends on others.
+// Begin serves a request. One that depends on other parties waits until all of them
+// have reached its time.
 func (s *shared) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	own, l, party := r.Thread, s.seat.lane, uint32(s.seat.party)+1
 	r.Thread = s.seat.name(own)
@@ -94,7 +95,7 @@ func (s *shared) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	s.Serve(party, l.safe)
 	out := s.metered.Begin(t, r)
 	if len(l.peers) > 0 {
-		s.tell(t, out.Ticket, ahead)
+		s.announce(t, out.Ticket, ahead)
 	}
 	return out
 }
@@ -103,7 +104,7 @@ func (s *shared) Begin(t int64, r *prompt.Request) prompt.Outcome {
 func (s *shared) FirstToken(t int64, ticket int32) {
 	s.metered.FirstToken(t, ticket)
 	if l := s.seat.lane; len(l.peers) > 0 && s.told[ticket] > 0 {
-		l.tell(letter{kind: letterFirst, cache: s.cache, id: echoID{l.number, s.told[ticket]}, at: t})
+		l.send(message{kind: messageFirst, cache: s.cache, id: echoID{l.number, s.told[ticket]}, at: t})
 	}
 }
 
@@ -114,14 +115,14 @@ func (s *shared) End(t int64, ticket int32, output int64) {
 	switch {
 	case len(l.peers) == 0:
 	case s.told[ticket] > 0:
-		l.tell(letter{kind: letterEnd, cache: s.cache, id: echoID{l.number, s.told[ticket]}, at: t})
+		l.send(message{kind: messageEnd, cache: s.cache, id: echoID{l.number, s.told[ticket]}, at: t})
 	default:
 		s.seat.landed(s.cache, ticket, t)
 	}
 }
 
-// tell tells the other lanes of the request that has been served last.
-func (s *shared) tell(t int64, ticket int32, ahead bool) {
+// announce sends the other lanes what the last request did to entries ahead of messages.
+func (s *shared) announce(t int64, ticket int32, ahead bool) {
 	for int(ticket) >= len(s.told) {
 		s.told = append(s.told, 0)
 	}
@@ -136,58 +137,56 @@ func (s *shared) tell(t int64, ticket int32, ahead bool) {
 	l.sent++
 	s.told[ticket] = l.sent
 	echo := s.Echo(ticket)
-	l.tell(letter{kind: letterBegin, cache: s.cache, id: echoID{l.number, l.sent}, at: t, echo: &echo})
+	l.send(message{kind: messageBegin, cache: s.cache, id: echoID{l.number, l.sent}, at: t, echo: &echo})
 }
 
-// keep notes what the party has kept alive.
+// keep records what the party has kept alive, to be sent later.
 func (s *seat) keep(k kept) {
 	if s.kept.cache == k.cache && s.kept.head == k.head {
 		s.kept.at = max(s.kept.at, k.at)
 		return
 	}
-	s.tellKept()
+	s.sendLast()
 	s.kept = k
 }
 
-// landed notes that a request that has gone ahead has ended at t.
+// landed records that a request that ran ahead ended at t.
 func (s *seat) landed(cache traces.Cache, ticket int32, t int64) {
 	i := slices.IndexFunc(s.flying, func(f flying) bool { return f.ticket == ticket && f.cache == cache })
 	s.keep(kept{cache, s.flying[i].head, t})
 	s.flying = slices.Delete(s.flying, i, i+1)
 }
 
-// tellAll tells the other lanes what the party, which has come to t, has kept alive
-// until then.
-func (s *seat) tellAll(t int64) {
-	s.tellKept()
+// sendKept sends the other lanes what the party has kept alive until t.
+func (s *seat) sendKept(t int64) {
+	s.sendLast()
 	for _, f := range s.flying {
-		s.lane.tell(letter{kind: letterKept, cache: f.cache, at: t, head: f.head})
+		s.lane.send(message{kind: messageKept, cache: f.cache, at: t, head: f.head})
 	}
 }
 
-func (s *seat) tellKept() {
+func (s *seat) sendLast() {
 	if s.kept != (kept{}) {
-		s.lane.tell(letter{kind: letterKept, cache: s.kept.cache, at: s.kept.at, head: s.kept.head})
+		s.lane.send(message{kind: messageKept, cache: s.kept.cache, at: s.kept.at, head: s.kept.head})
 		s.kept = kept{}
 	}
 }
 
-// wait returns when everybody has come to a time; false when the run has been
-// stopped.
+// wait returns when all parties have reached a time; false when the run was stopped.
 func (s *seat) wait(t int64) bool {
 	here := turn{t, s.party}
 	if l := s.lane; here.before(l.next()) && l.othersPast(here) {
-		s.tellAll(t)
+		s.sendKept(t)
 		l.publish(here)
-		l.read(here.at)
+		l.receive(here.at)
 		return true
 	}
 	s.lent = false
 	return s.pause(t)
 }
 
-// lend lets other parties go on where another lane waits for them; false when the run
-// has been stopped.
+// lend lets other parties go on if another lane waits for them; false when the run was
+// stopped.
 func (s *seat) lend(t int64) bool {
 	if s.stopped || !s.lane.pressed(s, turn{t, s.party}) {
 		return !s.stopped
@@ -205,7 +204,7 @@ func (s *seat) pause(t int64) bool {
 	return true
 }
 
-// name returns the servers' name of a conversation that the loop names.
+// name returns the number under which the servers know a conversation of the loop.
 func (s *seat) name(thread uint32) uint32 {
 	if thread < 1<<31 {
 		return s.lane.clock.parties[s.party].thread + thread
@@ -219,15 +218,15 @@ func (s *seat) name(thread uint32) uint32 {
 	return known
 }
 
-// echoID names a request that a lane has told the others of.
+// echoID identifies a request that a lane announced to the others.
 type echoID struct {
 	lane   int
 	number uint32
 }
 
-// letter is what a lane tells the others.
-type letter struct {
-	kind  letterKind
+// message is what a lane sends to the others.
+type message struct {
+	kind  messageKind
 	cache traces.Cache
 	id    echoID
 	at    int64             // ns
@@ -235,52 +234,52 @@ type letter struct {
 	head  promptcache.Kept  // of what has been kept alive
 }
 
-type letterKind uint8
+type messageKind uint8
 
 const (
-	letterKept letterKind = iota
-	letterBegin
-	letterFirst
-	letterEnd
+	messageKept messageKind = iota
+	messageBegin
+	messageFirst
+	messageEnd
 )
 
-// tell tells all other lanes.
-func (l *lane) tell(v letter) {
+// send puts a message into the inbox of every other lane.
+func (l *lane) send(v message) {
 	for _, p := range l.peers {
 		p.inbox.mu.Lock()
-		p.inbox.letters = append(p.inbox.letters, v)
+		p.inbox.messages = append(p.inbox.messages, v)
 		p.inbox.mu.Unlock()
 	}
 }
 
-// read does what the others have told, when all have come to a time.
-func (l *lane) read(at int64) {
+// receive applies the messages of the other lanes once all have reached a time.
+func (l *lane) receive(at int64) {
 	l.safe = at
 	if len(l.peers) == 0 {
 		return
 	}
 	l.inbox.mu.Lock()
-	l.mail, l.inbox.letters = l.inbox.letters, l.mail[:0]
+	l.mail, l.inbox.messages = l.inbox.messages, l.mail[:0]
 	l.inbox.mu.Unlock()
 	for i := range l.mail {
 		v := &l.mail[i]
 		cache := l.server(v.cache).Anthropic
 		switch v.kind {
-		case letterKept:
+		case messageKept:
 			cache.Keep(v.at, v.head)
-		case letterBegin:
+		case messageBegin:
 			l.follows[v.id] = cache.Follow(v.at, v.echo)
-		case letterFirst:
+		case messageFirst:
 			cache.FirstToken(v.at, l.follows[v.id])
-		case letterEnd:
+		case messageEnd:
 			cache.End(v.at, l.follows[v.id], 0)
 			delete(l.follows, v.id)
 		}
 	}
 }
 
-// publish says that all parties of the lane have come to a turn, and that the others
-// have been told what came before.
+// publish declares that all parties of the lane have reached a turn and that messages
+// about what came before are sent.
 func (l *lane) publish(v turn) {
 	if len(l.clock.lanes) > 1 || l.floor.Load() == nil {
 		l.floor.Store(&v)
@@ -297,8 +296,8 @@ func (l *lane) othersPast(v turn) bool {
 	return true
 }
 
-// await returns when the parties of all other lanes have passed a turn of this one,
-// with what they have told done. Until then those go on that can.
+// await returns when the parties of all other lanes have passed a turn of this one and
+// their messages are applied. Meanwhile it runs parties that need not wait.
 func (l *lane) await(ctx context.Context, v turn) error {
 	if !l.othersPast(v) {
 		l.blocked.Store(&v)
@@ -318,12 +317,12 @@ func (l *lane) await(ctx context.Context, v turn) error {
 			}
 		}
 	}
-	l.read(v.at)
+	l.receive(v.at)
 	return nil
 }
 
-// rest lets some time pass, the longer the more often it has been asked: another
-// lane most often takes no longer than a few calls.
+// rest spins, yields or sleeps, by how often it was called in a row: another lane mostly
+// needs no longer than a few calls.
 func rest(ctx context.Context, n int) error {
 	switch {
 	case n < 200:
@@ -336,9 +335,8 @@ func rest(ctx context.Context, n int) error {
 	return nil
 }
 
-// pressed reports whether the running party, which has come to a turn, should let
-// others go on: those ahead of it that another lane waits for, or the one that had to
-// wait for other lanes and need not any more.
+// pressed reports whether the running party, now at a turn, should pause: another lane
+// waits for a party ahead of it, or the party that waited for other lanes can go on.
 func (l *lane) pressed(s *seat, here turn) bool {
 	if v := l.blocked.Load(); v != nil {
 		return l.othersPast(*v)
@@ -353,7 +351,7 @@ func (l *lane) pressed(s *seat, here turn) bool {
 		if next.before(here) {
 			least = next
 		}
-		s.tellAll(here.at)
+		s.sendKept(here.at)
 		l.publish(least)
 		lend = lend || next.before(*wanted) && wanted.before(here)
 	}

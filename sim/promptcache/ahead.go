@@ -31,10 +31,9 @@ func (a *Anthropic) Leave(party uint32) { a.parties.leave(party) }
 // Reset. What was served is worth nothing then.
 func (a *Anthropic) Met() bool { return a.parties.met }
 
-// Ahead reports whether a request that arrives at t may be sent ahead of requests
-// of others from before t: it would read messages of its own party, and all that
-// stands on their prefix has been kept alive by the party itself since it used them
-// last. So neither what it reads nor what it refreshes depends on others. Begin of the
+// Ahead reports whether a request that arrives at t may be sent ahead of requests of
+// others from before t: it would read messages of its own party, and the party itself
+// has kept alive all entries on their prefix since it used them last. So neither what it reads nor what it refreshes depends on others. Begin of the
 // same request at the same time, with nothing between, need not look it up again.
 func (a *Anthropic) Ahead(t int64, r *prompt.Request) bool {
 	if a.cfg.EvictPerCall > 0 || a.room != nil {
@@ -153,18 +152,17 @@ func (p *parties) root(r *prompt.Request) {
 	p.roots[chain] = p.now
 }
 
-// Caches of one provider may be several, in lanes that work beside each other, when
-// each party sends to one of them only: what stands ahead of messages is in all of
-// them, the messages of a party in its own. A lane tells the others of each request
-// that does not go ahead, by its Echo, which they Follow; of those that do it tells
-// what they keep alive, by Kept, from time to time. The result is that of one cache
-// when
+// One provider can have several caches, in lanes that work at the same time, when each
+// party sends to one of them only: entries ahead of messages are in all caches, the
+// messages of a party in its own. A lane sends the others the Echo of each request that
+// does not run ahead, which they Follow; of requests that do, it sends from time to time
+// what they keep alive, as Kept. The result is that of one cache when
 //
 //   - a request that Ahead does not let pass is sent when no lane will send anything
-//     from before it, and all that others have told is followed;
-//   - the floor of Serve is a time from before which no lane tells anything more;
-//   - what a request has read lives on from its end (AnchorEnd), with all that stands
-//     on its prefix;
+//     from before it, and all echoes of others are followed;
+//   - the floor of Serve is a time from before which no lane sends anything more;
+//   - what a request has read lives on from its end (AnchorEnd), with all entries on
+//     its prefix;
 //   - Meets finds no two that hold messages of one conversation.
 
 // Echo is what a request has read and written ahead of messages.

@@ -157,7 +157,7 @@ func (a *Anthropic) Effective(ticket int32) int64 {
 	return 0
 }
 
-// FirstToken tells the cache that the response of a request began at t: what it
+// FirstToken records that the response of a request began at t: what it
 // wrote is readable from then on. An unknown ticket is ignored.
 func (a *Anthropic) FirstToken(t int64, ticket int32) {
 	f := a.flight(ticket)
@@ -173,7 +173,7 @@ func (a *Anthropic) FirstToken(t int64, ticket int32) {
 	}
 }
 
-// End tells the cache that the response of a request ended at t, with that many
+// End records that the response of a request ended at t, with that many
 // output tokens, which are not cached before a request sends them back. A
 // request that ends without FirstToken has failed: what it wrote stays
 // unreadable. The ticket becomes free; an unknown one is ignored.

@@ -26,7 +26,7 @@ type place struct {
 	children int32 // stored entries of which it is the parent
 	pins     int32 // requests in flight that have read or written it, or a lost one behind it
 	stored   bool
-	queued   bool // it stands in one of room.leaves
+	queued   bool // it is in one of room.leaves
 }
 
 // newRoom returns the room of an empty cache, nil without a capacity.

@@ -169,7 +169,7 @@ func NewOpenAI(cfg OpenAIConfig) *OpenAI {
 	return o
 }
 
-// NameModel tells the name of the model that requests call by an index. Without
+// NameModel sets the name of the model that requests refer to by an index. Without
 // one the model has the documented grain of 128 tokens. It stays over Reset.
 func (o *OpenAI) NameModel(id uint32, name string) {
 	if _, ok := o.models[id]; !ok {
@@ -252,7 +252,7 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	return out
 }
 
-// FirstToken tells the cache that the response of a request began at t: what it
+// FirstToken records that the response of a request began at t: what it
 // sent is readable from then on. An unknown ticket is ignored.
 func (o *OpenAI) FirstToken(t int64, ticket int32) {
 	f := o.flight(ticket)
@@ -264,7 +264,7 @@ func (o *OpenAI) FirstToken(t int64, ticket int32) {
 	}
 }
 
-// End tells the cache that the response of a request ended at t, with that many
+// End records that the response of a request ended at t, with that many
 // output tokens, which are not cached. A request that ends without FirstToken
 // has failed: what it sent stays unreadable. The ticket becomes free; an unknown
 // one is ignored.

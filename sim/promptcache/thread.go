@@ -4,7 +4,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// thread is what the server remembers of a conversation to tell a miss from a
+// thread is what the server remembers of a conversation to distinguish a miss from a
 // cold start: the prefix its last request left in the cache.
 type thread struct {
 	chain   prompt.Digest
