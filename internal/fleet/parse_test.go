@@ -80,7 +80,7 @@ func TestParseRefuses(t *testing.T) {
 		acme("arrivals: {process: trace, file: empty.txt}"):                               "f.yaml:5: orgs[0].arrivals.file: empty.txt holds no times",
 		acme("arrivals: {process: trace, file: endless}"):                                 "f.yaml:5: orgs[0].arrivals.file: endless: a line of more than 65536 bytes is no time",
 		acme("arrivals: {process: trace, file: comments}"):                                "f.yaml:5: orgs[0].arrivals.file: comments: more than 100000000 bytes",
-		"schema: 1\norgs:\n  - {name: a, users: 9}\n  - {name: b, users: 1000000, sessions: {profiles: {overnight: 1}, per_user_day: 1}}": "f.yaml:4: orgs[1]: users, rates, days and profiles make about",
+		"schema: 1\norgs:\n  - {name: a, users: 9}\n  - {name: b, users: 1000000, sessions: {profiles: {overnight: 1}, per_user_day: 1}}": "f.yaml:4: orgs[1]: users, rates, days and profiles come to about",
 		"schema: 1\ndays: 300\norgs:\n  - {name: a, users: 1000000}":                                                                      "f.yaml:4: orgs: users, rates and days make 6.96e+08 sessions, more than 2000000",
 		"schema: 1\ndays: 300\norgs:\n  - {name: a, users: many}":                                                                         `f.yaml:4: orgs[0].users: want a whole number, not "many"`,
 	} {
