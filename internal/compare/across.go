@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -65,9 +66,9 @@ func acrossTwo(in [2]Input, have, all [2][]group) ([]match, leftOut, error) {
 // cellsOf lists the groups of a run, or says that none of them is asked for.
 func cellsOf(have, all []group) string {
 	if len(have) == 0 {
-		return fmt.Sprintf("no such cell (its cells are %s)", listed(groupNames(all)))
+		return fmt.Sprintf("no such cell (its cells are %s)", document.Few(groupNames(all)))
 	}
-	return "cells " + listed(groupNames(have))
+	return "cells " + document.Few(groupNames(have))
 }
 
 // alone matches the only groups of two runs, false when one has none or several.
@@ -129,7 +130,7 @@ func (l *leftOut) perRun() []string {
 	var notes []string
 	for i, names := range l.only {
 		if len(names) > 0 {
-			notes = append(notes, sentence(fmt.Sprintf("only in %s: cell %s", l.labels[i], listed(names))))
+			notes = append(notes, sentence(fmt.Sprintf("only in %s: cell %s", l.labels[i], document.Few(names))))
 		}
 	}
 	return notes
@@ -140,7 +141,7 @@ func (l *leftOut) ofPair() []string {
 	var parts []string
 	for i, names := range l.only {
 		if len(names) > 0 {
-			parts = append(parts, fmt.Sprintf("only in %s: cell %s", l.labels[i], listed(names)))
+			parts = append(parts, fmt.Sprintf("only in %s: cell %s", l.labels[i], document.Few(names)))
 		}
 	}
 	if len(parts) == 0 {

@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -92,15 +91,11 @@ func (r *Report) json(w io.Writer, o WriteOptions) error {
 		}
 		d.Comparisons = append(d.Comparisons, x)
 	}
-	var b bytes.Buffer
-	if err := json.MarshalWrite(&b, d, json.Deterministic(true)); err != nil {
+	if err := json.MarshalWrite(w, d, json.Deterministic(true)); err != nil {
 		return fmt.Errorf("encoding a comparison: %w", err)
 	}
-	b.WriteByte('\n')
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing a comparison: %w", err)
-	}
-	return nil
+	_, err := io.WriteString(w, "\n")
+	return err
 }
 
 // method names how intervals were made.
@@ -144,44 +139,39 @@ func published(i *stats.Interval, level float64) *results.Interval {
 	return &results.Interval{Low: estimated(i.Low), High: estimated(i.High), Level: level}
 }
 
-// csv writes a line for each comparison and metric. What there is not is empty.
-func (r *Report) csv(w io.Writer, o WriteOptions) error {
-	cw := csv.NewWriter(w)
-	lines := [][]string{{
+// data has a line for each comparison and metric. What there is not is empty.
+func (r *Report) data(o WriteOptions) *document.Table {
+	t := &document.Table{Columns: document.Columns(
 		"cell", "baseline", "label", "sessions", "metric", "unit", "better", "exact", "baseline_value", "value", "difference",
 		"relative", "low", "high", "relative_low", "relative_high", "level", "p", "p_holm", "effect",
 		"sessions_lower", "sessions_same", "sessions_higher", "verdict",
-	}}
+	)}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		for _, f := range r.shown(c, o) {
 			d := f.document(r.Level)
 			low, high := ends(d.Interval)
 			relativeLow, relativeHigh := ends(d.RelativeInterval)
-			lines = append(lines, []string{
-				c.Cell, c.Base, c.Other, strconv.Itoa(c.Sessions), d.Name, d.Unit, d.Better, strconv.FormatBool(d.Exact),
+			t.Rows = append(t.Rows, []any{
+				c.Cell, c.Base, c.Other, c.Sessions, d.Name, d.Unit, d.Better, d.Exact,
 				number(d.Base), number(d.Other), number(d.Difference), number(d.Relative), low, high, relativeLow, relativeHigh,
-				number(&r.Level), number(d.P), number(d.Holm), number(d.Effect),
-				strconv.Itoa(d.Lower), strconv.Itoa(d.Ties), strconv.Itoa(d.Higher), d.Verdict,
+				number(&r.Level), number(d.P), number(d.Holm), number(d.Effect), d.Lower, d.Ties, d.Higher, d.Verdict,
 			})
 		}
 	}
-	if err := cw.WriteAll(lines); err != nil {
-		return fmt.Errorf("writing CSV: %w", err)
-	}
-	return nil
+	return t
 }
 
-func ends(i *results.Interval) (low, high string) {
+func ends(i *results.Interval) (low, high any) {
 	if i == nil {
-		return "", ""
+		return nil, nil
 	}
 	return number(&i.Low), number(&i.High)
 }
 
-func number(v *float64) string {
+func number(v *float64) any {
 	if v == nil {
-		return ""
+		return nil
 	}
-	return strconv.FormatFloat(*v, 'f', -1, 64)
+	return document.Plain(*v)
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// minus is the sign of negative numbers in text for people.
-const minus = "−"
-
 // scale is how the figures of one metric are written: all in one magnitude, with
 // the decimals that show their difference.
 type scale struct {
@@ -19,6 +16,10 @@ type scale struct {
 	prefix, suffix string
 	change         string // suffix of a difference, where it is another one
 	decimals       int
+}
+
+func (f *Figure) scale() scale {
+	return scaleOf(f.Metric.Unit, max(math.Abs(f.Base.Value), math.Abs(f.Other.Value)), f.Difference)
 }
 
 // scaleOf returns the scale of a unit for values up to largest that differ by
@@ -93,7 +94,7 @@ func plus(v float64) string {
 func (s scale) write(v float64, sign, suffix string) string {
 	number := document.Grouped(math.Abs(v)/s.divide, s.decimals)
 	if v < 0 && strings.ContainsAny(number, "123456789") {
-		sign = minus
+		sign = document.Minus
 	}
 	return sign + s.prefix + number + suffix
 }
@@ -103,7 +104,7 @@ func (s scale) write(v float64, sign, suffix string) string {
 func relative(v float64) string {
 	sign := "+"
 	if v < 0 {
-		sign = minus
+		sign = document.Minus
 	}
 	return sign + percentage(v)
 }
@@ -128,7 +129,7 @@ func pText(p float64) string {
 func effectText(v float64) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', 2, 64)
 	if v < 0 {
-		return minus + text
+		return document.Minus + text
 	}
 	return "+" + text
 }

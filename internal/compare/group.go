@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -68,15 +67,4 @@ func names(run *results.Run) []string {
 		set[g.name], set[g.strategy] = true, true
 	}
 	return slices.Sorted(maps.Keys(set))
-}
-
-// maxListed is how many names a note lists.
-const maxListed = 5
-
-// listed joins names, the first few of many.
-func listed(names []string) string {
-	if len(names) <= maxListed {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
 }

@@ -2,48 +2,50 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
-// headline says in a sentence or two what a comparison comes to. The emphasis is
-// put around what matters most.
-func (r *Report) headline(c *Comparison, emphasis string) string {
-	strong := func(s string) string { return emphasis + s + emphasis }
+// headline says in a sentence or two what a comparison comes to: what matters
+// most, and the rest.
+func (r *Report) headline(c *Comparison) (lead, text string) {
+	where := " on the same " + document.Count(c.Sessions, "session")
+	if c.Sessions == 1 {
+		where = " on the same session"
+	}
 	if !c.Changed() {
-		return r.unchanged(c, strong)
+		return r.unchanged(c), where + "."
 	}
 	f := c.Figure("cost_usd")
 	if f == nil || f.Verdict == Missing {
-		return strong(fmt.Sprintf("%s and %s differ", document.Printable(c.Base), document.Printable(c.Other))) + " " + c.where() + "."
+		return fmt.Sprintf("%s and %s differ", c.Base, c.Other), where + "."
 	}
 	sc := f.scale()
 	values := fmt.Sprintf(": %s against %s. ", sc.text(f.Other.Value), sc.text(f.Base.Value))
-	return strong(c.costs(f)) + " " + c.where() + values + r.outlook(f) + moves(c)
+	return c.costs(f), where + values + r.outlook(f) + moves(c)
 }
 
 // costs says which side costs less. Where summaries are drawn it is about so
 // much, and where they were drawn under different seeds a difference that has no
 // verdict is none to speak of.
 func (c *Comparison) costs(f *Figure) string {
-	base, other, sc := document.Printable(c.Base), document.Printable(c.Other), f.scale()
 	about := ""
 	if !f.Exact {
 		about = sampled + " "
 	}
 	switch {
 	case f.Difference == 0:
-		return fmt.Sprintf("%s costs as much as %s", other, base)
+		return fmt.Sprintf("%s costs as much as %s", c.Other, c.Base)
 	case c.reseeded && f.Verdict == Unknown:
-		return fmt.Sprintf("No difference in cost between %s and %s that could not be chance", base, other)
+		return fmt.Sprintf("No difference in cost between %s and %s that could not be chance", c.Base, c.Other)
 	case f.Relative.OK && f.Difference < 0:
-		return fmt.Sprintf("%s costs %s%s less than %s", other, about, percentage(f.Relative.Value), base)
+		return fmt.Sprintf("%s costs %s%s less than %s", c.Other, about, percentage(f.Relative.Value), c.Base)
 	case f.Relative.OK:
-		return fmt.Sprintf("%s costs %s%s more than %s", other, about, percentage(f.Relative.Value), base)
+		return fmt.Sprintf("%s costs %s%s more than %s", c.Other, about, percentage(f.Relative.Value), c.Base)
 	}
-	return fmt.Sprintf("%s costs %s%s, %s next to nothing", other, about, sc.text(f.Other.Value), base)
+	return fmt.Sprintf("%s costs %s%s, %s next to nothing", c.Other, about, f.scale().text(f.Other.Value), c.Base)
 }
 
 // outlook says what the figures of cost tell of other sessions.
@@ -54,7 +56,8 @@ func (r *Report) outlook(f *Figure) string {
 	if f.Verdict == Unknown {
 		return "What it would be on other sessions these do not tell. "
 	}
-	text := intervalText(f.scale(), f.Interval)
+	sc := f.scale()
+	text := sc.signed(f.Interval.Low) + " … " + sc.signed(f.Interval.High)
 	if f.RelativeInterval != nil {
 		text = relative(f.RelativeInterval.Low) + " … " + relative(f.RelativeInterval.High)
 	}
@@ -72,20 +75,59 @@ func moves(c *Comparison) string {
 		if f.Metric.Name == "cost_usd" || !f.Summary || f.Difference == 0 || len(parts) == maxMoves {
 			continue
 		}
-		parts = append(parts, plain(f.Metric)+" "+f.scale().signed(f.Difference))
+		name := f.Metric.Name
+		for _, suffix := range []string{"_tokens", "_seconds", "_usd"} {
+			name = strings.TrimSuffix(name, suffix)
+		}
+		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+f.scale().signed(f.Difference))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	list := strings.Join(parts, ", ")
-	return strings.ToUpper(list[:1]) + list[1:] + "."
+	return sentence(strings.Join(parts, ", "))
 }
 
-// plain is the name of a metric in a sentence.
-func plain(m results.Metric) string {
-	name := m.Name
-	for _, suffix := range []string{"_tokens", "_seconds", "_usd"} {
-		name = strings.TrimSuffix(name, suffix)
+// unchanged is the lead of a comparison in which nothing differs.
+func (r *Report) unchanged(c *Comparison) string {
+	if len(c.told()) == 0 {
+		return "Nothing to compare between " + c.Base + " and " + c.Other
 	}
-	return strings.ReplaceAll(name, "_", " ")
+	in := ""
+	if r.Chosen {
+		in = " in " + r.sameIn(c)
+	}
+	return "No difference" + in + " between " + c.Base + " and " + c.Other
+}
+
+// uneventful reports whether there is nothing to show of a comparison but that
+// nothing differs. A metric asked for by name that a side does not have is shown.
+func (r *Report) uneventful(c *Comparison) bool {
+	return !c.Changed() && !(r.Chosen && c.lacks())
+}
+
+// lacks reports whether a side has no sample of some metric.
+func (c *Comparison) lacks() bool {
+	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Verdict == Missing })
+}
+
+// sameIn names the metrics in which nothing differs.
+func (r *Report) sameIn(c *Comparison) string {
+	if r.Chosen {
+		return document.Few(c.told())
+	}
+	if c.lacks() {
+		return "any metric that both sides have"
+	}
+	return "any metric"
+}
+
+// told returns the names of the metrics that both sides have.
+func (c *Comparison) told() []string {
+	var names []string
+	for i := range c.Figures {
+		if c.Figures[i].Verdict != Missing {
+			names = append(names, c.Figures[i].Metric.Name)
+		}
+	}
+	return names
 }

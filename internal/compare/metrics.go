@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -44,7 +45,7 @@ func unknownMetric(name string, known []string) error {
 	hint := nearest.Hint(name, known)
 	holding := slices.DeleteFunc(slices.Clone(known), func(x string) bool { return name == "" || !strings.Contains(x, strings.ToLower(name)) })
 	if len(holding) > 0 {
-		hint = fmt.Sprintf(" (did you mean %s?)", listed(holding))
+		hint = fmt.Sprintf(" (did you mean %s?)", document.Few(holding))
 	}
 	return fmt.Errorf("unknown metric %q%s; docs/schema.md describes all there are", name, hint)
 }

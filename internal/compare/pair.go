@@ -41,7 +41,7 @@ func pair(base, other side) (*pairs, []string, error) {
 	}
 	if len(p.sessions) == 0 {
 		return nil, nil, fmt.Errorf("no session in common: %s has %s; %s has %s",
-			base.label, listed(slices.Sorted(maps.Keys(have[0]))), other.label, listed(slices.Sorted(maps.Keys(have[1]))))
+			base.label, document.Few(slices.Sorted(maps.Keys(have[0]))), other.label, document.Few(slices.Sorted(maps.Keys(have[1]))))
 	}
 	notes = append(notes, p.unmatched(have)...)
 	p.index()
@@ -104,11 +104,11 @@ func (p *pairs) unmatched(have [2]map[string]int) []string {
 			}
 		}
 		if len(only) > 0 {
-			notes = append(notes, fmt.Sprintf("left out, only in %s: %s (%s)", p.sides[s].label, document.Count(len(only), "session"), listed(only)))
+			notes = append(notes, fmt.Sprintf("left out, only in %s: %s (%s)", p.sides[s].label, document.Count(len(only), "session"), document.Few(only)))
 		}
 		if len(partly) > 0 {
 			notes = append(notes, fmt.Sprintf("left out, not in every cell of %s: %s (%s)",
-				p.sides[s].label, document.Count(len(partly), "session"), listed(partly)))
+				p.sides[s].label, document.Count(len(partly), "session"), document.Few(partly)))
 		}
 	}
 	return notes
@@ -139,7 +139,7 @@ func (p *pairs) align() []string {
 			}
 			p.sides[s].cells = kept
 			if len(left) > 0 {
-				notes = append(notes, fmt.Sprintf("left out, only in %s: %s", p.sides[s].label, listed(left)))
+				notes = append(notes, fmt.Sprintf("left out, only in %s: %s", p.sides[s].label, document.Few(left)))
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func (p *pairs) averaged() []string {
 		for _, c := range cells {
 			own = append(own, p.sides[s].settings(c, varying(cells)))
 		}
-		texts[s] = fmt.Sprintf("means of %d cells of each session: %s", len(cells), listed(own))
+		texts[s] = fmt.Sprintf("means of %d cells of each session: %s", len(cells), document.Few(own))
 	}
 	if texts[0] == texts[1] && texts[0] != "" {
 		return texts[:1]

@@ -58,6 +58,9 @@ type Section struct {
 	Name   string
 	Notes  []string // footnotes of the heading
 	Blocks []Block
+	// Folded says that a comment shows the section below its heading when it is
+	// opened, and leaves it out for want of room.
+	Folded bool
 }
 
 // Block is what a section holds: Text, List or *Table.

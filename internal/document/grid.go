@@ -113,7 +113,7 @@ func (g *grid) lines(escape func(string) string) [][]string {
 			if f.mark != "" {
 				s += " " + f.mark
 			}
-			if width > 0 && col > 0 {
+			if width > 0 && !g.left(col) {
 				pad := width - runes(f.mark)
 				if f.mark == "" {
 					pad++

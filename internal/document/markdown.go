@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,11 +15,24 @@ import (
 type page struct {
 	b     *bytes.Buffer
 	notes footnotes
+	// rows is the most rows of a table.
+	rows int
 }
 
 // writeMarkdown writes d as GitHub-flavoured Markdown.
 func writeMarkdown(b *bytes.Buffer, d *Document) error {
-	p := &page{b: b}
+	p := &page{b: b, rows: math.MaxInt}
+	if err := p.body(d); err != nil {
+		return err
+	}
+	for _, note := range slices.Concat(p.notes.lines(), d.Notes) {
+		p.paragraph(Escape(note))
+	}
+	return nil
+}
+
+// body writes everything but the notes.
+func (p *page) body(d *Document) error {
 	if d.Title != "" {
 		p.paragraph("# " + Escape(d.Title))
 	}
@@ -29,9 +43,6 @@ func writeMarkdown(b *bytes.Buffer, d *Document) error {
 		if err := p.section(&d.Sections[i]); err != nil {
 			return err
 		}
-	}
-	for _, note := range slices.Concat(p.notes.lines(), d.Notes) {
-		p.paragraph(Escape(note))
 	}
 	return nil
 }
@@ -52,6 +63,9 @@ func (p *page) gap() {
 }
 
 func (p *page) section(s *Section) error {
+	if s.Folded {
+		return p.folded(s)
+	}
 	if s.Title != "" {
 		p.paragraph("## " + Escape(p.notes.marked(s.Title, s.Notes)))
 	}
@@ -94,8 +108,13 @@ func (p *page) table(x *Table) error {
 	}
 	p.gap()
 	padding := tw.Padding{Left: " ", Right: " ", Overwrite: true}
-	if err := render(p.b, renderer.NewMarkdown(), padding, x.grid(&p.notes), Escape); err != nil {
+	shown := *x
+	shown.Rows = x.Rows[:min(p.rows, len(x.Rows))]
+	if err := render(p.b, renderer.NewMarkdown(), padding, shown.grid(&p.notes), Escape); err != nil {
 		return err
+	}
+	if more := len(x.Rows) - len(shown.Rows); more > 0 {
+		p.paragraph(fmt.Sprintf("and %s more.", Count(more, "row")))
 	}
 	for _, note := range x.Notes {
 		p.paragraph(Escape(note))
