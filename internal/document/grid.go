@@ -11,6 +11,7 @@ type grid struct {
 	columns []Column
 	head    []field
 	rows    [][]field
+	names   bool // names are broken, texts are not
 }
 
 // field is a text with the marks of its footnotes.
@@ -137,9 +138,11 @@ const (
 // that fits stays as it is.
 func (g grid) fit(width int) (above, below string, tables []grid) {
 	g = g.clipTitles(width)
-	if g.width() <= width {
-		return "", "", []grid{g}
+	g.names = true
+	if named := g.wrapped(width); named.width() <= width {
+		return "", "", []grid{named}
 	}
+	g.names = false
 	g, above = g.withoutSame()
 	g, below = g.spared(width)
 	g = g.clipped(width).wrapped(width)
@@ -315,7 +318,7 @@ func (g *grid) wrapAt(i int) int {
 	switch {
 	case g.columns[i].Break:
 		return leastBroken
-	case i > 0 && g.left(i):
+	case i > 0 && g.left(i) && !g.names:
 		return leastWrapped
 	}
 	return 0
