@@ -11,17 +11,17 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // sampleCorpus is the five sessions that come with the program.
 func sampleCorpus(t *testing.T) *traces.Corpus {
 	t.Helper()
-	corpus, err := claudecode.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}

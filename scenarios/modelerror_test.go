@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -23,7 +23,7 @@ func TestModelErrorIsOfTheSessionsAsTheyWere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}

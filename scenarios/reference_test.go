@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -48,7 +48,7 @@ func samples(t testing.TB, names ...string) *traces.Corpus {
 		}
 		from = sub
 	}
-	c, err := claudecode.ReadFS(context.Background(), traces.Options{}, from)
+	c, err := agents.ReadFS(context.Background(), traces.Options{}, from)
 	if err != nil {
 		t.Fatal(err)
 	}

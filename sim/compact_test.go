@@ -6,12 +6,12 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -191,7 +191,7 @@ func TestFirstOfSkipsTheRest(t *testing.T) {
 // invariant: pairs intact, no empty request, tokens conserved. So they do when
 // summary calls fail at random and when the window is small.
 func TestPresetsKeepInvariants(t *testing.T) {
-	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -207,7 +207,7 @@ func TestColdSummariesTakeLonger(t *testing.T) {
 
 // Whatever the strategy, the parts of the added time are the whole.
 func TestWaitsAddUp(t *testing.T) {
-	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Every preset keeps every invariant on recorded sessions, and what compacts
@@ -21,7 +21,7 @@ func TestPresetsOnRecordings(t *testing.T) {
 	if _, err := os.Stat(folder); err != nil {
 		t.Skipf("no recordings at %s", folder)
 	}
-	corpus, err := claudecode.Read(context.Background(), traces.Options{}, folder)
+	corpus, err := agents.Read(context.Background(), traces.Options{}, folder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -51,7 +50,7 @@ var recordings = filepath.Join("..", "..", "..", "shared", "traces")
 
 var readCorpora = sync.OnceValues(func() (map[string][]*traces.Session, error) {
 	ctx := context.Background()
-	samples, err := claudecode.ReadFS(ctx, traces.Options{}, synthetic.Samples())
+	samples, err := agents.ReadFS(ctx, traces.Options{}, synthetic.Samples())
 	if err != nil {
 		return nil, err
 	}

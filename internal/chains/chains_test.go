@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -13,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -20,7 +20,7 @@ import (
 // strategy, and its rows without an observer.
 func followed(t *testing.T, strategy string) ([][]studies.Compaction, []results.Row) {
 	t.Helper()
-	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -18,7 +18,7 @@ import (
 // (001:1181): of its one call, far above what is truly there. Others show that. A
 // window of 120,000 makes the samples compact.
 func TestReportedSizes(t *testing.T) {
-	corpus, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}

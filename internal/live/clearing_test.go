@@ -9,7 +9,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -17,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -101,7 +101,7 @@ func resultsOf(r *wire.Request) map[string]string {
 // that the server clears as the client has them, whole or as the preview of what is
 // stored, and placeholders for those that the client has cleared itself.
 func TestMixedClearing(t *testing.T) {
-	corpus, err := claudecode.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/devserver"
 	"github.com/compactsim/compactsim/internal/live/wire"
@@ -71,7 +70,7 @@ func (a *asked) Do(_ context.Context, r *wire.Request) (*wire.Reply, error) {
 // The simulation of the samples has its summaries written by a server, which
 // takes every request; a replay gives the same rows.
 func TestSamples(t *testing.T) {
-	corpus, err := claudecode.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type file struct {
 	base  int    // lines ahead of those that lines counts
 	seeks bool   // a place in it can be gone to
 	in    io.Closer
-	lines *traces.LineReader
+	lines *assembly.LineReader
 }
 
 func (f *file) sort() {
@@ -176,7 +176,7 @@ func (r *Reader) ready(f *file, number int32, place int64) error {
 		}
 		f.in, f.next = rc, 0
 		f.jump(rc, number, place)
-		f.lines = traces.NewLineReader(rc, traces.DefaultMaxLine)
+		f.lines = assembly.NewLineReader(rc, traces.DefaultMaxLine)
 	}
 	r.open = append(r.open, f)
 	return nil

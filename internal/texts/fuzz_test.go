@@ -6,9 +6,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/internal/agents/codex"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -46,7 +46,7 @@ func FuzzClaudeCode(f *testing.F) {
 	}
 	f.Add(sample.Bytes()[:bytes.LastIndexByte(sample.Bytes()[:20_000], '\n')])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := claudecode.ReadFS(context.Background(), traces.Options{}, fstest.MapFS{"S.jsonl": {Data: data}})
+		c, err := agents.ReadFS(context.Background(), traces.Options{}, fstest.MapFS{"S.jsonl": {Data: data}})
 		if err == nil {
 			agree(t, c)
 		}

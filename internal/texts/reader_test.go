@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -251,7 +251,7 @@ func TestChangedFiles(t *testing.T) {
 // Standard input is read again from where it was spooled.
 func TestStandardInput(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	c, err := claudecode.Read(context.Background(), traces.Options{Stdin: strings.NewReader(small())}, "-")
+	c, err := agents.Read(context.Background(), traces.Options{Stdin: strings.NewReader(small())}, "-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestOneLineOfAFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(small()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := claudecode.Read(context.Background(), traces.Options{}, path)
+	c, err := agents.Read(context.Background(), traces.Options{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/internal/agents/codex"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // files makes a file system of texts.
@@ -24,7 +24,7 @@ func files(texts map[string]string) fstest.MapFS {
 // claude reads transcripts of Claude Code.
 func claude(t testing.TB, fsys fs.FS) *traces.Corpus {
 	t.Helper()
-	c, err := claudecode.ReadFS(context.Background(), traces.Options{}, fsys)
+	c, err := agents.ReadFS(context.Background(), traces.Options{}, fsys)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
@@ -49,7 +49,7 @@ func fitted(t testing.TB) *profile.Profile {
 
 func samples(t testing.TB) []*traces.Session {
 	t.Helper()
-	c, err := claudecode.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	c, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func recordings(t testing.TB) []*traces.Session {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no recorded sessions beside the module:", err)
 	}
-	c, err := claudecode.Read(context.Background(), traces.Options{}, dir)
+	c, err := agents.Read(context.Background(), traces.Options{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

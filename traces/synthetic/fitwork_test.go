@@ -7,14 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // The profile recorded is what a fit on the shared recordings gives today;
 // sim traces fit ../shared/traces/claude-code renews it.
 func TestRecordedProfileIsFitted(t *testing.T) {
-	c, err := claudecode.Read(context.Background(), traces.Options{}, recordings(t))
+	c, err := agents.Read(context.Background(), traces.Options{}, recordings(t))
 	if err != nil {
 		t.Fatal(err)
 	}

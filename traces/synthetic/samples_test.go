@@ -16,8 +16,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 func sampleFiles(t testing.TB) map[string][]byte {
@@ -100,7 +100,7 @@ func TestSamplesShowWhatTheyAreFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := claudecode.ReadFS(context.Background(), traces.Options{Strict: true}, sub)
+		c, err := agents.ReadFS(context.Background(), traces.Options{Strict: true}, sub)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 func workload(t testing.TB, name string) *Workload {
@@ -50,7 +50,7 @@ func transcripts(t testing.TB, w *Workload, s *traces.Session) fstest.MapFS {
 
 func readBack(t testing.TB, files fs.FS) *traces.Session {
 	t.Helper()
-	c, err := claudecode.ReadFS(context.Background(), traces.Options{Strict: true}, files)
+	c, err := agents.ReadFS(context.Background(), traces.Options{Strict: true}, files)
 	if err != nil {
 		t.Fatal(err)
 	}

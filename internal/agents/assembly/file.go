@@ -38,13 +38,13 @@ func (f *File) Base() *File { return f }
 // Read hands every line of in that is not blank to parse. What parse refuses is
 // a problem of the file, or under Options.Strict the error that ends reading;
 // so is a file that cannot be read to its end, or is empty.
-func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, parse func(traces.Line) error) error {
+func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, parse func(Line) error) error {
 	r, err := in.Open()
 	if err != nil {
 		return f.Refuse(0, err)
 	}
 	defer r.Close()
-	lines := traces.NewLineReader(opts.Watch(r), opts.MaxLine)
+	lines := NewLineReader(opts.Watch(r), opts.MaxLine)
 	for {
 		ln, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -97,7 +97,7 @@ func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input
 	return text, err
 }
 
-func (f *File) line(opts traces.Options, ln traces.Line, parse func(traces.Line) error) error {
+func (f *File) line(opts traces.Options, ln Line, parse func(Line) error) error {
 	if ln.TooLong {
 		f.Lines++
 		return f.Refuse(ln.Number, fmt.Errorf("line is longer than %d bytes", opts.MaxLine))

@@ -11,8 +11,6 @@ package claudecode
 
 import (
 	"context"
-	"io/fs"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/internal/version"
@@ -69,29 +67,6 @@ func compactsAt(release string, window, maxOutput int64) int64 {
 // it: from 2.1.25 on, the first whose recordings show the thresholds of the
 // generation that does. Which version did what is assumed.
 func summaryShares(release string) bool { return version.AtLeast(release, 2, 1, 25) }
-
-// Read reads the Claude Code transcripts under paths: files, folders and "-".
-// The result does not depend on the order of paths or the number of workers.
-// Bad lines and files are problems of the corpus and its sessions, or, with
-// Options.Strict, the error that ends reading. It is an error, which wraps
-// traces.ErrNoSessions, when no session is found; the corpus then still tells
-// the problems met. The caller closes the corpus.
-func Read(ctx context.Context, opts traces.Options, paths ...string) (*traces.Corpus, error) {
-	inputs, err := traces.Find(opts, paths...)
-	if err != nil {
-		return nil, err
-	}
-	return ReadInputs(ctx, opts, inputs, strings.Join(paths, ", "))
-}
-
-// ReadFS is Read for the transcripts in a file system.
-func ReadFS(ctx context.Context, opts traces.Options, fsys fs.FS) (*traces.Corpus, error) {
-	inputs, err := traces.FindFS(fsys)
-	if err != nil {
-		return nil, err
-	}
-	return ReadInputs(ctx, opts, inputs, "files")
-}
 
 // ReadInputs reads transcripts that were found already; see assembly.Reader.
 func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {

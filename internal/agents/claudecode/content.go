@@ -127,7 +127,7 @@ func (p *parser) add(pc piece, text []byte) {
 // texts reads a line again.
 func texts(line []byte) []traces.Text {
 	p := &parser{src: &source{File: &assembly.File{Unknown: map[string]int{}}}, keep: true}
-	if p.parse(traces.Line{Text: line, Number: 1}) != nil {
+	if p.parse(assembly.Line{Text: line, Number: 1}) != nil {
 		return nil
 	}
 	for i := range p.texts {

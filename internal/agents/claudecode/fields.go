@@ -49,7 +49,7 @@ type agentMessage struct {
 
 // parse reads one line. Unless it returns an error, what the line says is in
 // the source; a line that belongs to no conversation only adds to its counts.
-func (p *parser) parse(ln traces.Line) error {
+func (p *parser) parse(ln assembly.Line) error {
 	p.scanner = scanner{buf: ln.Text}
 	mark := len(p.src.pieces)
 	if p.peek() != '{' {

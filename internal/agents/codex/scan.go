@@ -92,7 +92,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, 
 }
 
 // parse reads one line.
-func (ro *rollout) parse(ln traces.Line) error {
+func (ro *rollout) parse(ln assembly.Line) error {
 	var r record
 	if err := assembly.Decode(ln.Text, &r); err != nil {
 		return err

@@ -124,7 +124,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 }
 
 // parse reads one line.
-func (f *file) parse(ln traces.Line) error {
+func (f *file) parse(ln assembly.Line) error {
 	var l line
 	if err := assembly.Decode(ln.Text, &l); err != nil {
 		return err
