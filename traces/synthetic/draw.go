@@ -2,7 +2,6 @@ package synthetic
 
 import (
 	"math"
-	"slices"
 	"sort"
 	"time"
 )
@@ -216,11 +215,12 @@ func (c *chooser) add(weight float64) {
 func (c chooser) at(u float64) int {
 	u *= c[len(c)-1]
 	if len(c) <= 16 {
-		i := slices.IndexFunc(c, func(sum float64) bool { return u < sum })
-		if i < 0 {
-			i = len(c) - 1
+		for i, sum := range c {
+			if u < sum {
+				return i
+			}
 		}
-		return i
+		return len(c) - 1
 	}
 	return min(sort.SearchFloat64s(c, u), len(c)-1)
 }

@@ -44,6 +44,7 @@ type Generator struct {
 	prefixes   []prefix
 	plans      sync.Pool
 	lifetime   int64 // ns
+	latest     int64 // unix ns at which the last session ends at the latest
 	limit      int   // tokens; 0 is never
 	final      bool  // logged outputs are final
 }
@@ -83,7 +84,7 @@ func NewGenerator(w *Workload) (*Generator, error) {
 	g := &Generator{
 		w: w, rates: traces.DefaultRates(), seed: dice(xxh3.HashString(w.Name)), limit: w.threshold(),
 		static: int(claudecode.DefaultStatic(w.Version)), lifetime: int64(w.lifetime()), draws: newDraws(w),
-		final: finalOutputs(w.Version), versions: []string{w.Version},
+		final: finalOutputs(w.Version), versions: []string{w.Version}, latest: w.Start.UnixNano() + maxSessionTime,
 	}
 	g.plans.New = func() any { return new(plan) }
 	names := map[string]uint16{}

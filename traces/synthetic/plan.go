@@ -53,7 +53,7 @@ const (
 
 // full reports whether a session ends at a time and with a context.
 func (p *plan) full(at int64, context int) bool {
-	return context > maxContextTokens || p.blocks > maxSessionBlocks || at-p.g.w.Start.UnixNano() > maxSessionTime
+	return context > maxContextTokens || p.blocks > maxSessionBlocks || at > p.g.latest
 }
 
 // open adds a track and returns its index. A track that was used before keeps

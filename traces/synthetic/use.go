@@ -1,8 +1,6 @@
 package synthetic
 
 import (
-	"strconv"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -94,7 +92,13 @@ func (p *plan) windows(tokens float64) int {
 	return (int(tokens) + limit - 1) / limit
 }
 
-func digits(n int32) int { return len(strconv.Itoa(int(n))) }
+func digits(n int32) int {
+	k := 1
+	for ; n >= 10; n /= 10 {
+		k++
+	}
+	return k
+}
 
 // results plans the results of the last call's tools. They go with the next
 // request, once the slowest is there.
