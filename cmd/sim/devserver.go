@@ -101,7 +101,8 @@ export OPENAI_BASE_URL=%[1]s/v1 OPENAI_API_KEY=dev
 		return fmt.Errorf("serving at %s: %w", url, err)
 	}
 	c := s.Counts()
-	return fmt.Errorf("interrupted after %s, %d of them answered: %w", plural(c.Requests, "request"), c.Answered, context.Cause(ctx))
+	return fmt.Errorf("interrupted after %s, %d of them answered: %w", plural(c.Requests, "request"), c.Answered,
+		context.Cause(ctx))
 }
 
 // shutdownGrace is how long requests under way may take after an interrupt.

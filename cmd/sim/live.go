@@ -116,7 +116,8 @@ func (c *liveCalls) open(prices pricesNow) error {
 			return usageError{err}
 		}
 	}
-	if c.folder, err = cassette.Open(f.cassettes, mode, cassette.Options{Redact: f.redact, Keep: live.Titles(), ReplaceBroken: f.replaceBroken}); err != nil {
+	o := cassette.Options{Redact: f.redact, Keep: live.Titles(), ReplaceBroken: f.replaceBroken}
+	if c.folder, err = cassette.Open(f.cassettes, mode, o); err != nil {
 		return usageError{fmt.Errorf("--cassettes: %w", err)}
 	}
 	c.opts.Calls = hinted{c.folder}
@@ -136,7 +137,8 @@ func (c *liveCalls) open(prices pricesNow) error {
 		return usageError{err}
 	}
 	c.opts.Backend = helpful{&backend.Breaker{Backend: &backend.Retry{
-		Backend: c.gate, Attempts: f.attempts, Deadline: f.deadline(), Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
+		Backend: c.gate, Attempts: f.attempts, Deadline: f.deadline(),
+		Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
 	}}, f}
 	return nil
 }
@@ -302,13 +304,16 @@ func (c *liveCalls) checkModels() error {
 		mode, _, _ := strings.Cut(s.value, "/")
 		switch {
 		case s.name == "thinking" && !live.Takes(s.model, wire.Mode(mode)):
-			errs = append(errs, fmt.Errorf("thinking %s: %s does not take it; from 4.6 on models take adaptive, up to 4.6 a number of tokens", s.value, s.model))
+			errs = append(errs, fmt.Errorf("thinking %s: %s does not take it; from 4.6 on models take adaptive, up to "+
+				"4.6 a number of tokens", s.value, s.model))
 		case s.name == "effort" && c.flags.provider != providerOpenAI && !live.TakesEffort(s.model):
-			errs = append(errs, fmt.Errorf("effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on", s.value, s.model))
+			errs = append(errs, fmt.Errorf("effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on",
+				s.value, s.model))
 		}
 	}
 	if none := c.unpriced(); c.flags.budget > 0 && len(none) > 0 {
-		errs = append(errs, fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL gives one", strings.Join(none, ", "), none[0]))
+		errs = append(errs, fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL "+
+			"gives one", strings.Join(none, ", "), none[0]))
 	}
 	if len(errs) > 0 {
 		return usageError{errors.Join(errs...)}
@@ -369,15 +374,15 @@ func (p pricesNow) minTokens(model string) int32 {
 type hinted struct{ *cassette.Folder }
 
 // Do is that of the folder.
-func (h hinted) Do(
-	ctx context.Context, call cassette.Call, ask func(context.Context) (*cassette.Cassette, error),
-) (*cassette.Cassette, bool, error) {
+func (h hinted) Do(ctx context.Context, call cassette.Call, ask cassette.Ask) (*cassette.Cassette, bool, error) {
 	got, there, err := h.Folder.Do(ctx, call, ask)
 	switch {
 	case errors.Is(err, cassette.ErrBroken):
-		err = fmt.Errorf("%w; or go on with --summarizer record-missing --replace-broken, which keeps the file beside the new one", err)
+		err = fmt.Errorf("%w; or go on with --summarizer record-missing --replace-broken, which keeps the file beside "+
+			"the new one", err)
 	case errors.Is(err, cassette.ErrMissing):
-		err = fmt.Errorf("%w; --summarizer record-missing makes what is missing, or replay under the settings that were recorded", err)
+		err = fmt.Errorf("%w; --summarizer record-missing makes what is missing, or replay under the settings that "+
+			"were recorded", err)
 	}
 	return got, there, err
 }

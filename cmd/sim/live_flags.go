@@ -95,27 +95,39 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	f.others = flags
 	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
 	flags.BoolVar(&f.redact, "redact", false, "store sizes and digests of real calls in place of their texts")
-	flags.StringVar(&f.provider, "provider", providerAnthropic, "who makes real calls: anthropic, or openai for any server with its interface")
-	flags.StringVar(&f.baseURL, "base-url", "", "`URL` of the server; the environment's ANTHROPIC_BASE_URL or OPENAI_BASE_URL without it")
+	flags.StringVar(&f.provider, "provider", providerAnthropic, "who makes real calls: anthropic, or openai for "+
+		"any server with its interface")
+	flags.StringVar(&f.baseURL, "base-url", "",
+		"`URL` of the server; the environment's ANTHROPIC_BASE_URL or OPENAI_BASE_URL without it")
 	flags.StringVar(&f.model, "live-model", "", "`MODEL` to ask in place of the session's")
-	flags.StringVar(&f.system, "system", "", "`FILE` with the system prompt of real calls; a placeholder of its size without it")
-	flags.StringVar(&f.tools, "tools", "", "`FILE` with the tool definitions of real calls, a JSON list; a placeholder without it")
+	flags.StringVar(&f.system, "system", "",
+		"`FILE` with the system prompt of real calls; a placeholder of its size without it")
+	flags.StringVar(&f.tools, "tools", "",
+		"`FILE` with the tool definitions of real calls, a JSON list; a placeholder without it")
 	flags.StringVar(&f.instructions, "instructions", "", "what to ask of every real summary besides")
-	flags.StringSliceVar(&f.betas, "beta", nil, "beta features to ask for in real calls, beside those that the strategies need")
+	flags.StringSliceVar(&f.betas, "beta", nil, "beta features to ask for in real calls, beside those that the "+
+		"strategies need")
 	flags.StringVar(&f.thinking, "thinking", thinkingAuto,
-		"thinking of real calls: auto (as the recorded conversation, in calls on its own prefix), off (no word of it), disabled, adaptive or a number of `TOKENS`")
-	flags.StringVar(&f.effort, "effort", "", "effort to ask of the model in real calls, `LEVEL` low to max; no word of it without")
-	flags.StringVar(&f.serverEdits, "server-edits", "", "`FILE` with edits to declare in real calls beside those of the strategies, a JSON list in the provider's form")
-	flags.Int64Var(&f.serverTrigger, "server-trigger", 0, "have the provider compact from so many `TOKENS` of input on, not on demand, where the strategy has it compact")
-	flags.BoolVar(&f.replaceBroken, "replace-broken", false, "with record-missing: make calls anew whose files cannot be read, and keep these beside")
+		"thinking of real calls: auto (as the recorded conversation, in calls on its own prefix), off (no word of it), "+
+			"disabled, adaptive or a number of `TOKENS`")
+	flags.StringVar(&f.effort, "effort", "",
+		"effort to ask of the model in real calls, `LEVEL` low to max; no word of it without")
+	flags.StringVar(&f.serverEdits, "server-edits", "",
+		"`FILE` with edits to declare in real calls beside those of the strategies, a JSON list in the provider's form")
+	flags.Int64Var(&f.serverTrigger, "server-trigger", 0,
+		"have the provider compact from so many `TOKENS` of input on, not on demand, where the strategy has it compact")
+	flags.BoolVar(&f.replaceBroken, "replace-broken", false, "with record-missing: make calls anew whose files "+
+		"cannot be read, and keep these beside")
 	flags.StringSliceVar(&f.sources, "live-sources", nil, "whose calls are real; compact and session_memory by default")
 	flags.Float64Var(&f.budget, "budget-usd", 0, "stop before real calls cost more; 0 for no limit")
 	flags.IntVar(&f.maxCalls, "max-calls", 0, "stop before more requests are sent; 0 for no limit")
 	flags.IntVar(&f.concurrency, "concurrency", 4, "real calls at once")
 	flags.IntVar(&f.perMinute, "rpm", 0, "requests a minute; 0 for no limit")
 	flags.IntVar(&f.attempts, "attempts", 4, "requests for one real call before it counts as failed")
-	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "longest time for one request; above 10m also the longest silence, else 90s")
-	flags.IntVar(&f.maxOutput, "max-output", live.DefaultMaxOutput, "most `TOKENS` to ask for in an answer, where the strategy says nothing and the model allows it")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "longest time for one request; above 10m also the "+
+		"longest silence, else 90s")
+	flags.IntVar(&f.maxOutput, "max-output", live.DefaultMaxOutput,
+		"most `TOKENS` to ask for in an answer, where the strategy says nothing and the model allows it")
 	cmd.Flags().AddFlagSet(flags)
 }
 
@@ -136,7 +148,8 @@ func (f *liveFlags) check() []error {
 		}
 	}
 	oneOf := func(flag, value string, known ...string) {
-		wrong(!slices.Contains(known, value), "--%s %q%s: want %s", flag, value, nearest.Hint(value, known), strings.Join(known, ", "))
+		wrong(!slices.Contains(known, value), "--%s %q%s: want %s", flag, value, nearest.Hint(value, known),
+			strings.Join(known, ", "))
 	}
 	oneOf("summarizer", f.summarizer, summarizeStub, summarizeLive, summarizeReplay, summarizeMissing)
 	oneOf("provider", f.provider, providerAnthropic, providerOpenAI)
@@ -163,7 +176,8 @@ func (f *liveFlags) check() []error {
 	wrong(f.serverTrigger != 0 && f.serverTrigger < live.MinTrigger,
 		"--server-trigger %d: the provider takes %d tokens at least", f.serverTrigger, live.MinTrigger)
 	n := utf8.RuneCountInString(f.instructions)
-	wrong(n > maxInstructions, "--instructions has %d characters: a compaction by the provider takes %d with what it is asked besides", n, maxInstructions)
+	wrong(n > maxInstructions, "--instructions has %d characters: a compaction by the provider takes %d with what "+
+		"it is asked besides", n, maxInstructions)
 	wrong(f.replaceBroken && f.summarizer != summarizeMissing, "--replace-broken belongs to --summarizer record-missing")
 	if f.provider == providerOpenAI {
 		const unsaid = "--%s: chat completions have no word for it (--provider openai)"
@@ -229,10 +243,12 @@ func (f *liveFlags) mute(events []client.Event) string {
 	}
 	var parts []string
 	if thinks {
-		parts = append(parts, "the scenario's events of thinking do not reach real calls: chat completions have no word for it")
+		parts = append(parts, "the scenario's events of thinking do not reach real calls: chat completions have no "+
+			"word for it")
 	}
 	if len(unnamed) > 0 {
-		parts = append(parts, fmt.Sprintf("event %s of the scenario names no value: real calls behind it say what they would without it", strings.Join(unnamed, ", ")))
+		parts = append(parts, fmt.Sprintf("event %s of the scenario names no value: real calls behind it say what "+
+			"they would without it", strings.Join(unnamed, ", ")))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -335,7 +351,8 @@ func (f *liveFlags) server() (backend.Backend, error) {
 	open := backend.NewAnthropic
 	switch {
 	case f.provider == providerOpenAI && c.BaseURL == "":
-		return nil, fmt.Errorf("--provider openai needs --base-url, or %s in the environment: with the version, as https://api.openai.com/v1", baseName)
+		return nil, fmt.Errorf("--provider openai needs --base-url, or %s in the environment: with the version, as "+
+			"https://api.openai.com/v1", baseName)
 	case f.provider == providerOpenAI:
 		open = backend.NewOpenAI
 	case c.Key.IsZero():
@@ -343,7 +360,8 @@ func (f *liveFlags) server() (backend.Backend, error) {
 		if _, there := os.LookupEnv(keyName); there {
 			empty = ", which is empty"
 		}
-		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's %s%s; to try it without one: sim devserver", f.summarizer, keyName, empty)
+		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's %s%s; to try it without one: sim devserver",
+			f.summarizer, keyName, empty)
 	}
 	b, err := open(c)
 	if err != nil {

@@ -38,7 +38,8 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
 	for _, p := range c.folder.Broken() {
-		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf("a stored call could not be read and was made anew; its file is %s: %s", p.File, p.Text)})
+		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf("a stored call could not be read and was made "+
+			"anew; its file is %s: %s", p.File, p.Text)})
 	}
 	if note, ok := earlier(run); ok {
 		run.Notes = append(run.Notes, note)
@@ -48,8 +49,11 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 // earlier explains a time waited below zero, where a row of the run has one.
 func earlier(run *results.Run) (results.Note, bool) {
 	const name = "added_latency_seconds"
-	below := slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return !slices.Contains(c.Unmeasured, name) && c.Total.AddedLatency < 0 })
-	return results.Note{Metric: name, Text: "below zero: first tokens came earlier than in the recording, as less had to be computed, by more than summaries were waited for"}, below
+	below := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
+		return !slices.Contains(c.Unmeasured, name) && c.Total.AddedLatency < 0
+	})
+	return results.Note{Metric: name, Text: "below zero: first tokens came earlier than in the recording, as less " +
+		"had to be computed, by more than summaries were waited for"}, below
 }
 
 // liveText says how many calls were real, and which models it knows no price of.
@@ -132,11 +136,14 @@ func liveNotes(r *live.Report) []string {
 	}
 	if got, want := r.Answered, r.Predicted; r.Made > 0 && got.Input() > 0 && want.Input() > 0 {
 		notes = append(notes, fmt.Sprintf(
-			"of %s input tokens the server read %s from its cache and wrote %s; by the cache model of these calls, with sizes estimated from bytes, %s, %s and %s",
-			thousands(got.Input()), thousands(got.Read), thousands(got.Writes()), thousands(want.Input()), thousands(want.Read), thousands(want.Writes())))
+			"of %s input tokens the server read %s from its cache and wrote %s; by the cache model of these calls, with "+
+				"sizes estimated from bytes, %s, %s and %s",
+			thousands(got.Input()), thousands(got.Read), thousands(got.Writes()),
+			thousands(want.Input()), thousands(want.Read), thousands(want.Writes())))
 	}
 	if r.Entities > 0 {
-		notes = append(notes, fmt.Sprintf("summaries keep %.0f %% of %d things worth keeping word for word (%s)%s: an upper bound of what is still known",
+		notes = append(notes, fmt.Sprintf("summaries keep %.0f %% of %d things worth keeping word for word (%s)%s: an "+
+			"upper bound of what is still known",
 			100*float64(r.Kept)/float64(r.Entities), r.Entities, kindsText(r.Calls), driftText(r.Calls)))
 	}
 	if r.Missing+r.Cut > 0 {
@@ -146,7 +153,8 @@ func liveNotes(r *live.Report) []string {
 		notes = append(notes, text)
 	}
 	if n := r.Composed.Unthought; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s went without thinking, though the conversation thinks: there is no room for a budget, or what is answered last are tool calls, whose thinking cannot be sent", plural(n, "real call")))
+		notes = append(notes, fmt.Sprintf("%s went without thinking, though the conversation thinks: there is no room "+
+			"for a budget, or what is answered last are tool calls, whose thinking cannot be sent", plural(n, "real call")))
 	}
 	if n := r.Composed.Filler; n > 0 {
 		notes = append(notes, thousands(n)+" bytes of the requests stand for text that no recording shows")
@@ -170,7 +178,9 @@ func refusedText(calls []live.Call) (n int, text string) {
 			n++
 		}
 	}
-	reasons := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b)) })
+	reasons := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
+	})
 	told := reasons[:min(len(reasons), maxReasons)]
 	text = strings.Join(told, "; ")
 	if more := len(reasons) - len(told); more > 0 {
@@ -198,7 +208,8 @@ func clearedText(calls []live.Call) string {
 	case sum == wire.Cleared{}:
 		return fmt.Sprintf("%s declared edits to the server, which found nothing to leave out", plural(n, "real call"))
 	}
-	return fmt.Sprintf("%s declared edits to the server, which left out %s of tools and the thinking of %s: %s tokens of input",
+	return fmt.Sprintf("%s declared edits to the server, which left out %s of tools and the thinking of %s: %s "+
+		"tokens of input",
 		plural(n, "real call"), plural(int(sum.ToolUses), "call"), plural(int(sum.Turns), "turn"), thousands(sum.Input))
 }
 
@@ -380,7 +391,8 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 
 // priceless says of models that they have no price, and what gives them one.
 func priceless(models []string) string {
-	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or --price-as %s=MODEL gives one)",
+	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or "+
+		"--price-as %s=MODEL gives one)",
 		strings.Join(models, ", "), models[0])
 }
 

@@ -24,7 +24,7 @@ type Composed struct {
 	Uncalled   int   `json:"uncalled"`   // results left out, as their call is not there
 	Repeated   int   `json:"repeated"`   // tool calls left out, as one of the same id stands ahead
 	Thinking   int   `json:"thinking"`   // thinking blocks left out: another key signed them
-	Unthought  int   `json:"unthought"`  // calls that say nothing of thinking though they should: they have no place for it
+	Unthought  int   `json:"unthought"`  // calls that should think and cannot: they have no place for it
 	Media      int   `json:"media"`      // images and documents that became placeholders
 	Filler     int64 `json:"filler"`     // bytes that stand for text that nothing shows
 	Lost       int   `json:"lost"`       // summaries whose text is not known, sent as filler
@@ -62,7 +62,8 @@ func (p *composer) request() (*wire.Request, error) {
 		}
 	}
 	if p.plan.kind != kindServer {
-		p.add(end, wire.RoleUser, wire.Block{Kind: wire.KindText, Text: p.plan.instruction(p.quote, p.opts.Instructions, p.notes())})
+		p.add(end, wire.RoleUser, wire.Block{Kind: wire.KindText,
+			Text: p.plan.instruction(p.quote, p.opts.Instructions, p.notes())})
 	}
 	p.blocks = alternate(pair(p.blocks, &p.count))
 	h := p.head(r)
@@ -142,7 +143,8 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 			input = jsontext.Value("{}")
 		}
 		p.cover(i, b, "", input)
-		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name), Input: input})
+		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name),
+			Input: input})
 		if p.whole(e) {
 			p.restore(wire.Block{Input: object(content.Input)})
 		}

@@ -105,7 +105,8 @@ func (s *Server) form() string {
 // object is the object of edits with the compaction by a threshold at its end.
 func (s *Server) object(edits []jsontext.Value, words string) jsontext.Value {
 	return editsObject(append(slices.Clone(edits), editOf(&api.Edit{
-		Type: api.EditCompact, Trigger: &api.Amount{Type: "input_tokens", Value: max(s.Trigger, MinTrigger)}, Pause: true, Instructions: words,
+		Type: api.EditCompact, Trigger: &api.Amount{Type: "input_tokens",
+			Value: max(s.Trigger, MinTrigger)}, Pause: true, Instructions: words,
 	})))
 }
 

@@ -12,8 +12,10 @@ import (
 
 // System prompts of this package, for the head of a request.
 const (
-	agentSystem   = "You are an agent that helps a person with software. You read and change files and run commands by your tools."
-	summarySystem = "You summarise conversations between a person and a coding agent so that the work can go on from your summary."
+	agentSystem = "You are an agent that helps a person with software. You read and change files and run " +
+		"commands by your tools."
+	summarySystem = "You summarise conversations between a person and a coding agent so that the work can go on " +
+		"from your summary."
 )
 
 // The fixed words of a tool definition take about so many tokens.

@@ -262,7 +262,8 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, fro
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
 	w := written{
-		text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: !got.Texts, entities: got.Entities, from: from,
+		text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output,
+		lost: !got.Texts, entities: got.Entities, from: from,
 	}
 	if w.lost {
 		said := s.opts.Shared.said(p.key)

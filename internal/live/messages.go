@@ -36,7 +36,8 @@ func pair(in []placed, n *Composed) []placed {
 			r, ok := results[call.block.ID]
 			if !ok {
 				n.Unanswered++
-				r = placed{at: call.at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindToolResult, ID: call.block.ID, Text: missingResult}}
+				r = placed{at: call.at, role: wire.RoleUser,
+					block: wire.Block{Kind: wire.KindToolResult, ID: call.block.ID, Text: missingResult}}
 			}
 			out = append(out, r)
 		}

@@ -58,7 +58,7 @@ type Store interface {
 	// Do returns a call, and true when it was there; else it has ask make it, once
 	// however many want it, and stores it before it returns. What ask returns an
 	// error for is not stored.
-	Do(ctx context.Context, call cassette.Call, ask func(context.Context) (*cassette.Cassette, error)) (*cassette.Cassette, bool, error)
+	Do(ctx context.Context, call cassette.Call, ask cassette.Ask) (*cassette.Cassette, bool, error)
 	// Has reports whether the call is there.
 	Has(call cassette.Call) bool
 }

@@ -140,7 +140,8 @@ func chatURL(s string) (string, error) {
 	}
 	if !versioned.MatchString(u.Path) {
 		root := shown(u, strings.TrimRight(u.Path, "/"))
-		return "", fmt.Errorf("it names no version: most servers want %s/v1; one that has none, %s%s", root, root, completions)
+		return "", fmt.Errorf("it names no version: most servers want %s/v1; one that has none, %s%s", root, root,
+			completions)
 	}
 	return base + completions, nil
 }

@@ -51,7 +51,8 @@ func ownServer(base string) bool {
 
 // chatOf returns a request in the form of chat completions.
 func chatOf(r *wire.Request, own bool) (*api.ChatRequest, error) {
-	q := &api.ChatRequest{Model: r.Model, Stream: true, ReasoningEffort: r.Effort, StreamOptions: api.StreamOptions{IncludeUsage: true}}
+	q := &api.ChatRequest{Model: r.Model, Stream: true, ReasoningEffort: r.Effort,
+		StreamOptions: api.StreamOptions{IncludeUsage: true}}
 	if own {
 		q.MaxCompletionTokens = r.MaxTokens
 	} else {

@@ -120,8 +120,8 @@ var statuses = map[int]wire.Cause{
 }
 
 func (r *refusal) cause() wire.Cause {
-	sized := r.status < http.StatusMultipleChoices || r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge
-	if sized && tooLong.MatchString(r.message) {
+	sized := r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge
+	if (sized || r.status < http.StatusMultipleChoices) && tooLong.MatchString(r.message) {
 		return wire.CauseTooLong
 	}
 	// An account without credit is refused as a bad request: no other request
@@ -142,13 +142,15 @@ func (r *refusal) cause() wire.Cause {
 }
 
 // tooLong finds what servers say about a prompt beyond the window.
-var tooLong = regexp.MustCompile(`(?i)prompt is too long|input is too long|maximum context length|context length exceeded|exceeds? the (available )?context|input tokens exceed|exceed context limit`)
+var tooLong = regexp.MustCompile(`(?i)(prompt|input) is too long|maximum context length|context length exceeded|` +
+	`exceeds? the (available )?context|input tokens exceed|exceed context limit`)
 
 // gaps find the size of a prompt and the limit in such a message: groups size,
 // output, which is added to it, and limit.
 var gaps = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)too long: *(?P<size>[\d,]+) tokens? *> *(?P<limit>[\d,]+)`),
-	regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *(?P<limit>[\d,]+).*?(?:resulted in|requested) *(?P<size>[\d,]+)`),
+	regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *(?P<limit>[\d,]+).*?` +
+		`(?:resulted in|requested) *(?P<size>[\d,]+)`),
 	regexp.MustCompile(`(?i)exceed context limit: *(?P<size>[\d,]+) *\+ *(?P<output>[\d,]+) *> *(?P<limit>[\d,]+)`),
 }
 
@@ -212,7 +214,8 @@ func seconds(s float64) time.Duration {
 // ended returns the error of a call whose caller's context ended: the context's
 // together with what its attempts had been billed.
 func ended(ctx context.Context, attempts int, billed wire.Usage) error {
-	return fmt.Errorf("%w: %w", ctx.Err(), &wire.Failure{Cause: wire.CauseBroken, Message: "the caller gave up", Attempts: attempts, Billed: billed})
+	return fmt.Errorf("%w: %w", ctx.Err(),
+		&wire.Failure{Cause: wire.CauseBroken, Message: "the caller gave up", Attempts: attempts, Billed: billed})
 }
 
 // clip returns s in one line of at most maxMessage bytes.

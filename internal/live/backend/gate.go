@@ -100,11 +100,14 @@ func (g *Gate) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	return send(ctx)
 }
 
-// admit waits until a request may be sent. The function sends it, and has to be
-// called.
-func (g *Gate) admit(ctx context.Context, r *wire.Request) (send func(context.Context) (*wire.Reply, error), err error) {
+// sender sends a request that was admitted, and has to be called.
+type sender func(context.Context) (*wire.Reply, error)
+
+// admit waits until a request may be sent.
+func (g *Gate) admit(ctx context.Context, r *wire.Request) (sender, error) {
 	if q := &g.quota; q.BudgetUSD > 0 && q.Priced != nil && !q.Priced(r.Model) {
-		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", ErrUnpriced, r.Model, r.Model)
+		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", ErrUnpriced,
+			r.Model, r.Model)
 	}
 	estimate := Estimate(r)
 	cost := g.price(r.Model, estimate)
@@ -163,7 +166,8 @@ func (g *Gate) take(model string, cost float64) (wait time.Duration, full bool, 
 	defer g.mu.Unlock()
 	q, s := &g.quota, &g.spent
 	if q.Calls > 0 && s.Calls >= q.Calls {
-		return 0, false, fmt.Errorf("%w: %d were sent; allow more with --max-calls, or replay what was recorded", ErrMaxCalls, s.Calls)
+		return 0, false, fmt.Errorf("%w: %d were sent; allow more with --max-calls, or replay what was recorded",
+			ErrMaxCalls, s.Calls)
 	}
 	if q.BudgetUSD > 0 && s.USD+cost > q.BudgetUSD {
 		return 0, false, fmt.Errorf("%w: $%.4f of $%.2f are spent and the next call of %s may cost $%.4f; "+

@@ -65,7 +65,8 @@ func messagesOf(r *wire.Request) (*api.Request, error) {
 		q.OutputConfig = &api.OutputConfig{Effort: r.Effort}
 	}
 	for _, t := range r.Tools {
-		q.Tools = append(q.Tools, api.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema, CacheControl: marker(t.Cache)})
+		q.Tools = append(q.Tools, api.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema,
+			CacheControl: marker(t.Cache)})
 	}
 	var err error
 	if q.System, err = contents(r.System); err != nil {

@@ -101,8 +101,10 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 
 // attempt sends the request once, within the time that is left, and takes its own
 // from that. Late reports that there was none left.
-func (r *Retry) attempt(ctx context.Context, q *wire.Request, clock Clock, left *time.Duration) (reply *wire.Reply, late bool, err error) {
-	send := func(ctx context.Context) (*wire.Reply, error) { return r.Backend.Do(ctx, q) }
+func (r *Retry) attempt(
+	ctx context.Context, q *wire.Request, clock Clock, left *time.Duration,
+) (reply *wire.Reply, late bool, err error) {
+	send := sender(func(ctx context.Context) (*wire.Reply, error) { return r.Backend.Do(ctx, q) })
 	if g, ok := r.Backend.(*Gate); ok {
 		if send, err = g.admit(ctx, q); err != nil {
 			return nil, false, err
@@ -125,7 +127,8 @@ func (r *Retry) wait(f *wire.Failure, n int) (d time.Duration, stop string) {
 	case n >= attempts:
 		return 0, fmt.Sprintf("%d attempts", n)
 	case f.After > maxAfter:
-		return 0, fmt.Sprintf("the server asks to wait %v, longer than the %v that are waited for", f.After.Round(time.Second), maxAfter)
+		return 0, fmt.Sprintf("the server asks to wait %v, longer than the %v that are waited for",
+			f.After.Round(time.Second), maxAfter)
 	}
 	u := draws.Unit(r.Jitter.Uint64(waiting, r.waits.Add(1)))
 	if f.After > 0 {

@@ -58,7 +58,9 @@ var values = json.JoinOptions(
 			*to = prompt.Digest{Hi: binary.BigEndian.Uint64(k[:8]), Lo: binary.BigEndian.Uint64(k[8:])}
 			return err
 		}),
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error { return json.UnmarshalDecode(d, (*int64)(to)) }),
+		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error {
+			return json.UnmarshalDecode(d, (*int64)(to))
+		}),
 		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *prompt.Usage) error {
 			var u usage
 			err := json.UnmarshalDecode(d, &u)
@@ -79,7 +81,8 @@ func formOf(c *Cassette) *form {
 // with it.
 func (f *form) cassette(k Key) (*Cassette, error) {
 	if f.Key != k {
-		return nil, broken(fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or delete it", f.Key))
+		return nil, broken(fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or "+
+			"delete it", f.Key))
 	}
 	c := f.Cassette
 	err := f.check()
@@ -114,7 +117,8 @@ func (f *form) check() error {
 		for _, it := range r.Iterations {
 			tokens(it.Usage)
 		}
-		least = min(least, int64(r.First), int64(r.Total), int64(r.Attempts), r.Thinking, r.Cleared.ToolUses, r.Cleared.Turns, r.Cleared.Input)
+		least = min(least, int64(r.First), int64(r.Total), int64(r.Attempts), r.Thinking, r.Cleared.ToolUses,
+			r.Cleared.Turns, r.Cleared.Input)
 	}
 	if e := f.Failure; e != nil {
 		tokens(e.Billed)
@@ -208,7 +212,8 @@ func (f *form) sum() (string, error) {
 		r.Text, r.Compaction = "", ""
 		bare.Reply = &r
 	}
-	b, err := json.Marshal([]any{bare.Texts, bare.Reply, bare.Failure, bare.Withheld, bare.Predicted}, values, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	b, err := json.Marshal([]any{bare.Texts, bare.Reply, bare.Failure, bare.Withheld, bare.Predicted}, values,
+		json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return "", err
 	}

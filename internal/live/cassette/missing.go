@@ -45,7 +45,8 @@ func (e *MissingError) difference() string {
 	case e.Nearest == nil:
 		return fmt.Sprintf("none of the %d cassettes in %s is of this session", e.Stored, e.Dir)
 	}
-	return fmt.Sprintf("the nearest, %s, differs in %s", filepath.Join(e.Dir, e.NearestKey.String()+suffix), strings.Join(e.Differs, "; "))
+	return fmt.Sprintf("the nearest, %s, differs in %s", filepath.Join(e.Dir, e.NearestKey.String()+suffix),
+		strings.Join(e.Differs, "; "))
 }
 
 // indexed is what a file is for.

@@ -106,7 +106,8 @@ func (c *cache) lookup(now time.Time, list []position, shortest int64) int {
 		}
 		seen := 0
 		for i := at; i >= 0; i-- {
-			if run := i < at && list[i].kind == list[i+1].kind && (list[i].kind == "tool_use" || list[i].kind == "tool_result"); !run {
+			tool := list[i].kind == "tool_use" || list[i].kind == "tool_result"
+			if run := tool && i < at && list[i].kind == list[i+1].kind; !run {
 				seen++
 			}
 			if seen > lookBack {

@@ -30,7 +30,8 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 	text := rendered(&q)
 	n := tokensOf(len(text))
 	if n > s.options.Window {
-		c.fail(invalid("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", s.options.Window, n))
+		c.fail(invalid("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.",
+			s.options.Window, n))
 		return
 	}
 	a := c.chatAnswer(&q)
@@ -48,7 +49,8 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 // their calls.
 func (s *Server) checkChat(q *api.ChatRequest) *apiError {
 	if !s.knows(q.Model) {
-		return &apiError{status: http.StatusNotFound, kind: "model_not_found", message: "The model `" + q.Model + "` does not exist"}
+		return &apiError{status: http.StatusNotFound, kind: "model_not_found",
+			message: "The model `" + q.Model + "` does not exist"}
 	}
 	if len(q.Messages) == 0 {
 		return invalid("messages: at least one is required")
@@ -106,7 +108,8 @@ func (c *call) chatAnswer(q *api.ChatRequest) *answer {
 }
 
 // finishes are the reasons to stop in the words of chat completions.
-var finishes = map[string]string{"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}
+var finishes = map[string]string{"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls",
+	"refusal": "content_filter"}
 
 // chatResponse returns the answer in the form of chat completions.
 func (a *answer) chatResponse(withUsage bool) *response {

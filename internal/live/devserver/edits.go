@@ -77,7 +77,11 @@ func checkEdits(q *request, betas []string) *apiError {
 func (q *request) compacts(tokens int64) *api.Edit {
 	for i := range q.edits {
 		e := &q.edits[i]
-		if e.Type == api.EditCompact && (e.Trigger == nil && tokens >= compactTrigger || e.Trigger != nil && tokens >= e.Trigger.Value) {
+		trigger := int64(compactTrigger)
+		if e.Trigger != nil {
+			trigger = e.Trigger.Value
+		}
+		if e.Type == api.EditCompact && tokens >= trigger {
 			return e
 		}
 	}

@@ -48,7 +48,8 @@ var faults = []struct {
 	kinds []string
 	does  string
 }{
-	{midway, []string{faultReset, faultCut, faultTruncated, faultMalformed, faultErrorEvent}, "the response breaks off, or is garbled"},
+	{midway, []string{faultReset, faultCut, faultTruncated, faultMalformed, faultErrorEvent},
+		"the response breaks off, or is garbled"},
 	{opening, []string{faultStall, faultLoris}, "it stands still, or never ends"},
 	{opening, []string{faultFlood}, "it is far too large"},
 	{refusing, []string{faultTooLong, faultTooLongNo}, "the prompt is refused, with its size or without"},
@@ -132,7 +133,8 @@ func (f *Fault) kind(kind string) (err error) {
 	}
 	known := FaultKinds()
 	if f.Kind = kind; !slices.Contains(known, kind) {
-		return fmt.Errorf("unknown kind %q%s; known: an HTTP status, %s", kind, nearest.Hint(kind, known), strings.Join(known, ", "))
+		return fmt.Errorf("unknown kind %q%s; known: an HTTP status, %s", kind, nearest.Hint(kind, known),
+			strings.Join(known, ", "))
 	}
 	return nil
 }
@@ -196,7 +198,8 @@ const faulty draws.Purpose = 2 << 16
 func pick(faults []Fault, ordinal int, seed uint64) *Fault {
 	for i := range faults {
 		f := &faults[i]
-		meets := len(f.Calls) == 0 || slices.ContainsFunc(f.Calls, func(c Calls) bool { return c.From <= ordinal && ordinal <= c.To })
+		among := func(c Calls) bool { return c.From <= ordinal && ordinal <= c.To }
+		meets := len(f.Calls) == 0 || slices.ContainsFunc(f.Calls, among)
 		if f.Share > 0 {
 			meets = draws.Unit(draws.Source{Seed: seed, Session: uint64(i)}.Uint64(faulty, uint64(ordinal))) < f.Share
 		}

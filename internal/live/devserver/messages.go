@@ -160,7 +160,8 @@ func (c *call) speak(a *answer, q *api.Request, messages []api.Message, instruct
 }
 
 // thought is what this server thinks, and thoughtTokens what it weighs.
-const thought = "There is no model here, so nothing is thought: this stands for the thinking of one, and is as long as a " +
+const thought = "There is no model here, so nothing is thought: this stands for the thinking of one, and is as " +
+	"long as a " +
 	"short one may be, so that it can be told from the answer by what it weighs."
 
 var thoughtTokens = tokensOf(len(thought))
@@ -238,7 +239,8 @@ func (a *answer) response() *response {
 	}
 	add(api.Event{Type: "message_delta", Delta: &api.Delta{StopReason: &a.stop}, Usage: &full, ContextManagement: managed})
 	add(api.Event{Type: "message_stop"})
-	flood := api.Event{Type: "content_block_delta", Index: new(int), Delta: &api.Delta{Type: "text_delta", Text: &floodText}}
+	flood := api.Event{Type: "content_block_delta", Index: new(int),
+		Delta: &api.Delta{Type: "text_delta", Text: &floodText}}
 	r.flood = event{flood.Type, flood}
 	r.broken = event{"error", (&apiError{kind: "overloaded_error", message: "Overloaded"}).body()}
 	return r
@@ -255,7 +257,8 @@ func pieces(b *api.AnswerBlock) (begin *api.AnswerBlock, deltas []api.Delta) {
 		}
 	case "thinking":
 		begin.Thinking, begin.Signature = new(""), ""
-		deltas = []api.Delta{{Type: "thinking_delta", Thinking: b.Thinking}, {Type: "signature_delta", Signature: &b.Signature}}
+		deltas = []api.Delta{{Type: "thinking_delta", Thinking: b.Thinking},
+			{Type: "signature_delta", Signature: &b.Signature}}
 	case "compaction":
 		deltas = []api.Delta{{Type: "compaction_delta", Content: b.Content}}
 	case "tool_use":

@@ -216,7 +216,8 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, chat bool) *call 
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		c.fail(&apiError{status: http.StatusRequestEntityTooLarge, kind: "request_too_large", message: "Request exceeds the maximum size"})
+		c.fail(&apiError{status: http.StatusRequestEntityTooLarge, kind: "request_too_large",
+			message: "Request exceeds the maximum size"})
 	case err != nil: // the client has gone
 	case !strings.HasPrefix(key, "dev"):
 		c.fail(&apiError{

@@ -86,7 +86,8 @@ var (
 const sectionsLeast = 5
 
 // nine are the sections of a summary whose instruction names none.
-var nine = []string{"Primary Request and Intent", "Key Technical Concepts", "Files and Code Sections", "Errors and Fixes",
+var nine = []string{"Primary Request and Intent", "Key Technical Concepts", "Files and Code Sections",
+	"Errors and Fixes",
 	"Problem Solving", "All User Messages", "Pending Tasks", "Current Work", "Optional Next Step"}
 
 // templateOf reads an instruction; nil when it asks for no summary.

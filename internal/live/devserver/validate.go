@@ -29,7 +29,8 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 	case *q.MaxTokens < 0, *q.MaxTokens == 0 && q.Stream:
 		return invalid("max_tokens: %d is out of range", *q.MaxTokens)
 	case *q.MaxTokens > s.options.MaxOutput:
-		return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", *q.MaxTokens, s.options.MaxOutput, q.Model)
+		return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", *q.MaxTokens,
+			s.options.MaxOutput, q.Model)
 	case len(q.Messages) == 0:
 		return invalid("messages: at least one message is required")
 	}
@@ -47,7 +48,8 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 }
 
 func betas(h http.Header) []string {
-	return strings.FieldsFunc(strings.Join(h.Values("Anthropic-Beta"), ","), func(r rune) bool { return r == ',' || r == ' ' })
+	all := strings.Join(h.Values("Anthropic-Beta"), ",")
+	return strings.FieldsFunc(all, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // checkMessages checks roles, content and the pairs of tool calls and results.
@@ -62,7 +64,8 @@ func checkMessages(q *request) *apiError {
 		case i == 0 && m.Role != "user" && (len(m.Content) == 0 || m.Content[0].Type != "compaction"):
 			return invalid("messages: first message must use the user role")
 		case i > 0 && m.Role == q.Messages[i-1].Role:
-			return invalid("messages: roles must alternate between user and assistant, but found multiple %q roles in a row at %d", m.Role, i)
+			return invalid("messages: roles must alternate between user and assistant, but found multiple %q roles in a "+
+				"row at %d", m.Role, i)
 		case len(m.Content) == 0:
 			return invalid("messages.%d: all messages must have non-empty content", i)
 		}
@@ -77,7 +80,8 @@ func checkMessages(q *request) *apiError {
 		}
 	}
 	if len(open) > 0 {
-		return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", len(q.Messages)-1, strings.Join(open, ", "))
+		return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s",
+			len(q.Messages)-1, strings.Join(open, ", "))
 	}
 	if q.Messages[len(q.Messages)-1].Role != "user" {
 		return invalid("messages: the conversation must end with a user message")
@@ -125,7 +129,8 @@ func pair(i int, m *api.Message, open []string) (calls []string, e *apiError) {
 		case "tool_result":
 			at := slices.Index(open, b.ToolUseID)
 			if at < 0 || m.Role != "user" {
-				return nil, invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message", i, k, b.ToolUseID)
+				return nil, invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
+					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message", i, k, b.ToolUseID)
 			}
 			if k > 0 && m.Content[k-1].Type != "tool_result" {
 				return nil, invalid("messages.%d.content.%d: `tool_result` blocks must come first in the content", i, k)
@@ -134,7 +139,8 @@ func pair(i int, m *api.Message, open []string) (calls []string, e *apiError) {
 		}
 	}
 	if len(open) > 0 {
-		return nil, invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1, strings.Join(open, ", "))
+		return nil, invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1,
+			strings.Join(open, ", "))
 	}
 	return calls, nil
 }
@@ -235,7 +241,8 @@ func checkThinking(q *request) *apiError {
 	case "enabled":
 		switch {
 		case known && version >= 4.7:
-			return invalid(`"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
+			return invalid(`"thinking.type.enabled" is not supported for this model. ` +
+				`Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
 		case t.Budget == nil:
 			return invalid("thinking.enabled.budget_tokens: Field required")
 		case *t.Budget < leastBudget:
@@ -282,7 +289,8 @@ func checkThought(q *request) *apiError {
 		}
 		calls := slices.ContainsFunc(m.Content, func(b api.Block) bool { return b.Type == "tool_use" })
 		if first := m.Content[0].Type; calls && first != "thinking" && first != "redacted_thinking" {
-			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block", i, first)
+			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+				"When `thinking` is enabled, a final `assistant` message must start with a thinking block", i, first)
 		}
 		return nil
 	}

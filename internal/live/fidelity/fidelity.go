@@ -173,7 +173,8 @@ func firstLine(s string) string {
 	return line
 }
 
-var errorWord = regexp.MustCompile(`(?i)\b(error|fail|failed|failure|fatal|panic|exception|cannot|denied|not found|no such|undefined|invalid)\b`)
+var errorWord = regexp.MustCompile(`(?i)\b(error|fail|failed|failure|fatal|panic|exception|cannot|denied|` +
+	`not found|no such|undefined|invalid)\b`)
 
 // errorLine returns the line of a failed result that tells what is wrong: the
 // first one with a word for it, else the first one.

@@ -101,8 +101,10 @@ const (
 
 // Thinking is what a call says of thinking. The zero value says nothing.
 type Thinking struct {
-	Mode   Mode `json:"mode"`
-	Budget int  `json:"budget,omitzero"` // tokens, for ThinkingBudget: the provider takes 1,024 at least, and less than MaxTokens
+	Mode Mode `json:"mode"`
+	// Budget is in tokens, for ThinkingBudget: the provider takes 1,024 at least, and
+	// less than MaxTokens.
+	Budget int `json:"budget,omitzero"`
 }
 
 // On reports whether the call asks for thinking.
@@ -214,7 +216,7 @@ const (
 	CauseRate       Cause = "rate limited"       // 429
 	CauseOverloaded Cause = "overloaded"         // 529
 	CauseServer     Cause = "server error"       // 500 and its like
-	CauseBroken     Cause = "broken stream"      // the connection ended before the response did: the server may have begun to work
+	CauseBroken     Cause = "broken stream"      // cut before its end: the server may have begun to work
 	CauseNetwork    Cause = "network"            // the server could not be reached
 	CauseTimeout    Cause = "timeout"            // no end of the response in time
 	CauseAuth       Cause = "authentication"     // 401, 403: the key
@@ -228,7 +230,7 @@ type Failure struct {
 	Cause    Cause         `json:"cause"`
 	Status   int           `json:"status,omitzero"`   // of HTTP, 0 for none
 	Message  string        `json:"message,omitzero"`  // of the server, cut to a few hundred bytes
-	Excess   int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit; 0 when the server does not say
+	Excess   int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit, if told
 	After    time.Duration `json:"after_ns,omitzero"` // how long the server asks to wait; 0 for no word
 	Attempts int           `json:"attempts"`          // requests sent, the last one included
 	// Billed is what the attempts were billed: what the server had counted before
