@@ -52,6 +52,7 @@ var annexes = map[string]string{
 	"internal/export":    "reports",
 	"internal/confusion": "sim/results",
 	"internal/studies":   "sim/results",
+	"internal/changes":   "sim/client",
 	"internal/stats":     "reports",
 }
 

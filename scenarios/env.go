@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
@@ -130,8 +131,8 @@ func (x *expansion) validateClient(s *Scenario) {
 	if s.Client.Window > 0 && s.Client.Env.MaxContextTokens != "" {
 		x.contradiction("client.window and CLAUDE_CODE_MAX_CONTEXT_TOKENS both set the window", "client.env.CLAUDE_CODE_MAX_CONTEXT_TOKENS", "client.window")
 	}
-	if n := len(s.Events); n > client.MaxEvents {
-		x.contradiction(fmt.Sprintf("%d events, at most %d are allowed", n, client.MaxEvents), "events")
+	if n := len(s.Events); n > changes.Max {
+		x.contradiction(fmt.Sprintf("%d events, at most %d are allowed", n, changes.Max), "events")
 	}
 }
 
@@ -145,7 +146,7 @@ func (p *Plan) checkEvents(d *Design, sessions []*traces.Session) error {
 	var errs []error
 	for i := range d.Scenario.Events {
 		e := &d.Scenario.Events[i]
-		if e.Do != client.ActionModel.String() {
+		if e.Do != changes.ActionModel.String() {
 			continue
 		}
 		if _, err := p.Prices.Lookup(e.Value, sessions[0].StartTime()); err != nil {

@@ -47,8 +47,7 @@ type Config struct {
 	// Assembly is how requests are put together beside what the version says;
 	// nil for client.DefaultAssembly.
 	Assembly *client.Assembly
-	// Events happen to every session beside what it says, at most
-	// client.MaxEvents.
+	// Events happen to every session beside what it says, at most 64.
 	Events []client.Event
 	// Server makes a cache of a kind. The sessions of an agent share one.
 	Server     func(kind traces.Cache) Server

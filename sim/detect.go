@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/compactsim/compactsim/internal/breaks"
-	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -92,11 +92,11 @@ func (l *Loop) detect(t *thread, f *flight) {
 func (l *Loop) stateOf(t *thread, c *call) breaks.State {
 	h := &t.head
 	s := breaks.State{
-		FastMode: flag(!h.keys[client.ActionFastMode].IsZero()), Overage: flag(t.live.overage),
-		CachedMicro: flag(t.hooks.deletes), GlobalStrategy: l.globalStrategy(t), Effort: keyText(h.keys[client.ActionEffort]),
+		FastMode: flag(!h.keys[changes.ActionFastMode].IsZero()), Overage: flag(t.live.overage),
+		CachedMicro: flag(t.hooks.deletes), GlobalStrategy: l.globalStrategy(t), Effort: keyText(h.keys[changes.ActionEffort]),
 		Betas: []string{}, ExtraBodyParams: extraBody(h), SystemMarkers: markersHash(c),
 	}
-	if beta := h.keys[client.ActionBeta]; !beta.IsZero() {
+	if beta := h.keys[changes.ActionBeta]; !beta.IsZero() {
 		s.Betas = append(s.Betas, keyText(beta))
 	}
 	hashHead(&s, t, c.entries)
@@ -106,7 +106,7 @@ func (l *Loop) stateOf(t *thread, c *call) breaks.State {
 // hashHead takes tools and system prompt from the entries of a request. Web
 // search is a tool of the server's, so that it stands among the tools.
 func hashHead(s *breaks.State, t *thread, entries []prompt.Entry) {
-	tools, system := t.head.keys[client.ActionWebSearch], prompt.Digest{}
+	tools, system := t.head.keys[changes.ActionWebSearch], prompt.Digest{}
 	for i := range entries {
 		b := t.context.Block(entries[i].Block)
 		switch entries[i].Kind.Level() {
@@ -138,7 +138,7 @@ func markersHash(c *call) breaks.Hash {
 // come this way (assumed). Thinking has one and is not among what is hashed
 // (000:604): the detector does not see it change.
 func extraBody(h *head) breaks.Hash {
-	return hashOf(h.keys[client.ActionToolChoice].Extend(h.keys[client.ActionCitations]))
+	return hashOf(h.keys[changes.ActionToolChoice].Extend(h.keys[changes.ActionCitations]))
 }
 
 // globalStrategy says which part of the prompt the client marks for everyone,

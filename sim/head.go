@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
@@ -16,7 +17,7 @@ type head struct {
 	tools    toolset
 	// keys are the parameters of the request that belong to the cache key, by
 	// action.
-	keys     [client.NumActions]prompt.Digest
+	keys     [changes.NumActions]prompt.Digest
 	fired    uint64 // events that have happened, a bit each
 	times    uint64 // changes without a value of their own
 	model    int32  // 1 + the model that an event switched to

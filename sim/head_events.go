@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -77,7 +78,7 @@ func (l *Loop) changeHead(t *thread) {
 		if t.agent() && !c.Agents || c.Every == 0 && t.head.fired>>i&1 != 0 {
 			continue
 		}
-		if c.Action == client.ActionOverage && t.trace.Kind != traces.ThreadMain {
+		if c.Action == changes.ActionOverage && t.trace.Kind != traces.ThreadMain {
 			continue // the user's, not a thread's
 		}
 		if c.Due(t.round+1, l.sizeFor(t, c), t.live.now(l.clock.now)) {
@@ -89,7 +90,7 @@ func (l *Loop) changeHead(t *thread) {
 
 // sizeFor returns the tokens of a thread's context for an event that waits for
 // them.
-func (l *Loop) sizeFor(t *thread, c *client.Change) int64 {
+func (l *Loop) sizeFor(t *thread, c *changes.Change) int64 {
 	if c.When.Tokens == 0 {
 		return 0
 	}
@@ -97,32 +98,32 @@ func (l *Loop) sizeFor(t *thread, c *client.Change) int64 {
 }
 
 // change carries out one event.
-func (l *Loop) change(t *thread, c *client.Change) {
+func (l *Loop) change(t *thread, c *changes.Change) {
 	switch c.Action {
-	case client.ActionTools, client.ActionDenyRule:
+	case changes.ActionTools, changes.ActionDenyRule:
 		l.changeTools(t, c)
-	case client.ActionMCPConnect:
+	case changes.ActionMCPConnect:
 		n := c.Tokens
 		if !c.Given {
 			n = defaultMCPTools
 		}
-		l.connect(t, min(t.head.tools.mcp+n, client.MaxEventTokens), true)
-	case client.ActionMCPLeave:
+		l.connect(t, min(t.head.tools.mcp+n, changes.MaxTokens), true)
+	case changes.ActionMCPLeave:
 		l.connect(t, 0, false)
-	case client.ActionSystem:
+	case changes.ActionSystem:
 		if l.rewrite(t, client.SectionStatic, c.Tokens, l.content(t, c)) {
 			l.headChanged(t)
 		}
-	case client.ActionFlag:
+	case changes.ActionFlag:
 		t.head.flags++
-	case client.ActionClaudeMD:
+	case changes.ActionClaudeMD:
 		p := &t.head.project
 		p.tokens, p.content, p.due = p.tokens+c.Tokens, p.content.Extend(l.content(t, c)), true
-	case client.ActionModel:
+	case changes.ActionModel:
 		l.changeModel(t, c.Value)
-	case client.ActionOverage:
+	case changes.ActionOverage:
 		t.live.overage = c.Value == "on" || !c.Given && !t.live.overage
-	case client.ActionPermission, client.ActionOutputStyle, client.ActionSkill:
+	case changes.ActionPermission, changes.ActionOutputStyle, changes.ActionSkill:
 		t.head.notices += c.Tokens
 	default:
 		l.changeKey(t, c)
@@ -131,13 +132,13 @@ func (l *Loop) change(t *thread, c *client.Change) {
 
 // content is what an event makes of a text: the same wherever the same happens
 // for the same time.
-func (l *Loop) content(t *thread, c *client.Change) prompt.Digest {
+func (l *Loop) content(t *thread, c *changes.Change) prompt.Digest {
 	t.head.times++
 	return prompt.DigestString(c.Action.String() + "\x00" + c.Value).ExtendInt(t.head.times)
 }
 
 // changeTools gives a thread other tools of its own.
-func (l *Loop) changeTools(t *thread, c *client.Change) {
+func (l *Loop) changeTools(t *thread, c *changes.Change) {
 	_, to := t.stretch(prompt.LevelTools)
 	if to == 0 {
 		return
@@ -193,12 +194,12 @@ func (l *Loop) changeModel(t *thread, name string) {
 
 // changeKey changes a parameter of the request that belongs to the cache key of
 // a level.
-func (l *Loop) changeKey(t *thread, c *client.Change) {
+func (l *Loop) changeKey(t *thread, c *changes.Change) {
 	h := &t.head
 	value := &h.keys[c.Action]
 	var next prompt.Digest
 	switch {
-	case c.Action.Takes() == client.TakesSwitch:
+	case c.Action.Switches():
 		if on := c.Value == "on" || !c.Given && value.IsZero(); on {
 			next = prompt.DigestString(c.Action.String())
 		}
@@ -214,7 +215,7 @@ func (l *Loop) changeKey(t *thread, c *client.Change) {
 	level, _ := c.Action.Key()
 	var key prompt.Digest
 	for a, v := range h.keys {
-		if at, ok := client.Action(a).Key(); ok && at == level && !v.IsZero() {
+		if at, ok := changes.Action(a).Key(); ok && at == level && !v.IsZero() {
 			key = key.Extend(v)
 		}
 	}

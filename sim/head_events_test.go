@@ -3,9 +3,11 @@ package sim
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -121,9 +123,9 @@ func TestMoments(t *testing.T) {
 		"ahead of the third":           {client.When{Round: 3}, []bool{false, true, false}},
 		"every second":                 {client.When{Every: 2}, []bool{true, false, true}},
 		"at 19,500 behind the reply":   {client.When{Tokens: 19_500}, []bool{false, true, false}},
-		"7 s from the start":           {client.When{After: client.Span(7 * second)}, []bool{false, true, false}},
+		"7 s from the start":           {client.When{After: time.Duration(7 * second)}, []bool{false, true, false}},
 		"at a size that never is":      {client.When{Tokens: 1_000_000}, []bool{false, false, false}},
-		"at a time that never is":      {client.When{After: client.Span(60 * minute)}, []bool{false, false, false}},
+		"at a time that never is":      {client.When{After: time.Duration(60 * minute)}, []bool{false, false, false}},
 		"at the first, which is whole": {client.When{Round: 1}, []bool{false, false, false}},
 	} {
 		c := headConfig(t, "none", nil, client.Event{At: tc.at, Do: "effort"})
@@ -178,7 +180,7 @@ func TestAnyAssemblyKeepsTheInvariants(t *testing.T) {
 		c := testConfig(t, one("strategy", "none", "recorded", "auto-compact/167k", "truncate-oldest"))
 		c.Assembly = &a
 		for range rapid.IntRange(0, 8).Draw(rt, "events") {
-			e := atRound(rapid.Int32Range(1, 60).Draw(rt, "round"), one("do", client.ActionNames()...), "")
+			e := atRound(rapid.Int32Range(1, 60).Draw(rt, "round"), one("do", changes.Names()...), "")
 			e.Threads = one("threads", "main", "all")
 			if e.Do == "model" {
 				e.Value = one("model", "claude-sonnet-4-5", "claude-opus-4-5", "claude-haiku-4-5")

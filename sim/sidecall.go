@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -127,7 +128,7 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	}
 	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
 		Intent: in, Session: t.live.session, Thread: t.index, Round: t.round, Context: side, Markers: l.markers,
-		Model: m.name, Window: m.window, Thinking: t.setting(client.ActionThinking), Effort: t.setting(client.ActionEffort),
+		Model: m.name, Window: m.window, Thinking: t.setting(changes.ActionThinking), Effort: t.setting(changes.ActionEffort),
 		Draws: t.live.draws, Event: event, Span: span,
 	})
 	if err != nil && l.err == nil {
@@ -141,7 +142,7 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 
 // setting returns what events have made of a parameter of the thread's requests
 // that takes a text.
-func (t *thread) setting(a client.Action) summarizer.Setting {
+func (t *thread) setting(a changes.Action) summarizer.Setting {
 	key := t.head.keys[a]
 	if key.IsZero() {
 		return summarizer.Setting{}
@@ -155,7 +156,7 @@ func (t *thread) setting(a client.Action) summarizer.Setting {
 }
 
 // textKey is what a parameter with a text puts into the cache key.
-func textKey(a client.Action, value string) prompt.Digest {
+func textKey(a changes.Action, value string) prompt.Digest {
 	return prompt.DigestString(a.String() + "\x00" + value)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/backend"
@@ -212,11 +213,11 @@ func (f *liveFlags) checkEvents(events []client.Event) error {
 		}
 		var want string
 		switch e.Do {
-		case client.ActionEffort.String():
+		case changes.ActionEffort.String():
 			if known := efforts[f.provider]; !slices.Contains(known, e.Value) {
 				want = nearest.Hint(e.Value, known) + ": real calls take " + eventDefault + ", " + strings.Join(known, ", ")
 			}
-		case client.ActionThinking.String():
+		case changes.ActionThinking.String():
 			if _, err := live.ParseThinking(e.Value); err != nil && e.Value != live.ThinkingOn {
 				want = ": real calls take " + eventDefault + ", " + live.ThinkingOn + ", " + live.ThinkingWords
 			}
@@ -235,9 +236,9 @@ func (f *liveFlags) mute(events []client.Event) string {
 	thinks := false
 	for i := range events {
 		switch e := &events[i]; {
-		case e.Do == client.ActionThinking.String() && f.provider == providerOpenAI:
+		case e.Do == changes.ActionThinking.String() && f.provider == providerOpenAI:
 			thinks = true
-		case e.Value == "" && (e.Do == client.ActionThinking.String() || e.Do == client.ActionEffort.String()):
+		case e.Value == "" && (e.Do == changes.ActionThinking.String() || e.Do == changes.ActionEffort.String()):
 			unnamed = append(unnamed, fmt.Sprintf("%d (%s)", i+1, e.Do))
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
@@ -414,7 +416,7 @@ func (p *Population) events(i int, s *traces.Session, without variant) []client.
 			if who.over(at) {
 				value = "on"
 			}
-			if len(list) < client.MaxEvents {
+			if len(list) < changes.Max {
 				list = append(list, event("overage", value, at-begin))
 			}
 		}
@@ -427,7 +429,7 @@ func (p *Population) unheard() int {
 	n := 0
 	for i := range p.Sessions {
 		turns := len(p.turns(i))
-		if turns+len(p.file.Upgrades) <= client.MaxEvents {
+		if turns+len(p.file.Upgrades) <= changes.Max {
 			continue
 		}
 		n += turns - p.heard(i)
@@ -448,7 +450,7 @@ func (p *Population) heard(i int) int {
 
 // event is one on the main conversation, that long behind the session's start.
 func event(do, value string, after int64) client.Event {
-	e := client.Event{Do: do, Value: value, Threads: client.ThreadsMain, At: client.When{After: client.Span(after)}}
+	e := client.Event{Do: do, Value: value, Threads: changes.ThreadsMain, At: client.When{After: time.Duration(after)}}
 	if after == 0 {
 		e.At = client.When{Round: 1}
 	}

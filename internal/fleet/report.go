@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
@@ -245,7 +246,7 @@ func (p *Population) notes() []string {
 		"sessions are drawn from profiles; the cache is the plain model: what other conversations keep warm is that of the fleet, and calls that no log shows are made by layers alone",
 	}
 	if n := p.unheard(); n > 0 {
-		list = append(list, fmt.Sprintf("%d flips are counted that do nothing: a session hears of %d changes of overage and prompt at most", n, client.MaxEvents))
+		list = append(list, fmt.Sprintf("%d flips are counted that do nothing: a session hears of %d changes of overage and prompt at most", n, changes.Max))
 	}
 	headers := 0
 	for i := range p.people {

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/strategies"
@@ -45,9 +44,6 @@ type CheckedCompaction struct {
 	Predicted int64  `json:"predicted_read_after"`
 }
 
-// compacting are the layers that replace or drop messages at a threshold.
-var compacting = []string{strategies.CompactName, strategies.SessionMemoryName, strategies.TruncateName}
-
 // probe is a layer that only evaluates the thresholds of a preset.
 type probe struct {
 	preset *strategies.Strategy
@@ -62,7 +58,7 @@ func (p *probe) Reset()                  {}
 // measures tokens: what only clears compacts nothing.
 func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 	for _, th := range p.preset.Thresholds(&t.Reading) {
-		if !slices.Contains(compacting, th.Layer) {
+		if !p.preset.Traits(th.Layer).Compacts {
 			continue
 		}
 		if th.Measure == strategies.MeasureClientTokens || th.Measure == strategies.MeasureTokens {

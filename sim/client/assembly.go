@@ -1,6 +1,10 @@
 package client
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/changes"
+)
 
 // Assembly is how requests are put together beside what the client's version
 // says. Its keys are those of client in a scenario.
@@ -29,6 +33,13 @@ func DefaultAssembly() Assembly {
 		},
 	}
 }
+
+// Event is something that happens to a session beside what it says; When is its
+// moment.
+type (
+	Event = changes.Event
+	When  = changes.When
+)
 
 // HeaderInKey reports whether the line that changes with every request is part
 // of the cache key.

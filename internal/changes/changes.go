@@ -1,4 +1,6 @@
-package client
+// Package changes holds what can happen to a session beside what its recording
+// says: a server of tools connects, somebody changes the effort.
+package changes
 
 import (
 	"fmt"
@@ -44,21 +46,18 @@ func (w *When) Rules() []error {
 	return nil
 }
 
-// Span is the type of times in scenarios.
-type Span = time.Duration
-
 // Threads an event happens on.
 const (
 	ThreadsMain = "main"
 	ThreadsAll  = "all"
 )
 
-// MaxEvents is the most events of a scenario.
-const MaxEvents = 64
+// Max is the most events of a scenario.
+const Max = 64
 
-// MaxEventTokens is the most tokens that one event adds or takes away: ten times
+// MaxTokens is the most tokens that one event adds or takes away: ten times
 // the largest window of a model, beyond which a number is a slip.
-const MaxEventTokens = 10_000_000
+const MaxTokens = 10_000_000
 
 // Action is what an event does.
 type Action uint8
@@ -88,21 +87,20 @@ const (
 	NumActions        = int(ActionSkill) + 1
 )
 
-// Takes is what the value of an event is.
-type Takes uint8
+// takes is what the value of an event is.
+type takes uint8
 
-// What values are.
 const (
-	TakesTokens Takes = iota // a number of tokens, up to MaxEventTokens; negative for what gets shorter
-	TakesSwitch              // on or off; without a value the other
-	TakesText                // any text; without one a different one every time
-	TakesModel               // the name of a model
+	takesTokens takes = iota // a number of tokens, up to MaxTokens; negative for what gets shorter
+	takesSwitch              // on or off; without a value the other
+	takesText                // any text; without one a different one every time
+	takesModel               // the name of a model
 )
 
 // action describes one Action.
 type action struct {
 	name  string
-	takes Takes
+	takes takes
 	// level is where the change enters the cache key (A7, E1), for actions
 	// that change a parameter of the request and no text of it.
 	level prompt.Level
@@ -121,16 +119,16 @@ var actions = [NumActions]action{
 	ActionSystem:      {name: "system_change"},
 	ActionFlag:        {name: "flag_change"},
 	ActionClaudeMD:    {name: "claude_md_edit"},
-	ActionWebSearch:   {name: "web_search", takes: TakesSwitch, level: prompt.LevelSystem, key: true},
-	ActionCitations:   {name: "citations", takes: TakesSwitch, level: prompt.LevelSystem, key: true},
-	ActionFastMode:    {name: "fast_mode", takes: TakesSwitch, level: prompt.LevelSystem, key: true, stays: true},
-	ActionBeta:        {name: "beta", takes: TakesText, level: prompt.LevelSystem, key: true},
-	ActionEffort:      {name: "effort", takes: TakesText, level: prompt.LevelMessages, key: true},
-	ActionThinking:    {name: "thinking", takes: TakesText, level: prompt.LevelMessages, key: true},
-	ActionToolChoice:  {name: "tool_choice", takes: TakesText, level: prompt.LevelMessages, key: true},
-	ActionImages:      {name: "images", takes: TakesSwitch, level: prompt.LevelMessages, key: true},
-	ActionModel:       {name: "model", takes: TakesModel},
-	ActionOverage:     {name: "overage", takes: TakesSwitch},
+	ActionWebSearch:   {name: "web_search", takes: takesSwitch, level: prompt.LevelSystem, key: true},
+	ActionCitations:   {name: "citations", takes: takesSwitch, level: prompt.LevelSystem, key: true},
+	ActionFastMode:    {name: "fast_mode", takes: takesSwitch, level: prompt.LevelSystem, key: true, stays: true},
+	ActionBeta:        {name: "beta", takes: takesText, level: prompt.LevelSystem, key: true},
+	ActionEffort:      {name: "effort", takes: takesText, level: prompt.LevelMessages, key: true},
+	ActionThinking:    {name: "thinking", takes: takesText, level: prompt.LevelMessages, key: true},
+	ActionToolChoice:  {name: "tool_choice", takes: takesText, level: prompt.LevelMessages, key: true},
+	ActionImages:      {name: "images", takes: takesSwitch, level: prompt.LevelMessages, key: true},
+	ActionModel:       {name: "model", takes: takesModel},
+	ActionOverage:     {name: "overage", takes: takesSwitch},
 	ActionPermission:  {name: "permission"},
 	ActionOutputStyle: {name: "output_style"},
 	ActionSkill:       {name: "skill"},
@@ -146,8 +144,8 @@ func (a Action) Key() (prompt.Level, bool) { return actions[a].level, actions[a]
 // Stays reports whether the client never takes the action back.
 func (a Action) Stays() bool { return actions[a].stays }
 
-// Takes returns what the action's value is.
-func (a Action) Takes() Takes { return actions[a].takes }
+// Switches reports whether the action's value is on or off.
+func (a Action) Switches() bool { return actions[a].takes == takesSwitch }
 
 // shrinks reports whether the action's tokens may be negative: a text that is
 // there gets shorter. What is added to a request has no such text.
@@ -159,8 +157,8 @@ func (a Action) shrinks() bool {
 	return false
 }
 
-// ActionNames returns the names of all actions.
-func ActionNames() []string {
+// Names returns the names of all actions.
+func Names() []string {
 	names := make([]string, NumActions)
 	for i := range names {
 		names[i] = actions[i].name
@@ -185,7 +183,7 @@ func Compile(events []Event) []Change {
 	for i := range events {
 		e := &events[i]
 		c := Change{When: e.At, Agents: e.Threads == ThreadsAll, Value: e.Value, Given: e.Value != ""}
-		c.Action = Action(max(0, slices.Index(ActionNames(), e.Do)))
+		c.Action = Action(max(0, slices.Index(Names(), e.Do)))
 		if n, err := strconv.ParseInt(e.Value, 10, 32); err == nil {
 			c.Tokens = int32(n)
 		}
@@ -211,10 +209,10 @@ func (w *When) Due(request int32, tokens, now int64) bool {
 
 // Rules returns what no tag says.
 func (e *Event) Rules() []error {
-	i := slices.Index(ActionNames(), e.Do)
+	i, known := slices.Index(Names(), e.Do), Names()
 	if i < 0 {
-		return []error{spec.Problem{Paths: []string{"do"},
-			Text: fmt.Sprintf("unknown event %q%s; known: %s", e.Do, nearest.Hint(e.Do, ActionNames()), strings.Join(ActionNames(), ", "))}}
+		text := fmt.Sprintf("unknown event %q%s; known: %s", e.Do, nearest.Hint(e.Do, known), strings.Join(known, ", "))
+		return []error{spec.Problem{Paths: []string{"do"}, Text: text}}
 	}
 	if want := Action(i).wants(e.Value); want != "" {
 		return []error{spec.Problem{Paths: []string{"value"}, Text: fmt.Sprintf("%s takes %s, not %q", e.Do, want, e.Value)}}
@@ -224,20 +222,20 @@ func (e *Event) Rules() []error {
 
 // wants returns what a value should be, "" when it is that.
 func (a Action) wants(value string) string {
-	switch a.Takes() {
-	case TakesTokens:
+	switch actions[a].takes {
+	case takesTokens:
 		least := 0
 		if a.shrinks() {
-			least = -MaxEventTokens
+			least = -MaxTokens
 		}
-		if n, err := strconv.Atoi(value); value != "" && (err != nil || n < least || n > MaxEventTokens) {
-			return fmt.Sprintf("a number of tokens from %d to %d", least, MaxEventTokens)
+		if n, err := strconv.Atoi(value); value != "" && (err != nil || n < least || n > MaxTokens) {
+			return fmt.Sprintf("a number of tokens from %d to %d", least, MaxTokens)
 		}
-	case TakesSwitch:
+	case takesSwitch:
 		if value != "" && value != "on" && value != "off" {
 			return "on or off"
 		}
-	case TakesModel:
+	case takesModel:
 		if value == "" {
 			return "the name of a model"
 		}
