@@ -1,12 +1,19 @@
 package check
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/jsonlines"
@@ -205,4 +212,161 @@ func (c *BaselineCell) validate() error {
 		}
 	}
 	return nil
+}
+
+// decodeBaseline decodes data and looks whether it is a baseline of this schema.
+// That explains errors too: another schema has members of other kinds.
+func decodeBaseline(data []byte, b *Baseline) error {
+	passed := results.PassedOver{}
+	err := cmp.Or(passed.Decode(data, b), nullFigure(data))
+	head := struct {
+		Schema int    `json:"schema"`
+		Tool   string `json:"tool"`
+	}{b.Schema, b.Tool}
+	if err != nil {
+		err := json.Unmarshal(data, &head)
+		if _, kind := misplaced(err); err != nil && !kind {
+			return err // no JSON at all
+		}
+	}
+	switch {
+	case head.Tool != baselineTool:
+		return errors.New("not a baseline: sim check --update writes one")
+	case head.Schema != BaselineSchema:
+		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, BaselineSchema, ErrStale)
+	case err != nil:
+		plain, _ := misplaced(err)
+		return fmt.Errorf("%w; %w", plain, ErrStale)
+	}
+	b.PassedOver = passed
+	return nil
+}
+
+// nullFigure refuses a figure that is null, which the decoder takes for 0.
+func nullFigure(data []byte) error {
+	if !bytes.Contains(data, []byte("null")) {
+		return nil
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(data))
+	for {
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil // its end, or what the decoder tells of
+		}
+		place := d.StackPointer()
+		path := strings.Split(string(place), "/")
+		if token.Kind() == 'n' && len(path) > 4 && path[1] == "cells" && (path[3] == "metrics" || path[3] == "seeds") {
+			return &json.SemanticError{ByteOffset: d.InputOffset(), JSONPointer: place, JSONKind: 'n'}
+		}
+	}
+}
+
+// misplaced returns the error of a value of another kind than belongs in its
+// place, in words that name no types of this program; others as they are.
+func misplaced(err error) (error, bool) {
+	var at *json.SemanticError
+	if !errors.As(err, &at) {
+		return err, false
+	}
+	kinds := map[jsontext.Kind]string{'n': "null", 'f': "false", 't': "true", '"': "a string", '0': "a number", '{': "an object", '[': "a list"}
+	kind := kinds[at.JSONKind]
+	if kind == "" {
+		return err, true
+	}
+	if errors.Is(at.Err, strconv.ErrRange) {
+		kind += " so large"
+	}
+	return jsonError{err, fmt.Sprintf("%s cannot be %s", cmp.Or(string(at.JSONPointer), "the document"), kind)}, true
+}
+
+// jsonError is an error of the decoder, with its place, in other words.
+type jsonError struct {
+	error
+	text string
+}
+
+// Error returns the words.
+func (e jsonError) Error() string { return e.text }
+
+// Unwrap returns the error as the decoder has it.
+func (e jsonError) Unwrap() error { return e.error }
+
+// Changes says in lines what a new baseline changes of an old one, nil for the
+// first. Metrics that rules on it name are shown, others counted.
+func (f *File) Changes(file string, was, now *Baseline) []string {
+	if was == nil {
+		return []string{fmt.Sprintf("%s: new, %s of %s", file, document.Count(len(now.Cells), "row"), document.Count(now.Sessions, "session"))}
+	}
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, "  "+fmt.Sprintf(format, args...)) }
+	if was.SessionsDigest != now.SessionsDigest {
+		add("sessions: other ones, %d with %d calls in the place of %d with %d", now.Sessions, now.Calls, was.Sessions, was.Calls)
+	}
+	if was.ScenarioDigest != now.ScenarioDigest {
+		add("scenario: another")
+	}
+	if was.PricesDigest != now.PricesDigest {
+		add("prices: others, of %s in the place of %s", now.Prices, was.Prices)
+	}
+	if was.Version != now.Version {
+		add("version: %s, was %s", now.Version, was.Version)
+	}
+	for i := range was.Cells {
+		if c := &was.Cells[i]; now.find(c.Cell, c.Group) == nil {
+			add("%s%s: gone", c.Cell, inGroup(c.Group))
+		}
+	}
+	named := f.named(file)
+	for i := range now.Cells {
+		c := &now.Cells[i]
+		old := was.find(c.Cell, c.Group)
+		if old == nil {
+			add("%s%s: new", c.Cell, inGroup(c.Group))
+			continue
+		}
+		lines = append(lines, c.changes(old, named)...)
+	}
+	if len(lines) == 0 {
+		return []string{file + ": unchanged"}
+	}
+	return append([]string{file + ": rewritten"}, lines...)
+}
+
+// named returns the metrics that rules name with their units.
+func (f *File) named(file string) map[string]string {
+	units := map[string]string{}
+	for i := range f.Rules {
+		if f.Rules[i].Baseline == file {
+			units[f.Rules[i].Metric.Name] = f.Rules[i].Metric.Unit
+		}
+	}
+	return units
+}
+
+// changes says which metrics of a cell differ from those of old.
+func (c *BaselineCell) changes(old *BaselineCell, named map[string]string) []string {
+	all := maps.Clone(c.Metrics)
+	maps.Copy(all, old.Metrics)
+	var lines []string
+	others := 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		is, has := c.Metrics[name]
+		was, had := old.Metrics[name]
+		unit, shown := named[name]
+		switch {
+		case is == was && has == had:
+		case !shown:
+			others++
+		case !had:
+			lines = append(lines, fmt.Sprintf("  %s%s: %s %s, had no sample", c.Cell, inGroup(c.Group), name, figure(unit, is)))
+		case !has:
+			lines = append(lines, fmt.Sprintf("  %s%s: %s has no sample, was %s", c.Cell, inGroup(c.Group), name, figure(unit, was)))
+		default:
+			lines = append(lines, fmt.Sprintf("  %s%s: %s %s, was %s", c.Cell, inGroup(c.Group), name, figure(unit, is), figure(unit, was)))
+		}
+	}
+	if others > 0 {
+		lines = append(lines, fmt.Sprintf("  %s%s: %s besides", c.Cell, inGroup(c.Group), document.Count(others, "metric")))
+	}
+	return lines
 }

@@ -1,16 +1,112 @@
 package check
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// minus is the sign of negative numbers in text for people.
-const minus = "−"
+// Amount is a figure in the unit of a metric, or a percentage of another one.
+type Amount struct {
+	Value   float64 // 0.01 for 1%
+	Percent bool
+}
+
+// UnmarshalYAML reads 0.92 or 1%.
+func (a *Amount) UnmarshalYAML(n *yaml.Node) error {
+	text, percent := strings.CutSuffix(n.Value, "%")
+	v, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(text), "_", ""), 64)
+	if err != nil || n.Kind != yaml.ScalarNode || math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Errorf("want a number such as 0.92 or a percentage such as 1%%, not %q", n.Value)
+	}
+	if percent {
+		v /= 100
+	}
+	*a = Amount{v, percent}
+	return nil
+}
+
+// MarshalYAML writes what UnmarshalYAML reads.
+func (a Amount) MarshalYAML() (any, error) { return a.String(), nil }
+
+// String returns the amount as it is written in a file.
+func (a Amount) String() string {
+	if a.Percent {
+		return strconv.FormatFloat(100*a.Value, 'g', 12, 64) + "%"
+	}
+	return strconv.FormatFloat(a.Value, 'g', -1, 64)
+}
+
+// of returns the amount in the unit of base, of which a percentage is taken.
+func (a Amount) of(base float64) float64 {
+	if a.Percent {
+		return a.Value * math.Abs(base)
+	}
+	return a.Value
+}
+
+// sample is the mean of a figure over seeds with its confidence interval.
+type sample struct {
+	mean, low, high float64
+	spread          bool // the figure differs between seeds
+}
+
+// estimator makes intervals that miss the true mean in a share of all samples, in
+// (0, 1). The confidence is what is left of 1; as a share it keeps its digits near 0.
+// Student's quantiles take longer than all else and depend on the number of values
+// alone: they are kept.
+type estimator struct {
+	share     float64
+	quantiles map[int]float64 // by number of values
+}
+
+func newEstimator(share float64) *estimator { return &estimator{share, map[int]float64{}} }
+
+// quantile returns Student's for n values.
+func (e *estimator) quantile(n int) float64 {
+	t, ok := e.quantiles[n]
+	if !ok {
+		t = -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n) - 1}.Quantile(e.share / 2)
+		e.quantiles[n] = t
+	}
+	return t
+}
+
+// estimate returns the mean of values and Student's interval, as wide as no value
+// when all are equal.
+func (e *estimator) estimate(values []float64) sample {
+	if !spread(values) {
+		return sample{values[0], values[0], values[0], false}
+	}
+	n := float64(len(values))
+	mean, deviation := stat.MeanStdDev(values, nil)
+	half := e.quantile(len(values)) * deviation / math.Sqrt(n)
+	return sample{mean, mean - half, mean + half, true}
+}
+
+func spread(values []float64) bool {
+	for _, v := range values {
+		if v != values[0] {
+			return true
+		}
+	}
+	return false
+}
+
+func mean(values []float64) float64 {
+	if !spread(values) {
+		return values[0] // sums of equal numbers need not divide back to them
+	}
+	return stat.Mean(values, nil)
+}
 
 // figure writes a value of a unit for people.
 func figure(unit string, v float64) string { return precise(unit, v, 0) }
@@ -80,7 +176,7 @@ func zero(text string) bool { return !strings.ContainsAny(text, "123456789∞") 
 
 func signed(v float64, text string) string {
 	if v < 0 && !zero(text) {
-		return minus + text
+		return document.Minus + text
 	}
 	return text
 }

@@ -1,3 +1,33 @@
+// Package check holds a run against rules: a gate for continuous integration.
+//
+// A check file names a scenario and rules. A rule bounds one metric, by itself
+// (min, max) or against a baseline (max_increase, max_decrease):
+//
+//	scenario: ci.yaml
+//	baseline: baseline.json
+//	rules:
+//	  - metric: cache_hit_ratio
+//	    strategy: claude-code/2026-03
+//	    min: 0.92
+//	  - metric: cost_usd
+//	    max_increase: 1%
+//
+// What a check cannot judge fails it: no sessions, a metric without a sample, a
+// cell or group that matches nothing, a baseline that is not there or is of
+// other sessions or another scenario, and a rule that no figure could break.
+//
+// # Figures that are drawn
+//
+// Sizes and failures of summaries, evictions and what layers leave to chance are
+// drawn, so that every figure of such a cell is a sample. It is simulated under
+// several seeds, and what decides is the interval of the mean over them: a rule
+// is broken when all of the interval lies beyond the bar, and its mean beyond by
+// more than the rule's min_effect. Against a baseline the seeds are paired. The
+// interval is Student's with a confidence of 1 − level/m, m being the number of
+// figures of the check that spread; so a check of any length in which nothing
+// has changed raises a false alarm in at most a share level of its runs (half of
+// that when the figures are near normal, for an alarm is on one side). A figure
+// that is the same under all seeds is compared as it is.
 package check
 
 import (
@@ -22,29 +52,22 @@ const (
 	// DefaultLevel is the share of runs without a change in which a check may
 	// raise an alarm.
 	DefaultLevel = 0.05
-	minLevel     = 1e-4 // the interval of a lower one is too wide to find anything
-	minSeeds     = 5    // fewer leave an interval too wide to find anything
-	maxSeeds     = 1000
 )
 
-// defaultMinEffect is a tenth of a per cent: well below what a person would act
-// on, and above what rounding of sizes to whole tokens makes.
-var defaultMinEffect = Amount{0.001, true}
-
-// File is a check file.
+// File is a check file. Fewer seeds than five, and a lower level, make intervals
+// too wide to find anything.
 type File struct {
-	Name     string // as it was opened
-	Scenario Source
-	Seeds    int     // per cell with draws, minSeeds…maxSeeds
-	Level    float64 // share of runs without a change that may raise an alarm, in [minLevel, 0.5]
-	// ScenarioMayChange says that a scenario other than the baseline's is what
-	// is judged, not a failure.
-	ScenarioMayChange bool
-	// Unread is how many lines, files and sessions may be lost in reading.
-	Unread int
-	// AllowUnpriced says that calls of models without a price may cost nothing.
-	AllowUnpriced bool
-	Rules         []Rule
+	Name     string    `yaml:"-"` // as it was opened
+	Scenario Source    `yaml:"-"`
+	From     yaml.Node `yaml:"scenario"` // where the scenario comes from, as written
+
+	Seeds             int     `yaml:"seeds" doc:"seeds that a cell with draws is simulated under" min:"5" max:"1000"`
+	Level             float64 `yaml:"level" doc:"share of runs without a change that may raise an alarm" min:"0.0001" max:"0.5"`
+	Baseline          string  `yaml:"baseline" doc:"file that the rules are held against"`
+	ScenarioMayChange bool    `yaml:"scenario_may_change" doc:"another scenario than the baseline's is what is judged"`
+	Unread            int     `yaml:"unread" doc:"lines, files and sessions that may be lost in reading" min:"0"`
+	Unpriced          string  `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
+	Rules             []Rule  `yaml:"rules"`
 }
 
 // Source is where a scenario comes from: a file or built-in scenario by its
@@ -53,18 +76,6 @@ type Source struct {
 	Path string
 	Text []byte // lines stand where they stand in the check file
 	Line int
-}
-
-// checkFile is a check file as written.
-type checkFile struct {
-	Scenario          yaml.Node  `yaml:"scenario"`
-	Seeds             int        `yaml:"seeds"`
-	Level             float64    `yaml:"level"`
-	Baseline          string     `yaml:"baseline"`
-	ScenarioMayChange bool       `yaml:"scenario_may_change"`
-	Unread            int        `yaml:"unread"`
-	Unpriced          string     `yaml:"unpriced"`
-	Rules             []ruleNode `yaml:"rules"`
 }
 
 // Parse reads the check file called name. All problems are reported at once,
@@ -78,50 +89,20 @@ func Parse(text []byte, name string) (*File, error) {
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	d := checkFile{Seeds: DefaultSeeds, Level: DefaultLevel}
-	errs := tree.Decode(tree.Root, &d, "")
-	f := &File{Name: name, Seeds: d.Seeds, Level: d.Level, ScenarioMayChange: d.ScenarioMayChange, Unread: d.Unread, AllowUnpriced: d.Unpriced == allowUnpriced}
+	f := &File{Name: name, Seeds: DefaultSeeds, Level: DefaultLevel, Unpriced: "refuse"}
+	errs := tree.Decode(tree.Root, f, "")
 	errs = append(errs, f.scenario(tree, text)...)
-	errs = append(errs, f.bounds(tree)...)
-	errs = append(errs, unpricedErrors(tree, d.Unpriced)...)
-	errs = append(errs, f.rules(tree, d.Baseline)...)
+	list := spec.Child(tree.Root, "rules")
+	if list == nil || len(list.Content) == 0 {
+		errs = append(errs, fmt.Errorf("%s: a check needs rules", name))
+	}
+	for i := range f.Rules {
+		r := &f.Rules[i]
+		r.settle() // Decode has told what is wrong
+		r.Line, r.Baseline = list.Content[i].Line, baselinePath(cmp.Or(r.Against, f.Baseline))
+	}
 	errs = append(errs, repeated(name, f.Rules)...)
 	return f, errors.Join(byLine(name, errs)...)
-}
-
-// rules reads the rules one by one: decoding a list leaves out elements that it
-// refuses, and those behind would get their lines.
-func (f *File) rules(t *spec.Tree, baseline string) []error {
-	list := spec.Child(t.Root, "rules")
-	if list == nil || len(list.Content) == 0 {
-		return []error{fmt.Errorf("%s: a check needs rules", f.Name)}
-	}
-	var errs []error
-	for _, n := range list.Content {
-		var r ruleNode
-		if n.Kind != yaml.MappingNode || n.Decode(&r) != nil {
-			continue // reported already
-		}
-		rule, wrong := r.rule(t, n, baseline)
-		errs = append(errs, wrong...)
-		f.Rules = append(f.Rules, rule)
-	}
-	return errs
-}
-
-func (f *File) bounds(t *spec.Tree) []error {
-	var errs []error
-	at := func(key string) *yaml.Node { return cmp.Or(spec.Child(t.Root, key), t.Root) }
-	if f.Seeds < minSeeds || f.Seeds > maxSeeds {
-		errs = append(errs, t.Errorf(at("seeds"), "seeds %d must lie in %d…%d: figures that are drawn are judged by the interval of several", f.Seeds, minSeeds, maxSeeds))
-	}
-	if !(f.Level >= minLevel && f.Level <= 0.5) {
-		errs = append(errs, t.Errorf(at("level"), "level %g must lie in %g…0.5", f.Level, minLevel))
-	}
-	if f.Unread < 0 {
-		errs = append(errs, t.Errorf(at("unread"), "unread %d must not be negative", f.Unread))
-	}
-	return errs
 }
 
 // scenario finds the scenario: a name, or a mapping within the file.

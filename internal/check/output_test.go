@@ -32,8 +32,8 @@ cache_hit_ratio  a,b: <c>|d  min 95%   90.00 %  95.00 %  −5.00 pp         – 
 calls            <x|y>       max 1           –        –         –         –  FAIL
 
 FAIL check.yaml:4: cache_hit_ratio of a,b: <c>|d is 90.00 %, below 95.00 %
-     look: 3 of 3 misses are of class head (no baseline to compare with): something ahead of the conversation
-     changes between requests: tools, system prompt or parameters
+look: 3 of 3 misses are of class head (no baseline to compare with): something ahead of the conversation
+changes between requests: tools, system prompt or parameters
 
 FAIL check.yaml:5: calls of <x|y> (max 1): no cell matches; the cells are a,b: <c>|d
 
@@ -143,15 +143,15 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### ❌ sim check: 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged\n", "| METRIC", `a,b: &lt;c>\|d`,
-		"- **check.yaml:4:** cache\\_hit\\_ratio of a,b: &lt;c>|d is 90.00 %, below 95.00 %\n  - look: 3 of 3 misses",
+		"# ❌ sim check: 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged\n", "| METRIC", `a,b: &lt;c>\|d`,
+		"**FAIL** check.yaml:4: cache\\_hit\\_ratio of a,b: &lt;c>\\|d is 90.00 %, below 95.00 %\n\nlook: 3 of 3 misses",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
 	b.Reset()
-	if err := (&Report{OK: true, Results: []Result{{Status: OK}}}).Summary(&b); err != nil || !strings.HasPrefix(b.String(), "### ✅ sim check: 1 of 1") {
+	if err := (&Report{OK: true, Results: []Result{{Status: OK}}}).Summary(&b); err != nil || !strings.HasPrefix(b.String(), "# ✅ sim check: 1 of 1") {
 		t.Errorf("%v %s", err, b.String())
 	}
 }

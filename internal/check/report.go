@@ -122,3 +122,35 @@ func (r *Report) settle() {
 		r.OK = r.OK && r.Results[i].Status == OK
 	}
 }
+
+// failure is one thing that fails a check.
+type failure struct {
+	line    int
+	title   string
+	message string
+	look    string
+}
+
+// failures returns all that fails the check: rules that are broken first, for they
+// say what a baseline of another scenario is about, then problems of the whole, then
+// what was not judged and no problem tells of.
+func (r *Report) failures() []failure {
+	var all, unjudged []failure
+	for i := range r.Results {
+		s := &r.Results[i]
+		switch {
+		case s.Status == Breach:
+			all = append(all, failure{s.Line, s.Metric, s.Message, s.Look})
+		case s.Status == Unjudged && !s.told:
+			where := s.Metric
+			if s.Cell != "" {
+				where += " of " + s.Cell
+			}
+			unjudged = append(unjudged, failure{s.Line, s.Metric, fmt.Sprintf("%s%s (%s): %s", where, inGroup(s.Group), s.Rule, s.Message), s.Look})
+		}
+	}
+	for _, p := range r.Problems {
+		all = append(all, failure{p.Line, "sim check", p.Text, ""})
+	}
+	return append(all, unjudged...)
+}

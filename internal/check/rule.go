@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
@@ -44,81 +41,77 @@ const (
 	ByAgent   = "agent"
 )
 
-// Rule bounds one metric in the cells it names.
+// Rule bounds one metric in the cells it names. Its line, its baseline and what
+// follows the keys are set by Parse.
 type Rule struct {
-	Metric   results.Metric
-	Strategy string // cells of this strategy; "" for any
-	Cell     string // the cell of this name or pattern; "" for any
+	Name     string `yaml:"metric" doc:"name of the metric"`
+	Strategy string `yaml:"strategy" doc:"cells of this strategy; any without"`
+	Cell     string `yaml:"cell" doc:"the cell of this name or pattern; any without"`
 	// Group is ByProject, ByModel, ByAgent or a pattern of session ids; "" for
 	// all sessions together.
-	Group string
-	Kind  Kind
-	Bar   Amount
+	Group       string  `yaml:"group" doc:"project, model, agent, or a pattern of session ids; all sessions without"`
+	Min         *Amount `yaml:"min" doc:"the least the figure may be"`
+	Max         *Amount `yaml:"max" doc:"the most the figure may be"`
+	MaxIncrease *Amount `yaml:"max_increase" doc:"the most it may lie above the baseline"`
+	MaxDecrease *Amount `yaml:"max_decrease" doc:"the most it may lie below the baseline"`
 	// MinEffect is what the mean of a figure that spreads must lie beyond its bar
 	// at least, a percentage of the baseline or of a bar without one.
-	MinEffect Amount
-	Baseline  string // file the rule is held against; "" for none
-	Line      int    // in the check file
+	MinEffect *Amount `yaml:"min_effect" doc:"what the mean of a figure that is drawn must lie beyond the bar"`
+	Against   string  `yaml:"against" doc:"the baseline of this rule alone"`
+
+	Metric   results.Metric `yaml:"-"`
+	Kind     Kind           `yaml:"-"`
+	Bar      Amount         `yaml:"-"`
+	Baseline string         `yaml:"-"` // file the rule is held against; "" for none
+	Line     int            `yaml:"-"` // in the check file
 }
 
 // Text returns what the rule asks for, for instance "max_increase 1%".
 func (r *Rule) Text() string { return r.Kind.String() + " " + r.Bar.String() }
 
-// ruleNode is a rule as written.
-type ruleNode struct {
-	Metric      string  `yaml:"metric"`
-	Strategy    string  `yaml:"strategy"`
-	Cell        string  `yaml:"cell"`
-	Group       string  `yaml:"group"`
-	Min         *Amount `yaml:"min"`
-	Max         *Amount `yaml:"max"`
-	MaxIncrease *Amount `yaml:"max_increase"`
-	MaxDecrease *Amount `yaml:"max_decrease"`
-	MinEffect   *Amount `yaml:"min_effect"`
-	Against     string  `yaml:"against"`
+// Rules returns what is wrong with the rule beyond its single keys.
+func (r *Rule) Rules() []error {
+	own := *r
+	return own.settle()
 }
 
-// rule returns the rule that stands at n, with the errors in it.
-func (r *ruleNode) rule(t *spec.Tree, n *yaml.Node, baseline string) (Rule, []error) {
+// settle finds the metric and the bar. It returns what is wrong with the rule.
+func (r *Rule) settle() []error {
 	var errs []error
-	wrong := func(key, format string, args ...any) {
-		at := n
-		if child := spec.Child(n, key); child != nil {
-			at = child
-		}
-		errs = append(errs, t.Errorf(at, format, args...))
-	}
-	out := Rule{Strategy: r.Strategy, Cell: r.Cell, Group: r.Group, Baseline: baselinePath(cmp.Or(r.Against, baseline)), MinEffect: defaultMinEffect, Line: n.Line}
-	metric, known := results.LookupMetric(r.Metric)
-	if out.Metric = metric; !known {
-		if r.Metric == "" {
-			wrong("", "a rule needs a metric")
-		} else {
-			wrong("metric", "unknown metric %q%s; docs/schema.md lists them all", r.Metric, metricHint(r.Metric))
-		}
+	wrong := func(key, format string, args ...any) { errs = append(errs, spec.Wrong(key, format, args...)) }
+	known := false
+	if r.Metric, known = results.LookupMetric(r.Name); !known && r.Name == "" {
+		errs = append(errs, errors.New("a rule needs a metric"))
+	} else if !known {
+		wrong("metric", "is unknown: %q%s; docs/schema.md lists them all", r.Name, metricHint(r.Name))
 	}
 	if r.Strategy != "" && r.Cell != "" {
-		wrong("cell", "strategy and cell exclude each other")
+		wrong("cell", "excludes strategy")
 	}
-	for _, p := range [][2]string{{"cell", r.Cell}, {"group", r.Group}} {
-		if _, err := path.Match(p[1], ""); err != nil {
-			wrong(p[0], "%s: %q is no pattern: %w", p[0], p[1], err)
+	for key, pattern := range map[string]string{"cell": r.Cell, "group": r.Group} {
+		if _, err := path.Match(pattern, ""); err != nil {
+			wrong(key, "is no pattern: %q", pattern)
 		}
 	}
-	if hint, ok := nearest.Name(r.Group, groupings); ok && !slices.Contains(groupings, r.Group) && len(r.Group) > 3 && !strings.ContainsAny(r.Group, "*?[0123456789") {
-		wrong("group", "unknown group %q (did you mean %q?)", r.Group, hint)
+	groupings := []string{ByProject, ByModel, ByAgent}
+	hint, near := nearest.Name(r.Group, groupings)
+	if near && !slices.Contains(groupings, r.Group) && len(r.Group) > 3 && !strings.ContainsAny(r.Group, "*?[0123456789") {
+		wrong("group", "is unknown: %q (did you mean %q?)", r.Group, hint)
 	}
-	if err := r.bar(&out, known); err != nil {
-		wrong(out.Kind.String(), "%w", err)
+	if err := r.setBar(known); err != nil {
+		errs = append(errs, err)
 	}
-	if r.MinEffect != nil {
-		out.MinEffect = *r.MinEffect
-		if err := out.checkMinEffect(); err != nil {
-			wrong("min_effect", "%w", err)
-		}
+	if r.MinEffect == nil {
+		r.MinEffect = &defaultMinEffect
+	} else if err := r.checkMinEffect(); err != nil {
+		wrong("min_effect", "%v", err)
 	}
-	return out, errs
+	return errs
 }
+
+// defaultMinEffect is a tenth of a per cent: well below what a person would act
+// on, and above what rounding of sizes to whole tokens makes.
+var defaultMinEffect = Amount{0.001, true}
 
 // baselinePath returns the shortest form of a path, so that one file has one
 // name; "" for none.
@@ -129,26 +122,24 @@ func baselinePath(name string) string {
 	return path.Clean(filepath.ToSlash(name))
 }
 
-var groupings = []string{ByProject, ByModel, ByAgent}
-
-// bar sets the one bar of a rule.
-func (r *ruleNode) bar(out *Rule, known bool) error {
+// setBar finds the one bar of a rule.
+func (r *Rule) setBar(known bool) error {
 	found := 0
 	for k, a := range []*Amount{Min: r.Min, Max: r.Max, MaxIncrease: r.MaxIncrease, MaxDecrease: r.MaxDecrease} {
 		if a != nil {
-			out.Kind, out.Bar = Kind(k), *a
+			r.Kind, r.Bar = Kind(k), *a
 			found++
 		}
 	}
 	switch {
 	case found != 1:
 		return fmt.Errorf("a rule has one of %s, this one has %d", strings.Join(kindNames[:], ", "), found)
-	case out.Kind.relative() && out.Bar.Value < 0:
-		return fmt.Errorf("%s must not be negative", out.Text())
-	case known && out.beyondRatio():
-		return fmt.Errorf("%s: a ratio is at most 1%s", out.Text(), percentHint(out.Bar))
-	case !out.Kind.relative() && out.Bar.Percent && known && out.Metric.Unit != results.UnitRatio:
-		return fmt.Errorf("%s: only a ratio is bounded by a percentage, %s is in %s", out.Text(), out.Metric.Name, out.Metric.Unit)
+	case r.Kind.relative() && r.Bar.Value < 0:
+		return fmt.Errorf("%s must not be negative", r.Text())
+	case known && r.beyondRatio():
+		return fmt.Errorf("%s: a ratio is at most 1%s", r.Text(), percentHint(r.Bar))
+	case !r.Kind.relative() && r.Bar.Percent && known && r.Metric.Unit != results.UnitRatio:
+		return fmt.Errorf("%s: only a ratio is bounded by a percentage, %s is in %s", r.Text(), r.Metric.Name, r.Metric.Unit)
 	}
 	return nil
 }
@@ -170,13 +161,13 @@ func percentHint(a Amount) string {
 // checkMinEffect refuses an effect that lets everything pass: it is a room for what
 // does not matter, not a second bar.
 func (r *Rule) checkMinEffect() error {
-	switch e := r.MinEffect; {
+	switch e := *r.MinEffect; {
 	case !(e.Value > 0):
-		return fmt.Errorf("min_effect %s must be above 0", e)
+		return fmt.Errorf("%s must be above 0", e)
 	case e.Percent && e.Value > 1:
-		return fmt.Errorf("min_effect %s is more than all of the figure: at most 100%%", e)
+		return fmt.Errorf("%s is more than all of the figure: at most 100%%", e)
 	case !e.Percent && !r.Kind.relative() && r.Bar.Value != 0 && e.Value > math.Abs(r.Bar.Value):
-		return fmt.Errorf("min_effect %s is more than the bar itself: %s", e, r.Text())
+		return fmt.Errorf("%s is more than the bar itself: %s", e, r.Text())
 	}
 	return nil
 }

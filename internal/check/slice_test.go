@@ -102,7 +102,7 @@ func TestSameReportOnAnyProcessors(t *testing.T) {
 	var texts [2]bytes.Buffer
 	for i, processors := range []int{1, 5} {
 		runtime.GOMAXPROCS(processors)
-		if err := against(t, f, largeRun(1), largeRun(1.1)).json(&texts[i]); err != nil {
+		if err := against(t, f, largeRun(1), largeRun(1.1)).Write(&texts[i], "json"); err != nil {
 			t.Fatal(err)
 		}
 	}

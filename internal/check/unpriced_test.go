@@ -52,7 +52,7 @@ func TestUnpricedIsAllowed(t *testing.T) {
 		}
 	}
 	_, err := Parse([]byte("scenario: a\nunpriced: all\nrules:\n- {metric: calls, max: 1}\n"), "check.yaml")
-	if want := `check.yaml:2: unpriced takes refuse or allow, not "all"`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `check.yaml:2: unpriced: unknown value "all"`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -71,6 +71,6 @@ func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 		}
 	}
 	says(t, f.Judge(plainRun(), map[string]Loaded{"base.json": {Baseline: b}}), "base.json has no cost_usd of this cell")
-	f.AllowUnpriced = true
+	f.Unpriced = "allow"
 	says(t, against(t, f, unpricedRun(), unpricedRun()))
 }
