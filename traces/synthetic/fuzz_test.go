@@ -16,7 +16,7 @@ func FuzzParseWorkload(f *testing.F) {
 		f.Add(text, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, seed uint64) {
-		w, err := ParseWorkload(text, "f.yaml")
+		w, err := parseWorkload(text, "f.yaml")
 		if err != nil {
 			return
 		}
@@ -24,7 +24,7 @@ func FuzzParseWorkload(f *testing.F) {
 		if err := w.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		again, err := ParseWorkload(b.Bytes(), "f.yaml")
+		again, err := parseWorkload(b.Bytes(), "f.yaml")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, b.Bytes())
 		}

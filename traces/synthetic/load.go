@@ -42,7 +42,7 @@ func LoadWorkload(name string) (*Workload, error) {
 	if !isFile(name) {
 		file += ".yaml"
 	}
-	return ParseWorkload(text, file)
+	return parseWorkload(text, file)
 }
 
 // WorkloadText returns the YAML that LoadWorkload reads.
@@ -84,10 +84,10 @@ func isFile(name string) bool {
 // fittedKey is a key of every profile of sim/profile and of no workload.
 const fittedKey = "tokens_per_byte"
 
-// ParseWorkload reads a workload strictly. The error names every problem with
+// parseWorkload reads a workload strictly. The error names every problem with
 // file and line: unknown keys, values of the wrong kind, and values that no
 // session can be drawn from.
-func ParseWorkload(text []byte, file string) (*Workload, error) {
+func parseWorkload(text []byte, file string) (*Workload, error) {
 	w, err := parse(text, file)
 	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)

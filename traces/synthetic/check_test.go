@@ -60,7 +60,7 @@ pauses:
 			"p.yaml:15: pauses has shares that sum to 1.4",
 		}},
 	} {
-		_, err := ParseWorkload([]byte(head+tt.text), "p.yaml")
+		_, err := parseWorkload([]byte(head+tt.text), "p.yaml")
 		if err == nil {
 			t.Fatal("no error")
 		}
@@ -133,7 +133,7 @@ func TestWorkloadInventsNoProblems(t *testing.T) {
 			t.Errorf("the profile has no %q", tt.was)
 			continue
 		}
-		_, err := ParseWorkload([]byte(text), "p.yaml")
+		_, err := parseWorkload([]byte(text), "p.yaml")
 		if err == nil || !strings.Contains(withoutLines(err), tt.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: want %q alone, error %v", tt.is, tt.want, err)
 		}
@@ -148,7 +148,7 @@ func withoutLines(err error) string {
 // The profile that sim calibrate writes is recognised, and the way to one that
 // sessions are generated from is told.
 func TestWorkloadOfTheOtherKind(t *testing.T) {
-	_, err := ParseWorkload([]byte("name: mine\ntokens_per_byte:\n  text: {value: 0.26}\n"), "cal.yaml")
+	_, err := parseWorkload([]byte("name: mine\ntokens_per_byte:\n  text: {value: 0.26}\n"), "cal.yaml")
 	if err == nil || !strings.Contains(err.Error(), "cal.yaml:3: this profile of sim calibrate is for") || !strings.Contains(err.Error(), "sim traces fit") || strings.Contains(err.Error(), "unknown key") {
 		t.Errorf("error %v", err)
 	}
