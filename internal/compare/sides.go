@@ -3,6 +3,8 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,4 +182,126 @@ func unknownCell(name string, known []string) error {
 	slices.Sort(known)
 	known = slices.Compact(known)
 	return fmt.Errorf("no cell or strategy %q%s; there are: %s", name, nearest.Hint(name, known), strings.Join(known, ", "))
+}
+
+// group is the cells of a run that differ in their seed alone.
+type group struct {
+	name     string // that of the cell, without the seed
+	strategy string
+	cells    []*results.Cell
+}
+
+// groups returns the cells that have rows, in the order of the run.
+func groups(run *results.Run) []group {
+	var list []group
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if len(c.Rows) == 0 {
+			continue
+		}
+		name := c.Cell
+		if seed, ok := c.Params[seedParam]; ok {
+			name = strings.Replace(name, " "+seedParam+"="+seed, "", 1)
+		}
+		k := slices.IndexFunc(list, func(g group) bool { return g.name == name && g.strategy == c.Strategy })
+		if k < 0 {
+			list = append(list, group{name: name, strategy: c.Strategy})
+			k = len(list) - 1
+		}
+		list[k].cells = append(list[k].cells, c)
+	}
+	return list
+}
+
+// named returns the cells of g that a name means: the group's or its strategy's
+// all of them, a cell's that one.
+func (g *group) named(name string) []*results.Cell {
+	if name == g.name || name == g.strategy {
+		return g.cells
+	}
+	var cells []*results.Cell
+	for _, c := range g.cells {
+		if c.Cell == name {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+func groupNames(groups []group) []string {
+	var list []string
+	for _, g := range groups {
+		list = append(list, g.name)
+	}
+	return list
+}
+
+// names returns what the cells of a run can be called: by group and by strategy.
+func names(run *results.Run) []string {
+	set := map[string]bool{}
+	for _, g := range groups(run) {
+		set[g.name], set[g.strategy] = true, true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// Cells returns the names of cells and strategies that inputs have, with those
+// that a pattern matches in its place: every group of cells whose name or
+// strategy it takes, in the order of the runs, and where it takes neither the
+// cells one by one. A text that is the name of something is no pattern. Names
+// that nothing has are errors with the nearest one there is.
+func Cells(inputs []Input, wanted []string) ([]string, error) {
+	var list []string
+	var errs []error
+	for i, name := range wanted {
+		found, err := namesLike(inputs, name)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case len(inputs) == 1 && slices.Contains(wanted[:i], name) && slices.Equal(found, []string{name}):
+			errs = append(errs, fmt.Errorf("%q is named twice", name))
+		}
+		for _, n := range found {
+			if !slices.Contains(list, n) {
+				list = append(list, n)
+			}
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+// namesLike returns what a name or a pattern stands for.
+func namesLike(inputs []Input, pattern string) ([]string, error) {
+	var known, list []string
+	for _, in := range inputs {
+		known = append(known, names(in.Run)...)
+		for _, g := range groups(in.Run) {
+			if len(g.named(pattern)) > 0 {
+				return []string{pattern}, nil
+			}
+			list = append(list, g.like(pattern)...)
+		}
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("%q names no cell or strategy and is no pattern: %w", pattern, err)
+	}
+	if len(list) == 0 {
+		return nil, unknownCell(pattern, known)
+	}
+	return list, nil
+}
+
+// like returns the name of g when a pattern takes it or that of its strategy,
+// else those of its cells that it takes.
+func (g *group) like(pattern string) []string {
+	if nearest.Match(pattern, g.name) || nearest.Match(pattern, g.strategy) {
+		return []string{g.name}
+	}
+	var list []string
+	for _, c := range g.cells {
+		if nearest.Match(pattern, c.Cell) {
+			list = append(list, c.Cell)
+		}
+	}
+	return list
 }
