@@ -219,18 +219,18 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 // contextPanels returns the panels of traces: contexts, misses, shares of reads.
 func contextPanels(traces []trace, peak float64) []document.Panel {
 	context := document.Panel{Title: "Context (tokens)", Height: 250, Y: unitAxis(results.UnitTokens, 0, 1.1*peak, 6)}
-	shares := document.Panel{Title: "Read from the cache (% of input)", Height: 70, Y: document.Axis{High: 1.12, Ticks: []document.Tick{
-		{Value: 0, Label: "0 %"}, {Value: 0.5, Label: "50 %"}, {Value: 1, Label: "100 %"}}}}
+	shares := document.Panel{Title: "Read from the cache (% of input)", Height: 70, Y: unitAxis(results.UnitRatio, 0, 1.12, 3)}
 	context.Y.Grid, shares.Y.Grid = true, true
 	styles := looksOf(len(traces))
 	var cuts []document.Series
+	dropName := fmt.Sprintf("drop of more than %d %% without one", dropPercent)
 	for i := range traces {
 		t := &traces[i]
 		name := cellName(t.cell) + ", " + document.Count(len(t.compactions), "compaction")
 		if len(t.drops) > 0 {
 			name += ", " + document.Count(len(t.drops), "drop")
 		}
-		line, marks := document.Series{Name: name, Style: styles[i]}, document.Series{Name: name, Mark: document.MarkDot, Style: styles[i]}
+		line, marks := document.Series{Name: name, Style: styles[i]}, dotsOf(name, styles[i])
 		line.Style.Width *= 0.8
 		step := max(len(t.calls)/markers, 1)
 		for j := range t.calls {
@@ -242,7 +242,7 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 		}
 		context.Series = append(context.Series, line, marks)
 		cuts = append(cuts,
-			arrows(fmt.Sprintf("drop of more than %d %% without one", dropPercent), t.drops, styles[i].Color, document.OpenArrow),
+			arrows(dropName, t.drops, styles[i].Color, document.OpenArrow),
 			arrows("compaction", t.compactions, styles[i].Color, document.Arrow))
 		line = shareLine(t)
 		line.Style = styles[i]
@@ -260,7 +260,7 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 
 // arrows marks what shortened a context, above what it was before.
 func arrows(name string, shrinks []shrink, c document.Color, marker document.Marker) document.Series {
-	s := document.Series{Mark: document.MarkDot, Style: document.Style{Color: c, Marker: marker, Size: 4}}
+	s := dotsOf("", document.Style{Color: c, Marker: marker, Size: 4})
 	for _, at := range shrinks {
 		s.Name = name
 		s.Point(at.at, float64(at.from), "")
@@ -292,7 +292,7 @@ func missLanes(traces []trace, styles []document.Style) *document.Panel {
 	var rows []document.Series
 	for class := range prompt.MissClass(prompt.NumMissClasses) {
 		for i := range traces {
-			s := document.Series{Mark: document.MarkDot, Style: styles[i]}
+			s := dotsOf("", styles[i])
 			for j := range traces[i].calls {
 				if c := &traces[i].calls[j]; isMiss(c) && c.Miss == class {
 					s.Point(float64(j+1), 0, "")
@@ -360,7 +360,8 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 		for j := range calls[i].Calls {
 			sessions[calls[i].Calls[j].Session] = true
 		}
-		line, bars, missed := document.Series{Style: styles[i]}, document.Series{Mark: document.MarkBox, Style: styles[i]}, 0.0
+		line, missed := document.Series{Style: styles[i]}, 0.0
+		bars := document.Series{Mark: document.MarkBox, Style: styles[i]}
 		wide := 0.84 / float64(len(calls))
 		for j, b := range buckets {
 			missed, highest = missed+b.missed, max(highest, b.missed)
@@ -415,7 +416,8 @@ func bucketWidth(calls []results.CellCalls) time.Duration {
 			last = max(last, calls[i].Calls[j].Start)
 		}
 	}
-	for _, w := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, day, 7 * day, 30 * day} {
+	const minute, hour = time.Minute, time.Hour
+	for _, w := range []time.Duration{5 * minute, 15 * minute, hour, 6 * hour, day, 7 * day, 30 * day} {
 		if last/int64(w) < maxBuckets {
 			return w
 		}

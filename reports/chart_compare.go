@@ -40,7 +40,8 @@ func (c *CorpusComparison) facts() string {
 		count[c.Dimensions[i].fit()]++
 	}
 	return fmt.Sprintf("share of values up to x, x logarithmic where values span decades; "+
-		"dimensions: %d; alike (KS ≤ 10 %%): %d; near (≤ 25 %%): %d; differs: %d; few (fewer than %d values on a side): %d",
+		"dimensions: %d; alike (KS ≤ 10 %%): %d; near (≤ 25 %%): %d; differs: %d; "+
+		"few (fewer than %d values on a side): %d",
 		len(c.Dimensions), count["alike"], count["near"], count["differs"], fewValues, count["few"])
 }
 
@@ -54,7 +55,7 @@ func (c *CorpusComparison) panel(d *CorpusDimension) document.Panel {
 	}
 	for k := len(d.Values) - 1; k >= 0; k-- {
 		line := document.Series{Mark: document.MarkStep, Style: styles[k]}
-		line.Name = fmt.Sprintf("%s: %s (%s)", corpusRoles[k], document.Printable(c.Names[k]), document.Count(c.Sessions[k], "session"))
+		line.Name = corpusRoles[k] + ": " + document.Printable(c.Names[k]) + " (" + document.Count(c.Sessions[k], "session") + ")"
 		if len(d.Values[k]) > 0 {
 			shares(&line, &p.X, d.Values[k])
 		}
@@ -98,7 +99,9 @@ func corpusAxis(d *CorpusDimension) document.Axis {
 		high = max(high, low+1)
 	}
 	a.Low, a.High = low, high
-	a.Ticks = []document.Tick{{Value: low, Label: corpusLabel(low, d.Unit)}, {Value: high, Label: corpusLabel(high, d.Unit)}}
+	for _, end := range []float64{low, high} {
+		a.Ticks = append(a.Ticks, document.Tick{Value: end, Label: corpusLabel(end, d.Unit)})
+	}
 	return a
 }
 
@@ -161,7 +164,8 @@ func scatterChart(r *validate.Report) (*document.Chart, error) {
 		}
 	}
 	axis := unitAxis(results.UnitTokens, 0, 1.05*top, 6)
-	p := document.Panel{Title: "predicted read, tokens", X: axis, Y: axis, Series: append(dots, across(0, 0, axis.High, axis.High))}
+	p := document.Panel{Title: "predicted read, tokens", X: axis, Y: axis}
+	p.Series = append(dots, across(0, 0, axis.High, axis.High))
 	p.X.Title = "recorded read, tokens"
 	return validationChart(r, fmt.Sprintf("Read by %s: predicted against recorded", document.Count(n, "call")), p)
 }
@@ -179,7 +183,7 @@ func gapChart(r *validate.Report) (*document.Chart, error) {
 		return x, float64(c.Error()) / float64(c.Context), true
 	})
 	p := document.Panel{Title: "predicted − recorded read, of the context", Series: dots,
-		X: document.Axis{Title: "gap since the last response, logarithmic", Low: shortest, High: longest * 1.1, Log: true},
+		X: document.Axis{Title: "gap since the last response, logarithmic", Log: true, Low: shortest, High: 1.1 * longest},
 		Y: document.Axis{Low: -1.05, High: 1.05}}
 	for _, s := range []float64{0.1, 1, 10, 60, 300, 3600, 86400} {
 		if s <= longest {
@@ -196,8 +200,8 @@ func gapChart(r *validate.Report) (*document.Chart, error) {
 // predicted, and those that collapsed for no visible reason.
 func validationDots(r *validate.Report, place func(*validate.Call) (x, y float64, ok bool)) []document.Series {
 	dots := []document.Series{
-		{Name: "call", Mark: document.MarkDot, Style: document.Style{Color: 0x0072b2, Size: 1.8}},
-		{Name: "collapsed for no visible reason", Mark: document.MarkDot, Style: document.Style{Color: 0xd55e00, Size: 1.8}},
+		dotsOf("call", document.Style{Color: 0x0072b2, Size: 1.8}),
+		dotsOf("collapsed for no visible reason", document.Style{Color: 0xd55e00, Size: 1.8}),
 	}
 	calls := r.Calls()
 	for i := range calls {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,8 @@ func FleetDrawings(f *studies.Fleet) []Drawing {
 	for i := range f.Cells {
 		for _, part := range fleetParts() {
 			if c, err := fleetChart(f, i, part.title, []fleetPart{part}); err == nil {
-				list = append(list, Drawing{fileName("fleet", part.name, f.Cells[i].Strategy), func() (*document.Chart, error) { return c, nil }})
+				name := fileName("fleet", part.name, f.Cells[i].Strategy)
+				list = append(list, Drawing{name, func() (*document.Chart, error) { return c, nil }})
 			}
 		}
 	}
@@ -71,8 +73,11 @@ func fleetChart(f *studies.Fleet, cell int, title string, parts []fleetPart) (*d
 	if len(of.Hours) == 0 {
 		return nil, errors.New("no call was made")
 	}
-	c := &document.Chart{Title: title, Facts: []string{document.Printable(f.Name + " · " + of.Strategy + " · " + fleetSize(f))}, Width: callsWidth,
-		Source: "source: sim fleet run; sessions are drawn from profiles, shares of users are those of the fleet file, not measured"}
+	c := &document.Chart{
+		Title: title, Facts: []string{document.Printable(f.Name + " · " + of.Strategy + " · " + fleetSize(f))}, Width: callsWidth,
+		Source: "source: sim fleet run; sessions are drawn from profiles, " +
+			"shares of users are those of the fleet file, not measured",
+	}
 	for _, part := range parts {
 		if p := part.panel(f, of); len(p.Series) > 0 {
 			c.Panels = append(c.Panels, p)
@@ -269,7 +274,7 @@ func fleetWave(f *studies.Fleet, c *studies.FleetCell) document.Panel {
 func fleetHits(_ *studies.Fleet, c *studies.FleetCell) document.Panel {
 	groups := fleetGroups(c)
 	kept := slices.Clone(groups[:len(groups)-1])
-	slices.SortStableFunc(kept, func(a, b *studies.FleetGroup) int { return int(min(1, max(-1, fleetInput(b)-fleetInput(a)))) })
+	slices.SortStableFunc(kept, func(a, b *studies.FleetGroup) int { return cmp.Compare(fleetInput(b), fleetInput(a)) })
 	kept = kept[:min(len(kept), maxFleetRows)]
 	rows := slices.DeleteFunc(slices.Clone(groups), func(g *studies.FleetGroup) bool {
 		return fleetInput(g) == 0 || g != &c.Total && !slices.Contains(kept, g)

@@ -194,8 +194,10 @@ func (s *sweep) frame(common, trust string) *document.Chart {
 		drawn[p.cell.Cell] = true
 	}
 	notes := append(s.notes, cellNotes(s.run, func(cell string) bool { return drawn[cell] })...)
-	c := runChart(s.run, metricTitle(s.metric)+" against "+document.Printable(strings.Join(s.keys(), " and ")), trust, notes...)
-	second := slices.DeleteFunc([]string{s.slice, common, document.Count(len(s.points), "cell")}, func(t string) bool { return t == "" })
+	over := document.Printable(strings.Join(s.keys(), " and "))
+	c := runChart(s.run, metricTitle(s.metric)+" against "+over, trust, notes...)
+	second := []string{s.slice, common, document.Count(len(s.points), "cell")}
+	second = slices.DeleteFunc(second, func(t string) bool { return t == "" })
 	c.Facts = []string{headLines(s.run)[0], strings.Join(second, " · ")}
 	return c
 }
@@ -218,7 +220,8 @@ func (s *sweep) lines() *document.Chart {
 	}
 	names, common := groupNames(groups)
 	styles := looksOf(len(groups))
-	points := slices.SortedStableFunc(slices.Values(s.points), func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
+	points := slices.Clone(s.points)
+	slices.SortStableFunc(points, func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
 	for i, g := range groups {
 		line := document.Series{Name: document.Shortened(names[i], maxNameRunes), Style: styles[i]}
 		for _, pt := range points {
@@ -229,7 +232,7 @@ func (s *sweep) lines() *document.Chart {
 		p.Series = append(p.Series, line.Dotted()...)
 	}
 	if best, name := s.best(); len(best) > 0 {
-		ring := document.Series{Name: name, Mark: document.MarkDot, Style: document.Style{Color: document.Black, Marker: document.Ring, Size: 6}}
+		ring := dotsOf(name, document.Style{Color: document.Black, Marker: document.Ring, Size: 6})
 		for _, pt := range best {
 			ring.Point(xs[pt.at[0]], pt.value, "")
 		}
@@ -294,13 +297,14 @@ func (s *sweep) levels() (list []document.Series, values []float64) {
 			s.notes = append(s.notes, "not drawn, "+name+": "+s.write(v))
 			continue
 		}
-		lv := document.Series{Mark: document.MarkLevel, Style: document.Style{Color: document.Grey, Width: 1, Dashes: []float64{2, 3, 6, 3}}}
+		style := document.Style{Color: document.Grey, Width: 1, Dashes: []float64{2, 3, 6, 3}}
 		switch c.Strategy {
 		case results.StrategyRecorded:
-			lv.Style = document.Style{Color: document.Black, Width: 1.2}
+			style = document.Style{Color: document.Black, Width: 1.2}
 		case results.StrategyBilled:
-			lv.Style = document.Style{Color: document.Black, Width: 1.2, Dashes: []float64{1, 2}}
+			style = document.Style{Color: document.Black, Width: 1.2, Dashes: []float64{1, 2}}
 		}
+		lv := document.Series{Mark: document.MarkLevel, Style: style}
 		lv.Point(0, v, name+" "+s.write(v))
 		list = append(list, lv)
 		values = append(values, v)
@@ -321,8 +325,8 @@ func (s *sweep) errorBand(p *document.Panel) []document.Series {
 	if low >= high {
 		return nil
 	}
-	band := document.Series{Name: "model error around recorded, ±" + document.Percent(math.Abs(rel)), Mark: document.MarkBand,
-		Style: document.Style{Color: 0xe4e4e4}}
+	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xe4e4e4}}
+	band.Name = "model error around recorded, ±" + document.Percent(math.Abs(rel))
 	band.Box(p.X.Low, low, p.X.High, high, "")
 	return []document.Series{band}
 }
@@ -356,11 +360,12 @@ func (s *sweep) tiles() *document.Chart {
 	} else {
 		height = min(max(9, mapWidth*2/3/float64(rows)), height)
 	}
-	p := document.Panel{Title: document.Printable(s.axes[1].key), Height: height * float64(rows), Series: []document.Series{map_},
-		X: places(&s.axes[0]), Y: places(&s.axes[1])}
+	p := document.Panel{Title: document.Printable(s.axes[1].key), Height: height * float64(rows),
+		X: places(&s.axes[0]), Y: places(&s.axes[1]), Series: []document.Series{map_}}
 	p.X.Title, p.X.Names = document.Printable(s.axes[0].key), !s.axes[0].numeric
 	if best, name := s.best(); len(best) > 0 {
-		outline := document.Series{Name: name, Mark: document.MarkBox, Style: document.Style{Color: 0xc83c00, Hollow: true}}
+		outline := document.Series{Name: name, Mark: document.MarkBox}
+		outline.Style = document.Style{Color: 0xc83c00, Hollow: true}
 		for _, pt := range best {
 			tile(&outline, pt, "")
 		}

@@ -87,7 +87,9 @@ func fileName(parts ...string) string {
 // runChart returns a chart of a run with its foot: notes, the source, and how far the
 // model is from the bill.
 func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
-	return &document.Chart{Title: title, Notes: document.Printable(strings.Join(notes, "; ")), Source: sourceLine(run) + " · " + trust}
+	return &document.Chart{
+		Title: title, Notes: document.Printable(strings.Join(notes, "; ")), Source: sourceLine(run) + " · " + trust,
+	}
 }
 
 // sourceLine says where the figures come from.
@@ -167,9 +169,15 @@ func looksOf(n int) []document.Style {
 	return styles
 }
 
+// dotsOf returns a series of dots.
+func dotsOf(name string, style document.Style) document.Series {
+	return document.Series{Name: name, Mark: document.MarkDot, Style: style}
+}
+
 // across returns a thin line from a point to another.
 func across(x, y, x2, y2 float64) document.Series {
-	return document.Series{Style: document.Style{Color: document.Grey, Width: 0.8}, X: []float64{x, x2}, Y: []float64{y, y2}}
+	style := document.Style{Color: document.Grey, Width: 0.8}
+	return document.Series{Style: style, X: []float64{x, x2}, Y: []float64{y, y2}}
 }
 
 // unitAxis returns an axis of a unit of results with labels at round values that
@@ -225,7 +233,8 @@ func niceStep(v float64) float64 {
 
 // timeStep returns the smallest round duration not below v, s.
 func timeStep(v float64) float64 {
-	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600} {
+	const h = 3600
+	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, h, 2 * h, 3 * h, 6 * h, 12 * h} {
 		if s >= v {
 			return s
 		}

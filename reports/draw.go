@@ -286,7 +286,8 @@ func (s *sketch) draw(c draw.Canvas) {
 			y -= lineGap
 		}
 		area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: left + s.left - p.left, Y: y - p.height}, Max: vg.Point{X: left + s.left + vg.Length(s.chart.Width), Y: y},
+			Min: vg.Point{X: left + s.left - p.left, Y: y - p.height},
+			Max: vg.Point{X: left + s.left + vg.Length(s.chart.Width), Y: y},
 		}}
 		p.plot.Draw(area)
 		data := p.plot.DataCanvas(area)

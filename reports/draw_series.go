@@ -180,7 +180,8 @@ type stroke struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
 func (stroke) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	c.StrokeLine2(draw.LineStyle{Color: style.Color, Width: vg.Points(1)}, at.X, at.Y-style.Radius, at.X, at.Y+style.Radius)
+	line := draw.LineStyle{Color: style.Color, Width: vg.Points(1)}
+	c.StrokeLine2(line, at.X, at.Y-style.Radius, at.X, at.Y+style.Radius)
 }
 
 // boxes returns the rectangles of a series in one colour.

@@ -14,9 +14,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// defaultSweepMetrics are those that a sweep is drawn of.
-var defaultSweepMetrics = []string{"cost_usd", "cache_hit_ratio", "compactions"}
-
 // maxSlices is how many maps of one metric are drawn when more than two
 // parameters were swept: one for each setting of the others.
 const maxSlices = 12
@@ -29,7 +26,8 @@ const maxSlices = 12
 // without a sweep.
 func sweepDrawings(run *results.Run, metrics ...string) []Drawing {
 	if len(metrics) == 0 {
-		metrics = slices.DeleteFunc(slices.Clone(defaultSweepMetrics), func(name string) bool { return !sampled(run, name) })
+		metrics = []string{"cost_usd", "cache_hit_ratio", "compactions"}
+		metrics = slices.DeleteFunc(metrics, func(name string) bool { return !sampled(run, name) })
 	}
 	var list []Drawing
 	used := map[string]int{}
@@ -164,14 +162,16 @@ func sliced(strategy string, axes []axis, cells []*results.Cell) []sweepFamily {
 		if !ok {
 			i = len(families)
 			at[name] = i
-			families = append(families, sweepFamily{axes: axes[:2], name: strategy + "-" + strings.Join(fixed, "-"), slice: document.Printable(name)})
+			file := strategy + "-" + strings.Join(fixed, "-")
+			families = append(families, sweepFamily{axes: axes[:2], name: file, slice: document.Printable(name)})
 		}
 		families[i].cells = append(families[i].cells, c)
 	}
 	if n := len(families) - maxSlices; n > 0 {
 		families = families[:maxSlices]
 		rest := sweepFamily{axes: axes[2:]}
-		families[maxSlices-1].note = document.Count(n, "further setting") + " of " + strings.Join(rest.keys(), " and ") + " not drawn"
+		of := strings.Join(rest.keys(), " and ")
+		families[maxSlices-1].note = document.Count(n, "further setting") + " of " + of + " not drawn"
 	}
 	return families
 }

@@ -172,7 +172,8 @@ func (f *File) checkOrg(fs *flaws, o *Org, path string) {
 	sum := 0.0
 	for _, kind := range slices.Sorted(maps.Keys(o.Kinds)) {
 		if !slices.Contains(Kinds(), kind) {
-			fs.add(path+".kinds."+kind, "unknown value %q%s; want %s", kind, nearest.Hint(kind, Kinds()), strings.Join(Kinds(), ", "))
+			fs.add(path+".kinds."+kind, "unknown value %q%s; want %s",
+				kind, nearest.Hint(kind, Kinds()), strings.Join(Kinds(), ", "))
 		}
 		sum += o.Kinds[kind]
 	}
@@ -304,7 +305,8 @@ func (f *File) checkSize() []spec.Problem {
 	var bad flaws
 	if sum > maxCalls {
 		o := &f.Orgs[most]
-		bad.add(fmt.Sprintf("orgs[%d]", most), "users, rates, days and profiles come to about %.2g calls (%.2g of %s), some %.0f GB of memory: at most %.2g are possible: want fewer users, days or sessions.per_user_day",
+		bad.add(fmt.Sprintf("orgs[%d]", most), "users, rates, days and profiles come to about %.2g calls (%.2g of %s), "+
+			"some %.0f GB of memory: at most %.2g are possible: want fewer users, days or sessions.per_user_day",
 			sum, list[most], o.Name, Memory(sum)/1e9, float64(maxCalls))
 	}
 	return bad

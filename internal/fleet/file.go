@@ -113,7 +113,8 @@ type Org struct {
 	Name  string             `yaml:"name"`
 	Users int                `yaml:"users" min:"1" max:"1000000"`
 	Kinds map[string]float64 `yaml:"kinds" min:"0" max:"1" whole:"true"` // shares of users by entitlement, 1 in all
-	MCP   float64            `yaml:"mcp" min:"0" max:"1"`                // share of users whose sessions load tools of MCP servers
+	// MCP is the share of users whose sessions load tools of MCP servers.
+	MCP float64 `yaml:"mcp" min:"0" max:"1"`
 	// MCPTools are the tokens of these tools, of the recorded ones.
 	MCPTools int32 `yaml:"mcp_tools" min:"1" max:"100000"`
 	// Bedrock1h says that users of Bedrock opt in to the lifetime of an hour.
@@ -187,7 +188,9 @@ func defaultFile() File {
 		Strategies: []string{"claude-code/2026-03"}, PricesAt: pricesAtCall,
 		Compare: []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades},
 		Server:  Server{Life5m: 5 * time.Minute, Life1h: time.Hour, Lookback: 20},
-		Client:  Client{Version: "2.1.62", Static: 20_000, GlobalScope: true, Latch: ttl.Latch, Allow: ttl.Allow, System: system},
+		Client: Client{
+			Version: "2.1.62", Static: 20_000, GlobalScope: true, Latch: ttl.Latch, Allow: ttl.Allow, System: system,
+		},
 	}
 }
 
@@ -224,7 +227,8 @@ func Names() []string {
 // Text returns the YAML of a fleet that comes with the program.
 func Text(name string) ([]byte, error) {
 	if !slices.Contains(Names(), name) {
-		return nil, fmt.Errorf("no fleet %q%s; there are %s, and files that end in .yaml or .yml", name, nearest.Hint(name, Names()), strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("no fleet %q%s; there are %s, and files that end in .yaml or .yml",
+			name, nearest.Hint(name, Names()), strings.Join(Names(), ", "))
 	}
 	return builtin.ReadFile("fleets/" + name + ".yaml")
 }

@@ -42,7 +42,9 @@ var errStopped = errors.New("stopped")
 
 // runAhead simulates the sessions of a clock user by user on so many lanes. It reports
 // whether the result is valid: not when users have read messages of each other.
-func (r *Runner) runAhead(ctx context.Context, p *Population, j *job, prices time.Time, lanes int, ended func(sessions int)) (bool, error) {
+func (r *Runner) runAhead(
+	ctx context.Context, p *Population, j *job, prices time.Time, lanes int, ended func(sessions int),
+) (bool, error) {
 	a := newAhead(p, j, lanes)
 	a.ended = ended
 	a.config = func(s *seat) sim.Config {

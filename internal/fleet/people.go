@@ -179,9 +179,10 @@ func (h *turnHeap) Pop() any {
 	return v
 }
 
-// resume makes b go on with the conversation of a, which it follows in time: the
-// context of a comes ahead of the first prompt of b, in place of what b had there. Nothing of b is to be used any more. It returns
-// where the numbers of the next one start; from is where those of b do.
+// resume continues the conversation of a with b, which follows it in time: the context
+// of a comes ahead of the first prompt of b, in place of what b had there. It returns
+// where the numbers of the next one start; from is where those of b do. Nothing of b
+// may be used afterwards.
 func resume(a, b *traces.Session, from numbers) numbers {
 	j := newJoint(a, b, from)
 	next := numbersAfter(b.Blocks)
@@ -234,7 +235,10 @@ type joint struct {
 }
 
 func newJoint(a, b *traces.Session, from numbers) *joint {
-	j := &joint{a: a, numbers: from, blocks: int32(len(a.Blocks)), rounds: int32(len(a.Threads[0].Rounds)), threads: int32(len(a.Threads)) - 1}
+	j := &joint{
+		a: a, numbers: from, blocks: int32(len(a.Blocks)),
+		rounds: int32(len(a.Threads[0].Rounds)), threads: int32(len(a.Threads)) - 1,
+	}
 	a.Tools, j.tools = merge(a.Tools, b.Tools)
 	a.Objects, j.objects = merge(a.Objects, b.Objects)
 	a.Models, j.models = merge(a.Models, b.Models)

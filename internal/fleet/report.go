@@ -209,7 +209,10 @@ func (f *File) waves(hours []studies.FleetHour) []studies.FleetWave {
 	for k := range f.Upgrades {
 		u := &f.Upgrades[k]
 		at, over := int(int64(u.At)/hour), max(1, int((int64(u.Over)+hour-1)/hour))
-		w := studies.FleetWave{Upgrade: k, Before: mean(hours, at-over, at), During: mean(hours, at, at+over), After: mean(hours, at+over, at+2*over), PeakHour: at}
+		w := studies.FleetWave{
+			Upgrade: k, Before: mean(hours, at-over, at), During: mean(hours, at, at+over),
+			After: mean(hours, at+over, at+2*over), PeakHour: at,
+		}
 		for i := at; i < min(at+2*over, len(hours)); i++ {
 			if n := head(&hours[i]); n > w.PeakTokens {
 				w.PeakHour, w.PeakTokens = i, n
@@ -243,10 +246,12 @@ func mean(hours []studies.FleetHour, from, to int) float64 {
 func (p *Population) notes() []string {
 	f := p.file
 	list := []string{
-		"sessions are drawn from profiles; the cache is the plain model: what other conversations keep warm is that of the fleet, and calls that no log shows are made by layers alone",
+		"sessions are drawn from profiles; the cache is the plain model: what other conversations keep warm " +
+			"is that of the fleet, and calls that no log shows are made by layers alone",
 	}
 	if n := p.unheard(); n > 0 {
-		list = append(list, fmt.Sprintf("%d flips are counted that do nothing: a session hears of %d changes of overage and prompt at most", n, changes.Max))
+		list = append(list, fmt.Sprintf("%d flips are counted that do nothing: "+
+			"a session hears of %d changes of overage and prompt at most", n, changes.Max))
 	}
 	headers := 0
 	for i := range p.people {
@@ -257,7 +262,8 @@ func (p *Population) notes() []string {
 	a := client.DefaultAssembly()
 	a.System, a.Provider = f.Client.System, client.ProviderThirdParty
 	if headers > 0 && a.HeaderInKey() {
-		list = append(list, fmt.Sprintf("%d users of Bedrock and third parties read nothing behind the billing header, which changes with every request and is in the key there (client.system.billing_header_in_key, assumed)", headers))
+		list = append(list, fmt.Sprintf("%d users of Bedrock and third parties read nothing behind "+
+			"the billing header, which changes with every request and is in the key there (client.system.billing_header_in_key, assumed)", headers))
 	}
 	return list
 }

@@ -98,7 +98,8 @@ func (r *Runner) Simulate(ctx context.Context, p *Population) (*studies.Fleet, e
 		return nil, err
 	}
 	out := r.report(p, done)
-	out.Notes = append(out.Notes, fmt.Sprintf("stopped early: %d of %d strategies are finished; comparisons that are not are left out", len(out.Cells), len(p.file.Strategies)))
+	out.Notes = append(out.Notes, fmt.Sprintf("stopped early: %d of %d strategies are finished; "+
+		"comparisons that are not are left out", len(out.Cells), len(p.file.Strategies)))
 	return out, err
 }
 
@@ -158,7 +159,8 @@ func (r *Runner) cells(p *Population) ([]cell, error) {
 			if persons[w] == nil {
 				persons[w] = p.persons(w)
 			}
-			list = append(list, cell{strategy: s, without: w, persons: persons[w], rows: make([]results.Row, len(p.Sessions))})
+			rows := make([]results.Row, len(p.Sessions))
+			list = append(list, cell{strategy: s, without: w, persons: persons[w], rows: rows})
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -351,7 +353,9 @@ func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Tim
 
 // config returns the cell that a clock simulates, with a server for each agent; person
 // says who has the session at an index of a cohort.
-func (r *Runner) config(p *Population, j *job, prices time.Time, server func(traces.Cache) sim.Server, person func(int) sim.Person) sim.Config {
+func (r *Runner) config(
+	p *Population, j *job, prices time.Time, server func(traces.Cache) sim.Server, person func(int) sim.Person,
+) sim.Config {
 	return sim.Config{
 		Strategy: j.cell.strategy, Server: server, Summarizer: summarizer.Default(),
 		Prices: r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,

@@ -33,8 +33,9 @@ func (a *Anthropic) Met() bool { return a.parties.met }
 
 // Ahead reports whether a request that arrives at t may be sent ahead of requests of
 // others from before t: it would read messages of its own party, and the party itself
-// has kept alive all entries on their prefix since it used them last. So neither what it reads nor what it refreshes depends on others. Begin of the
-// same request at the same time, with nothing between, need not look it up again.
+// has kept alive all entries on their prefix since it used them last. So neither what
+// it reads nor what it refreshes depends on others. Begin of the same request at the
+// same time, with nothing between, need not look it up again.
 func (a *Anthropic) Ahead(t int64, r *prompt.Request) bool {
 	if a.cfg.EvictPerCall > 0 || a.room != nil {
 		return false
