@@ -1,7 +1,6 @@
 package costmodel
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -12,10 +11,10 @@ import (
 // it reads from the cache, and the output at a rate. The zero value takes no
 // time.
 type Latency struct {
-	Base       time.Duration // ahead of the first token whatever the prompt
-	PerFresh   time.Duration // for every input token that is not read from the cache
-	PerCached  time.Duration // for every input token that is
-	OutputRate float64       // output tokens per second; 0: output takes no time
+	Base       time.Duration `yaml:"base" doc:"time to the first token whatever the prompt" min:"0s" max:"1h"`
+	PerFresh   time.Duration `yaml:"per_fresh_token" doc:"for every input token that is not read from the cache" min:"0s" max:"1s"`
+	PerCached  time.Duration `yaml:"per_cached_token" doc:"for every input token that is" min:"0s" max:"1s"`
+	OutputRate float64       `yaml:"output_rate" doc:"output tokens per second; 0: output takes no time" min:"0" max:"1e6"`
 }
 
 // DefaultLatency returns the latency of the recorded Claude Code sessions
@@ -47,30 +46,4 @@ func (l *Latency) Total(u prompt.Usage) int64 {
 		total += int64(float64(u.Output) / l.OutputRate * 1e9)
 	}
 	return total
-}
-
-// maxPerToken is far above what any server takes for a token of input; with it
-// no request of a window overflows the clock.
-const maxPerToken = time.Second
-
-// Validate returns what is wrong with the parameters, all at once.
-func (l *Latency) Validate() []error {
-	var errs []error
-	for _, p := range []struct {
-		name  string
-		value time.Duration
-		most  time.Duration
-	}{
-		{"base", l.Base, time.Hour},
-		{"per_fresh_token", l.PerFresh, maxPerToken},
-		{"per_cached_token", l.PerCached, maxPerToken},
-	} {
-		if p.value < 0 || p.value > p.most {
-			errs = append(errs, fmt.Errorf("%s %s must lie in 0…%s", p.name, p.value, p.most))
-		}
-	}
-	if !(l.OutputRate >= 0 && l.OutputRate <= 1e6) {
-		errs = append(errs, fmt.Errorf("output_rate %g must lie in 0…1000000", l.OutputRate))
-	}
-	return errs
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -42,22 +43,22 @@ func TestDefaultLatency(t *testing.T) {
 	if got, want := time.Duration(l.First(prompt.Usage{Write5m: 102_000})), 4810800*time.Microsecond; got != want {
 		t.Errorf("a miss takes %s, want %s", got, want)
 	}
-	if errs := l.Validate(); len(errs) > 0 {
+	if errs := spec.Validate(l); len(errs) > 0 {
 		t.Error(errs)
 	}
 }
 
 func TestZeroLatencyTakesNoTime(t *testing.T) {
 	var l Latency
-	if u := (prompt.Usage{Uncached: 9, Read: 99, Output: 999}); l.Total(u) != 0 || len(l.Validate()) > 0 {
-		t.Errorf("%d ns, errors %v", l.Total(u), l.Validate())
+	if u := (prompt.Usage{Uncached: 9, Read: 99, Output: 999}); l.Total(u) != 0 || len(spec.Validate(l)) > 0 {
+		t.Errorf("%d ns, errors %v", l.Total(u), spec.Validate(l))
 	}
 }
 
 // All problems at once.
 func TestLatencyValidate(t *testing.T) {
 	l := Latency{Base: -1, PerFresh: 2 * time.Second, PerCached: -1, OutputRate: math.NaN()}
-	if errs := l.Validate(); len(errs) != 4 {
+	if errs := spec.Validate(l); len(errs) != 4 {
 		t.Errorf("%d problems, want 4: %v", len(errs), errs)
 	}
 }

@@ -36,7 +36,7 @@ func TestDetectorIsChecked(t *testing.T) {
 	if err == nil {
 		_, err = f.Expand()
 	}
-	for _, want := range []string{"t.yaml:1: detector: min_drop -1 must not be negative", "min_share 2 must lie in 0…1"} {
+	for _, want := range []string{"t.yaml:1: detector.min_drop -1 must not be negative", "min_share 2 must lie in 0…1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nsays nothing of %s", err, want)
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// StrategyKeys are the keys of a strategy of a scenario that is not just the
+// strategyKeys are the keys of a strategy of a scenario that is not just the
 // name of a preset. Beside them stand those of a preset file's body: layers and
 // what orders them.
-func StrategyKeys() []string { return []string{"name", "doc", "preset", "set"} }
+func strategyKeys() []string { return []string{"name", "doc", "preset", "set"} }
 
 // entry is one strategy of a scenario: the body of a preset file with its axes.
 type entry struct {
@@ -140,11 +140,11 @@ func (x *expansion) mapping(e *entry) bool {
 	child := func(key string) *yaml.Node { return spec.Child(n, key) }
 	e.name = x.text(child("name"))
 	preset, set := child("preset"), child("set")
-	body := without(n, StrategyKeys()...)
+	body := without(n, strategyKeys()...)
 	for i := 0; i+1 < len(body.Content); i += 2 {
 		key := body.Content[i]
 		if known := strategies.BodyKeys(); !slices.Contains(known, key.Value) {
-			x.errorf(key, "unknown key %q%s", key.Value, nearest.Hint(key.Value, append(known, StrategyKeys()...)))
+			x.errorf(key, "unknown key %q%s", key.Value, nearest.Hint(key.Value, append(known, strategyKeys()...)))
 		}
 	}
 	switch {

@@ -1,15 +1,12 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // layerSetting is what an environment variable makes of one parameter of a layer.
@@ -118,43 +115,4 @@ func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies
 	}
 	s.Doc = e.doc
 	return s, nil
-}
-
-// validateClient reports what is wrong with the client and the events.
-func (x *expansion) validateClient(s *Scenario) {
-	if s.Client.Window < 0 {
-		x.contradiction(fmt.Sprintf("client.window %d must not be negative", s.Client.Window), "client.window")
-	}
-	if err := client.CheckVersion(s.Client.Version); err != nil {
-		x.contradiction("client.version: "+err.Error(), "client.version")
-	}
-	if s.Client.Window > 0 && s.Client.Env.MaxContextTokens != "" {
-		x.contradiction("client.window and CLAUDE_CODE_MAX_CONTEXT_TOKENS both set the window", "client.env.CLAUDE_CODE_MAX_CONTEXT_TOKENS", "client.window")
-	}
-	if n := len(s.Events); n > changes.Max {
-		x.contradiction(fmt.Sprintf("%d events, at most %d are allowed", n, changes.Max), "events")
-	}
-}
-
-// ErrEvents is wrapped by errors of events that the sessions or the prices at hand
-// do not allow.
-var ErrEvents = errors.New("events that cannot be run")
-
-// checkEvents reports models that events switch to and that have no price at the
-// time of the first session: their calls would cost nothing.
-func (p *Plan) checkEvents(d *Design, sessions []*traces.Session) error {
-	var errs []error
-	for i := range d.Scenario.Events {
-		e := &d.Scenario.Events[i]
-		if e.Do != changes.ActionModel.String() {
-			continue
-		}
-		if _, err := p.Prices.Lookup(e.Value, sessions[0].StartTime()); err != nil {
-			errs = append(errs, fmt.Errorf("%s: events: %s %s: %w", d.placeOfEvent(i), e.Do, e.Value, err))
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("%w:\n%w", ErrEvents, errors.Join(errs...))
-	}
-	return nil
 }

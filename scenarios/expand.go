@@ -205,13 +205,13 @@ func (x *expansion) surroundings(d *Design) []variant {
 	before := len(x.errs)
 	x.combine(d.axes, func(chosen []int) {
 		s := Default()
-		// What Check has reported keeps its default here.
-		for _, err := range x.tree.Decode(x.tree.Root, &s, "") {
-			if before == 0 {
-				x.once(err)
-			}
+		errs := x.tree.Decode(x.tree.Root, &s, "")
+		if before > 0 { // what the checker has reported keeps its default here
+			errs = x.checker.Flaws(x.tree.Root, &s, "")
 		}
-		x.validate(&s)
+		for _, err := range errs {
+			x.once(err)
+		}
 		v := variant{scenario: &s}
 		for i := range d.axes {
 			v.params = append(v.params, [2]string{d.axes[i].Path, d.axes[i].Texts[chosen[i]]})
@@ -219,6 +219,13 @@ func (x *expansion) surroundings(d *Design) []variant {
 		all = append(all, v)
 	})
 	return all
+}
+
+// once adds a problem that was not reported yet.
+func (x *expansion) once(err error) {
+	if !slices.ContainsFunc(x.errs, func(e error) bool { return e.Error() == err.Error() }) {
+		x.errs = append(x.errs, err)
+	}
 }
 
 // combine calls f under every combination of values of axes, the first axis

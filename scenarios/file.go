@@ -75,11 +75,11 @@ func (f *File) Name() string {
 
 // Paths returns the recordings the scenario names.
 func (f *File) Paths() []string {
-	var s Sessions
-	if n := spec.Child(f.tree.Root, "sessions"); n == nil || n.Decode(&s) != nil {
+	var paths []string
+	if n := spec.Find(f.tree.Root, "sessions", "paths"); n == nil || n.Decode(&paths) != nil {
 		return nil
 	}
-	return s.Paths
+	return paths
 }
 
 // Assign carries out "path=value": the value is YAML, a list or a range of it an

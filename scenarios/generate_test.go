@@ -24,7 +24,7 @@ sessions:
 	for _, want := range []string{
 		"s.yaml:5: sessions.generate.profile makes sessions, sessions.paths reads them",
 		"s.yaml:6: sessions.generate.sessions 0 must lie in 1…",
-		`s.yaml:5: sessions.generate.profile: no profile "chaat" (did you mean "chat"?)`,
+		`s.yaml:5: sessions.generate.profile cannot be read: no profile "chaat" (did you mean "chat"?)`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q:\n%v", want, err)

@@ -30,7 +30,7 @@ var made = map[string]func() []*traces.Session{
 	"turns":         turns,
 	"siblings":      siblings,
 	"large-results": largeResults,
-	"organisations": organisations,
+	"organisations": fiveUsers,
 	"six-results":   sixResults,
 	"reading":       reading,
 }
@@ -156,9 +156,9 @@ func largeResults() []*traces.Session {
 	return one(newScript("large-results", "made", 2000).turn(0, toolBash, 14, 14_000))
 }
 
-// organisations are five sessions of five users, a minute apart, each in a
+// fiveUsers are five sessions of five users, a minute apart, each in a
 // project of its own.
-func organisations() []*traces.Session {
+func fiveUsers() []*traces.Session {
 	var list []*traces.Session
 	for i := range 5 {
 		name := fmt.Sprintf("user-%d", i+1)

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -212,7 +211,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Strategy:   cell.Strategy,
 		Profile:    fitted,
 		Server:     s.Server.serve,
-		Summarizer: p.summarizer(cell.Name, s.Summarizer.Stub()),
+		Summarizer: p.summarizer(cell.Name, &s.Summarizer),
 		Owner:      s.Sessions.Organisations.owner(),
 		Prices:     p.Prices,
 		PricesAt:   at,
@@ -222,10 +221,10 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Events:     s.Events,
 		Verify:     s.Verify || p.Verify,
 		HintAt:     s.Server.HintAt,
-		Latency:    s.Latency.Model(),
-		Levels:     s.Levels.Levels(),
+		Latency:    s.Latency,
+		Levels:     s.Levels,
 		Breaks:     s.Breaks,
-		Rules:      s.Detector.Rules(),
+		Rules:      &s.Detector,
 	}
 	if s.Client.Version != "" {
 		c.Person = asVersion(s.Client.Version, c.Owner)
@@ -244,34 +243,6 @@ func (p *Plan) summarizer(cell string, stub *summarizer.Stub) sim.Summarizer {
 // result returns the cell as it is reported, without rows.
 func (c *Cell) result() results.Cell {
 	return results.Cell{Cell: c.Name, Strategy: c.Strategy.Name, Params: c.Params}
-}
-
-// checkPrices names every model without a price. Outside strict mode their
-// calls are counted and cost nothing, and the report says so.
-func (p *Plan) checkPrices(sessions []*traces.Session) error {
-	if !p.Strict {
-		return nil
-	}
-	return errors.Join(p.UnknownModels(sessions)...)
-}
-
-// UnknownModels returns an error for every model of the sessions that has no
-// price, naming near ones and how the flags of commands that take sessions bill it.
-func (p *Plan) UnknownModels(sessions []*traces.Session) []error {
-	var errs []error
-	seen := map[string]bool{}
-	for _, s := range sessions {
-		for _, m := range s.Models {
-			if seen[m] {
-				continue
-			}
-			seen[m] = true
-			if _, err := p.Prices.Lookup(m, s.StartTime()); err != nil {
-				errs = append(errs, fmt.Errorf("%w; --price-as %s=MODEL bills it as another, --prices FILE gives one", err, m))
-			}
-		}
-	}
-	return errs
 }
 
 // billed returns the cells of what the sessions were billed, one for each date
@@ -333,12 +304,6 @@ func asVersion(release string, owner func(int, *traces.Session) uint32) func(int
 	}
 }
 
-// Values of Scenario.Profile that are not files.
-const (
-	ProfileDefault = "default" // the one that comes with the program
-	ProfileNone    = "none"    // the plain cache model
-)
-
 // profile returns the profile of a name as Scenario.Profile has it, nil for none.
 func (p *Plan) profile(name string) (*profile.Profile, error) {
 	switch name {
@@ -353,37 +318,12 @@ func (p *Plan) profile(name string) (*profile.Profile, error) {
 	return nil, fmt.Errorf("profile %s has not been read", name)
 }
 
-// checkCapacity refuses a capacity for sessions whose cache has none.
-func checkCapacity(d *Design, sessions []*traces.Session) error {
-	automatic, agent := 0, ""
-	for _, s := range sessions {
-		if agents.Automatic(s) {
-			automatic++
-			agent = agents.Of(s.Agent).Title
-		}
-	}
-	limited := slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Server.Capacity > 0 || c.Scenario.Server.CapacityBytes > 0 })
-	if automatic == 0 || !limited {
-		return nil
-	}
-	key, at := "server.capacity", ""
-	for _, name := range []string{"capacity", "capacity_bytes"} {
-		path := "server." + name
-		swept := slices.ContainsFunc(d.axes, func(a spec.Axis) bool { return a.Path == path })
-		if n := spec.Find(d.tree.Root, "server", name); n != nil && (swept || n.Value != "0") {
-			key, at = path, d.tree.At(n)+": "
-		}
-	}
-	return fmt.Errorf("%[1]w: %[2]s%[3]s: the cache of %[4]s's provider is modelled without a limit, and of these sessions %[5]d are of %[4]s; --agent %[6]s leaves them out",
-		ErrContradiction, at, key, agent, automatic, traces.AgentClaudeCode)
-}
-
 // serve makes a cache of a kind. Of an automatic one a scenario sets where the
 // retention counts from and the share of calls that lose their messages.
 func (s *Server) serve(kind traces.Cache) sim.Server {
 	if kind == traces.CacheAutomatic {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{
-			Anchor: promptcache.Anchor(s.Anchor), OverflowPerCall: s.EvictPerCall,
+			Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall,
 		})
 	}
 	return promptcache.New(s.Config())

@@ -218,7 +218,7 @@ func (d *Design) summaries() string {
 		}
 	}
 	s := &d.Scenario.Summarizer
-	switch summarizer.Sizing(s.Sizing) {
+	switch s.Sizing {
 	case summarizer.Fixed:
 		return fmt.Sprintf("a summary has %.0f tokens", s.Median)
 	case summarizer.Fraction:
@@ -234,7 +234,7 @@ func (d *Design) waiting() string {
 			return "the latency is assumed as the cell says"
 		}
 	}
-	l := d.Scenario.Latency.Model()
+	l := d.Scenario.Latency
 	if l.PerFresh == 0 && l.PerCached == 0 {
 		return "calls take as long as recorded"
 	}

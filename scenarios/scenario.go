@@ -2,48 +2,77 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // Schema is the version of the scenario format.
 const Schema = 1
 
+// Values of Scenario.Profile that are not files.
+const (
+	ProfileDefault = "default" // the one that comes with the program
+	ProfileNone    = "none"    // the plain cache model
+)
+
 // Scenario is what a scenario file says. reference.yaml is its manual: every
 // key with its default, unit and source. Below fields with the tag sweep a list
-// or a range may stand in the place of one value; Load finds those.
+// or a range can replace a value.
 type Scenario struct {
 	Schema   int      `yaml:"schema"`
 	Name     string   `yaml:"name"`
 	Doc      string   `yaml:"doc"`
 	Sessions Sessions `yaml:"sessions"`
 	// Strategies are each the name of a preset, or a mapping with the keys of
-	// StrategyKeys.
-	Strategies []yaml.Node `yaml:"strategies"`
-	Client     Client      `yaml:"client" sweep:"true"`
-	// Events happen to every session beside what it says.
-	Events     []client.Event `yaml:"events"`
-	Server     Server         `yaml:"server" sweep:"true"`
-	Summarizer Summarizer     `yaml:"summarizer" sweep:"true"`
-	Latency    Latency        `yaml:"latency" sweep:"true"`
-	Levels     Levels         `yaml:"levels" sweep:"true"`
-	Breaks     bool           `yaml:"breaks"` // watch calls with the client's break detector
-	Detector   Detector       `yaml:"detector" needs:"breaks" sweep:"true"`
-	Profile    string         `yaml:"profile"` // default, none or a file of sim calibrate
-	Prices     Prices         `yaml:"prices"`
-	Seed       uint64         `yaml:"seed" sweep:"true"`
-	Verify     bool           `yaml:"verify"`
+	// strategyKeys.
+	Strategies []yaml.Node       `yaml:"strategies"`
+	Client     Client            `yaml:"client" sweep:"true"`
+	Events     []changes.Event   `yaml:"events" doc:"what happens to every session beside what it says"`
+	Server     Server            `yaml:"server" sweep:"true"`
+	Summarizer summarizer.Stub   `yaml:"summarizer" sweep:"true"`
+	Latency    costmodel.Latency `yaml:"latency" sweep:"true"`
+	Levels     sim.Levels        `yaml:"levels" sweep:"true"`
+	Breaks     bool              `yaml:"breaks" doc:"watch calls with the client's break detector"`
+	Detector   breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks"`
+	Profile    string            `yaml:"profile" doc:"default, none or a file of sim calibrate"`
+	Prices     Prices            `yaml:"prices"`
+	Seed       uint64            `yaml:"seed" sweep:"true"`
+	Verify     bool              `yaml:"verify" doc:"check the invariants at every call"`
+}
+
+// Rules says what is wrong with a scenario beyond its sections.
+func (s *Scenario) Rules() []error {
+	var errs []error
+	if s.Schema != Schema {
+		errs = append(errs, spec.Wrong("schema", "%d: this version reads schema %d", s.Schema, Schema))
+	}
+	if n := len(s.Events); n > changes.Max {
+		errs = append(errs, spec.Wrong("events", "are %d, at most %d are allowed", n, changes.Max))
+	}
+	for _, way := range slices.Sorted(maps.Keys(s.Summarizer.Failures)) {
+		if known := strategies.Way(0).Names(); !slices.Contains(known, way) {
+			errs = append(errs, spec.Problem{
+				Paths: []string{"summarizer.failures." + way}, Text: oneOf("summarizer.failures", way, known).Error(),
+			})
+		}
+	}
+	return errs
 }
 
 // Sessions are what is replayed: recordings at paths as given, relative to the
@@ -53,14 +82,40 @@ type Sessions struct {
 	Paths    []string `yaml:"paths"`
 	Since    string   `yaml:"since"` // as traces.FilterText has it
 	Until    string   `yaml:"until"`
-	UTC      bool     `yaml:"utc" needs:"since|until"` // dates are days in UTC, not in local time
+	UTC      bool     `yaml:"utc" doc:"dates are days in UTC, not in local time" needs:"since|until"`
 	Projects []string `yaml:"project"`
 	Models   []string `yaml:"model"`
 	Agents   []string `yaml:"agent"`
-	Cohort   Cohort   `yaml:"cohort"`
+	Cohort   cohort   `yaml:"cohort" doc:"sessions that share a clock and a cache: session (each alone), project or all of an agent"`
 	// Organisations say which sessions of a cohort may read each other's entries.
-	Organisations Organisations `yaml:"organisations" needs:"cohort=project|cohort=all"`
+	Organisations organisations `yaml:"organisations" needs:"cohort=project|cohort=all"`
 	Generate      Generate      `yaml:"generate"`
+}
+
+// Generate says which sessions are made from a profile instead of read.
+type Generate struct {
+	Profile  string `yaml:"profile" doc:"name or file of the profile, empty for none"`
+	Sessions int    `yaml:"sessions" min:"1" max:"10000000" needs:"profile"`
+	Seed     uint64 `yaml:"seed" needs:"profile"`
+}
+
+// Rules refuses a filter that cannot be read, and sessions that are both read and
+// made.
+func (s *Sessions) Rules() []error {
+	var errs []error
+	if _, err := s.Filter().Parse(time.Now(), time.UTC); err != nil {
+		errs = append(errs, spec.Problem{Paths: []string{"since", "until", "project", "model", "agent"}, Text: err.Error()})
+	}
+	if s.Generate.Profile == "" {
+		return errs
+	}
+	if len(s.Paths) > 0 {
+		errs = append(errs, spec.Wrong("generate.profile", "makes sessions, sessions.paths reads them: give one"))
+	}
+	if _, err := synthetic.LoadWorkload(s.Generate.Profile); err != nil {
+		errs = append(errs, spec.Wrong("generate.profile", "cannot be read: %v", err))
+	}
+	return errs
 }
 
 // Filter returns the filter as written.
@@ -80,31 +135,119 @@ func (s *Sessions) Fix(f *traces.Filter) {
 	}
 }
 
+// cohort says which sessions share a clock and a cache.
+type cohort uint8
+
+const (
+	cohortSession cohort = iota // each is alone
+	cohortProject               // those of one agent and project
+	cohortAll                   // those of one agent
+)
+
+// Names returns the names of cohorts in files.
+func (cohort) Names() []string { return []string{"session", "project", "all"} }
+
+// group returns the cohorts of sessions by index, nil when each is alone.
+// Sessions of different agents call different providers and share nothing.
+func (c cohort) group(sessions []*traces.Session) [][]int {
+	if c == cohortSession {
+		return nil
+	}
+	var list [][]int
+	at := map[[2]string]int{}
+	for i, s := range sessions {
+		key := [2]string{s.Agent}
+		if c == cohortProject {
+			key[1] = s.Project
+		}
+		j, ok := at[key]
+		if !ok {
+			j = len(list)
+			at[key] = j
+			list = append(list, nil)
+		}
+		list[j] = append(list[j], i)
+	}
+	return list
+}
+
+// organisations say which sessions may read what others have written to the cache.
+type organisations uint8
+
+const (
+	organisationsOne     organisations = iota // all belong to one
+	organisationsSession                      // each belongs to one of its own
+)
+
+// Names returns the names of organisations in files.
+func (organisations) Names() []string { return []string{"one", "session"} }
+
+// owner returns which organisation a session of a cohort belongs to, nil when
+// there is one.
+func (o organisations) owner() func(int, *traces.Session) uint32 {
+	if o == organisationsOne {
+		return nil
+	}
+	return func(index int, _ *traces.Session) uint32 { return uint32(index) + 1 }
+}
+
 // Client is the agent whose requests are assembled. Zero values mean: as the
 // session's.
 type Client struct {
-	Version string `yaml:"version"` // for instance "2.1.17"
-	Window  int64  `yaml:"window"`  // context window, tokens
+	Version string `yaml:"version" doc:"release of Claude Code, for instance 2.1.17"`
+	Window  int64  `yaml:"window" doc:"context window" unit:"tokens" min:"0"`
 
 	client.Assembly `yaml:",inline"`
 }
 
-// Server is promptcache.Config with names for people and every default written.
+// Rules refuses what is no version, and two windows.
+func (c *Client) Rules() []error {
+	var errs []error
+	if err := client.CheckVersion(c.Version); err != nil {
+		errs = append(errs, spec.Wrong("version", "%v", err))
+	}
+	if c.Window > 0 && c.Env.MaxContextTokens != "" {
+		errs = append(errs, spec.Problem{
+			Paths: []string{"env.CLAUDE_CODE_MAX_CONTEXT_TOKENS", "window"},
+			Text:  "window and CLAUDE_CODE_MAX_CONTEXT_TOKENS both set the window",
+		})
+	}
+	return errs
+}
+
+// Server is promptcache.Config with every default written.
 type Server struct {
-	Lookback         int      `yaml:"lookback"` // positions
-	EveryBlockCounts bool     `yaml:"every_block_counts"`
-	MaxMarkers       int      `yaml:"max_markers"` // 1…4
-	Lifetime5m       Duration `yaml:"lifetime_5m"`
-	Lifetime1h       Duration `yaml:"lifetime_1h"`
-	Anchor           Anchor   `yaml:"anchor"`
-	PrefixRefresh    bool     `yaml:"prefix_refresh"`
-	TTLInKey         bool     `yaml:"ttl_in_key"`
-	DeleteUncached   bool     `yaml:"delete_uncached" needs:"cached-microcompact"`
-	EvictPerCall     float64  `yaml:"evict_per_call"` // probability, 0…1
-	Capacity         int64    `yaml:"capacity"`       // tokens; 0 for no limit
-	CapacityBytes    int64    `yaml:"capacity_bytes"` // the same as memory; 0 for no limit
-	BytesPerToken    int64    `yaml:"bytes_per_token" needs:"capacity_bytes"`
-	HintAt           int64    `yaml:"hint_at" needs:"server-hint"` // tokens; 0 for no hints
+	Lookback         int                `yaml:"lookback" doc:"positions a marker looks back at" min:"1"`
+	EveryBlockCounts bool               `yaml:"every_block_counts"`
+	MaxMarkers       int                `yaml:"max_markers" min:"1" max:"4"`
+	Lifetime5m       time.Duration      `yaml:"lifetime_5m" above:"0s"`
+	Lifetime1h       time.Duration      `yaml:"lifetime_1h" above:"0s"`
+	Anchor           promptcache.Anchor `yaml:"anchor" doc:"from when a lifetime counts: end or start"`
+	PrefixRefresh    bool               `yaml:"prefix_refresh"`
+	TTLInKey         bool               `yaml:"ttl_in_key"`
+	DeleteUncached   bool               `yaml:"delete_uncached" needs:"cached-microcompact"`
+	EvictPerCall     float64            `yaml:"evict_per_call" doc:"probability, 0…1" min:"0" max:"1"`
+	Capacity         int64              `yaml:"capacity" doc:"0 for no limit" unit:"tokens" min:"0"`
+	CapacityBytes    int64              `yaml:"capacity_bytes" doc:"the same as memory; 0 for no limit" min:"0"`
+	BytesPerToken    int64              `yaml:"bytes_per_token" min:"1" needs:"capacity_bytes"`
+	HintAt           int64              `yaml:"hint_at" doc:"0 for no hints" unit:"tokens" min:"0" needs:"server-hint"`
+}
+
+// Rules refuses lifetimes and capacities that contradict each other.
+func (s *Server) Rules() []error {
+	var errs []error
+	if s.Lifetime5m > s.Lifetime1h && s.Lifetime1h > 0 {
+		errs = append(errs, spec.Problem{
+			Paths: []string{"lifetime_5m", "lifetime_1h"},
+			Text:  fmt.Sprintf("lifetime_5m %s is longer than lifetime_1h %s", spec.Line(s.Lifetime5m), spec.Line(s.Lifetime1h)),
+		})
+	}
+	if s.Capacity > 0 && s.CapacityBytes > 0 {
+		errs = append(errs, spec.Problem{
+			Paths: []string{"capacity", "capacity_bytes"}, Text: "a capacity in tokens and one in bytes contradict each other",
+		})
+	}
+	return errs
 }
 
 // defaultBytesPerToken is the memory that keys and values of one token take in
@@ -118,7 +261,7 @@ func (s *Server) Config() promptcache.Config {
 		Lookback:         s.Lookback,
 		EveryBlockCounts: s.EveryBlockCounts,
 		MaxMarkers:       s.MaxMarkers,
-		Anchor:           promptcache.Anchor(s.Anchor),
+		Anchor:           s.Anchor,
 		NoPrefixRefresh:  !s.PrefixRefresh,
 		TTLInKey:         s.TTLInKey,
 		DeleteUncached:   s.DeleteUncached,
@@ -133,49 +276,6 @@ func (s *Server) Config() promptcache.Config {
 	return c
 }
 
-// Summarizer is summarizer.Stub with names for people.
-type Summarizer struct {
-	Sizing        Sizing   `yaml:"sizing"`
-	Median        float64  `yaml:"median" needs:"sizing=lognormal|sizing=fixed"` // tokens
-	Sigma         float64  `yaml:"sigma" needs:"sizing=lognormal"`
-	Share         float64  `yaml:"share" needs:"sizing=fraction"` // 0…1
-	Stripped      float64  `yaml:"stripped"`                      // share of the summary
-	BytesPerToken float64  `yaml:"bytes_per_token"`
-	FirstToken    Duration `yaml:"first_token"`
-	OutputRate    float64  `yaml:"output_rate"`  // tokens per second
-	FailureRate   float64  `yaml:"failure_rate"` // probability of an answer without text, 0…1
-	// Failures are probabilities by the way a call is made: fork, streaming,
-	// small-model.
-	Failures  map[string]Failures `yaml:"failures"`
-	FailCalls []int               `yaml:"fail_calls"`                 // ordinals of calls of a session that fail, from 1
-	FailAs    string              `yaml:"fail_as" needs:"fail_calls"` // how they fail
-}
-
-// Failures is summarizer.Failures with names for people; probabilities, 0…1.
-type Failures struct {
-	ToolCall float64 `yaml:"tool_call"`
-	Empty    float64 `yaml:"empty"`
-	API      float64 `yaml:"api"`
-	TooLong  float64 `yaml:"prompt_too_long"`
-}
-
-// Stub returns the settings as the loop takes them.
-func (s *Summarizer) Stub() *summarizer.Stub {
-	stub := &summarizer.Stub{
-		Sizing: summarizer.Sizing(s.Sizing), Median: s.Median, Sigma: s.Sigma, Share: s.Share, Stripped: s.Stripped,
-		BytesPerToken: s.BytesPerToken, FirstToken: int64(s.FirstToken), OutputRate: s.OutputRate, FailureRate: s.FailureRate,
-		Script: summarizer.Script{As: s.FailAs},
-	}
-	stub.Script.Calls = append(stub.Script.Calls, s.FailCalls...)
-	for way, f := range s.Failures {
-		if stub.Failures == nil {
-			stub.Failures = map[string]summarizer.Failures{}
-		}
-		stub.Failures[way] = summarizer.Failures(f)
-	}
-	return stub
-}
-
 // Prices say what calls cost.
 type Prices struct {
 	At   PriceDate         `yaml:"at" sweep:"true"`
@@ -187,6 +287,7 @@ type Prices struct {
 // changes.
 func Default() Scenario {
 	stub := summarizer.Default()
+	stub.Failures, stub.Calls = map[string]summarizer.Failures{}, []int{}
 	return Scenario{
 		Schema: Schema,
 		Sessions: Sessions{
@@ -195,23 +296,19 @@ func Default() Scenario {
 		},
 		Strategies: defaultStrategies(),
 		Client:     Client{Assembly: client.DefaultAssembly()},
-		Events:     []client.Event{},
+		Events:     []changes.Event{},
 		Server: Server{
 			Lookback:   promptcache.DefaultLookback,
 			MaxMarkers: prompt.MaxMarkers,
-			Lifetime5m: Duration(promptcache.DefaultLifetime5m), Lifetime1h: Duration(promptcache.DefaultLifetime1h),
+			Lifetime5m: time.Duration(promptcache.DefaultLifetime5m), Lifetime1h: time.Duration(promptcache.DefaultLifetime1h),
 			PrefixRefresh: true,
 			BytesPerToken: defaultBytesPerToken,
 		},
-		Summarizer: Summarizer{
-			Sizing: Sizing(stub.Sizing), Median: stub.Median, Sigma: stub.Sigma, Share: stub.Share, Stripped: stub.Stripped,
-			BytesPerToken: stub.BytesPerToken, FirstToken: Duration(stub.FirstToken), OutputRate: stub.OutputRate, FailureRate: stub.FailureRate,
-			Failures: map[string]Failures{}, FailCalls: []int{},
-		},
-		Profile: ProfileDefault,
-		Latency: defaultLatency(),
-		Levels:  defaultLevels(),
-		Breaks:  true, Detector: defaultDetector(),
+		Summarizer: *stub,
+		Profile:    ProfileDefault,
+		Latency:    costmodel.DefaultLatency(),
+		Levels:     sim.DefaultLevels(),
+		Breaks:     true, Detector: breaks.DefaultRules(),
 		Prices: Prices{At: PriceDateCall, As: map[string]string{}},
 		Seed:   1,
 	}
@@ -223,69 +320,6 @@ func defaultStrategies() []yaml.Node {
 		list = append(list, *spec.Text(name))
 	}
 	return list
-}
-
-// Duration is a time in ns, written as Go does: 90s, 5m, 1h30m.
-type Duration int64
-
-// UnmarshalYAML reads a duration with its unit.
-func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
-	v, err := time.ParseDuration(n.Value)
-	if err != nil || n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("want a duration such as 90s, 5m or 1h, not %q", n.Value)
-	}
-	*d = Duration(v)
-	return nil
-}
-
-// MarshalYAML writes a duration without the zero parts time.Duration writes.
-func (d Duration) MarshalYAML() (any, error) {
-	s := time.Duration(d).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s, nil
-}
-
-// Anchor is a promptcache.Anchor, written end or start.
-type Anchor promptcache.Anchor
-
-var anchorNames = []string{promptcache.AnchorEnd: "end", promptcache.AnchorStart: "start"}
-
-// UnmarshalYAML reads an anchor by name.
-func (a *Anchor) UnmarshalYAML(n *yaml.Node) error { return choose(a, n, anchorNames) }
-
-// MarshalYAML writes the name.
-func (a Anchor) MarshalYAML() (any, error) { return nameOf(int(a), anchorNames) }
-
-// Sizing is a summarizer.Sizing, written lognormal, fraction or fixed.
-type Sizing summarizer.Sizing
-
-var sizingNames = []string{summarizer.LogNormal: "lognormal", summarizer.Fraction: "fraction", summarizer.Fixed: "fixed"}
-
-// UnmarshalYAML reads a sizing by name.
-func (s *Sizing) UnmarshalYAML(n *yaml.Node) error { return choose(s, n, sizingNames) }
-
-// MarshalYAML writes the name.
-func (s Sizing) MarshalYAML() (any, error) { return nameOf(int(s), sizingNames) }
-
-func choose[T ~uint8](v *T, n *yaml.Node, names []string) error {
-	i := slices.Index(names, n.Value)
-	if i < 0 {
-		return fmt.Errorf("unknown value %q%s; want %s", n.Value, nearest.Hint(n.Value, names), strings.Join(names, " or "))
-	}
-	*v = T(i)
-	return nil
-}
-
-func nameOf(i int, names []string) (any, error) {
-	if i >= len(names) {
-		return nil, fmt.Errorf("value %d has no name", i)
-	}
-	return names[i], nil
 }
 
 // PriceDate is when prices are taken: PriceDateCall, PriceDateToday or a date

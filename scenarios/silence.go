@@ -12,9 +12,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -403,19 +403,8 @@ func off(n *yaml.Node) bool {
 		n.Kind == yaml.SequenceNode && len(n.Content) == 0
 }
 
-// placeOfEvent returns the file and line of an event, as far as they are known.
-func (d *Design) placeOfEvent(i int) string {
-	if d.tree == nil {
-		return "scenario"
-	}
-	if list := spec.Child(d.tree.Root, "events"); list != nil && i < len(list.Content) {
-		return d.tree.At(list.Content[i])
-	}
-	return d.tree.Name
-}
-
 // moment says when an event happens.
-func moment(w *client.When) string {
+func moment(w *changes.When) string {
 	switch {
 	case w.Round > 0:
 		return fmt.Sprintf("at round %d", w.Round)

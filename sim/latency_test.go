@@ -186,7 +186,7 @@ func TestColdSummariesTakeLonger(t *testing.T) {
 	for i, way := range []string{"fork", "streaming"} {
 		c := written(t, "  - full-compact: {trigger: {fixed: 60000}, call: ["+way+"]}\n")
 		c.Latency = costmodel.DefaultLatency()
-		c.Summarizer = &summarizer.Stub{Sizing: summarizer.Fixed, Median: 100, BytesPerToken: 4, FirstToken: second, OutputRate: 10}
+		c.Summarizer = &summarizer.Stub{Sizing: summarizer.Fixed, Median: 100, BytesPerToken: 4, FirstToken: 1e9, OutputRate: 10}
 		_, calls := run(t, c, s)
 		for _, r := range calls {
 			if r.Source != results.SourceCompact {

@@ -1,9 +1,9 @@
 package sim
 
 import (
-	"fmt"
 	"math"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -12,14 +12,14 @@ import (
 // Levels are what a client shows of how full its window is, and what it does
 // when it is full. Sizes are tokens. The zero value notes nothing.
 type Levels struct {
-	Warning int64 // below the limit: the warning level
-	Error   int64 // below the limit: the error level
+	Warning int64 `yaml:"warning" doc:"tokens below the limit: the warning level" min:"0"`
+	Error   int64 `yaml:"error" doc:"tokens below the limit: the error level" min:"0"`
 	// Blocking is how far below the effective window, that is the window less
 	// the output kept free, the client stops taking input; Output is the most
 	// it keeps free.
-	Blocking int64
-	Output   int64
-	Block    Block
+	Blocking int64 `yaml:"blocking" doc:"tokens below the effective window: the client takes no input" min:"0"`
+	Output   int64 `yaml:"output_reserve" doc:"most tokens of output that the effective window keeps free" min:"0"`
+	Block    Block `yaml:"block" doc:"what becomes of a prompt at that level: off, compact or end"`
 }
 
 // DefaultLevels returns the levels of Claude Code: 20,000 below its limit
@@ -39,21 +39,15 @@ const (
 	BlockEnd                  // the session ends
 )
 
-// Validate returns what is wrong with the levels, all at once.
-func (v *Levels) Validate() []error {
-	var errs []error
-	for _, p := range []struct {
-		name  string
-		value int64
-	}{{"warning", v.Warning}, {"error", v.Error}, {"blocking", v.Blocking}, {"output_reserve", v.Output}} {
-		if p.value < 0 {
-			errs = append(errs, fmt.Errorf("%s %d must not be negative", p.name, p.value))
-		}
-	}
+// Names returns the names of blocks in files.
+func (Block) Names() []string { return []string{"off", "compact", "end"} }
+
+// Rules says what is wrong with levels together.
+func (v Levels) Rules() []error {
 	if v.Error > v.Warning {
-		errs = append(errs, fmt.Errorf("error %d lies further below the limit than warning %d", v.Error, v.Warning))
+		return []error{spec.Wrong("error", "%d lies further below the limit than warning %d", v.Error, v.Warning)}
 	}
-	return errs
+	return nil
 }
 
 // PercentLeft returns what a client shows as left of a limit when used tokens

@@ -3,6 +3,7 @@ package sim
 import (
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -63,15 +64,15 @@ func TestLevels(t *testing.T) {
 }
 
 func TestLevelsValidate(t *testing.T) {
-	if v := DefaultLevels(); len(v.Validate()) > 0 {
-		t.Error(v.Validate())
+	if v := DefaultLevels(); len(spec.Validate(v)) > 0 {
+		t.Error(spec.Validate(v))
 	}
 	v := Levels{Warning: -1, Error: -1, Blocking: -1, Output: -1}
-	if errs := v.Validate(); len(errs) != 4 {
+	if errs := spec.Validate(v); len(errs) != 4 {
 		t.Errorf("%d problems, want 4: %v", len(errs), errs)
 	}
 	v = Levels{Warning: 10_000, Error: 20_000}
-	if errs := v.Validate(); len(errs) != 1 {
+	if errs := spec.Validate(v); len(errs) != 1 {
 		t.Errorf("%v, want that error lies below warning", errs)
 	}
 }

@@ -18,7 +18,6 @@
 package breaks
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -239,31 +238,17 @@ const (
 
 // Rules are the parameters of a detector.
 type Rules struct {
-	MinDrop int64 // tokens by which the read must fall by more, from 0
-	// MinShare is the share of the tokens read before by which it must fall by
-	// more, 0…1.
-	MinShare float64
+	MinDrop  int64   `yaml:"min_drop" doc:"tokens by which the read must fall by more" min:"0" needs:"breaks"`
+	MinShare float64 `yaml:"min_share" doc:"share of the tokens read before by which it must fall by more, 0…1" min:"0" max:"1" needs:"breaks"`
 	// DeletedBaseline says that the client keeps the server's count of deleted
 	// tokens and so expects the fall that its deletions make. Without it that is
 	// taken for a break (002:56).
-	DeletedBaseline bool
+	DeletedBaseline bool `yaml:"deleted_baseline" doc:"the client expects the fall that its deletions make" needs:"cached-microcompact"`
 }
 
 // DefaultRules returns those of the client.
 func DefaultRules() Rules {
 	return Rules{MinDrop: MinDrop, MinShare: MinDropShare, DeletedBaseline: true}
-}
-
-// Validate returns everything that is wrong.
-func (r *Rules) Validate() []error {
-	var errs []error
-	if r.MinDrop < 0 {
-		errs = append(errs, fmt.Errorf("min_drop %d must not be negative", r.MinDrop))
-	}
-	if !(r.MinShare >= 0 && r.MinShare <= 1) {
-		errs = append(errs, fmt.Errorf("min_share %g must lie in 0…1", r.MinShare))
-	}
-	return errs
 }
 
 // fell reports whether a read of fewer tokens than before is a break.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/confusion"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -147,7 +148,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	bad := Rules{MinDrop: -1, MinShare: 1.5}
-	if errs := bad.Validate(); len(errs) != 2 {
+	if errs := spec.Validate(bad); len(errs) != 2 {
 		t.Errorf("%v, want two problems", errs)
 	}
 }

@@ -56,6 +56,9 @@ const (
 	AnchorStart
 )
 
+// Names returns the names of anchors in files.
+func (Anchor) Names() []string { return []string{"end", "start"} }
+
 // Defaults of Config (platform.claude.com, prompt caching).
 const (
 	DefaultLookback   = 20

@@ -4,11 +4,12 @@ package summarizer
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -23,31 +24,28 @@ const (
 	Fixed                   // Median
 )
 
+// Names returns the names of sizings in files.
+func (Sizing) Names() []string { return []string{"lognormal", "fraction", "fixed"} }
+
 // Stub sizes summaries without a model.
 type Stub struct {
-	Sizing Sizing
-	// Median is the median size of a summary, tokens; Sigma the standard
-	// deviation of its logarithm.
-	Median, Sigma float64
-	// Share of the summarised tokens, for Fraction.
-	Share float64
+	Sizing Sizing  `yaml:"sizing" doc:"how the size of a summary is chosen: lognormal, fraction or fixed"`
+	Median float64 `yaml:"median" doc:"median size of a summary" unit:"tokens" min:"0" max:"1e6" needs:"sizing=lognormal|sizing=fixed"`
+	Sigma  float64 `yaml:"sigma" doc:"standard deviation of its logarithm" min:"0" max:"5" needs:"sizing=lognormal"`
+	Share  float64 `yaml:"share" doc:"share of the summarised tokens, 0…1" min:"0" max:"1" needs:"sizing=fraction"`
 	// Stripped is the output, as a share of the summary, that is billed and
 	// thrown away (the analysis block).
-	Stripped float64
-	// BytesPerToken turns tokens of a summary into bytes.
-	BytesPerToken float64
-	// FirstToken and OutputRate give the latency: ns to the first token and
-	// output tokens per second.
-	FirstToken int64
-	OutputRate float64
-	// FailureRate is the probability that a call answers without text, 0…1,
-	// for ways that Failures does not name.
-	FailureRate float64
+	Stripped      float64       `yaml:"stripped" doc:"output billed and thrown away, as a share of the summary" min:"0" max:"100"`
+	BytesPerToken float64       `yaml:"bytes_per_token" doc:"bytes of a token of a summary" min:"0" max:"100"`
+	FirstToken    time.Duration `yaml:"first_token" doc:"time to the first token" min:"0s"`
+	OutputRate    float64       `yaml:"output_rate" doc:"output tokens per second" min:"0" max:"1e6"`
+	// FailureRate counts for ways that Failures does not name.
+	FailureRate float64 `yaml:"failure_rate" doc:"probability that a call answers without text, 0…1" min:"0" max:"1"`
 	// Failures are the failures of calls by the way they are made, as in
 	// Intent.Way.
-	Failures map[string]Failures
+	Failures map[string]Failures `yaml:"failures" doc:"probabilities by the way a call is made, in the place of failure_rate"`
 	// Script names calls that fail in any case.
-	Script Script
+	Script `yaml:",inline"`
 }
 
 // Default returns a stub fitted to the 14 compactions of the recorded Claude
@@ -62,27 +60,15 @@ func Default() *Stub {
 	}
 }
 
-// Validate returns what is wrong with the stub's parameters.
-func (s *Stub) Validate() error {
-	for _, f := range []struct {
-		name  string
-		value float64
-		max   float64
-	}{
-		{"median", s.Median, 1e6}, {"sigma", s.Sigma, 5}, {"share", s.Share, 1}, {"stripped", s.Stripped, 100},
-		{"bytes per token", s.BytesPerToken, 100}, {"output rate", s.OutputRate, 1e6}, {"failure rate", s.FailureRate, 1},
-	} {
-		if !(f.value >= 0 && f.value <= f.max) {
-			return fmt.Errorf("summarizer: %s %g must lie in 0…%g", f.name, f.value, f.max)
-		}
+// Rules says what is wrong with the parameters together.
+func (s *Stub) Rules() []error {
+	var errs []error
+	if s.Sizing == Fraction && s.Share == 0 {
+		errs = append(errs, spec.Problem{
+			Paths: []string{"sizing", "share"}, Text: "sizing fraction needs a share above 0",
+		})
 	}
-	for _, way := range slices.Sorted(maps.Keys(s.Failures)) {
-		f := s.Failures[way]
-		if err := f.validate(way); err != nil {
-			return err
-		}
-	}
-	return s.Script.validate()
+	return append(errs, s.Script.Rules()...)
 }
 
 // Summarize answers a summary call. The answer is a function of the draws'
@@ -111,8 +97,8 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 		Summary: int32(size),
 		Bytes:   int32(size * s.BytesPerToken),
 		Output:  int32(output),
-		First:   s.FirstToken,
-		Total:   s.FirstToken,
+		First:   int64(s.FirstToken),
+		Total:   int64(s.FirstToken),
 		Digest:  span.ExtendInt(uint64(size)),
 	}
 	if s.OutputRate > 0 {
@@ -124,10 +110,10 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 // Failures are the probabilities that a call fails, by the way it fails. Each
 // lies in 0…1, and so does their sum.
 type Failures struct {
-	ToolCall float64 // the model calls a tool instead of answering
-	Empty    float64 // the answer has no text
-	API      float64 // the server fails
-	TooLong  float64 // the server refuses the prompt, without saying by how much it is too long
+	ToolCall float64 `yaml:"tool_call" doc:"the model calls a tool instead of answering" min:"0" max:"1"`
+	Empty    float64 `yaml:"empty" doc:"the answer has no text" min:"0" max:"1"`
+	API      float64 `yaml:"api" doc:"the server fails" min:"0" max:"1"`
+	TooLong  float64 `yaml:"prompt_too_long" doc:"the server refuses the prompt, without saying by how much it is too long" min:"0" max:"1"`
 }
 
 func (f *Failures) rates() [4]float64 { return [...]float64{f.ToolCall, f.Empty, f.API, f.TooLong} }
@@ -146,47 +132,43 @@ func (f *Failures) draw(u float64) string {
 	return ""
 }
 
-func (f *Failures) validate(way string) error {
+// Rules says that the rates are those of one draw.
+func (f *Failures) Rules() []error {
 	sum := 0.0
 	for _, rate := range f.rates() {
-		if !(rate >= 0 && rate <= 1) {
-			return fmt.Errorf("summarizer: failure rate %g of %s must lie in 0…1", rate, way)
-		}
 		sum += rate
 	}
 	if sum > 1 {
-		return fmt.Errorf("summarizer: failure rates of %s add up to %g, more than 1", way, sum)
+		return []error{fmt.Errorf("failure rates add up to %g, more than 1", sum)}
 	}
 	return nil
 }
 
 // Script names calls that fail whatever is drawn.
 type Script struct {
-	Calls []int  // ordinals among the calls of a session that reach the summariser, from 1
-	As    string // one of prompt.Fail…; "" for an answer without text
+	// Calls are ordinals among the calls of a session that reach the summariser,
+	// from 1; they fail As one of prompt.Fail…, "" for an answer without text.
+	Calls []int  `yaml:"fail_calls" doc:"calls of a session that fail, from 1" min:"1"`
+	As    string `yaml:"fail_as" doc:"how they fail" needs:"fail_calls"`
 }
 
-func (s *Script) validate() error {
-	for _, n := range s.Calls {
-		if n < 1 {
-			return fmt.Errorf("summarizer: call %d cannot fail: they are counted from 1", n)
-		}
+// Rules refuses a failure that no call can have.
+func (s *Script) Rules() []error {
+	if s.As == "" || slices.Contains(failureNames[:], s.As) {
+		return nil
 	}
-	if s.As != "" && !slices.Contains(failureNames[:], s.As) {
-		return fmt.Errorf("summarizer: unknown failure %q; known: %q", s.As, failureNames)
-	}
-	return nil
+	return []error{spec.Wrong("fail_as", "%q is no failure; known: %q", s.As, failureNames)}
 }
 
 // failure returns why a call fails, or "". One draw decides for all kinds, so
 // that raising one rate does not shift the calls that fail in another way by
 // more than that.
 func (s *Stub) failure(in *prompt.Intent, src draws.Source, event uint64) string {
-	if slices.Contains(s.Script.Calls, int(in.Number)) {
-		if s.Script.As == "" {
+	if slices.Contains(s.Calls, int(in.Number)) {
+		if s.As == "" {
 			return prompt.FailEmpty
 		}
-		return s.Script.As
+		return s.As
 	}
 	f, ok := s.Failures[in.Way]
 	if !ok {
@@ -205,7 +187,7 @@ const toolCallTokens = 100
 // failed is the answer of a call that fails: it takes the time to the first
 // token, and a tool call takes its own output.
 func (s *Stub) failed(reason string) prompt.Answer {
-	a := prompt.Answer{Failed: reason, First: s.FirstToken, Total: s.FirstToken}
+	a := prompt.Answer{Failed: reason, First: int64(s.FirstToken), Total: int64(s.FirstToken)}
 	if reason == prompt.FailToolCall {
 		a.Output = toolCallTokens
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -129,7 +130,7 @@ func TestScript(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	if err := Default().Validate(); err != nil {
+	if err := spec.Err(spec.Validate(Default())); err != nil {
 		t.Error(err)
 	}
 	for name, s := range map[string]Stub{
@@ -139,7 +140,7 @@ func TestValidate(t *testing.T) {
 		"call 0":                           {Script: Script{Calls: []int{0}}},
 		"unknown failure":                  {Script: Script{Calls: []int{1}, As: "bad mood"}},
 	} {
-		if s.Validate() == nil {
+		if len(spec.Validate(&s)) == 0 {
 			t.Errorf("%s is accepted", name)
 		}
 	}

@@ -1,0 +1,196 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/changes"
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// ErrContradiction is wrapped by errors of parameters that cannot work on the
+// sessions at hand: a threshold that no window reaches, for instance.
+var ErrContradiction = errors.New("parameters contradict each other")
+
+// checkWindows reports thresholds that lie at or above the largest window of
+// the sessions, all at once. Where a scenario sets the window itself, expanding
+// it has checked that already.
+func checkWindows(d *Design, sessions []*traces.Session) error {
+	var errs []error
+	var failed int64
+	seen := map[string]bool{}
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		if c.Scenario.Client.Window > 0 {
+			continue
+		}
+		window := largestWindow(&c.Scenario.Client.Assembly, sessions)
+		err := c.Strategy.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput})
+		if err == nil || seen[c.Name] {
+			continue
+		}
+		seen[c.Name], failed = true, window
+		errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w at the window of %d tokens of these sessions:\n%w", ErrContradiction, failed, errors.Join(errs...))
+}
+
+// largestWindow returns the largest window that thresholds are counted from in
+// any of the sessions, tokens.
+func largestWindow(a *client.Assembly, sessions []*traces.Session) int64 {
+	v := a.Env.Variables()
+	var largest int64
+	for _, s := range sessions {
+		for _, model := range s.Models {
+			largest = max(largest, v.AutoWindow(a.Window(&v, model, windowOf(s))))
+		}
+	}
+	return largest
+}
+
+// windowOf returns the context window a session may have had, tokens: that of
+// its client, or the large one when the recording itself passed it.
+func windowOf(s *traces.Session) int64 {
+	const small, large = 200_000, 1_000_000
+	if s.Window > 0 {
+		return s.Window
+	}
+	for _, m := range s.Models {
+		if strings.HasSuffix(m, "[1m]") {
+			return large
+		}
+	}
+	for i := range s.Threads {
+		for j := range s.Threads[i].Rounds {
+			if s.Threads[i].Rounds[j].Usage.Input() > small {
+				return large
+			}
+		}
+	}
+	return small
+}
+
+// checkWindow reports thresholds that a window the scenario sets makes
+// meaningless, with the places of both.
+func (x *expansion) checkWindow(e *entry, v *variant, around []variant) {
+	done := map[int64]bool{}
+	for _, a := range around {
+		window := a.scenario.Client.Window
+		if window <= 0 || done[window] {
+			continue
+		}
+		done[window] = true
+		err := v.strategy.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput})
+		if err == nil {
+			continue
+		}
+		at := x.tree.At(e.node)
+		for _, path := range slices.Sorted(maps.Keys(e.place)) {
+			if strings.Contains(path, ".trigger") {
+				at = e.place[path]
+			}
+		}
+		place := ""
+		if n := spec.Find(x.tree.Root, "client", "window"); n != nil {
+			place = " at " + x.tree.At(n)
+		}
+		x.once(fmt.Errorf("%s: %w (client.window %d%s)", at, err, window, place))
+	}
+}
+
+// checkCapacity refuses a capacity for sessions whose cache has none.
+func checkCapacity(d *Design, sessions []*traces.Session) error {
+	automatic, agent := 0, ""
+	for _, s := range sessions {
+		if agents.Automatic(s) {
+			automatic++
+			agent = agents.Of(s.Agent).Title
+		}
+	}
+	limited := slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Server.Capacity > 0 || c.Scenario.Server.CapacityBytes > 0 })
+	if automatic == 0 || !limited {
+		return nil
+	}
+	key, at := "server.capacity", ""
+	for _, name := range []string{"capacity", "capacity_bytes"} {
+		path := "server." + name
+		swept := slices.ContainsFunc(d.axes, func(a spec.Axis) bool { return a.Path == path })
+		if n := spec.Find(d.tree.Root, "server", name); n != nil && (swept || n.Value != "0") {
+			key, at = path, d.tree.At(n)+": "
+		}
+	}
+	return fmt.Errorf("%[1]w: %[2]s%[3]s: the cache of %[4]s's provider is modelled without a limit, and of these sessions %[5]d are of %[4]s; --agent %[6]s leaves them out",
+		ErrContradiction, at, key, agent, automatic, traces.AgentClaudeCode)
+}
+
+// ErrEvents is wrapped by errors of events that the sessions or the prices at hand
+// do not allow.
+var ErrEvents = errors.New("events that cannot be run")
+
+// checkEvents reports models that events switch to and that have no price at the
+// time of the first session: their calls would cost nothing.
+func (p *Plan) checkEvents(d *Design, sessions []*traces.Session) error {
+	var errs []error
+	for i := range d.Scenario.Events {
+		e := &d.Scenario.Events[i]
+		if e.Do != changes.ActionModel.String() {
+			continue
+		}
+		if _, err := p.Prices.Lookup(e.Value, sessions[0].StartTime()); err != nil {
+			errs = append(errs, fmt.Errorf("%s: events: %s %s: %w", d.placeOfEvent(i), e.Do, e.Value, err))
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("%w:\n%w", ErrEvents, errors.Join(errs...))
+	}
+	return nil
+}
+
+// placeOfEvent returns the file and line of an event, as far as they are known.
+func (d *Design) placeOfEvent(i int) string {
+	if d.tree == nil {
+		return "scenario"
+	}
+	if list := spec.Child(d.tree.Root, "events"); list != nil && i < len(list.Content) {
+		return d.tree.At(list.Content[i])
+	}
+	return d.tree.Name
+}
+
+// checkPrices names every model without a price. Outside strict mode their
+// calls are counted and cost nothing, and the report says so.
+func (p *Plan) checkPrices(sessions []*traces.Session) error {
+	if !p.Strict {
+		return nil
+	}
+	return errors.Join(p.UnknownModels(sessions)...)
+}
+
+// UnknownModels returns an error for every model of the sessions that has no
+// price, naming near ones and how the flags of commands that take sessions bill it.
+func (p *Plan) UnknownModels(sessions []*traces.Session) []error {
+	var errs []error
+	seen := map[string]bool{}
+	for _, s := range sessions {
+		for _, m := range s.Models {
+			if seen[m] {
+				continue
+			}
+			seen[m] = true
+			if _, err := p.Prices.Lookup(m, s.StartTime()); err != nil {
+				errs = append(errs, fmt.Errorf("%w; --price-as %s=MODEL bills it as another, --prices FILE gives one", err, m))
+			}
+		}
+	}
+	return errs
+}
