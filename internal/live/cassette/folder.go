@@ -61,7 +61,6 @@ type Folder struct {
 	mu      sync.Mutex
 	made    map[Key]bool // stored by this Folder
 	flights map[Key]*flight
-	index   []indexed // of all files, made at the first miss
 	broken  []Problem // kept beside
 }
 
@@ -192,7 +191,7 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.made[k], f.index = true, nil
+	f.made[k] = true
 	return stored, nil
 }
 

@@ -25,7 +25,7 @@ type MissingError struct {
 	Nearest    *Call
 	NearestKey Key
 	Differs    []string
-	Stored     int // cassettes in the folder
+	Stored     int // cassettes in the folder that can be read
 }
 
 // Is reports whether target is ErrMissing.
@@ -49,24 +49,27 @@ func (e *MissingError) difference() string {
 		strings.Join(e.Differs, "; "))
 }
 
-// indexed is what a file is for.
-type indexed struct {
-	key  Key
-	call Call
-}
-
 // missing returns the error of a call that is not stored.
 func (f *Folder) missing(call Call) error {
-	list := f.indexed()
-	e := &MissingError{Dir: f.dir, Key: call.Key(), Call: call, Stored: len(list)}
+	e := &MissingError{Dir: f.dir, Key: call.Key(), Call: call}
 	told := redactCall(call)
+	entries, _ := os.ReadDir(f.dir) // a folder that cannot be read has none
 	best := -1
-	for i := range list {
-		if list[i].call.Session != call.Session {
+	for _, entry := range entries {
+		k, err := ParseKey(strings.TrimSuffix(entry.Name(), suffix))
+		if err != nil || filepath.Ext(entry.Name()) != suffix {
 			continue
 		}
-		if n := likeness(&list[i].call, &told); n > best {
-			best, e.Nearest, e.NearestKey = n, &list[i].call, list[i].key
+		var stored struct {
+			Call Call `json:"call"`
+		}
+		b, err := os.ReadFile(f.path(k))
+		if err != nil || json.Unmarshal(b, &stored, values) != nil {
+			continue
+		}
+		e.Stored++
+		if n := likeness(&stored.Call, &told); stored.Call.Session == call.Session && n > best {
+			best, e.Nearest, e.NearestKey = n, &stored.Call, k
 		}
 	}
 	if e.Nearest != nil {
@@ -76,7 +79,7 @@ func (f *Folder) missing(call Call) error {
 }
 
 // likeness weighs what two calls of a session have in common: what they are for
-// and where they stand before how they are made.
+// and where they are made before how.
 func likeness(a, b *Call) int {
 	n := 0
 	for _, p := range b.Params {
@@ -94,34 +97,41 @@ func likeness(a, b *Call) int {
 	return n
 }
 
-// differences says what is another in two calls.
+// differences says what differs in two calls.
 func differences(stored, now *Call) []string {
 	var list []string
-	add := func(what, a, b any) {
-		if a != b {
-			list = append(list, fmt.Sprintf("%s (stored %v, now %v)", what, short(a), short(b)))
-		}
-	}
 	if stored.Chain != now.Chain {
 		list = append(list, "what is sent")
 	}
-	were, are := named(stored.Params), named(now.Params)
-	for _, p := range are {
-		if i := slices.IndexFunc(were, func(w [2]string) bool { return w[0] == p[0] }); i >= 0 {
-			add(p[0], were[i][1], p[1])
-		} else {
-			add(p[0], "without", p[1])
+	were, names := map[string]string{}, []string{}
+	for _, p := range stored.Params {
+		name, value, _ := strings.Cut(p, "=")
+		were[name] = value
+		names = append(names, name)
+	}
+	add := func(what, a, b string) {
+		if a != b {
+			list = append(list, fmt.Sprintf("%s (stored %s, now %s)", what, short(a), short(b)))
 		}
 	}
-	for _, w := range were {
-		if !slices.ContainsFunc(are, func(p [2]string) bool { return p[0] == w[0] }) {
-			add(w[0], w[1], "without")
+	for _, p := range now.Params {
+		name, value, _ := strings.Cut(p, "=")
+		if was, ok := were[name]; ok {
+			add(name, was, value)
+		} else {
+			add(name, "without", value)
+		}
+		delete(were, name)
+	}
+	for _, name := range names {
+		if was, ok := were[name]; ok {
+			add(name, was, "without")
 		}
 	}
 	add("source", stored.Source, now.Source)
-	add("thread", stored.Thread, now.Thread)
-	add("round", stored.Round, now.Round)
-	add("number", stored.Number, now.Number)
+	add("thread", fmt.Sprint(stored.Thread), fmt.Sprint(now.Thread))
+	add("round", fmt.Sprint(stored.Round), fmt.Sprint(now.Round))
+	add("number", fmt.Sprint(stored.Number), fmt.Sprint(now.Number))
 	if len(list) == 0 {
 		list = append(list, "the order of its parameters")
 	}
@@ -130,63 +140,10 @@ func differences(stored, now *Call) []string {
 
 // short returns a value as people are told it: of a digest the first digits, which
 // tell two apart.
-func short(v any) any {
+func short(s string) string {
 	const told = 8
-	if s, ok := v.(string); ok {
-		if _, err := ParseKey(s); err == nil {
-			return s[:told] + "…"
-		}
+	if _, err := ParseKey(s); err == nil {
+		return s[:told] + "…"
 	}
-	return v
-}
-
-// named parts parameters into name and value.
-func named(params []string) [][2]string {
-	list := make([][2]string, len(params))
-	for i, p := range params {
-		name, value, _ := strings.Cut(p, "=")
-		list[i] = [2]string{name, value}
-	}
-	return list
-}
-
-// indexed returns what all files are for, ordered by key. Files that cannot be
-// read are left out: Verify tells of them.
-func (f *Folder) indexed() []indexed {
-	f.mu.Lock()
-	list := f.index
-	f.mu.Unlock()
-	if list != nil {
-		return list
-	}
-	keys := f.keys()
-	list = make([]indexed, 0, len(keys))
-	for _, k := range keys {
-		var head struct {
-			Call Call `json:"call"`
-		}
-		b, err := os.ReadFile(f.path(k))
-		if err == nil && json.Unmarshal(b, &head, values) == nil {
-			list = append(list, indexed{k, head.Call})
-		}
-	}
-	f.mu.Lock()
-	f.index = list
-	f.mu.Unlock()
-	return list
-}
-
-// keys returns the keys of all files in order.
-func (f *Folder) keys() []Key {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return nil
-	}
-	var keys []Key
-	for _, e := range entries { // by name
-		if k, err := ParseKey(strings.TrimSuffix(e.Name(), suffix)); err == nil && filepath.Ext(e.Name()) == suffix {
-			keys = append(keys, k)
-		}
-	}
-	return keys
+	return s
 }
