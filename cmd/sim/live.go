@@ -163,7 +163,7 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim
 	return s
 }
 
-// dryCalls are the stored calls in a dry run. It tells of those that are not
+// dryCalls are the stored calls in a dry run. It notes those that are not
 // stored.
 type dryCalls struct {
 	hinted
@@ -237,7 +237,7 @@ func (c *liveCalls) done() *live.Report {
 	return &r
 }
 
-// agree tells what the calls are likely to cost, from a run of the same cells in
+// agree says what the calls are likely to cost, from a run of the same cells in
 // which the stub answers, and asks on a terminal whether to make them. Nothing is
 // asked when nothing is to be paid.
 func (c *liveCalls) agree(cmd *cobra.Command, stdin io.Reader, plan *scenarios.Plan, corpus *traces.Corpus) error {
@@ -295,7 +295,7 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 
 // checkModels refuses what the models to ask are known not to do, ahead of the
 // first call: thinking in a form that is not theirs, effort, a budget of money where
-// nobody knows what the calls cost.
+// no price is known.
 func (c *liveCalls) checkModels() error {
 	var errs []error
 	for _, s := range slices.SortedFunc(maps.Keys(c.spoken), func(a, b spoken) int {

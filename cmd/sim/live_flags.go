@@ -109,10 +109,10 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	flags.StringSliceVar(&f.betas, "beta", nil, "beta features to ask for in real calls, beside those that the "+
 		"strategies need")
 	flags.StringVar(&f.thinking, "thinking", thinkingAuto,
-		"thinking of real calls: auto (as the recorded conversation, in calls on its own prefix), off (no word of it), "+
+		"thinking of real calls: auto (as the recorded conversation, in calls on its own prefix), off (left out), "+
 			"disabled, adaptive or a number of `TOKENS`")
 	flags.StringVar(&f.effort, "effort", "",
-		"effort to ask of the model in real calls, `LEVEL` low to max; no word of it without")
+		"effort to ask of the model in real calls, `LEVEL` low to max; left out by default")
 	flags.StringVar(&f.serverEdits, "server-edits", "",
 		"`FILE` with edits to declare in real calls beside those of the strategies, a JSON list in the provider's form")
 	flags.Int64Var(&f.serverTrigger, "server-trigger", 0,

@@ -19,7 +19,7 @@ import (
 
 // remark says in a run what its real calls were, and where its summaries come
 // from; c is nil for a run without any, err what ended it. Calls that the server
-// refused are told on w too: such a run ends well and has none of their summaries.
+// refused are reported on w too: such a run ends well and has none of their summaries.
 func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	if c == nil {
 		return
@@ -165,7 +165,7 @@ func liveNotes(r *live.Report) []string {
 	return notes
 }
 
-// maxReasons is how many reasons of a server are told.
+// maxReasons is how many reasons of a server are listed.
 const maxReasons = 3
 
 // refusedText counts the calls that a server refused for what they hold, and says

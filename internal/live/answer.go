@@ -108,7 +108,7 @@ func missing(text string, wanted []section) int32 {
 const dress = " \t#*_0123456789.)"
 
 // sectionsOf returns the sections of a text that are wanted, in its order. What
-// stands ahead of the first belongs to none.
+// precedes the first belongs to none.
 func sectionsOf(text string, wanted []section) []Section {
 	var list []Section
 	for line := range strings.Lines(text) {
@@ -134,7 +134,7 @@ const (
 	summaryClose  = "</summary>"
 )
 
-// extract returns what stands in the summary block of an answer and in the
+// extract returns the text in the summary block of an answer and in the
 // analysis ahead of it, and whether there is such a block; the whole of an answer
 // that has neither is a summary. Tags inside the summary are the model's words.
 func extract(text string) (summary, analysis string, tagged bool) {
@@ -162,7 +162,7 @@ func extract(text string) (summary, analysis string, tagged bool) {
 		end := find(analysisClose, begin)
 		at = min(end+len(analysisClose), len(text))
 		if end == len(text) || opened > begin && opened < end && closed > end {
-			// The end of the analysis is missing, or is one that the summary tells of.
+			// The end of the analysis is missing, or is one that the summary mentions.
 			end = find(summaryOpen, begin)
 			at = end
 		}

@@ -22,7 +22,7 @@ const composeVersion = "2"
 type Composed struct {
 	Unanswered int   `json:"unanswered"` // tool calls that got a result saying there is none
 	Uncalled   int   `json:"uncalled"`   // results left out, as their call is not there
-	Repeated   int   `json:"repeated"`   // tool calls left out, as one of the same id stands ahead
+	Repeated   int   `json:"repeated"`   // tool calls left out, as an earlier one has the same id
 	Thinking   int   `json:"thinking"`   // thinking blocks left out: another key signed them
 	Unthought  int   `json:"unthought"`  // calls that should think and cannot: they have no place for it
 	Media      int   `json:"media"`      // images and documents that became placeholders
@@ -38,8 +38,8 @@ type composer struct {
 	plan   *plan
 	texts  Texts
 	blocks []placed
-	span   []fidelity.Piece // what the summary stands for, when somebody wants it
-	// effective is the request as the server is taken to leave it.
+	span   []fidelity.Piece // what the summary replaces, for Fidelity
+	// effective is the request as the server is assumed to leave it.
 	effective *wire.Request
 	quote     string // how the part to summarise begins, for a part that does not begin the conversation
 	count     Composed
@@ -237,7 +237,7 @@ func object(input jsontext.Value) jsontext.Value {
 	return jsontext.Value(`{"input":` + string(input) + `}`)
 }
 
-// cover keeps an entry of what the summary stands for, and how that begins.
+// cover keeps an entry that the summary replaces, and how that begins.
 func (p *composer) cover(i int, b *prompt.Block, text string, input jsontext.Value) {
 	if i < p.plan.pivot {
 		return

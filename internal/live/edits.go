@@ -223,8 +223,8 @@ func (e *edits) names() []string {
 	return list
 }
 
-// param is what tells calls apart that declare different edits: their types, and a
-// digest of all they say. Which tools a request has is told elsewhere.
+// param distinguishes calls that declare different edits: their types, and a
+// digest of all they say. The tools of a request are part of the key elsewhere.
 func (e *edits) param() string {
 	d := prompt.DigestString(string(editsObject(e.objects(nil))))
 	for i := range e.tools {

@@ -142,7 +142,7 @@ func memoryInstruction(custom, notes string) string {
 	return b.String()
 }
 
-// Titles returns what tells the sections of an answer. An answer repeats it from
+// Titles returns what identifies the sections of an answer. An answer repeats it from
 // the instruction: cassettes without texts can keep it, so that a replay knows
 // the sections and their sizes too.
 func Titles() []string {

@@ -96,9 +96,9 @@ func markers(list []prompt.Marker) string {
 	return strings.Join(parts, " ")
 }
 
-// digest identifies the options that are part of every request. What is told call by
-// call is not among them: an option that a call says nothing of is no part of its
-// key.
+// digest identifies the options that are part of every request. Those that about adds
+// for single calls are not among them: an option that a call leaves out is no part
+// of its key.
 func (o *Options) digest() (string, error) {
 	words := (&Server{}).object(nil, o.Server.Instructions)
 	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, words}, json.Deterministic(true))

@@ -18,11 +18,11 @@ type written struct {
 	text     string
 	analysis string // what stood ahead of it, which most clients throw away
 	// words and thoughts are text and analysis as the model wrote them, where
-	// filler stands for these and the call was made in this run.
+	// filler replaces these and the call was made in this run.
 	words, thoughts string
 	tokens          int32 // of text, in the server's count
 	output          int32 // of both
-	lost            bool  // filler stands for the text, as a replay has it
+	lost            bool  // filler replaces the text, as in a replay
 	entities        []cassette.Entity
 	from            prompt.Digest // of the summary it was made from, zero for none
 }
@@ -79,7 +79,7 @@ const (
 // memoryHeader begins the line of a section's title.
 const memoryHeader = "# "
 
-// overflow stands where a section was cut.
+// overflow marks where a section was cut.
 const overflow = "\n[... the section was longer and has been cut]\n"
 
 // keepLimits cuts each section of a memory to its limit, and all of them to one

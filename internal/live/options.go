@@ -42,10 +42,10 @@ type Shadow interface {
 	Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage
 }
 
-// Fidelity tells what is worth keeping, and what of it a summary keeps. It must be
+// Fidelity finds what is worth keeping, and what of it a summary keeps. It must be
 // safe for concurrent use.
 type Fidelity interface {
-	// Entities returns what is worth keeping in what a summary stands for, and
+	// Entities returns what is worth keeping in what a summary replaces, and
 	// whether the summary has it. Root is the folder of the project, below which
 	// paths may be given relative to it; "" for none.
 	Entities(root string, span []fidelity.Piece, summary string) []cassette.Entity
@@ -81,7 +81,7 @@ type Options struct {
 	// DefaultMaxOutput.
 	MaxOutput int
 	// MaxOutputOf returns the most a model can answer, tokens, 0 where that is not
-	// known: no call asks for more. Nil for no word of any model.
+	// known: no call asks for more. Nil when no model is known.
 	MaxOutputOf func(model string) int
 	// NoCompaction says that who is asked offers no compaction of its own: calls that
 	// are to be made in that way fail at once, and the strategy goes on from there.
@@ -106,7 +106,7 @@ type Options struct {
 	// NoThinking says that who is asked has no word for thinking.
 	NoThinking bool
 	// Effort is the effort asked of the model, by the provider's name for it; ""
-	// for no word of it. An event of the scenario comes first, as for Thinking.
+	// to leave it out. An event of the scenario comes first, as for Thinking.
 	Effort string
 
 	Backend Backend

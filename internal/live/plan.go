@@ -31,7 +31,7 @@ const (
 type plan struct {
 	kind      kind
 	part      prompt.Part
-	pivot     int // position of the first entry the summary stands for
+	pivot     int // position of the first entry the summary replaces
 	model     string
 	maxOutput int // tokens of the answer
 	thinking  wire.Thinking
@@ -125,7 +125,7 @@ func (o *Options) made(in *prompt.Intent) bool {
 }
 
 // pivot returns the position of the first entry that a summary of the later part
-// stands for: told from its size, as the call sends what is ahead too.
+// replaces, by its size: the call sends what is ahead too.
 func pivot(c *summarizer.Call) int {
 	ctx := c.Context
 	from, to := ctx.Messages(), ctx.Len()
@@ -165,7 +165,7 @@ func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 }
 
 // memorySize returns what a session memory weighs that is brought up to date,
-// tokens: a call writes all of it again. One whose text is not there stands in the
+// tokens: a call writes all of it again. One whose text is not there is in the
 // instruction.
 func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
 	size := int64(c.Intent.Instruction)
@@ -175,7 +175,7 @@ func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
 	return min(size, memoryTokens)
 }
 
-// coldUsage returns the input of a call that reads nothing: what stands ahead of
+// coldUsage returns the input of a call that reads nothing: what precedes
 // a marker is written for the marker's lifetime, the rest is not.
 func coldUsage(c *summarizer.Call) prompt.Usage {
 	var u prompt.Usage

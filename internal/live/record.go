@@ -11,7 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
-// Call tells of one live call, without its texts.
+// Call describes one live call, without its texts.
 type Call struct {
 	Cell     string `json:"cell"`
 	Session  string `json:"session"`
@@ -34,7 +34,7 @@ type Call struct {
 	Predicted prompt.Usage `json:"predicted"` // input by the cache model, output by the stub
 	// Wasted is what attempts that broke off were billed, those of a call that
 	// failed included: no part of Usage. Estimated says that the server gave no
-	// count, so that Usage is told from bytes.
+	// count, so that Usage is estimated from bytes.
 	Wasted    prompt.Usage `json:"wasted,omitzero"`
 	Estimated bool         `json:"estimated,omitzero"`
 	Attempts  int32        `json:"attempts"`
@@ -145,7 +145,7 @@ func refused(got *cassette.Cassette) string {
 // maxDrift is how many summaries back a chain is followed.
 const maxDrift = 8
 
-// drift tells what a summary has of the entities of those it was made from.
+// drift returns what a summary has of the entities of those it was made from.
 func (s *Summarizer) drift(root string, w written) []Share {
 	if s.opts.Fidelity == nil || w.lost {
 		return nil

@@ -37,8 +37,8 @@ type Report struct {
 	// Wasted is the part of Usage that no answer came of: attempts that broke off,
 	// and calls that failed.
 	Wasted prompt.Usage `json:"wasted,omitzero"`
-	// Estimated are calls made whose usage the server did not count: it is told
-	// from bytes, and stands neither in Predicted nor in Answered.
+	// Estimated are calls made whose usage the server did not count: it is
+	// estimated from bytes, and part of neither Predicted nor Answered.
 	Estimated int `json:"estimated,omitzero"`
 	// ReplayedUSD is what the replayed calls had cost when they were made.
 	ReplayedUSD float64 `json:"replayed_usd"`

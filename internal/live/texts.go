@@ -34,7 +34,7 @@ func stored(text string, size int) string {
 }
 
 // withMedia returns a text and the placeholder of the image or document that
-// stands with it.
+// accompanies it.
 func withMedia(text, media string) string {
 	if media == "" {
 		return text
@@ -52,7 +52,7 @@ func clean(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 // to a size; a server's own count of them differs by some percent.
 const bytesPerToken = 4
 
-// stand returns a text of about so many tokens that stands for what no
+// stand returns a text of about so many tokens in the place of what no
 // recording shows. It says so, and is the same at every call.
 func stand(what string, tokens int32) string {
 	var b strings.Builder
@@ -123,7 +123,7 @@ func (p *composer) filler(what string, tokens int32) string {
 }
 
 // firstInjected returns the position of the first prompt that the client put
-// into the call: what stands for messages that were cut off.
+// into the call: it replaces messages that were cut off.
 func (p *composer) firstInjected() int {
 	c := p.call.Context
 	for i := c.Messages(); i < c.Len(); i++ {

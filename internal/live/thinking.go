@@ -14,7 +14,7 @@ import (
 // Words about thinking beside a number of tokens, as flags and the events of
 // scenarios have them.
 const (
-	ThinkingOff      = "off" // no word of it
+	ThinkingOff      = "off" // leave it out
 	ThinkingOn       = "on"  // in the form that the model takes
 	thinkingDisabled = "disabled"
 	thinkingAdaptive = "adaptive"
@@ -113,7 +113,7 @@ func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int,
 }
 
 // wanted returns what a call should say of thinking: what an event of the scenario
-// has set, else what all calls are told to say, else what is recorded. Calls under a
+// has set, else the option for all calls, else what is recorded. Calls under a
 // prompt of their own, and those from which thinking is left out, follow neither
 // event nor recording.
 func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {

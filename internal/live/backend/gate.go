@@ -91,7 +91,7 @@ func (g *Gate) Spent() Spent {
 }
 
 // Do waits for its turn, sends the request and books what it cost. What it books
-// for a failure stands in the failure's Billed.
+// for a failure is in the failure's Billed.
 func (g *Gate) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	send, err := g.admit(ctx, r)
 	if err != nil {
@@ -208,7 +208,7 @@ func (g *Gate) leave(model string, u wire.Usage, reserved float64) {
 }
 
 // actual returns what to book for a request. Where a server does not say, the
-// estimate of its input stands for it: a budget must hold even then.
+// estimate of its input is booked: a budget must hold even then.
 func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
 	var f *wire.Failure
 	switch {

@@ -197,9 +197,9 @@ func (p *partial) usage(u *api.Usage) {
 	}
 }
 
-// merge puts the counts that are told into a usage. What the split of the written
+// merge puts the counts that are given into a usage. What the split of the written
 // tokens does not account for lives for five minutes, the API's default; a split
-// that tells of more than the total is believed.
+// that exceeds the total is believed.
 func merge(to *wire.Usage, u *api.Usage) {
 	set := func(to, from *int64) {
 		if from != nil {

@@ -44,7 +44,7 @@ type Cassette struct {
 	Began time.Time `json:"began,omitzero"`
 	// Texts says of a cassette that was read that the texts of the answer are the
 	// model's own; else they are filler of the same size, and the request's
-	// instruction is left out. What is stored is taken to have its texts.
+	// instruction is left out. What is stored is assumed to have its texts.
 	Texts bool `json:"texts"`
 	// Reply is what the model answered, nil for a call that failed; Failure why,
 	// nil for a call that was answered.

@@ -224,7 +224,7 @@ func TestMissing(t *testing.T) {
 	stranger := nth(1)
 	stranger.Session, stranger.Chain = "U", prompt.Digest{Hi: 99}
 	_, err = f.Load(stranger)
-	wantError(t, "another session", err, "none of the 3 cassettes in "+dir+" is of this session")
+	wantError(t, "another session", err, "none of the 3 cassettes in "+dir+" belongs to this session")
 	_, err = openFolder(t, t.TempDir(), Replay, Options{}).Load(stranger)
 	wantError(t, "an empty folder", err, "has no cassettes")
 }

@@ -35,7 +35,7 @@ func TestDefects(t *testing.T) {
 		"unknown member":  {replace(`"entities"`, `"entries"`), "it is damaged"},
 		"more behind it":  {func(s string) string { return s + s }, "it is damaged"},
 		"another's name":  {replace(nth(1).name(), nth(2).name()), "it holds the call " + nth(2).name() + " and not the one it is named by"},
-		"another chain":   {replace(`"chain": "0000000000000001`, `"chain": "0000000000000002`), "its key is not that of the call it tells of, "},
+		"another chain":   {replace(`"chain": "0000000000000001`, `"chain": "0000000000000002`), "its key is not that of its call, "},
 		"no reply":        {replace(`"reply"`, `"withheld": null, "reply": null, "reply"`), "it is damaged"},
 		"negative":        {replace(`"output": 900`, `"output": -900`), "negative"},
 		"another output":  {replace(`"output": 900`, `"output": 901`), "its answer is not the one that was stored"},

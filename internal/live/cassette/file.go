@@ -98,7 +98,7 @@ func (f *form) cassette(k Key) (*Cassette, error) {
 	return &c, nil
 }
 
-// check tells what no recorded call can be.
+// check returns why the file holds no recorded call.
 func (f *form) check() error {
 	switch {
 	case (f.Reply == nil) == (f.Failure == nil):
@@ -106,7 +106,7 @@ func (f *form) check() error {
 	case f.Texts == (f.Withheld != nil):
 		return errors.New("texts must be there or be withheld")
 	case !f.Call.hidesParams() && f.Call.Key() != f.Key:
-		return fmt.Errorf("its key is not that of the call it tells of, %s", f.Call.Key())
+		return fmt.Errorf("its key is not that of its call, %s", f.Call.Key())
 	}
 	u := f.Predicted
 	least := min(u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output)
@@ -193,7 +193,7 @@ func read(path string, k Key) (*Cassette, error) {
 	return got.cassette(k)
 }
 
-// sumMark stands ahead of a sum and tells how it is taken: what changes that has
+// sumMark precedes a sum and says how it is taken: what changes that has
 // to change the mark, and to read sums of this one.
 const sumMark = "1:"
 
@@ -242,7 +242,7 @@ func sumText(h hash.Hash, text string) {
 	_, _ = io.WriteString(h, text) // a hash takes all
 }
 
-// checkSum tells whether the answer is the one that was stored. Files of programs
+// checkSum checks that the answer is the one that was stored. Files of programs
 // that did not sum have none.
 func (f *form) checkSum() error {
 	if f.Sum == "" {

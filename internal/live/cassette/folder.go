@@ -338,7 +338,7 @@ func (f *Folder) board(k Key) (own, other *flight) {
 	return own, nil
 }
 
-// fly does what one flight is for and tells those who wait.
+// fly makes the call of a flight and wakes those who wait.
 func (f *Folder) fly(ctx context.Context, own *flight, call Call, ask Ask) (c *Cassette, there bool, err error) {
 	defer func() {
 		f.mu.Lock()

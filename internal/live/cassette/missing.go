@@ -14,7 +14,7 @@ import (
 // ErrMissing is what a call is that no cassette holds.
 var ErrMissing = errors.New("no cassette holds this call")
 
-// MissingError tells of a call that no cassette holds: a request that was never
+// MissingError describes a call that no cassette holds: a request that was never
 // recorded, or one that has changed since.
 type MissingError struct {
 	Dir  string
@@ -43,7 +43,7 @@ func (e *MissingError) difference() string {
 	case e.Stored == 0:
 		return e.Dir + " has no cassettes"
 	case e.Nearest == nil:
-		return fmt.Sprintf("none of the %d cassettes in %s is of this session", e.Stored, e.Dir)
+		return fmt.Sprintf("none of the %d cassettes in %s belongs to this session", e.Stored, e.Dir)
 	}
 	return fmt.Sprintf("the nearest, %s, differs in %s", filepath.Join(e.Dir, e.NearestKey.String()+suffix),
 		strings.Join(e.Differs, "; "))
@@ -138,8 +138,8 @@ func differences(stored, now *Call) []string {
 	return list
 }
 
-// short returns a value as people are told it: of a digest the first digits, which
-// tell two apart.
+// short returns a value for people: of a digest the first digits, which distinguish
+// two.
 func short(s string) string {
 	const told = 8
 	if _, err := ParseKey(s); err == nil {

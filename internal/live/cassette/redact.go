@@ -17,7 +17,7 @@ type part struct {
 	Digest prompt.Digest `json:"digest,omitzero"`
 }
 
-// withheld stands for the texts of an answer.
+// withheld replaces the texts of an answer.
 type withheld struct {
 	Text       []part `json:"text,omitempty"`
 	Compaction []part `json:"compaction,omitempty"`
@@ -62,7 +62,7 @@ func withhold(text string, keep []string) []part {
 	return list
 }
 
-// nextMark returns where the first of marks and keep stands in a text, in small
+// nextMark returns where the first of marks and keep is in a text, in small
 // letters all of them, and how many bytes the longest of those has that stand
 // there; the end of the text without any.
 func nextMark(lower string, keep []string) (at, size int) {
@@ -117,7 +117,7 @@ const maxParam = 120
 
 const withheldParam = "(withheld) "
 
-// redactCall returns a call as a redacted cassette tells it.
+// redactCall returns a call as a redacted cassette has it.
 func redactCall(c Call) Call {
 	c.Params = slices.Clone(c.Params)
 	for i, p := range c.Params {
@@ -129,7 +129,7 @@ func redactCall(c Call) Call {
 }
 
 // hidesParams reports whether a parameter of the call was withheld, so that its
-// key cannot be computed from what is told.
+// key cannot be computed from the rest.
 func (c Call) hidesParams() bool {
 	return slices.ContainsFunc(c.Params, func(p string) bool { return strings.HasPrefix(p, withheldParam) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Request is what was asked, by sizes and digests: what it said stands in the
+// Request is what was asked, by sizes and digests: what it said is in the
 // recording. A line of Tools, System and Messages is one block: who speaks, its
 // kind, bytes, digest of content, whether it is an error, and the breakpoint at
 // it.

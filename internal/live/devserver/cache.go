@@ -56,7 +56,7 @@ type entry struct {
 
 func (e entry) alive(now time.Time) bool { return now.Before(e.used.Add(e.ttl)) }
 
-// pending are entries that a request will write; nobody reads them before its
+// pending are entries that a request will write; they cannot be read before its
 // response begins.
 type pending struct {
 	cache   *cache
@@ -150,7 +150,7 @@ func (w *pending) available() {
 	}
 }
 
-// position is a block of a prompt together with all that stands ahead of it.
+// position is a block of a prompt together with everything ahead of it.
 type position struct {
 	sum    [sha256.Size]byte
 	tokens int64  // up to it, itself included

@@ -89,7 +89,7 @@ func (q *request) compacts(tokens int64) *api.Edit {
 }
 
 // since returns the messages from the newest compaction on: the API ignores
-// what stands ahead of it. A compaction without content is no compaction.
+// everything ahead of it. A compaction without content is no compaction.
 func since(messages []api.Message) []api.Message {
 	for i := len(messages) - 1; i >= 0; i-- {
 		for k := len(messages[i].Content) - 1; k >= 0; k-- {

@@ -107,7 +107,7 @@ func New(o Options) (*Server, error) {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Counts tells what was asked, by the digest of a request's body.
+// Counts counts what was asked, by the digest of a request's body.
 type Counts struct {
 	Requests int `json:"requests"`
 	Answered int `json:"answered"`
@@ -117,7 +117,7 @@ type Counts struct {
 	Digests map[string]Count `json:"digests"`
 }
 
-// Count tells how often a request came, and how often it was answered in full.
+// Count counts how often a request came, and how often it was answered in full.
 type Count struct {
 	Requests int `json:"requests"`
 	Answered int `json:"answered"`

@@ -1,4 +1,4 @@
-// Package fidelity tells which of the things worth keeping in a stretch of a
+// Package fidelity finds which of the things worth keeping in a stretch of a
 // conversation a summary of it has word for word.
 //
 // That a string survives is an upper bound of what a model still knows: a
@@ -39,7 +39,7 @@ type Piece struct {
 // Words finds entities word for word.
 type Words struct{}
 
-// Entities returns what is worth keeping in what a summary stands for, in order of
+// Entities returns what is worth keeping in what a summary replaces, in order of
 // first appearance, open tasks last, and whether the summary has it word for word.
 // Root is the folder of the project: a path below it may be given relative to it;
 // "" for none.
@@ -84,7 +84,7 @@ type index struct {
 }
 
 // Limits of what counts as an entity, bytes: shorter strings are found by
-// chance, longer ones nobody repeats word for word. Assumed.
+// chance, longer ones are not repeated word for word. Assumed.
 const (
 	minText = 6
 	maxText = 240
@@ -176,7 +176,7 @@ func firstLine(s string) string {
 var errorWord = regexp.MustCompile(`(?i)\b(error|fail|failed|failure|fatal|panic|exception|cannot|denied|` +
 	`not found|no such|undefined|invalid)\b`)
 
-// errorLine returns the line of a failed result that tells what is wrong: the
+// errorLine returns the line of a failed result that says what is wrong: the
 // first one with a word for it, else the first one.
 func errorLine(text string) string {
 	first := ""

@@ -75,7 +75,7 @@ type Request struct {
 	Compaction *Compaction `json:"compaction,omitzero"`
 	Thinking   Thinking    `json:"thinking,omitzero"`
 	// Effort is the effort asked of the model, as the provider names it: "low" to
-	// "max"; "" for no word of it.
+	// "max"; "" to leave it out.
 	Effort string `json:"effort,omitzero"`
 	// ToolsDenied says that the model must not call a tool although they are
 	// listed: what it answers instead of text is a failure.
@@ -93,7 +93,7 @@ type Mode string
 
 // The modes of thinking.
 const (
-	ThinkingUnsaid   Mode = "" // no word of it: as the model does by itself
+	ThinkingUnsaid   Mode = "" // left out: as the model does by itself
 	ThinkingDisabled Mode = "disabled"
 	ThinkingAdaptive Mode = "adaptive" // as much as the model sees fit
 	ThinkingBudget   Mode = "enabled"  // up to a number of tokens
