@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	_ "embed"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/check"
+	"github.com/compactsim/compactsim/scenarios"
 )
 
 // publish writes a report wherever it is asked for. It fails when the check does.
@@ -152,4 +154,64 @@ func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; sim check --update writes its baseline, sim check holds it\n", name)
 	return nil
+}
+
+// junitPlace refuses a file for JUnit that cannot be made, or that the check itself
+// is made from: its file, scenario, baselines, key, prices, profile and recordings.
+func (f *checkFlags) junitPlace(file *check.File, plan *scenarios.Plan) error {
+	if f.junit == "" {
+		return nil
+	}
+	if dir := filepath.Dir(f.junit); !isFolder(dir) {
+		return fmt.Errorf("--junit %s: there is no folder %s", f.junit, dir)
+	}
+	if isFolder(f.junit) {
+		return fmt.Errorf("--junit %s: a folder, not a file", f.junit)
+	}
+	reads := [][2]string{{"the check itself", file.Name}, {"the key of pseudonyms", f.keys.file}}
+	if path := file.Scenario.Path; isYAML(path) {
+		reads = append(reads, [2]string{"its scenario", besideCheck(file, path)})
+	}
+	for _, name := range file.Baselines() {
+		reads = append(reads, [2]string{"its baseline", besideCheck(file, name)})
+	}
+	if plan != nil {
+		s := plan.Design.Scenario
+		reads = append(reads, [2]string{"the prices", s.Prices.File}, [2]string{"the profile", s.Profile})
+		for _, name := range s.Sessions.Paths {
+			reads = append(reads, [2]string{"a recording", name})
+		}
+	}
+	for _, r := range reads {
+		if r[1] != "" && sameFile(r[1], f.junit) {
+			return fmt.Errorf("--junit %s would write over %s", f.junit, r[0])
+		}
+	}
+	if err := isJUnit(f.junit); err != nil {
+		return fmt.Errorf("--junit %s: %w", f.junit, err)
+	}
+	return nil
+}
+
+// isJUnit returns an error for a file that is there and begins as no document of
+// JUnit does: it may be a recording.
+func isJUnit(name string) error {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	r, err := os.Open(name)
+	if err != nil {
+		return cause(err)
+	}
+	defer r.Close()
+	if begin, err := bufio.NewReader(r).Peek(1); err != nil || begin[0] != '<' {
+		return errors.New("there is a file that is no JUnit document; move it away or take another name")
+	}
+	return nil
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }

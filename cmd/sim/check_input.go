@@ -1,0 +1,260 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/check"
+	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// seedParam is the name of the seed among the parameters of a cell.
+const seedParam = "seed"
+
+// drawn reports whether figures of a cell may depend on the seed. A layer that
+// does not say whether it draws is taken to: more seeds cost time, fewer a wrong
+// alarm.
+func drawn(c *scenarios.Cell) bool {
+	s := c.Scenario
+	return s.Server.EvictPerCall > 0 || s.Client.System.UncachedChange > 0 ||
+		slices.ContainsFunc(c.Strategy.LayerNames(), func(name string) bool {
+			t := c.Strategy.Traits(name)
+			return t.Draws || !t.Declared
+		})
+}
+
+// withSeeds returns a design that runs the cells with draws that a check speaks
+// of under all its seeds: the scenario's and those that follow it. draws are the
+// names of the runs of each cell of d, in the order of the seeds.
+func withSeeds(d *scenarios.Design, file *check.File) (seeded *scenarios.Design, draws [][]string) {
+	out := *d
+	out.Cells = nil
+	for i := range d.Cells {
+		c := d.Cells[i]
+		names := []string{c.Name}
+		out.Cells = append(out.Cells, c)
+		for k := 1; k < file.Seeds && drawn(&c) && file.Touches(c.Name, c.Strategy.Name); k++ {
+			again := c
+			scenario := *c.Scenario
+			scenario.Seed += uint64(k)
+			again.Scenario = &scenario
+			again.Name = fmt.Sprintf("%s %s=%d", c.Name, seedParam, scenario.Seed)
+			names = append(names, again.Name)
+			out.Cells = append(out.Cells, again)
+		}
+		draws = append(draws, names)
+	}
+	return &out, draws
+}
+
+// checkInput returns a run as a check looks at it.
+func checkInput(plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, draws [][]string, hide hiding) (*check.Input, error) {
+	digest, err := scenarioDigest(plan)
+	if err != nil {
+		return nil, err
+	}
+	prices, err := pricesDigest(plan, corpus.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	table := run.Provenance.Prices
+	if plan.Design.Scenario.Prices.File != "" { // the name of a file
+		table = hide.name(table)
+	}
+	in := &check.Input{Version: version(), SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
+		PricesDigest: prices, Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
+	in.Lost, in.NumLost = lost(corpus, hide)
+	in.Key = hide.keyName()
+	dates, err := priceDates(plan)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range corpus.Sessions {
+		if s.NumCalls() == 0 {
+			continue
+		}
+		own := check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent}
+		for _, model := range slices.Sorted(maps.Keys(unpricedModels(plan, dates, s))) {
+			own.Unpriced = append(own.Unpriced, hide.model(model))
+		}
+		in.Sessions[s.ID] = own
+	}
+	byName := map[string]*results.Cell{}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		byName[c.Cell] = c
+		if c.Strategy == results.StrategyBilled {
+			in.Cells = append(in.Cells, check.Cell{Name: c.Cell, Strategy: c.Strategy, Draws: []*results.Cell{c}})
+		}
+	}
+	for i, names := range draws {
+		c := check.Cell{Name: names[0], Strategy: plan.Design.Cells[i].Strategy.Name}
+		for _, name := range names {
+			if byName[name] == nil {
+				return nil, fmt.Errorf("cell %s was not simulated", name)
+			}
+			c.Draws = append(c.Draws, byName[name])
+		}
+		in.Cells = append(in.Cells, c)
+	}
+	return in, nil
+}
+
+// usualModel returns the model that most calls of a session went to, of equals
+// the first seen.
+func usualModel(s *traces.Session) string {
+	if len(s.Models) == 0 {
+		return ""
+	}
+	calls := make([]int, len(s.Models))
+	for i := range s.Threads {
+		for j := range s.Threads[i].Rounds {
+			calls[s.Threads[i].Rounds[j].Model]++
+		}
+	}
+	return s.Models[slices.Index(calls, slices.Max(calls))]
+}
+
+// lost says what of the recordings is not in the figures: lines that could not be
+// read, files that could not be read to their end, sessions without a call.
+// Problems with single calls that were read are none. n counts all; at most the
+// first that reading keeps are told.
+func lost(c *traces.Corpus, hide hiding) (told []string, n int) {
+	n = c.NumProblems
+	for _, p := range c.Problems {
+		told = append(told, hide.problem(p))
+	}
+	for _, s := range c.Sessions {
+		n += s.Quality.BadLines - s.Quality.Problems
+		bad := s.Quality.BadLines // told ahead of problems with calls
+		for _, p := range s.Problems {
+			switch {
+			case p.Line == 0: // the file, as opposed to a line of it
+				n++
+			case bad > 0:
+				bad--
+			default:
+				continue
+			}
+			told = append(told, hide.problem(p))
+		}
+	}
+	return told, n
+}
+
+// unpricedModels returns the models of a session that a plan has no price for, at the
+// dates of prices that its cells ask for or, without one, when the session began.
+func unpricedModels(plan *scenarios.Plan, dates []time.Time, s *traces.Session) map[string]error {
+	missing := map[string]error{}
+	for _, at := range dates {
+		if at.IsZero() {
+			at = s.StartTime()
+		}
+		for _, model := range s.Models {
+			if _, err := plan.Prices.Lookup(model, at); err != nil {
+				missing[model] = err
+			}
+		}
+	}
+	return missing
+}
+
+// refuseUnpriced is the error of a strict check for models without a price. It
+// names the keys of the scenario: sim check has no flags for prices.
+func refuseUnpriced(plan *scenarios.Plan, sessions []*traces.Session, hide hiding) error {
+	dates, err := priceDates(plan)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	var errs []error
+	for _, s := range sessions {
+		missing := unpricedModels(plan, dates, s)
+		for _, model := range slices.Sorted(maps.Keys(missing)) {
+			if seen[model] {
+				continue
+			}
+			seen[model] = true
+			near, other := "", "MODEL"
+			var unknown *costmodel.UnknownModelError
+			if errors.As(missing[model], &unknown) && len(unknown.Near) > 0 {
+				near, other = "; near names: "+strings.Join(unknown.Near, ", "), unknown.Near[0]
+			}
+			name, key := hide.model(model), model
+			if name != model {
+				key = "A" // a pseudonym bills nothing
+			}
+			errs = append(errs, fmt.Errorf("--strict: no price for model %q%s; prices in the scenario gives one: {file: FILE}, or {as: {%s: %s}}", name, near, key, other))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hiding puts pseudonyms into what a check prints and keeps, under a key; without
+// one it changes nothing.
+type hiding struct{ key []byte }
+
+// hiding returns what the flags ask for, or what is wrong with them.
+func (f *checkFlags) hiding() (hiding, error) {
+	switch {
+	case !f.keys.anonymize && f.keys.file != "":
+		return hiding{}, errors.New("a key of pseudonyms belongs to --anonymize")
+	case !f.keys.anonymize:
+		return hiding{}, nil
+	case f.read.verbose:
+		return hiding{}, errors.New("--anonymize and --verbose exclude each other: problems name files")
+	}
+	key, err := f.keys.key()
+	return hiding{key}, err
+}
+
+func (h hiding) on() bool { return h.key != nil }
+
+// name returns what stands for a project, a file or a digest.
+func (h hiding) name(s string) string {
+	if !h.on() {
+		return s
+	}
+	return export.Pseudonym(h.key, s)
+}
+
+// keyName returns a pseudonym of its own by which keys are told apart; "" without a
+// key.
+func (h hiding) keyName() string {
+	if !h.on() {
+		return ""
+	}
+	return h.name("the key of sim check")
+}
+
+// model returns what stands for a model.
+func (h hiding) model(s string) string {
+	if !h.on() {
+		return s
+	}
+	return export.ModelName(h.key, s)
+}
+
+// problem tells a problem of reading. What is wrong with a line may quote it.
+func (h hiding) problem(p traces.Problem) string {
+	if h.on() {
+		p.File, p.Text = h.name(p.File), "could not be read"
+	}
+	return p.String()
+}
+
+// reason tells why there is nothing to check.
+func (h hiding) reason(err error) string {
+	if h.on() {
+		return "nothing to check: no sessions"
+	}
+	return "nothing to check: " + err.Error()
+}
