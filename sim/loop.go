@@ -52,7 +52,7 @@ func NewLoop(c Config) *Loop {
 	l := &Loop{config: c, assembly: assemblyOf(&c), models: new(Models)}
 	l.composer, _ = c.Summarizer.(Composer)
 	l.host.loop = l
-	l.turn.Attach(&l.host)
+	l.turn.Host = &l.host
 	return l
 }
 

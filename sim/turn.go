@@ -156,7 +156,10 @@ type host struct {
 func (h *host) Count(n results.Counts) { h.thread.live.row.Counts.Add(&n) }
 
 // Refuse counts a reason for which a layer did not act.
-func (h *host) Refuse(layer, reason string) { h.thread.live.refuse(layer, reason) }
+func (h *host) Refuse(layer, reason string) strategies.Outcome {
+	h.thread.live.refuse(layer, reason)
+	return strategies.Outcome{Reason: reason}
+}
 
 func (s *live) refuse(layer, reason string) {
 	if s.reasons == nil {
@@ -165,8 +168,8 @@ func (s *live) refuse(layer, reason string) {
 	s.reasons[[2]string{layer, reason}]++
 }
 
-// Section gives a section of the thread's head another content.
-func (h *host) Section(s strategies.Section, tokens int32, content prompt.Digest) {
+// SetSection gives a section of the thread's head another content.
+func (h *host) SetSection(s strategies.Section, tokens int32, content prompt.Digest) {
 	h.loop.setSection(h.thread, s, tokens, content)
 }
 

@@ -50,7 +50,7 @@ func (l *messages) AfterResponse(t *Turn) Outcome {
 	return Outcome{Verdict: Done}
 }
 
-// ThreadEnd tells the parent that the sub-agent is done.
+// ThreadEnd sends the parent the message that the sub-agent is done.
 func (l *messages) ThreadEnd(t *Turn) Outcome {
 	if !l.sends(t, l.params.End) {
 		return Outcome{Declined, "no message at the end"}

@@ -69,7 +69,7 @@ func (l *agentSummary) Wake(t *Turn) int64 {
 }
 
 // Timer asks for a summary, unless the last one is still awaited or there is
-// nothing to tell of.
+// nothing to summarise.
 func (l *agentSummary) Timer(t *Turn) Outcome {
 	l.next = t.Now + span(l.params.Seconds, secondSpan)
 	if l.running {

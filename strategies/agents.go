@@ -34,7 +34,7 @@ func (l *agents) Fork(t *Turn) bool {
 	return (l.params.Recursive || !t.Forked) && t.Draw(agentsName, 0) < l.params.Share
 }
 
-// ThreadStart puts behind the parent's last response what stands for the results
+// ThreadStart appends to the parent's last response placeholders for the results
 // of its calls, and the boilerplate; the task follows as the thread's first
 // input, in the same message (003:2551).
 func (l *agents) ThreadStart(t *Turn) Outcome {

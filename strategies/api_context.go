@@ -165,7 +165,7 @@ func (l *apiContext) Reset() {
 	l.few = false
 }
 
-// AfterCompaction begins anew: the client no longer sends what lies ahead of the
+// AfterCompaction starts over: the client no longer sends what lies before the
 // boundary.
 func (l *apiContext) AfterCompaction(*Turn) { l.forget() }
 
@@ -340,7 +340,7 @@ func (h *thoughts) update(c *prompt.Context) {
 	}
 }
 
-// cut returns how many of the list stand ahead of the newest turns with
+// cut returns how many of the list come before the newest turns with
 // thinking.
 func (h *thoughts) cut(keep int) int {
 	i, last := len(h.list), int32(-1)

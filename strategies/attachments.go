@@ -140,9 +140,9 @@ const (
 func (overBudget) Names() []string { return []string{"skip", "stop"} }
 
 // restore returns blocks for the files read last among the entries [from, to),
-// newest first, without those that stand in kept messages. A file is read anew,
-// whole: the largest of its reads stands for its size, as others may have been
-// of a range or told only that it is unchanged. What was written since changes
+// newest first, without those in kept messages. A file is read again,
+// whole: the largest of its reads gives its size, as others may have been
+// of a range, or may only say that it is unchanged. What was written since changes
 // its identity.
 func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 	var refs []prompt.Ref

@@ -49,7 +49,7 @@ type cachedClear struct {
 	active  clearables
 	deleted []int32 // ids of results, in order of deletion; never deleted again
 	lost    bool    // their deletion is no longer in force
-	pins    []int32 // ids of the blocks of deletions that stand in the context
+	pins    []int32 // ids of the blocks of deletions in the context
 }
 
 func (l *cachedClear) Name() string { return CachedClearName }
@@ -97,7 +97,7 @@ func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
 }
 
 // overtaken reports whether another layer has cleared in place what was
-// deleted: time-based clearing takes over, and the state begins anew.
+// deleted: time-based clearing takes over, and the state starts over.
 func (l *cachedClear) overtaken(t *Turn) bool {
 	return len(l.deleted) > 0 && !l.lost && !t.IsDeleted(l.deleted[0])
 }
@@ -156,7 +156,7 @@ func (l *cachedClear) dropPins(t *Turn) {
 }
 
 // remove deletes the older results that are active. One of this round's input
-// stands behind the last marker and has no reference yet.
+// comes after the last marker and has no reference yet.
 func (l *cachedClear) remove(t *Turn) Outcome {
 	if l.active.refresh(t) {
 		l.active.drop(func(r clearable) bool { return slices.Contains(l.deleted, r.id) })

@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// toolset tells by Block.Tool whether a tool is one of those named, so that a
+// toolset is a set of tools by Block.Tool, so that a
 // name is looked up once a session.
 type toolset struct {
 	named    []string // none: all tools
@@ -42,7 +42,7 @@ type clearable struct {
 
 // clearables lists the calls of eligible tools in the order they were met. It
 // looks at what was appended since it was last brought up to date; what other
-// layers have made of older entries shows when it is listed anew.
+// layers have made of older entries shows when it is listed again.
 type clearables struct {
 	tools toolset
 	next  int32 // id of the first entry not looked at
@@ -75,14 +75,14 @@ func (r *clearables) clone() clearables {
 	return c
 }
 
-// relist lists the whole context anew, so that positions hold.
+// relist lists the whole context again, so that positions hold.
 func (r *clearables) relist(t *Turn) {
 	r.forget()
 	r.update(t)
 }
 
-// refresh makes positions and sizes those of now: it lists the context anew if
-// another layer has changed what is listed, or where it stands, and reports
+// refresh brings positions and sizes up to date: it lists the context again if
+// another layer has changed or moved what is listed, and reports
 // whether it had to.
 func (r *clearables) refresh(t *Turn) bool {
 	r.update(t)
@@ -95,7 +95,7 @@ func (r *clearables) refresh(t *Turn) bool {
 	return false
 }
 
-// standsAt reports whether an entry stands at a position in a size.
+// standsAt reports whether an entry is at a position with a size.
 func standsAt(c *prompt.Context, at int, id, tokens int32) bool {
 	if at >= c.Len() {
 		return false
@@ -146,7 +146,7 @@ func (r *clearables) update(t *Turn) {
 }
 
 // pair gives a result to its call, or takes the call off the list when the
-// result is cleared already. Results stand shortly behind their calls.
+// result is cleared already. Results follow shortly after their calls.
 func (r *clearables) pair(e *prompt.Entry, b *prompt.Block, at int) {
 	for j := len(r.list) - 1; j >= 0; j-- {
 		u := &r.list[j]

@@ -16,13 +16,16 @@ type clearHost struct {
 	draws   []float64
 }
 
-func (h *clearHost) Count(n results.Counts)                { h.counts.Add(&n) }
-func (h *clearHost) Refuse(_, reason string)               { h.refused = append(h.refused, reason) }
-func (h *clearHost) Delete(id int32)                       { h.deleted = append(h.deleted, id) }
-func (h *clearHost) IsDeleted(id int32) bool               { return slices.Contains(h.deleted, id) }
-func (h *clearHost) Section(Section, int32, prompt.Digest) {}
-func (h *clearHost) Post(int32, int32)                     {}
-func (h *clearHost) Draw(_ string, ordinal uint8) float64  { return h.draws[ordinal] }
+func (h *clearHost) Count(n results.Counts) { h.counts.Add(&n) }
+func (h *clearHost) Refuse(_, reason string) Outcome {
+	h.refused = append(h.refused, reason)
+	return Outcome{Declined, reason}
+}
+func (h *clearHost) Delete(id int32)                          { h.deleted = append(h.deleted, id) }
+func (h *clearHost) IsDeleted(id int32) bool                  { return slices.Contains(h.deleted, id) }
+func (h *clearHost) SetSection(Section, int32, prompt.Digest) {}
+func (h *clearHost) Post(int32, int32)                        {}
+func (h *clearHost) Draw(_ string, ordinal uint8) float64     { return h.draws[ordinal] }
 func (h *clearHost) Undelete(id int32) {
 	h.deleted = slices.DeleteFunc(h.deleted, func(d int32) bool { return d == id })
 }
@@ -30,7 +33,7 @@ func (h *clearHost) Undelete(id int32) {
 // hosted returns a talk in a warm cache whose layers are served.
 func hosted() (*talk, *clearHost) {
 	k, h := newTalk(), &clearHost{}
-	k.Attach(h)
+	k.Host = h
 	k.Usage = prompt.Usage{Read: 1000}
 	k.Life = 5 * minutes
 	return k, h

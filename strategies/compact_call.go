@@ -11,7 +11,7 @@ import (
 // which way of making the call is tried.
 type summaryCall struct {
 	from, to  int       // entries the call sends; from moves when the oldest are dropped
-	low, high int       // entries the summary stands for
+	low, high int       // entries the summary replaces
 	end       int       // where what comes back is put: behind the messages that stay
 	way       int       // index into CompactParams.Call
 	repeats   int       // repetitions of the way under way
@@ -159,7 +159,7 @@ func (l *compact) dropOldest(t *Turn, excess int64) bool {
 	return true
 }
 
-// lead returns the size of the marker that stands ahead of the messages of a
+// lead returns the size of the marker before the messages of a
 // repeated call, tokens: a response may not lead.
 func (l *compact) lead(t *Turn) int32 {
 	s := &l.call
@@ -326,7 +326,7 @@ func (h *hookSizes) inject(arena *prompt.Arena, refs []prompt.Ref) []prompt.Ref 
 }
 
 // summary is the user message that carries the summary, with the client's own
-// words around it. Only where nobody asked is the model told to go on without
+// words around it. Only where nobody asked is the model asked to go on without
 // asking.
 func (p *CompactParams) summary(a *prompt.Answer, by startedBy) prompt.Block {
 	b := summaryBlock(a)

@@ -168,7 +168,7 @@ func summaryBlock(a *prompt.Answer) prompt.Block {
 
 // serverParams are the parameters of the provider's compaction on demand
 // (compact-2026-09-04): the request is that of the conversation, the answer one
-// block that stands first from then on, billed as a call of its own.
+// block that comes first from then on, billed as a call of its own.
 type serverParams struct {
 	Instructions int32 `yaml:"instructions" doc:"tokens of instructions of the client's own; 0 for the provider's" min:"0"`
 	KeepTurns    int   `yaml:"keep_turns" doc:"newest API rounds that stay as they are, behind the block" min:"0" off:"0"`
@@ -193,7 +193,7 @@ const (
 	partialFrom                  // those from the pivot on: the prefix stays
 )
 
-// part returns what a summary in the direction stands for.
+// part returns what a summary in the direction replaces.
 func (d direction) part() prompt.Part {
 	switch d {
 	case partialUpTo:
@@ -287,7 +287,7 @@ type besideCall struct {
 	running bool
 	ready   bool
 	call    summaryCall
-	last    int32 // id of the last entry that the block stands for
+	last    int32 // id of the last entry that the block replaces
 	result  prompt.Result
 }
 
@@ -311,7 +311,7 @@ func (l *compact) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	return Outcome{Declined, "the block waits for the next request"}
 }
 
-// swap puts the block first, in the place of exactly the messages it stands for;
+// swap puts the block first, in place of exactly the messages it summarises;
 // what was said meanwhile stays. It reports whether these are still there.
 func (l *compact) swap(t *Turn) bool {
 	l.beside.ready = false

@@ -51,7 +51,7 @@ func tokensBetween(c *prompt.Context, from, to int) int64 {
 	return t
 }
 
-// holdsSummary reports whether any of the entries [from, to) stands for
+// holdsSummary reports whether any of the entries [from, to) replaces
 // compacted messages.
 func holdsSummary(c *prompt.Context, from, to int) bool {
 	for i := from; i < to; i++ {
@@ -62,7 +62,7 @@ func holdsSummary(c *prompt.Context, from, to int) bool {
 	return false
 }
 
-// sameMessage reports whether the entries at positions i−1 and i stand in one
+// sameMessage reports whether the entries at positions i−1 and i are of one
 // message: those of one response do, and blocks that were logged as one.
 func sameMessage(c *prompt.Context, i int) bool {
 	a, b := c.At(i-1), c.At(i)
@@ -110,7 +110,7 @@ func legalCut(c *prompt.Context, i, floor int) int {
 }
 
 // strandedCall returns the position, at least floor, of a tool call ahead of
-// position i whose result stands at i or behind it; i when there is none.
+// position i whose result is at i or after it; i when there is none.
 func strandedCall(c *prompt.Context, i, floor int) int {
 	with := map[int32]bool{}
 	for p := i; p < c.Len(); p++ {
@@ -141,7 +141,7 @@ func callAt(c *prompt.Context, call int32, i, floor int) int {
 	return i
 }
 
-// lastSummary returns the position of the last entry that stands for compacted
+// lastSummary returns the position of the last entry that replaces compacted
 // messages, -1 for none.
 func lastSummary(c *prompt.Context) int {
 	for i := c.Len() - 1; i >= 0; i-- {

@@ -161,7 +161,7 @@ func (s *Strategy) Mechanisms() []Mechanism {
 			m.Path = spec.Join(c.def.Name, m.Path)
 			list = append(list, m)
 			if !c.on() {
-				break // a switch stands first among the parameters
+				break // a switch comes first among the parameters
 			}
 		}
 	}

@@ -29,7 +29,7 @@ var keepaliveDefinition = Define(keepaliveName,
 	func(p keepaliveParams) Layer { return &keepalive{params: p} }).with(Traits{Calls: true})
 
 // keepalive is the state of the layer on one thread. Nothing is sent behind the
-// last response of a thread: no recording tells how long the person stayed.
+// last response of a thread: no recording says how long the person stayed.
 type keepalive struct {
 	params keepaliveParams
 	busy   bool  // a request is under way

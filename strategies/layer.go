@@ -161,7 +161,7 @@ type Boundary struct {
 	Before   int64 // context before it, by the server's count
 	After    int64 // context after it
 	Chained  bool  // the compacted context already held a summary
-	// Reported is what the client tells as its size afterwards: After, or
+	// Reported is what the client reports as its size afterwards: After, or
 	// the usage of the summary call where the client takes that for it. Left
 	// 0, it is After.
 	Reported int64

@@ -46,7 +46,7 @@ func (callLifetime) Names() []string { return []string{"client", "5m", "1h"} }
 // String returns the name used in YAML.
 func (l callLifetime) String() string { return spec.Name(l) }
 
-// matchPath reports whether a path matches a pattern in which * stands for any
+// matchPath reports whether a path matches a pattern in which * matches any
 // text, separators included.
 func matchPath(pattern, path string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")

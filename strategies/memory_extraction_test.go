@@ -21,12 +21,15 @@ type besideHost struct {
 	draws    []string   // layers whose draws were asked for
 }
 
-func (h *besideHost) Count(n results.Counts)      { h.counts.Add(&n) }
-func (h *besideHost) Refuse(layer, reason string) { h.reasons[reason]++ }
-func (h *besideHost) Delete(int32)                {}
-func (h *besideHost) Undelete(int32)              {}
-func (h *besideHost) IsDeleted(int32) bool        { return false }
-func (h *besideHost) Section(_ Section, tokens int32, _ prompt.Digest) {
+func (h *besideHost) Count(n results.Counts) { h.counts.Add(&n) }
+func (h *besideHost) Refuse(layer, reason string) Outcome {
+	h.reasons[reason]++
+	return Outcome{Declined, reason}
+}
+func (h *besideHost) Delete(int32)         {}
+func (h *besideHost) Undelete(int32)       {}
+func (h *besideHost) IsDeleted(int32) bool { return false }
+func (h *besideHost) SetSection(_ Section, tokens int32, _ prompt.Digest) {
 	h.sections = append(h.sections, tokens)
 }
 func (h *besideHost) Post(thread, tokens int32) { h.posts = append(h.posts, [2]int32{thread, tokens}) }
@@ -38,7 +41,7 @@ func (h *besideHost) Draw(layer string, _ uint8) float64 {
 // besideTalk is the talk of a lone session of a user, on 1 February 2026.
 func besideTalk() (*talk, *besideHost) {
 	k, h := newTalk(), &besideHost{reasons: map[string]int{}}
-	k.Attach(h)
+	k.Host = h
 	k.Parent = -1
 	k.Epoch = 1_769_904_000e9
 	k.User = &User{Ends: make([]int64, 1), Live: []bool{true}}
@@ -290,7 +293,7 @@ func TestBesideDecliningAllocatesNothing(t *testing.T) {
 	for range 100 {
 		k.round("Write", memoryFile, 100)
 	}
-	k.Attach(nil)
+	k.Host = quiet{}
 	k.User.Ends[0] = 0
 	memory, dreams := layer(t, "memory-extraction: {}").(*memoryExtraction), layer(t, "dream: {}").(*dream)
 	memory.running = true

@@ -129,7 +129,7 @@ func (p *presetReader) layer(key, body *yaml.Node, group int) {
 	def, ok := p.registry.layers[name]
 	switch {
 	case p.index(name) >= 0:
-		p.problem(key, "layer %s stands twice", name)
+		p.problem(key, "layer %s is listed twice", name)
 		return
 	case !ok:
 		p.problem(key, "unknown layer %q%s", name, nearest.Hint(name, p.registry.Layers()))

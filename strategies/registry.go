@@ -26,7 +26,7 @@ type Definition struct {
 // Traits say what a layer can do, as far as others have to know. A layer that
 // declares none may do anything.
 type Traits struct {
-	Declared bool // the others are true as they stand
+	Declared bool // the fields below are filled in
 	Replays  bool // carries out what the recording did
 	Draws    bool // leaves something to chance, by itself or by what a summariser answers
 	Calls    bool // makes model calls of its own

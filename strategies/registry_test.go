@@ -81,7 +81,7 @@ func TestPresetProblems(t *testing.T) {
 		"ignored override":   {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5, pct_override: 101}}\n", []string{"pct_override 101 must lie in 0…100"}},
 		"unknown source":     {"name: x\nlayers:\n  - full-compact: {trigger: {fixed: 5}, barred: [compactt]}\n", []string{`has the unknown source "compactt"`}},
 		"nothing to clear":   {"name: x\nlayers:\n  - microcompact: {trigger: {fixed: 5}, tools: [], threshold: 0, keep_last: -1}\n", []string{"tools names none", "threshold 0", "keep_last -1 must not be negative"}},
-		"a layer twice":      {"name: x\nlayers:\n  - recorded: {}\n  - recorded: {}\n", []string{"layer recorded stands twice"}},
+		"a layer twice":      {"name: x\nlayers:\n  - recorded: {}\n  - recorded: {}\n", []string{"layer recorded is listed twice"}},
 		"a group of one":     {"name: x\nlayers:\n  - first_of: [recorded: {}]\n", []string{"at least two layers"}},
 		"a group in one":     {"name: x\nlayers:\n  - first_of: [recorded: {}, first_of: []]\n", []string{"first_of inside first_of"}},
 		"exclusive":          {"name: x\nlayers:\n  - recorded: {}\nexclusive: [[recorded, full-compact]]\n", []string{`no layer "full-compact" in this preset`}},

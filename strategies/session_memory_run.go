@@ -24,7 +24,7 @@ type sessionMemory struct {
 	update  notes // what it will hold when the update under way ends well
 	running bool
 	stuck   bool  // the update waits for a compaction
-	nested  int64 // how many updates the one under way stands within
+	nested  int64 // how many updates enclose the one under way
 	since   int64 // when it began, ns on the session's clock
 	counted int64 // client's count at the last update
 	calls   int   // tool calls since
@@ -336,7 +336,7 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 	c.Replace(c.Len(), c.Len(), attached, prompt.CauseCompaction)
 	c.Replace(from, keep, []prompt.Ref{c.Arena().Add(memory)}, prompt.CauseCompaction)
 	t.InputAt = max(from+1, t.InputAt+1-(keep-from))
-	l.notes.last = c.At(from).ID // the memory stands for what it covers
+	l.notes.last = c.At(from).ID // the memory replaces what it covers
 	b.After = int64(c.Tokens())
 	t.Count(results.Counts{Restored: int64(files)})
 	t.Compacted(b)
@@ -377,7 +377,7 @@ func (l *sessionMemory) countBlock(b *prompt.Block) int64 {
 }
 
 // AfterCompaction takes the success of any layer: what the breaker counts begins
-// anew, growth counts from the new context (assumed), and an update that had
+// from zero, growth counts from the new context (assumed), and an update that had
 // waited for the compaction is given up.
 func (l *sessionMemory) AfterCompaction(t *Turn) {
 	l.refused, l.until = 0, 0

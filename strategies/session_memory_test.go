@@ -16,18 +16,21 @@ type compactionHost struct {
 	draw    float64
 }
 
-func (h *compactionHost) Count(n results.Counts)                { h.counts.Add(&n) }
-func (h *compactionHost) Refuse(layer, reason string)           { h.reasons[layer+": "+reason]++ }
-func (h *compactionHost) Delete(int32)                          {}
-func (h *compactionHost) Undelete(int32)                        {}
-func (h *compactionHost) IsDeleted(int32) bool                  { return false }
-func (h *compactionHost) Section(Section, int32, prompt.Digest) {}
-func (h *compactionHost) Post(int32, int32)                     {}
-func (h *compactionHost) Draw(string, uint8) float64            { return h.draw }
+func (h *compactionHost) Count(n results.Counts) { h.counts.Add(&n) }
+func (h *compactionHost) Refuse(layer, reason string) Outcome {
+	h.reasons[layer+": "+reason]++
+	return Outcome{Declined, reason}
+}
+func (h *compactionHost) Delete(int32)                             {}
+func (h *compactionHost) Undelete(int32)                           {}
+func (h *compactionHost) IsDeleted(int32) bool                     { return false }
+func (h *compactionHost) SetSection(Section, int32, prompt.Digest) {}
+func (h *compactionHost) Post(int32, int32)                        {}
+func (h *compactionHost) Draw(string, uint8) float64               { return h.draw }
 
 func compactionHosted(k *talk) *compactionHost {
 	h := &compactionHost{reasons: map[string]int{}, draw: 0.5}
-	k.Attach(h)
+	k.Host = h
 	return h
 }
 

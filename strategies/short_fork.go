@@ -123,7 +123,7 @@ func (l *shortFork) decide(t *Turn) string {
 	return fateLeft
 }
 
-// BackgroundResult counts the answer, and why it was for nothing.
+// BackgroundResult counts the answer, or why it was wasted.
 func (l *shortFork) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	l.running = false
 	if r.Failed != "" {

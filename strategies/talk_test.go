@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // talk is a conversation under construction, as a layer's turn sees it: 12,000
@@ -15,8 +16,21 @@ type talk struct {
 	calls int32
 }
 
+// quiet is a host that does nothing.
+type quiet struct{}
+
+func (quiet) Count(results.Counts)                     {}
+func (quiet) Refuse(_, reason string) Outcome          { return Outcome{Declined, reason} }
+func (quiet) Delete(int32)                             {}
+func (quiet) Undelete(int32)                           {}
+func (quiet) IsDeleted(int32) bool                     { return false }
+func (quiet) SetSection(Section, int32, prompt.Digest) {}
+func (quiet) Post(int32, int32)                        {}
+func (quiet) Draw(string, uint8) float64               { return 0 }
+
 func newTalk() *talk {
 	k := &talk{}
+	k.Host = quiet{}
 	k.Tools = []string{"", "Read", "Bash", "Task", "Skill", "TodoWrite", "EnterPlanMode", "ExitPlanMode", "Write", "mcp__db__query", "Edit"}
 	k.Context = new(prompt.Context)
 	k.Context.Reset(nil, &k.arena)

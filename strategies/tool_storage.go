@@ -10,7 +10,7 @@ import (
 )
 
 // toolStorageParams are the parameters of tool-storage. Sizes of results are
-// bytes, which stand for the client's characters; others are tokens.
+// bytes, taken for the client's characters; others are tokens.
 type toolStorageParams struct {
 	Switch      `yaml:",inline"`
 	Limits      storageLimits `yaml:"limits" doc:"bytes above which a result goes to disk"`
@@ -91,7 +91,7 @@ var toolStorageDefinition = Define(ToolStorageName,
 type toolStorage struct {
 	params  toolStorageParams
 	never   toolset
-	stored  []int32 // ids of the entries it has put to disk, for deciding anew
+	stored  []int32 // ids of the entries it has put to disk, for deciding again
 	message []freshResult
 	reads   readingBack
 	request int32 // number of the request under way, from 1; a branch goes on counting

@@ -51,13 +51,14 @@ type Turn struct {
 	// Reading is the state the trigger measures are taken from.
 	Reading Reading
 
+	Host // set once by the loop
+
 	intent     prompt.Intent
 	pending    bool
 	await      int64
 	background []prompt.Intent
 	record     Boundary
 	log        func(Check)
-	host       Host
 }
 
 // Call asks the loop for a model call. The hook must answer Pending; the
@@ -67,7 +68,7 @@ func (t *Turn) Call(in prompt.Intent) Outcome {
 	return Outcome{Verdict: Pending}
 }
 
-// Compacted reports a compaction, which the loop counts and tells to every
+// Compacted reports a compaction, which the loop counts and passes to every
 // layer.
 func (t *Turn) Compacted(b Boundary) {
 	if b.Kind == BoundaryNone {
@@ -109,90 +110,38 @@ func (t *Turn) TakeBackground() []prompt.Intent {
 	return list
 }
 
-// Host is what the loop does for a layer beside calls. Layers use it through
-// the turn.
+// Host is what the loop does for a layer beside calls. Layers use it through the
+// turn.
 type Host interface {
+	// Count adds to the counts of the row.
 	Count(n results.Counts)
-	Refuse(layer, reason string)
+	// Refuse counts that a layer could have acted and did not, by reason.
+	Refuse(layer, reason string) Outcome
+	// Delete asks the server to leave the entry with an id out of this and all
+	// later requests without changing the cached prefix (cache_edits). The
+	// context keeps it.
 	Delete(id int32)
+	// Undelete takes a deletion back: the next request sends the entry whole.
 	Undelete(id int32)
+	// IsDeleted reports whether a deletion of the entry is in force.
 	IsDeleted(id int32) bool
-	Section(s Section, tokens int32, content prompt.Digest)
+	// SetSection gives a section another content. Memoised sections show it after
+	// the next compaction, others in the next request.
+	SetSection(s Section, tokens int32, content prompt.Digest)
+	// Post sends a message to another thread of the session, in the input of that
+	// thread's next round.
 	Post(thread, tokens int32)
+	// Draw returns a uniform number in [0, 1) that belongs to this round, the
+	// layer and the ordinal: an inserted call or another layer shifts nothing.
 	Draw(layer string, ordinal uint8) float64
 }
 
-// Attach makes the turn serve its layers through a host. It is for the loop.
-func (t *Turn) Attach(h Host) { t.host = h }
-
-// Count adds to the counts of the row.
-func (t *Turn) Count(n results.Counts) {
-	if t.host != nil {
-		t.host.Count(n)
-	}
-}
-
-// Refuse counts that a layer could have acted and did not, by reason.
-func (t *Turn) Refuse(layer, reason string) Outcome {
-	if t.host != nil {
-		t.host.Refuse(layer, reason)
-	}
-	return Outcome{Declined, reason}
-}
-
-// Delete asks the server to leave the entry with an id out of this and all
-// later requests without changing the cached prefix (cache_edits). The context
-// keeps it.
-func (t *Turn) Delete(id int32) {
-	if t.host != nil {
-		t.host.Delete(id)
-	}
-}
-
-// Undelete takes a deletion back: the next request sends the entry whole.
-func (t *Turn) Undelete(id int32) {
-	if t.host != nil {
-		t.host.Undelete(id)
-	}
-}
-
-// IsDeleted reports whether a deletion of the entry is in force.
-func (t *Turn) IsDeleted(id int32) bool { return t.host != nil && t.host.IsDeleted(id) }
-
-// Section is a part of the system prompt or of the reminders ahead of the
+// Section is a part of the system prompt or of the reminders before the
 // conversation whose content a layer can change.
 type Section uint8
 
-// Sections with a content of their own.
-const (
-	SectionMemory Section = iota // the index of memory files, in a memoised section
-	numSections           = 1
-)
-
-// SetSection gives a section another content. Memoised sections show it after
-// the next compaction, others in the next request.
-func (t *Turn) SetSection(s Section, tokens int32, content prompt.Digest) {
-	if t.host != nil {
-		t.host.Section(s, tokens, content)
-	}
-}
-
-// Post sends a message to another thread of the session: it is injected into
-// the input of that thread's next round.
-func (t *Turn) Post(thread, tokens int32) {
-	if t.host != nil {
-		t.host.Post(thread, tokens)
-	}
-}
-
-// Draw returns a uniform number in [0, 1) that belongs to this round, the layer
-// and the ordinal: an inserted call or another layer shifts nothing.
-func (t *Turn) Draw(layer string, ordinal uint8) float64 {
-	if t.host == nil {
-		return 0
-	}
-	return t.host.Draw(layer, ordinal)
-}
+// SectionMemory is the index of memory files, in a memoised section.
+const SectionMemory Section = 0
 
 // Warm reports whether the client takes the thread's cache for warm: it has had
 // a response, and the lifetime has not passed since.

@@ -49,10 +49,10 @@ func TestParseRefuses(t *testing.T) {
 			"check.yaml:5: the rule on max_increase of calls stands here a second time, first in line 4"},
 		"scenario: x\n<<: {rules: [{metric: cost_usd, max: 1}]}":                         {"check.yaml:2: the document: keys are not merged", "check.yaml: a check needs rules"},
 		"scenario: x\n<<: {seeds: 1}\nrules: [{metric: cost_usd, max: 1}]":               {"check.yaml:2: the document: keys are not merged"},
-		"scenario: x\nrules:\n- {metric: calls, metric: b}\n- {min: 1}\n":                {`check.yaml:3: key "metric" stands here a second time`, "check.yaml:4: rules[1]: a rule needs a metric"},
+		"scenario: x\nrules:\n- {metric: calls, metric: b}\n- {min: 1}\n":                {`check.yaml:3: key "metric" is repeated`, "check.yaml:4: rules[1]: a rule needs a metric"},
 		"scenario: x\nrules:\n-\n- {min: 1}\n":                                           {"check.yaml:3: rules[0] holds nothing", "check.yaml:4: rules[1]: a rule needs a metric"},
 		"scenario: x\nrules: {metric: calls}\n":                                          {"check.yaml:2: rules takes a list, not a mapping"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1}\nrules:\n- {metric: calls}\n": {`key "rules" stands here a second time, first in line 2`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1}\nrules:\n- {metric: calls}\n": {`key "rules" is repeated, first in line 2`},
 	} {
 		_, err := Parse([]byte(text), "check.yaml")
 		for _, w := range want {

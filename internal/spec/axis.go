@@ -12,10 +12,10 @@ import (
 // MaxAxis is the most values of one axis.
 const MaxAxis = 10_000
 
-// Axis is a list or a range where one value stands: a parameter that is swept.
+// Axis is a list or a range in place of one value: a parameter that is swept.
 type Axis struct {
 	Path   string       // keys that lead to the parameter, joined by dots
-	Node   *yaml.Node   // where the list stands; Choose replaces it
+	Node   *yaml.Node   // the list; Choose replaces it
 	Values []*yaml.Node // the values in canonical form, at least one, each once
 	Texts  []string     // the same as texts
 }
@@ -113,7 +113,7 @@ func (c *Checker) rangeAxis(n *yaml.Node, t reflect.Type, tag reflect.StructTag,
 		case key.Value != "from" && key.Value != "to" && key.Value != "step":
 			c.errorf(key, "range %s: unknown key %q; want from, to and step", path, key.Value)
 		case again:
-			c.errorf(key, "range %s: key %q stands here a second time", path, key.Value)
+			c.errorf(key, "range %s: key %q is repeated", path, key.Value)
 		case err != nil:
 			c.errorf(value, "range %s: %s: %w", path, key.Value, err)
 		case v.CanFloat() && (math.IsInf(v.Float(), 0) || math.IsNaN(v.Float())):

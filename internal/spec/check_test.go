@@ -58,7 +58,7 @@ func TestCheckRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"fixd: x":                              `a.yaml:1: unknown key "fixd" (did you mean "fixed"?)`,
 		"\nswept:\n  nested:\n    thresold: 3": `a.yaml:4: unknown key "thresold" (did you mean "threshold"?)`,
-		"fixed: x\nfixed: y":                   `a.yaml:2: key "fixed" stands here a second time, first in line 1`,
+		"fixed: x\nfixed: y":                   `a.yaml:2: key "fixed" is repeated, first in line 1`,
 		"swept:\n  ways:\n    - a\n    -":      "a.yaml:4: swept.ways[1] holds nothing",
 		"fixed: [x]":                           "a.yaml:1: fixed takes one value, not a list",
 		"swept: 5":                             `a.yaml:1: swept takes keys and values, not "5"`,
@@ -153,7 +153,7 @@ func TestRangesRefused(t *testing.T) {
 		"{from: 0, to: 1, step: .inf}":                 "range swept.share: step: .inf is no number to count with",
 		"{from: 0, to: 1, step: .nan}":                 "range swept.share: step: .nan is no number to count with",
 		"{from: 1, to: 1.0000000000001, step: 1e-14}":  "has the value 1 twice: the step is too small",
-		"{from: 0, to: 1, step: 1, to: 2}":             `range swept.share: key "to" stands here a second time`,
+		"{from: 0, to: 1, step: 1, to: 2}":             `range swept.share: key "to" is repeated`,
 		"{from: 0, to: 1, by: 1}":                      `range swept.share: unknown key "by"; want from, to and step`,
 		"{from: 0, to: 1, step: {from: 1}}":            "range swept.share: step: want a number, not a mapping",
 		"{from: 0, to: 1, step: 1, ? [a] : 1, from: }": `range swept.share: unknown key ""; want from, to and step`,
@@ -227,15 +227,15 @@ func TestAliases(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for text, want := range map[string]string{
-		"&a [*a]":                  "c.yaml:1: what &a stands for holds *a itself",
-		"x: &b\n  y:\n  - *b\n":    "c.yaml:3: what &b stands for holds *b itself",
-		"&a [&b [x], *b, &b [*a]]": "c.yaml:1: what &a stands for holds *a itself",
+		"&a [*a]":                  "c.yaml:1: anchor &a contains its own alias *a",
+		"x: &b\n  y:\n  - *b\n":    "c.yaml:3: anchor &b contains its own alias *b",
+		"&a [&b [x], *b, &b [*a]]": "c.yaml:1: anchor &a contains its own alias *a",
 	} {
 		if _, err := Parse([]byte(text), "c.yaml"); err == nil || err.Error() != want {
 			t.Errorf("%q: error %v, want %s", text, err, want)
 		}
 	}
-	if _, err := Parse([]byte("[&a [x], *a, [*a], &a [*a]]"), "d.yaml"); err == nil || err.Error() != "d.yaml:1: what &a stands for holds *a itself" {
+	if _, err := Parse([]byte("[&a [x], *a, [*a], &a [*a]]"), "d.yaml"); err == nil || err.Error() != "d.yaml:1: anchor &a contains its own alias *a" {
 		t.Errorf("error %v: the second anchor is the one meant", err)
 	}
 }

@@ -70,8 +70,8 @@ func walk(v reflect.Value, path string, visit func(*Field)) {
 	}
 }
 
-// keyOf returns the YAML key of a field and whether its own fields stand in its
-// place; ok is false for a field that files do not have.
+// keyOf returns the YAML key of a field and whether its own fields take its place;
+// ok is false for a field that files do not have.
 func keyOf(f *reflect.StructField) (name string, inline, ok bool) {
 	name, rest, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	if name == "" {
@@ -208,7 +208,7 @@ func isStruct(t reflect.Type) bool {
 }
 
 // opaque reports whether a type decodes itself, so that its kind says nothing
-// about what stands in the file.
+// about what the file holds.
 func opaque(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[yaml.Unmarshaler]()) ||

@@ -90,7 +90,7 @@ func TestDecodeChecks(t *testing.T) {
 		"rates: {a: up}":          `a.yaml:1: rates.a: unknown value "up"; want left or right`,
 		"pick: [first, second]":   "a.yaml:1: pick takes one value, not a list",
 		"every: [1m, 2m]\nlo: 3":  `a.yaml:2: unknown key "lo" (did you mean "low"?)`,
-		"share: 2\nshare: 0.5":    `a.yaml:2: key "share" stands here a second time, first in line 1`,
+		"share: 2\nshare: 0.5":    `a.yaml:2: key "share" is repeated, first in line 1`,
 		"share: {from: 0, to: 1}": "a.yaml:1: share takes one value, not a mapping",
 	} {
 		d := sample()

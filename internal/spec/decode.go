@@ -62,7 +62,7 @@ func leadsTo(path, to string) bool {
 
 // Checker walks nodes against Go types and collects what does not fit: unknown
 // and repeated keys, values of another kind or out of bounds, lists where one
-// value stands.
+// value is wanted.
 type Checker struct {
 	Tree *Tree
 	// Sweep makes a list or a range in the place of one value an axis. Without
@@ -166,7 +166,7 @@ func (c *Checker) mapping(n *yaml.Node, path string) bool {
 			return false
 		}
 		if before, ok := first[key.Value]; ok {
-			c.errorf(key, "key %q stands here a second time, first in line %d", key.Value, before.Line)
+			c.errorf(key, "key %q is repeated, first in line %d", key.Value, before.Line)
 			continue
 		}
 		first[key.Value] = key
@@ -187,7 +187,7 @@ func keyError(key *yaml.Node) error {
 	return nil
 }
 
-// fields reads a mapping into a struct. Of a key that stands twice the first
+// fields reads a mapping into a struct. Of a repeated key the first
 // counts.
 func (c *Checker) fields(n *yaml.Node, v reflect.Value, path string, sweep bool) {
 	var met []string

@@ -36,7 +36,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "empty document",
 		"name: a\n---\nname: b\n": "more than one document",
-		"name: a\nname: b\n":      `key "name" stands here a second time`,
+		"name: a\nname: b\n":      `key "name" is repeated`,
 		"name: [a\n":              "b.yaml:",
 	} {
 		var o outer

@@ -17,8 +17,8 @@ import (
 const maxNodes = 1 << 18
 
 // Tree is one YAML document as nodes: what is read twice, changed or written
-// back before it becomes Go values. Aliases are expanded: no node stands in two
-// places.
+// back before it becomes Go values. Aliases are expanded: no node
+// occurs twice.
 type Tree struct {
 	Name string     // of the file, for messages
 	Root *yaml.Node // the top of the document
@@ -47,7 +47,7 @@ func Parse(text []byte, name string) (*Tree, error) {
 	root := e.expand(doc.Content[0])
 	switch {
 	case e.loop != nil:
-		return nil, fmt.Errorf("%s:%d: what &%s stands for holds *%[3]s itself", name, e.loop.Line, e.loop.Value)
+		return nil, fmt.Errorf("%s:%d: anchor &%s contains its own alias *%[3]s", name, e.loop.Line, e.loop.Value)
 	case e.left < 0:
 		return nil, fmt.Errorf("%s: more than %d values once its aliases are expanded", name, maxNodes)
 	}
@@ -62,12 +62,12 @@ func yamlError(name string, err error) error {
 	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-// expander copies nodes with aliases replaced by what they stand for. It stops
+// expander copies nodes with aliases replaced by their anchors. It stops
 // when left runs out.
 type expander struct {
 	left int
 	open map[*yaml.Node]bool // anchors whose nodes are being copied
-	loop *yaml.Node          // an alias that stands within its own anchor
+	loop *yaml.Node          // an alias within its own anchor
 }
 
 func (e *expander) expand(n *yaml.Node) *yaml.Node {
@@ -183,7 +183,7 @@ func reach(n *yaml.Node, path string) (*yaml.Node, bool) {
 	return n, true
 }
 
-// Beside makes the name of a file that stands in a node, which is relative to the
+// Beside makes the name of a file that a node holds, which is relative to the
 // folder of the tree's file, relative to the working folder. A name without a file
 // there stays as it is when there is one in the working folder; so do absolute
 // names, and nodes that are nil or no text.
@@ -199,7 +199,7 @@ func (t *Tree) Beside(n *yaml.Node, exists func(name string) bool) {
 }
 
 // Put sets the value that keys lead to below n, making mappings on the way. It
-// fails when something else than a mapping stands there.
+// fails when there is something other than a mapping.
 func (t *Tree) Put(n *yaml.Node, value *yaml.Node, keys ...string) error {
 	for i, key := range keys {
 		if isNull(n) {

@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Problem is something wrong with values, of which Text tells. Paths lead to them,
-// the one that is reported first.
+// Problem is something wrong with values: Text says what, Paths lead to them, the
+// one to report first.
 type Problem struct {
 	Paths []string
 	Text  string

@@ -164,7 +164,7 @@ func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
 	return nil
 }
 
-// comment returns what stands above a field: its doc, and its unit.
+// comment returns the comment above a field: its doc, and its unit.
 func comment(tag reflect.StructTag) string {
 	doc, unit := tag.Get("doc"), tag.Get("unit")
 	if doc == "" || unit == "" {

@@ -173,7 +173,7 @@ func CheckVersion(release string) error {
 		release, nearest.Hint(release, versions()), strings.Join(versions(), ", "))
 }
 
-// numbers returns a version as recorded without what stands behind its numbers.
+// numbers returns a recorded version without what follows its numbers.
 func numbers(release string) string {
 	if i := strings.IndexAny(release, "-+ "); i > 0 {
 		return release[:i]

@@ -41,7 +41,7 @@ const (
 	SectionBilling  Section = iota // changes with every request
 	SectionIdentity                // who the model is
 	SectionStatic                  // the same for everyone
-	SectionProject                 // project files, where they stand in the system prompt
+	SectionProject                 // project files that are in the system prompt
 	SectionMemoised                // kept until the next compaction
 	SectionUncached                // computed anew for every request
 	NumSections     = int(SectionUncached) + 1

@@ -1,4 +1,4 @@
-// Package profile holds what no document gives and recordings have to tell: how
+// Package profile holds what is fitted from recordings and documented nowhere: how
 // large the static prefix of a client is, how long entries really live, which
 // calls a client makes that no log shows. Every number carries its sample size
 // and an interval.
@@ -83,7 +83,7 @@ type Switches struct {
 	Hidden bool `yaml:"hidden_calls"`
 	// Shared lets other conversations keep the head of the prompt in the cache.
 	Shared bool `yaml:"shared_prefix"`
-	// Unheld leaves results of parallel calls uncached that stand behind the
+	// Unheld leaves results of parallel calls uncached that come after the
 	// marked one, and takes what an earlier call of the thread is recorded to
 	// have left uncached out of the entry it wrote.
 	Unheld bool `yaml:"unheld_tail"`
@@ -180,7 +180,7 @@ type Profile struct {
 	Name     string   `yaml:"name"`
 	Source   string   `yaml:"source"` // what it was fitted on
 	Switches Switches `yaml:"switches"`
-	// TokensPerByte is by kind of block, over calls whose growth is told by
+	// TokensPerByte is by kind of block, over calls whose growth follows from
 	// recorded totals.
 	TokensPerByte map[string]Estimate `yaml:"tokens_per_byte"`
 	// ResultRates are tokens per byte of the results of tools, by name, and
