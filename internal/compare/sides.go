@@ -154,28 +154,26 @@ func within(in Input, o Options) ([]match, error) {
 	return []match{m}, err
 }
 
-// narrow leaves the groups with wanted names in each run, all for none.
-func narrow(perRun [][]group, wanted []string) {
+// narrowed returns the cells with wanted names, all for none.
+func narrowed(list []group, wanted []string) []group {
 	if len(wanted) == 0 {
-		return
+		return list
 	}
-	for i, groups := range perRun {
-		var left []group
-		for _, g := range groups {
-			var cells []*results.Cell
-			for _, name := range wanted {
-				for _, c := range g.named(name) {
-					if !slices.Contains(cells, c) {
-						cells = append(cells, c)
-					}
+	var left []group
+	for _, g := range list {
+		var cells []*results.Cell
+		for _, name := range wanted {
+			for _, c := range g.named(name) {
+				if !slices.Contains(cells, c) {
+					cells = append(cells, c)
 				}
 			}
-			if len(cells) > 0 {
-				left = append(left, group{g.name, g.strategy, cells})
-			}
 		}
-		perRun[i] = left
+		if len(cells) > 0 {
+			left = append(left, group{g.name, g.strategy, cells})
+		}
 	}
+	return left
 }
 
 func unknownCell(name string, known []string) error {
