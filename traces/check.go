@@ -7,7 +7,7 @@ import (
 )
 
 // Check verifies what must hold of a session: spans lie within its blocks,
-// parents stand before children, call ids are unique, and replaying what the
+// parents come before children, call ids are unique, and replaying what the
 // recording did gives the recorded input tokens of every call exactly, its
 // tail aside. Rounds without recorded tokens count by their blocks.
 func (s *Session) Check() error {
@@ -21,7 +21,7 @@ func (s *Session) Check() error {
 	for i := range s.Threads {
 		t := &s.Threads[i]
 		if t.Parent >= int32(i) {
-			return fmt.Errorf("session %s: thread %s stands before its parent", s.ID, t.ID)
+			return fmt.Errorf("session %s: thread %s comes before its parent", s.ID, t.ID)
 		}
 		for r := range t.Rounds {
 			if id := t.Rounds[r].ID; ids[id] {

@@ -57,12 +57,12 @@ type Options struct {
 	Workers     int       // files read at the same time; GOMAXPROCS when 0
 	MaxProblems int       // problems kept per session and per corpus; DefaultMaxProblems when 0
 	Stdin       io.Reader // what the path "-" reads
-	// Progress, when not nil, is told what was read since the last call:
+	// Progress, when not nil, receives what was read since the last call:
 	// decompressed bytes and files finished. It must be safe for concurrent use.
 	Progress func(bytes int64, files int)
 }
 
-// Watch returns r, or a reader of it that tells Progress of the bytes.
+// Watch returns r, or a reader of it that reports its bytes to Progress.
 func (o Options) Watch(r io.Reader) io.Reader {
 	if o.Progress == nil {
 		return r
@@ -75,7 +75,7 @@ type watched struct {
 	tell func(bytes int64, files int)
 }
 
-// Read reads and tells how much.
+// Read reads and reports how much.
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
 	w.tell(int64(n), 0)

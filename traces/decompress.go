@@ -66,7 +66,7 @@ type plainFile struct {
 	f  fs.File
 }
 
-// Seek moves to an offset of the text, for who knows where a line stands. It is
+// Seek moves to an offset of the text, for a caller that knows where a line begins. It is
 // errors.ErrUnsupported for a file system whose files cannot.
 func (p *plainFile) Seek(offset int64, whence int) (int64, error) {
 	s, ok := p.f.(io.Seeker)

@@ -21,7 +21,7 @@ type Filter struct {
 	Until time.Time // sessions that begin before; zero: no bound
 	// Projects are parts of Session.Project, or patterns when they hold one of
 	// *, ? and [. A pattern is that of path.Match, except that * and ? also
-	// stand for slashes, and matches the whole path or its end behind any slash.
+	// match slashes, and matches the whole path or its end behind any slash.
 	// Backslashes of a project count as slashes.
 	Projects []string
 	// Models are parts of the name of a model that one of the session's calls
@@ -35,12 +35,7 @@ func (f *Filter) Empty() bool { return len(f.conditions()) == 0 }
 
 // Match reports whether f takes s.
 func (f *Filter) Match(s *Session) bool {
-	for _, c := range f.conditions() {
-		if !c.match(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.conditions(), func(c condition) bool { return !c.match(s) })
 }
 
 // String says what f asks for, for instance "since 2026-03-01 UTC, project web".
@@ -57,55 +52,47 @@ type condition struct {
 	name  string // since, before, project, model or agent
 	text  string
 	match func(*Session) bool
+	known func(*Session) []string // what a session has in its place; nil for a period
 }
 
 func (c *condition) String() string { return c.name + " " + c.text }
 
-const (
-	sinceCondition = "since"
-	untilCondition = "before"
-)
+const sinceCondition = "since"
 
 func (f *Filter) conditions() []condition {
 	var list []condition
-	if !f.Since.IsZero() {
-		list = append(list, condition{sinceCondition, moment(f.Since), func(s *Session) bool {
-			return s.Start != 0 && !s.StartTime().Before(f.Since)
-		}})
+	begins := func(name string, bound time.Time, ok func(time.Time) bool) {
+		if !bound.IsZero() {
+			list = append(list, condition{name, moment(bound), func(s *Session) bool { return s.Start != 0 && ok(s.StartTime()) }, nil})
+		}
 	}
-	if !f.Until.IsZero() {
-		list = append(list, condition{untilCondition, moment(f.Until), func(s *Session) bool {
-			return s.Start != 0 && s.StartTime().Before(f.Until)
-		}})
+	begins(sinceCondition, f.Since, func(t time.Time) bool { return !t.Before(f.Since) })
+	begins("before", f.Until, func(t time.Time) bool { return t.Before(f.Until) })
+	oneOf := func(name string, values []string, match func(want, has string) bool, known func(*Session) []string) {
+		if len(values) > 0 {
+			list = append(list, condition{name, strings.Join(values, " or "), func(s *Session) bool {
+				return slices.ContainsFunc(known(s), func(has string) bool {
+					return slices.ContainsFunc(values, func(want string) bool { return match(want, has) })
+				})
+			}, known})
+		}
 	}
-	if len(f.Projects) > 0 {
-		list = append(list, condition{"project", alternatives(f.Projects), func(s *Session) bool {
-			return slices.ContainsFunc(f.Projects, func(p string) bool { return projectMatches(p, s.Project) })
-		}})
-	}
-	if len(f.Models) > 0 {
-		list = append(list, condition{"model", alternatives(f.Models), func(s *Session) bool {
-			return slices.ContainsFunc(usedModels(s), f.takesModel)
-		}})
-	}
-	if len(f.Agents) > 0 {
-		list = append(list, condition{"agent", alternatives(f.Agents), func(s *Session) bool {
-			return slices.Contains(f.Agents, s.Agent)
-		}})
-	}
+	oneOf("project", f.Projects, projectMatches, func(s *Session) []string { return []string{s.Project} })
+	oneOf("model", f.Models, modelMatches, usedModels)
+	oneOf("agent", f.Agents, func(want, has string) bool { return want == has }, func(s *Session) []string { return []string{s.Agent} })
 	return list
 }
 
 func (f *Filter) takesModel(name string) bool {
-	return slices.ContainsFunc(f.Models, func(p string) bool {
-		if !isPattern(p) {
-			return strings.Contains(name, p)
-		}
-		return patternMatches(p, name)
-	})
+	return slices.ContainsFunc(f.Models, func(p string) bool { return modelMatches(p, name) })
 }
 
-func alternatives(list []string) string { return strings.Join(list, " or ") }
+func modelMatches(pattern, name string) bool {
+	if !isPattern(pattern) {
+		return strings.Contains(name, pattern)
+	}
+	return patternMatches(pattern, name)
+}
 
 // moment words a bound: a date when it is the beginning of a day.
 func moment(t time.Time) string {

@@ -40,7 +40,7 @@ func (f *Filter) Select(sessions []*Session) Selection {
 	sel := Selection{Filter: *f, Of: len(sessions)}
 	conditions := f.conditions()
 	for _, c := range conditions {
-		sel.Removed = append(sel.Removed, Removed{Condition: c.String(), Known: known(c.name, sessions)})
+		sel.Removed = append(sel.Removed, Removed{Condition: c.String(), Known: c.knownIn(sessions)})
 	}
 	for _, s := range sessions {
 		failed := 0
@@ -70,13 +70,10 @@ func (sel *Selection) take(s *Session, last time.Time) {
 	if until := sel.Filter.Until; !until.IsZero() && !last.Before(until) {
 		sel.Later = append(sel.Later, s)
 	}
-	if len(sel.Filter.Models) > 0 && !allFunc(usedModels(s), sel.Filter.takesModel) {
+	other := func(model string) bool { return !sel.Filter.takesModel(model) }
+	if len(sel.Filter.Models) > 0 && slices.ContainsFunc(usedModels(s), other) {
 		sel.Mixed++
 	}
-}
-
-func allFunc(list []string, ok func(string) bool) bool {
-	return !slices.ContainsFunc(list, func(s string) bool { return !ok(s) })
 }
 
 // callTimes returns when the first and the last call of s were made, or when it
@@ -99,18 +96,14 @@ func (s *Session) callTimes() (first, last time.Time) {
 	return unixTime(from), unixTime(to)
 }
 
-// known returns what the sessions have in the place that a condition is about.
-func known(condition string, sessions []*Session) []string {
+// knownIn returns what the sessions have in the place of a condition, sorted.
+func (c *condition) knownIn(sessions []*Session) []string {
+	if c.known == nil {
+		return nil
+	}
 	var list []string
 	for _, s := range sessions {
-		switch condition {
-		case "project":
-			list = append(list, s.Project)
-		case "model":
-			list = append(list, usedModels(s)...)
-		case "agent":
-			list = append(list, s.Agent)
-		}
+		list = append(list, c.known(s)...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

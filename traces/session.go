@@ -121,7 +121,7 @@ type Round struct {
 	Input Span   // blocks new in this request, in order, unseen block last
 	Reply Span   // blocks of the response
 	Usage prompt.Usage
-	// Tail is the part of Usage.Uncached that stands behind the last cache
+	// Tail is the part of Usage.Uncached behind the last cache
 	// breakpoint of every request (a near-constant 1–14 tokens): it is sent
 	// but never cached and is no part of the context. At most MaxTail.
 	Tail    int32

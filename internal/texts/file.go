@@ -11,14 +11,14 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// want is a block that stands on a line.
+// want is a block on a line.
 type want struct{ line, block int32 }
 
 // file is one file of a session, open or not.
 type file struct {
 	name  string
 	wants []want // all blocks in it, by line
-	next  int    // first of wants that stands behind the last line read
+	next  int    // first of wants behind the last line read
 	base  int    // lines ahead of those that lines counts
 	seeks bool   // a place in it can be gone to
 	in    io.Closer
@@ -44,7 +44,7 @@ func (f *file) of(number int32) []want {
 // passed reports whether a line lies behind what was read last.
 func (f *file) passed(number int32) bool { return f.next > 0 && number <= f.wants[f.next-1].line }
 
-// at returns the first of wants that stands on a line or behind it.
+// at returns the first of wants on a line or behind it.
 func (f *file) at(number int32) int {
 	i, _ := slices.BinarySearchFunc(f.wants, number, func(w want, n int32) int { return cmp.Compare(w.line, n) })
 	return i
@@ -55,7 +55,7 @@ func (f *file) at(number int32) int {
 const farAhead = 64
 
 // jump goes to the place of a line in a file that was just opened. Where that
-// cannot be, in a compressed file or one whose reader tells no places, the lines
+// cannot be, in a compressed file or one whose reader keeps no places, the lines
 // ahead are read.
 func (f *file) jump(rc io.Reader, number int32, place int64) {
 	s, ok := rc.(io.Seeker)
@@ -85,7 +85,7 @@ func (r *Reader) load(f *file, number int32, place int64) error {
 	if !ok {
 		var err error
 		if text, err = r.advance(f, number, place); err != nil {
-			_ = f.close() // what went wrong is told already
+			_ = f.close() // the first error counts
 			r.open = slices.DeleteFunc(r.open, func(o *file) bool { return o == f })
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // a count that cannot be does not take the machine's memory.
 const MaxFiller = 16 << 20
 
-// sizeOf returns the bytes of text that stand for a block: its own, else those
+// sizeOf returns the bytes of text that take the place of a block: its own, else those
 // for which the estimate gives the block's tokens.
 func sizeOf(b *prompt.Block) int {
 	if b.Bytes > 0 {
@@ -32,7 +32,7 @@ var words = strings.Fields(`
 	field file first for from given group if in index into is key last length line list loop map name next node of
 	on once open or order other part path read same set size some step text then value while with`)
 
-// Filler returns n bytes of text that stand for content that is not there. The
+// Filler returns n bytes of text in the place of content that is not there. The
 // text begins by saying that it is filler, and for what. It is a function of
 // its arguments; of the digest alone from the first words on. At most MaxFiller
 // bytes are returned, none for a negative n.
@@ -70,7 +70,7 @@ func cut(text []byte, n int) []byte {
 }
 
 // fillerInput returns a JSON object of n bytes, or of the least it takes, that
-// stands for the input of a tool call on a path.
+// takes the place of the input of a tool call on a path.
 func fillerInput(d prompt.Digest, n int, path string) jsontext.Value {
 	v := []byte(`{`)
 	if path != "" {

@@ -1,5 +1,5 @@
 // Package texts reads the text behind the blocks of a session again, on demand:
-// a session keeps of every block where its line stands and the digest of its
+// a session keeps of every block where its line is and the digest of its
 // content, never the text itself.
 package texts
 
@@ -17,7 +17,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// What Content.Media stands for.
+// The values of Content.Media.
 const (
 	MediaImage    = "image"
 	MediaDocument = "document"

@@ -16,7 +16,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// list are the built-in agents. The first stands for agents that are not known,
+// list are the built-in agents. The first takes the place of agents that are not known,
 // and its reader says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),

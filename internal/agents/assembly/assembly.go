@@ -33,13 +33,13 @@ type Format struct {
 	Exact bool
 	// Sealed says that summaries are encrypted, so that no line shows their size.
 	Sealed bool
-	// Linear says that lines stand in the order of the conversation: a result
+	// Linear says that lines follow the order of the conversation: a result
 	// pairs with the open call of its id, and times may run back.
 	Linear bool
 	// Unseen makes the block of tokens that a call's context grew by and no line
 	// shows. Nil for UnseenBlock.
 	Unseen func(call string, tokens int64) prompt.Block
-	// Tail says that a few uncached tokens stand behind the last cache marker.
+	// Tail says that a few uncached tokens follow the last cache marker.
 	Tail bool
 }
 
@@ -111,7 +111,7 @@ func (c *Call) context() int64 { return c.Input() - c.tail }
 // Context returns the recorded input tokens of a call without its tail.
 func (f *Format) Context(c *Call) int64 { return c.Input() - f.tailOf(c) }
 
-// tailOf is the part of the uncached input that stands behind the last cache
+// tailOf is the part of the uncached input behind the last cache
 // marker (traces.Round.Tail).
 func (f *Format) tailOf(c *Call) int64 {
 	if u := c.Usage.Usage; f.Tail && c.OK && u.Uncached <= traces.MaxTail && u.Uncached < u.Input() {
@@ -125,7 +125,7 @@ type Round struct {
 	*Call
 	Before   []Block // the input
 	Reply    []Block
-	Node     int32 // for the reader: where the call stands
+	Node     int32 // for the reader: where the call is
 	InputAt  int64 // time of the last input line, 0 if unknown
 	Prompted bool  // the input holds text for the model
 	Answered bool  // the input holds tool results

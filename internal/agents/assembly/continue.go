@@ -191,7 +191,7 @@ func (s *Session) mergeForeign(t *Thread, began []Block) {
 	s.moveChildren(t, at)
 }
 
-// moveEvents follows the rounds that events stand before. Blocks that an event
+// moveEvents follows the rounds that events precede. Blocks that an event
 // absorbed are gone with the call they led to, or with a later compaction.
 func (t *Thread) moveEvents(at []int32) {
 	for i := range t.Happened {

@@ -114,7 +114,7 @@ func (e *emitter) delay(t *Thread) int64 {
 }
 
 // prefix lays out the blocks ahead of the first round: tools and system, then
-// messages, which change with the role. What stands last belongs to the message
+// messages, which change with the role. What comes last belongs to the message
 // of the first input, as the client sends it.
 func (e *emitter) prefix(list []Block) traces.Span {
 	from := int32(len(e.out.Blocks))
@@ -181,7 +181,7 @@ func (e *emitter) block(b *Block) {
 }
 
 // call returns the number of a tool call or of the call of a result. Where lines
-// stand in order a result pairs with the last open call of its id, and one
+// follow each other a result pairs with the last open call of its id, and one
 // without a call, or a second one, with nothing.
 func (e *emitter) call(b *Block) int32 {
 	n, known := e.calls[b.ID]
@@ -206,7 +206,7 @@ func (e *emitter) event(ev *Event) traces.Event {
 	return out
 }
 
-// cleared returns where the blocks stand that an event cleared, in order.
+// cleared returns the places of the blocks that an event cleared, in order.
 func (e *emitter) cleared(ev *Event) []int32 {
 	var list []int32
 	for _, id := range ev.Cleared {

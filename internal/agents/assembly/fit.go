@@ -88,7 +88,7 @@ type fitter struct {
 	reply   []Block  // its reply
 	fixed   bool     // the reply was fitted in the parent's thread
 	final   bool     // the reply has its logged size
-	thought []*Block // what was thought and still stands in the context
+	thought []*Block // what was thought and is still in the context
 	events  []Event  // result: the events of the recording and those inferred
 	next    int      // first event of the thread that is not handled yet
 }

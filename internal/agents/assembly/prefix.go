@@ -14,13 +14,13 @@ const (
 	minStatic = 1024
 
 	// A first call of more than midContext tokens, of which less than one in
-	// midVisible stands in the transcript, continues a conversation that is
+	// midVisible is in the transcript, continues a conversation that is
 	// not in the recording (recorded: first calls have a median of 40k).
 	midContext = 80_000
 	midVisible = 4
 
 	// toolsShare of the static prefix is tool definitions, the rest system
-	// prompt. An assumption: no recording tells them apart, and nothing that
+	// prompt. An assumption: no recording separates them, and nothing that
 	// is simulated changes one without the other yet.
 	toolsShare = 0.7
 )

@@ -161,7 +161,7 @@ func (t *Rounds) count(s *Step) {
 }
 
 // compact notes that the history was replaced ahead of the next call. What
-// was said since the last call went into it. The summary stands last in the
+// was said since the last call went into it. The summary comes last in the
 // blocks of the step, behind messages that stayed or came back.
 func (t *Rounds) compact(s *Step) {
 	t.abandon()

@@ -62,7 +62,7 @@ func (p *parser) content(m *message) {
 	}
 }
 
-// manner tells from its first words what a user's text is: local commands and
+// manner returns what a user's text is, by its first words: local commands and
 // notices reach the model, but nobody typed them as a prompt.
 func manner(text []byte) recordFlags {
 	switch {
@@ -178,7 +178,7 @@ func (p *parser) block(m *message) {
 }
 
 // addPiece turns a block into a piece. Kinds that are not known weigh their
-// JSON: server tools and their results stand in the response as a whole.
+// JSON: server tools and their results are part of the response.
 func (p *parser) addPiece(m *message, b *rawBlock) {
 	pc := piece{Block: prompt.Block{Object: -1}}
 	var s span

@@ -212,7 +212,7 @@ func (src *source) callID(r *record) string {
 type stream struct {
 	agent   string // id of the sub-agent, "" for the main conversation
 	entries []entry
-	tool    prompt.Digest // tool_use that started it, if a line tells
+	tool    prompt.Digest // tool_use that started it, if a line names it
 }
 
 // split parts the entries of a recording into streams, the main one first

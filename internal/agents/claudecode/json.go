@@ -296,7 +296,7 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// rawString consumes the string at the cursor and returns what stands between
+// rawString consumes the string at the cursor and returns what is between
 // its quotes, and whether that holds escapes.
 func (s *scanner) rawString() (raw []byte, escaped bool) {
 	s.pos++
@@ -386,7 +386,7 @@ func hex4(b []byte) (rune, bool) {
 }
 
 // unescape appends the text that raw, the inside of a valid JSON string,
-// stands for. A lone surrogate becomes U+FFFD.
+// encodes. A lone surrogate becomes U+FFFD.
 func unescape(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		if raw[i] != '\\' {

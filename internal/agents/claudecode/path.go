@@ -59,7 +59,7 @@ type forks struct {
 	cut      map[int32]verdict
 }
 
-// measure counts children and calls below each node. Parents stand ahead of
+// measure counts children and calls below each node. Parents come ahead of
 // their children, so one pass from the end does.
 func (f *forks) measure() {
 	n := len(f.tree.nodes)

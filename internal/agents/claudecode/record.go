@@ -12,8 +12,8 @@ import (
 type recordKind uint8
 
 const (
-	recordOther        recordKind = iota // stands in no conversation
-	recordPass                           // stands in the chain of parents and carries nothing
+	recordOther        recordKind = iota // is in no conversation
+	recordPass                           // is in the chain of parents and carries nothing
 	recordUser                           // part of a user message
 	recordAssistant                      // one block of a response
 	recordAttachment                     // text that the client injects
@@ -67,7 +67,7 @@ type piece struct {
 	task   int32         // 1 + index into the source's tasks
 }
 
-// answer is what a line tells about its call as a whole.
+// answer is what a line says about its call as a whole.
 type answer struct {
 	id, model int32 // names of the source
 	usage     assembly.Usage

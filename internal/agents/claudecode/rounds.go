@@ -169,7 +169,7 @@ func (f *filler) node(i int32, later []int32) {
 }
 
 // input gathers a line. A result belongs to the request that follows its call,
-// wherever its line stands; of several results of a call the first counts.
+// wherever its line is; of several results of a call the first counts.
 func (f *filler) input(n *node) {
 	for _, bl := range blocksOf(n.entry) {
 		if bl.Kind != prompt.KindToolResult {

@@ -16,7 +16,7 @@ func good() *rollout {
 	return new(rollout).begin("s1", "gpt-5.5").user("one").assistant("msg_1", "a").count(8000, 0, 20, 0)
 }
 
-// Every defect is told with its place and counted, and the rest is read.
+// Every defect is withText with its place and counted, and the rest is read.
 func TestBadLines(t *testing.T) {
 	for _, tt := range []struct {
 		name, line string

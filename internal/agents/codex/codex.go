@@ -41,7 +41,7 @@ func Describe() *traces.Agent {
 	}
 }
 
-// member reports whether a line is of a rollout: a payload behind a known type.
+// member reports whether a line belongs to a rollout: a payload behind a known type.
 func member(typ, name string) bool {
 	if name != "payload" {
 		return false

@@ -144,15 +144,15 @@ func (r *responseItem) message() ([]assembly.Block, error) {
 	if kind == prompt.KindPrompt && (r.Role != "user" || injected(texts)) {
 		b.Kind, b.Flags = prompt.KindAttachment, prompt.FlagMeta
 	}
-	list := []assembly.Block{r.told(b, texts...)}
+	list := []assembly.Block{r.withText(b, texts...)}
 	for range images {
-		list = append(list, r.told(newBlock(prompt.KindImage, []byte(r.ID), []byte{byte(len(list))})))
+		list = append(list, r.withText(newBlock(prompt.KindImage, []byte(r.ID), []byte{byte(len(list))})))
 	}
 	return list, nil
 }
 
-// told returns a block with its text where texts are kept.
-func (r *responseItem) told(b assembly.Block, texts ...[]byte) assembly.Block {
+// withText returns a block with its text where texts are kept.
+func (r *responseItem) withText(b assembly.Block, texts ...[]byte) assembly.Block {
 	if r.keep {
 		b.Text = &traces.Text{Text: string(bytes.Join(texts, nil))}
 	}
@@ -202,7 +202,7 @@ func (r *responseItem) use() assembly.Block {
 	if b.Op == prompt.OpEdit {
 		b.Object = patched(content)
 	}
-	if b = r.told(b, content); b.Text != nil {
+	if b = r.withText(b, content); b.Text != nil {
 		b.Text.Quoted = args.Kind() == '"'
 	}
 	return b
@@ -224,7 +224,7 @@ func (r *responseItem) output() (assembly.Block, error) {
 	if v.Kind() == '[' && len(r.Tools) > 0 {
 		b := newBlock(prompt.KindToolResult, v)
 		b.ID = callID(r.CallID)
-		return r.told(b, v), nil
+		return r.withText(b, v), nil
 	}
 	texts, images, err := parts(v)
 	if err != nil {
@@ -238,5 +238,5 @@ func (r *responseItem) output() (assembly.Block, error) {
 	if len(texts) > 0 && failed(texts[0]) {
 		b.Flags |= prompt.FlagError
 	}
-	return r.told(b, texts...), nil
+	return r.withText(b, texts...), nil
 }

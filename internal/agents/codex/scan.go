@@ -228,7 +228,7 @@ func replaced(it *assembly.Step, payload []byte, keep bool) error {
 	it.Kind = assembly.StepCompact
 	var summary []assembly.Block
 	if c.Message != "" {
-		summary = append(summary, (&responseItem{keep: keep}).told(newBlock(prompt.KindSummary, []byte(c.Message)), []byte(c.Message)))
+		summary = append(summary, (&responseItem{keep: keep}).withText(newBlock(prompt.KindSummary, []byte(c.Message)), []byte(c.Message)))
 	}
 	for i := range c.History {
 		var kept assembly.Step

@@ -139,7 +139,7 @@ func TestFork(t *testing.T) {
 }
 
 // A turn that was interrupted has no token count: its text is input of the next
-// call. What stands behind the last call is told.
+// call. What stands behind the last call is withText.
 func TestInterrupted(t *testing.T) {
 	r := new(rollout).begin("s1", "gpt-5.5").user("one").reason("rs_1").assistant("msg_1", "half").
 		user("stop, two").assistant("msg_2", "b").count(8000, 0, 20, 0).user("three")

@@ -62,7 +62,7 @@ type file struct {
 	index       map[string]int32 // of entries, by id
 }
 
-// entry is a line that stands in the tree.
+// entry is a line of the tree.
 type entry struct {
 	parent int32 // index, -1 for none
 	steps  []assembly.Step
