@@ -87,25 +87,25 @@ var format = assembly.Format{Agent: Agent, Static: DefaultStatic, Tail: true}
 // right after compactions and expiry, and on first calls of other sessions.
 // Each row holds from its version on.
 var staticByVersion = [...]struct {
-	version string
-	tokens  int64
+	from   [3]int // version
+	tokens int64
 }{
-	{"2.1.50", 22_248}, // 2.1.62
-	{"2.1.37", 28_204}, // 2.1.39; 25.0–28.6k in 2.1.37–2.1.49
-	{"2.1.29", 16_496}, // 2.1.29, 16,606 in 2.1.33
-	{"2.1.19", 28_000}, // 2.1.19
-	{"2.1.13", 18_277}, // 2.1.15, 18.6k in 2.1.17
-	{"2.1.6", 23_215},  // 2.1.6, 23.5k in 2.1.12
-	{"2.1.0", 33_155},  // 2.1.1, 33.5k in 2.1.5
-	{"2.0.0", 22_033},  // 2.0.76
-	{"", 10_215},       // 1.0.17
+	{[3]int{2, 1, 50}, 22_248}, // 2.1.62
+	{[3]int{2, 1, 37}, 28_204}, // 2.1.39; 25.0–28.6k in 2.1.37–2.1.49
+	{[3]int{2, 1, 29}, 16_496}, // 2.1.29, 16,606 in 2.1.33
+	{[3]int{2, 1, 19}, 28_000}, // 2.1.19
+	{[3]int{2, 1, 13}, 18_277}, // 2.1.15, 18.6k in 2.1.17
+	{[3]int{2, 1, 6}, 23_215},  // 2.1.6, 23.5k in 2.1.12
+	{[3]int{2, 1, 0}, 33_155},  // 2.1.1, 33.5k in 2.1.5
+	{[3]int{2, 0, 0}, 22_033},  // 2.0.76
+	{[3]int{}, 10_215},         // 1.0.17
 }
 
 // DefaultStatic returns the tokens of tools and system that a main thread of a
 // client version is taken to begin with when its first call reads nothing.
-func DefaultStatic(version string) int64 {
+func DefaultStatic(release string) int64 {
 	for _, row := range staticByVersion {
-		if !versionLess(version, row.version) {
+		if version.AtLeast(release, row.from[:]...) {
 			return row.tokens
 		}
 	}

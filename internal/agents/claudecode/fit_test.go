@@ -286,17 +286,6 @@ func TestSynthetic(t *testing.T) {
 	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "prompt:1 unseen:8")
 }
 
-func TestVersions(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		less bool
-	}{{"2.1.9", "2.1.10", true}, {"2.1.59", "2.1.59", false}, {"2.2", "2.1.59", false}, {"", "1.0", true}, {"1.0.17", "2.0.0", true}, {"2.1", "2.1.0", false}} {
-		if got := versionLess(tt.a, tt.b); got != tt.less {
-			t.Errorf("versionLess(%q, %q) = %v", tt.a, tt.b, got)
-		}
-	}
-}
-
 func TestAttachments(t *testing.T) {
 	s := newScript("S")
 	s.prompt("go")

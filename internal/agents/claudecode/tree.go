@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -193,32 +194,5 @@ func (c *call) join(e entry) {
 // is the value at the start of the stream (recorded: at most 10 tokens in 63 %
 // of calls) unless the end of the response was logged with a stop reason.
 func (c *call) final() bool {
-	return c.OK && c.Output > 0 && (c.stopped || !versionLess(c.Version, finalOutputVersion))
-}
-
-const finalOutputVersion = "2.1.59"
-
-// versionLess compares dotted versions number by number. An empty version is
-// the oldest.
-func versionLess(a, b string) bool {
-	for a != "" || b != "" {
-		var x, y int
-		x, a = leadingNumber(a)
-		y, b = leadingNumber(b)
-		if x != y {
-			return x < y
-		}
-	}
-	return false
-}
-
-// leadingNumber returns the number before the first dot and what follows it.
-func leadingNumber(v string) (n int, rest string) {
-	i := 0
-	for ; i < len(v) && v[i] != '.'; i++ {
-		if c := v[i]; c >= '0' && c <= '9' && n < 1e6 {
-			n = n*10 + int(c-'0')
-		}
-	}
-	return n, v[min(i+1, len(v)):]
+	return c.OK && c.Output > 0 && (c.stopped || version.AtLeast(c.Version, 2, 1, 59))
 }
