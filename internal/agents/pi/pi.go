@@ -434,6 +434,29 @@ func (f *file) finish(list []*assembly.Rounds) []*assembly.Thread {
 		}
 		threads = append(threads, r.Thread)
 	}
+	return rooted(threads)
+}
+
+// rooted hangs branches of threads without calls on what those left, and makes
+// the first thread that leaves none the main one.
+func rooted(threads []*assembly.Thread) []*assembly.Thread {
+	var root *assembly.Thread
+	for _, t := range threads {
+		if len(t.Calls) == 0 {
+			continue
+		}
+		for t.Up != nil && len(t.Up.Calls) == 0 {
+			t.Up, t.ParentRound = t.Up.Up, t.Up.ParentRound
+		}
+		switch {
+		case t.Up != nil:
+		case root == nil:
+			root = t
+			t.Kind, t.ID, t.ParentRound = traces.ThreadMain, "main", -1
+		default:
+			t.Kind, t.Up, t.ParentRound = traces.ThreadBranch, root, -1
+		}
+	}
 	slices.SortStableFunc(threads, func(a, b *assembly.Thread) int { return cmp.Compare(a.Kind, b.Kind) })
 	return threads
 }
