@@ -1,8 +1,67 @@
+// Package costmodel turns token counts into money: prices by model, date and
+// size of the request, and the facts about a model that go with them.
+//
+//	table, err := costmodel.Default()
+//	price, err := table.Lookup("claude-opus-4-5-20251101", at) // names as recorded
+//	rate := price.Standard()                                   // once per model and period
+//	usd := rate.Cost(usage)                                    // per call, by class
+//
+// # Where prices come from
+//
+// The built-in table, prices.yaml, is generated from the folder source by
+// go generate: trimmed copies of two public tables, an overlay with newer
+// values that wins where they differ, and a hand-written catalogue of names,
+// dates and multipliers, each with its source. source/README.md describes how to
+// renew them.
+//
+// # What is billed
+//
+//   - Every class of [prompt.Usage] has its own price. A class a provider does
+//     not price apart is billed as plain input: reads and writes of a model
+//     without a cache price, writes at providers that charge no write fee.
+//   - Writes of an unstated lifetime are billed at the model's single write
+//     price, or at its 5-minute price, the default lifetime.
+//   - Tiers are chosen per request by all its input tokens and apply to the
+//     whole request.
+//   - Modifiers (batch, fast mode, geography) multiply all classes and stack.
+//
+// # Price files
+//
+// [Load] reads a file that adds models or overrides built-in ones, in YAML or
+// JSON. It has the form of prices.yaml:
+//
+//	schema: 1                    # required
+//	as_of: 2026-11-01            # optional: date the prices were collected
+//	models:
+//	  my-model:                  # the name as recorded, or as in the table
+//	    provider: acme           # optional, like all facts
+//	    window: 200000           # input tokens a request may hold
+//	    max_output: 64000        # tokens
+//	    min_cache: 1024          # tokens
+//	    aliases: [my-model-2]    # other names of the same model
+//	    batch: 0.5               # multipliers; leave out what is not offered
+//	    geo_us: 1.1
+//	    regional: 1.1
+//	    prices:                  # required; a list, or one mapping if prices never changed
+//	      - input: 3             # USD per million tokens; required
+//	        output: 15           # required
+//	        read: 0.3            # left out: billed as input
+//	        write_5m: 3.75       # left out: as write; write_5m and write_1h go together
+//	        write_1h: 6
+//	        write: 3.75          # writes of another lifetime; left out: as write_5m, else as input
+//	        storage: 4.5         # kept caches, USD per million tokens and hour
+//	        fast: 2              # multiplier of fast mode
+//	        tiers:               # for requests with more input tokens than above; the same prices
+//	          - {above: 200000, input: 6, output: 22.5, read: 0.6, write_5m: 7.5, write_1h: 12, write: 7.5}
+//	      - from: 2026-12-01     # date (UTC); only the first entry may be without one
+//	        input: 2
+//	        output: 10
 package costmodel
 
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -152,4 +211,46 @@ func (p *Price) With(m Modifiers) (Rate, error) {
 
 func (p *Price) refuse(what string) error {
 	return fmt.Errorf("price of %s: %s: %w", p.Model.Name, what, ErrNotOffered)
+}
+
+// Latency is how long a call takes by what the server has to process: a fixed
+// time, more for every token of input that it has to compute than for one that
+// it reads from the cache, and the output at a rate. The zero value takes no
+// time.
+type Latency struct {
+	Base       time.Duration `yaml:"base" doc:"time to the first token whatever the prompt" min:"0s" max:"1h"`
+	PerFresh   time.Duration `yaml:"per_fresh_token" doc:"for every input token that is not read from the cache" min:"0s" max:"1s"`
+	PerCached  time.Duration `yaml:"per_cached_token" doc:"for every input token that is" min:"0s" max:"1s"`
+	OutputRate float64       `yaml:"output_rate" doc:"output tokens per second; 0: output takes no time" min:"0" max:"1e6"`
+}
+
+// DefaultLatency returns the latency of the recorded Claude Code sessions
+// (3,441 calls of 45 sessions, mostly Opus 4.5 and 4.6, early 2026): the
+// regression of the time to the end of the response on input tokens not read,
+// tokens read and output tokens by least absolute deviations, r² 0.66. With 90 %
+// intervals from resampling sessions: 1.71 s (1.50–1.93), 30.4 µs (24.7–37.5),
+// 7.6 µs (5.5–9.9) and 13.3 ms per output token (12.5–14.1), 75 tokens a second.
+//
+// The provider's own table is older: a prompt of 100,000 tokens of Claude 3.5
+// Sonnet took 11.5 s to the first token and 2.4 s from the cache, which with the
+// same base is 98 µs and 7 µs a token.
+func DefaultLatency() Latency {
+	return Latency{Base: 1710 * time.Millisecond, PerFresh: 30400, PerCached: 7600, OutputRate: 75}
+}
+
+// First returns the time from a request to its first token, ns.
+func (l *Latency) First(u prompt.Usage) int64 { return int64(l.Base) + l.Prompt(u) }
+
+// Prompt returns the part of First that depends on the input, ns.
+func (l *Latency) Prompt(u prompt.Usage) int64 {
+	return int64(l.PerFresh)*(u.Input()-u.Read) + int64(l.PerCached)*u.Read
+}
+
+// Total returns the time from a request to the end of its response, ns.
+func (l *Latency) Total(u prompt.Usage) int64 {
+	total := l.First(u)
+	if l.OutputRate > 0 {
+		total += int64(float64(u.Output) / l.OutputRate * 1e9)
+	}
+	return total
 }

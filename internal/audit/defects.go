@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // DefectUnpriced is the kind of Defect whose calls are not in the bill.
@@ -89,6 +91,67 @@ func (d *defects) report(r *Report) {
 	for _, base := range slices.Sorted(maps.Keys(d.projects)) {
 		if paths := d.projects[base]; len(paths) > 1 {
 			add("same_name", fmt.Sprintf("projects called %s in different places, which are kept apart", base), len(paths), slices.Sorted(maps.Keys(paths)))
+		}
+	}
+}
+
+// adviseOthers is the advice for agents other than Claude Code, by agent and
+// finding. An agent without a line here has no known settings.
+var adviseOthers = map[string]map[string][]Advice{traces.AgentCodex: adviseCodex}
+
+// adviseCodex is what to do about the share of Codex in a finding, by its name:
+// Codex reads none of the settings of Claude Code (facts E11; config.toml as the
+// vendor documents it). Results are cut at some 10,000 tokens by default, a third
+// of it is proposed, as for Claude Code.
+var adviseCodex = map[string][]Advice{
+	"large_context":         {adviseThresholds, adviseCodexLimit},
+	"compactions":           {adviseThresholds},
+	"compactions_lost":      {{Setting: "/new", Text: "when the task is nearly done, instead of a compaction that few calls follow"}},
+	"large_results":         {adviseCodexOutput},
+	"large_command_results": {adviseCodexOutput},
+	"large_mcp_results":     {adviseCodexOutput},
+	"large_agent_results":   {adviseCodexOutput},
+	"large_reads":           {adviseCodexOutput},
+	"duplicate_reads":       {{Text: "no setting: have AGENTS.md ask for the part of a file that is needed, and not to read again what is in the conversation"}},
+	string(CauseEdit):       {{Text: "nothing keeps the cache when the context shrinks, and no line of the recording says why it did; what is missed is smaller in a smaller context"}, adviseCodexLimit},
+	string(CauseNoLifetime): {{Text: "nothing makes the cache last, the provider decides what it keeps; what is missed is smaller in a smaller context"}, adviseCodexLimit},
+	string(CauseModel):      {{Setting: "/new", Text: "before another model: models share nothing, the whole context is sent anew"}},
+}
+
+var (
+	adviseCodexLimit  = Advice{Setting: "model_auto_compact_token_limit = 120000", Text: "config.toml: tokens at which it compacts"}
+	adviseCodexOutput = Advice{Setting: "tool_output_token_limit = 3000", Text: "config.toml: the most tokens of a tool's output that stay in the context"}
+)
+
+// share sets whose money a finding is, the dearest agent first.
+func (t *tally) share(f *Finding) {
+	for _, agent := range slices.Sorted(maps.Keys(t.agents)) {
+		f.Agents = append(f.Agents, Share{agent, t.agents[agent]})
+	}
+	slices.SortStableFunc(f.Agents, func(a, b Share) int { return cmp.Compare(b.USD, a.USD) })
+}
+
+// perAgent gives each agent of a finding its own advice. What the finding holds
+// is the advice for Claude Code.
+func (f *Finding) perAgent() {
+	claude, several := f.Advice, len(f.Agents) > 1
+	f.Advice = []Advice{}
+	for _, share := range f.Agents {
+		list := claude
+		if !agents.Of(share.Agent).ClaudeCode {
+			list = adviseOthers[share.Agent][f.Name]
+		}
+		for _, a := range list {
+			if a.Setting == adviseThresholds.Setting { // for any agent, once
+				if !slices.ContainsFunc(f.Advice, func(b Advice) bool { return b.Setting == a.Setting }) {
+					f.Advice = slices.Insert(f.Advice, 0, a)
+				}
+				continue
+			}
+			if several {
+				a.Agent, a.USD = share.Agent, share.USD
+			}
+			f.Advice = append(f.Advice, a)
 		}
 	}
 }

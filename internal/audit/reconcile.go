@@ -2,8 +2,14 @@ package audit
 
 import (
 	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -157,4 +163,190 @@ func exportedModel(name, day string, prices Prices) string {
 		}
 	}
 	return name
+}
+
+// Kinds of export of the provider's console.
+const (
+	ExportUsage = "usage" // tokens: a column for each class
+	ExportCost  = "cost"  // USD: a row for each class
+)
+
+// Export is a CSV exported from the provider's console, read.
+type Export struct {
+	Name  string
+	Kind  string // ExportUsage or ExportCost
+	Rows  int
+	Other int // rows of a cost export that are not about tokens, such as web searches
+	lines []exported
+}
+
+type exported struct {
+	day, model string
+	amounts    Amounts
+}
+
+// Columns of the two exports of the Claude console: the pages Usage and Cost each
+// have one. The provider documents that they exist and not their columns; these
+// are the names that public programs read from them. tokenColumns are in the
+// order of the classes.
+var (
+	usageColumns = []string{"usage_date_utc", "model_version"}
+	tokenColumns = [results.NumClasses]string{
+		results.ClassUncached: "usage_input_tokens_no_cache",
+		results.ClassRead:     "usage_input_tokens_cache_read",
+		results.ClassWrite5m:  "usage_input_tokens_cache_write_5m",
+		results.ClassWrite1h:  "usage_input_tokens_cache_write_1h",
+		results.ClassOutput:   "usage_output_tokens",
+	}
+	costColumns = []string{"usage_date_utc", "model", "token_type", "cost_usd"}
+	tokenTypes  = map[string]results.Class{
+		"input_no_cache":       results.ClassUncached,
+		"input_cache_read":     results.ClassRead,
+		"input_cache_write_5m": results.ClassWrite5m,
+		"input_cache_write_1h": results.ClassWrite1h,
+		"output":               results.ClassOutput,
+	}
+	// beside are further columns of either, which sums do not need.
+	beside = []string{
+		"api_key", "api_key_id", "api_key_status", "workspace", "usage_type", "context_window", "web_search_count",
+		"inference_geo", "speed", "service_tier", "list_price_usd", "cost_type",
+	}
+)
+
+// usageWanted returns the columns a usage export must have.
+func usageWanted() []string {
+	list := slices.Clone(usageColumns)
+	for _, c := range tokenColumns {
+		if c != "" {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// ReadExport reads an export of the console's page Usage or Cost. Columns that
+// neither has, columns that are missing, and values that are no dates, counts or
+// amounts are errors with name and line.
+func ReadExport(r io.Reader, name string) (*Export, error) {
+	in := csv.NewReader(r)
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: empty file; %s", name, expectedColumns())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w; %s", name, err, expectedColumns())
+	}
+	e := &Export{Name: name}
+	at, err := e.columns(head)
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", name, err)
+	}
+	for {
+		record, err := in.Read()
+		var bad *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
+			return e, nil
+		case errors.As(err, &bad): // a record that cannot be parsed has no fields
+			return nil, fmt.Errorf("%s:%d: %w", name, bad.Line, bad.Err)
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := e.row(record, at); err != nil {
+			line, _ := in.FieldPos(0)
+			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
+		}
+	}
+}
+
+// columns finds where each column stands, and which export it is.
+func (e *Export) columns(head []string) (map[string]int, error) {
+	at := map[string]int{}
+	var unknown []string
+	for i, c := range head {
+		c = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(c, "\ufeff")))
+		if _, twice := at[c]; twice {
+			return nil, fmt.Errorf("column %q stands twice", c)
+		}
+		at[c] = i
+		if !slices.Contains(usageWanted(), c) && !slices.Contains(costColumns, c) && !slices.Contains(beside, c) {
+			unknown = append(unknown, strconv.Quote(c))
+		}
+	}
+	e.Kind = ExportUsage
+	wanted := usageWanted()
+	if _, ok := at["cost_usd"]; ok {
+		e.Kind, wanted = ExportCost, costColumns
+	}
+	var missing []string
+	for _, c := range wanted {
+		if _, ok := at[c]; !ok {
+			missing = append(missing, strconv.Quote(c))
+		}
+	}
+	switch {
+	case len(unknown) > 0:
+		return nil, fmt.Errorf("unknown columns %s; %s", strings.Join(unknown, ", "), expectedColumns())
+	case len(missing) > 0:
+		return nil, fmt.Errorf("no column %s; %s", strings.Join(missing, ", "), expectedColumns())
+	}
+	return at, nil
+}
+
+func expectedColumns() string {
+	return fmt.Sprintf("expected are the export of the console's page Usage (%s) or Cost (%s), each with any of %s",
+		strings.Join(usageWanted(), ", "), strings.Join(costColumns, ", "), strings.Join(beside, ", "))
+}
+
+func (e *Export) row(record []string, at map[string]int) error {
+	value := func(column string) string { return strings.TrimSpace(record[at[column]]) }
+	e.Rows++
+	day, err := exportDay(value("usage_date_utc"))
+	if err != nil {
+		return err
+	}
+	line := exported{day: day}
+	if e.Kind == ExportUsage {
+		line.model = value("model_version")
+		for class, column := range tokenColumns {
+			if column == "" {
+				continue
+			}
+			n, err := strconv.ParseInt(value(column), 10, 64)
+			if err != nil || n < 0 {
+				return fmt.Errorf("%s %q: want a count of tokens", column, value(column))
+			}
+			line.amounts.add(results.Class(class), n)
+		}
+	} else {
+		line.model = value("model")
+		usd, err := strconv.ParseFloat(value("cost_usd"), 64)
+		if err != nil || math.IsNaN(usd) || math.IsInf(usd, 0) {
+			return fmt.Errorf("cost_usd %q: want an amount", value("cost_usd"))
+		}
+		if _, ok := tokenTypes[value("token_type")]; !ok {
+			if value("token_type") != "" {
+				return fmt.Errorf("unknown token_type %q", value("token_type"))
+			}
+			e.Other++
+			return nil
+		}
+		line.amounts.USD = usd
+	}
+	if line.model == "" {
+		return errors.New("a row without a model")
+	}
+	e.lines = append(e.lines, line)
+	return nil
+}
+
+// exportDay returns the day of a date or of a time.
+func exportDay(s string) (string, error) {
+	if len(s) >= len(time.DateOnly) {
+		if _, err := time.Parse(time.DateOnly, s[:len(time.DateOnly)]); err == nil {
+			return s[:len(time.DateOnly)], nil
+		}
+	}
+	return "", fmt.Errorf("usage_date_utc %q: want a date like 2026-03-22", s)
 }

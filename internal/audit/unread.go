@@ -1,6 +1,10 @@
 package audit
 
-import "github.com/compactsim/compactsim/sim/results"
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
 
 // Unread is what was written to the cache and never read, by where it stood.
 // Other conversations may have read the tools and the system prompt of it; no
@@ -63,4 +67,159 @@ func (u *unread) report(r *Report) {
 		r.Unread = append(r.Unread, *one)
 	}
 	sortBy(r.Unread, func(a *Unread) float64 { return a.USD }, func(a *Unread) string { return a.Where })
+}
+
+// Carried is a tool result and what it cost to send it: once as new, and again
+// with every later call until a compaction or the end of its thread.
+type Carried struct {
+	Place  Place   `json:"place"`
+	Tool   string  `json:"tool"`
+	Object string  `json:"object,omitempty"` // path it is about
+	Tokens int64   `json:"tokens"`
+	Bytes  int64   `json:"bytes"`
+	Calls  int     `json:"calls"` // that carried it
+	USD    float64 `json:"cost_usd"`
+	// First is the line of the earlier read of a duplicate.
+	First   int  `json:"first_line,omitempty"`
+	mcp     bool // result of an MCP tool
+	session *traces.Session
+}
+
+// minDuplicate is the least size of a duplicate read, tokens. The notes that
+// stand for an unchanged file are smaller.
+const minDuplicate = 100
+
+// fares are what one token costs that is sent from a round of a thread on, USD.
+type fares struct {
+	fresh []float64 // as new in a round
+	until []int     // first round that does not carry it: behind the next compaction
+	sums  []float64 // of what carrying costs, over the rounds before
+}
+
+func newFares(calls []call) *fares {
+	f := &fares{fresh: make([]float64, len(calls)), until: make([]int, len(calls)), sums: make([]float64, len(calls)+1)}
+	end := len(calls)
+	for i := len(calls) - 1; i >= 0; i-- {
+		f.until[i] = end
+		if calls[i].acted.has(traces.EventCompact) {
+			end = i
+		}
+	}
+	for i := range calls {
+		f.fresh[i] = calls[i].fresh()
+		f.sums[i+1] = f.sums[i] + calls[i].carries(true)
+	}
+	return f
+}
+
+// carry returns what n tokens new in a round cost, and how many calls sent them.
+func (f *fares) carry(n int64, round int) (usd float64, calls int) {
+	end := f.until[round]
+	return float64(n) * (f.fresh[round] + f.sums[end] - f.sums[round+1]), end - round
+}
+
+// reads remembers what a thread has read since the last compaction.
+type reads struct {
+	seen  map[readKey]readValue
+	edits map[int32]int // edits of each object
+}
+
+type readKey struct {
+	object     int32
+	from, size int32
+}
+
+type readValue struct {
+	bytes, line int32
+	edits       int
+}
+
+// repeats reports whether a result holds what an earlier one still holds, and
+// remembers it: the same part of the same file, as long as before, and no edit
+// of the file in between. The content itself is not kept. It is one of a thread,
+// in order.
+func (k *reads) repeats(b *prompt.Block) (first int32, ok bool) {
+	if b.Object < 0 || b.Flags&prompt.FlagError != 0 {
+		return 0, false
+	}
+	if k.seen == nil {
+		k.seen, k.edits = map[readKey]readValue{}, map[int32]int{}
+	}
+	switch {
+	case b.Op == prompt.OpEdit, b.Op == prompt.OpWrite:
+		k.edits[b.Object]++
+		return 0, false
+	case b.Op != prompt.OpRead || b.Tokens < minDuplicate:
+		return 0, false
+	}
+	key := readKey{b.Object, b.RangeFrom, b.RangeLen}
+	before, known := k.seen[key]
+	if known && before.bytes == b.Bytes && before.edits == k.edits[b.Object] {
+		return before.line, true
+	}
+	k.seen[key] = readValue{b.Bytes, b.Line, k.edits[b.Object]}
+	return 0, false
+}
+
+// forget empties the memory: a compaction has removed what was read.
+func (k *reads) forget() { clear(k.seen) }
+
+// toolResults gathers the results of all sessions.
+type toolResults struct {
+	all        []Carried
+	duplicates []Carried
+}
+
+// thread lists the results of a thread, and returns which blocks are duplicates.
+func (t *toolResults) thread(s *traces.Session, calls []call) map[int32]bool {
+	f := newFares(calls)
+	duplicates := map[int32]bool{}
+	var known reads
+	for i := range calls {
+		if calls[i].acted.has(traces.EventCompact) {
+			known.forget()
+		}
+		in := calls[i].r().Input
+		for b := in.From; b < in.To; b++ {
+			bl := &s.Blocks[b]
+			if bl.Kind != prompt.KindToolResult {
+				continue
+			}
+			one := carried(s, bl)
+			one.USD, one.Calls = f.carry(one.Tokens, i)
+			one.Place.USD = one.USD
+			t.all = append(t.all, one)
+			if first, ok := known.repeats(bl); ok {
+				duplicates[b] = true
+				one.First = int(first)
+				t.duplicates = append(t.duplicates, one)
+			}
+		}
+	}
+	return duplicates
+}
+
+func carried(s *traces.Session, b *prompt.Block) Carried {
+	c := Carried{session: s, Place: placeOf(s, b.File, b.Line), Tokens: int64(b.Tokens), Bytes: int64(b.Bytes), mcp: b.Flags&prompt.FlagMCP != 0}
+	if int(b.Tool) < len(s.Tools) {
+		c.Tool = s.Tools[b.Tool]
+	}
+	if b.Object >= 0 && int(b.Object) < len(s.Objects) {
+		c.Object = s.Objects[b.Object]
+	}
+	c.Place.Text = c.Tool
+	if c.Object != "" {
+		c.Place.Text += " " + c.Object
+	}
+	return c
+}
+
+func (t *toolResults) report(r *Report, top int) {
+	r.Results, r.Duplicates = dearest(t.all, top), dearest(t.duplicates, top)
+}
+
+// dearest returns the n results that cost most.
+func dearest(list []Carried, n int) []Carried {
+	sortBy(list, func(c *Carried) float64 { return c.USD }, func(c *Carried) string { return c.Place.Session })
+	return list[:min(n, len(list))]
 }

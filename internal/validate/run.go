@@ -1,3 +1,11 @@
+// Package validate holds the model against recordings: every call of the
+// recorded conversation is predicted and compared with what was billed.
+//
+// The policy is recorded: compactions, microcompactions, model switches, rewinds
+// and sub-agents happen where the recording has them, and the total of every
+// request is the recording's. What is predicted is how the server split it into
+// read, written and uncached tokens. First calls of a thread are kept apart:
+// what other sessions left in the cache decides them.
 package validate
 
 import (
@@ -9,7 +17,9 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -164,4 +174,36 @@ func (c *Call) price(prices sim.Prices, at, start int64) {
 		return cost.Total()
 	}
 	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), true
+}
+
+// WithProfile returns a configuration that predicts with a profile: the plain
+// cache, with the profile's lifetimes, and what the profile knows of the client.
+func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
+	c.Profile = p
+	cache := cacheOf(p)
+	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache, 0) }
+	return c
+}
+
+// Drawn is WithProfile with everything random drawn under a seed.
+func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
+	c = WithProfile(c, p)
+	cache := cacheOf(p)
+	cache.EvictPerCall = p.Evict.PerCall()
+	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache, p.Fallback.Value) }
+	c.Draw, c.Seed = true, seed
+	return c
+}
+
+// serverOf returns a cache of a kind. OpenAI's has a retention of its own; the
+// profile's lifetimes are Anthropic's.
+func serverOf(kind traces.Cache, cache promptcache.Config, overflow float64) sim.Server {
+	if kind == traces.CacheAutomatic {
+		return promptcache.NewOpenAI(promptcache.OpenAIConfig{OverflowPerCall: overflow})
+	}
+	return promptcache.New(cache)
+}
+
+func cacheOf(p *profile.Profile) promptcache.Config {
+	return promptcache.Config{Lifetime: [2]int64{prompt.TTL5m: p.Life(prompt.TTL5m), prompt.TTL1h: p.Life(prompt.TTL1h)}}
 }
