@@ -31,12 +31,8 @@ type MissingError struct {
 // Is reports whether target is ErrMissing.
 func (e *MissingError) Is(target error) bool { return target == ErrMissing }
 
-// Error says what differs in the nearest cassette, and which call it is.
-func (e *MissingError) Error() string {
-	c := &e.Call
-	return fmt.Sprintf("%s: %s; it is %s, call %d of session %s (%s by %s, thread %d, round %d)",
-		ErrMissing, e.difference(), e.Key, c.Number, c.Session, c.Source, c.Model, c.Thread, c.Round)
-}
+// Error names the call by its key, and what differs in the nearest cassette.
+func (e *MissingError) Error() string { return fmt.Sprintf("%s, %s: %s", ErrMissing, e.Key, e.difference()) }
 
 func (e *MissingError) difference() string {
 	switch {
@@ -128,7 +124,6 @@ func differences(stored, now *Call) []string {
 			add(name, was, "without")
 		}
 	}
-	add("source", stored.Source, now.Source)
 	add("thread", fmt.Sprint(stored.Thread), fmt.Sprint(now.Thread))
 	add("round", fmt.Sprint(stored.Round), fmt.Sprint(now.Round))
 	add("number", fmt.Sprint(stored.Number), fmt.Sprint(now.Number))
