@@ -351,7 +351,7 @@ func TestMissingCall(t *testing.T) {
 	s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
 	l := newLive(t, Options{Model: "claude-haiku-4-5", Calls: folder(t, dir, cassette.Replay, cassette.Options{})})
 	_, err := l.Compose(t.Context(), s.call())
-	for _, want := range []string{"what is sent", "model (stored claude-opus-4-6, now claude-haiku-4-5)", "session alpha"} {
+	for _, want := range []string{"what is sent", "model (stored claude-opus-4-6, now claude-haiku-4-5)"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\ndoes not name %q", err, want)
 		}

@@ -32,7 +32,9 @@ type MissingError struct {
 func (e *MissingError) Is(target error) bool { return target == ErrMissing }
 
 // Error names the call by its key, and what differs in the nearest cassette.
-func (e *MissingError) Error() string { return fmt.Sprintf("%s, %s: %s", ErrMissing, e.Key, e.difference()) }
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s, %s: %s", ErrMissing, e.Key, e.difference())
+}
 
 func (e *MissingError) difference() string {
 	switch {
