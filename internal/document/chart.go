@@ -74,7 +74,6 @@ type Color uint32
 
 // Colors that people with any colour vision tell apart.
 const (
-	White  Color = 0xffffff
 	Black  Color = 0x262626
 	Grey   Color = 0x606060
 	Navy   Color = 0x08306b
