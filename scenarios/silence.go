@@ -190,11 +190,32 @@ func (d *Design) eventSettings() []setting {
 func (d *Design) layerSettings() []setting {
 	var list []setting
 	for _, o := range d.file.overrides {
-		list = append(list, setting{at: o.origin, without: func(own *File) {
+		list = append(list, setting{at: o.origin, needs: d.file.layerNeeds(o.keys), without: func(own *File) {
 			own.overrides = slices.DeleteFunc(own.overrides, func(x override) bool { return x.origin == o.origin })
 		}})
 	}
 	return list
+}
+
+// layerNeeds returns the conditions of a parameter of a layer, or of the section
+// it belongs to.
+func (f *File) layerNeeds(keys []string) string {
+	def, ok := f.registry.Definition(keys[0])
+	if !ok {
+		return ""
+	}
+	needs, path := "", strings.Join(keys[1:], ".")
+	spec.Fields(def.Params(), func(p *spec.Field) {
+		if p.Needs == "" || path != p.Path && !strings.HasPrefix(path, p.Path+".") {
+			return
+		}
+		list := strings.Split(p.Needs, "|")
+		for i, need := range list {
+			list[i] = spec.Join(keys[0], spec.Join(parent(p.Path), need))
+		}
+		needs = strings.Join(list, "|")
+	})
+	return needs
 }
 
 // remove takes the value that keys lead to out of a mapping, and mappings that

@@ -7,7 +7,7 @@ type messagesParams struct {
 	Switch   `yaml:",inline"`
 	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" min:"0" off:"0"`
 	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" min:"0" off:"0"`
-	Every    int32 `yaml:"every" doc:"responses from one such message to the next; assumed" min:"1"`
+	Every    int32 `yaml:"every" doc:"responses from one such message to the next; assumed" min:"1" needs:"progress"`
 }
 
 // Rules returns what contradicts each other.

@@ -29,22 +29,22 @@ type APIContextParams struct {
 // clearThinking says which thinking the server leaves out.
 type clearThinking struct {
 	Enabled   bool      `yaml:"enabled" doc:"off, the server keeps thinking as it does by itself"`
-	Keep      keepTurns `yaml:"keep" doc:"newest turns with thinking whose thinking stays: all or a number"`
-	IdleKeep  int       `yaml:"idle_keep" doc:"the same for a request after a long gap; 0 for no change" min:"0" off:"0"`
-	IdleAfter int64     `yaml:"idle_after_minutes" doc:"minutes since the last response that make a long gap" min:"0" max:"153722867"`
-	EveryTurn bool      `yaml:"every_turn" doc:"once there was a long gap, all later requests keep as few; off, only the first does, and what it cleared stays cleared"`
+	Keep      keepTurns `yaml:"keep" doc:"newest turns with thinking whose thinking stays: all or a number" needs:"enabled"`
+	IdleKeep  int       `yaml:"idle_keep" doc:"the same for a request after a long gap; 0 for no change" min:"0" off:"0" needs:"enabled"`
+	IdleAfter int64     `yaml:"idle_after_minutes" doc:"minutes since the last response that make a long gap" min:"0" max:"153722867" needs:"idle_keep"`
+	EveryTurn bool      `yaml:"every_turn" doc:"once there was a long gap, all later requests keep as few; off, only the first does, and what it cleared stays cleared" needs:"idle_keep"`
 }
 
 // ClearToolUses says which tool calls the server clears, and when.
 type ClearToolUses struct {
 	Enabled      bool     `yaml:"enabled" doc:"off, this edit is not asked for"`
-	InputTokens  int64    `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0"`
-	ToolUses     int64    `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" min:"0"`
-	Keep         int      `yaml:"keep" doc:"newest calls of these tools that stay" min:"0"`
-	ClearAtLeast int64    `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" min:"0"`
-	Tools        []string `yaml:"tools" doc:"tools it is for; none named: all"`
-	ExcludeTools []string `yaml:"exclude_tools" doc:"tools it is not for"`
-	ClearInputs  bool     `yaml:"clear_tool_inputs" doc:"the input of a call goes too"`
+	InputTokens  int64    `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
+	ToolUses     int64    `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
+	Keep         int      `yaml:"keep" doc:"newest calls of these tools that stay" min:"0" needs:"enabled"`
+	ClearAtLeast int64    `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" min:"0" needs:"enabled"`
+	Tools        []string `yaml:"tools" doc:"tools it is for; none named: all" needs:"enabled"`
+	ExcludeTools []string `yaml:"exclude_tools" doc:"tools it is not for" needs:"enabled"`
+	ClearInputs  bool     `yaml:"clear_tool_inputs" doc:"the input of a call goes too" needs:"enabled"`
 }
 
 // keepTurns is a number of turns, 0 for all of them.

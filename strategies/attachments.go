@@ -19,7 +19,7 @@ type attachments struct {
 	ToolDelta  int32       `yaml:"tool_delta" doc:"tokens that announce tools loaded later" min:"0"`
 	AgentDelta int32       `yaml:"agent_delta" doc:"tokens that announce kinds of agents" min:"0"`
 	MCPDelta   int32       `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers" min:"0"`
-	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills" min:"0"`
+	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills" min:"0" needs:"resend_skill_listing"`
 	Relist     bool        `yaml:"resend_skill_listing" doc:"send that listing again"`
 	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew" min:"0"`
 }
@@ -27,7 +27,7 @@ type attachments struct {
 // skillBudget bounds the skills that come back after a compaction.
 type skillBudget struct {
 	Each  int32 `yaml:"each" doc:"tokens a skill is cut to; 0 for none" min:"0" off:"0"`
-	Total int32 `yaml:"total" doc:"tokens of all skills" min:"0"`
+	Total int32 `yaml:"total" doc:"tokens of all skills" min:"0" needs:"each"`
 }
 
 // Rules returns what contradicts each other.
@@ -122,9 +122,9 @@ func reminder(text string, tokens int32) prompt.Block {
 // recently read first.
 type fileBudget struct {
 	Count      int        `yaml:"count" doc:"files that may come back" min:"0" off:"0"`
-	Each       int32      `yaml:"each" doc:"tokens a file is cut to" min:"0"`
-	Total      int32      `yaml:"total" doc:"tokens of all files" min:"0"`
-	OverBudget overBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop"`
+	Each       int32      `yaml:"each" doc:"tokens a file is cut to" min:"0" needs:"count"`
+	Total      int32      `yaml:"total" doc:"tokens of all files" min:"0" needs:"count"`
+	OverBudget overBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop" needs:"count"`
 }
 
 // overBudget is what happens at a file that does not fit the total.

@@ -111,10 +111,10 @@ type smallModelParams struct {
 // oldest API rounds dropped.
 type tooLongParams struct {
 	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once" min:"0" off:"0"`
-	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds"`
-	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1" above:"0" max:"1"`
-	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, ahead of a leading response" min:"0"`
-	StripMarker bool    `yaml:"strip_marker" doc:"take the previous marker off before grouping; off, it is the oldest group"`
+	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds" needs:"retries"`
+	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1" above:"0" max:"1" needs:"retries"`
+	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, ahead of a leading response" min:"0" needs:"retries"`
+	StripMarker bool    `yaml:"strip_marker" doc:"take the previous marker off before grouping; off, it is the oldest group" needs:"retries"`
 }
 
 // SummaryText are the sizes of what a client writes around a summary.

@@ -179,8 +179,8 @@ type serverParams struct {
 // person asks for: the client offers it there.
 type partialParams struct {
 	Direction direction `yaml:"direction" doc:"none for all messages, up_to for those ahead of the pivot, from for those behind it" off:"none"`
-	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" min:"0" max:"1"`
-	Auto      bool      `yaml:"auto" doc:"holds for automatic compactions too: no client does that"`
+	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" min:"0" max:"1" needs:"direction=up_to|direction=from"`
+	Auto      bool      `yaml:"auto" doc:"holds for automatic compactions too: no client does that" needs:"direction=up_to|direction=from"`
 }
 
 // direction is the side of the pivot that a compaction summarises.
@@ -211,9 +211,9 @@ func (direction) Names() []string { return []string{"none", "up_to", "from"} }
 // observed from 2.1.286 on.
 type idleParams struct {
 	Enabled   bool    `yaml:"enabled" doc:"compact in gaps of the main conversation, where its entries live one hour"`
-	Share     float64 `yaml:"share" doc:"share of that lifetime after which it happens, between 0 and 1" above:"0" below:"1"`
-	MinTokens int64   `yaml:"min_tokens" doc:"client's count below which it does not (CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS)" min:"0"`
-	Floor     int64   `yaml:"floor" doc:"least value that min_tokens can take" min:"0"`
+	Share     float64 `yaml:"share" doc:"share of that lifetime after which it happens, between 0 and 1" above:"0" below:"1" needs:"enabled"`
+	MinTokens int64   `yaml:"min_tokens" doc:"client's count below which it does not (CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS)" min:"0" needs:"enabled"`
+	Floor     int64   `yaml:"floor" doc:"least value that min_tokens can take" min:"0" needs:"enabled"`
 }
 
 // due returns when a conversation that stays idle is to be compacted, ns on the
@@ -252,7 +252,7 @@ func (l *compact) Timer(t *Turn) Outcome {
 // soon as they were compacted (2.1.89: 3 times within 3 turns each).
 type refillParams struct {
 	Times  int   `yaml:"times" doc:"refills in a row that stop automatic compaction on a thread, with an explanation; 0 for never" min:"0" off:"0"`
-	Within int64 `yaml:"within" doc:"requests behind a compaction within which reaching the trigger again is a refill" min:"0"`
+	Within int64 `yaml:"within" doc:"requests behind a compaction within which reaching the trigger again is a refill" min:"0" needs:"times"`
 }
 
 // refills are the refills of a thread in a row.

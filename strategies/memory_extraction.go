@@ -23,7 +23,7 @@ type memoryParams struct {
 	TurnOutput  int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
 	Lifetime    callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
 	Saves       float64      `yaml:"saves" doc:"share of extractions that find something to keep, 0…1; assumed" min:"0" max:"1"`
-	Growth      int32        `yaml:"growth" doc:"lines such an extraction adds to the index; assumed" min:"0"`
+	Growth      int32        `yaml:"growth" doc:"lines such an extraction adds to the index; assumed" min:"0" needs:"saves"`
 	Failure     float64      `yaml:"failure" doc:"share of calls that the server refuses, 0…1; assumed" min:"0" max:"1"`
 	Index       indexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
 }

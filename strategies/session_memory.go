@@ -8,20 +8,20 @@ import (
 // sessionMemoryParams are the parameters of session-memory. Sizes are tokens.
 type sessionMemoryParams struct {
 	Switch      `yaml:",inline"`
-	Trigger     Trigger     `yaml:"trigger" doc:"puts the memory in the place of the messages it covers, ahead of any request"`
+	Trigger     Trigger     `yaml:"trigger" doc:"puts the memory in the place of the messages it covers, ahead of any request" needs:"compact"`
 	Compact     bool        `yaml:"compact" doc:"do that; off, the memory is only kept up to date"`
 	Subagents   bool        `yaml:"subagents" doc:"sub-agents keep a memory too; assumed not"`
 	Extract     extraction  `yaml:"extract" doc:"the calls beside the conversation that keep the memory up to date"`
 	Memory      MemoryFile  `yaml:"memory" doc:"the size of the memory"`
-	Keep        keepRange   `yaml:"keep" doc:"the newest messages, which stay as they are"`
-	Count       countWay    `yaml:"count" doc:"how messages are counted for that: estimate (a quarter of their bytes, padded by a third) or true"`
-	Wait        int64       `yaml:"wait_seconds" doc:"longest time a compaction waits for a call that updates the memory, s" min:"0" off:"0"`
-	Stale       int64       `yaml:"stale_seconds" doc:"a call under way for longer is not waited for, s" min:"0"`
-	Guard       bool        `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts"`
-	Breaker     int         `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" min:"0" off:"0"`
-	Summary     SummaryText `yaml:"summary" doc:"what the client writes around the memory"`
-	Attachments attachments `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction"`
-	Hooks       hookSizes   `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction"`
+	Keep        keepRange   `yaml:"keep" doc:"the newest messages, which stay as they are" needs:"compact"`
+	Count       countWay    `yaml:"count" doc:"how messages are counted for that: estimate (a quarter of their bytes, padded by a third) or true" needs:"compact"`
+	Wait        int64       `yaml:"wait_seconds" doc:"longest time a compaction waits for a call that updates the memory, s" min:"0" off:"0" needs:"compact"`
+	Stale       int64       `yaml:"stale_seconds" doc:"a call under way for longer is not waited for, s" min:"0" needs:"compact"`
+	Guard       bool        `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts" needs:"compact"`
+	Breaker     int         `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" min:"0" off:"0" needs:"compact"`
+	Summary     SummaryText `yaml:"summary" doc:"what the client writes around the memory" needs:"compact"`
+	Attachments attachments `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction" needs:"compact"`
+	Hooks       hookSizes   `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction" needs:"compact"`
 }
 
 // extraction are the parameters of the calls that update the memory.

@@ -38,16 +38,16 @@ type storageLimits struct {
 // GrowthBook override).
 type retune struct {
 	Request int32   `yaml:"request" doc:"request of the conversation from which on the changed limits hold, from 1; 0 for never" min:"0"`
-	Scale   float64 `yaml:"scale" doc:"what all limits are multiplied by, above 0" above:"0"`
+	Scale   float64 `yaml:"scale" doc:"what all limits are multiplied by, above 0" above:"0" needs:"request"`
 }
 
 // reread says how often a stored result is read back, which no recording of a
 // client without storage can show: all of it is assumed.
 type reread struct {
 	Share  float64 `yaml:"share" doc:"share of stored results that are read back, 0…1; assumed" min:"0" max:"1"`
-	After  int32   `yaml:"after" doc:"requests later, from 1; assumed" min:"0"`
-	Output int32   `yaml:"output" doc:"tokens of the response that reads; assumed" min:"0"`
-	Limit  int32   `yaml:"limit" doc:"tokens one read returns at most; assumed" min:"0"`
+	After  int32   `yaml:"after" doc:"requests later, from 1; assumed" min:"0" needs:"share"`
+	Output int32   `yaml:"output" doc:"tokens of the response that reads; assumed" min:"0" needs:"share"`
+	Limit  int32   `yaml:"limit" doc:"tokens one read returns at most; assumed" min:"0" needs:"share"`
 }
 
 // Rules returns what contradicts each other.

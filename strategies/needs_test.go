@@ -1,0 +1,41 @@
+package strategies
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/spec"
+)
+
+// What a parameter needs is a parameter of the same section.
+func TestNeedsAreParameters(t *testing.T) {
+	r := builtin(t)
+	for _, name := range r.Layers() {
+		params := r.layers[name].Params()
+		spec.Fields(params, func(f *spec.Field) {
+			beside, _, _ := strings.Cut("."+f.Path, f.Path[strings.LastIndexByte(f.Path, '.')+1:])
+			for need := range strings.SplitSeq(f.Needs, "|") {
+				path, _, _ := strings.Cut(need, "=")
+				keys := strings.Split(strings.Trim(beside+path, "."), ".")
+				if err := spec.CheckPath(params, keys...); f.Needs != "" && err != nil {
+					t.Errorf("%s.%s: %v", name, f.Path, err)
+				}
+			}
+		})
+	}
+}
+
+// Traits agree with the hooks that a layer has.
+func TestTraitsAgreeWithHooks(t *testing.T) {
+	r := builtin(t)
+	for _, name := range r.Layers() {
+		def := r.layers[name]
+		l := def.Build(def.Params())
+		_, waits := l.(IntentResult)
+		_, beside := l.(BackgroundResult)
+		_, hinted := l.(ServerHint)
+		if !def.Traits.Declared || def.Traits.Calls != (waits || beside) || def.Traits.Hinted != hinted {
+			t.Errorf("%s: %+v, calls %v, hinted %v", name, def.Traits, waits || beside, hinted)
+		}
+	}
+}
