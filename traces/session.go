@@ -34,6 +34,9 @@ type Session struct {
 	// Summaries are the calls that made the summaries of compactions, where the
 	// recording logs them. They are no rounds: what is simulated makes its own.
 	Summaries []SummaryCall
+	// LoggedUSD is the cost of all calls as the client logged it; 0 where it
+	// logs none.
+	LoggedUSD float64
 }
 
 // SummaryCall is the call behind a compaction.

@@ -69,6 +69,9 @@ func describe(w io.Writer, s *traces.Session, table *costmodel.Table) error {
 		fmt.Sprintf("new tokens %d, of these prefix %d, unseen %d · outputs derived %d, unknown %d · lifetimes assumed %d · lines %d, bad %d · synthetic %d · repeated %d",
 			q.InputTokens, q.PrefixTokens, q.UnseenTokens, q.DerivedOutputs, q.UnknownOutputs, q.AssumedTiers, q.Lines, q.BadLines, q.Synthetic, q.Repeated),
 	}
+	if s.LoggedUSD > 0 {
+		lines = append(lines, fmt.Sprintf("logged by the client $%.2f", s.LoggedUSD))
+	}
 	for _, name := range s.Files {
 		lines = append(lines, "file "+name)
 	}

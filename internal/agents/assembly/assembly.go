@@ -53,6 +53,7 @@ type Session struct {
 	Files      []*File
 	Owned      []*File // files whose lines and problems are counted here; see Own
 	Start, End int64
+	LoggedUSD  float64
 	Threads    []*Thread
 	Problems   Problems
 	Quality    traces.Quality

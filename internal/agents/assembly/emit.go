@@ -26,7 +26,7 @@ type emitter struct {
 func (s *Session) emit() *traces.Session {
 	out := &traces.Session{
 		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Project: s.Project, Window: s.Window,
-		Tools: []string{""}, Start: s.Start, End: s.End,
+		Tools: []string{""}, Start: s.Start, End: s.End, LoggedUSD: s.LoggedUSD,
 	}
 	e := &emitter{
 		s: s, out: out, tools: map[string]uint16{"": 0}, objects: map[string]int32{}, models: map[string]uint16{},

@@ -79,6 +79,7 @@ type export struct {
 	loose    []assembly.Block
 	calls    map[string]bool
 	messages int
+	usd      float64
 	before   message // the last one
 }
 
@@ -102,11 +103,12 @@ type span struct {
 // message is a message with its parts.
 type message struct {
 	Info struct {
-		ID      string `json:"id"`
-		Role    string `json:"role"`
-		Model   string `json:"modelID"`
-		Time    span   `json:"time"`
-		Summary any    `json:"summary"`
+		ID      string  `json:"id"`
+		Role    string  `json:"role"`
+		Model   string  `json:"modelID"`
+		Time    span    `json:"time"`
+		USD     float64 `json:"cost"`
+		Summary any     `json:"summary"`
 		Tokens  *struct {
 			Total     int64 `json:"total"`
 			Input     int64 `json:"input"`
@@ -234,6 +236,7 @@ func (x *export) add(m *message, line int32) {
 	const ms = 1_000_000
 	r, name := x.rounds, x.ID+strconv.Itoa(x.messages)
 	created := m.Info.Time.Created * ms
+	x.usd += m.Info.USD
 	x.end = max(x.end, created, m.Info.Time.Completed*ms)
 	mk := assembly.Maker{}
 	if m.Info.Role == "user" {
@@ -444,7 +447,7 @@ func (x *export) root(all map[string]*export) *export {
 // session makes the session of a root.
 func (x *export) session(opts *traces.Options) *assembly.Session {
 	s := &assembly.Session{
-		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, ID: x.ID, Project: x.Directory,
+		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true}, ID: x.ID, Project: x.Directory,
 		Start: x.Time.Created * 1_000_000, Problems: assembly.Problems{Limit: opts.MaxProblems},
 	}
 	if x.Version != "" {
@@ -464,6 +467,6 @@ func (x *export) join(s *assembly.Session, all map[string]*export) {
 	}
 	s.Files = append(s.Files, x.File)
 	s.Own(x.File)
-	s.End = max(s.End, x.end)
+	s.End, s.LoggedUSD = max(s.End, x.end), s.LoggedUSD+x.usd
 	s.Threads = append(s.Threads, x.thread)
 }

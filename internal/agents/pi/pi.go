@@ -58,6 +58,7 @@ type file struct {
 	*assembly.File
 	id, project string
 	start, end  int64
+	usd         float64
 	entries     []entry
 	index       map[string]int32 // of entries, by id
 }
@@ -100,6 +101,9 @@ type message struct {
 		Read      int64  `json:"cacheRead"`
 		Write     int64  `json:"cacheWrite"`
 		Reasoning *int64 `json:"reasoningTokens"`
+		Cost      struct {
+			Total float64 `json:"total"`
+		} `json:"cost"`
 	} `json:"usage"`
 }
 
@@ -151,6 +155,9 @@ func (f *file) parse(ln assembly.Line) error {
 	}
 	for i := range steps {
 		steps[i].Line = int32(ln.Number)
+	}
+	if u := l.Message.Usage; u != nil {
+		f.usd += u.Cost.Total
 	}
 	if l.ID == "" && steps == nil {
 		return nil
@@ -358,8 +365,8 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.id += "-" + strconv.Itoa(named[f.id])
 		}
 		s := &assembly.Session{
-			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, ID: f.id, Project: f.project,
-			Files: []*assembly.File{f.File}, Start: f.start, End: f.end, Problems: assembly.Problems{Limit: opts.MaxProblems},
+			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true}, ID: f.id, Project: f.project,
+			Files: []*assembly.File{f.File}, Start: f.start, End: f.end, LoggedUSD: f.usd, Problems: assembly.Problems{Limit: opts.MaxProblems},
 		}
 		s.Threads = f.threads()
 		s.Own(f.File)

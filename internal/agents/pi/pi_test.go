@@ -160,6 +160,9 @@ func TestBadLines(t *testing.T) {
 func TestRecorded(t *testing.T) {
 	c := agenttest.Recordings(t, Describe(), "traces/pi", "traces-3/oh-my-pi")
 	var unseen, input int64
+	if usd := c.Sessions[0].LoggedUSD; math.Abs(usd-42.5959) > 1e-4 { // the sum of the file's own figures
+		t.Errorf("logged cost %v", usd)
+	}
 	for _, s := range c.Sessions {
 		unseen, input = unseen+s.Quality.UnseenTokens, input+s.Quality.InputTokens
 		for i := range s.Threads {
