@@ -162,6 +162,14 @@ orgs:
 	}
 }
 
+// What is wrong with the system prompt is told once.
+func TestParseTellsOnce(t *testing.T) {
+	_, err := Parse([]byte("schema: 1\nclient: {global_scope: false, system: {split: none, custom_prompt: true, uncached_change: 2}}\norgs: [{name: a, users: 1}]\n"), "f.yaml", Inputs{})
+	if err == nil || strings.Count(err.Error(), "custom_prompt") != 1 || strings.Count(err.Error(), "uncached_change") != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
 // A date at which an upgrade begins is a time from the start, whatever that is.
 func TestUpgradeAtADate(t *testing.T) {
 	f := parse(t, "schema: 1\nstart: 2026-03-01T12:00:00Z\ndays: 3\nupgrades: [{at: 2026-03-02}, {at: 2026-03-02T13:30:00+01:00}, {at: 48h}]\norgs: [{name: a, users: 1}]\n")
