@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
-	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -41,10 +38,7 @@ func (f *File) Ablate() (*Ablation, error) {
 		return nil, fmt.Errorf("%s is swept: an ablation wants one value for each parameter", axis)
 	}
 	a := &Ablation{file: f, bases: ablated(d.Cells)}
-	around, err := switchesAround(&d.Scenario)
-	if err != nil {
-		return nil, err
-	}
+	around := switchesAround(&d.Scenario)
 	cells := slices.Clone(d.Cells)
 	for i := range a.bases {
 		base := &a.bases[i]
@@ -86,33 +80,16 @@ func ablated(cells []Cell) []Cell {
 }
 
 // switchesAround returns the switches of a scenario's client and server.
-func switchesAround(s *Scenario) ([]strategies.Mechanism, error) {
-	root, err := spec.Encode(s)
-	if err != nil {
-		return nil, err
+func switchesAround(s *Scenario) []strategies.Mechanism {
+	around := struct {
+		Client Client `yaml:"client"`
+		Server Server `yaml:"server"`
+	}{s.Client, s.Server}
+	list := strategies.Switches(around)
+	for i := range list {
+		list[i].Doc = ""
 	}
-	var list []strategies.Mechanism
-	for _, section := range []string{"client", "server"} {
-		list = booleans(list, spec.Child(root, section), section)
-	}
-	return list, nil
-}
-
-func booleans(dst []strategies.Mechanism, n *yaml.Node, path string) []strategies.Mechanism {
-	switch {
-	case n == nil:
-	case n.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			dst = booleans(dst, n.Content[i+1], spec.Join(path, n.Content[i].Value))
-		}
-	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
-		m := strategies.Mechanism{Path: path, Now: "false", Then: "true"}
-		if n.Value == "true" {
-			m.Now, m.Then, m.On = "true", "false", true
-		}
-		dst = append(dst, m)
-	}
-	return dst
+	return list
 }
 
 // change notes the cell of a base with mechanisms switched, or why there is

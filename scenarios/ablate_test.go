@@ -56,10 +56,7 @@ func TestAblationSwitchesOneAtATime(t *testing.T) {
 		t.Fatalf("%d bases, %d cells for %d changes", a.Bases(), len(a.Design.Cells), len(a.Changes))
 	}
 	switches := func(c *Cell) []string {
-		around, err := switchesAround(c.Scenario)
-		if err != nil {
-			t.Fatal(err)
-		}
+		around := switchesAround(c.Scenario)
 		var list []string
 		for _, m := range slices.Concat(c.Strategy.Mechanisms(), around) {
 			list = append(list, m.Path+"="+m.Now)

@@ -245,32 +245,11 @@ func (d *Design) waiting() string {
 // differ from the default, as texts by path, and what was set in their layers from
 // outside the scenario.
 func (d *Design) switches() map[string]string {
-	swept := map[string]bool{}
-	for _, a := range d.axes {
-		swept[a.Path] = true
-	}
 	out := map[string]string{}
-	was, err := spec.Encode(Default())
-	if err != nil {
-		return out
-	}
-	is, err := spec.Encode(d.Scenario)
-	if err != nil {
-		return out
-	}
-	paths := spec.Paths(Scenario{})
-	for i, path := range paths {
-		section, _, nested := strings.Cut(path, ".")
-		if swept[path] || !nested && path != "events" || section == "sessions" {
-			continue
-		}
-		if i+1 < len(paths) && strings.HasPrefix(paths[i+1], path+".") {
-			continue // its keys are listed
-		}
-		keys := strings.Split(path, ".")
-		a, b := spec.Flow(spec.Find(was, keys...)), spec.Flow(spec.Find(is, keys...))
-		if a != b {
-			out[path] = b
+	for _, c := range d.changed() {
+		section, _, nested := strings.Cut(c.Path, ".")
+		if !c.swept && (nested || section == "events") && section != "sessions" {
+			out[c.Path] = c.text
 		}
 	}
 	d.givenToLayers(out)

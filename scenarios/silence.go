@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -91,52 +90,104 @@ func (d *Design) named() []setting {
 	if d.file == nil {
 		return nil
 	}
+	var list []setting
+	for _, c := range d.changed() {
+		keys := strings.Split(c.Path, ".")
+		n := spec.Find(d.file.tree.Root, keys...)
+		switch {
+		case n == nil || slices.Contains(untried, c.Path):
+		case c.Value.Kind() == reflect.Map:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				at := n.Content[i+1]
+				for at.Kind == yaml.MappingNode && len(at.Content) > 1 { // a flag may have made all but the innermost
+					at = at.Content[1]
+				}
+				key := n.Content[i].Value
+				list = append(list, d.setting(append(slices.Clone(keys), key), spec.Flow(n.Content[i+1]), c.Needs, at))
+			}
+		default:
+			list = append(list, d.setting(keys, c.text, c.Needs, n))
+		}
+	}
+	for i, n := range d.eventNodes() {
+		e := &d.Scenario.Events[i]
+		// Others may have gone before: the node is found by its place.
+		list = append(list, setting{
+			path: fmt.Sprintf("events: %s %s", e.Do, moment(&e.At)), at: d.file.tree.At(n),
+			without: func(own *File) {
+				events := spec.Child(own.tree.Root, "events")
+				events.Content = slices.DeleteFunc(events.Content, func(m *yaml.Node) bool { return m.Line == n.Line && m.Column == n.Column })
+			},
+		})
+	}
+	for _, o := range d.file.overrides {
+		list = append(list, setting{at: o.origin, needs: d.file.layerNeeds(o.keys), without: func(own *File) {
+			own.overrides = slices.DeleteFunc(own.overrides, func(x override) bool { return x.origin == o.origin })
+		}})
+	}
+	return list
+}
+
+// setting returns the one that keys lead to, which the file gives at a node.
+func (d *Design) setting(keys []string, value, needs string, at *yaml.Node) setting {
+	path := strings.Join(keys, ".")
+	return setting{
+		path: path, value: value, at: d.file.tree.At(at), needs: needs,
+		without: func(own *File) { remove(own.tree.Root, keys...) },
+		fixed:   keys[0] == "sessions" && path != "sessions.cohort" && path != "sessions.organisations",
+	}
+}
+
+// eventNodes returns the nodes of the events in the file.
+func (d *Design) eventNodes() []*yaml.Node {
+	if n := spec.Child(d.file.tree.Root, "events"); n != nil && len(n.Content) == len(d.Scenario.Events) {
+		return n.Content
+	}
+	return nil
+}
+
+// changed is a parameter around the strategies that is not the default.
+type changed struct {
+	spec.Field
+	text  string // its value, or those of its axis
+	swept bool
+}
+
+// changed returns the parameters around the strategies that are swept or differ
+// from the default, with what they need as paths from the top.
+func (d *Design) changed() []changed {
 	plain := Default()
-	was, _ := spec.Encode(plain)
-	is, err := spec.Encode(d.Scenario)
-	if err != nil {
+	was, err := spec.Encode(plain)
+	is, other := spec.Encode(d.Scenario)
+	if err != nil || other != nil {
 		return nil
 	}
-	var list []setting
+	var list []changed
 	inherited := map[string]string{} // what sections need, by path
 	spec.Fields(plain, func(f *spec.Field) {
 		keys := strings.Split(f.Path, ".")
-		needs := cmp.Or(needsOf(f), inherited[parent(f.Path)])
-		inherited[f.Path] = needs
-		n := spec.Find(d.file.tree.Root, keys...)
-		if n == nil || f.Nested() || slices.Contains(untried, f.Path) {
-			return
-		}
-		if f.Value.Kind() == reflect.Map {
-			list = append(list, d.members(n, f)...)
-			return
-		}
-		s := setting{path: f.Path, value: spec.Flow(spec.Find(is, keys...)), at: d.file.tree.At(n), needs: needs}
+		f.Needs = cmp.Or(needsOf(f), inherited[parent(f.Path)])
+		inherited[f.Path] = f.Needs
+		c := changed{*f, spec.Flow(spec.Find(is, keys...)), false}
 		if i := slices.IndexFunc(d.axes, func(a spec.Axis) bool { return a.Path == f.Path }); i >= 0 {
-			s.value = spec.Flow(d.axes[i].List())
+			c.text, c.swept = spec.Flow(d.axes[i].List()), true
 		}
-		if s.value == spec.Flow(spec.Find(was, keys...)) {
-			return
+		if !f.Nested() && (c.swept || c.text != spec.Flow(spec.Find(was, keys...))) {
+			list = append(list, c)
 		}
-		s.fixed = keys[0] == "sessions" && f.Path != "sessions.cohort" && f.Path != "sessions.organisations"
-		s.without = func(own *File) { remove(own.tree.Root, keys...) }
-		list = append(list, s)
 	})
-	return slices.Concat(list, d.eventSettings(), d.layerSettings())
+	return list
 }
 
 // needsOf returns the conditions of a parameter with paths from the top of the
 // scenario: its tag may name parameters beside it.
 func needsOf(f *spec.Field) string {
-	if f.Needs == "" {
-		return ""
-	}
-	beside := parent(f.Path)
 	needs := strings.Split(f.Needs, "|")
 	for i, need := range needs {
 		path, _, _ := strings.Cut(need, "=")
-		if spec.CheckPath(Scenario{}, strings.Split(spec.Join(beside, path), ".")...) == nil {
-			needs[i] = spec.Join(beside, need)
+		beside := spec.Join(parent(f.Path), path)
+		if need != "" && spec.CheckPath(Scenario{}, strings.Split(beside, ".")...) == nil {
+			needs[i] = spec.Join(parent(f.Path), need)
 		}
 	}
 	return strings.Join(needs, "|")
@@ -145,56 +196,6 @@ func needsOf(f *spec.Field) string {
 // parent returns the path of the section a parameter belongs to.
 func parent(path string) string {
 	return strings.TrimSuffix(path[:strings.LastIndexByte("."+path, '.')], ".")
-}
-
-// members returns the entries of a map of the scenario as settings.
-func (d *Design) members(n *yaml.Node, f *spec.Field) []setting {
-	var list []setting
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i].Value, n.Content[i+1]
-		at := value
-		for at.Kind == yaml.MappingNode && len(at.Content) > 1 { // a flag may have made all but the innermost
-			at = at.Content[1]
-		}
-		list = append(list, setting{
-			path: spec.Join(f.Path, key), value: spec.Flow(value), at: d.file.tree.At(at), needs: needsOf(f),
-			without: func(own *File) { remove(own.tree.Root, append(strings.Split(f.Path, "."), key)...) },
-		})
-	}
-	return list
-}
-
-// eventSettings returns the events of a scenario. What takes one out looks for
-// its node: others may have gone before.
-func (d *Design) eventSettings() []setting {
-	var list []setting
-	nodes := spec.Child(d.file.tree.Root, "events")
-	for i := range d.Scenario.Events {
-		if nodes == nil || i >= len(nodes.Content) {
-			break
-		}
-		e := &d.Scenario.Events[i]
-		n := nodes.Content[i]
-		list = append(list, setting{
-			path: fmt.Sprintf("events: %s %s", e.Do, moment(&e.At)), at: d.file.tree.At(n),
-			without: func(own *File) {
-				events := spec.Child(own.tree.Root, "events")
-				events.Content = slices.DeleteFunc(slices.Clone(events.Content), func(m *yaml.Node) bool { return m.Line == n.Line && m.Column == n.Column })
-			},
-		})
-	}
-	return list
-}
-
-// layerSettings returns what flags set in layers.
-func (d *Design) layerSettings() []setting {
-	var list []setting
-	for _, o := range d.file.overrides {
-		list = append(list, setting{at: o.origin, needs: d.file.layerNeeds(o.keys), without: func(own *File) {
-			own.overrides = slices.DeleteFunc(own.overrides, func(x override) bool { return x.origin == o.origin })
-		}})
-	}
-	return list
 }
 
 // layerNeeds returns the conditions of a parameter of a layer, or of the section
@@ -385,33 +386,28 @@ func (t *trials) reason(s *setting) string {
 // met reports whether some cell meets one of the conditions that a parameter
 // needs: PATH or PATH=VALUE of the scenario, or of a layer, joined by |.
 func (t *trials) met(s *setting) bool {
-	var around []*yaml.Node
-	seen := map[*Scenario]bool{}
-	bodies := map[string]*yaml.Node{}
+	var roots []*yaml.Node
+	seen := map[any]bool{}
+	add := func(v any) {
+		if n, err := spec.Encode(v); err == nil {
+			roots = append(roots, n)
+		}
+	}
 	for i := range t.design.Cells {
 		c := &t.design.Cells[i]
 		if !seen[c.Scenario] {
-			seen[c.Scenario] = true
-			if n, err := spec.Encode(c.Scenario); err == nil {
-				around = append(around, n)
+			add(c.Scenario)
+		}
+		if !seen[c.Strategy] {
+			for _, name := range c.Strategy.LayerNames() {
+				add(map[string]any{name: c.Strategy.Params(name)})
 			}
 		}
-		if text, err := c.Strategy.YAML(); err == nil && bodies[string(text)] == nil {
-			if tree, err := spec.Parse(text, c.Strategy.Name); err == nil {
-				bodies[string(text)] = tree.Root
-			}
-		}
-	}
-	for body := range maps.Values(bodies) {
-		for _, l := range layersOf(body) {
-			if n := spec.Find(l.params, "enabled"); n == nil || n.Value != "false" {
-				around = append(around, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{l.key, l.params}})
-			}
-		}
+		seen[c.Scenario], seen[c.Strategy] = true, true
 	}
 	return slices.ContainsFunc(strings.Split(s.needs, "|"), func(need string) bool {
 		path, value, valued := strings.Cut(need, "=")
-		return slices.ContainsFunc(around, func(root *yaml.Node) bool {
+		return slices.ContainsFunc(roots, func(root *yaml.Node) bool {
 			n := spec.Find(root, strings.Split(path, ".")...)
 			return n != nil && (valued && n.Value == value || !valued && !off(n))
 		})

@@ -143,14 +143,13 @@ func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 				t.Fatalf("%q, but of %q it changes:\n%s", text, set, diff)
 			}
 		}
-		for i := range set {
-			if len(list) > 0 {
-				break // what is left may need what was named
-			}
-			less, _, ok := rows(t, strategy, slices.Delete(slices.Clone(set), i, i+1), c)
-			if ok && cmp.Equal(less, with) {
-				t.Fatalf("nothing is said of %s, which changes nothing in %q", set[i], set)
-			}
+		if len(list) > 0 {
+			return // what is left may need what was named
+		}
+		i := rapid.IntRange(0, len(set)-1).Draw(t, "one")
+		less, _, ok := rows(t, strategy, slices.Delete(slices.Clone(set), i, i+1), c)
+		if ok && cmp.Equal(less, with) {
+			t.Fatalf("nothing is said of %s, which changes nothing in %q", set[i], set)
 		}
 	})
 }

@@ -157,7 +157,7 @@ func (s *Strategy) Mechanisms() []Mechanism {
 		if c.params == nil {
 			continue
 		}
-		for _, m := range mechanisms(c.params) {
+		for _, m := range Switches(c.params) {
 			m.Path = spec.Join(c.def.Name, m.Path)
 			list = append(list, m)
 			if !c.on() {
@@ -168,8 +168,8 @@ func (s *Strategy) Mechanisms() []Mechanism {
 	return list
 }
 
-// mechanisms returns what can be switched among the parameters of a layer.
-func mechanisms(params any) []Mechanism {
+// Switches returns what can be switched among the parameters of a struct.
+func Switches(params any) []Mechanism {
 	var list []Mechanism
 	spec.Fields(params, func(f *spec.Field) {
 		m := Mechanism{Path: f.Path, Doc: f.Doc, Now: f.Text(), On: true}

@@ -28,7 +28,7 @@ type switchable struct {
 func TestMechanisms(t *testing.T) {
 	p := switchable{Switch: on, Analysis: analysisKeep, Breaker: 3, Call: []Way{wayFork, wayStreaming}, Size: 7}
 	var got []string
-	for _, m := range mechanisms(&p) {
+	for _, m := range Switches(&p) {
 		state := "off"
 		if m.On {
 			state = "on"
@@ -82,7 +82,7 @@ func TestOffValuesAreValues(t *testing.T) {
 	}
 	for _, name := range r.Layers() {
 		def, _ := r.Definition(name)
-		for _, m := range mechanisms(def.Params()) {
+		for _, m := range Switches(def.Params()) {
 			keys := strings.Split(m.Path, ".")
 			text := ""
 			for i, key := range keys {
