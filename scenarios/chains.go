@@ -23,7 +23,7 @@ func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run,
 		return nil, nil, err
 	}
 	sessions := withCalls(corpus)
-	w := newWatch(len(d.Cells), sessions)
+	w := watch{sessions: sessions, seen: make([][]seen, len(d.Cells))}
 	watched := *p
 	watched.Design, watched.observe = d, w.observer
 	run, err := watched.Run(ctx, corpus)
@@ -56,9 +56,9 @@ func (p *Plan) ForemostChains(ctx context.Context, corpus *traces.Corpus, run *r
 
 // watch gathers the compactions of all cells and sessions.
 type watch struct {
-	mu    sync.Mutex
-	index map[*traces.Session]int
-	seen  [][]seen // by cell and session
+	mu       sync.Mutex
+	sessions []*traces.Session
+	seen     [][]seen // by cell and session, once a cell has begun
 }
 
 // seen is where a session was followed.
@@ -67,23 +67,20 @@ type seen struct {
 	at int // in its cohort
 }
 
-func newWatch(cells int, sessions []*traces.Session) *watch {
-	w := &watch{index: map[*traces.Session]int{}, seen: make([][]seen, cells)}
-	for i, s := range sessions {
-		w.index[s] = i
+// observer returns the observer of a cell over a cohort of sessions.
+func (w *watch) observer(cell int, cohort []int) sim.Observer {
+	list := make([]*traces.Session, len(cohort))
+	for i, at := range cohort {
+		list[i] = w.sessions[at]
 	}
-	for i := range w.seen {
-		w.seen[i] = make([]seen, len(sessions))
-	}
-	return w
-}
-
-func (w *watch) observer(cell int, cohort []*traces.Session) sim.Observer {
-	o := chains.NewObserver(cohort)
+	o := chains.NewObserver(list)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for at, s := range cohort {
-		w.seen[cell][w.index[s]] = seen{o, at}
+	if w.seen[cell] == nil {
+		w.seen[cell] = make([]seen, len(w.sessions))
+	}
+	for i, at := range cohort {
+		w.seen[cell][at] = seen{o, i}
 	}
 	return o
 }
@@ -117,21 +114,6 @@ func lost(run *results.Run, c *studies.Chains) float64 {
 		}
 	}
 	return 0
-}
-
-// observer returns what makes the observers of the sessions' cohorts, nil for
-// none.
-func (p *Plan) observer(sessions []*traces.Session) func(int, []int) sim.Observer {
-	if p.observe == nil {
-		return nil
-	}
-	return func(cell int, cohort []int) sim.Observer {
-		list := make([]*traces.Session, len(cohort))
-		for i, at := range cohort {
-			list[i] = sessions[at]
-		}
-		return p.observe(cell, list)
-	}
 }
 
 // Calls of a run are kept for a few cells and sessions only: a record takes

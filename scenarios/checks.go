@@ -19,6 +19,18 @@ import (
 // sessions at hand: a threshold that no window reaches, for instance.
 var ErrContradiction = errors.New("parameters contradict each other")
 
+// check asks whatever has a say in the sessions of a run, and returns all
+// problems at once: models without a price, in strict mode, events, capacities and
+// thresholds. Outside strict mode calls without a price cost nothing, and the
+// report says so.
+func (p *Plan) check(d *Design, sessions []*traces.Session) error {
+	var errs []error
+	if p.Strict {
+		errs = p.UnknownModels(sessions)
+	}
+	return errors.Join(append(errs, p.checkEvents(d, sessions), checkCapacity(d, sessions), checkWindows(d, sessions))...)
+}
+
 // checkWindows reports thresholds that lie at or above the largest window of
 // the sessions, all at once. Where a scenario sets the window itself, expanding
 // it has checked that already.
@@ -165,15 +177,6 @@ func (d *Design) placeOfEvent(i int) string {
 		return d.tree.At(list.Content[i])
 	}
 	return d.tree.Name
-}
-
-// checkPrices names every model without a price. Outside strict mode their
-// calls are counted and cost nothing, and the report says so.
-func (p *Plan) checkPrices(sessions []*traces.Session) error {
-	if !p.Strict {
-		return nil
-	}
-	return errors.Join(p.UnknownModels(sessions)...)
 }
 
 // UnknownModels returns an error for every model of the sessions that has no

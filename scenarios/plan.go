@@ -51,8 +51,8 @@ type Plan struct {
 	// stub: for instance one whose calls are made for real.
 	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
 
-	observe func(cell int, cohort []*traces.Session) sim.Observer // see sim.Runner.Observe
-	record  func(cell string, r *results.CallRecord)              // every call; several at once unless Workers is 1
+	observe func(cell int, cohort []int) sim.Observer // see sim.Runner.Observe
+	record  func(cell string, r *results.CallRecord)  // every call; several at once unless Workers is 1
 }
 
 // DefaultStrategies are run when nothing else is asked for.
@@ -72,17 +72,11 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if len(sessions) == 0 {
 		return nil, ErrNoSessions
 	}
-	if err := p.checkPrices(sessions); err != nil {
-		return nil, err
-	}
 	d, err := p.design()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkEvents(d, sessions); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(checkCapacity(d, sessions), checkWindows(d, sessions)); err != nil {
+	if err := p.check(d, sessions); err != nil {
 		return nil, err
 	}
 	configs, err := p.configs(d)
@@ -94,7 +88,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 		total := len(configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }
 	}
-	runner.Observe = p.observer(sessions)
+	runner.Observe = p.observe
 	rows, runErr := runner.Run(ctx, sessions, configs)
 	if rows == nil {
 		return nil, runErr
@@ -140,16 +134,27 @@ func (p *Plan) design() (*Design, error) {
 	if p.Design != nil {
 		return p.Design, nil
 	}
+	return p.expand("plan", p.Strategies, nil)
+}
+
+// expand returns the cells of some strategies, those of the default when there are
+// none, under the default scenario with assignments.
+func (p *Plan) expand(origin string, names, assignments []string) (*Design, error) {
 	s := Default()
 	s.Seed, s.Client.Window = p.Seed, p.Window
 	f, err := NewFile(p.Registry, s)
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Strategies) > 0 {
-		if err := f.Choose("plan", p.Strategies); err != nil {
-			return nil, err
-		}
+	var errs []error
+	if len(names) > 0 {
+		errs = append(errs, f.Choose(origin, names))
+	}
+	for _, a := range assignments {
+		errs = append(errs, f.Assign(a))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	return f.Expand()
 }
@@ -157,20 +162,7 @@ func (p *Plan) design() (*Design, error) {
 // Config returns what a loop needs to simulate one strategy under the plan, with
 // assignments as File.Assign takes them. A swept parameter is an error.
 func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error) {
-	s := Default()
-	s.Seed, s.Client.Window = p.Seed, p.Window
-	f, err := NewFile(p.Registry, s)
-	if err != nil {
-		return sim.Config{}, err
-	}
-	errs := []error{f.Choose("strategy", []string{strategy})}
-	for _, a := range assignments {
-		errs = append(errs, f.Assign(a))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return sim.Config{}, err
-	}
-	d, err := f.Expand()
+	d, err := p.expand("strategy", []string{strategy}, assignments)
 	if err != nil {
 		return sim.Config{}, err
 	}

@@ -79,7 +79,7 @@ func encode(v reflect.Value, described bool) (*yaml.Node, error) {
 	t := v.Type()
 	switch names := enumNames(t); {
 	case names != nil:
-		return Text(enumName(v, names)), nil
+		return encodePlain(reflect.ValueOf(enumName(v, names))) // off is quoted, for readers of YAML 1.1
 	case t == durationType:
 		return Text(shortDuration(time.Duration(v.Int()))), nil
 	case opaque(t), t == timeType, t == nodeType:
