@@ -20,7 +20,8 @@ func Ablation(a *studies.Ablation) *document.Document {
 	d := &document.Document{
 		Head: headLines(a.Run),
 		Notes: []string{
-			"DIFFERENCE is the cost with one mechanism switched less the cost as it is: what “without” takes away had saved a positive one, " +
+			"DIFFERENCE is the cost with one mechanism switched less the cost as it is: what “without” takes away " +
+				"had saved a positive one, " +
 				"what “with” adds costs it. Differences do not add up: mechanisms stand in for each other (--pairs).",
 			"Any line again: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
 		},
@@ -66,7 +67,8 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 	}
 	t.Rows = append(t.Rows, []any{
 		"as it is", money(was.CostUSD()), "", "", document.Tokens(was.Usage.Read), document.Tokens(was.Usage.Writes()),
-		document.Tokens(was.Usage.Uncached), hit, was.Compactions, was.Microcompactions, document.Seconds(was.AddedLatency),
+		document.Tokens(was.Usage.Uncached), hit, was.Compactions, was.Microcompactions,
+		document.Seconds(was.AddedLatency),
 	})
 	var none []string
 	list := a.Differences(base, 1)
@@ -78,8 +80,10 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 		}
 		t.Rows = append(t.Rows, []any{
 			changeText(d.Change), money(was.CostUSD() + d.USD), differenceText(d, money), relativeText(d),
-			document.Signed(d.Read, document.Tokens), document.Signed(d.Written, document.Tokens), document.Signed(d.Uncached, document.Tokens),
-			document.Signed(d.Hit, document.Points), document.Signed(d.Compactions, document.Whole), document.Signed(d.Cleared, document.Whole),
+			document.Signed(d.Read, document.Tokens), document.Signed(d.Written, document.Tokens),
+			document.Signed(d.Uncached, document.Tokens),
+			document.Signed(d.Hit, document.Points), document.Signed(d.Compactions, document.Whole),
+			document.Signed(d.Cleared, document.Whole),
 			document.Signed(d.Latency, document.Seconds),
 		})
 	}
@@ -99,8 +103,10 @@ const maxPairRows = 20
 
 // pairTable lists the pairs that make more or less than their parts.
 func pairTable(pairs []studies.Difference) *document.Table {
-	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"), document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
-	slices.SortStableFunc(pairs, func(x, y studies.Difference) int { return cmp.Compare(math.Abs(y.Extra), math.Abs(x.Extra)) })
+	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"),
+		document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
+	slices.SortStableFunc(pairs,
+		func(x, y studies.Difference) int { return cmp.Compare(math.Abs(y.Extra), math.Abs(x.Extra)) })
 	amounts := make([]float64, len(pairs))
 	for i := range pairs {
 		amounts[i] = pairs[i].USD
@@ -109,11 +115,13 @@ func pairTable(pairs []studies.Difference) *document.Table {
 	for i := range pairs {
 		d := &pairs[i]
 		if strings.ContainsAny(money(d.Extra), "123456789") && len(t.Rows) < maxPairRows {
-			t.Rows = append(t.Rows, []any{changeText(d.Change), differenceText(d, money), relativeText(d), document.Signed(d.Extra, money)})
+			t.Rows = append(t.Rows,
+				[]any{changeText(d.Change), differenceText(d, money), relativeText(d), document.Signed(d.Extra, money)})
 		}
 	}
 	if left := len(pairs) - len(t.Rows); left > 0 {
-		t.Notes = append(t.Notes, document.Count(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
+		t.Notes = append(t.Notes,
+			document.Count(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
 	}
 	return t
 }
@@ -166,7 +174,8 @@ func ablationTrust(a *studies.Ablation) string {
 // another and that both cells have: the figure of the strategy as it is, that of
 // the change, and the difference.
 func ablationData(a *studies.Ablation) *document.Table {
-	t := &document.Table{Columns: document.Columns("strategy", "set", "in_force", "metric", "unit", "better", "baseline_value", "value",
+	t := &document.Table{Columns: document.Columns("strategy", "set", "in_force", "metric", "unit", "better",
+		"baseline_value", "value",
 		"difference", "relative", "within_model_error", "beyond_parts")}
 	for _, base := range a.Bases {
 		for _, d := range slices.Concat(a.Differences(base, 1), a.Differences(base, 2)) {
@@ -181,7 +190,8 @@ func ablationData(a *studies.Ablation) *document.Table {
 					covered, beyond = d.Covered, given(len(d.Change.Paths) > 1, d.Extra)
 				}
 				t.Rows = append(t.Rows, []any{
-					d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(), document.Plain(was), document.Plain(is),
+					d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(),
+					document.Plain(was), document.Plain(is),
 					document.Plain(is - was), given(was != 0, (is-was)/was), covered, beyond,
 				})
 			}
@@ -248,7 +258,8 @@ func published(a *studies.Ablation, base string) ablated {
 	for n := 1; n <= 2; n++ {
 		for _, d := range a.Differences(base, n) {
 			x := ablatedChange{
-				d.Change.Set, d.Change.On, d.Change.Doc, d.USD, d.Relative, d.Covered, d.Calls, d.Read, d.Written, d.Uncached, d.Output,
+				d.Change.Set, d.Change.On, d.Change.Doc, d.USD, d.Relative, d.Covered, d.Calls, d.Read, d.Written,
+				d.Uncached, d.Output,
 				d.Hit, d.Compactions, d.Cleared, d.Latency, nil,
 			}
 			if n > 1 {

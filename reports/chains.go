@@ -43,10 +43,13 @@ func Chains(run *results.Run, cells []studies.Chains, most int) *document.Docume
 
 // chainAssumptions say what the figures rest on.
 var chainAssumptions = []string{
-	"NET is SAVED less CALL and REWRITE, until the next compaction of the conversation or its end. Each call saves the tokens that are " +
-		"gone at its price of reading, of writing when it found the cache cold; a branch saves for its parent. NEEDED are the calls that " +
+	"NET is SAVED less CALL and REWRITE, until the next compaction of the conversation or its end. Each call saves " +
+		"the tokens that are " +
+		"gone at its price of reading, of writing when it found the cache cold; a branch saves for its parent. " +
+		"NEEDED are the calls that " +
 		"pay on a warm cache.",
-	"The next compaction would have taken out the same tokens: nets are against waiting for it and do not add up to the difference to " +
+	"The next compaction would have taken out the same tokens: nets are against waiting for it and do not add up to " +
+		"the difference to " +
 		"a run without any. Not counted: what other calls on the prefix save, updates of a memory, what was forgotten.",
 }
 
@@ -73,16 +76,20 @@ func chainTable(c *studies.Chains, most int) *document.Table {
 	}
 	slices.SortStableFunc(list, func(a, b *studies.Compaction) int { return cmp.Compare(a.NetUSD(), b.NetUSD()) })
 	money := document.Amounts(values...)
-	t := &document.Table{Columns: slices.Concat(document.Left("SESSION", "THREAD"), document.Right("", "ROUND"), document.Left(layer, "TRIGGER"),
+	t := &document.Table{Columns: slices.Concat(document.Left("SESSION", "THREAD"), document.Right("", "ROUND"),
+		document.Left(layer, "TRIGGER"),
 		document.Right(document.UnitTokens, "BEFORE", "AFTER"),
-		document.Right("", "CALL", "REWRITE", "SAVED", "NET", "PAYBACK", "NEEDED", "CALLS", "END", "SINCE", "CHAIN"), document.Left(spiral))}
+		document.Right("", "CALL", "REWRITE", "SAVED", "NET", "PAYBACK", "NEEDED", "CALLS", "END", "SINCE",
+			"CHAIN"), document.Left(spiral))}
 	for i, x := range list {
 		if n := len(list) - most; most > 0 && n > 0 && i >= most/2 && i < most/2+n {
 			continue
 		}
 		t.Rows = append(t.Rows, []any{
-			x.Session[:min(8, len(x.Session))], document.Shortened(x.Thread, maxThreadRunes), x.Round, x.Layer, triggerText(x), x.Before, x.After,
-			money(x.CallCost.Total()), money(x.RewriteUSD), money(x.GainUSD), money(x.NetUSD()), paidText(x), neededText(x), x.Later, contextText(x), x.Since,
+			x.Session[:min(8, len(x.Session))], document.Shortened(x.Thread, maxThreadRunes), x.Round, x.Layer,
+			triggerText(x), x.Before, x.After,
+			money(x.CallCost.Total()), money(x.RewriteUSD), money(x.GainUSD), money(x.NetUSD()), paidText(x),
+			neededText(x), x.Later, contextText(x), x.Since,
 			fmt.Sprintf("%d.%d", x.Chain, x.Place), x.Spiral,
 		})
 	}
@@ -141,9 +148,11 @@ func totalsLines(c *studies.Chains) []string {
 		if t.PaidBack > 0 {
 			line += fmt.Sprintf(", median after %s", document.Count(t.MedianPayback, "call"))
 		}
-		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax, document.Count(t.Spirals, "spiral"))
+		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax,
+			document.Count(t.Spirals, "spiral"))
 	}
-	balance := fmt.Sprintf("saved %s, less calls %s and re-writing %s", money(t.GainUSD), money(t.CallUSD), money(t.RewriteUSD))
+	balance := fmt.Sprintf("saved %s, less calls %s and re-writing %s", money(t.GainUSD), money(t.CallUSD),
+		money(t.RewriteUSD))
 	if c.LostUSD > 0 {
 		balance += fmt.Sprintf(" and %s in calls that led to no compaction", money(c.LostUSD))
 	}
@@ -153,7 +162,8 @@ func totalsLines(c *studies.Chains) []string {
 // chainData has a row for every compaction of every cell.
 func chainData(cells []studies.Chains) *document.Table {
 	t := &document.Table{Columns: document.Columns(
-		"cell", "session", "thread", "round", "file", "line", "at_seconds", "layer", "what", "trigger", "measure", "measured", "value",
+		"cell", "session", "thread", "round", "file", "line", "at_seconds", "layer", "what", "trigger", "measure",
+		"measured", "value",
 		"call_source", "calls", "before_tokens", "after_tokens", "saved_tokens", "call_usd",
 	)}
 	for c := range results.Class(results.NumClasses) {
@@ -172,7 +182,8 @@ func chainData(cells []studies.Chains) *document.Table {
 
 func chainRecord(cell string, x *studies.Compaction) []any {
 	row := []any{
-		cell, x.Session, x.Thread, x.Round, x.File, x.Line, x.At, x.Layer, x.What, x.Trigger, x.Measure, x.Measured, x.Value,
+		cell, x.Session, x.Thread, x.Round, x.File, x.Line, x.At, x.Layer, x.What, x.Trigger, x.Measure, x.Measured,
+		x.Value,
 		x.Source, x.Calls, x.Before, x.After, x.Saved, x.CallCost.Total(),
 	}
 	for _, v := range x.CallCost {
@@ -251,7 +262,8 @@ func costsByClass(c *results.Cost) map[string]float64 {
 
 // beginning is the beginning of a published document of a run, up to a list.
 func beginning(run *results.Run, notes []results.Note, list string) (string, error) {
-	origin := results.Origin{Provenance: run.Provenance, Workload: run.Workload, ModelError: run.ModelError, Notes: notes}
+	origin := results.Origin{Provenance: run.Provenance, Workload: run.Workload, ModelError: run.ModelError,
+		Notes: notes}
 	text, err := json.Marshal(origin, json.Deterministic(true))
 	if err != nil {
 		return "", fmt.Errorf("encoding a report: %w", err)

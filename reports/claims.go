@@ -34,12 +34,15 @@ func Claims(list []studies.Finding) *document.Document {
 		}
 		t.Rows = append(t.Rows, []any{f.ID, f.Verdict().String(), f.Claim, strings.Join(claimed, "; "), f.Source})
 		d.Sections = append(d.Sections, document.Section{
-			Name:   fmt.Sprintf("%s: %s", f.ID, f.Verdict()),
-			Blocks: []document.Block{document.Text{Text: f.Reason}, append(items, document.Item{Text: "sim run " + f.Scenario})},
+			Name: fmt.Sprintf("%s: %s", f.ID, f.Verdict()),
+			Blocks: []document.Block{document.Text{Text: f.Reason},
+				append(items, document.Item{Text: "sim run " + f.Scenario})},
 		})
 	}
-	d.Sections[0].Blocks = append(d.Sections[0].Blocks, document.Text{Text: fmt.Sprintf("%s: %d reproduced, %d partly, %d refuted",
-		document.Count(len(list), "claim"), verdicts[studies.Reproduced], verdicts[studies.Partly], verdicts[studies.Refuted])})
+	d.Sections[0].Blocks = append(d.Sections[0].Blocks,
+		document.Text{Text: fmt.Sprintf("%s: %d reproduced, %d partly, %d refuted",
+			document.Count(len(list),
+				"claim"), verdicts[studies.Reproduced], verdicts[studies.Partly], verdicts[studies.Refuted])})
 	return d
 }
 
@@ -72,7 +75,8 @@ func claimData(list []studies.Finding) *document.Table {
 				hand = x.ByHand
 			}
 			t.Rows = append(t.Rows, []any{
-				f.ID, f.Claim, f.Source, f.Scenario, f.Verdict().String(), x.Name, x.Value, x.Unit, x.Claimed, x.Holds, x.Hand, hand, f.Reason,
+				f.ID, f.Claim, f.Source, f.Scenario, f.Verdict().String(), x.Name, x.Value, x.Unit, x.Claimed, x.Holds,
+				x.Hand, hand, f.Reason,
 			})
 		}
 	}

@@ -66,7 +66,8 @@ func (c *CorpusComparison) add(name, unit string, generated, recorded []float64)
 		c.Absent = append(c.Absent, name)
 		return
 	}
-	d := CorpusDimension{Name: name, Unit: unit, Values: [2][]float64{slices.Sorted(slices.Values(generated)), slices.Sorted(slices.Values(recorded))}}
+	d := CorpusDimension{Name: name, Unit: unit,
+		Values: [2][]float64{slices.Sorted(slices.Values(generated)), slices.Sorted(slices.Values(recorded))}}
 	d.KS = distance(d.Values[0], d.Values[1])
 	if name == synthetic.PerSession {
 		c.Sessions = [2]int{len(generated), len(recorded)}
@@ -125,7 +126,8 @@ func (d *CorpusDimension) quantile(corpus int, u float64) float64 {
 	v := d.Values[corpus]
 	at := u * float64(len(v)-1)
 	i := int(at)
-	step := float64((at - float64(i)) * (v[min(i+1, len(v)-1)] - v[i])) // rounded by itself, so that every machine gives the same digits
+	step := float64((at - float64(i)) * (v[min(i+1,
+		len(v)-1)] - v[i])) // rounded by itself, so that every machine gives the same digits
 	return v[i] + step
 }
 
@@ -180,7 +182,8 @@ func (c *CorpusComparison) data() *document.Table {
 
 // brief is the table for people, as wide as a terminal.
 func (c *CorpusComparison) brief() *document.Table {
-	t := &document.Table{Fitted: true, Notes: c.notes(), Columns: slices.Concat(document.Left("DIMENSION"), document.Right("", "N", "REC."))}
+	t := &document.Table{Fitted: true, Notes: c.notes(),
+		Columns: slices.Concat(document.Left("DIMENSION"), document.Right("", "N", "REC."))}
 	for _, q := range corpusQuantiles {
 		if q.people {
 			t.Columns = append(t.Columns, document.Right("", q.name, "REC.")...)
@@ -209,7 +212,8 @@ func (c *CorpusComparison) brief() *document.Table {
 // notes say what was compared, and how to read the table.
 func (c *CorpusComparison) notes() []string {
 	notes := append([]string{fmt.Sprintf("generated: %s, %s; recorded (REC.): %s, %s.",
-		c.Names[0], document.Count(c.Sessions[0], "session"), c.Names[1], document.Count(c.Sessions[1], "session"))}, c.Remarks...)
+		c.Names[0], document.Count(c.Sessions[0], "session"), c.Names[1], document.Count(c.Sessions[1],
+			"session"))}, c.Remarks...)
 	notes = append(notes, fmt.Sprintf("KS: largest difference between the shares of values up to some x. "+
 		"alike: at most 10 %%; near: at most 25 %%; few: fewer than %d values on a side.", fewValues))
 	if len(c.Absent) > 0 {

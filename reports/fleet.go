@@ -90,7 +90,8 @@ func fleetSize(f *studies.Fleet) string {
 	}
 	return fmt.Sprintf("%s in %s, %s from %s: %s, %s drawn; %s, seed %d",
 		document.Count(sum.Users, "user"), document.Count(len(f.Orgs), "organisation"),
-		document.Count(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, document.Count(sum.Calls, "call"), scope, f.Seed)
+		document.Count(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, document.Count(sum.Calls,
+			"call"), scope, f.Seed)
 }
 
 // fleetPeaks says how much was under way at once.
@@ -99,19 +100,23 @@ func fleetPeaks(f *studies.Fleet, c *studies.FleetCell) string {
 		return f.Start.Add(time.Duration(p.At * float64(time.Second))).UTC().Format("2006-01-02 15:04 UTC")
 	}
 	return fmt.Sprintf("At most %s under way at once (%s) and %s in flight (%s).",
-		document.Count(c.PeakSessions.Count, "session"), at(c.PeakSessions), document.Count(c.PeakCalls.Count, "call"), at(c.PeakCalls))
+		document.Count(c.PeakSessions.Count, "session"), at(c.PeakSessions), document.Count(c.PeakCalls.Count,
+			"call"), at(c.PeakCalls))
 }
 
 // fleetNotes say what the columns mean and what the figures rest on.
 func fleetNotes(f *studies.Fleet) []string {
 	capacity := "The cache has no limit: the file sets no server.capacity."
 	if f.Capacity > 0 {
-		capacity = fmt.Sprintf("The cache of a provider holds %s tokens (server.capacity), least recently used first out.", document.Whole(f.Capacity))
+		capacity = fmt.Sprintf("The cache of a provider holds %s tokens (server.capacity), least recently used first "+
+			"out.", document.Whole(f.Capacity))
 	}
 	notes := []string{
 		fleetColumnsNote(f),
-		"Assumed: how many users are of which kind, load tools of MCP servers, resume sessions or pass their quota is the fleet " +
-			"file's, not measured. Scopes are as documented: users with tools of MCP servers in their prompt, and those of " +
+		"Assumed: how many users are of which kind, load tools of MCP servers, resume sessions or pass their quota " +
+			"is the fleet " +
+			"file's, not measured. Scopes are as documented: users with tools of MCP servers in their prompt, and " +
+			"those of " +
 			"other providers, share nothing with other organisations. " + capacity,
 		"People and models do the same whatever the cache does: what is compared are the same sessions and draws.",
 	}
@@ -130,7 +135,8 @@ func fleetNotes(f *studies.Fleet) []string {
 		if len(f.Unpriced) > 0 {
 			models = " (" + modelNames(f.Unpriced) + ")"
 		}
-		notes = append(notes, fmt.Sprintf("%s of models without a price%s cost nothing here.", document.Count(unpriced, "call"), models))
+		notes = append(notes,
+			fmt.Sprintf("%s of models without a price%s cost nothing here.", document.Count(unpriced, "call"), models))
 	}
 	return append(notes, fleetOverflows(f)...)
 }
@@ -138,8 +144,10 @@ func fleetNotes(f *studies.Fleet) []string {
 // fleetColumnsNote says what the columns mean, of those that are there.
 func fleetColumnsNote(f *studies.Fleet) string {
 	note := "CALLS are those drawn and those that layers of the strategy add, such as summaries and memory. " +
-		"HIT is the share of the input read from the cache; GLOBAL, ORG and OWN are that of what every organisation shares, the users of " +
-		"one, and the session alone. MISSES are calls that read less than the best their conversation had in the cache. " +
+		"HIT is the share of the input read from the cache; GLOBAL, ORG and OWN are that of what every organisation " +
+		"shares, the users of " +
+		"one, and the session alone. MISSES are calls that read less than the best their conversation had in the " +
+		"cache. " +
 		"DREAMS are consolidations of a user's memory: after 24 hours and five other sessions."
 	if f.Capacity > 0 {
 		note += " EVICTED are the misses on what a full cache had thrown out."
@@ -149,12 +157,15 @@ func fleetColumnsNote(f *studies.Fleet) string {
 	}
 	for i := range f.Cells {
 		if p := f.Cells[i].Pair(studies.WithoutOverage); p != nil && fleetHas(f, p) {
-			note += " A FLIP is what one makes of the cost of sessions that began within the quota; it does nothing where clients keep the " +
-				"first answer (client.latch). All else is that of sessions which began in overage, at the shorter and cheaper lifetime."
+			note += " A FLIP is what one makes of the cost of sessions that began within the quota; it does nothing " +
+				"where clients keep the " +
+				"first answer (client.latch). All else is that of sessions which began in overage, at the shorter " +
+				"and cheaper lifetime."
 			break
 		}
 	}
-	return note + " A – stands where there is nothing to divide: nothing of that scope was asked for, or no event has a cost of its own."
+	return note + " A – stands where there is nothing to divide: nothing of that scope was asked for, or no event " +
+		"has a cost of its own."
 }
 
 // fleetOverflows says under which strategies requests were too long: no column
@@ -190,7 +201,8 @@ func fleetWithout() []string {
 // fleetData has a line for each strategy and group: the fleet, its organisations,
 // its kinds of users. What a group has no sample of is empty.
 func fleetData(f *studies.Fleet) *document.Table {
-	t := &document.Table{Columns: document.Columns("strategy", "group", "name", "users_active", "users", "sessions", "overage_flips")}
+	t := &document.Table{Columns: document.Columns("strategy", "group", "name", "users_active", "users", "sessions",
+		"overage_flips")}
 	for _, m := range results.Metrics() {
 		t.Columns = append(t.Columns, document.Columns(m.Name)...)
 	}
@@ -200,7 +212,8 @@ func fleetData(f *studies.Fleet) *document.Table {
 		}
 	}
 	for _, without := range fleetWithout() {
-		t.Columns = append(t.Columns, document.Columns("without_"+without+"_written_tokens", "without_"+without+"_cost_usd")...)
+		t.Columns = append(t.Columns,
+			document.Columns("without_"+without+"_written_tokens", "without_"+without+"_cost_usd")...)
 	}
 	all := fleetSum(f)
 	for i := range f.Cells {
@@ -221,7 +234,8 @@ func fleetData(f *studies.Fleet) *document.Table {
 // fleetLine is the line of a group; planned and effect are nil for groups that
 // have none.
 func fleetLine(
-	c *studies.FleetCell, group string, g *studies.FleetGroup, planned *studies.FleetOrg, effect func(*studies.FleetPair) *studies.FleetEffect,
+	c *studies.FleetCell, group string, g *studies.FleetGroup, planned *studies.FleetOrg,
+	effect func(*studies.FleetPair) *studies.FleetEffect,
 ) []any {
 	line := []any{c.Strategy, group, g.Name, g.Users, nil, nil, nil}
 	if planned != nil {
@@ -254,12 +268,14 @@ func fleetLine(
 // FleetHours has a line for each strategy, comparison and hour of a fleet; without
 // is empty for the fleet as it is.
 func FleetHours(f *studies.Fleet) *document.Table {
-	t := &document.Table{Columns: document.Columns("strategy", "without", "hour", "time", "sessions", "calls", "read_tokens", "uncached_tokens",
+	t := &document.Table{Columns: document.Columns("strategy", "without", "hour", "time", "sessions", "calls",
+		"read_tokens", "uncached_tokens",
 		"created_global_tokens", "created_org_tokens", "created_own_tokens")}
 	add := func(strategy, without string, hours []studies.FleetHour) {
 		for i := range hours {
 			h := &hours[i]
-			line := []any{strategy, without, h.Hour, f.Start.Add(time.Duration(h.Hour) * time.Hour).UTC().Format(time.RFC3339),
+			line := []any{strategy, without, h.Hour,
+				f.Start.Add(time.Duration(h.Hour) * time.Hour).UTC().Format(time.RFC3339),
 				h.Sessions, h.Calls, h.Read, h.Uncached}
 			for _, v := range h.Created {
 				line = append(line, v)

@@ -89,7 +89,8 @@ func fleetMain(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 		if i < len(f.Orgs) {
 			o = &f.Orgs[i]
 		}
-		row := append([]any{fleetName(g.Name), o.Users, o.Sessions}, fleetMetrics(g, "calls", "cost_usd", "cache_hit_ratio")...)
+		row := append([]any{fleetName(g.Name), o.Users, o.Sessions},
+			fleetMetrics(g, "calls", "cost_usd", "cache_hit_ratio")...)
 		for scope := range studies.FleetScope(studies.NumFleetScopes) {
 			if v, ok := g.Scope(scope).HitRatio(); ok {
 				row = append(row, v)
@@ -124,7 +125,8 @@ func fleetWritten(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 			all.Add(s)
 			row = append(row, s.Written)
 		}
-		row = slices.Concat(row, []any{all.Written}, fleetMetrics(g, "cache_write_1h_tokens"), []any{all.Read, all.Uncached},
+		row = slices.Concat(row, []any{all.Written}, fleetMetrics(g, "cache_write_1h_tokens"),
+			[]any{all.Read, all.Uncached},
 			fleetMetrics(g, "output_tokens"))
 		if f.Capacity > 0 {
 			row = append(row, fleetMetrics(g, "misses_eviction")...)
@@ -162,7 +164,8 @@ func fleetPair(p *studies.FleetPair) *document.Table {
 		if e.USDWithout > 0 {
 			change = document.SignedPercent(-e.SavedUSD() / e.USDWithout)
 		}
-		row := []any{fleetName(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD, e.USDWithout, sign * e.SavedUSD(), change}
+		row := []any{fleetName(e.Name), e.Created, e.CreatedWithout, sign * float64(e.SavedTokens()), e.USD,
+			e.USDWithout, sign * e.SavedUSD(), change}
 		if _, one, ok := e.PerEvent(); ok {
 			row = append(row, one)
 		} else {
@@ -176,7 +179,8 @@ func fleetPair(p *studies.FleetPair) *document.Table {
 // fleetWaves has what upgrades did to the tokens written ahead of messages.
 func fleetWaves(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 	t := &document.Table{
-		Title: "Tokens written ahead of messages, per hour: as long BEFORE an upgrade as it takes, DURING it and as long AFTER",
+		Title: "Tokens written ahead of messages, per hour: as long BEFORE an upgrade as it takes, DURING it and as " +
+			"long AFTER",
 		Columns: columns("UPGRADE", document.Right(document.UnitSeconds, "OVER"), counts("PROMPT", "USERS"),
 			sizes("BEFORE", "DURING", "AFTER", "PEAK"), counts("IN THE HOUR FROM")),
 	}
@@ -208,13 +212,15 @@ func signedCount(n int64) string {
 func fleetKinds(c *studies.FleetCell) *document.Table {
 	t := &document.Table{
 		Title: "By how users are entitled",
-		Columns: columns("KIND OF USER", counts("WITH SESSIONS", "CALLS"), amounts("COST"), ratios("HIT"), counts("MISSES"),
+		Columns: columns("KIND OF USER", counts("WITH SESSIONS", "CALLS"), amounts("COST"), ratios("HIT"),
+			counts("MISSES"),
 			sizes("WRITTEN 5M", "WRITTEN 1H")),
 	}
 	for i := range c.Kinds {
 		g := &c.Kinds[i]
 		t.Rows = append(t.Rows, append([]any{g.Name, g.Users},
-			fleetMetrics(g, "calls", "cost_usd", "cache_hit_ratio", "misses", "cache_write_5m_tokens", "cache_write_1h_tokens")...))
+			fleetMetrics(g, "calls", "cost_usd", "cache_hit_ratio", "misses", "cache_write_5m_tokens",
+				"cache_write_1h_tokens")...))
 	}
 	return t
 }

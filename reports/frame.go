@@ -74,7 +74,8 @@ func selected(run *results.Run, limit int) (*results.Run, string) {
 			others = append(others, c)
 		}
 	}
-	slices.SortStableFunc(others, func(a, b results.Cell) int { return cmp.Compare(a.Total.CostUSD(), b.Total.CostUSD()) })
+	slices.SortStableFunc(others,
+		func(a, b results.Cell) int { return cmp.Compare(a.Total.CostUSD(), b.Total.CostUSD()) })
 	room := max(2, limit-len(references))
 	cheap, dear := (room+1)/2, room/2
 	left := len(others) - cheap - dear
@@ -136,7 +137,8 @@ func errorLine(run *results.Run) string {
 	if !ok {
 		return head + "unknown (nothing was billed); small differences may mean nothing"
 	}
-	return head + document.SignedPercent(rel) + " (recorded, less the calls no log shows, against billed); smaller differences mean nothing"
+	return head + document.SignedPercent(rel) + " (recorded, less the calls no log shows, against billed); smaller " +
+		"differences mean nothing"
 }
 
 // trustLine is errorLine where costs that the error covers are marked.

@@ -15,10 +15,12 @@ import (
 // line for each layer and reason. A table without lines is left out.
 func (t *tables) layers() []*document.Table {
 	return slices.Concat(
-		t.lines("firings by layer", []document.Column{{Title: "LAYER"}, {Title: "FIRINGS", Right: true}}, func(r *results.Row) [][]any {
-			return counted(r.Firings, func(name string) []any { return []any{name} })
-		}),
-		t.lines("why layers did not act", []document.Column{{Title: "LAYER"}, {Title: "REASON"}, {Title: "TIMES", Right: true}},
+		t.lines("firings by layer", []document.Column{{Title: "LAYER"}, {Title: "FIRINGS", Right: true}},
+			func(r *results.Row) [][]any {
+				return counted(r.Firings, func(name string) []any { return []any{name} })
+			}),
+		t.lines("why layers did not act",
+			[]document.Column{{Title: "LAYER"}, {Title: "REASON"}, {Title: "TIMES", Right: true}},
 			func(r *results.Row) [][]any {
 				return counted(r.Reasons, func(name string) []any {
 					layer, reason, _ := strings.Cut(name, ": ")
@@ -33,7 +35,8 @@ func (t *tables) layers() []*document.Table {
 func (t *tables) breaks() []*document.Table {
 	right := func(title string) document.Column { return document.Column{Title: title, Right: true} }
 	columns := []document.Column{
-		{Title: "IT SAYS"}, right("CALLS"), right("RIGHT"), right("PRECISION"), right("MISSED SO"), right("FOUND"), right("RECALL"),
+		{Title: "IT SAYS"}, right("CALLS"), right("RIGHT"), right("PRECISION"), right("MISSED SO"), right("FOUND"),
+		right("RECALL"),
 		{Title: "WHAT HAPPENED"},
 	}
 	return t.lines("what the break detector says against what happened", columns,
@@ -68,7 +71,8 @@ func counted(counts map[string]int, words func(string) []any) [][]any {
 // breakTexts are the reasons in words.
 var breakTexts = [confusion.NumReasons]string{
 	confusion.None: "no break", confusion.First: "nothing to compare with", confusion.Excluded: "model not watched",
-	confusion.Compacted: "expected: compaction", confusion.Deleted: "expected: deletion", confusion.Model: "model changed",
+	confusion.Compacted: "expected: compaction", confusion.Deleted: "expected: deletion",
+	confusion.Model: "model changed",
 	confusion.State: "prompt changed", confusion.Expiry5m: "possible expiry, 5 minutes",
 	confusion.Expiry1h: "possible expiry, an hour",
 	confusion.Server:   "likely the server", confusion.Unknown: "pause not known",
@@ -85,7 +89,8 @@ func breakLines(b *confusion.Matrix) [][]any {
 		if b.Said(r) == 0 && !missed {
 			continue
 		}
-		line := []any{breakTexts[r], b.Said(r), b.Right(r), share(b.Precision(r)), nil, nil, nil, missedText(&b.Calls[r])}
+		line := []any{breakTexts[r], b.Said(r), b.Right(r), share(b.Precision(r)), nil, nil, nil,
+			missedText(&b.Calls[r])}
 		if missed {
 			line[4], line[5], line[6] = b.True(r), b.Found(r), document.Percent(recall)
 		}
@@ -110,7 +115,8 @@ func fieldLines(b *confusion.Matrix) [][]any {
 		n, right := b.Named(f), b.NamedRight(f)
 		if n > 0 {
 			lines = append(lines, []any{
-				"· " + f.String(), n, right, document.Share(float64(right), float64(n)), nil, nil, nil, missedText(&b.Changed[f]),
+				"· " + f.String(), n, right, document.Share(float64(right), float64(n)), nil, nil, nil,
+				missedText(&b.Changed[f]),
 			})
 		}
 	}

@@ -140,9 +140,10 @@ func (t *tables) row(c *results.Cell) []any {
 func (t *tables) table(title string, columns []column, onName func(results.Note) bool) *document.Table {
 	x := t.begin(title)
 	for _, col := range columns {
-		x.Columns = append(x.Columns, document.Column{Title: col.title, Right: true, Notes: t.noted(func(n results.Note) bool {
-			return n.Cell == "" && n.Metric != "" && n.Metric == col.metric
-		})})
+		x.Columns = append(x.Columns,
+			document.Column{Title: col.title, Right: true, Notes: t.noted(func(n results.Note) bool {
+				return n.Cell == "" && n.Metric != "" && n.Metric == col.metric
+			})})
 	}
 	for i := range t.run.Cells {
 		c := &t.run.Cells[i]

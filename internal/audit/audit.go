@@ -135,6 +135,7 @@ func (a *auditor) finish(sessions int) *Report {
 	a.defects.report(r)
 	a.evidence.findings(r, &a.results, a.options.Top)
 	a.results.report(r, a.options.Top)
-	sortBy(r.Compactions, func(c *Compaction) float64 { return -c.Net() }, func(c *Compaction) string { return c.Place.Session })
+	sortBy(r.Compactions, func(c *Compaction) float64 { return -c.Net() },
+		func(c *Compaction) string { return c.Place.Session })
 	return r
 }

@@ -72,7 +72,8 @@ func compactions(s *traces.Session, calls []call) []Compaction {
 		if ev.Kind != traces.EventCompact {
 			continue
 		}
-		out := Compaction{Place: placeOf(s, ev.File, ev.Line), Manual: ev.Manual, Before: int64(ev.PreTokens), Cold: cold(s)}
+		out := Compaction{Place: placeOf(s, ev.File, ev.Line), Manual: ev.Manual, Before: int64(ev.PreTokens),
+			Cold: cold(s)}
 		at := int(ev.Round)
 		if at == 0 || at >= len(calls) || !calls[at].model.known {
 			list = append(list, out)
@@ -101,7 +102,8 @@ func (c *Compaction) weigh(s *traces.Session, calls []call, at int, ev *traces.E
 	own.From += ev.Absorbed
 	fresh := s.Tokens(own)
 	c.Removed = max(0, c.Before-(c.After-fresh))
-	c.Rewrite = float64(max(0, next.leave()-next.r().Usage.Read-fresh)) * max(0, next.fresh()-next.price[results.ClassRead])
+	c.Rewrite = float64(max(0, next.leave()-next.r().Usage.Read-fresh)) * max(0,
+		next.fresh()-next.price[results.ClassRead])
 	c.payback(calls, at)
 }
 

@@ -36,7 +36,8 @@ const (
 )
 
 var partNames = [numParts]string{
-	"tools and system prompt", "human", "assistant", "tool requests", "tool results", "duplicate reads", "attachments and reminders",
+	"tools and system prompt", "human", "assistant", "tool requests", "tool results", "duplicate reads",
+	"attachments and reminders",
 	"summaries", "in no line",
 }
 

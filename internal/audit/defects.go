@@ -84,13 +84,16 @@ func (d *defects) report(r *Report) {
 	}
 	add(DefectUnpriced, "calls of models without a price, which cost nothing here; --price-as bills them as another",
 		calls, slices.Sorted(maps.Keys(d.unpriced)))
-	add("untimed", "calls without a time, which stand under "+NoDay+" and whose pauses are not known", d.untimedCalls, d.untimed)
-	add("clock_back", "calls older than the response before them, where the clock ran back and no pause is known", d.backCalls, d.back)
+	add("untimed", "calls without a time, which stand under "+NoDay+" and whose pauses are not known", d.untimedCalls,
+		d.untimed)
+	add("clock_back", "calls older than the response before them, where the clock ran back and no pause is known",
+		d.backCalls, d.back)
 	add("single", "sessions of one call, with nothing to compare it with", len(d.single), d.single)
 	add("empty", "sessions without a call of their own, which cost nothing here", len(d.empty), d.empty)
 	for _, base := range slices.Sorted(maps.Keys(d.projects)) {
 		if paths := d.projects[base]; len(paths) > 1 {
-			add("same_name", fmt.Sprintf("projects called %s in different places, which are kept apart", base), len(paths), slices.Sorted(maps.Keys(paths)))
+			add("same_name", fmt.Sprintf("projects called %s in different places, which are kept apart", base),
+				len(paths), slices.Sorted(maps.Keys(paths)))
 		}
 	}
 }
@@ -104,23 +107,30 @@ var adviseOthers = map[string]map[string][]Advice{traces.AgentCodex: adviseCodex
 // vendor documents it). Results are cut at some 10,000 tokens by default, a third
 // of it is proposed, as for Claude Code.
 var adviseCodex = map[string][]Advice{
-	"large_context":         {adviseThresholds, adviseCodexLimit},
-	"compactions":           {adviseThresholds},
-	"compactions_lost":      {{Setting: "/new", Text: "when the task is nearly done, instead of a compaction that few calls follow"}},
+	"large_context": {adviseThresholds, adviseCodexLimit},
+	"compactions":   {adviseThresholds},
+	"compactions_lost": {{Setting: "/new",
+		Text: "when the task is nearly done, instead of a compaction that few calls follow"}},
 	"large_results":         {adviseCodexOutput},
 	"large_command_results": {adviseCodexOutput},
 	"large_mcp_results":     {adviseCodexOutput},
 	"large_agent_results":   {adviseCodexOutput},
 	"large_reads":           {adviseCodexOutput},
-	"duplicate_reads":       {{Text: "no setting: have AGENTS.md ask for the part of a file that is needed, and not to read again what is in the conversation"}},
-	string(CauseEdit):       {{Text: "nothing keeps the cache when the context shrinks, and no line of the recording says why it did; what is missed is smaller in a smaller context"}, adviseCodexLimit},
-	string(CauseNoLifetime): {{Text: "nothing makes the cache last, the provider decides what it keeps; what is missed is smaller in a smaller context"}, adviseCodexLimit},
-	string(CauseModel):      {{Setting: "/new", Text: "before another model: models share nothing, the whole context is sent anew"}},
+	"duplicate_reads": {{Text: "no setting: have AGENTS.md ask for the part of a file that is needed, and not " +
+		"to read again what is in the conversation"}},
+	string(CauseEdit): {{Text: "nothing keeps the cache when the context shrinks, and no line of the recording " +
+		"says why it did; what is missed is smaller in a smaller context"}, adviseCodexLimit},
+	string(CauseNoLifetime): {{Text: "nothing makes the cache last, the provider decides what it keeps; what is " +
+		"missed is smaller in a smaller context"}, adviseCodexLimit},
+	string(CauseModel): {{Setting: "/new",
+		Text: "before another model: models share nothing, the whole context is sent anew"}},
 }
 
 var (
-	adviseCodexLimit  = Advice{Setting: "model_auto_compact_token_limit = 120000", Text: "config.toml: tokens at which it compacts"}
-	adviseCodexOutput = Advice{Setting: "tool_output_token_limit = 3000", Text: "config.toml: the most tokens of a tool's output that stay in the context"}
+	adviseCodexLimit = Advice{Setting: "model_auto_compact_token_limit = 120000",
+		Text: "config.toml: tokens at which it compacts"}
+	adviseCodexOutput = Advice{Setting: "tool_output_token_limit = 3000",
+		Text: "config.toml: the most tokens of a tool's output that stay in the context"}
 )
 
 // share sets whose money a finding is, the dearest agent first.

@@ -33,7 +33,8 @@ var pageNotes = []string{
 	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
 	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost; " +
 		"SAVES what the advice would have saved.",
-	"Nothing is simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same arithmetic " +
+	"Nothing is simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same " +
+		"arithmetic " +
 		"for the recorded lifetimes is from the bill. Savings smaller than that are marked ~.",
 }
 
@@ -134,9 +135,11 @@ func tail(name string, most int) string {
 // findings lists what cost money, then the dearest in full.
 func (p *page) findings() []document.Section {
 	if len(p.Findings) == 0 {
-		return []document.Section{{Title: "Findings", Blocks: []document.Block{document.Text{Text: "None above half a cent."}}}}
+		return []document.Section{{Title: "Findings",
+			Blocks: []document.Block{document.Text{Text: "None above half a cent."}}}}
 	}
-	t := &document.Table{Columns: slices.Concat(document.Left("#", "WHAT"), amounts("COST"), counts("SAVES", "ERROR", "TIMES"), sizes("TOKENS"))}
+	t := &document.Table{Columns: slices.Concat(document.Left("#", "WHAT"), amounts("COST"),
+		counts("SAVES", "ERROR", "TIMES"), sizes("TOKENS"))}
 	for i := range p.Findings {
 		f := &p.Findings[i]
 		saves, off := document.Dash, ""
@@ -184,7 +187,8 @@ func (p *page) finding(f *Finding) document.List {
 		for k := range words { // such as a path
 			words[k] = tail(words[k], maxName)
 		}
-		add("see", strings.TrimSpace(fmt.Sprintf("%s  %s  %s", p.at(place), cents(place.USD), strings.Join(words, " "))))
+		add("see",
+			strings.TrimSpace(fmt.Sprintf("%s  %s  %s", p.at(place), cents(place.USD), strings.Join(words, " "))))
 	}
 	return list
 }
@@ -261,7 +265,8 @@ func (p *page) split(split *Split) *document.Table {
 		sizes("READ", "WRITTEN", "UNCACHED", "OUTPUT", "LIMITED"))}
 	add := func(name string, l *Sum) {
 		t.Rows = append(t.Rows, []any{
-			name, l.USD, document.Share(l.USD, p.Total.USD), l.Calls, l.Read, l.Write5m + l.Write1h + l.WriteOther, l.Uncached, l.Output, l.Limited,
+			name, l.USD, document.Share(l.USD, p.Total.USD), l.Calls, l.Read, l.Write5m + l.Write1h + l.WriteOther,
+			l.Uncached, l.Output, l.Limited,
 		})
 	}
 	name := lineNames(split)
@@ -318,15 +323,17 @@ func (p *page) reconciled() []document.Section {
 	if x.Kind == ExportCost {
 		t.Columns = append(t.Columns, amounts("RECORDED", "EXPORTED", "DIFFERENCE")...)
 	} else {
-		t.Columns = append(t.Columns, counts("READ", "± READ", "WRITTEN", "± WRITTEN", "UNCACHED", "± UNCACHED", "OUTPUT", "± OUTPUT")...)
+		t.Columns = append(t.Columns,
+			counts("READ", "± READ", "WRITTEN", "± WRITTEN", "UNCACHED", "± UNCACHED", "OUTPUT", "± OUTPUT")...)
 	}
 	for i := range x.Lines {
 		t.Rows = append(t.Rows, reconciledRow(&x.Lines[i], x.Kind, x.Lines[i].Day))
 	}
 	t.Rows = append(t.Rows, reconciledRow(&x.Total, x.Kind, "total"))
-	return section("Against the console's export", t, fmt.Sprintf("%s has %s … %s. The difference (±) is recorded less exported. "+
-		"Outside these days: %s; without a time: %d. Rows of the export that are not about tokens: %d.",
-		x.File, x.From, x.Until, document.Count(x.Outside, "recorded call"), x.Untimed, x.Other))
+	return section("Against the console's export", t,
+		fmt.Sprintf("%s has %s … %s. The difference (±) is recorded less exported. "+
+			"Outside these days: %s; without a time: %d. Rows of the export that are not about tokens: %d.",
+			x.File, x.From, x.Until, document.Count(x.Outside, "recorded call"), x.Untimed, x.Other))
 }
 
 func reconciledRow(c *Compared, kind, day string) []any {
@@ -336,7 +343,8 @@ func reconciledRow(c *Compared, kind, day string) []any {
 	d := &c.Difference
 	row := []any{day, c.Model}
 	for _, pair := range [][2]int64{
-		{c.Ours.Read, d.Read}, {c.Ours.Write5m + c.Ours.Write1h, d.Write5m + d.Write1h}, {c.Ours.Uncached, d.Uncached}, {c.Ours.Output, d.Output},
+		{c.Ours.Read, d.Read}, {c.Ours.Write5m + c.Ours.Write1h, d.Write5m + d.Write1h}, {c.Ours.Uncached, d.Uncached},
+		{c.Ours.Output, d.Output},
 	} {
 		sign := ""
 		if pair[1] > 0 {
@@ -353,7 +361,8 @@ func (p *page) misses() []document.Section {
 		m := &p.Misses[i]
 		causes.Rows = append(causes.Rows, []any{causeWords[m.Cause], m.USD, m.Calls, m.Tokens})
 	}
-	said := &document.Table{Columns: columns("THE CLIENT'S BREAK DETECTOR SAYS", amounts("COST"), counts("CALLS", "MISSED"), sizes("TOKENS"))}
+	said := &document.Table{Columns: columns("THE CLIENT'S BREAK DETECTOR SAYS", amounts("COST"),
+		counts("CALLS", "MISSED"), sizes("TOKENS"))}
 	for i := range p.Detector {
 		d := &p.Detector[i]
 		said.Rows = append(said.Rows, []any{reasonWords[d.Reason], d.USD, d.Calls, d.Missed, d.Tokens})
@@ -366,7 +375,8 @@ func (p *page) misses() []document.Section {
 }
 
 func (p *page) lifetimes() []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("CALLS OF", "BILLED"), counts("N"), amounts("BILL", "BY ARITHMETIC"),
+	t := &document.Table{Columns: slices.Concat(document.Left("CALLS OF", "BILLED"), counts("N"),
+		amounts("BILL", "BY ARITHMETIC"),
 		counts("ERROR"), amounts("ALL 5 MIN", "ALL 1 H"), counts("PAUSES > 5 MIN", "> 1 H"))}
 	for i := range p.Lifetimes {
 		l := &p.Lifetimes[i]
@@ -374,7 +384,8 @@ func (p *page) lifetimes() []document.Section {
 		if l.Error != nil {
 			off = document.SignedPercent(*l.Error)
 		}
-		t.Rows = append(t.Rows, []any{l.Source, l.Tier, l.Calls, l.Billed, l.Recorded, off, l.All5m, l.All1h, l.Paused5m, l.Paused1h})
+		t.Rows = append(t.Rows,
+			[]any{l.Source, l.Tier, l.Calls, l.Billed, l.Recorded, off, l.All5m, l.All1h, l.Paused5m, l.Paused1h})
 	}
 	return section("Cache lifetimes", t)
 }
@@ -397,9 +408,10 @@ func (p *page) compactions() []document.Section {
 		}
 		t.Rows = append(t.Rows, append([]any{where, c.Before, c.After}, c.figures()...))
 	}
-	return section("Compactions", t, fmt.Sprintf("%s, %d that cost more than they gave; the worst first. No log shows the summary call: "+
-		"$ warm–cold, NET and PAID BACK with a cold one through Claude Code 2.1.24 and a warm one later (assumed).",
-		document.Count(len(p.Compactions), "compaction"), lost))
+	return section("Compactions", t,
+		fmt.Sprintf("%s, %d that cost more than they gave; the worst first. No log shows the summary call: "+
+			"$ warm–cold, NET and PAID BACK with a cold one through Claude Code 2.1.24 and a warm one later (assumed).",
+			document.Count(len(p.Compactions), "compaction"), lost))
 }
 
 // figures are what it cost and gave; nothing is known of one without calls on
@@ -425,17 +437,20 @@ func (p *page) content() []document.Section {
 		c := &p.Content[i]
 		parts.Rows = append(parts.Rows, []any{c.Part, c.USD, c.Share, c.FinalShare, c.Tokens})
 	}
-	unread := &document.Table{Columns: columns("WHERE", amounts("BEYOND PLAIN INPUT"), counts("CALLS"), sizes("TOKENS"))}
+	unread := &document.Table{Columns: columns("WHERE", amounts("BEYOND PLAIN INPUT"), counts("CALLS"),
+		sizes("TOKENS"))}
 	for i := range p.Unread {
 		u := &p.Unread[i]
 		unread.Rows = append(unread.Rows, []any{unreadWords[u.Where], u.USD, u.Calls, u.Tokens})
 	}
-	return slices.Concat(section("What the contexts were made of", parts), section("Written to the cache, never read", unread),
+	return slices.Concat(section("What the contexts were made of", parts),
+		section("Written to the cache, never read", unread),
 		p.carried("Largest tool results", p.Results), p.carried("Files read twice", p.Duplicates))
 }
 
 func (p *page) carried(title string, list []Carried) []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("WHAT"), amounts("COST"), sizes("TOKENS"), counts("CALLS"), document.Left("WHERE"))}
+	t := &document.Table{Columns: slices.Concat(document.Left("WHAT"), amounts("COST"), sizes("TOKENS"),
+		counts("CALLS"), document.Left("WHERE"))}
 	for i := range list[:min(p.options.Top, len(list))] {
 		c := &list[i]
 		where := tail(p.at(&c.Place), maxName)

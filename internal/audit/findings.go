@@ -41,7 +41,8 @@ func (c *call) side() int {
 func (e *evidence) call(c *call) {
 	u := &c.r().Usage
 	if over := u.Read - largeContext; over > 0 {
-		e.context.add(c.session, c.place(), over, float64(over)*c.price[results.ClassRead], fmt.Sprintf("context of %d tokens", u.Input()))
+		e.context.add(c.session, c.place(), over, float64(over)*c.price[results.ClassRead],
+			fmt.Sprintf("context of %d tokens", u.Input()))
 	}
 	if u.Write1h > 0 && c.model.known {
 		premium := float64(u.Write1h) * (c.price[results.ClassWrite1h] - c.price[results.ClassWrite5m])
@@ -130,13 +131,17 @@ func (e *evidence) others(top int) []Finding {
 	list := []Finding{
 		e.rewrite.finding("compactions", "Compactions: what is left of the context is written again", top),
 		e.lost.finding("compactions_lost", "Compactions that cost more than they gave", top),
-		e.context.finding("large_context", fmt.Sprintf("Reading the part of contexts above %d,000 tokens", largeContext/1000), top),
+		e.context.finding("large_context",
+			fmt.Sprintf("Reading the part of contexts above %d,000 tokens", largeContext/1000), top),
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
 	list[0].Advice, list[1].Advice, list[2].Advice, list[3].Advice = adviseCompactions, adviseLost, adviseContext, adviseUnread
-	list[0].Notes = []string{fmt.Sprintf("the summary calls are in no log: an estimated $%.2f on a warm cache to $%.2f on a cold one, on top of the bill shown", e.warm, e.cold)}
-	list[1].Notes = []string{"by the estimate of a cold summary call through " + coldUntil + ", a warm one later (assumed)"}
-	list[3].Notes = []string{"what it cost beyond plain input; other conversations may have read the tools and the system prompt of it, which no log shows"}
+	list[0].Notes = []string{fmt.Sprintf("the summary calls are in no log: an estimated $%.2f on a warm cache to "+
+		"$%.2f on a cold one, on top of the bill shown", e.warm, e.cold)}
+	list[1].Notes = []string{"by the estimate of a cold summary call through " + coldUntil + ", a warm one later " +
+		"(assumed)"}
+	list[3].Notes = []string{"what it cost beyond plain input; other conversations may have read the tools and the " +
+		"system prompt of it, which no log shows"}
 	return list
 }
 
@@ -151,14 +156,19 @@ func (e *evidence) lifetimes(r *Report, top int) []Finding {
 			side, hour, five, whose = 1, adviseAgentsHour, adviseAgentsFive, "sub-agents"
 		}
 		if t := &e.pauses[side]; l.Tier == "5m" && t.count > 0 {
-			f := t.finding("pause_over_5m_"+l.Source, "Pauses of 5 minutes to an hour outlived the entries of "+whose, top)
-			r.priced(&f, hour, "an hour for these calls, and for the others that a setting for them touches, would have cost more than it saved")
+			f := t.finding("pause_over_5m_"+l.Source, "Pauses of 5 minutes to an hour outlived the entries of "+whose,
+				top)
+			r.priced(&f, hour,
+				"an hour for these calls, and for the others that a setting for them touches, would have cost more "+
+					"than it saved")
 			f.Notes = append(f.Notes, r.bothWays(l.Source, whose)...)
 			list = append(list, f)
 		}
 		if t := &e.hours[side]; l.Tier == "1h" && t.count > 0 && l.Recorded > l.All5m {
 			f := t.finding("written_for_1h_"+l.Source, "An hour paid for where 5 minutes would do, "+whose, top)
-			r.priced(&f, five, "5 minutes for these calls, and for the others that a setting for them touches, would have cost more than they saved")
+			r.priced(&f, five,
+				"5 minutes for these calls, and for the others that a setting for them touches, would have cost more "+
+					"than they saved")
 			f.Notes = append(f.Notes, r.bothWays(l.Source, whose)...)
 			list = append(list, f)
 		}
@@ -172,12 +182,14 @@ func (t *toolResults) findings(top int) []Finding {
 	var twice tally
 	for i := range t.duplicates {
 		d := &t.duplicates[i]
-		twice.add(d.session, d.Place, d.Tokens, d.USD, fmt.Sprintf("%s, read at line %d already", d.Place.Text, d.First))
+		twice.add(d.session, d.Place, d.Tokens, d.USD,
+			fmt.Sprintf("%s, read at line %d already", d.Place.Text, d.First))
 	}
 	f := twice.finding("duplicate_reads", "Files read again unchanged while the first read was still there", top)
 	saves := f.USD
 	f.Saves, f.Advice = &saves, adviseDuplicate
-	f.Notes = []string{"at most: what it cost to send them and carry them along; the calls themselves would have been made"}
+	f.Notes = []string{"at most: what it cost to send them and carry them along; the calls themselves would have " +
+		"been made"}
 	list = append(list, f)
 	kinds := limits()
 	tallies, saved := make([]tally, len(kinds)), make([]float64, len(kinds))
@@ -188,7 +200,8 @@ func (t *toolResults) findings(top int) []Finding {
 		}
 		for k := range kinds {
 			if kinds[k].matches(c) {
-				tallies[k].add(c.session, c.Place, c.Tokens, c.USD, fmt.Sprintf("%s, %d tokens in %d calls", c.Place.Text, c.Tokens, c.Calls))
+				tallies[k].add(c.session, c.Place, c.Tokens, c.USD,
+					fmt.Sprintf("%s, %d tokens in %d calls", c.Place.Text, c.Tokens, c.Calls))
 				if c.limited() { // the limit is a setting of Claude Code
 					saved[k] += c.above(kinds[k].bytes)
 				}
@@ -197,7 +210,8 @@ func (t *toolResults) findings(top int) []Finding {
 		}
 	}
 	for k := range kinds {
-		f := tallies[k].finding(kinds[k].name, fmt.Sprintf("%s (%d,000 tokens and more)", kinds[k].title, largeResult/1000), top)
+		f := tallies[k].finding(kinds[k].name,
+			fmt.Sprintf("%s (%d,000 tokens and more)", kinds[k].title, largeResult/1000), top)
 		f.Advice = []Advice{{Setting: kinds[k].setting, Text: kinds[k].text}}
 		if kinds[k].bytes > 0 && tallies[k].agents[traces.AgentClaudeCode] > 0 {
 			f.Saves, f.Advice[0].Saves = &saved[k], &saved[k]
@@ -224,28 +238,42 @@ func (c *Carried) above(bytes int64) float64 {
 // where no source states one.
 var (
 	adviseHour = []Advice{
-		{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: an hour for all calls", lives: scope{"1h", true, true}},
-		{Setting: `"promptCacheTtl": "1h"`, From: "2.1.243", Text: "settings.json: an hour for the conversation alone", lives: scope{"1h", true, false}},
+		{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: an hour for all calls",
+			lives: scope{"1h", true, true}},
+		{Setting: `"promptCacheTtl": "1h"`, From: "2.1.243", Text: "settings.json: an hour for the conversation alone",
+			lives: scope{"1h", true, false}},
 	}
 	adviseFive = []Advice{
-		{Setting: `"promptCacheTtl": "5m"`, From: "2.1.243", Text: "settings.json: entries of the conversation live 5 minutes", lives: scope{"5m", true, false}},
-		{Setting: "FORCE_PROMPT_CACHING_5M=1", From: "2.1.108", Text: "environment: 5 minutes for all calls, those of sub-agents too; it wins over other settings", lives: scope{"5m", true, true}},
+		{Setting: `"promptCacheTtl": "5m"`, From: "2.1.243",
+			Text: "settings.json: entries of the conversation live 5 minutes", lives: scope{"5m", true, false}},
+		{Setting: "FORCE_PROMPT_CACHING_5M=1", From: "2.1.108",
+			Text:  "environment: 5 minutes for all calls, those of sub-agents too; it wins over other settings",
+			lives: scope{"5m", true, true}},
 	}
 	adviseAgentsHour = []Advice{
-		{Setting: "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=1h", From: "2.1.243", Text: "environment: entries of sub-agents live an hour", lives: scope{"1h", false, true}},
+		{Setting: "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=1h", From: "2.1.243",
+			Text: "environment: entries of sub-agents live an hour", lives: scope{"1h", false, true}},
 	}
 	adviseAgentsFive = []Advice{
-		{Setting: "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=5m", From: "2.1.243", Text: "environment: entries of sub-agents live 5 minutes", lives: scope{"5m", false, true}},
-		{Setting: "FORCE_PROMPT_CACHING_5M=1", From: "2.1.108", Text: "environment: 5 minutes for all calls, those of the conversation too; it wins over other settings", lives: scope{"5m", true, true}},
+		{Setting: "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=5m", From: "2.1.243",
+			Text: "environment: entries of sub-agents live 5 minutes", lives: scope{"5m", false, true}},
+		{Setting: "FORCE_PROMPT_CACHING_5M=1", From: "2.1.108",
+			Text:  "environment: 5 minutes for all calls, those of the conversation too; it wins over other settings",
+			lives: scope{"5m", true, true}},
 	}
 	adviseLongPause = []Advice{
 		{Setting: "/clear", Text: "when the task is done: the next one starts small; no entry outlives an hour"},
-		{Setting: "/compact", Text: "before a long pause, while the cache is warm: what is written again afterwards is small"},
-		{From: "2.1.286", Text: "the client compacts by itself after some 55 idle minutes of a context above 200,000 tokens (CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS), if the server allows it"},
+		{Setting: "/compact",
+			Text: "before a long pause, while the cache is warm: what is written again afterwards is small"},
+		{From: "2.1.286",
+			Text: "the client compacts by itself after some 55 idle minutes of a context above 200,000 tokens " +
+				"(CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS), if the server allows it"},
 	}
 	adviseInside = []Advice{
-		{From: "2.1.260", Text: "no setting; the status line's prompt_cache.last_miss_cause tells the cause of each miss"},
-		{Text: "known causes: diagnostics of language servers changed the prompt before 2.1.235; resuming missed the cache from 2.1.69 to 2.1.90"},
+		{From: "2.1.260",
+			Text: "no setting; the status line's prompt_cache.last_miss_cause tells the cause of each miss"},
+		{Text: "known causes: diagnostics of language servers changed the prompt before 2.1.235; resuming missed the " +
+			"cache from 2.1.69 to 2.1.90"},
 	}
 	adviseModel = []Advice{
 		{Setting: "/clear", Text: "before another model: models share nothing, the whole context is written again"},
@@ -256,19 +284,25 @@ var (
 	}
 	adviseLost = []Advice{
 		{Setting: "/clear", Text: "when the task is nearly done, instead of a compaction that few calls follow"},
-		{Setting: "DISABLE_AUTO_COMPACT=1", Text: "environment: no automatic compaction; the session then ends at the window"},
+		{Setting: "DISABLE_AUTO_COMPACT=1",
+			Text: "environment: no automatic compaction; the session then ends at the window"},
 	}
 	adviseThresholds  = Advice{Setting: "sim run thresholds PATH", Text: "replays these sessions at other thresholds"}
 	adviseCompactions = []Advice{
 		adviseThresholds,
-		{Setting: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=60", Text: "environment: percent of the window used at which it compacts; it can only lower it, and many builds ignore it"},
+		{Setting: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=60",
+			Text: "environment: percent of the window used at which it compacts; it can only lower it, and many " +
+				"builds ignore it"},
 	}
 	adviseContext   = adviseCompactions
 	adviseDuplicate = []Advice{
-		{Text: "no setting: have CLAUDE.md ask for the part of a file that is needed, and not to read again what is in the conversation"},
+		{Text: "no setting: have CLAUDE.md ask for the part of a file that is needed, and not to read again what is " +
+			"in the conversation"},
 	}
 	adviseUnread = []Advice{
-		{Setting: "DISABLE_PROMPT_CACHING=1", Text: "environment: pays only where each session is a single call; the last call of a conversation is always written in vain"},
+		{Setting: "DISABLE_PROMPT_CACHING=1",
+			Text: "environment: pays only where each session is a single call; the last call of a conversation is " +
+				"always written in vain"},
 	}
 )
 
@@ -286,15 +320,20 @@ type limit struct {
 // sub-agents (facts E4); those proposed are a third of that, an assumption.
 func limits() []limit {
 	return []limit{
-		{"large_mcp_results", "Large results of MCP tools", "MAX_MCP_OUTPUT_TOKENS=8000", "environment: the most tokens an MCP tool may return; 25,000 otherwise",
+		{"large_mcp_results", "Large results of MCP tools", "MAX_MCP_OUTPUT_TOKENS=8000",
+			"environment: the most tokens an MCP tool may return; 25,000 otherwise",
 			24000, func(c *Carried) bool { return c.mcp }},
-		{"large_command_results", "Large outputs of commands", "BASH_MAX_OUTPUT_LENGTH=10000", "environment: the most characters of a command's output; 30,000 otherwise",
+		{"large_command_results", "Large outputs of commands", "BASH_MAX_OUTPUT_LENGTH=10000",
+			"environment: the most characters of a command's output; 30,000 otherwise",
 			10000, func(c *Carried) bool { return c.Tool == "Bash" }},
-		{"large_agent_results", "Large reports of sub-agents", "TASK_MAX_OUTPUT_LENGTH=10000", "environment: the most characters of a sub-agent's output; 32,000 otherwise",
+		{"large_agent_results", "Large reports of sub-agents", "TASK_MAX_OUTPUT_LENGTH=10000",
+			"environment: the most characters of a sub-agent's output; 32,000 otherwise",
 			10000, func(c *Carried) bool { return c.Tool == "Task" || c.Tool == "TaskOutput" || c.Tool == "Agent" }},
-		{"large_reads", "Large files read", "", "no setting: have CLAUDE.md ask for parts of large files (offset and limit) and for search before reading",
+		{"large_reads", "Large files read", "",
+			"no setting: have CLAUDE.md ask for parts of large files (offset and limit) and for search before reading",
 			0, func(c *Carried) bool { return c.Tool == "Read" }},
-		{"large_results", "Other large tool results", "", "no setting of the client for these tools", 0, func(*Carried) bool { return true }},
+		{"large_results", "Other large tool results", "", "no setting of the client for these tools", 0,
+			func(*Carried) bool { return true }},
 	}
 }
 
@@ -348,7 +387,9 @@ func (r *Report) priced(f *Finding, list []Advice, otherwise string) {
 	}
 	slices.SortStableFunc(list, func(a, b Advice) int { return cmp.Compare(*b.Saves, *a.Saves) })
 	f.Saves, f.Error = list[0].Saves, list[0].Error
-	f.Notes = append(f.Notes, "a saving is arithmetic over the recorded pauses of all calls that the setting touches; one smaller than its error means nothing")
+	f.Notes = append(f.Notes,
+		"a saving is arithmetic over the recorded pauses of all calls that the setting touches; one smaller than its "+
+			"error means nothing")
 	list = slices.DeleteFunc(list, func(a Advice) bool { return *a.Saves <= 0 })
 	if len(list) == 0 {
 		list = []Advice{{Text: otherwise}}
@@ -370,5 +411,6 @@ func (r *Report) bothWays(source, whose string) []string {
 	if n < 2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("some calls of %s were billed for 5 minutes, others for an hour; all of them: $%.2f as recorded, $%.2f for 5 minutes, $%.2f for an hour", whose, recorded, five, hour)}
+	return []string{fmt.Sprintf("some calls of %s were billed for 5 minutes, others for an hour; all of them: $%.2f "+
+		"as recorded, $%.2f for 5 minutes, $%.2f for an hour", whose, recorded, five, hour)}
 }

@@ -32,7 +32,8 @@ func (p *page) head() []string {
 	add(p.headMisses())
 	add(p.headSaving())
 	if output := p.class(results.ClassOutput); output-p.LoggedOutputUSD >= 0.005 {
-		add(fmt.Sprintf("Output is %s as logged and %s with the counts that are not final derived; the bill has the latter.",
+		add(fmt.Sprintf("Output is %s as logged and %s with the counts that are not final derived; the bill has the "+
+			"latter.",
 			cents(p.LoggedOutputUSD), cents(output)))
 	}
 	if p.folder != "" {
@@ -76,7 +77,8 @@ func (p *page) headClasses() string {
 	var parts []string
 	for _, l := range p.classes() {
 		if l.USD >= 0.005 {
-			parts = append(parts, fmt.Sprintf("%s %s (%s)", cents(l.USD), classWords[l.Name], document.Share(l.USD, p.Total.USD)))
+			parts = append(parts,
+				fmt.Sprintf("%s %s (%s)", cents(l.USD), classWords[l.Name], document.Share(l.USD, p.Total.USD)))
 		}
 	}
 	if len(parts) == 0 {
@@ -122,9 +124,11 @@ func (p *page) headSaving() string {
 		}
 	}
 	if best == nil {
-		return "No setting would have saved anything that can be told without simulating; sim run thresholds replays other thresholds."
+		return "No setting would have saved anything that can be told without simulating; sim run thresholds replays " +
+			"other thresholds."
 	}
-	return fmt.Sprintf("The setting that would have saved most: %s, %s%s.", best.Setting, cents(*best.Saves), plusMinus(best.Error))
+	return fmt.Sprintf("The setting that would have saved most: %s, %s%s.", best.Setting, cents(*best.Saves),
+		plusMinus(best.Error))
 }
 
 // causeWords say what a cause is.
@@ -161,5 +165,6 @@ var reasonWords = map[string]string{
 
 // unreadWords say where tokens stood that were written and not read.
 var unreadWords = map[string]string{
-	UnreadOnly: "the only call of a thread", UnreadLast: "the last call of a thread", UnreadAgain: "the next call wrote it again",
+	UnreadOnly: "the only call of a thread", UnreadLast: "the last call of a thread",
+	UnreadAgain: "the next call wrote it again",
 }

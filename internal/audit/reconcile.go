@@ -122,7 +122,8 @@ func (r *Report) Reconcile(e *Export, prices Prices) {
 		case key.day < out.From || key.day > out.Until:
 			out.Outside += sum.Calls
 		default:
-			line(key).Ours = Amounts{sum.Uncached, sum.Read, sum.Write5m + sum.WriteOther, sum.Write1h, sum.Output, sum.USD}
+			line(key).Ours = Amounts{sum.Uncached, sum.Read, sum.Write5m + sum.WriteOther, sum.Write1h, sum.Output,
+				sum.USD}
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(lines), func(a, b dayModel) int {

@@ -181,7 +181,8 @@ type Defect struct {
 // data lays an audit out as one list for spreadsheets: each line says which part
 // of the report it belongs to. What a line has not is empty.
 func (r *Report) data() *document.Table {
-	l := lines{Table: document.Table{Columns: document.Columns("section", "name", "text", "cost_usd", "saves_usd", "model_error_usd",
+	l := lines{Table: document.Table{Columns: document.Columns("section", "name", "text", "cost_usd", "saves_usd",
+		"model_error_usd",
 		"count", "tokens", "output_tokens", "rate_limit_tokens", "session", "file", "line")}}
 	l.sum("total", "", &r.Total)
 	for i := range r.Splits {
@@ -206,7 +207,8 @@ func (r *Report) data() *document.Table {
 	}
 	for _, t := range r.Lifetimes {
 		for i, usd := range []float64{t.Billed, t.Recorded, t.All5m, t.All1h} {
-			l.add("lifetime", t.Source+" "+t.Tier, []string{"billed", "by arithmetic", "all 5m", "all 1h"}[i], usd, nil, nil, t.Calls)
+			l.add("lifetime", t.Source+" "+t.Tier, []string{"billed", "by arithmetic", "all 5m", "all 1h"}[i], usd, nil,
+				nil, t.Calls)
 		}
 	}
 	for i := range r.Compactions {

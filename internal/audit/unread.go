@@ -200,7 +200,8 @@ func (t *toolResults) thread(s *traces.Session, calls []call) map[int32]bool {
 }
 
 func carried(s *traces.Session, b *prompt.Block) Carried {
-	c := Carried{session: s, Place: placeOf(s, b.File, b.Line), Tokens: int64(b.Tokens), Bytes: int64(b.Bytes), mcp: b.Flags&prompt.FlagMCP != 0}
+	c := Carried{session: s, Place: placeOf(s, b.File, b.Line), Tokens: int64(b.Tokens), Bytes: int64(b.Bytes),
+		mcp: b.Flags&prompt.FlagMCP != 0}
 	if int(b.Tool) < len(s.Tools) {
 		c.Tool = s.Tools[b.Tool]
 	}

@@ -78,7 +78,8 @@ func (p *runPair) matches() ([]match, error) {
 		list, have = append(list, m), references
 	}
 	if list = append(list, p.common(have)...); len(list) == 0 {
-		return nil, fmt.Errorf("no cell in common: %s has %s; %s has %s", p.in[0].Label, p.cells(0), p.in[1].Label, p.cells(1))
+		return nil, fmt.Errorf("no cell in common: %s has %s; %s has %s", p.in[0].Label, p.cells(0), p.in[1].Label,
+			p.cells(1))
 	}
 	return list, nil
 }
@@ -136,7 +137,8 @@ func (p *runPair) leftOut(single bool) []string {
 		}
 	}
 	if !single && len(parts) > 0 {
-		parts = []string{fmt.Sprintf("left out of %s → %s, %s", p.in[0].Label, p.in[1].Label, strings.Join(parts, "; "))}
+		parts = []string{fmt.Sprintf("left out of %s → %s, %s", p.in[0].Label, p.in[1].Label,
+			strings.Join(parts, "; "))}
 	}
 	for i := range parts {
 		parts[i] = sentence(parts[i])

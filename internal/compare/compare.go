@@ -184,13 +184,16 @@ func (o *Options) check() error {
 		errs = append(errs, fmt.Errorf("level %v: at least 0.5 and below 1", o.Level))
 	}
 	if outside := (1 - o.Level) / 2; o.Resamples >= leastResamples && o.Level < 1 && outside*float64(o.Resamples) < 1 {
-		errs = append(errs, fmt.Errorf("%d resamples are too few for a level of %v: at least %.0f", o.Resamples, o.Level, math.Ceil(1/outside)))
+		errs = append(errs,
+			fmt.Errorf("%d resamples are too few for a level of %v: at least %.0f", o.Resamples, o.Level,
+				math.Ceil(1/outside)))
 	}
 	return errors.Join(errs...)
 }
 
 // compareSides holds other against base.
-func (r *Report) compareSides(ctx context.Context, name string, base, other side, metrics []results.Metric, o Options) (*Comparison, error) {
+func (r *Report) compareSides(ctx context.Context, name string, base, other side, metrics []results.Metric,
+	o Options) (*Comparison, error) {
 	p, notes, err := pair(base, other)
 	if err != nil {
 		return nil, inCell(name, err)

@@ -84,7 +84,8 @@ type figureDocument struct {
 }
 
 func (r *Report) json(w io.Writer, o WriteOptions) error {
-	d := comparedRuns{Schema: Schema, Level: r.Level, Resamples: r.Resamples, Seed: r.Seed, Baseline: r.Labels[0], Notes: r.Notes}
+	d := comparedRuns{Schema: Schema, Level: r.Level, Resamples: r.Resamples, Seed: r.Seed, Baseline: r.Labels[0],
+		Notes: r.Notes}
 	for _, in := range r.Inputs {
 		d.Runs = append(d.Runs, runDocument{in.Label, in.Run.Provenance, in.Run.ModelError})
 	}
@@ -147,7 +148,8 @@ func published(i *stats.Interval, level float64) *results.Interval {
 // data has a line for each comparison and metric. What there is not is empty.
 func (r *Report) data(o WriteOptions) *document.Table {
 	t := &document.Table{Columns: document.Columns(
-		"cell", "baseline", "label", "sessions", "metric", "unit", "better", "exact", "baseline_value", "value", "difference",
+		"cell", "baseline", "label", "sessions", "metric", "unit", "better", "exact", "baseline_value", "value",
+		"difference",
 		"relative", "low", "high", "relative_low", "relative_high", "level", "p", "p_holm", "effect",
 		"sessions_lower", "sessions_same", "sessions_higher", "verdict",
 	)}
@@ -159,7 +161,8 @@ func (r *Report) data(o WriteOptions) *document.Table {
 			relativeLow, relativeHigh := ends(d.RelativeInterval)
 			t.Rows = append(t.Rows, []any{
 				c.Cell, c.Base, c.Other, c.Sessions, d.Name, d.Unit, d.Better, d.Exact,
-				number(d.Base), number(d.Other), number(d.Difference), number(d.Relative), low, high, relativeLow, relativeHigh,
+				number(d.Base), number(d.Other), number(d.Difference), number(d.Relative), low, high, relativeLow,
+				relativeHigh,
 				number(&r.Level), number(d.P), number(d.Holm), number(d.Effect), d.Lower, d.Ties, d.Higher, d.Verdict,
 			})
 		}

@@ -100,7 +100,8 @@ func (m *measured) interval(columns [][]float64, o Options) {
 		m.Interval = snapped(stats.Accelerated(differences, m.Difference, influence, o.Level))
 	}
 	if keptRelative {
-		m.RelativeInterval = snapped(stats.Accelerated(relatives, m.Relative.Value, m.onRelative(influence, base), o.Level))
+		m.RelativeInterval = snapped(stats.Accelerated(relatives, m.Relative.Value, m.onRelative(influence, base),
+			o.Level))
 	}
 }
 
@@ -217,7 +218,8 @@ func (m *measured) judge(c *Comparison, level float64) {
 	switch {
 	case m.Interval != nil || c.Sessions < stats.PairsNeeded(level):
 	case c.Normal:
-		m.Notes = append(m.Notes, fmt.Sprintf("no interval of a maximum over more than %s", document.Count(MaxResampled, "session")))
+		m.Notes = append(m.Notes,
+			fmt.Sprintf("no interval of a maximum over more than %s", document.Count(MaxResampled, "session")))
 	default:
 		m.Notes = append(m.Notes, "no interval: too many resamples hold no session with a sample")
 	}

@@ -104,7 +104,8 @@ func (m *measured) finish(p *pairs) error {
 	}
 	m.Difference = difference(m.Base.Value, m.Other.Value)
 	if !finite(m.Base.Value) || !finite(m.Other.Value) || !finite(m.Difference) {
-		return fmt.Errorf("%s is too large to compare: %v in %s, %v in %s", m.Metric.Name, m.Base.Value, p.sides[0].label, m.Other.Value, p.sides[1].label)
+		return fmt.Errorf("%s is too large to compare: %v in %s, %v in %s", m.Metric.Name, m.Base.Value,
+			p.sides[0].label, m.Other.Value, p.sides[1].label)
 	}
 	// Of a base next to nothing a multiple can be beyond the range of numbers.
 	if v := m.Difference / math.Abs(m.Base.Value); m.Base.Value != 0 && finite(v) {
@@ -358,7 +359,8 @@ func meanAt(columns [][]float64, r int, k results.Kind) float64 {
 
 // summary returns the metrics in the table of a run.
 func summary() []string {
-	return []string{"cost_usd", "cache_hit_ratio", "misses", "compactions", "chain_max", "peak_context_tokens", "added_latency_seconds"}
+	return []string{"cost_usd", "cache_hit_ratio", "misses", "compactions", "chain_max", "peak_context_tokens",
+		"added_latency_seconds"}
 }
 
 // chooseMetrics returns the metrics with names in the order of publication, all
@@ -381,14 +383,16 @@ func chooseMetrics(names []string) ([]results.Metric, error) {
 			errs = append(errs, fmt.Errorf("metric %q is named twice", name))
 		}
 	}
-	return slices.DeleteFunc(all, func(m results.Metric) bool { return !slices.Contains(names, m.Name) }), errors.Join(errs...)
+	return slices.DeleteFunc(all,
+		func(m results.Metric) bool { return !slices.Contains(names, m.Name) }), errors.Join(errs...)
 }
 
 // unknownMetric names the metrics that may be meant: those that hold the name, or
 // the nearest one.
 func unknownMetric(name string, known []string) error {
 	hint := nearest.Hint(name, known)
-	holding := slices.DeleteFunc(slices.Clone(known), func(x string) bool { return name == "" || !strings.Contains(x, strings.ToLower(name)) })
+	holding := slices.DeleteFunc(slices.Clone(known),
+		func(x string) bool { return name == "" || !strings.Contains(x, strings.ToLower(name)) })
 	if len(holding) > 0 {
 		hint = fmt.Sprintf(" (did you mean %s?)", document.Few(holding))
 	}

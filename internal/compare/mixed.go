@@ -102,7 +102,8 @@ func partial(in Input) []string {
 			add(", cell %s: %s of models without a price not in the cost", c.Cell, document.Count(n, "call"))
 		}
 		if n := c.Total.Counts.Unsimulated; n > 0 {
-			add(", cell %s: %s not simulated behind the blocking level", c.Cell, document.Count(int(n), "recorded call"))
+			add(", cell %s: %s not simulated behind the blocking level", c.Cell,
+				document.Count(int(n), "recorded call"))
 		}
 		if len(c.Rows) == 0 {
 			add(": cell %s has no session", c.Cell)
@@ -162,7 +163,8 @@ func pricesOf(inputs []Input) func(*results.Provenance) string {
 			return p.Prices
 		}
 		digest := []rune(p.PricesDigest)
-		return shortened(orNone(called[p.PricesDigest])) + " (digest " + string(digest[:min(len(digest), shownDigest)]) + ")"
+		return shortened(orNone(called[p.PricesDigest])) + " (digest " + string(digest[:min(len(digest),
+			shownDigest)]) + ")"
 	}
 }
 

@@ -106,7 +106,9 @@ func (p *pairs) unmatched(have [2]map[string]int) []string {
 			}
 		}
 		if len(only) > 0 {
-			notes = append(notes, fmt.Sprintf("left out, only in %s: %s (%s)", p.sides[s].label, document.Count(len(only), "session"), document.Few(only)))
+			notes = append(notes,
+				fmt.Sprintf("left out, only in %s: %s (%s)", p.sides[s].label, document.Count(len(only), "session"),
+					document.Few(only)))
 		}
 		if len(partly) > 0 {
 			notes = append(notes, fmt.Sprintf("left out, not in every cell of %s: %s (%s)",

@@ -132,14 +132,17 @@ func baselineFirst[T any](items []T, name string, label func(T) string) ([]T, er
 		}
 		labels = append(labels, label(item))
 	}
-	return nil, fmt.Errorf("unknown baseline %q%s; there are: %s", name, nearest.Hint(name, labels), strings.Join(labels, ", "))
+	return nil, fmt.Errorf("unknown baseline %q%s; there are: %s", name, nearest.Hint(name, labels),
+		strings.Join(labels, ", "))
 }
 
 // within makes a side of each name of a cell or strategy of one run.
 func within(in Input, o Options) ([]match, error) {
 	if len(o.Cells) < 2 {
-		return nil, fmt.Errorf("%s is one run: name two or more of its cells or strategies to compare, or give another run; it has: %s",
-			in.Label, strings.Join(names(in.Run), ", "))
+		return nil,
+			fmt.Errorf("%s is one run: name two or more of its cells or strategies to compare, or give another run; "+
+				"it has: %s",
+				in.Label, strings.Join(names(in.Run), ", "))
 	}
 	var m match
 	for _, name := range o.Cells {
@@ -179,7 +182,8 @@ func narrowed(list []group, wanted []string) []group {
 func unknownCell(name string, known []string) error {
 	slices.Sort(known)
 	known = slices.Compact(known)
-	return fmt.Errorf("no cell or strategy %q%s; there are: %s", name, nearest.Hint(name, known), strings.Join(known, ", "))
+	return fmt.Errorf("no cell or strategy %q%s; there are: %s", name, nearest.Hint(name, known),
+		strings.Join(known, ", "))
 }
 
 // group is the cells of a run that differ in their seed alone.

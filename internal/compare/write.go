@@ -110,7 +110,8 @@ func (r *Report) single(c *Comparison, o WriteOptions) []document.Section {
 	if len(moved) > 0 {
 		first.Blocks = append(first.Blocks, r.table(c, moved))
 	}
-	return slices.Concat([]document.Section{first}, r.folded(document.Count(len(rest), "more metric"), c, rest), r.beside(c))
+	return slices.Concat([]document.Section{first}, r.folded(document.Count(len(rest), "more metric"), c, rest),
+		r.beside(c))
 }
 
 // maxBeside is how many comparisons without a difference are named.
@@ -228,7 +229,8 @@ func (r *Report) table(c *Comparison, figures []Figure) *document.Table {
 			{Title: cmp.Or(c.Base, document.Dash), Right: true, ClipTitle: shortest},
 			{Title: cmp.Or(c.Other, document.Dash), Right: true, ClipTitle: shortest},
 		},
-		document.Right("", "DIFFERENCE", "%", level100(r.Level)+" INTERVAL"), document.Left("VERDICT"), document.Right("", "p", "EFFECT", "W/T/L"),
+		document.Right("", "DIFFERENCE", "%", level100(r.Level)+" INTERVAL"), document.Left("VERDICT"),
+		document.Right("", "p", "EFFECT", "W/T/L"),
 	)}
 	drawn := len(figures) > 0 && !slices.ContainsFunc(figures, func(f Figure) bool { return f.Exact })
 	if drawn {
@@ -256,7 +258,8 @@ func (f *Figure) row() []any {
 		return sc.text(s.Value)
 	}
 	row := []any{
-		f.Metric.Name, text(f.Base), text(f.Other), nil, nil, nil, document.Cell{Value: f.Verdict.String(), Notes: f.Notes}, nil, nil, nil,
+		f.Metric.Name, text(f.Base), text(f.Other), nil, nil, nil,
+		document.Cell{Value: f.Verdict.String(), Notes: f.Notes}, nil, nil, nil,
 	}
 	if f.Verdict == Missing {
 		return row
@@ -308,30 +311,39 @@ func (r *Report) legend() []string {
 			normal++
 		}
 		marked = marked || slices.ContainsFunc(c.Figures, func(f Figure) bool { return !f.Exact && f.Changed() })
-		few = few || c.Sessions < fewSessions && slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Interval != nil })
+		few = few || c.Sessions < fewSessions && slices.ContainsFunc(c.Figures,
+			func(f Figure) bool { return f.Interval != nil })
 	}
-	method := fmt.Sprintf("paired bootstrap over sessions, BCa, %s resamples, seed %d", document.Whole(r.Resamples), r.Seed)
-	above := fmt.Sprintf("normal, standard errors by the delta method: above %s sessions in place of the bootstrap", document.Whole(MaxResampled))
+	method := fmt.Sprintf("paired bootstrap over sessions, BCa, %s resamples, seed %d", document.Whole(r.Resamples),
+		r.Seed)
+	above := fmt.Sprintf("normal, standard errors by the delta method: above %s sessions in place of the bootstrap",
+		document.Whole(MaxResampled))
 	if normal == len(r.Comparisons) {
 		method = above
 	} else if normal > 0 {
 		method += "; " + above
 	}
 	lines := []string{
-		"Values, differences and W/T/L (sessions better/same/worse; ↓ = ↑ where neither is better) are what happened on these sessions.",
-		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (Wilcoxon's signed ranks, Holm), effect (rank-biserial, −1 … +1) and "+
+		"Values, differences and W/T/L (sessions better/same/worse; ↓ = ↑ where neither is better) are what happened " +
+			"on these sessions.",
+		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (Wilcoxon's signed ranks, Holm), effect "+
+			"(rank-biserial, −1 … +1) and "+
 			"verdict speak of other sessions of this kind. A verdict takes an interval without 0 and p ≤ %.4g; "+
 			"~ nothing can be said of those.", method, 1-r.Level),
 	}
 	if n := len(r.Comparisons); n > 1 {
-		lines = append(lines, fmt.Sprintf("p is corrected for the metrics of one comparison, not for there being %d comparisons.", n))
+		lines = append(lines,
+			fmt.Sprintf("p is corrected for the metrics of one comparison, not for there being %d comparisons.", n))
 	}
 	if few {
-		lines = append(lines, fmt.Sprintf("Of fewer than %d sessions intervals are too narrow where a few outweigh the rest.", fewSessions))
+		lines = append(lines,
+			fmt.Sprintf("Of fewer than %d sessions intervals are too narrow where a few outweigh the rest.",
+				fewSessions))
 	}
 	if marked {
-		lines = append(lines, sampled+" (of all, beside METRIC) rests on draws, of the sizes of summaries or of waits: "+
-			"on these sessions too the difference can be chance.")
+		lines = append(lines,
+			sampled+" (of all, beside METRIC) rests on draws, of the sizes of summaries or of waits: "+
+				"on these sessions too the difference can be chance.")
 	}
 	return lines
 }

@@ -89,7 +89,8 @@ func (d *Document) comment(folds, rows int) (string, error) {
 		return "", err
 	}
 	if len(left) > 0 {
-		p.paragraph(Escape(fmt.Sprintf("Left out, as a comment has room for %s characters: %s (%s). They are in the other formats.",
+		p.paragraph(Escape(fmt.Sprintf("Left out, as a comment has room for %s characters: %s (%s). They are in the "+
+			"other formats.",
 			Whole(maxComment), Count(len(left), "table"), Few(left))))
 	}
 	if notes := slices.Concat(p.notes.lines(), d.Notes); len(notes) > 0 {

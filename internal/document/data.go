@@ -95,7 +95,8 @@ func Lines[T any](w io.Writer, begin string, values []T, end string) error {
 // Indented returns a writer of v as indented JSON, for Document.JSON.
 func Indented(v any) func(io.Writer) error {
 	return func(w io.Writer) error {
-		text, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
+		text, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "),
+			jsontext.AllowInvalidUTF8(true))
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,8 @@ func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 	}
 	d := &document.Document{
 		Head: []string{
-			fmt.Sprintf("session %s · %s %s · %s · window %s", e.Session, e.Agent, e.Version, e.Strategy, document.Whole(e.Window)),
+			fmt.Sprintf("session %s · %s %s · %s · window %s", e.Session, e.Agent, e.Version, e.Strategy,
+				document.Whole(e.Window)),
 			o.Logged.trust(e),
 		},
 		JSON: func(w io.Writer) error {
@@ -90,7 +91,8 @@ func (l *Logged) trust(e *studies.Explanation) string {
 			apart++
 		}
 	}
-	text := fmt.Sprintf("reads, misses and costs are simulated: %s in all, billed %s", document.USD(total, 2), document.USD(l.USD, 2))
+	text := fmt.Sprintf("reads, misses and costs are simulated: %s in all, billed %s", document.USD(total, 2),
+		document.USD(l.USD, 2))
 	if hidden > 0 {
 		text += fmt.Sprintf("; %s of it for calls no log shows", document.USD(hidden, 2))
 	}
@@ -98,14 +100,16 @@ func (l *Logged) trust(e *studies.Explanation) string {
 		text += "; model error " + document.SignedPercent((total-hidden)/l.USD-1)
 	}
 	if apart > 0 {
-		text += fmt.Sprintf("; %s read another amount as logged, by more than a tenth of the context", document.Count(apart, "call"))
+		text += fmt.Sprintf("; %s read another amount as logged, by more than a tenth of the context",
+			document.Count(apart, "call"))
 	}
 	return text
 }
 
 // list lists calls, one a line.
 func list(e *studies.Explanation, o *Options) []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("CALL", "THREAD"), document.Right("", "ROUND", "LINE"), document.Left("AFTER"),
+	t := &document.Table{Columns: slices.Concat(document.Left("CALL", "THREAD"), document.Right("", "ROUND", "LINE"),
+		document.Left("AFTER"),
 		document.Right("", "CONTEXT", "READ", "MISSED", "COST"), document.Left("WHAT"))}
 	last := ""
 	for i := range e.Calls {
@@ -127,14 +131,16 @@ func list(e *studies.Explanation, o *Options) []document.Section {
 			missed = document.Whole(n)
 		}
 		t.Rows = append(t.Rows, []any{
-			c.Number, c.Thread, fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger, c.Context, c.Read, missed, document.USD(c.CostUSD, 4), what,
+			c.Number, c.Thread, fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger, c.Context, c.Read, missed,
+			document.USD(c.CostUSD, 4), what,
 		})
 	}
 	text := document.Count(len(e.Calls), "call")
 	if hidden := len(e.Calls) - len(t.Rows); hidden > 0 {
 		text += fmt.Sprintf(", %s of them without an event left out (--all lists them)", document.Whole(hidden))
 	}
-	return []document.Section{{Blocks: []document.Block{t, document.Text{Text: text + "; a call's number shows it whole"}}}}
+	return []document.Section{{Blocks: []document.Block{t,
+		document.Text{Text: text + "; a call's number shows it whole"}}}}
 }
 
 // happened says in a few words what is worth knowing of a call, and what a layer
@@ -181,8 +187,9 @@ func whole(c *studies.ExplainedCall, l *Logged) []document.Section {
 	if c.File != "" {
 		origin = append(origin, document.Item{Text: fmt.Sprintf("recorded at %s:%d", c.File, c.Line)})
 	}
-	origin = append(origin, document.Item{Text: fmt.Sprintf("from %s to %s on the session's clock, %s after the last response",
-		document.Seconds(c.Start), document.Seconds(c.End), document.Seconds(c.Idle))})
+	origin = append(origin,
+		document.Item{Text: fmt.Sprintf("from %s to %s on the session's clock, %s after the last response",
+			document.Seconds(c.Start), document.Seconds(c.End), document.Seconds(c.Idle))})
 	sections := []document.Section{{
 		Name: fmt.Sprintf("call %d · %s · thread %s (%s) round %d · after %s · %s",
 			c.Number, who, c.Thread, c.Kind, c.Round, c.Trigger, c.Model),
@@ -196,7 +203,8 @@ func whole(c *studies.ExplainedCall, l *Logged) []document.Section {
 	}
 	part("prefix", document.List{{Text: prefix(c)}})
 	part("served (simulated)", served(c, l))
-	part(fmt.Sprintf("request (%s tokens; ◆ cache marker; ░ read ▓ written 5m █ written 1h · uncached)", document.Whole(c.Context)), request(c))
+	part(fmt.Sprintf("request (%s tokens; ◆ cache marker; ░ read ▓ written 5m █ written 1h · uncached)",
+		document.Whole(c.Context)), request(c))
 	return sections
 }
 
@@ -216,7 +224,8 @@ func steps(c *studies.ExplainedCall) document.List {
 			if s.Fired {
 				relation, fired = "≥", "fired"
 			}
-			text = fmt.Sprintf("trigger %s %s %s %s: %s", s.Measure, document.Whole(s.Measured), relation, document.Whole(s.Value), fired)
+			text = fmt.Sprintf("trigger %s %s %s %s: %s", s.Measure, document.Whole(s.Measured), relation,
+				document.Whole(s.Value), fired)
 		default:
 			text = fmt.Sprintf("%s: %s", s.Hook, s.Verdict)
 			if s.Reason != "" {
@@ -264,7 +273,8 @@ var shades = map[string]string{"read": "░", "write_5m": "▓", "write_1h": "�
 
 // request draws the request, a segment a line, as long as it is heavy.
 func request(c *studies.ExplainedCall) *document.Table {
-	t := &document.Table{Columns: slices.Concat(document.Left("SEGMENT"), document.Right("", "BLOCKS", "TOKENS"), document.Left("WHERE"))}
+	t := &document.Table{Columns: slices.Concat(document.Left("SEGMENT"), document.Right("", "BLOCKS", "TOKENS"),
+		document.Left("WHERE"))}
 	from := int64(0)
 	for _, s := range folded(c) {
 		name := s.Kind

@@ -72,7 +72,8 @@ func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *pro
 	t := &o.session.Threads[p.Thread]
 	round := &t.Rounds[min(int(p.Round), len(t.Rounds)-1)] // calls behind the last response belong to its round
 	call := studies.ExplainedCall{
-		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: min(int(p.Round), len(t.Rounds)-1), Layer: layer,
+		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: min(int(p.Round), len(t.Rounds)-1),
+		Layer:   layer,
 		Trigger: round.Trigger.String(), Line: int(round.Line), Start: seconds(p.Now), Idle: seconds(p.Idle),
 		Steps: o.steps[p.Thread], Change: edited(r), Context: out.Effective,
 		Uncached: out.Usage.Uncached, Read: out.Usage.Read, Write5m: out.Usage.Write5m, Write1h: out.Usage.Write1h,
@@ -152,7 +153,8 @@ func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
 		}
 	}
 	if r.Tail > 0 {
-		list = append(list, studies.Segment{Kind: "tail", Blocks: 1, Tokens: int64(r.Tail), Class: results.ClassUncached.String()})
+		list = append(list,
+			studies.Segment{Kind: "tail", Blocks: 1, Tokens: int64(r.Tail), Class: results.ClassUncached.String()})
 	}
 	return list
 }

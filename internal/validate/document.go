@@ -63,12 +63,14 @@ const maxSkippedNotes = 10
 func (r *Report) notes() []string {
 	notes := []string{
 		"Model: " + r.Model + ". Profile: " + r.Profile + ".",
-		"EXACT, WITHIN 1 %: reads predicted to the token, and within 1 % of the context. COST: input cost of a session.",
+		"EXACT, WITHIN 1 %: reads predicted to the token, and within 1 % of the context. COST: input cost of a " +
+			"session.",
 		fmt.Sprintf("%s collapsed inside the lifetime for no visible reason.", document.Count(r.Collapses, "call")),
 	}
 	if b := r.Bands; b != nil {
 		notes = append(notes, fmt.Sprintf(
-			"90 %% bands of %d replications hold %d of %s (%s); interval score %s, naive rule %s; corpus %s as their mean.",
+			"90 %% bands of %d replications hold %d of %s (%s); interval score %s, naive rule %s; corpus %s as their "+
+				"mean.",
 			b.Replications, b.Inside, document.Count(b.Sessions, "session"), Percent(r.BandCoverage, false),
 			Percent(b.Interval, false), Percent(b.IntervalNaive, false), Percent(b.MeanCorpus, true)))
 	}
@@ -121,10 +123,12 @@ func (c *CompactionCheck) table() *document.Table {
 	}
 	t.Notes = []string{fmt.Sprintf(
 		"%s fires at the very call of %d of %d automatic compactions (%s), at it or the one before of %d; "+
-			"earlier at %d, not at %d; %d false. %d were asked for by a person. Anchored anew at each recorded compaction.",
+			"earlier at %d, not at %d; %d false. %d were asked for by a person. Anchored anew at each recorded "+
+			"compaction.",
 		c.Strategy, c.Hit, c.Automatic, Percent(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
 	if c.Unchecked > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d sessions are of agents for which no threshold is known here.", c.Unchecked))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("%d sessions are of agents for which no threshold is known here.", c.Unchecked))
 	}
 	return t
 }
