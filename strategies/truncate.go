@@ -12,22 +12,22 @@ type truncateParams struct {
 // Fires returns the trigger.
 func (p *truncateParams) Fires() *Trigger { return &p.Trigger }
 
-// TruncateName is the registry's name of the layer.
-const TruncateName = "truncate-oldest"
+// truncateName is the registry's name of the layer.
+const truncateName = "truncate-oldest"
 
-var truncateDefinition = Define(TruncateName,
+var truncateDefinition = Define(truncateName,
 	"drops the oldest API rounds, results with their calls, when the context passes the trigger",
 	truncateParams{Switch: on, Target: 0.5},
 	func(p truncateParams) Layer { return &truncate{params: p} }).with(Traits{Compacts: true})
 
 type truncate struct{ params truncateParams }
 
-func (l *truncate) Name() string { return TruncateName }
+func (l *truncate) Name() string { return truncateName }
 func (l *truncate) Clone() Layer { c := *l; return &c }
 func (l *truncate) Reset()       {}
 
 func (l *truncate) BeforeRequest(t *Turn) Outcome {
-	if !t.Check(TruncateName, &l.params.Trigger) {
+	if !t.Check(truncateName, &l.params.Trigger) {
 		return Outcome{Declined, "below the trigger"}
 	}
 	limit, _ := l.params.Trigger.Value(&t.Reading)
