@@ -29,59 +29,83 @@ var rowFields = []field{
 		Definition: "sessions added up in the row"}),
 	counts("calls", func(r *Row) *int { return &r.Calls }, Metric{place: atCalls, Unit: UnitCalls, Better: Lower,
 		Definition: "requests answered by a model, summary calls included"}),
-	split("calls_by_source", sourceNames[:], int(SourceOther), func(r *Row) *[NumSources]int { return &r.CallsBySource },
+	split("calls_by_source", sourceNames[:], int(SourceOther),
+		func(r *Row) *[NumSources]int { return &r.CallsBySource },
 		func(a *[NumSources]int) []int { return a[:] }, jsonlines.Count[int]()),
-	{Member: jsonlines.At("tokens", func(r *Row) *prompt.Usage { return &r.Usage }, usageForm), metrics: tokenMetrics()},
-	split("tokens_by_source", sourceNames[:], int(SourceOther), func(r *Row) *[NumSources]prompt.Usage { return &r.UsageBySource },
+	{Member: jsonlines.At("tokens", func(r *Row) *prompt.Usage { return &r.Usage }, usageForm),
+		metrics: tokenMetrics()},
+	split("tokens_by_source", sourceNames[:], int(SourceOther),
+		func(r *Row) *[NumSources]prompt.Usage { return &r.UsageBySource },
 		func(a *[NumSources]prompt.Usage) []prompt.Usage { return a[:] }, usageForm),
-	{Member: jsonlines.At("cost_usd_by_class", func(r *Row) *Cost { return &r.CostByClass }, costForm), metrics: classCosts()},
-	split("cost_usd_by_source", sourceNames[:], int(SourceOther), func(r *Row) *[NumSources]Cost { return &r.CostBySource },
+	{Member: jsonlines.At("cost_usd_by_class", func(r *Row) *Cost { return &r.CostByClass }, costForm),
+		metrics: classCosts()},
+	split("cost_usd_by_source", sourceNames[:], int(SourceOther),
+		func(r *Row) *[NumSources]Cost { return &r.CostBySource },
 		func(a *[NumSources]Cost) []Cost { return a[:] }, costForm, sourceCosts()...),
-	amount("storage_usd", func(r *Row) *float64 { return &r.StorageUSD }, Metric{place: atStorage, Unit: UnitUSD, Better: Lower, Exact: true,
+	amount("storage_usd", func(r *Row) *float64 { return &r.StorageUSD }, Metric{
+		place: atStorage, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "price of keeping cache entries, for providers that charge by time"}),
 
-	counts("misses", func(r *Row) *int { return &r.Misses }, Metric{place: atMisses, Unit: UnitCalls, Better: Lower,
+	counts("misses", func(r *Row) *int { return &r.Misses }, Metric{
+		place: atMisses, Unit: UnitCalls, Better: Lower,
 		Definition: "calls that read less than the best prefix of their thread; the first call of a thread is not counted"}),
-	split("misses_by_class", missNames, beyond, func(r *Row) *[prompt.NumMissClasses]int { return &r.MissesByClass },
+	split("misses_by_class", missNames, beyond,
+		func(r *Row) *[prompt.NumMissClasses]int { return &r.MissesByClass },
 		byMiss, jsonlines.Count[int](), missMetrics()...),
-	counts("missed_tokens", func(r *Row) *int64 { return &r.MissedTokens }, Metric{place: besides, Unit: UnitTokens, Of: "misses",
+	counts("missed_tokens", func(r *Row) *int64 { return &r.MissedTokens }, Metric{
+		place: besides, Unit: UnitTokens, Of: "misses",
 		Definition: "tokens that misses did not read of the best prefix of their thread"}),
-	counts("hit_calls", func(r *Row) *int { return &r.HitCalls }, Metric{place: besides, Unit: UnitCalls, Of: "call_hit_ratio",
+	counts("hit_calls", func(r *Row) *int { return &r.HitCalls }, Metric{
+		place: besides, Unit: UnitCalls, Of: "call_hit_ratio",
 		Definition: "calls that read all of the best prefix of their thread"}),
-	counts("later_calls", func(r *Row) *int { return &r.LaterCalls }, Metric{place: besides, Unit: UnitCalls, Of: "call_hit_ratio",
+	counts("later_calls", func(r *Row) *int { return &r.LaterCalls }, Metric{
+		place: besides, Unit: UnitCalls, Of: "call_hit_ratio",
 		Definition: "calls that are not the first of their thread"}, callHits()),
 
 	counts("compactions", func(r *Row) *int { return &r.Compactions }, Metric{place: atCompaction, Unit: UnitCount,
 		Definition: "times that messages were replaced by a summary"}),
-	counts("microcompactions", func(r *Row) *int { return &r.Microcompactions }, Metric{place: atCompaction, Unit: UnitCount,
+	counts("microcompactions", func(r *Row) *int { return &r.Microcompactions }, Metric{
+		place: atCompaction, Unit: UnitCount,
 		Definition: "times that tool results were cleared without a summary"}),
-	counts("recompactions", func(r *Row) *int { return &r.Recompactions }, Metric{place: atCompaction, Unit: UnitCount, Better: Lower,
+	counts("recompactions", func(r *Row) *int { return &r.Recompactions }, Metric{
+		place: atCompaction, Unit: UnitCount, Better: Lower,
 		Definition: "compactions of a context that already held a summary"}),
-	largest("chain_max", func(r *Row) *int { return &r.ChainMax }, Metric{place: atCompaction, Unit: UnitCount, Better: Lower,
+	largest("chain_max", func(r *Row) *int { return &r.ChainMax }, Metric{
+		place: atCompaction, Unit: UnitCount, Better: Lower,
 		Definition: "longest run of compactions on one thread; over several sessions the maximum"}),
-	largest("peak_context_tokens", func(r *Row) *int64 { return &r.PeakContext }, Metric{place: atCompaction, Unit: UnitTokens, Better: Lower,
+	largest("peak_context_tokens", func(r *Row) *int64 { return &r.PeakContext }, Metric{
+		place: atCompaction, Unit: UnitTokens, Better: Lower,
 		Definition: "largest request sent, tokens; over several sessions the maximum"}),
-	counts("overflows", func(r *Row) *int { return &r.Overflows }, Metric{place: atCompaction, Unit: UnitCalls, Better: Lower,
+	counts("overflows", func(r *Row) *int { return &r.Overflows }, Metric{
+		place: atCompaction, Unit: UnitCalls, Better: Lower,
 		Definition: "requests that a server refuses as too long; what no layer shortens is counted as if it were answered"}),
-	counts("over_window", func(r *Row) *int { return &r.OverWindow }, Metric{place: besides, Unit: UnitCount, Of: "overflows",
+	counts("over_window", func(r *Row) *int { return &r.OverWindow }, Metric{
+		place: besides, Unit: UnitCount, Of: "overflows",
 		Definition: "sessions with at least one request that a server refuses as too long"}),
-	counts("failed_compactions", func(r *Row) *int { return &r.FailedCompaction }, Metric{place: besides, Unit: UnitCount, Of: "compactions",
+	counts("failed_compactions", func(r *Row) *int { return &r.FailedCompaction }, Metric{
+		place: besides, Unit: UnitCount, Of: "compactions",
 		Definition: "compactions that failed"}),
 
-	amount("added_latency_seconds", func(r *Row) *float64 { return &r.AddedLatency }, Metric{place: atCompaction, Unit: UnitSeconds, Better: Lower,
+	amount("added_latency_seconds", func(r *Row) *float64 { return &r.AddedLatency }, Metric{
+		place: atCompaction, Unit: UnitSeconds, Better: Lower,
 		Definition: "waiting that context management added, seconds of the simulated clock; " +
 			"calls of sub-agents and of conversations that run at the same time count each"}),
-	split("added_latency_seconds_by_part", waitNames[:], beyond, func(r *Row) *[numWaits]float64 { return &r.Waits },
+	split("added_latency_seconds_by_part", waitNames[:], beyond,
+		func(r *Row) *[numWaits]float64 { return &r.Waits },
 		func(a *[numWaits]float64) []float64 { return a[:] }, jsonlines.Amount{Signed: true}, waitMetrics()...).optional(),
 	split("seconds_at_level", levelNames[:], pass, func(r *Row) *[numLevels]float64 { return &r.SecondsAt },
 		func(a *[numLevels]float64) []float64 { return a[:] }, jsonlines.Amount{}, levelMetrics()...).optional(),
-	{Member: jsonlines.At("percent_left", func(r *Row) *Left { return &r.Left }, leftForm).Or(), metrics: leftMetrics()},
+	{Member: jsonlines.At("percent_left", func(r *Row) *Left { return &r.Left }, leftForm).Or(),
+		metrics: leftMetrics()},
 
-	{Member: jsonlines.At("breaks", func(r *Row) *confusion.Matrix { return &r.Breaks }, breaksForm).Or(), metrics: breakMetrics()},
-	{Member: jsonlines.At("counts", func(r *Row) *Counts { return &r.Counts }, countForm).Or(), metrics: countMetrics()},
+	{Member: jsonlines.At("breaks", func(r *Row) *confusion.Matrix { return &r.Breaks }, breaksForm).Or(),
+		metrics: breakMetrics()},
+	{Member: jsonlines.At("counts", func(r *Row) *Counts { return &r.Counts }, countForm).Or(),
+		metrics: countMetrics()},
 	{Member: jsonlines.At("firings", func(r *Row) *map[string]int { return &r.Firings }, jsonlines.Tally{}).Or()},
 	{Member: jsonlines.At("reasons", func(r *Row) *map[string]int { return &r.Reasons }, jsonlines.Tally{}).Or()},
-	amount("logged_output_usd", func(r *Row) *float64 { return &r.LoggedOutputUSD }, Metric{place: besidesLast, Unit: UnitUSD, Exact: true,
+	amount("logged_output_usd", func(r *Row) *float64 { return &r.LoggedOutputUSD }, Metric{
+		place: besidesLast, Unit: UnitUSD, Exact: true,
 		Definition: "billed rows: price of the output as logged, without what was derived; no sample in others",
 		Value:      func(r *Row) (float64, bool) { return r.LoggedOutputUSD, r.Strategy == StrategyBilled }}).optional(),
 	counts("unpriced_calls", func(r *Row) *int { return &r.Unpriced }, Metric{place: besides, Unit: UnitCalls,
@@ -186,7 +210,8 @@ func tokenMetrics() []Metric {
 	}
 }
 
-var costForm = jsonlines.ByName(classNames[:], func(c *Cost) []float64 { return c[:] }, jsonlines.Amount{}, jsonlines.Refuse)
+var costForm = jsonlines.ByName(classNames[:], func(c *Cost) []float64 { return c[:] },
+	jsonlines.Amount{}, jsonlines.Refuse)
 
 // classCosts are the total cost and its parts by class. Storage belongs to no
 // class and no source: it is the remainder of both.
@@ -228,7 +253,8 @@ func byMiss(a *[prompt.NumMissClasses]int) []int { return a[:] }
 func missMetrics() []Metric {
 	var ms []Metric
 	for i, name := range missNames[1:] {
-		ms = append(ms, Metric{place: atMissClasses, Name: "misses_" + name, Unit: UnitCalls, Better: Lower, Exact: true,
+		ms = append(ms, Metric{
+			place: atMissClasses, Name: "misses_" + name, Unit: UnitCalls, Better: Lower, Exact: true,
 			Definition: "misses of class " + name, Of: "misses", By: ByClass,
 			Value: func(r *Row) (float64, bool) { return float64(r.MissesByClass[1+i]), true }})
 	}
@@ -268,7 +294,8 @@ func waitMetrics() []Metric {
 	}
 	var ms []Metric
 	for w, name := range waitNames {
-		ms = append(ms, Metric{place: atWaits, Name: "added_latency_seconds_" + name, Unit: UnitSeconds, Better: Lower,
+		ms = append(ms, Metric{
+			place: atWaits, Name: "added_latency_seconds_" + name, Unit: UnitSeconds, Better: Lower,
 			Definition: definitions[w], Of: "added_latency_seconds", By: ByPart,
 			Value: func(r *Row) (float64, bool) { return r.Waits[w], true }})
 	}
@@ -278,7 +305,8 @@ func waitMetrics() []Metric {
 func levelMetrics() []Metric {
 	var ms []Metric
 	for l := LevelWarning; l < numLevels; l++ {
-		ms = append(ms, Metric{place: atLevels, Name: l.String() + "_seconds", Unit: UnitSeconds, Better: Lower, Group: groupLevels,
+		ms = append(ms, Metric{
+			place: atLevels, Name: l.String() + "_seconds", Unit: UnitSeconds, Better: Lower, Group: groupLevels,
 			Definition: "time that main conversations spent at the " + l.String() +
 				" level and at none above it, pauses of the person included",
 			Value: func(r *Row) (float64, bool) { return r.SecondsAt[l], true }})
@@ -298,7 +326,8 @@ func leftMetrics() []Metric {
 			Definition: "share of its limit that the client showed as left, " +
 				"mean over the calls of main conversations; no sample without calls"},
 			func(r *Row) (int64, int64) { return r.Left.Sum, 100 * int64(r.Left.Calls) }),
-		{place: atLeft, Name: "percent_left_least", Unit: UnitRatio, Better: Higher, Exact: true, Group: groupLevels, Kind: KindMinimum,
+		{place: atLeft, Name: "percent_left_least", Unit: UnitRatio, Better: Higher, Exact: true,
+			Group: groupLevels, Kind: KindMinimum,
 			Definition: "least share of its limit that the client showed as left at a call; " +
 				"over several sessions the minimum; no sample without calls",
 			Value: func(r *Row) (float64, bool) { return float64(100-r.Left.Used) / 100, r.Left.Calls > 0 }},
@@ -359,10 +388,12 @@ func breakMetrics() []Metric {
 		confusion.Unknown:  "breaks without a reason: the length of the pause is not known",
 	}
 	ms := []Metric{{place: atBreaks, Name: "breaks", Unit: UnitCalls, Better: Lower, Exact: true,
-		Definition: "calls of conversations that the client's break detector takes for broken; no sample when it does not run",
-		Value:      of((*confusion.Matrix).Broke)}}
+		Definition: "calls of conversations that the client's break detector takes for broken; " +
+			"no sample when it does not run",
+		Value: of((*confusion.Matrix).Broke)}}
 	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
-		ms = append(ms, Metric{place: atBreaks, Name: "breaks_" + r.String(), Unit: UnitCalls, Better: Lower, Exact: true,
+		ms = append(ms, Metric{
+			place: atBreaks, Name: "breaks_" + r.String(), Unit: UnitCalls, Better: Lower, Exact: true,
 			Definition: definitions[r], Of: "breaks", By: ByPart,
 			Value: of(func(b *confusion.Matrix) int { return b.Said(r) })})
 	}

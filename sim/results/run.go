@@ -204,7 +204,8 @@ func (c *Cell) within(d *Cell) bool {
 // was cut short.
 func (r *Run) VsRecorded(c *Cell) (float64, bool) {
 	ref := r.recordedFor(c)
-	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.Covers(ref) || c.Total.Counts.Unsimulated > 0 {
+	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.Covers(ref) ||
+		c.Total.Counts.Unsimulated > 0 {
 		return 0, false
 	}
 	base := ref.Total.CostUSD()
