@@ -60,11 +60,13 @@ func (s *Session) checkSpans(t *Thread) error {
 	last := int32(0)
 	for i := range t.Events {
 		ev := &t.Events[i]
-		if !valid(ev.Summary) || ev.Round < last || int(ev.Round) > len(t.Rounds) || ev.Kept < 0 || ev.Saved < 0 || ev.Wait < 0 {
+		if !valid(ev.Summary) || ev.Round < last || int(ev.Round) > len(t.Rounds) ||
+			ev.Kept < 0 || ev.Saved < 0 || ev.Wait < 0 {
 			return fmt.Errorf("event %d is out of range or order", i)
 		}
 		last = ev.Round
-		if ev.Absorbed < 0 || ev.Absorbed > 0 && (int(ev.Round) >= len(t.Rounds) || int(ev.Absorbed) > t.Rounds[ev.Round].Input.Len()) {
+		behind := int(ev.Round) >= len(t.Rounds)
+		if ev.Absorbed < 0 || ev.Absorbed > 0 && (behind || int(ev.Absorbed) > t.Rounds[ev.Round].Input.Len()) {
 			return fmt.Errorf("event %d absorbed %d blocks, more than its round's input", i, ev.Absorbed)
 		}
 	}
@@ -89,7 +91,8 @@ func (s *Session) replay(i int, totals [][]int64) error {
 		}
 		total += s.Tokens(own)
 		if want := rd.Usage.Input() - int64(rd.Tail); want != 0 && total != want {
-			return fmt.Errorf("round %d (call %s): blocks and events give %d input tokens, recorded are %d", r, rd.ID, total, want)
+			return fmt.Errorf("round %d (call %s): blocks and events give %d input tokens, recorded are %d",
+				r, rd.ID, total, want)
 		}
 		totals[i][r] = total
 		total += s.Tokens(rd.Reply)

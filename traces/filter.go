@@ -63,7 +63,8 @@ func (f *Filter) conditions() []condition {
 	var list []condition
 	begins := func(name string, bound time.Time, ok func(time.Time) bool) {
 		if !bound.IsZero() {
-			list = append(list, condition{name, moment(bound), func(s *Session) bool { return s.Start != 0 && ok(s.StartTime()) }, nil})
+			begun := func(s *Session) bool { return s.Start != 0 && ok(s.StartTime()) }
+			list = append(list, condition{name, moment(bound), begun, nil})
 		}
 	}
 	begins(sinceCondition, f.Since, func(t time.Time) bool { return !t.Before(f.Since) })
@@ -79,7 +80,8 @@ func (f *Filter) conditions() []condition {
 	}
 	oneOf("project", f.Projects, projectMatches, func(s *Session) []string { return []string{s.Project} })
 	oneOf("model", f.Models, modelMatches, usedModels)
-	oneOf("agent", f.Agents, func(want, has string) bool { return want == has }, func(s *Session) []string { return []string{s.Agent} })
+	same := func(want, has string) bool { return want == has }
+	oneOf("agent", f.Agents, same, func(s *Session) []string { return []string{s.Agent} })
 	return list
 }
 
@@ -199,7 +201,8 @@ func parseMoment(text string, now time.Time, days int) (time.Time, error) {
 	if age, err := parseAge(text); err == nil {
 		return now.Add(-age), nil
 	}
-	return time.Time{}, errors.New("want a date such as 2026-03-01, a time such as 2026-03-01T15:04:05Z, or an age such as 7d or 36h")
+	return time.Time{}, errors.New("want a date such as 2026-03-01, a time such as 2026-03-01T15:04:05Z, " +
+		"or an age such as 7d or 36h")
 }
 
 // maxAgeDays keeps ages within a time.Duration.

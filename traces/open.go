@@ -110,7 +110,8 @@ func (f *finder) add(opts Options, path string) error {
 		if n := len(f.in.Problems); n > 0 {
 			why = "; last problem: " + f.in.Problems[n-1].String()
 		}
-		return fmt.Errorf("traces: %s: %w: looked for files ending in %s%s", path, ErrNoSessions, strings.Join(suffixes[:], ", "), why)
+		return fmt.Errorf("traces: %s: %w: looked for files ending in %s%s",
+			path, ErrNoSessions, strings.Join(suffixes[:], ", "), why)
 	}
 	return nil
 }

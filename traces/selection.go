@@ -144,10 +144,12 @@ func (sel *Selection) Remarks() []string {
 	}
 	list := []string{fmt.Sprintf("filter: %s: %d of %s", sel.Filter.String(), len(sel.Sessions), sessionCount(sel.Of))}
 	if n := len(sel.Later); n > 0 {
-		list = append(list, fmt.Sprintf("%s in the period with calls after it, counted whole: %s", begin(n), ids(sel.Later)))
+		list = append(list,
+			fmt.Sprintf("%s in the period with calls after it, counted whole: %s", begin(n), ids(sel.Later)))
 	}
 	if n := len(sel.Earlier); n > 0 {
-		list = append(list, fmt.Sprintf("%s before the period with calls in it, left out whole: %s", begin(n), ids(sel.Earlier)))
+		list = append(list,
+			fmt.Sprintf("%s before the period with calls in it, left out whole: %s", begin(n), ids(sel.Earlier)))
 	}
 	if sel.Undated > 0 {
 		list = append(list, sessionCount(sel.Undated)+" without a time left out")

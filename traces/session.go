@@ -127,10 +127,12 @@ type Round struct {
 	// Tail is the part of Usage.Uncached behind the last cache
 	// breakpoint of every request (a near-constant 1–14 tokens): it is sent
 	// but never cached and is no part of the context. At most MaxTail.
-	Tail    int32
-	Logged  int64 // output tokens as logged; Usage.Output is the final or derived count
-	At      int64 // unix ns of the request: time of the last input line; 0 if unknown
-	Wait    int64 // ns from the previous response's end (thread's start for the first) to the request, the recording's own compaction waits taken out
+	Tail   int32
+	Logged int64 // output tokens as logged; Usage.Output is the final or derived count
+	At     int64 // unix ns of the request: time of the last input line; 0 if unknown
+	// Wait is the time from the previous response's end (the thread's start for
+	// the first) to the request, ns, the recording's own compaction waits taken out.
+	Wait    int64
 	First   int64 // ns from the request to the first line of the response
 	Stream  int64 // ns from the request to the end of the response
 	Line    int32 // line of the response's first block, from 1

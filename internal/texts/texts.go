@@ -123,7 +123,8 @@ func (r *Reader) Block(i int32) (Content, error) {
 	f := &r.files[b.File]
 	if r.last.file != f || r.last.number != b.Line && r.agent.Document == nil {
 		if err := r.load(f, b.Line, b.Place); err != nil {
-			return Content{}, fmt.Errorf("texts: %s: %w", traces.Problem{File: f.name, Line: int(b.Line), Text: "text cannot be read"}, err)
+			p := traces.Problem{File: f.name, Line: int(b.Line), Text: "text cannot be read"}
+			return Content{}, fmt.Errorf("texts: %s: %w", p, err)
 		}
 	}
 	p := r.last.text(i)

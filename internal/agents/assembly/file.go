@@ -28,7 +28,8 @@ type File struct {
 // NewFile returns an unread file for the reader of a name.
 func NewFile(reader, name string, opts traces.Options) *File {
 	return &File{
-		Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{}, reader: reader, strict: opts.Strict,
+		Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{},
+		reader: reader, strict: opts.Strict,
 	}
 }
 
@@ -121,6 +122,13 @@ func (f *File) line(opts traces.Options, ln Line, parse func(Line) error) error 
 	return nil
 }
 
+// Loose notes blocks behind the last call of a thread as a problem.
+func (f *File) Loose(blocks []Block) {
+	if n := len(blocks); n > 0 {
+		f.Problems.Add(f.Name, int(blocks[0].Line), "%d blocks behind the last counted call belong to no call", n)
+	}
+}
+
 // Refuse notes a defect of a line, from 1, or of the file as a whole at 0. It
 // is the error returned under Options.Strict.
 func (f *File) Refuse(line int, err error) error {
@@ -129,7 +137,8 @@ func (f *File) Refuse(line int, err error) error {
 	}
 	f.Problems.Add(f.Name, line, "%s", err)
 	if f.strict {
-		return fmt.Errorf("%s: %w", f.reader, errors.New(traces.Problem{File: f.Name, Line: line, Text: err.Error()}.String()))
+		p := traces.Problem{File: f.Name, Line: line, Text: err.Error()}
+		return fmt.Errorf("%s: %w", f.reader, errors.New(p.String()))
 	}
 	return nil
 }
@@ -162,8 +171,11 @@ func (p *Problems) Join(q Problems) {
 // transcript could have. The form that agents write
 // (2026-03-25T02:17:20.880Z) is read without the generic parser.
 func Time(b []byte) int64 {
-	if len(b) == 24 && b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':' && b[19] == '.' && b[23] == 'Z' {
-		n := [...]int{digits(b[:4]), digits(b[5:7]), digits(b[8:10]), digits(b[11:13]), digits(b[14:16]), digits(b[17:19]), digits(b[20:23])}
+	if len(b) == 24 && b[4] == '-' && b[7] == '-' && b[10] == 'T' &&
+		b[13] == ':' && b[16] == ':' && b[19] == '.' && b[23] == 'Z' {
+		n := [...]int{
+			digits(b[:4]), digits(b[5:7]), digits(b[8:10]), digits(b[11:13]), digits(b[14:16]), digits(b[17:19]), digits(b[20:23]),
+		}
 		for _, v := range n {
 			if v < 0 {
 				return 0

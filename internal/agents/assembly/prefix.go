@@ -43,7 +43,9 @@ func (s *Session) layPrefix(t *Thread, summary []Block) {
 		scale(total-static, rd.Before, summary)
 	}
 	if static > 0 {
-		p := StaticPrefix{Agent: s.Agent, Version: rd.Version, Project: rd.Project, Kind: t.Kind, AgentType: t.AgentType, Tokens: static}
+		p := StaticPrefix{
+			Agent: s.Agent, Version: rd.Version, Project: rd.Project, Kind: t.Kind, AgentType: t.AgentType, Tokens: static,
+		}
 		for _, b := range p.Blocks() {
 			t.Ahead = append(t.Ahead, Block{Block: b})
 		}

@@ -25,7 +25,9 @@ type Reader[S interface{ Base() *File }] struct {
 // Read reads recordings. The result does not depend on their order or the number
 // of workers. what names them in errors. The corpus takes the inputs over; on
 // an error without a corpus they are closed.
-func (r *Reader[S]) Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+func (r *Reader[S]) Read(
+	ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string,
+) (*traces.Corpus, error) {
 	opts = opts.WithDefaults()
 	found := Problems{Limit: opts.MaxProblems}
 	for _, p := range inputs.Problems {
@@ -48,7 +50,8 @@ func (r *Reader[S]) Read(ctx context.Context, opts traces.Options, inputs *trace
 		if len(c.Problems) > 0 {
 			why = "; first problem: " + c.Problems[0].String()
 		}
-		return c, fmt.Errorf("%s: %s: %w with API calls (files: %d, lines: %d)%s", r.Name, what, traces.ErrNoSessions, len(files), c.Lines, why)
+		return c, fmt.Errorf("%s: %s: %w with API calls (files: %d, lines: %d)%s",
+			r.Name, what, traces.ErrNoSessions, len(files), c.Lines, why)
 	}
 	return c, nil
 }
@@ -73,7 +76,9 @@ func (r *Reader[S]) scanAll(ctx context.Context, opts traces.Options, files []tr
 }
 
 // gather adds files and the sessions made of them to c.
-func gather[S interface{ Base() *File }](c *traces.Corpus, opts *traces.Options, files []S, drafts []*Session, found *Problems) {
+func gather[S interface{ Base() *File }](
+	c *traces.Corpus, opts *traces.Options, files []S, drafts []*Session, found *Problems,
+) {
 	for _, s := range files {
 		f := s.Base()
 		c.Lines += f.Lines

@@ -24,7 +24,8 @@ const Agent = traces.AgentClaudeCode
 func Describe() *traces.Agent {
 	return &traces.Agent{
 		Name: Agent, Title: "Claude Code", ClaudeCode: true, Member: member, Places: places, Read: ReadInputs, Texts: texts,
-		Cache: func(string) traces.Cache { return traces.CacheMarked }, CompactsAt: compactsAt, SummaryShares: summaryShares,
+		Cache:      func(string) traces.Cache { return traces.CacheMarked },
+		CompactsAt: compactsAt, SummaryShares: summaryShares,
 	}
 }
 
@@ -70,13 +71,16 @@ func summaryShares(release string) bool { return version.AtLeast(release, 2, 1, 
 
 // ReadInputs reads transcripts that were found already; see assembly.Reader.
 func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*source]{Name: "claudecode", Scan: scan, Sessions: func(opts *traces.Options, files []*source) []*assembly.Session {
-		recordings := group(files)
-		list := make([]*assembly.Session, len(recordings))
-		assembly.Parallel(opts.Workers, len(recordings), func(i int) { list[i] = build(opts, recordings[i]) })
-		return list
-	}}
+	r := assembly.Reader[*source]{Name: "claudecode", Scan: scan, Sessions: sessions}
 	return r.Read(ctx, opts, inputs, what)
+}
+
+// sessions makes a session of all that files hold of it.
+func sessions(opts *traces.Options, files []*source) []*assembly.Session {
+	recordings := group(files)
+	list := make([]*assembly.Session, len(recordings))
+	assembly.Parallel(opts.Workers, len(recordings), func(i int) { list[i] = build(opts, recordings[i]) })
+	return list
 }
 
 // format is what the assembly has to know of transcripts.

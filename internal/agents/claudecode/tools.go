@@ -61,7 +61,8 @@ func (p *parser) describe(pc *piece, b *rawBlock) {
 	if bytes.HasPrefix(b.name, []byte("mcp__")) {
 		pc.Flags |= prompt.FlagMCP
 	}
-	if len(in.path) == 0 && !bytes.ContainsAny(in.pattern, "*?[{") && bytes.IndexByte(in.pattern, '/') >= 0 && string(b.name) == "Glob" {
+	plain := !bytes.ContainsAny(in.pattern, "*?[{") && bytes.IndexByte(in.pattern, '/') >= 0
+	if len(in.path) == 0 && plain && string(b.name) == "Glob" {
 		in.path = in.pattern
 	}
 	pc.object = p.src.names.add(in.path)

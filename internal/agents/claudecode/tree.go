@@ -155,7 +155,9 @@ func blocksOf(e entry) []assembly.Block {
 	list := make([]assembly.Block, 0, e.to-e.from)
 	for i := e.from; i < e.to; i++ {
 		p := &e.src.pieces[i]
-		b := assembly.Block{Block: p.Block, ID: p.id, Tool: e.src.names.at(p.tool), Object: e.src.names.at(p.object), Source: e.src.File}
+		b := assembly.Block{
+			Block: p.Block, ID: p.id, Tool: e.src.names.at(p.tool), Object: e.src.names.at(p.object), Source: e.src.File,
+		}
 		if p.task > 0 {
 			b.Task = &e.src.tasks[p.task-1]
 		}

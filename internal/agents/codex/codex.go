@@ -95,8 +95,8 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 		ro.name(named)
 		loose := ro.Done(ro.id)
 		repeated := disown(ro.Thread, owned)
-		if len(loose) > 0 && len(ro.Calls) > 0 {
-			ro.Problems.Add(ro.Name, int(loose[0].Line), "%d blocks behind the last counted call belong to no call", len(loose))
+		if len(ro.Calls) > 0 {
+			ro.Loose(loose)
 		}
 		ro.Began = ro.start
 		s := &assembly.Session{

@@ -56,9 +56,11 @@ func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
 			b.Text = &traces.Text{Text: text, Withheld: text == ""}
 		}
 		it.Blocks = []assembly.Block{b}
-	case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call", "image_generation_call":
+	case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
+		"image_generation_call":
 		it.Blocks = []assembly.Block{r.use()}
-	case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output", "mcp_tool_call_output":
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output",
+		"mcp_tool_call_output":
 		it.Kind, it.Blocks = assembly.StepResult, make([]assembly.Block, 1)
 		it.Blocks[0], err = r.output()
 	case "compaction", "compaction_summary":

@@ -228,7 +228,9 @@ func replaced(it *assembly.Step, payload []byte, keep bool) error {
 	it.Kind = assembly.StepCompact
 	var summary []assembly.Block
 	if c.Message != "" {
-		summary = append(summary, (&responseItem{keep: keep}).withText(newBlock(prompt.KindSummary, []byte(c.Message)), []byte(c.Message)))
+		r := responseItem{keep: keep}
+		text := []byte(c.Message)
+		summary = append(summary, r.withText(newBlock(prompt.KindSummary, text), text))
 	}
 	for i := range c.History {
 		var kept assembly.Step
@@ -275,7 +277,8 @@ func opOf(name string) prompt.Op {
 		return prompt.OpRead
 	case "apply_patch":
 		return prompt.OpEdit
-	case "exec_command", "exec", "write_stdin", "shell", "shell_command", "local_shell", "container.exec", "unified_exec", "wait":
+	case "exec_command", "exec", "write_stdin", "shell", "shell_command", "local_shell", "container.exec",
+		"unified_exec", "wait":
 		return prompt.OpExec
 	case "grep_files", "list_dir", "tool_search":
 		return prompt.OpSearch

@@ -152,7 +152,8 @@ var errNoExport = errors.New("file is no export of a session: it has no messages
 // scan reads one file. What an export holds ahead of a defect is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, error) {
 	x := &export{
-		File: assembly.NewFile(Agent, in.Name, opts), thread: assembly.Main(), tasks: map[string]prompt.Digest{}, calls: map[string]bool{},
+		File: assembly.NewFile(Agent, in.Name, opts), thread: assembly.Main(),
+		tasks: map[string]prompt.Digest{}, calls: map[string]bool{},
 	}
 	text, err := x.ReadAll(ctx, opts, in)
 	if err != nil || text == nil {
@@ -267,10 +268,13 @@ func (x *export) add(m *message, line int32) {
 	uses, results := split(blocks)
 	r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line})
 	r.Add(&assembly.Step{
-		Kind: assembly.StepReply, At: end * ms, First: cmp.Or(first, end) * ms, Line: line, ID: x.callID(m.Info.ID), Blocks: uses,
+		Kind: assembly.StepReply, At: end * ms, First: cmp.Or(first, end) * ms, Line: line,
+		ID: x.callID(m.Info.ID), Blocks: uses,
 	})
 	if u := m.usage(); u.OK {
-		r.Add(&assembly.Step{Kind: assembly.StepCount, At: end * ms, Line: line, Model: m.Info.Model, Usage: u, Final: true})
+		r.Add(&assembly.Step{
+			Kind: assembly.StepCount, At: end * ms, Line: line, Model: m.Info.Model, Usage: u, Final: true,
+		})
 	}
 	if len(results) > 0 {
 		r.Add(&assembly.Step{Kind: assembly.StepResult, At: m.Info.Time.Completed * ms, Line: line, Blocks: results})
@@ -312,7 +316,8 @@ func (x *export) summarized(m *message, line int32, blocks []assembly.Block) {
 		}
 	}
 	x.rounds.Add(&assembly.Step{
-		Kind: assembly.StepCompact, At: m.Info.Time.Completed * 1_000_000, Line: line, Blocks: summary, Usage: m.usage(), Model: m.Info.Model,
+		Kind: assembly.StepCompact, At: m.Info.Time.Completed * 1_000_000, Line: line, Blocks: summary,
+		Usage: m.usage(), Model: m.Info.Model,
 		Manual: slices.ContainsFunc(x.before.Parts, func(p part) bool { return p.Type == "compaction" && !p.Auto }),
 	})
 }
@@ -414,9 +419,7 @@ func sessions(opts *traces.Options, files []*export) []*assembly.Session {
 			x.Problems.Add(x.Name, 0, "another export of session %s has as many calls or more; %s is read", x.ID, b.Name)
 			continue
 		}
-		if n := len(x.loose); n > 0 {
-			x.Problems.Add(x.Name, int(x.loose[0].Line), "%d blocks behind the last counted call belong to no call", n)
-		}
+		x.Loose(x.loose)
 		root := x.root(best)
 		s := made[root.ID]
 		if s == nil {
@@ -447,7 +450,8 @@ func (x *export) root(all map[string]*export) *export {
 // session makes the session of a root.
 func (x *export) session(opts *traces.Options) *assembly.Session {
 	s := &assembly.Session{
-		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true}, ID: x.ID, Project: x.Directory,
+		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true},
+		ID:     x.ID, Project: x.Directory,
 		Start: x.Time.Created * 1_000_000, Problems: assembly.Problems{Limit: opts.MaxProblems},
 	}
 	if x.Version != "" {

@@ -178,8 +178,8 @@ func (f *file) parse(ln assembly.Line) error {
 // known reports whether lines of a type are known to say nothing to the model.
 func known(typ string) bool {
 	switch typ {
-	case "message", "model_change", "thinking_level_change", "custom", "label", "title", "session_init", "session_info", "ttsr_injection",
-		"mode_change", "custom_message", "branch_summary", "compaction":
+	case "message", "model_change", "thinking_level_change", "custom", "label", "title", "session_init", "session_info",
+		"ttsr_injection", "mode_change", "custom_message", "branch_summary", "compaction":
 		return true
 	}
 	return false
@@ -209,7 +209,8 @@ func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 			Blocks: []assembly.Block{mk.Text(prompt.KindSummary, l.Summary)},
 		}}, nil
 	case "branch_summary":
-		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{meta(mk.Text(prompt.KindAttachment, l.Summary))}}}, nil
+		b := meta(mk.Text(prompt.KindAttachment, l.Summary))
+		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
 	case "custom_message":
 		blocks, err := blocksOf(mk, l.Content, prompt.KindAttachment)
 		for i := range blocks {
@@ -233,9 +234,8 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 		return l.answer(mk, at)
 	case "toolResult":
 		texts, image, err := textsOf(m.Content)
-		return []assembly.Step{{
-			Kind: assembly.StepResult, At: at, Blocks: []assembly.Block{mk.Result(toolID(m.ToolCall), texts, m.Failed, image)},
-		}}, err
+		b := mk.Result(toolID(m.ToolCall), texts, m.Failed, image)
+		return []assembly.Step{{Kind: assembly.StepResult, At: at, Blocks: []assembly.Block{b}}}, err
 	case "bashExecution":
 		b := meta(mk.Text(prompt.KindAttachment, m.Command+"\n"+m.Output))
 		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
@@ -365,8 +365,9 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.id += "-" + strconv.Itoa(named[f.id])
 		}
 		s := &assembly.Session{
-			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true}, ID: f.id, Project: f.project,
-			Files: []*assembly.File{f.File}, Start: f.start, End: f.end, LoggedUSD: f.usd, Problems: assembly.Problems{Limit: opts.MaxProblems},
+			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true},
+			ID:     f.id, Project: f.project, Start: f.start, End: f.end, LoggedUSD: f.usd,
+			Files: []*assembly.File{f.File}, Problems: assembly.Problems{Limit: opts.MaxProblems},
 		}
 		s.Threads = f.threads()
 		s.Own(f.File)
@@ -436,8 +437,8 @@ func (f *file) finish(list []*assembly.Rounds) []*assembly.Thread {
 		if r.Kind == traces.ThreadBranch && len(r.Calls) > 0 {
 			r.ID = r.Calls[0].ID
 		}
-		if len(loose) > 0 && i == 0 && len(r.Calls) > 0 {
-			f.Problems.Add(f.Name, int(loose[0].Line), "%d blocks behind the last counted call belong to no call", len(loose))
+		if i == 0 && len(r.Calls) > 0 {
+			f.Loose(loose)
 		}
 		threads = append(threads, r.Thread)
 	}
