@@ -1,6 +1,17 @@
-// Package jsonlines writes documents that hold a list of cells with one cell a
-// line, so that a difference between two of them is a difference of lines, and
-// says where in a document a JSON error stands.
+// Package jsonlines writes and reads lines of JSON by a table of members, and
+// documents that hold a list of cells with one cell a line, so that a difference
+// between two of them is a difference of lines.
+//
+// An Object lists the members of a type, each with its place and the Part that
+// writes, reads, adds up and bounds it:
+//
+//	var form = jsonlines.NewObject(jsonlines.Pass,
+//		jsonlines.At("calls", func(r *Row) *int { return &r.Calls }, jsonlines.Count[int]()),
+//		jsonlines.At("note", func(r *Row) *string { return &r.Note }, jsonlines.Text{}).Or(),
+//	)
+//
+// A Reader expects what the object writes, members in their order without blanks,
+// and takes any other JSON as well.
 package jsonlines
 
 import (
