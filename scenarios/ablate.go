@@ -141,7 +141,7 @@ func (f *File) cell(strategy string, assignments []string) (*Cell, error) {
 	return nil, fmt.Errorf("no cell of strategy %s", strategy)
 }
 
-// reason words an error in a line, without the place, the flags and the
+// reason says what an error is in a line, without the place, the flags and the
 // assignments it comes from.
 func (a *Ablation) reason(err error, set []string) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")

@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"context"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +27,7 @@ const (
 	probeRun  = 6
 )
 
-// Estimate tells how large the run would be. The time is extrapolated by calls
+// Estimate returns how large the run would be. The time is extrapolated by calls
 // from a short probe over cells and sessions spread evenly.
 func (p *Plan) Estimate(ctx context.Context, corpus *traces.Corpus) (Estimate, error) {
 	sessions := withCalls(corpus)
@@ -94,27 +96,15 @@ func probe(ctx context.Context, sessions []*traces.Session, configs []sim.Config
 	return time.Duration(float64(elapsed) * float64(calls) / float64(max(1, done.Load()))), nil
 }
 
-// spread cuts cells × sessions into chunks and orders them so that the first
-// ones come from everywhere.
+// spread cuts cells × sessions into chunks and mixes them, so that the first ones
+// come from everywhere.
 func spread(sessions []*traces.Session, cells int) []chunk {
-	per := (len(sessions) + probeRun - 1) / probeRun
-	n := cells * per
-	step := max(1, int(0.618*float64(n)))
-	for gcd(step, n) != 1 {
-		step++
+	var chunks []chunk
+	for i := range cells {
+		for run := range slices.Chunk(sessions, probeRun) {
+			chunks = append(chunks, chunk{i, run})
+		}
 	}
-	chunks := make([]chunk, n)
-	for i := range chunks {
-		j := i * step % n
-		from := j % per * probeRun
-		chunks[i] = chunk{j / per, sessions[from:min(from+probeRun, len(sessions))]}
-	}
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(chunks), func(i, j int) { chunks[i], chunks[j] = chunks[j], chunks[i] })
 	return chunks
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// MaxCells is the most cells of one scenario.
-const MaxCells = 20_000
+// maxCells is the most cells of one scenario.
+const maxCells = 20_000
 
 // Design is a scenario expanded: the cells to simulate.
 type Design struct {
@@ -233,8 +233,8 @@ func (x *expansion) once(err error) {
 func (x *expansion) combine(axes []spec.Axis, f func(chosen []int)) {
 	n := 1
 	for i := range axes {
-		if n *= len(axes[i].Values); n > MaxCells {
-			x.errorf(axes[i].Node, "the axes have more than %d combinations", MaxCells)
+		if n *= len(axes[i].Values); n > maxCells {
+			x.errorf(axes[i].Node, "the axes have more than %d combinations", maxCells)
 			return
 		}
 	}
@@ -256,7 +256,7 @@ func (x *expansion) combine(axes []spec.Axis, f func(chosen []int)) {
 	}
 }
 
-// compose makes the strategy of e as its body stands.
+// compose makes the strategy of e from its body.
 func (x *expansion) compose(e *entry, params [][2]string) (*strategies.Strategy, error) {
 	s, err := x.registry.Compose(e.name, e.body, x.tree.At(e.node))
 	if err != nil {
@@ -266,7 +266,7 @@ func (x *expansion) compose(e *entry, params [][2]string) (*strategies.Strategy,
 	return s, nil
 }
 
-// in words the values under which something is wrong.
+// in says under which values something is wrong.
 func in(params [][2]string) string {
 	if len(params) == 0 {
 		return ""
@@ -302,8 +302,8 @@ func (x *expansion) product(d *Design, around []variant) {
 				seen[c.Name] = true
 				d.Cells = append(d.Cells, c)
 			}
-			if len(d.Cells) > MaxCells {
-				x.errorf(e.node, "more than %d cells", MaxCells)
+			if len(d.Cells) > maxCells {
+				x.errorf(e.node, "more than %d cells", maxCells)
 				return
 			}
 		}

@@ -48,25 +48,18 @@ func (p *Plan) priceTable(d *Design) string {
 	return p.Prices.AsOf().Format(isoDate)
 }
 
-// pricesFrom words when the prices of a design are of, and the file they are from.
+// pricesFrom says when the prices of a design are of, and the file they are from.
 func (p *Plan) pricesFrom(d *Design) string {
-	at := p.pricesAt(d)
-	if d.Scenario.Prices.File != "" {
-		at += " from " + p.priceTable(d)
-	}
-	return at
-}
-
-// pricesAt words when the prices of a design are of.
-func (p *Plan) pricesAt(d *Design) string {
+	text := "call date"
 	if dates := d.priceDates(); len(dates) > 1 {
-		return fmt.Sprintf("%d dates", len(dates))
+		text = fmt.Sprintf("%d dates", len(dates))
+	} else if at, err := d.Scenario.Prices.At.On(time.Time{}); err == nil && !at.IsZero() {
+		text = at.Format(isoDate)
 	}
-	at, err := d.Scenario.Prices.At.On(time.Time{})
-	if err != nil || at.IsZero() {
-		return "call date"
+	if d.Scenario.Prices.File != "" {
+		text += " from " + p.priceTable(d)
 	}
-	return at.Format(isoDate)
+	return text
 }
 
 // Digest identifies sessions by what a simulation depends on: blocks, rounds
@@ -198,7 +191,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	}
 }
 
-// unlogged words what a recorded row has in it that no log shows.
+// unlogged says which costs of a recorded row are in no log.
 func unlogged(r *results.Row) []string {
 	var parts []string
 	if usd := r.CostBySource[results.SourceCompact].Total(); usd >= 0.005 {
@@ -210,7 +203,7 @@ func unlogged(r *results.Row) []string {
 	return parts
 }
 
-// summaries words where the sizes of summaries come from.
+// summaries says where the sizes of summaries come from.
 func (d *Design) summaries() string {
 	for _, a := range d.axes {
 		if strings.HasPrefix(a.Path, "summarizer.") {
@@ -227,7 +220,7 @@ func (d *Design) summaries() string {
 	return fmt.Sprintf("a summary is drawn (median %.0f tokens, σ %.2f)", s.Median, s.Sigma)
 }
 
-// waiting words what moves the times of calls.
+// waiting says what moves the times of calls.
 func (d *Design) waiting() string {
 	for _, a := range d.axes {
 		if strings.HasPrefix(a.Path, "latency.") {
@@ -316,7 +309,7 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 }
 
 // early returns by model the sessions from before its first prices; at, when it is
-// not zero, stands for the date of all.
+// not zero, is the date of all.
 func (p *Plan) early(sessions []*traces.Session, at time.Time) map[string]*early {
 	byModel := map[string]*early{}
 	for _, s := range sessions {
@@ -346,7 +339,7 @@ func (p *Plan) early(sessions []*traces.Session, at time.Time) map[string]*early
 	return byModel
 }
 
-// text words the remark on a model. asked says that its date is the one that
+// text is the remark on a model. asked means that its date is the one that
 // prices were asked for.
 func (e *early) text(model string, asked bool) string {
 	first, prices := e.first.UTC().Format(isoDate), e.prices.Format(isoDate)
