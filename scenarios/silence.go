@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -23,6 +22,7 @@ import (
 // about 200 ms on one core.
 const (
 	maxTrials     = 12
+	trialCells    = 5000 // of all trials together, as far as more than one is made
 	trialSessions = 100
 	trialCalls    = 100_000
 	sampleCalls   = 20_000
@@ -40,17 +40,14 @@ func (p *Plan) Silent(corpus *traces.Corpus) ([]string, error) {
 	}
 	sessions := withCalls(corpus)
 	named := d.named()
-	if len(sessions) == 0 || len(named) == 0 {
+	if len(sessions) == 0 || len(named) == 0 || len(d.Cells) == 0 {
 		return nil, nil
 	}
+	named = named[:min(len(named), maxTrials, 1+trialCells/len(d.Cells))]
 	t := newTrials(p, d, sessions, len(named))
 	var texts []string
-	for _, s := range named[:min(len(named), maxTrials)] {
-		silent, err := t.silent(&s)
-		if err != nil {
-			return nil, err
-		}
-		if silent {
+	for _, s := range named {
+		if t.silent(&s) {
 			texts = append(texts, fmt.Sprintf("%s changes nothing%s", s.text(), t.reason(&s)))
 		}
 	}
@@ -103,10 +100,10 @@ func (d *Design) named() []setting {
 					at = at.Content[1]
 				}
 				key := n.Content[i].Value
-				list = append(list, d.setting(append(slices.Clone(keys), key), spec.Flow(n.Content[i+1]), c.Needs, at))
+				list = append(list, d.setting(append(slices.Clone(keys), key), spec.Flow(n.Content[i+1]), at))
 			}
 		default:
-			list = append(list, d.setting(keys, c.text, c.Needs, n))
+			list = append(list, d.setting(keys, c.text, n))
 		}
 	}
 	for i, n := range d.eventNodes() {
@@ -121,7 +118,11 @@ func (d *Design) named() []setting {
 		})
 	}
 	for _, o := range d.file.overrides {
-		list = append(list, setting{at: o.origin, needs: d.file.layerNeeds(o.keys), without: func(own *File) {
+		needs := ""
+		if def, ok := d.file.registry.Definition(o.keys[0]); ok {
+			needs = needsOf(def.Params(), o.keys[0], strings.Join(o.keys[1:], "."))
+		}
+		list = append(list, setting{at: o.origin, needs: needs, without: func(own *File) {
 			own.overrides = slices.DeleteFunc(own.overrides, func(x override) bool { return x.origin == o.origin })
 		}})
 	}
@@ -129,10 +130,10 @@ func (d *Design) named() []setting {
 }
 
 // setting returns the one that keys lead to, which the file gives at a node.
-func (d *Design) setting(keys []string, value, needs string, at *yaml.Node) setting {
+func (d *Design) setting(keys []string, value string, at *yaml.Node) setting {
 	path := strings.Join(keys, ".")
 	return setting{
-		path: path, value: value, at: d.file.tree.At(at), needs: needs,
+		path: path, value: value, at: d.file.tree.At(at), needs: needsOf(Default(), "", path),
 		without: func(own *File) { remove(own.tree.Root, keys...) },
 		fixed:   keys[0] == "sessions" && path != "sessions.cohort" && path != "sessions.organisations",
 	}
@@ -154,7 +155,7 @@ type changed struct {
 }
 
 // changed returns the parameters around the strategies that are swept or differ
-// from the default, with what they need as paths from the top.
+// from the default.
 func (d *Design) changed() []changed {
 	plain := Default()
 	was, err := spec.Encode(plain)
@@ -163,11 +164,8 @@ func (d *Design) changed() []changed {
 		return nil
 	}
 	var list []changed
-	inherited := map[string]string{} // what sections need, by path
 	spec.Fields(plain, func(f *spec.Field) {
 		keys := strings.Split(f.Path, ".")
-		f.Needs = cmp.Or(needsOf(f), inherited[parent(f.Path)])
-		inherited[f.Path] = f.Needs
 		c := changed{*f, spec.Flow(spec.Find(is, keys...)), false}
 		if i := slices.IndexFunc(d.axes, func(a spec.Axis) bool { return a.Path == f.Path }); i >= 0 {
 			c.text, c.swept = spec.Flow(d.axes[i].List()), true
@@ -179,44 +177,27 @@ func (d *Design) changed() []changed {
 	return list
 }
 
-// needsOf returns the conditions of a parameter with paths from the top of the
-// scenario: its tag may name parameters beside it.
-func needsOf(f *spec.Field) string {
-	needs := strings.Split(f.Needs, "|")
-	for i, need := range needs {
-		path, _, _ := strings.Cut(need, "=")
-		beside := spec.Join(parent(f.Path), path)
-		if need != "" && spec.CheckPath(Scenario{}, strings.Split(beside, ".")...) == nil {
-			needs[i] = spec.Join(parent(f.Path), need)
-		}
-	}
-	return strings.Join(needs, "|")
-}
-
-// parent returns the path of the section a parameter belongs to.
-func parent(path string) string {
-	return strings.TrimSuffix(path[:strings.LastIndexByte("."+path, '.')], ".")
-}
-
-// layerNeeds returns the conditions of a parameter of a layer, or of the section
-// it belongs to.
-func (f *File) layerNeeds(keys []string) string {
-	def, ok := f.registry.Definition(keys[0])
-	if !ok {
-		return ""
-	}
-	needs, path := "", strings.Join(keys[1:], ".")
-	spec.Fields(def.Params(), func(p *spec.Field) {
-		if p.Needs == "" || path != p.Path && !strings.HasPrefix(path, p.Path+".") {
+// needsOf returns the conditions of a parameter of a struct, or of the section it
+// belongs to. Tags may name parameters beside it: in the result all paths begin
+// with the prefix, or at the top of the scenario.
+func needsOf(v any, prefix, path string) string {
+	found := ""
+	spec.Fields(v, func(f *spec.Field) {
+		if f.Needs == "" || path != f.Path && !strings.HasPrefix(path, f.Path+".") {
 			return
 		}
-		list := strings.Split(p.Needs, "|")
-		for i, need := range list {
-			list[i] = spec.Join(keys[0], spec.Join(parent(p.Path), need))
+		section := strings.TrimSuffix(f.Path[:strings.LastIndexByte("."+f.Path, '.')], ".")
+		needs := strings.Split(f.Needs, "|")
+		for i, need := range needs {
+			beside := spec.Join(section, need)
+			name, _, _ := strings.Cut(beside, "=")
+			if spec.CheckPath(v, strings.Split(name, ".")...) == nil {
+				needs[i] = spec.Join(prefix, beside)
+			}
 		}
-		needs = strings.Join(list, "|")
+		found = strings.Join(needs, "|")
 	})
-	return needs
+	return found
 }
 
 // remove takes the value that keys lead to out of a mapping, and mappings that
@@ -258,9 +239,9 @@ func newTrials(p *Plan, d *Design, sessions []*traces.Session, settings int) *tr
 	for _, s := range sessions {
 		calls += int64(s.NumCalls())
 	}
-	cells := int64(max(1, len(d.Cells)))
+	cells := int64(len(d.Cells))
 	t.left = max(trialCalls, calls*cells/10)
-	most := min(sampleCalls, t.left/cells/int64(1+min(settings, maxTrials)))
+	most := min(sampleCalls, t.left/cells/int64(1+settings))
 	t.chunks = sample(sessions, &d.Scenario.Sessions, most)
 	t.rows = make([][][]results.Row, len(t.chunks))
 	return t
@@ -296,23 +277,19 @@ func sample(sessions []*traces.Session, how *Sessions, most int64) [][]*traces.S
 
 // silent reports whether the rows without a setting are the same. A scenario that
 // cannot be run without it says no.
-func (t *trials) silent(s *setting) (bool, error) {
+func (t *trials) silent(s *setting) bool {
 	if s.fixed {
-		return s.needs != "" && !t.met(s), nil
+		return s.needs != "" && !t.met(s)
 	}
 	own := t.file.clone()
 	s.without(own)
 	d, err := own.Expand()
 	if err != nil {
-		return false, nil //nolint:nilerr // what contradicts itself without the setting needs it
+		return false
 	}
-	var cells []Cell
-	for i := range t.cells {
-		j := slices.IndexFunc(d.Cells, func(c Cell) bool { return t.cells[i].without(&c) })
-		if j < 0 {
-			return false, nil
-		}
-		cells = append(cells, d.Cells[j])
+	cells := matched(t.cells, d.Cells)
+	if cells == nil {
+		return false
 	}
 	plan := *t.plan
 	if name, ok := strings.CutPrefix(s.path, "prices.as."); ok {
@@ -320,51 +297,60 @@ func (t *trials) silent(s *setting) (bool, error) {
 	}
 	for i, chunk := range t.chunks {
 		if t.rows[i] == nil {
-			if t.rows[i], err = t.run(t.plan, t.cells, chunk); err != nil || t.rows[i] == nil {
-				return false, err
-			}
+			t.rows[i] = t.run(t.plan, t.cells, chunk)
 		}
-		rows, err := t.run(&plan, cells, chunk)
-		if err != nil || rows == nil || !reflect.DeepEqual(rows, t.rows[i]) {
-			return false, err
-		}
-	}
-	t.file, t.cells, t.plan.Prices = own, cells, plan.Prices
-	return true, nil
-}
-
-// without reports whether a cell is that of the same strategy without some of c's
-// parameters.
-func (c *Cell) without(other *Cell) bool {
-	if c.Strategy.Name != other.Strategy.Name {
-		return false
-	}
-	for name, value := range other.Params {
-		if c.Params[name] != value {
+		if rows := t.run(&plan, cells, chunk); rows == nil || !reflect.DeepEqual(rows, t.rows[i]) {
 			return false
 		}
 	}
+	t.file, t.cells, t.plan.Prices = own, cells, plan.Prices
 	return true
 }
 
-// run simulates a chunk of sessions, nil when there are no calls left for it.
-func (t *trials) run(p *Plan, cells []Cell, chunk []*traces.Session) ([][]results.Row, error) {
+// matched returns for each cell the one with the same parameters, as far as the
+// others have them; nil when one has none.
+func matched(cells, others []Cell) []Cell {
+	byName := map[string]Cell{}
+	names := map[string][]string{} // of parameters, by strategy
+	for _, c := range others {
+		byName[c.Name] = c
+		names[c.Strategy.Name] = c.names
+	}
+	list := make([]Cell, len(cells))
+	for i, c := range cells {
+		var params [][2]string
+		for _, name := range c.names {
+			if slices.Contains(names[c.Strategy.Name], name) {
+				params = append(params, [2]string{name, c.Params[name]})
+			}
+		}
+		var ok bool
+		if list[i], ok = byName[c.Strategy.Name+join(params)]; !ok {
+			return nil
+		}
+	}
+	return list
+}
+
+// run simulates a chunk of sessions, nil when there are no calls left for it or it
+// fails: that is for the run itself to report.
+func (t *trials) run(p *Plan, cells []Cell, chunk []*traces.Session) [][]results.Row {
 	for _, s := range chunk {
 		t.left -= int64(s.NumCalls() * len(cells))
 	}
 	if t.left < 0 {
-		return nil, nil
+		return nil
 	}
 	configs, err := p.configs(&Design{Cells: cells})
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	runner := sim.Runner{Workers: p.Workers, Cohorts: cells[0].Scenario.Sessions.Cohort.group(chunk)}
 	rows, err := runner.Run(context.Background(), chunk, configs)
 	if err != nil {
-		return nil, fmt.Errorf("try settings: %w", err)
+		return nil
 	}
-	return rows, nil
+	return rows
 }
 
 // reason says why a setting is silent: a condition that is not met, else the
