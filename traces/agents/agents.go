@@ -2,6 +2,9 @@
 // known about each. It is the entry for programs that read sessions:
 //
 //	corpus, err := agents.Read(ctx, traces.Options{}, "recordings")
+//
+// A new agent is a folder under internal/agents, which describes it and reads
+// its files, and a line in the list below.
 package agents
 
 import (
