@@ -21,7 +21,7 @@ type ablateFlags struct {
 	pairs bool
 }
 
-func newAblate(stdin io.Reader) *cobra.Command {
+func newAblate() *cobra.Command {
 	var f ablateFlags
 	cmd := &cobra.Command{
 		Use:   "ablate [SCENARIO|PATH…]",
@@ -35,7 +35,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 		Example: `  sim ablate
   sim ablate ~/.claude/projects --chart tornado.svg
   sim ablate --strategy auto-compact/167k,microcompact/2.1 --pairs session.jsonl`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.ablate(cmd, stdin, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.ablate(cmd, args) },
 	}
 	f.bindCells(cmd)
 	flags := cmd.Flags()
@@ -51,7 +51,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 // pipeline is the strategy that is taken apart when none is named.
 const pipeline = "claude-code/2026-03"
 
-func (f *ablateFlags) ablate(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	if err := f.choose(cmd, args); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, stdin io.Reader, args []string)
 	if err != nil {
 		return err
 	}
-	corpus, sample, err := f.sessions(cmd, stdin, plan, args)
+	corpus, sample, err := f.sessions(cmd, plan, args)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func ablationFiles(o *outFolder, a *studies.Ablation) []outFile {
 	return files
 }
 
-func newChains(stdin io.Reader) *cobra.Command {
+func newChains() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "chains [SCENARIO] [PATH…]",
@@ -164,15 +164,15 @@ conversation compacts again and again without gaining anything.`,
   sim chains --strategy recorded ~/.claude/projects
   sim chains --strategy auto-compact/167k --set full-compact.trigger.fixed=60000
   sim chains --format csv thresholds ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.chains(cmd, stdin, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.chains(cmd, args) },
 	}
 	f.bindCells(cmd)
 	cmd.Flags().BoolVar(&f.all, "all", false, fmt.Sprintf("list every compaction, even more than %d", maxLines))
 	return cmd
 }
 
-func (f *runFlags) chains(cmd *cobra.Command, stdin io.Reader, args []string) error {
-	plan, corpus, sample, err := f.prepare(cmd, stdin, args)
+func (f *runFlags) chains(cmd *cobra.Command, args []string) error {
+	plan, corpus, sample, err := f.prepare(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (f *runFlags) chains(cmd *cobra.Command, stdin io.Reader, args []string) er
 }
 
 // prepare checks the command line and reads the sessions.
-func (f *runFlags) prepare(cmd *cobra.Command, stdin io.Reader, args []string) (plan *scenarios.Plan, corpus *traces.Corpus, sample bool, err error) {
+func (f *runFlags) prepare(cmd *cobra.Command, args []string) (plan *scenarios.Plan, corpus *traces.Corpus, sample bool, err error) {
 	asked, paths, err := splitArgs(args)
 	if err != nil {
 		return nil, nil, false, usageError{err}
@@ -201,7 +201,7 @@ func (f *runFlags) prepare(cmd *cobra.Command, stdin io.Reader, args []string) (
 	if plan, err = f.plan(cmd, asked, paths); err != nil {
 		return nil, nil, false, usageError{err}
 	}
-	corpus, sample, err = f.sessions(cmd, stdin, plan, args)
+	corpus, sample, err = f.sessions(cmd, plan, args)
 	return plan, corpus, sample, err
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -22,7 +21,7 @@ type auditFlags struct {
 	reconcile string
 }
 
-func newAudit(stdin io.Reader) *cobra.Command {
+func newAudit() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit [PATH…]",
@@ -38,7 +37,7 @@ page Usage or Cost.`,
 		Example: `  sim audit ~/.claude/projects
   sim audit --since 7d --project api ~/.claude/projects
   sim audit --reconcile claude_api_tokens.csv --format markdown ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
@@ -47,7 +46,7 @@ page Usage or Cost.`,
 	return cmd
 }
 
-func (f *auditFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.table()
 	if f.top < 1 {
 		err = errors.Join(err, fmt.Errorf("--top %d must be at least 1", f.top))
@@ -59,7 +58,7 @@ func (f *auditFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) err
 	if err != nil {
 		return usageError{err}
 	}
-	corpus, sample, err := f.read.corpus(cmd, stdin, args)
+	corpus, sample, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}

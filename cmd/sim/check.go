@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,7 +30,7 @@ type checkFlags struct {
 	init     bool
 }
 
-func newCheck(stdin io.Reader) *cobra.Command {
+func newCheck() *cobra.Command {
 	f := checkFlags{runFlags: runFlags{format: "table", strategies: scenarios.DefaultStrategies()}}
 	cmd := &cobra.Command{
 		Use:   "check [FILE] [PATH…]",
@@ -51,7 +50,7 @@ that of sim export.`,
 		Example: `  sim check --init
   sim check --update
   sim check --junit check.xml ci/check.yaml sessions/`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, stdin, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "file", "", "the check `FILE`, whatever its name ends in; every argument is then a path of sessions")
@@ -69,7 +68,7 @@ that of sim export.`,
 	return cmd
 }
 
-func (f *checkFlags) check(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	name, paths := checkName, args
 	switch {
 	case f.file != "":
@@ -94,7 +93,7 @@ func (f *checkFlags) check(cmd *cobra.Command, stdin io.Reader, args []string) e
 			return usageError{err}
 		}
 	}
-	in, remarks, err := f.replay(cmd, stdin, file, plan, args, hide)
+	in, remarks, err := f.replay(cmd, file, plan, args, hide)
 	switch {
 	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft), errors.Is(err, scenarios.ErrNoSessions):
 		return f.publish(cmd, file.Empty(hide.reason(err)))
@@ -210,13 +209,13 @@ func sweepsSeed(name string, plan *scenarios.Plan) error {
 }
 
 // replay simulates the sessions of a check. Remarks are on how they were read.
-func (f *checkFlags) replay(cmd *cobra.Command, stdin io.Reader, file *check.File, plan *scenarios.Plan, args []string, hide hiding) (*check.Input, []string, error) {
+func (f *checkFlags) replay(cmd *cobra.Command, file *check.File, plan *scenarios.Plan, args []string, hide hiding) (*check.Input, []string, error) {
 	reading := f.read
 	// Samples are what the scenario of a check asks for, not a stopgap: nothing
 	// else is offered.
 	reading.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
 	reading.generate = plan.Design.Scenario.Sessions.Generate
-	corpus, _, err := reading.corpus(cmd, stdin, plan.Design.Scenario.Sessions.Paths)
+	corpus, _, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
 	if err != nil {
 		return nil, nil, hintScenario(err, args)
 	}

@@ -74,7 +74,7 @@ func offer(cmd *cobra.Command) error {
 
 // choose returns the folders to read, after saying so and, on a terminal,
 // asking. origin says in a report where the sessions come from.
-func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) (paths []string, origin string, err error) {
+func (f *discoverFlags) choose(cmd *cobra.Command, quiet bool) (paths []string, origin string, err error) {
 	found, home, err := survey(cmd.Context())
 	if err != nil {
 		return nil, "", err
@@ -97,8 +97,8 @@ func (f *discoverFlags) choose(cmd *cobra.Command, stdin io.Reader, quiet bool) 
 	if f.pays {
 		leaves = "reading sends nothing anywhere" // what is summarised may go to a model, which is asked of later
 	}
-	if (!f.yes || f.pays) && isTerminal(stdin) && isTerminal(w) {
-		yes, err := ask(cmd.Context(), stdin, w, "Read the sessions in "+list+"? "+strings.ToUpper(leaves[:1])+leaves[1:]+". [y/N] ")
+	if (!f.yes || f.pays) && isTerminal(cmd.InOrStdin()) && isTerminal(w) {
+		yes, err := ask(cmd.Context(), cmd.InOrStdin(), w, "Read the sessions in "+list+"? "+strings.ToUpper(leaves[:1])+leaves[1:]+". [y/N] ")
 		switch {
 		case err != nil:
 			return nil, "", fmt.Errorf("interrupted before anything was read: %w", err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -27,7 +26,7 @@ type explainFlags struct {
 	set      []string
 }
 
-func newExplain(stdin io.Reader) *cobra.Command {
+func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain SESSION [CALL] [PATH…]",
@@ -43,7 +42,7 @@ number of a CALL it shows that one whole, its request drawn in segments.`,
 			if len(args) == 0 {
 				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
 			}
-			return f.run(cmd, stdin, args)
+			return f.run(cmd, args)
 		},
 	}
 	f.bind(cmd, "table", "json")
@@ -56,7 +55,7 @@ number of a CALL it shows that one whole, its request drawn in segments.`,
 	return cmd
 }
 
-func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := priceTable(f.prices, f.priceAs)
 	if err != nil {
 		return usageError{err}
@@ -74,7 +73,7 @@ func (f *explainFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 	if err != nil {
 		return usageError{err}
 	}
-	corpus, _, err := f.read.corpus(cmd, stdin, paths)
+	corpus, _, err := f.read.corpus(cmd, paths)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -240,7 +239,7 @@ func (c *liveCalls) done() *live.Report {
 // agree says what the calls are likely to cost, from a run of the same cells in
 // which the stub answers, and asks on a terminal whether to make them. Nothing is
 // asked when nothing is to be paid.
-func (c *liveCalls) agree(cmd *cobra.Command, stdin io.Reader, plan *scenarios.Plan, corpus *traces.Corpus) error {
+func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
 	for _, text := range []string{c.idle(), c.flags.mute(c.events)} {
 		if text != "" {
 			fmt.Fprintln(cmd.ErrOrStderr(), "sim: warning: "+text)
@@ -264,10 +263,10 @@ func (c *liveCalls) agree(cmd *cobra.Command, stdin io.Reader, plan *scenarios.P
 	case e.Calls == e.Stored:
 		c.opts.Backend = nil // nobody was asked whether to pay
 		return nil
-	case !isTerminal(stdin) || !isTerminal(cmd.ErrOrStderr()):
+	case !isTerminal(cmd.InOrStdin()) || !isTerminal(cmd.ErrOrStderr()):
 		return usageError{errors.New("real calls cost money: --yes makes them without a question")}
 	}
-	yes, err := ask(cmd.Context(), stdin, cmd.ErrOrStderr(), "Make them? What is sent leaves this machine. [y/N] ")
+	yes, err := ask(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), "Make them? What is sent leaves this machine. [y/N] ")
 	switch {
 	case err != nil:
 		return fmt.Errorf("interrupted before any call was made: %w", err)

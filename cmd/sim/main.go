@@ -39,7 +39,7 @@ func (e usageError) Unwrap() error { return e.error }
 // execute runs the command line and returns its exit code. It is the one place
 // where errors become text and codes.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRoot(stdin)
+	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -66,7 +66,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return exitRuntime
 }
 
-func newRoot(stdin io.Reader) *cobra.Command {
+func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sim",
 		Short: "What agent sessions cost under different ways of managing their context",
@@ -91,21 +91,21 @@ compactions.`,
 	root.SetUsageFunc(usage)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		newRun(stdin),
-		newExplain(stdin),
-		newChains(stdin),
-		newAblate(stdin),
+		newRun(),
+		newExplain(),
+		newChains(),
+		newAblate(),
 		newCompare(),
 		newScenarios(),
 		newStrategies(),
-		newTraces(stdin),
-		newValidate(stdin),
-		newCalibrate(stdin),
-		newAudit(stdin),
+		newTraces(),
+		newValidate(),
+		newCalibrate(),
+		newAudit(),
 		newDevserver(),
 		newExport(),
 		newFleet(),
-		newCheck(stdin),
+		newCheck(),
 	)
 	return root
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -75,7 +74,7 @@ func (f *readFlags) checkReading() []error {
 // corpus reads the sessions under paths that the filter takes, and says on
 // standard error what was wrong with them. Without a path it reads those in the
 // usual places when the flags ask for that, else the embedded samples.
-func (f *readFlags) corpus(cmd *cobra.Command, stdin io.Reader, paths []string) (c *traces.Corpus, sample bool, err error) {
+func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus, sample bool, err error) {
 	if err := f.check(cmd); err != nil {
 		return nil, false, err
 	}
@@ -83,12 +82,12 @@ func (f *readFlags) corpus(cmd *cobra.Command, stdin io.Reader, paths []string) 
 		if len(paths) > 0 {
 			return nil, false, usageError{errors.New("--discover and --yes are for runs without a path")}
 		}
-		if paths, f.origin, err = f.discover.choose(cmd, stdin, f.quiet); err != nil {
+		if paths, f.origin, err = f.discover.choose(cmd, f.quiet); err != nil {
 			return nil, false, err
 		}
 		f.found = paths
 	}
-	c, sample, err = f.read(cmd, stdin, paths)
+	c, sample, err = f.read(cmd, paths)
 	if c != nil {
 		f.selection = f.filter.Apply(c)
 		f.tell(cmd, c)
@@ -112,11 +111,11 @@ func (f *readFlags) corpus(cmd *cobra.Command, stdin io.Reader, paths []string) 
 }
 
 // read reads what is under paths, or the samples, and shows how far it is.
-func (f *readFlags) read(cmd *cobra.Command, stdin io.Reader, paths []string) (c *traces.Corpus, sample bool, err error) {
+func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, sample bool, err error) {
 	ctx := cmd.Context()
 	var so reading
 	opts := traces.Options{
-		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: stdin}, Progress: so.add,
+		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: cmd.InOrStdin()}, Progress: so.add,
 	}
 	if c, err := scenarios.MadeSessions(paths); err != nil {
 		return nil, false, usageError{err}
@@ -225,10 +224,10 @@ func plural(n int, noun string) string {
 
 // sessions reads or generates what a plan replays, notes in the plan where it
 // was found, and warns of models without a price. The caller closes the corpus.
-func (f *runFlags) sessions(cmd *cobra.Command, stdin io.Reader, plan *scenarios.Plan, args []string) (corpus *traces.Corpus, sample bool, err error) {
+func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []string) (corpus *traces.Corpus, sample bool, err error) {
 	s := &plan.Design.Scenario.Sessions
 	f.read.generate = s.Generate
-	if corpus, sample, err = f.read.corpus(cmd, stdin, s.Paths); err != nil {
+	if corpus, sample, err = f.read.corpus(cmd, s.Paths); err != nil {
 		return nil, false, hintScenario(err, args)
 	}
 	if f.read.found != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -47,7 +46,7 @@ type runFlags struct {
 // the dearest.
 const maxLines = 40
 
-func newRun(stdin io.Reader) *cobra.Command {
+func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [SCENARIO] [PATH…]",
@@ -65,7 +64,7 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
   sim run thresholds ~/.claude/projects --out thresholds
   sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, stdin, args)
+			return f.run(cmd, args)
 		},
 	}
 	f.bind(cmd)
@@ -100,7 +99,7 @@ func (f *runFlags) bind(cmd *cobra.Command) {
 	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier run in DIR; other files stay")
 }
 
-func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	asked, paths, err := splitArgs(args)
 	if err != nil {
 		return usageError{err}
@@ -119,7 +118,7 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if err != nil {
 		return err
 	}
-	corpus, sample, err := f.sessions(cmd, stdin, plan, args)
+	corpus, sample, err := f.sessions(cmd, plan, args)
 	if err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func (f *runFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 		return err
 	}
 	if calls != nil {
-		if err := calls.agree(cmd, stdin, plan, corpus); err != nil {
+		if err := calls.agree(cmd, plan, corpus); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-func newTracesShow(stdin io.Reader) *cobra.Command {
+func newTracesShow() *cobra.Command {
 	var f traceFlags
 	cmd := &cobra.Command{
 		Use:   "show ID [PATH…]",
@@ -33,7 +33,7 @@ was billed, and what the recording did to its context in between.`,
 			if err != nil {
 				return err
 			}
-			corpus, _, err := f.read.corpus(cmd, stdin, args[1:])
+			corpus, _, err := f.read.corpus(cmd, args[1:])
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -16,9 +15,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-func newTraces(stdin io.Reader) *cobra.Command {
+func newTraces() *cobra.Command {
 	return group("traces", "Look at recorded sessions", "",
-		newTracesList(stdin), newTracesShow(stdin), newTracesGen(), newTracesCompare(stdin), newTracesFit(stdin))
+		newTracesList(), newTracesShow(), newTracesGen(), newTracesCompare(), newTracesFit())
 }
 
 // traceFlags are the flags of the verbs under traces.
@@ -68,7 +67,7 @@ func findSession(corpus *traces.Corpus, prefix string) (*traces.Session, error) 
 	return nil, usageError{fmt.Errorf("%s is the beginning of %d ids: %s", prefix, len(found), strings.Join(ids, ", "))}
 }
 
-func newTracesList(stdin io.Reader) *cobra.Command {
+func newTracesList() *cobra.Command {
 	var f traceFlags
 	var wide bool
 	cmd := &cobra.Command{
@@ -88,7 +87,7 @@ files.`,
 			if wide && machine {
 				return usageError{fmt.Errorf("--wide belongs to --format table and markdown: %s has all columns", f.format)}
 			}
-			corpus, _, err := f.read.corpus(cmd, stdin, args)
+			corpus, _, err := f.read.corpus(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -25,7 +25,7 @@ type compareFlags struct {
 	chart  string
 }
 
-func newTracesCompare(stdin io.Reader) *cobra.Command {
+func newTracesCompare() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare GENERATED [RECORDED]",
@@ -41,7 +41,7 @@ all of it in one picture.
 filters choose among the sessions of paths.`,
 		Example: `  sim traces compare recorded
   sim traces compare recorded ~/.claude/projects --sessions 500 --chart compared.png`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.gen.bind(cmd, 300)
 	bindReading(cmd, &f.read)
@@ -50,7 +50,7 @@ filters choose among the sessions of paths.`,
 	return cmd
 }
 
-func (f *compareFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(cmd, args); err != nil {
 		return usageError{err}
 	}
@@ -58,7 +58,7 @@ func (f *compareFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) e
 	var names [2]string
 	var remarks []string
 	for i, paths := range [2][]string{args[:1], args[1:]} {
-		c, name, more, err := f.sessions(cmd, stdin, paths)
+		c, name, more, err := f.sessions(cmd, paths)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func isProfile(arg string) bool {
 
 // sessions returns the sessions of a profile or under a path, or those that are
 // there when none is given: what to call them, and remarks on how they were chosen.
-func (f *compareFlags) sessions(cmd *cobra.Command, stdin io.Reader, paths []string) (
+func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
 	c *traces.Corpus, name string, remarks []string, err error,
 ) {
 	if len(paths) == 1 && isProfile(paths[0]) {
@@ -157,7 +157,7 @@ func (f *compareFlags) sessions(cmd *cobra.Command, stdin io.Reader, paths []str
 	if len(paths) == 1 {
 		name, read.discover = paths[0], discoverFlags{}
 	}
-	c, sample, err := read.corpus(cmd, stdin, paths)
+	c, sample, err := read.corpus(cmd, paths)
 	switch {
 	case sample:
 		name = "the samples that come with sim"
@@ -184,7 +184,7 @@ type fitFlags struct {
 	base string
 }
 
-func newTracesFit(stdin io.Reader) *cobra.Command {
+func newTracesFit() *cobra.Command {
 	var f fitFlags
 	cmd := &cobra.Command{
 		Use:   "fit PATH… [-o FILE]",
@@ -197,7 +197,7 @@ This is the profile that sessions are generated from. That of sim calibrate is
 another: what the simulation itself reckons with.`,
 		Example: `  sim traces fit ~/.claude/projects -o mine.yaml
   sim traces compare mine.yaml ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	bindReading(cmd, &f.read)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into this `FILE`; standard output when empty")
@@ -211,7 +211,7 @@ func bindReading(cmd *cobra.Command, f *readFlags) {
 	cmd.Flags().Lookup("yes").Usage = "no question: read what --discover finds, which it implies"
 }
 
-func (f *fitFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *fitFlags) run(cmd *cobra.Command, args []string) error {
 	base, err := synthetic.LoadWorkload(f.base)
 	errs := []error{f.read.check(cmd), placeFor("-o", f.out), err}
 	if len(args) == 0 && !f.read.discover.wanted() {
@@ -220,7 +220,7 @@ func (f *fitFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error
 	if err := errors.Join(errs...); err != nil {
 		return usageError{err}
 	}
-	corpus, _, err := f.read.corpus(cmd, stdin, args)
+	corpus, _, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type validateFlags struct {
 	worst        int
 }
 
-func newValidate(stdin io.Reader) *cobra.Command {
+func newValidate() *cobra.Command {
 	var f validateFlags
 	cmd := &cobra.Command{
 		Use:   "validate [PATH…]",
@@ -48,7 +48,7 @@ calls at which the recording compacted.`,
 		Example: `  sim validate ~/.claude/projects
   sim validate --strategy auto-compact/155k --format json session.jsonl
   sim validate --chart-dir charts ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
@@ -61,7 +61,7 @@ calls at which the recording compacted.`,
 	return cmd
 }
 
-func (f *validateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
 	}
@@ -83,7 +83,7 @@ func (f *validateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) 
 	if err != nil {
 		return usageError{err}
 	}
-	corpus, _, err := f.read.corpus(cmd, stdin, args)
+	corpus, _, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ type calibrateFlags struct {
 	name string
 }
 
-func newCalibrate(stdin io.Reader) *cobra.Command {
+func newCalibrate() *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate PATH… [-o FILE]",
@@ -228,7 +228,7 @@ the profile with --profile and scores it; with --folds on sessions it has not se
 Sessions are generated from another kind of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, stdin, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.read.bind(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into this `FILE`; standard output when empty")
@@ -236,7 +236,7 @@ Sessions are generated from another kind of profile, which sim traces fit writes
 	return cmd
 }
 
-func (f *calibrateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string) error {
+func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageError{errors.New("which recordings? Give files or folders")}
 	}
@@ -258,7 +258,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, stdin io.Reader, args []string)
 	if err != nil {
 		return err
 	}
-	corpus, _, err := f.read.corpus(cmd, stdin, args)
+	corpus, _, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}
