@@ -47,7 +47,7 @@ page Usage or Cost.`,
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
-	prices, err := f.table()
+	prices, err := f.prices.table()
 	if f.top < 1 {
 		err = errors.Join(err, fmt.Errorf("--top %d must be at least 1", f.top))
 	}
@@ -58,7 +58,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	corpus, sample, err := f.read.corpus(cmd, args)
+	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -67,9 +67,11 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := audit.DocumentOptions{Top: f.top, Remarks: f.auditRemarks(corpus, sample)}
-	if f.prices != "" {
-		o.Prices = filepath.Base(f.prices)
+	var read results.Workload
+	f.read.remark(cmd, &read, corpus)
+	o := audit.DocumentOptions{Top: f.top, Remarks: read.Remarks}
+	if f.prices.file != "" {
+		o.Prices = filepath.Base(f.prices.file)
 	}
 	return report.Document(o).Write(cmd.OutOrStdout(), f.format)
 }
@@ -90,16 +92,6 @@ func (f *auditFlags) explain(corpus *traces.Corpus, prices *costmodel.Table, exp
 		report.Reconcile(export, prices)
 	}
 	return report, nil
-}
-
-// auditRemarks are what a reader must know of how the sessions were chosen and read.
-func (f *auditFlags) auditRemarks(corpus *traces.Corpus, sample bool) []string {
-	var w results.Workload
-	if sample {
-		w.Remarks = append(w.Remarks, "These are the samples that come with sim. For your own sessions: sim audit ~/.claude/projects")
-	}
-	f.read.remark(&w, corpus)
-	return w.Remarks
 }
 
 func readExport(file string) (*audit.Export, error) {

@@ -59,12 +59,8 @@ that of sim export.`,
 	flags.BoolVar(&f.github, "github", false, "annotate lines for GitHub on standard error, and append to its step summary; on where GITHUB_ACTIONS is set")
 	flags.BoolVar(&f.update, "update", false, "write the baselines anew and say what changed")
 	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
-	flags.BoolVar(&f.keys.anonymize, "anonymize", false, "pseudonyms in the place of projects and recordings")
-	flags.StringVar(&f.keys.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
-	flags.BoolVar(&f.read.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
-	flags.IntVar(&f.read.workers, "workers", 0, "files read and sessions simulated at once; 0 for one per core")
-	flags.BoolVarP(&f.read.quiet, "quiet", "q", false, "no messages beside the report")
-	flags.BoolVarP(&f.read.verbose, "verbose", "v", false, "name every problem met while reading")
+	f.keys.bind(cmd)
+	f.read.bindReading(cmd)
 	return cmd
 }
 
@@ -215,11 +211,12 @@ func (f *checkFlags) replay(cmd *cobra.Command, file *check.File, plan *scenario
 	// else is offered.
 	reading.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
 	reading.generate = plan.Design.Scenario.Sessions.Generate
-	corpus, _, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
+	corpus, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
 	if err != nil {
 		return nil, nil, hintScenario(err, args)
 	}
 	defer corpus.Close()
+	reading.sample = false // what the scenario asks for
 	if err := f.beforehand(cmd, plan, corpus, hide); err != nil {
 		return nil, nil, err
 	}
@@ -236,7 +233,7 @@ func (f *checkFlags) replay(cmd *cobra.Command, file *check.File, plan *scenario
 	}
 	var remarks results.Workload
 	if !hide.on() { // they name projects and sessions
-		reading.remark(&remarks, corpus)
+		reading.remark(cmd, &remarks, corpus)
 	}
 	return in, remarks.Remarks, nil
 }

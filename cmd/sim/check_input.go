@@ -204,12 +204,7 @@ type hiding struct{ key []byte }
 
 // hiding returns what the flags ask for, or what is wrong with them.
 func (f *checkFlags) hiding() (hiding, error) {
-	switch {
-	case !f.keys.anonymize && f.keys.file != "":
-		return hiding{}, errors.New("a key of pseudonyms belongs to --anonymize")
-	case !f.keys.anonymize:
-		return hiding{}, nil
-	case f.read.verbose:
+	if f.keys.anonymize && f.read.verbose {
 		return hiding{}, errors.New("--anonymize and --verbose exclude each other: problems name files")
 	}
 	key, err := f.keys.key()

@@ -162,11 +162,8 @@ func (f *checkFlags) junitPlace(file *check.File, plan *scenarios.Plan) error {
 	if f.junit == "" {
 		return nil
 	}
-	if dir := filepath.Dir(f.junit); !isFolder(dir) {
-		return fmt.Errorf("--junit %s: there is no folder %s", f.junit, dir)
-	}
-	if isFolder(f.junit) {
-		return fmt.Errorf("--junit %s: a folder, not a file", f.junit)
+	if err := placeFor("--junit", f.junit); err != nil {
+		return err
 	}
 	reads := [][2]string{{"the check itself", file.Name}, {"the key of pseudonyms", f.keys.file}}
 	if path := file.Scenario.Path; isYAML(path) {
@@ -209,9 +206,4 @@ func isJUnit(name string) error {
 		return errors.New("there is a file that is no JUnit document; move it away or take another name")
 	}
 	return nil
-}
-
-func isFolder(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
 }

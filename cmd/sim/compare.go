@@ -61,9 +61,8 @@ that could be a path or a project; labels stay. The key is in the file of
 	flags.Var(confidence{&f.options.Level}, "level", "confidence of the intervals: 0.99 or 99%")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the resamples")
 	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and those that differ")
-	flags.StringVar(&f.format, "format", "table", "output: "+strings.Join(compare.Formats(), ", "))
-	flags.BoolVar(&f.keys.anonymize, "anonymize", false, "pseudonyms in the place of sessions and of what tells where they come from")
-	flags.StringVar(&f.keys.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
+	bindFormat(cmd, &f.format, compare.Formats()...)
+	f.keys.bind(cmd)
 	return cmd
 }
 
@@ -76,7 +75,7 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{errors.New("--resamples and --level must be above 0")}
 	}
 	inputs := make([]compare.Input, len(args))
-	errs := []error{checkFormat(f.format, compare.Formats())}
+	var errs []error
 	for i, arg := range args {
 		var err error
 		inputs[i], err = readInput(cmd.Context(), arg)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"regexp"
 	"strings"
 
@@ -14,14 +13,8 @@ import (
 // anonymize puts pseudonyms into runs, and into the names of cells that were asked
 // for, when the flags ask for it.
 func (f *compareRunsFlags) anonymize(inputs []compare.Input) error {
-	if !f.keys.anonymize {
-		if f.keys.file != "" {
-			return errors.New("a key of pseudonyms belongs to --anonymize")
-		}
-		return nil
-	}
 	key, err := f.keys.key()
-	if err != nil {
+	if err != nil || key == nil {
 		return err
 	}
 	// Patterns are of the names that a person knows.

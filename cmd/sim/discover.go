@@ -64,11 +64,11 @@ func offer(cmd *cobra.Command) error {
 	if len(found) == 0 {
 		return nil
 	}
-	line := "sim: these are samples; found " + strings.Join(texts, "; ")
+	line := "these are samples; found " + strings.Join(texts, "; ")
 	if own {
 		line += ": " + cmd.CommandPath() + " --discover reads yours"
 	}
-	fmt.Fprintln(cmd.ErrOrStderr(), line)
+	say(cmd.ErrOrStderr(), "%s", line)
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (f *discoverFlags) choose(cmd *cobra.Command, quiet bool) (paths []string, 
 			shown = append(shown, tilde(s.Dir, home))
 		}
 		if !quiet {
-			fmt.Fprintf(w, "sim: found %s\n", stockText(s, home))
+			say(w, "found %s", stockText(s, home))
 		}
 	}
 	if len(paths) == 0 {
@@ -106,7 +106,7 @@ func (f *discoverFlags) choose(cmd *cobra.Command, quiet bool) (paths []string, 
 			return nil, "", errDeclined
 		}
 	} else if !quiet {
-		fmt.Fprintf(w, "sim: reading the sessions in %s; %s\n", list, leaves)
+		say(w, "reading the sessions in %s; %s", list, leaves)
 	}
 	return paths, "Sessions found in " + list, nil
 }

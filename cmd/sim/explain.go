@@ -7,12 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/explain"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -56,24 +54,15 @@ number of a CALL it shows that one whole, its request drawn in segments.`,
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
-	prices, err := priceTable(f.prices, f.priceAs)
-	if err != nil {
-		return usageError{err}
-	}
-	registry, err := strategies.Builtin()
+	config, _, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window}, f.strategy, f.set...)
 	if err != nil {
 		return err
-	}
-	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: f.seed, Window: f.window}
-	config, err := plan.Config(f.strategy, f.set)
-	if err != nil {
-		return usageError{err}
 	}
 	call, paths, err := callNumber(args[1:])
 	if err != nil {
 		return usageError{err}
 	}
-	corpus, _, err := f.read.corpus(cmd, paths)
+	corpus, err := f.read.corpus(cmd, paths)
 	if err != nil {
 		return err
 	}
@@ -89,7 +78,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if call > len(e.Calls) {
 		return usageError{fmt.Errorf("call %d: session %s has %s under %s", call, s.ID, plural(len(e.Calls), "call"), f.strategy)}
 	}
-	d, err := explain.Document(e, explain.Options{Call: call, All: f.all, Logged: loggedOf(e, s, prices)})
+	d, err := explain.Document(e, explain.Options{Call: call, All: f.all, Logged: loggedOf(e, s, config.Prices)})
 	if err != nil {
 		return usageError{err}
 	}
@@ -97,7 +86,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // loggedOf returns what the recording says of an explained session.
-func loggedOf(e *studies.Explanation, s *traces.Session, prices *costmodel.Table) explain.Logged {
+func loggedOf(e *studies.Explanation, s *traces.Session, prices sim.Prices) explain.Logged {
 	row := sim.Billed(s, prices, time.Time{})
 	logged := explain.Logged{USD: row.CostUSD()}
 	if e.Strategy != "recorded" {

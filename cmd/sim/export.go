@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -16,16 +14,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/export"
 )
-
-// anonymizeKeyVariable may hold the key of pseudonyms instead of a file.
-const anonymizeKeyVariable = "SIM_ANONYMIZE_KEY"
-
-// keyFlags say under which key names become pseudonyms.
-type keyFlags struct {
-	anonymize bool
-	file      string
-	create    string // file for a key that is made
-}
 
 // exportFlags are the flags of sim export.
 type exportFlags struct {
@@ -59,8 +47,7 @@ session has the same pseudonym in every export.`,
 	flags.StringVarP(&f.output, "output", "o", "", "write into `FILE`.jsonl, .csv or .parquet")
 	flags.StringArrayVar(&f.labels, "label", nil, "export a run with its name in a column run, as `NAME=RUN`; repeatable")
 	flags.BoolVar(&f.force, "force", false, "replace files that are there")
-	flags.BoolVar(&f.keys.anonymize, "anonymize", false, "replace what tells where the sessions come from by pseudonyms")
-	flags.StringVar(&f.keys.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
+	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into `FILE`, which must not be there")
 	return cmd
 }
@@ -73,17 +60,17 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	sources, remarks, err := f.read(ctx, args)
 	for _, remark := range remarks {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sim: %s\n", remark)
+		say(cmd.ErrOrStderr(), "%s", remark)
 	}
 	if err != nil {
 		return usageError{err}
 	}
-	var key []byte
-	if f.keys.anonymize {
-		if key, err = f.keys.key(); err != nil {
-			return usageError{err}
-		}
-		for i := range sources {
+	key, err := f.keys.key()
+	if err != nil {
+		return usageError{err}
+	}
+	for i := range sources {
+		if key != nil {
 			sources[i].Run = export.Anonymize(sources[i].Run, key)
 		}
 	}
@@ -139,15 +126,7 @@ func (f *exportFlags) check(args []string) (string, error) {
 	if len(args)+len(f.labels) == 0 {
 		errs = append(errs, errors.New("no run: name a folder that sim run --out made"))
 	}
-	if !f.keys.anonymize && f.keys.file+f.keys.create != "" {
-		errs = append(errs, errors.New("a key of pseudonyms belongs to --anonymize"))
-	}
-	if f.keys.file != "" && f.keys.create != "" {
-		errs = append(errs, errors.New("--anonymize-key and --new-anonymize-key exclude each other"))
-	}
-	if f.keys.create != "" && isThere(f.keys.create) {
-		errs = append(errs, fmt.Errorf("--new-anonymize-key %s: exists; --anonymize-key uses it", f.keys.create))
-	}
+	errs = append(errs, f.keys.check())
 	if f.output == "" {
 		return "", errors.Join(append(errs, errors.New("no output: -o FILE.parquet, .csv or .jsonl"))...)
 	}
@@ -155,9 +134,7 @@ func (f *exportFlags) check(args []string) (string, error) {
 	if err != nil {
 		return "", errors.Join(append(errs, err)...)
 	}
-	if dir := filepath.Dir(f.output); !isThere(dir) {
-		errs = append(errs, fmt.Errorf("%s: there is no folder %s", f.output, dir))
-	}
+	errs = append(errs, placeFor("-o", f.output))
 	files := []string{f.output}
 	if meta, ok := f.metaFile(format); ok {
 		files = append(files, meta)
@@ -213,11 +190,6 @@ func place(file string) string {
 	return strings.ToLower(filepath.Join(dir, filepath.Base(file)))
 }
 
-func isThere(file string) bool {
-	_, err := os.Lstat(file)
-	return err == nil
-}
-
 // read returns the runs, those with labels last, and what is to be said of them.
 func (f *exportFlags) read(ctx context.Context, args []string) (sources []export.Source, remarks []string, err error) {
 	var errs []error
@@ -240,41 +212,4 @@ func (f *exportFlags) read(ctx context.Context, args []string) (sources []export
 		add(label, path)
 	}
 	return sources, remarks, errors.Join(errs...)
-}
-
-// key returns the key of pseudonyms. Blanks around it, such as the end of the
-// line in a file, do not count.
-func (f *keyFlags) key() ([]byte, error) {
-	if f.create != "" {
-		return []byte(rand.Text()), nil // 130 bits
-	}
-	from, key := anonymizeKeyVariable, []byte(os.Getenv(anonymizeKeyVariable))
-	if f.file != "" {
-		var err error
-		if key, err = os.ReadFile(f.file); err != nil {
-			return nil, fmt.Errorf("read the key of pseudonyms: %w", err)
-		}
-		from = f.file
-	}
-	key = bytes.TrimSpace(key)
-	switch {
-	case len(key) == 0 && f.file == "":
-		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE or %s; sim export --new-anonymize-key FILE makes one", anonymizeKeyVariable)
-	case len(key) < export.MinKey:
-		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, export.MinKey, len(key))
-	}
-	return key, nil
-}
-
-// saveKey writes a new key into a file that only its owner may read.
-func saveKey(file string, key []byte) error {
-	w, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("write the key of pseudonyms: %w", err)
-	}
-	_, err = fmt.Fprintf(w, "%s\n", key)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return fmt.Errorf("write the key of pseudonyms: %w", err)
-	}
-	return nil
 }

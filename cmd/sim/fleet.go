@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -26,7 +25,8 @@ func newFleet() *cobra.Command {
 	return group("fleet", "Simulate the users of several organisations on one clock with one cache", `Simulates the people of several organisations on one clock, with one cache between
 them: what a scope that everyone shares saves, what an upgrade of the client costs,
 what users who pass their plan's quota do to the cache, how many calls are under way.`,
-		listing("List the built-in fleets", fleetSheet), newFleetShow(), newFleetRun())
+		listing("List the built-in fleets", fleetSheet),
+		showing("fleet", "Print a built-in fleet, or the manual under the name reference", fleet.Text), newFleetRun())
 }
 
 // fleetSheet lists the built-in fleets but the manual.
@@ -55,24 +55,6 @@ func fleetSheet() (*document.Table, error) {
 	return s, nil
 }
 
-func newFleetShow() *cobra.Command {
-	return &cobra.Command{
-		Use:   "show NAME",
-		Short: "Print a built-in fleet, or the manual under the name reference",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{errors.New("which fleet? sim fleet ls lists them")}
-			}
-			text, err := fleet.Text(args[0])
-			if err != nil {
-				return usageError{err}
-			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
-		},
-	}
-}
-
 // fleetFlags are the flags of sim fleet run.
 type fleetFlags struct {
 	read       readFlags // workers and quiet alone
@@ -82,9 +64,7 @@ type fleetFlags struct {
 	set        []string
 	prices     string
 	format     string
-	chart      string
-	out        string
-	force      bool
+	output     outputFlags
 	verify     bool
 }
 
@@ -116,12 +96,9 @@ organisation, orgs.*.KEY that of all.`,
 	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a key of the fleet; may be repeated")
 	flags.StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
 	bindFormat(cmd, &f.format)
-	flags.StringVar(&f.chart, "chart", "", "also draw tokens created by hour, and hits by scope, into this `FILE` (.svg or .png)")
-	flags.StringVar(&f.out, "out", "", "also write figures, the resolved fleet, report and charts into this `DIR`")
-	flags.BoolVar(&f.force, "force", false, "with --out: write into a folder in use; an earlier fleet in it goes, other files stay")
-	flags.BoolVar(&f.verify, "verify", false, "check at every call what must always hold")
-	flags.IntVar(&f.read.workers, "workers", 0, "cores used at once; 0 for all")
-	flags.BoolVarP(&f.read.quiet, "quiet", "q", false, "no messages beside the report")
+	f.output.bind(cmd, "tokens created by hour, and hits by scope,", "fleet")
+	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
+	f.read.bindBasics(cmd, "cores used at once; 0 means all")
 	return cmd
 }
 
@@ -130,22 +107,19 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var folder *fleetFolder
-	if f.out != "" {
-		if folder, err = newFleetFolder(f.out, f.force, file); err != nil {
-			return usageError{err}
-		}
+	folder, err := f.output.folder("fleet", holdsFleet)
+	if err != nil {
+		return err
 	}
 	f.warn(cmd, file)
 	result, runErr := f.simulate(cmd, runner, file)
 	if result == nil {
 		return runErr
 	}
-	errs := []error{runErr, reports.Fleet(result).Write(cmd.OutOrStdout(), f.format), f.draw(result)}
-	if folder != nil {
-		errs = append(errs, folder.save(fleetFiles(folder.resolved, result)))
-	}
-	return errors.Join(errs...)
+	return errors.Join(runErr,
+		reports.Fleet(result).Write(cmd.OutOrStdout(), f.format),
+		f.output.draw(func(w io.Writer, format string) error { return reports.FleetChart(w, format, result, 0) }),
+		folder.saveFleet(file, result))
 }
 
 // largeFleet is the memory above which a fleet is announced, bytes: more than that of
@@ -156,13 +130,13 @@ const largeFleet = 6e9
 func (f *fleetFlags) warn(cmd *cobra.Command, file *fleet.File) {
 	calls, err := file.Calls()
 	if need := fleet.Memory(calls); err == nil && need > largeFleet && !f.read.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sim: about %.2g calls, which take some %.0f GB of memory\n", calls, need/1e9)
+		say(cmd.ErrOrStderr(), "about %.2g calls, which take some %.0f GB of memory", calls, need/1e9)
 	}
 }
 
 // plan checks everything that can be wrong before anything is simulated.
 func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fleet.File, error) {
-	errs := f.check(args)
+	errs := []error{f.check(args)}
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, nil, err
@@ -173,8 +147,8 @@ func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fl
 	}
 	file, err := f.file(cmd, name, fleet.Inputs{Files: anyFile{}, Registry: registry})
 	errs = append(errs, err)
-	if file != nil && f.chart != "" && len(file.Strategies) > 1 {
-		errs = append(errs, fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", f.chart))
+	if file != nil {
+		errs = append(errs, f.output.oneChart(len(file.Strategies)))
 	}
 	priceFile := f.prices
 	if file != nil {
@@ -186,25 +160,13 @@ func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fl
 }
 
 // check returns what is wrong with the flags by themselves.
-func (f *fleetFlags) check(args []string) []error {
+func (f *fleetFlags) check(args []string) error {
 	var errs []error
 	if len(args) > 1 {
 		errs = append(errs, errors.New("sim fleet run takes one fleet"))
 	}
-	if f.chart != "" {
-		_, err := reports.ChartFormat(f.chart)
-		errs = append(errs, err)
-		if info, err := os.Stat(filepath.Dir(f.chart)); err != nil || !info.IsDir() {
-			errs = append(errs, fmt.Errorf("--chart %s: no folder %s", f.chart, filepath.Dir(f.chart)))
-		}
-	}
-	if f.force && f.out == "" {
-		errs = append(errs, errors.New("--force belongs to --out"))
-	}
-	if f.read.workers < 0 {
-		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.read.workers))
-	}
-	return errs
+	errs = append(errs, f.output.check(), f.read.checkReading())
+	return errors.Join(errs...)
 }
 
 // simulate runs a fleet and shows how far it is.
@@ -271,15 +233,4 @@ func fleetProgress(done, total int64) string {
 		return "drawing people and sessions"
 	}
 	return fmt.Sprintf("simulating: %d of %d sessions × strategies and comparisons", done, total)
-}
-
-func (f *fleetFlags) draw(result *studies.Fleet) error {
-	if f.chart == "" {
-		return nil
-	}
-	format, err := reports.ChartFormat(f.chart)
-	if err != nil {
-		return usageError{err}
-	}
-	return writeFile(f.chart, func(w io.Writer) error { return reports.FleetChart(w, format, result, 0) })
 }

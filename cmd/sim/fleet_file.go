@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -181,26 +180,25 @@ func splitOrg(path, names []string) (who string, keys []string) {
 	return path[0], path[1:]
 }
 
-// Files of the folder of a fleet, beside report and charts.
-const (
-	fleetFile      = "fleet.json" // all figures
-	fleetYAMLFile  = "fleet.yaml" // the resolved fleet
-	fleetOrgsFile  = "orgs.csv"   // a row for each strategy and organisation
-	fleetHoursFile = "hours.csv"  // a row for each hour, with and without what is compared
-)
+// holdsFleet reports whether a folder holds the figures of a fleet.
+func holdsFleet(dir string) bool { return isThere(filepath.Join(dir, fleetFile)) }
 
-// fleetFolder is where a fleet goes.
-type fleetFolder struct{ outFolder }
-
-// newFleetFolder refuses a folder that is in use, one with files in it, unless
-// force is set.
-func newFleetFolder(dir string, force bool, file *fleet.File) (*fleetFolder, error) {
-	resolved, err := yaml.Marshal(fleetFrom(file, dir))
-	if err != nil {
-		return nil, fmt.Errorf("writing the resolved fleet: %w", err)
+// saveFleet writes the files of a fleet, if a folder is asked for.
+func (o *outFolder) saveFleet(file *fleet.File, f *studies.Fleet) error {
+	if o == nil {
+		return nil
 	}
-	o := &fleetFolder{outFolder{dir: filepath.Clean(dir), resolved: resolved}}
-	return o, o.claim(force, "fleet", func(dir string) bool { return isThere(filepath.Join(dir, fleetFile)) })
+	resolved, err := yaml.Marshal(fleetFrom(file, o.dir))
+	if err != nil {
+		return fmt.Errorf("writing the resolved fleet: %w", err)
+	}
+	o.addReport(fleetFile, reports.Fleet(f), "json")
+	o.addText(fleetYAMLFile, resolved)
+	o.addReport(reportFile, reports.Fleet(f), "table")
+	o.addReport(orgsFile, reports.Fleet(f), "csv")
+	o.addReport(hoursFile, reports.FleetHours(f), "csv")
+	o.addCharts(reports.FleetDrawings(f))
+	return o.save()
 }
 
 // fleetFrom returns a fleet that names its files from a folder: what is written there
@@ -247,22 +245,3 @@ func nameFrom(dir, name string) string {
 
 // isFilePath reports whether a name leads through folders.
 func isFilePath(name string) bool { return strings.ContainsAny(name, `/\\`) }
-
-// fleetFiles are the files of a fleet in its folder.
-func fleetFiles(resolved []byte, f *studies.Fleet) []outFile {
-	files := []outFile{
-		{fleetFile, func(w io.Writer) error { return reports.Fleet(f).Write(w, "json") }},
-		{fleetYAMLFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},
-		{reportFile, func(w io.Writer) error { return reports.Fleet(f).Write(w, "table") }},
-		{fleetOrgsFile, func(w io.Writer) error { return reports.Fleet(f).Write(w, "csv") }},
-		{fleetHoursFile, func(w io.Writer) error { return reports.FleetHours(f).Write(w, "csv") }},
-	}
-	for _, d := range reports.FleetDrawings(f) {
-		for _, format := range reports.ChartFormats() {
-			files = append(files, outFile{
-				filepath.Join(chartFolder, d.Name+"."+format), func(w io.Writer) error { return d.Draw(w, format) },
-			})
-		}
-	}
-	return files
-}

@@ -48,7 +48,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "sim: %s\n", printable(err))
+	say(stderr, "%v", err)
 	var usage usageError
 	var refused *wire.Failure // by a server that real calls go to
 	switch {

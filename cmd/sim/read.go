@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -34,33 +33,43 @@ type readFlags struct {
 	selection traces.Selection
 	origin    string   // where sessions that were looked for come from
 	found     []string // paths of sessions that were looked for
+	sample    bool     // the samples were read, for nobody named sessions
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
-	flags.IntVar(&f.workers, "workers", 0, "files read and sessions simulated at once; 0 means one per core")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
+	f.bindReading(cmd)
 	f.choice.bind(cmd)
 	f.discover.bind(cmd)
 }
 
+// bindReading binds the flags about how sessions are read, whichever they are.
+func (f *readFlags) bindReading(cmd *cobra.Command) {
+	f.bindBasics(cmd, "files read and sessions simulated at once; 0 means one per core")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
+}
+
+// bindBasics binds the flags of every verb that takes its time.
+func (f *readFlags) bindBasics(cmd *cobra.Command, workers string) {
+	cmd.Flags().IntVar(&f.workers, "workers", 0, workers)
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone")
+}
+
 // check returns what is wrong with the flags, and takes the filter from them.
 func (f *readFlags) check(cmd *cobra.Command) error {
-	errs := f.checkReading()
+	errs := []error{f.checkReading()}
 	var err error
 	if f.filter, err = f.choice.parse(cmd); err != nil {
 		errs = append(errs, err)
 	}
-	if len(errs) > 0 {
-		return usageError{errors.Join(errs...)}
+	if err := errors.Join(errs...); err != nil {
+		return usageError{err}
 	}
 	return nil
 }
 
 // checkReading returns what is wrong with the flags about how sessions are read.
-func (f *readFlags) checkReading() []error {
+func (f *readFlags) checkReading() error {
 	var errs []error
 	if f.quiet && f.verbose {
 		errs = append(errs, errors.New("--quiet and --verbose exclude each other"))
@@ -68,26 +77,26 @@ func (f *readFlags) checkReading() []error {
 	if f.workers < 0 {
 		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
 	}
-	return errs
+	return errors.Join(errs...)
 }
 
 // corpus reads the sessions under paths that the filter takes, and says on
 // standard error what was wrong with them. Without a path it reads those in the
 // usual places when the flags ask for that, else the embedded samples.
-func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus, sample bool, err error) {
+func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
 	if err := f.check(cmd); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if f.discover.wanted() {
 		if len(paths) > 0 {
-			return nil, false, usageError{errors.New("--discover and --yes are for runs without a path")}
+			return nil, usageError{errors.New("--discover and --yes are for runs without a path")}
 		}
 		if paths, f.origin, err = f.discover.choose(cmd, f.quiet); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		f.found = paths
 	}
-	c, sample, err = f.read(cmd, paths)
+	c, err = f.read(cmd, paths)
 	if c != nil {
 		f.selection = f.filter.Apply(c)
 		f.tell(cmd, c)
@@ -95,39 +104,39 @@ func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus
 			err = f.selection.Err()
 		}
 	}
-	if err == nil && sample && !f.quiet {
+	if err == nil && f.sample && !f.quiet {
 		err = offer(cmd)
 	}
 	if err == nil {
-		return c, sample, nil
+		return c, nil
 	}
 	if c != nil {
 		c.Close()
 	}
 	if errors.Is(err, traces.ErrNoSessions) || errors.Is(err, traces.ErrNothingLeft) || errors.Is(err, fs.ErrNotExist) {
-		return nil, false, usageError{err}
+		return nil, usageError{err}
 	}
-	return nil, false, err
+	return nil, err
 }
 
 // read reads what is under paths, or the samples, and shows how far it is.
-func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, sample bool, err error) {
+func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
 	ctx := cmd.Context()
 	var so reading
 	opts := traces.Options{
 		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: cmd.InOrStdin()}, Progress: so.add,
 	}
 	if c, err := scenarios.MadeSessions(paths); err != nil {
-		return nil, false, usageError{err}
+		return nil, usageError{err}
 	} else if c != nil {
-		return c, false, nil
+		return c, nil
 	}
 	stop := f.watch(cmd, so.text)
 	if len(paths) == 0 && f.generate.Profile != "" {
 		gen := genFlags{sessions: f.generate.Sessions, seed: f.generate.Seed, workers: f.workers}
 		c, err = gen.corpus(ctx, f.generate.Profile)
 	} else if len(paths) == 0 {
-		sample = true
+		f.sample = true
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
 		c, err = agents.Read(ctx, opts, paths...)
@@ -136,7 +145,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted while reading, after %s: %w", plural(int(so.files.Load()), "file"), context.Cause(ctx))
 	}
-	return c, sample, err
+	return c, err
 }
 
 // tell writes the problems of a corpus to standard error: their number, or each
@@ -147,13 +156,13 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 	}
 	w := cmd.ErrOrStderr()
 	if !f.verbose {
-		fmt.Fprintf(w, "sim: %s while reading; -v names them\n", plural(c.NumProblems, "problem"))
+		say(w, "%s while reading; -v names them", plural(c.NumProblems, "problem"))
 		return
 	}
 	shown := 0
 	list := func(problems []traces.Problem) {
 		for _, p := range problems {
-			fmt.Fprintf(w, "sim: %s\n", document.Printable(p.String()))
+			say(w, "%s", p.String())
 		}
 		shown += len(problems)
 	}
@@ -162,7 +171,7 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 		list(s.Problems)
 	}
 	if left := c.NumProblems - shown; left > 0 {
-		fmt.Fprintf(w, "sim: and %s more\n", plural(left, "problem"))
+		say(w, "and %s more", plural(left, "problem"))
 	}
 }
 
@@ -172,7 +181,7 @@ func (f *readFlags) warnUnpriced(cmd *cobra.Command, plan *scenarios.Plan, sessi
 		return
 	}
 	for _, err := range plan.UnknownModels(sessions) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sim: warning: %v\n", err)
+		say(cmd.ErrOrStderr(), "warning: %v", err)
 	}
 }
 
@@ -183,25 +192,29 @@ func (f *readFlags) warnSilent(cmd *cobra.Command, plan *scenarios.Plan, c *trac
 	}
 	texts, err := plan.Silent(c)
 	for _, text := range texts {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sim: warning: %s\n", document.Printable(text))
+		say(cmd.ErrOrStderr(), "warning: %s", text)
 	}
 	return err
 }
 
-// remark puts what was chosen and what was lost in reading above the figures.
-func (f *readFlags) remark(w *results.Workload, c *traces.Corpus) {
+// remark puts above the figures of a verb what was read and what was lost.
+func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Corpus) {
+	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
+	if f.sample {
+		add("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects", cmd.CommandPath())
+	}
 	w.Remarks = append(w.Remarks, f.remarks()...)
 	if c.BadLines > 0 {
-		w.Remarks = append(w.Remarks, fmt.Sprintf("%s of %d could not be read and are not in the figures", plural(c.BadLines, "line"), c.Lines))
+		add("%s of %d could not be read and are not in the figures", plural(c.BadLines, "line"), c.Lines)
 	}
 	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
-		w.Remarks = append(w.Remarks, fmt.Sprintf("%s of %s left out: its recordings are not supported", plural(c.Unsupported[agent], "file"), agent))
+		add("%s of %s left out: its recordings are not supported", plural(c.Unsupported[agent], "file"), agent)
 	}
 	if c.Inputs != nil && c.Inputs.Dangling > 0 {
-		w.Remarks = append(w.Remarks, plural(c.Inputs.Dangling, "link")+" left out: no file at the other end")
+		add("%s left out: no file at the other end", plural(c.Inputs.Dangling, "link"))
 	}
 	if c.Repeated > 0 {
-		w.Remarks = append(w.Remarks, fmt.Sprintf("%s repeated by resumed sessions counted once", plural(c.Repeated, "call")))
+		add("%s repeated by resumed sessions counted once", plural(c.Repeated, "call"))
 	}
 }
 
@@ -224,11 +237,11 @@ func plural(n int, noun string) string {
 
 // sessions reads or generates what a plan replays, notes in the plan where it
 // was found, and warns of models without a price. The caller closes the corpus.
-func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []string) (corpus *traces.Corpus, sample bool, err error) {
+func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []string) (corpus *traces.Corpus, err error) {
 	s := &plan.Design.Scenario.Sessions
 	f.read.generate = s.Generate
-	if corpus, sample, err = f.read.corpus(cmd, s.Paths); err != nil {
-		return nil, false, hintScenario(err, args)
+	if corpus, err = f.read.corpus(cmd, s.Paths); err != nil {
+		return nil, hintScenario(err, args)
 	}
 	if f.read.found != nil {
 		s.Paths = f.read.found
@@ -237,9 +250,9 @@ func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []str
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
 	}
 	if err := f.read.warnSilent(cmd, plan, corpus); err != nil {
-		return nil, false, errors.Join(err, corpus.Close())
+		return nil, errors.Join(err, corpus.Close())
 	}
-	return corpus, sample, nil
+	return corpus, nil
 }
 
 // filterFlags choose among the sessions that are read.

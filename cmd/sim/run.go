@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,38 +13,88 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
 )
 
-// runFlags are the flags of sim run.
+// runFlags are the flags of verbs that run the cells of a scenario.
 type runFlags struct {
 	read       readFlags
 	live       liveFlags
+	output     outputFlags
+	prices     priceFlags
+	pricesAt   string
 	strategies []string
 	set        []string
 	format     string
-	chart      string
 	split      bool
 	perSession bool
 	all        bool
 	verify     bool
 	dryRun     bool
-	out        string
-	force      bool
 	seed       uint64
 	window     int64
-	prices     string
-	pricesAt   string
-	priceAs    []string
 }
 
 // maxLines is how many cells a table lists; of more it shows the cheapest and
 // the dearest.
 const maxLines = 40
+
+// bindCells binds what every verb has that runs the cells of a scenario.
+func (f *runFlags) bindCells(cmd *cobra.Command) {
+	f.read.bind(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(), "strategies to run, separated by commas")
+	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
+	bindFormat(cmd, &f.format)
+	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
+	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
+	f.prices.bind(cmd)
+	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
+}
+
+// study is what a verb simulates: the cells of a plan over the sessions of a corpus.
+type study struct {
+	plan   *scenarios.Plan
+	file   *scenarios.File // the scenario with the flags in it
+	corpus *traces.Corpus
+	folder *outFolder // nil when no files are asked for
+}
+
+// study checks what needs no sessions. All problems are reported at once, with
+// those that the verb itself has found.
+func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
+	asked, paths, err := splitArgs(args)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	plan, file, err := f.parsed(cmd, asked, paths)
+	if err := errors.Join(append(problems, err)...); err != nil {
+		return nil, usageError{err}
+	}
+	return &study{plan: plan, file: file}, nil
+}
+
+// open refuses a folder in use and reads the sessions, which the caller closes.
+func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error) {
+	if err := cmd.Context().Err(); err != nil {
+		return fmt.Errorf("interrupted before anything was read: %w", err)
+	}
+	if !f.dryRun {
+		if s.folder, err = f.output.folder("run", holdsRun); err != nil {
+			return err
+		}
+	}
+	s.corpus, err = f.sessions(cmd, s.plan, args)
+	return err
+}
 
 func newRun() *cobra.Command {
 	var f runFlags
@@ -63,125 +113,129 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
   sim run --strategy none,auto-compact/155k --split session.jsonl
   sim run thresholds ~/.claude/projects --out thresholds
   sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.bind(cmd)
-	return cmd
-}
-
-// bindCells binds what every verb has that runs the cells of a scenario.
-func (f *runFlags) bindCells(cmd *cobra.Command) {
-	f.read.bind(cmd)
-	flags := cmd.Flags()
-	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(), "strategies to run, separated by commas")
-	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
-	bindFormat(cmd, &f.format)
-	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
-	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
-	flags.StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
-	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
-	flags.StringArrayVar(&f.priceAs, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
-}
-
-func (f *runFlags) bind(cmd *cobra.Command) {
 	f.bindCells(cmd)
 	f.live.bind(cmd, &f.read.discover.yes)
+	f.output.bind(cmd, "cost by strategy", "run")
 	flags := cmd.Flags()
-	flags.StringVar(&f.chart, "chart", "", "draw cost by strategy into `FILE`.svg or .png")
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
-	flags.StringVar(&f.out, "out", "", "write rows, the resolved scenario, the report and charts into `DIR`")
-	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier run in DIR; other files stay")
+	return cmd
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
-	asked, paths, err := splitArgs(args)
-	if err != nil {
-		return usageError{err}
-	}
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
-	plan, err := f.plan(cmd, asked, paths)
-	if err := errors.Join(append(f.live.check(), err)...); err != nil {
-		return usageError{err}
-	}
-	if err := cmd.Context().Err(); err != nil {
-		return fmt.Errorf("interrupted before anything was read: %w", err)
-	}
-	// A folder in use is refused before anything is read, unless the sessions
-	// have to be looked for: they are part of what is written.
-	folder, err := f.folder(plan, !f.read.discover.wanted())
+	s, err := f.study(cmd, args, f.live.check()...)
 	if err != nil {
 		return err
 	}
-	corpus, sample, err := f.sessions(cmd, plan, args)
-	if err != nil {
+	if err := f.open(cmd, s, args); err != nil {
 		return err
 	}
-	defer corpus.Close()
-	if f.read.found != nil {
-		if folder, err = f.folder(plan, true); err != nil {
-			return err
-		}
-	}
+	defer s.corpus.Close()
 	if f.dryRun {
-		return dryRun(cmd, plan, corpus)
+		return dryRun(cmd, s.plan, s.corpus)
 	}
-	calls, err := f.live.live(plan, corpus)
+	calls, err := f.live.live(s.plan, s.corpus)
 	if err != nil {
 		return err
 	}
 	if calls != nil {
-		if err := calls.agree(cmd, plan, corpus); err != nil {
+		if err := calls.agree(cmd, s.plan, s.corpus); err != nil {
 			return err
 		}
 	}
-	run, runErr := f.read.simulate(cmd, plan, corpus)
+	run, runErr := f.read.simulate(cmd, s.plan, s.corpus)
 	if run == nil {
 		return runErr
 	}
 	calls.remark(cmd.ErrOrStderr(), run, runErr)
-	remarkSamples(&run.Workload, sample, "run")
-	f.read.remark(&run.Workload, corpus)
-	errs := []error{runErr, f.report(cmd, run)}
-	if folder != nil {
-		folder.live, folder.partial = calls.done(), runErr != nil
+	f.read.remark(cmd, &run.Workload, s.corpus)
+	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}
+	return errors.Join(runErr,
+		reports.Run(run, o).Write(cmd.OutOrStdout(), f.format),
+		f.output.draw(func(w io.Writer, format string) error { return reports.Chart(w, format, run) }),
 		// What was computed is kept, also of a run that was interrupted.
-		errs = append(errs, folder.write(context.WithoutCancel(cmd.Context()), plan, corpus, run))
-	}
-	return errors.Join(errs...)
+		s.save(context.WithoutCancel(cmd.Context()), run, calls.done(), runErr != nil))
 }
 
-// folder returns the output folder, nil when none is asked for or not yet.
-func (f *runFlags) folder(plan *scenarios.Plan, now bool) (*outFolder, error) {
-	if f.out == "" || f.dryRun || !now {
-		return nil, nil
+// most returns how many lines a table has at most, 0 for no limit.
+func (f *runFlags) most() int {
+	if f.all {
+		return 0
 	}
-	o, err := newOutFolder(f.out, f.force, plan)
+	return maxLines
+}
+
+// save writes the files of a run. Of a partial one, which ended early, what cannot
+// be drawn is missing for that reason.
+func (s *study) save(ctx context.Context, run *results.Run, made *live.Report, partial bool) error {
+	o := s.folder
+	if o == nil {
+		return nil
+	}
+	// The rows are kept even when a chart cannot be drawn.
+	calls, callsErr := s.plan.Calls(ctx, s.corpus, run)
+	chains, chainsErr := s.plan.ForemostChains(ctx, s.corpus, run)
+	if partial {
+		callsErr, chainsErr = nil, nil
+	}
+	if err := s.addRun(run); err != nil {
+		return err
+	}
+	o.addReport(reportFile, reports.Run(run, reports.Options{Split: true}), "table")
+	o.addReport(chainsFile, reports.Chains(run, chains, 0), "csv")
+	if made != nil {
+		o.add(liveFile, document.Indented(made))
+		o.add(summariesFile, func(w io.Writer) error { return writeSummaries(w, made) })
+	}
+	o.addCharts(reports.Drawings(run, calls))
+	return errors.Join(callsErr, chainsErr, o.save())
+}
+
+// addRun adds what every folder of a run has.
+func (s *study) addRun(run *results.Run) error {
+	resolved, err := resolvedScenario(s.plan)
 	if err != nil {
-		return nil, usageError{err}
+		return err
 	}
-	return o, nil
+	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
+	s.folder.addReport(documentFile, reports.Run(run, reports.Options{}), "json")
+	s.folder.addText(scenarioFile, resolved)
+	return nil
 }
 
-// plan checks what needs no sessions: the scenario with the flags that override
-// it, prices, formats. All problems are reported at once.
-func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, error) {
-	plan, _, err := f.parsed(cmd, asked, paths)
-	return plan, err
+// resolvedScenario returns the scenario with absolute paths, so that it can be run
+// again from any folder. Standard input cannot be read again: its path stays "-".
+func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
+	paths := &plan.Design.Scenario.Sessions.Paths
+	given := *paths
+	defer func() { *paths = given }()
+	*paths = slices.Clone(given)
+	for i, path := range given {
+		if path == "-" {
+			continue
+		}
+		full, err := filepath.Abs(path)
+		if err != nil {
+			return nil, fmt.Errorf("path %s: %w", path, err)
+		}
+		(*paths)[i] = full
+	}
+	return plan.Design.Resolved()
 }
 
-// parsed returns the plan and the scenario with the flags in it.
+// parsed returns the plan and the scenario with the flags in it, or all that is
+// wrong with scenario, flags and prices.
 func (f *runFlags) parsed(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, *scenarios.File, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, nil, err
 	}
-	errs := append(f.checkOutput(), f.read.checkReading()...)
+	errs := append(f.checkOutput(), f.read.checkReading())
 	file, err := scenarios.Parse(registry, asked.text, asked.name)
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
@@ -208,6 +262,12 @@ func (f *runFlags) parsed(cmd *cobra.Command, asked *scenarioText, paths []strin
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
 		Workers: f.read.workers, Strict: f.read.strict, Version: version(),
 	}, file, errors.Join(errs...)
+}
+
+// plan returns the plan alone.
+func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, error) {
+	plan, _, err := f.parsed(cmd, asked, paths)
+	return plan, err
 }
 
 // filter takes the scenario's choice of sessions, which has that of the flags in
@@ -247,20 +307,9 @@ func aliasesOf(as map[string]string) []string {
 
 // checkOutput returns what is wrong with the flags about what is printed.
 func (f *runFlags) checkOutput() []error {
-	var errs []error
-	if f.chart != "" {
-		if _, err := reports.ChartFormat(f.chart); err != nil {
-			errs = append(errs, err)
-		}
-		if info, err := os.Stat(filepath.Dir(f.chart)); err != nil || !info.IsDir() {
-			errs = append(errs, fmt.Errorf("--chart %s: no folder %s", f.chart, filepath.Dir(f.chart)))
-		}
-	}
+	errs := []error{f.output.check()}
 	if f.perSession && f.format != "csv" {
 		errs = append(errs, fmt.Errorf("--per-session belongs to --format csv"))
-	}
-	if f.force && f.out == "" {
-		errs = append(errs, fmt.Errorf("--force belongs to --out"))
 	}
 	if len(f.strategies) == 0 {
 		errs = append(errs, errors.New("--strategy names none"))
@@ -282,9 +331,9 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	set("seed", f.seed, "seed")
 	set("window", f.window, "client", "window")
 	set("verify", f.verify, "verify")
-	set("prices", f.prices, "prices", "file")
+	set("prices", f.prices.file, "prices", "file")
 	set("prices-at", f.pricesAt, "prices", "at")
-	for _, a := range f.priceAs {
+	for _, a := range f.prices.as {
 		from, to, err := costmodel.ParseAlias(a)
 		if err != nil {
 			errs = append(errs, err)
@@ -313,16 +362,4 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 		said[err.Error()] = true
 		return false
 	})
-}
-
-func (f *runFlags) report(cmd *cobra.Command, run *results.Run) error {
-	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: maxLines}
-	if f.all {
-		o.MaxCells = 0
-	}
-	err := reports.Run(run, o).Write(cmd.OutOrStdout(), f.format)
-	if f.chart != "" {
-		err = errors.Join(err, writeChart(f.chart, run))
-	}
-	return err
 }

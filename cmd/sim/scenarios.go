@@ -20,7 +20,8 @@ import (
 
 func newScenarios() *cobra.Command {
 	return group("scenarios", "Look at the scenarios that come with the program", "",
-		listing("List the built-in scenarios", scenarioSheet), newScenariosShow(), newScenariosRun())
+		listing("List the built-in scenarios", scenarioSheet), showing("scenario",
+			"Print a built-in scenario, or the manual under the name reference", scenarioByName), newScenariosRun())
 }
 
 // scenarioSheet lists the built-in scenarios with what they expand to.
@@ -60,26 +61,16 @@ func scenarioSheet() (*document.Table, error) {
 // referenceName is what sim scenarios show calls the manual.
 const referenceName = "reference"
 
-func newScenariosShow() *cobra.Command {
-	return &cobra.Command{
-		Use:   "show NAME",
-		Short: "Print a built-in scenario, or the manual under the name reference",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{fmt.Errorf("which scenario? sim scenarios ls lists them")}
-			}
-			text := scenarios.Reference
-			if args[0] != referenceName {
-				b, err := scenarios.LookupBuiltin(args[0])
-				if err != nil {
-					return usageError{err}
-				}
-				text = b.Text
-			}
-			_, err := cmd.OutOrStdout().Write(text)
-			return err
-		},
+// scenarioByName returns the text of a built-in scenario, or the manual.
+func scenarioByName(name string) ([]byte, error) {
+	if name == referenceName {
+		return scenarios.Reference, nil
 	}
+	b, err := scenarios.LookupBuiltin(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.Text, nil
 }
 
 // scenarioText is a scenario file as read.

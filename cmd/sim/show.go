@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,19 +30,15 @@ was billed, and what the recording did to its context in between.`,
 			if len(args) == 0 {
 				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
 			}
-			table, err := f.table()
+			table, err := f.prices.table()
 			if err != nil {
 				return err
 			}
-			corpus, _, err := f.read.corpus(cmd, args[1:])
+			s, corpus, err := f.session(cmd, args[0], args[1:])
 			if err != nil {
 				return err
 			}
 			defer corpus.Close()
-			s, err := findSession(corpus, args[0])
-			if err != nil {
-				return err
-			}
 			return f.show(cmd.OutOrStdout(), s, table)
 		},
 	}
@@ -78,67 +75,93 @@ func describe(w io.Writer, s *traces.Session, table *costmodel.Table) error {
 	for _, p := range s.Problems {
 		lines = append(lines, "problem "+p.String())
 	}
-	for _, line := range lines {
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintln(w)
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n")+"\n")
 	return err
+}
+
+// call is a row of a session: a call, or an event before one, which has no more than
+// a place and a wait.
+type call struct {
+	traces.Round
+	thread                *traces.Thread
+	number                int // of the round
+	event, model, trigger string
+	file                  string
+	fresh, unseen, missed int64
+}
+
+// callColumns are the columns of the calls of a session.
+var callColumns = []column[*call]{
+	label("thread", "THREAD", func(c *call) any { return c.thread.ID }),
+	label("kind", "", func(c *call) any { return c.thread.Kind.String() }),
+	figure("round", "ROUND", "", func(c *call) any { return c.number }),
+	label("event", "EVENT", func(c *call) any { return c.event }),
+	figure("line", "LINE", "", func(c *call) any { return int(c.Line) }),
+	label("file", "", func(c *call) any { return c.file }),
+	label("id", "", func(c *call) any { return c.ID }),
+	label("model", "", func(c *call) any { return c.model }),
+	figure("wait_seconds", "WAIT", results.UnitSeconds, func(c *call) any { return float64(c.Wait) / 1e9 }),
+	figure("stream_seconds", "STREAM", results.UnitSeconds, func(c *call) any { return float64(c.Stream) / 1e9 }),
+	label("trigger", "AFTER", func(c *call) any { return c.trigger }),
+	figure("new_tokens", "NEW", "", func(c *call) any { return c.fresh }),
+	figure("unseen_tokens", "UNSEEN", "", func(c *call) any { return c.unseen }),
+	figure("context_tokens", "CONTEXT", "", func(c *call) any { return c.Usage.Input() }),
+	figure("read_tokens", "READ", "", func(c *call) any { return c.Usage.Read }),
+	figure("missed_tokens", "MISSED", "", func(c *call) any { return c.missed }),
+	figure("write_5m_tokens", "WRITE 5M", "", func(c *call) any { return c.Usage.Write5m + c.Usage.WriteOther }),
+	figure("write_1h_tokens", "WRITE 1H", "", func(c *call) any { return c.Usage.Write1h }),
+	figure("uncached_tokens", "UNCACHED", "", func(c *call) any { return c.Usage.Uncached }),
+	figure("output_tokens", "OUTPUT", "", func(c *call) any { return c.Usage.Output }),
+	figure("logged_output_tokens", "LOGGED", "", func(c *call) any { return c.Logged }),
 }
 
 // callSheet lists the calls of a session with the events before them.
 func callSheet(s *traces.Session) *document.Table {
-	sheet := &document.Table{Columns: []document.Column{
-		{Name: "thread", Title: "THREAD"},
-		{Name: "kind"},
-		{Name: "round", Title: "ROUND", Right: true},
-		{Name: "event", Title: "EVENT"},
-		{Name: "line", Title: "LINE", Right: true},
-		{Name: "file"},
-		{Name: "id"},
-		{Name: "model"},
-		{Name: "wait_seconds", Title: "WAIT", Unit: results.UnitSeconds, Right: true},
-		{Name: "stream_seconds", Title: "STREAM", Unit: results.UnitSeconds, Right: true},
-		{Name: "trigger", Title: "AFTER"},
-		{Name: "new_tokens", Title: "NEW", Right: true},
-		{Name: "unseen_tokens", Title: "UNSEEN", Right: true},
-		{Name: "context_tokens", Title: "CONTEXT", Right: true},
-		{Name: "read_tokens", Title: "READ", Right: true},
-		{Name: "missed_tokens", Title: "MISSED", Right: true},
-		{Name: "write_5m_tokens", Title: "WRITE 5M", Right: true},
-		{Name: "write_1h_tokens", Title: "WRITE 1H", Right: true},
-		{Name: "uncached_tokens", Title: "UNCACHED", Right: true},
-		{Name: "output_tokens", Title: "OUTPUT", Right: true},
-		{Name: "logged_output_tokens", Title: "LOGGED", Right: true},
-	}}
+	var calls []*call
 	for i := range s.Threads {
 		t := &s.Threads[i]
-		for _, e := range t.Events {
-			sheet.Rows = append(sheet.Rows, eventRow(s, t, &e))
+		first := len(calls)
+		for j := range t.Events {
+			e := &t.Events[j]
+			calls = append(calls, &call{
+				Round:  traces.Round{Line: e.Line, Wait: e.Wait},
+				thread: t, number: int(e.Round), event: eventText(e), file: s.Files[e.File],
+			})
 		}
 		for j := range t.Rounds {
-			sheet.Rows = append(sheet.Rows, roundRow(s, t, j))
+			calls = append(calls, callOf(s, t, j))
 		}
-		sortByRound(sheet.Rows[len(sheet.Rows)-len(t.Rounds)-len(t.Events):])
+		slices.SortStableFunc(calls[first:], func(a, b *call) int { return cmp.Compare(a.number, b.number) })
 	}
-	return sheet
+	return tableOf(callColumns, calls)
 }
 
-func roundRow(s *traces.Session, t *traces.Thread, j int) []any {
-	r := &t.Rounds[j]
-	var fresh, unseen int64
-	for _, b := range s.Blocks[r.Input.From:r.Input.To] {
-		fresh += int64(b.Tokens)
+// callOf returns the row of a round.
+func callOf(s *traces.Session, t *traces.Thread, j int) *call {
+	c := &call{Round: t.Rounds[j], thread: t, number: j, missed: missed(s, t, j)}
+	c.file, c.model, c.trigger = s.Files[c.File], s.Models[c.Model], c.Trigger.String()
+	for _, b := range s.Blocks[c.Input.From:c.Input.To] {
+		c.fresh += int64(b.Tokens)
 		if b.Kind == prompt.KindUnseen {
-			unseen += int64(b.Tokens)
+			c.unseen += int64(b.Tokens)
 		}
 	}
-	u := &r.Usage
-	return []any{
-		t.ID, t.Kind.String(), j, "", int(r.Line), s.Files[r.File], r.ID, s.Models[r.Model], float64(r.Wait) / 1e9, float64(r.Stream) / 1e9,
-		r.Trigger.String(), fresh, unseen, u.Input(), u.Read, missed(s, t, j), u.Write5m + u.WriteOther, u.Write1h, u.Uncached, u.Output, r.Logged,
+	return c
+}
+
+// eventText says what happened to the context.
+func eventText(e *traces.Event) string {
+	text := e.Kind.String()
+	if e.Manual {
+		text += " (manual)"
 	}
+	if e.PreTokens > 0 {
+		text += fmt.Sprintf(" at %d", e.PreTokens)
+	}
+	if e.Saved > 0 {
+		text += fmt.Sprintf(", −%d", e.Saved)
+	}
+	return text
 }
 
 // missed returns the tokens that the call before had left in the cache and this
@@ -158,29 +181,4 @@ func missed(s *traces.Session, t *traces.Thread, j int) int64 {
 		}
 	}
 	return max(0, left-t.Rounds[j].Usage.Read)
-}
-
-// eventRow stands before the row of the round the event precedes.
-func eventRow(s *traces.Session, t *traces.Thread, e *traces.Event) []any {
-	text := e.Kind.String()
-	if e.Manual {
-		text += " (manual)"
-	}
-	if e.PreTokens > 0 {
-		text += fmt.Sprintf(" at %d", e.PreTokens)
-	}
-	if e.Saved > 0 {
-		text += fmt.Sprintf(", −%d", e.Saved)
-	}
-	return []any{
-		t.ID, t.Kind.String(), int(e.Round), text, int(e.Line), s.Files[e.File], "", "", float64(e.Wait) / 1e9, 0.0,
-		"", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	}
-}
-
-// sortByRound puts events before the round they precede; rows are of one
-// thread.
-func sortByRound(rows [][]any) {
-	const round = 2
-	slices.SortStableFunc(rows, func(a, b []any) int { return cmp.Compare(a[round].(int), b[round].(int)) })
 }

@@ -15,7 +15,9 @@ import (
 
 func newStrategies() *cobra.Command {
 	return group("strategies", "Look at the ways of managing a context that sim knows", "",
-		listing("List the strategies with their layers and the level each acts at", strategySheet), newStrategiesShow(), newStrategiesDiff())
+		listing("List the strategies with their layers and the level each acts at", strategySheet),
+		showing("strategy", "Print a strategy as YAML with every parameter written out and explained", strategyText),
+		newStrategiesDiff())
 }
 
 // usualReading is the window and output limit that thresholds are shown for:
@@ -65,23 +67,17 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-func newStrategiesShow() *cobra.Command {
-	return &cobra.Command{
-		Use:   "show NAME",
-		Short: "Print a strategy as YAML with every parameter written out and explained",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := namedStrategies(args, 1)
-			if err != nil {
-				return err
-			}
-			text, err := found[0].YAML()
-			if err != nil {
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
-		},
+// strategyText returns a strategy as YAML.
+func strategyText(name string) ([]byte, error) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, err
 	}
+	s, err := registry.Strategy(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.YAML()
 }
 
 func newStrategiesDiff() *cobra.Command {
@@ -90,11 +86,19 @@ func newStrategiesDiff() *cobra.Command {
 		Use:   "diff A B",
 		Short: "List the parameters in which two strategies differ",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, err := namedStrategies(args, 2)
+			if len(args) != 2 {
+				return usageError{fmt.Errorf("which two strategies? sim strategies ls lists them")}
+			}
+			registry, err := strategies.Builtin()
 			if err != nil {
 				return err
 			}
-			return differenceSheet(found[0], found[1]).Write(cmd.OutOrStdout(), format)
+			one, err := registry.Strategy(args[0])
+			other, otherErr := registry.Strategy(args[1])
+			if err := errors.Join(err, otherErr); err != nil {
+				return usageError{err}
+			}
+			return differenceSheet(one, other).Write(cmd.OutOrStdout(), format)
 		},
 	}
 	bindFormat(cmd, &format)
@@ -115,30 +119,4 @@ func differenceSheet(a, b *strategies.Strategy) *document.Table {
 		s.Notes = []string{"No parameter differs."}
 	}
 	return s
-}
-
-// namedStrategies returns n strategies by name; all problems are reported at
-// once.
-func namedStrategies(names []string, n int) ([]*strategies.Strategy, error) {
-	if len(names) != n {
-		return nil, usageError{fmt.Errorf("want %s, not %d; sim strategies ls lists them", plural(n, "name"), len(names))}
-	}
-	registry, err := strategies.Builtin()
-	if err != nil {
-		return nil, err
-	}
-	var found []*strategies.Strategy
-	var problems []error
-	for _, name := range names {
-		s, err := registry.Strategy(name)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		found = append(found, s)
-	}
-	if len(problems) > 0 {
-		return nil, usageError{errors.Join(problems...)}
-	}
-	return found, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -20,27 +23,50 @@ func newTraces() *cobra.Command {
 		newTracesList(), newTracesShow(), newTracesGen(), newTracesCompare(), newTracesFit())
 }
 
-// traceFlags are the flags of the verbs under traces.
+// traceFlags are the flags of verbs that look at sessions as they were recorded.
 type traceFlags struct {
-	read    readFlags
-	format  string
-	prices  string
-	priceAs []string
+	read   readFlags
+	format string
+	prices priceFlags
 }
 
 func (f *traceFlags) bind(cmd *cobra.Command, formats ...string) {
 	f.read.bind(cmd)
 	bindFormat(cmd, &f.format, formats...)
-	cmd.Flags().StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
-	cmd.Flags().StringArrayVar(&f.priceAs, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
+	f.prices.bind(cmd)
 }
 
-func (f *traceFlags) table() (*costmodel.Table, error) {
-	table, err := priceTable(f.prices, f.priceAs)
-	if err != nil {
-		return nil, usageError{err}
+// configured returns how a strategy is simulated outside of a scenario, at the prices
+// of the flags.
+func (f *traceFlags) configured(
+	plan scenarios.Plan, strategy string, set ...string,
+) (sim.Config, *strategies.Registry, error) {
+	var err error
+	if plan.Prices, err = f.prices.table(); err != nil {
+		return sim.Config{}, nil, err
 	}
-	return table, nil
+	if plan.Registry, err = strategies.Builtin(); err != nil {
+		return sim.Config{}, nil, err
+	}
+	config, err := plan.Config(strategy, set)
+	if err != nil {
+		return sim.Config{}, nil, usageError{err}
+	}
+	return config, plan.Registry, nil
+}
+
+// session reads what is under paths and returns the one session whose id begins with
+// prefix. The caller closes the corpus.
+func (f *traceFlags) session(cmd *cobra.Command, prefix string, paths []string) (*traces.Session, *traces.Corpus, error) {
+	corpus, err := f.read.corpus(cmd, paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := findSession(corpus, prefix)
+	if err != nil {
+		return nil, nil, errors.Join(err, corpus.Close())
+	}
+	return s, corpus, nil
 }
 
 // findSession returns the one session whose id begins with prefix.
@@ -67,6 +93,34 @@ func findSession(corpus *traces.Corpus, prefix string) (*traces.Session, error) 
 	return nil, usageError{fmt.Errorf("%s is the beginning of %d ids: %s", prefix, len(found), strings.Join(ids, ", "))}
 }
 
+// column is a column of a table and where its values come from.
+type column[T any] struct {
+	document.Column
+	of func(T) any
+}
+
+// tableOf returns a table with a row for each of rows.
+func tableOf[T any](columns []column[T], rows []T) *document.Table {
+	t := &document.Table{Rows: make([][]any, len(rows))}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
+		for i, row := range rows {
+			t.Rows[i] = append(t.Rows[i], c.of(row))
+		}
+	}
+	return t
+}
+
+// label is a column of texts.
+func label[T any](name, title string, of func(T) any) column[T] {
+	return column[T]{document.Column{Name: name, Title: title}, of}
+}
+
+// figure is a column of numbers.
+func figure[T any](name, title, unit string, of func(T) any) column[T] {
+	return column[T]{document.Column{Name: name, Title: title, Unit: unit, Right: true}, of}
+}
+
 func newTracesList() *cobra.Command {
 	var f traceFlags
 	var wide bool
@@ -79,7 +133,7 @@ the session; --wide shows ids whole, pauses, sub-agents and how much of each
 session is known, in lines of any length. CSV and JSON have all of it, and the
 files.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			table, err := f.table()
+			table, err := f.prices.table()
 			if err != nil {
 				return err
 			}
@@ -87,7 +141,7 @@ files.`,
 			if wide && machine {
 				return usageError{fmt.Errorf("--wide belongs to --format table and markdown: %s has all columns", f.format)}
 			}
-			corpus, _, err := f.read.corpus(cmd, args)
+			corpus, err := f.read.corpus(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -106,72 +160,81 @@ files.`,
 }
 
 // wideNote explains columns that a brief list has not.
-const wideNote = "UNSEEN: share of new tokens in no transcript line. DERIVED: outputs logged before they were final. ASSUMED: calls whose cache lifetime is not logged."
+const wideNote = "UNSEEN: share of new tokens in no transcript line. DERIVED: outputs logged before they were final. " +
+	"ASSUMED: calls whose cache lifetime is not logged."
+
+// listed is a session in a list, with its bill.
+type listed struct {
+	*traces.Session
+	bill results.Row
+}
+
+// sessionColumns are the columns of a list of sessions.
+var sessionColumns = []column[*listed]{
+	label("id", "ID", func(s *listed) any { return s.ID }),
+	label("start", "STARTED", (*listed).started),
+	label("project", "", func(s *listed) any { return s.Project }),
+	label("agent", "AGENT", func(s *listed) any { return s.Agent }),
+	label("version", "VERSION", func(s *listed) any { return s.Version() }),
+	label("model", "MODEL", func(s *listed) any { return mainModel(s.Session) }),
+	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") }),
+	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.Calls }),
+	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage.Input() }),
+	figure("output_tokens", "OUTPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage.Output }),
+	figure("compactions", "COMPACTIONS", "", func(s *listed) any { return s.bill.Compactions }),
+	figure("gaps_over_5m", "GAPS > 5 MIN", "", func(s *listed) any { return gaps(s.Session, 5*time.Minute) }),
+	figure("gaps_over_1h", "> 1 H", "", func(s *listed) any { return gaps(s.Session, time.Hour) }),
+	figure("sub_agents", "AGENTS", "", (*listed).agents),
+	figure("billed_usd", "BILLED", results.UnitUSD, func(s *listed) any { return s.bill.CostUSD() }),
+	figure("unseen_share", "UNSEEN", results.UnitRatio, (*listed).unseen),
+	figure("derived_outputs", "DERIVED", "", func(s *listed) any { return s.Quality.DerivedOutputs }),
+	figure("assumed_lifetimes", "ASSUMED", "", func(s *listed) any { return s.Quality.AssumedTiers }),
+	figure("problems", "PROBLEMS", "", func(s *listed) any { return s.Quality.Problems }),
+}
+
+func (s *listed) started() any {
+	t := s.StartTime()
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("2006-01-02T15:04Z")
+}
+
+func (s *listed) agents() any {
+	n := 0
+	for i := range s.Threads {
+		if k := s.Threads[i].Kind; k == traces.ThreadAgent || k == traces.ThreadOrphan {
+			n++
+		}
+	}
+	return n
+}
+
+// unseen returns the share of new tokens that are in no line of the transcript.
+func (s *listed) unseen() any {
+	return float64(s.Quality.UnseenTokens) / max(1, float64(s.Quality.InputTokens))
+}
 
 // sessionSheet lists sessions, one a row.
 func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Table {
-	s := &document.Table{Columns: []document.Column{
-		{Name: "id", Title: "ID"},
-		{Name: "start", Title: "STARTED"},
-		{Name: "project"},
-		{Name: "agent", Title: "AGENT"},
-		{Name: "version", Title: "VERSION"},
-		{Name: "model", Title: "MODEL"},
-		{Name: "file"},
-		{Name: "calls", Title: "CALLS", Right: true},
-		{Name: "input_tokens", Title: "INPUT", Unit: results.UnitTokens, Right: true},
-		{Name: "output_tokens", Title: "OUTPUT", Unit: results.UnitTokens, Right: true},
-		{Name: "compactions", Title: "COMPACTIONS", Right: true},
-		{Name: "gaps_over_5m", Title: "GAPS > 5 MIN", Right: true},
-		{Name: "gaps_over_1h", Title: "> 1 H", Right: true},
-		{Name: "sub_agents", Title: "AGENTS", Right: true},
-		{Name: "billed_usd", Title: "BILLED", Unit: results.UnitUSD, Right: true},
-		{Name: "unseen_share", Title: "UNSEEN", Unit: results.UnitRatio, Right: true},
-		{Name: "derived_outputs", Title: "DERIVED", Right: true},
-		{Name: "assumed_lifetimes", Title: "ASSUMED", Right: true},
-		{Name: "problems", Title: "PROBLEMS", Right: true},
-	}}
+	var rows []*listed
 	var total results.Row
 	for _, session := range corpus.Sessions {
-		row := sim.Billed(session, prices, time.Time{})
-		s.Rows = append(s.Rows, sessionRow(session, &row))
-		total.Add(&row)
+		s := &listed{session, sim.Billed(session, prices, time.Time{})}
+		rows = append(rows, s)
+		total.Add(&s.bill)
 	}
-	s.Notes = []string{
+	t := tableOf(sessionColumns, rows)
+	t.Notes = []string{
 		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.",
-			plural(len(corpus.Sessions), "session"), plural(total.Calls, "call"), total.CostUSD()),
+			plural(len(rows), "session"), plural(total.Calls, "call"), total.CostUSD()),
 		wideNote,
 	}
 	if total.Unpriced > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s of models without a price cost nothing here; --price-as bills them as another.", plural(total.Unpriced, "call")))
+		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price cost nothing here; --price-as bills them as "+
+			"another.", plural(total.Unpriced, "call")))
 	}
-	return s
-}
-
-func sessionRow(s *traces.Session, billed *results.Row) []any {
-	q := &s.Quality
-	unseen := 0.0
-	if q.InputTokens > 0 {
-		unseen = float64(q.UnseenTokens) / float64(q.InputTokens)
-	}
-	file, start := "", ""
-	if len(s.Files) > 0 {
-		file = s.Files[0]
-	}
-	if t := s.StartTime(); !t.IsZero() {
-		start = t.Format("2006-01-02T15:04Z")
-	}
-	agents := 0
-	for i := range s.Threads {
-		if k := s.Threads[i].Kind; k == traces.ThreadAgent || k == traces.ThreadOrphan {
-			agents++
-		}
-	}
-	return []any{
-		s.ID, start, s.Project, s.Agent, s.Version(), mainModel(s), file, billed.Calls,
-		billed.Usage.Input(), billed.Usage.Output, billed.Compactions, gaps(s, 5*time.Minute), gaps(s, time.Hour), agents,
-		billed.CostUSD(), unseen, q.DerivedOutputs, q.AssumedTiers, q.Problems,
-	}
+	return t
 }
 
 // mainModel returns the model of the first round, with a plus sign when there
@@ -215,22 +278,24 @@ func gaps(s *traces.Session, d time.Duration) int {
 // group of a UUID.
 const leastID = 8
 
+// wideColumns are shown by --wide alone.
+var wideColumns = []string{"agent", "version", "gaps_over_5m", "gaps_over_1h", "sub_agents", "unseen_share",
+	"derived_outputs", "assumed_lifetimes", "problems"}
+
 // brief leaves in a list of sessions what has room on a terminal: ids as far as
 // they tell sessions apart, and the columns that most people look for.
 func brief(s *document.Table) {
 	for i := range s.Columns {
-		switch c := &s.Columns[i]; c.Name {
-		case "id":
-			ids := make([]string, len(s.Rows))
-			for k, row := range s.Rows {
-				ids[k] = row[i].(string)
-			}
-			for k, id := range beginnings(ids) {
-				s.Rows[k][i] = id
-			}
-		case "agent", "version", "gaps_over_5m", "gaps_over_1h", "sub_agents", "unseen_share", "derived_outputs", "assumed_lifetimes", "problems":
-			c.Title = ""
+		if slices.Contains(wideColumns, s.Columns[i].Name) {
+			s.Columns[i].Title = ""
 		}
+	}
+	ids := make([]string, len(s.Rows))
+	for i, row := range s.Rows {
+		ids[i] = row[0].(string)
+	}
+	for i, id := range beginnings(ids) {
+		s.Rows[i][0] = id
 	}
 	s.Fitted = true
 	s.Notes = slices.DeleteFunc(s.Notes, func(note string) bool { return note == wideNote })

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -22,7 +19,7 @@ type compareFlags struct {
 	gen    genFlags
 	read   readFlags
 	format string
-	chart  string
+	output outputFlags
 }
 
 func newTracesCompare() *cobra.Command {
@@ -45,8 +42,8 @@ filters choose among the sessions of paths.`,
 	}
 	f.gen.bind(cmd, 300)
 	bindReading(cmd, &f.read)
-	cmd.Flags().StringVar(&f.format, "format", "table", "output: table, markdown, csv or json")
-	cmd.Flags().StringVar(&f.chart, "chart", "", "draw the distributions into this `FILE`, .svg or .png")
+	bindFormat(cmd, &f.format)
+	f.output.bindChart(cmd, "the distributions")
 	return cmd
 }
 
@@ -67,17 +64,8 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	compared := reports.CompareCorpora(observed[0], observed[1])
 	compared.Names, compared.Remarks = names, remarks
-	err := compared.Document().Write(cmd.OutOrStdout(), f.format)
-	if f.chart == "" {
-		return err
-	}
-	return errors.Join(err, writeFile(f.chart, func(w io.Writer) error {
-		format, err := reports.ChartFormat(f.chart)
-		if err != nil {
-			return err
-		}
-		return reports.CorpusChart(w, format, compared)
-	}))
+	return errors.Join(compared.Document().Write(cmd.OutOrStdout(), f.format),
+		f.output.draw(func(w io.Writer, format string) error { return reports.CorpusChart(w, format, compared) }))
 }
 
 // check returns all that is wrong before anything is read or generated.
@@ -87,11 +75,7 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) error {
 			"without the latter the samples that come with sim")
 	}
 	f.gen.workers = f.read.workers
-	errs := []error{checkFormat(f.format, document.Formats()), f.read.check(cmd)}
-	if f.chart != "" {
-		_, err := reports.ChartFormat(f.chart)
-		errs = append(errs, err, placeFor("--chart", f.chart))
-	}
+	errs := []error{f.read.check(cmd), f.output.check()}
 	if f.read.discover.wanted() && len(args) == 2 {
 		errs = append(errs, fmt.Errorf("--discover looks for the recorded sessions: leave out %s", args[1]))
 	}
@@ -124,24 +108,9 @@ func changing(cmd *cobra.Command, why string, flags ...string) error {
 	return errors.Join(errs...)
 }
 
-// placeFor returns an error when no file can be written under a name that a flag
-// gives, so that nothing is computed in vain.
-func placeFor(flag, file string) error {
-	if file == "" {
-		return nil
-	}
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return fmt.Errorf("%s %s: it is a folder", flag, file)
-	}
-	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s %s: no folder %s", flag, file, filepath.Dir(file))
-	}
-	return nil
-}
-
 // isProfile reports whether an argument is a profile and no path.
 func isProfile(arg string) bool {
-	return slices.Contains(synthetic.WorkloadNames(), arg) || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
+	return slices.Contains(synthetic.WorkloadNames(), arg) || isYAML(arg)
 }
 
 // sessions returns the sessions of a profile or under a path, or those that are
@@ -157,9 +126,9 @@ func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
 	if len(paths) == 1 {
 		name, read.discover = paths[0], discoverFlags{}
 	}
-	c, sample, err := read.corpus(cmd, paths)
+	c, err = read.corpus(cmd, paths)
 	switch {
-	case sample:
+	case read.sample:
 		name = "the samples that come with sim"
 	case len(paths) == 0:
 		name = "the sessions found"
@@ -171,8 +140,7 @@ func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
 // its name.
 func (f *compareFlags) generate(cmd *cobra.Command, profile string) (*traces.Corpus, error) {
 	if _, err := os.Lstat(profile); err == nil && !f.read.quiet && slices.Contains(synthetic.WorkloadNames(), profile) {
-		const text = "sim: %[1]s is the profile of that name; ./%[1]s is what lies here under it\n"
-		fmt.Fprintf(cmd.ErrOrStderr(), text, profile)
+		say(cmd.ErrOrStderr(), "%[1]s is the profile of that name; ./%[1]s is what lies here under it", profile)
 	}
 	return f.gen.corpus(cmd.Context(), profile)
 }
@@ -220,7 +188,7 @@ func (f *fitFlags) run(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(errs...); err != nil {
 		return usageError{err}
 	}
-	corpus, _, err := f.read.corpus(cmd, args)
+	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -229,8 +197,5 @@ func (f *fitFlags) run(cmd *cobra.Command, args []string) error {
 	if errs := fitted.Validate(); len(errs) > 0 {
 		return fmt.Errorf("no profile can be fitted on these sessions (of Claude Code?): %w", errors.Join(errs...))
 	}
-	if f.out == "" {
-		return fitted.Write(cmd.OutOrStdout())
-	}
-	return writeFile(f.out, fitted.Write)
+	return writeOr(cmd, f.out, fitted.Write)
 }

@@ -61,7 +61,7 @@ another kind: what the simulation itself reckons with.`,
 	f.bind(cmd, 20)
 	flags := cmd.Flags()
 	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
-	flags.StringVar(&f.format, "format", genJSONL, "jsonl or jsonl.gz")
+	bindFormat(cmd, &f.format, genJSONL, genGzip)
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into this empty or new `DIR`")
 	flags.IntVar(&f.workers, "workers", 0, "sessions generated at once; 0 for one per core")
 	flags.BoolVar(&f.list, "list", false, "name the profiles and what they stress")
@@ -113,7 +113,7 @@ func (f *genFlags) check(cmd *cobra.Command, args []string) error {
 	if f.workers < 0 {
 		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
 	}
-	return errors.Join(append(errs, checkFormat(f.format, []string{genJSONL, genGzip}))...)
+	return errors.Join(errs...)
 }
 
 // freeFolder returns an error when a folder holds anything.

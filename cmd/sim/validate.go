@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,16 +64,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
 	}
-	prices, err := f.table()
-	if err != nil {
-		return err
-	}
-	registry, err := strategies.Builtin()
-	if err != nil {
-		return err
-	}
-	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1}
-	config, err := plan.Config(results.StrategyRecorded, nil)
+	config, registry, err := f.configured(scenarios.Plan{Seed: 1}, results.StrategyRecorded)
 	if err != nil {
 		return err
 	}
@@ -83,7 +73,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	corpus, _, err := f.read.corpus(cmd, args)
+	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -178,40 +168,21 @@ func presetFor(registry *strategies.Registry, name string) (func(*traces.Session
 	return func(*traces.Session) *strategies.Strategy { return p }, err
 }
 
-// loadProfile returns the profile of a name: "default", "none" or a file.
-func loadProfile(name string) (*profile.Profile, error) {
-	switch name {
-	case "none":
-		return nil, nil
-	case "default":
-		return profile.Default()
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("reading a profile: %w", err)
-	}
-	return profile.Parse(text, name)
-}
-
 func (f *validateFlags) draw(r *validate.Report) error {
 	if f.chartDir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(f.chartDir, 0o755); err != nil {
-		return fmt.Errorf("create %s: %w", f.chartDir, err)
-	}
+	var errs []error
 	for _, d := range reports.ValidationDrawings(r) {
 		name := filepath.Join(f.chartDir, d.Name+".svg")
-		if err := writeFile(name, func(w io.Writer) error { return d.Draw(w, "svg") }); err != nil {
-			return err
-		}
+		errs = append(errs, writeInto(name, func(w io.Writer) error { return d.Draw(w, "svg") }))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // calibrateFlags are the flags of sim calibrate.
 type calibrateFlags struct {
-	read readFlags
+	traceFlags
 	out  string
 	name string
 }
@@ -240,16 +211,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageError{errors.New("which recordings? Give files or folders")}
 	}
-	registry, err := strategies.Builtin()
-	if err != nil {
-		return err
-	}
-	prices, err := priceTable("", nil)
-	if err != nil {
-		return err
-	}
-	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1}
-	config, err := plan.Config(results.StrategyRecorded, nil)
+	config, _, err := f.configured(scenarios.Plan{Seed: 1}, results.StrategyRecorded)
 	if err != nil {
 		return err
 	}
@@ -258,7 +220,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	corpus, _, err := f.read.corpus(cmd, args)
+	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -268,8 +230,5 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	fitted.Name = f.name
-	if f.out == "" {
-		return fitted.Write(cmd.OutOrStdout())
-	}
-	return writeFile(f.out, fitted.Write)
+	return writeOr(cmd, f.out, fitted.Write)
 }

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+import ()
+
+// priceFlags say what models cost.
+type priceFlags struct {
+	file string
+	as   []string
+}
+
+func (f *priceFlags) bind(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
+	cmd.Flags().StringArrayVar(&f.as, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
+}
+
+// table returns the prices that the flags ask for.
+func (f *priceFlags) table() (*costmodel.Table, error) {
+	table, err := priceTable(f.file, f.as)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return table, nil
+}
+
+// priceTable returns the built-in prices with a file's merged in and aliases
+// set.
+func priceTable(file string, aliases []string) (*costmodel.Table, error) {
+	table, err := costmodel.Default()
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		over, err := loadPrices(file)
+		if err != nil {
+			return table, err
+		}
+		table = table.Merge(over)
+	}
+	as := map[string]string{}
+	for _, a := range aliases {
+		from, to, err := costmodel.ParseAlias(a)
+		if err != nil {
+			return table, err
+		}
+		as[from] = to
+	}
+	if len(as) == 0 {
+		return table, nil
+	}
+	aliased, err := table.WithAliases(as)
+	if err != nil {
+		return table, err
+	}
+	return aliased, nil
+}
+
+func loadPrices(file string) (*costmodel.Table, error) {
+	r, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	defer r.Close()
+	return costmodel.Load(r, file)
+}
+
+// loadProfile returns the profile of a name: "default", "none" or a file.
+func loadProfile(name string) (*profile.Profile, error) {
+	switch name {
+	case "none":
+		return nil, nil
+	case "default":
+		return profile.Default()
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading a profile: %w", err)
+	}
+	return profile.Parse(text, name)
+}
+
+// runAt reads the rows of a run from the folder it was written into or from the
+// file itself.
+func runAt(ctx context.Context, path string) (*results.Run, error) {
+	file, err := rowsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read a run: %w", err)
+	}
+	defer r.Close()
+	run, err := results.ReadRows(file, &interruptible{ctx: ctx, r: r})
+	if err != nil {
+		return nil, fmt.Errorf("not the rows of a run: %w", err)
+	}
+	return run, nil
+}
+
+// rowsOf returns the rows file that a path means.
+func rowsOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("no run at %s", path)
+	case err != nil:
+		return "", fmt.Errorf("read a run: %w", err)
+	case filepath.Base(path) == documentFile:
+		return "", fmt.Errorf("%s is a summary without sessions: give its folder or %s", path, rowsFile)
+	case !info.IsDir():
+		return path, nil
+	}
+	file := filepath.Join(path, rowsFile)
+	if _, err := os.Stat(file); err != nil {
+		return "", fmt.Errorf("%s holds no %s: not a folder of sim run --out", path, rowsFile)
+	}
+	return file, nil
+}
+
+// interruptible is a reader that ends with the error of its context: reading
+// standard input may wait for ever, and nothing else would end it.
+type interruptible struct {
+	ctx  context.Context
+	r    io.Reader
+	once sync.Once
+	pipe *io.PipeReader
+}
+
+// Read reads from r, which is left alone until the first call.
+func (i *interruptible) Read(p []byte) (int, error) {
+	i.once.Do(func() {
+		from, to := io.Pipe()
+		i.pipe = from
+		context.AfterFunc(i.ctx, func() { to.CloseWithError(i.ctx.Err()) })
+		go func() {
+			_, err := io.Copy(to, i.r)
+			to.CloseWithError(err) // nil is the end
+		}()
+	})
+	return i.pipe.Read(p)
+}
+
+// anonymizeKeyVariable may hold the key of pseudonyms instead of a file.
+const anonymizeKeyVariable = "SIM_ANONYMIZE_KEY"
+
+// keyFlags say under which key names become pseudonyms.
+type keyFlags struct {
+	anonymize bool
+	file      string
+	create    string // file for a key that is made
+}
+
+// bind binds the flags that every verb with pseudonyms has.
+func (f *keyFlags) bind(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "replace whatever says where the sessions come from by pseudonyms")
+	cmd.Flags().StringVar(&f.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
+}
+
+// check returns what is wrong with the flags.
+func (f *keyFlags) check() error {
+	var errs []error
+	if !f.anonymize && f.file+f.create != "" {
+		errs = append(errs, errors.New("a key of pseudonyms belongs to --anonymize"))
+	}
+	if f.file != "" && f.create != "" {
+		errs = append(errs, errors.New("--anonymize-key and --new-anonymize-key exclude each other"))
+	}
+	if f.create != "" && isThere(f.create) {
+		errs = append(errs, fmt.Errorf("--new-anonymize-key %s: exists; --anonymize-key uses it", f.create))
+	}
+	return errors.Join(errs...)
+}
+
+// key returns the key of pseudonyms, nil without --anonymize. Blanks around it, such as the end of the
+// line in a file, do not count.
+func (f *keyFlags) key() ([]byte, error) {
+	if err := f.check(); err != nil || !f.anonymize {
+		return nil, err
+	}
+	if f.create != "" {
+		return []byte(rand.Text()), nil // 130 bits
+	}
+	from, key := anonymizeKeyVariable, []byte(os.Getenv(anonymizeKeyVariable))
+	if f.file != "" {
+		var err error
+		if key, err = os.ReadFile(f.file); err != nil {
+			return nil, fmt.Errorf("read the key of pseudonyms: %w", err)
+		}
+		from = f.file
+	}
+	key = bytes.TrimSpace(key)
+	switch {
+	case len(key) == 0 && f.file == "":
+		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE or %s; sim export --new-anonymize-key FILE makes one", anonymizeKeyVariable)
+	case len(key) < export.MinKey:
+		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, export.MinKey, len(key))
+	}
+	return key, nil
+}
+
+// saveKey writes a new key into a file that only its owner may read.
+func saveKey(file string, key []byte) error {
+	w, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the key of pseudonyms: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", key)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("write the key of pseudonyms: %w", err)
+	}
+	return nil
+}
