@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -64,32 +65,11 @@ func largestWindow(a *client.Assembly, sessions []*traces.Session) int64 {
 	var largest int64
 	for _, s := range sessions {
 		for _, model := range s.Models {
-			largest = max(largest, v.AutoWindow(a.Window(&v, model, windowOf(s))))
+			w := sim.RecordedWindow(s, new(client.ClaudeCode).Window(model))
+			largest = max(largest, v.AutoWindow(a.Window(&v, model, w)))
 		}
 	}
 	return largest
-}
-
-// windowOf returns the context window a session may have had, tokens: that of
-// its client, or the large one when the recording itself passed it.
-func windowOf(s *traces.Session) int64 {
-	const small, large = 200_000, 1_000_000
-	if s.Window > 0 {
-		return s.Window
-	}
-	for _, m := range s.Models {
-		if strings.HasSuffix(m, "[1m]") {
-			return large
-		}
-	}
-	for i := range s.Threads {
-		for j := range s.Threads[i].Rounds {
-			if s.Threads[i].Rounds[j].Usage.Input() > small {
-				return large
-			}
-		}
-	}
-	return small
 }
 
 // checkWindow reports thresholds that a window the scenario sets makes

@@ -24,7 +24,7 @@ const (
 	maxTrials     = 12
 	trialCells    = 5000 // of all trials together, as far as more than one is made
 	trialSessions = 100
-	trialCalls    = 100_000
+	trialCalls    = 60_000
 	sampleCalls   = 20_000
 )
 
