@@ -84,7 +84,6 @@ compactions.`,
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	root.SetVersionTemplate("sim {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
