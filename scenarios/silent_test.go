@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -248,5 +249,32 @@ func TestSilentSettingsOfASample(t *testing.T) {
 	list := silent(t, "summarizer: {median: 9}", many)
 	if len(list) != 1 || !strings.HasSuffix(list[0], "on the 100 of 400 sessions it was tried on") {
 		t.Errorf("%q", list)
+	}
+}
+
+// What a tag needs exists: a parameter beside it or of the scenario, a layer, or a
+// parameter of a layer.
+func TestNeedsLeadToParameters(t *testing.T) {
+	r := registry(t)
+	check := func(v any, prefix string) {
+		spec.Fields(v, func(f *spec.Field) {
+			for need := range strings.SplitSeq(needsOf(v, prefix, f.Path), "|") {
+				path, _, _ := strings.Cut(need, "=")
+				if path == "" {
+					continue
+				}
+				keys := strings.Split(path, ".")
+				def, layer := r.Definition(keys[0])
+				ok := layer && (len(keys) == 1 || spec.CheckPath(def.Params(), keys[1:]...) == nil)
+				if !ok && spec.CheckPath(Scenario{}, keys...) != nil {
+					t.Errorf("%s %s needs %s, which is not there", prefix, f.Path, path)
+				}
+			}
+		})
+	}
+	check(Default(), "")
+	for _, name := range r.Layers() {
+		def, _ := r.Definition(name)
+		check(def.Params(), name)
 	}
 }
