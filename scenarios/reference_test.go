@@ -12,8 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -175,6 +179,242 @@ func differ(t *testing.T, a, b any) {
 	for i := range x.NumField() {
 		if reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
 			t.Errorf("%s.%s keeps its default", x.Type(), x.Type().Field(i).Name)
+		}
+	}
+}
+
+// What a scenario says by default is what the models say, every setting has a
+// key, and every key reaches the loop.
+func TestLatencyAndLevelsReachTheLoop(t *testing.T) {
+	s := Default()
+	if s.Latency != costmodel.DefaultLatency() || s.Levels != sim.DefaultLevels() {
+		t.Errorf("defaults %+v and %+v are not those of the models", s.Latency, s.Levels)
+	}
+	d := expand(t, `
+latency: {base: 1s, per_fresh_token: 98us, per_cached_token: 7us, output_rate: 50}
+levels: {warning: 30000, error: 10000, blocking: 5000, output_reserve: 8000, block: end}
+strategies: [none]
+`)
+	c, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).config(&d.Cells[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (costmodel.Latency{Base: 1e9, PerFresh: 98e3, PerCached: 7e3, OutputRate: 50}); c.Latency != want {
+		t.Errorf("latency %+v, want %+v", c.Latency, want)
+	}
+	if want := (sim.Levels{Warning: 30000, Error: 10000, Blocking: 5000, Output: 8000, Block: sim.BlockEnd}); c.Levels != want {
+		t.Errorf("levels %+v, want %+v", c.Levels, want)
+	}
+}
+
+// All problems at once, with the line and the nearest name.
+func TestLatencyAndLevelsAreChecked(t *testing.T) {
+	f, err := Parse(registry(t), []byte(`latency:
+  base: -1s
+  per_fresh_token: 2s
+levels:
+  warning: -5
+  blok: end
+  block: compat
+`), "t.yaml")
+	if err == nil {
+		_, err = f.Expand()
+	}
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		"latency.base -1s must lie in 0s…1h", "latency.per_fresh_token 2s must lie in 0s…1s",
+		`t.yaml:6: unknown key "blok"`, `did you mean "block"?`, `unknown value "compat"`, `did you mean "compact"?`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nsays nothing of %s", err, want)
+		}
+	}
+	_, err = Parse(registry(t), []byte("levels: {warning: 10000, error: 20000}\n"), "t.yaml")
+	if f, e := Parse(registry(t), []byte("levels: {warning: 10000, error: 20000}\n"), "t.yaml"); e == nil {
+		_, err = f.Expand()
+	}
+	if err == nil || !strings.Contains(err.Error(), "error 20000 lies further below the limit than warning 10000") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A sweep over the latency changes the waiting and not the cost of a strategy
+// that makes no calls of its own.
+func TestLatencySweep(t *testing.T) {
+	d := expand(t, "strategies: [truncate-oldest]\nlatency: {per_fresh_token: [0s, 98us]}\n")
+	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), samples(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waits []float64
+	for i := range run.Cells {
+		if c := &run.Cells[i]; c.Strategy == "truncate-oldest" {
+			waits = append(waits, c.Total.Waits[results.WaitFirstToken])
+		}
+	}
+	if len(waits) != 2 || waits[0] == waits[1] {
+		t.Errorf("waits %v under two latencies", waits)
+	}
+}
+
+// A run whose sessions end at the blocking level says what it left out and is
+// not compared with the recording.
+func TestEndedSessionsAreSaid(t *testing.T) {
+	d := expand(t, "strategies: [none]\nverify: true\nlevels: {blocking: 80000, block: end}\n")
+	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), samples(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &run.Cells[len(run.Cells)-1]
+	left := c.Total.Counts.Unsimulated
+	if left == 0 || c.Total.Calls+int(left) < run.Workload.Calls {
+		t.Fatalf("%d calls, %d left out of %d", c.Total.Calls, left, run.Workload.Calls)
+	}
+	if _, ok := run.VsRecorded(c); ok {
+		t.Error("compared with the recording")
+	}
+	said := false
+	for _, n := range run.Footnotes() {
+		said = said || n.Cell == c.Cell && strings.Contains(n.Text, "not simulated behind the blocking level")
+	}
+	if !said {
+		t.Errorf("no footnote among %v", run.Footnotes())
+	}
+}
+
+// The report says what moves the times of calls.
+func TestWaitingIsWorded(t *testing.T) {
+	for text, want := range map[string]string{
+		"schema: 1\n": "first tokens move by 30.4µs for a token computed and 7.6µs for one read from the cache",
+		"latency: {per_fresh_token: 0s, per_cached_token: 0s}\n": "calls take as long as recorded",
+		"latency: {base: [1s, 2s]}\n":                            "the latency is assumed as the cell says",
+	} {
+		if got := expand(t, text).waiting(); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Every key of the detector reaches the loop; by default it runs, under the
+// client's rules: 2,000 tokens and 5 % (000:613).
+func TestDetectorReachesTheLoop(t *testing.T) {
+	for text, want := range map[string]struct {
+		on    bool
+		rules breaks.Rules
+	}{
+		"": {true, breaks.Rules{MinDrop: 2000, MinShare: 0.05, DeletedBaseline: true}},
+		"breaks: false\ndetector: {min_drop: 1, min_share: 0.5, deleted_baseline: false}\n": {false, breaks.Rules{MinDrop: 1, MinShare: 0.5}},
+	} {
+		d := expand(t, "strategies: [none]\n"+text)
+		c, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).config(&d.Cells[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Breaks != want.on || *c.Rules != want.rules {
+			t.Errorf("%q: %v under %+v, want %+v", text, c.Breaks, *c.Rules, want)
+		}
+	}
+}
+
+// All problems of the thresholds at once.
+func TestDetectorIsChecked(t *testing.T) {
+	f, err := Parse(registry(t), []byte("detector: {min_drop: -1, min_share: 2}\n"), "t.yaml")
+	if err == nil {
+		_, err = f.Expand()
+	}
+	for _, want := range []string{"t.yaml:1: detector.min_drop -1 must not be negative", "min_share 2 must lie in 0…1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nsays nothing of %s", err, want)
+		}
+	}
+}
+
+// The switch is an axis: without the count of deleted tokens the deletions of
+// cached-microcompact are breaks that missed nothing (002:56).
+func TestDeletedBaselineIsAnAxis(t *testing.T) {
+	d := expand(t, "strategies: [cached-microcompact]\nprofile: none\ndetector: {deleted_baseline: [true, false]}\n")
+	run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), samples(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var with, without *confusion.Matrix
+	for i := range run.Cells {
+		switch run.Cells[i].Params["detector.deleted_baseline"] {
+		case "true":
+			with = &run.Cells[i].Total.Breaks
+		case "false":
+			without = &run.Cells[i].Total.Breaks
+		}
+	}
+	if with == nil || without == nil {
+		t.Fatalf("no two cells: %+v", run.Cells)
+	}
+	expected := with.Said(confusion.Deleted)
+	if expected == 0 || without.Said(confusion.Deleted) != 0 || without.Broke() != with.Broke()+expected {
+		t.Errorf("with the baseline %d breaks and %d expected, without %d and %d", with.Broke(), expected,
+			without.Broke(), without.Said(confusion.Deleted))
+	}
+}
+
+// A version is one of Claude Code: sessions of Codex keep their own client beside
+// them. 1.0.62 counts the last usage alone, and its requests carry two markers on
+// messages: the client's count of how full the window is, at least, is another.
+func TestVersionIsOfClaudeCode(t *testing.T) {
+	for _, organisations := range []string{"one", "session"} {
+		c := samples(t, "short-fix")
+		c.Sessions = append(c.Sessions, renamed(asCodex(c)).Sessions...)
+		run := func(version string) [2]results.Row {
+			d := expand(t, "strategies: [none]\nsessions: {cohort: all, organisations: "+organisations+"}\nclient: {version: \""+version+"\"}")
+			run, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Run(context.Background(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			none := run.Cells[len(run.Cells)-1]
+			return [2]results.Row{none.Rows[0], none.Rows[1]}
+		}
+		own, as := run(""), run("1.0.62")
+		if cmp.Equal(own[0], as[0]) {
+			t.Errorf("organisations %s: the session of Claude Code is what it is without the version", organisations)
+		}
+		if diff := cmp.Diff(own[1], as[1]); diff != "" {
+			t.Errorf("organisations %s: the session of Codex is another with a version of Claude Code:\n%s", organisations, diff)
+		}
+	}
+}
+
+// renamed gives sessions names of their own.
+func renamed(c *traces.Corpus) *traces.Corpus {
+	for _, s := range c.Sessions {
+		s.ID += "-again"
+	}
+	return c
+}
+
+// What cannot be generated is named at once, with its line.
+func TestGenerateProblems(t *testing.T) {
+	const text = `schema: 1
+sessions:
+  paths: [recordings]
+  generate:
+    profile: chaat
+    sessions: 0
+`
+	f, err := Parse(registry(t), []byte(text), "s.yaml")
+	if err == nil {
+		_, err = f.Expand()
+	}
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"s.yaml:5: sessions.generate.profile makes sessions, sessions.paths reads them",
+		"s.yaml:6: sessions.generate.sessions 0 must lie in 1…",
+		`s.yaml:5: sessions.generate.profile cannot be read: no profile "chaat" (did you mean "chat"?)`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q:\n%v", want, err)
 		}
 	}
 }
