@@ -1,17 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/compare"
+	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // compareLevel is the confidence of the intervals of sim compare without --level.
@@ -133,3 +138,92 @@ func labelOf(path string) (string, error) {
 	}
 	return strings.TrimSuffix(filepath.Base(full), ".jsonl"), nil
 }
+
+// anonymize puts pseudonyms into runs, and into the names of cells that were asked
+// for, when the flags ask for it.
+func (f *compareRunsFlags) anonymize(inputs []compare.Input) error {
+	key, err := f.keys.key()
+	if err != nil || key == nil {
+		return err
+	}
+	// Patterns are of the names that a person knows.
+	if f.options.Cells, err = compare.Cells(inputs, f.options.Cells); err != nil {
+		return err
+	}
+	hiddenAs := map[string]string{}
+	for i := range inputs {
+		hidden := export.Anonymize(inputs[i].Run, key)
+		hidden.Workload.Remarks = partialRemarks(inputs[i].Run)
+		rename(hiddenAs, inputs[i].Run, hidden)
+		inputs[i].Run = hidden
+	}
+	called := func(name string) string { return cmp.Or(hiddenAs[name], name) }
+	for i, name := range f.options.Cells {
+		f.options.Cells[i] = called(name)
+	}
+	f.options.Baseline = called(f.options.Baseline)
+	return nil
+}
+
+// rename notes what the strategies and cells of a run are called once it is
+// hidden: cells also without the seed, as repetitions are.
+func rename(as map[string]string, run, hidden *results.Run) {
+	for i := range run.Cells {
+		was, is := &run.Cells[i], &hidden.Cells[i]
+		as[was.Strategy], as[was.Cell] = is.Strategy, is.Cell
+		if seed, ok := was.Params[seedParam]; ok {
+			set := " " + seedParam + "=" + seed
+			as[strings.Replace(was.Cell, set, "", 1)] = strings.Replace(is.Cell, set, "", 1)
+		}
+	}
+}
+
+// partialForm matches the remark of a run that is not whole, which tells figures
+// alone.
+var partialForm = regexp.MustCompile(`^(interrupted|stopped by an error): \d+ of \d+ sessions simulated`)
+
+// partialRemarks returns the beginnings of the remarks that say that a run is not
+// whole: what is compared must not look complete for being without names.
+func partialRemarks(run *results.Run) []string {
+	var list []string
+	for _, remark := range run.Workload.Remarks {
+		if found := partialForm.FindString(remark); found != "" {
+			list = append(list, found)
+		}
+	}
+	return list
+}
+
+// confidence is the value of a flag that takes a level of confidence as a share or
+// in per cent: 0.99, 99%.
+type confidence struct{ level *float64 }
+
+// Set reads a level. 99 without its sign is an error that tells of it; bounds are
+// those of the comparison.
+func (c confidence) Set(text string) error {
+	number, percent := strings.CutSuffix(text, "%")
+	share := number
+	if percent {
+		share += "e-2" // rounds once, as a division of 99.9 does not
+	}
+	v, err := strconv.ParseFloat(share, 64)
+	if err != nil {
+		return fmt.Errorf("want a share such as 0.99 or per cent such as 99%%, not %q", text)
+	}
+	if !percent && v >= 50 && v < 100 {
+		return fmt.Errorf("level %s: at least 0.5 and below 1 (did you mean %s%%?)", number, number)
+	}
+	*c.level = v
+	return nil
+}
+
+// String returns the level as a share.
+func (c confidence) String() string {
+	if c.level == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*c.level, 'g', -1, 64)
+}
+
+// Type names the kind of value in the help.
+func (confidence) Type() string { return "level" }
