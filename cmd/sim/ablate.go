@@ -17,11 +17,11 @@ func newChains() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "chains [SCENARIO] [PATH…]",
-		Short: "Tell of every compaction what it cost and whether it paid back",
-		Long: `Replays the sessions under PATH under each strategy and lists its compactions:
-what started each, what its summary call and the re-writing behind it cost, what
-every later call saved, after how many calls it had paid for itself, and where a
-conversation compacts again and again without gaining anything.`,
+		Short: "Show what every compaction cost and whether it paid off",
+		Long: `Replays the sessions under PATH under each strategy and lists its compactions: what
+started each, what its summary call and the re-writing behind it cost, what later
+calls saved, after how many calls it paid for itself, and where a conversation
+compacts again and again for nothing.`,
 		Example: `  sim chains
   sim chains --strategy recorded ~/.claude/projects
   sim chains --strategy auto-compact/167k --set full-compact.trigger.fixed=60000
@@ -62,11 +62,11 @@ func newAblate() *cobra.Command {
 	var f ablateFlags
 	cmd := &cobra.Command{
 		Use:   "ablate [SCENARIO|PATH…]",
-		Short: "Switch every mechanism of a strategy, one at a time, and tell what each is worth",
-		Long: `Replays the sessions under PATH under a strategy as it is and once more for each
-of its mechanisms, with that one switched: layers, their switches and values that
-mean off, and the switches of the client and the server. It prints what each changes
-in cost, tokens, hits, compactions and waiting.
+		Short: "Switch off the mechanisms of a strategy one at a time: what is each worth?",
+		Long: `Replays the sessions under PATH under a strategy, and once more for each of its
+mechanisms with that one switched: layers, their switches and values that mean off,
+switches of the client and the server. It prints what each changes in cost, tokens,
+hits, compactions and waiting.
 
 Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 		Example: `  sim ablate

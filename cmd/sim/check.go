@@ -34,29 +34,28 @@ func newCheck() *cobra.Command {
 	f := checkFlags{runFlags: runFlags{format: "table", strategies: scenarios.DefaultStrategies()}}
 	cmd := &cobra.Command{
 		Use:   "check [FILE] [PATH…]",
-		Short: "Hold a scenario against rules and baselines: a gate for continuous integration",
-		Long: `Runs the scenario of a check file (` + checkName + ` without FILE), holds every rule
-against what comes out, and exits with 3 when one is broken or cannot be judged: no
-sessions, recordings that cannot be read, a metric without a sample, a cell that
-matches nothing, a baseline of other sessions, prices or another scenario, a rule
-that nothing could break.
+		Short: "Test a scenario against rules and baselines: a gate for continuous integration",
+		Long: `Runs the scenario of a check file (` + checkName + ` without FILE) and tests its rules.
+It exits with 3 when a rule is broken or cannot be judged: no sessions, recordings that
+cannot be read, a metric without a sample, a cell that matches nothing, a baseline of
+other sessions, prices or another scenario, a rule that nothing could break.
 
-PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml, or is named
-by --file. docs/ci.md tells every key of the file and has a workflow for GitHub.
+PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml, or --file names
+it. docs/ci.md describes every key of the file and has a workflow for GitHub.
 
---anonymize writes keyed hashes in the place of projects, of recordings and of
-models that are called by a resource name, into report and baselines; the key is
-that of sim export.`,
+--anonymize replaces projects, recordings and models with a resource name by keyed
+hashes, in report and baselines. The key is that of sim export.`,
 		Example: `  sim check --init
   sim check --update
   sim check --junit check.xml ci/check.yaml sessions/`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "file", "", "the check `FILE`, whatever its name ends in; every argument is then a path of sessions")
+	flags.StringVar(&f.file, "file", "", "the check `FILE`; every argument is then a path of sessions")
 	flags.StringVar(&f.output, "format", "text", "output: text or json")
 	flags.StringVar(&f.junit, "junit", "", "also write the results into this `FILE` as JUnit tests")
-	flags.BoolVar(&f.github, "github", false, "annotate lines for GitHub on standard error, and append to its step summary; on where GITHUB_ACTIONS is set")
+	flags.BoolVar(&f.github, "github", false,
+		"annotate lines and write the step summary for GitHub; on where GITHUB_ACTIONS is set")
 	flags.BoolVar(&f.update, "update", false, "write the baselines anew and say what changed")
 	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
 	f.keys.bind(cmd)
@@ -91,7 +90,8 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	in, remarks, err := f.replay(cmd, file, plan, args, hide)
 	switch {
-	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft), errors.Is(err, scenarios.ErrNoSessions):
+	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft),
+		errors.Is(err, scenarios.ErrNoSessions):
 		return f.publish(cmd, file.Empty(hide.reason(err)))
 	case err != nil:
 		return err
@@ -128,7 +128,8 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	}
 	errs = append(errs, oneName(file))
 	if f.update && len(file.Baselines()) == 0 {
-		errs = append(errs, fmt.Errorf("--update: no rule of %s names a baseline (baseline: FILE, or against: FILE in a rule)", name))
+		errs = append(errs, fmt.Errorf("--update: no rule of %s names a baseline (baseline: FILE, or "+
+			"against: FILE in a rule)", name))
 	}
 	asked, err := checkScenario(file)
 	if asked == nil {
@@ -198,14 +199,17 @@ func cellsOf(plan *scenarios.Plan) []check.Cell {
 func sweepsSeed(name string, plan *scenarios.Plan) error {
 	for i := range plan.Design.Cells {
 		if _, swept := plan.Design.Cells[i].Params[seedParam]; swept {
-			return fmt.Errorf("%s: the scenario of a check has one seed; seeds: N in the check says under how many it is run", name)
+			return fmt.Errorf("%s: the scenario of a check has one seed; "+
+				"seeds: N in the check runs it under several", name)
 		}
 	}
 	return nil
 }
 
 // replay simulates the sessions of a check. Remarks are on how they were read.
-func (f *checkFlags) replay(cmd *cobra.Command, file *check.File, plan *scenarios.Plan, args []string, hide hiding) (*check.Input, []string, error) {
+func (f *checkFlags) replay(
+	cmd *cobra.Command, file *check.File, plan *scenarios.Plan, args []string, hide hiding,
+) (*check.Input, []string, error) {
 	reading := f.read
 	// Samples are what the scenario of a check asks for, not a stopgap: nothing
 	// else is offered.

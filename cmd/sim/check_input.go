@@ -56,7 +56,9 @@ func withSeeds(d *scenarios.Design, file *check.File) (seeded *scenarios.Design,
 }
 
 // checkInput returns a run as a check looks at it.
-func checkInput(plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, draws [][]string, hide hiding) (*check.Input, error) {
+func checkInput(
+	plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, draws [][]string, hide hiding,
+) (*check.Input, error) {
 	digest, err := scenarioDigest(plan)
 	if err != nil {
 		return nil, err
@@ -69,8 +71,9 @@ func checkInput(plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, d
 	if plan.Design.Scenario.Prices.File != "" { // the name of a file
 		table = hide.name(table)
 	}
-	in := &check.Input{Version: version(), SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
-		PricesDigest: prices, Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
+	in := &check.Input{Version: version(),
+		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest, PricesDigest: prices,
+		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
 	in.Key = hide.keyName()
 	dates, err := priceDates(plan)
@@ -192,7 +195,8 @@ func refuseUnpriced(plan *scenarios.Plan, sessions []*traces.Session, hide hidin
 			if name != model {
 				key = "A" // a pseudonym bills nothing
 			}
-			errs = append(errs, fmt.Errorf("--strict: no price for model %q%s; prices in the scenario gives one: {file: FILE}, or {as: {%s: %s}}", name, near, key, other))
+			errs = append(errs, fmt.Errorf("--strict: no price for model %q%s; prices in the scenario gives "+
+				"one: {file: FILE}, or {as: {%s: %s}}", name, near, key, other))
 		}
 	}
 	return errors.Join(errs...)

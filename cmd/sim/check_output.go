@@ -85,7 +85,8 @@ func replaceable(file *check.File, were map[string]check.Loaded) error {
 	for _, name := range file.Baselines() {
 		err := were[name].Err
 		if err != nil && !errors.Is(err, check.ErrStale) && isThere(besideCheck(file, name)) {
-			errs = append(errs, fmt.Errorf("--update would write over %s, which is there and no baseline of sim check (delete it if it was one): %w", name, err))
+			errs = append(errs, fmt.Errorf("--update would write over %s, which is there and no "+
+				"baseline of sim check (delete it if it was one): %w", name, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -110,7 +111,9 @@ func oneName(file *check.File) error {
 }
 
 // renew writes the baselines of a check and says what changed.
-func (f *checkFlags) renew(cmd *cobra.Command, file *check.File, in *check.Input, were map[string]check.Loaded) (map[string]check.Loaded, error) {
+func (f *checkFlags) renew(
+	cmd *cobra.Command, file *check.File, in *check.Input, were map[string]check.Loaded,
+) (map[string]check.Loaded, error) {
 	w := cmd.OutOrStdout()
 	if f.output != "text" {
 		w = cmd.ErrOrStderr() // standard output holds the document

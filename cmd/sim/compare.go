@@ -34,19 +34,19 @@ func newCompare() *cobra.Command {
 	var f compareRunsFlags
 	cmd := &cobra.Command{
 		Use:   "compare [LABEL=]RUN [LABEL=]RUN…",
-		Short: "Hold runs, or strategies of one run, against each other session by session",
+		Short: "Compare runs, or strategies of one run, session by session",
 		Long: `Compares runs kept by sim run --out: RUN is such a folder or its rows.jsonl. Cells of
-the same name are held against each other over the sessions that both have; runs with
-one cell each are compared whatever its name. Of a single RUN, --strategy names the
-cells or strategies to compare, or gives patterns of their names (*, ?, [a-z]). With
-more than two, each is held against the first.
+the same name are compared over the sessions that both have; runs with one cell each
+are compared whatever its name. Of a single RUN, --strategy names the cells or
+strategies to compare, or patterns of them (*, ?, [a-z]). Of more than two, each is
+compared with the first.
 
-Values and differences are what happened on these sessions. Intervals, p-values and
-verdicts speak of other sessions of this kind.
+Values and differences describe these sessions. Intervals, p-values and verdicts
+extend to other sessions of this kind.
 
---anonymize writes keyed hashes in the place of session ids and of everything else
-that could be a path or a project; labels stay. The key is in the file of
---anonymize-key or in the variable ` + anonymizeKeyVariable + `.`,
+--anonymize replaces session ids and everything that could be a path or a project by
+keyed hashes; labels stay. The key is in the file of --anonymize-key or in the
+variable ` + anonymizeKeyVariable + `.`,
 		Example: `  sim run ~/.claude/projects --out before
   sim run ~/.claude/projects --out after --set full-compact.trigger.fixed=120000
   sim compare before after
@@ -58,10 +58,12 @@ that could be a path or a project; labels stay. The key is in the file of
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.options.Cells, "strategy", nil, "cells or strategies to compare, or patterns of them like 'auto-compact/*', separated by commas")
+	flags.StringSliceVar(&f.options.Cells, "strategy", nil,
+		"cells, strategies or patterns such as 'auto-compact/*', separated by commas")
 	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "metrics to compare, separated by commas")
 	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` that the others are held against; the first when empty")
-	flags.IntVar(&f.options.Resamples, "resamples", 1000, fmt.Sprintf("resamples of the bootstrap, 100 to %d", compare.MaxResamples))
+	flags.IntVar(&f.options.Resamples, "resamples", 1000,
+		fmt.Sprintf("resamples of the bootstrap, 100 to %d", compare.MaxResamples))
 	f.options.Level = compareLevel
 	flags.Var(confidence{&f.options.Level}, "level", "confidence of the intervals: 0.99 or 99%")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the resamples")

@@ -28,8 +28,9 @@ type discoverFlags struct {
 func (f *discoverFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.discover, "discover", false,
-		"read the sessions in the usual places of coding agents: says what is there first, and asks on a terminal")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "no question: read what --discover finds, which it implies; with --summarizer make real calls, and nothing else")
+		"read the sessions in the usual places of coding agents; asks first on a terminal")
+	flags.BoolVarP(&f.yes, "yes", "y", false,
+		"ask nothing: read what --discover finds; with --summarizer make real calls, and nothing else")
 }
 
 // wanted reports whether sessions are to be looked for.
@@ -91,14 +92,16 @@ func (f *discoverFlags) choose(cmd *cobra.Command, quiet bool) (paths []string, 
 		}
 	}
 	if len(paths) == 0 {
-		return nil, "", usageError{fmt.Errorf("%w in the usual places; looked in %s; give a PATH", traces.ErrNoSessions, lookedIn(home))}
+		return nil, "", usageError{fmt.Errorf("%w in the usual places; looked in %s; give a PATH",
+			traces.ErrNoSessions, lookedIn(home))}
 	}
 	list, leaves := strings.Join(shown, ", "), "nothing leaves this machine"
 	if f.pays {
 		leaves = "reading sends nothing anywhere" // what is summarised may go to a model, which is asked of later
 	}
 	if (!f.yes || f.pays) && isTerminal(cmd.InOrStdin()) && isTerminal(w) {
-		yes, err := ask(cmd.Context(), cmd.InOrStdin(), w, "Read the sessions in "+list+"? "+strings.ToUpper(leaves[:1])+leaves[1:]+". [y/N] ")
+		question := fmt.Sprintf("Read the sessions in %s? %s. [y/N] ", list, strings.ToUpper(leaves[:1])+leaves[1:])
+		yes, err := ask(cmd.Context(), cmd.InOrStdin(), w, question)
 		switch {
 		case err != nil:
 			return nil, "", fmt.Errorf("interrupted before anything was read: %w", err)
@@ -148,7 +151,8 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, 
 
 // stockText words what lies at a place.
 func stockText(s traces.Stock, home string) string {
-	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", plural(s.Files, "file"), tilde(s.Dir, home), s.Agent, megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
+	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", plural(s.Files, "file"), tilde(s.Dir, home), s.Agent,
+		megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
 	if !agents.Readable(s.Place) {
 		text += ", a format sim does not read"
 	}

@@ -34,11 +34,11 @@ func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain SESSION [CALL] [PATH…]",
-		Short: "Tell why each call of a session cost what it did under a strategy",
+		Short: "Explain what each call of a session cost under a strategy",
 		Long: `Replays the session whose id begins with SESSION under a strategy and lists the
 calls at which something happened: what a trigger measured, what a layer did,
-what changed in the prefix, what the server read and why it missed. With the
-number of a CALL it shows that one whole, its request drawn in segments.`,
+what changed in the prefix, what the server read and why it missed. CALL, a
+number, shows one call in full, its request drawn in segments.`,
 		Example: `  sim explain 38c5
   sim explain 38c5 81 --strategy auto-compact/155k
   sim explain 38c5 81 --format json ~/.claude/projects`,
@@ -52,10 +52,10 @@ number of a CALL it shows that one whole, its request drawn in segments.`,
 	f.bind(cmd, "table", "json")
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "recorded", "strategy to explain")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
-	flags.Int64Var(&f.window, "window", 0, "context window in tokens; 0 for that of the session's client")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
+	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.BoolVar(&f.all, "all", false, "list every call")
-	flags.StringArrayVar(&f.set, "set", nil, "`LAYER.PARAMETER=VALUE`: change a parameter of the strategy; may be repeated")
+	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the strategy, `LAYER.PARAMETER=VALUE`; repeatable")
 	return cmd
 }
 
@@ -82,7 +82,8 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if call > len(e.Calls) {
-		return usageError{fmt.Errorf("call %d: session %s has %s under %s", call, s.ID, plural(len(e.Calls), "call"), f.strategy)}
+		return usageError{fmt.Errorf("call %d: session %s has %s under %s",
+			call, s.ID, plural(len(e.Calls), "call"), f.strategy)}
 	}
 	d, err := explain.Document(e, explain.Options{Call: call, All: f.all, Logged: loggedOf(e, s, config.Prices)})
 	if err != nil {
@@ -139,14 +140,14 @@ func newAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [PATH…]",
 		Short: "Explain the bill of recorded sessions: where the money went and what to do",
-		Long: `Explains what the sessions under PATH were billed, from recorded usage alone:
-nothing is simulated. It says what was paid for, what cache misses cost and why,
-what other cache lifetimes would have cost, what compactions cost and gave, what
-the contexts were made of, and for each finding where to look and what to set.
+		Long: `Explains the bill of the sessions under PATH from recorded usage alone: nothing is
+simulated. It shows what was paid for, what cache misses cost and why, what other
+cache lifetimes would have cost, what compactions cost and saved, what the contexts
+held, and for each finding where to look and what to set. Prices are those of the
+API; a subscription pays none of it.
 
-Prices are those of the API; a subscription pays none of it. With --reconcile the
-recordings are held against a CSV exported from the provider's console, of its
-page Usage or Cost.`,
+--reconcile compares the recordings with a CSV exported from the page Usage or Cost of
+the provider's console.`,
 		Example: `  sim audit ~/.claude/projects
   sim audit --since 7d --project api ~/.claude/projects
   sim audit --reconcile claude_api_tokens.csv --format markdown ~/.claude/projects`,
@@ -155,7 +156,7 @@ page Usage or Cost.`,
 	f.bind(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up")
-	flags.StringVar(&f.reconcile, "reconcile", "", "also compare with a usage or cost CSV `FILE` of the provider's console, by day and model")
+	flags.StringVar(&f.reconcile, "reconcile", "", "compare with a usage or cost CSV `FILE` of the provider's console")
 	return cmd
 }
 
@@ -190,7 +191,9 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // explain makes the report. Under --strict a model without a price is an error.
-func (f *auditFlags) explain(corpus *traces.Corpus, prices *costmodel.Table, export *audit.Export) (*audit.Report, error) {
+func (f *auditFlags) explain(
+	corpus *traces.Corpus, prices *costmodel.Table, export *audit.Export,
+) (*audit.Report, error) {
 	if f.read.strict {
 		for _, s := range corpus.Sessions {
 			for _, model := range s.Models {

@@ -31,12 +31,12 @@ func newExport() *cobra.Command {
 		Long: `Writes the rows of runs, one for each cell and session, for other programs. RUN is
 a folder that sim run --out made, or its rows.jsonl. The extension of FILE says
 which format it is: .jsonl, .csv or .parquet; docs/schema.md lists the columns.
-Beside JSON lines and CSV, FILE.meta.json tells where the figures come from.
+FILE.meta.json, beside JSON lines and CSV, says where the figures come from.
 
 --anonymize replaces session ids and everything that could be a path or a
-person's words by keyed hashes. The key is 16 bytes or more in a file or in the
-variable ` + anonymizeKeyVariable + `; it is in no output. Under one key the same
-session has the same pseudonym in every export.`,
+person's words by keyed hashes. The key, 16 bytes or more, is in a file or in the
+variable ` + anonymizeKeyVariable + `, and in no output. One key gives a session the
+same pseudonym in every export.`,
 		Example: `  sim run --out today ~/.claude/projects && sim export today -o today.parquet
   sim export --label before=one --label after=two -o both.csv
   sim export today -o shared.parquet --anonymize --new-anonymize-key ~/sim.key
@@ -48,7 +48,7 @@ session has the same pseudonym in every export.`,
 	flags.StringArrayVar(&f.labels, "label", nil, "export a run with its name in a column run, as `NAME=RUN`; repeatable")
 	flags.BoolVar(&f.force, "force", false, "replace files that are there")
 	f.keys.bind(cmd)
-	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into `FILE`, which must not be there")
+	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	return cmd
 }
 

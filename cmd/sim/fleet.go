@@ -29,7 +29,8 @@ import (
 )
 
 func newFleet() *cobra.Command {
-	return group("fleet", "Simulate the users of several organisations on one clock with one cache", `Simulates the people of several organisations on one clock, with one cache between
+	return group("fleet", "Simulate the users of several organisations on one clock with one cache",
+		`Simulates the people of several organisations on one clock, with one cache between
 them: what a scope that everyone shares saves, what an upgrade of the client costs,
 what users who pass their plan's quota do to the cache, how many calls are under way.`,
 		listing("List the built-in fleets", fleetSheet),
@@ -41,7 +42,8 @@ func fleetSheet() (*document.Table, error) {
 	s := &document.Table{
 		Columns: []document.Column{
 			{Name: "name", Title: "NAME"}, {Name: "organisations", Title: "ORGS", Right: true},
-			{Name: "users", Title: "USERS", Right: true}, {Name: "days", Title: "DAYS", Right: true}, {Name: "doc", Title: "WHAT"},
+			{Name: "users", Title: "USERS", Right: true}, {Name: "days", Title: "DAYS", Right: true},
+			{Name: "doc", Title: "WHAT"},
 		},
 		Notes: []string{"sim fleet run NAME runs one, sim fleet show NAME prints it, sim fleet show reference the manual."},
 	}
@@ -83,13 +85,12 @@ func newFleetRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [NAME|FILE.yaml]",
 		Short: "Simulate a fleet and print what it costs, by organisation",
-		Long: `Draws the people of a fleet and their sessions, and simulates all of them on one clock
-with one cache for each provider: as the fleet is, and once more without what it is to
-be compared without. NAME is a built-in fleet (sim fleet ls), ` + defaultFleet + ` when nothing is
-named; sim fleet show reference prints the manual of the files.
+		Long: `Draws the people of a fleet and their sessions, and simulates them on one clock with
+one cache for each provider: the fleet as it is, and once more for each comparison.
+NAME is a built-in fleet (sim fleet ls), ` + defaultFleet + ` by default; sim fleet show reference
+prints the manual of the files.
 
-The PATH of --set leads to a key of the file; orgs.NAME.KEY is that of one
-organisation, orgs.*.KEY that of all.`,
+--set orgs.NAME.KEY=VALUE sets a key of one organisation, orgs.*.KEY of all.`,
 		Example: `  sim fleet run
   sim fleet run global-scope --chart scope.png
   sim fleet run upgrade-wave --set 'orgs.*.resume=0.6' --out wave
@@ -98,9 +99,9 @@ organisation, orgs.*.KEY that of all.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", nil, "strategies in place of the fleet's, separated by commas")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
 	flags.IntVar(&f.days, "days", 1, "days over which sessions begin")
-	flags.StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a key of the fleet; may be repeated")
+	flags.StringArrayVar(&f.set, "set", nil, "set a key of the fleet as `PATH=VALUE`; repeatable")
 	flags.StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
 	bindFormat(cmd, &f.format)
 	f.output.bind(cmd, "tokens created by hour, and hits by scope,", "fleet")
@@ -163,7 +164,8 @@ func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fl
 	}
 	prices, err := priceTable(priceFile, nil)
 	errs = append(errs, err)
-	return &fleet.Runner{Registry: registry, Prices: prices, Workers: f.read.workers, Verify: f.verify}, file, errors.Join(errs...)
+	runner := &fleet.Runner{Registry: registry, Prices: prices, Workers: f.read.workers, Verify: f.verify}
+	return runner, file, errors.Join(errs...)
 }
 
 // check returns what is wrong with the flags by themselves.
@@ -212,7 +214,9 @@ func interruptedFleet(ctx context.Context, during string, err error) error {
 // folder, which depends on where sim runs.
 func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Population) results.Provenance {
 	digest := scenarios.Digest(people.Sessions)
-	p := results.Provenance{Version: version(), Seed: file.Seed, SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo)}
+	p := results.Provenance{
+		Version: version(), Seed: file.Seed, SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo),
+	}
 	if table, ok := runner.Prices.(*costmodel.Table); ok {
 		p.PricesDigest = table.Digest()
 		if !table.AsOf().IsZero() {
@@ -374,7 +378,8 @@ func (c *fleetChange) apply(tree *spec.Tree) error {
 	}
 	who, keys := splitOrg(c.keys[1:], names)
 	if who != everyOrg && !slices.Contains(names, who) {
-		return fmt.Errorf("%s: no organisation %q%s; there are %s", c.origin, who, nearest.Hint(who, names), strings.Join(names, ", "))
+		return fmt.Errorf("%s: no organisation %q%s; there are %s",
+			c.origin, who, nearest.Hint(who, names), strings.Join(names, ", "))
 	}
 	if err := spec.CheckPath(fleet.Org{}, keys...); err != nil {
 		return fmt.Errorf("%s: %w", c.origin, err)

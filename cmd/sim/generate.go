@@ -53,8 +53,8 @@ func newTracesGen() *cobra.Command {
 JSONL, which every verb reads. --list names the profiles that come with the
 program; --profile NAME without -o prints the profile as a start for one of your own.
 sim traces fit writes a profile from recordings, and sim run takes generated sessions
-without files: sessions.generate in a scenario. A profile of sim calibrate is
-another kind: what the simulation itself reckons with.`,
+without files: sessions.generate in a scenario. The profile of sim calibrate is another
+kind: the numbers of the simulation itself.`,
 		Example: `  sim traces gen --list
   sim traces gen --profile chat --sessions 50 --seed 7 -o sessions
   sim traces compare sessions ~/.claude/projects --chart compared.svg`,
@@ -64,7 +64,7 @@ another kind: what the simulation itself reckons with.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
 	bindFormat(cmd, &f.format, genJSONL, genGzip)
-	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into this empty or new `DIR`")
+	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into an empty or new `DIR`")
 	flags.IntVar(&f.workers, "workers", 0, "sessions generated at once; 0 for one per core")
 	flags.BoolVar(&f.list, "list", false, "name the profiles and what they stress")
 	return cmd
@@ -289,16 +289,15 @@ func newTracesCompare() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare GENERATED [RECORDED]",
-		Short: "Hold generated sessions against recorded ones, dimension by dimension",
+		Short: "Compare generated sessions with recorded ones, dimension by dimension",
 		Long: `Compares two sets of sessions: quantiles and the Kolmogorov–Smirnov distance of turns,
-calls, sizes, times, contexts and sub-agents. Each of the two is a file or folder of
-transcripts, or a profile (a name of sim traces gen --list, or a file that ends in
-.yaml or .yml), of which sessions are generated. Without RECORDED those are the
-samples that come with sim, with --discover those in the usual places. --chart draws
-all of it in one picture.
+calls, sizes, times, contexts and sub-agents. Each set is a file or folder of
+transcripts, or a profile (a name of sim traces gen --list, or a .yaml or .yml file)
+from which sessions are generated. Without RECORDED it takes the samples that come
+with sim, with --discover the sessions in the usual places.
 
---sessions and --seed are those of profiles; --since, --project and the other
-filters choose among the sessions of paths.`,
+--sessions and --seed apply to profiles; --since, --project and the other filters to
+the sessions of paths.`,
 		Example: `  sim traces compare recorded
   sim traces compare recorded ~/.claude/projects --sessions 500 --chart compared.png`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -421,25 +420,25 @@ func newTracesFit() *cobra.Command {
 		Use:   "fit PATH… [-o FILE]",
 		Short: "Fit a profile for sim traces gen from recorded sessions",
 		Long: `Writes a profile with the sizes, times, mix and shares of the sessions under PATH:
-quantiles and numbers, nothing of what was said. What no recording tells, the client's
-version among it, is the base profile's.
+quantiles and numbers, nothing of what was said. What recordings do not show, such as
+the client's version, comes from the base profile.
 
-This is the profile that sessions are generated from. That of sim calibrate is
-another: what the simulation itself reckons with.`,
+Sessions are generated from this profile. The profile of sim calibrate is another: the
+numbers of the simulation itself.`,
 		Example: `  sim traces fit ~/.claude/projects -o mine.yaml
   sim traces compare mine.yaml ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	bindReading(cmd, &f.read)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into this `FILE`; standard output when empty")
-	cmd.Flags().StringVar(&f.base, "base", "short-fix", "profile that gives what recordings do not tell")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE`, not to standard output")
+	cmd.Flags().StringVar(&f.base, "base", "short-fix", "profile with what recordings do not show")
 	return cmd
 }
 
 // bindReading binds the flags of reading to a verb that makes no calls.
 func bindReading(cmd *cobra.Command, f *readFlags) {
 	f.bind(cmd)
-	cmd.Flags().Lookup("yes").Usage = "no question: read what --discover finds, which it implies"
+	cmd.Flags().Lookup("yes").Usage = "ask nothing: read what --discover finds"
 }
 
 func (f *fitFlags) run(cmd *cobra.Command, args []string) error {

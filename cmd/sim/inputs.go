@@ -172,7 +172,7 @@ type keyFlags struct {
 
 // bind binds the flags that every verb with pseudonyms has.
 func (f *keyFlags) bind(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "replace whatever says where the sessions come from by pseudonyms")
+	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "replace names of sessions, projects and files by pseudonyms")
 	cmd.Flags().StringVar(&f.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
 }
 
@@ -211,7 +211,8 @@ func (f *keyFlags) key() ([]byte, error) {
 	key = bytes.TrimSpace(key)
 	switch {
 	case len(key) == 0 && f.file == "":
-		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE or %s; sim export --new-anonymize-key FILE makes one", anonymizeKeyVariable)
+		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE or %s; "+
+			"sim export --new-anonymize-key FILE makes one", anonymizeKeyVariable)
 	case len(key) < export.MinKey:
 		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, export.MinKey, len(key))
 	}

@@ -266,7 +266,8 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 	case !isTerminal(cmd.InOrStdin()) || !isTerminal(cmd.ErrOrStderr()):
 		return usageError{errors.New("real calls cost money: --yes makes them without a question")}
 	}
-	yes, err := ask(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), "Make them? What is sent leaves this machine. [y/N] ")
+	yes, err := ask(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(),
+		"Make them? What is sent leaves this machine. [y/N] ")
 	switch {
 	case err != nil:
 		return fmt.Errorf("interrupted before any call was made: %w", err)

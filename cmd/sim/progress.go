@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -115,7 +116,8 @@ func (r *reading) add(bytes int64, files int) {
 
 func (r *reading) text(elapsed time.Duration) string {
 	n := r.bytes.Load()
-	return fmt.Sprintf("reading: %s · %s · %.0f MB/s", plural(int(r.files.Load()), "file"), megabytes(n), float64(n)/1e6/elapsed.Seconds())
+	return fmt.Sprintf("reading: %s · %s · %.0f MB/s",
+		plural(int(r.files.Load()), "file"), megabytes(n), float64(n)/1e6/elapsed.Seconds())
 }
 
 // simulating counts the sessions that were simulated, one under two strategies
@@ -145,7 +147,8 @@ func (s *simulating) text(elapsed time.Duration) string {
 	}
 	left := time.Duration(float64(elapsed) / float64(done) * float64(total-done))
 	rate := float64(done) * s.calls / elapsed.Seconds()
-	return fmt.Sprintf("simulating: %d of %d sessions × strategies · %.0f calls/s · %s left", done, total, rate, roundTime(left))
+	return fmt.Sprintf("simulating: %d of %d sessions × strategies · %.0f calls/s · %s left",
+		done, total, rate, roundTime(left))
 }
 
 // simulate runs a plan and shows how far it is.
@@ -156,7 +159,9 @@ func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *t
 }
 
 // watched returns a plan that shows how far it is until stop is called.
-func (f *readFlags) watched(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (watched *scenarios.Plan, stop func()) {
+func (f *readFlags) watched(
+	cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus,
+) (watched *scenarios.Plan, stop func()) {
 	calls := 0
 	for _, s := range corpus.Sessions {
 		calls += s.NumCalls()
@@ -210,7 +215,9 @@ func cellLines(d *scenarios.Design) []string {
 				if _, ok := values[key]; !ok {
 					keys = append(keys, key)
 				}
-				values[key] = addOnce(values[key], d.Cells[i].Params[key])
+				if value := d.Cells[i].Params[key]; !slices.Contains(values[key], value) {
+					values[key] = append(values[key], value)
+				}
 			}
 		}
 		line := fmt.Sprintf("  %s: %s", name, plural(n, "cell"))
@@ -220,15 +227,6 @@ func cellLines(d *scenarios.Design) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-func addOnce(list []string, s string) []string {
-	for _, x := range list {
-		if x == s {
-			return list
-		}
-	}
-	return append(list, s)
 }
 
 // few writes values, of many only the first two and the last.

@@ -237,7 +237,9 @@ func plural(n int, noun string) string {
 
 // sessions reads or generates what a plan replays, notes in the plan where it
 // was found, and warns of models without a price. The caller closes the corpus.
-func (f *runFlags) sessions(cmd *cobra.Command, plan *scenarios.Plan, args []string) (corpus *traces.Corpus, err error) {
+func (f *runFlags) sessions(
+	cmd *cobra.Command, plan *scenarios.Plan, args []string,
+) (corpus *traces.Corpus, err error) {
 	s := &plan.Design.Scenario.Sessions
 	f.read.generate = s.Generate
 	if corpus, err = f.read.corpus(cmd, s.Paths); err != nil {
@@ -263,10 +265,12 @@ type filterFlags struct {
 
 func (f *filterFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.text.Since, "since", "", "sessions that begin on or after `WHEN`: a date, an RFC 3339 time or an age such as 7d or 36h")
-	flags.StringVar(&f.text.Until, "until", "", "sessions that begin on or before the day `WHEN`, or before that time or age")
-	flags.BoolVar(&f.utc, "utc", false, "take the dates of --since and --until in UTC, not in local time")
-	flags.StringArrayVar(&f.text.Projects, "project", nil, "sessions whose project contains `TEXT` or matches it as a pattern (*, ?, [a-z]); repeatable")
+	flags.StringVar(&f.text.Since, "since", "",
+		"sessions from `WHEN` on: a date, an RFC 3339 time or an age such as 7d or 36h")
+	flags.StringVar(&f.text.Until, "until", "", "sessions up to the day, time or age `WHEN`")
+	flags.BoolVar(&f.utc, "utc", false, "--since and --until name days in UTC, not in local time")
+	flags.StringArrayVar(&f.text.Projects, "project", nil,
+		"sessions whose project contains or matches `TEXT` (*, ?, [a-z]); repeatable")
 	flags.StringArrayVar(&f.text.Models, "model", nil, "sessions with calls of a model that matches `PATTERN`; repeatable")
 	flags.StringArrayVar(&f.text.Agents, "agent", nil, "sessions of the agent `NAME`, such as claude-code; repeatable")
 }

@@ -50,8 +50,10 @@ const maxLines = 40
 func (f *runFlags) bindCells(cmd *cobra.Command) {
 	f.read.bind(cmd)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(), "strategies to run, separated by commas")
-	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
+	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(),
+		"strategies to run, separated by commas")
+	flags.StringArrayVar(&f.set, "set", nil,
+		"set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	bindFormat(cmd, &f.format)
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
@@ -230,7 +232,9 @@ func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
 
 // parsed returns the plan and the scenario with the flags in it, or all that is
 // wrong with scenario, flags and prices.
-func (f *runFlags) parsed(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, *scenarios.File, error) {
+func (f *runFlags) parsed(
+	cmd *cobra.Command, asked *scenarioText, paths []string,
+) (*scenarios.Plan, *scenarios.File, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, nil, err

@@ -42,8 +42,10 @@ func scenarioSheet() (*document.Table, error) {
 			{Name: "cells", Title: "CELLS", Right: true},
 			{Name: "doc", Title: "WHAT"},
 		},
-		Notes: []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual.",
-			"sim scenarios run claims tries what the documents claim."},
+		Notes: []string{
+			"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual.",
+			"sim scenarios run claims tries what the documents claim.",
+		},
 		Fitted: true,
 	}
 	for _, b := range all {
@@ -139,8 +141,8 @@ func asScenario(arg string) (*scenarioText, error) {
 		if info.IsDir() {
 			kind = "folder"
 		}
-		return nil, fmt.Errorf("%q is both a built-in scenario and a %s: write scenario:%s for the scenario or ./%s for the %s",
-			arg, kind, arg, arg, kind)
+		return nil, fmt.Errorf("%q is both a built-in scenario and a %s: "+
+			"write scenario:%[1]s for the scenario or ./%[1]s for the %[2]s", arg, kind)
 	}
 	return &scenarioText{known.Name + ".yaml", known.Text}, nil
 }
@@ -205,8 +207,8 @@ func newScenariosRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run claims",
 		Short: "Try what the documents claim: reproduced or refuted, with the figures",
-		Long: `Runs a scenario for every claim of the documents on sessions made for the purpose
-and tells what was simulated, whether the claim holds, and why.
+		Long: `Runs a scenario for every claim of the documents, on sessions made for it, and prints
+what was simulated, whether the claim holds, and why.
 
 sim scenarios show claims/NAME prints one of them, sim run claims/NAME runs it.`,
 		Example: "  sim scenarios run claims\n  sim scenarios run claims --format markdown",
@@ -259,8 +261,10 @@ func strategySheet() (*document.Table, error) {
 			{Name: "about", Title: "ABOUT"},
 		},
 		Notes: []string{
-			fmt.Sprintf("ACTS AT: tokens by the client's count, layer by layer, at a window of %d and %d tokens of output.", usualReading.Window, usualReading.MaxOutput),
-			"Of layers joined by else, the first that acts ahead of a request bars the rest. sim strategies show NAME prints every parameter, and the layers that are off.",
+			fmt.Sprintf("ACTS AT: tokens by the client's count, layer by layer, at a window of %d and %d tokens of output.",
+				usualReading.Window, usualReading.MaxOutput),
+			"Of layers joined by else, the first that acts ahead of a request bars the rest. " +
+				"sim strategies show NAME prints every parameter, and the layers that are off.",
 		},
 	}
 	for _, name := range registry.Presets() {

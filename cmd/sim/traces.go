@@ -57,7 +57,9 @@ func (f *traceFlags) configured(
 
 // session reads what is under paths and returns the one session whose id begins with
 // prefix. The caller closes the corpus.
-func (f *traceFlags) session(cmd *cobra.Command, prefix string, paths []string) (*traces.Session, *traces.Corpus, error) {
+func (f *traceFlags) session(
+	cmd *cobra.Command, prefix string, paths []string,
+) (*traces.Session, *traces.Corpus, error) {
 	corpus, err := f.read.corpus(cmd, paths)
 	if err != nil {
 		return nil, nil, err
@@ -84,7 +86,8 @@ func findSession(corpus *traces.Corpus, prefix string) (*traces.Session, error) 
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, usageError{fmt.Errorf("no session %s among %s; sim traces ls lists them", prefix, plural(len(corpus.Sessions), "session"))}
+		return nil, usageError{fmt.Errorf("no session %s among %s; sim traces ls lists them",
+			prefix, plural(len(corpus.Sessions), "session"))}
 	}
 	ids := make([]string, len(found))
 	for i, s := range found {
@@ -127,11 +130,10 @@ func newTracesList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [PATH…]",
 		Short: "List the sessions under PATH with what they cost and how much of them is known",
-		Long: `List the sessions under PATH with what they cost. The table shows of each id as
-much as tells it from the others, which sim traces show and sim explain take for
-the session; --wide shows ids whole, pauses, sub-agents and how much of each
-session is known, in lines of any length. CSV and JSON have all of it, and the
-files.`,
+		Long: `Lists the sessions under PATH with what they cost. The table shortens ids as far as
+they stay distinct; sim traces show and sim explain take such a beginning. --wide
+adds whole ids, pauses, sub-agents and how much of each session is known, in lines
+of any length. CSV and JSON have all of it, and the files.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			table, err := f.prices.table()
 			if err != nil {

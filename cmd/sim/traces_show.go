@@ -63,8 +63,10 @@ func describe(w io.Writer, s *traces.Session, table *costmodel.Table) error {
 		fmt.Sprintf("session %s · %s %s · %s", s.ID, s.Agent, s.Version(), s.Project),
 		fmt.Sprintf("%s … %s · %s on %s · $%.2f", s.StartTime().Format(time.RFC3339), s.EndTime().Format(time.RFC3339),
 			plural(billed.Calls, "call"), plural(len(s.Threads), "thread"), billed.CostUSD()),
-		fmt.Sprintf("new tokens %d, of these prefix %d, unseen %d · outputs derived %d, unknown %d · lifetimes assumed %d · lines %d, bad %d · synthetic %d · repeated %d",
-			q.InputTokens, q.PrefixTokens, q.UnseenTokens, q.DerivedOutputs, q.UnknownOutputs, q.AssumedTiers, q.Lines, q.BadLines, q.Synthetic, q.Repeated),
+		fmt.Sprintf("new tokens %d, of these prefix %d, unseen %d · outputs derived %d, unknown %d · lifetimes assumed %d"+
+			" · lines %d, bad %d · synthetic %d · repeated %d",
+			q.InputTokens, q.PrefixTokens, q.UnseenTokens, q.DerivedOutputs, q.UnknownOutputs, q.AssumedTiers,
+			q.Lines, q.BadLines, q.Synthetic, q.Repeated),
 	}
 	if s.LoggedUSD > 0 {
 		lines = append(lines, fmt.Sprintf("logged by the client $%.2f", s.LoggedUSD))

@@ -39,11 +39,10 @@ func newValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [PATH…]",
 		Short: "Predict every recorded call and compare with what was billed",
-		Long: `Replays the sessions under PATH as they were recorded, lets the cache model
-predict how every call was split into read, written and uncached tokens, and
-compares with the recording, call by call. Beside it stands the simplest rule one
-can write. With --strategy it also says whether a preset's trigger fires at the
-calls at which the recording compacted.`,
+		Long: `Replays the sessions under PATH as they were recorded, predicts how every call splits
+into read, written and uncached tokens, and compares with the recording, call by call,
+next to the simplest possible rule. --strategy also tests whether a preset compacts at
+the calls at which the recording did.`,
 		Example: `  sim validate ~/.claude/projects
   sim validate --strategy auto-compact/155k --format json session.jsonl
   sim validate --chart-dir charts ~/.claude/projects`,
@@ -51,11 +50,12 @@ calls at which the recording compacted.`,
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.strategy, "strategy", "", "also check when this `PRESET` compacts, anchored anew at each recorded compaction; by-version takes the threshold of each recorded client")
-	flags.StringVar(&f.chartDir, "chart-dir", "", "also draw scatter.svg and error-by-gap.svg into this `DIR`")
-	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none for the plain cache model, or a `FILE` of sim calibrate")
-	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on other ones: `repository` or session")
-	flags.IntVar(&f.replications, "replications", 0, "also draw what stays random so often, for bands of a session's cost")
+	flags.StringVar(&f.strategy, "strategy", "",
+		"check when this `PRESET` compacts; by-version takes each client's threshold")
+	flags.StringVar(&f.chartDir, "chart-dir", "", "draw scatter.svg and error-by-gap.svg into `DIR`")
+	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
+	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others: `repository` or session")
+	flags.IntVar(&f.replications, "replications", 0, "`N` random draws for the bands of a session's cost")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "worst calls to list")
 	return cmd
 }
@@ -96,9 +96,14 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	return report.Document().Write(cmd.OutOrStdout(), f.format)
 }
 
-func (f *validateFlags) validate(cmd *cobra.Command, config sim.Config, sessions []*traces.Session) (*validate.Report, error) {
+func (f *validateFlags) validate(
+	cmd *cobra.Command, config sim.Config, sessions []*traces.Session,
+) (*validate.Report, error) {
 	config.Profile = nil
-	o := validate.Options{Config: config, Workers: f.read.workers, Worst: f.worst, Model: "plain cache", Profile: "none", Replications: f.replications}
+	o := validate.Options{
+		Config: config, Workers: f.read.workers, Worst: f.worst,
+		Model: "plain cache", Profile: "none", Replications: f.replications,
+	}
 	p, err := loadProfile(f.profile)
 	if err != nil {
 		return nil, usageError{err}
@@ -123,7 +128,9 @@ func (f *validateFlags) check() error {
 	var errs []error
 	if f.folds != "" {
 		if !slices.Contains(validate.Folds(), f.folds) {
-			errs = append(errs, fmt.Errorf("unknown folds %q%s; known: %s", f.folds, nearest.Hint(f.folds, validate.Folds()), strings.Join(validate.Folds(), ", ")))
+			known := validate.Folds()
+			errs = append(errs, fmt.Errorf("unknown folds %q%s; known: %s",
+				f.folds, nearest.Hint(f.folds, known), strings.Join(known, ", ")))
 		}
 		if f.profile == "none" {
 			errs = append(errs, errors.New("--folds needs a profile: it says what is switched on"))
@@ -193,16 +200,16 @@ func newCalibrate() *cobra.Command {
 		Use:   "calibrate PATH… [-o FILE]",
 		Short: "Fit from recordings what no document gives, with sample sizes and intervals",
 		Long: `Fits a profile on the sessions under PATH: tokens per byte, static prefixes by
-client version, lifetimes, calls no log shows, evictions, compactions and times.
-Every number comes with its sample size and a 95 % interval. sim validate takes
-the profile with --profile and scores it; with --folds on sessions it has not seen.
-Sessions are generated from another kind of profile, which sim traces fit writes.`,
+client version, lifetimes, unlogged calls, evictions, compactions and times. Every
+number has its sample size and a 95 % interval. sim validate --profile scores the
+profile, with --folds on sessions it has not seen. Generated sessions come from
+another kind of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.read.bind(cmd)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into this `FILE`; standard output when empty")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE`, not to standard output")
 	cmd.Flags().StringVar(&f.name, "name", "fitted", "name of the profile")
 	return cmd
 }

@@ -133,8 +133,12 @@ type flagGroup struct {
 // flagGroups are the headings of help and the flags below each. What is in none
 // of them stands under "Flags".
 var flagGroups = []flagGroup{
-	{"Sessions", []string{"discover", "yes", "since", "until", "utc", "project", "model", "agent", "strict", "sessions", "top"}},
-	{"Strategies and settings", []string{"strategy", "set", "seed", "window", "profile", "verify", "folds", "replications", "preset", "change", "from", "to"}},
+	{"Sessions", []string{
+		"discover", "yes", "since", "until", "utc", "project", "model", "agent", "strict", "sessions", "top",
+	}},
+	{"Strategies and settings", []string{
+		"strategy", "set", "seed", "window", "profile", "verify", "folds", "replications", "preset", "change", "from", "to",
+	}},
 	{"Prices", []string{"prices", "prices-at", "price-as"}},
 	{"Output", []string{"format", "split", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run"}},
 	{"Real summaries", []string{
