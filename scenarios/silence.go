@@ -74,7 +74,7 @@ func (s *setting) text() string {
 	return fmt.Sprintf("%s: %s %s", s.at, s.path, s.value)
 }
 
-// untried are parameters that no trial can tell anything of: they change no rows
+// untried are parameters that no trial can test: they change no rows
 // by design, or what they name has been read ahead of the run.
 var untried = []string{
 	"schema", "name", "doc", "strategies", "verify", "events", "prices.file", "sessions.paths", "sessions.since",
