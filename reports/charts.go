@@ -127,17 +127,6 @@ const maxNameRunes = 44
 // cellName writes the name of a cell for a chart.
 func cellName(name string) string { return document.Shortened(document.Printable(name), maxNameRunes) }
 
-// shortened cuts the middle out of a long name: families of cells differ at
-// their ends as often as at their beginnings.
-func shortened(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	head := n / 2
-	return string(r[:head]) + "…" + string(r[len(r)-(n-head-1):])
-}
-
 // isReference reports whether other cells are held against c.
 func isReference(c *results.Cell) bool {
 	return c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded

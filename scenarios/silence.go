@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -416,5 +415,5 @@ func moment(w *changes.When) string {
 	case w.Tokens > 0:
 		return fmt.Sprintf("at %d tokens", w.Tokens)
 	}
-	return "after " + time.Duration(w.After).String()
+	return "after " + w.After.String()
 }

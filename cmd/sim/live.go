@@ -108,7 +108,8 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 
 // open opens the cassettes and, if it may be asked, the server.
 func (c *liveCalls) open(prices pricesNow) error {
-	f, err := c.flags, error(nil)
+	f := c.flags
+	var err error
 	mode := cassette.Record
 	if f.summarizer != summarizeLive {
 		if mode, err = cassette.ParseMode(f.summarizer); err != nil {

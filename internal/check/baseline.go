@@ -225,7 +225,7 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	}{b.Schema, b.Tool}
 	if err != nil {
 		err := json.Unmarshal(data, &head)
-		if _, kind := misplaced(err); err != nil && !kind {
+		if found, _ := misplaced(err); err != nil && !found {
 			return err // no JSON at all
 		}
 	}
@@ -235,7 +235,7 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	case head.Schema != BaselineSchema:
 		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, BaselineSchema, ErrStale)
 	case err != nil:
-		plain, _ := misplaced(err)
+		_, plain := misplaced(err)
 		return fmt.Errorf("%w; %w", plain, ErrStale)
 	}
 	b.PassedOver = passed
@@ -261,22 +261,22 @@ func nullFigure(data []byte) error {
 	}
 }
 
-// misplaced returns the error of a value of another kind than belongs in its
-// place, in words that name no types of this program; others as they are.
-func misplaced(err error) (error, bool) {
+// misplaced reports whether err is about a value of the wrong kind, and returns it
+// in words that name no types of this program. Other errors are returned as they are.
+func misplaced(err error) (found bool, plain error) {
 	var at *json.SemanticError
 	if !errors.As(err, &at) {
-		return err, false
+		return false, err
 	}
 	kinds := map[jsontext.Kind]string{'n': "null", 'f': "false", 't': "true", '"': "a string", '0': "a number", '{': "an object", '[': "a list"}
 	kind := kinds[at.JSONKind]
 	if kind == "" {
-		return err, true
+		return true, err
 	}
 	if errors.Is(at.Err, strconv.ErrRange) {
 		kind += " so large"
 	}
-	return jsonError{err, fmt.Sprintf("%s cannot be %s", cmp.Or(string(at.JSONPointer), "the document"), kind)}, true
+	return true, jsonError{err, fmt.Sprintf("%s cannot be %s", cmp.Or(string(at.JSONPointer), "the document"), kind)}
 }
 
 // jsonError is an error of the decoder, with its place, in other words.

@@ -79,7 +79,7 @@ func (r *Rule) Rules() []error {
 func (r *Rule) settle() []error {
 	var errs []error
 	wrong := func(key, format string, args ...any) { errs = append(errs, spec.Wrong(key, format, args...)) }
-	known := false
+	var known bool
 	if r.Metric, known = results.LookupMetric(r.Name); !known && r.Name == "" {
 		errs = append(errs, errors.New("a rule needs a metric"))
 	} else if !known {

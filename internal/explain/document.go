@@ -212,7 +212,7 @@ func steps(c *studies.ExplainedCall) document.List {
 	var items document.List
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		text := ""
+		var text string
 		switch {
 		case s.Boundary != "":
 			text = fmt.Sprintf("%s: %s → %s tokens", s.Boundary, document.Whole(s.Before), document.Whole(s.After))

@@ -36,7 +36,7 @@ type calendar struct {
 // newCalendar tabulates the rate of arrivals over some days from a start.
 func newCalendar(a *Arrivals, perDay float64, start time.Time, days int) calendar {
 	c := calendar{cell: day / dayCells}
-	local := start.Add(time.Duration(a.Offset)).UTC()
+	local := start.Add(a.Offset).UTC()
 	shape, mean := a.shape()
 	sum := 0.0
 	for range days * dayCells {

@@ -164,7 +164,7 @@ func (o *Object[A]) add(a, b *A) {
 func (o *Object[A]) check(a *A) *fault {
 	for i := range o.members {
 		if f := o.members[i].part.check(a); f != nil {
-			return f.in(o.members[i].Name)
+			return f.within(o.members[i].Name)
 		}
 	}
 	return nil
@@ -288,7 +288,7 @@ func (n *Names[A, E]) check(a *A) *fault {
 			continue
 		}
 		if f := n.part.check(&list[i]); f != nil {
-			return f.in(n.keys.names[k])
+			return f.within(n.keys.names[k])
 		}
 	}
 	return nil
@@ -345,7 +345,7 @@ func (Tally) add(m, n *map[string]int) {
 func (Tally) check(m *map[string]int) *fault {
 	for name, n := range *m {
 		if f := Count[int]().check(&n); f != nil {
-			return f.in(name)
+			return f.within(name)
 		}
 	}
 	return nil

@@ -37,8 +37,12 @@ type fault struct {
 	text string
 }
 
-func (f *fault) in(name string) *fault {
-	f.path = append(f.path, name)
+// in notes that the value stands in the member of a name.
+func (f *fault) in(name string) { f.path = append(f.path, name) }
+
+// within is in for the fault that is returned.
+func (f *fault) within(name string) *fault {
+	f.in(name)
 	return f
 }
 

@@ -34,12 +34,11 @@ func DefaultAssembly() Assembly {
 	}
 }
 
-// Event is something that happens to a session beside what it says; When is its
-// moment.
-type (
-	Event = changes.Event
-	When  = changes.When
-)
+// Event is a change of a session's surroundings, such as of its model or tools.
+type Event = changes.Event
+
+// When is the moment of an Event.
+type When = changes.When
 
 // HeaderInKey reports whether the line that changes with every request is part
 // of the cache key.

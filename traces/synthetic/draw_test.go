@@ -31,7 +31,7 @@ func TestSessionsAreCutOff(t *testing.T) {
 	} {
 		w := workload(t, "short-fix")
 		edit(w)
-		g := &Generator{}
+		var g *Generator
 		if name == "blocks" { // a typical session of this size is refused
 			small := workload(t, "short-fix")
 			g = generator(t, small)

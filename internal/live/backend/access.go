@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"regexp"
 	"strings"
@@ -37,7 +38,7 @@ const shownKey = "[key]"
 func (k Key) IsZero() bool { return k.reveal == nil }
 
 // Format writes "[key]" for every verb.
-func (k Key) Format(s fmt.State, _ rune) { fmt.Fprint(s, shownKey) }
+func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, shownKey) }
 
 // MarshalText returns "[key]".
 func (k Key) MarshalText() ([]byte, error) { return []byte(shownKey), nil }

@@ -33,7 +33,7 @@ var floodText = strings.Repeat("too much of a good thing, ", 400)
 // respond writes an answer, or what the fault makes of it, and counts one that was
 // written to its end and can be read.
 func (c *call) respond(r *response, stream bool) {
-	done := false
+	var done bool
 	if stream {
 		c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		c.w.Header().Set("Cache-Control", "no-cache")
