@@ -109,7 +109,9 @@ func checkCapacity(d *Design, sessions []*traces.Session) error {
 			agent = agents.Of(s.Agent).Title
 		}
 	}
-	limited := slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Server.Capacity > 0 || c.Scenario.Server.CapacityBytes > 0 })
+	limited := slices.ContainsFunc(d.Cells, func(c Cell) bool {
+		return c.Scenario.Server.Capacity > 0 || c.Scenario.Server.CapacityBytes > 0
+	})
 	if automatic == 0 || !limited {
 		return nil
 	}
@@ -121,7 +123,8 @@ func checkCapacity(d *Design, sessions []*traces.Session) error {
 			key, at = path, d.tree.At(n)+": "
 		}
 	}
-	return fmt.Errorf("%[1]w: %[2]s%[3]s: the cache of %[4]s's provider is modelled without a limit, and of these sessions %[5]d are of %[4]s; --agent %[6]s leaves them out",
+	return fmt.Errorf("%[1]w: %[2]s%[3]s: the cache of %[4]s's provider is modelled without a limit, "+
+		"and of these sessions %[5]d are of %[4]s; --agent %[6]s leaves them out",
 		ErrContradiction, at, key, agent, automatic, traces.AgentClaudeCode)
 }
 

@@ -195,7 +195,8 @@ func annotate(run *results.Run, d *Design, real bool) {
 func unlogged(r *results.Row) []string {
 	var parts []string
 	if usd := r.CostBySource[results.SourceCompact].Total(); usd >= 0.005 {
-		parts = append(parts, fmt.Sprintf("$%.2f for summary calls (assumed: cold through Claude Code 2.1.24, on the warm cache from 2.1.25 and for Codex)", usd))
+		parts = append(parts, fmt.Sprintf("$%.2f for summary calls "+
+			"(assumed: cold through Claude Code 2.1.24, on the warm cache from 2.1.25 and for Codex)", usd))
 	}
 	if usd := r.CostBySource[results.SourceOther].Total(); usd >= 0.005 {
 		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns (by the profile: what later calls read tells of them)", usd))
@@ -302,7 +303,8 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 		}
 		undated := len(sessions) - len(slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Start == 0 }))
 		if at.IsZero() && undated > 0 {
-			notes = append(notes, results.Note{Text: fmt.Sprintf("%s without a date billed at the prices of %s", counted(undated, "session"), p.Prices.AsOf().Format(isoDate))})
+			text := fmt.Sprintf("%s without a date billed at the prices of %s", counted(undated, "session"), p.Prices.AsOf().Format(isoDate))
+			notes = append(notes, results.Note{Text: text})
 		}
 	}
 	return notes
@@ -346,7 +348,8 @@ func (e *early) text(model string, asked bool) string {
 	if asked {
 		return fmt.Sprintf("no prices of %s are known for %s: its first, of %s, are taken", model, first, prices)
 	}
-	return fmt.Sprintf("%s with %s (the first of %s) from before its first prices, of %s: billed at these", counted(e.sessions, "session"), model, first, prices)
+	return fmt.Sprintf("%s with %s (the first of %s) from before its first prices, of %s: billed at these",
+		counted(e.sessions, "session"), model, first, prices)
 }
 
 func counted(n int, noun string) string {
@@ -424,6 +427,8 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	only := results.Run{Cells: []results.Cell{c}}
 	only.Sum()
 	run.ModelError.RecordedUSD = only.Cells[0].Total.LoggedUSD()
-	run.Notes = append(run.Notes, results.Note{Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario"})
+	run.Notes = append(run.Notes, results.Note{
+		Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario",
+	})
 	return nil
 }

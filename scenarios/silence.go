@@ -112,7 +112,9 @@ func (d *Design) named() []setting {
 			path: fmt.Sprintf("events: %s %s", e.Do, moment(&e.At)), at: d.file.tree.At(n),
 			without: func(own *File) {
 				events := spec.Child(own.tree.Root, "events")
-				events.Content = slices.DeleteFunc(events.Content, func(m *yaml.Node) bool { return m.Line == n.Line && m.Column == n.Column })
+				events.Content = slices.DeleteFunc(events.Content, func(m *yaml.Node) bool {
+					return m.Line == n.Line && m.Column == n.Column
+				})
 			},
 		})
 	}

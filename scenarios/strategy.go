@@ -314,7 +314,8 @@ func (x *expansion) layers(e *entry) {
 		def, ok := x.registry.Definition(l.key.Value)
 		if !ok {
 			known := x.registry.Layers()
-			x.errorf(l.key, "unknown layer %q%s; known: %s", l.key.Value, nearest.Hint(l.key.Value, known), strings.Join(known, ", "))
+			x.errorf(l.key, "unknown layer %q%s; known: %s",
+				l.key.Value, nearest.Hint(l.key.Value, known), strings.Join(known, ", "))
 			continue
 		}
 		c := spec.Checker{Tree: x.tree, Sweep: true}
