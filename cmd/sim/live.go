@@ -243,7 +243,7 @@ func (c *liveCalls) done() *live.Report {
 func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
 	for _, text := range []string{c.idle(), c.flags.mute(c.events)} {
 		if text != "" {
-			fmt.Fprintln(cmd.ErrOrStderr(), "sim: warning: "+text)
+			say(cmd.ErrOrStderr(), "warning: %s", text)
 		}
 	}
 	if !c.flags.asks() {
@@ -257,7 +257,7 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 		return err
 	}
 	c.announce(cmd.ErrOrStderr())
-	fmt.Fprintln(cmd.ErrOrStderr(), "sim: "+c.estimateText(&e))
+	say(cmd.ErrOrStderr(), "%s", c.estimateText(&e))
 	switch {
 	case *c.flags.yes:
 		return nil

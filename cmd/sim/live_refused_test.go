@@ -41,10 +41,10 @@ func TestReasonsOfRefusals(t *testing.T) {
 	for _, why := range []string{"d", "b", "", "a", "b", "c", "e"} {
 		calls = append(calls, live.Call{Refused: why})
 	}
-	if n, text := refusedText(calls); n != 6 || text != "b; a; c; and 2 further reasons" {
+	if n, text := live.Refusals(calls); n != 6 || text != "b; a; c; and 2 further reasons" {
 		t.Errorf("%d calls: %s", n, text)
 	}
-	if n, text := refusedText(calls[2:3]); n != 0 || text != "" {
+	if n, text := live.Refusals(calls[2:3]); n != 0 || text != "" {
 		t.Errorf("%d calls: %s", n, text)
 	}
 }
@@ -82,7 +82,7 @@ func TestEstimateWithoutAPrice(t *testing.T) {
 	if !strings.Contains(text, "$1.00, at most $2.00, if none fails") || !strings.Contains(text, "and besides the calls of nope, for which no price is known") {
 		t.Errorf("one price of two: %s", text)
 	}
-	if text = liveText(&live.Report{Made: 2, USD: 1}, c.unpriced(), nil); !strings.Contains(text, "2 real calls made for $1.00, besides those of nope, for which no price is known") {
+	if text = (&live.Report{Made: 2, USD: 1}).Text(c.unpriced(), nil); !strings.Contains(text, "2 real calls made for $1.00, besides those of nope, for which no price is known") {
 		t.Errorf("after the run: %s", text)
 	}
 	delete(c.asked, "nope")

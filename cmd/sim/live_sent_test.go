@@ -17,7 +17,7 @@ func TestWhatWasSent(t *testing.T) {
 		"5 real calls made for $1.00, of which 2 were refused and 1 was not answered": {Made: 5, Refused: 2, Unanswered: 1, USD: 1},
 		"$0.10 paid for requests that came to no end":                                 {USD: 0.1},
 	} {
-		if got := liveText(&r, nil, context.Canceled); got != "summaries by real models: "+want {
+		if got := r.Text(nil, context.Canceled); got != "summaries by real models: "+want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

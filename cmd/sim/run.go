@@ -192,7 +192,7 @@ func (s *study) save(ctx context.Context, run *results.Run, made *live.Report, p
 	o.addReport(chainsFile, reports.Chains(run, chains, 0), "csv")
 	if made != nil {
 		o.add(liveFile, document.Indented(made))
-		o.add(summariesFile, func(w io.Writer) error { return writeSummaries(w, made) })
+		o.add(summariesFile, made.WriteSummaries)
 	}
 	o.addCharts(reports.Drawings(run, calls))
 	return errors.Join(callsErr, chainsErr, o.save())

@@ -1,0 +1,307 @@
+package live
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/live/wire"
+)
+
+// Text says how many calls were real, and which models it knows no price of.
+func (r *Report) Text(unpriced []string, err error) string {
+	var parts []string
+	if text := r.sentText(unpriced); text != "" {
+		parts = append(parts, text)
+	}
+	if r.Replayed > 0 {
+		parts = append(parts, fmt.Sprintf("%s replayed that cost $%.2f", document.Count(r.Replayed, "call"), r.ReplayedUSD))
+	}
+	if r.Shared > 0 {
+		parts = append(parts, fmt.Sprintf("%s shared within the run", document.Count(r.Shared, "call")))
+	}
+	if len(parts) == 0 && err != nil {
+		return "summaries by real models: no call was answered"
+	}
+	if len(parts) == 0 {
+		return "no summary call was due: nothing was asked of a real model"
+	}
+	return "summaries by real models: " + strings.Join(parts, ", ")
+}
+
+// sentText says what was sent and what came of it, "" for nothing.
+func (r *Report) sentText(unpriced []string) string {
+	var text string
+	switch lost := r.Refused + r.Unanswered; {
+	case r.Made == 0 && r.USD > 0:
+		return fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD)
+	case r.Made == 0:
+		return ""
+	case lost < r.Made:
+		text = fmt.Sprintf("%s made for $%.2f", document.Count(r.Made, "real call"), r.USD)
+		if len(unpriced) > 0 {
+			text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
+		}
+		if lost > 0 {
+			text += ", of which " + r.lostText(func(n int) string { return fmt.Sprint(n) })
+		}
+	default:
+		text = r.lostText(func(n int) string { return document.Count(n, "call") })
+		if r.USD > 0 {
+			text += fmt.Sprintf(", for $%.2f", r.USD)
+		}
+	}
+	if n := r.Retries(); n > 0 {
+		text += fmt.Sprintf(" (%s sent again)", document.Count(int(n), "request"))
+	}
+	return text
+}
+
+// lostText says how many calls had no answer, with their number in the words of
+// counted.
+func (r *Report) lostText(counted func(int) string) string {
+	var parts []string
+	for _, lost := range []struct {
+		n    int
+		what string
+	}{{r.Refused, "refused"}, {r.Unanswered, "not answered"}} {
+		if lost.n > 0 {
+			verb := "were"
+			if lost.n == 1 {
+				verb = "was"
+			}
+			parts = append(parts, fmt.Sprintf("%s %s %s", counted(lost.n), verb, lost.what))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// Notes are what must be known beside figures that rest on real calls.
+func (r *Report) Notes() []string {
+	var notes []string
+	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
+		text := fmt.Sprintf("%s gave no summary: %s", document.Count(r.Failures[why], "real call"), why)
+		if n, reasons := Refusals(r.Calls); n > 0 && why == string(wire.CauseRequest) {
+			text += ": " + reasons
+		}
+		notes = append(notes, text)
+	}
+	if got, want := r.Answered, r.Predicted; r.Made > 0 && got.Input() > 0 && want.Input() > 0 {
+		notes = append(notes, fmt.Sprintf(
+			"of %s input tokens the server read %s from its cache and wrote %s; by the cache model of these calls, with "+
+				"sizes estimated from bytes, %s, %s and %s",
+			Thousands(got.Input()), Thousands(got.Read), Thousands(got.Writes()),
+			Thousands(want.Input()), Thousands(want.Read), Thousands(want.Writes())))
+	}
+	if r.Entities > 0 {
+		notes = append(notes, fmt.Sprintf("summaries keep %.0f %% of %d things worth keeping word for word (%s)%s: an "+
+			"upper bound of what is still known",
+			100*float64(r.Kept)/float64(r.Entities), r.Entities, kindsText(r.Calls), driftText(r.Calls)))
+	}
+	if r.Missing+r.Cut > 0 {
+		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
+	}
+	if text := leftOutText(r.Calls); text != "" {
+		notes = append(notes, text)
+	}
+	if n := r.Composed.Unthought; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s went without thinking, though the conversation thinks: there is no room "+
+			"for a budget, or what is answered last are tool calls, whose thinking cannot be sent", document.Count(n, "real call")))
+	}
+	if n := r.Composed.Filler; n > 0 {
+		notes = append(notes, Thousands(n)+" bytes of the requests stand for text that no recording shows")
+	}
+	if n := r.Composed.Lost; n > 0 {
+		notes = append(notes, document.Count(n, "text")+" of the requests stood for summaries whose words are not kept")
+	}
+	return notes
+}
+
+// maxReasons is how many reasons of a server are listed.
+const maxReasons = 3
+
+// Refusals counts the calls that a server refused for what they hold, and says
+// why in its words, the commonest reason first.
+func Refusals(calls []Call) (n int, text string) {
+	of := map[string]int{}
+	for i := range calls {
+		if why := calls[i].Refused; why != "" {
+			of[why]++
+			n++
+		}
+	}
+	reasons := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
+	})
+	told := reasons[:min(len(reasons), maxReasons)]
+	text = strings.Join(told, "; ")
+	if more := len(reasons) - len(told); more > 0 {
+		text += fmt.Sprintf("; and %s", document.Count(more, "further reason"))
+	}
+	return n, text
+}
+
+// leftOutText says what servers left out of the calls that declare edits and were
+// answered, "" for calls that declare none.
+func leftOutText(calls []Call) string {
+	var n int
+	var sum wire.Cleared
+	for i := range calls {
+		if c := &calls[i]; len(c.Edits) > 0 && c.Answered {
+			n++
+			sum.ToolUses += c.Cleared.ToolUses
+			sum.Turns += c.Cleared.Turns
+			sum.Input += c.Cleared.Input
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case sum == wire.Cleared{}:
+		return fmt.Sprintf("%s declared edits to the server, which found nothing to leave out", document.Count(n, "real call"))
+	}
+	return fmt.Sprintf("%s declared edits to the server, which left out %s of tools and the thinking of %s: %s "+
+		"tokens of input",
+		document.Count(n, "real call"), document.Count(int(sum.ToolUses), "call"), document.Count(int(sum.Turns), "turn"), Thousands(sum.Input))
+}
+
+// merged adds a share to the one of its kind.
+func merged(list []Share, s Share) []Share {
+	i := slices.IndexFunc(list, func(k Share) bool { return k.Kind == s.Kind })
+	if i < 0 {
+		return append(list, s)
+	}
+	list[i].All += s.All
+	list[i].Kept += s.Kept
+	return list
+}
+
+// kindsText says what is kept by kind of entity.
+func kindsText(calls []Call) string {
+	var kinds []Share
+	for i := range calls {
+		for _, s := range calls[i].Kinds {
+			kinds = merged(kinds, s)
+		}
+	}
+	slices.SortFunc(kinds, func(a, b Share) int { return strings.Compare(a.Kind, b.Kind) })
+	var parts []string
+	for _, k := range kinds {
+		parts = append(parts, fmt.Sprintf("%ss %d of %d", k.Kind, k.Kept, k.All))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// driftText says what summaries keep of what up to three ones before them stood
+// for.
+func driftText(calls []Call) string {
+	text := ""
+	for n, before := range []string{"before", "2 before", "3 before"} {
+		var sum Share
+		for i := range calls {
+			if d := calls[i].Drift; n < len(d) {
+				sum.All += d[n].All
+				sum.Kept += d[n].Kept
+			}
+		}
+		if sum.All > 0 {
+			text += fmt.Sprintf("; of what the summary %s stood for %.0f %%", before, 100*float64(sum.Kept)/float64(sum.All))
+		}
+	}
+	return text
+}
+
+// summaryColumns are the columns of summaries.csv.
+var summaryColumns = []struct {
+	name  string
+	value func(c *Call) any
+}{
+	{"cell", func(c *Call) any { return c.Cell }},
+	{"session", func(c *Call) any { return c.Session }},
+	{"thread", func(c *Call) any { return c.Thread }},
+	{"round", func(c *Call) any { return c.Round }},
+	{"number", func(c *Call) any { return c.Number }},
+	{"source", func(c *Call) any { return c.Source }},
+	{"way", func(c *Call) any { return c.Way }},
+	{"model", func(c *Call) any { return c.Model }},
+	{"replayed", func(c *Call) any { return c.Replayed }},
+	{"failed", func(c *Call) any { return c.Failed }},
+	{"attempts", func(c *Call) any { return c.Attempts }},
+	{"seconds", func(c *Call) any { return strconv.FormatFloat(c.Seconds, 'f', 3, 64) }},
+	{"uncached_tokens", func(c *Call) any { return c.Usage.Uncached }},
+	{"read_tokens", func(c *Call) any { return c.Usage.Read }},
+	{"write_tokens", func(c *Call) any { return c.Usage.Writes() }},
+	{"output_tokens", func(c *Call) any { return c.Usage.Output }},
+	{"uncached_tokens_predicted", func(c *Call) any { return c.Predicted.Uncached }},
+	{"read_tokens_predicted", func(c *Call) any { return c.Predicted.Read }},
+	{"write_tokens_predicted", func(c *Call) any { return c.Predicted.Writes() }},
+	{"output_tokens_predicted", func(c *Call) any { return c.Predicted.Output }},
+	{"summary_tokens", func(c *Call) any { return c.Tokens }},
+	{"summary_bytes", func(c *Call) any { return c.Bytes }},
+	{"sections", func(c *Call) any {
+		return joined(c.Sections, func(s Section) string { return fmt.Sprintf("%s=%d", s.Title, s.Bytes) })
+	}},
+	{"entities", func(c *Call) any { return totalOf(c.Kinds).All }},
+	{"entities_kept", func(c *Call) any { return totalOf(c.Kinds).Kept }},
+	{"entities_kept_by_kind", func(c *Call) any {
+		return joined(c.Kinds, func(s Share) string { return fmt.Sprintf("%s=%d/%d", s.Kind, s.Kept, s.All) })
+	}},
+	{"drift", func(c *Call) any {
+		return joined(c.Drift, func(s Share) string { return fmt.Sprintf("%d/%d", s.Kept, s.All) })
+	}},
+	{"shared", func(c *Call) any { return c.Shared }},
+	{"thinking", func(c *Call) any { return c.Thinking }},
+	{"thinking_tokens", func(c *Call) any { return c.Thought }},
+	{"effort", func(c *Call) any { return c.Effort }},
+	{"betas", func(c *Call) any { return strings.Join(c.Betas, ";") }},
+	{"edits", func(c *Call) any { return strings.Join(c.Edits, ";") }},
+	{"cleared_tool_uses", func(c *Call) any { return c.Cleared.ToolUses }},
+	{"cleared_tokens", func(c *Call) any { return c.Cleared.Input }},
+}
+
+// WriteSummaries writes a line for each live call of a report.
+func (r *Report) WriteSummaries(w io.Writer) error {
+	lines := make([][]string, 1+len(r.Calls))
+	for _, column := range summaryColumns {
+		lines[0] = append(lines[0], column.name)
+		for i := range r.Calls {
+			lines[i+1] = append(lines[i+1], fmt.Sprint(column.value(&r.Calls[i])))
+		}
+	}
+	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
+		return fmt.Errorf("write summaries: %w", err)
+	}
+	return nil
+}
+
+// totalOf adds up shares of all kinds.
+func totalOf(list []Share) (sum Share) {
+	for _, s := range list {
+		sum.All += s.All
+		sum.Kept += s.Kept
+	}
+	return sum
+}
+
+// joined writes the elements of a list with semicolons between them.
+func joined[T any](list []T, text func(T) string) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = text(v)
+	}
+	return strings.Join(parts, ";")
+}
+
+// Thousands writes a number of tokens in thousands.
+func Thousands(n int64) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%dk", (n+500)/1000)
+}
