@@ -12,9 +12,9 @@ import (
 
 // account adds a finished call to the row.
 func (l *Loop) account(t *thread, f *flight) {
-	cost := t.live.models.cost(f.model, t.live.date(f.start), f.outcome.Usage)
+	cost := t.replay.models.cost(f.model, t.replay.date(f.start), f.outcome.Usage)
 	src := f.source
-	r := &t.live.row
+	r := &t.replay.row
 	r.Calls++
 	r.Usage.Add(f.outcome.Usage)
 	r.CostByClass.Add(&cost)
@@ -25,14 +25,14 @@ func (l *Loop) account(t *thread, f *flight) {
 	l.detect(t, f)
 	if f.layer < 0 && !f.hidden {
 		r.PeakContext = max(r.PeakContext, f.context)
-		t.live.accountMiss(f)
+		t.replay.accountMiss(f)
 	}
 	if l.config.Record == nil {
 		return
 	}
 	l.record = results.CallRecord{
-		Session: t.live.session.ID, Thread: t.index, Round: t.round, Source: src,
-		Model: t.live.models.of(f.model).name, Start: t.live.now(f.start), End: t.live.now(l.clock.now),
+		Session: t.replay.session.ID, Thread: t.index, Round: t.round, Source: src,
+		Model: t.replay.models.of(f.model).name, Start: t.replay.now(f.start), End: t.replay.now(l.clock.now),
 		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
 		First: f.first, Context: f.context, Cost: cost,
 	}
@@ -42,7 +42,7 @@ func (l *Loop) account(t *thread, f *flight) {
 	l.config.Record(&l.record)
 }
 
-func (s *live) accountMiss(f *flight) {
+func (s *replay) accountMiss(f *flight) {
 	if f.first {
 		return
 	}
@@ -237,13 +237,13 @@ func (l *Loop) shifted(t *thread, first, total int64, u prompt.Usage) (int64, in
 	}
 	m := &l.config.Latency
 	moved := max(first+m.Prompt(u)-m.Prompt(was), min(first, int64(m.Base)))
-	t.live.row.Waited(results.WaitFirstToken, float64(moved-first)/1e9)
+	t.replay.row.Waited(results.WaitFirstToken, float64(moved-first)/1e9)
 	return moved, total + moved - first
 }
 
 // waited adds the time from a point on to the waiting of the row.
 func (l *Loop) waited(t *thread, from int64, w results.Wait) {
-	t.live.row.Waited(w, float64(l.clock.now-from)/1e9)
+	t.replay.row.Waited(w, float64(l.clock.now-from)/1e9)
 }
 
 // waitOf says to which part the waiting for a layer's call belongs.

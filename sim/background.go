@@ -69,13 +69,13 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 	}
 	span := t.context.Seal()[t.context.Len()-1].Chain
 	l.build(t, &b.context, in)
-	b.result = prompt.Result{Source: in.Source, Ordinal: in.Ordinal, Began: t.live.now(l.clock.now)}
+	b.result = prompt.Result{Source: in.Source, Ordinal: in.Ordinal, Began: t.replay.now(l.clock.now)}
 	if in.Known == nil {
-		t.live.asked++
-		b.intent.Number = t.live.asked
+		t.replay.asked++
+		b.intent.Number = t.replay.asked
 	}
-	t.live.row.Counts.Background++
-	if excess := int64(b.context.Tokens()) - t.live.models.of(b.model).window; excess > 0 {
+	t.replay.row.Counts.Background++
+	if excess := int64(b.context.Tokens()) - t.replay.models.of(b.model).window; excess > 0 {
 		b.answer = prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}
 	} else {
 		b.answer = l.summarize(t, &b.context, &b.intent, b.event, span, b.marks())
@@ -140,7 +140,7 @@ func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
 	results := injected(prompt.KindPrompt, b.intent.Source+" results", max(1, b.intent.TurnInput))
 	results.Digest = results.Digest.ExtendInt(mark)
 	b.context.Add(results)
-	if b.intent.Prefix == prompt.PrefixShared && t.live.assembly.header {
+	if b.intent.Prefix == prompt.PrefixShared && t.replay.assembly.header {
 		l.forkHead(t, &b.context)
 	}
 }
@@ -148,7 +148,7 @@ func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
 // await makes a thread wait for a background call of a layer until a time on
 // the session's clock.
 func (l *Loop) await(t *thread, hook, layer int) {
-	until := l.turn.Awaited() + t.live.origin
+	until := l.turn.Awaited() + t.replay.origin
 	if until <= l.clock.now {
 		l.fail(t, layer, "waits until a time that has come")
 		return

@@ -126,7 +126,7 @@ func (l *Loop) setTimer(t *thread, i int) {
 		t.wakes[i] = 0
 		return
 	}
-	at = max(at+t.live.origin, l.clock.now)
+	at = max(at+t.replay.origin, l.clock.now)
 	if t.wakes[i] != at {
 		t.wakes[i] = at
 		l.clock.add(event{at: at, of: t.id, arg: int16(i), kind: eventTimer})

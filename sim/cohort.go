@@ -28,7 +28,7 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	if err := l.reset(sessions); err != nil {
 		return nil, err
 	}
-	for _, s := range l.lives {
+	for _, s := range l.replays {
 		l.clock.user = uint64(s.place)
 		for i := range s.session.Threads {
 			if t := &s.session.Threads[i]; t.Parent < 0 {
@@ -46,7 +46,7 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 			return nil, l.ctx.Err()
 		}
 	}
-	for _, s := range l.lives {
+	for _, s := range l.replays {
 		if l.err == nil {
 			l.failing = s.session
 			s.finish(l)
@@ -74,9 +74,9 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 	l.endBackgrounds()
 	l.users = l.users[:0]
 	for len(l.pool) < len(sessions) {
-		l.pool = append(l.pool, &live{})
+		l.pool = append(l.pool, &replay{})
 	}
-	l.lives = l.pool[:len(sessions)]
+	l.replays = l.pool[:len(sessions)]
 	threads := 0
 	for _, s := range sessions {
 		threads += len(s.Threads)
@@ -102,7 +102,7 @@ func (l *Loop) fill(sessions []*traces.Session) error {
 		}
 	}
 	for i, session := range sessions {
-		s := l.lives[i]
+		s := l.replays[i]
 		s.index, s.base = int32(i), base
 		origin := int64(0)
 		if session.Start > 0 && first > 0 {
@@ -126,7 +126,7 @@ func (l *Loop) fill(sessions []*traces.Session) error {
 
 // seat gives the session at a place of the cohort its person.
 func (l *Loop) seat(i int, session *traces.Session) error {
-	s, p := l.lives[i], l.config.person(i, session)
+	s, p := l.replays[i], l.config.person(i, session)
 	if p.Owner == 0 || p.User < 0 {
 		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
 	}
@@ -152,7 +152,7 @@ func begin(sessions []*traces.Session) int64 {
 }
 
 // prepare brings one thread to its initial state.
-func (l *Loop) prepare(s *live, i int32) error {
+func (l *Loop) prepare(s *replay, i int32) error {
 	t := &l.threads[s.base+i]
 	layers := t.layers
 	if layers == nil {

@@ -139,7 +139,7 @@ func TestComposerWritesTheSessionMemory(t *testing.T) {
 	row, _ := run(t, c, memorySession())
 	updates := row.Counts.Extractions
 	if updates < 3 || row.Compactions < 2 || row.Counts.LiveCalls < updates {
-		t.Fatalf("%d updates, %d compactions, %d live calls", updates, row.Compactions, row.Counts.LiveCalls)
+		t.Fatalf("%d updates, %d compactions, %d replay calls", updates, row.Compactions, row.Counts.LiveCalls)
 	}
 	if !k.calls[0].base.IsZero() || k.calls[1].base != k.answer.Digest || k.calls[0].source != "session_memory" {
 		t.Errorf("the first two updates: %+v, want the second one from the notes of the first", k.calls[:2])

@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -111,4 +112,85 @@ func RecordedWindow(s *traces.Session, known int64) int64 {
 		return 1_000_000 // the recording itself passed the smaller window
 	}
 	return w
+}
+
+// Assembly is how the client of a session assembles requests and what happens
+// to it beside what the session says. It is not changed by use: sessions of
+// several loops may share one.
+type Assembly struct {
+	client.Assembly
+	variables client.Variables
+	changes   []changes.Change
+	header    bool // the billing header is in the cache key
+	laid      bool // the head is not that of the recording
+}
+
+// Assemble returns an assembly with events, at most changes.Max, that
+// happen to every session that has it. What Validate refuses in either has no
+// meaning.
+func Assemble(a client.Assembly, events []client.Event) *Assembly {
+	return &Assembly{
+		Assembly: a, variables: a.Env.Variables(), changes: changes.Compile(events),
+		header: a.System.Divided() && a.HeaderInKey(),
+		laid:   a.System.Divided() || a.System.ToolMarker == client.ToolMarkerLast || a.System.MCPTools > 0,
+	}
+}
+
+// assemblyOf returns how the clients of a cell assemble requests.
+func assemblyOf(c *Config) *Assembly {
+	if c.Assembly == nil {
+		return Assemble(client.DefaultAssembly(), c.Events)
+	}
+	return Assemble(*c.Assembly, c.Events)
+}
+
+// Person is who has a session, in what the persons of one cohort differ.
+type Person struct {
+	// Owner is the organisation, from 1: it reads what its own members have
+	// written, and what is marked for everyone.
+	Owner uint32
+	// User is the index of the user, from 0 without large gaps: the sessions of
+	// one share memory files and the lock of the consolidation.
+	User int32
+	// Client assembles the session's requests; nil: that of the cell.
+	Client Client
+	// Assembly says how; nil: as that of the cell.
+	Assembly *Assembly
+}
+
+// person returns who has the session at a place in its cohort: without a word of
+// the configuration one user of one organisation has them all.
+func (c *Config) person(index int, s *traces.Session) Person {
+	switch {
+	case c.Person != nil:
+		return c.Person(index, s)
+	case c.Owner != nil:
+		return Person{Owner: c.Owner(index, s)}
+	}
+	return Person{Owner: 1}
+}
+
+// user is what the sessions of one user share beside the cache.
+type user struct{ strategies.User }
+
+// reset makes u a user without a past and without sessions.
+func (u *user) reset() { u.User = strategies.User{Ends: u.Ends[:0], Live: u.Live[:0]} }
+
+// seat gives a session of the user its place among them.
+func (u *user) seat() int32 {
+	u.Ends, u.Live = append(u.Ends, 0), append(u.Live, false)
+	return int32(len(u.Ends) - 1)
+}
+
+// usersThrough makes room for the user with an index, with all of them at hand
+// without a past.
+func (l *Loop) usersThrough(index int32) {
+	for int(index) >= len(l.users) {
+		if len(l.users) < cap(l.users) {
+			l.users = l.users[:len(l.users)+1] // what is stored is used again
+		} else {
+			l.users = append(l.users, user{})
+		}
+		l.users[len(l.users)-1].reset()
+	}
 }

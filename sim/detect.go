@@ -43,18 +43,18 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 	}
 	f, d := &l.flights[i], &l.told[i]
 	f.told = i + 1
-	d.Source, d.Thread, d.Model = f.source, t.index, t.live.models.of(f.model).name
+	d.Source, d.Thread, d.Model = f.source, t.index, t.replay.models.of(f.model).name
 	if d.Source == results.SourceCompact {
 		d.Source = ownSource(t.trace.Kind) // whose baseline a summary call has
 	}
-	d.At, d.Context, d.Compacted, d.Cleared = t.live.now(f.start), f.context, false, false
+	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.start), f.context, false, false
 	if c.layer >= 0 {
 		d.State = l.stateOf(t, c)
 		return
 	}
 	k := &t.told
-	if edits := t.context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.live.overage {
-		k.state, k.edits, k.ttl, k.overage = l.stateOf(t, c), edits, c.marks.TTL, t.live.overage
+	if edits := t.context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.overage {
+		k.state, k.edits, k.ttl, k.overage = l.stateOf(t, c), edits, c.marks.TTL, t.replay.overage
 	}
 	d.State, d.Compacted, d.Cleared = k.state, k.compacted, k.cleared
 	k.compacted, k.cleared = false, false
@@ -65,7 +65,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 	if f.told == 0 {
 		return
 	}
-	d, s := &l.told[f.told-1], t.live
+	d, s := &l.told[f.told-1], t.replay
 	d.End, d.Read, d.Deleted = s.now(l.clock.now), f.outcome.Usage.Read, f.outcome.Deleted
 	if f.source == results.SourceCompact {
 		d.Deleted = t.serverDeleted // to the server it is another conversation, whose count begins anew
@@ -92,7 +92,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 func (l *Loop) stateOf(t *thread, c *call) breaks.State {
 	h := &t.head
 	s := breaks.State{
-		FastMode: flag(!h.keys[changes.ActionFastMode].IsZero()), Overage: flag(t.live.overage),
+		FastMode: flag(!h.keys[changes.ActionFastMode].IsZero()), Overage: flag(t.replay.overage),
 		CachedMicro: flag(t.hooks.deletes), GlobalStrategy: l.globalStrategy(t), Effort: keyText(h.keys[changes.ActionEffort]),
 		Betas: []string{}, ExtraBodyParams: extraBody(h), SystemMarkers: markersHash(c),
 	}
@@ -144,7 +144,7 @@ func extraBody(h *head) breaks.Hash {
 // globalStrategy says which part of the prompt the client marks for everyone,
 // "" where the recording's client decides.
 func (l *Loop) globalStrategy(t *thread) string {
-	switch system := &t.live.assembly.System; {
+	switch system := &t.replay.assembly.System; {
 	case !system.Divided():
 		return ""
 	case l.ownPrompt(t) || l.staticScope(t) != prompt.ScopeGlobal:

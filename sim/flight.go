@@ -48,11 +48,11 @@ type flight struct {
 
 // fly sends a request and schedules its first token and its end.
 func (l *Loop) fly(t *thread, c call) {
-	s := t.live
+	s := t.replay
 	m := s.models.of(c.model)
 	c.marks.Head = t.headMarks(c.entries)
 	l.markers = s.client.Mark(l.markers[:0], c.entries, c.marks)
-	if t.live.assembly.variables.Uncached(m.name) {
+	if t.replay.assembly.variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{
@@ -104,7 +104,7 @@ func (l *Loop) land(i int32) {
 	l.free = append(l.free, i)
 	t := &l.threads[f.thread]
 	if !f.refused {
-		t.live.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
+		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
 		f.outcome.Usage.Output = int64(f.answer.Output)
 		l.account(t, &f)
 	}
@@ -121,7 +121,7 @@ func (l *Loop) land(i int32) {
 
 // reply appends the response of a round and goes on to the next.
 func (l *Loop) reply(t *thread, f *flight) {
-	r, s := t.current(), t.live
+	r, s := t.current(), t.replay
 	for b := r.Reply.From; b < r.Reply.To; b++ {
 		t.context.Append(prompt.Ref(b))
 	}
@@ -164,7 +164,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		l.fail(t, layer, "asks for a call and has no IntentResult")
 		return
 	}
-	s := t.live
+	s := t.replay
 	model := l.callModel(t, &in)
 	span := t.context.Seal()[t.context.Len()-1].Chain
 	l.build(t, &l.side, &in)
@@ -204,7 +204,7 @@ func (l *Loop) deliver(t *thread, f *flight) {
 	if !t.held {
 		l.waited(t, f.start, waitOf(t.called))
 	}
-	l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.outcome.Usage, Source: t.called, Began: t.live.now(f.start)})
+	l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.outcome.Usage, Source: t.called, Began: t.replay.now(f.start)})
 }
 
 // answer calls a layer's IntentResult and goes on as it says.

@@ -41,16 +41,16 @@ type pending struct {
 // layOut shapes the head of a thread that begins: tools, system, reminders. Its
 // tokens stay those of the recording.
 func (l *Loop) layOut(t *thread) {
-	latch := t.live.latch // nothing is decided before the first request
-	t.ttl = t.live.assembly.Lifetime(&t.live.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &latch)
-	if !t.live.assembly.laid {
+	latch := t.replay.latch // nothing is decided before the first request
+	t.ttl = t.replay.assembly.Lifetime(&t.replay.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &latch)
+	if !t.replay.assembly.laid {
 		return
 	}
-	if t.live.assembly.System.Divided() {
+	if t.replay.assembly.System.Divided() {
 		l.shareTools(t)
 	}
 	l.layTools(t)
-	if t.live.assembly.System.Divided() {
+	if t.replay.assembly.System.Divided() {
 		l.divide(t)
 	}
 	l.mark(t)
@@ -59,13 +59,13 @@ func (l *Loop) layOut(t *thread) {
 // same returns a content that every user of an agent's version has in its
 // prompt.
 func (t *thread) same() prompt.Digest {
-	s := t.live.session
+	s := t.replay.session
 	return prompt.DigestString("shared").Extend(prompt.DigestString(s.Agent)).Extend(prompt.DigestString(s.Version()))
 }
 
 // ownPrompt reports whether what stands ahead of the conversation is not that of
 // every user: a sub-agent's, or a caller's own.
-func (l *Loop) ownPrompt(t *thread) bool { return t.agent() || t.live.assembly.System.Custom }
+func (l *Loop) ownPrompt(t *thread) bool { return t.agent() || t.replay.assembly.System.Custom }
 
 // shareTools makes the recorded tools those of every user who has as many tokens
 // of them: a marker for everyone holds what stands ahead of it as well, and a
@@ -78,7 +78,7 @@ func (l *Loop) shareTools(t *thread) {
 	for i := range to {
 		b := *t.context.BlockAt(i)
 		b.Digest = t.same().ExtendInt(uint64(b.Tokens))
-		with := [1]prompt.Ref{t.live.arena.Add(b)}
+		with := [1]prompt.Ref{t.replay.arena.Add(b)}
 		t.context.Replace(i, i+1, with[:], prompt.CauseHead)
 	}
 }
@@ -97,10 +97,10 @@ func (l *Loop) divide(t *thread) {
 		total += t.context.At(i).Tokens
 		base = base.Extend(t.context.BlockAt(i).Digest)
 	}
-	system := &t.live.assembly.System
+	system := &t.replay.assembly.System
 	sizes, short := system.Cut(total, l.takeProject(t), l.ownPrompt(t))
 	if short > 0 {
-		t.live.refuse("system prompt", "its sections are larger than the recorded one")
+		t.replay.refuse("system prompt", "its sections are larger than the recorded one")
 	}
 	var with [client.NumSections]prompt.Ref
 	list := with[:0]
@@ -114,7 +114,7 @@ func (l *Loop) divide(t *thread) {
 		if s <= int(client.SectionStatic) && !l.ownPrompt(t) {
 			content = t.same().ExtendInt(uint64(n))
 		}
-		list = append(list, t.live.arena.Add(prompt.Block{
+		list = append(list, t.replay.arena.Add(prompt.Block{
 			Kind: prompt.KindSystem, Tokens: n, Bytes: n * 4, Object: -1, Digest: content.ExtendInt(uint64(s) + 1),
 		}))
 	}
@@ -129,17 +129,17 @@ func (l *Loop) divide(t *thread) {
 // takeProject takes the project files out of the first reminder when they stand
 // in the system prompt, and returns their tokens.
 func (l *Loop) takeProject(t *thread) int32 {
-	if t.live.assembly.System.ClaudeMD != client.ClaudeMDSystem {
+	if t.replay.assembly.System.ClaudeMD != client.ClaudeMDSystem {
 		return 0
 	}
 	for i := range strategies.Body(&t.context) {
 		if e := t.context.At(i); e.Kind == prompt.KindReminder && e.Tokens > 1 {
-			n := min(t.live.assembly.System.ClaudeMDTokens, e.Tokens-1)
+			n := min(t.replay.assembly.System.ClaudeMDTokens, e.Tokens-1)
 			l.swap(&t.context, i, -n, prompt.DigestString("without project files"))
 			return n
 		}
 	}
-	t.live.refuse("system prompt", "no recorded reminders to take project files from")
+	t.replay.refuse("system prompt", "no recorded reminders to take project files from")
 	return 0
 }
 
@@ -158,7 +158,7 @@ func (t *thread) stretch(level prompt.Level) (from, to int) {
 // mark notes where the markers ahead of the messages stand: where the client
 // puts more than the one behind the system prompt.
 func (l *Loop) mark(t *thread) {
-	h, system := &t.head, &t.live.assembly.System
+	h, system := &t.head, &t.replay.assembly.System
 	h.marked = 0
 	add := func(i int, scope prompt.Scope) {
 		if i >= 0 && (h.marked == 0 || int(h.markers[h.marked-1].Position) < i) {
@@ -188,7 +188,7 @@ func (l *Loop) mark(t *thread) {
 // provider serves the request or the tools of some server stand ahead of it
 // (000:79).
 func (l *Loop) staticScope(t *thread) prompt.Scope {
-	if t.live.assembly.Provider == client.ProviderFirstParty && t.head.tools.mcp == 0 {
+	if t.replay.assembly.Provider == client.ProviderFirstParty && t.head.tools.mcp == 0 {
 		return prompt.ScopeGlobal
 	}
 	return prompt.ScopeOrg
@@ -234,13 +234,13 @@ func (l *Loop) swap(c *prompt.Context, i int, grow int32, content prompt.Digest)
 // asking describes a call for whose markers a lifetime is wanted.
 func (l *Loop) asking(t *thread, source string, lifetime prompt.Lifetime) client.Ask {
 	return client.Ask{
-		Source: source, Agent: t.agent(), Recorded: t.head.recorded, Overage: t.live.overage, Lifetime: lifetime,
+		Source: source, Agent: t.agent(), Recorded: t.head.recorded, Overage: t.replay.overage, Lifetime: lifetime,
 	}
 }
 
 // lifetime returns the lifetime class that a call of a layer asks for.
 func (l *Loop) lifetime(t *thread, in *prompt.Intent) prompt.TTL {
-	return t.live.assembly.Lifetime(&t.live.assembly.variables, l.asking(t, in.Source, in.Lifetime), &t.live.latch)
+	return t.replay.assembly.Lifetime(&t.replay.assembly.variables, l.asking(t, in.Source, in.Lifetime), &t.replay.latch)
 }
 
 // keepTTL takes the lifetime for the conversation's next call. Where the
@@ -254,13 +254,13 @@ func (l *Loop) keepTTL(t *thread, r *traces.Round) {
 	case r.Usage.Write5m > 0:
 		t.head.recorded = prompt.TTL5m
 	}
-	t.ttl = t.live.assembly.Lifetime(&t.live.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &t.live.latch)
+	t.ttl = t.replay.assembly.Lifetime(&t.replay.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &t.replay.latch)
 }
 
 // headChanged counts a change of tools, system prompt or request parameters
 // against the request before; the first one has none before it.
 func (l *Loop) headChanged(t *thread) {
 	if t.started {
-		t.live.row.Counts.HeadChanges++
+		t.replay.row.Counts.HeadChanges++
 	}
 }

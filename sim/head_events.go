@@ -26,14 +26,14 @@ const defaultMCPTools = 5000
 // layTools takes the tools of servers that are connected from the start out of
 // the recorded ones, where they stand in the prefix.
 func (l *Loop) layTools(t *thread) {
-	system := &t.live.assembly.System
+	system := &t.replay.assembly.System
 	_, to := t.stretch(prompt.LevelTools)
 	if system.MCPTools <= 0 || system.MCP != client.MCPPrefix || to == 0 {
 		return
 	}
 	n := min(system.MCPTools, t.context.At(to-1).Tokens-1)
 	if n < system.MCPTools {
-		t.live.refuse("system prompt", "the tools of servers are larger than all recorded ones")
+		t.replay.refuse("system prompt", "the tools of servers are larger than all recorded ones")
 	}
 	l.swap(&t.context, to-1, -n, prompt.DigestString("without servers"))
 	l.serve(t, n)
@@ -57,7 +57,7 @@ func (l *Loop) serve(t *thread, n int32) bool {
 		b.Tokens += n
 		b.Bytes += n * 4
 		b.Digest = b.Digest.Extend(prompt.DigestString("servers").ExtendInt(uint64(n)))
-		with[0] = t.live.arena.Add(b)
+		with[0] = t.replay.arena.Add(b)
 	}
 	t.context.Replace(to-1, to, with[:], prompt.CauseHead)
 	return true
@@ -67,21 +67,21 @@ func (l *Loop) serve(t *thread, n int32) bool {
 // the prompt depends on shows in it when a person speaks: the client renders it
 // once a turn.
 func (l *Loop) changeHead(t *thread) {
-	if len(t.live.assembly.changes) == 0 {
+	if len(t.replay.assembly.changes) == 0 {
 		return
 	}
 	if t.current().Trigger == traces.TriggerPrompt {
 		l.renderFlags(t)
 	}
-	for i := range t.live.assembly.changes {
-		c := &t.live.assembly.changes[i]
+	for i := range t.replay.assembly.changes {
+		c := &t.replay.assembly.changes[i]
 		if t.agent() && !c.Agents || c.Every == 0 && t.head.fired>>i&1 != 0 {
 			continue
 		}
 		if c.Action == changes.ActionOverage && t.trace.Kind != traces.ThreadMain {
 			continue // the user's, not a thread's
 		}
-		if c.Due(t.round+1, l.sizeFor(t, c), t.live.now(l.clock.now)) {
+		if c.Due(t.round+1, l.sizeFor(t, c), t.replay.now(l.clock.now)) {
 			t.head.fired |= 1 << i
 			l.change(t, c)
 		}
@@ -122,7 +122,7 @@ func (l *Loop) change(t *thread, c *changes.Change) {
 	case changes.ActionModel:
 		l.changeModel(t, c.Value)
 	case changes.ActionOverage:
-		t.live.overage = c.Value == "on" || !c.Given && !t.live.overage
+		t.replay.overage = c.Value == "on" || !c.Given && !t.replay.overage
 	case changes.ActionPermission, changes.ActionOutputStyle, changes.ActionSkill:
 		t.head.notices += c.Tokens
 	default:
@@ -151,7 +151,7 @@ func (l *Loop) changeTools(t *thread, c *changes.Change) {
 	b.Tokens = max(1, b.Tokens+c.Tokens)
 	b.Bytes = max(0, b.Bytes+c.Tokens*4)
 	b.Digest = b.Digest.Extend(l.content(t, c))
-	h.base = t.live.arena.Add(b)
+	h.base = t.replay.arena.Add(b)
 	l.serve(t, h.mcp)
 	l.headChanged(t)
 }
@@ -160,9 +160,9 @@ func (l *Loop) changeTools(t *thread, c *changes.Change) {
 // going: in the prefix, with all that follows from it, or announced behind it.
 // Where none is connected none goes.
 func (l *Loop) connect(t *thread, n int32, comes bool) {
-	if t.live.assembly.System.MCP == client.MCPDeferred {
+	if t.replay.assembly.System.MCP == client.MCPDeferred {
 		if comes || t.head.tools.deferred {
-			t.head.notices += t.live.assembly.System.MCPNotice
+			t.head.notices += t.replay.assembly.System.MCPNotice
 		}
 		t.head.tools.deferred = comes
 		return
@@ -173,7 +173,7 @@ func (l *Loop) connect(t *thread, n int32, comes bool) {
 	if t.head.sections[client.SectionUncached] > 0 {
 		l.rewrite(t, client.SectionUncached, 0, prompt.DigestString("servers").ExtendInt(uint64(n)))
 	}
-	if t.live.assembly.laid {
+	if t.replay.assembly.laid {
 		l.mark(t)
 	}
 	l.headChanged(t)
@@ -182,7 +182,7 @@ func (l *Loop) connect(t *thread, n int32, comes bool) {
 // changeModel makes a thread's calls go to another model, with a cache, a price
 // and a window of its own.
 func (l *Loop) changeModel(t *thread, name string) {
-	s := t.live
+	s := t.replay
 	i := s.models.named(name, l.window(s, name), s.session.StartTime())
 	if i == t.model() {
 		return
@@ -235,11 +235,11 @@ func (l *Loop) announce(t *thread) {
 	b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
 	t.head.notices = 0
 	t.context.Add(b)
-	t.trailing += t.live.count.Block(&b)
+	t.trailing += t.replay.count.Block(&b)
 }
 
 // window returns the context window of one of a session's models, tokens.
-func (l *Loop) window(s *live, model string) int64 {
+func (l *Loop) window(s *replay, model string) int64 {
 	w := l.config.window(s.client, s.session, model)
 	if l.config.Window > 0 {
 		return w
@@ -290,14 +290,14 @@ func (l *Loop) rewrite(t *thread, s client.Section, grow int32, content prompt.D
 // memoised.
 func (l *Loop) touchHead(t *thread) {
 	l.stamp(t)
-	if p := t.live.assembly.System.UncachedChange; p > 0 && t.head.tried != t.round+1 && t.head.sections[client.SectionUncached] > 0 {
+	if p := t.replay.assembly.System.UncachedChange; p > 0 && t.head.tried != t.round+1 && t.head.sections[client.SectionUncached] > 0 {
 		t.head.tried = t.round + 1
 		event := draws.Event(t.index, t.round, layerKey("system prompt"), 0)
-		if draws.Unit(t.live.draws.Uint64(draws.Layer, event)) < p && l.rewrite(t, client.SectionUncached, 0, l.once(t)) {
+		if draws.Unit(t.replay.draws.Uint64(draws.Layer, event)) < p && l.rewrite(t, client.SectionUncached, 0, l.once(t)) {
 			l.headChanged(t)
 		}
 	}
-	if !t.live.assembly.System.Memoised {
+	if !t.replay.assembly.System.Memoised {
 		l.showSections(t)
 	}
 }
@@ -305,15 +305,15 @@ func (l *Loop) touchHead(t *thread) {
 // stamp gives the next request a billing header of its own, where that is in the
 // key.
 func (l *Loop) stamp(t *thread) {
-	if t.live.assembly.header {
+	if t.replay.assembly.header {
 		l.rewrite(t, client.SectionBilling, 0, l.once(t))
 	}
 }
 
 // once returns a content that nothing else has.
 func (l *Loop) once(t *thread) prompt.Digest {
-	t.live.contents++
-	return prompt.Digest{Hi: t.live.draws.Session, Lo: 1}.ExtendInt(t.live.contents)
+	t.replay.contents++
+	return prompt.Digest{Hi: t.replay.draws.Session, Lo: 1}.ExtendInt(t.replay.contents)
 }
 
 // renderHead shows memoised sections anew behind a compaction. Only the main
@@ -368,12 +368,12 @@ func (l *Loop) setSection(t *thread, s strategies.Section, tokens int32, content
 // request has there: a billing header of its own, and unless the rendered
 // prompt is used again the prompt as it would be rendered now.
 func (l *Loop) forkHead(t *thread, side *prompt.Context) {
-	if t.live.assembly.header {
+	if t.replay.assembly.header {
 		if i := t.find(t.head.sections[client.SectionBilling]); i >= 0 {
 			l.swap(side, i, 0, l.once(t))
 		}
 	}
-	if !t.live.assembly.System.RenderedReuse && t.head.flags != t.head.rendered {
+	if !t.replay.assembly.System.RenderedReuse && t.head.flags != t.head.rendered {
 		if i := l.section(t, client.SectionStatic); i >= 0 {
 			l.swap(side, i, 0, flagged(t.head.flags))
 		}

@@ -85,7 +85,7 @@ type gauge struct {
 
 // count returns the client's count of a thread's tokens.
 func (t *thread) count() int64 {
-	if t.live.count.Trailing {
+	if t.replay.count.Trailing {
 		return t.counted + t.trailing
 	}
 	return t.counted
@@ -98,7 +98,7 @@ func (l *Loop) gauged(t *thread) bool {
 
 // measure returns the level that a thread is at, and its limit.
 func (l *Loop) measure(t *thread) (results.Level, int64) {
-	m := t.live.models.of(t.model())
+	m := t.replay.models.of(t.model())
 	g := &t.gauge
 	if g.of != t.model()+1 {
 		g.of, g.limit = t.model()+1, m.window
@@ -118,7 +118,7 @@ func (l *Loop) level(t *thread) {
 		return
 	}
 	level, limit := l.measure(t)
-	row := &t.live.row
+	row := &t.replay.row
 	row.Left.See(PercentLeft(limit, t.count()))
 	switch level {
 	case results.LevelWarning:
@@ -145,7 +145,7 @@ func (l *Loop) look(t *thread) {
 func (l *Loop) show(t *thread, level results.Level) {
 	g := &t.gauge
 	if g.shown {
-		t.live.row.SecondsAt[g.level] += float64(l.clock.now-g.since) / 1e9
+		t.replay.row.SecondsAt[g.level] += float64(l.clock.now-g.since) / 1e9
 	}
 	g.level, g.since, g.shown = level, l.clock.now, true
 }
@@ -165,10 +165,10 @@ func (l *Loop) block(t *thread) bool {
 		return false
 	}
 	t.gauge.blocked = true
-	t.live.row.Counts.BlockedCalls++
+	t.replay.row.Counts.BlockedCalls++
 	if b == BlockEnd {
 		l.look(t)
-		t.live.cut = true
+		t.replay.cut = true
 		l.end(t)
 		return true
 	}
@@ -199,7 +199,7 @@ func (l *Loop) compactByHand(t *thread, i int) {
 
 // countUnsimulated counts the recorded calls that a session which ended early
 // leaves out.
-func (s *live) countUnsimulated() {
+func (s *replay) countUnsimulated() {
 	if s.cut {
 		r := &s.row
 		own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]

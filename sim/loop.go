@@ -19,8 +19,8 @@ type Loop struct {
 	config      Config
 	assembly    *Assembly // of sessions whose person has none
 	clock       clock
-	lives       []*live // the sessions of the cohort
-	pool        []*live
+	replays     []*replay // the sessions of the cohort
+	pool        []*replay
 	threads     []thread // of all sessions, session by session
 	flights     []flight
 	told        []breaks.Call // by flight
@@ -59,10 +59,10 @@ func NewLoop(c Config) *Loop {
 // Window returns the context window of the first model of the first session
 // simulated last, tokens.
 func (l *Loop) Window() int64 {
-	if len(l.lives) == 0 || len(l.lives[0].models.list) == 0 {
+	if len(l.replays) == 0 || len(l.replays[0].models.list) == 0 {
 		return 0
 	}
-	return l.lives[0].models.of(0).window
+	return l.replays[0].models.of(0).window
 }
 
 func (l *Loop) happen(e event) {
@@ -73,7 +73,7 @@ func (l *Loop) happen(e event) {
 		l.input(&l.threads[e.of])
 	case eventFirst:
 		f := &l.flights[e.of]
-		l.threads[f.thread].live.server.FirstToken(l.clock.now, f.ticket)
+		l.threads[f.thread].replay.server.FirstToken(l.clock.now, f.ticket)
 	case eventEnd:
 		l.land(e.of)
 	case eventTimer:
@@ -86,7 +86,7 @@ func (l *Loop) happen(e event) {
 // start begins a thread: its prefix, or its parent's context as it was at its
 // branch or fork.
 func (l *Loop) start(t *thread) {
-	s := t.live
+	s := t.replay
 	if !t.forked && t.trace.Kind != traces.ThreadBranch {
 		for b := t.trace.Prefix.From; b < t.trace.Prefix.To; b++ {
 			t.context.Append(prompt.Ref(b))
@@ -126,10 +126,10 @@ func (l *Loop) end(t *thread) {
 	}
 	t.ended = true
 	if p := t.trace.Parent; p >= 0 && t.agent() {
-		l.threads[t.live.base+p].running--
+		l.threads[t.replay.base+p].running--
 	}
-	if t.live.open--; t.live.open == 0 {
-		t.live.user.Live[t.live.seat] = false
+	if t.replay.open--; t.replay.open == 0 {
+		t.replay.user.Live[t.replay.seat] = false
 	}
 }
 
@@ -137,7 +137,7 @@ func (l *Loop) end(t *thread) {
 // branch takes its parent's context and layer state as they are at that point,
 // and so does a sub-agent that a layer forks.
 func (l *Loop) spawn(t *thread, round int32) {
-	s := t.live
+	s := t.replay
 	for t.child >= 0 && s.session.Threads[t.child].ParentRound <= round {
 		c := t.child
 		t.child = s.children[c]
@@ -186,7 +186,7 @@ func (l *Loop) input(t *thread) {
 		t.late, t.heldAt = true, l.clock.now
 		return
 	}
-	r, s := t.current(), t.live
+	r, s := t.current(), t.replay
 	t.idle, t.late = false, false
 	if t.event < len(t.trace.Events) {
 		l.forget(t)
@@ -238,9 +238,9 @@ func (l *Loop) took(t *thread, layer int, hook string, out strategies.Outcome) {
 	l.tellAnswer(t, layer, hook, out)
 	switch out.Verdict {
 	case strategies.Done:
-		t.live.firings[layer]++
+		t.replay.firings[layer]++
 	case strategies.Failed:
-		t.live.refuse(t.layers[layer].Name(), out.Reason)
+		t.replay.refuse(t.layers[layer].Name(), out.Reason)
 	}
 	l.startBackgrounds(t, layer)
 }
@@ -257,7 +257,7 @@ func (l *Loop) final(t *thread, layer int, hook string, out strategies.Outcome) 
 // fail ends the run over a layer that breaks its contract.
 func (l *Loop) fail(t *thread, layer int, what string) {
 	if l.err == nil {
-		l.failing = t.live.session
+		l.failing = t.replay.session
 		l.err = fmt.Errorf("thread %d round %d: layer %s %s", t.index, t.round, t.layers[layer].Name(), what)
 	}
 }
@@ -278,7 +278,7 @@ func (l *Loop) manual(t *thread) bool {
 func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
 	switch out.Verdict {
 	case strategies.Failed:
-		t.live.row.FailedCompaction++
+		t.replay.row.FailedCompaction++
 	case strategies.Done:
 		t.barred |= t.hooks.bars[layer]
 	}
@@ -292,7 +292,7 @@ func (l *Loop) send(t *thread) {
 	if !t.hinted && l.hints(t) {
 		return
 	}
-	r, s := t.current(), t.live
+	r, s := t.current(), t.replay
 	if excess := l.requestTokens(t) + int64(r.Tail) - s.models.of(t.model()).window; excess > 0 {
 		if !t.retried {
 			s.row.Overflows++
@@ -345,7 +345,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 			l.send(t)
 			return true
 		case strategies.Failed:
-			t.live.row.FailedCompaction++
+			t.replay.row.FailedCompaction++
 		}
 	}
 	return false

@@ -36,7 +36,7 @@ func NewPart(c Config, epoch int64, models *Models) *Loop {
 // Stop ends the run under way with an error before its next event. It is for
 // servers and observers that the loop calls.
 func (l *Loop) Stop(err error) {
-	if l.err == nil && len(l.lives) > 0 {
-		l.err, l.failing = err, l.lives[0].session
+	if l.err == nil && len(l.replays) > 0 {
+		l.err, l.failing = err, l.replays[0].session
 	}
 }

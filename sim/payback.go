@@ -41,7 +41,7 @@ func (l *Loop) payBack(t *thread, f *flight, cost *results.Cost) {
 	case !f.hidden:
 		t.summaries = summaries{}
 		if t.payback > 0 {
-			t.live.paybacks[t.payback-1].land(t, f)
+			t.replay.paybacks[t.payback-1].land(t, f)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (s *summaries) add(f *flight, cost *results.Cost) {
 
 // land adds a call of the conversation.
 func (p *payback) land(t *thread, f *flight) {
-	prices := t.live.models.of(f.model).rate.PerMTok(f.outcome.Usage.Input())
+	prices := t.replay.models.of(f.model).rate.PerMTok(f.outcome.Usage.Input())
 	c := studies.LaterCall{
 		Read: f.outcome.Usage.Read, Context: f.context,
 		ReadPrice: prices[results.ClassRead] / 1e6, WritePrice: prices[f.class] / 1e6,
@@ -81,7 +81,7 @@ func (p *payback) land(t *thread, f *flight) {
 
 // openPayback begins the balance of a compaction.
 func (l *Loop) openPayback(t *thread, b *strategies.Boundary) {
-	s, made := t.live, &t.summaries
+	s, made := t.replay, &t.summaries
 	start := l.clock.now
 	if made.calls > 0 {
 		start = made.start
@@ -103,7 +103,7 @@ func (l *Loop) notePayback(t *thread, f *flight) {
 		return
 	}
 	f.class = unreadClass(&l.request, &f.outcome)
-	p := &t.live.paybacks[t.payback-1]
+	p := &t.replay.paybacks[t.payback-1]
 	if at := int(l.request.Change.At); p.Later == 0 && at > 0 {
 		p.Front = int64(l.request.Entries[min(at, len(l.request.Entries))-1].Cum)
 	}
@@ -126,7 +126,7 @@ func unreadClass(r *prompt.Request, out *prompt.Outcome) results.Class {
 
 // closePaybacks counts the compactions that did not pay and tells the observer
 // what became of each.
-func (s *live) closePaybacks(l *Loop) {
+func (s *replay) closePaybacks(l *Loop) {
 	o, told := l.config.Observer.(PaybackObserver)
 	for i := range s.paybacks {
 		p := &s.paybacks[i].Payback

@@ -19,7 +19,7 @@ const imagePlaceholder = 3
 // or a head of the call's own, what stands for messages cut off, the messages,
 // and the instruction.
 func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
-	side.Reset(t.live.session.Blocks, &t.live.arena)
+	side.Reset(t.replay.session.Blocks, &t.replay.arena)
 	from, to := int(in.From), int(in.To)
 	if to == 0 || to > t.context.Len() {
 		to = t.context.Len()
@@ -88,8 +88,8 @@ func (l *Loop) callModel(t *thread, in *prompt.Intent) int32 {
 	if in.Model == "" {
 		return t.model()
 	}
-	i := t.live.models.named(in.Model, t.live.client.Window(in.Model), t.live.session.StartTime())
-	t.live.nameModels()
+	i := t.replay.models.named(in.Model, t.replay.client.Window(in.Model), t.replay.session.StartTime())
+	t.replay.nameModels()
 	return i
 }
 
@@ -113,30 +113,30 @@ type Composer interface {
 // summarize asks the summariser for the answer of a call that sends side.
 func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, event uint64, span prompt.Digest, marks client.Marks) prompt.Answer {
 	if l.composer == nil || in.Known != nil && !in.Sized {
-		return l.config.Summarizer.Summarize(in, t.live.draws, event, span)
+		return l.config.Summarizer.Summarize(in, t.replay.draws, event, span)
 	}
 	if in.Known != nil {
-		t.live.asked++
-		in.Number = t.live.asked
+		t.replay.asked++
+		in.Number = t.replay.asked
 	}
-	m := t.live.models.of(l.callModel(t, in))
+	m := t.replay.models.of(l.callModel(t, in))
 	entries := side.Seal()
 	marks.Head = t.headMarks(entries)
-	l.markers = t.live.client.Mark(l.markers[:0], entries, marks)
-	if t.live.assembly.variables.Uncached(m.name) {
+	l.markers = t.replay.client.Mark(l.markers[:0], entries, marks)
+	if t.replay.assembly.variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
-		Intent: in, Session: t.live.session, Thread: t.index, Round: t.round, Context: side, Markers: l.markers,
+		Intent: in, Session: t.replay.session, Thread: t.index, Round: t.round, Context: side, Markers: l.markers,
 		Model: m.name, Window: m.window, Thinking: t.setting(changes.ActionThinking), Effort: t.setting(changes.ActionEffort),
-		Draws: t.live.draws, Event: event, Span: span,
+		Draws: t.replay.draws, Event: event, Span: span,
 	})
 	if err != nil && l.err == nil {
-		l.failing = t.live.session
+		l.failing = t.replay.session
 		l.err = err
 		return prompt.Answer{Failed: prompt.FailAPI}
 	}
-	t.live.measure(answer.Measured)
+	t.replay.measure(answer.Measured)
 	return answer
 }
 
@@ -147,8 +147,8 @@ func (t *thread) setting(a changes.Action) summarizer.Setting {
 	if key.IsZero() {
 		return summarizer.Setting{}
 	}
-	for i := range t.live.assembly.changes {
-		if c := &t.live.assembly.changes[i]; c.Action == a && c.Given && textKey(a, c.Value) == key {
+	for i := range t.replay.assembly.changes {
+		if c := &t.replay.assembly.changes[i]; c.Action == a && c.Given && textKey(a, c.Value) == key {
 			return summarizer.Setting{Set: true, Value: c.Value}
 		}
 	}
@@ -169,7 +169,7 @@ func (l *Loop) context() context.Context {
 }
 
 // measure adds what a real server said of a call to the row.
-func (s *live) measure(m *prompt.Measured) {
+func (s *replay) measure(m *prompt.Measured) {
 	if m == nil {
 		return
 	}

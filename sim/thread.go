@@ -8,7 +8,7 @@ import (
 
 // thread is the running state of one conversation.
 type thread struct {
-	live     *live
+	replay   *replay
 	trace    *traces.Thread
 	id       int32 // index into the loop's threads
 	index    int32 // in the session
@@ -69,9 +69,9 @@ type thread struct {
 }
 
 // reset makes t the state of a thread that has not begun, keeping storage.
-func (t *thread) reset(s *live, i int32, layers []strategies.Layer) {
+func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	*t = thread{
-		live: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
+		replay: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
 		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], wakes: t.wakes[:0],
 	}
 	t.deleted.reset()
@@ -87,7 +87,7 @@ func (t *thread) agent() bool {
 func (t *thread) answered() bool {
 	r := t.current()
 	for b := r.Reply.From; b < r.Reply.To; b++ {
-		if t.live.session.Blocks[b].Kind == prompt.KindToolUse {
+		if t.replay.session.Blocks[b].Kind == prompt.KindToolUse {
 			return false
 		}
 	}

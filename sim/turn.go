@@ -11,7 +11,7 @@ import (
 
 // refresh brings the turn the layers see up to date.
 func (l *Loop) refresh(t *thread) {
-	u, s := &l.turn, t.live
+	u, s := &l.turn, t.replay
 	l.host.thread = t
 	r := t.round
 	round := &noRound
@@ -31,7 +31,7 @@ func (l *Loop) refresh(t *thread) {
 	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
 	if len(s.models.list) > 0 {
 		m := s.models.of(t.model())
-		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, t.live.assembly.variables.AutoWindow(m.window), m.maxOutput
+		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, t.replay.assembly.variables.AutoWindow(m.window), m.maxOutput
 	}
 	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
 	if s.count.Trailing {
@@ -72,7 +72,7 @@ func (l *Loop) settle(t *thread, layer int) {
 		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
 	}
 	t.told.note(&b)
-	row := &t.live.row
+	row := &t.replay.row
 	row.Counts.Cleared += int64(b.Cleared)
 	switch b.Kind {
 	case strategies.BoundaryNone:
@@ -99,7 +99,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	t.deleted.reset()
 	l.renderHead(t)
 	l.recount(t)
-	window := t.live.models.of(t.model()).window
+	window := t.replay.models.of(t.model()).window
 	for _, h := range t.hooks.compact {
 		h.do.AfterCompaction(&l.turn)
 		l.startBackgrounds(t, h.layer)
@@ -116,7 +116,7 @@ func (l *Loop) recount(t *thread) {
 	t.counted, t.trailing = 0, 0
 	for i := t.context.Messages(); i < t.context.Len(); i++ {
 		e, b := t.context.At(i), t.context.BlockAt(i)
-		n := t.live.count.Block(b)
+		n := t.replay.count.Block(b)
 		if e.Form != prompt.FormVerbatim && b.Tokens > 0 {
 			n = n * int64(e.Tokens) / int64(b.Tokens) // it is no longer whole
 		}
@@ -153,15 +153,15 @@ type host struct {
 }
 
 // Count adds to the counts of the session's row.
-func (h *host) Count(n results.Counts) { h.thread.live.row.Counts.Add(&n) }
+func (h *host) Count(n results.Counts) { h.thread.replay.row.Counts.Add(&n) }
 
 // Refuse counts a reason for which a layer did not act.
 func (h *host) Refuse(layer, reason string) strategies.Outcome {
-	h.thread.live.refuse(layer, reason)
+	h.thread.replay.refuse(layer, reason)
 	return strategies.Outcome{Reason: reason}
 }
 
-func (s *live) refuse(layer, reason string) {
+func (s *replay) refuse(layer, reason string) {
 	if s.reasons == nil {
 		s.reasons = map[[2]string]int{}
 	}
@@ -176,7 +176,7 @@ func (h *host) SetSection(s strategies.Section, tokens int32, content prompt.Dig
 // Post puts a message into the input of another thread's next round. One to a
 // thread that is not there is lost.
 func (h *host) Post(thread, tokens int32) {
-	s := h.thread.live
+	s := h.thread.replay
 	if thread >= 0 && int(thread) < len(s.session.Threads) && tokens > 0 {
 		to := &h.loop.threads[s.base+thread]
 		to.inbox = append(to.inbox, tokens)
@@ -187,7 +187,7 @@ func (h *host) Post(thread, tokens int32) {
 func (h *host) Draw(layer string, ordinal uint8) float64 {
 	t := h.thread
 	event := draws.Event(t.index, t.round, layerKey(layer), ordinal)
-	return draws.Unit(t.live.draws.Uint64(draws.Layer, event))
+	return draws.Unit(t.replay.draws.Uint64(draws.Layer, event))
 }
 
 // layerKey identifies a layer in draws: by its name, so that adding or removing
@@ -200,8 +200,8 @@ func (l *Loop) open(t *thread) {
 		b := injected(prompt.KindAttachment, "message", tokens)
 		b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
 		t.context.Add(b)
-		t.trailing += t.live.count.Block(&b)
-		t.live.row.Counts.Messages++
+		t.trailing += t.replay.count.Block(&b)
+		t.replay.row.Counts.Messages++
 	}
 	t.inbox = t.inbox[:0]
 }
@@ -215,7 +215,7 @@ func (l *Loop) hints(t *thread) bool {
 		return false
 	}
 	t.hinted = true
-	t.live.row.Counts.Hints++
+	t.replay.row.Counts.Hints++
 	for _, h := range t.hooks.hints {
 		l.refresh(t)
 		l.final(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))

@@ -103,7 +103,7 @@ func (t *thread) hear(blocks []prompt.Block) {
 
 // describe adds to the request of a conversation what no line shows.
 func (l *Loop) describe(t *thread, model string, unheld int64) {
-	p := t.live.profile
+	p := t.replay.profile
 	if p == nil {
 		return
 	}
@@ -117,7 +117,7 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	}
 	// What others keep warm is found from a breakpoint, by a request that begins
 	// as theirs do.
-	shares := len(r.Markers) > 0 && !t.live.assembly.header
+	shares := len(r.Markers) > 0 && !t.replay.assembly.header
 	if shares && p.Switches.Shared && u.shared > 0 && l.expects(t, 1, u.warm.share(p.Shared.Value, p.Weight)) {
 		r.Shared = int32(u.shared)
 	}
@@ -137,7 +137,7 @@ func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
 	if t.trace.Kind == traces.ThreadBranch || t.forked {
 		return 0
 	}
-	share, tokens := p.FirstFor(t.live.session.Version(), t.agent())
+	share, tokens := p.FirstFor(t.replay.session.Version(), t.agent())
 	if !l.config.Draw {
 		return int32(share * float64(tokens))
 	}
@@ -158,8 +158,8 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 	laid := int64(l.request.Entries[at].Cum)
 	static := t.unlogged.static
 	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
-		static = p.StaticFor(t.live.session.Version())
-		first := firstRead(t.live.session)
+		static = p.StaticFor(t.replay.session.Version())
+		first := firstRead(t.replay.session)
 		if d := float64(first - static); static == 0 || max(d, -d) <= nearStatic*float64(static) {
 			static = first
 		}
@@ -183,12 +183,12 @@ func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
 	if !l.config.Draw {
 		return share >= 0.5
 	}
-	return draws.Unit(t.live.draws.Uint64(draws.Unlogged, draws.Event(t.index, t.round, hiddenLayer, ordinal))) < share
+	return draws.Unit(t.replay.draws.Uint64(draws.Unlogged, draws.Event(t.index, t.round, hiddenLayer, ordinal))) < share
 }
 
 // learn takes from a call that has ended what it tells about the thread.
 func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
-	p := t.live.profile
+	p := t.replay.profile
 	if p == nil {
 		return
 	}
@@ -205,7 +205,7 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 		u.ttl = prompt.TTL5m
 	}
 	for b := r.Reply.From; b < r.Reply.To; b++ {
-		switch t.live.session.Blocks[b].Kind {
+		switch t.replay.session.Blocks[b].Kind {
 		case prompt.KindThinking:
 			u.thought = true
 		case prompt.KindToolUse:
@@ -242,11 +242,11 @@ func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissC
 // to: the conversation with the last response, which it caches, and a question
 // of its own behind it.
 func (l *Loop) hide(t *thread, f *flight) {
-	p := t.live.profile
+	p := t.replay.profile
 	if p == nil || !p.Switches.Hidden || t.hooks.suggests || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
 		return
 	}
-	if !l.expects(t, 2, t.unlogged.hidden.share(p.HiddenFor(t.live.session.Version()), p.Weight)) {
+	if !l.expects(t, 2, t.unlogged.hidden.share(p.HiddenFor(t.replay.session.Version()), p.Weight)) {
 		return
 	}
 	l.stamp(t)
@@ -255,18 +255,18 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if last < 0 || !entries[last].Kind.Assistant() {
 		return
 	}
-	m := t.live.models.of(f.model)
-	l.markers = t.live.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl, Head: t.headMarks(entries)})
-	if t.live.assembly.variables.Uncached(m.name) {
+	m := t.replay.models.of(f.model)
+	l.markers = t.replay.client.Mark(l.markers[:0], entries, client.Marks{TTL: t.ttl, Head: t.headMarks(entries)})
+	if t.replay.assembly.variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
 	l.request = prompt.Request{
-		Thread: uint32(t.id) | hiddenLayer<<24, Owner: t.live.owner, Model: m.id, MinTokens: m.minCache,
+		Thread: uint32(t.id) | hiddenLayer<<24, Owner: t.replay.owner, Model: m.id, MinTokens: m.minCache,
 		Entries: entries, Markers: l.markers, Deletions: t.deleted.resolve(&t.context), Change: prompt.NoChange,
-		Draw: t.live.draws.Uint64(draws.Eviction, draws.Event(t.index, t.round, hiddenLayer, 0)),
+		Draw: t.replay.draws.Uint64(draws.Eviction, draws.Event(t.index, t.round, hiddenLayer, 0)),
 	}
 	l.describe(t, m.name, -1)
-	out := t.live.server.Begin(l.clock.now, &l.request)
+	out := t.replay.server.Begin(l.clock.now, &l.request)
 	i := l.newFlight()
 	l.flights[i] = flight{
 		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,

@@ -16,7 +16,7 @@ var ErrInvariant = errors.New("invariant violated")
 // violate keeps the first violation; the run stops on it.
 func (l *Loop) violate(t *thread, format string, args ...any) {
 	if l.err == nil {
-		l.failing = t.live.session
+		l.failing = t.replay.session
 		l.err = fmt.Errorf("thread %d round %d: %w: %s", t.index, t.round, ErrInvariant, fmt.Sprintf(format, args...))
 	}
 }
@@ -31,7 +31,7 @@ func (l *Loop) verify(t *thread, layer int, out *prompt.Outcome) {
 	if got, want := out.Usage.Input(), r.Tokens(); len(r.Deletions) == 0 && out.Deleted == 0 && got != want {
 		l.violate(t, "read + writes + uncached = %d, the request holds %d tokens", got, want)
 	}
-	if v, ok := t.live.server.(validator); ok {
+	if v, ok := t.replay.server.(validator); ok {
 		if err := v.Validate(r); err != nil {
 			l.violate(t, "%v", err)
 		}
@@ -87,7 +87,7 @@ func (l *Loop) verifyMessages(t *thread) {
 		l.violate(t, "the first message is the assistant's")
 	}
 	for call := range pending {
-		if t.live.answered[call] {
+		if t.replay.answered[call] {
 			l.violate(t, "call %d has no result", call)
 			return
 		}
@@ -96,7 +96,7 @@ func (l *Loop) verifyMessages(t *thread) {
 
 // verifyRow checks the finished row: every recorded call was simulated, and
 // tokens and costs add up over classes and sources.
-func (l *Loop) verifyRow(s *live) {
+func (l *Loop) verifyRow(s *replay) {
 	r := &s.row
 	own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
 	if want := s.session.NumCalls() - int(r.Counts.Unsimulated); own != want {

@@ -11,9 +11,9 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// live is a session of the cohort while it is simulated. It keeps its storage
+// replay is a session of the cohort while it is simulated. It keeps its storage
 // between sessions, so that a steady run allocates nothing.
-type live struct {
+type replay struct {
 	session  *traces.Session
 	index    int32 // in the cohort
 	place    int32 // of the user among those of the loop
@@ -48,7 +48,7 @@ type live struct {
 }
 
 // reset makes s the state of a session at its beginning.
-func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
+func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.session, s.origin, s.user = session, origin, &l.users[s.place]
 	if s.client == nil {
 		s.client = l.config.Client
@@ -80,11 +80,11 @@ func (s *live) reset(l *Loop, session *traces.Session, origin int64) {
 }
 
 // now returns a time of the cohort's clock on the session's, ns.
-func (s *live) now(cohort int64) int64 { return cohort - s.origin }
+func (s *replay) now(cohort int64) int64 { return cohort - s.origin }
 
 // date returns the date of a time of the cohort's clock in the recording, unix
 // ns; 0 in a session without one.
-func (s *live) date(cohort int64) int64 {
+func (s *replay) date(cohort int64) int64 {
 	if s.session.Start == 0 {
 		return 0
 	}
@@ -92,7 +92,7 @@ func (s *live) date(cohort int64) int64 {
 }
 
 // nameModels tells the server the names behind the models of requests.
-func (s *live) nameModels() {
+func (s *replay) nameModels() {
 	n, ok := s.server.(namer)
 	if !ok {
 		return
@@ -104,7 +104,7 @@ func (s *live) nameModels() {
 
 // orderChildren links every thread to its children in the order of the rounds
 // they start from. Readers put parents before children.
-func (s *live) orderChildren(threads []thread) {
+func (s *replay) orderChildren(threads []thread) {
 	s.children = s.children[:0]
 	for range threads {
 		s.children = append(s.children, -1)
@@ -125,7 +125,7 @@ func (s *live) orderChildren(threads []thread) {
 
 // findAnswered notes which calls have a result in the recording: the person
 // may have interrupted the others.
-func (s *live) findAnswered() {
+func (s *replay) findAnswered() {
 	s.answered = map[int32]bool{}
 	for i := range s.session.Blocks {
 		if b := &s.session.Blocks[i]; b.Kind == prompt.KindToolResult {
@@ -136,7 +136,7 @@ func (s *live) findAnswered() {
 
 // finish completes the row. Every recorded call has been simulated: Verify
 // checks it.
-func (s *live) finish(l *Loop) {
+func (s *replay) finish(l *Loop) {
 	for i := range s.session.Threads {
 		if l.threads[int(s.base)+i].overflow {
 			s.row.OverWindow = 1
@@ -163,4 +163,55 @@ func (s *live) finish(l *Loop) {
 	if l.config.Verify {
 		l.verifyRow(s)
 	}
+}
+
+// Client assembles the requests of a session's agent.
+type Client interface {
+	// Mark appends the cache markers of a request over entries to dst, in order
+	// of position.
+	Mark(dst []prompt.Marker, entries []prompt.Entry, m client.Marks) []prompt.Marker
+	// Counting is how the client estimates what stands behind the last response:
+	// data, so that the hot loop calls no method through an interface.
+	Counting() client.Counting
+	// Window is the context window the client assumes for a model, tokens.
+	Window(model string) int64
+}
+
+// clientOf returns the client that recorded a session.
+func clientOf(s *traces.Session) Client {
+	agent := agents.Of(s.Agent)
+	switch {
+	case agents.Automatic(s):
+		return &client.Codex{}
+	case agent.ClaudeCode:
+		return client.ForVersion(s.Version())
+	}
+	return client.Marking(agent.Markers)
+}
+
+// namer is a server that treats models differently and is told their names.
+type namer interface {
+	NameModel(id uint32, name string)
+}
+
+// agentServer is the server of an agent's sessions at a provider. A loop keeps
+// one for every combination it meets, so that a steady run allocates none.
+type agentServer struct {
+	agent, provider string
+	cache           traces.Cache
+	Server
+}
+
+// serverOf returns the server that a session calls at a provider: providers do
+// not share caches, nor do agents.
+func (l *Loop) serverOf(session *traces.Session, provider string) Server {
+	cache := agents.CacheOf(session)
+	for i := range l.servers {
+		if s := &l.servers[i]; s.agent == session.Agent && s.cache == cache && s.provider == provider {
+			return s.Server
+		}
+	}
+	s := l.config.Server(cache)
+	l.servers = append(l.servers, agentServer{session.Agent, provider, cache, s})
+	return s
 }
