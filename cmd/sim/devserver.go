@@ -22,7 +22,9 @@ type devserverFlags struct {
 }
 
 func newDevserver() *cobra.Command {
-	var f devserverFlags
+	f := devserverFlags{options: devserver.Options{
+		Window: devserver.DefaultWindow, SummaryTokens: devserver.DefaultSummaryTokens, Seed: 1,
+	}}
 	cmd := &cobra.Command{
 		Use:   "devserver",
 		Short: "Serve the APIs of models without a model, for trying live calls out",
@@ -46,27 +48,21 @@ every=DURATION.`,
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`HOST:PORT` to listen at; port 0 for any that is free")
 	flags.BoolVar(&f.allowRemote, "allow-remote", false, "listen at an address that other machines can reach")
 	flags.StringArrayVar(&f.faults, "fault", nil, "`FAULT` to make, as above")
-	flags.Uint64Var(&f.options.Seed, "seed", 1, "of faults that meet a share of the requests")
-	flags.Int64Var(&f.options.Window, "window", devserver.DefaultWindow, "tokens of the longest prompt")
-	flags.BoolVar(&f.options.HideExcess, "hide-excess", false, "refuse longer prompts without saying how long they are")
-	flags.DurationVar(&f.options.Latency, "latency", 0, "time to the first token")
-	flags.IntVar(&f.options.SummaryTokens, "summary-tokens", devserver.DefaultSummaryTokens, "tokens of a summary")
+	bindParams(flags, &f.options)
 	return cmd
 }
 
 // check returns the server, or all that is wrong with the flags.
 func (f *devserverFlags) check() (*devserver.Server, error) {
-	var errs []error
-	faults, err := devserver.ParseFaults(f.faults...)
-	f.options.Faults, errs = faults, append(errs, err)
+	var err, zero error
+	f.options.Faults, err = devserver.ParseFaults(f.faults...)
 	if f.options.Window == 0 || f.options.SummaryTokens == 0 {
-		errs = append(errs, errors.New("--window and --summary-tokens must be positive"))
+		zero = errors.New("--window and --summary-tokens must be positive")
 	}
-	if err := f.checkListen(); err != nil {
-		errs = append(errs, err)
+	if err := errors.Join(append([]error{err, zero, f.checkListen()}, checkParams(&f.options)...)...); err != nil {
+		return nil, err
 	}
-	s, err := devserver.New(f.options)
-	return s, errors.Join(append(errs, err)...)
+	return devserver.New(f.options)
 }
 
 func (f *devserverFlags) checkListen() error {

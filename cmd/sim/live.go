@@ -60,7 +60,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 		return nil, err
 	}
 	if plan.Workers == 0 && f.asks() {
-		plan.Workers = f.concurrency
+		plan.Workers = f.Concurrency
 	}
 	plan.Summarize = func(cell string, stub *summarizer.Stub) sim.Summarizer { return c.summarizer(cell, stub, false) }
 	return c, nil
@@ -73,8 +73,8 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	c.priced = prices.known
 	c.opts = live.Options{
 		Shared:  &live.Shared{},
-		Sources: f.sources, Model: f.model, Instructions: f.instructions, Betas: f.betas,
-		MaxOutput: f.maxOutput, MaxOutputOf: prices.maxOutput, Provider: f.provider,
+		Sources: f.Sources, Model: f.Model, Instructions: f.Instructions, Betas: f.Betas,
+		MaxOutput: f.MaxOutput, MaxOutputOf: prices.maxOutput, Provider: f.Provider,
 		Prices: prices.usd, Fidelity: fidelity.Words{},
 		Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 	}
@@ -90,12 +90,12 @@ func (c *liveCalls) prepare(plan *scenarios.Plan, corpus *traces.Corpus) error {
 	if c.opts.Thinking, err = f.thinks(); err != nil {
 		return usageError{err}
 	}
-	c.opts.Effort, c.opts.Server.Trigger = f.effort, f.serverTrigger
-	c.opts.NoCompaction, c.opts.NoThinking = f.provider == providerOpenAI, f.provider == providerOpenAI
+	c.opts.Effort, c.opts.Server.Trigger = f.Effort, f.ServerTrigger
+	c.opts.NoCompaction, c.opts.NoThinking = f.Provider == providerOpenAI, f.Provider == providerOpenAI
 	if c.opts.Server.Edits, err = f.edits(); err != nil {
 		return err
 	}
-	if f.provider == providerAnthropic {
+	if f.Provider == providerAnthropic {
 		// Chat completions have no breakpoints, and no cache that is documented
 		// well enough to predict.
 		c.opts.Shadow = &shadow.Cache{MinTokens: prices.minTokens}
@@ -116,8 +116,8 @@ func (c *liveCalls) open(prices pricesNow) error {
 			return usageError{err}
 		}
 	}
-	o := cassette.Options{Redact: f.redact, Keep: live.Titles(), ReplaceBroken: f.replaceBroken}
-	if c.folder, err = cassette.Open(f.cassettes, mode, o); err != nil {
+	o := cassette.Options{Redact: f.Redact, Keep: live.Titles(), ReplaceBroken: f.ReplaceBroken}
+	if c.folder, err = cassette.Open(f.Cassettes, mode, o); err != nil {
 		return usageError{fmt.Errorf("--cassettes: %w", err)}
 	}
 	c.opts.Calls = hinted{c.folder}
@@ -129,7 +129,7 @@ func (c *liveCalls) open(prices pricesNow) error {
 		return usageError{err}
 	}
 	quota := backend.Quota{
-		Concurrency: f.concurrency, Requests: f.perMinute, Calls: f.maxCalls, BudgetUSD: f.budget,
+		Concurrency: f.Concurrency, Requests: f.PerMinute, Calls: f.MaxCalls, BudgetUSD: f.Budget,
 		Price:  func(model string, u wire.Usage) float64 { return prices.usd(model, u.Prompt()) },
 		Priced: prices.known,
 	}
@@ -137,7 +137,7 @@ func (c *liveCalls) open(prices pricesNow) error {
 		return usageError{err}
 	}
 	c.opts.Backend = helpful{&backend.Breaker{Backend: &backend.Retry{
-		Backend: c.gate, Attempts: f.attempts, Deadline: f.deadline(),
+		Backend: c.gate, Attempts: f.Attempts, Deadline: f.deadline(),
 		Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
 	}}, f}
 	return nil
@@ -147,7 +147,7 @@ func (c *liveCalls) open(prices pricesNow) error {
 func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim.Summarizer {
 	opts := c.opts
 	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
-	if s := c.strategies[cell]; s != nil && c.flags.provider == providerAnthropic {
+	if s := c.strategies[cell]; s != nil && c.flags.Provider == providerAnthropic {
 		opts.Server.Clear = declares(s)
 	}
 	if dry {
@@ -307,12 +307,12 @@ func (c *liveCalls) checkModels() error {
 		case s.name == "thinking" && !live.Takes(s.model, wire.Mode(mode)):
 			errs = append(errs, fmt.Errorf("thinking %s: %s does not take it; from 4.6 on models take adaptive, up to "+
 				"4.6 a number of tokens", s.value, s.model))
-		case s.name == "effort" && c.flags.provider != providerOpenAI && !live.TakesEffort(s.model):
+		case s.name == "effort" && c.flags.Provider != providerOpenAI && !live.TakesEffort(s.model):
 			errs = append(errs, fmt.Errorf("effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on",
 				s.value, s.model))
 		}
 	}
-	if none := c.unpriced(); c.flags.budget > 0 && len(none) > 0 {
+	if none := c.unpriced(); c.flags.Budget > 0 && len(none) > 0 {
 		errs = append(errs, fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL "+
 			"gives one", strings.Join(none, ", "), none[0]))
 	}

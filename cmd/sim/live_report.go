@@ -53,10 +53,10 @@ func earlier(run *results.Run) (results.Note, bool) {
 
 // idle says which flag changes nothing in this run, "" for none.
 func (c *liveCalls) idle() string {
-	if c.flags.serverTrigger == 0 {
+	if c.flags.ServerTrigger == 0 {
 		return ""
 	}
-	compacts := len(c.flags.sources) == 0 || slices.Contains(c.flags.sources, "compact")
+	compacts := len(c.flags.Sources) == 0 || slices.Contains(c.flags.Sources, "compact")
 	if compacts && slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
 		return ""
 	}
@@ -65,13 +65,13 @@ func (c *liveCalls) idle() string {
 
 // announce says which strategies ask something of the server.
 func (c *liveCalls) announce(w io.Writer) {
-	if c.flags.provider != providerAnthropic {
+	if c.flags.Provider != providerAnthropic {
 		return
 	}
 	said := map[string]bool{}
 	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
 		s := c.strategies[cell]
-		if text := declaredText(s, c.flags.serverTrigger); text != "" && !said[s.Name+text] {
+		if text := declaredText(s, c.flags.ServerTrigger); text != "" && !said[s.Name+text] {
 			said[s.Name+text] = true
 			say(w, "%s %s", s.Name, text)
 		}
@@ -94,7 +94,7 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 	default:
 		text += fmt.Sprintf("$%.2f, at most $%.2f, %s", e.USD, e.MostUSD, when)
 	}
-	if b := c.flags.budget; b > 0 && e.USD > b {
+	if b := c.flags.Budget; b > 0 && e.USD > b {
 		text += fmt.Sprintf("; the budget of $%.2f ends before", b)
 	}
 	return text

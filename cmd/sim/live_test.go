@@ -194,10 +194,10 @@ func TestLiveRunRefused(t *testing.T) {
 		{"nothing to replay", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "none"}, exitUsage, "there is no folder none to replay"},
 		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "; --summarizer record-missing makes what is missing"},
 		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
-		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--live-sources", "compcat"}, exitUsage, `--live-sources "compcat" (did you mean "compact"`},
+		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--live-sources", "compcat"}, exitUsage, `unknown value "compcat" (did you mean "compact"`},
 		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--system", os.DevNull}, exitUsage, "an empty file"},
 		{"tools without a schema", [2]string{}, []string{"--summarizer", "live", "--yes", "--tools", "tools.json"}, exitUsage, "tool 1 has no name\ntool 2 B: input_schema is no object"},
-		{"no output", [2]string{}, []string{"--summarizer", "live", "--yes", "--max-output", "0"}, exitUsage, "--max-output 0: want at least 1"},
+		{"no output", [2]string{}, []string{"--summarizer", "live", "--yes", "--max-output", "0"}, exitUsage, "--max-output 0 must be at least 1"},
 		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "--summarizer record-missing goes on from there"},
 		{"another summariser", [2]string{}, []string{"--summarizer", "liv"}, exitUsage, "live"},
 		{"flags without it", [2]string{}, []string{"--budget-usd", "1"}, exitUsage, "--budget-usd belongs to --summarizer"},
@@ -281,7 +281,7 @@ func TestBudgetNeedsEveryPrice(t *testing.T) {
 	if err := folder.Store(&cassette.Cassette{Call: stored, Reply: &wire.Reply{}}); err != nil {
 		t.Fatal(err)
 	}
-	c := &liveCalls{flags: &liveFlags{budget: 1}, priced: func(model string) bool { return model == "claude-opus-4-6" }}
+	c := &liveCalls{flags: &liveFlags{liveParams: liveParams{Budget: 1}}, priced: func(model string) bool { return model == "claude-opus-4-6" }}
 	calls := dryCalls{hinted{folder}, c.unstored}
 	if calls.Has(modelCall("claude-opus-4-6")) || !calls.Has(stored) || c.checkModels() != nil {
 		t.Errorf("refused: %v", c.checkModels())
@@ -290,7 +290,7 @@ func TestBudgetNeedsEveryPrice(t *testing.T) {
 	if err := c.checkModels(); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
 		t.Errorf("%v", err)
 	}
-	c.flags.budget = 0
+	c.flags.Budget = 0
 	if err := c.checkModels(); err != nil {
 		t.Errorf("without a budget: %v", err)
 	}

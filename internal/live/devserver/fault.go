@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/nearest"
@@ -89,80 +92,70 @@ type Fault struct {
 // Calls is a range of ordinals, both ends included.
 type Calls struct{ From, To int }
 
-// ParseFaults reads faults as ParseFault does, and returns all that is wrong with
-// them.
+// ParseFaults reads faults, and returns all that is wrong with them. One is written
+// KIND[:PARAM=VALUE…][@WHICH]. KIND is an HTTP status or one of FaultKinds;
+// parameters are retry-after and retry-after-date in seconds, and every as a
+// duration. WHICH lists ordinals (2,5-7) or is a share of all requests (10%).
+//
+//	429:retry-after=1@2,5    529@10%    reset@3
 func ParseFaults(texts ...string) ([]Fault, error) {
 	var list []Fault
 	var errs []error
 	for _, text := range texts {
-		f, err := ParseFault(text)
-		list, errs = append(list, f), append(errs, err)
+		var f Fault
+		if err := f.parse(text); err != nil {
+			errs = append(errs, fmt.Errorf("fault %q: %w", text, err))
+		}
+		list = append(list, f)
 	}
 	return list, errors.Join(errs...)
 }
 
-// ParseFault reads a fault written as KIND[:PARAM=VALUE…][@WHICH]. KIND is an
-// HTTP status or one of FaultKinds; parameters are retry-after and
-// retry-after-date in seconds, and every as a duration. WHICH lists ordinals
-// (2,5-7) or is a share of all requests (10%).
-//
-//	429:retry-after=1@2,5    529@10%    reset@3
-func ParseFault(s string) (Fault, error) {
+func (f *Fault) parse(s string) (err error) {
 	head, which, some := strings.Cut(s, "@")
-	kind, params, _ := strings.Cut(head, ":")
-	var f Fault
-	err := f.kind(kind)
-	if err == nil && params != "" {
-		err = f.parameters(params)
-	}
-	if err == nil && some {
-		err = f.which(which)
-	}
-	if err != nil {
-		return f, fmt.Errorf("fault %q: %w", s, err)
-	}
-	return f, nil
-}
-
-func (f *Fault) kind(kind string) (err error) {
-	if f.Status, err = strconv.Atoi(kind); err == nil {
-		if f.Status < 400 || f.Status > 599 {
-			return fmt.Errorf("status %d is no error", f.Status)
+	words := strings.Split(head, ":")
+	if f.Status, err = strconv.Atoi(words[0]); err != nil {
+		f.Kind = words[0]
+		if known := FaultKinds(); !slices.Contains(known, f.Kind) {
+			return fmt.Errorf("unknown kind %q%s; known: an HTTP status, %s", f.Kind, nearest.Hint(f.Kind, known),
+				strings.Join(known, ", "))
 		}
-		return nil
+	} else if f.Status < 400 || f.Status > 599 {
+		return fmt.Errorf("status %d is no error", f.Status)
 	}
-	known := FaultKinds()
-	if f.Kind = kind; !slices.Contains(known, kind) {
-		return fmt.Errorf("unknown kind %q%s; known: an HTTP status, %s", kind, nearest.Hint(kind, known),
-			strings.Join(known, ", "))
+	for _, p := range words[1:] {
+		if name, value, _ := strings.Cut(p, "="); p != "" {
+			if err := f.parameter(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	if some {
+		return f.which(which)
 	}
 	return nil
 }
 
-func (f *Fault) parameters(s string) error {
-	names := []string{"retry-after", "retry-after-date", "every"}
-	for _, p := range strings.Split(s, ":") {
-		name, value, _ := strings.Cut(p, "=")
-		var err error
-		switch name {
-		case "retry-after", "retry-after-date":
-			var n float64
-			n, err = strconv.ParseFloat(value, 64)
-			if err == nil && !(n >= 0 && n <= 1e9) {
-				err = errors.New("want seconds")
-			}
-			f.After, f.Date = time.Duration(n*float64(time.Second)), name == "retry-after-date"
-		case "every":
-			f.Every, err = time.ParseDuration(value)
-			if err == nil && f.Every <= 0 {
-				err = errors.New("want more than nothing")
-			}
-		default:
-			return fmt.Errorf("unknown parameter %q%s; known: %s", name, nearest.Hint(name, names), strings.Join(names, ", "))
-		}
-		if err != nil {
-			return fmt.Errorf("%s %q: %w", name, value, err)
-		}
+func (f *Fault) parameter(name, value string) error {
+	unit := ""
+	switch name {
+	case "retry-after", "retry-after-date":
+		unit = "s"
+	case "every":
+	default:
+		names := []string{"retry-after", "retry-after-date", "every"}
+		return fmt.Errorf("unknown parameter %q%s; known: %s", name, nearest.Hint(name, names), strings.Join(names, ", "))
+	}
+	d, err := time.ParseDuration(value + unit)
+	switch {
+	case unit != "" && (err != nil || d < 0):
+		return fmt.Errorf("%s %q: want seconds", name, value)
+	case unit != "":
+		f.After, f.Date = d, name == "retry-after-date"
+	case err != nil || d <= 0:
+		return fmt.Errorf("%s %q: want a duration of more than nothing", name, value)
+	default:
+		f.Every = d
 	}
 	return nil
 }
@@ -171,19 +164,19 @@ func (f *Fault) which(s string) error {
 	if share, ok := strings.CutSuffix(s, "%"); ok {
 		n, err := strconv.ParseFloat(share, 64)
 		f.Share = n / 100
-		if err != nil || !(f.Share > 0 && n <= 100) { // of the smallest numbers a hundredth is 0, which would be all
+		if err != nil || !(f.Share > 0 && n <= 100) { // a hundredth of the smallest number is 0, which means all
 			return fmt.Errorf("share %q: want a number above 0 and up to 100", s)
 		}
 		return nil
 	}
-	for _, part := range strings.Split(s, ",") {
+	for part := range strings.SplitSeq(s, ",") {
 		first, last, isRange := strings.Cut(part, "-")
-		from, err := strconv.Atoi(first)
-		to := from
-		if err == nil && isRange {
-			to, err = strconv.Atoi(last)
+		if !isRange {
+			last = first
 		}
-		if err != nil || from < 1 || to < from {
+		from, err := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err != nil || err2 != nil || from < 1 || to < from {
 			return fmt.Errorf("requests %q: want ordinals from 1, as in 2,5-7, or a share, as in 10%%", part)
 		}
 		f.Calls = append(f.Calls, Calls{from, to})
@@ -246,4 +239,158 @@ func (f *Fault) refusal(tokens, window int64) *apiError {
 		status: f.Status, kind: cmp.Or(statusKinds[f.Status], kind), message: cmp.Or(http.StatusText(f.Status), "Overloaded"),
 		after: f.After, date: f.Date,
 	}
+}
+
+// response is an answer in the form of an API: as a whole, or event by event.
+type response struct {
+	whole  any
+	events []event
+	head   int   // how many events stand ahead of all content
+	flood  event // more content than was asked for
+	broken event // an error in the middle
+}
+
+// event is an event of a stream: a value for JSON, or bytes as they are.
+type event struct {
+	name  string
+	value any
+}
+
+// raw are bytes that an event has in the place of JSON.
+type raw string
+
+// floodText is what the flood repeats.
+var floodText = strings.Repeat("too much of a good thing, ", 400)
+
+// respond writes an answer, or what the fault makes of it, and counts one that was
+// written to its end and can be read.
+func (c *call) respond(r *response, stream bool) {
+	var done bool
+	if stream {
+		c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		c.w.Header().Set("Cache-Control", "no-cache")
+		done = c.stream(r)
+	} else {
+		c.w.Header().Set("Content-Type", "application/json")
+		done = c.once(r)
+	}
+	if at := c.fault.when(); done && (at == never || at == speaking) {
+		c.server.count(c.digest, 0, 1)
+	}
+}
+
+// once writes an answer as a whole. A fault of the stream cuts it.
+func (c *call) once(r *response) bool {
+	body, err := json.Marshal(r.whole)
+	if err != nil {
+		return false
+	}
+	if at := c.fault.when(); at == opening || at == midway {
+		_, _ = c.w.Write(body[:len(body)/2]) // it is cut anyway
+		c.breakOff()
+		return false
+	}
+	_, err = c.w.Write(body)
+	return err == nil
+}
+
+// stream writes an answer event by event, and reports whether all were written.
+func (c *call) stream(r *response) bool {
+	for i, e := range r.events {
+		if i == r.head && c.fault.when() == opening {
+			c.forever(r)
+			return false
+		}
+		if i == (r.head+len(r.events))/2 && c.fault.when() == midway && !c.garble(r) {
+			return false
+		}
+		if !c.send(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// send writes an event; it returns false when the client has gone.
+func (c *call) send(e event) bool {
+	data, isRaw := e.value.(raw)
+	if !isRaw {
+		b, err := json.Marshal(e.value)
+		if err != nil {
+			return false
+		}
+		data = raw(b)
+	}
+	var b bytes.Buffer
+	if e.name != "" {
+		b.WriteString("event: " + e.name + "\n")
+	}
+	b.WriteString("data: " + string(data) + "\n\n")
+	if _, err := c.w.Write(b.Bytes()); err != nil {
+		return false
+	}
+	return http.NewResponseController(c.w).Flush() == nil
+}
+
+// forever makes the faults that have no end, until the client goes.
+func (c *call) forever(r *response) {
+	switch c.fault.Kind {
+	case faultStall:
+		<-c.r.Context().Done()
+	case faultLoris:
+		every := c.fault.Every
+		if every == 0 {
+			every = 100 * time.Millisecond
+		}
+		for c.delay(every) && c.send(event{"ping", map[string]string{"type": "ping"}}) {
+		}
+	case faultFlood:
+		for n := 0; n < 64<<20 && c.send(r.flood); n += len(floodText) {
+		}
+	}
+}
+
+// garble makes the faults in the middle of a stream, and reports whether it goes
+// on.
+func (c *call) garble(r *response) bool {
+	switch c.fault.Kind {
+	case faultReset:
+		c.breakOff()
+	case faultTruncated:
+		c.send(event{r.flood.name, raw(`{"type":"content_block_delta","index":0,"delta":{"type":"text_del`)})
+	case faultMalformed:
+		c.send(event{r.flood.name, raw(`{this is no JSON}`)})
+		return true
+	case faultErrorEvent:
+		c.send(r.broken)
+	}
+	return false
+}
+
+// breakOff ends a response that has begun in the way of the fault.
+func (c *call) breakOff() {
+	control := http.NewResponseController(c.w)
+	_ = control.Flush() // the client may have gone
+	switch c.fault.Kind {
+	case faultReset:
+		if conn, _, err := control.Hijack(); err == nil {
+			_ = conn.Close() // it is meant to break
+		}
+	case faultLoris, faultStall:
+		<-c.r.Context().Done()
+	}
+}
+
+// parts cuts a text into the pieces of a stream, at the borders of characters.
+func parts(s string) []string {
+	const size = 400
+	var list []string
+	for len(s) > size {
+		n := size
+		for n > 1 && s[n]&0xC0 == 0x80 {
+			n--
+		}
+		list, s = append(list, s[:n]), s[n:]
+	}
+	return append(list, s)
 }

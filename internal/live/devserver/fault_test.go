@@ -13,7 +13,7 @@ import (
 )
 
 // How faults are written.
-func TestParseFault(t *testing.T) {
+func TestParseFaults(t *testing.T) {
 	for _, tc := range []struct {
 		text string
 		want devserver.Fault
@@ -24,8 +24,8 @@ func TestParseFault(t *testing.T) {
 		{"reset@10%", devserver.Fault{Kind: "reset", Share: 0.1}},
 		{"loris:every=2s@1", devserver.Fault{Kind: "loris", Every: 2 * time.Second, Calls: []devserver.Calls{{From: 1, To: 1}}}},
 	} {
-		got, err := devserver.ParseFault(tc.text)
-		if d := cmp.Diff(tc.want, got); err != nil || d != "" {
+		got, err := devserver.ParseFaults(tc.text)
+		if d := cmp.Diff([]devserver.Fault{tc.want}, got); err != nil || d != "" {
 			t.Errorf("%s: %v\n%s", tc.text, err, d)
 		}
 	}
@@ -34,12 +34,12 @@ func TestParseFault(t *testing.T) {
 		"429:retry-after=soon": "soon", "429:retry-after=-1": "want seconds", "loris:every=0s": "more than nothing",
 		"500@0": "want ordinals", "500@5-2": "want ordinals", "500@": "want ordinals", "500@0%": "above 0", "500@101%": "above 0", "500@5e-324%": "above 0",
 	} {
-		if _, err := devserver.ParseFault(text); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "fault") {
+		if _, err := devserver.ParseFaults(text); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "fault") {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}
 	for _, kind := range devserver.FaultKinds() {
-		if _, err := devserver.ParseFault(kind); err != nil {
+		if _, err := devserver.ParseFaults(kind); err != nil {
 			t.Error(err)
 		}
 	}

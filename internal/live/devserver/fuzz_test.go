@@ -5,17 +5,18 @@ import (
 	"testing"
 )
 
-// FuzzParseFault: a fault that is read says which requests it meets, and a share
+// FuzzParseFaults: a fault that is read says which requests it meets, and a share
 // is never that of all by mistake.
-func FuzzParseFault(f *testing.F) {
+func FuzzParseFaults(f *testing.F) {
 	for _, text := range []string{"429:retry-after=1@2,5-7", "529@10%", "loris:every=10ms", "reset@3", "503:retry-after-date=2.5@1e-9%"} {
 		f.Add(text, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, ordinal int) {
-		got, err := ParseFault(text)
+		list, err := ParseFaults(text)
 		if err != nil {
 			return
 		}
+		got := list[0]
 		if got.After < 0 || got.Every < 0 || !(got.Share >= 0 && got.Share <= 1) {
 			t.Errorf("%q: %+v", text, got)
 		}

@@ -43,16 +43,12 @@ type site struct {
 
 func serve(t *testing.T, o devserver.Options, faults ...string) *site {
 	t.Helper()
-	for _, text := range faults {
-		f, err := devserver.ParseFault(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Faults = append(o.Faults, f)
+	var err error
+	if o.Faults, err = devserver.ParseFaults(faults...); err != nil {
+		t.Fatal(err)
 	}
 	s := &site{clock: &hand{now: time.Date(2031, 5, 1, 12, 0, 0, 0, time.UTC)}, t: t}
 	o.Now = s.clock.Now
-	var err error
 	if s.Server, err = devserver.New(o); err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // Defaults of Options.
@@ -44,17 +45,18 @@ const (
 	defaultMaxOutput     = 128_000 // the longest output on offer
 )
 
-// Options configure a server. The zero value serves.
+// Options configure a server. The zero value serves, with the defaults.
 type Options struct {
-	Models        []string // known names; none for all that begin with claude-, gpt- or dev-
-	Window        int64    // tokens of the longest prompt; 0 for DefaultWindow
-	HideExcess    bool     // refuse longer prompts without saying how long they are
-	Latency       time.Duration
-	SummaryTokens int // of a summary, its analysis included; 0 for DefaultSummaryTokens
-	MaxOutput     int // the most that a request may ask for, tokens; 0 for 128,000
-	Faults        []Fault
-	Seed          uint64           // of faults with a probability
-	Now           func() time.Time // nil for time.Now; the cache's clock
+	Window        int64         `yaml:"window" doc:"tokens of the longest prompt" min:"0"`
+	HideExcess    bool          `yaml:"hide_excess" doc:"refuse longer prompts without saying how long they are"`
+	Latency       time.Duration `yaml:"latency" doc:"time to the first token" min:"0s"`
+	SummaryTokens int           `yaml:"summary_tokens" doc:"tokens of a summary, its analysis included" min:"0"`
+	Seed          uint64        `yaml:"seed" doc:"of faults that meet a share of the requests"`
+
+	MaxOutput int              `yaml:"max_output" min:"0"` // tokens a request may ask for; 0 for 128,000
+	Models    []string         `yaml:"-"`                  // none for all that begin with claude-, gpt- or dev-
+	Faults    []Fault          `yaml:"-"`
+	Now       func() time.Time `yaml:"-"` // the cache's clock; nil for time.Now
 }
 
 // maxBody is the largest request in bytes, as documented.
@@ -72,20 +74,7 @@ type Server struct {
 
 // New returns a server, or all that is wrong with the options.
 func New(o Options) (*Server, error) {
-	var errs []error
-	for _, n := range []struct {
-		what  string
-		value int64
-		shown any
-	}{
-		{"window", o.Window, o.Window}, {"latency", int64(o.Latency), o.Latency},
-		{"summary of", int64(o.SummaryTokens), o.SummaryTokens}, {"output of", int64(o.MaxOutput), o.MaxOutput},
-	} {
-		if n.value < 0 {
-			errs = append(errs, fmt.Errorf("%s %v must not be negative", n.what, n.shown))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := spec.Err(spec.Validate(&o)); err != nil {
 		return nil, fmt.Errorf("devserver: %w", err)
 	}
 	o.Window = cmp.Or(o.Window, DefaultWindow)

@@ -6,199 +6,154 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/internal/live/api"
 )
 
-// maxMarkers is how many breakpoints a request may have.
-const maxMarkers = 4
+// Documented limits.
+const (
+	maxMarkers      = 4      // breakpoints of a request
+	leastBudget     = 1024   // tokens of thinking
+	maxInstructions = 16_384 // characters, of a compaction on demand
+	compactLeast    = 50_000 // tokens of input, of a compaction by a threshold
+)
 
-// validate returns what the API would refuse.
+// checker keeps the first rule that a request breaks.
+type checker struct{ err *apiError }
+
+func (c *checker) refuse(broken bool, format string, args ...any) {
+	if broken && c.err == nil {
+		c.err = invalid(format, args...)
+	}
+}
+
+// validate returns what the API would refuse. The edits that the request declares
+// are read on the way.
 func (s *Server) validate(h http.Header, q *request) *apiError {
-	switch {
-	case h.Get("Anthropic-Version") == "":
-		return invalid("anthropic-version: header is required")
-	case q.Model == "":
-		return invalid("model: Field required")
-	case !s.knows(q.Model):
+	var c checker
+	c.refuse(h.Get("Anthropic-Version") == "", "anthropic-version: header is required")
+	c.refuse(q.Model == "", "model: Field required")
+	if c.err == nil && !s.knows(q.Model) {
 		return &apiError{status: http.StatusNotFound, kind: "not_found_error", message: "model: " + q.Model}
-	case q.MaxTokens == nil:
-		return invalid("max_tokens: Field required")
-	case *q.MaxTokens < 0, *q.MaxTokens == 0 && q.Stream:
-		return invalid("max_tokens: %d is out of range", *q.MaxTokens)
-	case *q.MaxTokens > s.options.MaxOutput:
-		return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", *q.MaxTokens,
-			s.options.MaxOutput, q.Model)
-	case len(q.Messages) == 0:
-		return invalid("messages: at least one message is required")
 	}
+	c.refuse(q.MaxTokens == nil, "max_tokens: Field required")
+	c.refuse(len(q.Messages) == 0, "messages: at least one message is required")
+	if c.err != nil {
+		return c.err
+	}
+	n, most := *q.MaxTokens, s.options.MaxOutput
+	c.refuse(n < 0 || n == 0 && q.Stream, "max_tokens: %d is out of range", n)
+	c.refuse(n > most, "max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, most, q.Model)
 	for i := range q.System {
-		if e := checkBlock(&q.System[i], fmt.Sprintf("system.%d", i)); e != nil {
-			return e
-		}
+		c.block(&q.System[i], fmt.Sprintf("system.%d", i))
 	}
-	for _, check := range []func(*request) *apiError{checkMessages, checkTools, checkMarkers, checkThinking} {
-		if e := check(q); e != nil {
-			return e
-		}
-	}
-	return checkEdits(q, betas(h))
-}
-
-func betas(h http.Header) []string {
+	c.messages(q.Messages)
+	c.tools(q.Tools)
+	c.markers(q)
+	c.thinking(q)
 	all := strings.Join(h.Values("Anthropic-Beta"), ",")
-	return strings.FieldsFunc(all, func(r rune) bool { return r == ',' || r == ' ' })
+	c.edits(q, strings.FieldsFunc(all, func(r rune) bool { return r == ',' || r == ' ' }))
+	return c.err
 }
 
-// checkMessages checks roles, content and the pairs of tool calls and results.
-// Real servers join messages of one role; a client that makes such has lost
-// track, so this one refuses them.
-func checkMessages(q *request) *apiError {
-	var open []string // ids of calls that the last message made
-	for i, m := range q.Messages {
-		switch {
-		case m.Role != "user" && m.Role != "assistant":
-			return invalid("messages.%d.role: %q is neither user nor assistant", i, m.Role)
-		case i == 0 && m.Role != "user" && (len(m.Content) == 0 || m.Content[0].Type != "compaction"):
-			return invalid("messages: first message must use the user role")
-		case i > 0 && m.Role == q.Messages[i-1].Role:
-			return invalid("messages: roles must alternate between user and assistant, but found multiple %q roles in a "+
-				"row at %d", m.Role, i)
-		case len(m.Content) == 0:
-			return invalid("messages.%d: all messages must have non-empty content", i)
-		}
+// messages checks roles, content and the pairs of tool calls and results. Real
+// servers join messages of one role; a client that sends such has lost track, so
+// this one refuses them.
+func (c *checker) messages(list []api.Message) {
+	const unanswered = "messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s"
+	var open []string // ids of calls that the message before made
+	for i, m := range list {
+		compacted := len(m.Content) > 0 && m.Content[0].Type == "compaction"
+		c.refuse(m.Role != "user" && m.Role != "assistant", "messages.%d.role: %q is neither user nor assistant", i, m.Role)
+		c.refuse(i == 0 && m.Role != "user" && !compacted, "messages: first message must use the user role")
+		c.refuse(i > 0 && m.Role == list[max(i, 1)-1].Role, "messages: roles must alternate between user and assistant, "+
+			"but found multiple %q roles in a row at %d", m.Role, i)
+		c.refuse(len(m.Content) == 0, "messages.%d: all messages must have non-empty content", i)
+		var calls []string
 		for k := range m.Content {
-			if e := checkBlock(&m.Content[k], fmt.Sprintf("messages.%d.content.%d", i, k)); e != nil {
-				return e
+			b, at := &m.Content[k], fmt.Sprintf("messages.%d.content.%d", i, k)
+			c.block(b, at)
+			switch b.Type {
+			case "tool_use":
+				c.refuse(m.Role != "assistant" || slices.Contains(calls, b.ID), "%s: misplaced or repeated `tool_use` %s", at, b.ID)
+				calls = append(calls, b.ID)
+			case "tool_result":
+				call := slices.Index(open, b.ToolUseID)
+				c.refuse(call < 0 || m.Role != "user", "%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each "+
+					"`tool_result` block must have a corresponding `tool_use` block in the previous message", at, b.ToolUseID)
+				c.refuse(k > 0 && m.Content[max(k, 1)-1].Type != "tool_result",
+					"%s: `tool_result` blocks must come first in the content", at)
+				if call >= 0 {
+					open = slices.Delete(open, call, call+1)
+				}
 			}
 		}
-		var e *apiError
-		if open, e = pair(i, &m, open); e != nil {
-			return e
-		}
+		c.refuse(len(open) > 0, unanswered, i-1, strings.Join(open, ", "))
+		open = calls
 	}
-	if len(open) > 0 {
-		return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s",
-			len(q.Messages)-1, strings.Join(open, ", "))
-	}
-	if q.Messages[len(q.Messages)-1].Role != "user" {
-		return invalid("messages: the conversation must end with a user message")
-	}
-	return nil
+	last := len(list) - 1
+	c.refuse(len(open) > 0, unanswered, last, strings.Join(open, ", "))
+	c.refuse(list[last].Role != "user", "messages: the conversation must end with a user message")
 }
 
-func checkBlock(b *api.Block, at string) *apiError {
+func (c *checker) block(b *api.Block, at string) {
 	switch b.Type {
 	case "text":
-		if b.TextOf() == "" {
-			return invalid("%s: text content blocks must be non-empty", at)
-		}
-		if strings.TrimSpace(b.TextOf()) == "" {
-			return invalid("%s: text content blocks must contain non-whitespace text", at)
-		}
+		c.refuse(b.TextOf() == "", "%s: text content blocks must be non-empty", at)
+		c.refuse(strings.TrimSpace(b.TextOf()) == "", "%s: text content blocks must contain non-whitespace text", at)
 	case "tool_use":
-		if b.ID == "" || b.Name == "" || len(b.Input) == 0 || b.Input.Kind() != '{' {
-			return invalid("%s: tool_use needs an id, a name and an input that is an object", at)
-		}
+		c.refuse(b.ID == "" || b.Name == "" || b.Input.Kind() != '{',
+			"%s: tool_use needs an id, a name and an input that is an object", at)
 	case "tool_result":
-		if b.ToolUseID == "" {
-			return invalid("%s.tool_use_id: Field required", at)
-		}
-	case "image", "document", "compaction", "thinking", "redacted_thinking":
+		c.refuse(b.ToolUseID == "", "%s.tool_use_id: Field required", at)
+	case "thinking", "redacted_thinking":
+		c.refuse(b.CacheControl != nil, "%s: cache_control cannot be set on %s blocks", at, b.Type)
+	case "image", "document", "compaction":
 	default:
-		return invalid("%s.type: unknown type %q", at, b.Type)
+		c.refuse(true, "%s.type: unknown type %q", at, b.Type)
 	}
-	if b.CacheControl != nil && strings.HasSuffix(b.Type, "thinking") {
-		return invalid("%s: cache_control cannot be set on %s blocks", at, b.Type)
-	}
-	return nil
-}
-
-// pair matches the results in a message with the calls of the one before, and
-// returns the calls it makes itself.
-func pair(i int, m *api.Message, open []string) (calls []string, e *apiError) {
-	for k := range m.Content {
-		switch b := &m.Content[k]; b.Type {
-		case "tool_use":
-			if m.Role != "assistant" || slices.Contains(calls, b.ID) {
-				return nil, invalid("messages.%d.content.%d: misplaced or repeated `tool_use` %s", i, k, b.ID)
-			}
-			calls = append(calls, b.ID)
-		case "tool_result":
-			at := slices.Index(open, b.ToolUseID)
-			if at < 0 || m.Role != "user" {
-				return nil, invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
-					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message", i, k, b.ToolUseID)
-			}
-			if k > 0 && m.Content[k-1].Type != "tool_result" {
-				return nil, invalid("messages.%d.content.%d: `tool_result` blocks must come first in the content", i, k)
-			}
-			open = slices.Delete(open, at, at+1)
-		}
-	}
-	if len(open) > 0 {
-		return nil, invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s", i-1,
-			strings.Join(open, ", "))
-	}
-	return calls, nil
 }
 
 // toolName is what the API takes for the name of a tool.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 
-// checkTools checks names, and schemas where the tool is the client's own.
-func checkTools(q *request) *apiError {
+// tools checks names, and schemas where the tool is the client's own.
+func (c *checker) tools(list []api.Tool) {
 	seen := map[string]bool{}
-	for i, t := range q.Tools {
-		switch {
-		case t.Name == "":
-			return invalid("tools.%d.name: Field required", i)
-		case !toolName.MatchString(t.Name):
-			return invalid("tools.%d.name: String should match pattern '%s'", i, toolName)
-		case !defined(&t):
-			return invalid("tools.%d.input_schema: Input should be an object", i)
-		case seen[t.Name]:
-			return invalid("tools: Tool names must be unique: %s", t.Name)
+	for i, t := range list {
+		var rest struct {
+			Type string `json:"type"`
 		}
+		if len(t.Rest) > 0 {
+			c.refuse(json.Unmarshal(t.Rest, &rest) != nil, "tools.%d.type: Input should be a string", i)
+		}
+		own := rest.Type == "" || rest.Type == "custom"
+		c.refuse(!toolName.MatchString(t.Name), "tools.%d.name: String should match pattern '%s'", i, toolName)
+		c.refuse(own && t.InputSchema.Kind() != '{', "tools.%d.input_schema: Input should be an object", i)
+		c.refuse(seen[t.Name], "tools: Tool names must be unique: %s", t.Name)
 		seen[t.Name] = true
 	}
-	return nil
 }
 
-// defined reports whether a tool is one of the provider's or has a schema that is
-// an object.
-func defined(t *api.Tool) bool {
-	var rest struct {
-		Type string `json:"type"`
-	}
-	if len(t.Rest) > 0 && json.Unmarshal(t.Rest, &rest) != nil {
-		return false
-	}
-	return len(t.InputSchema) > 0 && t.InputSchema.Kind() == '{' || rest.Type != "" && rest.Type != "custom"
-}
-
-// checkMarkers checks the number of breakpoints, their types, and that those of
-// an hour come first.
-func checkMarkers(q *request) *apiError {
+// markers checks the number of breakpoints, their types, and that those of an hour
+// come first.
+func (c *checker) markers(q *request) {
 	n, short := 0, false
-	var wrong *apiError
-	check := func(c *api.CacheControl, format string, args ...any) {
-		if c == nil || wrong != nil {
+	check := func(m *api.CacheControl, format string, args ...any) {
+		if m == nil {
 			return
 		}
-		n++
 		at := fmt.Sprintf(format, args...) + ".cache_control"
-		switch {
-		case c.Type != "ephemeral":
-			wrong = invalid("%s.type: only ephemeral is known, not %q", at, c.Type)
-		case c.TTL != "" && c.TTL != "5m" && c.TTL != "1h":
-			wrong = invalid("%s.ttl: %q is neither 5m nor 1h", at, c.TTL)
-		case c.TTL == "1h" && short:
-			wrong = invalid("%s.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block", at)
-		}
-		short = short || c.TTL != "1h"
+		_, known := lifetimes[m.TTL]
+		c.refuse(m.Type != "ephemeral", "%s.type: only ephemeral is known, not %q", at, m.Type)
+		c.refuse(m.TTL != "" && !known, "%s.ttl: %q is neither 5m nor 1h", at, m.TTL)
+		c.refuse(m.TTL == "1h" && short, "%s.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' "+
+			"cache_control block", at)
+		n++
+		short = short || m.TTL != "1h"
 	}
 	for i := range q.Tools {
 		check(q.Tools[i].CacheControl, "tools.%d", i)
@@ -214,85 +169,97 @@ func checkMarkers(q *request) *apiError {
 	if q.CacheControl != nil {
 		n++
 	}
-	if wrong == nil && n > maxMarkers {
-		wrong = invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, n)
-	}
-	return wrong
+	c.refuse(n > maxMarkers, "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, n)
 }
-
-// leastBudget is the smallest budget of thinking, tokens, as documented.
-const leastBudget = 1024
 
 // thinks reports whether a request asks for thinking.
 func thinks(q *api.Request) bool {
 	return q.Thinking != nil && (q.Thinking.Type == "enabled" || q.Thinking.Type == "adaptive")
 }
 
-// checkThinking checks what a request says of thinking and effort. Thinking that
-// adapts itself came with the models of 4.6, budgets went with those of 4.7; effort
-// came with Opus 4.5.
-func checkThinking(q *request) *apiError {
+// thinking checks what a request says of thinking and effort. Adaptive thinking
+// came with the models of 4.6, budgets went with those of 4.7; effort came with
+// Opus 4.5.
+func (c *checker) thinking(q *request) {
 	version, known := api.Version(q.Model)
-	t := api.Thinking{}
-	if q.Thinking != nil {
-		t = *q.Thinking
-	}
-	switch t.Type {
-	case "enabled":
-		switch {
-		case known && version >= 4.7:
-			return invalid(`"thinking.type.enabled" is not supported for this model. ` +
+	if t := q.Thinking; t != nil {
+		switch t.Type {
+		case "enabled":
+			c.refuse(known && version >= 4.7, `"thinking.type.enabled" is not supported for this model. `+
 				`Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
-		case t.Budget == nil:
-			return invalid("thinking.enabled.budget_tokens: Field required")
-		case *t.Budget < leastBudget:
-			return invalid("thinking.enabled.budget_tokens: Input should be greater than or equal to %d", leastBudget)
-		case *t.Budget >= *q.MaxTokens:
-			return invalid("`max_tokens` must be greater than `thinking.budget_tokens`")
-		}
-		if e := checkThought(q); e != nil {
-			return e
-		}
-	case "adaptive":
-		switch {
-		case t.Budget != nil:
-			return invalid("thinking.adaptive.budget_tokens: Extra inputs are not permitted")
-		case known && version < 4.6:
-			return invalid("adaptive thinking is not supported on this model")
-		}
-	case "disabled":
-	default:
-		if q.Thinking != nil {
-			return invalid("thinking: Input tag %q does not match any of the expected tags", t.Type)
+			c.refuse(t.Budget == nil, "thinking.enabled.budget_tokens: Field required")
+			if t.Budget != nil {
+				c.refuse(*t.Budget < leastBudget, "thinking.enabled.budget_tokens: Input should be greater than or equal to %d",
+					leastBudget)
+				c.refuse(*t.Budget >= *q.MaxTokens, "`max_tokens` must be greater than `thinking.budget_tokens`")
+			}
+			c.thought(q.Messages)
+		case "adaptive":
+			c.refuse(t.Budget != nil, "thinking.adaptive.budget_tokens: Extra inputs are not permitted")
+			c.refuse(known && version < 4.6, "adaptive thinking is not supported on this model")
+		case "disabled":
+		default:
+			c.refuse(true, "thinking: Input tag %q does not match any of the expected tags", t.Type)
 		}
 	}
-	e := ""
-	if q.OutputConfig != nil {
-		e = q.OutputConfig.Effort
+	if o := q.OutputConfig; o != nil && o.Effort != "" {
+		c.refuse(!slices.Contains(api.Efforts(), o.Effort),
+			"output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
+		c.refuse(known && version < 4.6 && !strings.HasPrefix(q.Model, "claude-opus-4-5"),
+			"This model does not support the effort parameter.")
 	}
-	switch {
-	case e != "" && !slices.Contains(api.Efforts(), e):
-		return invalid("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
-	case e != "" && known && version < 4.6 && !strings.HasPrefix(q.Model, "claude-opus-4-5"):
-		return invalid("This model does not support the effort parameter.")
-	}
-	return nil
 }
 
-// checkThought refuses thinking with a budget where the tool calls that are
-// answered last have lost the thinking that led to them.
-func checkThought(q *request) *apiError {
-	for i := len(q.Messages) - 1; i >= 0; i-- {
-		m := &q.Messages[i]
-		if m.Role != "assistant" || len(m.Content) == 0 {
+// thought refuses thinking with a budget where the tool calls that are answered
+// last have lost the thinking that led to them.
+func (c *checker) thought(list []api.Message) {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Role != "assistant" || len(list[i].Content) == 0 {
 			continue
 		}
-		calls := slices.ContainsFunc(m.Content, func(b api.Block) bool { return b.Type == "tool_use" })
-		if first := m.Content[0].Type; calls && first != "thinking" && first != "redacted_thinking" {
-			return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
-				"When `thinking` is enabled, a final `assistant` message must start with a thinking block", i, first)
-		}
-		return nil
+		first := list[i].Content[0].Type
+		calls := slices.ContainsFunc(list[i].Content, func(b api.Block) bool { return b.Type == "tool_use" })
+		c.refuse(calls && !strings.HasSuffix(first, "thinking"), "messages.%d.content.0.type: Expected `thinking` or "+
+			"`redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a "+
+			"thinking block", i, first)
+		return
 	}
-	return nil
+}
+
+// edits reads the edits that a request declares, and checks them and a compaction
+// on demand.
+func (c *checker) edits(q *request, betas []string) {
+	const extra = "%s: Extra inputs are not permitted"
+	if o := q.Compaction; o != nil {
+		c.refuse(!slices.Contains(betas, api.BetaOnDemand), extra, "compaction")
+		c.refuse(utf8.RuneCountInString(o.Instructions) > maxInstructions,
+			"compaction.instructions: String should have at most %d characters", maxInstructions)
+		c.refuse(o.Type != "summarize", "compaction.type: unknown type %q", o.Type)
+		c.refuse(len(q.ContextManagement) > 0, "compaction: cannot be combined with context_management")
+	}
+	var declared struct {
+		Edits []api.Edit `json:"edits"`
+	}
+	if len(q.ContextManagement) == 0 {
+		return
+	}
+	err := json.Unmarshal(q.ContextManagement, &declared)
+	c.refuse(err != nil, "context_management: %v", err)
+	q.edits = declared.Edits
+	for i, e := range q.edits {
+		need := api.BetaEditing
+		switch e.Type {
+		case api.EditTools:
+		case api.EditThinking:
+			c.refuse(i > 0, "context_management.edits.%d: %s must be listed first", i, e.Type)
+			c.refuse(!thinks(&q.Request), "`%s` strategy requires `thinking` to be enabled or adaptive", e.Type)
+		case api.EditCompact:
+			need = api.BetaCompact
+			c.refuse(e.Trigger != nil && (e.Trigger.Type != "input_tokens" || e.Trigger.Value < compactLeast),
+				"context_management.edits.%d.trigger: want input_tokens of at least %d", i, compactLeast)
+		default:
+			c.refuse(true, "context_management.edits.%d.type: unknown type %q", i, e.Type)
+		}
+		c.refuse(!slices.Contains(betas, need), extra, "context_management")
+	}
 }

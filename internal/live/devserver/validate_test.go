@@ -140,7 +140,7 @@ func TestChatValidation(t *testing.T) {
 // All that is wrong with the options is said at once.
 func TestOptions(t *testing.T) {
 	_, err := devserver.New(devserver.Options{Window: -1, Latency: -1, SummaryTokens: -1, MaxOutput: -1})
-	for _, want := range []string{"window -1", "latency -1ns", "summary of -1", "output of -1"} {
+	for _, want := range []string{"window -1", "latency -1ns", "summary_tokens -1", "max_output -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}
