@@ -242,31 +242,6 @@ type Inputs struct {
 	Registry *strategies.Registry
 }
 
-// Load returns the fleet of a name in Names, or of a file: what holds a slash or
-// ends in .yaml or .yml is a file. Files that it names are found as Locate says.
-func Load(name string, in Inputs) (*File, error) {
-	if !namesFile(name) {
-		text, err := Text(name)
-		if err != nil {
-			return nil, err
-		}
-		return Parse(text, name+".yaml", in)
-	}
-	if in.Files == nil {
-		return nil, fmt.Errorf("fleet %s: no files can be read here", name)
-	}
-	text, err := fs.ReadFile(in.Files, name)
-	if err != nil {
-		return nil, fmt.Errorf("read fleet: %w", err)
-	}
-	tree, err := spec.Parse(text, name)
-	if err != nil {
-		return nil, fmt.Errorf("reading a fleet: %w", err)
-	}
-	Locate(tree, in.Files)
-	return Read(tree, in)
-}
-
 // Parse reads a fleet strictly. The error names every problem at once with file and line:
 // unknown keys and names with the nearest known one, values out of range, and
 // fleets that could not end. Names of files in it are from the working folder.
@@ -275,12 +250,12 @@ func Parse(text []byte, name string, in Inputs) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a fleet: %w", err)
 	}
-	return Read(tree, in)
+	return read(tree, in)
 }
 
-// Read is Parse of a tree. It writes the dates of upgrades as times from the start into
+// read is Parse of a tree. It writes the dates of upgrades as times from the start into
 // the tree, and leaves it as it is else.
-func Read(tree *spec.Tree, in Inputs) (*File, error) {
+func read(tree *spec.Tree, in Inputs) (*File, error) {
 	f := defaultFile()
 	f.known, f.inputs = new(known), in
 	dates(tree.Root, f.Start.Time)
@@ -339,11 +314,10 @@ func (f *File) pricesText() string {
 	return f.PricesAt
 }
 
-// Locate makes the names of files in a fleet's text ones that open from
+// locate makes the names of files in a fleet's text ones that open from
 // the working folder. A fleet names profiles, prices and times from its own folder,
-// where there is such a file, else from the working folder. Text is only changed
-// there: Load does the same.
-func Locate(tree *spec.Tree, files fs.FS) {
+// where there is such a file, else from the working folder.
+func locate(tree *spec.Tree, files fs.FS) {
 	exists := func(name string) bool {
 		info, err := fs.Stat(files, name)
 		return err == nil && !info.IsDir()
