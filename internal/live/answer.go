@@ -1,7 +1,9 @@
 package live
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/live/cassette"
@@ -178,4 +180,155 @@ func extract(text string) (summary, analysis string, tagged bool) {
 		stop = closed
 	}
 	return strings.TrimSpace(outside.String() + text[at:stop]), analysis, tagged
+}
+
+// instructionVersion changes with the words of the instructions, so that the
+// answers to other words are not taken for answers to these.
+const instructionVersion = "1"
+
+// section is a section that a summary must have.
+type section struct {
+	title string
+	asks  string
+}
+
+// summarySections are the nine sections of a summary (000:386-395, 002:84-93).
+var summarySections = [...]section{
+	{"Primary Request and Intent", "Everything the person asked for and what they want to reach by it, in full."},
+	{"Key Technical Concepts", "Languages, frameworks, tools and decisions about the design that the work rests on."},
+	{"Files and Code Sections", "Each file that was looked at, changed or made: its path, why it matters, what was changed, and the code that is needed to go on, word for word. Give most room to the newest."},
+	{"Errors and Fixes", "Each error that came up, with its message, how it was fixed, and what the person said about it."},
+	{"Problem Solving", "Problems that are solved and how, and those still being looked into."},
+	{"All User Messages", "Every message of the person that is not the result of a tool, in order, word for word where it is not very long: corrections and wishes stand in them."},
+	{"Pending Tasks", "What was asked for and is not done."},
+	{"Current Work", "What was being done just before this point, with file names and code."},
+	{"Optional Next Step", "The next step, only if it follows from what was asked for last. Quote the words it follows from."},
+}
+
+// workSections are the last two sections where messages stay behind those that
+// are summarised (002:118).
+var workSections = [...]section{
+	{"Work Completed", "What was done by the end of these messages, with file names and code."},
+	{"Context for Continuing Work", "What somebody must know to understand the messages that follow and to go on from them."},
+}
+
+// memorySections are the ten sections of a session memory (002:242-252).
+var memorySections = [...]section{
+	{"Session Title", "Five to ten words that tell this session from others"},
+	{"Current State", "What is being worked on, what is pending, what comes next"},
+	{"Task Specification", "What was asked for, and the decisions about its design"},
+	{"Files and Functions", "Which files and functions matter, and why"},
+	{"Workflow", "Commands that are run, in which order, and how to read their output"},
+	{"Errors & Corrections", "What went wrong, how it was put right, what the person corrected"},
+	{"Codebase and System Documentation", "The parts of the system and how they fit together"},
+	{"Learnings", "What worked, what did not, what to avoid"},
+	{"Key Results", "Results that were asked for, exactly as they were given"},
+	{"Worklog", "Step by step, very short: what was tried and done"},
+}
+
+// sections returns the sections that an answer must have.
+func (p *plan) sections() []section {
+	switch {
+	case p.kind == kindMemory:
+		return memorySections[:]
+	case p.kind == kindServer:
+		return nil
+	case p.part == prompt.PartUpTo:
+		return append(append([]section{}, summarySections[:len(summarySections)-len(workSections)]...), workSections[:]...)
+	}
+	return summarySections[:]
+}
+
+const textOnly = "IMPORTANT: answer with text only. Call no tool: every call is refused, and this answer is the only one you give. "
+
+const summaryForm = textOnly + "It is one <analysis> block and behind it one <summary> block, and nothing else."
+
+const memoryForm = textOnly + "It is the whole file inside one <summary> block, and nothing else."
+
+// instruction returns the words at the end of a call. Quote is how the part to
+// be summarised begins, custom what the user wants of summaries, notes the session
+// memory that is to be brought up to date, "" for none.
+func (p *plan) instruction(quote, custom, notes string) string {
+	if p.kind == kindMemory {
+		return memoryInstruction(custom, notes)
+	}
+	var b strings.Builder
+	b.WriteString(summaryForm + "\n\n")
+	switch p.part {
+	case prompt.PartFrom:
+		fmt.Fprintf(&b, "Summarise the later part of this conversation. It begins with these words:\n%q\nThe messages ahead of it stay as they are: do not summarise them again, and use them only to understand the rest. ", quote)
+	case prompt.PartUpTo:
+		b.WriteString("Summarise this conversation. Newer messages, which you do not see, stay as they are and will follow your summary. ")
+	default:
+		b.WriteString("Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else of it. ")
+	}
+	b.WriteString(`Leave out nothing that the work needs: what was asked for, decisions, paths, names, commands, code and errors, exactly as they are.
+
+In <analysis>, go through the messages in order and note what each of them adds; then check that nothing is missing. The analysis is thrown away.
+
+In <summary>, write these sections under these numbers and titles, in this order, even where one is empty:
+`)
+	for i, s := range p.sections() {
+		b.WriteString(numbered(i, s) + ": " + s.asks + "\n")
+	}
+	if custom = strings.TrimSpace(custom); custom != "" {
+		b.WriteString("\nThe person also wants this of the summary:\n" + custom + "\n")
+	}
+	b.WriteString("\n" + summaryForm)
+	return b.String()
+}
+
+// numbered returns the title of a section as an answer must have it.
+func numbered(i int, s section) string { return strconv.Itoa(i+1) + ". " + s.title }
+
+// serverInstructions are the words of the provider's compaction where the client
+// has some of its own, with what the user wants of summaries: they take the place of
+// the provider's, so they must ask for the summary too. They are cut to what a
+// compaction on demand takes.
+func serverInstructions(custom string) string {
+	words := "Summarise this conversation so that the work can go on from your summary alone: what was asked for, decisions, paths, commands, code and errors exactly as they are, what is done, what is pending, and the next step."
+	if custom = strings.TrimSpace(custom); custom != "" {
+		words += "\n\nThe person also wants this of the summary:\n" + custom
+	}
+	return cut(words, maxInstructions)
+}
+
+// maxInstructions bounds what is asked of a compaction on demand, bytes: the
+// provider takes as many characters.
+const maxInstructions = 16_384
+
+// memoryInstruction asks for the session memory as a whole: anew, or from notes
+// that are there.
+func memoryInstruction(custom, notes string) string {
+	var b strings.Builder
+	b.WriteString(memoryForm + "\n\n")
+	fmt.Fprintf(&b, "Write the notes of this session as a Markdown file with these sections. Keep titles and the lines in italics as they are, write below them, and keep to %d tokens a section and %d in all: when a section is full, condense what is old. Put in paths, names, commands and errors exactly as they are. This instruction is no part of the session.\n\n", sectionTokens, memoryTokens)
+	for _, s := range memorySections {
+		fmt.Fprintf(&b, memoryHeader+"%s\n_%s_\n\n", s.title, s.asks)
+	}
+	if notes != "" {
+		b.WriteString("These are the notes so far. Bring them up to date with what was said since:\n\n" + notes + "\n\n")
+	}
+	if custom = strings.TrimSpace(custom); custom != "" {
+		b.WriteString("The person also wants this of the notes:\n" + custom + "\n\n")
+	}
+	b.WriteString(memoryForm)
+	return b.String()
+}
+
+// Titles returns what identifies the sections of an answer. An answer repeats it from
+// the instruction: cassettes without texts can keep it, so that a replay knows
+// the sections and their sizes too.
+func Titles() []string {
+	var list []string
+	for _, part := range []prompt.Part{prompt.PartWhole, prompt.PartUpTo} {
+		p := plan{part: part}
+		for i, s := range p.sections() {
+			list = append(list, numbered(i, s), s.title)
+		}
+	}
+	for _, s := range memorySections {
+		list = append(list, memoryHeader+s.title)
+	}
+	return list
 }
