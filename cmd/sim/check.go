@@ -243,7 +243,7 @@ func (f *checkFlags) replay(
 }
 
 // beforehand refuses models without a price where the check is strict, and names
-// settings that change nothing. Elsewhere the report tells of calls without a price.
+// settings that change nothing. Otherwise the report names calls without a price.
 func (f *checkFlags) beforehand(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus, hide hiding) error {
 	if f.read.strict {
 		if err := refuseUnpriced(plan, corpus.Sessions, hide); err != nil {

@@ -19,8 +19,8 @@ import (
 )
 
 // beside are the keys of a scenario that a baseline does not depend on: what it
-// is called, which sessions it names and where prices stand (both have a digest
-// of their own), and the strategies, which stand in the cells.
+// is called, which sessions it names and which file prices come from (both have a
+// digest of their own), and the strategies, which are part of the cells.
 var beside = map[string][]string{
 	"":         {"schema", "name", "doc", "strategies", "verify"},
 	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "generate"},

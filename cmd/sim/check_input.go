@@ -129,7 +129,7 @@ func usualModel(s *traces.Session) string {
 // lost says what of the recordings is not in the figures: lines that could not be
 // read, files that could not be read to their end, sessions without a call.
 // Problems with single calls that were read are none. n counts all; at most the
-// first that reading keeps are told.
+// first that reading keeps are listed.
 func lost(c *traces.Corpus, hide hiding) (told []string, n int) {
 	n = c.NumProblems
 	for _, p := range c.Problems {
@@ -217,7 +217,7 @@ func (f *checkFlags) hiding() (hiding, error) {
 
 func (h hiding) on() bool { return h.key != nil }
 
-// name returns what stands for a project, a file or a digest.
+// name returns the pseudonym of a project, a file or a digest.
 func (h hiding) name(s string) string {
 	if !h.on() {
 		return s
@@ -225,7 +225,7 @@ func (h hiding) name(s string) string {
 	return export.Pseudonym(h.key, s)
 }
 
-// keyName returns a pseudonym of its own by which keys are told apart; "" without a
+// keyName returns a pseudonym of its own that distinguishes keys; "" without a
 // key.
 func (h hiding) keyName() string {
 	if !h.on() {
@@ -234,7 +234,7 @@ func (h hiding) keyName() string {
 	return h.name("the key of sim check")
 }
 
-// model returns what stands for a model.
+// model returns the pseudonym of a model.
 func (h hiding) model(s string) string {
 	if !h.on() {
 		return s
@@ -242,7 +242,7 @@ func (h hiding) model(s string) string {
 	return export.ModelName(h.key, s)
 }
 
-// problem tells a problem of reading. What is wrong with a line may quote it.
+// problem words a problem of reading. The problem of a line may quote the line.
 func (h hiding) problem(p traces.Problem) string {
 	if h.on() {
 		p.File, p.Text = h.name(p.File), "could not be read"
@@ -250,7 +250,7 @@ func (h hiding) problem(p traces.Problem) string {
 	return p.String()
 }
 
-// reason tells why there is nothing to check.
+// reason says why there is nothing to check.
 func (h hiding) reason(err error) string {
 	if h.on() {
 		return "nothing to check: no sessions"

@@ -139,7 +139,7 @@ func (f *checkFlags) renew(
 //go:embed check_starter.yaml
 var checkStarter []byte
 
-// startCheck writes a check file to begin with, where there is none.
+// startCheck writes a first check file, never over another.
 func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	if len(paths) > 0 {
 		return usageError{errors.New("--init takes no paths of sessions: write them into the file")}

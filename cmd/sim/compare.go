@@ -61,7 +61,7 @@ variable ` + anonymizeKeyVariable + `.`,
 	flags.StringSliceVar(&f.options.Cells, "strategy", nil,
 		"cells, strategies or patterns such as 'auto-compact/*', separated by commas")
 	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "metrics to compare, separated by commas")
-	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` that the others are held against; the first when empty")
+	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` of the run to compare with, the first by default")
 	flags.IntVar(&f.options.Resamples, "resamples", 1000,
 		fmt.Sprintf("resamples of the bootstrap, 100 to %d", compare.MaxResamples))
 	f.options.Level = compareLevel
@@ -180,7 +180,7 @@ func rename(as map[string]string, run, hidden *results.Run) {
 	}
 }
 
-// partialForm matches the remark of a run that is not whole, which tells figures
+// partialForm matches the remark of a run that is not whole, which distinguishes figures
 // alone.
 var partialForm = regexp.MustCompile(`^(interrupted|stopped by an error): \d+ of \d+ sessions simulated`)
 
@@ -200,7 +200,7 @@ func partialRemarks(run *results.Run) []string {
 // in per cent: 0.99, 99%.
 type confidence struct{ level *float64 }
 
-// Set reads a level. 99 without its sign is an error that tells of it; bounds are
+// Set reads a level. 99 without its sign is an error that names it; bounds are
 // those of the comparison.
 func (c confidence) Set(text string) error {
 	number, percent := strings.CutSuffix(text, "%")

@@ -149,7 +149,7 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, 
 	}
 }
 
-// stockText words what lies at a place.
+// stockText words what is at a place.
 func stockText(s traces.Stock, home string) string {
 	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", plural(s.Files, "file"), tilde(s.Dir, home), s.Agent,
 		megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))

@@ -130,7 +130,7 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 // ten-thousand, less than most machines have.
 const largeFleet = 6e9
 
-// warn tells what a large fleet is going to take.
+// warn says how much memory a large fleet takes.
 func (f *fleetFlags) warn(cmd *cobra.Command, file *fleet.File) {
 	calls, err := file.Calls()
 	if need := fleet.Memory(calls); err == nil && need > largeFleet && !f.read.quiet {
@@ -205,9 +205,9 @@ func interruptedFleet(ctx context.Context, during string, err error) error {
 	return fmt.Errorf("interrupted while %s: %w", during, context.Cause(ctx))
 }
 
-// fleetProvenance says what the figures of a fleet depend on: of the settings,
-// those of prices, which no other figure tells, and the limit of the cache. Their file is named without its
-// folder, which depends on where sim runs.
+// fleetProvenance says what the figures of a fleet depend on: of the settings, those of
+// prices, which no other figure shows, and the limit of the cache. A file of prices is
+// named without its folder, which depends on where sim runs.
 func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Population) results.Provenance {
 	digest := scenarios.Digest(people.Sessions)
 	p := results.Provenance{
@@ -232,9 +232,8 @@ func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Popul
 	return p
 }
 
-// fleetProgress tells how far a fleet is: a session counts once for each
-// strategy and comparison. Users end in the order of the day, so sessions do not tell
-// the time left.
+// fleetProgress says how far a fleet is: a session counts once for each strategy and
+// comparison. Users end in the order of the day, so sessions do not show the time left.
 func fleetProgress(done, total int64) string {
 	if done == 0 {
 		return "drawing people and sessions"

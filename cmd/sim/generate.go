@@ -402,7 +402,7 @@ func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
 // its name.
 func (f *compareFlags) generate(cmd *cobra.Command, profile string) (*traces.Corpus, error) {
 	if _, err := os.Lstat(profile); err == nil && !f.read.quiet && slices.Contains(synthetic.WorkloadNames(), profile) {
-		say(cmd.ErrOrStderr(), "%[1]s is the profile of that name; ./%[1]s is what lies here under it", profile)
+		say(cmd.ErrOrStderr(), "%[1]s is the profile of that name; ./%[1]s is the file", profile)
 	}
 	return f.gen.corpus(cmd.Context(), profile)
 }

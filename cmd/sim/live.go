@@ -371,7 +371,7 @@ func (p pricesNow) minTokens(model string) int32 {
 	return 1024
 }
 
-// hinted are stored calls that tell how to go on where one cannot be had.
+// hinted are stored calls whose errors say how to go on.
 type hinted struct{ *cassette.Folder }
 
 // Do is that of the folder.

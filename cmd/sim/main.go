@@ -1,4 +1,4 @@
-// Command sim tells what agent sessions cost under different ways of managing
+// Command sim shows what agent sessions cost under different ways of managing
 // their context. Run `sim help` for its verbs.
 package main
 

@@ -17,8 +17,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// say writes a message of the program, so that no file name in it speaks to the
-// terminal.
+// say writes a message of the program without control characters, which names of
+// files may have.
 func say(w io.Writer, format string, args ...any) {
 	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
 	for i := range lines {
@@ -51,8 +51,8 @@ type outputFlags struct {
 	force bool
 }
 
-// bind binds the flags; picture says what is drawn, what is the name of what is
-// written into the folder.
+// bind binds the flags: picture names what --chart draws, what names the contents of
+// the folder.
 func (f *outputFlags) bind(cmd *cobra.Command, picture, what string) {
 	flags := cmd.Flags()
 	f.bindChart(cmd, picture)
@@ -99,7 +99,7 @@ func (f *outputFlags) draw(draw func(w io.Writer, format string) error) error {
 }
 
 // placeFor returns an error when no file can be written under a name that a flag
-// gives, so that nothing is computed in vain.
+// gives: better known before anything is computed.
 func placeFor(flag, file string) error {
 	if file == "" {
 		return nil
@@ -139,9 +139,9 @@ type outFile struct {
 	write func(io.Writer) error
 }
 
-// folder returns the output folder, nil when none is asked for. It refuses one with
-// files in it unless --force is set. holds reports whether a folder holds an
-// earlier one of what is written.
+// folder returns the output folder, nil without --out. It refuses one with files in it
+// unless --force is set. what names the contents; holds reports whether a folder has
+// earlier ones.
 func (f *outputFlags) folder(what string, holds func(dir string) bool) (*outFolder, error) {
 	if f.out == "" {
 		return nil, nil
@@ -188,7 +188,7 @@ func (o *outFolder) addText(name string, text []byte) {
 	o.add(name, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// report is what a document or table is to its files.
+// report is a document or a table.
 type report interface {
 	Write(w io.Writer, format string) error
 }
@@ -229,7 +229,7 @@ func (o *outFolder) save() (err error) {
 	return errors.Join(errs...)
 }
 
-// writeInto writes a file, and the folder it stands in.
+// writeInto writes a file and makes its folder.
 func writeInto(name string, write func(io.Writer) error) error {
 	err := os.MkdirAll(filepath.Dir(name), 0o755)
 	if err == nil {
@@ -344,7 +344,7 @@ func replaceFile(target string, mode fs.FileMode, write func(io.Writer) error) e
 	return cause(os.Rename(name, target))
 }
 
-// writeThrough writes to what the name stands for without replacing it.
+// writeThrough writes to the device, pipe or link of a name without replacing it.
 func writeThrough(name string, write func(io.Writer) error) error {
 	w, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {

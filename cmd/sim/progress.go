@@ -138,8 +138,8 @@ func (s *simulating) done(finished, total int) {
 	}
 }
 
-// text tells calls per second by the mean number of calls of a session, and the
-// time left by the mean time of one.
+// text estimates calls per second from the mean number of calls of a session, and the
+// time left from the mean time of one.
 func (s *simulating) text(elapsed time.Duration) string {
 	done, total := s.finished.Load(), s.total.Load()
 	if done == 0 {
@@ -181,7 +181,7 @@ func (f *readFlags) watch(cmd *cobra.Command, text func(elapsed time.Duration) s
 	return watch(w, isTerminal(w), text)
 }
 
-// dryRun tells how large a run would be.
+// dryRun prints how large a run would be.
 func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
 	e, err := plan.Estimate(cmd.Context(), corpus)
 	if err != nil {

@@ -33,7 +33,7 @@ type readFlags struct {
 	selection traces.Selection
 	origin    string   // where sessions that were looked for come from
 	found     []string // paths of sessions that were looked for
-	sample    bool     // the samples were read, for nobody named sessions
+	sample    bool     // the samples were read because nobody named sessions
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {

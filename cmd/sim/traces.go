@@ -285,7 +285,7 @@ var wideColumns = []string{"agent", "version", "gaps_over_5m", "gaps_over_1h", "
 	"derived_outputs", "assumed_lifetimes", "problems"}
 
 // brief leaves in a list of sessions what has room on a terminal: ids as far as
-// they tell sessions apart, and the columns that most people look for.
+// they stay distinct, and the columns that most people look for.
 func brief(s *document.Table) {
 	for i := range s.Columns {
 		if slices.Contains(wideColumns, s.Columns[i].Name) {
@@ -304,7 +304,7 @@ func brief(s *document.Table) {
 	s.Notes = append(s.Notes, "--wide shows whole ids, pauses, sub-agents and how much of each session is known.")
 }
 
-// beginnings returns each id as far as it takes to tell it from all others, but at
+// beginnings returns each id as far as it differs from all others, but at
 // least leastID characters. An id that another begins with stays whole.
 func beginnings(ids []string) []string {
 	order := slices.Sorted(slices.Values(ids))
@@ -323,7 +323,7 @@ func beginnings(ids []string) []string {
 	return out
 }
 
-// common returns how many characters two texts begin with alike.
+// common returns the number of characters that two texts begin with in common.
 func common(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	n := 0

@@ -131,7 +131,7 @@ type flagGroup struct {
 }
 
 // flagGroups are the headings of help and the flags below each. What is in none
-// of them stands under "Flags".
+// of them comes under "Flags".
 var flagGroups = []flagGroup{
 	{"Sessions", []string{
 		"discover", "yes", "since", "until", "utc", "project", "model", "agent", "strict", "sessions", "top",
