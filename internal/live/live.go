@@ -232,7 +232,7 @@ func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (
 
 // answer turns a call into the terms of a modelled one.
 func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
-	m := &prompt.Measured{Predicted: got.Predicted, Entities: int32(len(got.Entities)), Kept: keptOf(got.Entities)}
+	m := &prompt.Measured{Predicted: got.Predicted, Entities: int32(len(got.Entities)), Kept: int32(totalOf(kinds(got.Entities)).Kept)}
 	a := prompt.Answer{Measured: m}
 	var why string
 	if f := got.Failure; f != nil {

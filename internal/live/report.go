@@ -251,29 +251,15 @@ type Share struct {
 	Kept int    `json:"kept"`
 }
 
-func keptOf(list []cassette.Entity) int32 {
-	var n int32
-	for _, e := range list {
-		if e.Kept {
-			n++
-		}
-	}
-	return n
-}
-
 // kinds counts entities by kind.
 func kinds(list []cassette.Entity) []Share {
 	var shares []Share
 	for _, e := range list {
-		i := slices.IndexFunc(shares, func(s Share) bool { return s.Kind == e.Kind })
-		if i < 0 {
-			i = len(shares)
-			shares = append(shares, Share{Kind: e.Kind})
-		}
-		shares[i].All++
+		s := Share{Kind: e.Kind, All: 1}
 		if e.Kept {
-			shares[i].Kept++
+			s.Kept = 1
 		}
+		shares = merged(shares, s)
 	}
 	return shares
 }

@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"reflect"
 	"time"
 	"unicode/utf8"
 
@@ -108,26 +109,34 @@ func (f *form) check() error {
 	case !f.Call.hidesParams() && f.Call.Key() != f.Key:
 		return fmt.Errorf("its key is not that of its call, %s", f.Call.Key())
 	}
-	u := f.Predicted
-	least := min(u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output)
-	tokens := func(u wire.Usage) { least = min(least, u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output) }
-	if r := f.Reply; r != nil {
-		tokens(r.Usage)
-		tokens(r.Wasted)
-		for _, it := range r.Iterations {
-			tokens(it.Usage)
-		}
-		least = min(least, int64(r.First), int64(r.Total), int64(r.Attempts), r.Thinking, r.Cleared.ToolUses,
-			r.Cleared.Turns, r.Cleared.Input)
-	}
-	if e := f.Failure; e != nil {
-		tokens(e.Billed)
-		least = min(least, e.Excess, int64(e.After), int64(e.Attempts))
-	}
-	if least < 0 {
-		return fmt.Errorf("a count or time is negative: %d", least)
+	back := struct {
+		reply     *wire.Reply
+		failure   *wire.Failure
+		predicted prompt.Usage
+	}{f.Reply, f.Failure, f.Predicted}
+	if n := least(reflect.ValueOf(back)); n < 0 {
+		return fmt.Errorf("a count or time is negative: %d", n)
 	}
 	return nil
+}
+
+// least returns the smallest number in a value, 0 at most.
+func least(v reflect.Value) (n int64) {
+	switch {
+	case v.CanInt():
+		return min(v.Int(), 0)
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		return least(v.Elem())
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			n = min(n, least(v.Index(i)))
+		}
+	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[time.Time]():
+		for i := range v.NumField() {
+			n = min(n, least(v.Field(i)))
+		}
+	}
+	return n
 }
 
 // remedy says what to do about a file that cannot be read.

@@ -52,29 +52,24 @@ func (s *Server) checkChat(q *api.ChatRequest) *apiError {
 		return &apiError{status: http.StatusNotFound, kind: "model_not_found",
 			message: "The model `" + q.Model + "` does not exist"}
 	}
-	if len(q.Messages) == 0 {
-		return invalid("messages: at least one is required")
-	}
+	var c checker
+	c.refuse(len(q.Messages) == 0, "messages: at least one is required")
 	open := map[string]bool{}
 	for i, m := range q.Messages {
 		switch m.Role {
 		case "system", "developer", "user", "assistant":
-			if len(open) > 0 {
-				return invalid("messages[%d]: tool calls must be followed by tool messages that respond to each of them", i)
-			}
+			c.refuse(len(open) > 0, "messages[%d]: tool calls must be followed by tool messages that respond to each of them", i)
 		case "tool":
-			if !open[m.ToolCallID] {
-				return invalid("messages[%d]: tool_call_id %q has no call ahead of it", i, m.ToolCallID)
-			}
+			c.refuse(!open[m.ToolCallID], "messages[%d]: tool_call_id %q has no call ahead of it", i, m.ToolCallID)
 			delete(open, m.ToolCallID)
 		default:
-			return invalid("messages[%d].role: unknown role %q", i, m.Role)
+			c.refuse(true, "messages[%d].role: unknown role %q", i, m.Role)
 		}
 		for _, t := range m.ToolCalls {
 			open[t.ID] = true
 		}
 	}
-	return nil
+	return c.err
 }
 
 // rendered returns a prompt as one text.
