@@ -374,9 +374,9 @@ type Options struct {
 	// Sources are the sources whose calls are made; nil for compact and
 	// session_memory. The others are left to Stub.
 	Sources []string
-	// Model is asked in the place of the session's, by this very name; "" for the
+	// Model replaces the session's model, under exactly this name; "" keeps the
 	// session's. A strategy that names a model of its own keeps it. Recorded names
-	// lose what a cloud platform or the client puts around them.
+	// are sent without what a cloud platform or the client puts around them.
 	Model string
 	// MaxOutput bounds the output of calls that do not, tokens; 0 for
 	// DefaultMaxOutput.
@@ -384,11 +384,11 @@ type Options struct {
 	// MaxOutputOf returns the most a model can answer, tokens, 0 where that is not
 	// known: no call asks for more. Nil when no model is known.
 	MaxOutputOf func(model string) int
-	// NoCompaction says that who is asked offers no compaction of its own: calls that
-	// are to be made in that way fail at once, and the strategy goes on from there.
+	// NoCompaction says that the provider offers no compaction of its own: calls for
+	// one fail at once, and the strategy falls back to its next way.
 	NoCompaction bool
-	// Provider names who is asked, "" for anybody: what one has answered is no
-	// answer of another.
+	// Provider names the provider, "" for any. It is part of the key of a call: the
+	// answer of one provider does not stand for another's.
 	Provider string
 	// Instructions are what the user wants of every summary, as a PreCompact hook
 	// would give it.
@@ -404,7 +404,7 @@ type Options struct {
 	// conversation did. A budget of 0 is the largest there is room for. What an event
 	// of the scenario has set comes first in calls on the conversation's own prefix.
 	Thinking *wire.Thinking
-	// NoThinking says that who is asked has no word for thinking.
+	// NoThinking says that the provider's API has no parameter for thinking.
 	NoThinking bool
 	// Effort is the effort asked of the model, by the provider's name for it; ""
 	// to leave it out. An event of the scenario comes first, as for Thinking.

@@ -91,10 +91,10 @@ func usualThinking(model string) wire.Thinking {
 	return wire.Thinking{Mode: wire.ThinkingAdaptive}
 }
 
-// think returns what a call says of thinking and how much output it allows for
-// that, tokens. Refused reports that the call cannot have the thinking that it
-// should: there is no room for a budget, or it answers tool calls, to whose
-// thinking a budget binds it and which is not sent.
+// think returns the thinking a call asks for and the output it allows for that,
+// tokens. Refused reports that the call should think and cannot: there is no room
+// for a budget, or it answers tool calls whose thinking the provider would want and
+// the call does not send.
 func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int, refused bool) {
 	if t = o.wanted(c, p.model); !t.On() {
 		return t, 0, false
@@ -112,10 +112,9 @@ func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int,
 	return t, room, false
 }
 
-// wanted returns what a call should say of thinking: what an event of the scenario
-// has set, else the option for all calls, else what is recorded. Calls under a
-// prompt of their own, and those from which thinking is left out, follow neither
-// event nor recording.
+// wanted returns the thinking a call should ask for: an event of the scenario comes
+// first, then the option for all calls, then the recording. Calls under a prompt of
+// their own, and calls that strip thinking, follow neither event nor recording.
 func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
 	if o.NoThinking {
 		return wire.Thinking{}

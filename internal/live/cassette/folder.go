@@ -121,9 +121,8 @@ func (f *Folder) find(call Call) (*Cassette, error) {
 	return c, nil
 }
 
-// Has reports whether a call is stored and answered from there: Do has none made
-// of which Has says so, whatever that costs. A file that cannot be read is there:
-// it is an error of Do.
+// Has reports whether Do answers a call from the folder without making it. A file
+// that cannot be read counts as stored: Do returns the error.
 func (f *Folder) Has(call Call) bool {
 	made := f.madeHere(call.Key())
 	if f.mode == Record && !made {
@@ -133,9 +132,8 @@ func (f *Folder) Has(call Call) bool {
 	return err != nil || c != nil && !f.again(c, made)
 }
 
-// again reports whether a stored call is made once more: one that failed for a
-// reason that may be gone, when what is missing is recorded, once in the life of
-// the Folder.
+// again reports whether a stored call is made once more: RecordMissing repeats a
+// failure that may have passed, once in the life of the Folder.
 func (f *Folder) again(c *Cassette, made bool) bool {
 	return f.mode == RecordMissing && c.passing() && !made
 }
@@ -219,8 +217,7 @@ func writeWhole(path string, b []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// ErrBroken is what a file is that holds no cassette, or not the one it is named
-// by.
+// ErrBroken reports a file that holds no cassette, or not the one it is named by.
 var ErrBroken = errors.New("the file is broken")
 
 // brokenError is an error of a file, in its own words, that is ErrBroken.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// ErrMissing is what a call is that no cassette holds.
+// ErrMissing reports a call that no cassette holds.
 var ErrMissing = errors.New("no cassette holds this call")
 
 // MissingError describes a call that no cassette holds: a request that was never

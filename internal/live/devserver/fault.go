@@ -262,8 +262,8 @@ type raw string
 // floodText is what the flood repeats.
 var floodText = strings.Repeat("too much of a good thing, ", 400)
 
-// respond writes an answer, or what the fault makes of it, and counts one that was
-// written to its end and can be read.
+// respond writes an answer, or what the fault makes of it. It counts an answer that
+// was written whole and intact.
 func (c *call) respond(r *response, stream bool) {
 	var done bool
 	if stream {
@@ -311,7 +311,7 @@ func (c *call) stream(r *response) bool {
 	return true
 }
 
-// send writes an event; it returns false when the client has gone.
+// send writes an event, and returns false once the client has gone.
 func (c *call) send(e event) bool {
 	data, isRaw := e.value.(raw)
 	if !isRaw {
@@ -350,8 +350,8 @@ func (c *call) forever(r *response) {
 	}
 }
 
-// garble makes the faults in the middle of a stream, and reports whether it goes
-// on.
+// garble makes the faults in the middle of a stream, and reports whether the stream
+// continues.
 func (c *call) garble(r *response) bool {
 	switch c.fault.Kind {
 	case faultReset:

@@ -46,7 +46,8 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 	}
 	n, most := *q.MaxTokens, s.options.MaxOutput
 	c.refuse(n < 0 || n == 0 && q.Stream, "max_tokens: %d is out of range", n)
-	c.refuse(n > most, "max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, most, q.Model)
+	c.refuse(n > most, "max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
+		n, most, q.Model)
 	for i := range q.System {
 		c.block(&q.System[i], fmt.Sprintf("system.%d", i))
 	}
@@ -60,8 +61,8 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 }
 
 // messages checks roles, content and the pairs of tool calls and results. Real
-// servers join messages of one role; a client that sends such has lost track, so
-// this one refuses them.
+// servers join neighbouring messages of one role; this one refuses them, since a
+// client that sends them has lost track.
 func (c *checker) messages(list []api.Message) {
 	const unanswered = "messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s"
 	var open []string // ids of calls that the message before made
