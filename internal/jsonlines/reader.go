@@ -13,7 +13,7 @@ import (
 // Reader reads lines of one form. It expects what an Object writes, members in
 // their order without blanks, and takes all other JSON as well, more slowly.
 type Reader struct {
-	// Label is that of the last line.
+	// Label is the label of the last line read.
 	Label string
 	// Passed counts the members that were not known, by name; the names of nested
 	// ones are joined by dots. The caller makes the map.

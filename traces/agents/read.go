@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -102,9 +102,11 @@ func (m *merger) read(ctx context.Context, opts traces.Options, what string) err
 		none = cmp.Or(none, err)
 		m.add(d)
 	}
-	slices.SortStableFunc(c.Sessions, func(a, b *traces.Session) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.ID, b.ID))
-	})
+	assembly.Sort(c.Sessions)
+	taken := map[string]int{}
+	for _, s := range c.Sessions {
+		s.ID = assembly.UniqueID(taken, s.ID)
+	}
 	switch {
 	case len(c.Sessions) > 0:
 		return nil

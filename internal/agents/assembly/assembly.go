@@ -12,8 +12,10 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// MaxTokens is the largest count of one call that is believed, far above any
-// context window and far below where the sums of a call would leave an int32.
+// MaxTokens is the largest context that is believed, far above any context
+// window and far below the limits of an int32. It bounds every logged count, the
+// input of every call, logged or estimated, and the estimate of every list of
+// blocks that a line adds.
 const MaxTokens = 100_000_000
 
 // Format is what the recordings of an agent have in common.
@@ -131,8 +133,8 @@ type Round struct {
 	Prompted bool  // the input holds text for the model
 	Answered bool  // the input holds tool results
 
-	derived bool // the output is not final
-	unknown bool // nor can it be derived
+	derived bool // the logged output is not the final count
+	unknown bool // the output is neither logged nor derived from the blocks
 	output  int64
 	total   int64 // input tokens: recorded, or by the blocks when the usage is unusable
 }

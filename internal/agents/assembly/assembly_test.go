@@ -1,9 +1,15 @@
 package assembly
 
 import (
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Unix times by date -u +%s; a stamp that no recording can have is none.
@@ -89,5 +95,81 @@ func TestScaleIsExact(t *testing.T) {
 	scale(7, list[:2], list[2:])
 	if got := Tokens(list); got != 7 {
 		t.Errorf("blocks without tokens share 7 as %d", got)
+	}
+}
+
+// Millis takes the years that Time takes, whatever the number.
+func TestMillis(t *testing.T) {
+	for ms, want := range map[int64]int64{
+		0: 0, 1774405040_880: 1774405040_880_000_000, 9223372036854775: 0, -5: 0, math.MaxInt64: 0, math.MinInt64: 0,
+	} {
+		if got := Millis(ms); got != want {
+			t.Errorf("%d: %d, want %d", ms, got, want)
+		}
+	}
+}
+
+// No two sessions get one id, whatever ids the recordings have.
+func TestUniqueID(t *testing.T) {
+	taken := map[string]int{}
+	for _, tt := range [][2]string{
+		{"s", "s"}, {"s", "s-2"}, {"s-2", "s-2-2"}, {"t-2", "t-2"}, {"t", "t"}, {"t", "t-3"}, {"t", "t-4"}, {"s", "s-3"},
+	} {
+		if got := UniqueID(taken, tt[0]); got != tt[1] {
+			t.Errorf("%s: %s, want %s", tt[0], got, tt[1])
+		}
+	}
+}
+
+// A cost that is no number, negative or absurd is a problem and not added.
+func TestCost(t *testing.T) {
+	f := NewFile("x", "a", traces.Options{MaxProblems: 9})
+	sum := 0.0
+	for i, usd := range []float64{0.5, 1e308, 1e308, -1, math.NaN(), math.Inf(1), 0} {
+		sum += f.Cost(i, usd)
+	}
+	if sum != 0.5 || f.Problems.Total != 5 {
+		t.Errorf("sum %v, problems %v", sum, f.Problems.List)
+	}
+}
+
+// Files, tools and models beyond what a session's lists hold point to an entry
+// of their own, not to another's.
+func TestFullLists(t *testing.T) {
+	const calls = 66_000
+	th := Main()
+	s := &Session{
+		Format: &Format{Agent: "x", Rates: traces.DefaultRates()}, ID: "s", Threads: []*Thread{th}, Problems: Problems{Limit: 9},
+	}
+	for i := range calls {
+		name := strconv.Itoa(i)
+		f := &File{Name: "f" + name}
+		s.Files = append(s.Files, f)
+		b := Block{Block: prompt.Block{Kind: prompt.KindToolUse}, Tool: "t" + name, Source: f}
+		c := &Call{ID: name, Model: "m" + name, Place: Place{f, 1}, Usage: Usage{Usage: prompt.Usage{Read: 5000}, OK: true}}
+		th.Calls = append(th.Calls, Round{Call: c, Reply: []Block{b}})
+	}
+	out := s.assemble()
+	for r, rd := range out.Threads[0].Rounds {
+		b, name, tool := out.Blocks[rd.Reply.From], strconv.Itoa(r), strconv.Itoa(r)
+		if r >= unlisted {
+			name = "unknown"
+		}
+		if r >= unlisted-1 { // the first tool is none
+			tool = "unknown"
+		}
+		got := [...]string{out.Files[rd.File], out.Files[b.File], out.Models[rd.Model], out.Tools[b.Tool]}
+		want := [...]string{"f" + name, "f" + name, "m" + name, "t" + tool}
+		for i := range want {
+			if strings.HasSuffix(want[i], "unknown") {
+				want[i] = "unknown"
+			}
+		}
+		if got != want {
+			t.Fatalf("call %d: %v, want %v", r, got, want)
+		}
+	}
+	if len(out.Problems) != 3 {
+		t.Errorf("problems %v", out.Problems)
 	}
 }

@@ -12,7 +12,15 @@ import (
 
 // Maker makes blocks of what formats of JSON objects hold.
 type Maker struct {
-	Keep bool // blocks keep their texts
+	Keep    bool           // blocks keep their texts
+	Unknown map[string]int // counts types of content that make no block; nil to count none
+}
+
+// Skip counts content of a type the reader does not know.
+func (m Maker) Skip(typ string) {
+	if m.Unknown != nil {
+		m.Unknown["message/"+typ]++
+	}
 }
 
 // Text returns a block of text.
@@ -64,6 +72,15 @@ func (m Maker) Result(id prompt.Digest, text string, failed, image bool) Block {
 	return b
 }
 
+// CallID returns the digest that pairs a tool call with its result, zero where
+// the call has no id.
+func CallID(id string) (d prompt.Digest) {
+	if id != "" {
+		d = prompt.DigestString(id)
+	}
+	return d
+}
+
 // opOf returns what a tool does to its object, by the names that most agents use.
 func opOf(name string) prompt.Op {
 	switch strings.ToLower(name) {
@@ -86,8 +103,8 @@ func opOf(name string) prompt.Op {
 }
 
 // Counts makes the usage of a call of disjoint counts. Counts that are negative,
-// absurd or all zero make it unusable. Writes are taken to live five minutes,
-// which neither format says.
+// absurd or all zero make it unusable. Writes are taken to live five minutes:
+// neither pi nor OpenCode logs their lifetime.
 func Counts(input, read, write, output, reasoning int64) Usage {
 	u := Usage{Reasoning: reasoning}
 	for _, n := range [...]int64{input, read, write, output} {

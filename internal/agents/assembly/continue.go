@@ -55,7 +55,7 @@ func (s *Session) continueForeign() {
 func (t *Thread) refit(lost int64) {
 	for i := range t.Happened {
 		if t.Happened[i].Kind == traces.EventCompact {
-			t.Happened[i].Kept = int32(max(0, int64(t.Happened[i].Kept)+lost))
+			t.Happened[i].Kept = clamp32(max(0, int64(t.Happened[i].Kept)+lost))
 		}
 	}
 }

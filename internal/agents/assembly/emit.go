@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -33,9 +34,8 @@ func (s *Session) emit() *traces.Session {
 		files: map[*File]uint16{}, calls: map[prompt.Digest]int32{}, uses: map[prompt.Digest]prompt.Block{},
 		results: map[prompt.Digest]int32{},
 	}
-	for i, f := range s.Files {
-		e.files[f] = uint16(min(i, 1<<16-1))
-		out.Files = append(out.Files, f.Name)
+	for _, f := range s.Files {
+		e.files[f] = e.enter(&out.Files, f.Name, "files")
 	}
 	if len(s.Threads) > 0 && s.Threads[0].continued {
 		out.Start = s.Threads[0].Began
@@ -152,9 +152,9 @@ func (e *emitter) block(b *Block) {
 	out.Message = e.message
 	out.Object = -1
 	if b.Object != "" {
-		out.Object = Intern(e.objects, &e.out.Objects, b.Object)
+		out.Object = e.object(b.Object)
 	}
-	out.Tool = Intern(e.tools, &e.out.Tools, b.Tool)
+	out.Tool = e.intern(e.tools, &e.out.Tools, b.Tool, "tools")
 	if b.Source != nil {
 		out.File = e.files[b.Source]
 	}
@@ -230,7 +230,7 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 	rd := &t.Calls[r]
 	out := traces.Round{
 		ID: rd.ID, Logged: rd.Output, At: rd.InputAt, Line: rd.Line, File: e.files[rd.Source],
-		Model: Intern(e.models, &e.out.Models, rd.Model), Trigger: traces.TriggerOther,
+		Model: e.intern(e.models, &e.out.Models, rd.Model, "models"), Trigger: traces.TriggerOther,
 	}
 	if rd.OK {
 		out.Usage, out.Tail = rd.Usage.Usage, int32(rd.tail)
@@ -328,16 +328,43 @@ func count(s *traces.Session, span traces.Span) {
 	}
 }
 
-// Intern returns the index of a name in a list, adding it when it is new. It
-// returns 0 for a name that the type of the index has no room for.
-func Intern[N uint16 | int32](index map[string]N, list *[]string, name string) N {
+// unlisted is the last place of a list of names, which stands for all names that
+// the list has no room for.
+const unlisted = math.MaxUint16
+
+// enter adds a name to a list and returns its place. Names beyond the last place
+// share that one, under the name unknown, which is a problem of the session.
+func (e *emitter) enter(list *[]string, name, what string) uint16 {
+	if len(*list) < unlisted {
+		*list = append(*list, name)
+		return uint16(len(*list) - 1)
+	}
+	if len(*list) == unlisted {
+		*list = append(*list, "unknown")
+		e.s.Problems.Add(e.s.Files[0].Name, 0, "session %s has more than %d %s; further ones are listed as unknown",
+			e.s.ID, unlisted, what)
+	}
+	return unlisted
+}
+
+// intern returns the place of a name in a list, entering it when it is new.
+func (e *emitter) intern(index map[string]uint16, list *[]string, name, what string) uint16 {
 	i, ok := index[name]
 	if !ok {
-		if i = N(len(*list)); int(i) != len(*list) {
-			return 0
-		}
+		i = e.enter(list, name, what)
 		index[name] = i
-		*list = append(*list, name)
+	}
+	return i
+}
+
+// object returns the place of an object in the session's list, adding it when it
+// is new.
+func (e *emitter) object(name string) int32 {
+	i, ok := e.objects[name]
+	if !ok {
+		i = int32(len(e.out.Objects))
+		e.objects[name] = i
+		e.out.Objects = append(e.out.Objects, name)
 	}
 	return i
 }

@@ -193,6 +193,23 @@ func Time(b []byte) int64 {
 	return sane(t)
 }
 
+// Millis returns a time in unix milliseconds as nanoseconds, 0 when it is none
+// that a transcript could have.
+func Millis(ms int64) int64 { return sane(time.UnixMilli(ms).UTC()) }
+
+// maxUSD is the largest cost of one call that is believed.
+const maxUSD = 1e5
+
+// Cost returns the cost of a call as logged. One that cannot be is a problem of
+// the line and counts for nothing.
+func (f *File) Cost(line int, usd float64) float64 {
+	if usd >= 0 && usd <= maxUSD {
+		return usd
+	}
+	f.Problems.Add(f.Name, line, "cost %g is out of range; it is left out", usd)
+	return 0
+}
+
 // sane accepts the years a recording can come from, which keeps differences
 // far from the limits of int64.
 func sane(t time.Time) int64 {

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -23,16 +24,24 @@ import (
 func (s *Session) fit(t *Thread) {
 	for r := range t.Calls {
 		rd := &t.Calls[r]
+		if rd.OK && rd.Input() > MaxTokens {
+			rd.OK, rd.Final = false, false
+		}
 		rd.tail = s.tailOf(rd.Call)
-		s.weigh(rd.Before)
-		s.weigh(rd.Reply)
+		before, reply := s.weigh(rd.Before), s.weigh(rd.Reply)
+		if (before || reply) && !rd.OK {
+			s.tooLarge(rd.Place)
+		}
 		if rd.Final {
 			rd.scaleReply()
 		}
 	}
 	for e := range t.Happened {
-		s.weigh(t.Happened[e].Stayed)
-		s.weigh(t.Happened[e].Text)
+		ev := &t.Happened[e]
+		stayed, text := s.weigh(ev.Stayed), s.weigh(ev.Text)
+		if stayed || text {
+			s.tooLarge(Place{ev.Source, ev.Line})
+		}
 	}
 	f := fitter{s: s, t: t}
 	f.rounds(f.begin())
@@ -41,12 +50,25 @@ func (s *Session) fit(t *Thread) {
 	}
 }
 
-// weigh gives blocks their estimate.
-func (s *Session) weigh(list []Block) {
+// weigh gives blocks their estimate, which is cut to MaxTokens together, and
+// reports whether it was.
+func (s *Session) weigh(list []Block) (cut bool) {
 	for i := range list {
 		list[i].Tokens = Weigh(&s.Rates, &list[i].Block)
 	}
+	if cut = Tokens(list) > MaxTokens; cut {
+		scale(MaxTokens, list)
+	}
+	return cut
 }
+
+// tooLarge notes a context that was cut to MaxTokens.
+func (s *Session) tooLarge(at Place) {
+	s.Problem(at, "the context is estimated at more than %d tokens and is cut to that", MaxTokens)
+}
+
+// clamp32 returns n, or the largest int32 when it is larger.
+func clamp32(n int64) int32 { return int32(min(n, math.MaxInt32)) }
 
 // scaleReply gives a reply the output tokens that were logged: what was thought
 // its own where that is counted apart, the rest to what is visible.
@@ -157,7 +179,7 @@ func (f *fitter) rounds(first int) {
 	}
 	rest := f.take(len(f.t.Calls))
 	for i := range rest {
-		rest[i].Kept, rest[i].Absorbed = int32(Tokens(rest[i].Stayed)+Tokens(rest[i].Text)), 0
+		rest[i].Kept, rest[i].Absorbed = clamp32(Tokens(rest[i].Stayed)+Tokens(rest[i].Text)), 0
 	}
 	f.t.Happened = append(f.events, rest...)
 }
@@ -183,7 +205,7 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 		switch events[i].Kind {
 		case traces.EventCompact:
 			compact = i
-			events[i].Kept = int32(Tokens(events[i].Stayed) + Tokens(events[i].Text))
+			events[i].Kept = clamp32(Tokens(events[i].Stayed) + Tokens(events[i].Text))
 		case traces.EventMicrocompact:
 			micro = i
 		}
@@ -192,12 +214,10 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 		return f.closeCompact(rd, &events[compact])
 	}
 	visible := Tokens(f.reply) + Tokens(rd.Before)
-	rd.total = f.total + visible
-	if !rd.OK {
+	if !f.bound(rd, f.total+visible) {
 		return Event{}
 	}
-	growth := rd.context() - f.total
-	rd.total = rd.context()
+	growth := rd.total - f.total
 	if f.s.Exact {
 		return f.closeExact(rd, growth)
 	}
@@ -206,16 +226,31 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 		f.s.unseen(rd, rest)
 	case rest == 0:
 	case micro >= 0:
-		events[micro].Saved = int32(-rest)
+		events[micro].Saved = clamp32(-rest)
 	case !f.shave(rd, growth):
 		return shrunk(-rest)
 	}
 	return Event{}
 }
 
+// bound sets the total of a round and reports whether blocks are to be fitted to
+// it: to the recorded one, or to MaxTokens when the estimate exceeds it. Else
+// the estimate is the total.
+func (f *fitter) bound(rd *Round, estimate int64) bool {
+	if rd.OK {
+		rd.total = rd.context()
+		return true
+	}
+	rd.total = min(estimate, MaxTokens)
+	if estimate > MaxTokens {
+		f.s.tooLarge(rd.Place)
+	}
+	return estimate > MaxTokens
+}
+
 // shrunk is what a context lost and no line says why.
 func shrunk(tokens int64) Event {
-	return Event{Event: traces.Event{Kind: traces.EventShrink, Saved: int32(tokens)}}
+	return Event{Event: traces.Event{Kind: traces.EventShrink, Saved: clamp32(tokens)}}
 }
 
 // shave scales what is visible down to a growth, if that can be.
@@ -263,7 +298,7 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	if saved == 0 {
 		return shrunk(lost)
 	}
-	ev := Event{Event: traces.Event{Kind: traces.EventForget, Saved: int32(saved + lost)}, forgot: f.thought}
+	ev := Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(saved + lost)}, forgot: f.thought}
 	f.thought = nil
 	return ev
 }
@@ -289,11 +324,9 @@ func (f *fitter) cutReply(rd *Round, growth int64) int64 {
 func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
 	f.thought = nil
 	static, own := static(f.t), rd.Before[ev.Absorbed:]
-	if !rd.OK {
-		rd.total = static + int64(ev.Kept) + Tokens(own)
+	if !f.bound(rd, static+int64(ev.Kept)+Tokens(own)) {
 		return lost
 	}
-	rd.total = rd.context()
 	room := rd.total - static
 	if room < 0 {
 		lost = shrunk(-room)
@@ -303,7 +336,7 @@ func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
 		scale(room, own)
 	}
 	left := room - Tokens(own)
-	ev.Kept = int32(left)
+	ev.Kept = clamp32(left)
 	summary, stayed := Tokens(ev.Text), Tokens(ev.Stayed)
 	if f.s.Sealed && len(ev.Text) > 0 {
 		// It has what the messages that stayed leave of the context.

@@ -34,10 +34,13 @@ func (s *Session) layPrefix(t *Thread, summary []Block) {
 	rd := &t.Calls[0]
 	visible := Tokens(rd.Before) + Tokens(summary)
 	static := s.defaultStatic(rd.Version)
-	total := static + visible
-	if rd.OK {
+	total := min(static+visible, MaxTokens)
+	switch {
+	case rd.OK:
 		total = rd.context()
 		static = s.staticOf(t, total, visible)
+	case total < static+visible:
+		s.tooLarge(rd.Place)
 	}
 	if static+visible > total {
 		scale(total-static, rd.Before, summary)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,9 +112,27 @@ func gather[S interface{ Base() *File }](
 			found.Join(f.Problems)
 		}
 	}
-	slices.SortStableFunc(c.Sessions, func(a, b *traces.Session) int {
+	Sort(c.Sessions)
+}
+
+// Sort orders sessions by start, then id.
+func Sort(list []*traces.Session) {
+	slices.SortStableFunc(list, func(a, b *traces.Session) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.ID, b.ID))
 	})
+}
+
+// UniqueID returns id, with a number behind it where an earlier session has it,
+// and notes it in taken.
+func UniqueID(taken map[string]int, id string) string {
+	name := id
+	for n := max(1, taken[id]); taken[name] > 0; {
+		n++
+		name = id + "-" + strconv.Itoa(n)
+		taken[id] = n
+	}
+	taken[name] = 1
+	return name
 }
 
 // own decides which session a call belongs to that several have: the one that

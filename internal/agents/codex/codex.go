@@ -15,7 +15,6 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
@@ -129,10 +128,7 @@ func (ro *rollout) name(named map[string]int) {
 		ro.id, _, _ = strings.Cut(path.Base(ro.Name), ".")
 		ro.Problems.Add(ro.Name, 0, "no session_meta line; the session is named by its file")
 	}
-	named[ro.id]++
-	if n := named[ro.id]; n > 1 {
-		ro.id += "-" + strconv.Itoa(n)
-	}
+	ro.id = assembly.UniqueID(named, ro.id)
 }
 
 // disown takes calls that an earlier session owns out of a thread and returns
@@ -188,6 +184,7 @@ func (ro *rollout) layHead(t *assembly.Thread) (ahead []assembly.Block) {
 	first := &t.Calls[0]
 	system := int64(float64(ro.head.instructions)*instructionRate + 0.5)
 	static := system + builtinTools + int64(float64(ro.head.tools)*addedToolRate+0.5)
+	static = min(static, assembly.MaxTokens)
 	if read := first.Read + readStep; first.Read > 0 && read > static*7/8 && read < static*9/8 {
 		static = max(static, read)
 	}

@@ -196,7 +196,7 @@ func (r *responseItem) use() assembly.Block {
 	content := text(args)
 	b := newBlock(prompt.KindToolUse, []byte(r.CallID), []byte(name), content)
 	b.Bytes = int32(min(len(content)+len(name), 1<<31-1))
-	b.Tool, b.ID = name, callID(r.CallID)
+	b.Tool, b.ID = name, assembly.CallID(r.CallID)
 	if r.Namespace != "" || strings.HasPrefix(name, "mcp__") {
 		b.Flags |= prompt.FlagMCP
 	}
@@ -210,13 +210,6 @@ func (r *responseItem) use() assembly.Block {
 	return b
 }
 
-func callID(id string) (d prompt.Digest) {
-	if id != "" {
-		d = prompt.DigestString(id)
-	}
-	return d
-}
-
 // output returns the block of a tool's result.
 func (r *responseItem) output() (assembly.Block, error) {
 	v := r.Output
@@ -225,7 +218,7 @@ func (r *responseItem) output() (assembly.Block, error) {
 	}
 	if v.Kind() == '[' && len(r.Tools) > 0 {
 		b := newBlock(prompt.KindToolResult, v)
-		b.ID = callID(r.CallID)
+		b.ID = assembly.CallID(r.CallID)
 		return r.withText(b, v), nil
 	}
 	texts, images, err := parts(v)
@@ -233,7 +226,7 @@ func (r *responseItem) output() (assembly.Block, error) {
 		return assembly.Block{}, err
 	}
 	b := newBlock(prompt.KindToolResult, texts...)
-	b.ID = callID(r.CallID)
+	b.ID = assembly.CallID(r.CallID)
 	if images > 0 {
 		b.Flags |= prompt.FlagImage
 	}

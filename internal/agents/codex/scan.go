@@ -124,7 +124,7 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	case "event_msg":
 		err = ro.event(it, r.Payload)
 	case "compacted":
-		if err = replaced(it, r.Payload, false); err == nil {
+		if err = replaced(it, r.Payload, false, ro.unknown); err == nil {
 			ro.Add(it)
 		}
 	case "world_state":
@@ -168,10 +168,18 @@ func (ro *rollout) response(it *assembly.Step, payload []byte) error {
 		return err
 	case known:
 		ro.Add(it)
-	case r.Type != "ghost_snapshot":
-		ro.Unknown["response_item/"+r.Type]++
+	default:
+		ro.unknown(r.Type)
 	}
 	return nil
+}
+
+// unknown counts an item of a type that the reader does not know. Snapshots are
+// known to say nothing to the model.
+func (ro *rollout) unknown(typ string) {
+	if typ != "ghost_snapshot" {
+		ro.Unknown["response_item/"+typ]++
+	}
 }
 
 // event reads a token count. One that repeats the totals of the last is no call.
@@ -219,8 +227,9 @@ func (u tokenUsage) usage() assembly.Usage {
 }
 
 // replaced reads what replaced the history: messages that stayed or came back,
-// and a summary, which is either text or an item only the server can read.
-func replaced(it *assembly.Step, payload []byte, keep bool) error {
+// and a summary, which is either text or an item only the server can read. It
+// hands the types of items it does not know to unknown.
+func replaced(it *assembly.Step, payload []byte, keep bool, unknown func(typ string)) error {
 	var c compacted
 	if err := assembly.Decode(payload, &c); err != nil {
 		return err
@@ -235,8 +244,12 @@ func replaced(it *assembly.Step, payload []byte, keep bool) error {
 	for i := range c.History {
 		var kept assembly.Step
 		c.History[i].keep = keep
-		if _, err := c.History[i].fill(&kept); err != nil {
+		known, err := c.History[i].fill(&kept)
+		if err != nil {
 			return err
+		}
+		if !known {
+			unknown(c.History[i].Type)
 		}
 		for _, b := range kept.Blocks {
 			if b.Kind == prompt.KindSummary {
@@ -265,7 +278,7 @@ func texts(line []byte) []traces.Text {
 		}
 		_, _ = item.fill(&it) // what cannot be read has no blocks
 	case "compacted":
-		_ = replaced(&it, r.Payload, true)
+		_ = replaced(&it, r.Payload, true, func(string) {})
 	}
 	return assembly.TextsOf(it.Blocks)
 }

@@ -234,51 +234,59 @@ func eachMessage(text []byte, session *info, do func(v jsontext.Value, offset in
 
 // add takes a message into the rounds.
 func (x *export) add(m *message, line int32) {
-	const ms = 1_000_000
 	r, name := x.rounds, x.ID+strconv.Itoa(x.messages)
-	created := m.Info.Time.Created * ms
-	x.usd += m.Info.USD
-	x.end = max(x.end, created, m.Info.Time.Completed*ms)
-	mk := assembly.Maker{}
+	created, completed := x.at(m.Info.Time.Created, line), x.at(m.Info.Time.Completed, line)
+	x.usd += x.Cost(int(line), m.Info.USD)
+	x.end = max(x.end, created, completed)
+	mk := assembly.Maker{Unknown: x.Unknown}
 	if m.Info.Role == "user" {
 		r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line, Blocks: said(mk, m)})
 		return
 	}
 	blocks := answered(mk, m, name)
 	if m.Info.Summary == true {
-		x.summarized(m, line, blocks)
+		x.summarized(m, completed, line, blocks)
 		return
 	}
 	// The request starts when the message is created; the response ends when its
 	// first tool starts, the message with the last one.
-	end, first := m.Info.Time.Completed, int64(0)
+	end, first := completed, int64(0)
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		switch {
-		case p.Type == "tool" && p.State.Time.Start > 0:
-			end = min(cmp.Or(end, p.State.Time.Start), p.State.Time.Start)
+		if start := assembly.Millis(p.State.Time.Start); p.Type == "tool" && start != 0 {
+			end = assembly.Earlier(end, start)
 			if id := p.State.Metadata.Session; id != "" {
 				x.tasks[id] = toolID(name, i)
 			}
-		case p.Time.Start > 0 && (first == 0 || p.Time.Start < first):
-			first = p.Time.Start
+		} else {
+			first = assembly.Earlier(first, assembly.Millis(p.Time.Start))
 		}
 	}
-	end = max(cmp.Or(end, m.Info.Time.Created), first)
+	end = max(cmp.Or(end, created), first)
 	uses, results := split(blocks)
 	r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line})
 	r.Add(&assembly.Step{
-		Kind: assembly.StepReply, At: end * ms, First: cmp.Or(first, end) * ms, Line: line,
+		Kind: assembly.StepReply, At: end, First: cmp.Or(first, end), Line: line,
 		ID: x.callID(m.Info.ID), Blocks: uses,
 	})
 	if u := m.usage(); u.OK {
 		r.Add(&assembly.Step{
-			Kind: assembly.StepCount, At: end * ms, Line: line, Model: m.Info.Model, Usage: u, Final: true,
+			Kind: assembly.StepCount, At: end, Line: line, Model: m.Info.Model, Usage: u, Final: true,
 		})
 	}
 	if len(results) > 0 {
-		r.Add(&assembly.Step{Kind: assembly.StepResult, At: m.Info.Time.Completed * ms, Line: line, Blocks: results})
+		r.Add(&assembly.Step{Kind: assembly.StepResult, At: completed, Line: line, Blocks: results})
 	}
+}
+
+// at returns a time of a message in unix nanoseconds, 0 when it is none that an
+// export could have, which is a problem.
+func (x *export) at(ms int64, line int32) int64 {
+	at := assembly.Millis(ms)
+	if at == 0 && ms != 0 {
+		x.Problems.Add(x.Name, int(line), "time %d is out of range; it is left out", ms)
+	}
+	return at
 }
 
 // callID returns the id of a message as that of a call, "" where secrets were
@@ -307,7 +315,7 @@ func (m *message) usage() assembly.Usage {
 
 // summarized takes the answer to a compaction: what came before is replaced by
 // it. The message that asked for it has a part that says why.
-func (x *export) summarized(m *message, line int32, blocks []assembly.Block) {
+func (x *export) summarized(m *message, completed int64, line int32, blocks []assembly.Block) {
 	var summary []assembly.Block
 	for _, b := range blocks {
 		if b.Kind == prompt.KindText {
@@ -316,7 +324,7 @@ func (x *export) summarized(m *message, line int32, blocks []assembly.Block) {
 		}
 	}
 	x.rounds.Add(&assembly.Step{
-		Kind: assembly.StepCompact, At: m.Info.Time.Completed * 1_000_000, Line: line, Blocks: summary,
+		Kind: assembly.StepCompact, At: completed, Line: line, Blocks: summary,
 		Usage: m.usage(), Model: m.Info.Model,
 		Manual: slices.ContainsFunc(x.before.Parts, func(p part) bool { return p.Type == "compaction" && !p.Auto }),
 	})
@@ -339,6 +347,8 @@ func said(mk assembly.Maker, m *message) []assembly.Block {
 			list = append(list, mk.Text(prompt.KindImage, p.URL))
 		case p.Type == "file" && p.Mime == "application/pdf":
 			list = append(list, mk.Text(prompt.KindDocument, p.URL))
+		case !p.unsent():
+			mk.Skip(p.Type)
 		}
 	}
 	return list
@@ -360,9 +370,25 @@ func answered(mk assembly.Maker, m *message, id string) []assembly.Block {
 			if failed := p.State.Status == "error"; failed || p.State.Status == "completed" {
 				list = append(list, mk.Result(tool, p.State.Output+p.State.Error, failed, len(p.State.Attachments) > 0))
 			}
+		default:
+			if !p.unsent() {
+				mk.Skip(p.Type)
+			}
 		}
 	}
 	return list
+}
+
+// unsent reports whether a part is known to send nothing to the model. Texts and
+// folders that a message names as files are sent as texts of their own.
+func (p *part) unsent() bool {
+	switch p.Type {
+	case "step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "compaction":
+		return true
+	case "file":
+		return p.Mime == "text/plain" || p.Mime == "application/x-directory"
+	}
+	return false
 }
 
 // toolID names a tool call by its place: exports may have its id taken out.
@@ -410,6 +436,7 @@ func sessions(opts *traces.Options, files []*export) []*assembly.Session {
 		}
 	}
 	made := map[string]*assembly.Session{}
+	members := map[*assembly.Session][]*export{}
 	var list []*assembly.Session
 	for _, x := range files {
 		if x.ID == "" {
@@ -427,9 +454,13 @@ func sessions(opts *traces.Options, files []*export) []*assembly.Session {
 			made[root.ID] = s
 			list = append(list, s)
 		}
-		x.join(s, best)
+		x.join(s)
+		members[s] = append(members[s], x)
 	}
 	for _, s := range list { // the main thread first
+		for _, x := range members[s] {
+			x.link(best[x.Parent], members[s])
+		}
 		slices.SortStableFunc(s.Threads, func(a, b *assembly.Thread) int { return cmp.Compare(a.Kind, b.Kind) })
 	}
 	return list
@@ -452,7 +483,7 @@ func (x *export) session(opts *traces.Options) *assembly.Session {
 	s := &assembly.Session{
 		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true},
 		ID:     x.ID, Project: x.Directory,
-		Start: x.Time.Created * 1_000_000, Problems: assembly.Problems{Limit: opts.MaxProblems},
+		Start: assembly.Millis(x.Time.Created), Problems: assembly.Problems{Limit: opts.MaxProblems},
 	}
 	if x.Version != "" {
 		s.Versions = []string{x.Version}
@@ -460,15 +491,25 @@ func (x *export) session(opts *traces.Options) *assembly.Session {
 	return s
 }
 
-// join adds a thread to its session.
-func (x *export) join(s *assembly.Session, all map[string]*export) {
-	if x.thread.Kind == traces.ThreadAgent {
-		for _, up := range all {
-			if d, ok := up.tasks[x.ID]; ok {
-				x.thread.Starter = d
-			}
+// link finds the task that started a sub-agent: in the export of its parent,
+// else in the first other export of its session that names it.
+func (x *export) link(parent *export, members []*export) {
+	if x.thread.Kind != traces.ThreadAgent {
+		return
+	}
+	if parent != nil {
+		members = append([]*export{parent}, members...)
+	}
+	for _, up := range members {
+		if d, ok := up.tasks[x.ID]; ok {
+			x.thread.Starter = d
+			return
 		}
 	}
+}
+
+// join adds a thread to its session.
+func (x *export) join(s *assembly.Session) {
 	s.Files = append(s.Files, x.File)
 	s.Own(x.File)
 	s.End, s.LoggedUSD = max(s.End, x.end), s.LoggedUSD+x.usd

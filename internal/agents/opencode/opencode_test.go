@@ -109,6 +109,51 @@ func TestSubAgent(t *testing.T) {
 	}
 }
 
+// When several exports name a sub-agent its parent's task is what started it.
+func TestStarterIsTheParents(t *testing.T) {
+	s := newScript("ses_1", "")
+	s.user(words("review"))
+	task := func(id string) string { return s.tool("task", `{"prompt":"review it"}`, "fine", id) }
+	s.answer("", task("ses_2")+","+task("ses_3"), 8000, 0, 30, 0)
+	s.answer("", task("ses_3"), 100, 8000, 20, 0)
+	child := newScript("ses_2", "ses_1").user(words("look"))
+	child.answer("", task("ses_3"), 6000, 0, 9, 0)
+	last := newScript("ses_3", "ses_2").user(words("look")).answer("", words("fine"), 6000, 0, 9, 0)
+	files := map[string]string{"a.jsonl": s.text(), "b.jsonl": child.text(), "c.jsonl": last.text()}
+	for range 50 {
+		got := agenttest.Read(t, Describe(), files).Sessions[0]
+		for _, th := range got.Threads {
+			if th.ID == "ses_3" && got.Threads[th.Parent].ID != "ses_2" {
+				t.Fatalf("started by %s, want ses_2", got.Threads[th.Parent].ID)
+			}
+		}
+	}
+}
+
+// Times and costs that cannot be are problems and left out; parts of unknown
+// types are counted.
+func TestAbsurdFigures(t *testing.T) {
+	s := newScript("ses_1", "")
+	s.user(words("one") + `,{"type":"hologram"},{"type":"file","mime":"text/plain"},{"type":"file","mime":"audio/wav"}`)
+	s.answer(`,"cost":1e308`, words("a")+`,{"type":"step-start"},{"type":"riddle"}`, 8000, 0, 10, 0)
+	s.ms = 9223372036854775
+	s.user(words("two")).answer(`,"cost":1e308`, words("b"), 8010, 0, 10, 0)
+	s.ms = time.Date(2026, 6, 1, 10, 0, 9, 0, time.UTC).UnixMilli()
+	c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": s.text()})
+	got := c.Sessions[0]
+	if got.LoggedUSD != 0 || len(got.Problems) != 5 {
+		t.Errorf("cost %v, problems %v", got.LoggedUSD, got.Problems)
+	}
+	for _, r := range got.Threads[0].Rounds {
+		if r.Wait > int64(time.Minute) || r.Stream > int64(time.Minute) {
+			t.Errorf("line %d waits %v and streams %v", r.Line, time.Duration(r.Wait), time.Duration(r.Stream))
+		}
+	}
+	if n := c.Unknown; len(n) != 3 || n["message/hologram"] != 1 || n["message/riddle"] != 1 || n["message/file"] != 1 {
+		t.Errorf("unknown %v", n)
+	}
+}
+
 // A compaction is a message that answers with a summary, and its usage is logged.
 func TestCompaction(t *testing.T) {
 	s := newScript("ses_1", "")

@@ -146,7 +146,7 @@ func (f *file) parse(ln assembly.Line) error {
 		}
 		return nil
 	}
-	steps, err := l.steps(assembly.Maker{}, at)
+	steps, err := l.steps(assembly.Maker{Unknown: f.Unknown}, at)
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.Type, err)
 	}
@@ -157,7 +157,7 @@ func (f *file) parse(ln assembly.Line) error {
 		steps[i].Line = int32(ln.Number)
 	}
 	if u := l.Message.Usage; u != nil {
-		f.usd += u.Cost.Total
+		f.usd += f.Cost(ln.Number, u.Cost.Total)
 	}
 	if l.ID == "" && steps == nil {
 		return nil
@@ -167,6 +167,8 @@ func (f *file) parse(ln assembly.Line) error {
 		e.parent = i
 	} else if l.ID != "" && l.Parent == "" {
 		e.parent = -1
+	} else if l.Parent != "" {
+		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
 	}
 	if l.ID != "" {
 		f.index[l.ID] = int32(len(f.entries))
@@ -233,8 +235,8 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	case "assistant":
 		return l.answer(mk, at)
 	case "toolResult":
-		texts, image, err := textsOf(m.Content)
-		b := mk.Result(toolID(m.ToolCall), texts, m.Failed, image)
+		texts, image, err := textsOf(m.Content, mk.Unknown)
+		b := mk.Result(assembly.CallID(m.ToolCall), texts, m.Failed, image)
 		return []assembly.Step{{Kind: assembly.StepResult, At: at, Blocks: []assembly.Block{b}}}, err
 	case "bashExecution":
 		b := meta(mk.Text(prompt.KindAttachment, m.Command+"\n"+m.Output))
@@ -253,12 +255,12 @@ func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 		return nil, nil
 	}
 	blocks, err := blocksOf(mk, m.Content, prompt.KindText)
-	begun := m.Timestamp * 1_000_000
-	if begun < 0 || begun > at {
+	begun := assembly.Millis(m.Timestamp)
+	if begun == 0 && m.Timestamp != 0 || begun > at {
 		begun = at
 	}
 	first := int64(0)
-	if m.First > 0 && m.First < float64(at-begun)/1e6 {
+	if begun != 0 && m.First > 0 && m.First < float64(at-begun)/1e6 {
 		first = begun + int64(m.First*1e6)
 	}
 	id := m.ResponseID
@@ -319,18 +321,20 @@ func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) ([]assembly
 			}
 			list = append(list, b)
 		case "toolCall":
-			list = append(list, mk.Use(toolID(p.ID), p.Name, p.Arguments))
+			list = append(list, mk.Use(assembly.CallID(p.ID), p.Name, p.Arguments))
 		case "image":
 			list = append(list, mk.Text(prompt.KindImage, p.Data))
+		default:
+			mk.Skip(p.Type)
 		}
 	}
 	return list, nil
 }
 
 // textsOf returns the texts of content taken together, and whether it has an
-// image.
-func textsOf(v jsontext.Value) (text string, image bool, err error) {
-	blocks, err := blocksOf(assembly.Maker{Keep: true}, v, prompt.KindText)
+// image. It counts types of content it does not know.
+func textsOf(v jsontext.Value, unknown map[string]int) (text string, image bool, err error) {
+	blocks, err := blocksOf(assembly.Maker{Keep: true, Unknown: unknown}, v, prompt.KindText)
 	var b strings.Builder
 	for i := range blocks {
 		if blocks[i].Kind == prompt.KindImage {
@@ -340,13 +344,6 @@ func textsOf(v jsontext.Value) (text string, image bool, err error) {
 		b.WriteString(blocks[i].Text.Text)
 	}
 	return b.String(), image, err
-}
-
-func toolID(id string) (d prompt.Digest) {
-	if id != "" {
-		d = prompt.DigestString(id)
-	}
-	return d
 }
 
 // sessions makes one session of every file.
@@ -361,9 +358,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.id, _, _ = strings.Cut(path.Base(f.Name), ".")
 			f.Problems.Add(f.Name, 0, "no session line; the session is named by its file")
 		}
-		if named[f.id]++; named[f.id] > 1 {
-			f.id += "-" + strconv.Itoa(named[f.id])
-		}
+		f.id = assembly.UniqueID(named, f.id)
 		s := &assembly.Session{
 			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true},
 			ID:     f.id, Project: f.project, Start: f.start, End: f.end, LoggedUSD: f.usd,

@@ -156,6 +156,110 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
+// Calls without counts are sized by what they show, and a context never exceeds
+// what is believed, whatever the number of images.
+func TestHugeContext(t *testing.T) {
+	images := func(n int) string {
+		return fmt.Sprintf(`"message":{"role":"user","content":[%s]}`,
+			strings.Repeat(`{"type":"image"},`, n-1)+`{"type":"image"}`)
+	}
+	uncounted := `"message":{"role":"assistant","content":[{"type":"text","text":"a"}],"model":"claude-opus-5"}`
+	for name, s := range map[string]*script{
+		"one message":  newScript().add("message", images(100_000)).add("message", uncounted),
+		"two messages": newScript().add("message", images(40_000)).add("message", uncounted).add("message", images(40_000)).add("message", uncounted),
+		"behind a count": newScript().user("x").answer(words("a"), 90_000_000, 0, 0, 90_000_000).
+			add("message", images(40_000)).add("message", uncounted),
+		"behind a compaction": newScript().user("x").answer(words("a"), 50_000_000, 0, 0, 10).
+			add("compaction", `"summary":"s"`).add("message", images(60_000)).add("message", uncounted),
+	} {
+		got := readOne(t, s.text())
+		totals := contexts(got)
+		cut := false
+		for _, p := range got.Problems {
+			cut = cut || strings.Contains(p.Text, "is cut to that")
+		}
+		if !cut || slices.Max(totals) > 100_000_000 {
+			t.Errorf("%s: contexts of %v tokens, problems %v", name, totals, got.Problems)
+		}
+	}
+}
+
+// contexts replays the main thread of a session and returns the input of its calls.
+func contexts(s *traces.Session) (list []int64) {
+	th := &s.Threads[0]
+	var static int64
+	for i := th.Prefix.From; i < th.Prefix.To; i++ {
+		if s.Blocks[i].Kind.Level() != prompt.LevelMessages {
+			static += int64(s.Blocks[i].Tokens)
+		}
+	}
+	total, next := s.Tokens(th.Prefix), 0
+	for r := range th.Rounds {
+		for ; next < len(th.Events) && int(th.Events[next].Round) <= r; next++ {
+			if ev := &th.Events[next]; ev.Kind == traces.EventCompact {
+				total = static + int64(ev.Kept)
+			} else {
+				total -= int64(ev.Saved)
+			}
+		}
+		total += s.Tokens(th.Rounds[r].Input)
+		list = append(list, total)
+		total += s.Tokens(th.Rounds[r].Reply)
+	}
+	return list
+}
+
+// Sessions of one id get ids of their own that no other has.
+func TestEqualIDs(t *testing.T) {
+	files := map[string]string{}
+	for i, id := range []string{"s", "s", "s-2"} {
+		text := newScript().user("one").answer(words("a"), 8000+i, 0, 0, 10).text()
+		text = strings.ReplaceAll(text, `"p1"`, `"`+id+`"`)
+		files[fmt.Sprintf("%d.jsonl", i)] = strings.ReplaceAll(text, `"id":"e`, fmt.Sprintf(`"id":"%d-e`, i))
+	}
+	seen := map[string]bool{}
+	for _, s := range agenttest.Read(t, Describe(), files).Sessions {
+		seen[s.ID] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("ids %v", seen)
+	}
+}
+
+// Costs and times that cannot be are left out.
+func TestAbsurdFigures(t *testing.T) {
+	s := newScript().user("one").answer(words("a"), 8000, 0, 0, 10)
+	for range 3 {
+		s.add("message", `"message":{"role":"assistant","content":[],"timestamp":9223372036854775,"ttft":5,`+
+			`"usage":{"input":8000,"output":1,"cost":{"total":1e308}}}`)
+	}
+	got := readOne(t, s.text())
+	if got.LoggedUSD != 0 || len(got.Problems) != 3 {
+		t.Errorf("cost %v, problems %v", got.LoggedUSD, got.Problems)
+	}
+	for _, r := range got.Threads[0].Rounds {
+		if r.Wait > int64(time.Minute) || r.Stream > int64(time.Minute) {
+			t.Errorf("line %d waits %v and streams %v", r.Line, time.Duration(r.Wait), time.Duration(r.Stream))
+		}
+	}
+}
+
+// Content of unknown types is counted, and so is an entry whose parent is missing.
+func TestUnknown(t *testing.T) {
+	s := newScript().add("message", `"message":{"role":"user","content":[{"type":"hologram"},{"type":"text","text":"x"}]}`)
+	s.answer(words("a")+`,{"type":"riddle"}`, 8000, 0, 0, 10)
+	s.add("message", `"message":{"role":"toolResult","toolCallId":"t1","content":[{"type":"hologram"}]}`)
+	s.parent = "gone"
+	s.user("two").answer(words("b"), 30, 8000, 0, 10)
+	c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": s.text()})
+	if c.Unknown["message/hologram"] != 2 || c.Unknown["message/riddle"] != 1 {
+		t.Errorf("unknown %v", c.Unknown)
+	}
+	if p := c.Sessions[0].Problems; len(p) != 1 || !strings.Contains(p[0].String(), "a.jsonl:5: parent gone is not in the file") {
+		t.Errorf("problems %v", p)
+	}
+}
+
 // What pi itself made of every call's tokens, at the prices it knew.
 func TestRecorded(t *testing.T) {
 	c := agenttest.Recordings(t, Describe(), "traces/pi", "traces-3/oh-my-pi")
