@@ -90,6 +90,21 @@ func TestMixedFolder(t *testing.T) {
 	}
 }
 
+// Sessions of several agents with one id get ids of their own.
+func TestEqualIDs(t *testing.T) {
+	dir := folder(t, map[string][]string{
+		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {strings.Replace(codexMeta, "x1", "c1", 1), codexTurn, codexReply, codexCount},
+	})
+	c, err := Read(context.Background(), traces.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if len(c.Sessions) != 2 || c.Sessions[0].ID != "c1" || c.Sessions[1].ID != "c1-2" {
+		t.Errorf("%d sessions, the first %s", len(c.Sessions), c.Sessions[0].ID)
+	}
+}
+
 func TestNoSessions(t *testing.T) {
 	for name, lines := range map[string][]string{
 		"only pi": {piLine}, "a rollout without calls": {codexMeta}, "junk": {"nonsense"},

@@ -58,6 +58,33 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
+// Items of unknown types are counted wherever they are, also in a new history.
+func TestUnknownItems(t *testing.T) {
+	r := good().item(`{"type":"hologram"}`).item(`{"type":"ghost_snapshot"}`)
+	r.line("compacted", `{"message":"sum","replacement_history":[{"type":"hologram"},{"type":"riddle"},{"type":"ghost_snapshot"}]}`)
+	r.user("two").assistant("msg_2", "b").count(9000, 0, 20, 0)
+	c := read(t, map[string]string{"a.jsonl": r.text()})
+	if n := c.Unknown; len(n) != 2 || n["response_item/hologram"] != 2 || n["response_item/riddle"] != 1 {
+		t.Errorf("unknown %v", n)
+	}
+}
+
+// Of rollouts of one id the later get ids that no other has.
+func TestEqualIDs(t *testing.T) {
+	files := map[string]string{}
+	for i, id := range []string{"s", "s", "s-2"} {
+		name := string(rune('a' + i))
+		files[name+".jsonl"] = new(rollout).begin(id, "gpt-5.5").user("one").assistant("msg_"+name, "a").count(8000, 0, 20, 0).text()
+	}
+	seen := map[string]bool{}
+	for _, s := range read(t, files).Sessions {
+		seen[s.ID] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("ids %v", seen)
+	}
+}
+
 // Counts that cannot be are not believed: the call is sized by its text.
 func TestBadCounts(t *testing.T) {
 	for name, last := range map[string]string{
