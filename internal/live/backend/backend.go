@@ -142,14 +142,19 @@ func (c *Client) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 		if p.first == 0 && (p.bytes > 0 || len(p.reply.ToolCalls) > 0) {
 			p.first = time.Since(began)
 		}
+		if err == nil && p.done {
+			return io.EOF // some servers keep the connection open
+		}
 		return err
 	})
+	p.trust()
+	var said *refusal
 	switch {
 	case p.done:
 		reply := p.finish(time.Since(began))
 		estimateUncounted(r, reply, p.bytes)
 		return reply, nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.As(err, &said):
 		return nil, ended(ctx, 1, p.billed())
 	}
 	f := c.failure(err)
@@ -161,7 +166,7 @@ func (c *Client) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 var errCut = errors.New("the stream ended before its last event")
 
 // exchange posts a body and calls take with the data of each event of the answer.
-// It never returns nil: a stream that is complete ends with its last event.
+// It never returns nil: take ends a stream that is complete with io.EOF.
 func (c *Client) exchange(ctx context.Context, r *wire.Request, body []byte, take func(data []byte) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.Timeout, errTimeout)
 	defer cancel()
@@ -259,6 +264,27 @@ func decode(data []byte, event any) error {
 		return fmt.Errorf("an event is no JSON: %w", err)
 	}
 	return nil
+}
+
+// maxTokens is the largest count that is taken from a server.
+const maxTokens = 100_000_000
+
+// trust drops the usage when a count of it is one that no call can have: it then
+// counts as not given, and is estimated.
+func (p *partial) trust() {
+	r := &p.reply
+	usages := []wire.Usage{r.Usage, r.Billed()}
+	for i := range r.Iterations {
+		usages = append(usages, r.Iterations[i].Usage)
+	}
+	for _, u := range usages {
+		for _, n := range []int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output} {
+			if n < 0 || n > maxTokens {
+				r.Usage, r.Iterations, r.Thinking = wire.Usage{}, nil, 0
+				return
+			}
+		}
+	}
 }
 
 // billed returns what a stream that broke off will be billed as far as is known:

@@ -115,7 +115,17 @@ func (r *Retry) attempt(
 	began := clock.Elapsed()
 	reply, err = send(limited)
 	*left -= max(0, clock.Elapsed()-began) // a clock may be set back
-	return reply, limited.Err() != nil, err
+	return reply, limited.Err() != nil && unanswered(err), err
+}
+
+// unanswered reports whether an error may come from a deadline: a server that
+// refuses a request has answered it.
+func unanswered(err error) bool {
+	var f *wire.Failure
+	if !errors.As(err, &f) {
+		return errors.Is(err, context.DeadlineExceeded)
+	}
+	return f.Cause == wire.CauseBroken || f.Cause == wire.CauseTimeout
 }
 
 // wait returns how long to wait after the nth attempt, or why there is no other.

@@ -2,7 +2,12 @@ package backend_test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/wire"
@@ -71,5 +76,57 @@ func TestReasoning(t *testing.T) {
 		if err != nil || reply.Thinking != want || reply.Usage.Output != 50 {
 			t.Errorf("%s: %+v, %v", reasoning, reply, err)
 		}
+	}
+}
+
+// Counts that no call can have are estimated like those that are missing, in
+// iterations too: a budget must not grow by them.
+func TestAbsurdCountsAreEstimated(t *testing.T) {
+	const start = `data: {"type":"message_start","message":{"id":"m1","model":"m","usage":%s}}` + "\n\n"
+	const end = `data: {"type":"message_stop"}` + "\n\n"
+	for _, usage := range []string{
+		`{"input_tokens":-1000000000,"output_tokens":5}`,
+		`{"input_tokens":70,"output_tokens":3000000000}`,
+		`{"input_tokens":70,"iterations":[{"type":"message","input_tokens":-5}]}`,
+	} {
+		url := says(t, 200, fmt.Sprintf(start, usage)+end, "Content-Type", "text/event-stream")
+		reply, err := anthropicAt(t, url, backend.Limits{}).Do(t.Context(), short(100))
+		if err != nil || !reply.Estimated || reply.Billed() != (wire.Usage{Uncached: 64}) {
+			t.Errorf("%s: %+v, %v", usage, reply, err)
+		}
+		url = says(t, 200, fmt.Sprintf(start, usage), "Content-Type", "text/event-stream")
+		_, err = anthropicAt(t, url, backend.Limits{}).Do(t.Context(), short(100))
+		if f := failure(t, err); f.Billed != (wire.Usage{}) {
+			t.Errorf("%s, broken off: %+v", usage, f)
+		}
+	}
+}
+
+// An answer is complete with its last event, whatever the server does then.
+func TestStreamThatStaysOpen(t *testing.T) {
+	hold := make(chan struct{})
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, chunks(counted+"data: [DONE]\n\n"))
+		w.(http.Flusher).Flush()
+		<-hold
+	}))
+	defer h.Close()
+	defer close(hold)
+	reply, err := openAIAt(t, h.URL, backend.Limits{Idle: 5 * time.Second}).Do(t.Context(), short(100))
+	if err != nil || reply.Total > 4*time.Second {
+		t.Errorf("%+v, %v", reply, err)
+	}
+}
+
+// A refusal that comes as the deadline passes is what the server said.
+func TestRefusalAtTheDeadline(t *testing.T) {
+	b := &fake{do: func(int) (*wire.Reply, error) {
+		time.Sleep(20 * time.Millisecond)
+		return nil, &wire.Failure{Cause: wire.CauseAuth, Status: 401}
+	}}
+	r := backend.Retry{Backend: b, Deadline: 5 * time.Millisecond}
+	if f := failure(t, do(&r, short(100))); f.Cause != wire.CauseAuth {
+		t.Errorf("%v", f)
 	}
 }

@@ -294,7 +294,8 @@ func (c *call) once(r *response) bool {
 	return err == nil
 }
 
-// stream writes an answer event by event, and reports whether all were written.
+// stream writes an answer event by event, and reports whether all were written. The
+// last one goes out when the answer has been counted: the client is done with it.
 func (c *call) stream(r *response) bool {
 	for i, e := range r.events {
 		if i == r.head && c.fault.when() == opening {
@@ -304,6 +305,9 @@ func (c *call) stream(r *response) bool {
 		if i == (r.head+len(r.events))/2 && c.fault.when() == midway && !c.garble(r) {
 			return false
 		}
+		if i == len(r.events)-1 {
+			return c.write(e)
+		}
 		if !c.send(e) {
 			return false
 		}
@@ -311,8 +315,14 @@ func (c *call) stream(r *response) bool {
 	return true
 }
 
-// send writes an event, and returns false once the client has gone.
+// send writes an event and sends what is written. It returns false once the client
+// has gone.
 func (c *call) send(e event) bool {
+	return c.write(e) && http.NewResponseController(c.w).Flush() == nil
+}
+
+// write writes an event without sending it.
+func (c *call) write(e event) bool {
 	data, isRaw := e.value.(raw)
 	if !isRaw {
 		b, err := json.Marshal(e.value)
@@ -326,10 +336,8 @@ func (c *call) send(e event) bool {
 		b.WriteString("event: " + e.name + "\n")
 	}
 	b.WriteString("data: " + string(data) + "\n\n")
-	if _, err := c.w.Write(b.Bytes()); err != nil {
-		return false
-	}
-	return http.NewResponseController(c.w).Flush() == nil
+	_, err := c.w.Write(b.Bytes())
+	return err == nil
 }
 
 // forever makes the faults that have no end, until the client goes.
