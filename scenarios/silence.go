@@ -32,7 +32,7 @@ const (
 // Settings are tried one at a time on a sample of the sessions, within a tenth of
 // the calls of the run; those beyond that are not mentioned. Summaries are the
 // stub's, never real ones.
-func (p *Plan) Silent(corpus *traces.Corpus) ([]string, error) {
+func (p *Plan) Silent(ctx context.Context, corpus *traces.Corpus) ([]string, error) {
 	d, err := p.design()
 	if err != nil {
 		return nil, err
@@ -46,7 +46,11 @@ func (p *Plan) Silent(corpus *traces.Corpus) ([]string, error) {
 	t := newTrials(p, d, sessions, len(named))
 	var texts []string
 	for _, s := range named {
-		if t.silent(&s) {
+		silent := t.silent(ctx, &s)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if silent {
 			texts = append(texts, fmt.Sprintf("%s changes nothing%s", s.text(), t.reason(&s)))
 		}
 	}
@@ -278,7 +282,7 @@ func sample(sessions []*traces.Session, how *Sessions, most int64) [][]*traces.S
 
 // silent reports whether the rows without a setting are the same. A scenario that
 // cannot be run without it says no.
-func (t *trials) silent(s *setting) bool {
+func (t *trials) silent(ctx context.Context, s *setting) bool {
 	if s.fixed {
 		return s.needs != "" && !t.met(s)
 	}
@@ -298,9 +302,9 @@ func (t *trials) silent(s *setting) bool {
 	}
 	for i, chunk := range t.chunks {
 		if t.rows[i] == nil {
-			t.rows[i] = t.run(t.plan, t.cells, chunk)
+			t.rows[i] = t.run(ctx, t.plan, t.cells, chunk)
 		}
-		if rows := t.run(&plan, cells, chunk); rows == nil || !reflect.DeepEqual(rows, t.rows[i]) {
+		if rows := t.run(ctx, &plan, cells, chunk); rows == nil || !reflect.DeepEqual(rows, t.rows[i]) {
 			return false
 		}
 	}
@@ -335,7 +339,7 @@ func matched(cells, others []Cell) []Cell {
 
 // run simulates a chunk of sessions, nil when there are no calls left for it or it
 // fails: that is for the run itself to report.
-func (t *trials) run(p *Plan, cells []Cell, chunk []*traces.Session) [][]results.Row {
+func (t *trials) run(ctx context.Context, p *Plan, cells []Cell, chunk []*traces.Session) [][]results.Row {
 	for _, s := range chunk {
 		t.left -= int64(s.NumCalls() * len(cells))
 	}
@@ -347,7 +351,7 @@ func (t *trials) run(p *Plan, cells []Cell, chunk []*traces.Session) [][]results
 		return nil
 	}
 	runner := sim.Runner{Workers: p.Workers, Cohorts: cells[0].Scenario.Sessions.Cohort.group(chunk)}
-	rows, err := runner.Run(context.Background(), chunk, configs)
+	rows, err := runner.Run(ctx, chunk, configs)
 	if err != nil {
 		return nil
 	}

@@ -33,7 +33,7 @@ func TestShippedScenariosSetNothingInVain(t *testing.T) {
 		if c == nil {
 			c = samples(t)
 		}
-		list, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Silent(c)
+		list, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Silent(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 			return nil, nil, false // they contradict each other
 		}
 		p := Plan{Registry: r, Prices: table, Design: d}
-		list, err := p.Silent(c)
+		list, err := p.Silent(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func asCodex(c *traces.Corpus) *traces.Corpus {
 func silent(t *testing.T, text string, c *traces.Corpus) []string {
 	t.Helper()
 	p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, text)}
-	list, err := p.Silent(c)
+	list, err := p.Silent(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestSilentSettingsOfLayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Silent(samples(t, "short-fix"))
+	list, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Silent(t.Context(), samples(t, "short-fix"))
 	if err != nil || len(list) != 1 || !strings.HasPrefix(list[0], "--set full-compact.idle.min_tokens=9 changes nothing") {
 		t.Errorf("%q, %v", list, err)
 	}
@@ -276,5 +277,15 @@ func TestNeedsLeadToParameters(t *testing.T) {
 	for _, name := range r.Layers() {
 		def, _ := r.Definition(name)
 		check(def.Params(), name)
+	}
+}
+
+// Trials end with their context.
+func TestSilentCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, "strategies: [recorded]\nseed: 7\n")}
+	if list, err := p.Silent(ctx, samples(t, "short-fix")); !errors.Is(err, context.Canceled) {
+		t.Errorf("%q, %v", list, err)
 	}
 }

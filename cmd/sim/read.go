@@ -190,7 +190,7 @@ func (f *readFlags) warnSilent(cmd *cobra.Command, plan *scenarios.Plan, c *trac
 	if f.quiet {
 		return nil
 	}
-	texts, err := plan.Silent(c)
+	texts, err := plan.Silent(cmd.Context(), c)
 	for _, text := range texts {
 		say(cmd.ErrOrStderr(), "warning: %s", text)
 	}
