@@ -60,9 +60,7 @@ type variant struct {
 // that ask it. All problems are reported at once, with file and line.
 func (f *File) Expand() (*Design, error) {
 	x := &expansion{file: f, registry: f.registry}
-	copied := *f.tree // expanding chooses values; the file stays as it is
-	copied.Root = f.tree.CloneRoot()
-	x.tree = &copied
+	x.tree = f.tree.Copy() // expanding chooses values; the file stays as it is
 	if err := x.datePrices(); err != nil {
 		return nil, err
 	}

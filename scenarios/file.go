@@ -60,9 +60,7 @@ func NewFile(registry *strategies.Registry, s Scenario) (*File, error) {
 
 // clone returns a copy that can be changed by itself.
 func (f *File) clone() *File {
-	tree := *f.tree
-	tree.Root = f.tree.CloneRoot()
-	return &File{Now: f.Now, registry: f.registry, tree: &tree, overrides: slices.Clone(f.overrides)}
+	return &File{Now: f.Now, registry: f.registry, tree: f.tree.Copy(), overrides: slices.Clone(f.overrides)}
 }
 
 // Name returns the name of the scenario, that of its file when it has none.

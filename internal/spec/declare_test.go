@@ -149,3 +149,39 @@ func TestDescribe(t *testing.T) {
 		t.Error(a, b)
 	}
 }
+
+// Keys of maps that are no texts are encoded like values.
+func TestMapKeys(t *testing.T) {
+	for _, tc := range []struct {
+		v    any
+		want string
+	}{
+		{map[pick]int{1: 5, 0: 3}, "first: 3\nsecond: 5\n"},
+		{map[int]pick{7: 1}, "7: second\n"},
+		{map[string]pick{"a": 1}, "a: second\n"},
+	} {
+		text, err := Marshal(tc.v)
+		if err != nil || string(text) != tc.want {
+			t.Errorf("%v: %q, %v", tc.v, text, err)
+		}
+	}
+	if text, err := Marshal(map[[2]int]pick{{1, 2}: 1}); err == nil {
+		t.Errorf("a list as a key: %q", text)
+	}
+}
+
+func TestLine(t *testing.T) {
+	for _, tc := range []struct {
+		v    any
+		want string
+	}{
+		{map[string]int{"a": 1, "b": 2}, "{a: 1, b: 2}"},
+		{"a\nb", `"a\nb"`},
+		{[]string{"a\nb"}, `["a\nb"]`},
+		{7, "7"},
+	} {
+		if got := Line(tc.v); got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.v, got, tc.want)
+		}
+	}
+}

@@ -14,3 +14,27 @@ func TestReach(t *testing.T) {
 		}
 	}
 }
+
+func TestReachNegative(t *testing.T) {
+	tree, err := Parse([]byte("l: [a]"), "a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := Reach(tree.Root, "l.-1"); n != Child(tree.Root, "l") {
+		t.Errorf("%+v", n)
+	}
+}
+
+// Copies have the places of the original, and marks of their own.
+func TestCopy(t *testing.T) {
+	tree, err := Parse([]byte("l: [a]"), "a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.Mark(tree.Root, "--set")
+	before := len(tree.from)
+	c := tree.Copy()
+	if c.At(c.Root) != "--set" || len(tree.from) != before || len(c.from) != before {
+		t.Errorf("%s, %d of %d marks", c.At(c.Root), len(tree.from), before)
+	}
+}

@@ -172,7 +172,7 @@ func reach(n *yaml.Node, path string) (*yaml.Node, bool) {
 	}
 	for key := range strings.SplitSeq(strings.NewReplacer("[", ".", "]", "").Replace(path), ".") {
 		next := Child(n, key)
-		if i, err := strconv.Atoi(key); err == nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
+		if i, err := strconv.Atoi(key); err == nil && n.Kind == yaml.SequenceNode && i >= 0 && i < len(n.Content) {
 			next = n.Content[i]
 		}
 		if next == nil {
@@ -245,18 +245,25 @@ func Text(s string) *yaml.Node {
 	return n
 }
 
-// CloneRoot returns a deep copy of the whole document whose nodes have the
-// places of the originals.
-func (t *Tree) CloneRoot() *yaml.Node { return t.copied(t.Root) }
+// Copy returns a deep copy of the document whose nodes have the places of the
+// originals.
+func (t *Tree) Copy() *Tree {
+	c := &Tree{Name: t.Name}
+	if t.from != nil {
+		c.from = map[*yaml.Node]string{}
+	}
+	c.Root = c.copied(t.Root, t.from)
+	return c
+}
 
-func (t *Tree) copied(n *yaml.Node) *yaml.Node {
+func (t *Tree) copied(n *yaml.Node, from map[*yaml.Node]string) *yaml.Node {
 	c := *n
 	c.Content = nil
-	if origin, ok := t.from[n]; ok {
+	if origin, ok := from[n]; ok {
 		t.from[&c] = origin
 	}
 	for _, child := range n.Content {
-		c.Content = append(c.Content, t.copied(child))
+		c.Content = append(c.Content, t.copied(child, from))
 	}
 	return &c
 }

@@ -40,20 +40,18 @@ func Digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// Line returns a value as YAML on one line.
+// Line returns a value as YAML on one line: a mapping in braces, a text of several
+// lines in double quotes.
 func Line(v any) string {
 	n, err := Encode(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	if n.Kind == yaml.SequenceNode {
-		n.Style = yaml.FlowStyle
-	}
-	text, err := yaml.Marshal(n)
+	text, err := line(n)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return strings.TrimSpace(string(text))
+	return text
 }
 
 // Flow writes a node on one line, a text without quotes.
@@ -61,13 +59,31 @@ func Flow(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		return n.Value
 	}
-	c := Clone(n)
-	c.Style = yaml.FlowStyle
-	text, err := yaml.Marshal(c)
+	text, err := line(Clone(n))
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(text))
+	return text
+}
+
+// line writes a node on one line and changes its style for that.
+func line(n *yaml.Node) (string, error) {
+	if n.Kind != yaml.ScalarNode {
+		n.Style = yaml.FlowStyle
+	}
+	quoteLines(n)
+	text, err := yaml.Marshal(n)
+	return strings.TrimSpace(string(text)), err
+}
+
+// quoteLines gives the texts of several lines in a node double quotes.
+func quoteLines(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "\n") {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, child := range n.Content {
+		quoteLines(child)
+	}
 }
 
 // encode returns the node of a value. A described one has every field, with
@@ -102,23 +118,46 @@ func encode(v reflect.Value, described bool) (*yaml.Node, error) {
 		}
 		return n, nil
 	case t.Kind() == reflect.Map && !v.IsNil() && !plain(t, nil):
-		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		for _, key := range keys {
-			elem, err := encode(v.MapIndex(key), false)
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, Text(key.String()), elem)
-		}
-		return n, nil
+		return encodeMap(v)
 	}
 	n, err := encodePlain(v)
 	if err == nil && described && n.Kind == yaml.SequenceNode {
 		n.Style = yaml.FlowStyle
 	}
 	return n, err
+}
+
+// encodeMap returns the node of a map, sorted by the text of its keys.
+func encodeMap(v reflect.Value) (*yaml.Node, error) {
+	type entry struct{ key, value *yaml.Node }
+	var entries []entry
+	for it := v.MapRange(); it.Next(); {
+		key, err := encodeKey(it.Key())
+		if err != nil {
+			return nil, err
+		}
+		if key.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("encode YAML: a key of type %s has no text", v.Type().Key())
+		}
+		value, err := encode(it.Value(), false)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry{key, value})
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key.Value, b.key.Value) })
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, e := range entries {
+		n.Content = append(n.Content, e.key, e.value)
+	}
+	return n, nil
+}
+
+func encodeKey(v reflect.Value) (*yaml.Node, error) {
+	if v.Kind() == reflect.String {
+		return Text(v.String()), nil
+	}
+	return encode(v, false)
 }
 
 // encodePlain encodes what yaml.v3 knows how to.
@@ -184,7 +223,9 @@ func plain(t reflect.Type, seen []reflect.Type) bool {
 		return true
 	}
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
+	case reflect.Map:
+		return plain(t.Key(), seen) && plain(t.Elem(), seen)
+	case reflect.Pointer, reflect.Slice:
 		return plain(t.Elem(), seen)
 	case reflect.Struct:
 		seen = append(seen, t)
