@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -248,22 +249,19 @@ func Text(s string) *yaml.Node {
 // Copy returns a deep copy of the document whose nodes have the places of the
 // originals.
 func (t *Tree) Copy() *Tree {
-	c := &Tree{Name: t.Name}
-	if t.from != nil {
-		c.from = map[*yaml.Node]string{}
-	}
-	c.Root = c.copied(t.Root, t.from)
+	c := &Tree{Name: t.Name, from: maps.Clone(t.from)} // nodes beside the root have places too
+	c.Root = c.copied(t.Root)
 	return c
 }
 
-func (t *Tree) copied(n *yaml.Node, from map[*yaml.Node]string) *yaml.Node {
+func (t *Tree) copied(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = nil
-	if origin, ok := from[n]; ok {
+	if origin, ok := t.from[n]; ok {
 		t.from[&c] = origin
 	}
 	for _, child := range n.Content {
-		c.Content = append(c.Content, t.copied(child, from))
+		c.Content = append(c.Content, t.copied(child))
 	}
 	return &c
 }
