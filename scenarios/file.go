@@ -19,6 +19,9 @@ import (
 // be changed before it is expanded into cells.
 type File struct {
 	Now time.Time // the day that prices at "today" are of; zero: that of Expand
+	// Builtin says that the text comes with the program: Silent names only what
+	// flags set.
+	Builtin bool
 
 	registry  *strategies.Registry
 	tree      *spec.Tree
@@ -60,7 +63,9 @@ func NewFile(registry *strategies.Registry, s Scenario) (*File, error) {
 
 // clone returns a copy that can be changed by itself.
 func (f *File) clone() *File {
-	return &File{Now: f.Now, registry: f.registry, tree: f.tree.Copy(), overrides: slices.Clone(f.overrides)}
+	return &File{
+		Now: f.Now, Builtin: f.Builtin, registry: f.registry, tree: f.tree.Copy(), overrides: slices.Clone(f.overrides),
+	}
 }
 
 // Name returns the name of the scenario, that of its file when it has none.

@@ -39,6 +39,9 @@ func (p *Plan) Silent(ctx context.Context, corpus *traces.Corpus) ([]string, err
 	}
 	sessions := withCalls(corpus)
 	named := d.named()
+	if d.file != nil && d.file.Builtin {
+		named = slices.DeleteFunc(named, func(s setting) bool { return strings.HasPrefix(s.at, d.file.tree.Name) })
+	}
 	if len(sessions) == 0 || len(named) == 0 || len(d.Cells) == 0 {
 		return nil, nil
 	}

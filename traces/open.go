@@ -15,14 +15,26 @@ import (
 // that is named is taken whatever its ending.
 var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst"}
 
+// documents are further endings that Find takes. Many files that are no
+// recordings have them.
+var documents = [...]string{".json", ".json.gz", ".json.zst"}
+
+// lookedFor names the endings in errors.
+func lookedFor() string {
+	return "looked for files ending in " + strings.Join(append(suffixes[:], documents[:]...), ", ")
+}
+
 // ErrNoSessions is wrapped by the error of paths that hold no session.
 var ErrNoSessions = errors.New("no sessions")
 
 // Input is one recording: a file, or standard input spooled to one.
 type Input struct {
 	Name string // as shown to people: the path given and what was found below it, "-" for standard input
-	path string
-	fsys fs.FS // nil for the file system of the host
+	// Maybe says that the file was found in a folder by an ending such as .json:
+	// that it is no recording is no problem.
+	Maybe bool
+	path  string
+	fsys  fs.FS // nil for the file system of the host
 }
 
 // Inputs are the recordings found under some paths, ordered by name.
@@ -71,7 +83,7 @@ func FindFS(fsys fs.FS) (*Inputs, error) {
 		case err != nil:
 			in.Problems = append(in.Problems, Problem{File: path, Text: "folder cannot be read: " + reason(err)})
 		case !d.IsDir() && hasSuffix(d.Name()):
-			in.Files = append(in.Files, Input{Name: path, path: path, fsys: fsys})
+			in.Files = append(in.Files, Input{Name: path, Maybe: endsIn(path, documents[:]), path: path, fsys: fsys})
 		}
 		return nil
 	})
@@ -79,7 +91,7 @@ func FindFS(fsys fs.FS) (*Inputs, error) {
 		return nil, fmt.Errorf("traces: listing recordings: %w", err)
 	}
 	if len(in.Files)+len(in.Problems) == 0 {
-		return nil, fmt.Errorf("traces: %w: looked for files ending in %s", ErrNoSessions, strings.Join(suffixes[:], ", "))
+		return nil, fmt.Errorf("traces: %w: %s", ErrNoSessions, lookedFor())
 	}
 	return in, nil
 }
@@ -102,7 +114,7 @@ func (f *finder) add(opts Options, path string) error {
 		return fmt.Errorf("traces: opening recordings: %w", err)
 	}
 	if !info.IsDir() {
-		f.file(path)
+		f.file(path, false)
 		return nil
 	}
 	if f.walk(path) == 0 {
@@ -110,8 +122,7 @@ func (f *finder) add(opts Options, path string) error {
 		if n := len(f.in.Problems); n > 0 {
 			why = "; last problem: " + f.in.Problems[n-1].String()
 		}
-		return fmt.Errorf("traces: %s: %w: looked for files ending in %s%s",
-			path, ErrNoSessions, strings.Join(suffixes[:], ", "), why)
+		return fmt.Errorf("traces: %s: %w: %s%s", path, ErrNoSessions, lookedFor(), why)
 	}
 	return nil
 }
@@ -157,14 +168,14 @@ func (f *finder) readDir(dir string) (int, error) {
 		case isDir:
 			found += f.walk(path)
 		case hasSuffix(e.Name()):
-			f.file(path)
+			f.file(path, endsIn(path, documents[:]))
 			found++
 		}
 	}
 	return found, nil
 }
 
-func hasSuffix(name string) bool { return endsIn(name, suffixes[:]) }
+func hasSuffix(name string) bool { return endsIn(name, suffixes[:]) || endsIn(name, documents[:]) }
 
 func endsIn(name string, endings []string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(name, e) })
@@ -172,17 +183,18 @@ func endsIn(name string, endings []string) bool {
 
 // file adds a file once. Of several spellings the first in order is kept, so
 // that the order of arguments does not show.
-func (f *finder) file(path string) {
+func (f *finder) file(path string, maybe bool) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		real = path
 	}
 	if i, ok := f.files[real]; ok {
-		f.in.Files[i].Name = min(f.in.Files[i].Name, path)
+		known := &f.in.Files[i]
+		known.Name, known.Maybe = min(known.Name, path), known.Maybe && maybe
 		return
 	}
 	f.files[real] = len(f.in.Files)
-	f.in.Files = append(f.in.Files, Input{Name: path, path: path})
+	f.in.Files = append(f.in.Files, Input{Name: path, Maybe: maybe, path: path})
 }
 
 func (f *finder) spoolStdin(r io.Reader) error {

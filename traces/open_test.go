@@ -58,7 +58,7 @@ func names(in *Inputs, dir string) []string {
 
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"b.jsonl", "a/x.jsonl.gz", "a/b/y.jsonl.zst", "a/z.zst", "a/notes.txt", "a/c.json"} {
+	for _, name := range []string{"b.jsonl", "a/x.jsonl.gz", "a/b/y.jsonl.zst", "a/z.zst", "a/notes.txt", "a/c.txt"} {
 		write(t, filepath.Join(dir, name), []byte("{}\n"))
 	}
 	want := []string{"a/b/y.jsonl.zst", "a/x.jsonl.gz", "a/z.zst", "b.jsonl"}
@@ -118,7 +118,7 @@ func TestFindErrors(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "notes.txt"), nil)
 	_, err := Find(Options{}, dir)
-	if !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), dir+": no sessions: looked for files ending in .jsonl, .jsonl.gz, .jsonl.zst, .zst") {
+	if !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), dir+": no sessions: looked for files ending in .jsonl, .jsonl.gz, .jsonl.zst, .zst, .json") {
 		t.Errorf("folder without sessions: %v", err)
 	}
 	if _, err := Find(Options{}, filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {

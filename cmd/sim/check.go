@@ -151,7 +151,7 @@ func checkScenario(file *check.File) (*scenarioText, error) {
 	var err error
 	switch {
 	case s.Text != nil:
-		return &scenarioText{file.Name, s.Text}, nil
+		return &scenarioText{file.Name, s.Text, false}, nil
 	case s.Path == "":
 		return nil, nil
 	case isYAML(s.Path):

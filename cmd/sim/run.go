@@ -244,6 +244,7 @@ func (f *runFlags) parsed(
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
+	file.Builtin = asked.builtin
 	file.Locate(isFile) // ahead of the flags: what they name is from the working folder
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()

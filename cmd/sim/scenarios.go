@@ -79,8 +79,9 @@ func scenarioByName(name string) ([]byte, error) {
 
 // scenarioText is a scenario file as read.
 type scenarioText struct {
-	name string // of the file, for messages
-	text []byte
+	name    string // of the file, for messages
+	text    []byte
+	builtin bool // comes with the program
 }
 
 // scenarioPrefix makes an argument a scenario whatever else has its name.
@@ -144,7 +145,7 @@ func asScenario(arg string) (*scenarioText, error) {
 		return nil, fmt.Errorf("%q is both a built-in scenario and a %s: "+
 			"write scenario:%[1]s for the scenario or ./%[1]s for the %[2]s", arg, kind)
 	}
-	return &scenarioText{known.Name + ".yaml", known.Text}, nil
+	return &scenarioText{known.Name + ".yaml", known.Text, true}, nil
 }
 
 func isYAML(name string) bool {
@@ -163,7 +164,7 @@ func builtinScenario(name string) (*scenarioText, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scenarioText{b.Name + ".yaml", b.Text}, nil
+	return &scenarioText{b.Name + ".yaml", b.Text, true}, nil
 }
 
 func readScenario(file string) (*scenarioText, error) {
@@ -171,7 +172,7 @@ func readScenario(file string) (*scenarioText, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
-	return &scenarioText{file, text}, nil
+	return &scenarioText{file, text, false}, nil
 }
 
 // hintScenario adds to the error about a path that is not there the scenario

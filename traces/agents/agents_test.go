@@ -141,3 +141,31 @@ func nameOf(head []byte) string {
 	}
 	return ""
 }
+
+// Exports lie in folders as plain JSON among files that are no recordings: those
+// are passed over without a word unless they are named.
+func TestJSONInFolders(t *testing.T) {
+	const export = `{"info":{"id":"ses_1","directory":"/p","version":"1.4.3","time":{"created":1776104400000}},"messages":[` +
+		`{"info":{"id":"m1","role":"user","time":{"created":1776104400000}},"parts":[{"type":"text","text":"hi"}]},` +
+		`{"info":{"id":"m2","role":"assistant","modelID":"claude-opus-4-6","time":{"created":1776104401000,"completed":1776104402000},` +
+		`"tokens":{"input":20000,"output":5,"reasoning":0,"cache":{"read":0,"write":0}}},` +
+		`"parts":[{"type":"text","text":"hello"}]}]}`
+	other := []string{`{"type":"x","sessionId":"1"}`}
+	dir := folder(t, map[string][]string{"session.json": {export}, "package.json": {`{"name":"p"}`}, "index.json": other})
+	c, err := Read(context.Background(), traces.Options{Strict: true}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if len(c.Sessions) != 1 || c.Sessions[0].ID != "ses_1" || c.NumProblems != 0 {
+		t.Errorf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+	dir = folder(t, map[string][]string{"package.json": other})
+	if _, err := Read(context.Background(), traces.Options{}, dir); !errors.Is(err, traces.ErrNoSessions) {
+		t.Errorf("a folder of other files: %v", err)
+	}
+	c, err = Read(context.Background(), traces.Options{}, dir, filepath.Join(dir, "package.json"))
+	if !errors.Is(err, traces.ErrNoSessions) || c == nil || c.NumProblems == 0 {
+		t.Errorf("a file that is named as well: %v, %v", err, c)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
@@ -43,8 +44,9 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 		corpus: &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}, Unsupported: map[string]int{}},
 	}
 	m.keep(inputs.Problems)
-	for _, in := range inputs.Files {
-		m.divide(in)
+	inputs.Files = slices.DeleteFunc(inputs.Files, m.divide)
+	if len(inputs.Files)+len(inputs.Problems) == 0 {
+		return m.corpus, fmt.Errorf("%s: %w: none of the files there is a recording", what, traces.ErrNoSessions)
 	}
 	if m.only() {
 		return list[0].Read(ctx, opts, inputs, what)
@@ -69,18 +71,22 @@ func (m *merger) only() bool {
 	return len(m.files[list[0]]) == len(m.corpus.Inputs.Files)
 }
 
-// divide gives a file to the reader of its agent.
-func (m *merger) divide(in traces.Input) {
+// divide gives a file to the reader of its agent. It returns true for a file that
+// only may be a recording and is none.
+func (m *merger) divide(in traces.Input) bool {
 	a := sniff(in)
 	switch {
+	case in.Maybe && (a == nil || a.Document == nil):
+		return true
 	case a == nil:
 		a = list[0]
 	case a.Read == nil:
 		m.corpus.Unsupported[a.Title]++
 		m.keep([]traces.Problem{{File: in.Name, Text: fmt.Sprintf("recordings of %s are not supported", a.Title)}})
-		return
+		return false
 	}
 	m.files[a] = append(m.files[a], in)
+	return false
 }
 
 // read reads every group and merges the corpora. That a group has no session is
