@@ -16,18 +16,17 @@ import (
 
 // Limits of charts over calls.
 const (
-	callsWidth      = 660
-	maxCellsOfCalls = 4   // cells that are told apart
-	maxShares       = 240 // places along the share of reads
-	markers         = 9   // about, that tell one line from another
-	maxBuckets      = 60  // spans of time
-	dropPercent     = 10  // of its context that a thread must lose between two calls for the loss to be marked
+	callsWidth  = 660
+	maxShares   = 240 // places along the share of reads
+	markers     = 9   // about, that tell one line from another
+	maxBuckets  = 60  // spans of time
+	dropPercent = 10  // of its context that a thread must lose between two calls for the loss to be marked
 )
 
 // checkCalls refuses what a chart over calls cannot draw.
 func checkCalls(calls []results.CellCalls) error {
-	if len(calls) > maxCellsOfCalls {
-		return fmt.Errorf("%d cells, at most %d can be told apart", len(calls), maxCellsOfCalls)
+	if len(calls) > results.ForemostCells {
+		return fmt.Errorf("%d cells, at most %d can be told apart", len(calls), results.ForemostCells)
 	}
 	n := 0
 	for i := range calls {

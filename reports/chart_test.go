@@ -192,7 +192,7 @@ func TestTicks(t *testing.T) {
 // other differ in luminance (Rec. 709 weights), parts by at least a tenth.
 func TestGreyscale(t *testing.T) {
 	var cells []document.Series
-	for _, style := range looks()[:maxCellsOfCalls] {
+	for _, style := range looks()[:results.ForemostCells] {
 		cells = append(cells, document.Series{Name: fmt.Sprintf("cell #%06x", style.Color), Style: style})
 	}
 	for _, series := range [][]document.Series{costParts(), fleetScopes(), cells} {
@@ -202,6 +202,16 @@ func TestGreyscale(t *testing.T) {
 					t.Errorf("%s and %s differ in luminance by %.2f", a.Name, b.Name, d)
 				}
 			}
+		}
+	}
+}
+
+// A point between gaps is drawn: its line stands in the legend.
+func TestLonePoint(t *testing.T) {
+	for _, y := range [][]float64{{1}, {1, math.NaN(), 2, 3}} {
+		x := document.Series{X: make([]float64, len(y)), Y: y}
+		if parts := lines(&x); len(parts) != (len(y)+1)/2 {
+			t.Errorf("%v: %d parts", y, len(parts))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -44,24 +43,13 @@ func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
 // foremost returns the calls of the recorded cell and of the cheapest others,
 // as many as a chart tells apart, in the order given.
 func foremost(run *results.Run, calls []results.CellCalls) []results.CellCalls {
-	if len(calls) <= maxCellsOfCalls {
+	if len(calls) <= results.ForemostCells {
 		return calls
 	}
-	costs := map[string]float64{}
-	for i := range run.Cells {
-		c := &run.Cells[i]
-		costs[c.Cell] = c.Total.CostUSD()
-		if c.Strategy == results.StrategyRecorded {
-			costs[c.Cell] = -1
-		}
-	}
-	order := slices.Clone(calls)
-	slices.SortStableFunc(order, func(a, b results.CellCalls) int { return cmp.Compare(costs[a.Cell], costs[b.Cell]) })
-	chosen := map[string]bool{}
-	for _, c := range order[:maxCellsOfCalls] {
-		chosen[c.Cell] = true
-	}
-	return slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return !chosen[c.Cell] })
+	names := run.Foremost(func(cell string) bool {
+		return slices.ContainsFunc(calls, func(c results.CellCalls) bool { return c.Cell == cell })
+	})
+	return slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return !slices.Contains(names, c.Cell) })
 }
 
 // fileName joins parts into a name that any file system takes.

@@ -48,6 +48,9 @@ func writeChart(w io.Writer, format string, c *document.Chart) error {
 		canvas := vgsvg.New(s.width, s.height)
 		s.draw(draw.New(canvas))
 		_, err = canvas.WriteTo(&image)
+		// Arial has the widths of Liberation Sans, which few readers of an SVG have.
+		image = *bytes.NewBuffer(bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
+			[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
 	case "png":
 		canvas := vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(pngDPI))
 		s.draw(draw.New(canvas))
@@ -60,10 +63,7 @@ func writeChart(w io.Writer, format string, c *document.Chart) error {
 	if err != nil {
 		return fmt.Errorf("drawing a chart: %w", err)
 	}
-	// Arial has the widths of Liberation Sans, which few readers of an SVG have.
-	b := bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
-	if _, err := w.Write(b); err != nil {
+	if _, err := w.Write(image.Bytes()); err != nil {
 		return fmt.Errorf("writing a chart: %w", err)
 	}
 	return nil

@@ -93,12 +93,18 @@ func (s *sketch) entry(name string, looks []*document.Series) plot.Legend {
 	return l
 }
 
-// lines returns the parts of a line between its gaps.
+// lines returns the parts of a line between its gaps, a dot for a single point.
 func lines(x *document.Series) []plot.Plotter {
 	var parts []plot.Plotter
 	var points plotter.XYs
 	flush := func() {
-		if len(points) > 1 {
+		switch len(points) {
+		case 0:
+		case 1:
+			style := lineStyle(x)
+			dot := draw.GlyphStyle{Color: style.Color, Radius: style.Width, Shape: draw.CircleGlyph{}}
+			parts = append(parts, &plotter.Scatter{XYs: points, GlyphStyle: dot})
+		default:
 			l := &plotter.Line{XYs: points, LineStyle: lineStyle(x)}
 			if x.Mark == document.MarkStep {
 				l.StepStyle = plotter.PostStep

@@ -46,7 +46,7 @@ func (p *Plan) ForemostChains(ctx context.Context, corpus *traces.Corpus, run *r
 	if err != nil {
 		return nil, err
 	}
-	names, few := foremost(run), *d
+	names, few := run.Foremost(anyCell), *d
 	few.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool { return !slices.Contains(names, c.Name) })
 	planned := *p
 	planned.Design, planned.Done = &few, nil
@@ -116,12 +116,9 @@ func lost(run *results.Run, c *studies.Chains) float64 {
 	return 0
 }
 
-// Calls of a run are kept for a few cells and sessions only: a record takes
-// about 400 bytes.
-const (
-	maxCallCells = 4       // as many as a chart of calls tells apart
-	maxCalls     = 200_000 // recorded calls of the sessions, for each cell
-)
+// maxCalls bounds the recorded calls of the sessions that are kept for each cell: a
+// record takes about 400 bytes.
+const maxCalls = 200_000
 
 // Calls simulates again what charts of single calls show: the recorded cell and
 // the cheapest others, on the longest sessions.
@@ -132,7 +129,7 @@ func (p *Plan) Calls(ctx context.Context, corpus *traces.Corpus, run *results.Ru
 	}
 	sessions := longest(withCalls(corpus))
 	var calls []results.CellCalls
-	for _, name := range foremost(run) {
+	for _, name := range run.Foremost(anyCell) {
 		i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Name == name })
 		if i < 0 {
 			continue
@@ -157,31 +154,7 @@ func (p *Plan) Calls(ctx context.Context, corpus *traces.Corpus, run *results.Ru
 	return calls, nil
 }
 
-// foremost returns the names of the recorded cell and of the cheapest others,
-// in the order of the run.
-func foremost(run *results.Run) []string {
-	rank := func(c *results.Cell) float64 {
-		if c.Strategy == results.StrategyRecorded {
-			return -1
-		}
-		return c.Total.CostUSD()
-	}
-	var cells []*results.Cell
-	for i := range run.Cells {
-		if run.Cells[i].Strategy != results.StrategyBilled {
-			cells = append(cells, &run.Cells[i])
-		}
-	}
-	slices.SortStableFunc(cells, func(a, b *results.Cell) int { return cmp.Compare(rank(a), rank(b)) })
-	cells = cells[:min(len(cells), maxCallCells)]
-	var names []string
-	for i := range run.Cells {
-		if slices.Contains(cells, &run.Cells[i]) {
-			names = append(names, run.Cells[i].Cell)
-		}
-	}
-	return names
-}
+func anyCell(string) bool { return true }
 
 // longest returns the sessions with the most calls, at least one, as many as
 // maxCalls allows, in the order given.

@@ -57,7 +57,7 @@ func TestCallsOfForemostCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cells) != maxCallCells || cells[0].Cell != results.StrategyRecorded {
+	if len(cells) != results.ForemostCells || cells[0].Cell != results.StrategyRecorded {
 		t.Fatalf("%d cells, first %q", len(cells), cells[0].Cell)
 	}
 	for _, c := range cells {

@@ -159,7 +159,7 @@ func (c *Chart) Check() error {
 func (s *Series) check() error {
 	boxes := s.Mark == MarkBox || s.Mark == MarkBand
 	if len(s.X) != len(s.Y) || boxes && (len(s.X) != len(s.X2) || len(s.X) != len(s.Y2)) ||
-		len(s.Texts) > 0 && len(s.Texts) != len(s.X) || len(s.Shade) > 0 && len(s.Shade) != len(s.X) {
+		(len(s.Texts) > 0 || s.Mark == MarkLevel) && len(s.Texts) != len(s.X) || len(s.Shade) > 0 && len(s.Shade) != len(s.X) {
 		return errors.New("lengths differ")
 	}
 	for i := range s.X {

@@ -24,7 +24,10 @@ func TestChartCheck(t *testing.T) {
 		"an axis from 0 to NaN":     func(c *Chart) { c.Panels[0].Y.High = math.NaN() },
 		`panel "p": an axis from 0`: func(c *Chart) { c.Panels[0].X.Log = true },
 		"lengths differ":            func(c *Chart) { c.Panels[0].Series[0].X = nil },
-		"point 0 is not finite":     func(c *Chart) { c.Panels[0].Series[0].Y2[0] = math.Inf(1) },
+		"levels\": lengths differ": func(c *Chart) {
+			c.Panels[0].Series[0] = Series{Name: "levels", Mark: MarkLevel, X: []float64{1}, Y: []float64{1}}
+		},
+		"point 0 is not finite": func(c *Chart) { c.Panels[0].Series[0].Y2[0] = math.Inf(1) },
 	} {
 		c := drawable()
 		change(c)

@@ -22,8 +22,8 @@ func writeCSV(b *bytes.Buffer, d *Document) error {
 		return err
 	}
 	for _, row := range t.Rows {
+		clear(record)
 		for i, x := range row {
-			record[i] = ""
 			if x = plain(x); x != nil {
 				record[i] = fmt.Sprint(x)
 			}

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"strings"
@@ -112,4 +113,14 @@ func TestWriteErrors(t *testing.T) {
 	if err := sample().Write(io.Discard, "xml"); err == nil || !strings.Contains(err.Error(), "known: table, markdown, csv, json") {
 		t.Errorf("xml: %v", err)
 	}
+}
+
+// A row may end before the last column.
+func TestShortRows(t *testing.T) {
+	table := &Table{Columns: []Column{{Name: "a", Title: "A"}, {Name: "b", Title: "B"}}, Rows: [][]any{{1, 2}, {3}}}
+	var b bytes.Buffer
+	if err := writeCSV(&b, &Document{Data: func() *Table { return table }}); err != nil || b.String() != "a,b\n1,2\n3,\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+	table.grid(&footnotes{})
 }

@@ -32,11 +32,19 @@ func (t *Table) grid(notes *footnotes) grid {
 	for _, row := range t.Rows {
 		fields := make([]field, 0, len(shown))
 		for _, i := range shown {
-			fields = append(fields, fieldOf(row[i], formats[i], notes))
+			fields = append(fields, fieldOf(at(row, i), formats[i], notes))
 		}
 		g.rows = append(g.rows, fields)
 	}
 	return g
+}
+
+// at returns a value of a row, nil beyond its end.
+func at(row []any, i int) any {
+	if i < len(row) {
+		return row[i]
+	}
+	return nil
 }
 
 // formats returns how the numbers of each column are written for people.
@@ -45,7 +53,7 @@ func (t *Table) formats() []func(float64) string {
 	for i, c := range t.Columns {
 		var values []float64
 		for _, row := range t.Rows {
-			if v, ok := number(plain(row[i])); ok {
+			if v, ok := number(plain(at(row, i))); ok {
 				values = append(values, v)
 			}
 		}

@@ -93,10 +93,19 @@ func Count(n int, noun string) string {
 }
 
 // Percent writes a ratio like 98.7 %.
-func Percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " %" }
+func Percent(v float64) string { return tenths(100*v) + " %" }
 
 // Points writes the difference of two shares in percentage points, like 0.4 pp.
-func Points(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + " pp" }
+func Points(v float64) string { return tenths(100*v) + " pp" }
+
+// tenths writes v with one decimal, zero without a sign.
+func tenths(v float64) string {
+	s := strconv.FormatFloat(math.Abs(v), 'f', 1, 64)
+	if v < 0 && s != "0.0" {
+		return Minus + s
+	}
+	return s
+}
 
 // SignedPercent writes a relative difference like +3.1 % or −0.0 %.
 func SignedPercent(v float64) string {

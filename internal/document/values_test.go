@@ -16,6 +16,8 @@ func TestFormat(t *testing.T) {
 		{UnitUSD, -0.00001, "$0.0000"},
 		{UnitRatio, 0.98749, "98.7 %"},
 		{UnitRatio, 1, "100.0 %"},
+		{UnitRatio, -0.0001, "0.0 %"},
+		{UnitRatio, -0.5, "−50.0 %"},
 		{UnitTokens, 0, "0"},
 		{UnitTokens, 999, "999"},
 		{UnitTokens, 1000, "1.0k"},

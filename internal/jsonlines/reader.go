@@ -90,7 +90,14 @@ type keys struct {
 	find   map[string]int
 }
 
+// maxKeys is how many members the set of those that an object has can hold.
+const maxKeys = 64
+
+// newKeys panics with too many names: forms are part of the program.
 func newKeys(names []string) keys {
+	if len(names) > maxKeys {
+		panic(fmt.Sprintf("jsonlines: %d members, at most %d", len(names), maxKeys))
+	}
 	k := keys{names: names, find: map[string]int{}}
 	for i, name := range names {
 		k.quoted = append(k.quoted, strconv.Quote(name)+":")

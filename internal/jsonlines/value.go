@@ -67,7 +67,7 @@ func bounds(v any) string { return fmt.Sprintf("is %v, which no run can have", v
 // Amount is the form of costs and times. Signed ones may be negative.
 type Amount struct{ Signed bool }
 
-func (p Amount) append(e *encoder, v *float64) { e.text = AppendFloat(e.text, *v) }
+func (p Amount) append(e *encoder, v *float64) { e.float(*v) }
 
 func (p Amount) scan(r *Reader, v *float64) bool {
 	f, ok := r.float()
@@ -93,18 +93,23 @@ func (p Amount) check(v *float64) *fault {
 	return nil
 }
 
-// AppendFloat appends a number as JSON writes it: the shortest decimal that
-// reads back as the same.
-func AppendFloat(b []byte, v float64) []byte {
+// float appends a number as JSON writes it: the shortest decimal that reads back
+// as the same.
+func (e *encoder) float(v float64) {
 	abs := math.Abs(v)
-	if abs == 0 || abs >= 1e-6 && abs < 1e21 {
-		return strconv.AppendFloat(b, v, 'f', -1, 64)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		e.err = fmt.Errorf("%v is not a number that JSON can hold", v)
+		return
+	case abs == 0 || abs >= 1e-6 && abs < 1e21:
+		e.text = strconv.AppendFloat(e.text, v, 'f', -1, 64)
+		return
 	}
-	b = strconv.AppendFloat(b, v, 'e', -1, 64)
+	b := strconv.AppendFloat(e.text, v, 'e', -1, 64)
 	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' { // e-09 is e-9
 		b = append(b[:n-2], b[n-1])
 	}
-	return b
+	e.text = b
 }
 
 // Text is the form of a string. Shared ones occur again and again: a reader
@@ -147,7 +152,13 @@ func (Flag) check(_ *bool) *fault { return nil }
 // Enum is the form of a value that is the index of its name.
 type Enum[T ~uint8] []string
 
-func (p Enum[T]) append(e *encoder, v *T) { e.quote(p[*v]) }
+func (p Enum[T]) append(e *encoder, v *T) {
+	if f := p.check(v); f != nil {
+		e.err = f
+		return
+	}
+	e.quote(p[*v])
+}
 
 func (p Enum[T]) scan(r *Reader, v *T) bool {
 	b, ok := r.string()

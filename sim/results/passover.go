@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -79,16 +80,21 @@ func (p PassedOver) count(d *jsontext.Decoder, t reflect.Type, name string) erro
 	return err
 }
 
-// memberTypes adds the members of a struct, those of embedded ones among them.
+// memberTypes adds the members of a struct, those of embedded ones among them. A
+// field without a tag has its own name.
 func memberTypes(t reflect.Type, members map[string]reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		embedded := f.Type
+		if embedded.Kind() == reflect.Pointer {
+			embedded = embedded.Elem()
+		}
 		switch {
-		case f.Anonymous && name == "":
-			memberTypes(f.Type, members)
-		case name != "-" && name != "":
-			members[name] = f.Type
+		case f.Anonymous && name == "" && embedded.Kind() == reflect.Struct:
+			memberTypes(embedded, members)
+		case f.IsExported() && name != "-":
+			members[cmp.Or(name, f.Name)] = f.Type
 		}
 	}
 }

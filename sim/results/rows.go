@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/internal/jsonlines"
 )
 
-// fileHead is the first line of a file of rows or calls: all of a run but its
+// fileHead is the first line of a file of rows: all of a run but its
 // figures.
 type fileHead struct {
 	Schema     int        `json:"schema"`
