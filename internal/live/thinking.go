@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
@@ -30,16 +31,11 @@ const (
 	leastBudget = 1024
 )
 
-// Versions of the provider's models: the first that can think, the first that
-// adapt how much, the last that take a budget, and the first that take a word of
-// effort (platform.claude.com, thinking and effort).
-const (
-	firstThinking   = 3.7
-	firstAdaptive   = 4.6
-	lastBudget      = 4.6
-	firstEffort     = 4.6
-	firstEffortOpus = 4.5
-)
+// What models take by the version of their names (platform.claude.com, thinking and
+// effort).
+func canThink(release string) bool    { return version.AtLeast(release, 3, 7) }
+func adapts(release string) bool      { return version.AtLeast(release, 4, 6) }
+func takesBudget(release string) bool { return canThink(release) && !version.AtLeast(release, 4, 7) }
 
 // ParseThinking returns what one of ThinkingWords says of thinking.
 func ParseThinking(value string) (wire.Thinking, error) {
@@ -61,12 +57,12 @@ func ParseThinking(value string) (wire.Thinking, error) {
 // Takes reports whether a model takes a mode of thinking, as far as its name
 // tells: a name without a version is assumed to.
 func Takes(model string, m wire.Mode) bool {
-	version, known := api.Version(model)
+	release, known := api.Version(model)
 	switch {
 	case known && m == wire.ThinkingAdaptive:
-		return version >= firstAdaptive
+		return adapts(release)
 	case known && m == wire.ThinkingBudget:
-		return version >= firstThinking && version <= lastBudget
+		return takesBudget(release)
 	}
 	return true
 }
@@ -74,18 +70,22 @@ func Takes(model string, m wire.Mode) bool {
 // TakesEffort reports whether a model takes a word of effort, as far as its name
 // tells: from 4.6 on all do, and Opus 4.5. A name without a version is assumed to.
 func TakesEffort(model string) bool {
-	version, known := api.Version(model)
-	return !known || version >= firstEffort || version == firstEffortOpus && strings.HasPrefix(model, "claude-opus-")
+	release, known := api.Version(model)
+	first := 6
+	if strings.HasPrefix(model, "claude-opus-") {
+		first = 5
+	}
+	return !known || version.AtLeast(release, 4, first)
 }
 
 // usualThinking is the form in which a model thinks, nothing for one that cannot as
 // far as its name tells.
 func usualThinking(model string) wire.Thinking {
-	version, known := api.Version(model)
+	release, known := api.Version(model)
 	switch {
-	case !known || version < firstThinking:
+	case !known || !canThink(release):
 		return wire.Thinking{}
-	case version < firstAdaptive:
+	case !adapts(release):
 		return wire.Thinking{Mode: wire.ThinkingBudget}
 	}
 	return wire.Thinking{Mode: wire.ThinkingAdaptive}

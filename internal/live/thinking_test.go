@@ -234,3 +234,13 @@ func TestNoCompactionOffered(t *testing.T) {
 		t.Errorf("the next way: %d requests, %+v", len(server.requests), a)
 	}
 }
+
+// Versions are compared number by number: 4.10 follows 4.9.
+func TestTwoDigitVersion(t *testing.T) {
+	if m := "claude-opus-4-10"; !Takes(m, wire.ThinkingAdaptive) || Takes(m, wire.ThinkingBudget) || !TakesEffort(m) {
+		t.Errorf("%s is taken for an old model", m)
+	}
+	if TakesEffort("claude-opus-4-1") || !TakesEffort("claude-opus-4-5") || TakesEffort("claude-sonnet-4-5") {
+		t.Error("effort came with Opus 4.5 and the models of 4.6")
+	}
+}

@@ -5,7 +5,7 @@ package api
 
 import (
 	"regexp"
-	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -272,14 +272,14 @@ type ErrorBody struct {
 
 var modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
 
-// Version returns the version that the name of one of the provider's models tells.
-func Version(model string) (version float64, known bool) {
+// Version returns the version that the name of one of the provider's models tells,
+// dotted.
+func Version(model string) (release string, known bool) {
 	m := modelVersion.FindStringSubmatch(model)
 	if m == nil {
-		return 0, false
+		return "", false
 	}
-	v, err := strconv.ParseFloat(m[1]+"."+m[2]+"0", 64)
-	return v, err == nil
+	return strings.TrimSuffix(m[1]+"."+m[2], "."), true
 }
 
 // Efforts are those that the Messages API takes.
