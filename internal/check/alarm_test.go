@@ -35,7 +35,7 @@ func alarms(t *testing.T, checks map[string]string, n int, factor float64) map[s
 	counts := map[string]int{}
 	for i := range n {
 		r := rand.New(rand.NewPCG(7, uint64(i)))
-		was, now := summaries(r, DefaultSeeds, 1), summaries(r, DefaultSeeds, factor)
+		was, now := summaries(r, defaultSeeds, 1), summaries(r, defaultSeeds, factor)
 		b, err := all.NewBaseline("base.json", was)
 		if err != nil {
 			t.Fatal(err)

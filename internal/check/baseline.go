@@ -20,8 +20,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// BaselineSchema is the version of the encoded form of a baseline.
-const BaselineSchema = 2
+// baselineSchema is the version of the encoded form of a baseline.
+const baselineSchema = 2
 
 // Baseline is what a check holds later runs against.
 type Baseline struct {
@@ -72,7 +72,7 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	if len(in.Sessions) == 0 {
 		return nil, errors.New("no sessions: nothing to compare later runs with")
 	}
-	b := &Baseline{Schema: BaselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
+	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
 		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest,
 		PricesDigest: in.PricesDigest, Prices: in.Prices, Key: in.Key}
 	all := newSums()
@@ -232,8 +232,8 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	switch {
 	case head.Tool != baselineTool:
 		return errors.New("not a baseline: sim check --update writes one")
-	case head.Schema != BaselineSchema:
-		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, BaselineSchema, ErrStale)
+	case head.Schema != baselineSchema:
+		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, baselineSchema, ErrStale)
 	case err != nil:
 		_, plain := misplaced(err)
 		return fmt.Errorf("%w; %w", plain, ErrStale)

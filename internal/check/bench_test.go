@@ -49,7 +49,7 @@ func largeRun(factor float64) *Input {
 	var cells []Cell
 	for c := range 5 {
 		var draws [][]tally
-		for seed := range DefaultSeeds {
+		for seed := range defaultSeeds {
 			var rows []tally
 			for s := range 100 {
 				id := fmt.Sprintf("%03d", s)

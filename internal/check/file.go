@@ -45,13 +45,13 @@ import (
 
 // What a check file leaves out.
 const (
-	// DefaultSeeds is how many seeds a cell with draws is simulated under. Twenty
+	// defaultSeeds is how many seeds a cell with draws is simulated under. Twenty
 	// make the interval of a mean about half a standard deviation wide to either
 	// side.
-	DefaultSeeds = 20
-	// DefaultLevel is the share of runs without a change in which a check may
+	defaultSeeds = 20
+	// defaultLevel is the share of runs without a change in which a check may
 	// raise an alarm.
-	DefaultLevel = 0.05
+	defaultLevel = 0.05
 )
 
 // File is a check file. Fewer seeds than five, and a lower level, make intervals
@@ -89,7 +89,7 @@ func Parse(text []byte, name string) (*File, error) {
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	f := &File{Name: name, Seeds: DefaultSeeds, Level: DefaultLevel, Unpriced: "refuse"}
+	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse"}
 	errs := tree.Decode(tree.Root, f, "")
 	errs = append(errs, f.scenario(tree, text)...)
 	list := spec.Child(tree.Root, "rules")

@@ -22,7 +22,7 @@ type Loaded struct {
 // Judge holds a run against the rules of f. Baselines are by the names that
 // File.Baselines gives.
 func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
-	r := &Report{Schema: ReportSchema, File: f.Name, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Results: []Result{}}
+	r := &Report{Schema: reportSchema, File: f.Name, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Results: []Result{}}
 	if len(in.Sessions) == 0 {
 		return f.Empty("no sessions with calls: nothing was simulated")
 	}
@@ -57,7 +57,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 
 // Empty is the report of a check that has nothing to judge, for a reason.
 func (f *File) Empty(reason string) *Report {
-	r := &Report{Schema: ReportSchema, File: f.Name, Results: []Result{}}
+	r := &Report{Schema: reportSchema, File: f.Name, Results: []Result{}}
 	r.fail(f.Scenario.Line, "%s", reason)
 	return r
 }

@@ -64,8 +64,8 @@ type Report struct {
 	Notes    []string  `json:"notes,omitempty"`
 }
 
-// ReportSchema is the version of the encoded form of a report.
-const ReportSchema = 1
+// reportSchema is the version of the encoded form of a report.
+const reportSchema = 1
 
 // Err returns nil when everything holds, else an error that wraps ErrFailed.
 func (r *Report) Err() error {

@@ -89,13 +89,13 @@ func (d *Document) comment(folds, rows int) (string, error) {
 		return "", err
 	}
 	if len(left) > 0 {
-		p.paragraph(Escape(fmt.Sprintf("Left out, as a comment has room for %s characters: %s (%s). They are in the "+
+		p.paragraph(escapeLine(fmt.Sprintf("Left out, as a comment has room for %s characters: %s (%s). They are in the "+
 			"other formats.",
 			Whole(maxComment), Count(len(left), "table"), Few(left))))
 	}
 	if notes := slices.Concat(p.notes.lines(), d.Notes); len(notes) > 0 {
 		for i := range notes {
-			notes[i] = Escape(notes[i])
+			notes[i] = escapeLine(notes[i])
 		}
 		p.paragraph("<sub>\n\n" + strings.Join(notes, "<br>\n") + "\n\n</sub>")
 	}

@@ -220,7 +220,7 @@ func (f *footnotes) mark(texts []string) string {
 			i = len(*f)
 			*f = append(*f, text)
 		}
-		marks = append(marks, Superscript(i+1))
+		marks = append(marks, superscript(i+1))
 	}
 	return strings.Join(slices.Compact(marks), " ")
 }
@@ -237,7 +237,7 @@ func (f *footnotes) marked(text string, notes []string) string {
 func (f footnotes) lines() []string {
 	var lines []string
 	for i, text := range f {
-		lines = append(lines, Superscript(i+1)+" "+text)
+		lines = append(lines, superscript(i+1)+" "+text)
 	}
 	return lines
 }

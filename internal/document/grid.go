@@ -287,7 +287,7 @@ func (g grid) clipTitles(width int) grid {
 			size = min(size, widths[i])
 		}
 	}
-	short := Distinct(titles, size)
+	short := distinct(titles, size)
 	g.head = slices.Clone(g.head)
 	for i, c := range g.columns {
 		if c.ClipTitle > 0 && runes(g.head[i].text) > widths[i] {
@@ -309,7 +309,7 @@ func (g grid) clipped(width int) grid {
 		for _, row := range g.rows {
 			names = append(names, row[i].text)
 		}
-		short := Distinct(names, max(c.Clip, widths[i]-over))
+		short := distinct(names, max(c.Clip, widths[i]-over))
 		rows := make([][]field, len(g.rows))
 		for k, row := range g.rows {
 			rows[k] = slices.Clone(row)
@@ -337,7 +337,7 @@ func (g *grid) wrap(i int, text string, size int) []string {
 	if g.columns[i].Break {
 		return brokenName(text, size)
 	}
-	return Wrap(text, size)
+	return wrapText(text, size)
 }
 
 // wrapped breaks texts over several rows: the widest column first, as far as it

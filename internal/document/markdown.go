@@ -26,7 +26,7 @@ func writeMarkdown(b *bytes.Buffer, d *Document) error {
 		return err
 	}
 	for _, note := range slices.Concat(p.notes.lines(), d.Notes) {
-		p.paragraph(Escape(note))
+		p.paragraph(escapeLine(note))
 	}
 	return nil
 }
@@ -34,10 +34,10 @@ func writeMarkdown(b *bytes.Buffer, d *Document) error {
 // body writes everything but the notes.
 func (p *page) body(d *Document) error {
 	if d.Title != "" {
-		p.paragraph("# " + Escape(d.Title))
+		p.paragraph("# " + escapeLine(d.Title))
 	}
 	for _, line := range d.Head {
-		p.paragraph(Escape(line))
+		p.paragraph(escapeLine(line))
 	}
 	for i := range d.Sections {
 		if err := p.section(&d.Sections[i]); err != nil {
@@ -67,10 +67,10 @@ func (p *page) section(s *Section) error {
 		return p.folded(s)
 	}
 	if s.Title != "" {
-		p.paragraph("## " + Escape(p.notes.marked(s.Title, s.Notes)))
+		p.paragraph("## " + escapeLine(p.notes.marked(s.Title, s.Notes)))
 	}
 	if s.Name != "" {
-		p.paragraph("### " + Escape(p.notes.marked(s.Name, s.Notes)))
+		p.paragraph("### " + escapeLine(p.notes.marked(s.Name, s.Notes)))
 	}
 	for _, block := range s.Blocks {
 		switch x := block.(type) {
@@ -81,9 +81,9 @@ func (p *page) section(s *Section) error {
 			for _, item := range x {
 				label := ""
 				if item.Label != "" {
-					label = Escape(item.Label) + ": "
+					label = escapeLine(item.Label) + ": "
 				}
-				fmt.Fprintf(p.b, "- %s%s\n", label, Escape(item.Text))
+				fmt.Fprintf(p.b, "- %s%s\n", label, escapeLine(item.Text))
 			}
 		case *Table:
 			if err := p.table(x); err != nil {
@@ -95,36 +95,36 @@ func (p *page) section(s *Section) error {
 }
 
 func (p *page) text(x Text) {
-	text := p.notes.marked(Escape(x.Text), x.Notes)
+	text := p.notes.marked(escapeLine(x.Text), x.Notes)
 	if x.Lead != "" {
-		text = "**" + Escape(x.Lead) + "**" + text
+		text = "**" + escapeLine(x.Lead) + "**" + text
 	}
 	p.paragraph(text)
 }
 
 func (p *page) table(x *Table) error {
 	if x.Title != "" {
-		p.paragraph("**" + Escape(x.Title) + "**")
+		p.paragraph("**" + escapeLine(x.Title) + "**")
 	}
 	p.gap()
 	padding := tw.Padding{Left: " ", Right: " ", Overwrite: true}
 	shown := *x
 	shown.Rows = x.Rows[:min(p.rows, len(x.Rows))]
-	if err := render(p.b, renderer.NewMarkdown(), padding, shown.grid(&p.notes), Escape); err != nil {
+	if err := render(p.b, renderer.NewMarkdown(), padding, shown.grid(&p.notes), escapeLine); err != nil {
 		return err
 	}
 	if more := len(x.Rows) - len(shown.Rows); more > 0 {
 		p.paragraph(fmt.Sprintf("and %s more.", Count(more, "row")))
 	}
 	for _, note := range x.Notes {
-		p.paragraph(Escape(note))
+		p.paragraph(escapeLine(note))
 	}
 	return nil
 }
 
-// Escape makes text safe for one line of Markdown: what Markdown and HTML would
+// escapeLine makes text safe for one line of Markdown: what Markdown and HTML would
 // take for markup is shown as it is. Names come from recordings.
-func Escape(s string) string {
+func escapeLine(s string) string {
 	return strings.NewReplacer(
 		`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;", "~", `\~`,
 	).Replace(Printable(s))

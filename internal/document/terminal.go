@@ -44,7 +44,7 @@ func (t *terminal) gap() {
 // lines writes texts, each wrapped.
 func (t *terminal) lines(texts []string) {
 	for _, text := range texts {
-		for _, line := range Wrap(Printable(text), Width) {
+		for _, line := range wrapText(Printable(text), Width) {
 			fmt.Fprintln(t.b, line)
 		}
 	}
@@ -102,7 +102,7 @@ func (t *terminal) list(items List) {
 	for _, x := range items {
 		lines := []string{Printable(x.Text)}
 		if !x.Whole {
-			lines = Wrap(lines[0], Width-2-width)
+			lines = wrapText(lines[0], Width-2-width)
 		}
 		label := Printable(x.Label)
 		for _, line := range lines {

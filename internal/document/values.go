@@ -184,7 +184,7 @@ func Seconds(v float64) string {
 // Plain writes a number for machines, in full and without an exponent.
 func Plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// Superscript writes a positive number in raised digits.
-func Superscript(n int) string {
+// superscript writes a positive number in raised digits.
+func superscript(n int) string {
 	return strings.Map(func(r rune) rune { return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0'] }, strconv.Itoa(n))
 }

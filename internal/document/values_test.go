@@ -56,8 +56,8 @@ func TestSignedPercent(t *testing.T) {
 
 func TestSuperscript(t *testing.T) {
 	for n, want := range map[int]string{1: "¹", 9: "⁹", 10: "¹⁰", 245: "²⁴⁵"} {
-		if got := Superscript(n); got != want {
-			t.Errorf("Superscript(%d) = %q, want %q", n, got, want)
+		if got := superscript(n); got != want {
+			t.Errorf("superscript(%d) = %q, want %q", n, got, want)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 // Width is where text for a terminal is wrapped, in characters.
 const Width = 110
 
-// Wrap breaks text at spaces into lines of at most width characters, except for
+// wrapText breaks text at spaces into lines of at most width characters, except for
 // words that are longer.
-func Wrap(text string, width int) []string {
+func wrapText(text string, width int) []string {
 	var lines []string
 	line, n := "", 0
 	for _, word := range strings.Split(text, " ") {
@@ -57,11 +57,11 @@ func cut(text string, size, head int, mark string) string {
 	return string(r[:head]) + mark + string(r[len(r)-tail:])
 }
 
-// Distinct returns what names are called in at most size characters: those that
+// distinct returns what names are called in at most size characters: those that
 // are longer lose their middle. What is kept ahead of it is the third or, where
 // names would become the same, as much as tells them apart. Names that cannot be
 // told apart so are numbered.
-func Distinct(names []string, size int) map[string]string {
+func distinct(names []string, size int) map[string]string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	heads := []int{size / 3}
 	for head := 1; head < size-1; head++ {

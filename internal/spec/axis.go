@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// MaxAxis is the most values of one axis.
-const MaxAxis = 10_000
+// maxAxis is the most values of one axis.
+const maxAxis = 10_000
 
 // Axis is a list or a range in place of one value: a parameter that is swept.
 type Axis struct {
@@ -74,8 +74,8 @@ func (c *Checker) axisValue(n *yaml.Node, t reflect.Type, tag reflect.StructTag,
 
 func (c *Checker) add(a Axis) {
 	switch {
-	case len(a.Values) > MaxAxis:
-		c.errorf(a.Node, "axis %s has %d values, more than %d", a.Path, len(a.Values), MaxAxis)
+	case len(a.Values) > maxAxis:
+		c.errorf(a.Node, "axis %s has %d values, more than %d", a.Path, len(a.Values), maxAxis)
 	case len(a.Values) == 1:
 		a.Choose(0) // a list of one value is that value
 	case len(a.Values) > 1:
@@ -186,8 +186,8 @@ func countSteps(from, to, step reflect.Value) (int, error) {
 		return 0, fmt.Errorf("step must be above 0")
 	case !ordered:
 		return 0, fmt.Errorf("has no values: to is below from")
-	case n >= MaxAxis:
-		return 0, fmt.Errorf("has %.0f values, more than %d", n+1, MaxAxis)
+	case n >= maxAxis:
+		return 0, fmt.Errorf("has %.0f values, more than %d", n+1, maxAxis)
 	}
 	return int(n), nil
 }

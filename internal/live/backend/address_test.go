@@ -90,7 +90,7 @@ func TestKeyThatCannotBeSent(t *testing.T) {
 		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), "canary") {
 			t.Errorf("a key of %d bytes: %v", len(secret), err)
 		}
-		_, err = backend.NewOpenAI(backend.Config{Key: backend.NewKey(secret), BaseURL: backend.AnthropicURL + "v1"})
+		_, err = backend.NewOpenAI(backend.Config{Key: backend.NewKey(secret), BaseURL: "https://api.anthropic.com/v1"})
 		if blank := strings.TrimSpace(secret) == ""; (err == nil) != (ok || blank) {
 			t.Errorf("a key of %d bytes for another server: %v", len(secret), err)
 		}

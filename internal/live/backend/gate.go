@@ -15,7 +15,7 @@ import (
 var (
 	ErrBudget   = errors.New("the budget for live calls is used up")
 	ErrMaxCalls = errors.New("the number of live calls is used up")
-	ErrUnpriced = errors.New("a budget needs the price of every model")
+	errUnpriced = errors.New("a budget needs the price of every model")
 )
 
 // Quota says how much may be sent. A zero field sets no limit.
@@ -76,7 +76,7 @@ func NewGate(b Backend, q Quota, c Clock) (*Gate, error) {
 		return nil, fmt.Errorf("backend: quota: %w", err)
 	}
 	if c == nil {
-		c = NewClock()
+		c = newClock()
 	}
 	return &Gate{backend: b, quota: q, clock: c,
 		turn: make(chan struct{}, 1), settled: make(chan struct{}, 1),
@@ -106,7 +106,7 @@ type sender func(context.Context) (*wire.Reply, error)
 // admit waits until a request may be sent.
 func (g *Gate) admit(ctx context.Context, r *wire.Request) (sender, error) {
 	if q := &g.quota; q.BudgetUSD > 0 && q.Priced != nil && !q.Priced(r.Model) {
-		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", ErrUnpriced,
+		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", errUnpriced,
 			r.Model, r.Model)
 	}
 	estimate := Estimate(r)

@@ -15,13 +15,13 @@ import (
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
-// AnthropicURL is where Anthropic's own API is.
-const AnthropicURL = "https://api.anthropic.com/"
+// anthropicURL is where Anthropic's own API is.
+const anthropicURL = "https://api.anthropic.com/"
 
 // NewAnthropic returns a client of a Messages API. It reports a base URL to which
 // the path of the API cannot be put, and a key that is missing or cannot be sent.
 func NewAnthropic(c Config) (*Client, error) {
-	base := cmp.Or(c.BaseURL, AnthropicURL)
+	base := cmp.Or(c.BaseURL, anthropicURL)
 	if err := checkMessagesURL(base); err != nil {
 		return nil, fmt.Errorf("backend: base URL of the Messages API: %w", err)
 	}

@@ -58,7 +58,7 @@ const waiting draws.Purpose = 1 << 16
 func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 	clock := r.Clock
 	if clock == nil {
-		clock = NewClock()
+		clock = newClock()
 	}
 	deadline := cmp.Or(r.Deadline, defaultDeadline)
 	left := deadline
@@ -237,11 +237,11 @@ type Clock interface {
 // monotonic is the clock of the machine.
 type monotonic struct{ start time.Time }
 
-// NewClock returns the machine's clock, which setting the time of day does not
+// newClock returns the machine's clock, which setting the time of day does not
 // move.
-func NewClock() Clock { return monotonic{time.Now()} }
+func newClock() Clock { return monotonic{time.Now()} }
 
-// Elapsed returns the time since NewClock.
+// Elapsed returns the time since newClock.
 func (m monotonic) Elapsed() time.Duration { return time.Since(m.start) }
 
 // Sleep waits for d.

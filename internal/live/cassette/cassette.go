@@ -35,7 +35,7 @@ type Call struct {
 }
 
 // Key returns the key of the call.
-func (c Call) Key() Key { return KeyOf(c.Chain, c.Params...) }
+func (c Call) Key() Key { return chainKey(c.Chain, c.Params...) }
 
 // Cassette is one stored call. What a Folder returns is shared and must not be
 // changed.
@@ -73,9 +73,9 @@ type Entity struct {
 // in every process and on every platform.
 type Key [16]byte
 
-// KeyOf returns the key of a call that sends content of a chain under
+// chainKey returns the key of a call that sends content of a chain under
 // parameters. Their order counts.
-func KeyOf(chain prompt.Digest, params ...string) Key {
+func chainKey(chain prompt.Digest, params ...string) Key {
 	b := binary.BigEndian.AppendUint64(nil, chain.Hi)
 	b = binary.BigEndian.AppendUint64(b, chain.Lo)
 	for _, p := range params {
@@ -95,8 +95,8 @@ func keyOf(d prompt.Digest) (k Key) {
 // String returns the key in 32 hexadecimal digits.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// ParseKey is the inverse of String.
-func ParseKey(s string) (k Key, err error) {
+// parseKey is the inverse of String.
+func parseKey(s string) (k Key, err error) {
 	err = k.UnmarshalText([]byte(s))
 	return k, err
 }

@@ -51,25 +51,25 @@ func TestInvalidUTF8(t *testing.T) {
 func TestKey(t *testing.T) {
 	chain := prompt.Digest{Hi: 0x0102030405060708, Lo: 0x090a0b0c0d0e0f10}
 	d := prompt.DigestString("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10" + "\x07model=a" + "\x01b")
-	if got, want := KeyOf(chain, "model=a", "b").String(), fmt.Sprintf("%016x%016x", d.Hi, d.Lo); got != want {
+	if got, want := chainKey(chain, "model=a", "b").String(), fmt.Sprintf("%016x%016x", d.Hi, d.Lo); got != want {
 		t.Errorf("key %s, want %s", got, want)
 	}
 	seen := map[Key]string{}
 	for name, k := range map[string]Key{
-		"base": KeyOf(chain, "a", "b"), "joined": KeyOf(chain, "ab"), "turned": KeyOf(chain, "b", "a"), "one more": KeyOf(chain, "a", "b", ""),
-		"no parameters": KeyOf(chain), "another chain": KeyOf(chain.ExtendInt(1), "a", "b"),
+		"base": chainKey(chain, "a", "b"), "joined": chainKey(chain, "ab"), "turned": chainKey(chain, "b", "a"), "one more": chainKey(chain, "a", "b", ""),
+		"no parameters": chainKey(chain), "another chain": chainKey(chain.ExtendInt(1), "a", "b"),
 	} {
 		if other, ok := seen[k]; ok {
 			t.Errorf("%s and %s have one key", name, other)
 		}
 		seen[k] = name
 	}
-	k := KeyOf(chain, "a")
-	if got, err := ParseKey(k.String()); err != nil || got != k {
+	k := chainKey(chain, "a")
+	if got, err := parseKey(k.String()); err != nil || got != k {
 		t.Errorf("%s parsed is %s, %v", k, got, err)
 	}
 	for _, bad := range []string{"", "12", strings.Repeat("g", 32), strings.Repeat("A", 32), k.String() + "0"} {
-		if _, err := ParseKey(bad); err == nil {
+		if _, err := parseKey(bad); err == nil {
 			t.Errorf("%q is taken for a key", bad)
 		}
 	}
@@ -208,7 +208,7 @@ func TestMissing(t *testing.T) {
 	wantError(t, "another request", err, "no cassette holds this call, "+changed.Key().String()+": the nearest, "+
 		filepath.Join(dir, nth(2).Key().String()+".json")+", differs in what is sent; model (stored claude-opus-4-6, now claude-haiku-4-5); "+
 		"effort (stored without, now high)")
-	var missing *MissingError
+	var missing *missingError
 	if !errors.Is(err, ErrMissing) || !errors.As(err, &missing) || missing.NearestKey != nth(2).Key() {
 		t.Errorf("%T %v", err, missing)
 	}
@@ -245,7 +245,7 @@ func TestNearest(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var missing *MissingError
+		var missing *missingError
 		if _, err := f.Load(call); !errors.As(err, &missing) || missing.NearestKey != want.Key() {
 			t.Errorf("%v: want call %d as the nearest", err, want.Number)
 		}

@@ -93,7 +93,7 @@ func Open(dir string, mode Mode, opts Options) (*Folder, error) {
 // path returns the file of a call.
 func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+suffix) }
 
-// Load returns the cassette of a call. The error is a *MissingError, which is
+// Load returns the cassette of a call. The error is a *missingError, which is
 // ErrMissing, when there is none; any other names the file and what to do.
 func (f *Folder) Load(call Call) (*Cassette, error) {
 	c, err := f.find(call)

@@ -14,9 +14,9 @@ import (
 // ErrMissing reports a call that no cassette holds.
 var ErrMissing = errors.New("no cassette holds this call")
 
-// MissingError describes a call that no cassette holds: a request that was never
+// missingError describes a call that no cassette holds: a request that was never
 // recorded, or one that has changed since.
-type MissingError struct {
+type missingError struct {
 	Dir  string
 	Key  Key
 	Call Call
@@ -29,14 +29,14 @@ type MissingError struct {
 }
 
 // Is reports whether target is ErrMissing.
-func (e *MissingError) Is(target error) bool { return target == ErrMissing }
+func (e *missingError) Is(target error) bool { return target == ErrMissing }
 
 // Error names the call by its key, and what differs in the nearest cassette.
-func (e *MissingError) Error() string {
+func (e *missingError) Error() string {
 	return fmt.Sprintf("%s, %s: %s", ErrMissing, e.Key, e.difference())
 }
 
-func (e *MissingError) difference() string {
+func (e *missingError) difference() string {
 	switch {
 	case e.Stored == 0:
 		return e.Dir + " has no cassettes"
@@ -49,12 +49,12 @@ func (e *MissingError) difference() string {
 
 // missing returns the error of a call that is not stored.
 func (f *Folder) missing(call Call) error {
-	e := &MissingError{Dir: f.dir, Key: call.Key(), Call: call}
+	e := &missingError{Dir: f.dir, Key: call.Key(), Call: call}
 	told := redactCall(call)
 	entries, _ := os.ReadDir(f.dir) // a folder that cannot be read has none
 	best := -1
 	for _, entry := range entries {
-		k, err := ParseKey(strings.TrimSuffix(entry.Name(), suffix))
+		k, err := parseKey(strings.TrimSuffix(entry.Name(), suffix))
 		if err != nil || filepath.Ext(entry.Name()) != suffix {
 			continue
 		}
@@ -139,7 +139,7 @@ func differences(stored, now *Call) []string {
 // two.
 func short(s string) string {
 	const told = 8
-	if _, err := ParseKey(s); err == nil {
+	if _, err := parseKey(s); err == nil {
 		return s[:told] + "…"
 	}
 	return s
