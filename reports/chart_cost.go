@@ -222,7 +222,11 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 			kind = 2
 		}
 		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
-		series[side].Point(d.USD, y, differenceText(d, money)+"  "+relativeText(d))
+		text := document.Signed(d.USD, money) + "  " + relativeText(d)
+		if d.Covered {
+			text = "~ " + text
+		}
+		series[side].Point(d.USD, y, text)
 	}
 	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),
 		across(0, p.Y.Low, 0, p.Y.High))

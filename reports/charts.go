@@ -75,9 +75,11 @@ func fileName(parts ...string) string {
 // runChart returns a chart of a run with its foot: notes, the source, and how far the
 // model is from the bill.
 func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
-	return &document.Chart{
-		Title: title, Notes: document.Printable(strings.Join(notes, "; ")), Source: sourceLine(run) + " · " + trust,
+	c := &document.Chart{Title: title, Source: sourceLine(run) + " · " + trust}
+	for _, note := range notes {
+		c.Notes = append(c.Notes, document.Printable(note))
 	}
+	return c
 }
 
 // sourceLine says where the figures come from.
@@ -95,18 +97,34 @@ func sourceLine(run *results.Run) string {
 }
 
 // cellNotes returns the footnotes of a run with the names of their cells: a
-// chart has no place for marks. A cell that is not drawn has no note.
+// chart has no place for marks. Cells of one text share a note, all that are drawn
+// need no names. A cell that is not drawn has no note.
 func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
-	var notes []string
-	for _, n := range run.Footnotes() {
-		switch {
-		case n.Cell == "":
-			notes = append(notes, n.Text)
-		case drawn(n.Cell):
-			notes = append(notes, cellName(n.Cell)+": "+n.Text)
+	total := 0
+	for i := range run.Cells {
+		if drawn(run.Cells[i].Cell) {
+			total++
 		}
 	}
-	return notes
+	var texts []string
+	names := map[string][]string{}
+	for _, n := range run.Footnotes() {
+		if n.Cell != "" && !drawn(n.Cell) {
+			continue
+		}
+		if _, ok := names[n.Text]; !ok {
+			texts, names[n.Text] = append(texts, n.Text), nil
+		}
+		if n.Cell != "" {
+			names[n.Text] = append(names[n.Text], cellName(n.Cell))
+		}
+	}
+	for i, text := range texts {
+		if list := names[text]; len(list) > 0 && (len(list) < total || total == 1) {
+			texts[i] = strings.Join(list, ", ") + ": " + text
+		}
+	}
+	return texts
 }
 
 // maxNameRunes keeps the names of cells from taking all of the width.

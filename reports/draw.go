@@ -78,7 +78,7 @@ const (
 	lineGap     = 4 * vg.Length(1)
 	panelGap    = 16 * vg.Length(1)
 	legendGap   = 14 * vg.Length(1) // between entries
-	noteRows    = 2                 // lines of notes, and of the source
+	noteRows    = 4                 // lines of a note, and of the source
 )
 
 // sketch is a chart that is laid out.
@@ -127,7 +127,9 @@ func newSketch(c *document.Chart) *sketch {
 	}
 	width := (s.left+vg.Length(c.Width)+panelGap)*vg.Length(s.columns) - panelGap
 	s.facts = wrapped(s.small, width, c.Facts...)
-	s.foot = append(cut(s.small, width, c.Notes), cut(s.small, width, c.Source)...)
+	for _, note := range append(slices.Clone(c.Notes), c.Source) {
+		s.foot = append(s.foot, cut(s.small, width, note)...)
+	}
 	s.legend = s.entries(width)
 	s.width = width + 2*chartMargin
 	s.height = 2*chartMargin + lineHeight(s.head) + lineHeight(s.small)*vg.Length(len(s.facts)+len(s.foot)) +

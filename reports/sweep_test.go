@@ -111,7 +111,7 @@ func TestSweepMap(t *testing.T) {
 	})
 	wantTexts(t, svg, "Cost against threshold and keep", "threshold", "keep", "auto-compact · summary=stub · 45 cells",
 		"5%", "50%", "40k", "187k", "$950.00", "$1,228.00", "$950.00 … $1,228.00", "lowest: $950.00 at threshold 120k, keep 20%",
-		"for comparison, recorded: $1,010.00; for comparison, billed: $1,000.00")
+		"for comparison, recorded: $1,010.00", "for comparison, billed: $1,000.00")
 	marked, tiles := 0, 0
 	for _, text := range textsOf(t, svg) {
 		if strings.HasPrefix(text, "~$") {
@@ -203,7 +203,7 @@ func TestSweepPartial(t *testing.T) {
 	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, b.Bytes(), "1 cell not drawn: fewer sessions than the others;")
+	wantText(t, b.Bytes(), "1 cell not drawn: fewer sessions than the others")
 	wantTexts(t, b.Bytes(), "lowest: $916.00 at 80k and 1 more")
 }
 

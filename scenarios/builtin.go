@@ -40,7 +40,7 @@ func claimScenarios() ([]Builtin, error) { return embedded(claimFiles, claimFold
 // claims/NAME; an unknown one is an error that names the nearest.
 func LookupBuiltin(name string) (*Builtin, error) {
 	list := Builtins
-	if strings.HasPrefix(name, claimFolder+"/") {
+	if name == claimFolder || strings.HasPrefix(name, claimFolder+"/") {
 		list = claimScenarios
 	}
 	all, err := list()

@@ -43,7 +43,7 @@ number, shows one call in full, its request drawn in segments.`,
   sim explain 38c5 81 --strategy auto-compact/155k
   sim explain 38c5 81 --format json ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 || args[0] == "" {
 				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
 			}
 			return f.run(cmd, args)

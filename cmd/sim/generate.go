@@ -303,7 +303,7 @@ the sessions of paths.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.gen.bind(cmd, 300)
-	bindReading(cmd, &f.read)
+	f.read.bind(cmd)
 	bindFormat(cmd, &f.format)
 	f.output.bindChart(cmd, "the distributions")
 	return cmd
@@ -429,16 +429,10 @@ numbers of the simulation itself.`,
   sim traces compare mine.yaml ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	bindReading(cmd, &f.read)
+	f.read.bind(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE`, not to standard output")
 	cmd.Flags().StringVar(&f.base, "base", "short-fix", "profile with what recordings do not show")
 	return cmd
-}
-
-// bindReading binds the flags of reading to a verb that makes no calls.
-func bindReading(cmd *cobra.Command, f *readFlags) {
-	f.bind(cmd)
-	cmd.Flags().Lookup("yes").Usage = "ask nothing: read what --discover finds"
 }
 
 func (f *fitFlags) run(cmd *cobra.Command, args []string) error {

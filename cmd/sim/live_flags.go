@@ -102,6 +102,7 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	}
 	cmd.Flags().StringVar(&f.summarizer, "summarizer", summarizeStub,
 		"what answers summary calls: stub, live (a real model), replay (stored calls) or record-missing")
+	cmd.Flags().Lookup("yes").Usage += "; with --summarizer make real calls, and nothing else"
 	f.others = pflag.NewFlagSet("live", pflag.ContinueOnError)
 	bindParams(f.others, &f.liveParams)
 	cmd.Flags().AddFlagSet(f.others)

@@ -276,10 +276,6 @@ func gaps(s *traces.Session, d time.Duration) int {
 	return n
 }
 
-// leastID is how much of an id a list shows at least, in characters: the first
-// group of a UUID.
-const leastID = 8
-
 // wideColumns are shown by --wide alone.
 var wideColumns = []string{"agent", "version", "gaps_over_5m", "gaps_over_1h", "sub_agents", "unseen_share",
 	"derived_outputs", "assumed_lifetimes", "problems"}
@@ -296,39 +292,10 @@ func brief(s *document.Table) {
 	for i, row := range s.Rows {
 		ids[i] = row[0].(string)
 	}
-	for i, id := range beginnings(ids) {
+	for i, id := range document.Beginnings(ids) {
 		s.Rows[i][0] = id
 	}
 	s.Fitted = true
 	s.Notes = slices.DeleteFunc(s.Notes, func(note string) bool { return note == wideNote })
 	s.Notes = append(s.Notes, "--wide shows whole ids, pauses, sub-agents and how much of each session is known.")
-}
-
-// beginnings returns each id as far as it differs from all others, but at
-// least leastID characters. An id that another begins with stays whole.
-func beginnings(ids []string) []string {
-	order := slices.Sorted(slices.Values(ids))
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		at, _ := slices.BinarySearch(order, id)
-		n := leastID
-		if at > 0 {
-			n = max(n, 1+common(order[at-1], id))
-		}
-		if at+1 < len(order) {
-			n = max(n, 1+common(order[at+1], id))
-		}
-		out[i] = string([]rune(id)[:min(n, len([]rune(id)))])
-	}
-	return out
-}
-
-// common returns the number of characters that two texts begin with in common.
-func common(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	n := 0
-	for n < min(len(x), len(y)) && x[n] == y[n] {
-		n++
-	}
-	return n
 }

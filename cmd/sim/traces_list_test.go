@@ -66,7 +66,7 @@ func TestBeginnings(t *testing.T) {
 		{[]string{"äöüäöüäöüä", "äöüäöüäöüö"}, []string{"äöüäöüäöüä", "äöüäöüäöüö"}},
 		{nil, []string{}},
 	} {
-		got := beginnings(tc.ids)
+		got := document.Beginnings(tc.ids)
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%q: %q, want %q", tc.ids, got, tc.want)
 		}

@@ -27,7 +27,7 @@ func newTracesShow() *cobra.Command {
 		Long: `Shows the calls of the session whose id begins with ID: what was new in each, what
 was billed, and what the recording did to its context in between.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 || args[0] == "" {
 				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
 			}
 			table, err := f.prices.table()
@@ -60,7 +60,7 @@ func describe(w io.Writer, s *traces.Session, table *costmodel.Table) error {
 	billed := sim.Billed(s, table, time.Time{})
 	q := &s.Quality
 	lines := []string{
-		fmt.Sprintf("session %s · %s %s · %s", s.ID, s.Agent, s.Version(), s.Project),
+		fmt.Sprintf("session %s · %s · %s", s.ID, strings.TrimSpace(s.Agent+" "+s.Version()), s.Project),
 		fmt.Sprintf("%s … %s · %s on %s · $%.2f", s.StartTime().Format(time.RFC3339), s.EndTime().Format(time.RFC3339),
 			plural(billed.Calls, "call"), plural(len(s.Threads), "thread"), billed.CostUSD()),
 		fmt.Sprintf("new tokens %d, of these prefix %d, unseen %d · outputs derived %d, unknown %d · lifetimes assumed %d"+

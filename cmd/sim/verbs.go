@@ -134,13 +134,15 @@ type flagGroup struct {
 // of them comes under "Flags".
 var flagGroups = []flagGroup{
 	{"Sessions", []string{
-		"discover", "yes", "since", "until", "utc", "project", "model", "agent", "strict", "sessions", "top",
+		"discover", "yes", "since", "until", "utc", "project", "model", "agent", "strict", "sessions",
 	}},
 	{"Strategies and settings", []string{
 		"strategy", "set", "seed", "window", "profile", "verify", "folds", "replications", "preset", "change", "from", "to",
 	}},
 	{"Prices", []string{"prices", "prices-at", "price-as"}},
-	{"Output", []string{"format", "split", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run"}},
+	{"Output", []string{
+		"format", "split", "top", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run",
+	}},
 	{"Real summaries", []string{
 		"summarizer", "cassettes", "provider", "base-url", "live-model", "budget-usd", "max-calls", "concurrency", "rpm",
 		"attempts", "timeout", "beta", "effort", "thinking", "max-output", "instructions", "live-sources", "system", "tools",

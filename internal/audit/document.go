@@ -291,8 +291,8 @@ func (p *page) split(split *Split) *document.Table {
 }
 
 // lineNames returns how the lines of a split are named: projects by the last
-// part of their path where that tells them apart, sessions by the beginning of
-// their id.
+// part of their path where that tells them apart, sessions by as much
+// of their id as does so.
 func lineNames(split *Split) func(*Line) string {
 	switch split.By {
 	case "project":
@@ -308,7 +308,14 @@ func lineNames(split *Split) func(*Line) string {
 			return tail(l.Name, maxName)
 		}
 	case "session":
-		return func(l *Line) string { return l.Name[:min(8, len(l.Name))] }
+		ids, short := make([]string, len(split.Lines)), map[string]string{}
+		for i := range ids {
+			ids[i] = split.Lines[i].Name
+		}
+		for i, id := range document.Beginnings(ids) {
+			short[ids[i]] = id
+		}
+		return func(l *Line) string { return short[l.Name] }
 	}
 	return func(l *Line) string { return l.Name }
 }

@@ -11,8 +11,8 @@ import (
 type Chart struct {
 	Title   string
 	Facts   []string // paragraphs below the title
-	Notes   string   // at the foot, cut after two lines
-	Source  string   // below the notes, cut after two lines
+	Notes   []string // at the foot, each cut after a few lines
+	Source  string   // below the notes, cut after a few lines
 	Width   float64  // of a panel without the labels at its left
 	Columns int      // of panels; 0 is one
 	Panels  []Panel

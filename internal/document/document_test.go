@@ -49,8 +49,8 @@ none
 All of it.
 
 c_1 ²
-  do  less
-  see there
+  do    less
+  see   there
 
 ¹ as the file has it
 ² batch prices

@@ -90,6 +90,10 @@ func isTable(b Block) bool {
 	return ok
 }
 
+// minLabel is the width that labels have at least: the texts of lists below each
+// other begin in one column.
+const minLabel = 5
+
 // list writes the labels of a list below each other, and the texts beside them.
 func (t *terminal) list(items List) {
 	width := 0
@@ -97,7 +101,7 @@ func (t *terminal) list(items List) {
 		width = max(width, runes(x.Label))
 	}
 	if width > 0 {
-		width++
+		width = max(width, minLabel) + 1
 	}
 	for _, x := range items {
 		lines := []string{Printable(x.Text)}

@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -187,4 +188,37 @@ func Plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 // superscript writes a positive number in raised digits.
 func superscript(n int) string {
 	return strings.Map(func(r rune) rune { return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0'] }, strconv.Itoa(n))
+}
+
+// leastID is how much of an id a list shows at least, in characters: the first
+// group of a UUID.
+const leastID = 8
+
+// Beginnings returns each id as far as it differs from all others, but at
+// least leastID characters. An id that another begins with stays whole.
+func Beginnings(ids []string) []string {
+	order := slices.Sorted(slices.Values(ids))
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		at, _ := slices.BinarySearch(order, id)
+		n := leastID
+		if at > 0 {
+			n = max(n, 1+common(order[at-1], id))
+		}
+		if at+1 < len(order) {
+			n = max(n, 1+common(order[at+1], id))
+		}
+		out[i] = string([]rune(id)[:min(n, len([]rune(id)))])
+	}
+	return out
+}
+
+// common returns the number of characters that two texts begin with in common.
+func common(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	n := 0
+	for n < min(len(x), len(y)) && x[n] == y[n] {
+		n++
+	}
+	return n
 }

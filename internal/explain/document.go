@@ -42,7 +42,7 @@ func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 	}
 	d := &document.Document{
 		Head: []string{
-			fmt.Sprintf("session %s · %s %s · %s · window %s", e.Session, e.Agent, e.Version, e.Strategy,
+			fmt.Sprintf("session %s · %s · %s · window %s", e.Session, strings.TrimSpace(e.Agent+" "+e.Version), e.Strategy,
 				document.Whole(e.Window)),
 			o.Logged.trust(e),
 		},
