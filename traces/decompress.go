@@ -81,32 +81,100 @@ func (p *plainFile) Seek(offset int64, whence int) (int64, error) {
 // Close closes the file.
 func (p *plainFile) Close() error { return p.f.Close() }
 
-// aheadChunk is how much is decompressed while what came before it is parsed.
-const aheadChunk = 256 << 10
+const (
+	aheadChunk = 256 << 10
+	aheadDepth = 4
+)
 
-// readAhead reads its source in a goroutine and hands out what it read.
+// readAhead reads its source in a goroutine, several chunks ahead of the parser. A
+// pipe would hold one chunk and so read a compressed file a third slower.
 type readAhead struct {
-	*io.PipeReader
-	done  chan struct{} // closed when the source is no longer in use
+	full  chan chunk
+	free  chan []byte
+	stop  chan struct{}
 	close func() error
+	cur   chunk
+	off   int
+}
+
+type chunk struct {
+	b   []byte
+	err error
 }
 
 func newReadAhead(src io.Reader, closeSource func() error) *readAhead {
-	r, w := io.Pipe()
-	a := &readAhead{PipeReader: r, done: make(chan struct{}), close: closeSource}
-	go func() {
-		defer close(a.done)
-		// Only Read of the source is used: chunks keep their size, and the error
-		// of a short stream is the source's own.
-		_, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, aheadChunk))
-		w.CloseWithError(err)
-	}()
-	return a
+	r := &readAhead{
+		full:  make(chan chunk, aheadDepth),
+		free:  make(chan []byte, aheadDepth),
+		stop:  make(chan struct{}),
+		close: closeSource,
+	}
+	for range aheadDepth {
+		r.free <- make([]byte, aheadChunk)
+	}
+	go r.fill(src)
+	return r
+}
+
+func (r *readAhead) fill(src io.Reader) {
+	defer close(r.full)
+	for {
+		var b []byte
+		select {
+		case b = <-r.free:
+		case <-r.stop:
+			return
+		}
+		n, err := fillChunk(src, b[:aheadChunk])
+		select {
+		case r.full <- chunk{b[:n], err}:
+		case <-r.stop:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// fillChunk reads until b is full or the source ends, with the source's own
+// error: io.ReadFull would hide whether a short stream was torn.
+func fillChunk(src io.Reader, b []byte) (int, error) {
+	n := 0
+	for n < len(b) {
+		m, err := src.Read(b[n:])
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Read copies what was decompressed.
+func (r *readAhead) Read(p []byte) (int, error) {
+	for r.off == len(r.cur.b) {
+		if r.cur.err != nil {
+			return 0, r.cur.err
+		}
+		if r.cur.b != nil {
+			r.free <- r.cur.b[:0]
+		}
+		c, ok := <-r.full
+		if !ok {
+			return 0, io.ErrClosedPipe
+		}
+		r.cur, r.off = c, 0
+	}
+	n := copy(p, r.cur.b[r.off:])
+	r.off += n
+	return n, nil
 }
 
 // Close stops the goroutine and closes the source.
-func (a *readAhead) Close() error {
-	_ = a.PipeReader.Close() // always nil
-	<-a.done
-	return a.close()
+func (r *readAhead) Close() error {
+	close(r.stop)
+	for range r.full { // until fill has returned: the source must not be in use
+	}
+	return r.close()
 }
