@@ -46,7 +46,7 @@ func TestLoad(t *testing.T) {
 
 // The reference file of the package comment is accepted as it stands there.
 func TestLoadDocumentedFile(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
+	text, err := os.ReadFile("rate.go")
 	if err != nil {
 		t.Fatal(err)
 	}
