@@ -74,13 +74,12 @@ func vanishing(t *testing.T) string {
 func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 	e := backend.Estimate(conversation())
 	e.Output = 0
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
+	const gone = "http://127.0.0.1:1" // nothing listens there, and no other test can take the port
 	for _, tc := range []struct {
 		url   string
 		cause wire.Cause
 		want  wire.Usage
-	}{{vanishing(t), wire.CauseBroken, e}, {gone.URL, wire.CauseNetwork, wire.Usage{}}} {
+	}{{vanishing(t), wire.CauseBroken, e}, {gone, wire.CauseNetwork, wire.Usage{}}} {
 		for name, b := range both(t, tc.url, backend.Limits{}) {
 			g := gate(t, b, backend.Quota{Price: price}, nil)
 			f := failure(t, do(g, conversation()))
