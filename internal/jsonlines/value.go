@@ -26,11 +26,6 @@ func Count[T int | int32 | int64]() Integer[T] { return Integer[T]{most: Most} }
 // of all.
 func Largest[T int | int32 | int64]() Integer[T] { return Integer[T]{most: Most, largest: true} }
 
-// Between returns the form of whole numbers from least to most.
-func Between[T int | int32 | int64](least, most int64) Integer[T] {
-	return Integer[T]{least: least, most: most}
-}
-
 func (p Integer[T]) append(e *encoder, v *T) { e.text = strconv.AppendInt(e.text, int64(*v), 10) }
 
 func (p Integer[T]) scan(r *Reader, v *T) bool {
@@ -134,20 +129,6 @@ func (p Text) scan(r *Reader, v *string) bool {
 func (p Text) empty(v *string) bool   { return *v == "" }
 func (p Text) add(_, _ *string)       {}
 func (p Text) check(_ *string) *fault { return nil }
-
-// Flag is the form of a truth value.
-type Flag struct{}
-
-func (Flag) append(e *encoder, v *bool) { e.text = strconv.AppendBool(e.text, *v) }
-
-func (Flag) scan(r *Reader, v *bool) bool {
-	*v = r.is("true")
-	return *v || r.is("false") || r.mismatch("true or false")
-}
-
-func (Flag) empty(v *bool) bool   { return !*v }
-func (Flag) add(v, w *bool)       { *v = *v || *w }
-func (Flag) check(_ *bool) *fault { return nil }
 
 // Enum is the form of a value that is the index of its name.
 type Enum[T ~uint8] []string
