@@ -2,12 +2,13 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -60,36 +61,27 @@ type chunk struct {
 // would take.
 func probe(ctx context.Context, sessions []*traces.Session, configs []sim.Config, workers, calls int) (time.Duration, error) {
 	chunks := spread(sessions, len(configs))
-	var next, done atomic.Int64
-	var failed atomic.Pointer[error]
-	var wg sync.WaitGroup
+	var done atomic.Int64
 	start := time.Now()
-	for range (sim.Runner{Workers: workers}).Parallel(len(chunks)) {
-		wg.Go(func() {
-			for ctx.Err() == nil && failed.Load() == nil && time.Since(start) < probeTime {
-				i := int(next.Add(1) - 1)
-				if i >= len(chunks) {
-					return
-				}
-				loop := sim.NewLoop(configs[chunks[i].cell])
-				for _, s := range chunks[i].sessions {
-					if _, err := loop.Run(s); err != nil {
-						failed.Store(&err)
-						return
-					}
-					done.Add(int64(s.NumCalls()))
-					if time.Since(start) >= probeTime {
-						break
-					}
-				}
+	timed, stop := context.WithTimeout(ctx, probeTime)
+	defer stop()
+	err := parallel.Do(timed, workers, len(chunks), func(i int) error {
+		loop := sim.NewLoop(configs[chunks[i].cell])
+		for _, s := range chunks[i].sessions {
+			if timed.Err() != nil {
+				break
 			}
-		})
+			if _, err := loop.Run(s); err != nil {
+				return err
+			}
+			done.Add(int64(s.NumCalls()))
+		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
 	}
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, *err
-	}
-	if err := ctx.Err(); err != nil {
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return 0, err
 	}
 	elapsed := time.Since(start)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -48,7 +48,7 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	var next, finished atomic.Int64
 	var wg sync.WaitGroup
 	jobs, total := int64(len(cells)*len(cohorts)), int64(len(cells)*len(sessions))
-	for range r.Parallel(int(jobs)) {
+	for range parallel.Workers(r.Workers, int(jobs)) {
 		wg.Go(func() {
 			// Jobs come cell by cell, so a worker keeps one loop at a time and
 			// memory does not grow with the number of cells.
@@ -85,15 +85,6 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 		return rows, err
 	}
 	return rows, nil
-}
-
-// Parallel returns how many of n jobs are worked on at once, at least 1.
-func (r Runner) Parallel(n int) int {
-	workers := r.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	return max(1, min(workers, n))
 }
 
 // cohorts returns the cohorts to simulate. Each session must stand in exactly

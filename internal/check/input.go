@@ -3,12 +3,10 @@ package check
 import (
 	"maps"
 	"path"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -220,7 +218,7 @@ func (c *Cell) over(g *grouping) []*slice {
 	for j := range first {
 		places[j] = g.place(first[j].Session)
 	}
-	inParallel(len(c.Draws), func(i int) {
+	parallel.Each(0, len(c.Draws), func(i int) {
 		rows := c.Draws[i].Rows
 		for j := range rows {
 			var at int
@@ -237,16 +235,3 @@ func (c *Cell) over(g *grouping) []*slice {
 	return list
 }
 
-// inParallel calls f for 0…n−1 on all processors.
-func inParallel(n int, f func(int)) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	all.Wait()
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -46,7 +47,7 @@ func resample(ctx context.Context, list []*measured, n int, o Options) error {
 	if err != nil {
 		return err
 	}
-	parallel(len(list), o.Workers, func(i int) {
+	parallel.Each(o.Workers, len(list), func(i int) {
 		if m := list[i]; first[i] >= 0 {
 			columns := d.Sums
 			if m.extremal() {

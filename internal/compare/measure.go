@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -49,7 +47,7 @@ func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, erro
 	}
 	// Rows are large: each is read for all metrics while it is in the cache.
 	n := len(p.sessions)
-	parallel((n+stretch-1)/stretch, workers, func(i int) {
+	parallel.Each(workers, (n+stretch-1)/stretch, func(i int) {
 		for _, m := range list {
 			for s := range m.side {
 				m.side[s].fill(&m.Metric, i*stretch, min((i+1)*stretch, n))
@@ -57,7 +55,7 @@ func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, erro
 		}
 	})
 	errs := make([]error, len(metrics))
-	parallel(len(metrics), workers, func(i int) { errs[i] = list[i].finish(p) })
+	parallel.Each(workers, len(metrics), func(i int) { errs[i] = list[i].finish(p) })
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
@@ -68,23 +66,6 @@ func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, erro
 
 // stretch is the number of sessions whose rows stay in the cache.
 const stretch = 8
-
-// parallel calls f for 0…n−1 on several goroutines.
-func parallel(n, workers int, f func(int)) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(workers, n) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	all.Wait()
-}
 
 // finish compares the two sides once their series are filled.
 func (m *measured) finish(p *pairs) error {

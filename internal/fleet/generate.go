@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
@@ -65,24 +64,11 @@ func (f *File) Generate(ctx context.Context, workers int) (*Population, error) {
 		members = append(members, make([]member, f.Orgs[i].Users)...)
 	}
 	jobs := f.batches()
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, len(jobs)) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				k := next.Add(1) - 1
-				if k >= int64(len(jobs)) {
-					return
-				}
-				jobs[k].run(&mixes[jobs[k].org], members)
-			}
-		})
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
+	err = parallel.Do(ctx, workers, len(jobs), func(k int) error {
+		jobs[k].run(&mixes[jobs[k].org], members)
+		return nil
+	})
+	if err != nil {
 		return nil, fmt.Errorf("generate a fleet: %w", err)
 	}
 	return f.population(members)

@@ -24,10 +24,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
@@ -258,9 +258,7 @@ func (p *Population) meeting(session int, shared []bool) meeting {
 // turn beside each other.
 func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices time.Time) error {
 	jobs := p.jobs(cells)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	workers := (sim.Runner{Workers: r.Workers}).Parallel(len(p.Sessions))
+	workers := parallel.Workers(r.Workers, len(p.Sessions))
 	total := len(cells) * len(p.Sessions)
 	done := progress{total: total, tell: r.Done}
 	defer sum(jobs)
@@ -271,28 +269,9 @@ func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices t
 		}
 		left -= len(jobs[first].sessions)
 	}
-	var next atomic.Int64
-	next.Store(int64(first))
-	var wg sync.WaitGroup
-	for range min(workers, len(jobs)-first) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				k := next.Add(1) - 1
-				if k >= int64(len(jobs)) {
-					return
-				}
-				if err := r.run(ctx, p, &jobs[k], prices, 1, &done); err != nil {
-					stop(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := context.Cause(ctx); err != nil && int(done.finished.Load()) < total {
-		return err
-	}
-	return nil
+	return parallel.Do(ctx, workers, len(jobs)-first, func(k int) error {
+		return r.run(ctx, p, &jobs[first+k], prices, 1, &done)
+	})
 }
 
 // sum brings together what the clocks of each run have metered, where all of them

@@ -10,12 +10,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/parallel"
 )
 
 // Bootstrap draws pairs with replacement, as many as there are, and does so
@@ -36,49 +37,43 @@ type Draws struct {
 
 // Draw returns weighted sums of the columns sums, and the maxima of the columns
 // maxima over the pairs that were drawn. Every column has n values, one for each
-// pair. The other columns may change a sum by rounding: they decide on the order
-// in which values are added. Draw fails when ctx ends.
+// pair. Draw fails when ctx ends.
 func (b Bootstrap) Draw(ctx context.Context, n int, sums, maxima [][]float64) (Draws, error) {
 	d := Draws{matrix(len(sums), b.Resamples), matrix(len(maxima), b.Resamples)}
-	tops := make([]descent, len(maxima))
-	b.spread(ctx, len(maxima), func(i int) { tops[i] = newDescent(maxima[i]) })
-	w := newWeights(b.Seed, n, order(n, sums))
-	for first := 0; first < b.Resamples && ctx.Err() == nil; first += batch {
-		w.reset(first, min(batch, b.Resamples-first))
-		b.spread(ctx, (w.size+line-1)/line, func(i int) {
-			w.draw(i*line, func(r int, counts []uint8) {
-				for c := range tops {
-					d.Maxima[c][first+r] = tops[c].max(maxima[c], counts)
-				}
-			})
-		})
-		b.spread(ctx, (len(sums)+tile-1)/tile, func(i int) {
-			from, to := i*tile, min((i+1)*tile, len(sums))
-			w.sum(sums[from:to], d.Sums[from:to])
-		})
-	}
-	if err := ctx.Err(); err != nil {
+	tops, columns := make([]descent, len(maxima)), make([]sparse, len(sums))
+	parallel.Each(b.Workers, len(maxima), func(i int) { tops[i] = newDescent(maxima[i]) })
+	parallel.Each(b.Workers, len(sums), func(i int) { columns[i] = newSparse(sums[i]) })
+	rooms := sync.Pool{New: func() any { return &room{make([]uint8, n), make(weights, n)} }}
+	err := parallel.Do(ctx, b.Workers, (b.Resamples+lanes-1)/lanes, func(i int) error {
+		room := rooms.Get().(*room)
+		defer rooms.Put(room)
+		from := i * lanes
+		to := min(from+lanes, b.Resamples)
+		for r := from; r < to; r++ {
+			count(room.counts, draws.Source{Seed: b.Seed, Session: uint64(r)})
+			for pair, k := range room.counts {
+				room.weights[pair][r-from] = float64(k)
+			}
+			for c := range tops {
+				d.Maxima[c][r] = tops[c].max(maxima[c], room.counts)
+			}
+		}
+		for c := range columns {
+			sum := columns[c].sum(room.weights)
+			copy(d.Sums[c][from:to], sum[:])
+		}
+		return nil
+	})
+	if err != nil {
 		return Draws{}, fmt.Errorf("resampling %d pairs: %w", n, err)
 	}
 	return d, nil
 }
 
-// spread calls task for 0…n−1 on the workers until ctx ends.
-func (b Bootstrap) spread(ctx context.Context, n int, task func(int)) {
-	workers := b.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(workers, n) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				task(i)
-			}
-		})
-	}
-	all.Wait()
+// room is what a goroutine draws into.
+type room struct {
+	counts  []uint8
+	weights weights
 }
 
 func matrix(n, size int) [][]float64 {

@@ -6,17 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -244,17 +243,12 @@ func (g *Generator) Corpus(ctx context.Context, n int, seed uint64, workers int)
 	if err := g.fits(n, seed); err != nil {
 		return nil, err
 	}
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	c := &traces.Corpus{Sessions: make([]*traces.Session, n), Unknown: map[string]int{}}
-	const batch = 64 // sessions between two looks at the context
-	assembly.Parallel(workers, (n+batch-1)/batch, func(k int) {
-		for i := k * batch; i < min(n, (k+1)*batch) && ctx.Err() == nil; i++ {
-			c.Sessions[i] = g.Session(seed, i)
-		}
+	err := parallel.Do(ctx, workers, n, func(i int) error {
+		c.Sessions[i] = g.Session(seed, i)
+		return nil
 	})
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("generate %d sessions: %w", n, err)
 	}
 	slices.SortFunc(c.Sessions, func(a, b *traces.Session) int {
@@ -303,37 +297,15 @@ func (g *Generator) memory(n int, seed uint64) float64 {
 
 // Each makes the first n sessions of a seed, some at once, and gives each to a
 // function that may be called by as many goroutines: for corpora that do not stay
-// in memory. It stops at the first error and when the context is done, and returns
-// all errors; workers of 0 are one per core.
+// in memory. It stops at the first error and when the context is done; workers of 0
+// are one per core.
 func (g *Generator) Each(ctx context.Context, n int, seed uint64, workers int, do func(*traces.Session) error) error {
 	if err := checkNumber(n); err != nil {
 		return err
 	}
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+	err := parallel.Do(ctx, workers, n, func(i int) error { return do(g.Session(seed, i)) })
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("generate %d sessions: %w", n, err)
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	errs := make([]error, min(workers, n))
-	var next, done atomic.Int64
-	var wg sync.WaitGroup
-	for k := range errs {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				if errs[k] = do(g.Session(seed, i)); errs[k] != nil {
-					stop(errs[k])
-					return
-				}
-				done.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	if int(done.Load()) < n {
-		return fmt.Errorf("generate %d sessions: %w", n, context.Cause(ctx))
-	}
-	return nil
+	return err
 }
