@@ -234,4 +234,3 @@ func (c *Cell) over(g *grouping) []*slice {
 	})
 	return list
 }
-
