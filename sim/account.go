@@ -127,20 +127,31 @@ const defaultMinCache = 1024
 // of returns a model by its index in the session.
 func (m *models) of(i int32) *model { return &m.list[i] }
 
-// cost prices a call at its own date: when the call lies outside the period
-// the price at hand holds for, it is looked up again.
+// cost prices a call at its own date. One of a model without a price costs
+// nothing and is counted.
 func (m *models) cost(i int32, at int64, u prompt.Usage) results.Cost {
-	o := m.of(i)
-	if !o.known {
+	rate := m.rate(i, at)
+	if rate == nil {
 		m.unpriced++
 		return results.Cost{}
+	}
+	return rate.Cost(u)
+}
+
+// rate returns the prices of a model at a date, nil when it has none: when the
+// date lies outside the period the price at hand holds for, it is looked up
+// again. It is valid until the next call.
+func (m *models) rate(i int32, at int64) *costmodel.Rate {
+	o := m.of(i)
+	if !o.known {
+		return nil
 	}
 	if m.at.IsZero() && !o.holds(at) {
 		if p, err := m.prices.Lookup(o.name, time.Unix(0, at).UTC()); err == nil {
 			o.price, o.rate = p, p.Standard()
 		}
 	}
-	return o.rate.Cost(u)
+	return &o.rate
 }
 
 // holds reports whether the price at hand is that of a time, unix ns; it is for

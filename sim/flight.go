@@ -66,11 +66,17 @@ func (l *Loop) fly(t *thread, c call) {
 		l.request.Thread = c.side // a conversation of its own: it leaves no prefix to miss
 	}
 	l.request.Draw = s.draws.Uint64(draws.Eviction, event)
+	lossRate := 0.0
 	if c.layer < 0 {
 		r := t.current()
 		l.describe(t, m.name, r.Usage.Uncached-int64(r.Tail))
+		lossRate = l.lossRate(t, m.name)
+	}
+	if l.config.Draw {
+		l.request.Loss, lossRate = lossRate, 0
 	}
 	out := s.server.Begin(l.clock.now, &l.request)
+	l.expectLoss(t, c.model, lossRate, out.Usage)
 	if l.config.Verify {
 		l.verify(t, c.layer, &out)
 	}

@@ -35,11 +35,7 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 	p.Lifetime.FromEnd = fitAnchor(calls, func(c *Call) int64 { return c.Gap })
 	p.Lifetime.FromStart = fitAnchor(calls, func(c *Call) int64 { return c.SinceStart })
 	p.Shared, p.SharedTokens = fitShared(calls)
-	p.Evict = profile.Evictions{
-		Prompt:     collapses(calls, ClassPrompt, ClassOther),
-		ToolResult: collapses(calls, ClassToolResult, ClassSubAgent),
-		Gaps:       collapsesByGap(calls),
-	}
+	p.Losses = fitLosses(calls)
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
 	p.TokensPerByte, p.ResultRates, p.ModelRates = fitRates(own), fitToolRates(own), fitModelRates(own)
 	p.Compact, p.Talk = fitCompactions(own), fitTalk(own)
@@ -250,30 +246,6 @@ func (c *Call) plain() bool {
 	return false
 }
 
-// collapsesByGap returns the shares of calls that collapsed for no visible
-// reason, by gap.
-func collapsesByGap(calls []Call) []profile.GapShare {
-	var list []profile.GapShare
-	low := 0.0
-	for _, high := range []float64{1, 10, 60, 300, 3600} {
-		yes, n := 0, 0
-		for i := range calls {
-			c := &calls[i]
-			s := float64(c.Gap) / 1e9
-			if c.Class == ClassExpiry || !c.plain() || s > high || s <= low && low > 0 {
-				continue
-			}
-			n++
-			if c.Collapsed() {
-				yes++
-			}
-		}
-		list = append(list, profile.GapShare{Seconds: high, Estimate: wilson(yes, n)})
-		low = high
-	}
-	return list
-}
-
 // fitShared returns the share of expired calls that read a part of the prefix
 // all the same, and how much.
 func fitShared(calls []Call) (share, tokens profile.Estimate) {
@@ -291,19 +263,4 @@ func fitShared(calls []Call) (share, tokens profile.Estimate) {
 		}
 	}
 	return wilson(yes, n), median(sizes)
-}
-
-// collapses returns the share of calls of some classes that collapsed for no
-// visible reason.
-func collapses(calls []Call, classes ...Class) profile.Estimate {
-	yes, n := 0, 0
-	for i := range calls {
-		if slices.Contains(classes, calls[i].Class) {
-			n++
-			if calls[i].Collapsed() {
-				yes++
-			}
-		}
-	}
-	return wilson(yes, n)
 }

@@ -119,11 +119,18 @@ func wilson(k, n int) profile.Estimate {
 	if n == 0 {
 		return profile.Estimate{High: 1}
 	}
+	e := proportion(float64(k), float64(n))
+	e.N = n
+	return e
+}
+
+// proportion is wilson of counts that need not be whole; n must be positive.
+func proportion(k, n float64) profile.Estimate {
 	const z = 1.96
-	p, m := float64(k)/float64(n), float64(n)
-	mid := (p + z*z/(2*m)) / (1 + z*z/m)
-	d := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return profile.Estimate{Value: round(p, 4), Low: round(max(0, mid-d), 4), High: round(min(1, mid+d), 4), N: n}
+	p := k / n
+	mid := (p + z*z/(2*n)) / (1 + z*z/n)
+	d := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return profile.Estimate{Value: round(p, 4), Low: round(max(0, mid-d), 4), High: round(min(1, mid+d), 4)}
 }
 
 // median returns the type-7 median with the 95 % interval of order statistics:

@@ -189,7 +189,6 @@ func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
 func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
 	c = WithProfile(c, p)
 	cache := cacheOf(p)
-	cache.EvictPerCall = p.Evict.PerCall()
 	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache, p.Fallback.Value) }
 	c.Draw, c.Seed = true, seed
 	return c

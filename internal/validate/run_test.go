@@ -160,9 +160,9 @@ func TestDefaultProfileIsReproduced(t *testing.T) {
 			t.Fatalf("static prefixes differ from row %d of the profile", i)
 		}
 	}
-	if got.Shared != want.Shared || !reflect.DeepEqual(got.Evict, want.Evict) || got.Lifetime != want.Lifetime {
+	if got.Shared != want.Shared || !reflect.DeepEqual(got.Losses, want.Losses) || got.Lifetime != want.Lifetime {
 		t.Errorf("fitted %+v %+v %+v, the profile says %+v %+v %+v",
-			got.Shared, got.Evict, got.Lifetime, want.Shared, want.Evict, want.Lifetime)
+			got.Shared, got.Losses, got.Lifetime, want.Shared, want.Losses, want.Lifetime)
 	}
 }
 

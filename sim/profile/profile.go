@@ -118,40 +118,6 @@ type Lifetimes struct {
 	FromStart Estimate `yaml:"wrong_from_request_start"`
 }
 
-// Evictions are shares of calls inside the lifetime that collapsed for no
-// visible reason, by what the call answered.
-type Evictions struct {
-	Prompt     Estimate `yaml:"after_prompt"`
-	ToolResult Estimate `yaml:"after_tool_result"`
-	// Gaps are the shares by the time since the last response ended.
-	Gaps []GapShare `yaml:"by_gap,omitempty"`
-}
-
-// GapShare is a share among calls whose gap is at most a number of seconds, and
-// more than that of the row ahead.
-type GapShare struct {
-	Seconds  float64 `yaml:"to_seconds"`
-	Estimate `yaml:",inline"`
-}
-
-// MarshalYAML writes a row on one line.
-func (g GapShare) MarshalYAML() (any, error) {
-	type plain Estimate
-	return flow(struct {
-		Seconds float64 `yaml:"to_seconds"`
-		plain   `yaml:",inline"`
-	}{g.Seconds, plain(g.Estimate)})
-}
-
-// PerCall returns the share over all calls, whatever they answered.
-func (e *Evictions) PerCall() float64 {
-	n := float64(e.Prompt.N + e.ToolResult.N)
-	if n == 0 {
-		return 0
-	}
-	return (e.Prompt.Value*float64(e.Prompt.N) + e.ToolResult.Value*float64(e.ToolResult.N)) / n
-}
-
 // FirstCalls are how often the first call of a thread reads a prefix that other
 // conversations have cached, and the median size of it by version.
 type FirstCalls struct {
@@ -205,7 +171,7 @@ type Profile struct {
 	// switched by the client, so that expansions do not change the key.
 	Adaptive []string   `yaml:"adaptive_thinking"`
 	Lifetime Lifetimes  `yaml:"lifetime_seconds"`
-	Evict    Evictions  `yaml:"unexplained_evictions"`
+	Losses   Losses     `yaml:"unexplained_losses"`
 	Compact  Compaction `yaml:"compaction"`
 	Talk     Talk       `yaml:"talk"`
 	// Residual is what stays unexplained of a session's input cost: quantiles at
@@ -373,8 +339,6 @@ func (p *Profile) Rules() []error {
 	share("first_calls.main", p.First.Main)
 	share("first_calls.sub_agent", p.First.Agent)
 	share("codex_fallback", p.Fallback)
-	share("unexplained_evictions.after_prompt", p.Evict.Prompt)
-	share("unexplained_evictions.after_tool_result", p.Evict.ToolResult)
 	for path, list := range p.versioned() {
 		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
 			errs = append(errs, spec.Wrong(path, "lists versions out of order: versions must ascend"))

@@ -72,6 +72,9 @@ type Request struct {
 	Change    Change
 	Tail      int32  // tokens behind the last entry that no marker can cover; never cached
 	Draw      uint64 // uniform 64-bit draw of this call, for what the server does at random
+	// Loss is the probability, 0…1, that the message entries this call would
+	// have read are lost, beside what the server itself loses. Draw decides.
+	Loss float64
 	// Variant identifies the request parameters that are part of the key of
 	// message entries but not of tools and system, such as thinking on or off
 	// (platform.claude.com, prompt caching, "what invalidates the cache").

@@ -37,7 +37,7 @@ func (a *Anthropic) Met() bool { return a.parties.met }
 // it reads nor what it refreshes depends on others. Begin of the same request at the
 // same time, with nothing between, need not look it up again.
 func (a *Anthropic) Ahead(t int64, r *prompt.Request) bool {
-	if a.cfg.EvictPerCall > 0 || a.room != nil {
+	if a.cfg.EvictPerCall+r.Loss > 0 || a.room != nil {
 		return false
 	}
 	if i, ok := a.byThread[r.Thread]; ok && a.threads[i].left && a.threads[i].level != prompt.LevelMessages {

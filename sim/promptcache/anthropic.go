@@ -125,7 +125,7 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	if h.id == none || a.entries[h.id].level != prompt.LevelMessages {
 		a.parties.root(r)
 	}
-	if a.cfg.EvictPerCall > 0 && a.evicts(r.Draw) {
+	if a.evicts(r) {
 		h = a.evict(t, r, &m, h)
 	}
 	b := a.bill(r, &m, h)

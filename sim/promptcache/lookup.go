@@ -147,10 +147,11 @@ func (a *Anthropic) evict(t int64, r *prompt.Request, m *marks, h hit) hit {
 	return h
 }
 
-// evicts reports whether a call with this draw loses its message entries: the
-// upper 53 bits of the draw are a uniform number in [0,1).
-func (a *Anthropic) evicts(draw uint64) bool {
-	return float64(draw>>11)*0x1p-53 < a.cfg.EvictPerCall
+// evicts reports whether a call loses its message entries: the upper 53 bits of
+// its draw are a uniform number in [0,1).
+func (a *Anthropic) evicts(r *prompt.Request) bool {
+	share := a.cfg.EvictPerCall + r.Loss
+	return share > 0 && float64(r.Draw>>11)*0x1p-53 < share
 }
 
 // gathering is what the deletions of one thread's last request come to. A client

@@ -45,6 +45,9 @@ var rowFields = []field{
 	amount("storage_usd", func(r *Row) *float64 { return &r.StorageUSD }, Metric{
 		place: atStorage, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "price of keeping cache entries, for providers that charge by time"}),
+	amount("expected_loss_usd", func(r *Row) *float64 { return &r.ExpectedLossUSD }, Metric{
+		place: besides, Unit: UnitUSD, Exact: true, Of: "expected_cost_usd",
+		Definition: "what losses for no visible reason cost beyond cost_usd, on average"}, expectedCost()).optional(),
 
 	counts("misses", func(r *Row) *int { return &r.Misses }, Metric{
 		place: atMisses, Unit: UnitCalls, Better: Lower,
@@ -138,8 +141,9 @@ func largest[T int | int64](name string, at func(*Row) *T, m Metric) field {
 
 // amount declares a cost or a time. Only waiting may be negative: first tokens
 // can come earlier than recorded.
-func amount(name string, at func(*Row) *float64, m Metric) field {
-	return field{jsonlines.At(name, at, jsonlines.Amount{Signed: m.Unit == UnitSeconds}), []Metric{named(name, at, m)}}
+func amount(name string, at func(*Row) *float64, m Metric, more ...Metric) field {
+	form := jsonlines.Amount{Signed: m.Unit == UnitSeconds}
+	return field{jsonlines.At(name, at, form), append([]Metric{named(name, at, m)}, more...)}
 }
 
 // named completes the metric of a figure.
@@ -233,6 +237,17 @@ func sourceCosts() []Metric {
 			func(r *Row) float64 { return r.CostBySource[s].Total() }))
 	}
 	return ms
+}
+
+// expectedCost is the cost with what is lost for no visible reason. Of a bill
+// nothing is expected.
+func expectedCost() Metric {
+	return Metric{place: atExpected, Name: "expected_cost_usd", Unit: UnitUSD, Better: Lower, Exact: true,
+		Definition: "cost_usd and what losses of cached messages without a visible reason cost on average: " +
+			"their rate by class and gap × what the call would cost more; no sample in billed rows",
+		Value: func(r *Row) (float64, bool) {
+			return r.CostUSD() + r.ExpectedLossUSD, r.Strategy != StrategyBilled
+		}}
 }
 
 func costPart(at place, by, name, what string, f func(*Row) float64) Metric {

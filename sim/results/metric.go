@@ -122,6 +122,7 @@ const (
 	atMisses
 	atCompaction
 	atStorage
+	atExpected
 	atClassCosts
 	atSourceCosts
 	atMissClasses

@@ -181,7 +181,10 @@ type Row struct {
 	Left             Left               // of the client's limit, as it shows it
 	Breaks           confusion.Matrix   // what the client's break detector says; empty when it does not run
 	StorageUSD       float64
-	Counts           Counts // what happened beside the figures above
+	// ExpectedLossUSD is what calls that lose their messages for no visible
+	// reason cost beyond CostUSD, on average.
+	ExpectedLossUSD float64
+	Counts          Counts // what happened beside the figures above
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".

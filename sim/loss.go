@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Now and then a call inside the lifetime loses its messages though nothing
+// visible explains it. A prediction takes the likelier case, that it does not,
+// and what the loss would have cost is added up beside it, times its rate. With
+// draws the same rate decides whether the call loses them.
+
+// lossRate returns the probability that the conversation's call under way loses
+// what it would read of its messages. The first call of a thread has none to lose.
+func (l *Loop) lossRate(t *thread, model string) float64 {
+	p := t.replay.profile
+	if p == nil || !t.started {
+		return 0
+	}
+	s := t.replay.session
+	return p.LossRate(&profile.Case{
+		Agent: s.Agent, Version: s.Version(), Model: model, Prompt: t.answersPerson(),
+		Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round),
+	})
+}
+
+// answersPerson reports whether the round under way answers a person in the main
+// conversation, and not the results of tools alone.
+func (t *thread) answersPerson() bool {
+	if t.agent() {
+		return false
+	}
+	r := t.current()
+	return r.Trigger != traces.TriggerToolResult ||
+		slices.ContainsFunc(t.replay.session.Blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool {
+			return b.Kind == prompt.KindPrompt && b.Flags&prompt.FlagMeta == 0
+		})
+}
+
+// expectLoss adds to the row what the call that has just been served would cost
+// more if it read no more than what stands ahead of the messages, times the
+// probability of that. What it does not read it writes, or sends uncached where
+// it writes nothing.
+func (l *Loop) expectLoss(t *thread, model int32, rate float64, u prompt.Usage) {
+	if rate <= 0 {
+		return
+	}
+	lost := u.Read - l.headTokens(t)
+	if lost <= 0 {
+		return
+	}
+	price := t.replay.models.rate(model, t.replay.date(l.clock.now))
+	if price == nil {
+		return
+	}
+	served := results.Cost(price.Cost(u))
+	u.Read -= lost
+	switch {
+	case u.Write5m > 0: // of two lifetimes messages have the shorter one
+		u.Write5m += lost
+	case u.Write1h > 0:
+		u.Write1h += lost
+	default:
+		u.Uncached += lost
+	}
+	again := results.Cost(price.Cost(u))
+	t.replay.row.ExpectedLossUSD += rate * max(0, again.Total()-served.Total())
+}
+
+// headTokens returns what stands ahead of the messages of the request under way,
+// as far as its breakpoint reaches, tokens.
+func (l *Loop) headTokens(t *thread) int64 {
+	at := t.context.Messages() - 1
+	if at < 0 {
+		return 0
+	}
+	head := int64(l.request.Entries[at].Cum)
+	for i := range l.request.Markers {
+		if m := &l.request.Markers[i]; int(m.Position) == at {
+			head += int64(m.Shift)
+		}
+	}
+	return head
+}

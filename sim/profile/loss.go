@@ -1,0 +1,86 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/compactsim/compactsim/internal/spec"
+)
+
+// Losses are the shares of calls that lost their messages inside the lifetime
+// for no visible reason, by what the call answers and by the time since the
+// last response ended.
+type Losses struct {
+	Prompt     []GapShare `yaml:"after_prompt,omitempty"`
+	ToolResult []GapShare `yaml:"after_tool_result,omitempty"`
+}
+
+// GapShare is a share among calls whose gap is at most a number of seconds, and
+// more than that of the row ahead. The last row holds for all longer gaps.
+type GapShare struct {
+	Seconds  float64 `yaml:"to_seconds"`
+	Estimate `yaml:",inline"`
+}
+
+// MarshalYAML writes a row on one line.
+func (g GapShare) MarshalYAML() (any, error) {
+	type plain Estimate
+	return flow(struct {
+		Seconds float64 `yaml:"to_seconds"`
+		plain   `yaml:",inline"`
+	}{g.Seconds, plain(g.Estimate)})
+}
+
+// Case is a call that may lose what it would read.
+type Case struct {
+	Agent, Version, Model string
+	// Prompt says that the call answers a person in a main conversation, not
+	// the results of tools alone.
+	Prompt bool
+	// Gap is the time since the thread's last response ended, ns.
+	Gap int64
+	// Ordinal is the number of calls of the thread ahead of it.
+	Ordinal int
+}
+
+// LossRate returns the probability, 0…1, that a call which reads messages loses
+// them although nothing that a recording shows explains it. A profile without
+// rates answers 0.
+func (p *Profile) LossRate(c *Case) float64 {
+	rows := p.Losses.ToolResult
+	if c.Prompt {
+		rows = p.Losses.Prompt
+	}
+	seconds := float64(c.Gap) / 1e9
+	for i := range rows {
+		if seconds <= rows[i].Seconds {
+			return rows[i].Value
+		}
+	}
+	if n := len(rows); n > 0 {
+		return rows[n-1].Value
+	}
+	return 0
+}
+
+// Rules refuses rows out of order and what is no share.
+func (l *Losses) Rules() []error {
+	var errs []error
+	for _, list := range []struct {
+		key  string
+		rows []GapShare
+	}{{"after_prompt", l.Prompt}, {"after_tool_result", l.ToolResult}} {
+		last := math.Inf(-1)
+		for i, g := range list.rows {
+			at := fmt.Sprintf("%s[%d]", list.key, i)
+			if !(g.Seconds > last) {
+				errs = append(errs, spec.Wrong(at, "ends at %g s: gaps must ascend", g.Seconds))
+			}
+			if !(g.Value >= 0 && g.Value <= 1) {
+				errs = append(errs, spec.Wrong(at, "is a share: %g must lie in 0…1", g.Value))
+			}
+			last = g.Seconds
+		}
+	}
+	return errs
+}
