@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/strategies"
@@ -237,14 +239,16 @@ func (f *File) Choose(origin string, names []string) error {
 }
 
 // Locate makes the names of files that stand in the scenario's file ones that open
-// from the working folder. Profiles and prices are named from the folder of the
+// from the working folder. Profiles, prices and files of real calls are named from the folder of the
 // scenario, where exists reports such a file, else from the working folder.
 // Recordings are named from the working folder. What is set afterwards stays as it is.
 func (f *File) Locate(exists func(name string) bool) {
 	if n := spec.Child(f.tree.Root, "profile"); n != nil && n.Value != ProfileDefault && n.Value != ProfileNone {
 		f.tree.Beside(n, exists)
 	}
-	f.tree.Beside(spec.Find(f.tree.Root, "prices", "file"), exists)
+	for _, keys := range [][]string{{"prices", "file"}, {"live", "system"}, {"live", "tools"}, {"live", "server_edits"}} {
+		f.tree.Beside(spec.Find(f.tree.Root, keys...), exists)
+	}
 	// What is neither a path nor YAML is a profile that comes with the program.
 	n := spec.Find(f.tree.Root, "sessions", "generate", "profile")
 	if n != nil && (strings.ContainsAny(n.Value, `/\`) || strings.HasSuffix(n.Value, ".yaml") || strings.HasSuffix(n.Value, ".yml")) {
@@ -258,6 +262,9 @@ func (f *File) Locate(exists func(name string) bool) {
 func (d *Design) Resolved() ([]byte, error) {
 	s := d.Scenario
 	s.Strategies = nil
+	if reflect.DeepEqual(s.Live, live.DefaultSettings()) {
+		s.Live = live.Settings{} // of no interest to most runs
+	}
 	root, err := spec.Encode(s)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/internal/changes"
+	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
@@ -41,19 +42,21 @@ type Scenario struct {
 	Sessions Sessions `yaml:"sessions"`
 	// Strategies are each the name of a preset, or a mapping with the keys of
 	// strategyKeys.
-	Strategies []yaml.Node       `yaml:"strategies"`
-	Client     Client            `yaml:"client" sweep:"true"`
-	Events     []changes.Event   `yaml:"events" doc:"what happens to every session beside what it says"`
-	Server     Server            `yaml:"server" sweep:"true"`
-	Summarizer summarizer.Stub   `yaml:"summarizer" sweep:"true"`
-	Latency    costmodel.Latency `yaml:"latency" sweep:"true"`
-	Levels     sim.Levels        `yaml:"levels" sweep:"true"`
-	Breaks     bool              `yaml:"breaks" doc:"watch calls with the client's break detector"`
-	Detector   breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks"`
-	Profile    string            `yaml:"profile" doc:"default, none or a file of sim calibrate"`
-	Prices     Prices            `yaml:"prices"`
-	Seed       uint64            `yaml:"seed" sweep:"true"`
-	Verify     bool              `yaml:"verify" doc:"check the invariants at every call"`
+	Strategies []yaml.Node     `yaml:"strategies"`
+	Client     Client          `yaml:"client" sweep:"true"`
+	Events     []changes.Event `yaml:"events" doc:"what happens to every session beside what it says"`
+	Server     Server          `yaml:"server" sweep:"true"`
+	Summarizer summarizer.Stub `yaml:"summarizer" sweep:"true"`
+	// Live is for runs whose summaries real models write.
+	Live     live.Settings     `yaml:"live,omitempty"`
+	Latency  costmodel.Latency `yaml:"latency" sweep:"true"`
+	Levels   sim.Levels        `yaml:"levels" sweep:"true"`
+	Breaks   bool              `yaml:"breaks" doc:"watch calls with the client's break detector"`
+	Detector breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks"`
+	Profile  string            `yaml:"profile" doc:"default, none or a file of sim calibrate"`
+	Prices   Prices            `yaml:"prices"`
+	Seed     uint64            `yaml:"seed" sweep:"true"`
+	Verify   bool              `yaml:"verify" doc:"check the invariants at every call"`
 }
 
 // Rules says what is wrong with a scenario beyond its sections.
@@ -305,6 +308,7 @@ func Default() Scenario {
 			BytesPerToken: defaultBytesPerToken,
 		},
 		Summarizer: *stub,
+		Live:       live.DefaultSettings(),
 		Profile:    ProfileDefault,
 		Latency:    costmodel.DefaultLatency(),
 		Levels:     sim.DefaultLevels(),

@@ -81,7 +81,8 @@ func (s *setting) text() string {
 }
 
 // untried are parameters that no trial can test: they change no rows
-// by design, or what they name has been read ahead of the run.
+// by design, or what they name has been read ahead of the run. Nor are those of
+// real calls, below live.
 var untried = []string{
 	"schema", "name", "doc", "strategies", "verify", "events", "prices.file", "sessions.paths", "sessions.since",
 	"sessions.until", "sessions.project", "sessions.model", "sessions.agent", "sessions.generate.profile",
@@ -98,7 +99,7 @@ func (d *Design) named() []setting {
 		keys := strings.Split(c.Path, ".")
 		n := spec.Find(d.file.tree.Root, keys...)
 		switch {
-		case n == nil || slices.Contains(untried, c.Path):
+		case n == nil || slices.Contains(untried, c.Path) || keys[0] == "live":
 		case c.Value.Kind() == reflect.Map:
 			for i := 0; i+1 < len(n.Content); i += 2 {
 				at := n.Content[i+1]

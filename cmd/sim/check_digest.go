@@ -20,9 +20,10 @@ import (
 
 // beside are the keys of a scenario that a baseline does not depend on: what it
 // is called, which sessions it names and which file prices come from (both have a
-// digest of their own), and the strategies, which are part of the cells.
+// digest of their own), real calls, which a check does not make, and the strategies,
+// which are part of the cells.
 var beside = map[string][]string{
-	"":         {"schema", "name", "doc", "strategies", "verify"},
+	"":         {"schema", "name", "doc", "strategies", "verify", "live"},
 	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "generate"},
 	"prices":   {"file"},
 }

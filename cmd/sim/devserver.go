@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/live/devserver"
+	"github.com/compactsim/compactsim/internal/spec"
 )
 
 // devserverFlags are the flags of sim devserver.
@@ -48,18 +50,27 @@ every=DURATION.`,
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`HOST:PORT` to listen at; port 0 for any that is free")
 	flags.BoolVar(&f.allowRemote, "allow-remote", false, "listen at an address that other machines can reach")
 	flags.StringArrayVar(&f.faults, "fault", nil, "`FAULT` to make, as above")
-	bindParams(flags, &f.options)
+	o := &f.options
+	flags.Int64Var(&o.Window, "window", o.Window, "tokens of the longest prompt")
+	flags.BoolVar(&o.HideExcess, "hide-excess", false, "refuse longer prompts without saying how long they are")
+	flags.DurationVar(&o.Latency, "latency", 0, "time to the first token")
+	flags.IntVar(&o.SummaryTokens, "summary-tokens", o.SummaryTokens, "tokens of a summary, its analysis included")
+	flags.Uint64Var(&o.Seed, "seed", o.Seed, "of faults that meet a share of the requests")
 	return cmd
 }
 
 // check returns the server, or all that is wrong with the flags.
 func (f *devserverFlags) check() (*devserver.Server, error) {
-	var err, zero error
-	f.options.Faults, err = devserver.ParseFaults(f.faults...)
+	faults, err := devserver.ParseFaults(f.faults...)
+	f.options.Faults = faults
+	errs := []error{err, f.checkListen()}
 	if f.options.Window == 0 || f.options.SummaryTokens == 0 {
-		zero = errors.New("--window and --summary-tokens must be positive")
+		errs = append(errs, errors.New("--window and --summary-tokens must be positive"))
 	}
-	if err := errors.Join(append([]error{err, zero, f.checkListen()}, checkParams(&f.options)...)...); err != nil {
+	for _, p := range spec.Validate(&f.options) {
+		errs = append(errs, errors.New("--"+strings.ReplaceAll(p.Error(), "_", "-")))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return devserver.New(f.options)

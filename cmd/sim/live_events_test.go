@@ -125,8 +125,8 @@ func TestEventsThatRealCallsCannotHave(t *testing.T) {
 		code  int
 		want  string
 	}{
-		{"{at: {round: 9}, do: effort, value: hihg}", nil, exitUsage, `event 1 of the scenario: effort "hihg" (did you mean "high"?): real calls take default, low, medium, high, xhigh, max`},
-		{"{at: {round: 9}, do: thinking, value: \"100\"}", nil, exitUsage, `event 1 of the scenario: thinking "100": real calls take default, on, off, disabled, adaptive or a number of tokens from 1024 on`},
+		{"{at: {round: 9}, do: effort, value: hihg}", nil, exitUsage, `event 1 of the scenario: effort "hihg" (did you mean "high"?): real calls take low, medium, high, xhigh, max, or default`},
+		{"{at: {round: 9}, do: thinking, value: \"100\"}", nil, exitUsage, `event 1 of the scenario: thinking "100": real calls take off, on, disabled, adaptive or a number of tokens from 1024 on, or default`},
 		{"{at: {round: 9}, do: thinking, value: adaptive}", nil, exitUsage, "thinking adaptive: claude-opus-4-5-20251101 does not take it"},
 		{"{at: {round: 9}, do: effort, value: low}", []string{"--live-model", "claude-haiku-4-5"}, exitUsage, "effort low: claude-haiku-4-5 does not take it"},
 		{"{at: {round: 9}, do: effort, value: minimal}", nil, exitUsage, "event 1 of the scenario: effort"},

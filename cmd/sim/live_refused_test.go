@@ -20,7 +20,7 @@ func TestRefusedCallsAreTold(t *testing.T) {
 	if err := os.WriteFile("edits.json", []byte(`[{"type":"nope"}]`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"run", "--strategy", "auto-compact/167k", "--server-edits", "edits.json", "--beta", "mine", "--summarizer"}
+	args := []string{"run", "--strategy", "auto-compact/167k", "--set", "live.server_edits=edits.json", "--set", "live.betas=[mine]", "--summarizer"}
 	for _, mode := range [][]string{{"live", "--yes"}, {"replay"}} {
 		code, out, errs := simRun(t, append(args, mode...)...)
 		const reason = `HTTP 400, context_management.edits.0.type: unknown type "nope"`
@@ -56,15 +56,15 @@ func TestIdleThreshold(t *testing.T) {
 		return
 	}
 	liveServer(t, devserver.Options{})
-	const warning = "sim: warning: --server-trigger changes nothing: "
+	const warning = "sim: warning: live.server_trigger changes nothing: "
 	args := []string{"run", "--strategy", "auto-compact/167k", "--summarizer"}
 	if code, _, errs := simRun(t, append(args, "live", "--yes")...); code != exitOK || strings.Contains(errs, warning) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if code, _, errs := simRun(t, append(args, "replay", "--server-trigger", "60000")...); code != exitOK || !strings.Contains(errs, warning) {
+	if code, _, errs := simRun(t, append(args, "replay", "--set", "live.server_trigger=60000")...); code != exitOK || !strings.Contains(errs, warning) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if code, _, errs := simRun(t, "run", "--strategy", "claude-code/2026-10", "--summarizer", "live", "--yes", "--server-trigger", "60000"); code != exitOK || strings.Contains(errs, warning) {
+	if code, _, errs := simRun(t, "run", "--strategy", "claude-code/2026-10", "--summarizer", "live", "--yes", "--set", "live.server_trigger=60000"); code != exitOK || strings.Contains(errs, warning) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -72,12 +72,12 @@ func TestIdleThreshold(t *testing.T) {
 // An estimate names the models that have no price: it is not nothing that they cost.
 func TestEstimateWithoutAPrice(t *testing.T) {
 	none := func(string) bool { return false }
-	c := &liveCalls{flags: &liveFlags{}, priced: none, asked: map[string]bool{"nope": true}}
+	c := &liveCalls{flags: &liveFlags{}, priced: none, models: map[string]int{"nope": 1}}
 	text := c.estimateText(&live.Estimate{Calls: 3})
 	if !strings.Contains(text, "at a price that is not known, that of nope, for which") || !strings.Contains(text, "--price-as nope=MODEL") || strings.Contains(text, "$") {
 		t.Errorf("no price: %s", text)
 	}
-	c.priced, c.asked["fine"] = func(model string) bool { return model == "fine" }, true
+	c.priced, c.models["fine"] = func(model string) bool { return model == "fine" }, 1
 	text = c.estimateText(&live.Estimate{Calls: 3, USD: 1, MostUSD: 2})
 	if !strings.Contains(text, "$1.00, at most $2.00, if none fails") || !strings.Contains(text, "and besides the calls of nope, for which no price is known") {
 		t.Errorf("one price of two: %s", text)
@@ -85,7 +85,7 @@ func TestEstimateWithoutAPrice(t *testing.T) {
 	if text = (&live.Report{Made: 2, USD: 1}).Text(c.unpriced(), nil); !strings.Contains(text, "2 real calls made for $1.00, besides those of nope, for which no price is known") {
 		t.Errorf("after the run: %s", text)
 	}
-	delete(c.asked, "nope")
+	delete(c.models, "nope")
 	if text = c.estimateText(&live.Estimate{Calls: 3, USD: 1, MostUSD: 2}); strings.Contains(text, "known") {
 		t.Errorf("all prices: %s", text)
 	}

@@ -23,7 +23,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 		run.Provenance.Switches = map[string]string{}
 	}
 	run.Provenance.Switches["summarizer"] = c.flags.summarizer
-	c.flags.switches(run.Provenance.Switches)
+	c.flags.Switches(run.Provenance.Switches)
 	r := c.report()
 	if n, text := live.Refusals(r.Calls); n > 0 {
 		say(w, "warning: the server refused %s: %s", plural(n, "real call"), text)
@@ -53,25 +53,24 @@ func earlier(run *results.Run) (results.Note, bool) {
 
 // idle says which flag changes nothing in this run, "" for none.
 func (c *liveCalls) idle() string {
-	if c.flags.ServerTrigger == 0 {
+	if c.flags.Trigger == 0 {
 		return ""
 	}
-	compacts := len(c.flags.Sources) == 0 || slices.Contains(c.flags.Sources, "compact")
-	if compacts && slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
+	if slices.Contains(c.flags.Sources, "compact") && slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
 		return ""
 	}
-	return "--server-trigger changes nothing: no real call of these strategies is a compaction by the provider"
+	return "live.server_trigger changes nothing: no real call of these strategies is a compaction by the provider"
 }
 
 // announce says which strategies ask something of the server.
 func (c *liveCalls) announce(w io.Writer) {
-	if c.flags.Provider != providerAnthropic {
+	if c.flags.Provider != live.Anthropic {
 		return
 	}
 	said := map[string]bool{}
 	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
 		s := c.strategies[cell]
-		if text := declaredText(s, c.flags.ServerTrigger); text != "" && !said[s.Name+text] {
+		if text := declaredText(s, c.flags.Trigger); text != "" && !said[s.Name+text] {
 			said[s.Name+text] = true
 			say(w, "%s %s", s.Name, text)
 		}

@@ -75,13 +75,13 @@ func (l *listening) run(t *testing.T, args ...string) (list []asked, out, errs s
 
 // What a strategy says of the server stands in its requests with no further flag:
 // compaction on demand, edits with the parameters as they are set, and the betas
-// that these need, to which --beta adds.
+// that these need, to which live.betas adds.
 func TestRequestsSayWhatStrategiesSay(t *testing.T) {
 	if apart(t) {
 		return
 	}
 	l := listen(t)
-	list, _, errs := l.run(t, "--strategy", "claude-code/2026-10", "--beta", "mine")
+	list, _, errs := l.run(t, "--strategy", "claude-code/2026-10", "--set", "live.betas=[mine]")
 	if !strings.Contains(errs, "claude-code/2026-10 asks the server to compact on demand (beta compact-2026-09-04)") {
 		t.Errorf("standard error does not announce it:\n%s", errs)
 	}
@@ -129,7 +129,7 @@ func TestFlagsOfTheServer(t *testing.T) {
 	if err := os.WriteFile("edits.json", []byte(`[ {"type": "clear_tool_uses_20250919", "keep": {"type":"tool_uses","value":9}} ]`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	list, _, _ := l.run(t, "--strategy", "claude-code/2026-10", "--server-trigger", "60000", "--server-edits", "edits.json", "--thinking", "off", "--effort", "low", "--live-model", "dev-model")
+	list, _, _ := l.run(t, "--strategy", "claude-code/2026-10", "--set", "live.server_trigger=60000", "--set", "live.server_edits=edits.json", "--set", "live.thinking=off", "--set", "live.effort=low", "--live-model", "dev-model")
 	const want = `{"edits":[{"type":"clear_tool_uses_20250919","keep":{"type":"tool_uses","value":9}},` +
 		`{"type":"compact_20260112","trigger":{"type":"input_tokens","value":60000},"pause_after_compaction":true}]}`
 	for _, a := range list {
@@ -139,16 +139,16 @@ func TestFlagsOfTheServer(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]string{"adaptive": `{"type":"adaptive"}`, "disabled": `{"type":"disabled"}`} {
-		list, _, _ := l.run(t, "--strategy", "auto-compact/small-model", "--set", "full-compact.small_model.model=dev-model", "--thinking", value)
+		list, _, _ := l.run(t, "--strategy", "auto-compact/small-model", "--set", "full-compact.small_model.model=dev-model", "--set", "live.thinking="+value)
 		for _, a := range list {
 			if string(a.Thinking) != want {
-				t.Errorf("--thinking %s: asked %s", value, a.Thinking)
+				t.Errorf("thinking %s: asked %s", value, a.Thinking)
 			}
 		}
 	}
 	// The samples are compacted where tools have just answered: no call can have a
 	// budget, as the thinking that led there is not sent.
-	list, out, _ := l.run(t, "--strategy", "auto-compact/small-model", "--set", "full-compact.small_model.model=dev-model", "--thinking", "4000")
+	list, out, _ := l.run(t, "--strategy", "auto-compact/small-model", "--set", "full-compact.small_model.model=dev-model", "--set", "live.thinking=4000")
 	if slices.ContainsFunc(list, func(a asked) bool { return len(a.Thinking) > 0 }) || !strings.Contains(out, "4 real calls went without thinking") {
 		t.Errorf("asked %+v\n%s", list, out)
 	}
@@ -161,9 +161,9 @@ func TestThinkingOfARun(t *testing.T) {
 		return
 	}
 	l := listen(t)
-	list, _, _ := l.run(t, "--strategy", "auto-compact/167k", "--thinking", "off")
+	list, _, _ := l.run(t, "--strategy", "auto-compact/167k", "--set", "live.thinking=off")
 	if slices.ContainsFunc(list, func(a asked) bool { return len(a.Thinking) > 0 }) {
-		t.Errorf("--thinking off: asked %+v", list)
+		t.Errorf("thinking off: asked %+v", list)
 	}
 	code, _, errs := simRun(t, "run", "--summarizer", "replay", "--strategy", "auto-compact/167k")
 	if code != exitRuntime || !strings.Contains(strings.Join(strings.Fields(errs), " "), "thinking (stored without, now ") {
@@ -172,7 +172,7 @@ func TestThinkingOfARun(t *testing.T) {
 	if list, _, _ = l.run(t, "--strategy", "auto-compact/167k"); !slices.ContainsFunc(list, func(a asked) bool { return len(a.Thinking) > 0 }) {
 		t.Error("no call of a conversation that thinks does")
 	}
-	if code, _, errs := simRun(t, "run", "--summarizer", "replay", "--strategy", "auto-compact/167k", "--thinking", "off"); code != exitOK {
+	if code, _, errs := simRun(t, "run", "--summarizer", "replay", "--strategy", "auto-compact/167k", "--set", "live.thinking=off"); code != exitOK {
 		t.Errorf("the calls without thinking are gone: exit %d: %s", code, errs)
 	}
 }
@@ -218,10 +218,10 @@ func TestBrokenCassettesAreReplaced(t *testing.T) {
 	l.list = nil
 	args := []string{"run", "--strategy", "auto-compact/167k", "--summarizer", "record-missing", "--yes"}
 	code, _, errs := simRun(t, args...)
-	if code != exitRuntime || !strings.Contains(errs, path+": it is cut off") || !strings.Contains(errs, "--replace-broken") || len(l.list) > 0 {
+	if code != exitRuntime || !strings.Contains(errs, path+": it is cut off") || !strings.Contains(errs, "--set live.replace_broken=true") || len(l.list) > 0 {
 		t.Fatalf("exit %d, %d requests: %s", code, len(l.list), errs)
 	}
-	code, out, errs := simRun(t, append(args, "--replace-broken")...)
+	code, out, errs := simRun(t, append(args, "--set", "live.replace_broken=true")...)
 	if code != exitOK || len(l.list) != 1 || !strings.Contains(out, "1 real call made for $") || !strings.Contains(out, "3 calls replayed") || !strings.Contains(strings.Join(strings.Fields(out), " "), "made anew; its file is "+path+".broken: it is cut off") {
 		t.Errorf("exit %d, %d requests\n%s\n%s", code, len(l.list), out, errs)
 	}

@@ -12,9 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/compactsim/compactsim/internal/live/cassette"
+	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/devserver"
-	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
 // liveKey is what no file and no message may hold.
@@ -84,7 +83,7 @@ func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
 	}
 	server := liveServer(t, devserver.Options{},
 		"429:retry-after=0@1", "529@2", "500@4", "reset@6", "malformed@8", "truncated@10", "too-long@12", "too-long-no-gap@14", "empty@16", "tool-call@18", "refusal@20")
-	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--attempts", "6", "--out", "live")...)
+	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1", "--set", "live.attempts=6", "--out", "live")...)
 	if code != exitOK || !strings.Contains(out, "summaries by real models: ") || !strings.Contains(out, "gave no summary: prompt too long") {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
@@ -128,7 +127,7 @@ func TestLiveRunGoesOn(t *testing.T) {
 		return
 	}
 	server := liveServer(t, devserver.Options{})
-	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--max-calls", "3")...)
+	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1", "--set", "live.max_calls=3")...)
 	if code != exitRuntime || !strings.Contains(out, "stopped by an error") || !strings.Contains(errs, "the number of live calls is used up") {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
@@ -174,34 +173,33 @@ func TestLiveRunRefused(t *testing.T) {
 		{"a version too few", [2]string{}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--base-url", "http://127.0.0.1:1"}, exitUsage, "most servers want http://127.0.0.1:1/v1"},
 		{"a version twice", [2]string{"OPENAI_BASE_URL", "http://127.0.0.1:1/v1/v1"}, []string{"--summarizer", "live", "--yes", "--provider", "openai"}, exitUsage, "it has /v1 twice: write it once (the key is from OPENAI_API_KEY, the base URL from OPENAI_BASE_URL)"},
 		{"OpenAI without a key", [2]string{"OPENAI_API_KEY", ""}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--base-url", "https://api.openai.com/v1"}, exitUsage, "OpenAI's own server needs a key"},
-		{"thinking that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--thinking", "100"}, exitUsage, `--thinking "100": want auto, off, disabled, adaptive or a number of tokens from 1024 on`},
-		{"thinking of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--thinking", "adaptive", "--live-model", "claude-haiku-4-5"}, exitUsage, "thinking adaptive: claude-haiku-4-5 does not take it"},
-		{"thinking of another provider", [2]string{}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--thinking", "adaptive"}, exitUsage, "--thinking: chat completions have no word for it"},
-		{"an effort that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--effort", "lots"}, exitUsage, `--effort "lots"`},
-		{"a threshold too low", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-trigger", "100"}, exitUsage, "--server-trigger 100: the provider takes 50000 tokens at least"},
-		{"edits that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-edits", "tools.json"}, exitUsage, "server edit 1 has no type"},
-		{"edits in another form", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-edits", os.DevNull}, exitUsage, "want a list of edits in the provider's form"},
-		{"broken files of a replay", [2]string{}, []string{"--summarizer", "replay", "--replace-broken"}, exitUsage, "--replace-broken belongs to --summarizer record-missing"},
-		{"long instructions", [2]string{}, []string{"--summarizer", "live", "--yes", "--instructions", strings.Repeat("x", 16_001)}, exitUsage, "--instructions has 16001 characters"},
-		{"edits of a type that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--server-edits", "edits.json"}, exitUsage, `edit 1 has the type "clear_tool_uses_20250199" (did you mean "clear_tool_uses_20250919"?)`},
-		{"effort of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--effort", "max", "--live-model", "claude-haiku-4-5-20251001"}, exitUsage, "effort max: claude-haiku-4-5-20251001 does not take it"},
-		{"effort without it", [2]string{}, []string{"--effort", "low"}, exitUsage, "--effort belongs to --summarizer"},
+		{"thinking that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.thinking=100"}, exitUsage, `live.thinking "100": real calls take off, on, disabled, adaptive or a number of tokens from 1024 on, or auto`},
+		{"thinking of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.thinking=adaptive", "--live-model", "claude-haiku-4-5"}, exitUsage, "thinking adaptive: claude-haiku-4-5 does not take it"},
+		{"thinking of another provider", [2]string{}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--set", "live.thinking=adaptive"}, exitUsage, "live.thinking is not for chat completions, which have no word for it"},
+		{"an effort that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.effort=lots"}, exitUsage, `live.effort "lots" (did you mean "low"?): real calls take low, medium`},
+		{"a threshold too low", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_trigger=100"}, exitUsage, "live.server_trigger 100: the provider takes 50000 tokens at least"},
+		{"edits that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=tools.json"}, exitUsage, "server edit 1 has no type"},
+		{"edits in another form", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=" + os.DevNull}, exitUsage, "want a list of edits in the provider's form"},
+		{"long instructions", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.instructions=" + strings.Repeat("x", 16_001)}, exitUsage, "live.instructions has 16001 characters"},
+		{"edits of a type that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=edits.json"}, exitUsage, `edit 1 has the type "clear_tool_uses_20250199" (did you mean "clear_tool_uses_20250919"?)`},
+		{"effort of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.effort=max", "--live-model", "claude-haiku-4-5-20251001"}, exitUsage, "effort max: claude-haiku-4-5-20251001 does not take it"},
+		{"effort without it", [2]string{}, []string{"--set", "live.effort=low"}, exitUsage, "--set live.effort=low belongs to --summarizer"},
 		{"no consent", [2]string{}, []string{"--summarizer", "live"}, exitUsage, "--yes makes them without a question"},
 		{"wrong key", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "; check the key in ANTHROPIC_API_KEY"},
 		{"unknown model", [2]string{}, []string{"--summarizer", "live", "--yes"}, exitUsage, "; --live-model asks another model"},
-		{"no server", [2]string{"ANTHROPIC_BASE_URL", "http://127.0.0.1:1"}, []string{"--summarizer", "live", "--yes", "--attempts", "1"}, exitRuntime, "connection refused"},
+		{"no server", [2]string{"ANTHROPIC_BASE_URL", "http://127.0.0.1:1"}, []string{"--summarizer", "live", "--yes", "--set", "live.attempts=1"}, exitRuntime, "connection refused"},
 		{"no URL", [2]string{"ANTHROPIC_BASE_URL", "nowhere"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "URL"},
 		{"nothing to replay", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "none"}, exitUsage, "there is no folder none to replay"},
 		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "; --summarizer record-missing makes what is missing"},
 		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
-		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--live-sources", "compcat"}, exitUsage, `unknown value "compcat" (did you mean "compact"`},
-		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--system", os.DevNull}, exitUsage, "an empty file"},
-		{"tools without a schema", [2]string{}, []string{"--summarizer", "live", "--yes", "--tools", "tools.json"}, exitUsage, "tool 1 has no name\ntool 2 B: input_schema is no object"},
-		{"no output", [2]string{}, []string{"--summarizer", "live", "--yes", "--max-output", "0"}, exitUsage, "--max-output 0 must be at least 1"},
+		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.sources=[compcat]"}, exitUsage, `unknown value "compcat" (did you mean "compact"`},
+		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.system=" + os.DevNull}, exitUsage, "/dev/null is empty"},
+		{"tools without a schema", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.tools=tools.json"}, exitUsage, "tool 1 has no name\ntool 2 B: input_schema is no object"},
+		{"no output", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.max_output=0"}, exitUsage, "--set live.max_output=0: live.max_output 0 must be at least 1"},
 		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "--summarizer record-missing goes on from there"},
 		{"another summariser", [2]string{}, []string{"--summarizer", "liv"}, exitUsage, "live"},
 		{"flags without it", [2]string{}, []string{"--budget-usd", "1"}, exitUsage, "--budget-usd belongs to --summarizer"},
-		{"tools that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--tools", "."}, exitUsage, "--tools"},
+		{"tools that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.tools=."}, exitUsage, "live.tools: read ."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.env[0] != "" {
@@ -245,7 +243,7 @@ func TestFailedCallsAreNotMadeWithoutConsent(t *testing.T) {
 		return
 	}
 	server := liveServer(t, devserver.Options{}, "529@2")
-	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--attempts", "1")...); code != exitOK {
+	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1", "--set", "live.attempts=1")...); code != exitOK {
 		t.Fatal(errs)
 	}
 	before := server.Counts().Requests
@@ -253,7 +251,7 @@ func TestFailedCallsAreNotMadeWithoutConsent(t *testing.T) {
 	if n := server.Counts().Requests - before; code != exitUsage || n != 0 || !strings.Contains(errs, "--yes makes them without a question") || strings.Contains(errs, ": $0.00") {
 		t.Fatalf("exit %d, %d requests\n%s", code, n, errs)
 	}
-	if code, _, errs = simRun(t, liveRun("--summarizer", "record-missing", "--yes", "--concurrency", "1")...); code != exitOK {
+	if code, _, errs = simRun(t, liveRun("--summarizer", "record-missing", "--yes", "--set", "live.concurrency=1")...); code != exitOK {
 		t.Fatal(errs)
 	}
 	before = server.Counts().Requests
@@ -263,35 +261,21 @@ func TestFailedCallsAreNotMadeWithoutConsent(t *testing.T) {
 	}
 }
 
-// modelCall is a call that differs from others in its model.
-func modelCall(model string) cassette.Call {
-	return cassette.Call{Model: model, Params: []string{"model=" + model}}
-}
-
 // A budget is refused when one of the models to ask has no price, by its name,
-// although the others have; what is stored needs none.
+// although the others have.
 func TestBudgetNeedsEveryPrice(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	folder, err := cassette.Open(dir, cassette.RecordMissing, cassette.Options{})
-	if err != nil {
-		t.Fatal(err)
+	c := &liveCalls{flags: &liveFlags{Settings: live.Settings{Budget: 1}}, priced: func(model string) bool { return model == "claude-opus-4-6" }}
+	c.models = map[string]int{"claude-opus-4-6": 2}
+	if err := c.checkModels(&live.Report{}); err != nil {
+		t.Errorf("refused: %v", err)
 	}
-	stored := modelCall("dev-stored")
-	if err := folder.Store(&cassette.Cassette{Call: stored, Reply: &wire.Reply{}}); err != nil {
-		t.Fatal(err)
-	}
-	c := &liveCalls{flags: &liveFlags{liveParams: liveParams{Budget: 1}}, priced: func(model string) bool { return model == "claude-opus-4-6" }}
-	calls := dryCalls{hinted{folder}, c.unstored}
-	if calls.Has(modelCall("claude-opus-4-6")) || !calls.Has(stored) || c.checkModels() != nil {
-		t.Errorf("refused: %v", c.checkModels())
-	}
-	calls.Has(modelCall("dev-unpriced"))
-	if err := c.checkModels(); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
+	c.models["dev-unpriced"] = 1
+	if err := c.checkModels(&live.Report{}); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
 		t.Errorf("%v", err)
 	}
 	c.flags.Budget = 0
-	if err := c.checkModels(); err != nil {
+	if err := c.checkModels(&live.Report{}); err != nil {
 		t.Errorf("without a budget: %v", err)
 	}
 }
@@ -304,7 +288,7 @@ func TestReportTellsAllThatWasPaid(t *testing.T) {
 	}
 	paid := func(requests string, faults ...string) float64 {
 		liveServer(t, devserver.Options{}, faults...)
-		code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--concurrency", "1", "--max-calls", requests, "--out", "live")...)
+		code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1", "--set", "live.max_calls="+requests, "--out", "live")...)
 		if code != exitRuntime {
 			t.Fatal(errs)
 		}

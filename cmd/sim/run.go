@@ -130,7 +130,7 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
-	s, err := f.study(cmd, args, f.live.check()...)
+	s, err := f.study(cmd, args, f.live.check(cmd, f.set)...)
 	if err != nil {
 		return err
 	}
@@ -151,6 +151,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	run, runErr := f.read.simulate(cmd, s.plan, s.corpus)
+	runErr = calls.advised(cmd.Context(), runErr)
 	if run == nil {
 		return runErr
 	}
@@ -353,6 +354,7 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	set("project", choice.text.Projects, "sessions", "project")
 	set("model", choice.text.Models, "sessions", "model")
 	set("agent", choice.text.Agents, "sessions", "agent")
+	f.live.set(set)
 	if len(paths) > 0 {
 		errs = append(errs, file.Set(strings.Join(paths, " "), paths, "sessions", "paths"))
 	}

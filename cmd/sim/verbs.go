@@ -143,11 +143,7 @@ var flagGroups = []flagGroup{
 	{"Output", []string{
 		"format", "split", "top", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run",
 	}},
-	{"Real summaries", []string{
-		"summarizer", "cassettes", "provider", "base-url", "live-model", "budget-usd", "max-calls", "concurrency", "rpm",
-		"attempts", "timeout", "beta", "effort", "thinking", "max-output", "instructions", "live-sources", "system", "tools",
-		"server-edits", "server-trigger", "redact", "replace-broken",
-	}},
+	{"Real summaries", []string{"summarizer", "cassettes", "provider", "base-url", "live-model", "budget-usd"}},
 	{"General", []string{"workers", "quiet", "verbose", "help", "version"}},
 }
 

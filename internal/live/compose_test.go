@@ -53,7 +53,7 @@ func breakpointOf(c wire.Cache) string {
 // where the client has them.
 func TestComposeFork(t *testing.T) {
 	s := conversation("alpha")
-	r, n := request(t, s, s.call(), Options{Betas: []string{"some-beta"}})
+	r, n := request(t, s, s.call(), Options{Settings: Settings{Betas: []string{"some-beta"}}})
 	want := `user text  "Please fix the login of alpha."
 assistant text  "I look at the file."
 assistant tool_use toolu_1 "Read{\"file_path\":\"/src/a.go\"}"

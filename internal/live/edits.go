@@ -76,7 +76,7 @@ func (s *Server) declare(r *wire.Request, p *plan, instructed bool) {
 // betas returns the beta features that a call needs for what it declares, behind
 // those asked for in every call.
 func (s *Server) betas(all []string, p *plan) []string {
-	list := slices.Clone(all)
+	list := append([]string(nil), all...) // nil for none
 	add := func(beta string) {
 		if !slices.Contains(list, beta) {
 			list = append(list, beta)

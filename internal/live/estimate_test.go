@@ -14,7 +14,7 @@ import (
 func TestDry(t *testing.T) {
 	s := conversation("alpha")
 	stub := &summarizer.Stub{Sizing: summarizer.Fixed, Median: 10}
-	l := newLive(t, Options{Dry: true, Stub: stub, Prices: dollars, MaxOutput: 1000})
+	l := newLive(t, Options{Dry: true, Stub: stub, Prices: dollars, Settings: Settings{MaxOutput: 1000}})
 	c := s.call()
 	a := compose(t, l, c)
 	if a.Summary != 10 {
@@ -35,7 +35,7 @@ func TestDry(t *testing.T) {
 		r.Text = fmt.Sprint("summary ", n)
 		return r, nil
 	}}
-	live := newLive(t, Options{Backend: server, Texts: library(s), Calls: store, MaxOutput: 1000})
+	live := newLive(t, Options{Backend: server, Texts: library(s), Calls: store, Settings: Settings{MaxOutput: 1000}})
 	compose(t, live, c)
 	if e := live.Estimate(c); e != (Estimate{Calls: 1, Stored: 1}) {
 		t.Errorf("a stored call is estimated as %+v", e)
@@ -45,7 +45,7 @@ func TestDry(t *testing.T) {
 	if _, err := chain(live, conversation("alpha"), 2); err != nil {
 		t.Fatal(err)
 	}
-	again := newLive(t, Options{Dry: true, Backend: &fakeServer{}, Calls: store, MaxOutput: 1000})
+	again := newLive(t, Options{Dry: true, Backend: &fakeServer{}, Calls: store, Settings: Settings{MaxOutput: 1000}})
 	if _, err := chain(again, conversation("alpha"), 3); err != nil {
 		t.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func TestFaults(t *testing.T) {
 func TestTooLongRetry(t *testing.T) {
 	_, web := serve(t, devserver.Options{Window: 40_000})
 	s := long("alpha")
-	l := newLive(t, Options{Backend: web, Texts: library(s), MaxOutput: 1000})
+	l := newLive(t, Options{Backend: web, Texts: library(s), Settings: Settings{MaxOutput: 1000}})
 	a := compose(t, l, s.call())
 	if a.Failed != prompt.FailTooLong || a.Excess < 10_000 {
 		t.Fatalf("answer %+v, want a prompt too long by some ten thousand tokens", a)
@@ -349,7 +349,7 @@ func TestMissingCall(t *testing.T) {
 	compose(t, newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, cassette.Record, cassette.Options{})}), s.call())
 	s = conversation("alpha")
 	s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
-	l := newLive(t, Options{Model: "claude-haiku-4-5", Calls: folder(t, dir, cassette.Replay, cassette.Options{})})
+	l := newLive(t, Options{Settings: Settings{Model: "claude-haiku-4-5"}, Calls: folder(t, dir, cassette.Replay, cassette.Options{})})
 	_, err := l.Compose(t.Context(), s.call())
 	for _, want := range []string{"what is sent", "model (stored claude-opus-4-6, now claude-haiku-4-5)"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -33,17 +33,17 @@ func TestIdentity(t *testing.T) {
 	clearing := Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}
 	seen := map[cassette.Key]string{base: "nothing"}
 	for what, got := range map[string]cassette.Key{
-		"another model":         name(Options{Model: "claude-haiku-4-5"}, nil),
-		"output":                name(Options{MaxOutput: 100}, nil),
-		"instructions":          name(Options{Instructions: "Briefly."}, nil),
+		"another model":         name(Options{Settings: Settings{Model: "claude-haiku-4-5"}}, nil),
+		"output":                name(Options{Settings: Settings{MaxOutput: 100}}, nil),
+		"instructions":          name(Options{Settings: Settings{Instructions: "Briefly."}}, nil),
 		"system prompt":         name(Options{System: []wire.Block{{Text: "x"}}}, nil),
 		"tools":                 name(Options{Tools: []wire.Tool{{Name: "x"}}}, nil),
-		"betas":                 name(Options{Betas: []string{"x"}}, nil),
+		"betas":                 name(Options{Settings: Settings{Betas: []string{"x"}}}, nil),
 		"server":                name(Options{Server: Server{Instructions: "x"}}, nil),
-		"a budget of thinking":  name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}}, nil),
-		"no thinking":           name(Options{Thinking: &wire.Thinking{Mode: wire.ThinkingDisabled}}, nil),
+		"a budget of thinking":  name(Options{Settings: Settings{Thinking: "4000"}}, nil),
+		"no thinking":           name(Options{Settings: Settings{Thinking: "disabled"}}, nil),
 		"a recorded thinking":   name(Options{}, func(s *script, _ *summarizer.Call) { s.thinks() }),
-		"effort":                name(Options{Effort: "low"}, nil),
+		"effort":                name(Options{Settings: Settings{Effort: "low"}}, nil),
 		"edits":                 name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}, nil),
 		"edits of some tools":   name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5, Only: []string{"Bash"}}}}}}, nil),
 		"cleared by the server": name(clearing, func(s *script, _ *summarizer.Call) { s.context.LeaveOut(8, 9) }),
@@ -65,7 +65,7 @@ func TestIdentity(t *testing.T) {
 		"part":                 name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part = prompt.PartUpTo }),
 		"pivot":                name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part, c.Intent.Summarised = prompt.PartFrom, 5 }),
 		"base":                 name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Base = prompt.DigestString("notes") }),
-		"provider":             name(Options{Provider: "openai"}, nil),
+		"provider":             name(Options{Settings: Settings{Provider: "openai"}}, nil),
 		"a bound of the model": name(Options{MaxOutputOf: func(string) int { return 8192 }}, nil),
 		"tools of the session": name(Options{}, func(s *script, _ *summarizer.Call) { s.session.Tools = []string{"", "Read", "Shell"} }),
 		"a cleared result": name(Options{}, func(s *script, _ *summarizer.Call) {
@@ -84,7 +84,7 @@ func TestIdentity(t *testing.T) {
 func TestKeysStay(t *testing.T) {
 	for want, o := range map[string]Options{
 		"5320fb876a6ce9ffea445dba700e8896": {},
-		"efd80af097e06e41ac5e0da79566c8e6": {Instructions: "Briefly.", Betas: []string{"b"}, System: []wire.Block{{Kind: wire.KindText, Text: "x"}}},
+		"efd80af097e06e41ac5e0da79566c8e6": {Settings: Settings{Instructions: "Briefly.", Betas: []string{"b"}}, System: []wire.Block{{Kind: wire.KindText, Text: "x"}}},
 	} {
 		c := conversation("alpha").call()
 		o.Calls = &shelf{}
@@ -137,7 +137,7 @@ func TestThinkingIsANamedMiss(t *testing.T) {
 	s := conversation("alpha")
 	compose(t, newLive(t, Options{Backend: &fakeServer{}, Texts: library(s), Calls: folder(t, dir, cassette.Record, cassette.Options{})}), s.call())
 	l := newLive(t, Options{
-		Thinking: &wire.Thinking{Mode: wire.ThinkingAdaptive}, Effort: "low", Calls: folder(t, dir, cassette.Replay, cassette.Options{}),
+		Settings: Settings{Thinking: "adaptive", Effort: "low"}, Calls: folder(t, dir, cassette.Replay, cassette.Options{}),
 	})
 	_, err := l.Compose(t.Context(), conversation("alpha").call())
 	for _, want := range []string{"thinking (stored without, now adaptive)", "effort (stored without, now low)"} {

@@ -10,6 +10,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 	}
 	p := s.opts.plan(c)
-	if p.kind == kindServer && s.opts.NoCompaction {
+	if p.kind == kindServer && s.opts.Provider == OpenAI {
 		s.ledger.fail(whyNotOffered)
 		return prompt.Answer{Failed: prompt.FailAPI}, nil
 	}
@@ -86,6 +87,7 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 			s.ledger.estimate(&e)
 		}
 		if e.Stored == 0 {
+			s.ledger.due(&p, s.opts.Provider)
 			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 		}
 	}
@@ -364,51 +366,19 @@ type Store interface {
 	Has(call cassette.Call) bool
 }
 
-// DefaultMaxOutput bounds a call that says nothing of its output, tokens: the
-// client's own cap for summaries, of which 99.99 % take 17,387 at most.
-const DefaultMaxOutput = 20_000
-
 // Options are what a Summarizer needs. Texts and either Backend or Calls must be
 // given, except for a dry run.
 type Options struct {
-	// Sources are the sources whose calls are made; nil for compact and
-	// session_memory. The others are left to Stub.
-	Sources []string
-	// Model replaces the session's model, under exactly this name; "" keeps the
-	// session's. A strategy that names a model of its own keeps it. Recorded names
-	// are sent without what a cloud platform or the client puts around them.
-	Model string
-	// MaxOutput bounds the output of calls that do not, tokens; 0 for
-	// DefaultMaxOutput.
-	MaxOutput int
+	// Settings without sources or MaxOutput have the defaults.
+	Settings
 	// MaxOutputOf returns the most a model can answer, tokens, 0 where that is not
 	// known: no call asks for more. Nil when no model is known.
 	MaxOutputOf func(model string) int
-	// NoCompaction says that the provider offers no compaction of its own: calls for
-	// one fail at once, and the strategy falls back to its next way.
-	NoCompaction bool
-	// Provider names the provider, "" for any. It is part of the key of a call: the
-	// answer of one provider does not stand for another's.
-	Provider string
-	// Instructions are what the user wants of every summary, as a PreCompact hook
-	// would give it.
-	Instructions string
 	// System and Tools are the head of calls that share the conversation's; nil for
 	// placeholders of the size the recording tells.
 	System []wire.Block
 	Tools  []wire.Tool
-	Betas  []string // beta features to ask for in every call, beside those that Server needs
 	Server Server
-	// Thinking is what calls say of thinking; nil for what the strategy's call
-	// implies: one on the conversation's own prefix thinks where the recorded
-	// conversation did. A budget of 0 is the largest there is room for. What an event
-	// of the scenario has set comes first in calls on the conversation's own prefix.
-	Thinking *wire.Thinking
-	// NoThinking says that the provider's API has no parameter for thinking.
-	NoThinking bool
-	// Effort is the effort asked of the model, by the provider's name for it; ""
-	// to leave it out. An event of the scenario comes first, as for Thinking.
-	Effort string
 
 	Backend Backend
 	Calls   Store // stored calls; nil for none
@@ -444,6 +414,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Shared == nil {
 		o.Shared = &Shared{}
 	}
+	o.Server.Trigger = cmp.Or(o.Server.Trigger, o.Trigger)
 	if o.Server.Instructions == "" && strings.TrimSpace(o.Instructions) != "" {
 		o.Server.Instructions = serverInstructions(o.Instructions)
 	}
@@ -463,7 +434,7 @@ func (o Options) withDefaults() (Options, error) {
 	if !o.Dry && o.Backend != nil && o.Texts == nil {
 		errs = append(errs, errors.New("no texts to compose calls of"))
 	}
-	errs = append(errs, o.Server.Validate())
+	errs = append(errs, o.Server.Validate(), errors.Join(o.Rules()...))
 	if err := errors.Join(errs...); err != nil {
 		return o, fmt.Errorf("live summariser: %w", err)
 	}

@@ -389,7 +389,7 @@ func TestOptions(t *testing.T) {
 	for want, o := range map[string]Options{
 		"neither a server nor stored calls": {},
 		"no texts":                          {Backend: &fakeServer{}},
-		"negative":                          {Calls: &shelf{}, MaxOutput: -1},
+		"negative":                          {Calls: &shelf{}, Settings: Settings{MaxOutput: -1}},
 		"at least 50000":                    {Calls: &shelf{}, Server: Server{Trigger: 1}},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {

@@ -162,8 +162,8 @@ func TestCoverClearedResult(t *testing.T) {
 func TestServerInstructions(t *testing.T) {
 	for want, o := range map[string]Options{
 		"":                             {},
-		serverInstructions("Briefly."): {Instructions: "Briefly."},
-		"as given":                     {Instructions: "Briefly.", Server: Server{Instructions: "as given"}},
+		serverInstructions("Briefly."): {Settings: Settings{Instructions: "Briefly."}},
+		"as given":                     {Settings: Settings{Instructions: "Briefly."}, Server: Server{Instructions: "as given"}},
 	} {
 		o.Calls = &shelf{}
 		if got := newLive(t, o).opts.Server.Instructions; got != want {

@@ -151,7 +151,7 @@ func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 		return Estimate{}
 	}
 	p := s.opts.plan(c)
-	if p.kind == kindServer && s.opts.NoCompaction {
+	if p.kind == kindServer && s.opts.Provider == OpenAI {
 		return Estimate{}
 	}
 	if s.opts.Calls != nil && s.opts.Calls.Has(s.about(c, &p)) {

@@ -28,12 +28,12 @@ func TestMaxOutput(t *testing.T) {
 		{"the client's own", Options{}, 200_000, 0, 20_000},
 		{"the call's own", Options{}, 200_000, 500, 500},
 		{"a model that nothing is known of", Options{MaxOutputOf: small}, 200_000, 0, 20_000},
-		{"the model's limit", Options{MaxOutputOf: small, Model: "small"}, 200_000, 0, 8192},
-		{"less than the model's limit", Options{MaxOutputOf: small, Model: "small"}, 200_000, 500, 500},
+		{"the model's limit", Options{MaxOutputOf: small, Settings: Settings{Model: "small"}}, 200_000, 0, 8192},
+		{"less than the model's limit", Options{MaxOutputOf: small, Settings: Settings{Model: "small"}}, 200_000, 500, 500},
 		{"what the window leaves", Options{}, sent + 3000, 0, 3000},
 		{"a full window", Options{}, sent / 2, 0, 1024},
 		{"a full window and little to say", Options{}, sent / 2, 500, 500},
-		{"the window of another model", Options{Model: "other"}, sent + 3000, 0, 20_000},
+		{"the window of another model", Options{Settings: Settings{Model: "other"}}, sent + 3000, 0, 20_000},
 		{"no window told", Options{}, 0, 0, 20_000},
 	} {
 		tc.opts.Calls = &shelf{}
@@ -48,7 +48,7 @@ func TestMaxOutput(t *testing.T) {
 // The model that takes the session's place does not take that of a strategy's own.
 func TestModel(t *testing.T) {
 	c := conversation("alpha").call()
-	l := newLive(t, Options{Calls: &shelf{}, Model: "us.anthropic.mine-v1:0"})
+	l := newLive(t, Options{Calls: &shelf{}, Settings: Settings{Model: "us.anthropic.mine-v1:0"}})
 	if p := l.opts.plan(c); p.model != "us.anthropic.mine-v1:0" {
 		t.Errorf("the session's model is asked as %q", p.model)
 	}

@@ -55,8 +55,12 @@ type Report struct {
 	Entities int64    `json:"entities"`
 	Kept     int64    `json:"kept"`
 	Composed Composed `json:"composed"`
-	Estimate Estimate `json:"-"`     // of a dry run
-	Calls    []Call   `json:"calls"` // each of them, by cell, session and number
+	Estimate Estimate `json:"-"` // of a dry run
+	// Models are the calls that a dry run found to be made, by model, and Untaken those
+	// of them that the model is known not to take, by the reason.
+	Models  map[string]int `json:"-"`
+	Untaken map[string]int `json:"-"`
+	Calls   []Call         `json:"calls"` // each of them, by cell, session and number
 }
 
 // Retries returns the requests that were sent again.
@@ -102,14 +106,25 @@ func (l *ledger) estimate(e *Estimate) {
 	})
 }
 
-// fail counts a call without a summary.
-func (l *ledger) fail(why string) {
+// due counts a call that is to be made.
+func (l *ledger) due(p *plan, provider string) {
 	l.update(func(r *Report) {
-		if r.Failures == nil {
-			r.Failures = map[string]int{}
+		count(&r.Models, p.model)
+		for _, why := range p.untaken(provider) {
+			count(&r.Untaken, why)
 		}
-		r.Failures[why]++
 	})
+}
+
+// fail counts a call without a summary.
+func (l *ledger) fail(why string) { l.update(func(r *Report) { count(&r.Failures, why) }) }
+
+// count counts under a name.
+func count(m *map[string]int, name string) {
+	if *m == nil {
+		*m = map[string]int{}
+	}
+	(*m)[name]++
 }
 
 // total returns the report so far.
@@ -117,7 +132,7 @@ func (l *ledger) total() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.report
-	r.Failures = maps.Clone(r.Failures)
+	r.Failures, r.Models, r.Untaken = maps.Clone(r.Failures), maps.Clone(r.Models), maps.Clone(r.Untaken)
 	r.Calls = slices.Clone(r.Calls)
 	r.settle()
 	r.USD = float64(l.usd) / nano

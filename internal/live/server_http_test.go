@@ -7,7 +7,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/devserver"
-	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -28,7 +27,7 @@ func TestServerOverHTTP(t *testing.T) {
 		betas   []string
 	}{
 		{"edits", long("alpha"), "fork", Options{Server: Server{Clear: clearing}}, 17, []string{api.BetaEditing}},
-		{"edits that think", long("alpha"), "fork", Options{Server: Server{Clear: clearing}, Thinking: &wire.Thinking{Mode: wire.ThinkingAdaptive}}, 17, []string{api.BetaEditing}},
+		{"edits that think", long("alpha"), "fork", Options{Server: Server{Clear: clearing}, Settings: Settings{Thinking: "adaptive"}}, 17, []string{api.BetaEditing}},
 		{"on demand", conversation("alpha"), wayServer, Options{Server: Server{Clear: clearing}}, 0, []string{api.BetaOnDemand}},
 		{"a threshold", long("alpha"), wayServer, Options{Server: Server{Trigger: MinTrigger}}, 0, []string{api.BetaCompact}},
 		{"a threshold with edits", long("alpha"), wayServer, Options{Server: Server{Trigger: MinTrigger, Clear: Clearing{Tools: []ClearTools{{ToolUses: 100}}}}}, 0, []string{api.BetaEditing, api.BetaCompact}},

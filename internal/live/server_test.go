@@ -59,7 +59,7 @@ func sameJSON(t *testing.T, what string, got jsontext.Value, want string) {
 // instruction of ours at the end of the conversation, and no edits beside it, as
 // the provider takes them apart only.
 func TestComposeOnDemand(t *testing.T) {
-	o := Options{Betas: []string{"mine"}, Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}
+	o := Options{Settings: Settings{Betas: []string{"mine"}}, Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}
 	s := conversation("alpha")
 	c := s.call()
 	s.context.Truncate(s.context.Len()-1, prompt.CauseNone)
@@ -95,7 +95,7 @@ func TestInstructionsOfCompaction(t *testing.T) {
 	}{
 		{"neither", Options{}, 0, nil},
 		{"the strategy", Options{}, 300, []string{own}},
-		{"the user", Options{Instructions: "Briefly."}, 0, []string{own, "Briefly."}},
+		{"the user", Options{Settings: Settings{Instructions: "Briefly."}}, 0, []string{own, "Briefly."}},
 		{"the library", Options{Server: Server{Instructions: "Keep names."}}, 300, []string{"Keep names."}},
 	} {
 		r := sent(t, tc.o, func(s *script, c *summarizer.Call) { c.Intent.Way, c.Intent.Instruction = wayServer, tc.tokens })
@@ -170,7 +170,7 @@ func TestComposeClearThinking(t *testing.T) {
 	}}
 	const tools = `{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":5},"keep":{"type":"tool_uses","value":1}}`
 	sameJSON(t, "without thinking", sent(t, o, nil).ContextManagement, `{"edits":[`+tools+`]}`)
-	o.Thinking = &wire.Thinking{Mode: wire.ThinkingAdaptive}
+	o.Thinking = "adaptive"
 	sameJSON(t, "with thinking", sent(t, o, nil).ContextManagement,
 		`{"edits":[{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":2}},{"type":"clear_thinking_20251015","keep":"all"},`+tools+`]}`)
 	o.Server.Edits, o.Server.Clear.Thinking.Keep = nil, 0

@@ -12,15 +12,14 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
-// Words about thinking beside a number of tokens, as flags and the events of
+// Words about thinking beside a number of tokens, as settings and the events of
 // scenarios have them.
 const (
-	ThinkingOff      = "off" // leave it out
-	ThinkingOn       = "on"  // in the form that the model takes
+	thinkingAuto     = "auto" // as the strategy's call implies, in settings
+	thinkingOff      = "off"  // leave it out
+	thinkingOn       = "on"   // in the form that the model takes, in events
 	thinkingDisabled = "disabled"
 	thinkingAdaptive = "adaptive"
-	// ThinkingWords are those that ParseThinking takes, for messages.
-	ThinkingWords = "off, disabled, adaptive or a number of tokens from 1024 on"
 )
 
 const (
@@ -37,11 +36,14 @@ func canThink(release string) bool    { return version.AtLeast(release, 3, 7) }
 func adapts(release string) bool      { return version.AtLeast(release, 4, 6) }
 func takesBudget(release string) bool { return canThink(release) && !version.AtLeast(release, 4, 7) }
 
-// ParseThinking returns what one of ThinkingWords says of thinking.
-func ParseThinking(value string) (wire.Thinking, error) {
+// parseThinking returns what a word or a number of tokens says of thinking, in the
+// form that the model takes for "on".
+func parseThinking(value, model string) (wire.Thinking, error) {
 	switch value {
-	case ThinkingOff:
+	case thinkingOff:
 		return wire.Thinking{}, nil
+	case thinkingOn:
+		return usualThinking(model), nil
 	case thinkingDisabled:
 		return wire.Thinking{Mode: wire.ThinkingDisabled}, nil
 	case thinkingAdaptive:
@@ -49,14 +51,29 @@ func ParseThinking(value string) (wire.Thinking, error) {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < leastBudget {
-		return wire.Thinking{}, fmt.Errorf("%q says nothing of thinking: want %s", value, ThinkingWords)
+		return wire.Thinking{}, fmt.Errorf("%q: real calls take off, on, disabled, adaptive or a number of tokens from %d on",
+			value, leastBudget)
 	}
 	return wire.Thinking{Mode: wire.ThinkingBudget, Budget: n}, nil
 }
 
-// Takes reports whether a model takes a mode of thinking, as far as its name
+// untaken returns what a call says that its model is known not to take.
+func (p *plan) untaken(provider string) []string {
+	var why []string
+	if !takes(p.model, p.thinking.Mode) {
+		why = append(why, fmt.Sprintf("thinking %s: %s does not take it; from 4.6 on models take adaptive, up to 4.6 a number "+
+			"of tokens", p.thinking, p.model))
+	}
+	if p.effort != "" && provider != OpenAI && !takesEffort(p.model) {
+		why = append(why, fmt.Sprintf("effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on",
+			p.effort, p.model))
+	}
+	return why
+}
+
+// takes reports whether a model takes a mode of thinking, as far as its name
 // tells: a name without a version is assumed to.
-func Takes(model string, m wire.Mode) bool {
+func takes(model string, m wire.Mode) bool {
 	release, known := api.Version(model)
 	switch {
 	case known && m == wire.ThinkingAdaptive:
@@ -67,9 +84,9 @@ func Takes(model string, m wire.Mode) bool {
 	return true
 }
 
-// TakesEffort reports whether a model takes a word of effort, as far as its name
+// takesEffort reports whether a model takes a word of effort, as far as its name
 // tells: from 4.6 on all do, and Opus 4.5. A name without a version is assumed to.
-func TakesEffort(model string) bool {
+func takesEffort(model string) bool {
 	release, known := api.Version(model)
 	first := 6
 	if strings.HasPrefix(model, "claude-opus-") {
@@ -116,22 +133,20 @@ func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int,
 // first, then the option for all calls, then the recording. Calls under a prompt of
 // their own, and calls that strip thinking, follow neither event nor recording.
 func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
-	if o.NoThinking {
+	if o.Provider == OpenAI { // its API has no parameter for it
 		return wire.Thinking{}
 	}
 	thinksAlong := along(c) && !c.Intent.Rekey && c.Intent.Strip&prompt.StripThinking == 0
 	if thinksAlong && c.Thinking.Set {
-		if c.Thinking.Value == ThinkingOn {
-			return usualThinking(model)
-		}
-		if t, err := ParseThinking(c.Thinking.Value); err == nil {
+		if t, err := parseThinking(c.Thinking.Value, model); err == nil {
 			return t
 		}
 	}
-	switch {
-	case o.Thinking != nil:
-		return *o.Thinking
-	case thinksAlong && thought(c):
+	if o.says() {
+		t, _ := parseThinking(o.Thinking, model) // the settings are checked
+		return t
+	}
+	if thinksAlong && thought(c) {
 		return usualThinking(model)
 	}
 	return wire.Thinking{}

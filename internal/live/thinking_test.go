@@ -63,15 +63,15 @@ func TestThinkingOfCalls(t *testing.T) {
 		{"a prompt of its own", "claude-opus-4-6", Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }, wire.Thinking{}, 20_000},
 		{"another key", "claude-opus-4-6", Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Rekey = true }, wire.Thinking{}, 20_000},
 		{"thinking stripped", "claude-opus-4-6", Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Strip = prompt.StripThinking }, wire.Thinking{}, 20_000},
-		{"told not to", "claude-opus-4-6", Options{Thinking: &wire.Thinking{}}, nil, wire.Thinking{}, 20_000},
-		{"told to forbid it", "claude-sonnet-5", Options{Thinking: &wire.Thinking{Mode: wire.ThinkingDisabled}}, nil, wire.Thinking{Mode: wire.ThinkingDisabled}, 20_000},
-		{"told to, under a prompt of its own", "claude-opus-4-6", Options{Thinking: &adaptive}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }, adaptive, 51_999},
+		{"told not to", "claude-opus-4-6", Options{Settings: Settings{Thinking: "off"}}, nil, wire.Thinking{}, 20_000},
+		{"told to forbid it", "claude-sonnet-5", Options{Settings: Settings{Thinking: "disabled"}}, nil, wire.Thinking{Mode: wire.ThinkingDisabled}, 20_000},
+		{"told to, under a prompt of its own", "claude-opus-4-6", Options{Settings: Settings{Thinking: "adaptive"}}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }, adaptive, 51_999},
 		{"forbidden by an event", "claude-opus-4-6", Options{}, event("disabled"), wire.Thinking{Mode: wire.ThinkingDisabled}, 20_000},
 		{"no word by an event", "claude-opus-4-6", Options{}, event("off"), wire.Thinking{}, 20_000},
 		{"a budget by an event", "claude-opus-4-5", Options{}, event("4000"), budget(4000), 24_000},
 		{"on by an event", "claude-opus-4-5", Options{}, unrecorded(event("on")), budget(31_999), 51_999},
 		{"on by an event, for a later model", "claude-opus-4-6", Options{}, unrecorded(event("on")), adaptive, 51_999},
-		{"an event and what all calls say", "claude-opus-4-6", Options{Thinking: &wire.Thinking{}}, event("adaptive"), adaptive, 51_999},
+		{"an event and what all calls say", "claude-opus-4-6", Options{Settings: Settings{Thinking: "off"}}, event("adaptive"), adaptive, 51_999},
 		{"an event without a value", "claude-opus-4-6", Options{}, event(""), adaptive, 51_999},
 		{"an event, under a prompt of its own", "claude-opus-4-6", Options{}, func(s *script, c *summarizer.Call) {
 			event("adaptive")(s, c)
@@ -81,8 +81,8 @@ func TestThinkingOfCalls(t *testing.T) {
 			event("adaptive")(s, c)
 			c.Intent.Model = "claude-opus-4-6"
 		}, wire.Thinking{}, 20_000},
-		{"an event, for one who has no word for it", "claude-opus-4-6", Options{NoThinking: true}, event("adaptive"), wire.Thinking{}, 20_000},
-		{"told how much", "claude-opus-4-5", Options{Thinking: &wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}}, nil, budget(4000), 24_000},
+		{"an event, for one who has no word for it", "claude-opus-4-6", Options{Settings: Settings{Provider: OpenAI}}, event("adaptive"), wire.Thinking{}, 20_000},
+		{"told how much", "claude-opus-4-5", Options{Settings: Settings{Thinking: "4000"}}, nil, budget(4000), 24_000},
 	} {
 		s := conversation("alpha")
 		s.thinks()
@@ -120,7 +120,7 @@ func TestThinkingOverHTTP(t *testing.T) {
 		if on {
 			s.thinks()
 		}
-		o := Options{Backend: web, Texts: library(s), Effort: "low", Calls: folder(t, dir, cassette.Record, cassette.Options{Redact: true, Keep: Titles()})}
+		o := Options{Backend: web, Texts: library(s), Settings: Settings{Effort: "low"}, Calls: folder(t, dir, cassette.Record, cassette.Options{Redact: true, Keep: Titles()})}
 		l := newLive(t, o)
 		a := compose(t, l, s.call())
 		call := l.Report().Calls[0]
@@ -159,7 +159,7 @@ func TestEffortOfCalls(t *testing.T) {
 	} {
 		s := conversation("alpha")
 		server := &fakeServer{}
-		l := newLive(t, Options{Effort: "low", Backend: server, Texts: library(s)})
+		l := newLive(t, Options{Settings: Settings{Effort: "low"}, Backend: server, Texts: library(s)})
 		c := s.call()
 		tc.edit(c)
 		compose(t, l, c)
@@ -194,7 +194,7 @@ func TestTakesEffort(t *testing.T) {
 		"claude-haiku-4-5-20251001": false, "claude-sonnet-4-5": false, "claude-opus-4-5": true, "claude-opus-4-1-20250805": false,
 		"claude-sonnet-4-6": true, "claude-opus-5": true, "dev-model": true,
 	} {
-		if got := TakesEffort(model); got != want {
+		if got := takesEffort(model); got != want {
 			t.Errorf("%s: %v, want %v", model, got, want)
 		}
 	}
@@ -206,7 +206,7 @@ func TestTakes(t *testing.T) {
 		"claude-haiku-4-5-20251001": {false, true}, "claude-opus-4-6": {true, true}, "claude-sonnet-4-6": {true, true}, "claude-opus-4-7": {true, false},
 		"claude-fable-5": {true, false}, "claude-sonnet-5-5": {true, false}, "claude-sonnet-4-20250514": {false, true}, "claude-3-5-sonnet-20241022": {false, false}, "dev-model": {true, true},
 	} {
-		if a, b := Takes(model, wire.ThinkingAdaptive), Takes(model, wire.ThinkingBudget); a != want[0] || b != want[1] {
+		if a, b := takes(model, wire.ThinkingAdaptive), takes(model, wire.ThinkingBudget); a != want[0] || b != want[1] {
 			t.Errorf("%s: adaptive %v, a budget %v; want %v", model, a, b, want)
 		}
 	}
@@ -217,7 +217,7 @@ func TestTakes(t *testing.T) {
 func TestNoCompactionOffered(t *testing.T) {
 	server := &fakeServer{}
 	s := conversation("alpha")
-	l := newLive(t, Options{Backend: server, Texts: library(s), NoCompaction: true})
+	l := newLive(t, Options{Backend: server, Texts: library(s), Settings: Settings{Provider: OpenAI}})
 	c := s.call()
 	c.Intent.Way = wayServer
 	if a := compose(t, l, c); a.Failed != prompt.FailAPI || len(server.requests) != 0 {
@@ -237,10 +237,10 @@ func TestNoCompactionOffered(t *testing.T) {
 
 // Versions are compared number by number: 4.10 follows 4.9.
 func TestTwoDigitVersion(t *testing.T) {
-	if m := "claude-opus-4-10"; !Takes(m, wire.ThinkingAdaptive) || Takes(m, wire.ThinkingBudget) || !TakesEffort(m) {
+	if m := "claude-opus-4-10"; !takes(m, wire.ThinkingAdaptive) || takes(m, wire.ThinkingBudget) || !takesEffort(m) {
 		t.Errorf("%s is taken for an old model", m)
 	}
-	if TakesEffort("claude-opus-4-1") || !TakesEffort("claude-opus-4-5") || TakesEffort("claude-sonnet-4-5") {
+	if takesEffort("claude-opus-4-1") || !takesEffort("claude-opus-4-5") || takesEffort("claude-sonnet-4-5") {
 		t.Error("effort came with Opus 4.5 and the models of 4.6")
 	}
 }

@@ -55,8 +55,6 @@ type Config struct {
 
 // Limits of one attempt that are used when a configuration leaves them zero.
 const (
-	// DefaultTimeout bounds one attempt. A summary of 20,000 tokens takes minutes.
-	DefaultTimeout = 10 * time.Minute
 	// defaultIdle bounds the time without a byte. Servers send pings in between.
 	defaultIdle = 90 * time.Second
 	// defaultMaxResponse is the largest response in bytes: the longest output on
@@ -69,18 +67,18 @@ type Limits struct {
 	MaxResponse int64         // bytes of the response's body, decompressed
 	Timeout     time.Duration // from the request to the end of the response
 	// Idle bounds the time without a byte of the response, from the request on. Its
-	// default is Timeout where that exceeds DefaultTimeout: whoever allows more has a
+	// default is Timeout where that exceeds [wire.DefaultTimeout]: whoever allows more has a
 	// server that is long silent over a prompt.
 	Idle time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
 	if l.Timeout <= 0 {
-		l.Timeout = DefaultTimeout
+		l.Timeout = wire.DefaultTimeout
 	}
 	if l.Idle <= 0 {
 		l.Idle = defaultIdle
-		if l.Timeout > DefaultTimeout {
+		if l.Timeout > wire.DefaultTimeout {
 			l.Idle = l.Timeout
 		}
 	}

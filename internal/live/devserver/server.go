@@ -47,11 +47,11 @@ const (
 
 // Options configure a server. The zero value serves, with the defaults.
 type Options struct {
-	Window        int64         `yaml:"window" doc:"tokens of the longest prompt" min:"0"`
-	HideExcess    bool          `yaml:"hide_excess" doc:"refuse longer prompts without saying how long they are"`
-	Latency       time.Duration `yaml:"latency" doc:"time to the first token" min:"0s"`
-	SummaryTokens int           `yaml:"summary_tokens" doc:"tokens of a summary, its analysis included" min:"0"`
-	Seed          uint64        `yaml:"seed" doc:"of faults that meet a share of the requests"`
+	Window        int64         `yaml:"window" min:"0"`         // tokens of the longest prompt
+	HideExcess    bool          `yaml:"hide_excess"`            // refuse longer prompts without saying how long they are
+	Latency       time.Duration `yaml:"latency" min:"0s"`       // time to the first token
+	SummaryTokens int           `yaml:"summary_tokens" min:"0"` // tokens of a summary, its analysis included
+	Seed          uint64        `yaml:"seed"`                   // of faults that meet a share of the requests
 
 	MaxOutput int              `yaml:"max_output" min:"0"` // tokens a request may ask for; 0 for 128,000
 	Models    []string         `yaml:"-"`                  // none for all that begin with claude-, gpt- or dev-

@@ -12,6 +12,9 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
+// DefaultTimeout bounds one request. A summary of 20,000 tokens takes minutes.
+const DefaultTimeout = 10 * time.Minute
+
 // Kind says what a block of a message is.
 type Kind string
 
