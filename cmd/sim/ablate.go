@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -104,8 +105,8 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	f.read.remark(cmd, &out.Run.Workload, s.corpus)
 	return errors.Join(runErr,
 		reports.Ablation(out).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(func(w io.Writer, format string) error { return reports.Tornado(w, format, out, out.Bases[0]) }),
-		s.saveAblation(out))
+		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.Tornado(w, format, out, out.Bases[0]) }),
+		s.saveAblation(context.WithoutCancel(cmd.Context()), out))
 }
 
 // planned returns what is ablated. A strategy that the command line does not name is
@@ -135,7 +136,7 @@ func (f *ablateFlags) planned(cmd *cobra.Command, args []string) (*study, *scena
 }
 
 // saveAblation writes the files of an ablation.
-func (s *study) saveAblation(a *studies.Ablation) error {
+func (s *study) saveAblation(ctx context.Context, a *studies.Ablation) error {
 	if s.folder == nil {
 		return nil
 	}
@@ -144,6 +145,6 @@ func (s *study) saveAblation(a *studies.Ablation) error {
 	}
 	s.folder.addReport(reportFile, reports.Ablation(a), "table")
 	s.folder.addReport(ablationFile, reports.Ablation(a), "csv")
-	s.folder.addCharts(reports.AblationDrawings(a))
-	return s.folder.save()
+	s.folder.addCharts(chartFolder, reports.AblationDrawings(a), reports.ChartFormats()...)
+	return s.folder.save(ctx)
 }

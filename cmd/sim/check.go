@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/check"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -114,7 +114,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if err := checkFormat(f.output, check.Formats()); err != nil {
 		errs = append(errs, err)
 	}
-	text, err := os.ReadFile(name)
+	text, err := files.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; sim check --init writes one to begin with", err)
 	}

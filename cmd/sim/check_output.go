@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/check"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/scenarios"
 )
 
@@ -21,7 +21,7 @@ import (
 func (f *checkFlags) publish(cmd *cobra.Command, r *check.Report) error {
 	errs := []error{r.Write(cmd.OutOrStdout(), f.output)}
 	if f.junit != "" {
-		errs = append(errs, writeFile(f.junit, r.JUnit))
+		errs = append(errs, files.Write(cmd.Context(), f.junit, r.JUnit))
 	}
 	if f.github || os.Getenv("GITHUB_ACTIONS") != "" {
 		errs = append(errs, r.Annotate(cmd.ErrOrStderr(), inRepository(r.File)))
@@ -71,7 +71,7 @@ func loadBaselines(file *check.File) map[string]check.Loaded {
 }
 
 func loadBaseline(path string) (*check.Baseline, error) {
-	r, err := os.Open(path)
+	r, err := files.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read a baseline: %w", err)
 	}
@@ -124,7 +124,7 @@ func (f *checkFlags) renew(
 		if err != nil {
 			return nil, fmt.Errorf("baseline %s: %w", name, err)
 		}
-		if err := writeFile(besideCheck(file, name), b.Write); err != nil {
+		if err := files.Write(cmd.Context(), besideCheck(file, name), b.Write); err != nil {
 			return nil, err
 		}
 		for _, line := range file.Changes(name, were[name].Baseline, b) {
@@ -144,16 +144,12 @@ func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	if len(paths) > 0 {
 		return usageError{errors.New("--init takes no paths of sessions: write them into the file")}
 	}
-	w, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	err := files.New(cmd.Context(), name, 0o644, func(w io.Writer) error { _, err := w.Write(checkStarter); return err })
 	if errors.Is(err, fs.ErrExist) {
 		return usageError{fmt.Errorf("--init: %s is there already", name)}
 	}
 	if err != nil {
 		return fmt.Errorf("--init: %w", err)
-	}
-	_, err = w.Write(checkStarter)
-	if err := cmp.Or(err, w.Close()); err != nil {
-		return fmt.Errorf("--init: write %s: %w", name, err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; sim check --update writes its baseline, sim check holds it\n", name)
 	return nil
@@ -200,9 +196,9 @@ func isJUnit(name string) error {
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil
 	}
-	r, err := os.Open(name)
+	r, err := files.Open(name)
 	if err != nil {
-		return cause(err)
+		return err
 	}
 	defer r.Close()
 	if begin, err := bufio.NewReader(r).Peek(1); err != nil || begin[0] != '<' {

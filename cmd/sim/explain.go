@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/internal/explain"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
@@ -211,7 +211,7 @@ func (f *auditFlags) explain(
 }
 
 func readExport(file string) (*audit.Export, error) {
-	r, err := os.Open(file)
+	r, err := files.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("--reconcile: %w", err)
 	}

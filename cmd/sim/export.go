@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/internal/files"
 )
 
 // exportFlags are the flags of sim export.
@@ -82,22 +83,33 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	if f.keys.create != "" {
-		if err := saveKey(f.keys.create, key); err != nil {
+		if err := saveKey(ctx, f.keys.create, key); err != nil {
 			return err
 		}
 	}
-	if err := writeFile(f.output, func(w io.Writer) error {
-		return table.Write(untilDone{ctx, w}, format)
-	}); err != nil {
+	if err := f.write(ctx, table, format); err != nil {
 		return err
-	}
-	if meta, ok := f.metaFile(format); ok {
-		if err := writeFile(meta, table.Describe); err != nil {
-			return err
-		}
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s in %s\n", plural(table.Len(), "row"), f.output)
 	return nil
+}
+
+// write writes the data and what describes it, both or none. A link, or what is no regular
+// file, is written through by itself.
+func (f *exportFlags) write(ctx context.Context, table *export.Table, format string) error {
+	data := func(w io.Writer) error { return table.Write(untilDone{ctx, w}, format) }
+	meta, ok := f.metaFile(format)
+	if !ok {
+		return files.Write(ctx, f.output, data)
+	}
+	for _, name := range []string{f.output, meta} {
+		if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			return errors.Join(files.Write(ctx, f.output, data), files.Write(ctx, meta, table.Describe))
+		}
+	}
+	return files.WriteAll(ctx, filepath.Dir(f.output), []files.Member{
+		{Name: filepath.Base(f.output), Write: data}, {Name: filepath.Base(meta), Write: table.Describe},
+	}, nil)
 }
 
 // untilDone is a writer that fails once its context is done.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/fleet"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/reports"
@@ -111,7 +111,7 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	folder, err := f.output.folder("fleet", holdsFleet)
+	folder, err := f.output.folder(cmd, "fleet", holdsFleet)
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return errors.Join(runErr,
 		reports.Fleet(result).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(func(w io.Writer, format string) error { return reports.FleetChart(w, format, result, 0) }),
-		folder.saveFleet(file, result))
+		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.FleetChart(w, format, result, 0) }),
+		folder.saveFleet(context.WithoutCancel(cmd.Context()), file, result))
 }
 
 // largeFleet is the memory above which a fleet is announced, bytes: more than that of
@@ -245,7 +245,7 @@ func fleetProgress(done, total int64) string {
 type anyFile struct{}
 
 // Open implements fs.FS.
-func (anyFile) Open(name string) (fs.File, error) { return os.Open(name) }
+func (anyFile) Open(name string) (fs.File, error) { return files.Open(name) }
 
 // changes returns what the flags that were given change in the fleet.
 func (f *fleetFlags) changes(cmd *cobra.Command) []fleet.Change {
@@ -266,10 +266,10 @@ func (f *fleetFlags) changes(cmd *cobra.Command) []fleet.Change {
 }
 
 // holdsFleet reports whether a folder holds the figures of a fleet.
-func holdsFleet(dir string) bool { return isThere(filepath.Join(dir, fleetFile)) }
+func holdsFleet(dir string) bool { return isThere(files.Path(filepath.Join(dir, fleetFile))) }
 
 // saveFleet writes the files of a fleet, if a folder is asked for.
-func (o *outFolder) saveFleet(file *fleet.File, f *studies.Fleet) error {
+func (o *outFolder) saveFleet(ctx context.Context, file *fleet.File, f *studies.Fleet) error {
 	if o == nil {
 		return nil
 	}
@@ -277,11 +277,11 @@ func (o *outFolder) saveFleet(file *fleet.File, f *studies.Fleet) error {
 	if err != nil {
 		return fmt.Errorf("writing the resolved fleet: %w", err)
 	}
-	o.addReport(fleetFile, reports.Fleet(f), "json")
+	o.setSummary(fleetFile, reports.Fleet(f))
 	o.addText(fleetYAMLFile, resolved)
 	o.addReport(reportFile, reports.Fleet(f), "table")
 	o.addReport(orgsFile, reports.Fleet(f), "csv")
 	o.addReport(hoursFile, reports.FleetHours(f), "csv")
-	o.addCharts(reports.FleetDrawings(f))
-	return o.save()
+	o.addCharts(chartFolder, reports.FleetDrawings(f), reports.ChartFormats()...)
+	return o.save(ctx)
 }

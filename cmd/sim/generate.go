@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -232,7 +233,7 @@ func (f *genFlags) writeSessions(ctx context.Context, w *synthetic.Workload, g *
 		files := w.Transcripts(s)
 		var size counter
 		for _, t := range files {
-			if err := writeTranscript(f.out, f.format, t, &size); err != nil {
+			if err := writeTranscript(ctx, f.out, f.format, t, &size); err != nil {
 				return err
 			}
 		}
@@ -252,12 +253,12 @@ func (f *genFlags) writeSessions(ctx context.Context, w *synthetic.Workload, g *
 }
 
 // writeTranscript writes one file and adds its size.
-func writeTranscript(dir, format string, t synthetic.Transcript, size *counter) error {
+func writeTranscript(ctx context.Context, dir, format string, t synthetic.Transcript, size *counter) error {
 	name := filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(t.Name, ".jsonl")+"."+format))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("make the folder of a session: %w", err)
 	}
-	return writeFile(name, func(w io.Writer) error { return encodeTranscript(io.MultiWriter(w, size), format, t) })
+	return files.New(files.Unsynced(ctx), name, 0, func(w io.Writer) error { return encodeTranscript(io.MultiWriter(w, size), format, t) })
 }
 
 // encodeTranscript writes one file in a format.
@@ -327,7 +328,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	compared := reports.CompareCorpora(observed[0], observed[1])
 	compared.Names, compared.Remarks = names, remarks
 	return errors.Join(compared.Document().Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(func(w io.Writer, format string) error { return reports.CorpusChart(w, format, compared) }))
+		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.CorpusChart(w, format, compared) }))
 }
 
 // check returns all that is wrong before anything is read or generated.

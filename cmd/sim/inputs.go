@@ -16,11 +16,10 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 )
-
-import ()
 
 // priceFlags say what models cost.
 type priceFlags struct {
@@ -75,7 +74,7 @@ func priceTable(file string, aliases []string) (*costmodel.Table, error) {
 }
 
 func loadPrices(file string) (*costmodel.Table, error) {
-	r, err := os.Open(file)
+	r, err := files.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
@@ -91,7 +90,7 @@ func loadProfile(name string) (*profile.Profile, error) {
 	case "default":
 		return profile.Default()
 	}
-	text, err := os.ReadFile(name)
+	text, err := files.Read(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
@@ -105,7 +104,7 @@ func runAt(ctx context.Context, path string) (*results.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := os.Open(file)
+	r, err := files.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read a run: %w", err)
 	}
@@ -131,7 +130,7 @@ func rowsOf(path string) (string, error) {
 		return path, nil
 	}
 	file := filepath.Join(path, rowsFile)
-	if _, err := os.Stat(file); err != nil {
+	if _, err := os.Stat(files.Path(file)); err != nil {
 		return "", fmt.Errorf("%s holds no %s: not a folder of sim run --out", path, rowsFile)
 	}
 	return file, nil
@@ -203,7 +202,7 @@ func (f *keyFlags) key() ([]byte, error) {
 	from, key := anonymizeKeyVariable, []byte(os.Getenv(anonymizeKeyVariable))
 	if f.file != "" {
 		var err error
-		if key, err = os.ReadFile(f.file); err != nil {
+		if key, err = files.Read(f.file); err != nil {
 			return nil, fmt.Errorf("read the key of pseudonyms: %w", err)
 		}
 		from = f.file
@@ -220,13 +219,9 @@ func (f *keyFlags) key() ([]byte, error) {
 }
 
 // saveKey writes a new key into a file that only its owner may read.
-func saveKey(file string, key []byte) error {
-	w, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func saveKey(ctx context.Context, file string, key []byte) error {
+	err := files.New(ctx, file, 0o600, func(w io.Writer) error { _, err := fmt.Fprintf(w, "%s\n", key); return err })
 	if err != nil {
-		return fmt.Errorf("write the key of pseudonyms: %w", err)
-	}
-	_, err = fmt.Fprintf(w, "%s\n", key)
-	if err := errors.Join(err, w.Close()); err != nil {
 		return fmt.Errorf("write the key of pseudonyms: %w", err)
 	}
 	return nil

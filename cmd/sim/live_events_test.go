@@ -51,7 +51,7 @@ func TestEventsReachRealCalls(t *testing.T) {
 	}
 	told := map[string]int{}
 	periods := map[int]bool{}
-	for _, c := range csvOf(t, files(t, "live")["summaries.csv"]) {
+	for _, c := range csvOf(t, storedFiles(t, "live")["summaries.csv"]) {
 		round, err := strconv.Atoi(c["round"])
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/changes"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/wire"
@@ -137,7 +138,7 @@ func (f *liveFlags) mute(events []client.Event) string {
 func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, edits []jsontext.Value, err error) {
 	var errs []error
 	if f.SystemFile != "" {
-		text, err := os.ReadFile(f.SystemFile)
+		text, err := files.Read(f.SystemFile)
 		if err == nil && strings.TrimSpace(string(text)) == "" {
 			err = fmt.Errorf("%s is empty; leave it out for a placeholder", f.SystemFile)
 		}
@@ -167,7 +168,7 @@ func readList[T any](name, want string) (list []T, err error) {
 	if name == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(name)
+	text, err := files.Read(name)
 	if err != nil {
 		return nil, err
 	}

@@ -193,7 +193,7 @@ func TestCellsShareCalls(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "4 calls replayed that cost $") || !strings.Contains(out, ", 4 calls shared within the run") {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)
 	}
-	if n := strings.Count(files(t, "replayed")["live.json"], `"shared": true`); n != 4 {
+	if n := strings.Count(storedFiles(t, "replayed")["live.json"], `"shared": true`); n != 4 {
 		t.Errorf("live.json names %d calls shared, want 4", n)
 	}
 }
@@ -206,7 +206,7 @@ func TestBrokenCassettesAreReplaced(t *testing.T) {
 	}
 	l := listen(t)
 	l.run(t, "--strategy", "auto-compact/167k")
-	names := files(t, "cassettes")
+	names := storedFiles(t, "cassettes")
 	var broken string
 	for name := range names {
 		broken = max(broken, name)
@@ -225,7 +225,7 @@ func TestBrokenCassettesAreReplaced(t *testing.T) {
 	if code != exitOK || len(l.list) != 1 || !strings.Contains(out, "1 real call made for $") || !strings.Contains(out, "3 calls replayed") || !strings.Contains(strings.Join(strings.Fields(out), " "), "made anew; its file is "+path+".broken: it is cut off") {
 		t.Errorf("exit %d, %d requests\n%s\n%s", code, len(l.list), out, errs)
 	}
-	if now := files(t, "cassettes"); len(now) != 5 || now[broken+".broken"] != names[broken][:100] {
+	if now := storedFiles(t, "cassettes"); len(now) != 5 || now[broken+".broken"] != names[broken][:100] {
 		t.Errorf("%d files", len(now))
 	}
 }

@@ -50,7 +50,7 @@ func simRun(t *testing.T, args ...string) (code int, out, errs string) {
 }
 
 // files returns the contents of all files of a folder by name.
-func files(t *testing.T, dir string) map[string]string {
+func storedFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -100,7 +100,7 @@ func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
 	if after := server.Counts(); after.Requests != counts.Requests {
 		t.Errorf("the replays made %d requests", after.Requests-counts.Requests)
 	}
-	first, one, two := files(t, "live"), files(t, "one"), files(t, "two")
+	first, one, two := storedFiles(t, "live"), storedFiles(t, "one"), storedFiles(t, "two")
 	for name, text := range one {
 		if two[name] != text {
 			t.Errorf("%s differs between two replays", name)
@@ -109,7 +109,7 @@ func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
 	if _, rows, _ := strings.Cut(first[rowsFile], "\n"); rows == "" || !strings.HasSuffix(one[rowsFile], rows) {
 		t.Error("the rows of the replay are not those of the run that recorded it")
 	}
-	for name, text := range files(t, ".") {
+	for name, text := range storedFiles(t, ".") {
 		if strings.Contains(text, liveKey) {
 			t.Errorf("%s holds the key", name)
 		}
@@ -225,7 +225,7 @@ func TestDamagedCassette(t *testing.T) {
 	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes")...); code != exitOK {
 		t.Fatal(errs)
 	}
-	for name := range files(t, "cassettes") {
+	for name := range storedFiles(t, "cassettes") {
 		if err := os.Truncate(filepath.Join("cassettes", name), 100); err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestReportTellsAllThatWasPaid(t *testing.T) {
 		var report struct {
 			USD float64 `json:"usd"`
 		}
-		if err := json.Unmarshal([]byte(files(t, "live")["live.json"]), &report, json.RejectUnknownMembers(false)); err != nil {
+		if err := json.Unmarshal([]byte(storedFiles(t, "live")["live.json"]), &report, json.RejectUnknownMembers(false)); err != nil {
 			t.Fatal(err)
 		}
 		return report.USD

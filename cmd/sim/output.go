@@ -1,18 +1,23 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -86,8 +91,8 @@ func (f *outputFlags) oneChart(strategies int) error {
 	return fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", f.chart)
 }
 
-// draw draws the picture that was asked for.
-func (f *outputFlags) draw(draw func(w io.Writer, format string) error) error {
+// draw draws the picture that was asked for. That there is nothing to draw is a warning.
+func (f *outputFlags) draw(cmd *cobra.Command, draw func(w io.Writer, format string) error) error {
 	if f.chart == "" {
 		return nil
 	}
@@ -95,7 +100,12 @@ func (f *outputFlags) draw(draw func(w io.Writer, format string) error) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return writeFile(f.chart, func(w io.Writer) error { return draw(w, format) })
+	var b bytes.Buffer
+	if err := draw(&b, format); err != nil {
+		say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", f.chart, err)
+		return nil
+	}
+	return files.Write(cmd.Context(), f.chart, func(w io.Writer) error { _, err := b.WriteTo(w); return err })
 }
 
 // placeFor returns an error when no file can be written under a name that a flag
@@ -125,29 +135,29 @@ func isThere(name string) bool {
 	return err == nil
 }
 
-// outFolder is where the files of a run go. They are written into a folder beside
-// it that takes its place at the end, so that none is ever half written.
-type outFolder struct {
-	dir   string
-	ours  bool // it holds an earlier run, whose charts go
-	files []outFile
-}
+// besideSummary are the files that a summary may name, but for charts.
+var besideSummary = []string{rowsFile, scenarioFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile,
+	fleetYAMLFile, orgsFile, hoursFile}
 
-// outFile is one file of an output folder.
-type outFile struct {
-	name  string
-	write func(io.Writer) error
+// outFolder is where the files of a run go, all together (files.WriteAll).
+type outFolder struct {
+	dir     string
+	ours    bool // it holds an earlier run, whose files go
+	files   []files.Member
+	summary files.Member // run.json or fleet.json, which names the others
+	warn    io.Writer    // for charts that cannot be drawn
 }
 
 // folder returns the output folder, nil without --out. It refuses one with files in it
 // unless --force is set. what names the contents; holds reports whether a folder has
 // earlier ones.
-func (f *outputFlags) folder(what string, holds func(dir string) bool) (*outFolder, error) {
+func (f *outputFlags) folder(cmd *cobra.Command, what string, holds func(dir string) bool) (*outFolder, error) {
 	if f.out == "" {
 		return nil, nil
 	}
-	o := &outFolder{dir: filepath.Clean(f.out)}
+	o := &outFolder{dir: filepath.Clean(f.out), warn: cmd.ErrOrStderr()}
 	entries, err := os.ReadDir(o.dir)
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return files.Ours(e.Name()) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return o, nil
@@ -169,7 +179,7 @@ func (f *outputFlags) folder(what string, holds func(dir string) bool) (*outFold
 
 // holdsRun reports whether a folder holds the summary of a run.
 func holdsRun(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, documentFile))
+	f, err := files.Open(filepath.Join(dir, documentFile))
 	if err != nil {
 		return false
 	}
@@ -180,7 +190,7 @@ func holdsRun(dir string) bool {
 
 // add adds a file.
 func (o *outFolder) add(name string, write func(io.Writer) error) {
-	o.files = append(o.files, outFile{name, write})
+	o.files = append(o.files, files.Member{Name: name, Write: write})
 }
 
 // addText adds a file with a text.
@@ -198,95 +208,77 @@ func (o *outFolder) addReport(name string, r report, format string) {
 	o.add(name, func(w io.Writer) error { return r.Write(w, format) })
 }
 
-// addCharts adds the drawings in every format of charts.
-func (o *outFolder) addCharts(drawings []reports.Drawing) {
+// setSummary sets the file that names all others, JSON of a report.
+func (o *outFolder) setSummary(name string, r report) {
+	o.summary = files.Member{Name: name, Write: func(w io.Writer) error { return r.Write(w, "json") }}
+}
+
+// addCharts adds the drawings in a folder of the folder, in each of the formats. One that cannot be drawn is left out
+// with a warning.
+func (o *outFolder) addCharts(dir string, drawings []reports.Drawing, formats ...string) {
 	for _, d := range drawings {
-		for _, format := range reports.ChartFormats() {
-			name := filepath.Join(chartFolder, d.Name+"."+format)
-			o.add(name, func(w io.Writer) error { return d.Draw(w, format) })
+		for _, format := range formats {
+			var b bytes.Buffer
+			if err := d.Draw(&b, format); err != nil {
+				say(o.warn, "warning: the chart %s is not drawn: %v", d.Name, err)
+				break
+			}
+			o.addText(filepath.Join(dir, d.Name+"."+format), b.Bytes())
 		}
 	}
 }
 
-// save writes the files and moves them into place.
-func (o *outFolder) save() (err error) {
-	parent := filepath.Dir(o.dir)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", o.dir, err)
+// save writes the files, all or none, and takes those of an earlier run away. The summary
+// names them and takes its place last.
+func (o *outFolder) save(ctx context.Context) error {
+	var names []string
+	for _, m := range o.files {
+		names = append(names, filepath.ToSlash(m.Name))
 	}
-	tmp, err := os.MkdirTemp(parent, "."+filepath.Base(o.dir)+"-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", o.dir, err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	var errs []error
-	for _, file := range o.files {
-		errs = append(errs, writeInto(filepath.Join(tmp, file.name), file.write))
-	}
-	if err := o.replace(tmp); err != nil {
-		errs = append(errs, fmt.Errorf("write %s: %w", o.dir, err))
-	}
-	return errors.Join(errs...)
+	old := slices.DeleteFunc(o.earlier(), func(name string) bool { return slices.Contains(names, filepath.ToSlash(name)) })
+	summary := o.summary
+	o.add(summary.Name, func(w io.Writer) error { return writeNaming(w, names, summary.Write) })
+	return files.WriteAll(ctx, o.dir, o.files, old)
 }
 
-// writeInto writes a file and makes its folder.
-func writeInto(name string, write func(io.Writer) error) error {
-	err := os.MkdirAll(filepath.Dir(name), 0o755)
-	if err == nil {
-		var f *os.File
-		if f, err = os.Create(name); err == nil {
-			err = errors.Join(write(f), f.Close())
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(name), err)
-	}
-	return nil
-}
-
-// replace puts the folder tmp in the place of o.dir. What else is in a folder
-// there stays, but for the charts of an earlier run.
-func (o *outFolder) replace(tmp string) error {
-	if err := os.Chmod(tmp, 0o755); err != nil {
+// writeNaming writes a JSON object with a last member files: the names of what lies beside it.
+func writeNaming(w io.Writer, names []string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
 		return err
 	}
-	if err := os.Remove(o.dir); err == nil || errors.Is(err, fs.ErrNotExist) {
-		return os.Rename(tmp, o.dir)
+	list, err := json.Marshal(names)
+	if err != nil {
+		return err
 	}
-	if o.ours {
-		if err := removeCharts(filepath.Join(o.dir, chartFolder)); err != nil {
-			return err
-		}
-	}
-	return filepath.WalkDir(tmp, func(from string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(tmp, from)
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(o.dir, rel)
-		if d.IsDir() {
-			return os.MkdirAll(to, 0o755)
-		}
-		return os.Rename(from, to)
-	})
+	text := bytes.TrimSpace(b.Bytes())
+	_, err = fmt.Fprintf(w, "%s,\"files\":%s}\n", bytes.TrimSpace(bytes.TrimSuffix(text, []byte("}"))), list)
+	return err
 }
 
-func removeCharts(dir string) error {
-	for _, format := range reports.ChartFormats() {
-		names, err := filepath.Glob(filepath.Join(dir, "*."+format))
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if err := os.Remove(name); err != nil {
-				return err
+// earlier returns the files of an earlier run in the folder: those that its summary names or,
+// of an older version, the charts. Names that no run writes are not ours to remove.
+func (o *outFolder) earlier() []string {
+	if !o.ours {
+		return nil
+	}
+	var listed struct {
+		Files []string `json:"files"`
+	}
+	text, err := files.Read(filepath.Join(o.dir, o.summary.Name))
+	if err != nil || json.Unmarshal(text, &listed) != nil || listed.Files == nil {
+		for _, format := range reports.ChartFormats() {
+			names, _ := filepath.Glob(filepath.Join(o.dir, chartFolder, "*."+format)) // the pattern is well-formed
+			for _, name := range names {
+				listed.Files = append(listed.Files, chartFolder+"/"+filepath.Base(name))
 			}
 		}
 	}
-	return nil
+	return slices.DeleteFunc(listed.Files, func(name string) bool {
+		dir, base := path.Split(name)
+		chart := dir == chartFolder+"/" && slices.Contains(reports.ChartFormats(), strings.TrimPrefix(path.Ext(base), "."))
+		return !chart && !slices.Contains(besideSummary, name)
+	})
 }
 
 // writeOr writes into a file, or to standard output without one.
@@ -294,77 +286,5 @@ func writeOr(cmd *cobra.Command, file string, write func(io.Writer) error) error
 	if file == "" {
 		return write(cmd.OutOrStdout())
 	}
-	return writeFile(file, write)
-}
-
-// writeFile writes a file whole or not at all: into a temporary file beside it
-// that takes its name at the end. A link stays a link, a file that was there
-// keeps its permissions, and what is no file (a device, a pipe) is written to.
-func writeFile(name string, write func(io.Writer) error) error {
-	target, mode := name, fs.FileMode(0)
-	info, err := os.Stat(name)
-	switch {
-	case err == nil && info.IsDir():
-		return fmt.Errorf("write %s: it is a folder", name)
-	case err == nil && !info.Mode().IsRegular():
-		return writeThrough(name, write)
-	case err == nil:
-		mode = info.Mode().Perm()
-		if target, err = filepath.EvalSymlinks(name); err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
-		}
-	default:
-		if _, err := os.Readlink(name); err == nil { // a link to what is not there yet
-			return writeThrough(name, write)
-		}
-	}
-	if err := replaceFile(target, mode, write); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-// replaceFile renames a new file over target. A mode of 0 leaves the permissions
-// to what the user has set for new files.
-func replaceFile(target string, mode fs.FileMode, write func(io.Writer) error) error {
-	dir, base := filepath.Split(target)
-	name := filepath.Join(dir, fmt.Sprintf(".%s-%08x", base, rand.Uint32()))
-	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return cause(err)
-	}
-	defer os.Remove(name)
-	err = write(tmp)
-	if err == nil && mode != 0 {
-		err = tmp.Chmod(mode)
-	}
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return cause(os.Rename(name, target))
-}
-
-// writeThrough writes to the device, pipe or link of a name without replacing it.
-func writeThrough(name string, write func(io.Writer) error) error {
-	w, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, cause(err))
-	}
-	if err := errors.Join(write(w), w.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-// cause is what the system says of opening or renaming a file, without the path:
-// that may be the temporary file's, and writeFile says which file it is about.
-func cause(err error) error {
-	path, link := (*fs.PathError)(nil), (*os.LinkError)(nil)
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
+	return files.Write(cmd.Context(), file, write)
 }

@@ -90,7 +90,7 @@ func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error)
 		return fmt.Errorf("interrupted before anything was read: %w", err)
 	}
 	if !f.dryRun {
-		if s.folder, err = f.output.folder("run", holdsRun); err != nil {
+		if s.folder, err = f.output.folder(cmd, "run", holdsRun); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}
 	return errors.Join(runErr,
 		reports.Run(run, o).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(func(w io.Writer, format string) error { return reports.Chart(w, format, run) }),
+		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.Chart(w, format, run) }),
 		// What was computed is kept, also of a run that was interrupted.
 		s.save(context.WithoutCancel(cmd.Context()), run, calls.done(), runErr != nil))
 }
@@ -195,8 +195,8 @@ func (s *study) save(ctx context.Context, run *results.Run, made *live.Report, p
 		o.add(liveFile, document.Indented(made))
 		o.add(summariesFile, made.WriteSummaries)
 	}
-	o.addCharts(reports.Drawings(run, calls))
-	return errors.Join(callsErr, chainsErr, o.save())
+	o.addCharts(chartFolder, reports.Drawings(run, calls), reports.ChartFormats()...)
+	return errors.Join(callsErr, chainsErr, o.save(ctx))
 }
 
 // addRun adds what every folder of a run has.
@@ -206,7 +206,7 @@ func (s *study) addRun(run *results.Run) error {
 		return err
 	}
 	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
-	s.folder.addReport(documentFile, reports.Run(run, reports.Options{}), "json")
+	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))
 	s.folder.addText(scenarioFile, resolved)
 	return nil
 }

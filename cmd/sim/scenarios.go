@@ -13,6 +13,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
@@ -168,7 +169,7 @@ func builtinScenario(name string) (*scenarioText, error) {
 }
 
 func readScenario(file string) (*scenarioText, error) {
-	text, err := os.ReadFile(file)
+	text, err := files.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}

@@ -3,14 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/validate"
 	"github.com/compactsim/compactsim/reports"
@@ -90,7 +89,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if err := f.draw(report); err != nil {
+	if err := f.draw(cmd, report); err != nil {
 		return err
 	}
 	return report.Document().Write(cmd.OutOrStdout(), f.format)
@@ -175,16 +174,13 @@ func presetFor(registry *strategies.Registry, name string) (func(*traces.Session
 	return func(*traces.Session) *strategies.Strategy { return p }, err
 }
 
-func (f *validateFlags) draw(r *validate.Report) error {
+func (f *validateFlags) draw(cmd *cobra.Command, r *validate.Report) error {
 	if f.chartDir == "" {
 		return nil
 	}
-	var errs []error
-	for _, d := range reports.ValidationDrawings(r) {
-		name := filepath.Join(f.chartDir, d.Name+".svg")
-		errs = append(errs, writeInto(name, func(w io.Writer) error { return d.Draw(w, "svg") }))
-	}
-	return errors.Join(errs...)
+	o := outFolder{warn: cmd.ErrOrStderr()}
+	o.addCharts("", reports.ValidationDrawings(r), "svg")
+	return files.WriteAll(cmd.Context(), f.chartDir, o.files, nil)
 }
 
 // calibrateFlags are the flags of sim calibrate.

@@ -17,6 +17,8 @@ type Document struct {
 	Schema     int       `json:"schema"`
 	Provenance Origin    `json:"provenance"`
 	Cells      []Summary `json:"cells"`
+	// Files are the names of the files beside a summary in a folder of sim run --out; none elsewhere.
+	Files []string `json:"files,omitempty"`
 	// PassedOver is what ReadDocument did not know.
 	PassedOver PassedOver `json:"-"`
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
 )
@@ -62,7 +62,7 @@ func WorkloadText(name string) ([]byte, error) {
 const maxProfileBytes = 4 << 20
 
 func readProfile(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := files.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("read profile: %w", err)
 	}

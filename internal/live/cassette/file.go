@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -187,11 +188,11 @@ func read(path string, k Key) (*Cassette, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file: move it away")
+		return nil, fmt.Errorf("%w: move it away", files.Regular(path, info))
 	case info.Size() > maxFile:
 		return nil, broken(fmt.Errorf("it has %d bytes, and a cassette at most %d: %s", info.Size(), maxFile, remedy))
 	}
-	b, err := os.ReadFile(path)
+	b, err := files.Read(path)
 	if err != nil {
 		return nil, err
 	}

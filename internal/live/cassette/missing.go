@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/internal/files"
 )
 
 // ErrMissing reports a call that no cassette holds.
@@ -61,7 +63,7 @@ func (f *Folder) missing(call Call) error {
 		var stored struct {
 			Call Call `json:"call"`
 		}
-		b, err := os.ReadFile(f.path(k))
+		b, err := files.Read(f.path(k))
 		if err != nil || json.Unmarshal(b, &stored, values) != nil {
 			continue
 		}

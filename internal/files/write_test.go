@@ -1,4 +1,4 @@
-package main
+package files_test
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/internal/files"
 )
 
 func words(text string) func(io.Writer) error {
@@ -29,7 +31,7 @@ func wantFile(t *testing.T, name, want string) {
 
 // A link stays a link to a file that keeps its permissions; a link to nothing
 // makes the file it names.
-func TestWriteFileFollowsLinks(t *testing.T) {
+func TestWriteFollowsLinks(t *testing.T) {
 	dir := t.TempDir()
 	file, link, ahead := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "ahead")
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
@@ -39,7 +41,7 @@ func TestWriteFileFollowsLinks(t *testing.T) {
 		if err := os.Symlink(to, at); err != nil {
 			t.Skipf("no links here: %v", err)
 		}
-		if err := writeFile(at, words(to)); err != nil {
+		if err := files.Write(t.Context(), at, words(to)); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -53,14 +55,14 @@ func TestWriteFileFollowsLinks(t *testing.T) {
 }
 
 // What could not be written whole leaves what was there, and nothing beside it.
-func TestWriteFileWholeOrNotAtAll(t *testing.T) {
+func TestWriteWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := writeFile(file, words("old")); err != nil {
+	if err := files.Write(t.Context(), file, words("old")); err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	err := writeFile(file, func(w io.Writer) error { return errors.Join(words("ne")(w), broken) })
+	err := files.Write(t.Context(), file, func(w io.Writer) error { return errors.Join(words("ne")(w), broken) })
 	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "write "+file+": ") {
 		t.Errorf("error %v", err)
 	}
@@ -70,18 +72,18 @@ func TestWriteFileWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestWriteFileNamesTheFile(t *testing.T) {
+func TestWriteNamesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	missing, file := filepath.Join(dir, "none", "file"), filepath.Join(dir, "file")
 	for _, tc := range []struct{ name, want string }{
 		{missing, "write " + missing + ": " + notThere(t, missing).Error()},
 		{dir, "write " + dir + ": it is a folder"},
 	} {
-		if err := writeFile(tc.name, words("")); err == nil || err.Error() != tc.want {
+		if err := files.Write(t.Context(), tc.name, words("")); err == nil || err.Error() != tc.want {
 			t.Errorf("error %v, want %s", err, tc.want)
 		}
 	}
-	err := writeFile(file, func(io.Writer) error {
+	err := files.Write(t.Context(), file, func(io.Writer) error {
 		return fmt.Errorf("prices: %w", &fs.PathError{Op: "open", Path: "p.yaml", Err: fs.ErrNotExist})
 	})
 	if want := "write " + file + ": prices: open p.yaml: file does not exist"; err == nil || err.Error() != want {
@@ -101,7 +103,7 @@ func notThere(t *testing.T, name string) error {
 }
 
 // A pipe is written to and not replaced by a file.
-func TestWriteFileToPipe(t *testing.T) {
+func TestWriteToPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +113,7 @@ func TestWriteFileToPipe(t *testing.T) {
 	if _, err := os.Stat(name); err != nil {
 		t.Skipf("descriptors have no names here: %v", err)
 	}
-	if err := writeFile(name, words("through")); err != nil {
+	if err := files.Write(t.Context(), name, words("through")); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()

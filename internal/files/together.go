@@ -1,0 +1,181 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Member is one of several files that are written together.
+type Member struct {
+	Name  string // below the folder
+	Write func(io.Writer) error
+}
+
+// journal is the folder of files that are complete and on their way to their places. A
+// folder of new files becomes the journal by one rename: until then the old files hold,
+// from then on the new ones.
+const journal = ".sim-journal"
+
+// planFile says in a journal what is left to do but renaming: names to remove, one a line,
+// behind the name that comes last.
+const planFile = ".plan"
+
+// WriteAll writes files into a folder, which is made when it is not there. Whatever happens,
+// a kill at any moment included, the folder holds all of the new files or all that it held
+// before, for those who read by Open; the last member takes its place last, and the old
+// files are removed behind it. Everything else in the folder stays.
+func WriteAll(ctx context.Context, dir string, members []Member, old []string) error {
+	if len(members) == 0 {
+		return nil
+	}
+	s := system(ctx)
+	made, err := makeFolder(s, dir)
+	if err == nil {
+		err = Recover(ctx, dir)
+	}
+	if err == nil {
+		err = writeAll(s, dir, members, old)
+	}
+	if err != nil {
+		for _, dir := range slices.Backward(made) {
+			s.Remove(dir) // only empty ones go
+		}
+		return fmt.Errorf("write into %s: %w", dir, err)
+	}
+	return nil
+}
+
+func writeAll(s System, dir string, members []Member, old []string) error {
+	sweep(s, dir, temporary)
+	staged := filepath.Join(dir, temporary+random())
+	if err := s.Mkdir(staged, 0o755); err != nil {
+		return cause(err)
+	}
+	release := hold(staged)
+	plan := strings.Join(append([]string{members[len(members)-1].Name}, old...), "\n") + "\n"
+	err := stage(s, dir, staged, append(slices.Clone(members), Member{planFile, func(w io.Writer) error {
+		_, err := io.WriteString(w, plan)
+		return err
+	}}))
+	if err == nil {
+		err = cause(s.Rename(staged, filepath.Join(dir, journal)))
+	}
+	release()
+	if err != nil {
+		_ = removeTree(s, staged) // the first error is the one to tell
+		return err
+	}
+	return errors.Join(cause(syncFolder(s, dir)), settle(s, dir))
+}
+
+// stage writes the members into a folder of their own, down to the disk.
+func stage(s System, dir, staged string, members []Member) error {
+	folders := []string{staged}
+	for _, m := range members {
+		if info, err := os.Stat(filepath.Join(dir, m.Name)); err == nil && info.IsDir() {
+			return fmt.Errorf("%s: it is a folder", m.Name)
+		}
+		name := filepath.Join(staged, m.Name)
+		made, err := makeFolder(s, filepath.Dir(name))
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, cause(err))
+		}
+		folders = append(folders, made...)
+		w, err := s.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			err = finish(w, m.Write)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, cause(err))
+		}
+	}
+	for _, folder := range folders {
+		if err := syncFolder(s, folder); err != nil {
+			return cause(err)
+		}
+	}
+	return nil
+}
+
+// Recover finishes what a killed program has begun with WriteAll.
+func Recover(ctx context.Context, dir string) error { return settle(system(ctx), dir) }
+
+// settle moves the files of a journal to their places. It may be called again and by
+// several programs at once: what is moved already is passed over.
+func settle(s System, dir string) error {
+	from := filepath.Join(dir, journal)
+	plan, err := os.ReadFile(filepath.Join(from, planFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return removeTree(s, from) // all is moved
+	}
+	if err != nil {
+		return err
+	}
+	last, old, _ := strings.Cut(strings.TrimSuffix(string(plan), "\n"), "\n")
+	names, err := journaled(from)
+	if err != nil {
+		return err
+	}
+	if i := slices.Index(names, last); i >= 0 {
+		names = append(slices.Delete(names, i, i+1), last)
+	}
+	for _, name := range names {
+		to := filepath.Join(dir, name)
+		if _, err := makeFolder(s, filepath.Dir(to)); err != nil {
+			return err
+		}
+		if err := gone(s.Rename(filepath.Join(from, name), to)); err != nil {
+			return err
+		}
+	}
+	if err := syncFolder(s, dir); err != nil {
+		return err
+	}
+	for _, name := range strings.Split(old, "\n") {
+		if !filepath.IsLocal(name) {
+			continue
+		}
+		if err := gone(s.Remove(filepath.Join(dir, name))); err != nil {
+			return err
+		}
+	}
+	if err := gone(s.Remove(filepath.Join(from, planFile))); err != nil {
+		return err
+	}
+	return removeTree(s, from)
+}
+
+// journaled returns the names of the files in a journal, in order.
+func journaled(dir string) (names []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return gone(err)
+		}
+		if rel, err := filepath.Rel(dir, path); err == nil && rel != planFile {
+			names = append(names, rel)
+		}
+		return nil
+	})
+	return names, err
+}
+
+// Path returns where a file is to be read: under its name, or in the journal of a program
+// that was killed before it came to its place.
+func Path(name string) string {
+	waiting := filepath.Join(filepath.Dir(name), journal, filepath.Base(name))
+	if _, err := os.Lstat(waiting); err == nil {
+		return waiting
+	}
+	return name
+}
+
+// Ours reports whether the name in a folder is one of those that a killed program may
+// leave.
+func Ours(name string) bool { return name == journal || strings.HasPrefix(name, temporary) }

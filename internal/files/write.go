@@ -1,0 +1,134 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Write writes a file whole or not at all: into a temporary file beside it that takes its
+// name at the end. A link stays a link, a file that was there keeps its permissions, and
+// what is no file (a device, a pipe) is written to. Errors name the file.
+func Write(ctx context.Context, name string, write func(io.Writer) error) error {
+	target, mode := name, fs.FileMode(0)
+	sweep(system(ctx), filepath.Dir(name), "."+filepath.Base(name)+temporary)
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("write %s: it is a folder", name)
+	case err == nil && !info.Mode().IsRegular():
+		err = writeThrough(system(ctx), name, write)
+	case err == nil:
+		mode = info.Mode().Perm()
+		if target, err = filepath.EvalSymlinks(name); err == nil {
+			err = replace(system(ctx), target, mode, write)
+		}
+	default:
+		if _, linked := os.Readlink(name); linked == nil { // a link to what is not there yet
+			err = writeThrough(system(ctx), name, write)
+		} else {
+			err = replace(system(ctx), target, mode, write)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// New writes a file that must not be there yet, which errors.Is of fs.ErrExist tells. It is
+// there whole or not at all. A perm of 0 is what the user has set for new files.
+func New(ctx context.Context, name string, perm fs.FileMode, write func(io.Writer) error) error {
+	if _, err := os.Lstat(name); err == nil {
+		return fmt.Errorf("write %s: %w", name, fs.ErrExist)
+	}
+	if err := replace(system(ctx), name, perm, write); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// replace renames a new file over target. A mode of 0 leaves the permissions to what the
+// user has set for new files.
+func replace(s System, target string, mode fs.FileMode, write func(io.Writer) error) error {
+	dir, base := filepath.Dir(target), filepath.Base(target)
+	name := filepath.Join(dir, "."+base+temporary+random())
+	tmp, err := s.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return cause(err)
+	}
+	defer hold(name)()
+	err = finish(tmp, func(w io.Writer) error {
+		err := write(w)
+		if err == nil && mode != 0 {
+			err = tmp.Chmod(mode)
+		}
+		return err
+	})
+	if err == nil {
+		err = cause(s.Rename(name, target))
+	}
+	if err != nil {
+		s.Remove(name) // the first error is the one to tell
+		return err
+	}
+	return cause(syncFolder(s, dir))
+}
+
+// finish writes a file and closes it, with what it holds on the disk.
+func finish(f File, write func(io.Writer) error) error {
+	err := write(f)
+	if err == nil {
+		err = cause(f.Sync())
+	}
+	return errors.Join(err, cause(f.Close()))
+}
+
+// writeThrough writes to the device, pipe or link of a name without replacing it.
+func writeThrough(s System, name string, write func(io.Writer) error) error {
+	w, err := s.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return cause(err)
+	}
+	return errors.Join(write(w), cause(w.Close()))
+}
+
+// temporary is in the names of files and folders that are not complete.
+const temporary = ".sim-new-"
+
+func random() string { return fmt.Sprintf("%08x", rand.Uint32()) }
+
+// sweep removes what a killed program has left in a folder under names with a prefix.
+func sweep(s System, dir, prefix string) {
+	entries, _ := os.ReadDir(dir) // what cannot be listed is not ours to clean
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if id, ok := strings.CutPrefix(e.Name(), prefix); !ok || len(id) != len(random()) || !abandoned(path) {
+			continue
+		}
+		if e.IsDir() {
+			_ = removeTree(s, path) // the next write tries again
+		} else if e.Type().IsRegular() {
+			_ = s.Remove(path)
+		}
+	}
+}
+
+// cause is what the system says of a file, without the path: that may be the temporary
+// file's, and Write says which file it is about.
+func cause(err error) error {
+	path, link := (*fs.PathError)(nil), (*os.LinkError)(nil)
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
