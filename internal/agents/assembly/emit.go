@@ -16,11 +16,9 @@ type emitter struct {
 	objects map[string]int32
 	models  map[string]uint16
 	files   map[*File]uint16
-	calls   map[prompt.Digest]int32
-	uses    map[prompt.Digest]prompt.Block // tool calls, whose properties their results take over
-	results map[prompt.Digest]int32        // index of tool results in the session, by call
+	uses    map[int32]int32         // index of tool calls in the session, by number
+	results map[prompt.Digest]int32 // index of tool results in the session, by call
 	message int32
-	number  int32 // of tool calls
 }
 
 // emit makes the session.
@@ -31,8 +29,7 @@ func (s *Session) emit() *traces.Session {
 	}
 	e := &emitter{
 		s: s, out: out, tools: map[string]uint16{"": 0}, objects: map[string]int32{}, models: map[string]uint16{},
-		files: map[*File]uint16{}, calls: map[prompt.Digest]int32{}, uses: map[prompt.Digest]prompt.Block{},
-		results: map[prompt.Digest]int32{},
+		files: map[*File]uint16{}, uses: map[int32]int32{}, results: map[prompt.Digest]int32{},
 	}
 	for _, f := range s.Files {
 		e.files[f] = e.enter(&out.Files, f.Name, "files")
@@ -158,45 +155,19 @@ func (e *emitter) block(b *Block) {
 	if b.Source != nil {
 		out.File = e.files[b.Source]
 	}
-	if !b.ID.IsZero() {
-		out.Call = e.call(b)
-	}
-	switch out.Kind {
+	switch out.Call = b.call; out.Kind {
 	case prompt.KindToolUse:
-		if !b.ID.IsZero() || !e.s.Linear {
-			e.uses[b.ID] = out
-		}
+		e.uses[b.call] = place
 	case prompt.KindToolResult:
-		if use, ok := e.uses[b.ID]; ok {
+		if b.call != 0 {
+			use := &e.out.Blocks[e.uses[b.call]]
 			out.Tool, out.Object, out.Op = use.Tool, use.Object, use.Op
 			out.RangeFrom, out.RangeLen = use.RangeFrom, use.RangeLen
 			out.Flags |= use.Flags & prompt.FlagMCP
-			if e.s.Linear {
-				delete(e.uses, b.ID)
-			}
 		}
 		e.results[b.ID] = place
 	}
 	e.out.Blocks = append(e.out.Blocks, out)
-}
-
-// call returns the number of a tool call or of the call of a result. Where lines
-// follow each other a result pairs with the last open call of its id, and one
-// without a call, or a second one, with nothing.
-func (e *emitter) call(b *Block) int32 {
-	n, known := e.calls[b.ID]
-	if e.s.Linear && b.Kind == prompt.KindToolResult {
-		if _, open := e.uses[b.ID]; !open {
-			return 0
-		}
-		return n
-	}
-	if !known || e.s.Linear {
-		e.number++
-		n = e.number
-		e.calls[b.ID] = n
-	}
-	return n
 }
 
 func (e *emitter) event(ev *Event) traces.Event {
