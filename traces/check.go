@@ -10,7 +10,7 @@ import (
 // parents come before children, call ids are unique, and replaying what the
 // recording did gives the recorded input tokens of every call exactly, its
 // tail aside. Rounds without recorded tokens count by their blocks. Threads begin
-// with a message that is not the assistant's, and every result that has a call
+// with a message to the model, reminders aside, and every result that has a call
 // stands behind it.
 func (s *Session) Check() error {
 	ids := map[string]bool{}
@@ -87,7 +87,7 @@ func (s *Session) checkMessages(thread int, made map[int32]bool) error {
 	pass := func(p Span) error {
 		for i := p.From; i < p.To; i++ {
 			b := &s.Blocks[i]
-			if first == prompt.KindNone && b.Kind.Level() == prompt.LevelMessages {
+			if first == prompt.KindNone && b.Kind.Level() == prompt.LevelMessages && b.Kind != prompt.KindReminder {
 				first = b.Kind
 			}
 			switch {

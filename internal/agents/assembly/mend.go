@@ -213,24 +213,28 @@ func (s *Session) number() {
 	}
 }
 
-// address puts a message of no tokens ahead of the first one of a thread that the
-// assistant begins, or that has none: what it answers is not in the recording.
+// address puts a message of no tokens ahead of what a thread begins with where
+// that is the assistant's or nothing, the client's reminders aside: what the
+// assistant answers is not in the recording.
 func (s *Session) address(t *Thread) {
-	message := func(b Block) bool { return b.Kind.Level() == prompt.LevelMessages }
-	at := slices.IndexFunc(t.Ahead, message)
+	rd := &t.Calls[0]
+	at := slices.IndexFunc(t.Ahead, func(b Block) bool {
+		return b.Kind.Level() == prompt.LevelMessages && b.Kind != prompt.KindReminder
+	})
 	var first *Block
-	switch rd := &t.Calls[0]; {
+	switch {
 	case t.Kind == traces.ThreadBranch:
 		return
 	case at >= 0:
 		first = &t.Ahead[at]
-	case len(rd.Before) > 0:
-		at, first = len(t.Ahead), &rd.Before[0]
 	default:
 		at = len(t.Ahead)
+		if len(rd.Before) > 0 {
+			first = &rd.Before[0]
+		}
 	}
 	if first == nil || first.Kind.Assistant() {
-		t.Ahead = slices.Insert(t.Ahead, at, Block{Block: UnseenBlock(t.Calls[0].ID, 0)})
-		s.Problem(t.Calls[0].Place, "call %s answers a message that is not in the recording", t.Calls[0].ID)
+		t.Ahead = slices.Insert(t.Ahead, at, Block{Block: UnseenBlock(rd.ID, 0)})
+		s.Problem(rd.Place, "call %s answers a message that is not in the recording", rd.ID)
 	}
 }
