@@ -19,6 +19,7 @@ type emitter struct {
 	uses    map[int32]int32         // index of tool calls in the session, by number
 	results map[prompt.Digest]int32 // index of tool results in the session, by call
 	message int32
+	untimed int // calls without a time that can be used
 }
 
 // emit makes the session.
@@ -45,6 +46,9 @@ func (s *Session) emit() *traces.Session {
 	out.Blocks = make([]prompt.Block, 0, n)
 	for _, t := range s.Threads {
 		out.Threads = append(out.Threads, e.thread(t))
+	}
+	if e.untimed > 0 && n > 0 {
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d of its calls have no usable time; nothing expires ahead of them", s.ID, e.untimed)
 	}
 	out.Quality = s.Quality
 	Measure(out)
@@ -221,8 +225,12 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 		compaction += events[i].Wait
 	}
 	intervals(&out, rd, before, compaction)
-	if r > 0 && rd.InputAt != 0 && rd.InputAt < t.Calls[r-1].First && !e.s.Linear {
+	if r > 0 && rd.InputAt != 0 && rd.InputAt < t.Calls[r-1].First {
 		e.s.Problem(rd.Place, "time runs back: the request is older than the response before it")
+		out.Flags |= traces.RoundNoTime
+	}
+	if out.Flags&traces.RoundNoTime != 0 {
+		e.untimed++
 	}
 	return out
 }
