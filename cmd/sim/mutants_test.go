@@ -111,7 +111,7 @@ var mutations = []mutation{
 		i := r.IntN(len(lines))
 		bad := [][]byte{
 			[]byte(`"timestamp":"yesterday"`), []byte(`"timestamp":"1970-01-01T00:00:00.000Z"`), []byte(`"timestamp":"9999-12-31T23:59:59.999Z"`),
-			[]byte(`"timestamp":"2026-13-45T99:99:99.999Z"`), 
+			[]byte(`"timestamp":"2026-13-45T99:99:99.999Z"`),
 		}
 		was := lines[i]
 		lines[i] = stamp.ReplaceAll(lines[i], bad[r.IntN(len(bad))])
