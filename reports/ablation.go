@@ -145,7 +145,7 @@ func changeText(c *studies.Change) string {
 func differenceText(d *studies.Difference, money func(float64) string) string {
 	text := document.Signed(d.USD, money)
 	if d.Covered {
-		return "~" + text
+		return chanceMark + text
 	}
 	return text
 }
@@ -163,7 +163,7 @@ func ablationTrust(a *studies.Ablation) string {
 	for _, base := range a.Bases {
 		for _, n := range []int{1, 2} {
 			if slices.ContainsFunc(a.Differences(base, n), func(d studies.Difference) bool { return d.Covered }) {
-				return line + " and are marked ~"
+				return line + "; " + chanceLine
 			}
 		}
 	}

@@ -96,12 +96,12 @@ func TestAblationIsTidy(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"full-compact.enabled=false":                                        {"1005", "1262.5", "257.5", "0.2562189054726368", "false", ""},
+		"full-compact.enabled=false":                                        {"1005", "1262.5", "257.5", "0.2562189054726368", "true", ""},
 		"truncate-oldest.enabled=true":                                      {"1005", "505", "-500", "-0.4975124378109453", "false", ""},
 		"full-compact.attachments.files.count=0":                            {"1005", "1010", "5", "0.004975124378109453", "true", ""},
 		"full-compact.breaker=0":                                            {"1005", "1005", "0", "0", "false", ""},
 		"full-compact.manual=false":                                         {"1005", "1005", "0", "0", "false", ""},
-		"full-compact.enabled=false full-compact.attachments.files.count=0": {"1005", "1300", "295", "0.2935323383084577", "false", "32.5"},
+		"full-compact.enabled=false full-compact.attachments.files.count=0": {"1005", "1300", "295", "0.2935323383084577", "true", "32.5"},
 	}
 	if diff := cmp.Diff(want, costs); diff != "" {
 		t.Errorf("costs (-want +got):\n%s", diff)

@@ -207,7 +207,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	series := []document.Series{
 		{Name: "dearer when switched", Mark: document.MarkBox, Style: document.Style{Color: 0xd55e00}},
 		{Name: "cheaper when switched", Mark: document.MarkBox, Style: document.Style{Color: 0x005aa0}},
-		{Name: "~ within the model error", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
+		{Name: chanceMark + " its interval holds 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
 		{Mark: document.MarkText}, {Mark: document.MarkText, Left: true},
 	}
 	money := document.Amounts(amounts...)
@@ -224,7 +224,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
 		text := document.Signed(d.USD, money) + "  " + relativeText(d)
 		if d.Covered {
-			text = "~ " + text
+			text = chanceMark + " " + text
 		}
 		series[side].Point(d.USD, y, text)
 	}

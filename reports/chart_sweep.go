@@ -343,7 +343,7 @@ func (s *sweep) tiles() *document.Chart {
 		if printed {
 			text = s.write(pt.value)
 			if s.covered(pt) {
-				text, marked = "~"+text, true
+				text, marked = chanceMark+text, true
 			}
 			widest = max(widest, len([]rune(text)))
 		}
@@ -400,9 +400,9 @@ func places(a *axis) document.Axis {
 	return x
 }
 
-// covered reports whether the cost of a point is closer to the recorded one
-// than the model error.
+// covered reports whether chance may have made the difference of a point's cost
+// from the recorded one.
 func (s *sweep) covered(p sweepPoint) bool {
 	d, ok := s.run.VsRecorded(p.cell)
-	return s.metric.Name == "cost_usd" && ok && s.run.ModelError.Covers(d)
+	return s.metric.Name == "cost_usd" && ok && d.Chance()
 }

@@ -114,42 +114,41 @@ func sweptNames(run *results.Run) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// chanceMark stands ahead of a difference whose interval holds 0.
+const chanceMark = "~"
+
 // vsRecorded returns the cost of a cell relative to the recorded one, for
-// people, and whether the model error covers it.
-func vsRecorded(run *results.Run, c *results.Cell) (text string, covered bool) {
+// people, and whether its interval holds 0.
+func vsRecorded(run *results.Run, c *results.Cell) (text string, chance bool) {
 	if ref := run.Reference(results.StrategyRecorded); ref != nil && ref.Cell == c.Cell {
 		return document.Dash, false
 	}
 	d, ok := run.VsRecorded(c)
-	if !ok {
+	switch {
+	case !ok:
 		return "", false
+	case d.Chance():
+		return chanceMark + document.SignedPercent(d.Relative), true
 	}
-	if run.ModelError.Covers(d) {
-		return "~" + document.SignedPercent(d), true
-	}
-	return document.SignedPercent(d), false
+	return document.SignedPercent(d.Relative), false
 }
 
 // errorLine says how far the model is from the bill.
 func errorLine(run *results.Run) string {
-	const head = "model error on these sessions: "
-	rel, ok := run.ModelError.Relative()
-	if !ok {
-		return head + "unknown (nothing was billed); small differences may mean nothing"
-	}
-	return head + document.SignedPercent(rel) + " (recorded, less the calls no log shows, against billed); smaller " +
-		"differences mean nothing"
+	return "model error on these sessions: " + run.ModelError.String()
 }
 
-// trustLine is errorLine where costs that the error covers are marked.
+// chanceLine says what the mark means.
+const chanceLine = chanceMark + " the 95 % interval of the difference holds 0"
+
+// trustLine is errorLine, with the mark explained where a cost has it.
 func trustLine(run *results.Run) string {
 	line := errorLine(run)
-	marked := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
-		_, covered := vsRecorded(run, &c)
-		return covered
-	})
-	if marked {
-		line += " and are marked ~"
+	if slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
+		_, chance := vsRecorded(run, &c)
+		return chance
+	}) {
+		line += "; " + chanceLine
 	}
 	return line
 }

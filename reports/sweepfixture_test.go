@@ -17,14 +17,15 @@ func total(strategy string, cost, hits float64, compactions int) results.Row {
 		CostByClass: results.Cost{results.ClassRead: cost}}
 }
 
-// sweepRun has the frame of a sweep: billed $1,000, recorded $1,010, so that
-// the model error is 1 %, and no swept cells.
+// sweepRun has the frame of a sweep: billed $1,000, recorded $1,010, and no swept
+// cells. Each of 45 sessions costs the same, and the model is off by 3.77 % of it:
+// differences of up to 1.96·3.77 %/√45 = 1.1 % may be chance.
 func sweepRun() *results.Run {
 	run := &results.Run{
 		Provenance: results.Provenance{Version: "v0.1.0", Seed: 7, Prices: "2026-04-01"},
 		Workload: results.Workload{Sessions: 45, Calls: 22080, Models: []string{"claude-opus-4-6", "claude-sonnet-4-5"},
 			First: "2025-06-02", Last: "2026-03-25", PricesAt: "call date"},
-		ModelError: results.ModelError{BilledUSD: 1000, RecordedUSD: 1010},
+		ModelError: results.ModelError{BilledUSD: 1000, RecordedUSD: 1010, Spread: 0.0377},
 	}
 	addCell(run, "billed", "billed", nil, total("billed", 1000, 0.96, 0))
 	run.Cells[0].Unmeasured = []string{"compactions"}
@@ -33,7 +34,12 @@ func sweepRun() *results.Run {
 }
 
 func addCell(run *results.Run, name, strategy string, params map[string]string, t results.Row) {
-	run.Cells = append(run.Cells, results.Cell{Cell: name, Strategy: strategy, Params: params, Sessions: t.Sessions, Total: t})
+	c := results.Cell{Cell: name, Strategy: strategy, Params: params, Sessions: t.Sessions, Total: t}
+	for i := range t.Sessions {
+		c.Rows = append(c.Rows, results.Row{Strategy: strategy, Session: fmt.Sprintf("%02d", i), Sessions: 1,
+			CostByClass: results.Cost{results.ClassRead: t.CostUSD() / float64(t.Sessions)}})
+	}
+	run.Cells = append(run.Cells, c)
 }
 
 // thresholds are the values of sweeps in these tests, tokens.

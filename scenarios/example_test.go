@@ -40,7 +40,7 @@ func Example() {
 	}
 	none := run.Reference("none")
 	difference, _ := run.VsRecorded(none)
-	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference, none.Total.Misses)
+	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.Misses)
 	// Output: none: +70 % in cost, 10 misses
 }
 

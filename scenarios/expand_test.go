@@ -261,7 +261,7 @@ func TestTodayIsADate(t *testing.T) {
 	if run.Cells[1].Cell != "billed prices.at=2026-03-20" || run.Cells[1].Strategy != results.StrategyBilled {
 		t.Errorf("cells begin with %q, %q", run.Cells[0].Cell, run.Cells[1].Cell)
 	}
-	if v, ok := run.VsRecorded(&run.Cells[len(run.Cells)-1]); !ok || v == 0 {
+	if v, ok := run.VsRecorded(&run.Cells[len(run.Cells)-1]); !ok || v.Relative == 0 {
 		t.Errorf("the last cell is not compared: %v, %v", v, ok)
 	}
 }

@@ -397,33 +397,6 @@ func interrupted(run *results.Run, cells int, err error) {
 		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", len(recorded.Rows), sessions)})
 }
 
-// leaveOut takes the sessions that broke an invariant in any cell out of the rows
-// of all, so that cells stay comparable, and returns those that are left.
-func leaveOut(broken *sim.Broken, sessions []*traces.Session, rows [][]results.Row) []*traces.Session {
-	var left []*traces.Session
-	kept := make([][]results.Row, len(rows))
-	for i, s := range sessions {
-		if broken.Sessions[i] != nil {
-			continue
-		}
-		left = append(left, s)
-		for c := range rows {
-			kept[c] = append(kept[c], rows[c][i])
-		}
-	}
-	copy(rows, kept)
-	return left
-}
-
-// leftOut names the sessions that broke an invariant.
-func leftOut(broken *sim.Broken, sessions []*traces.Session) string {
-	var ids []string
-	for _, i := range slices.Sorted(maps.Keys(broken.Sessions)) {
-		ids = append(ids, sessions[i].ID)
-	}
-	return fmt.Sprintf("%s left out, an invariant is violated: %s", counted(len(ids), "session"), strings.Join(ids, ", "))
-}
-
 // asRecorded reports whether the first cells of a design keep the client, the
 // server and the sessions as they were, so that their recorded cell says how far
 // the model is from the bill.
@@ -433,9 +406,22 @@ func (d *Design) asRecorded() bool {
 		len(s.Events) == 0 && reflect.DeepEqual(s.Levels, plain.Levels) && s.Sessions.Cohort == plain.Sessions.Cohort
 }
 
-// modelError sets the model error of a run whose settings are not those of the
-// recordings: from a recorded cell of its own, under the settings that are.
+// modelError sets the model error of a run, beside what the profile says of
+// sessions elsewhere. Where the settings are not those of the recordings, it is
+// that of a recorded cell of its own, under the settings that are.
 func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
+	fitted, err := p.profile(d.Scenario.Profile)
+	if err != nil {
+		return err
+	}
+	spread := 0.0
+	if fitted != nil {
+		spread = fitted.Spread()
+	}
+	billed, recorded := run.Reference(results.StrategyBilled), run.Reference(results.StrategyRecorded)
+	if billed != nil && recorded != nil {
+		run.ModelError = results.ErrorOf(billed, recorded, spread)
+	}
 	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
 	if i < 0 || d.asRecorded() || ctx.Err() != nil {
 		return nil
@@ -446,15 +432,13 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	if err != nil {
 		return err
 	}
-	config.Verify = false // what is wrong is told of the cells that were asked for
 	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{config})
 	if err != nil {
 		return err
 	}
-	c := results.Cell{Rows: rows[0]}
-	only := results.Run{Cells: []results.Cell{c}}
+	only := results.Run{Cells: []results.Cell{{Rows: rows[0]}}}
 	only.Sum()
-	run.ModelError.RecordedUSD = only.Cells[0].Total.LoggedUSD()
+	run.ModelError = results.ErrorOf(billed, &only.Cells[0], spread)
 	run.Notes = append(run.Notes, results.Note{
 		Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario",
 	})

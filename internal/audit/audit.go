@@ -10,8 +10,8 @@
 //
 // What another setting would have cost is plain arithmetic over the recorded
 // pauses. The same arithmetic for the settings in force is held against the
-// bill: Lifetime.Error is how far it is off on these sessions, and no saving
-// smaller than that means anything.
+// bill: Lifetime.Error is how far it is off on these sessions. A saving whose
+// interval over sessions, with that error by session, holds 0 is marked.
 package audit
 
 import (

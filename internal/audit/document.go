@@ -35,7 +35,7 @@ var pageNotes = []string{
 		"SAVES what the advice would have saved.",
 	"Nothing is simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same " +
 		"arithmetic " +
-		"for the recorded lifetimes is from the bill. Savings smaller than that are marked ~.",
+		"for the recorded lifetimes is from the bill. ~ the 95 % interval of a saving holds 0.",
 }
 
 // Document reports a bill explained. CSV is one list whose lines say which part of
@@ -144,7 +144,7 @@ func (p *page) findings() []document.Section {
 		f := &p.Findings[i]
 		saves, off := document.Dash, ""
 		if f.Saves != nil {
-			saves = savingText(f.Saves, f.Error)
+			saves = savingText(f.Saves, f.Chance)
 		}
 		if f.Error != nil {
 			off = "±" + cents(*f.Error)
@@ -172,11 +172,11 @@ func (p *page) finding(f *Finding) document.List {
 		add("do", a.text(f))
 		if a.Saves != nil {
 			each = true
-			add("saves", savingText(a.Saves, a.Error)+plusMinus(a.Error))
+			add("saves", savingText(a.Saves, a.Chance)+plusMinus(a.Error))
 		}
 	}
 	if f.Saves != nil && !each {
-		add("saves", savingText(f.Saves, f.Error)+plusMinus(f.Error))
+		add("saves", savingText(f.Saves, f.Chance)+plusMinus(f.Error))
 	}
 	for _, note := range f.Notes {
 		add("note", note)
@@ -193,14 +193,9 @@ func (p *page) finding(f *Finding) document.List {
 	return list
 }
 
-// saves reports whether an amount is a saving, and more than its error.
-func saves(amount, off *float64) bool {
-	return amount != nil && *amount >= 0.005 && (off == nil || *amount > *off)
-}
-
-// savingText writes a saving, marked when it is smaller than its error.
-func savingText(amount, off *float64) string {
-	if *amount > 0 && !saves(amount, off) {
+// savingText writes a saving, marked when chance may have made it.
+func savingText(amount *float64, chance bool) string {
+	if chance {
 		return "~" + cents(*amount)
 	}
 	return cents(*amount)

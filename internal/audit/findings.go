@@ -377,19 +377,48 @@ func (r *Report) saving(s scope) (saves, off float64) {
 	return saves, off
 }
 
+// chance reports whether the interval of what a setting saves holds 0: sessions
+// are drawn again, and the arithmetic is off by as much as it is from the bill.
+func (r *Report) chance(s scope) bool {
+	at := map[*traces.Session]int{}
+	var billed, model, is, was []float64
+	for i := range r.Lifetimes {
+		l := &r.Lifetimes[i]
+		if !s.touches(l.Source) {
+			continue
+		}
+		for _, x := range l.sessions {
+			k, ok := at[x.session]
+			if !ok {
+				k, at[x.session] = len(was), len(was)
+				billed, model, is, was = append(billed, 0), append(model, 0), append(is, 0), append(was, 0)
+			}
+			cost := x.all5m
+			if s.tier == "1h" {
+				cost = x.all1h
+			}
+			is[k], was[k] = is[k]+cost, was[k]+x.recorded
+			if l.Tier != s.tier {
+				billed[k], model[k] = billed[k]+x.billed, model[k]+x.recorded
+			}
+		}
+	}
+	return results.ErrorBetween(billed, model).Interval(is, was).Chance()
+}
+
 // priced gives each setting of a list its saving, the best first, and the finding
 // that of the best. A setting that saves nothing is no advice.
 func (r *Report) priced(f *Finding, list []Advice, otherwise string) {
 	list = slices.Clone(list)
 	for i := range list {
 		saves, off := r.saving(list[i].lives)
-		list[i].Saves, list[i].Error = &saves, &off
+		list[i].Saves, list[i].Error, list[i].Chance = &saves, &off, r.chance(list[i].lives)
 	}
 	slices.SortStableFunc(list, func(a, b Advice) int { return cmp.Compare(*b.Saves, *a.Saves) })
-	f.Saves, f.Error = list[0].Saves, list[0].Error
+	f.Saves, f.Error, f.Chance = list[0].Saves, list[0].Error, list[0].Chance
 	f.Notes = append(f.Notes,
-		"a saving is arithmetic over the recorded pauses of all calls that the setting touches; one smaller than its "+
-			"error means nothing")
+		"a saving is arithmetic over the recorded pauses of all calls that the setting touches, ± how far it is from "+
+			"the bill; ~ the 95 % interval over sessions, with that error, holds 0")
 	list = slices.DeleteFunc(list, func(a Advice) bool { return *a.Saves <= 0 })
 	if len(list) == 0 {
 		list = []Advice{{Text: otherwise}}

@@ -118,7 +118,7 @@ func (p *page) headSaving() string {
 	for i := range p.Findings {
 		for j := range p.Findings[i].Advice {
 			a := &p.Findings[i].Advice[j]
-			if a.Setting != "" && saves(a.Saves, a.Error) && (best == nil || *a.Saves > *best.Saves) {
+			if a.Setting != "" && a.Saves != nil && *a.Saves >= minFinding && (best == nil || *a.Saves > *best.Saves) {
 				best = a
 			}
 		}
@@ -127,7 +127,7 @@ func (p *page) headSaving() string {
 		return "No setting would have saved anything that can be told without simulating; sim run thresholds replays " +
 			"other thresholds."
 	}
-	return fmt.Sprintf("The setting that would have saved most: %s, %s%s.", best.Setting, cents(*best.Saves),
+	return fmt.Sprintf("The setting that would have saved most: %s, %s%s.", best.Setting, savingText(best.Saves, best.Chance),
 		plusMinus(best.Error))
 }
 

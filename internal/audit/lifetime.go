@@ -4,6 +4,7 @@ import (
 	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Lifetime says what the calls of one source would have cost under other cache
@@ -29,6 +30,22 @@ type Lifetime struct {
 	Paused1h int   `json:"pauses_over_1h"`
 	Write5m  int64 `json:"cache_write_5m_tokens"` // of this or an unstated lifetime
 	Write1h  int64 `json:"cache_write_1h_tokens"`
+
+	sessions []sessionLifetime // of those with such calls, in order
+}
+
+// sessionLifetime is what a Lifetime says of one session, USD.
+type sessionLifetime struct {
+	session                        *traces.Session
+	billed, recorded, all5m, all1h float64
+}
+
+// in returns the figures of the session that is gathered.
+func (l *Lifetime) in(s *traces.Session) *sessionLifetime {
+	if n := len(l.sessions); n == 0 || l.sessions[n-1].session != s {
+		l.sessions = append(l.sessions, sessionLifetime{session: s})
+	}
+	return &l.sessions[len(l.sessions)-1]
 }
 
 // ErrorUSD returns how far the arithmetic is from the bill, USD, without sign.
@@ -57,10 +74,11 @@ func (l *lifetimes) add(c *call) {
 	t := &l[c.side()][c.billedTier()]
 	u := &c.r().Usage
 	t.Calls++
-	t.Billed += c.cost.Total()
-	t.Recorded += c.under(c.tier, nil)
-	t.All5m += c.under(prompt.TTL5m, &c.price[results.ClassWrite5m])
-	t.All1h += c.under(prompt.TTL1h, &c.price[results.ClassWrite1h])
+	billed, recorded := c.cost.Total(), c.under(c.tier, nil)
+	all5m, all1h := c.under(prompt.TTL5m, &c.price[results.ClassWrite5m]), c.under(prompt.TTL1h, &c.price[results.ClassWrite1h])
+	t.Billed, t.Recorded, t.All5m, t.All1h = t.Billed+billed, t.Recorded+recorded, t.All5m+all5m, t.All1h+all1h
+	s := t.in(c.session)
+	s.billed, s.recorded, s.all5m, s.all1h = s.billed+billed, s.recorded+recorded, s.all5m+all5m, s.all1h+all1h
 	t.Write5m += u.Write5m + u.WriteOther
 	t.Write1h += u.Write1h
 	if c.gap > breaks.Short {

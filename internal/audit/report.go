@@ -114,8 +114,11 @@ type Finding struct {
 	// Saves is what the best of the advice would have saved by the arithmetic of
 	// lifetimes or sizes, nil when that cannot be told without simulating. Error is
 	// how far the same arithmetic is from the bill, in USD, for savings by lifetime.
-	Saves  *float64 `json:"saves_usd"`
-	Error  *float64 `json:"model_error_usd"`
+	Saves *float64 `json:"saves_usd"`
+	Error *float64 `json:"model_error_usd"`
+	// Chance says that the 95 % interval of what is saved, over sessions like these
+	// and with the error of the arithmetic by session, holds 0.
+	Chance bool     `json:"saving_may_be_chance,omitzero"`
 	Advice []Advice `json:"advice"`
 	Agents []Share  `json:"agents,omitempty"` // of the cost, by the agent whose calls they are
 	Notes  []string `json:"notes,omitempty"`
@@ -146,6 +149,8 @@ type Advice struct {
 	// the bill for the calls it changes. Nil where no arithmetic tells.
 	Saves *float64 `json:"saves_usd,omitempty"`
 	Error *float64 `json:"model_error_usd,omitempty"`
+	// Chance is as in Finding.
+	Chance bool `json:"saving_may_be_chance,omitzero"`
 
 	lives scope
 }

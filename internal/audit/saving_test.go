@@ -111,3 +111,29 @@ func TestFindingsOfAnyAgentHaveAdvice(t *testing.T) {
 		}
 	}
 }
+
+// Twenty sessions that each save a tenth leave no chance, whatever few cents the
+// arithmetic is off; one session in twenty that saves does, and so does an error
+// as large as the bill.
+func TestChanceOfASaving(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		off    float64
+		saves  func(i int) float64
+		chance bool
+	}{
+		{"all save", 0.01, func(int) float64 { return 1 }, false},
+		{"one saves", 0.01, func(i int) float64 { return max(0, 20*float64(1-i)) }, true},
+		{"the arithmetic is off", 9, func(int) float64 { return 1 }, true},
+	} {
+		l := Lifetime{Source: "main", Tier: "5m"}
+		for i := range 20 {
+			x := l.in(&traces.Session{})
+			*x = sessionLifetime{session: x.session, billed: 10 + test.off, recorded: 10, all1h: 10 - test.saves(i), all5m: 10}
+		}
+		r := &Report{Lifetimes: []Lifetime{l}}
+		if got := r.chance(scope{"1h", true, true}); got != test.chance {
+			t.Errorf("%s: chance %v, want %v", test.name, got, test.chance)
+		}
+	}
+}

@@ -173,7 +173,7 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{before(), all, Better},
 		{all, before(), Worse},
-		{before(), run(cell("x", eight([]float64{1, -1, 2, -2, 3, -3, 4, -4}, 0, 150_000)...)), Unknown},
+		{before(), run(cell("x", eight([]float64{1, -1, 2, -2, 3, -3, 4, -4}, 0, 150_000)...)), Chance},
 	} {
 		if f := figure(t, tc.x, tc.y, "cost_usd"); f.Verdict != tc.want {
 			t.Errorf("verdict %v (p %v, %+v), want %v", f.Verdict, f.Holm, f.Interval, tc.want)
@@ -194,7 +194,7 @@ func TestVerdictTakesBoth(t *testing.T) {
 		y = append(y, session("x", name, 20+change, 9e4, 1e4, 1e5))
 	}
 	f := figure(t, run(cell("x", x...)), run(cell("x", y...)), "cost_usd")
-	if f.Holm > 0.01 || f.Difference >= 0 || !f.Interval.Contains(0) || f.Verdict != Unknown {
+	if f.Holm > 0.01 || f.Difference >= 0 || !f.Interval.Contains(0) || f.Verdict != Chance {
 		t.Errorf("p %v, difference %v, interval %+v: %v", f.Holm, f.Difference, f.Interval, f.Verdict)
 	}
 }
@@ -239,15 +239,16 @@ func TestTiesBehindRounding(t *testing.T) {
 	}
 }
 
-// A saving below the model error means nothing, however sure.
+// The model's error on the sessions can make a saving of a tenth when it is half of
+// a session's cost, not when it is a twentieth.
 func TestModelError(t *testing.T) {
 	y := run(cell("x", eight([]float64{-1, -2, -3, -4, -5, -6, -7, -8}, 0, 150_000)...)) // −10 %
-	for recorded, want := range map[float64]Verdict{105: Better, 111: Unknown, 89: Unknown} {
+	for spread, want := range map[float64]Verdict{0: Better, 0.05: Better, 0.5: Chance} {
 		x := before()
-		x.ModelError = results.ModelError{BilledUSD: 100, RecordedUSD: recorded}
+		x.ModelError = results.ModelError{BilledUSD: 100, RecordedUSD: 100, Spread: spread}
 		f := figure(t, x, y, "cost_usd")
-		if f.Verdict != want || (len(f.Notes) == 1) != (want == Unknown) {
-			t.Errorf("model error of %v %%: %v %q", recorded-100, f.Verdict, f.Notes)
+		if f.Verdict != want || (len(f.Notes) == 1) != (want == Chance) {
+			t.Errorf("an error of %v of a session: %v %q", spread, f.Verdict, f.Notes)
 		}
 		// The error of a run is no matter of two others.
 		c := compared(t, Options{Baseline: "b"}, Input{"a", x}, Input{"b", before()}, Input{"c", y}).Comparisons
@@ -261,7 +262,7 @@ func TestModelError(t *testing.T) {
 func TestSwapped(t *testing.T) {
 	there := compared(t, Options{}, Input{"x", run(cell("x", many(40, 0)...))}, Input{"y", run(cell("x", many(40, 0.1)...))})
 	back := compared(t, Options{}, Input{"y", run(cell("x", many(40, 0.1)...))}, Input{"x", run(cell("x", many(40, 0)...))})
-	opposite := map[Verdict]Verdict{Better: Worse, Worse: Better, Below: Above, Above: Below, Unknown: Unknown, Same: Same}
+	opposite := map[Verdict]Verdict{Better: Worse, Worse: Better, Below: Above, Above: Below, Unknown: Unknown, Chance: Chance, Same: Same}
 	changed := 0
 	for i, f := range there.Comparisons[0].Figures {
 		g := back.Comparisons[0].Figures[i]
@@ -388,7 +389,7 @@ func TestFalseAlarms(t *testing.T) {
 			}
 			r := compared(t, Options{Metrics: []string{"cost_usd"}, Resamples: 200, Workers: 1, Seed: uint64(trial)},
 				Input{"x", run(cell("x", x...))}, Input{"y", run(cell("x", y...))})
-			if r.Comparisons[0].Figures[0].Verdict != Unknown {
+			if r.Comparisons[0].Figures[0].Verdict > Chance {
 				alarms++
 			}
 		}

@@ -19,15 +19,17 @@ const (
 	Missing Verdict = iota // a side has no sample: there is nothing to say
 	Same                   // no session differs
 	Unknown                // nothing can be said
+	Chance                 // the interval of the difference holds 0
 	Better
 	Worse
 	Below // of a metric without a direction of improvement
 	Above
 )
 
-// String returns the word for a verdict, "~" for Missing and Unknown.
+// String returns the word for a verdict, "~" for Chance, "?" for Missing and
+// Unknown.
 func (v Verdict) String() string {
-	return [...]string{"~", "same", "~", "better", "worse", "lower", "higher"}[min(v, Above)]
+	return [...]string{"?", "same", "?", "~", "better", "worse", "lower", "higher"}[min(v, Above)]
 }
 
 // Figure is a metric of both sides over the sessions they share. Values,

@@ -38,7 +38,7 @@ func (c *Comparison) costs(f *Figure) string {
 	switch {
 	case f.Difference == 0:
 		return fmt.Sprintf("%s costs as much as %s", c.Other, c.Base)
-	case c.reseeded && f.Verdict == Unknown:
+	case c.reseeded && f.Verdict <= Chance:
 		return fmt.Sprintf("No difference in cost between %s and %s that could not be chance", c.Base, c.Other)
 	case f.Relative.OK && f.Difference < 0:
 		return fmt.Sprintf("%s costs %s%s less than %s", c.Other, about, percentage(f.Relative.Value), c.Base)
@@ -53,7 +53,7 @@ func (r *Report) outlook(f *Figure) string {
 	if f.Verdict == Same {
 		return ""
 	}
-	if f.Verdict == Unknown {
+	if f.Verdict <= Chance {
 		return "What it would be on other sessions these do not tell. "
 	}
 	sc := f.scale()

@@ -1,9 +1,11 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
@@ -224,11 +226,10 @@ func (m *measured) judge(c *Comparison, level float64) {
 	default:
 		m.Notes = append(m.Notes, "no interval: too many resamples hold no session with a sample")
 	}
-	if note := c.modelError(m); note != "" {
-		m.Notes = append(m.Notes, note)
-		return
-	}
 	m.Verdict = m.verdict(level)
+	if note := c.modelError(m); note != "" {
+		m.Notes, m.Verdict = append(m.Notes, note), Chance
+	}
 }
 
 // missing says which sides have no figure, and whether they could have one.
@@ -270,7 +271,10 @@ func (c *Comparison) tooFew(m *measured, level float64) string {
 // verdict holds interval and test against each other: both must say the same.
 func (m *measured) verdict(level float64) Verdict {
 	d, effect := m.Difference, m.Test.RankBiserial()
-	if m.Interval == nil || m.Interval.Contains(0) || m.Holm > 1-level || !m.Tested || d*effect <= 0 {
+	switch {
+	case m.Interval != nil && m.Interval.Contains(0):
+		return Chance
+	case m.Interval == nil || m.Holm > 1-level || !m.Tested || d*effect <= 0:
 		return Unknown
 	}
 	switch {
@@ -284,22 +288,17 @@ func (m *measured) verdict(level float64) Verdict {
 	return Worse
 }
 
-// modelError says that a difference of cost is smaller than the error of the
-// model on the sessions of either of the two runs, "" when it is not.
+// modelError says that the error of the model on the sessions of either of the
+// two runs can make a difference of cost that has a verdict, "" when it cannot.
 func (c *Comparison) modelError(m *measured) string {
-	if m.Metric.Name != "cost_usd" || !m.Relative.OK || c.errors == nil {
+	if m.Metric.Name != "cost_usd" || m.Verdict <= Chance || c.errors == nil {
 		return ""
 	}
-	worst := 0.0
-	for _, e := range c.errors {
-		if rel, ok := e.Relative(); ok && math.Abs(rel) > math.Abs(worst) {
-			worst = rel
-		}
-	}
-	if math.Abs(m.Relative.Value) >= math.Abs(worst) {
+	worst := slices.MaxFunc(c.errors, func(a, b results.ModelError) int { return cmp.Compare(a.Spread, b.Spread) })
+	if worst.Spread == 0 || !worst.Interval(m.side[1].value, m.side[0].value).Chance() {
 		return ""
 	}
-	return fmt.Sprintf("smaller than the model error on these sessions, %s", relative(worst))
+	return fmt.Sprintf("the model is off by %s of a session's cost: that can make this difference", percentage(worst.Spread))
 }
 
 // level100 writes a level in per cent.

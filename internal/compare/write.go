@@ -152,7 +152,7 @@ func (f *Figure) moved() bool {
 	if !f.Changed() {
 		return false
 	}
-	return f.Summary || f.Verdict > Unknown && f.Metric.Of == "" && f.Metric.Group == ""
+	return f.Summary || f.Verdict > Chance && f.Metric.Of == "" && f.Metric.Group == ""
 }
 
 // noun is what comparisons are called: cells when there are but two sides.
@@ -329,12 +329,13 @@ func (r *Report) legend() []string {
 		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (Wilcoxon's signed ranks, Holm), effect "+
 			"(rank-biserial, −1 … +1) and "+
 			"verdict speak of other sessions of this kind. A verdict takes an interval without 0 and p ≤ %.4g; "+
-			"~ nothing can be said of those.", method, 1-r.Level),
+			"~ the interval holds 0, for a cost with the model's error; ? nothing can be said.", method, 1-r.Level),
 	}
 	if n := len(r.Comparisons); n > 1 {
 		lines = append(lines,
 			fmt.Sprintf("p is corrected for the metrics of one comparison, not for there being %d comparisons.", n))
 	}
+	lines = append(lines, r.modelErrors()...)
 	if few {
 		lines = append(lines,
 			fmt.Sprintf("Of fewer than %d sessions intervals are too narrow where a few outweigh the rest.",
@@ -344,6 +345,24 @@ func (r *Report) legend() []string {
 		lines = append(lines,
 			sampled+" (of all, beside METRIC) rests on draws, of the sizes of summaries or of waits: "+
 				"on these sessions too the difference can be chance.")
+	}
+	return lines
+}
+
+// modelErrors says how far the model is from the bill on the sessions of each run,
+// once when it is the same.
+func (r *Report) modelErrors() []string {
+	var lines []string
+	same := true
+	for _, in := range r.Inputs {
+		e := in.Run.ModelError
+		if _, ok := e.Relative(); ok {
+			lines = append(lines, "model error on the sessions of "+in.Label+": "+e.String())
+			same = same && e == r.Inputs[0].Run.ModelError
+		}
+	}
+	if same && len(lines) > 0 {
+		return []string{"model error on these sessions: " + r.Inputs[0].Run.ModelError.String()}
 	}
 	return lines
 }

@@ -32,7 +32,7 @@ func pipes(t testing.TB) *Report {
 		}
 		r.Cells = append(r.Cells, named("a|b <c>", "a", nil, "abcdefgh", 2), named("z", "z", nil, "abcdefgh", float64(3+i)))
 		r.Sum()
-		r.ModelError = results.ModelError{BilledUSD: 100, RecordedUSD: 93}
+		r.ModelError = results.ModelError{BilledUSD: 100, RecordedUSD: 93, Sessions: 8, Low: -0.1, High: -0.04, Gross: 0.08, Spread: 0.1}
 	}
 	y.Provenance.Prices = "2026-02-02"
 	return compared(t, Options{}, Input{"o|d", x}, Input{"new", y})
@@ -97,7 +97,7 @@ func TestAll(t *testing.T) {
 	// Cost, its read class and main source; hit ratio, read and uncached tokens;
 	// peak. The other metrics of the run table stand there without a difference.
 	want := []string{"cost_usd", "cache_hit_ratio", "misses", "compactions", "chain_max", "peak_context_tokens", "added_latency_seconds",
-		"input_uncached_tokens", "cache_read_tokens", "cost_usd_read", "cost_usd_main"}
+		"input_uncached_tokens", "cache_read_tokens", "expected_cost_usd", "cost_usd_read", "cost_usd_main"}
 	var got []string
 	for _, line := range some[1:] {
 		got = append(got, line[4])

@@ -126,17 +126,14 @@ type Cell struct {
 var writers = []struct {
 	name  string
 	write func(*bytes.Buffer, *Document) error
-	safe  func([]byte) []byte // makes the whole harmless; nil for what is so by its parts, or not at all
 }{
-	{"table", writeTerminal, Inert},
-	{"markdown", writeMarkdown, Inert},
-	{"csv", writeCSV, nil},
-	{"csv-raw", writeRawCSV, nil},
-	{"json", writeJSON, inertJSON},
+	{"table", writeTerminal},
+	{"markdown", writeMarkdown},
+	{"csv", writeCSV},
+	{"json", writeJSON},
 }
 
-// Formats returns the names of the formats: table, markdown, csv, csv-raw (texts as
-// they are, also where a spreadsheet takes one for a formula) and json.
+// Formats returns the names of the formats: table, markdown, csv and json.
 func Formats() []string {
 	var names []string
 	for _, x := range writers {
@@ -155,11 +152,7 @@ func (d *Document) Write(w io.Writer, format string) error {
 		if err := x.write(&b, d); err != nil {
 			return fmt.Errorf("writing a report as %s: %w", format, err)
 		}
-		text := b.Bytes()
-		if x.safe != nil {
-			text = x.safe(text)
-		}
-		if _, err := w.Write(text); err != nil {
+		if _, err := w.Write(b.Bytes()); err != nil {
 			return fmt.Errorf("writing a report: %w", err)
 		}
 		return nil

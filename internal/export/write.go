@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/compactsim/compactsim/internal/document"
 )
 
 // The formats of a table.
@@ -96,9 +94,6 @@ func (t *Table) csv(w io.Writer) error {
 				return err
 			}
 			line[j] = string(field)
-			if t.columns[j].Type == String && !t.Raw {
-				line[j] = document.Field(line[j])
-			}
 		}
 		if err := out.Write(line); err != nil {
 			return err

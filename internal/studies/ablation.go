@@ -40,7 +40,7 @@ type Difference struct {
 	Change      *Change
 	USD         float64 // positive: what is in force in the base saves it
 	Relative    float64 // to the cost of the base; 0 when that cost nothing
-	Covered     bool    // smaller than the model error
+	Covered     bool    // the interval of the relative difference holds 0
 	Calls       int
 	Uncached    int64
 	Read        int64
@@ -104,7 +104,8 @@ func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 	if cost := x.CostUSD(); cost > 0 {
 		d.Relative = d.USD / cost
 	}
-	d.Covered = d.USD != 0 && a.Run.ModelError.Covers(d.Relative)
+	relative, _ := a.Run.ModelError.Difference(cell, base)
+	d.Covered = d.USD != 0 && relative.Chance()
 	return d
 }
 

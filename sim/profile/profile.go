@@ -95,10 +95,7 @@ type Switches struct {
 }
 
 // Names returns the names of the switches that are on, in order.
-func (s Switches) Names() []string { return switchedOn(s) }
-
-// switchedOn returns the names of the switches of a block that are on, in order.
-func switchedOn[S any](s S) []string {
+func (s Switches) Names() []string {
 	var names []string
 	spec.Fields(s, func(f *spec.Field) {
 		if f.Value.Bool() {
@@ -167,8 +164,9 @@ type Profile struct {
 	Shared       Estimate   `yaml:"shared_after_expiry"`
 	SharedTokens Estimate   `yaml:"shared_tokens"`
 	First        FirstCalls `yaml:"first_calls"`
-	// Codex is what holds for Codex alone.
-	Codex Codex `yaml:"codex"`
+	// Fallback is the share of Codex's calls within the retention that read much
+	// less than their prefix.
+	Fallback Estimate `yaml:"codex_fallback"`
 	// Adaptive are the prefixes of names of models whose thinking is not
 	// switched by the client, so that expansions do not change the key.
 	Adaptive []string   `yaml:"adaptive_thinking"`
@@ -279,6 +277,19 @@ func (p *Profile) ResidualAt(share float64) float64 {
 	return p.Residual[i] + (h-float64(i))*(p.Residual[i+1]-p.Residual[i])
 }
 
+// Spread returns how far the input cost of a session lies from the predicted one,
+// as a fraction: the root of the mean square of what the residual stands for; 0
+// without any.
+func (p *Profile) Spread() float64 {
+	const steps = 200
+	sum := 0.0
+	for i := range steps {
+		off := math.Expm1(p.ResidualAt((float64(i) + 0.5) / steps))
+		sum += off * off
+	}
+	return math.Sqrt(sum / steps)
+}
+
 // Thinks reports whether the client switches thinking of a model on and off.
 func (p *Profile) Thinks(model string) bool {
 	return !slices.ContainsFunc(p.Adaptive, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
@@ -340,6 +351,7 @@ func (p *Profile) Rules() []error {
 	share("shared_after_expiry", p.Shared)
 	share("first_calls.main", p.First.Main)
 	share("first_calls.sub_agent", p.First.Agent)
+	share("codex_fallback", p.Fallback)
 	for path, list := range p.versioned() {
 		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
 			errs = append(errs, spec.Wrong(path, "lists versions out of order: versions must ascend"))

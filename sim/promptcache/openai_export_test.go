@@ -56,3 +56,6 @@ func (o *OpenAI) CheckStructure() error {
 	}
 	return nil
 }
+
+// OpenAIRetention is the default of OpenAIConfig.Retention.
+const OpenAIRetention = openAIRetention

@@ -40,6 +40,9 @@ type Summary struct {
 	Sessions  int                 `json:"sessions"`
 	Metrics   map[string]float64  `json:"metrics"`   // by name, in the unit of the metric
 	Intervals map[string]Interval `json:"intervals"` // by name, for metrics that have one
+	// VsRecorded is the difference in cost against the recorded cell, nil where
+	// there is none.
+	VsRecorded *Difference `json:"vs_recorded,omitempty"`
 	// Firings are how often each layer acted; Reasons how often one failed or
 	// refused, as "layer: reason".
 	Firings map[string]int `json:"firings,omitzero"`
@@ -77,6 +80,9 @@ func (r *Run) Document() (*Document, error) {
 				return nil, fmt.Errorf("summarising a run: %w", err)
 			}
 			s.Breaks = text
+		}
+		if diff, ok := r.VsRecorded(c); ok {
+			s.VsRecorded = &diff
 		}
 		for _, m := range published {
 			if v, ok := c.Value(m); ok {

@@ -3,7 +3,6 @@ package results
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -107,39 +106,16 @@ type Note struct {
 	Text   string `json:"text"`
 }
 
-// ModelError compares what was billed with the same calls through the model:
-// those that a log shows, without the calls the recorded strategy knows to have
-// been made besides. The zero value means that it is not known.
-type ModelError struct {
-	BilledUSD   float64 `json:"billed_usd"`
-	RecordedUSD float64 `json:"recorded_usd"`
-}
-
-// Relative returns (recorded − billed) / billed, false when nothing was billed.
-func (e ModelError) Relative() (float64, bool) {
-	if e.BilledUSD == 0 {
-		return 0, false
-	}
-	return (e.RecordedUSD - e.BilledUSD) / e.BilledUSD, true
-}
-
-// Covers reports whether a relative cost difference is smaller than the model
-// error, so that it means nothing.
-func (e ModelError) Covers(difference float64) bool {
-	rel, ok := e.Relative()
-	return ok && math.Abs(difference) < math.Abs(rel)
-}
-
 // Sum sorts the rows of every cell by session, adds them up into its total and
-// sets the model error. The order makes sums of floating-point numbers
+// sets the model error where none is known by session. The order makes sums of floating-point numbers
 // independent of the order in which sessions finished.
 func (r *Run) Sum() {
 	for i := range r.Cells {
 		r.Cells[i].sum()
 	}
 	billed, recorded := r.Reference(StrategyBilled), r.Reference(StrategyRecorded)
-	if billed != nil && recorded != nil {
-		r.ModelError = ModelError{billed.Total.CostUSD(), recorded.Total.LoggedUSD()}
+	if billed != nil && recorded != nil && r.ModelError.Sessions == 0 {
+		r.ModelError = ErrorOf(billed, recorded, 0)
 	}
 }
 
@@ -198,21 +174,16 @@ func (c *Cell) within(d *Cell) bool {
 	return true
 }
 
-// VsRecorded returns the cost of c relative to the recorded cell under the same
-// surroundings, as a fraction of the latter. It is false for the reference cells themselves, without a
-// recorded cost, and when the two do not cover the same sessions or one of them
-// was cut short.
-func (r *Run) VsRecorded(c *Cell) (float64, bool) {
+// VsRecorded returns how the cost of c differs from that of the recorded cell
+// under the same surroundings. It is false for the reference cells themselves,
+// without a recorded cost, and when the two do not cover the same sessions or one
+// of them was cut short.
+func (r *Run) VsRecorded(c *Cell) (Difference, bool) {
 	ref := r.recordedFor(c)
-	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled || !c.Covers(ref) ||
-		c.Total.Counts.Unsimulated > 0 {
-		return 0, false
+	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled {
+		return Difference{}, false
 	}
-	base := ref.Total.CostUSD()
-	if base == 0 {
-		return 0, false
-	}
-	return (c.Total.CostUSD() - base) / base, true
+	return r.ModelError.Difference(c, ref)
 }
 
 // Covers reports whether c and d are of the same sessions, as far as their rows

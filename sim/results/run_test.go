@@ -25,24 +25,6 @@ func references() *Run {
 	return r
 }
 
-func TestModelError(t *testing.T) {
-	e := references().ModelError
-	if want := (ModelError{BilledUSD: 8, RecordedUSD: 10}); e != want {
-		t.Fatalf("model error %+v, want %+v", e, want)
-	}
-	if rel, ok := e.Relative(); !ok || rel != 0.25 { // (10 − 8) / 8
-		t.Errorf("relative %v, %v; want 0.25", rel, ok)
-	}
-	for d, want := range map[float64]bool{0.2: true, -0.2: true, 0.25: false, -0.3: false} {
-		if got := e.Covers(d); got != want {
-			t.Errorf("a model error of 25 %% covers %v: %v, want %v", d, got, want)
-		}
-	}
-	if _, ok := (ModelError{}).Relative(); ok || (ModelError{}).Covers(0) {
-		t.Error("an unknown model error says something")
-	}
-}
-
 func TestVsRecorded(t *testing.T) {
 	r := references()
 	for i, want := range []struct {
@@ -54,8 +36,8 @@ func TestVsRecorded(t *testing.T) {
 		{-0.5, true}, // (5 − 10) / 10
 		{0, false},   // lacks a session
 	} {
-		if rel, ok := r.VsRecorded(&r.Cells[i]); rel != want.rel || ok != want.ok {
-			t.Errorf("%s: %v, %v; want %v, %v", r.Cells[i].Cell, rel, ok, want.rel, want.ok)
+		if d, ok := r.VsRecorded(&r.Cells[i]); d.Relative != want.rel || ok != want.ok {
+			t.Errorf("%s: %v, %v; want %v, %v", r.Cells[i].Cell, d.Relative, ok, want.rel, want.ok)
 		}
 	}
 	other := Cell{Cell: "other", Strategy: "x", Rows: []Row{costing("x", "a", 1), costing("x", "c", 1)}}

@@ -101,7 +101,9 @@ func (r *Run) validateCells(validate func(*Cell) error) error {
 	for _, s := range r.Workload.Quality {
 		errs = append(errs, finite("share of "+s.Of+" "+s.What, s.Value))
 	}
-	errs = append(errs, finite("billed_usd", r.ModelError.BilledUSD), finite("recorded_usd", r.ModelError.RecordedUSD))
+	e := &r.ModelError
+	errs = append(errs, finite("billed_usd", e.BilledUSD), finite("recorded_usd", e.RecordedUSD),
+		finite("low", e.Low), finite("high", e.High), finite("gross", e.Gross), finite("session_spread", e.Spread))
 	return errors.Join(errs...)
 }
 

@@ -89,7 +89,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "parentToolUseID":
 		h.tool = p.key()
 	case "timestamp":
-		h.at = p.src.Stamp(int(h.line), p.str())
+		h.at = assembly.Time(p.str())
 	case "sessionId":
 		h.session = p.src.names.add(p.str())
 	case "agentId":
@@ -111,7 +111,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "message":
 		p.message(&h.message)
 	case "data":
-		p.progress(&h.agent, h.line)
+		p.progress(&h.agent)
 	case "attachment", "rendered":
 		p.attached(&h.attachment, string(name) == "rendered")
 	case "compactMetadata", "microcompactMetadata":
@@ -137,7 +137,7 @@ func (p *parser) key() prompt.Digest {
 
 // progress reads the data of a progress line, which holds a message when it
 // comes from a sub-agent.
-func (p *parser) progress(a *agentMessage, line int32) {
+func (p *parser) progress(a *agentMessage) {
 	for name := range p.members {
 		switch string(name) {
 		case "type":
@@ -145,14 +145,14 @@ func (p *parser) progress(a *agentMessage, line int32) {
 		case "agentId":
 			a.id = p.src.names.add(p.str())
 		case "message":
-			p.innerLine(a, line)
+			p.innerLine(a)
 		default:
 			p.skip()
 		}
 	}
 }
 
-func (p *parser) innerLine(a *agentMessage, line int32) {
+func (p *parser) innerLine(a *agentMessage) {
 	for name := range p.members {
 		switch string(name) {
 		case "type":
@@ -160,7 +160,7 @@ func (p *parser) innerLine(a *agentMessage, line int32) {
 		case "uuid":
 			a.uuid = p.key()
 		case "timestamp":
-			a.at = p.src.Stamp(int(line), p.str())
+			a.at = assembly.Time(p.str())
 		case "message":
 			p.message(&a.message)
 		default:

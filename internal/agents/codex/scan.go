@@ -100,7 +100,7 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	if r.Type == "" {
 		return errNoRecord
 	}
-	at := ro.Stamp(ln.Number, []byte(r.Timestamp))
+	at := assembly.Time([]byte(r.Timestamp))
 	if at != 0 {
 		if ro.start == 0 {
 			ro.start = at

@@ -136,7 +136,7 @@ func (f *file) parse(ln assembly.Line) error {
 	if l.Type == "" {
 		return errNoType
 	}
-	at := f.Stamp(ln.Number, []byte(l.Timestamp))
+	at := assembly.Time([]byte(l.Timestamp))
 	if at != 0 {
 		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
 	}

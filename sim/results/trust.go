@@ -1,0 +1,213 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/document"
+)
+
+// ModelError compares what was billed with the same calls through the model:
+// those that a log shows, without the calls the recorded strategy knows to have
+// been made besides. The zero value means that it is not known.
+type ModelError struct {
+	BilledUSD   float64 `json:"billed_usd"`
+	RecordedUSD float64 `json:"recorded_usd"`
+	// Sessions is how many sessions the two were held against each other in. Low
+	// and High are the 95 % interval of Relative over other sessions like these,
+	// by a bootstrap; 0 with fewer than two.
+	Sessions int     `json:"sessions,omitzero"`
+	Low      float64 `json:"low,omitzero"`
+	High     float64 `json:"high,omitzero"`
+	// Gross is the sum of the errors of sessions without their signs, as a share
+	// of what was billed: what does not cancel.
+	Gross float64 `json:"gross,omitzero"`
+	// Spread is the typical relative error of a session, as a standard deviation
+	// that counts sessions by their cost.
+	Spread float64 `json:"session_spread,omitzero"`
+}
+
+// Relative returns (recorded − billed) / billed, false when nothing was billed.
+func (e ModelError) Relative() (float64, bool) {
+	if e.BilledUSD == 0 {
+		return 0, false
+	}
+	return (e.RecordedUSD - e.BilledUSD) / e.BilledUSD, true
+}
+
+// String says for people how far the model is from the bill, in all and by
+// session.
+func (e ModelError) String() string {
+	rel, ok := e.Relative()
+	if !ok {
+		return "unknown, nothing was billed"
+	}
+	text := document.SignedPercent(rel) + " net"
+	if e.Sessions > 1 {
+		text += fmt.Sprintf(" (95 %% interval %s … %s), %s gross by session",
+			document.SignedPercent(e.Low), document.SignedPercent(e.High), document.Percent(e.Gross))
+	}
+	return text
+}
+
+// priorSessions is how many sessions the spread that is known beforehand counts
+// for beside those of a run: a handful says little of how far a model is off.
+const priorSessions = 5
+
+// ErrorOf returns the model error of the recorded cell against the billed one.
+// When the two are not of the same sessions only their sums are known. Prior is
+// the spread of sessions elsewhere, 0 when that is not known.
+func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
+	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(), Spread: prior}
+	if len(billed.Rows) == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
+		return e
+	}
+	bill, model := make([]float64, len(billed.Rows)), make([]float64, len(billed.Rows))
+	for i := range bill {
+		bill[i], model[i] = billed.Rows[i].CostUSD(), recorded.Rows[i].LoggedUSD()
+	}
+	e.measure(bill, model)
+	return e
+}
+
+// ErrorBetween returns the model error between what sessions were billed and what
+// the model says of them, USD, by the same index.
+func ErrorBetween(billed, model []float64) ModelError {
+	var e ModelError
+	for i := range billed {
+		e.BilledUSD, e.RecordedUSD = e.BilledUSD+billed[i], e.RecordedUSD+model[i]
+	}
+	if e.BilledUSD > 0 {
+		e.measure(billed, model)
+	}
+	return e
+}
+
+// measure sets what follows from the errors of sessions. Spread holds what is
+// known beforehand.
+func (e *ModelError) measure(billed, model []float64) {
+	e.Sessions = len(billed)
+	off := make([]float64, e.Sessions)
+	var squares, bills, gross float64
+	for i, bill := range billed {
+		off[i] = model[i] - bill
+		gross += math.Abs(off[i])
+		squares, bills = squares+off[i]*off[i], bills+bill*bill
+	}
+	n, prior := float64(e.Sessions), e.Spread
+	e.Gross = gross / e.BilledUSD
+	e.Spread = math.Sqrt(squares / bills)
+	if prior > 0 {
+		e.Spread = math.Sqrt((n*squares/bills + priorSessions*prior*prior) / (n + priorSessions))
+	}
+	if e.Sessions > 1 {
+		e.Low, e.High = bootstrap(off, billed, 0)
+	}
+}
+
+// Difference is how the cost of a cell differs from that of another over the same
+// sessions, as a fraction of the latter.
+type Difference struct {
+	Relative float64 `json:"relative"`
+	// Low and High are the 95 % interval over other sessions like these: sessions
+	// are drawn again, and where the two differ the model is off by as much as it
+	// is on the recordings. Known is false without rows.
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Known bool    `json:"-"`
+}
+
+// Chance reports whether the interval of the difference holds 0.
+func (d Difference) Chance() bool { return d.Known && d.Low <= 0 && d.High >= 0 }
+
+// Difference returns the difference in cost of c against base, false when the
+// two do not cover the same sessions, one was cut short, or base costs nothing.
+func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
+	total := base.Total.CostUSD()
+	if !c.Covers(base) || total == 0 || c.Total.Counts.Unsimulated > 0 {
+		return Difference{}, false
+	}
+	d := Difference{Relative: (c.Total.CostUSD() - total) / total}
+	if len(c.Rows) > 0 && len(base.Rows) > 0 {
+		usd := func(c *Cell) []float64 {
+			list := make([]float64, len(c.Rows))
+			for i := range list {
+				list[i] = c.Rows[i].CostUSD()
+			}
+			return list
+		}
+		d = e.Interval(usd(c), usd(base))
+	}
+	return d, true
+}
+
+// Interval returns the difference of costs by session, USD, each against that of
+// base at the same index. A session that costs the same both ways has the same
+// error both ways.
+func (e ModelError) Interval(costs, base []float64) Difference {
+	off := make([]float64, len(base))
+	var sum, total, squares float64
+	for i, was := range base {
+		off[i] = costs[i] - was
+		sum, total = sum+off[i], total+was
+		if off[i] != 0 {
+			squares += costs[i] * costs[i]
+		}
+	}
+	if total == 0 {
+		return Difference{}
+	}
+	d := Difference{Relative: sum / total, Known: len(base) > 0}
+	d.Low, d.High = bootstrap(off, base, e.Spread*math.Sqrt(squares))
+	return d
+}
+
+const (
+	// resamples of a bootstrap: the ends of an interval have 12 of them outside.
+	resamples = 500
+	// maxBlocks is the most parts that sessions are drawn in: of more, neighbours
+	// are drawn together.
+	maxBlocks = 500
+	// outside is the share of resamples beyond either end of an interval.
+	outside = 0.025
+)
+
+// bootstrap returns the 95 % interval of the ratio of two sums over sessions,
+// percentiles of sums over as many sessions drawn with replacement. Noise is a
+// standard deviation that the upper sum has beside. The draws are the same for
+// the same number of sessions: what is compared with one base has one chance.
+func bootstrap(part, base []float64, noise float64) (low, high float64) {
+	n := min(len(part), maxBlocks)
+	blocks := make([][2]float64, n)
+	var sum [2]float64
+	for i := range part {
+		b := &blocks[i*n/len(part)]
+		b[0], b[1] = b[0]+part[i], b[1]+base[i]
+		sum[0], sum[1] = sum[0]+part[i], sum[1]+base[i]
+	}
+	source := rand.New(rand.NewPCG(uint64(len(part)), 0))
+	ratios := make([]float64, 0, resamples)
+	for range resamples {
+		drawn := [2]float64{noise * source.NormFloat64(), 0}
+		for range n {
+			b := &blocks[source.Uint64N(uint64(n))]
+			drawn[0], drawn[1] = drawn[0]+b[0], drawn[1]+b[1]
+		}
+		if drawn[1] != 0 {
+			ratios = append(ratios, drawn[0]/drawn[1])
+		}
+	}
+	if len(ratios) == 0 {
+		return 0, 0
+	}
+	slices.Sort(ratios)
+	// Draws of few sessions spread too little: their variance lacks n/(n − 1).
+	estimate, wider := sum[0]/sum[1], math.Sqrt(float64(n)/float64(max(n-1, 1)))
+	end := func(share float64) float64 {
+		x := ratios[int(math.Round(share*float64(len(ratios)-1)))]
+		return estimate + (x-estimate)*wider
+	}
+	return end(outside), end(1 - outside)
+}

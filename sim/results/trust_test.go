@@ -1,0 +1,150 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func about(a, b float64) bool { return math.Abs(a-b) < 1e-4 }
+
+// Two sessions are billed $2 and $6 and recorded $3 and $7. By hand: the error is
+// 2/8 net and gross; its square counts sessions by cost, √(2/40). Drawn again, the
+// sessions give 1/2, 2/8 or 1/6, and the ends lie √2 as far from 2/8 as these.
+func TestModelError(t *testing.T) {
+	e := references().ModelError
+	if rel, ok := e.Relative(); !ok || rel != 0.25 || e.BilledUSD != 8 || e.RecordedUSD != 10 || e.Sessions != 2 {
+		t.Errorf("relative %v, %v of %+v; want 0.25 of $8 and $10", rel, ok, e)
+	}
+	if !about(e.Gross, 0.25) || !about(e.Spread, math.Sqrt(2.0/40)) {
+		t.Errorf("gross %v, spread %v; want 0.25 and 0.2236", e.Gross, e.Spread)
+	}
+	if low, high := 0.25-math.Sqrt2/12, 0.25+math.Sqrt2/4; !about(e.Low, low) || !about(e.High, high) {
+		t.Errorf("interval %v … %v, want %v … %v", e.Low, e.High, low, high)
+	}
+	if _, ok := (ModelError{}).Relative(); ok {
+		t.Error("an unknown model error says something")
+	}
+}
+
+// corpus returns the cells of a bill and a replay whose error is one cent in ten of
+// every session, up and down in turn.
+func corpus(sessions int) (billed, recorded Cell) {
+	billed, recorded = Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
+	for i := range sessions {
+		id := fmt.Sprintf("%03d", i)
+		billed.Rows = append(billed.Rows, costing("billed", id, 10))
+		recorded.Rows = append(recorded.Rows, costing("recorded", id, 10+float64(i%2*2-1)))
+	}
+	billed.sum()
+	recorded.sum()
+	return billed, recorded
+}
+
+// Errors that cancel leave nothing net and all of it gross.
+func TestErrorsCancelNetAndNotGross(t *testing.T) {
+	billed, recorded := corpus(100)
+	e := ErrorOf(&billed, &recorded, 0)
+	rel, _ := e.Relative()
+	if !about(rel, 0) || !about(e.Gross, 0.1) || !about(e.Spread, 0.1) || e.Low >= 0 || e.High <= 0 {
+		t.Errorf("net %v in %v … %v, gross %v, spread %v; want 0 inside, 0.1 and 0.1", rel, e.Low, e.High, e.Gross, e.Spread)
+	}
+	// The standard error of the mean of 100 errors of 10 % is 1 %.
+	if half := (e.High - e.Low) / 2; half < 0.016 || half > 0.024 {
+		t.Errorf("interval of ± %v, want ± 1.96 %%", half)
+	}
+}
+
+// A single session says little of how far the model is off: what is known from
+// elsewhere counts for five. By hand √((1·0.1² + 5·0.4²)/6).
+func TestFewSessionsTakeTheSpreadKnownBeforehand(t *testing.T) {
+	billed, recorded := corpus(1)
+	e := ErrorOf(&billed, &recorded, 0.4)
+	if want := math.Sqrt((0.01 + 5*0.16) / 6); !about(e.Spread, want) || e.Low != 0 || e.High != 0 {
+		t.Errorf("spread %v in %v … %v, want %v and no interval", e.Spread, e.Low, e.High, want)
+	}
+	other := recorded
+	other.Rows = []Row{costing("x", "000", 6)}
+	other.sum()
+	if d, ok := e.Difference(&other, &recorded); !ok || !d.Chance() {
+		t.Errorf("a third less in one session is sure: %+v", d)
+	}
+}
+
+// Equal strategies cannot be told apart, those that differ by a third in every
+// session can.
+func TestChance(t *testing.T) {
+	billed, recorded := corpus(60)
+	e := ErrorOf(&billed, &recorded, 0.1)
+	for factor, want := range map[float64]bool{1: true, 1.005: true, 0.995: true, 0.67: false, 1.5: false} {
+		other := Cell{Cell: "x", Strategy: "x"}
+		for i := range recorded.Rows {
+			r := &recorded.Rows[i]
+			other.Rows = append(other.Rows, costing("x", r.Session, factor*r.CostUSD()))
+		}
+		other.sum()
+		d, ok := e.Difference(&other, &recorded)
+		if !ok || !about(d.Relative, factor-1) || d.Chance() != want {
+			t.Errorf("a cost × %g: %+v, by chance %v; want %v", factor, d, d.Chance(), want)
+		}
+	}
+}
+
+// Sessions are generated with known costs, and a model that is off by 8 % of
+// each, independently for every strategy. Two strategies that truly cost the same
+// are told apart in about one world of twenty; one that truly costs 10 % more is
+// told apart in nearly all.
+func TestChanceIsCalibrated(t *testing.T) {
+	source := rand.New(rand.NewPCG(1, 2))
+	seen := func(world func() (rows [3][]float64)) int {
+		found := 0
+		for range 300 {
+			rows := world()
+			cells := [3]Cell{}
+			for k := range cells {
+				for i, usd := range rows[k] {
+					cells[k].Rows = append(cells[k].Rows, costing("x", fmt.Sprintf("%03d", i), usd))
+				}
+				cells[k].sum()
+			}
+			e := ErrorOf(&cells[0], &cells[1], 0)
+			if d, _ := e.Difference(&cells[2], &cells[1]); !d.Chance() {
+				found++
+			}
+		}
+		return found
+	}
+	world := func(factor float64) func() [3][]float64 {
+		return func() (rows [3][]float64) {
+			for range 50 {
+				truth := math.Exp(source.NormFloat64())
+				off := func() float64 { return 1 + 0.08*source.NormFloat64() }
+				rows[0] = append(rows[0], truth)
+				rows[1] = append(rows[1], truth*off())
+				rows[2] = append(rows[2], truth*factor*off())
+			}
+			return rows
+		}
+	}
+	if n := seen(world(1)); n > 24 {
+		t.Errorf("%d of 300 equal strategies are told apart, want at most 8 %%", n)
+	}
+	if n := seen(world(1.10)); n < 240 {
+		t.Errorf("%d of 300 strategies that cost a tenth more are told apart, want at least 80 %%", n)
+	}
+}
+
+// Above 500 sessions neighbours are drawn together; the interval stays what it is.
+func TestManySessionsAreDrawnInBlocks(t *testing.T) {
+	billed, recorded := corpus(2000)
+	source := rand.New(rand.NewPCG(3, 4))
+	for i := range recorded.Rows { // no pattern that blocks could cancel
+		recorded.Rows[i] = costing("recorded", recorded.Rows[i].Session, 10+float64(source.IntN(2)*2-1))
+	}
+	recorded.sum()
+	e := ErrorOf(&billed, &recorded, 0)
+	if half := (e.High - e.Low) / 2; half < 0.003 || half > 0.006 {
+		t.Errorf("interval of ± %v, want about ± 0.44 %%", half)
+	}
+}
