@@ -88,11 +88,8 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 // open opens the cassettes and, if it may be asked, the server.
 func (c *liveCalls) open(prices pricesNow) (err error) {
 	f := c.flags
-	mode := map[string]cassette.Mode{
-		summarizeLive: cassette.Record, summarizeReplay: cassette.Replay, summarizeMissing: cassette.RecordMissing,
-	}[f.summarizer]
 	o := cassette.Options{Redact: f.Redact, Keep: live.Titles(), ReplaceBroken: f.ReplaceBroken}
-	if c.folder, err = cassette.Open(f.cassettes, mode, o); err != nil {
+	if c.folder, err = cassette.Open(f.cassettes, f.mode(), o); err != nil {
 		return fmt.Errorf("--cassettes: %w", err)
 	}
 	c.opts.Calls = c.folder

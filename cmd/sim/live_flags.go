@@ -16,18 +16,15 @@ import (
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
+	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/sim/client"
 )
 
-// What answers summary calls.
-const (
-	summarizeStub    = "stub"           // sizes drawn from a distribution
-	summarizeLive    = "live"           // a real model, every call anew
-	summarizeReplay  = "replay"         // stored calls; one that is missing is an error
-	summarizeMissing = "record-missing" // stored calls, and a real model for those that are missing
-)
+// summarizeStub is what --summarizer has for sizes drawn from a distribution, beside
+// the modes of cassettes.
+const summarizeStub = "stub"
 
 // liveFlags say whether real models write the summaries, and within which limits.
 // Where calls are stored and sent is no part of a scenario: a file from somebody
@@ -66,14 +63,15 @@ func (f *liveFlags) set(set func(flag string, value any, keys ...string)) {
 // real reports whether calls are real, now or when they were stored.
 func (f *liveFlags) real() bool { return f.summarizer != summarizeStub }
 
+// mode is what is done about calls that are not stored, of real ones.
+func (f *liveFlags) mode() cassette.Mode { return cassette.Mode(f.summarizer) }
+
 // asks reports whether a server may be asked.
-func (f *liveFlags) asks() bool {
-	return f.summarizer == summarizeLive || f.summarizer == summarizeMissing
-}
+func (f *liveFlags) asks() bool { return f.real() && f.mode() != cassette.Replay }
 
 // check returns what is wrong with the flags, of which assigned are those of --set.
 func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) {
-	known := []string{summarizeStub, summarizeLive, summarizeReplay, summarizeMissing}
+	known := []string{summarizeStub, string(cassette.Record), string(cassette.Replay), string(cassette.RecordMissing)}
 	if !slices.Contains(known, f.summarizer) {
 		return []error{fmt.Errorf("--summarizer %q%s: want %s", f.summarizer, nearest.Hint(f.summarizer, known),
 			strings.Join(known, ", "))}

@@ -263,26 +263,12 @@ const overhead = 60
 // the output is as long as it may be. A server-side compaction is a second pass.
 func Estimate(r *wire.Request) wire.Usage {
 	size, blocks, longest := 0, 0, wire.CacheNone
-	seen := func(b int, c wire.Cache) {
-		size += b
+	for p := range r.Parts() {
+		size += p.Size()
 		blocks++
-		if c == wire.Cache1h || longest == wire.CacheNone {
-			longest = c
+		if p.Cache == wire.Cache1h || longest == wire.CacheNone {
+			longest = p.Cache
 		}
-	}
-	for i := range r.Tools {
-		t := &r.Tools[i]
-		seen(len(t.Name)+len(t.Description)+len(t.InputSchema), t.Cache)
-	}
-	each := func(list []wire.Block) {
-		for i := range list {
-			b := &list[i]
-			seen(len(b.Text)+len(b.Name)+len(b.Input), b.Cache)
-		}
-	}
-	each(r.System)
-	for i := range r.Messages {
-		each(r.Messages[i].Blocks)
 	}
 	input := int64(float64(size)*tokensPerByte) + int64(blocks)*overhead
 	u := wire.Usage{Output: mostOutput(r)}

@@ -156,44 +156,38 @@ func Describe(r *wire.Request) *Request {
 		q.Compaction = sized("instructions", []byte(r.Compaction.Instructions))
 	}
 	q.Thinking, q.Effort = r.Thinking.String(), r.Effort
-	for i := range r.Tools {
-		t := &r.Tools[i]
-		parts := []string{t.Name, t.Description, string(t.InputSchema)}
-		q.Tools = append(q.Tools, q.line("tool", t.Cache, false, parts...))
-	}
-	for i := range r.System {
-		q.System = append(q.System, q.block("system", &r.System[i]))
-	}
-	for _, m := range r.Messages {
-		for i := range m.Blocks {
-			q.Messages = append(q.Messages, q.block(string(m.Role), &m.Blocks[i]))
+	for p := range r.Parts() {
+		q.Bytes += int64(p.Size())
+		switch p.Who {
+		case "tool":
+			q.Tools = append(q.Tools, line(&p))
+		case "system":
+			q.System = append(q.System, line(&p))
+		default:
+			q.Messages = append(q.Messages, line(&p))
 		}
 	}
 	q.Instruction = instruction(r.Messages)
 	return q
 }
 
-func (q *Request) block(who string, b *wire.Block) string {
-	return q.line(who+" "+string(b.Kind), b.Cache, b.Error, b.Text, b.Name, string(b.Input), b.ID)
-}
-
-// line writes one block, whose size is that of all of content but an id.
-func (q *Request) line(what string, cache wire.Cache, failed bool, content ...string) string {
-	n := 0
+// line writes a part: who speaks, its kind, size and digest, and its breakpoint.
+func line(p *wire.Part) string {
 	var d prompt.Digest
-	for i, c := range content {
-		if i < 3 {
-			n += len(c)
-		}
-		d = d.Extend(prompt.DigestString(c))
+	for _, text := range p.Texts {
+		d = d.Extend(prompt.DigestString(text))
 	}
-	q.Bytes += int64(n)
-	line := fmt.Sprintf("%s %d B %016x", what, n, d.Hi)
-	if failed {
+	what := p.Who
+	if p.Kind != "" {
+		what += " " + string(p.Kind)
+		d = d.Extend(prompt.DigestString(p.ID))
+	}
+	line := fmt.Sprintf("%s %d B %016x", what, p.Size(), d.Hi)
+	if p.Failed {
 		line += " error"
 	}
-	if cache != wire.CacheNone {
-		line += " cache " + string(cache)
+	if p.Cache != wire.CacheNone {
+		line += " cache " + string(p.Cache)
 	}
 	return line
 }

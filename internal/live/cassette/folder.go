@@ -13,27 +13,14 @@ import (
 )
 
 // Mode says what a folder does about calls that it does not have.
-type Mode uint8
+type Mode string
 
 // The modes of a folder.
 const (
-	Replay        Mode = iota // a call that is not stored is an error: nothing is asked of a server
-	Record                    // every call is made anew, once in the life of the Folder
-	RecordMissing             // a call that is not stored is made, and one that failed for a passing reason
+	Replay        Mode = "replay"         // a call that is not stored is an error: nothing is asked of a server
+	Record        Mode = "live"           // every call is made anew, once in the life of the Folder
+	RecordMissing Mode = "record-missing" // a call that is not stored is made, and one that failed for a passing reason
 )
-
-var modeNames = [...]string{"replay", "record", "record-missing"}
-
-// String returns the name that ParseMode takes.
-func (m Mode) String() string { return modeNames[min(int(m), len(modeNames)-1)] }
-
-// ParseMode returns the mode of a name: replay, record or record-missing.
-func ParseMode(name string) (Mode, error) {
-	if i := slices.Index(modeNames[:], name); i >= 0 {
-		return Mode(i), nil
-	}
-	return 0, fmt.Errorf("unknown mode %q of cassettes; known: %s", name, strings.Join(modeNames[:], ", "))
-}
 
 // Options say how cassettes are written. The zero value keeps all texts.
 type Options struct {
@@ -70,9 +57,6 @@ const suffix = ".json"
 // Open returns the cassettes of a folder. To replay the folder must exist, to
 // record it is made.
 func Open(dir string, mode Mode, opts Options) (*Folder, error) {
-	if int(mode) >= len(modeNames) {
-		return nil, fmt.Errorf("cassettes: unknown mode %d", mode)
-	}
 	if mode != Replay {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("cassettes: make the folder to record to: %w", err)
@@ -93,8 +77,8 @@ func Open(dir string, mode Mode, opts Options) (*Folder, error) {
 // path returns the file of a call.
 func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+suffix) }
 
-// Load returns the cassette of a call. The error is a *missingError, which is
-// ErrMissing, when there is none; any other names the file and what to do.
+// Load returns the cassette of a call. The error is ErrMissing when there is none;
+// any other names the file and what to do.
 func (f *Folder) Load(call Call) (*Cassette, error) {
 	c, err := f.find(call)
 	if err == nil && c == nil {

@@ -256,15 +256,6 @@ func TestOpen(t *testing.T) {
 	}
 	_, err = Open(file, Replay, Options{})
 	wantError(t, "a file", err, "is no folder")
-	_, err = Open(dir, Mode(9), Options{})
-	wantError(t, "mode 9", err, "unknown mode")
-	for _, m := range []Mode{Replay, Record, RecordMissing} {
-		if got, err := ParseMode(m.String()); err != nil || got != m {
-			t.Errorf("%s: %v, %v", m, got, err)
-		}
-	}
-	_, err = ParseMode("rekord")
-	wantError(t, "unknown mode", err, "known: replay, record, record-missing")
 }
 
 // Has says of a call what Do does about it: whether it is made, and paid for.

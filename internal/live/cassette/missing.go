@@ -16,66 +16,39 @@ import (
 // ErrMissing reports a call that no cassette holds.
 var ErrMissing = errors.New("no cassette holds this call")
 
-// missingError describes a call that no cassette holds: a request that was never
-// recorded, or one that has changed since.
-type missingError struct {
-	Dir  string
-	Key  Key
-	Call Call
-	// Nearest is the stored call most like it in the same session, nil for none;
-	// Differs what is another in it.
-	Nearest    *Call
-	NearestKey Key
-	Differs    []string
-	Stored     int // cassettes in the folder that can be read
-}
-
-// Is reports whether target is ErrMissing.
-func (e *missingError) Is(target error) bool { return target == ErrMissing }
-
-// Error names the call by its key, and what differs in the nearest cassette.
-func (e *missingError) Error() string {
-	return fmt.Sprintf("%s, %s: %s", ErrMissing, e.Key, e.difference())
-}
-
-func (e *missingError) difference() string {
-	switch {
-	case e.Stored == 0:
-		return e.Dir + " has no cassettes"
-	case e.Nearest == nil:
-		return fmt.Sprintf("none of the %d cassettes in %s belongs to this session", e.Stored, e.Dir)
-	}
-	return fmt.Sprintf("the nearest, %s, differs in %s", filepath.Join(e.Dir, e.NearestKey.String()+suffix),
-		strings.Join(e.Differs, "; "))
-}
-
-// missing returns the error of a call that is not stored.
+// missing returns the error of a call that is not stored: a request that was never
+// recorded, or one that has changed since. It names the stored call of the session
+// that is most like it, and what differs.
 func (f *Folder) missing(call Call) error {
-	e := &missingError{Dir: f.dir, Key: call.Key(), Call: call}
 	told := redactCall(call)
 	entries, _ := os.ReadDir(f.dir) // a folder that cannot be read has none
-	best := -1
+	var nearest *Call
+	best, stored, path := -1, 0, ""
 	for _, entry := range entries {
 		k, err := parseKey(strings.TrimSuffix(entry.Name(), suffix))
 		if err != nil || filepath.Ext(entry.Name()) != suffix {
 			continue
 		}
-		var stored struct {
+		var got struct {
 			Call Call `json:"call"`
 		}
 		b, err := files.Read(f.path(k))
-		if err != nil || json.Unmarshal(b, &stored, values) != nil {
+		if err != nil || json.Unmarshal(b, &got, values) != nil {
 			continue
 		}
-		e.Stored++
-		if n := likeness(&stored.Call, &told); stored.Call.Session == call.Session && n > best {
-			best, e.Nearest, e.NearestKey = n, &stored.Call, k
+		stored++
+		if n := likeness(&got.Call, &told); got.Call.Session == call.Session && n > best {
+			best, nearest, path = n, &got.Call, f.path(k)
 		}
 	}
-	if e.Nearest != nil {
-		e.Differs = differences(e.Nearest, &told)
+	why := f.dir + " has no cassettes"
+	switch {
+	case nearest != nil:
+		why = fmt.Sprintf("the nearest, %s, differs in %s", path, strings.Join(differences(nearest, &told), "; "))
+	case stored > 0:
+		why = fmt.Sprintf("none of the %d cassettes in %s belongs to this session", stored, f.dir)
 	}
-	return e
+	return fmt.Errorf("%w, %s: %s", ErrMissing, call.Key(), why)
 }
 
 // likeness weighs what two calls of a session have in common: what they are for

@@ -1,15 +1,13 @@
 package devserver
 
 import (
-	"crypto/sha256"
 	"net/http"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/internal/live/api"
+	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
 // completions answers POST /v1/chat/completions.
@@ -35,14 +33,9 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := c.chatAnswer(&q)
-	a.usage.Read = s.chunks.begin(s.options.Now(), c.org+"\x00"+q.Model, text)
-	a.usage.Uncached = n - a.usage.Read
-	a.usage.Output = a.output()
-	if !c.delay(s.options.Latency) {
-		return
-	}
-	s.bill(a)
-	c.respond(a.chatResponse(q.StreamOptions.IncludeUsage), q.Stream)
+	a.usage, a.writes = s.cache.begin(s.options.Now(), q.Model, chunks(c.org, q.Model, text))
+	a.usage = wire.Usage{Read: a.usage.Read, Uncached: n - a.usage.Read, Output: a.output()}
+	c.finish(a, q.Stream, func() *response { return a.chatResponse(q.StreamOptions.IncludeUsage) })
 }
 
 // checkChat returns what such servers refuse: unknown models and results without
@@ -150,47 +143,20 @@ func (a *answer) chatResponse(withUsage bool) *response {
 	return r
 }
 
-// chunkTokens is the step in which prefixes are cached, and chunkLeast the
-// shortest that is; entries live for chunkTTL without use. OpenAI documents
-// these, and five to ten minutes.
-const (
-	chunkTokens = 128
-	chunkLeast  = 1024
-	chunkTTL    = 5 * time.Minute
-)
+// chunkTokens is the step in which prefixes are cached by themselves, from 1,024
+// tokens on and for five minutes, as OpenAI documents.
+const chunkTokens = 128
 
-// chunkCache is the automatic cache of chat completions. The zero value is
-// empty.
-type chunkCache struct {
-	mu   sync.Mutex
-	used map[[sha256.Size]byte]time.Time
-}
-
-// begin returns how many tokens of a prompt are read from the cache, and caches
-// all of it.
-func (c *chunkCache) begin(now time.Time, owner, text string) int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.used == nil || len(c.used) > 1<<18 {
-		c.used = map[[sha256.Size]byte]time.Time{}
+// chunks returns the positions of a prompt whose prefixes are cached by themselves,
+// with one for its end.
+func chunks(org, model, text string) []position {
+	p := newPrefix(org, model)
+	marker := &api.CacheControl{}
+	for size := bytesOf(chunkTokens); len(text) >= size; text = text[size:] {
+		p.write(text[:size])
+		p.add("chunk", chunkTokens, marker)
 	}
-	h := sha256.New()
-	h.Write([]byte(owner))
-	read, hit, size := int64(0), true, bytesOf(chunkTokens)
-	for n := int64(1); len(text) >= size; n++ {
-		h.Write([]byte(text[:size]))
-		text = text[size:]
-		var sum [sha256.Size]byte
-		h.Sum(sum[:0])
-		last, ok := c.used[sum]
-		hit = hit && ok && now.Before(last.Add(chunkTTL))
-		if hit {
-			read = n * chunkTokens
-		}
-		c.used[sum] = now
-	}
-	if read < chunkLeast {
-		return 0
-	}
-	return read
+	p.write(text)
+	p.add("end", tokensOf(len(text)), nil)
+	return p.list
 }

@@ -52,14 +52,19 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 		c.fail(e)
 		return
 	}
-	if !c.delay(s.options.Latency) {
+	c.finish(a, q.Stream, a.response)
+}
+
+// finish waits for the first token and answers.
+func (c *call) finish(a *answer, stream bool, form func() *response) {
+	if !c.delay(c.server.options.Latency) {
 		return
 	}
 	if a.writes != nil {
 		a.writes.available()
 	}
-	s.bill(a)
-	c.respond(a.response(), q.Stream)
+	c.server.bill(a)
+	c.respond(form(), stream)
 }
 
 // answer works out what a valid request is answered with.

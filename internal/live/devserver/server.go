@@ -67,7 +67,6 @@ type Server struct {
 	options Options
 	mux     *http.ServeMux
 	cache   cache
-	chunks  chunkCache
 	mu      sync.Mutex
 	counts  Counts
 }

@@ -23,7 +23,11 @@ const (
 )
 
 // checker keeps the first rule that a request breaks.
-type checker struct{ err *apiError }
+type checker struct {
+	err     *apiError
+	markers int  // breakpoints so far
+	short   bool // one of them asks for five minutes
+}
 
 func (c *checker) refuse(broken bool, format string, args ...any) {
 	if broken && c.err == nil {
@@ -49,12 +53,16 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 	c.refuse(n < 0 || n == 0 && q.Stream, "max_tokens: %d is out of range", n)
 	c.refuse(n > most, "max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
 		n, most, q.Model)
+	c.tools(q.Tools)
 	for i := range q.System {
 		c.block(&q.System[i], fmt.Sprintf("system.%d", i))
 	}
 	c.messages(q.Messages)
-	c.tools(q.Tools)
-	c.markers(q)
+	if q.CacheControl != nil {
+		c.markers++
+	}
+	c.refuse(c.markers > maxMarkers, "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers,
+		c.markers)
 	c.thinking(q)
 	all := strings.Join(h.Values("Anthropic-Beta"), ",")
 	c.edits(q, strings.FieldsFunc(all, func(r rune) bool { return r == ',' || r == ' ' }))
@@ -102,6 +110,7 @@ func (c *checker) messages(list []api.Message) {
 }
 
 func (c *checker) block(b *api.Block, at string) {
+	c.marker(b.CacheControl, at)
 	switch b.Type {
 	case "text":
 		c.refuse(b.TextOf() == "", "%s: text content blocks must be non-empty", at)
@@ -135,43 +144,24 @@ func (c *checker) tools(list []api.Tool) {
 		own := rest.Type == "" || rest.Type == "custom"
 		c.refuse(!toolName.MatchString(t.Name), "tools.%d.name: String should match pattern '%s'", i, toolName)
 		c.refuse(own && t.InputSchema.Kind() != '{', "tools.%d.input_schema: Input should be an object", i)
+		c.marker(t.CacheControl, fmt.Sprintf("tools.%d", i))
 		c.refuse(seen[t.Name], "tools: Tool names must be unique: %s", t.Name)
 		seen[t.Name] = true
 	}
 }
 
-// markers checks the number of breakpoints, their types, and that those of an hour
-// come first.
-func (c *checker) markers(q *request) {
-	n, short := 0, false
-	check := func(m *api.CacheControl, format string, args ...any) {
-		if m == nil {
-			return
-		}
-		at := fmt.Sprintf(format, args...) + ".cache_control"
-		_, known := lifetimes[m.TTL]
-		c.refuse(m.Type != "ephemeral", "%s.type: only ephemeral is known, not %q", at, m.Type)
-		c.refuse(m.TTL != "" && !known, "%s.ttl: %q is neither 5m nor 1h", at, m.TTL)
-		c.refuse(m.TTL == "1h" && short, "%s.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' "+
-			"cache_control block", at)
-		n++
-		short = short || m.TTL != "1h"
+// marker checks a breakpoint: its type, and that those of an hour come first.
+func (c *checker) marker(m *api.CacheControl, at string) {
+	if m == nil {
+		return
 	}
-	for i := range q.Tools {
-		check(q.Tools[i].CacheControl, "tools.%d", i)
-	}
-	for i := range q.System {
-		check(q.System[i].CacheControl, "system.%d", i)
-	}
-	for i := range q.Messages {
-		for k := range q.Messages[i].Content {
-			check(q.Messages[i].Content[k].CacheControl, "messages.%d.content.%d", i, k)
-		}
-	}
-	if q.CacheControl != nil {
-		n++
-	}
-	c.refuse(n > maxMarkers, "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, n)
+	_, known := lifetimes[m.TTL]
+	c.refuse(m.Type != "ephemeral", "%s.cache_control.type: only ephemeral is known, not %q", at, m.Type)
+	c.refuse(m.TTL != "" && !known, "%s.cache_control.ttl: %q is neither 5m nor 1h", at, m.TTL)
+	c.refuse(m.TTL == "1h" && c.short, "%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a "+
+		"ttl='5m' cache_control block", at)
+	c.markers++
+	c.short = c.short || m.TTL != "1h"
 }
 
 // thinks reports whether a request asks for thinking.

@@ -138,19 +138,8 @@ func progress(server *promptcache.Anthropic, open []ticket, until int64) []ticke
 func (s *Cache) request(r *wire.Request) prompt.Request {
 	var b builder
 	b.context.Reset(nil, &b.arena)
-	for i := range r.Tools {
-		t := &r.Tools[i]
-		b.add(prompt.KindTools, t.Cache, t.Name, t.Description, string(t.InputSchema))
-	}
-	for i := range r.System {
-		b.add(prompt.KindSystem, r.System[i].Cache, r.System[i].Text)
-	}
-	for i := range r.Messages {
-		m := &r.Messages[i]
-		for j := range m.Blocks {
-			k := &m.Blocks[j]
-			b.add(kindOf(m.Role, k.Kind), k.Cache, string(m.Role), k.ID, k.Name, k.Text, string(k.Input))
-		}
+	for p := range r.Parts() {
+		b.add(&p)
 	}
 	// Thinking and effort are part of the key of what follows the system prompt
 	// (platform.claude.com, prompt caching, what invalidates the cache).
@@ -177,33 +166,41 @@ type builder struct {
 	markers []prompt.Marker
 }
 
-func (b *builder) add(k prompt.Kind, cache wire.Cache, texts ...string) {
+func (b *builder) add(p *wire.Part) {
 	rates := traces.DefaultRates()
-	block := prompt.Block{Kind: k, Object: -1}
+	block := prompt.Block{Kind: kindOf(p), Object: -1, Bytes: int32(p.Size())}
+	texts := p.Texts[:]
+	if block.Kind != prompt.KindTools && block.Kind != prompt.KindSystem {
+		texts = append(texts, p.Who, p.ID)
+		block.Bytes += int32(len(p.Who) + len(p.ID))
+	}
 	for _, t := range texts {
 		block.Digest = block.Digest.Extend(prompt.DigestString(t))
-		block.Bytes += int32(len(t))
 	}
-	block.Tokens = max(1, int32(rates.Tokens(k, int(block.Bytes))))
+	block.Tokens = max(1, int32(rates.Tokens(block.Kind, int(block.Bytes))))
 	b.context.Add(block)
-	if cache == wire.CacheNone {
+	if p.Cache == wire.CacheNone {
 		return
 	}
 	m := prompt.Marker{Position: int32(b.context.Len() - 1), TTL: prompt.TTL5m, Scope: prompt.ScopeOrg}
-	if cache == wire.Cache1h {
+	if p.Cache == wire.Cache1h {
 		m.TTL = prompt.TTL1h
 	}
 	b.markers = append(b.markers, m)
 }
 
-// kindOf returns the kind of a block of a message.
-func kindOf(role wire.Role, k wire.Kind) prompt.Kind {
+// kindOf returns the kind of a part for the cache model.
+func kindOf(p *wire.Part) prompt.Kind {
 	switch {
-	case k == wire.KindToolUse:
+	case p.Who == "tool":
+		return prompt.KindTools
+	case p.Who == "system":
+		return prompt.KindSystem
+	case p.Kind == wire.KindToolUse:
 		return prompt.KindToolUse
-	case k == wire.KindToolResult:
+	case p.Kind == wire.KindToolResult:
 		return prompt.KindToolResult
-	case role == wire.RoleAssistant:
+	case p.Who == string(wire.RoleAssistant):
 		return prompt.KindText
 	}
 	return prompt.KindPrompt

@@ -5,6 +5,7 @@ package wire
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -83,6 +84,48 @@ type Request struct {
 	// ToolsDenied says that the model must not call a tool although they are
 	// listed: what it answers instead of text is a failure.
 	ToolsDenied bool `json:"tools_denied,omitzero"`
+}
+
+// Part is a tool definition or a block of a request.
+type Part struct {
+	Who    string    // "tool", "system" or the role of the message
+	Kind   Kind      // of a block; "" for a tool
+	Texts  [3]string // name, description and schema of a tool; text, name and input of a block
+	ID     string
+	Failed bool // the tool call failed
+	Cache  Cache
+}
+
+// Size returns the bytes of the texts.
+func (p *Part) Size() int { return len(p.Texts[0]) + len(p.Texts[1]) + len(p.Texts[2]) }
+
+// Parts yields what a request is made of in the order in which providers cache it:
+// tools, system prompt, messages.
+func (r *Request) Parts() iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		blocks := func(who string, list []Block) bool {
+			for i := range list {
+				b := &list[i]
+				if !yield(Part{who, b.Kind, [3]string{b.Text, b.Name, string(b.Input)}, b.ID, b.Error, b.Cache}) {
+					return false
+				}
+			}
+			return true
+		}
+		for _, t := range r.Tools {
+			if !yield(Part{Who: "tool", Texts: [3]string{t.Name, t.Description, string(t.InputSchema)}, Cache: t.Cache}) {
+				return
+			}
+		}
+		if !blocks("system", r.System) {
+			return
+		}
+		for i := range r.Messages {
+			if !blocks(string(r.Messages[i].Role), r.Messages[i].Blocks) {
+				return
+			}
+		}
+	}
 }
 
 // Compaction is a compaction that the provider makes of all messages of a call,
