@@ -45,8 +45,7 @@ type liveCalls struct {
 	made []*live.Summarizer // one for each cell
 }
 
-// live prepares the real calls of a plan over a corpus, nil when there are to be
-// none. It asks no server.
+// live prepares the real calls of a plan over a corpus, nil without any. It asks no server.
 func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCalls, error) {
 	if !f.real() {
 		return nil, nil
@@ -56,7 +55,8 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	c := &liveCalls{
 		flags: f, priced: prices.known, events: plan.Design.Scenario.Events, strategies: map[string]*strategies.Strategy{},
 		opts: live.Options{
-			Settings: f.Settings, Shared: &live.Shared{}, MaxOutputOf: prices.maxOutput, Prices: prices.usd, Fidelity: fidelity.Words{},
+			Settings: f.Settings, Shared: &live.Shared{}, MaxOutputOf: prices.maxOutput, Prices: prices.usd,
+			Fidelity: fidelity.Words{},
 			Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 		},
 	}
@@ -159,9 +159,8 @@ func (c *liveCalls) report() live.Report {
 	return sum
 }
 
-// done returns what was done, nil for a run without real calls. From then on calls
-// are taken from their cassettes alone: what is simulated again for a chart costs
-// nothing.
+// done returns what was done, nil for a run without real calls. Later calls, as for charts, come from cassettes
+// alone.
 func (c *liveCalls) done() *live.Report {
 	if c == nil {
 		return nil
@@ -171,9 +170,8 @@ func (c *liveCalls) done() *live.Report {
 	return &r
 }
 
-// agree says what the calls are likely to cost, from a run of the same cells in
-// which the stub answers, and asks on a terminal whether to make them. Nothing is
-// asked when nothing is to be paid.
+// agree estimates the cost by running the cells with the stub, and asks on a terminal whether to pay it, if there
+// is any.
 func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
 	for _, text := range []string{c.idle(), c.flags.mute(c.events)} {
 		if text != "" {
@@ -228,9 +226,8 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 	return r, nil
 }
 
-// checkModels refuses what the models to ask are known not to do, ahead of the
-// first call: thinking in a form that is not theirs, effort, a budget of money where
-// no price is known.
+// checkModels refuses, ahead of the first call, what models are known not to take, and a budget without their
+// prices.
 func (c *liveCalls) checkModels(dry *live.Report) error {
 	var errs []error
 	for _, why := range slices.Sorted(maps.Keys(dry.Untaken)) {
@@ -251,8 +248,7 @@ func (c *liveCalls) unpriced() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.models)), c.priced)
 }
 
-// pricesNow are prices as they are today: real calls are made now, whenever their
-// sessions were.
+// pricesNow are the prices of today: real calls are made now, whenever their sessions were.
 type pricesNow struct {
 	table *costmodel.Table
 	now   time.Time
@@ -277,8 +273,7 @@ func (p pricesNow) known(model string) bool {
 	return err == nil
 }
 
-// maxOutput returns the most tokens that a model can answer, 0 when no source
-// states it.
+// maxOutput returns the most tokens that a model can answer, 0 when no source states it.
 func (p pricesNow) maxOutput(model string) int {
 	if price, err := p.table.Lookup(model, p.now); err == nil {
 		return price.Model.MaxOutput
@@ -286,8 +281,7 @@ func (p pricesNow) maxOutput(model string) int {
 	return 0
 }
 
-// minTokens returns the shortest prefix that a model caches, tokens; 1,024, which
-// most of them have, when no source states it.
+// minTokens returns the shortest prefix that a model caches, tokens; when no source states it 1,024, as most have.
 func (p pricesNow) minTokens(model string) int32 {
 	if price, err := p.table.Lookup(model, p.now); err == nil && price.Model.MinCache > 0 {
 		return int32(price.Model.MinCache)
@@ -295,8 +289,7 @@ func (p pricesNow) minTokens(model string) int32 {
 	return 1024
 }
 
-// advised returns an error that ends a run with what to do about it, where every
-// other call would meet it.
+// advised adds to an error that every other call would meet what to do about it.
 func (c *liveCalls) advised(ctx context.Context, err error) error {
 	if c == nil || err == nil || ctx.Err() != nil {
 		return err

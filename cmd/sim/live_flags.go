@@ -22,8 +22,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 )
 
-// summarizeStub is what --summarizer has for sizes drawn from a distribution, beside
-// the modes of cassettes.
+// summarizeStub is --summarizer for sizes drawn from a distribution; its other values are the modes of cassettes.
 const summarizeStub = "stub"
 
 // liveFlags say whether real models write the summaries, and within which limits.
@@ -41,8 +40,8 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	f.yes, f.Settings = yes, live.DefaultSettings()
 	flags := cmd.Flags()
 	flags.StringVar(&f.summarizer, "summarizer", summarizeStub,
-		"what answers summary calls: stub, live (a real model), replay (stored calls) or record-missing; --set live.KEY=VALUE "+
-			"sets what has no flag")
+		"what answers summary calls: stub, live (a real model), replay (stored calls) or record-missing; "+
+			"--set live.KEY=VALUE sets what has no flag")
 	flags.Lookup("yes").Usage += "; with --summarizer make real calls, and nothing else"
 	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
 	flags.StringVar(&f.baseURL, "base-url", "",
@@ -95,8 +94,7 @@ func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) 
 	return errs
 }
 
-// checkEvents refuses values of events about thinking and effort that no real call
-// can say: a simulated request takes any text.
+// checkEvents refuses values of events that no real call can say: a simulated request takes any text.
 func (f *liveFlags) checkEvents(events []client.Event) error {
 	for i := range events {
 		e := &events[i]
@@ -110,8 +108,7 @@ func (f *liveFlags) checkEvents(events []client.Event) error {
 	return nil
 }
 
-// mute says which events of the scenario change no real call though they change
-// simulated ones, "" for none.
+// mute says which events change simulated calls and no real one, "" for none.
 func (f *liveFlags) mute(events []client.Event) string {
 	var unnamed, parts []string
 	for i := range events {
@@ -130,9 +127,8 @@ func (f *liveFlags) mute(events []client.Event) string {
 	return strings.Join(parts, "; ")
 }
 
-// head reads the files of the requests' head and of further edits: nothing for
-// placeholders, and for none. Beta features that are asked for besides may bring
-// types of edits that are not known here.
+// head reads the files of system prompt, tools and further edits. With extra betas, edits of unknown types are
+// allowed.
 func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, edits []jsontext.Value, err error) {
 	var errs []error
 	if f.SystemFile != "" {

@@ -12,9 +12,8 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// remark says in a run what its real calls were, and where its summaries come
-// from; c is nil for a run without any, err what ended it. Calls that the server
-// refused are reported on w too: such a run ends well and has none of their summaries.
+// remark adds to a run what its real calls were; c is nil without any, err what ended it. Calls that the server
+// refused are reported on w too, as such a run ends well.
 func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	if c == nil {
 		return
@@ -106,8 +105,7 @@ func priceless(models []string) string {
 		strings.Join(models, ", "), models[0])
 }
 
-// declares returns what the requests of a strategy ask of the provider's server, in
-// the terms of its parameters.
+// declares returns what a strategy has the provider's server clear, by its parameters.
 func declares(s *strategies.Strategy) live.Clearing {
 	p, ok := s.Params(strategies.APIContextName).(strategies.APIContextParams)
 	on := s.LayerNames()
@@ -129,15 +127,13 @@ func declares(s *strategies.Strategy) live.Clearing {
 	return c
 }
 
-// compactsOnServer reports whether a strategy has the provider compact, and how
-// many tokens of instructions of its own it has for that.
+// compactsOnServer reports whether a strategy has the provider compact.
 func compactsOnServer(s *strategies.Strategy) bool {
 	p, ok := s.Params(strategies.CompactName).(strategies.CompactParams)
 	return ok && slices.Contains(s.LayerNames(), strategies.CompactName) && slices.Contains(p.Call, strategies.WayServer)
 }
 
-// declaredText says what the requests of a strategy ask of the server, "" for
-// nothing.
+// declaredText says what a strategy asks of the server, "" for nothing.
 func declaredText(s *strategies.Strategy, trigger int64) string {
 	var parts []string
 	if c := declares(s); len(c.Tools) > 0 || c.Thinking != nil {

@@ -30,8 +30,7 @@ type reading struct {
 	cut      int32
 }
 
-// read takes the summary out of a reply: what the analysis holds is thrown
-// away, tags may be missing, limits are kept.
+// read takes the summary out of a reply: the analysis is dropped, tags may be missing, limits are kept.
 func (p *plan) read(reply *wire.Reply) reading {
 	whole, output := reply.Text, reply.Billed().Output
 	var r reading
@@ -67,9 +66,9 @@ func (p *plan) read(reply *wire.Reply) reading {
 	return r
 }
 
-// unusable returns why a reply gives no summary, as prompt.Fail… and for the
-// report, "" for one that gives one. Words beside a tool call lead up to it: they
-// are no summary unless they stand in its block and the model has stopped there.
+// unusable returns why a reply gives no summary, as prompt.Fail… and for the report, "" for one that does. Words
+// beside a tool call lead up to it: they are a summary only inside its block, and where the model has stopped
+// there.
 func (p *plan) unusable(reply *wire.Reply, text string, tagged bool) (failed, why string) {
 	switch {
 	case reply.StopReason == "refusal":
@@ -86,8 +85,8 @@ func (p *plan) unusable(reply *wire.Reply, text string, tagged bool) (failed, wh
 	return "", ""
 }
 
-// compactionOutput returns the output tokens of the provider's compactions,
-// those of the whole call where it does not tell them apart.
+// compactionOutput returns the output tokens of the provider's compactions, of the whole call where they are not
+// told apart.
 func compactionOutput(reply *wire.Reply) int64 {
 	var n int64
 	for _, it := range reply.Iterations {
@@ -109,8 +108,7 @@ func missing(text string, wanted []section) int32 {
 // dress is what may stand around the number and the title of a section.
 const dress = " \t#*_0123456789.)"
 
-// sectionsOf returns the sections of a text that are wanted, in its order. What
-// precedes the first belongs to none.
+// sectionsOf returns the wanted sections of a text, in its order. What precedes the first belongs to none.
 func sectionsOf(text string, wanted []section) []Section {
 	var list []Section
 	for line := range strings.Lines(text) {
@@ -182,8 +180,8 @@ func extract(text string) (summary, analysis string, tagged bool) {
 	return strings.TrimSpace(outside.String() + text[at:stop]), analysis, tagged
 }
 
-// instructionVersion changes with the words of the instructions, so that the
-// answers to other words are not taken for answers to these.
+// instructionVersion changes with the words of the instructions, so that answers to other words are not taken for
+// answers.
 const instructionVersion = "1"
 
 // section is a section that a summary must have.
@@ -205,8 +203,7 @@ var summarySections = [...]section{
 	{"Optional Next Step", "The next step, only if it follows from what was asked for last. Quote the words it follows from."},
 }
 
-// workSections are the last two sections where messages stay behind those that
-// are summarised (002:118).
+// workSections end a summary behind which messages stay (002:118).
 var workSections = [...]section{
 	{"Work Completed", "What was done by the end of these messages, with file names and code."},
 	{"Context for Continuing Work", "What somebody must know to understand the messages that follow and to go on from them."},
@@ -245,9 +242,8 @@ const summaryForm = textOnly + "It is one <analysis> block and behind it one <su
 
 const memoryForm = textOnly + "It is the whole file inside one <summary> block, and nothing else."
 
-// instruction returns the words at the end of a call. Quote is how the part to
-// be summarised begins, custom what the user wants of summaries, notes the session
-// memory that is to be brought up to date, "" for none.
+// instruction returns the words at the end of a call. Quote is how the summarised part begins, custom what the user
+// wants of summaries, notes the session memory to bring up to date, "" for none.
 func (p *plan) instruction(quote, custom, notes string) string {
 	if p.kind == kindMemory {
 		return memoryInstruction(custom, notes)
@@ -281,10 +277,8 @@ In <summary>, write these sections under these numbers and titles, in this order
 // numbered returns the title of a section as an answer must have it.
 func numbered(i int, s section) string { return strconv.Itoa(i+1) + ". " + s.title }
 
-// serverInstructions are the words of the provider's compaction where the client
-// has some of its own, with what the user wants of summaries: they take the place of
-// the provider's, so they must ask for the summary too. They are cut to what a
-// compaction on demand takes.
+// serverInstructions are this program's words for the provider's compaction, with the user's. They replace the
+// provider's own, so they ask for the summary too, and are cut to what a compaction on demand takes.
 func serverInstructions(custom string) string {
 	words := "Summarise this conversation so that the work can go on from your summary alone: what was asked for, decisions, paths, commands, code and errors exactly as they are, what is done, what is pending, and the next step."
 	if custom = strings.TrimSpace(custom); custom != "" {
@@ -293,12 +287,10 @@ func serverInstructions(custom string) string {
 	return cut(words, maxInstructions)
 }
 
-// maxInstructions bounds what is asked of a compaction on demand, bytes: the
-// provider takes as many characters.
+// maxInstructions bounds what is asked of a compaction on demand: as many bytes as the provider takes characters.
 const maxInstructions = 16_384
 
-// memoryInstruction asks for the session memory as a whole: anew, or from notes
-// that are there.
+// memoryInstruction asks for the whole session memory: anew, or from notes.
 func memoryInstruction(custom, notes string) string {
 	var b strings.Builder
 	b.WriteString(memoryForm + "\n\n")

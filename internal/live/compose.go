@@ -15,8 +15,8 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
-// composeVersion changes with the form of the requests, so that stored calls of
-// another form are not taken for answers.
+// composeVersion changes with the form of the requests, so that stored calls of another form are not taken for
+// answers.
 const composeVersion = "2"
 
 // Composed counts what in the requests is not as the recording has it.
@@ -89,8 +89,7 @@ func (p *composer) notes() string {
 	return text
 }
 
-// end returns the position behind the last entry of the conversation: that of
-// the instruction, if the call has one.
+// end returns the position behind the conversation: that of the instruction, if the call has one.
 func (p *composer) end() int {
 	n := p.call.Context.Len()
 	if p.call.Intent.Instruction > 0 && n > 0 && p.call.Context.At(n-1).Block < 0 {
@@ -201,8 +200,7 @@ func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	return text
 }
 
-// own returns what of a result's text is the tool's: nothing of the words that
-// stand for what is not sent.
+// own returns the part of a result's text that is the tool's, without placeholders.
 func own(text string, e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	switch e.Form {
 	case prompt.FormCleared, prompt.FormPointer:
@@ -218,8 +216,7 @@ func share(text string, e prompt.Entry, b *prompt.Block) string {
 	return cut(text, int(int64(len(text))*int64(e.Tokens)/int64(max(1, b.Tokens))))
 }
 
-// callID names a tool call and its result. A block that has no pair is named
-// by its place.
+// callID names a tool call and its result, or by its place a block that has no pair.
 func callID(b *prompt.Block, at int) string {
 	if b.Call > 0 {
 		return "toolu_" + strconv.Itoa(int(b.Call))
@@ -264,8 +261,7 @@ func firstWords(text string) string {
 	return strings.Join(strings.Fields(cut(text, size)), " ")
 }
 
-// placed is a block of a request, who says it, and the entry of the call's
-// context that it shows.
+// placed is a block of a request, who says it, and the entry of the call's context that it shows.
 type placed struct {
 	at    int
 	role  wire.Role
@@ -275,8 +271,7 @@ type placed struct {
 	left *wire.Block
 }
 
-// pair puts the results of tool calls where the API wants them: at once behind
-// the message with the calls, ahead of anything else. A call without a result
+// pair puts tool results at once behind the message with the calls, as the API wants it. A call without a result
 // gets one that says so; a result without a call is left out.
 func pair(in []placed, n *Composed) []placed {
 	results, called := map[string]placed{}, map[string]bool{}
@@ -353,9 +348,8 @@ func messages(blocks []placed) []wire.Message {
 	return list
 }
 
-// mark puts cache breakpoints where the client has them: at the block that
-// shows the marked entry, or at the last one ahead of it where that is not
-// sent. Of two at one block the later one stays.
+// mark puts cache breakpoints where the client has them: at the block of the marked entry, or the last one sent
+// ahead of it. Of two at one block the later one stays.
 func mark(r *wire.Request, h headPlaces, blocks []placed, call *summarizer.Call) {
 	markers := call.Markers
 	if n := len(markers); n > prompt.MaxMarkers {
@@ -372,8 +366,7 @@ func mark(r *wire.Request, h headPlaces, blocks []placed, call *summarizer.Call)
 	}
 }
 
-// breakpoint returns where the breakpoint of a marker at a position goes, nil
-// where nothing ahead of it is sent.
+// breakpoint returns where the breakpoint of a marker goes, nil where nothing ahead of it is sent.
 func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Context, at int) *wire.Cache {
 	if at < 0 || at >= c.Len() {
 		return nil
@@ -396,15 +389,12 @@ func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Contex
 	return nil
 }
 
-// whole reports whether an entry that is cleared in the context is sent as the client
-// has it: the server clears it, by edits that the call declares. What the client has
-// cleared itself it no longer has.
+// whole reports whether a cleared entry is sent as the client has it, since the server clears it by declared edits.
 func (p *composer) whole(e prompt.Entry) bool {
 	return len(p.plan.edits.tools) > 0 && e.Form == prompt.FormCleared && e.Had > 0
 }
 
-// had returns an entry that the server clears as the client has it: whole, or the
-// beginning of what it has stored.
+// had returns an entry that the server clears as the client has it: whole, or the beginning of what it stored.
 func had(e prompt.Entry, b *prompt.Block) prompt.Entry {
 	e.Form, e.Tokens = prompt.FormVerbatim, e.Had
 	if e.Had < b.Tokens {
@@ -413,8 +403,8 @@ func had(e prompt.Entry, b *prompt.Block) prompt.Entry {
 	return e
 }
 
-// restore puts into the block added last what the client still has of it. As it was,
-// it is what the server is assumed to leave.
+// restore gives the block added last what the client still has of it, and remembers what the server is assumed to
+// leave.
 func (p *composer) restore(had wire.Block) {
 	b := &p.blocks[len(p.blocks)-1]
 	left := b.block

@@ -56,8 +56,8 @@ func (s *Server) Validate() error {
 // onDemand reports whether a call is a compaction on demand.
 func (s *Server) onDemand(p *plan) bool { return p.kind == kindServer && s.Trigger == 0 }
 
-// declare puts into a request what the provider is asked to do to its context.
-// Instructed says that the strategy has instructions of its own.
+// declare puts into a request what the provider does to its context. Instructed means that the strategy has
+// instructions.
 func (s *Server) declare(r *wire.Request, p *plan, instructed bool) {
 	words := s.Instructions
 	if words == "" && instructed {
@@ -73,8 +73,7 @@ func (s *Server) declare(r *wire.Request, p *plan, instructed bool) {
 	}
 }
 
-// betas returns the beta features that a call needs for what it declares, behind
-// those asked for in every call.
+// betas returns the betas of every call, and behind them those that this one needs.
 func (s *Server) betas(all []string, p *plan) []string {
 	list := append([]string(nil), all...) // nil for none
 	add := func(beta string) {
@@ -223,8 +222,8 @@ func (e *edits) names() []string {
 	return list
 }
 
-// param distinguishes calls that declare different edits: their types, and a
-// digest of all they say. The tools of a request are part of the key elsewhere.
+// param distinguishes calls by their edits: types, and a digest of all they say. The tools are in the key
+// elsewhere.
 func (e *edits) param() string {
 	d := prompt.DigestString(string(editsObject(e.objects(nil))))
 	for i := range e.tools {
@@ -236,8 +235,7 @@ func (e *edits) param() string {
 	return fmt.Sprintf("%s/%016x", strings.Join(e.names(), "+"), d.Hi)
 }
 
-// objects returns the edits in the provider's form, for a request with tools. The
-// one for thinking is the first, as the provider wants it.
+// objects returns the edits in the provider's form, that for thinking first, as the provider wants it.
 func (e *edits) objects(tools []wire.Tool) []jsontext.Value {
 	var first, list []jsontext.Value
 	if e.thinking != nil {
@@ -264,8 +262,8 @@ func (e *ClearThinking) object() jsontext.Value {
 	return editOf(&api.Edit{Type: api.EditThinking, Keep: keep})
 }
 
-// object returns the edit for a request with tools. The provider takes the tools
-// that an edit is not for: all others, of one that is for some.
+// object returns the edit for a request with tools. The provider takes the tools to exclude: all others, of an edit
+// for some.
 func (e *ClearTools) object(tools []wire.Tool) jsontext.Value {
 	edit := &api.Edit{
 		Type: api.EditTools, Trigger: &api.Amount{Type: "input_tokens", Value: e.InputTokens},

@@ -152,8 +152,7 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 	return got, nil
 }
 
-// answered books a call with a reply. What is compared with the prediction is
-// what the server counted for the answer alone.
+// answered books a call with a reply. The prediction is compared with the count of the answer alone.
 func (s *Summarizer) answered(p *plan, composer *composer, got *cassette.Cassette) {
 	reply := got.Reply
 	usage, wasted := reply.Billed().Prompt(), reply.Wasted.Prompt()
@@ -170,8 +169,7 @@ func (s *Summarizer) answered(p *plan, composer *composer, got *cassette.Cassett
 	})
 }
 
-// price returns the price of a call, USD: requests are priced one by one, as a
-// price can depend on a request's size.
+// price returns the price of a call, USD: one by one, as it can depend on a request's size.
 func (s *Summarizer) price(model string, usage, wasted prompt.Usage) float64 {
 	usd := s.opts.Prices(model, usage)
 	if wasted != (prompt.Usage{}) {
@@ -180,11 +178,9 @@ func (s *Summarizer) price(model string, usage, wasted prompt.Usage) float64 {
 	return usd
 }
 
-// failed takes a call without a reply: it returns the failure where a layer can
-// go on from it, an error where the run cannot. A failure that comes with
-// another error, as when the budget ends ahead of the next attempt, is booked and
-// ends the run. A call that the end of the run met before the server had it is not:
-// how many there are depends on the machine.
+// failed returns the failure of a call where a layer can go on from it, an error where the run cannot. A failure
+// beside another error, as when the budget ends ahead of the next attempt, is booked and ends the run. A call that
+// met the end of the run before the server had it is not: how many there are depends on the machine.
 func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*wire.Failure, error) {
 	var f *wire.Failure
 	if !errors.As(err, &f) {
@@ -253,8 +249,8 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 	return a
 }
 
-// take fills in what a reply gives, and returns why it gives no summary. From is
-// the summary it was made from, zero for none.
+// take fills in what a reply gives, and returns why it gives no summary. From is the summary it was made from, if
+// any.
 func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, from prompt.Digest) string {
 	reply := got.Reply
 	m, r := a.Measured, p.read(reply)
@@ -302,8 +298,7 @@ type Shared struct {
 	estimated sync.Map // keys of calls that a dry run has counted
 }
 
-// spoken are the words of an answer, for later calls: what is stored of it may
-// be filler.
+// spoken are the words of an answer, for later calls: what is stored may be filler.
 type spoken struct{ text, analysis string }
 
 func (s *Shared) say(k cassette.Key, r *reading) { s.words.Store(k, spoken{r.text, r.analysis}) }
@@ -399,8 +394,7 @@ type Options struct {
 	Dry bool
 }
 
-// withDefaults returns o with what it leaves open filled in, or what is wrong
-// with it.
+// withDefaults returns o with defaults filled in, or what is wrong with it.
 func (o Options) withDefaults() (Options, error) {
 	if o.Sources == nil {
 		o.Sources = []string{sourceCompact, sourceSessionMemory}

@@ -9,8 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// memory holds the summaries of a run by their digests, for the calls that send
-// them again. The zero value is empty.
+// memory holds the summaries of a run by digest, for calls that send them again. The zero value is empty.
 type memory struct{ texts sync.Map }
 
 // written is a summary as a model wrote it.
@@ -35,14 +34,11 @@ func (w *written) sent() (text, analysis string) {
 	return w.text, w.analysis
 }
 
-// usualHeader is what the client's own words around a summary weigh, tokens: 30
-// to say that the session goes on, 60 for a pointer to the transcript, 45 to ask
-// no questions (the defaults of strategies.SummaryText).
+// usualHeader is what the client's own words around a summary weigh, tokens: 30 to say that the session goes on, 60
+// for a pointer to the transcript, 45 to ask no questions (strategies.SummaryText).
 const usualHeader = 135
 
-// message returns what a summary message of so many tokens says. A client that
-// keeps the analysis makes a message that weighs as much as the whole answer
-// and its own words around it: of the two the nearer is taken.
+// message returns the text of a summary message of so many tokens: with the analysis, where that size is nearer.
 func (w *written) message(tokens int32) string {
 	text, analysis := w.sent()
 	without, with := tokens-w.tokens-usualHeader, tokens-w.output-usualHeader
@@ -52,8 +48,7 @@ func (w *written) message(tokens int32) string {
 	return "Analysis:\n" + analysis + "\n\nSummary:\n" + text
 }
 
-// keep stores the summary that a call gave and returns its digest: equal texts
-// of two calls are two summaries, each with what it was made from.
+// keep stores the summary of a call and returns its digest: equal texts of two calls are two summaries.
 func (m *memory) keep(k cassette.Key, w written) prompt.Digest {
 	d := prompt.DigestString(w.text).Extend(prompt.DigestBytes(k[:]))
 	m.texts.Store(d, w)
@@ -82,9 +77,8 @@ const memoryHeader = "# "
 // overflow marks where a section was cut.
 const overflow = "\n[... the section was longer and has been cut]\n"
 
-// keepLimits cuts each section of a memory to its limit, and all of them to one
-// size where they are together beyond theirs: headers and descriptions stay. It
-// returns the number of sections cut. A token is four bytes here, as for the
+// keepLimits cuts each section of a memory to its limit, and all to one size where they exceed theirs together;
+// headers and descriptions stay. It returns the number of sections cut. A token is four bytes here, as for the
 // client.
 func keepLimits(text string) (string, int32) {
 	parts := splitSections(text)
@@ -112,8 +106,7 @@ func keepLimits(text string) (string, int32) {
 	return strings.TrimSpace(b.String()), n
 }
 
-// memoryPart is a section of a memory: its header with the line in italics, and
-// what is written below.
+// memoryPart is a section of a memory: its header with the line in italics, and what is below.
 type memoryPart struct{ head, body string }
 
 // splitSections divides a memory at the lines that begin with "# ".
@@ -136,8 +129,7 @@ func splitSections(text string) []memoryPart {
 	return parts
 }
 
-// waterLevel returns the largest size such that sizes cut to it add up to no
-// more than total.
+// waterLevel returns the largest size such that sizes cut to it add up to no more than total.
 func waterLevel(sizes []int, total int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, size := range sorted {

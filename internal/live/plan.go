@@ -73,18 +73,15 @@ func (o *Options) plan(c *summarizer.Call) plan {
 	return p
 }
 
-// leastOutput is what a call asks for however little its window seems to leave,
-// tokens: sizes are estimated, and a prompt that is too long is the server's to
-// refuse.
+// leastOutput is what a call asks for however small its window seems, tokens: sizes are estimates, and a prompt
+// that is too long is the server's to refuse.
 const leastOutput = 1024
 
-// estimateError is the part of what is sent by which a server may count more
-// than the estimate: one in 20. Assumed.
+// estimateError is the part of a prompt, one in 20, that a server may count beyond the estimate. Assumed.
 const estimateError = 20
 
-// bounded returns the output that a call of a model may ask for, tokens: no more
-// than the model can answer, or than its window leaves of what is sent. The
-// window of a model that takes the place of the session's is not known.
+// bounded returns the output a call may ask for, tokens: what the model can answer, and its window leaves. The
+// window of a model that replaces the session's is not known.
 func (o *Options) bounded(output int, model string, c *summarizer.Call) int {
 	if o.MaxOutputOf != nil {
 		if most := o.MaxOutputOf(model); most > 0 {
@@ -106,8 +103,8 @@ var (
 )
 
 // askedName returns a recorded name as the provider's own endpoint takes it:
-// "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101" and
-// the client's "claude-opus-4-5[1m]" are the names of platforms and a window.
+// "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101" and "claude-opus-4-5[1m]" are those of
+// platforms and of a window.
 func askedName(recorded string) string {
 	name := recorded
 	if n := len(name) - len("[1m]"); n > 0 && strings.EqualFold(name[n:], "[1m]") {
@@ -122,14 +119,12 @@ func askedName(recorded string) string {
 	return name
 }
 
-// made reports whether a call is made for real: one of a source that is live,
-// whose answer is not recorded.
+// made reports whether a call is made for real: its source is live, and its answer not recorded.
 func (o *Options) made(in *prompt.Intent) bool {
 	return (in.Known == nil || in.Sized) && slices.Contains(o.Sources, in.Source)
 }
 
-// pivot returns the position of the first entry that a summary of the later part
-// replaces, by its size: the call sends what is ahead too.
+// pivot returns the position of the first entry that a summary of the later part replaces, by its size.
 func pivot(c *summarizer.Call) int {
 	ctx := c.Context
 	from, to := ctx.Messages(), ctx.Len()
@@ -168,9 +163,8 @@ func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 	return Estimate{Calls: 1, Usage: u, USD: s.opts.Prices(p.model, u), MostUSD: s.opts.Prices(p.model, most)}
 }
 
-// memorySize returns what a session memory weighs that is brought up to date,
-// tokens: a call writes all of it again. One whose text is not there is in the
-// instruction.
+// memorySize returns what a session memory weighs that is brought up to date, tokens: a call writes all of it
+// again.
 func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
 	size := int64(c.Intent.Instruction)
 	if w, ok := s.memory.find(c.Intent.Base); ok {
@@ -179,8 +173,7 @@ func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
 	return min(size, memoryTokens)
 }
 
-// coldUsage returns the input of a call that reads nothing: what precedes
-// a marker is written for the marker's lifetime, the rest is not.
+// coldUsage returns the input of a call that reads nothing: what precedes a marker is written for its lifetime.
 func coldUsage(c *summarizer.Call) prompt.Usage {
 	var u prompt.Usage
 	entries, done := c.Context.Seal(), int64(0)
@@ -203,10 +196,9 @@ func coldUsage(c *summarizer.Call) prompt.Usage {
 	return u
 }
 
-// about returns what identifies a call. What is sent is in the chain, so that
-// nothing is composed for it; a repetition of a call that failed is another call,
-// by its ordinal. The last parameters are those of what only some calls say: a call
-// that does not say it has none, so that it is the same call as ever.
+// about returns what identifies a call. What it sends is in the chain, so that nothing is composed for it; a
+// repetition of a failed call differs by its ordinal. A parameter that only some calls have is left out of others,
+// whose keys stay.
 func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 	in := c.Intent
 	a := cassette.Call{
@@ -248,8 +240,7 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 	return a
 }
 
-// headDigest identifies what the chain does not tell of a head of placeholders:
-// the names of the session's tools, and the sizes.
+// headDigest identifies a head of placeholders by the names of the session's tools and the sizes.
 func headDigest(c *summarizer.Call) string {
 	var d prompt.Digest
 	for _, name := range c.Session.Tools {
@@ -262,9 +253,8 @@ func headDigest(c *summarizer.Call) string {
 	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo)
 }
 
-// held identifies what the chain does not tell of a call that declares edits: which
-// of the cleared calls and results the client has no more or not whole. It is zero
-// where it has them all.
+// held identifies which of the cleared calls and results the client no longer has whole, for calls with edits; zero
+// for none.
 func held(c *prompt.Context) prompt.Digest {
 	var d prompt.Digest
 	for i := c.Messages(); i < c.Len(); i++ {
@@ -286,9 +276,8 @@ func markers(list []prompt.Marker) string {
 	return strings.Join(parts, " ")
 }
 
-// digest identifies the options that are part of every request. Those that about adds
-// for single calls are not among them: an option that a call leaves out is no part
-// of its key.
+// digest identifies the options that are part of every request. Those that about adds for single calls are not
+// among them.
 func (o *Options) digest() (string, error) {
 	words := (&Server{}).object(nil, o.Server.Instructions)
 	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, words}, json.Deterministic(true))

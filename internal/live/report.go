@@ -76,8 +76,8 @@ type Estimate struct {
 	MostUSD float64 `json:"most_usd"`
 }
 
-// ledger keeps a report. Money is counted in whole billionths of a dollar, so
-// that the order of calls that run at the same time does not show.
+// ledger keeps a report. Money is in whole billionths of a dollar, so that the order of concurrent calls does not
+// show.
 type ledger struct {
 	mu             sync.Mutex
 	report         Report
@@ -170,8 +170,7 @@ func (r *Report) Add(o *Report) {
 	r.settle()
 }
 
-// accumulate adds numbers to numbers, those of structs and maps one by one, and
-// appends lists.
+// accumulate adds up numbers, also in structs and maps, and appends lists.
 func accumulate(to, from reflect.Value) {
 	switch to.Kind() {
 	case reflect.Int, reflect.Int64:
@@ -303,8 +302,8 @@ func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette,
 	s.ledger.update(func(r *Report) { r.Calls = append(r.Calls, call) })
 }
 
-// refused returns why a server did not take the request of a call, "" for one that
-// it took. A stored call without texts has lost the server's words.
+// refused returns why a server refused a call, "" otherwise. A stored call without texts has lost the server's
+// words.
 func refused(got *cassette.Cassette) string {
 	f := got.Failure
 	if f == nil || f.Cause != wire.CauseRequest {
@@ -336,8 +335,7 @@ func (s *Summarizer) drift(root string, w written) []Share {
 	return list
 }
 
-// from returns the summary that a call has among the messages it summarises, or
-// brings up to date: the newest one, zero for none.
+// from returns the newest summary that a call summarises or brings up to date, zero for none.
 func (s *Summarizer) from(c *summarizer.Call, p *plan) prompt.Digest {
 	if !c.Intent.Base.IsZero() {
 		return c.Intent.Base
@@ -352,9 +350,8 @@ func (s *Summarizer) from(c *summarizer.Call, p *plan) prompt.Digest {
 	return prompt.Digest{}
 }
 
-// settle orders the calls and says of each whether it was made, replayed or
-// shared. Which of several equal calls was the first depends on the machine; here
-// it is the first in order.
+// settle orders the calls and marks each as made, replayed or shared. Of equal calls the first in order counts as
+// the first: which it was depends on the machine.
 func (r *Report) settle() {
 	inOrder(r.Calls)
 	made := map[cassette.Key]int{}
@@ -386,8 +383,7 @@ func (r *Report) settle() {
 	r.ReplayedUSD = float64(cost) / nano
 }
 
-// inOrder sorts calls by cell, session and number: the order in which they were
-// made depends on the machine.
+// inOrder sorts calls by cell, session and number: the order in which they were made depends on the machine.
 func inOrder(calls []Call) {
 	slices.SortStableFunc(calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))

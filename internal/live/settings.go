@@ -23,9 +23,8 @@ const (
 	// DefaultMaxOutput bounds a call that says nothing of its output, tokens: the
 	// client's own cap for summaries, of which 99.99 % take 17,387 at most.
 	DefaultMaxOutput = 20_000
-	// mostInstructions is the longest text of Settings.Instructions, characters: a
-	// compaction on demand takes 16,384 (platform.claude.com, compaction), of which
-	// some are this program's.
+	// mostInstructions is the longest text of Settings.Instructions, characters: a compaction on demand takes
+	// 16,384 (platform.claude.com, compaction), some of them this program's.
 	mostInstructions = 16_000
 )
 

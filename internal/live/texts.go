@@ -26,8 +26,7 @@ const (
 	storedPointer = "<persisted-output>\nThe output is stored in a file and can be read again there.\n</persisted-output>"
 )
 
-// stored returns what stays of a result that was put to disk, within so many
-// bytes: the beginning, or only that it is there.
+// stored returns what stays of a result put to disk, within so many bytes: the beginning, or only that it is there.
 func stored(text string, size int) string {
 	room := size - len(storedOpening) - len(storedClosing)
 	if room <= 0 || text == "" {
@@ -36,8 +35,7 @@ func stored(text string, size int) string {
 	return storedOpening + cut(text, room) + storedClosing
 }
 
-// withMedia returns a text and the placeholder of the image or document that
-// accompanies it.
+// withMedia returns a text with the placeholder of its image or document.
 func withMedia(text, media string) string {
 	if media == "" {
 		return text
@@ -51,12 +49,11 @@ func withMedia(text, media string) string {
 // clean returns a text that any server takes: valid UTF-8.
 func clean(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// bytesPerToken is what a token of English text takes, for texts that are made
-// to a size; a server's own count of them differs by some percent.
+// bytesPerToken is the size of a token of English text, for texts made to a size.
 const bytesPerToken = 4
 
-// stand returns a text of about so many tokens in the place of what no
-// recording shows. It says so, and is the same at every call.
+// stand returns a text of about so many tokens for what no recording shows. It says so, and is the same at every
+// call.
 func stand(what string, tokens int32) string {
 	var b strings.Builder
 	size := max(0, int(tokens)) * bytesPerToken
@@ -79,8 +76,8 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// injected adds an entry whose block no recording has: a summary of an earlier
-// call, what came back behind it, or the client's own words.
+// injected adds an entry whose block no recording has: a summary, what came back behind it, or the client's own
+// words.
 func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
 	role := wire.RoleUser
 	if e.Kind.Assistant() {
@@ -125,8 +122,7 @@ func (p *composer) filler(what string, tokens int32) string {
 	return text
 }
 
-// firstInjected returns the position of the first prompt that the client put
-// into the call: it replaces messages that were cut off.
+// firstInjected returns the position of the client's first own prompt, which replaces messages that were cut off.
 func (p *composer) firstInjected() int {
 	c := p.call.Context
 	for i := c.Messages(); i < c.Len(); i++ {
@@ -137,9 +133,8 @@ func (p *composer) firstInjected() int {
 	return -1
 }
 
-// restored returns the text of what a client puts back behind a summary: a file
-// as it was last read, a plan, todos, a skill; "" where that is not known. What
-// was written to a file since is not in it.
+// restored returns what a client puts back behind a summary: a file as last read, a plan, todos, a skill; "" where
+// that is not known. What was written to a file since is not in it.
 func (p *composer) restored(e prompt.Entry, b *prompt.Block) (string, error) {
 	s := p.call.Session
 	at := p.origin(b)
@@ -164,8 +159,8 @@ func (p *composer) restored(e prompt.Entry, b *prompt.Block) (string, error) {
 	return "<system-reminder>\n" + text + "\n</system-reminder>", nil
 }
 
-// origin returns the block of the session that a client's block was made from,
-// by its digest; else the largest read of its file so far; -1 for none.
+// origin returns the block that a client's block was made from, by digest; else the largest read of its file so
+// far; -1 for none.
 func (p *composer) origin(b *prompt.Block) int {
 	at, size := -1, int32(0)
 	blocks := p.call.Session.Blocks[:p.past()]
@@ -192,8 +187,8 @@ func (p *composer) past() int {
 	return len(s.Blocks)
 }
 
-// madeFrom reports whether a client's block of so many tokens was made from a
-// block with a digest: a file that nobody wrote to, or another text.
+// madeFrom reports whether a client's block of so many tokens was made from a block with a digest: an unchanged
+// file, or a text.
 func madeFrom(made, from prompt.Digest, tokens int32) bool {
 	of := from.ExtendInt(uint64(tokens))
 	return made == of || made == of.Extend(prompt.Digest{}) || made == (prompt.Digest{}).Extend(from).ExtendInt(uint64(tokens))
@@ -210,15 +205,15 @@ const (
 // The fixed words of a tool definition take about so many tokens.
 const toolTokens = 30
 
-// headPlaces are the entries that the blocks of the head show, for markers:
-// those of the system prompt, one each, and the last one of the tools.
+// headPlaces are the entries that the blocks of the head show, for markers: the last one of the tools, each of the
+// system prompt.
 type headPlaces struct {
 	tools  int
 	system []int
 }
 
-// head puts tools and system prompt into a request: given ones for a call that
-// shares the conversation's, else ones of the size that the call's entries have.
+// head puts tools and system prompt into a request: those given for calls on the conversation's prefix, else
+// placeholders of the size of the entries.
 func (p *composer) head(r *wire.Request) headPlaces {
 	c := p.call.Context
 	var tools int32
@@ -253,8 +248,8 @@ func (p *composer) head(r *wire.Request) headPlaces {
 	return places
 }
 
-// ownHead puts in the system prompt of a call that has one of its own, and the
-// tools that its messages call: the API wants them defined.
+// ownHead puts in the system prompt of a call that has its own, and the tools that its messages call, as the API
+// wants.
 func (p *composer) ownHead(r *wire.Request, sizes []int32) {
 	if slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Kind == wire.KindToolUse }) {
 		r.Tools = p.tools(0)
@@ -270,8 +265,7 @@ func (p *composer) ownHead(r *wire.Request, sizes []int32) {
 	}
 }
 
-// systemBlock is a system prompt of about so many tokens; a short one is the
-// words alone.
+// systemBlock is a system prompt of about so many tokens; a short one is the words alone.
 func systemBlock(words string, tokens int32) wire.Block {
 	if rest := int(tokens) - len(words)/bytesPerToken; rest > toolTokens {
 		words += "\n\n" + stand("the rest of a system prompt", int32(rest))
@@ -279,8 +273,7 @@ func systemBlock(words string, tokens int32) wire.Block {
 	return wire.Block{Kind: wire.KindText, Text: words}
 }
 
-// tools defines the tools of the session in about so many tokens. All of them
-// stand in every request of the session: the head is the same each time.
+// tools defines all tools of the session in about so many tokens, so that the head is the same in every request.
 func (p *composer) tools(tokens int32) []wire.Tool {
 	names := p.names()
 	if len(names) == 0 {
@@ -297,8 +290,7 @@ func (p *composer) tools(tokens int32) []wire.Tool {
 	return list
 }
 
-// names returns the names of the session's tools as the API takes them, in the
-// session's order, each once.
+// names returns the names of the session's tools as the API takes them, in order, each once.
 func (p *composer) names() []string {
 	var list []string
 	add := func(name string) {
@@ -327,8 +319,7 @@ func (p *composer) toolName(b *prompt.Block, read string) string {
 	return safeName(read)
 }
 
-// safeName returns a name in the characters and the length the API takes for
-// tools.
+// safeName returns a name in the characters and the length the API takes for tools.
 func safeName(name string) string {
 	const longest = 64
 	name = strings.Map(func(r rune) rune {

@@ -23,8 +23,8 @@ const (
 )
 
 const (
-	// thinkingRoom is what a call that thinks may say beyond its answer, tokens: the
-	// largest budget of the recorded client. No log shows what budget a recording had.
+	// thinkingRoom is what a call that thinks may say beyond its answer, tokens: the largest budget of the recorded
+	// client, since no log shows that of a recording.
 	thinkingRoom = 31_999
 	// leastBudget is the smallest budget that the provider takes, tokens.
 	leastBudget = 1024
@@ -36,8 +36,7 @@ func canThink(release string) bool    { return version.AtLeast(release, 3, 7) }
 func adapts(release string) bool      { return version.AtLeast(release, 4, 6) }
 func takesBudget(release string) bool { return canThink(release) && !version.AtLeast(release, 4, 7) }
 
-// parseThinking returns what a word or a number of tokens says of thinking, in the
-// form that the model takes for "on".
+// parseThinking returns what a word or a number of tokens says of thinking, "on" in the form that the model takes.
 func parseThinking(value, model string) (wire.Thinking, error) {
 	switch value {
 	case thinkingOff:
@@ -71,8 +70,7 @@ func (p *plan) untaken(provider string) []string {
 	return why
 }
 
-// takes reports whether a model takes a mode of thinking, as far as its name
-// tells: a name without a version is assumed to.
+// takes reports whether a model takes a mode of thinking, as far as its name shows a version.
 func takes(model string, m wire.Mode) bool {
 	release, known := api.Version(model)
 	switch {
@@ -84,8 +82,8 @@ func takes(model string, m wire.Mode) bool {
 	return true
 }
 
-// takesEffort reports whether a model takes a word of effort, as far as its name
-// tells: from 4.6 on all do, and Opus 4.5. A name without a version is assumed to.
+// takesEffort reports whether a model takes effort, as far as its name shows a version: all from 4.6 on, and Opus
+// 4.5.
 func takesEffort(model string) bool {
 	release, known := api.Version(model)
 	first := 6
@@ -95,8 +93,7 @@ func takesEffort(model string) bool {
 	return !known || version.AtLeast(release, 4, first)
 }
 
-// usualThinking is the form in which a model thinks, nothing for one that cannot as
-// far as its name tells.
+// usualThinking is the form in which a model thinks, nothing for one that cannot as far as its name shows.
 func usualThinking(model string) wire.Thinking {
 	release, known := api.Version(model)
 	switch {
@@ -108,10 +105,8 @@ func usualThinking(model string) wire.Thinking {
 	return wire.Thinking{Mode: wire.ThinkingAdaptive}
 }
 
-// think returns the thinking a call asks for and the output it allows for that,
-// tokens. Refused reports that the call should think and cannot: there is no room
-// for a budget, or it answers tool calls whose thinking the provider would want and
-// the call does not send.
+// think returns the thinking a call asks for and the output it allows for that, tokens. Refused means that the call
+// should think and cannot: there is no room for a budget, or it answers tool calls whose thinking it does not send.
 func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int, refused bool) {
 	if t = o.wanted(c, p.model); !t.On() {
 		return t, 0, false
@@ -129,9 +124,9 @@ func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int,
 	return t, room, false
 }
 
-// wanted returns the thinking a call should ask for: an event of the scenario comes
-// first, then the option for all calls, then the recording. Calls under a prompt of
-// their own, and calls that strip thinking, follow neither event nor recording.
+// wanted returns the thinking a call should ask for: an event of the scenario comes first, then the settings, then
+// the recording. Calls under a prompt of their own, and calls that strip thinking, follow neither event nor
+// recording.
 func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
 	if o.Provider == OpenAI { // its API has no parameter for it
 		return wire.Thinking{}
@@ -152,8 +147,7 @@ func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
 	return wire.Thinking{}
 }
 
-// effort returns the effort that a call asks for: on the conversation's own prefix
-// that of the conversation, where an event of the scenario names it.
+// effort returns the effort that a call asks for: the conversation's on its own prefix, where an event names it.
 func (o *Options) effort(c *summarizer.Call) string {
 	if along(c) && c.Effort.Value != "" {
 		return c.Effort.Value
@@ -161,14 +155,12 @@ func (o *Options) effort(c *summarizer.Call) string {
 	return o.Effort
 }
 
-// along reports whether a call is made on the conversation's own prefix by its own
-// model.
+// along reports whether a call is made on the conversation's own prefix by its own model.
 func along(c *summarizer.Call) bool {
 	return c.Intent.Prefix == prompt.PrefixShared && c.Intent.Model == ""
 }
 
-// thought reports whether a recorded answer of the thread shows thinking, up to
-// the call ahead of which this one is made.
+// thought reports whether a recorded answer of the thread, up to this call, shows thinking.
 func thought(c *summarizer.Call) bool {
 	s := c.Session
 	if int(c.Thread) >= len(s.Threads) {
@@ -185,8 +177,7 @@ func thought(c *summarizer.Call) bool {
 	return false
 }
 
-// answersCalls reports whether the last message of the model that a call sends
-// calls tools.
+// answersCalls reports whether the last message of the model that a call sends calls tools.
 func answersCalls(c *summarizer.Call) bool {
 	said := false
 	for i := c.Context.Len() - 1; i >= c.Context.Messages(); i-- {

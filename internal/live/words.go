@@ -63,8 +63,7 @@ func (r *Report) sentText(unpriced []string) string {
 	return text
 }
 
-// lostText says how many calls had no answer, with their number in the words of
-// counted.
+// lostText says how many calls had no answer, each number as counted writes it.
 func (r *Report) lostText(counted func(int) string) string {
 	var parts []string
 	for _, lost := range []struct {
@@ -147,8 +146,7 @@ func Refusals(calls []Call) (n int, text string) {
 	return n, text
 }
 
-// leftOutText says what servers left out of the calls that declare edits and were
-// answered, "" for calls that declare none.
+// leftOutText says what servers left out of calls with edits that were answered, "" without such calls.
 func leftOutText(calls []Call) string {
 	var n int
 	var sum wire.Cleared
@@ -198,8 +196,7 @@ func kindsText(calls []Call) string {
 	return strings.Join(parts, ", ")
 }
 
-// driftText says what summaries keep of what up to three ones before them stood
-// for.
+// driftText says what summaries keep of what up to three before them stood for.
 func driftText(calls []Call) string {
 	text := ""
 	for n, before := range []string{"before", "2 before", "3 before"} {

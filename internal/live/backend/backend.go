@@ -57,8 +57,7 @@ type Config struct {
 const (
 	// defaultIdle bounds the time without a byte. Servers send pings in between.
 	defaultIdle = 90 * time.Second
-	// defaultMaxResponse is the largest response in bytes: the longest output on
-	// offer (128,000 tokens) makes some 4 MB of events.
+	// defaultMaxResponse is in bytes: the longest output on offer (128,000 tokens) makes some 4 MB of events.
 	defaultMaxResponse = 8 << 20
 )
 
@@ -267,8 +266,7 @@ func decode(data []byte, event any) error {
 // maxTokens is the largest count that is taken from a server.
 const maxTokens = 100_000_000
 
-// trust drops the usage when a count of it is one that no call can have: it then
-// counts as not given, and is estimated.
+// trust drops a usage with a count that no call can have: it is then estimated like one that is missing.
 func (p *partial) trust() {
 	r := &p.reply
 	usages := []wire.Usage{r.Usage, r.Billed()}
@@ -285,8 +283,7 @@ func (p *partial) trust() {
 	}
 }
 
-// billed returns what a stream that broke off will be billed as far as is known:
-// the input as counted at its start, and the output so far.
+// billed returns what a stream that broke off costs as far as is known: the counted input, and the output so far.
 func (p *partial) billed() wire.Usage {
 	u := p.reply.Billed()
 	u.Output = max(u.Output, outputOf(p.bytes, p.most))
@@ -317,8 +314,7 @@ var (
 	errTimeout  = errors.New("the response took too long")
 )
 
-// watcher watches over one exchange: it ends one that is silent for too long or
-// whose response is too large, and knows how far it came. It reads the body.
+// watcher ends an exchange that is silent for too long or whose response is too large, and knows how far it came.
 type watcher struct {
 	ctx    context.Context // of the exchange
 	cancel context.CancelCauseFunc
@@ -362,8 +358,7 @@ func (w *watcher) stop() {
 	w.cancel(nil)
 }
 
-// brokenError is why an exchange has no complete response although the server may
-// have begun to work, and bill that.
+// brokenError is why a response is incomplete although the server may have begun to work, and bill that.
 type brokenError struct{ error }
 
 // Unwrap returns why.

@@ -34,8 +34,7 @@ type refusal struct {
 // Error returns the server's message.
 func (r *refusal) Error() string { return r.message }
 
-// take fills in what an error of the API says. The code counts as the kind where it
-// is a known one.
+// take fills in an error of the API. Its code counts as the kind where it is a known one.
 func (r *refusal) take(e *api.Error) {
 	if e == nil {
 		return
@@ -86,8 +85,8 @@ func (c *Client) failure(err error) *wire.Failure {
 	return f
 }
 
-// kinds are the causes by the type of an error, which says more than its status:
-// an error inside a stream comes with status 200.
+// kinds are causes by the type of an error, which says more than the status: an error inside a stream comes with
+// 200.
 var kinds = map[string]wire.Cause{
 	"overloaded_error":        wire.CauseOverloaded,
 	"rate_limit_error":        wire.CauseRate,
@@ -145,8 +144,7 @@ func (r *refusal) cause() wire.Cause {
 var tooLong = regexp.MustCompile(`(?i)(prompt|input) is too long|maximum context length|context length exceeded|` +
 	`exceeds? the (available )?context|input tokens exceed|exceed context limit`)
 
-// gaps find the size of a prompt and the limit in such a message: groups size,
-// output, which is added to it, and limit.
+// gaps find the size of a prompt, its output, which is added to it, and the limit in such a message.
 var gaps = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)too long: *(?P<size>[\d,]+) tokens? *> *(?P<limit>[\d,]+)`),
 	regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *(?P<limit>[\d,]+).*?` +
@@ -154,8 +152,7 @@ var gaps = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)exceed context limit: *(?P<size>[\d,]+) *\+ *(?P<output>[\d,]+) *> *(?P<limit>[\d,]+)`),
 }
 
-// excess returns by how many tokens a prompt is too long, 0 when the message does
-// not tell.
+// excess returns by how many tokens a prompt is too long, 0 when the message does not tell.
 func excess(message string) int64 {
 	const most = 1 << 40 // of tokens in a message: sums stay in range
 	for _, re := range gaps {
@@ -179,9 +176,8 @@ func excess(message string) int64 {
 	return 0
 }
 
-// retryAfter returns how long a response asks to wait, 0 for no word or for a
-// time that has passed. A date is taken against the server's own clock where
-// the response shows it: ours may be wrong.
+// retryAfter returns how long a response asks to wait, 0 for no word or a past time. A date is compared with the
+// server's own clock where the response shows it: ours may be wrong.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return seconds(ms / 1000)
@@ -211,8 +207,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-// ended returns the error of a call whose caller's context ended: the context's
-// together with what its attempts had been billed.
+// ended returns the error of a call whose context ended: the context's, with what the attempts were billed.
 func ended(ctx context.Context, attempts int, billed wire.Usage) error {
 	return fmt.Errorf("%w: %w", ctx.Err(),
 		&wire.Failure{Cause: wire.CauseBroken, Message: "the caller gave up", Attempts: attempts, Billed: billed})

@@ -207,8 +207,8 @@ func (g *Gate) leave(model string, u wire.Usage, reserved float64) {
 	}
 }
 
-// actual returns what to book for a request. Where a server does not say, the
-// estimate of its input is booked: a budget must hold even then.
+// actual returns what to book for a request: the estimate of its input where a server counts none, so that a budget
+// holds.
 func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
 	var f *wire.Failure
 	switch {
@@ -230,8 +230,7 @@ func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
 	return f.Billed
 }
 
-// refill lets the requests of a minute come back evenly, and returns how long it
-// takes until one may be sent.
+// refill lets the requests of a minute come back evenly, and returns how long to wait for the next.
 func (g *Gate) refill() time.Duration {
 	most, now := float64(g.quota.Requests), g.clock.Elapsed()
 	if now > g.at { // a clock that was set back fills nothing
@@ -245,17 +244,14 @@ func (g *Gate) refill() time.Duration {
 	return max(time.Duration(missing/most*float64(time.Minute)), time.Microsecond)
 }
 
-// bytesPerToken turns the bytes of an output that no server counted to its end
-// into tokens: text of recorded sessions has 0.26 tokens a byte.
+// bytesPerToken turns uncounted output into tokens: text of recorded sessions has 0.26 tokens a byte.
 const bytesPerToken = 4
 
-// tokensPerByte bounds the tokens of a request from above: recorded sessions
-// have 0.26 to 0.33 tokens a byte by kind of content, and the newer models'
-// tokenizer makes 30 % more of the same text.
+// tokensPerByte bounds the tokens of a request: recorded sessions have 0.26 to 0.33 a byte, and the tokenizer of
+// newer models makes 30 % more of the same text.
 const tokensPerByte = 0.4
 
-// overhead is what a block, a message or a tool adds beside its text, in tokens;
-// a tool call adds the most, 54 in recorded sessions.
+// overhead is what a block or a tool adds to its text, tokens; a tool call adds the most, 54 in recorded sessions.
 const overhead = 60
 
 // Estimate returns the most that a request is likely to be billed: no token of
@@ -289,8 +285,7 @@ func Estimate(r *wire.Request) wire.Usage {
 // compacts reports whether a request may take a second pass of the model.
 func compacts(r *wire.Request) bool { return bytes.Contains(r.ContextManagement, []byte(`"compact_`)) }
 
-// mostOutput returns the most that a request allows a model to say, tokens: a server
-// that sends more bytes than that sends something else.
+// mostOutput returns the most tokens that a request allows a model to say.
 func mostOutput(r *wire.Request) int64 {
 	if compacts(r) {
 		return 2 * int64(r.MaxTokens)
@@ -298,15 +293,13 @@ func mostOutput(r *wire.Request) int64 {
 	return int64(r.MaxTokens)
 }
 
-// outputOf estimates the output that so many bytes are, tokens, of a request that
-// allows so many.
+// outputOf estimates the tokens of an output of so many bytes, within what the request allows.
 func outputOf(bytes, most int64) int64 {
 	return min((bytes+bytesPerToken-1)/bytesPerToken, most)
 }
 
-// estimateUncounted fills in what a server has not counted of a complete answer:
-// gateways leave out the usage of streams. The input is estimated as the most it
-// is likely to be, the output from the bytes that came.
+// estimateUncounted estimates what a server has not counted of a complete answer, as gateways leave usage out of
+// streams: the input as the most it is likely to be, the output from its bytes.
 func estimateUncounted(r *wire.Request, reply *wire.Reply, bytes int64) {
 	if len(reply.Iterations) > 0 {
 		return

@@ -45,9 +45,8 @@ func NewAnthropic(c Config) (*Client, error) {
 	}), nil
 }
 
-// messagesOf returns a request in the form of the Messages API. Schemas and inputs
-// go out as they are: another order of their keys would be another prefix. Tools
-// that are denied are denied in words alone: tool_choice is part of the cache's key.
+// messagesOf returns a request in the form of the Messages API. Schemas and inputs go out as they are, since
+// another order of keys is another prefix. tool_choice is part of the cache's key: tools are denied in words alone.
 func messagesOf(r *wire.Request) (*api.Request, error) {
 	q := &api.Request{Model: r.Model, MaxTokens: &r.MaxTokens, Stream: true, ContextManagement: r.ContextManagement}
 	if r.Compaction != nil {
@@ -198,9 +197,8 @@ func (p *partial) usage(u *api.Usage) {
 	}
 }
 
-// merge puts the counts that are given into a usage. What the split of the written
-// tokens does not account for lives for five minutes, the API's default; a split
-// that exceeds the total is believed.
+// merge puts the given counts into a usage. Written tokens that the split leaves out live for five minutes, the
+// API's default; a split that exceeds the total is believed.
 func merge(to *wire.Usage, u *api.Usage) {
 	set := func(to, from *int64) {
 		if from != nil {
@@ -276,8 +274,8 @@ func NewOpenAI(c Config) (*Client, error) {
 	}), nil
 }
 
-// ownServer reports whether a base URL is OpenAI's: its newer models know only
-// max_completion_tokens, other servers often only max_tokens.
+// ownServer reports whether a base URL is OpenAI's: its newer models know only max_completion_tokens, others often
+// only max_tokens.
 func ownServer(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && (u.Hostname() == "openai.com" || strings.HasSuffix(u.Hostname(), ".openai.com"))
@@ -324,8 +322,7 @@ func joined(blocks []wire.Block) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// chatMessages returns a message in the form of chat completions: tool results are
-// messages of their own and follow their calls at once.
+// chatMessages returns a message in the form of chat completions, with tool results as messages of their own.
 func chatMessages(m wire.Message) ([]api.ChatMessage, error) {
 	var list []api.ChatMessage
 	said := api.ChatMessage{Role: string(m.Role)}

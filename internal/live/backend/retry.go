@@ -99,8 +99,8 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 	}
 }
 
-// attempt sends the request once, within the time that is left, and takes its own
-// from that. Late reports that there was none left.
+// attempt sends the request once, within the time that is left, and subtracts its own. Late means that none was
+// left.
 func (r *Retry) attempt(
 	ctx context.Context, q *wire.Request, clock Clock, left *time.Duration,
 ) (reply *wire.Reply, late bool, err error) {
@@ -118,8 +118,7 @@ func (r *Retry) attempt(
 	return reply, limited.Err() != nil && unanswered(err), err
 }
 
-// unanswered reports whether an error may come from a deadline: a server that
-// refuses a request has answered it.
+// unanswered reports whether an error may come from a deadline, as opposed to a server that refused.
 func unanswered(err error) bool {
 	var f *wire.Failure
 	if !errors.As(err, &f) {
@@ -167,8 +166,7 @@ func gaveUp(f *wire.Failure, attempts int, billed wire.Usage, why string) error 
 // ErrBreaker says that no more calls are made since the ones before all failed.
 var ErrBreaker = errors.New("no more live calls")
 
-// maxFailed is how many calls may fail in a row: the number of Claude Code's
-// own breaker, from 2.1.76 on.
+// maxFailed is how many calls may fail in a row, as in Claude Code's own breaker from 2.1.76 on.
 const maxFailed = 3
 
 // Breaker makes no more calls once three of them have failed in a row, whoever
@@ -237,8 +235,7 @@ type Clock interface {
 // monotonic is the clock of the machine.
 type monotonic struct{ start time.Time }
 
-// newClock returns the machine's clock, which setting the time of day does not
-// move.
+// newClock returns the machine's clock, which setting the time of day does not move.
 func newClock() Clock { return monotonic{time.Now()} }
 
 // Elapsed returns the time since newClock.

@@ -73,8 +73,7 @@ type Entity struct {
 // in every process and on every platform.
 type Key [16]byte
 
-// chainKey returns the key of a call that sends content of a chain under
-// parameters. Their order counts.
+// chainKey returns the key of a call that sends content of a chain under parameters, whose order counts.
 func chainKey(chain prompt.Digest, params ...string) Key {
 	b := binary.BigEndian.AppendUint64(nil, chain.Hi)
 	b = binary.BigEndian.AppendUint64(b, chain.Lo)
@@ -142,8 +141,7 @@ type Request struct {
 	Instruction string `json:"instruction,omitzero"`
 }
 
-// maxInstruction bounds Request.Instruction, bytes: the instructions of the
-// clients that are simulated have some 6,000.
+// maxInstruction bounds Request.Instruction, bytes: those of the simulated clients have some 6,000.
 const maxInstruction = 64 << 10
 
 // Describe returns what is kept of a request.

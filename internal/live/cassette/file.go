@@ -22,8 +22,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// version is the version of the files that are written, the only one that is
-// read.
+// version is the version of the files that are written, and the only one that is read.
 const version = 1
 
 // form is a cassette as its file has it.
@@ -45,8 +44,7 @@ type usage struct {
 	Output     int64 `json:"output,omitzero"`
 }
 
-// values says how files have what has no JSON of its own: digests as keys, times in
-// nanoseconds.
+// values says how files write what has no JSON of its own: digests as keys, times in nanoseconds.
 var values = json.JoinOptions(
 	json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalToFunc(func(e *jsontext.Encoder, d prompt.Digest) error { return json.MarshalEncode(e, keyOf(d)) }),
@@ -79,8 +77,7 @@ func formOf(c *Cassette) *form {
 	return f
 }
 
-// cassette returns the cassette of a file that is named by a key, or what is wrong
-// with it.
+// cassette returns the cassette of a file named by a key, or what is wrong with it.
 func (f *form) cassette(k Key) (*Cassette, error) {
 	if f.Key != k {
 		return nil, broken(fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or "+
@@ -203,14 +200,11 @@ func read(path string, k Key) (*Cassette, error) {
 	return got.cassette(k)
 }
 
-// sumMark precedes a sum and says how it is taken: what changes that has
-// to change the mark, and to read sums of this one.
+// sumMark says how a sum is taken: a change of that changes the mark, and must still read sums of this one.
 const sumMark = "1:"
 
-// sum returns the SHA-256 of what came back, as text: another summary in the
-// file would give other figures than those that were paid for. It is taken of
-// the members and not of the bytes of the file, whose ends of lines may change on
-// their way through a repository. The texts are nearly all of it, and go in as they
+// sum returns the SHA-256 of what came back: a summary changed by hand would give figures that nobody paid for. It
+// covers the members, not the bytes of the file, whose ends of lines a repository may change. Texts go in as they
 // are: to write them as JSON takes as long as to read the file.
 func (f *form) sum() (string, error) {
 	h := sha256.New()
@@ -240,8 +234,8 @@ func (f *form) sum() (string, error) {
 	return sumMark + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// sumText adds a text with its length, so that no two lists of texts are one. Bytes
-// that are no UTF-8 count as what the file has for each of them.
+// sumText adds a text with its length, so that no two lists of texts are one; invalid UTF-8 counts as the file
+// writes it.
 func sumText(h hash.Hash, text string) {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text))
@@ -252,8 +246,7 @@ func sumText(h hash.Hash, text string) {
 	_, _ = io.WriteString(h, text) // a hash takes all
 }
 
-// checkSum checks that the answer is the one that was stored. Files of programs
-// that did not sum have none.
+// checkSum checks that the answer is the stored one. Files of programs that did not sum have no sum.
 func (f *form) checkSum() error {
 	if f.Sum == "" {
 		return nil

@@ -116,8 +116,8 @@ func (f *Folder) Has(call Call) bool {
 	return err != nil || c != nil && !f.again(c, made)
 }
 
-// again reports whether a stored call is made once more: RecordMissing repeats a
-// failure that may have passed, once in the life of the Folder.
+// again reports whether a stored call is made once more: RecordMissing repeats a passing failure once in the
+// Folder's life.
 func (f *Folder) again(c *Cassette, made bool) bool {
 	return f.mode == RecordMissing && c.passing() && !made
 }
@@ -212,12 +212,10 @@ func (e brokenError) Is(target error) bool { return target == ErrBroken }
 
 func broken(err error) error { return brokenError{err} }
 
-// brokenSuffix is put behind the name of a file that is kept beside the one that
-// takes its place.
+// brokenSuffix ends the name of a file that is kept beside the one that replaces it.
 const brokenSuffix = ".broken"
 
-// keepBroken moves the file of a call out of the way if it is broken and to be
-// replaced. Files of an earlier time stay: later ones get a number.
+// keepBroken moves the broken file of a call out of the way, under a number where earlier ones are kept.
 func (f *Folder) keepBroken(k Key) error {
 	if !f.opts.ReplaceBroken || f.mode != RecordMissing {
 		return nil
@@ -335,8 +333,7 @@ func (f *Folder) fly(ctx context.Context, own *flight, call Call, ask Ask) (c *C
 	return c, there, err
 }
 
-// there returns the cassette that answers a call in the folder's mode, nil for
-// one that is to be made.
+// there returns the cassette that answers a call in the folder's mode, nil for one to be made.
 func (f *Folder) there(call Call) (*Cassette, error) {
 	made := f.madeHere(call.Key())
 	switch f.mode {

@@ -16,9 +16,8 @@ import (
 // ErrMissing reports a call that no cassette holds.
 var ErrMissing = errors.New("no cassette holds this call")
 
-// missing returns the error of a call that is not stored: a request that was never
-// recorded, or one that has changed since. It names the stored call of the session
-// that is most like it, and what differs.
+// missing returns the error of a call that is not stored, or has changed since, with the nearest stored call of the
+// session and what differs.
 func (f *Folder) missing(call Call) error {
 	told := redactCall(call)
 	entries, _ := os.ReadDir(f.dir) // a folder that cannot be read has none
@@ -51,8 +50,7 @@ func (f *Folder) missing(call Call) error {
 	return fmt.Errorf("%w, %s: %s", ErrMissing, call.Key(), why)
 }
 
-// likeness weighs what two calls of a session have in common: what they are for
-// and where they are made before how.
+// likeness weighs what two calls of a session have in common: purpose and place before settings.
 func likeness(a, b *Call) int {
 	n := 0
 	for _, p := range b.Params {
@@ -110,8 +108,7 @@ func differences(stored, now *Call) []string {
 	return list
 }
 
-// short returns a value for people: of a digest the first digits, which distinguish
-// two.
+// short returns a value for people: of a digest the first digits.
 func short(s string) string {
 	const told = 8
 	if _, err := parseKey(s); err == nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// part is a stretch of a text that is withheld: one that says nothing and is
-// kept, or the size and digest of one that is not.
+// part is a stretch of a withheld text: kept because it says nothing, or replaced by size and digest.
 type part struct {
 	Kept   string        `json:"kept,omitzero"`
 	Bytes  int           `json:"bytes,omitzero"`
@@ -24,9 +23,8 @@ type withheld struct {
 	Message    []part `json:"message,omitempty"` // of a failure
 }
 
-// marks are the tags around the parts of a summary. Where they stand decides
-// what of an answer enters the context, so they are never withheld, in whatever
-// case the model writes them.
+// marks are the tags around the parts of a summary, in any case. They decide what of an answer enters the context,
+// so they are never withheld.
 var marks = [...]string{"<analysis>", "</analysis>", "<summary>", "</summary>"}
 
 const white = " \t\r\n"
@@ -62,9 +60,8 @@ func withhold(text string, keep []string) []part {
 	return list
 }
 
-// nextMark returns where the first of marks and keep is in a text, in small
-// letters all of them, and how many bytes the longest of those has that stand
-// there; the end of the text without any.
+// nextMark returns the place and size of the first, then longest, of marks and keep in a text, all in small
+// letters; the end of the text without any.
 func nextMark(lower string, keep []string) (at, size int) {
 	at = len(lower)
 	for _, list := range [][]string{marks[:], keep} {
@@ -91,8 +88,7 @@ func Lowered(text string) string {
 	return string(b)
 }
 
-// refill returns a text of the sizes that withhold left, with filler for what
-// was withheld.
+// refill returns a text of the sizes that withhold left, with filler for what is missing.
 func refill(list []part) (string, error) {
 	n := 0
 	for _, p := range list {
@@ -111,8 +107,7 @@ func refill(list []part) (string, error) {
 	return b.String(), nil
 }
 
-// maxParam is the longest parameter that a redacted cassette keeps, bytes:
-// longer ones may hold somebody's words.
+// maxParam is the longest parameter that a redacted cassette keeps, bytes: longer ones may hold somebody's words.
 const maxParam = 120
 
 const withheldParam = "(withheld) "
@@ -128,8 +123,7 @@ func redactCall(c Call) Call {
 	return c
 }
 
-// hidesParams reports whether a parameter of the call was withheld, so that its
-// key cannot be computed from the rest.
+// hidesParams reports whether a parameter was withheld, so that the key cannot be computed from the rest.
 func (c Call) hidesParams() bool {
 	return slices.ContainsFunc(c.Params, func(p string) bool { return strings.HasPrefix(p, withheldParam) })
 }

@@ -21,8 +21,8 @@ const lookBack = 20
 // lifetimes of entries.
 var lifetimes = map[string]time.Duration{"5m": 5 * time.Minute, "1h": time.Hour}
 
-// minimums are the shortest prompts in tokens that are cached, by parts of the
-// model's name; the first that fits counts (platform.claude.com, prompt caching).
+// minimums are the shortest cached prompts, tokens, by parts of the model's name; the first match counts
+// (platform.claude.com, prompt caching).
 var minimums = []struct {
 	part   string
 	tokens int64
@@ -56,8 +56,7 @@ type entry struct {
 
 func (e entry) alive(now time.Time) bool { return now.Before(e.used.Add(e.ttl)) }
 
-// pending are entries that a request will write; they cannot be read before its
-// response begins.
+// pending are entries that a request will write; they cannot be read before its response begins.
 type pending struct {
 	cache   *cache
 	at      time.Time // start of the request
@@ -96,9 +95,8 @@ func (c *cache) begin(now time.Time, model string, list []position) (wire.Usage,
 	return wire.Usage{Read: read, Write1h: hour - read, Write5m: last - hour, Uncached: total(list) - last}, w
 }
 
-// lookup returns the position of the longest prefix to read, -1 for none. Every
-// breakpoint, the last one first, looks back over its positions; a run of tool
-// calls is one position, and so is a run of results.
+// lookup returns the position of the longest prefix to read, -1 for none. Every breakpoint, the last first, looks
+// back over its positions; a run of tool calls, or of results, is one position.
 func (c *cache) lookup(now time.Time, list []position, shortest int64) int {
 	for at := len(list) - 1; at >= 0; at-- {
 		if list[at].ttl == "" || list[at].tokens < shortest {
@@ -158,8 +156,8 @@ type position struct {
 	ttl    string // of the breakpoint here: "", "5m" or "1h"
 }
 
-// prefix builds the positions of a prompt: tools, then system, then messages.
-// Each has a hash of everything up to it, whose it is and of which model.
+// prefix builds the positions of a prompt: tools, system, messages. Each has a hash of everything up to it, with
+// organisation and model.
 type prefix struct {
 	h      hash.Hash
 	tokens int64
@@ -172,8 +170,7 @@ func newPrefix(org, model string) *prefix {
 	return p
 }
 
-// write adds fields to the hash, with their lengths, so that no two lists of
-// fields look alike.
+// write hashes fields with their lengths, so that no two lists of fields look alike.
 func (p *prefix) write(fields ...string) {
 	var n [8]byte
 	for _, f := range fields {
@@ -211,8 +208,8 @@ func (p *prefix) hashBlock(b *api.Block) {
 	}
 }
 
-// positionsOf returns the positions of a request. What changes the messages'
-// level only (tool_choice, thinking, effort) enters behind the system prompt.
+// positionsOf returns the positions of a request. What changes the messages' level alone (tool_choice, thinking,
+// effort) enters behind the system prompt.
 func positionsOf(org string, q *request, messages []api.Message) []position {
 	p := newPrefix(org, q.Model)
 	for i := range q.Tools {
@@ -236,8 +233,7 @@ func positionsOf(org string, q *request, messages []api.Message) []position {
 	return p.list
 }
 
-// automatic puts the breakpoint that a request asks for as a whole at the last
-// block that can have one.
+// automatic puts the breakpoint of a whole request at the last block that can have one.
 func automatic(list []position, c *api.CacheControl) {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].kind == "thinking" || list[i].kind == "redacted_thinking" {
@@ -257,8 +253,7 @@ func total(list []position) int64 {
 	return list[len(list)-1].tokens
 }
 
-// definition returns a tool definition as the model reads it, without its
-// breakpoint.
+// definition returns a tool definition as the model reads it, without its breakpoint.
 func definition(t *api.Tool) string {
 	bare := *t
 	bare.CacheControl = nil

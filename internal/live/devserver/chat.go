@@ -38,8 +38,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 	c.finish(a, q.Stream, func() *response { return a.chatResponse(q.StreamOptions.IncludeUsage) })
 }
 
-// checkChat returns what such servers refuse: unknown models and results without
-// their calls.
+// checkChat returns what such servers refuse: unknown models, and results without their calls.
 func (s *Server) checkChat(q *api.ChatRequest) *apiError {
 	if !s.knows(q.Model) {
 		return &apiError{status: http.StatusNotFound, kind: "model_not_found",
@@ -143,12 +142,11 @@ func (a *answer) chatResponse(withUsage bool) *response {
 	return r
 }
 
-// chunkTokens is the step in which prefixes are cached by themselves, from 1,024
-// tokens on and for five minutes, as OpenAI documents.
+// chunkTokens is the step in which prefixes are cached automatically, from 1,024 tokens on and for five minutes
+// (OpenAI).
 const chunkTokens = 128
 
-// chunks returns the positions of a prompt whose prefixes are cached by themselves,
-// with one for its end.
+// chunks returns the positions of a prompt whose prefixes are cached automatically, and one for its end.
 func chunks(org, model, text string) []position {
 	p := newPrefix(org, model)
 	marker := &api.CacheControl{}

@@ -225,8 +225,7 @@ var statusKinds = map[int]string{
 	404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
 }
 
-// refusal returns the error. A prompt of the tokens is always too long here: a
-// window that it would fit into is made smaller.
+// refusal returns the error. A prompt is always too long here: a window that it would fit into is made smaller.
 func (f *Fault) refusal(tokens, window int64) *apiError {
 	if f.Kind != "" {
 		return tooLong(tokens, min(window, tokens*3/4), f.Kind == faultTooLongNo)
@@ -262,8 +261,7 @@ type raw string
 // floodText is what the flood repeats.
 var floodText = strings.Repeat("too much of a good thing, ", 400)
 
-// respond writes an answer, or what the fault makes of it. It counts an answer that
-// was written whole and intact.
+// respond writes an answer, or what the fault makes of it, and counts one that was written whole and intact.
 func (c *call) respond(r *response, stream bool) {
 	var done bool
 	if stream {
@@ -294,8 +292,8 @@ func (c *call) once(r *response) bool {
 	return err == nil
 }
 
-// stream writes an answer event by event, and reports whether all were written. The
-// last one goes out when the answer has been counted: the client is done with it.
+// stream writes an answer event by event, and reports whether all were written. The last goes out once the answer
+// is counted.
 func (c *call) stream(r *response) bool {
 	for i, e := range r.events {
 		if i == r.head && c.fault.when() == opening {
@@ -315,8 +313,7 @@ func (c *call) stream(r *response) bool {
 	return true
 }
 
-// send writes an event and sends what is written. It returns false once the client
-// has gone.
+// send writes and flushes an event. It returns false once the client has gone.
 func (c *call) send(e event) bool {
 	return c.write(e) && http.NewResponseController(c.w).Flush() == nil
 }
@@ -358,8 +355,7 @@ func (c *call) forever(r *response) {
 	}
 }
 
-// garble makes the faults in the middle of a stream, and reports whether the stream
-// continues.
+// garble makes the faults in the middle of a stream, and reports whether the stream continues.
 func (c *call) garble(r *response) bool {
 	switch c.fault.Kind {
 	case faultReset:

@@ -111,8 +111,7 @@ func lastText(messages []api.Message) string {
 	return ""
 }
 
-// compact makes a pass of its own over the prompt and returns what takes its
-// place.
+// compact makes a pass of its own over the prompt and returns what takes its place.
 func (c *call) compact(a *answer, q *request, messages []api.Message, list []position) ([]api.Message, []position) {
 	u, w := c.server.cache.begin(c.server.options.Now(), q.Model, list)
 	t := template{titles: nine, notes: make([]string, len(nine))}
@@ -190,8 +189,8 @@ func (c *call) words(messages []api.Message, instruction string) string {
 	return t.write(gather(messages), int64(c.server.options.SummaryTokens))
 }
 
-// output returns the tokens of what the model said; a compaction counts with its
-// own pass. An answer without content takes a token.
+// output returns the tokens of what the model said, without compactions, which have passes of their own; one at
+// least.
 func (a *answer) output() int64 {
 	n := 0
 	for _, b := range a.blocks {
@@ -296,8 +295,7 @@ func (q *request) compacts(tokens int64) *api.Edit {
 	return nil
 }
 
-// since returns the messages from the newest compaction on: the API ignores
-// everything ahead of it. A compaction without content is no compaction.
+// since returns the messages from the newest compaction with content on: the API ignores everything ahead of it.
 func since(messages []api.Message) []api.Message {
 	for i := len(messages) - 1; i >= 0; i-- {
 		for k := len(messages[i].Content) - 1; k >= 0; k-- {
@@ -373,8 +371,7 @@ func clearTools(e *api.Edit, messages []api.Message, tokens int64) ([]api.Messag
 	return out, &api.AppliedEdit{Type: e.Type, ToolUses: &n, InputTokens: freed}
 }
 
-// clearsInput reports whether the input of a tool's calls goes with their
-// results.
+// clearsInput reports whether the input of a tool's calls goes with their results.
 func clearsInput(e *api.Edit, tool string) bool {
 	var names []string
 	if json.Unmarshal(e.ClearToolInputs, &names) == nil {

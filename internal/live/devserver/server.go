@@ -185,8 +185,8 @@ type call struct {
 	fault  *Fault
 }
 
-// begin reads a request, counts it and checks who sends it. It answers itself and
-// returns nil when there is nothing more to do.
+// begin reads a request, counts it and checks the key. It answers itself and returns nil when nothing is left to
+// do.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, chat bool) *call {
 	c := &call{server: s, w: w, r: r, chat: chat}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

@@ -17,8 +17,7 @@ const (
 	maxSentences = 1000
 )
 
-// gather collects from messages: paths from everything, sentences from what was
-// said.
+// gather collects paths from everything, and sentences from what was said.
 func gather(messages []api.Message) *source {
 	s, seen := &source{}, map[string]bool{}
 	for i := range messages {
@@ -116,8 +115,8 @@ func templateOf(instruction string) *template {
 	return nil
 }
 
-// write returns a summary of about so many tokens: an analysis, a quarter of
-// it, and the sections. Notes have no analysis.
+// write returns a summary of about so many tokens: an analysis of a quarter, and the sections. Notes have no
+// analysis.
 func (t *template) write(s *source, tokens int64) string {
 	var b strings.Builder
 	size, quoted := bytesOf(tokens), 0

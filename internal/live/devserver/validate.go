@@ -35,8 +35,7 @@ func (c *checker) refuse(broken bool, format string, args ...any) {
 	}
 }
 
-// validate returns what the API would refuse. The edits that the request declares
-// are read on the way.
+// validate returns what the API would refuse, and reads the declared edits.
 func (s *Server) validate(h http.Header, q *request) *apiError {
 	var c checker
 	c.refuse(h.Get("Anthropic-Version") == "", "anthropic-version: header is required")
@@ -69,9 +68,8 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 	return c.err
 }
 
-// messages checks roles, content and the pairs of tool calls and results. Real
-// servers join neighbouring messages of one role; this one refuses them, since a
-// client that sends them has lost track.
+// messages checks roles, content and the pairs of tool calls and results. Unlike real servers it refuses
+// neighbouring messages of one role: a client that sends them has lost track.
 func (c *checker) messages(list []api.Message) {
 	const unanswered = "messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s"
 	var open []string // ids of calls that the message before made
@@ -169,9 +167,8 @@ func thinks(q *api.Request) bool {
 	return q.Thinking != nil && (q.Thinking.Type == "enabled" || q.Thinking.Type == "adaptive")
 }
 
-// thinking checks what a request says of thinking and effort. Adaptive thinking
-// came with the models of 4.6, budgets went with those of 4.7; effort came with
-// Opus 4.5.
+// thinking checks thinking and effort. Adaptive thinking came with the models of 4.6, budgets went with 4.7; effort
+// came with Opus 4.5.
 func (c *checker) thinking(q *request) {
 	release, known := api.Version(q.Model)
 	if t := q.Thinking; t != nil {
@@ -202,8 +199,7 @@ func (c *checker) thinking(q *request) {
 	}
 }
 
-// thought refuses thinking with a budget where the tool calls that are answered
-// last have lost the thinking that led to them.
+// thought refuses a budget where the tool calls answered last have lost the thinking that led to them.
 func (c *checker) thought(list []api.Message) {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Role != "assistant" || len(list[i].Content) == 0 {
@@ -218,8 +214,7 @@ func (c *checker) thought(list []api.Message) {
 	}
 }
 
-// edits reads the edits that a request declares, and checks them and a compaction
-// on demand.
+// edits reads the declared edits, and checks them and a compaction on demand.
 func (c *checker) edits(q *request, betas []string) {
 	const extra = "%s: Extra inputs are not permitted"
 	if o := q.Compaction; o != nil {

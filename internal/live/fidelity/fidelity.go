@@ -75,8 +75,7 @@ func has(text string, e *cassette.Entity, root string) bool {
 	return e.Kind == Path && root != "" && below && len(rest) >= minText && strings.Contains(text, rest)
 }
 
-// index collects the entities of a stretch of conversation, by their texts with
-// white space made single.
+// index collects the entities of a stretch of conversation, by their texts with white space made single.
 type index struct {
 	list  []cassette.Entity
 	seen  map[cassette.Entity]bool
@@ -148,8 +147,8 @@ func (x *index) call(input jsontext.Value) {
 	}
 }
 
-// commandLine returns a command that is given as a string, or as words of which
-// the last one is a shell's script (bash -lc SCRIPT).
+// commandLine returns a command given as a string, or as words of which the last may be a shell's script (bash -lc
+// SCRIPT).
 func commandLine(v jsontext.Value) string {
 	var line string
 	if json.Unmarshal(v, &line) == nil {
@@ -176,8 +175,8 @@ func firstLine(s string) string {
 var errorWord = regexp.MustCompile(`(?i)\b(error|fail|failed|failure|fatal|panic|exception|cannot|denied|` +
 	`not found|no such|undefined|invalid)\b`)
 
-// errorLine returns the line of a failed result that says what is wrong: the
-// first one with a word for it, else the first one.
+// errorLine returns the line of a failed result that says what is wrong: the first with a word for it, else the
+// first.
 func errorLine(text string) string {
 	first := ""
 	for line := range strings.Lines(text) {
@@ -193,8 +192,8 @@ func errorLine(text string) string {
 	return first
 }
 
-// sentences returns the sentences of a text that have four words or more. Lines
-// end sentences; code and markup between the client's own tags are left out.
+// sentences returns the sentences of four words or more. Lines end sentences; what stands in the client's own tags
+// is left out.
 func sentences(text string) []string {
 	var list []string
 	for line := range strings.Lines(clientTags.ReplaceAllString(text, "\n")) {
@@ -216,8 +215,8 @@ var clientTags = func() *regexp.Regexp {
 	return regexp.MustCompile("(?s)<" + tags + ">.*?</" + tags + ">")
 }()
 
-// sentenceEnd returns the index behind the first full stop, question or
-// exclamation mark that white space follows, the length of s without one.
+// sentenceEnd returns the index behind the first full stop, question or exclamation mark before white space, or the
+// length.
 func sentenceEnd(s string) int {
 	for i, r := range s {
 		if !strings.ContainsRune(".!?。！？", r) {

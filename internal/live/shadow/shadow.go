@@ -35,9 +35,8 @@ type call struct {
 	output         int64
 }
 
-// late is how much later than one that began behind it a call may be told
-// of: longer than a request may take. Calls older than that are played once and
-// forgotten.
+// late is how much later a call may be reported than one that began behind it: longer than a request may take.
+// Older calls are played once and forgotten.
 const late = 2 * time.Hour
 
 // Predict returns what the server should have read, written and processed of the
@@ -86,8 +85,7 @@ func (s *Cache) settle() {
 	s.calls = slices.Delete(s.calls, 0, n)
 }
 
-// serveAll plays calls to a cache, and returns those that are still under way
-// behind the last one and how that was served.
+// serveAll plays calls to a cache, and returns those still under way and how the last one was served.
 func serveAll(server *promptcache.Anthropic, open []ticket, calls []call) ([]ticket, prompt.Usage) {
 	var out prompt.Outcome
 	for i := range calls {
@@ -107,8 +105,7 @@ type ticket struct {
 	begun      bool // its first token has come
 }
 
-// progress lets happen to the calls under way what comes by a time, and
-// returns those that are still under way.
+// progress plays what happens to the calls under way by a time, and returns those still under way.
 func progress(server *promptcache.Anthropic, open []ticket, until int64) []ticket {
 	for {
 		next, at := -1, until
