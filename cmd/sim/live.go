@@ -57,7 +57,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 		opts: live.Options{
 			Settings: f.Settings, Shared: &live.Shared{}, MaxOutputOf: prices.maxOutput, Prices: prices.usd,
 			Fidelity: fidelity.Words{},
-			Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
+			Texts:    func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 		},
 	}
 	for i := range plan.Design.Cells {
