@@ -21,7 +21,7 @@ func TestCapacityInTokensOrBytes(t *testing.T) {
 		"{bytes_per_token: 10}":                       0,
 	} {
 		d := expand(t, "server: "+text+"\n")
-		if got := d.Scenario.Server.Config().Capacity; got != want {
+		if got := d.Scenario.Server.cache().Capacity; got != want {
 			t.Errorf("server: %s has a capacity of %d tokens, want %d", text, got, want)
 		}
 	}

@@ -318,5 +318,5 @@ func (s *Server) serve(kind traces.Cache) sim.Server {
 			Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall,
 		})
 	}
-	return promptcache.New(s.Config())
+	return promptcache.New(s.cache())
 }

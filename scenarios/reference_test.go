@@ -135,27 +135,12 @@ func decodeOver(t *testing.T, text string) Scenario {
 // defaults of a scenario say.
 func TestDefaultsAreThoseOfTheModels(t *testing.T) {
 	s := Default()
-	zero := promptcache.Config{
-		Lookback: promptcache.DefaultLookback, MaxMarkers: 4,
-		Lifetime: [2]int64{promptcache.DefaultLifetime5m, promptcache.DefaultLifetime1h},
-	}
-	if diff := cmp.Diff(zero, s.Server.Config()); diff != "" {
+	if diff := cmp.Diff(promptcache.Config{}.Filled(), s.Server.cache()); diff != "" {
 		t.Errorf("server (-zero value +default):\n%s", diff)
 	}
 	s.Summarizer.Failures, s.Summarizer.Calls = nil, nil
 	if diff := cmp.Diff(*summarizer.Default(), s.Summarizer); diff != "" {
 		t.Errorf("summarizer (-default +scenario):\n%s", diff)
-	}
-}
-
-// Every setting of the models can be said in a scenario: as many keys as fields,
-// where one field may be several keys.
-func TestEverySettingHasAKey(t *testing.T) {
-	count := func(v any) int { return reflect.TypeOf(v).NumField() }
-	// Lifetime is one field and two keys, Capacity one and three; hints are the
-	// loop's, not the cache's.
-	if got, want := len(spec.Keys(reflect.TypeFor[Server]())), count(promptcache.Config{})+4; got != want {
-		t.Errorf("server has %d keys, promptcache.Config asks for %d", got, want)
 	}
 }
 
@@ -169,7 +154,7 @@ summarizer: {sizing: fraction, median: 1, sigma: 1, share: 0.5, stripped: 1, byt
   output_rate: 1, failure_rate: 0.1, failures: {fork: {api: 1}}, fail_calls: [3], fail_as: ""}
 `)
 	zero := Default()
-	differ(t, d.Scenario.Server.Config(), zero.Server.Config())
+	differ(t, d.Scenario.Server.cache(), zero.Server.cache())
 	differ(t, d.Scenario.Summarizer, zero.Summarizer)
 }
 

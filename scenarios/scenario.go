@@ -15,7 +15,6 @@ import (
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -218,33 +217,18 @@ func (c *Client) Rules() []error {
 	return errs
 }
 
-// Server is promptcache.Config with every default written.
+// Server is the modelled cache.
 type Server struct {
-	Lookback         int                `yaml:"lookback" doc:"positions a marker looks back at" min:"1"`
-	EveryBlockCounts bool               `yaml:"every_block_counts"`
-	MaxMarkers       int                `yaml:"max_markers" min:"1" max:"4"`
-	Lifetime5m       time.Duration      `yaml:"lifetime_5m" above:"0s"`
-	Lifetime1h       time.Duration      `yaml:"lifetime_1h" above:"0s"`
-	Anchor           promptcache.Anchor `yaml:"anchor" doc:"from when a lifetime counts: end or start"`
-	PrefixRefresh    bool               `yaml:"prefix_refresh"`
-	TTLInKey         bool               `yaml:"ttl_in_key"`
-	DeleteUncached   bool               `yaml:"delete_uncached" needs:"cached-microcompact"`
-	EvictPerCall     float64            `yaml:"evict_per_call" doc:"probability, 0…1" min:"0" max:"1"`
-	Capacity         int64              `yaml:"capacity" doc:"0 for no limit" unit:"tokens" min:"0"`
-	CapacityBytes    int64              `yaml:"capacity_bytes" doc:"the same as memory; 0 for no limit" min:"0"`
-	BytesPerToken    int64              `yaml:"bytes_per_token" min:"1" needs:"capacity_bytes"`
-	HintAt           int64              `yaml:"hint_at" doc:"0 for no hints" unit:"tokens" min:"0" needs:"server-hint"`
+	promptcache.Config `yaml:",inline"`
+
+	CapacityBytes int64 `yaml:"capacity_bytes" min:"0" doc:"The same as memory in bytes instead of tokens: divided by the size of the keys and values of one token. 0 for no limit."`
+	BytesPerToken int64 `yaml:"bytes_per_token" min:"1" needs:"capacity_bytes" doc:"For Llama 3.1 70B that is 2 × 80 layers × 8 heads × 128 × 2 bytes."`
+	HintAt        int64 `yaml:"hint_at" min:"0" needs:"server-hint" doc:"Size, tokens, from which the server refuses a request of a strategy that takes hints (layer server-hint) once, with the hint to clear. 0 for never. When the provider hints is not documented."`
 }
 
 // Rules refuses lifetimes and capacities that contradict each other.
 func (s *Server) Rules() []error {
-	var errs []error
-	if s.Lifetime5m > s.Lifetime1h && s.Lifetime1h > 0 {
-		errs = append(errs, spec.Problem{
-			Paths: []string{"lifetime_5m", "lifetime_1h"},
-			Text:  fmt.Sprintf("lifetime_5m %s is longer than lifetime_1h %s", spec.Line(s.Lifetime5m), spec.Line(s.Lifetime1h)),
-		})
-	}
+	errs := s.Config.Rules()
 	if s.Capacity > 0 && s.CapacityBytes > 0 {
 		errs = append(errs, spec.Problem{
 			Paths: []string{"capacity", "capacity_bytes"}, Text: "a capacity in tokens and one in bytes contradict each other",
@@ -258,24 +242,12 @@ func (s *Server) Rules() []error {
 // numbers of 2 bytes. Sizes of the providers' models are not.
 const defaultBytesPerToken = 2 * 80 * 8 * 128 * 2
 
-// Config returns the settings as the cache model takes them.
-func (s *Server) Config() promptcache.Config {
-	c := promptcache.Config{
-		Lookback:         s.Lookback,
-		EveryBlockCounts: s.EveryBlockCounts,
-		MaxMarkers:       s.MaxMarkers,
-		Anchor:           s.Anchor,
-		NoPrefixRefresh:  !s.PrefixRefresh,
-		TTLInKey:         s.TTLInKey,
-		DeleteUncached:   s.DeleteUncached,
-		EvictPerCall:     s.EvictPerCall,
-		Capacity:         s.Capacity,
-	}
+// cache returns the settings as the cache model takes them.
+func (s *Server) cache() promptcache.Config {
+	c := s.Config
 	if s.CapacityBytes > 0 && s.BytesPerToken > 0 {
 		c.Capacity = max(1, s.CapacityBytes/s.BytesPerToken) // 0 would be no limit
 	}
-	c.Lifetime[prompt.TTL5m] = int64(s.Lifetime5m)
-	c.Lifetime[prompt.TTL1h] = int64(s.Lifetime1h)
 	return c
 }
 
@@ -300,13 +272,7 @@ func Default() Scenario {
 		Strategies: defaultStrategies(),
 		Client:     Client{Assembly: client.DefaultAssembly()},
 		Events:     []changes.Event{},
-		Server: Server{
-			Lookback:   promptcache.DefaultLookback,
-			MaxMarkers: prompt.MaxMarkers,
-			Lifetime5m: time.Duration(promptcache.DefaultLifetime5m), Lifetime1h: time.Duration(promptcache.DefaultLifetime1h),
-			PrefixRefresh: true,
-			BytesPerToken: defaultBytesPerToken,
-		},
+		Server:     Server{Config: promptcache.Config{}.Filled(), BytesPerToken: defaultBytesPerToken},
 		Summarizer: *stub,
 		Live:       live.DefaultSettings(),
 		Profile:    ProfileDefault,

@@ -65,7 +65,11 @@ func TestPrefixRefresh(t *testing.T) {
 	for refresh, want := range map[bool]int64{true: 18_300, false: 0} {
 		c := testConfig(t, "none")
 		c.Verify = false // the calls of the first prompts were interrupted
-		u := serverReads(t, c, promptcache.Config{NoPrefixRefresh: !refresh}, b.session(), 4)
+		var config promptcache.Config
+		if !refresh {
+			config.NoPrefixRefresh = true
+		}
+		u := serverReads(t, c, config, b.session(), 4)
 		if u.Read != want {
 			t.Errorf("prefix refresh %v: the branch reads %d, want %d", refresh, u.Read, want)
 		}

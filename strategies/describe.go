@@ -182,7 +182,8 @@ func Switches(params any) []Mechanism {
 		case f.Value.Kind() == reflect.Bool:
 			other := reflect.New(f.Value.Type()).Elem()
 			other.SetBool(!f.Value.Bool())
-			m.Then, m.On = spec.Line(other.Interface()), f.Value.Bool()
+			m.Then = spec.Line(other.Interface())
+			m.On = m.Now == "true" || m.Now != "false" && f.Value.Bool()
 		default:
 			return
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/client"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -97,9 +96,9 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 
 // cache returns how the modelled cache is set up.
 func (s *Server) cache() promptcache.Config {
-	c := promptcache.Config{TTLInKey: s.TTLInKey, Lookback: s.Lookback, Capacity: s.Capacity}
-	c.Lifetime[prompt.TTL5m], c.Lifetime[prompt.TTL1h] = int64(s.Life5m), int64(s.Life1h)
-	return c
+	return promptcache.Config{
+		TTLInKey: s.TTLInKey, Lookback: s.Lookback, Lifetime5m: s.Life5m, Lifetime1h: s.Life1h, Capacity: s.Capacity,
+	}
 }
 
 func (f *File) checkClient(fs *flaws) {

@@ -204,5 +204,5 @@ func serverOf(kind traces.Cache, cache promptcache.Config, overflow float64) sim
 }
 
 func cacheOf(p *profile.Profile) promptcache.Config {
-	return promptcache.Config{Lifetime: [2]int64{prompt.TTL5m: p.Life(prompt.TTL5m), prompt.TTL1h: p.Life(prompt.TTL1h)}}
+	return promptcache.Config{Lifetime5m: time.Duration(p.Life(prompt.TTL5m)), Lifetime1h: time.Duration(p.Life(prompt.TTL1h))}
 }

@@ -10,7 +10,7 @@ import (
 // Anthropic is the prompt cache of one provider for all owners and models that
 // share a clock. Use New.
 type Anthropic struct {
-	cfg      Config
+	cfg      settings
 	table    table
 	entries  []entry
 	lineages []lineage
@@ -32,10 +32,9 @@ type Anthropic struct {
 	hit        int32 // what the last request has read, until the next
 }
 
-// New returns an empty cache. Fields of cfg that Validate refuses count as
-// zero.
+// New returns an empty cache. Counts of cfg that are out of range count as zero.
 func New(cfg Config) *Anthropic {
-	a := &Anthropic{cfg: cfg.filled(), byThread: map[uint32]int32{}, room: newRoom(cfg.Capacity)}
+	a := &Anthropic{cfg: cfg.settings(), byThread: map[uint32]int32{}, room: newRoom(cfg.Capacity)}
 	a.table.resize(minTable)
 	return a
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 )
@@ -127,26 +128,26 @@ func TestUnknownTicket(t *testing.T) {
 	}
 }
 
-func TestConfigValidate(t *testing.T) {
-	for _, c := range []struct {
-		cfg  promptcache.Config
-		want string
-	}{
-		{promptcache.Config{}, ""},
-		{promptcache.Config{Lookback: -1}, "promptcache: look-back of -1 positions is negative"},
-		{promptcache.Config{MaxMarkers: 5}, "promptcache: 5 markers per request, want 1 to 4"},
-		{promptcache.Config{Lifetime: [2]int64{-1, 0}}, "promptcache: negative lifetime [-1 0]"},
-		{promptcache.Config{Lifetime: [2]int64{0, 1}}, "promptcache: 5m entries live longer than 1h entries: [0 1]"},
-		{promptcache.Config{Anchor: 2}, "promptcache: unknown TTL anchor 2"},
-		{promptcache.Config{EvictPerCall: 1.5}, "promptcache: eviction probability 1.5 is not in [0,1]"},
-		{promptcache.Config{EvictPerCall: math.NaN()}, "promptcache: eviction probability NaN is not in [0,1]"},
+// Bounds are the documents': up to four markers, lifetimes above zero of which that of
+// an hour is the longer one.
+func TestConfigBounds(t *testing.T) {
+	for want, change := range map[string]func(*promptcache.Config){
+		"":                                              func(*promptcache.Config) {},
+		"lookback -1 must be at least 1":                func(c *promptcache.Config) { c.Lookback = -1 },
+		"max_markers 5 must lie in 1…4":                 func(c *promptcache.Config) { c.MaxMarkers = 5 },
+		"lifetime_5m -1ns must be above 0s":             func(c *promptcache.Config) { c.Lifetime5m = -1 },
+		"evict_per_call 1.5 must lie in 0…1":            func(c *promptcache.Config) { c.EvictPerCall = 1.5 },
+		"evict_per_call .nan must lie in 0…1":           func(c *promptcache.Config) { c.EvictPerCall = math.NaN() },
+		"capacity -1 must not be negative":              func(c *promptcache.Config) { c.Capacity = -1 },
+		"lifetime_5m 5m is longer than lifetime_1h 1ns": func(c *promptcache.Config) { c.Lifetime1h = 1 },
 	} {
-		got := ""
-		if err := c.cfg.Validate(); err != nil {
+		c, got := promptcache.Config{}.Filled(), ""
+		change(&c)
+		if err := spec.Err(spec.Validate(&c)); err != nil {
 			got = err.Error()
 		}
-		if got != c.want {
-			t.Errorf("%+v: %q, want %q", c.cfg, got, c.want)
+		if got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
 		}
 	}
 }

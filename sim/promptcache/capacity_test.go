@@ -100,9 +100,3 @@ func TestLargerCacheMayReadLess(t *testing.T) {
 		t.Errorf("the small prompt is read with %d tokens of 20 and %d of 30, want 10 and 0", reads[0][2], reads[1][2])
 	}
 }
-
-func TestCapacityBelowZeroIsRefused(t *testing.T) {
-	if err := (promptcache.Config{Capacity: -1}).Validate(); err == nil {
-		t.Error("a negative capacity is no error")
-	}
-}

@@ -39,6 +39,9 @@ import (
 	"fmt"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -66,97 +69,79 @@ const (
 	DefaultLifetime1h = int64(time.Hour)
 )
 
-// Config is what the documents leave open and what one may want to vary. The
-// zero value is the default.
+// Config is what the documents leave open and what one may want to vary: the keys of
+// server in a scenario. The zero value is the default, written out by Filled.
 type Config struct {
-	// Lookback is the number of positions a marker looks at, itself included.
-	// 0 means 20, which the provider's worked example fixes; older texts say
-	// "20 before each", which is 21.
-	Lookback int
-	// EveryBlockCounts makes each block one position of the look-back. By
-	// default a run of consecutive tool_use blocks, and one of consecutive
-	// tool_result blocks, is one position: the provider's page says so since
-	// about September 2026, and recordings of February 2026 already read across
-	// 21 new blocks of one parallel turn.
-	EveryBlockCounts bool
-	// MaxMarkers is the number of markers served per request; 0 means
-	// prompt.MaxMarkers, which is also the most.
-	MaxMarkers int
-	// Lifetime is the TTL by class in nanoseconds; 0 means 5 minutes and one
-	// hour. The documents call it a minimum: recorded sessions show a few reads
-	// up to 30 s later, which a longer lifetime stands for.
-	Lifetime [2]int64
-	// Anchor is where the TTL counts from.
-	Anchor Anchor
-	// NoPrefixRefresh restricts a refresh to the entries that a request reads
-	// or writes itself. By default reading an entry refreshes all entries on
-	// its prefix: the client's documentation says of a rewind that every turn
-	// since has kept the earlier entry warm.
-	NoPrefixRefresh bool
-	// TTLInKey keeps entries of different TTL classes apart: a 5m marker does
-	// not find what a 1h marker wrote. Undocumented; by default they are shared.
-	TTLInKey bool
-	// DeleteUncached lets a deletion of Request.Deletions act on tokens that
-	// the request does not read from the cache as well. By default it only acts
-	// inside the prefix that is read: when an entry has expired, the deleted
-	// content, which the client still holds in full, is written again.
-	// Undocumented.
-	DeleteUncached bool
-	// EvictPerCall is the probability in [0,1] that the message entries a call
-	// would have read are lost and it falls back to those of tools and system.
-	// It is decided by Request.Draw. Recorded sessions show about 0.007, nearly
-	// all from one repository, so the default is 0.
-	EvictPerCall float64
-	// Capacity is the tokens that all entries of the cache occupy together, of
-	// all owners and models, as in one pool of memory; 0 is no limit, the
-	// default. An entry occupies what it holds beyond the prefix that its writer
-	// read or wrote in front of it. What does not fit pushes out what has
-	// expired, then what was used least recently, from the end of a path to its
-	// front, but nothing that a request in flight has read or written; an entry
-	// that does not fit beside those is lost at once, though it is billed. vLLM
-	// and SGLang evict so (docs.vllm.ai, prefix caching; SGLang, RadixAttention),
-	// and know no lifetime; of Anthropic nothing is documented, so there it is an
-	// assumption.
-	Capacity int64
+	Lookback         int           `yaml:"lookback" min:"1" doc:"Positions a marker looks back at for an entry, itself included. The worked example of the provider's page gives 20; older texts (20 before each) 21."`
+	EveryBlockCounts bool          `yaml:"every_block_counts" doc:"Count each block as one position. Off, a run of tool_use blocks, and one of tool_result blocks, is one: so says the page since 2026, and recordings of February 2026 read across 21 blocks of one turn."`
+	MaxMarkers       int           `yaml:"max_markers" min:"1" max:"4" doc:"Markers served per request, 1 to 4."`
+	Lifetime5m       time.Duration `yaml:"lifetime_5m" above:"0s" doc:"Life of entries that ask for 5m. The page calls it a minimum; recordings show a few reads up to 30 s later. Prices stay those of the class."`
+	Lifetime1h       time.Duration `yaml:"lifetime_1h" above:"0s" doc:"Life of entries that ask for 1h."`
+	Anchor           Anchor        `yaml:"anchor" doc:"Start of a lifetime: end of the response (in recordings the edge is sharp there) or start of the request (the provider's page)."`
+	// NoPrefixRefresh is written prefix_refresh: true while it is false.
+	NoPrefixRefresh unless  `yaml:"prefix_refresh" doc:"Reading an entry refreshes those on its prefix too (documentation of the client, on rewinds). Off, only what a request reads or writes itself."`
+	TTLInKey        bool    `yaml:"ttl_in_key" doc:"Keep entries of different lifetimes apart. Undocumented; off, a 5m marker finds what a 1h marker wrote."`
+	DeleteUncached  bool    `yaml:"delete_uncached" needs:"cached-microcompact" doc:"Server-side deletions act on tokens that are not read from the cache as well. Undocumented; off, what an expired entry held is written again in full."`
+	EvictPerCall    float64 `yaml:"evict_per_call" min:"0" max:"1" doc:"Probability, 0…1, that the message entries a call would have read are lost. Recordings show about 0.007, nearly all from one repository."`
+	Capacity        int64   `yaml:"capacity" min:"0" doc:"Tokens that all entries of a server occupy together, whoever owns them; what a prefix shares is stored once. 0 for no limit. What does not fit pushes out what has expired, then what was used least recently, from the end of a conversation to its front (vLLM, SGLang: also set long lifetimes, as they have none). Anthropic documents nothing: an assumption. Refused for Codex's sessions."`
 }
 
-// Validate reports the first field that is out of its range.
-func (c Config) Validate() error {
-	switch {
-	case c.Lookback < 0:
-		return fmt.Errorf("promptcache: look-back of %d positions is negative", c.Lookback)
-	case c.MaxMarkers < 0 || c.MaxMarkers > prompt.MaxMarkers:
-		return fmt.Errorf("promptcache: %d markers per request, want 1 to %d", c.MaxMarkers, prompt.MaxMarkers)
-	case c.Lifetime[prompt.TTL5m] < 0 || c.Lifetime[prompt.TTL1h] < 0:
-		return fmt.Errorf("promptcache: negative lifetime %v", c.Lifetime)
-	case c.filled().Lifetime[prompt.TTL5m] > c.filled().Lifetime[prompt.TTL1h]:
-		return fmt.Errorf("promptcache: 5m entries live longer than 1h entries: %v", c.Lifetime)
-	case c.Anchor > AnchorStart:
-		return fmt.Errorf("promptcache: unknown TTL anchor %d", c.Anchor)
-	case !(c.EvictPerCall >= 0 && c.EvictPerCall <= 1):
-		return fmt.Errorf("promptcache: eviction probability %v is not in [0,1]", c.EvictPerCall)
-	case c.Capacity < 0:
-		return fmt.Errorf("promptcache: capacity of %d tokens is negative", c.Capacity)
+// unless is a switch that is on by default: its zero value is written true.
+type unless bool
+
+// MarshalYAML writes the switch.
+func (u unless) MarshalYAML() (any, error) { return !bool(u), nil }
+
+// UnmarshalYAML reads the switch.
+func (u *unless) UnmarshalYAML(n *yaml.Node) error {
+	var on bool
+	if n.Decode(&on) != nil {
+		return fmt.Errorf("want true or false, not %q", n.Value)
 	}
+	*u = unless(!on)
 	return nil
 }
 
-// filled returns c with defaults in place of zeros and of what Validate refuses
-// for counts.
-func (c Config) filled() Config {
+// Rules refuses lifetimes that contradict each other.
+func (c *Config) Rules() []error {
+	if c.Lifetime5m <= c.Lifetime1h || c.Lifetime1h <= 0 {
+		return nil
+	}
+	return []error{spec.Problem{
+		Paths: []string{"lifetime_5m", "lifetime_1h"},
+		Text:  fmt.Sprintf("lifetime_5m %s is longer than lifetime_1h %s", spec.Line(c.Lifetime5m), spec.Line(c.Lifetime1h)),
+	}}
+}
+
+// Filled returns c with defaults in place of zeros, and of counts that are out of
+// range.
+func (c Config) Filled() Config {
 	if c.Lookback <= 0 {
 		c.Lookback = DefaultLookback
 	}
 	if c.MaxMarkers <= 0 || c.MaxMarkers > prompt.MaxMarkers {
 		c.MaxMarkers = prompt.MaxMarkers
 	}
-	if c.Lifetime[prompt.TTL5m] <= 0 {
-		c.Lifetime[prompt.TTL5m] = DefaultLifetime5m
+	if c.Lifetime5m <= 0 {
+		c.Lifetime5m = time.Duration(DefaultLifetime5m)
 	}
-	if c.Lifetime[prompt.TTL1h] <= 0 {
-		c.Lifetime[prompt.TTL1h] = DefaultLifetime1h
+	if c.Lifetime1h <= 0 {
+		c.Lifetime1h = time.Duration(DefaultLifetime1h)
 	}
 	return c
+}
+
+// settings are a Config as the cache uses it.
+type settings struct {
+	Config
+	Lifetime        [2]int64 // by class, ns
+	NoPrefixRefresh bool
+}
+
+func (c Config) settings() settings {
+	c = c.Filled()
+	life := [2]int64{prompt.TTL5m: int64(c.Lifetime5m), prompt.TTL1h: int64(c.Lifetime1h)}
+	return settings{c, life, bool(c.NoPrefixRefresh)}
 }
 
 // Validate reports the first thing in a request that the provider would refuse:

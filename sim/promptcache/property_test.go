@@ -72,10 +72,6 @@ type world struct {
 
 func newWorld(cfg promptcache.Config) *world {
 	w := &world{cache: promptcache.New(cfg)}
-	if cfg.Lookback == 0 {
-		cfg.Lookback = promptcache.DefaultLookback
-	}
-	cfg.Lifetime = [2]int64{promptcache.DefaultLifetime5m, promptcache.DefaultLifetime1h}
 	w.ref = newReference(cfg)
 	c := &prompt.Context{}
 	c.Reset(nil, &w.arena)

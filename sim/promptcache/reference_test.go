@@ -10,6 +10,7 @@ import (
 // takes only valid requests.
 type reference struct {
 	cfg     promptcache.Config // with every number set
+	life    [2]int64           // ns
 	written []*refEntry
 	open    map[int32]*refFlight
 	threads map[uint32]*refThread
@@ -53,10 +54,12 @@ type refThread struct {
 }
 
 func newReference(c promptcache.Config) *reference {
-	return &reference{cfg: c, open: map[int32]*refFlight{}, threads: map[uint32]*refThread{}}
+	c = c.Filled()
+	life := [2]int64{int64(c.Lifetime5m), int64(c.Lifetime1h)}
+	return &reference{cfg: c, life: life, open: map[int32]*refFlight{}, threads: map[uint32]*refThread{}}
 }
 
-func (c *reference) ttl(e *refEntry) int64 { return c.cfg.Lifetime[e.ttl] }
+func (c *reference) ttl(e *refEntry) int64 { return c.life[e.ttl] }
 
 // alive: used within its TTL, or in use now.
 func (c *reference) alive(e *refEntry, t int64) bool {

@@ -51,9 +51,6 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "new":
 		cfg := scriptConfig(t, d)
-		if err := cfg.Validate(); err != nil {
-			return err.Error()
-		}
 		s.cache = promptcache.New(cfg)
 		clear(s.contexts)
 		return "ok"
@@ -107,7 +104,9 @@ func scriptConfig(t *testing.T, d *datadriven.TestData) promptcache.Config {
 	}
 	d.MaybeScanArgs(t, "capacity", &c.Capacity)
 	c.EveryBlockCounts = d.HasArg("blocks")
-	c.NoPrefixRefresh = d.HasArg("no-refresh")
+	if d.HasArg("no-refresh") {
+		c.NoPrefixRefresh = true
+	}
 	c.TTLInKey = d.HasArg("ttl-in-key")
 	c.DeleteUncached = d.HasArg("delete-uncached")
 	if d.HasArg("start") {
