@@ -18,10 +18,11 @@ var builtin embed.FS
 // builtinFolder is where the scenarios for sim run stand.
 const builtinFolder = "builtin"
 
-// Reference is the manual of the format: every key with its default.
-//
-//go:embed reference.yaml
-var Reference []byte
+//go:embed manual.txt
+var manual string
+
+// Reference returns the manual of the format: every key with its default.
+func Reference() ([]byte, error) { return spec.Manual(Default(), spec.Chapters(manual)) }
 
 // Builtin is a scenario that comes with the program.
 type Builtin struct {

@@ -1,7 +1,7 @@
 // Package scenarios turns what a person asks for into cells, runs them, and
 // puts the rows together into a run that reports can show.
 //
-// A scenario is a YAML file; reference.yaml documents every key. Parse reads one,
+// A scenario is a YAML file; Reference documents every key. Parse reads one,
 // File.Expand gives its cells, and a Plan runs them:
 //
 //	file, err := scenarios.Parse(registry, text, "mine.yaml")

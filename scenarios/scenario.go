@@ -31,31 +31,30 @@ const (
 	ProfileNone    = "none"    // the plain cache model
 )
 
-// Scenario is what a scenario file says. reference.yaml is its manual: every
+// Scenario is what a scenario file says. Reference is its manual: every
 // key with its default, unit and source. Below fields with the tag sweep a list
 // or a range can replace a value.
 type Scenario struct {
-	Schema   int      `yaml:"schema"`
-	Name     string   `yaml:"name"`
-	Doc      string   `yaml:"doc"`
+	Schema   int      `yaml:"schema" doc:"Version of this format."`
+	Name     string   `yaml:"name" doc:"Name of the scenario in messages and lists."`
+	Doc      string   `yaml:"doc" doc:"The question it answers."`
 	Sessions Sessions `yaml:"sessions"`
 	// Strategies are each the name of a preset, or a mapping with the keys of
 	// strategyKeys.
-	Strategies []yaml.Node     `yaml:"strategies"`
-	Client     Client          `yaml:"client" sweep:"true"`
-	Events     []changes.Event `yaml:"events" doc:"what happens to every session beside what it says"`
-	Server     Server          `yaml:"server" sweep:"true"`
-	Summarizer summarizer.Stub `yaml:"summarizer" sweep:"true"`
-	// Live is for runs whose summaries real models write.
-	Live     live.Settings     `yaml:"live,omitempty"`
-	Latency  costmodel.Latency `yaml:"latency" sweep:"true"`
-	Levels   sim.Levels        `yaml:"levels" sweep:"true"`
-	Breaks   bool              `yaml:"breaks" doc:"watch calls with the client's break detector"`
-	Detector breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks"`
-	Profile  string            `yaml:"profile" doc:"default, none or a file of sim calibrate"`
-	Prices   Prices            `yaml:"prices"`
-	Seed     uint64            `yaml:"seed" sweep:"true"`
-	Verify   bool              `yaml:"verify" doc:"check the invariants at every call"`
+	Strategies []yaml.Node       `yaml:"strategies"`
+	Client     Client            `yaml:"client" sweep:"true" doc:"The agent that assembles requests, for all strategies."`
+	Events     []changes.Event   `yaml:"events" doc:"what happens to every session beside what it says"`
+	Server     Server            `yaml:"server" sweep:"true" doc:"The modelled prompt cache. Sources: the provider's page on prompt caching (platform.claude.com) and, where it leaves something open, the recordings."`
+	Summarizer summarizer.Stub   `yaml:"summarizer" sweep:"true" doc:"Answers of summary calls. They have sizes and times only, and no text."`
+	Live       live.Settings     `yaml:"live,omitempty" doc:"Calls that real models answer (sim run --summarizer live, docs/live.md): the block alone makes none. Which server is asked, and where calls are stored, is for the command line to say: ANTHROPIC_BASE_URL, --base-url, --cassettes."`
+	Latency    costmodel.Latency `yaml:"latency" sweep:"true" doc:"How long calls take. A call of the conversation keeps its recorded time, moved by the difference between the input tokens that the simulated and the recorded server had to compute, and to read from the cache. The time of its input adds to the summarizer's times; calls of layers without a time of their own take all of it. docs/latency.md gives the source of the figures: 3,441 recorded calls."`
+	Levels     sim.Levels        `yaml:"levels" sweep:"true" doc:"Levels of the window that the client shows, by its own count, on main conversations (--split counts calls and times). The limit is where the strategy compacts by itself, else the window. With all at 0 nothing is counted."`
+	Breaks     bool              `yaml:"breaks" doc:"Watch every call with the break detector of the client (docs/breaks.md): --split compares its reasons with what happened."`
+	Detector   breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks" doc:"Its rules (sources: 000, 002)."`
+	Profile    string            `yaml:"profile" doc:"Behaviour of the client and of other conversations that recordings show and no document describes: prefixes that others keep warm, calls that no log shows, thinking switched by commands. default is fitted on recorded sessions of Claude Code (docs/validation.md says how well it predicts), none is the plain cache model; any other value is a file that sim calibrate wrote (beside the scenario, else in the current folder). Sessions of other agents ignore it. Its lifetimes apply in sim validate only; a run uses those of the server."`
+	Prices     Prices            `yaml:"prices"`
+	Seed       uint64            `yaml:"seed" sweep:"true" doc:"Seed of all random draws: sizes and failures of summaries, evictions. Cells that differ in one parameter see the same draws."`
+	Verify     bool              `yaml:"verify" doc:"Check the invariants at every call (exit code 4 when one is violated)."`
 }
 
 // Rules says what is wrong with a scenario beyond its sections.
@@ -81,23 +80,23 @@ func (s *Scenario) Rules() []error {
 // current folder, or the embedded samples when there are none, and of those the
 // ones a filter takes.
 type Sessions struct {
-	Paths    []string `yaml:"paths"`
-	Since    string   `yaml:"since"` // as traces.FilterText has it
-	Until    string   `yaml:"until"`
-	UTC      bool     `yaml:"utc" doc:"dates are days in UTC, not in local time" needs:"since|until"`
-	Projects []string `yaml:"project"`
-	Models   []string `yaml:"model"`
-	Agents   []string `yaml:"agent"`
-	Cohort   cohort   `yaml:"cohort" doc:"sessions that share a clock and a cache: session (each alone), project or all of an agent"`
+	Paths    []string `yaml:"paths" doc:"Recordings: files and folders, relative to the current folder, or - for standard input. Paths on the command line replace these. Without any, the samples that come with the program are replayed. made:NAME is a session that comes with the program, made for a question (sim scenarios run claims)."`
+	Since    string   `yaml:"since" doc:"Only sessions that begin from here on: a date (2026-03-01), a time (2026-03-01T15:04:05Z) or an age (7d, 36h). \"\" for no bound."` // as traces.FilterText has it
+	Until    string   `yaml:"until" doc:"Only sessions that begin up to here; a date includes the day."`
+	UTC      bool     `yaml:"utc" needs:"since|until" doc:"Dates are days in UTC; off, in local time."`
+	Projects []string `yaml:"project" doc:"Only sessions whose project holds one of these texts or matches it as a pattern (*, ?, [a-z]). Empty lists take all."`
+	Models   []string `yaml:"model" doc:"Only sessions with calls of a model like one of these patterns."`
+	Agents   []string `yaml:"agent" doc:"Only sessions of one of these agents."`
+	Cohort   cohort   `yaml:"cohort" doc:"Which sessions share a clock and a cache, at the times they were recorded: session (each is alone), project (those of one agent in one project) or all (those of one agent). Sessions that share read what others have cached of the same prefix, and dreams are those of one user."`
 	// Organisations say which sessions of a cohort may read each other's entries.
-	Organisations organisations `yaml:"organisations" needs:"cohort=project|cohort=all"`
-	Generate      Generate      `yaml:"generate"`
+	Organisations organisations `yaml:"organisations" needs:"cohort=project|cohort=all" doc:"Whose sessions they are: of one organisation, or each session of its own. In a cohort those of different organisations share only what is marked for everyone (client.system.split: sections)."`
+	Generate      Generate      `yaml:"generate" doc:"Sessions generated from a profile instead of recordings, without files. The same profile, seed and number give the same sessions. Excludes paths."`
 }
 
 // Generate says which sessions are made from a profile instead of read.
 type Generate struct {
-	Profile  string `yaml:"profile" doc:"name or file of the profile, empty for none"`
-	Sessions int    `yaml:"sessions" min:"1" max:"10000000" needs:"profile"`
+	Profile  string `yaml:"profile" doc:"A name of sim traces gen --list, or a file that ends in .yaml. \"\" for none."`
+	Sessions int    `yaml:"sessions" min:"1" max:"10000000" needs:"profile" doc:"How many."`
 	Seed     uint64 `yaml:"seed" needs:"profile"`
 }
 
@@ -196,8 +195,8 @@ func (o organisations) owner() func(int, *traces.Session) uint32 {
 // Client is the agent whose requests are assembled. Zero values mean: as the
 // session's.
 type Client struct {
-	Version string `yaml:"version" doc:"release of Claude Code, for instance 2.1.17"`
-	Window  int64  `yaml:"window" doc:"context window" unit:"tokens" min:"0"`
+	Version string `yaml:"version" doc:"Version of Claude Code to behave as, such as \"1.0.62\" (two markers on messages) or \"2.1.17\" (one): one to three numbers. A version newer than all known ones behaves as the newest. \"\" is each session's own. Sessions of other agents keep the client they were recorded with."`
+	Window  int64  `yaml:"window" min:"0" doc:"Context window, tokens. 0 is that of the session's model: 200,000, or 1,000,000 for names that end in [1m] and recordings that pass 200,000."`
 
 	client.Assembly `yaml:",inline"`
 }
@@ -253,9 +252,9 @@ func (s *Server) cache() promptcache.Config {
 
 // Prices say what calls cost.
 type Prices struct {
-	At   PriceDate         `yaml:"at" sweep:"true"`
-	File string            `yaml:"file"` // adds to or replaces the built-in prices
-	As   map[string]string `yaml:"as"`   // bill a model as another
+	At   PriceDate         `yaml:"at" sweep:"true" doc:"Date of the prices: call (each call's own), today, or a date like 2026-03-01."`
+	File string            `yaml:"file" doc:"File with prices that add to or replace the built-in ones (\"\" for none), beside the scenario, else in the current folder."` // adds to or replaces the built-in prices
+	As   map[string]string `yaml:"as" doc:"Bill a model as another: {name-as-recorded: model}."`                                                                           // bill a model as another
 }
 
 // Default returns the scenario that `sim run` carries out: the one a file

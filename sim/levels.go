@@ -12,14 +12,14 @@ import (
 // Levels are what a client shows of how full its window is, and what it does
 // when it is full. Sizes are tokens. The zero value notes nothing.
 type Levels struct {
-	Warning int64 `yaml:"warning" doc:"tokens below the limit: the warning level" min:"0"`
-	Error   int64 `yaml:"error" doc:"tokens below the limit: the error level" min:"0"`
+	Warning int64 `yaml:"warning" min:"0" doc:"Tokens below the limit at which it warns: 20,000 in Claude Code."`
+	Error   int64 `yaml:"error" min:"0" doc:"Tokens below the limit at which it warns in red: 20,000 in Claude Code."`
 	// Blocking is how far below the effective window, that is the window less
 	// the output kept free, the client stops taking input; Output is the most
 	// it keeps free.
-	Blocking int64 `yaml:"blocking" doc:"tokens below the effective window: the client takes no input" min:"0"`
-	Output   int64 `yaml:"output_reserve" doc:"most tokens of output that the effective window keeps free" min:"0"`
-	Block    Block `yaml:"block" doc:"what becomes of a prompt at that level: off, compact or end"`
+	Blocking int64 `yaml:"blocking" min:"0" doc:"Tokens below the effective window at which it takes no input. The effective window is the window less the output kept free: 177,000 of 200,000."`
+	Output   int64 `yaml:"output_reserve" min:"0" doc:"The most output kept free, tokens."`
+	Block    Block `yaml:"block" doc:"What happens to a prompt at that level: off (it is sent as in the recording, and counted), compact (the person asks for a compaction first, if the strategy has full-compact and it takes manual ones) or end (the session ends; what is not simulated is counted, and the row is not compared)."`
 }
 
 // DefaultLevels returns the levels of Claude Code: 20,000 below its limit

@@ -33,7 +33,7 @@ what users who pass their plan's quota do to the cache, how many calls are under
 		showing("fleet", "Print a built-in fleet, or the manual under the name reference", fleet.Text), newFleetRun())
 }
 
-// fleetSheet lists the built-in fleets but the manual.
+// fleetSheet lists the built-in fleets.
 func fleetSheet() (*document.Table, error) {
 	s := &document.Table{
 		Columns: []document.Column{
@@ -44,9 +44,6 @@ func fleetSheet() (*document.Table, error) {
 		Notes: []string{"sim fleet run NAME runs one, sim fleet show NAME prints it, sim fleet show reference the manual."},
 	}
 	for _, name := range fleet.Names() {
-		if name == referenceName {
-			continue
-		}
 		f, err := fleet.Load(name, fleet.Inputs{})
 		if err != nil {
 			return nil, err

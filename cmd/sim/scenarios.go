@@ -69,7 +69,7 @@ const referenceName = "reference"
 // scenarioByName returns the text of a built-in scenario, or the manual.
 func scenarioByName(name string) ([]byte, error) {
 	if name == referenceName {
-		return scenarios.Reference, nil
+		return scenarios.Reference()
 	}
 	b, err := scenarios.LookupBuiltin(name)
 	if err != nil {

@@ -238,12 +238,12 @@ const (
 
 // Rules are the parameters of a detector.
 type Rules struct {
-	MinDrop  int64   `yaml:"min_drop" doc:"tokens by which the read must fall by more" min:"0" needs:"breaks"`
-	MinShare float64 `yaml:"min_share" doc:"share of the tokens read before by which it must fall by more, 0…1" min:"0" max:"1" needs:"breaks"`
+	MinDrop  int64   `yaml:"min_drop" min:"0" needs:"breaks" doc:"A break is a fall of the tokens read from the cache by more than so many."`
+	MinShare float64 `yaml:"min_share" min:"0" max:"1" needs:"breaks" doc:"The fall is also by more than this share, 0 to 1, of those read before."`
 	// DeletedBaseline says that the client keeps the server's count of deleted
 	// tokens and so expects the fall that its deletions make. Without it that is
 	// taken for a break (002:56).
-	DeletedBaseline bool `yaml:"deleted_baseline" doc:"the client expects the fall that its deletions make" needs:"cached-microcompact"`
+	DeletedBaseline bool `yaml:"deleted_baseline" needs:"cached-microcompact" doc:"Keep the server's count of deleted tokens (cache_edits), so that the fall a deletion makes is expected. Off, each is a false break."`
 }
 
 // DefaultRules returns those of the client.

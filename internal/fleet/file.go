@@ -26,24 +26,23 @@ const Schema = 1
 // File is a fleet as written down. Shares and probabilities lie in 0…1, sizes are
 // tokens, times are written with their unit.
 type File struct {
-	Schema int    `yaml:"schema"`
-	Name   string `yaml:"name"`
-	Doc    string `yaml:"doc"`
+	Schema int    `yaml:"schema" doc:"Version of this format."`
+	Name   string `yaml:"name" doc:"What the fleet is called."`
+	Doc    string `yaml:"doc" doc:"What it is for."`
 
-	Start Moment `yaml:"start"`                  // zero of all times in the file
-	Days  int    `yaml:"days" min:"1" max:"366"` // over which sessions begin
+	Start Moment `yaml:"start" doc:"Zero of all times below."`
+	Days  int    `yaml:"days" min:"1" max:"366" doc:"Days over which sessions begin, 1…366. Calls are simulated to the end of the last session."`
 	Seed  uint64 `yaml:"seed"`
 
-	Strategies []string `yaml:"strategies"`
-	PricesAt   string   `yaml:"prices_at"` // call, or a date as 2026-03-01
+	Strategies []string `yaml:"strategies" doc:"Presets (sim strategies ls), each of which the whole fleet is run under. Not recorded: nothing was."`
+	PricesAt   string   `yaml:"prices_at" doc:"Prices of each call's own date (call), or of one date (2026-03-01)."`
 	Prices     Prices   `yaml:"prices"`
-	Window     int64    `yaml:"window" min:"0" max:"100000000"` // context window, tokens; 0 as the client's
-	// Compare is what the fleet is compared without: see studies.FleetPair.
-	Compare []string `yaml:"compare" enum:"global_scope,overage,upgrades"`
-	Server  Server   `yaml:"server"`
-	Client  Client   `yaml:"client"`
+	Window     int64    `yaml:"window" min:"0" max:"100000000" doc:"Context window, tokens; 0 as the client's."`
+	Compare    []string `yaml:"compare" enum:"global_scope,overage,upgrades" doc:"What the fleet is run once more without, for comparison, where it has that: the same sessions and draws, so that the difference is what it makes. global_scope: what is marked for everyone is marked for the organisation. overage: nobody passes the quota. upgrades: the client stays as it is."`
+	Server     Server   `yaml:"server"`
+	Client     Client   `yaml:"client" doc:"What all clients have in common."`
 
-	Upgrades []Upgrade `yaml:"upgrades"`
+	Upgrades []Upgrade `yaml:"upgrades" doc:"Upgrades of the client that change its static prompt, such as {at: 14h, over: 2h, static: 200} or {at: 2026-03-04T09:00:00Z}. A user has one from a time drawn evenly over that time, a session from when it begins or is resumed. static is the tokens by which the prompt grows, and may be negative."`
 	Orgs     []Org     `yaml:"orgs"`
 
 	// times are those of files that arrivals name, by organisation.
@@ -73,30 +72,26 @@ func (m Moment) MarshalYAML() (any, error) { return m.Format(time.RFC3339), nil 
 // Prices say where prices come from. The program that runs the fleet reads them:
 // Runner.Prices are those that count.
 type Prices struct {
-	File string `yaml:"file"` // adds to or replaces the built-in prices; "" for these alone
+	File string `yaml:"file" doc:"A file with prices that add to or replace the built-in ones; --prices takes its place. Here and below a file is one in the folder of the fleet; if there is none, one in the folder in which sim runs. Flags name files from the latter."`
 }
 
 // Server is what varies about the modelled cache.
 type Server struct {
-	TTLInKey bool          `yaml:"ttl_in_key"` // 5m and 1h entries are kept apart
-	Life5m   time.Duration `yaml:"lifetime_5m" min:"1ns" max:"24h"`
-	Life1h   time.Duration `yaml:"lifetime_1h" min:"1ns" max:"24h"`
-	Lookback int           `yaml:"lookback" min:"1" max:"1000"` // positions a marker looks back
-	// Capacity is what the cache of a provider holds, tokens; 0 for no limit.
-	Capacity int64 `yaml:"capacity" min:"0" max:"9007199254740992"`
+	TTLInKey bool          `yaml:"ttl_in_key" doc:"Entries of 5m and 1h are kept apart. Undocumented: the story of the latch says so, forks that read their parent's entries say not."`
+	Life5m   time.Duration `yaml:"lifetime_5m" min:"1ns" max:"24h" doc:"How long entries of 5m stay unused."`
+	Life1h   time.Duration `yaml:"lifetime_1h" min:"1ns" max:"24h" doc:"How long entries of 1h stay unused."`
+	Lookback int           `yaml:"lookback" min:"1" max:"1000" doc:"Positions that a marker looks back."`
+	Capacity int64         `yaml:"capacity" min:"0" max:"9007199254740992" doc:"What the cache of a provider holds, tokens, least recently used first out; 0 for no limit, as nothing is documented."`
 }
 
 // Client is what all clients of the fleet have in common.
 type Client struct {
-	Version string `yaml:"version"` // of the client; "" as the profile's
-	// Static are the tokens of tools and system prompt; 0 as the profile's.
-	Static int `yaml:"static"`
-	// GlobalScope lets clients mark the static prompt for every organisation,
-	// where they can.
-	GlobalScope bool          `yaml:"global_scope"`
-	Latch       bool          `yaml:"latch"` // keeps the first answer about a user's lifetime
-	Allow       []string      `yaml:"allow"` // sources that get 1h
-	System      client.System `yaml:"system"`
+	Version     string        `yaml:"version" doc:"Version of the client, in place of the profiles'; \"\" leaves those. Prompts of another version or another size are not shared."`
+	Static      int           `yaml:"static" doc:"Tokens of tools and system prompt, in place of the profiles'; 0 leaves those."`
+	GlobalScope bool          `yaml:"global_scope" doc:"Mark the static prompt for everyone, where the user's client can: not with tools of MCP servers in the prefix, nor through another provider."`
+	Latch       bool          `yaml:"latch" doc:"Keep the first answer about the lifetime of a user for the whole session: one that began within the quota stays at 1h."`
+	Allow       []string      `yaml:"allow" doc:"Sources of calls that get 1h, for users who may have it."`
+	System      client.System `yaml:"system" doc:"How the system prompt is divided and marked: the keys of client.system in a scenario, with defaults of a fleet."`
 }
 
 // Upgrade is a new version of the client with another static prompt. A user has
@@ -110,31 +105,28 @@ type Upgrade struct {
 
 // Org is an organisation: its people, and what sessions they have.
 type Org struct {
-	Name  string             `yaml:"name"`
-	Users int                `yaml:"users" min:"1" max:"1000000"`
-	Kinds map[string]float64 `yaml:"kinds" min:"0" max:"1" whole:"true"` // shares of users by entitlement, 1 in all
-	// MCP is the share of users whose sessions load tools of MCP servers.
-	MCP float64 `yaml:"mcp" min:"0" max:"1"`
-	// MCPTools are the tokens of these tools, of the recorded ones.
-	MCPTools int32 `yaml:"mcp_tools" min:"1" max:"100000"`
-	// Bedrock1h says that users of Bedrock opt in to the lifetime of an hour.
-	Bedrock1h bool `yaml:"bedrock_1h"`
+	Name      string             `yaml:"name"`
+	Users     int                `yaml:"users" min:"1" max:"1000000"`
+	Kinds     map[string]float64 `yaml:"kinds" min:"0" max:"1" whole:"true" doc:"How users are entitled, as shares of all: employees of the provider (1h, whatever the quota), subscribers of a plan (1h inside its quota), users who pay by the token (5m), and those of other providers (5m, and a cache of their own)."`
+	MCP       float64            `yaml:"mcp" min:"0" max:"1" doc:"Share of users whose sessions load tools of MCP servers."`
+	MCPTools  int32              `yaml:"mcp_tools" min:"1" max:"100000" doc:"Tokens of these tools, of all that a session has."`
+	Bedrock1h bool               `yaml:"bedrock_1h" doc:"Users of Bedrock opt in to 1h."`
 
 	Sessions Sessions `yaml:"sessions"`
-	Arrivals Arrivals `yaml:"arrivals"`
-	Resume   float64  `yaml:"resume" min:"0" max:"1"` // share of sessions that go on with an earlier one of the user
-	Overage  Overage  `yaml:"overage"`
+	Arrivals Arrivals `yaml:"arrivals" doc:"When sessions begin."`
+	Resume   float64  `yaml:"resume" min:"0" max:"1" doc:"Share of sessions that go on with the one of the user's that ended last: its context comes ahead, and is written again when it has expired."`
+	Overage  Overage  `yaml:"overage" doc:"Subscribers who pass the quota of their plan."`
 }
 
 // Sessions says what the sessions of an organisation are drawn from.
 type Sessions struct {
-	Profiles map[string]float64 `yaml:"profiles" min:"0" whole:"true"` // weights by name or file
-	PerDay   float64            `yaml:"per_user_day" min:"0" max:"1000"`
-	Turns    *synthetic.Dist    `yaml:"turns"`   // in place of the profiles'
-	Rounds   *synthetic.Dist    `yaml:"rounds"`  // the same
-	Model    string             `yaml:"model"`   // the same
-	Version  string             `yaml:"version"` // in place of the fleet's
-	Static   int                `yaml:"static"`  // the same
+	Profiles map[string]float64 `yaml:"profiles" min:"0" whole:"true" doc:"What sessions are drawn from, by weight: profiles (sim traces gen --list), or files that end in .yaml."`
+	PerDay   float64            `yaml:"per_user_day" min:"0" max:"1000" doc:"Mean number on a weekday."`
+	Turns    *synthetic.Dist    `yaml:"turns" doc:"Turns of a session, in place of the profiles', as a distribution: {median: 4, sigma: 0.4, min: 1, max: 8}; {min: 20} is always 20."`
+	Rounds   *synthetic.Dist    `yaml:"rounds" doc:"Calls of a turn, the same way."`
+	Model    string             `yaml:"model" doc:"Model of all calls, in place of the profiles'."`
+	Version  string             `yaml:"version" doc:"Version of the client, in place of the fleet's."`
+	Static   int                `yaml:"static" doc:"Tokens of tools and system prompt, in place of the fleet's."`
 }
 
 // Processes of arrivals.
@@ -146,20 +138,20 @@ const (
 
 // Arrivals says when sessions begin.
 type Arrivals struct {
-	Process string        `yaml:"process" enum:"poisson,diurnal,trace"`
-	Peak    float64       `yaml:"peak_hour" min:"0" max:"24"`  // of the local day
-	Focus   float64       `yaml:"focus" min:"0" max:"50"`      // how far the day gathers around the peak, 0 is even
-	Offset  time.Duration `yaml:"offset" min:"-24h" max:"24h"` // local time less UTC
-	Weekend float64       `yaml:"weekend" min:"0" max:"1000"`  // rate of Saturdays and Sundays, of a weekday's
-	Times   []string      `yaml:"times"`                       // of a trace: TIME, or TIME USER
-	File    string        `yaml:"file"`                        // of a trace: the same, a line each
+	Process string        `yaml:"process" enum:"poisson,diurnal,trace" doc:"poisson: evenly over the day; diurnal: most at the peak hour; trace: at times."`
+	Peak    float64       `yaml:"peak_hour" min:"0" max:"24" doc:"Of diurnal arrivals: the local hour with most of them."`
+	Focus   float64       `yaml:"focus" min:"0" max:"50" doc:"How far the day gathers around it: the rate goes with exp(focus · cos(2π(hour − peak)/24)), at 2 it is 55 times that of the quietest hour."`
+	Offset  time.Duration `yaml:"offset" min:"-24h" max:"24h" doc:"Local time less UTC: -5h in New York."`
+	Weekend float64       `yaml:"weekend" min:"0" max:"1000" doc:"Rate of Saturdays and Sundays, of that of a weekday."`
+	Times   []string      `yaml:"times" doc:"Of a trace: times from the start or dates, with the index of the user or without (90m, 90m 17, 2026-03-02T09:00:00Z)."`
+	File    string        `yaml:"file" doc:"A file with one of these on each line."`
 }
 
 // Overage says who passes the quota of their plan.
 type Overage struct {
-	Share float64       `yaml:"share" min:"0" max:"1"`    // of subscribers, on every day they work
-	After time.Duration `yaml:"after" min:"0s" max:"24h"` // from the start of the day's first session
-	Lasts time.Duration `yaml:"lasts" min:"0s" max:"24h"`
+	Share float64       `yaml:"share" min:"0" max:"1" doc:"The share of them who do on a day with sessions."`
+	After time.Duration `yaml:"after" min:"0s" max:"24h" doc:"How long behind the start of the day's first session."`
+	Lasts time.Duration `yaml:"lasts" min:"0s" max:"24h" doc:"For how long."`
 }
 
 // Kinds of users, by how they are entitled and who serves them.
@@ -211,6 +203,9 @@ func (o *Org) SetDefaults() {
 //go:embed fleets/*.yaml
 var builtin embed.FS
 
+//go:embed manual.txt
+var manual string
+
 // Names lists the fleets that come with the program.
 func Names() []string {
 	entries, err := builtin.ReadDir("fleets")
@@ -224,13 +219,32 @@ func Names() []string {
 	return names
 }
 
-// Text returns the YAML of a fleet that comes with the program.
+// referenceName is what Text and Load call the manual, a fleet like others.
+const referenceName = "reference"
+
+// Text returns the YAML of a fleet that comes with the program, or of the manual: every
+// key with its default.
 func Text(name string) ([]byte, error) {
+	if name == referenceName {
+		return reference()
+	}
 	if !slices.Contains(Names(), name) {
 		return nil, fmt.Errorf("no fleet %q%s; there are %s, and files that end in .yaml or .yml",
 			name, nearest.Hint(name, Names()), strings.Join(Names(), ", "))
 	}
 	return builtin.ReadFile("fleets/" + name + ".yaml")
+}
+
+func reference() ([]byte, error) {
+	var o Org
+	o.SetDefaults()
+	o.Name, o.Users, o.Arrivals.Times = "acme", 20, []string{}
+	for _, kind := range Kinds() {
+		o.Kinds[kind] += 0
+	}
+	f := defaultFile()
+	f.Schema, f.Name, f.Doc, f.Upgrades, f.Orgs = Schema, referenceName, "The manual of fleet files.", []Upgrade{}, []Org{o}
+	return spec.Manual(f, spec.Chapters(manual))
 }
 
 // Inputs are what a fleet may name.

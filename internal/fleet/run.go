@@ -3,7 +3,7 @@
 // upgrade of the client costs, what users who pass their plan's quota do to the
 // cache, and how many calls are under way at once.
 //
-// A fleet is a YAML file; fleets/reference.yaml explains every key. Parse reads one,
+// A fleet is a YAML file; Text("reference") explains every key. Parse reads one,
 // File.Generate makes its people and their sessions, and a Runner simulates them:
 //
 //	file, err := fleet.Load("office", fleet.Inputs{})

@@ -30,31 +30,31 @@ const (
 
 // Settings are what real calls are made with: the block live of a scenario.
 type Settings struct {
-	Provider string `yaml:"provider" doc:"anthropic, or openai for any server with its interface" enum:"anthropic,openai"`
+	Provider string `yaml:"provider" enum:"anthropic,openai" doc:"anthropic, or openai for any server with chat completions (vLLM, llama.cpp)."`
 	// Model replaces the session's model, under exactly this name. A strategy that
 	// names a model of its own keeps it. Recorded names are sent without what a cloud
 	// platform or the client puts around them.
-	Model   string   `yaml:"model" doc:"model to ask in place of the session's"`
-	Sources []string `yaml:"sources" doc:"whose calls are real" enum:"compact,session_memory"`
+	Model   string   `yaml:"model" doc:"Model to ask in place of the session's (\"\" for that), under exactly this name. A small model that a strategy names for itself stays."`
+	Sources []string `yaml:"sources" enum:"compact,session_memory" doc:"Whose calls are real: compact, session_memory. The others are the stub's."`
 	// Files of the head of calls that share the conversation's, and of further edits.
-	SystemFile   string   `yaml:"system" doc:"file with the system prompt, empty for a placeholder of its size"`
-	ToolsFile    string   `yaml:"tools" doc:"file with the tool definitions, a JSON list, empty for placeholders"`
-	Instructions string   `yaml:"instructions" doc:"what to ask of every summary besides"`
-	Betas        []string `yaml:"betas" doc:"beta features to ask for beside those that strategies need"`
-	Thinking     string   `yaml:"thinking" doc:"auto (as the recorded conversation), off (left out), disabled, adaptive or a number of tokens"`
-	Effort       string   `yaml:"effort" doc:"effort to ask for, low to max; empty to leave it out"`
-	MaxOutput    int      `yaml:"max_output" doc:"most that an answer may have where the strategy says nothing" unit:"tokens" min:"1"`
+	SystemFile   string   `yaml:"system" doc:"File with the system prompt, beside the scenario, else in the current folder. \"\": requests hold a placeholder of the recorded size."`
+	ToolsFile    string   `yaml:"tools" doc:"File with the tool definitions, a JSON list, the same way."`
+	Instructions string   `yaml:"instructions" doc:"What to ask of every summary besides."`
+	Betas        []string `yaml:"betas" doc:"Beta features to ask for in every call, beside those that strategies need."`
+	Thinking     string   `yaml:"thinking" doc:"auto: as the recorded conversation, in calls on its own prefix. off: left out. disabled: forbidden. adaptive, a number of tokens, or on: as the model takes it."`
+	Effort       string   `yaml:"effort" doc:"Effort to ask for, low to max; \"\" leaves it out."`
+	MaxOutput    int      `yaml:"max_output" min:"1" doc:"Most tokens to ask for in an answer, where the strategy says nothing and the model allows it: the client's own cap for summaries."`
 	// Trigger is as in Server.
-	Trigger       int64         `yaml:"server_trigger" doc:"the provider compacts at a threshold; 0: on demand" unit:"tokens" min:"0"`
-	EditsFile     string        `yaml:"server_edits" doc:"file with further edits in the provider's form, a JSON list"`
-	Redact        bool          `yaml:"redact" doc:"store sizes and digests in place of texts"`
-	ReplaceBroken bool          `yaml:"replace_broken" doc:"make calls anew whose files cannot be read, and keep these beside"`
-	Budget        float64       `yaml:"budget_usd" doc:"stop before real calls cost more; 0 for no limit" min:"0"`
-	MaxCalls      int           `yaml:"max_calls" doc:"stop before more requests are sent; 0 for no limit" min:"0"`
-	Concurrency   int           `yaml:"concurrency" doc:"calls at once" min:"1"`
-	PerMinute     int           `yaml:"per_minute" doc:"requests a minute; 0 for no limit" min:"0"`
-	Attempts      int           `yaml:"attempts" doc:"requests for one call before it counts as failed" min:"1" max:"1000"`
-	Timeout       time.Duration `yaml:"timeout" doc:"longest time for one request; above 10m also the longest silence, else 90s" above:"0s" max:"24h"`
+	Trigger       int64         `yaml:"server_trigger" min:"0" doc:"Have the provider compact from so many tokens of input on, 50,000 at least, where the strategy has it compact; 0: on demand."`
+	EditsFile     string        `yaml:"server_edits" doc:"File with edits to declare beside those of the strategies, a JSON list."`
+	Redact        bool          `yaml:"redact" doc:"Store sizes and digests in place of texts."`
+	ReplaceBroken bool          `yaml:"replace_broken" doc:"With record-missing: make calls anew whose files cannot be read, and keep these."`
+	Budget        float64       `yaml:"budget_usd" min:"0" doc:"Stop before real calls cost more; 0: no limit."`
+	MaxCalls      int           `yaml:"max_calls" min:"0" doc:"Stop before more requests are sent; 0: no limit."`
+	Concurrency   int           `yaml:"concurrency" min:"1" doc:"Calls at once."`
+	PerMinute     int           `yaml:"per_minute" min:"0" doc:"Requests a minute; 0: no limit."`
+	Attempts      int           `yaml:"attempts" min:"1" max:"1000" doc:"Requests for one call before it counts as failed."`
+	Timeout       time.Duration `yaml:"timeout" above:"0s" max:"24h" doc:"Longest time for one request. 90s of silence end it too; with a timeout above 10m a silence of that length does."`
 }
 
 // DefaultSettings returns the settings of a scenario that says nothing.

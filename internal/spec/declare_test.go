@@ -142,12 +142,6 @@ func TestDescribe(t *testing.T) {
 	if want := "# both\na:\n    # least\n    low: 0\n    # most, tokens\n    high: 0\n# none\nb: []\n"; string(text) != want {
 		t.Errorf("%s", text)
 	}
-	a, _ := Digest(sample())
-	other := sample()
-	other.Pick = 1
-	if b, _ := Digest(other); a == b || len(a) != 32 {
-		t.Error(a, b)
-	}
 }
 
 // Keys of maps that are no texts are encoded like values.

@@ -12,7 +12,7 @@
 // The tags are no language; a fact that crosses fields is a Go method.
 //
 //	yaml   the key; omitempty, flow and inline mean what they mean to yaml.v3
-//	doc    what the parameter is, for the manual
+//	doc    what the parameter is, for the manual, which breaks lines
 //	unit   its unit, printed behind doc
 //	min    the smallest value, max the largest; above and below leave the bound
 //	       itself out. A duration has a bound such as 90s. On a list or a map they
@@ -43,7 +43,7 @@
 // Tree.Decode then reads the cell. Validate checks a Go value, and Tree.Place finds
 // the line of a Problem.
 //
-// Encode, Marshal and Line write values, Describe with docs as comments; Fields
-// lists the parameters by path, Diff compares two structs, Digest identifies one.
+// Encode, Marshal and Line write values, Describe and Manual with docs as comments;
+// Fields lists the parameters by path, Diff compares two structs.
 // A struct with Enums has to be written by these, not by package yaml.
 package spec

@@ -1,8 +1,6 @@
 package spec
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"reflect"
 	"slices"
@@ -28,16 +26,6 @@ func Marshal(v any) ([]byte, error) {
 // it as a comment.
 func Describe(v any) (*yaml.Node, error) {
 	return encode(reflect.Indirect(reflect.ValueOf(v)), true)
-}
-
-// Digest identifies a value by what a file would say.
-func Digest(v any) (string, error) {
-	text, err := Marshal(v)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16]), nil
 }
 
 // Line returns a value as YAML on one line: a mapping in braces, a text of several
@@ -87,7 +75,7 @@ func quoteLines(n *yaml.Node) {
 }
 
 // encode returns the node of a value. A described one has every field, with
-// comments, and lists on one line.
+// comments, and lists on one line unless they hold structs.
 func encode(v reflect.Value, described bool) (*yaml.Node, error) {
 	if !v.IsValid() || !described && plain(v.Type(), nil) {
 		return encodePlain(v)
@@ -104,13 +92,14 @@ func encode(v reflect.Value, described bool) (*yaml.Node, error) {
 	case t.Kind() == reflect.Struct:
 		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		return n, encodeFields(n, v, described)
-	case t.Kind() == reflect.Slice && !v.IsNil() && !plain(t, nil):
+	case t.Kind() == reflect.Slice && !v.IsNil() && (described || !plain(t, nil)):
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		if described {
+		keyed := described && v.Len() > 0 && t.Elem().Kind() == reflect.Struct && t.Elem() != nodeType
+		if described && !keyed {
 			n.Style = yaml.FlowStyle
 		}
 		for i := range v.Len() {
-			elem, err := encode(v.Index(i), false)
+			elem, err := encode(v.Index(i), keyed)
 			if err != nil {
 				return nil, err
 			}
@@ -206,10 +195,10 @@ func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
 // comment returns the comment above a field: its doc, and its unit.
 func comment(tag reflect.StructTag) string {
 	doc, unit := tag.Get("doc"), tag.Get("unit")
-	if doc == "" || unit == "" {
-		return doc + unit
+	if doc != "" && unit != "" {
+		doc += ", "
 	}
-	return doc + ", " + unit
+	return wrapped(doc+unit, manualWidth)
 }
 
 // plain reports whether yaml.v3 encodes values of a type as this package does.

@@ -9,12 +9,12 @@ import (
 // Assembly is how requests are put together beside what the client's version
 // says. Its keys are those of client in a scenario.
 type Assembly struct {
-	Provider string  `yaml:"provider" doc:"who serves the requests: first_party, bedrock or third_party" enum:"first_party,bedrock,third_party"`
-	Windows  windows `yaml:"windows" doc:"models with a window of 1,000,000 beside those whose name ends in [1m]"`
-	System   System  `yaml:"system" doc:"the system prompt and what stands before it"`
-	TTL      TTL     `yaml:"ttl" doc:"the lifetime the client asks for"`
-	Count    count   `yaml:"count" doc:"how the client counts tokens"`
-	Env      Env     `yaml:"env" doc:"environment variables of the client under their real names; empty is not set"`
+	Provider string  `yaml:"provider" enum:"first_party,bedrock,third_party" doc:"Who serves the requests: first_party, bedrock or third_party. Another one than the first shares no system prompt among organisations, has the billing header in the cache key (assumed), and gives no 1h entries under ttl policy."`
+	Windows  windows `yaml:"windows" doc:"Which models have a window of 1,000,000 beside those whose names end in [1m]."`
+	System   System  `yaml:"system" doc:"The system prompt and what comes before it. Sizes are tokens of the recorded prefix, whose total stays what it is."`
+	TTL      TTL     `yaml:"ttl" doc:"Which lifetime requests ask for. Session memory and other short forks ask for 5m, whatever the choice."`
+	Count    count   `yaml:"count" doc:"How the client counts tokens. \"version\" is as its version does."`
+	Env      Env     `yaml:"env" doc:"Environment variables of the client under their real names; \"\" is not set. Flags take 1 or 0. Those that change layers change them in every strategy that has the layer."`
 }
 
 // Providers of the model.
@@ -58,9 +58,9 @@ const smallWindow, largeWindow = 200_000, 1_000_000
 // windows says which models have the large window beside those whose name ends
 // in [1m].
 type windows struct {
-	Capability bool `yaml:"capability" doc:"models that have it by themselves"`
-	Beta       bool `yaml:"beta_1m" doc:"models that have it with a beta header"`
-	SmallOff   bool `yaml:"small_auto_window_off" doc:"no automatic compaction when thresholds are counted from less than the small window, as 2.1.221 does" needs:"client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW"`
+	Capability bool `yaml:"capability" doc:"Those that can by themselves: Opus from 4.6, Sonnet from 4.6, Haiku 5.5, Fable, Mythos."`
+	Beta       bool `yaml:"beta_1m" doc:"Those of Sonnet 4 up to 4.6, with a beta header that was retired in 2026-04."`
+	SmallOff   bool `yaml:"small_auto_window_off" needs:"client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW" doc:"CLAUDE_CODE_AUTO_COMPACT_WINDOW below 200,000 switches automatic compaction off in silence, as 2.1.221 does."`
 }
 
 // capable are models with the large window by themselves, and withHeader those

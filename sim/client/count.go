@@ -79,12 +79,12 @@ func (c *Counting) Response(u prompt.Usage, effective, logged int64) int64 {
 // count is what a scenario says about counting. "version" is as the client's
 // version does it.
 type count struct {
-	Canonical      string `yaml:"canonical" doc:"what the client takes from a response's usage: full, or input_only (input_tokens alone)" enum:"full,input_only"`
-	Trailing       string `yaml:"trailing" doc:"adds the estimate of what follows the last response: version, true or false" enum:"version,true,false"`
-	StringIsFree   string `yaml:"string_is_free" doc:"counts nothing for a message that is a bare string: version, true or false" enum:"version,true,false"`
-	Padded         string `yaml:"padded" doc:"adds a third to estimates: version, true or false" enum:"version,true,false"`
-	ToolInputBytes int    `yaml:"tool_input_bytes" doc:"bytes of a token of a tool call's input: 4 or 2"`
-	Documents      string `yaml:"documents" doc:"a document counts a fixed 2,000 tokens, or by its bytes: fixed or bytes" enum:"fixed,bytes"`
+	Canonical      string `yaml:"canonical" enum:"full,input_only" doc:"What it takes from the last usage: full (input, read, written and output) or input_only (input_tokens alone, which undercounts)."`
+	Trailing       string `yaml:"trailing" enum:"version,true,false" doc:"Adds an estimate of what followed: version, true or false."`
+	StringIsFree   string `yaml:"string_is_free" enum:"version,true,false" doc:"Gives nothing for a message that is a bare string: version, true or false."`
+	Padded         string `yaml:"padded" enum:"version,true,false" doc:"Pads the estimate by a third: version, true or false."`
+	ToolInputBytes int    `yaml:"tool_input_bytes" doc:"Bytes of a token in the input of a tool call: 4 or 2."`
+	Documents      string `yaml:"documents" enum:"fixed,bytes" doc:"Documents count 2,000 each (fixed), or by their bytes like text (bytes)."`
 }
 
 const byVersion = "version"

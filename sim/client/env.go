@@ -13,28 +13,28 @@ import (
 // not set. The tag env says what a variable takes: flag, number, percent or
 // ttl. Those without a use in this package change layers (scenarios).
 type Env struct {
-	AutocompactPct     string `yaml:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE" env:"percent"`
-	DisableCompact     string `yaml:"DISABLE_COMPACT" env:"flag"`
-	DisableAutoCompact string `yaml:"DISABLE_AUTO_COMPACT" env:"flag"`
-	AutoCompactWindow  string `yaml:"CLAUDE_CODE_AUTO_COMPACT_WINDOW" env:"number"`
-	MaxContextTokens   string `yaml:"CLAUDE_CODE_MAX_CONTEXT_TOKENS" env:"number"`
-	Disable1M          string `yaml:"CLAUDE_CODE_DISABLE_1M_CONTEXT" env:"flag"`
-	IdleMinTokens      string `yaml:"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS" needs:"full-compact.idle.enabled" env:"number"`
-	BashMaxOutput      string `yaml:"BASH_MAX_OUTPUT_LENGTH" needs:"tool-storage" env:"number"`
-	MCPMaxOutput       string `yaml:"MAX_MCP_OUTPUT_TOKENS" needs:"tool-storage" env:"number"`
-	Enable1h           string `yaml:"ENABLE_PROMPT_CACHING_1H" env:"flag"`
-	EnableBedrock1h    string `yaml:"ENABLE_PROMPT_CACHING_1H_BEDROCK" needs:"client.provider=bedrock" env:"flag"`
-	Force5m            string `yaml:"FORCE_PROMPT_CACHING_5M" env:"flag"`
-	CacheTTL           string `yaml:"CLAUDE_CODE_PROMPT_CACHE_TTL" env:"ttl"`
-	AgentCacheTTL      string `yaml:"CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL" env:"ttl"`
-	DisableCaching     string `yaml:"DISABLE_PROMPT_CACHING" env:"flag"`
-	DisableHaiku       string `yaml:"DISABLE_PROMPT_CACHING_HAIKU" env:"flag"`
+	AutocompactPct     string `yaml:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE" env:"percent" doc:"Per cent used from which on it compacts, in (0, 100]; the client ignores others. It only lowers: full-compact, session-memory and microcompact .trigger.pct_override."`
+	DisableCompact     string `yaml:"DISABLE_COMPACT" env:"flag" doc:"No compaction at all: full-compact, microcompact, time-microcompact and cached-microcompact .enabled, session-memory.compact."`
+	DisableAutoCompact string `yaml:"DISABLE_AUTO_COMPACT" env:"flag" doc:"None by itself: full-compact.auto and .idle.enabled, session-memory.compact. Microcompact stays (assumed), and so does what a refused prompt starts."`
+	AutoCompactWindow  string `yaml:"CLAUDE_CODE_AUTO_COMPACT_WINDOW" env:"number" doc:"Tokens of the window that thresholds are counted from, at most the model's; values outside 100,000…1,000,000 count as the nearest of these."`
+	MaxContextTokens   string `yaml:"CLAUDE_CODE_MAX_CONTEXT_TOKENS" env:"number" doc:"Tokens the client takes for the window of models that have no larger one."`
+	Disable1M          string `yaml:"CLAUDE_CODE_DISABLE_1M_CONTEXT" env:"flag" doc:"No window above 200,000 tokens."`
+	IdleMinTokens      string `yaml:"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS" needs:"full-compact.idle.enabled" env:"number" doc:"Tokens below which a gap is no reason to compact: full-compact.idle.min_tokens."`
+	BashMaxOutput      string `yaml:"BASH_MAX_OUTPUT_LENGTH" needs:"tool-storage" env:"number" doc:"Characters of a Bash result that stay in the context, at most 150,000: tool-storage.limits.bash."`
+	MCPMaxOutput       string `yaml:"MAX_MCP_OUTPUT_TOKENS" needs:"tool-storage" env:"number" doc:"Tokens of a result of an MCP tool, 4 bytes each: tool-storage.limits.mcp."`
+	Enable1h           string `yaml:"ENABLE_PROMPT_CACHING_1H" env:"flag" doc:"Ask for 1h everywhere."`
+	EnableBedrock1h    string `yaml:"ENABLE_PROMPT_CACHING_1H_BEDROCK" needs:"client.provider=bedrock" env:"flag" doc:"Ask for 1h on Bedrock under ttl policy."`
+	Force5m            string `yaml:"FORCE_PROMPT_CACHING_5M" env:"flag" doc:"Ask for 5m everywhere; it wins over all others."`
+	CacheTTL           string `yaml:"CLAUDE_CODE_PROMPT_CACHE_TTL" env:"ttl" doc:"5m or 1h, for conversations. It wins over ENABLE_PROMPT_CACHING_1H (assumed)."`
+	AgentCacheTTL      string `yaml:"CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL" env:"ttl" doc:"The same for sub-agents."`
+	DisableCaching     string `yaml:"DISABLE_PROMPT_CACHING" env:"flag" doc:"No markers in any request, so nothing is read or written."`
+	DisableHaiku       string `yaml:"DISABLE_PROMPT_CACHING_HAIKU" env:"flag" doc:"The same for models with the word in their name, and so below."`
 	DisableSonnet      string `yaml:"DISABLE_PROMPT_CACHING_SONNET" env:"flag"`
 	DisableOpus        string `yaml:"DISABLE_PROMPT_CACHING_OPUS" env:"flag"`
 	DisableFable       string `yaml:"DISABLE_PROMPT_CACHING_FABLE" env:"flag"`
-	UserType           string `yaml:"USER_TYPE" needs:"client.ttl.choice=policy" env:"user"`
+	UserType           string `yaml:"USER_TYPE" needs:"client.ttl.choice=policy" env:"user" doc:"ant is an employee (ttl.employee), external is not."`
 	// Named in 003 without a word on what they do: taken, and without effect.
-	ContextCollapse string `yaml:"CONTEXT_COLLAPSE" env:"flag"`
+	ContextCollapse string `yaml:"CONTEXT_COLLAPSE" env:"flag" doc:"Named in the documents without a word on what they do: taken, and without effect. So is the next."`
 	HistorySnip     string `yaml:"HISTORY_SNIP" env:"flag"`
 }
 

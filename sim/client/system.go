@@ -8,29 +8,29 @@ import (
 // System is how the system prompt is divided and marked. Sizes are tokens of
 // the recorded prefix, whose total stays what it is.
 type System struct {
-	Split          string  `yaml:"split" doc:"none or sections" enum:"none,sections"`
-	Sizes          sizes   `yaml:"sizes" doc:"tokens of the sections" needs:"split=sections"`
-	DynamicScope   string  `yaml:"dynamic_scope" doc:"the marker behind the dynamic sections: none or org" enum:"none,org" needs:"split=sections"`
-	ToolMarker     string  `yaml:"tool_marker" doc:"a marker on the last tool: none or last" enum:"none,last"`
-	Custom         bool    `yaml:"custom_prompt" doc:"a prompt of the caller's own in the place of the whole" needs:"split=sections"`
-	MCP            string  `yaml:"mcp" doc:"where the tools of MCP servers load: deferred or prefix" enum:"deferred,prefix"`
-	MCPTools       int32   `yaml:"mcp_tools" doc:"tokens of those connected from the start" min:"0" needs:"mcp=prefix"`
-	MCPNotice      int32   `yaml:"mcp_notice" doc:"tokens that announce deferred ones" min:"0"`
-	HeaderInKey    string  `yaml:"billing_header_in_key" doc:"the billing header is part of the cache key: by_provider, true or false" enum:"by_provider,true,false" needs:"split=sections"`
-	Memoised       bool    `yaml:"memoised" doc:"sections stay as they are until the next compaction"`
-	UncachedChange float64 `yaml:"uncached_change" doc:"probability that the uncached section differs from that of the request before, 0…1" min:"0" max:"1" needs:"split=sections"`
-	RenderedReuse  bool    `yaml:"rendered_prompt_reuse" doc:"forks get the prompt as the conversation last sent it"`
-	ClaudeMD       string  `yaml:"claude_md" doc:"where project files stand: reminder or system" enum:"reminder,system" needs:"split=sections"`
-	ClaudeMDTokens int32   `yaml:"claude_md_tokens" doc:"tokens of project files" min:"0" needs:"claude_md=system"`
+	Split          string  `yaml:"split" enum:"none,sections" doc:"none: as one block with one marker behind it. sections: a billing header, the identity (marker for the organisation), the static part (marker for everyone), project files if claude_md says so, what is memoised, and what is not. Sub-agents have a prompt of their own: no sections but the header."`
+	Sizes          sizes   `yaml:"sizes" needs:"split=sections" doc:"Sections take their tokens in this order; what does not fit is counted among the reasons. All assumed but the order."`
+	DynamicScope   string  `yaml:"dynamic_scope" enum:"none,org" needs:"split=sections" doc:"A marker behind the dynamic sections as well: none or org. It moves what is read after a compaction. (The client's code says none, its diagram org.)"`
+	ToolMarker     string  `yaml:"tool_marker" enum:"none,last" doc:"A marker behind the tools: none or last. Recordings show none."`
+	Custom         bool    `yaml:"custom_prompt" needs:"split=sections" doc:"The caller's own prompt in the place of all sections but the header."`
+	MCP            string  `yaml:"mcp" enum:"deferred,prefix" doc:"Where tools of MCP servers load: deferred (announced behind the conversation: the prefix stays) or prefix (among the tools: everything is written again, and the static section is marked for the organisation only)."`
+	MCPTools       int32   `yaml:"mcp_tools" min:"0" needs:"mcp=prefix" doc:"Tokens of those connected from the start, of the recorded tools; for prefix."`
+	MCPNotice      int32   `yaml:"mcp_notice" min:"0" doc:"Tokens that announce a server when tools are deferred. Assumed."`
+	HeaderInKey    string  `yaml:"billing_header_in_key" enum:"by_provider,true,false" needs:"split=sections" doc:"Whether the header, which differs in every request, is part of the cache key: by_provider (not on first_party), true or false. Assumed."`
+	Memoised       bool    `yaml:"memoised" doc:"Memoised sections and project files show changes after the next compaction of the main conversation; off, in the next request."`
+	UncachedChange float64 `yaml:"uncached_change" min:"0" max:"1" needs:"split=sections" doc:"Probability, 0…1, that the uncached section differs from that of the request before."`
+	RenderedReuse  bool    `yaml:"rendered_prompt_reuse" doc:"Forks send the prompt as the conversation last rendered it, at a person's prompt. Off, as it would be rendered now: a flag_change in between breaks their prefix."`
+	ClaudeMD       string  `yaml:"claude_md" enum:"reminder,system" needs:"split=sections" doc:"Place of project files: reminder (before the first prompt) or system. It decides what an edit of them invalidates. Assumed."`
+	ClaudeMDTokens int32   `yaml:"claude_md_tokens" min:"0" needs:"claude_md=system" doc:"With system, so many of the recorded reminders move to the system prompt."`
 }
 
 // sizes are the tokens of the sections of a system prompt.
 type sizes struct {
-	Billing  int32 `yaml:"billing_header" doc:"the line that changes with every request" min:"0"`
-	Identity int32 `yaml:"identity" doc:"who the model is" min:"0"`
-	Static   int32 `yaml:"static" doc:"the same for everyone; 0 takes what the others leave" min:"0"`
-	Memoised int32 `yaml:"memoised" doc:"kept until the next compaction" min:"0"`
-	Uncached int32 `yaml:"uncached" doc:"computed anew for every request" min:"0"`
+	Billing  int32 `yaml:"billing_header" min:"0" doc:"The line that changes with every request."`
+	Identity int32 `yaml:"identity" min:"0" doc:"Who the model is."`
+	Static   int32 `yaml:"static" min:"0" doc:"The same for everyone. 0 is what the others leave."`
+	Memoised int32 `yaml:"memoised" min:"0" doc:"Kept until the next compaction."`
+	Uncached int32 `yaml:"uncached" min:"0" doc:"Computed anew for every request."`
 }
 
 // Section is a part of a system prompt.

@@ -9,13 +9,13 @@ import (
 
 // TTL is which lifetime the client asks for.
 type TTL struct {
-	Choice     string   `yaml:"choice" doc:"recorded (what the recording asked for), 5m, 1h, or policy (the rest decides)" enum:"recorded,5m,1h,policy"` // 000:125-185
-	Source     string   `yaml:"source" doc:"what the client calls the main conversation: repl_main_thread or sdk" enum:"repl_main_thread,sdk" needs:"choice=policy"`
-	Employee   bool     `yaml:"employee" doc:"the user is one of the provider's own people" needs:"choice=policy"`
-	Subscriber bool     `yaml:"subscriber" doc:"the user has a subscription" needs:"choice=policy"`
-	Overage    bool     `yaml:"overage" doc:"the user is past the plan's quota at the start; events flip it" needs:"choice=policy"`
-	Allow      []string `yaml:"allow" doc:"sources that get 1h; a * at the end matches any rest" needs:"choice=policy"`
-	Latch      bool     `yaml:"latch" doc:"the first answer about the user holds for the whole session" needs:"choice=policy"`
+	Choice     string   `yaml:"choice" enum:"recorded,5m,1h,policy" doc:"recorded (what the recording asked for at that call), 5m, 1h, or policy. The policy: employees, and subscribers who are not in overage, get 1h for sources on the list, everybody else 5m; Bedrock with ENABLE_PROMPT_CACHING_1H_BEDROCK gets 1h for all. The variables of env come first."` // 000:125-185
+	Source     string   `yaml:"source" enum:"repl_main_thread,sdk" needs:"choice=policy" doc:"What the client calls the main conversation: repl_main_thread or sdk."`
+	Employee   bool     `yaml:"employee" needs:"choice=policy" doc:"The user is one of the provider's own people."`
+	Subscriber bool     `yaml:"subscriber" needs:"choice=policy" doc:"The user has a subscription."`
+	Overage    bool     `yaml:"overage" needs:"choice=policy" doc:"Above the plan's quota from the start; events flip it (overage)."`
+	Allow      []string `yaml:"allow" needs:"choice=policy" doc:"Sources that get 1h; a * at the end matches any rest. Sub-agents are agent:builtin, summary calls count as the conversation they are made for. 2.1.240 has [repl_main_thread*, sdk, auto_mode, memdir_relevance]."`
+	Latch      bool     `yaml:"latch" needs:"choice=policy" doc:"What is first found out about the user holds for the session. Off, an overage flips the lifetime (what that costs depends on server.ttl_in_key)."`
 }
 
 // Values of TTL.Choice.

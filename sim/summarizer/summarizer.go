@@ -29,21 +29,21 @@ func (Sizing) Names() []string { return []string{"lognormal", "fraction", "fixed
 
 // Stub sizes summaries without a model.
 type Stub struct {
-	Sizing Sizing  `yaml:"sizing" doc:"how the size of a summary is chosen: lognormal, fraction or fixed"`
-	Median float64 `yaml:"median" doc:"median size of a summary" unit:"tokens" min:"0" max:"1e6" needs:"sizing=lognormal|sizing=fixed"`
-	Sigma  float64 `yaml:"sigma" doc:"standard deviation of its logarithm" min:"0" max:"5" needs:"sizing=lognormal"`
-	Share  float64 `yaml:"share" doc:"share of the summarised tokens, 0…1" min:"0" max:"1" needs:"sizing=fraction"`
+	Sizing Sizing  `yaml:"sizing" doc:"How its size is chosen: lognormal (median, sigma), fraction (share of what it replaces) or fixed (median)."`
+	Median float64 `yaml:"median" min:"0" max:"1e6" needs:"sizing=lognormal|sizing=fixed" doc:"Tokens. Fitted to 14 recorded compactions: 6.3–16.9 kB, median 11.8 kB at 0.26 tokens a byte."`
+	Sigma  float64 `yaml:"sigma" min:"0" max:"5" needs:"sizing=lognormal" doc:"Standard deviation of the logarithm of the size, from the same 14."`
+	Share  float64 `yaml:"share" min:"0" max:"1" needs:"sizing=fraction" doc:"Share of the summarised tokens, 0…1, for sizing fraction."`
 	// Stripped is the output, as a share of the summary, that is billed and
 	// thrown away (the analysis block).
-	Stripped      float64       `yaml:"stripped" doc:"output billed and thrown away, as a share of the summary" min:"0" max:"100"`
-	BytesPerToken float64       `yaml:"bytes_per_token" doc:"bytes of a token of a summary" min:"0" max:"100"`
-	FirstToken    time.Duration `yaml:"first_token" doc:"time to the first token" min:"0s"`
-	OutputRate    float64       `yaml:"output_rate" doc:"output tokens per second" min:"0" max:"1e6"`
+	Stripped      float64       `yaml:"stripped" min:"0" max:"100" doc:"Output billed and thrown away (the analysis), as a share of the summary. Assumed."`
+	BytesPerToken float64       `yaml:"bytes_per_token" min:"0" max:"100" doc:"Bytes of a token of a summary: 1 / 0.26, from the recordings."`
+	FirstToken    time.Duration `yaml:"first_token" min:"0s" doc:"Time to the first token, ahead of what latency adds for the input. Assumed, as is output_rate; together with stripped they give the 62 s that automatic compactions take in recordings."`
+	OutputRate    float64       `yaml:"output_rate" min:"0" max:"1e6" doc:"Output tokens per second."`
 	// FailureRate counts for ways that Failures does not name.
-	FailureRate float64 `yaml:"failure_rate" doc:"probability that a call answers without text, 0…1" min:"0" max:"1"`
+	FailureRate float64 `yaml:"failure_rate" min:"0" max:"1" doc:"Probability, 0…1, that a call answers without text."`
 	// Failures are the failures of calls by the way they are made, as in
 	// Intent.Way.
-	Failures map[string]Failures `yaml:"failures" doc:"probabilities by the way a call is made, in the place of failure_rate"`
+	Failures map[string]Failures `yaml:"failures" doc:"Probabilities, 0…1, by the way a call is made (fork, streaming, small-model) in the place of failure_rate, as in {fork: {tool_call: 0.01, empty: 0, api: 0.02, prompt_too_long: 0}}."`
 	// Script names calls that fail in any case.
 	Script `yaml:",inline"`
 }
@@ -148,8 +148,8 @@ func (f *Failures) Rules() []error {
 type Script struct {
 	// Calls are ordinals among the calls of a session that reach the summariser,
 	// from 1; they fail As one of prompt.Fail…, "" for an answer without text.
-	Calls []int  `yaml:"fail_calls" doc:"calls of a session that fail, from 1" min:"1"`
-	As    string `yaml:"fail_as" doc:"how they fail" needs:"fail_calls"`
+	Calls []int  `yaml:"fail_calls" min:"1" doc:"Calls of every session that fail in any case, counted from 1."`
+	As    string `yaml:"fail_as" needs:"fail_calls" doc:"How they fail: \"empty text\" (the same as \"\"), \"tool call instead of text\", \"API error\" or \"prompt too long\"."`
 }
 
 // Rules refuses a failure that no call can have.
