@@ -58,7 +58,7 @@ func (l *Loop) fly(t *thread, c call) {
 	l.request = prompt.Request{
 		Thread: uint32(t.id), Owner: s.owner, Model: m.id, MinTokens: m.minCache,
 		Entries: c.entries, Markers: l.markers, Deletions: c.deletions, Change: c.change, Tail: c.tail,
-		Last: c.last,
+		Last: c.last, Serving: t.serving(m.name),
 	}
 	event := draws.Event(t.index, t.round, 0, 0)
 	if c.layer >= 0 {

@@ -59,8 +59,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.count = s.assembly.Count.Over(s.client.Counting())
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
 	s.server = l.serverOf(session, s.assembly.Provider)
-	if s.profile = l.config.Profile; !agents.ClaudeCode(session) {
-		s.profile = nil // it describes Claude Code
+	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && session.Agent != traces.AgentCodex {
+		s.profile = nil // it describes these two
 	}
 	s.arena.Reset()
 	s.asked, s.open, s.cut = 0, 0, false

@@ -33,6 +33,7 @@ type thread struct {
 	rounds   int64 // requests since the start or the last compaction
 
 	unlogged unlogged
+	served   served
 	head     head
 	gauge    gauge
 	told     told

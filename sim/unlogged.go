@@ -107,6 +107,10 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	if p == nil {
 		return
 	}
+	if t.codex() {
+		l.describeServed(t, model, p)
+		return
+	}
 	u, r := &t.unlogged, &l.request
 	if p.Switches.Thinking && u.plain && u.thought && p.Thinks(model) {
 		r.Variant = variantPlain
@@ -190,6 +194,10 @@ func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
 func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 	p := t.replay.profile
 	if p == nil {
+		return
+	}
+	if t.codex() {
+		t.learnServed(r)
 		return
 	}
 	u := &t.unlogged

@@ -167,6 +167,8 @@ type Profile struct {
 	// Fallback is the share of Codex's calls within the retention that read much
 	// less than their prefix.
 	Fallback Estimate `yaml:"codex_fallback"`
+	// Codex is what holds for Codex alone.
+	Codex Codex `yaml:"codex"`
 	// Adaptive are the prefixes of names of models whose thinking is not
 	// switched by the client, so that expansions do not change the key.
 	Adaptive []string   `yaml:"adaptive_thinking"`

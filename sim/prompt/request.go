@@ -86,9 +86,40 @@ type Request struct {
 	// Shared is the number of tokens at the head of the request that other
 	// conversations, which are not simulated, keep in the cache.
 	Shared int32
+	// Serving is how an automatic cache serves this client, where that is known
+	// better than by the model's name; the zero value leaves it to the server.
+	Serving Serving
 	// Last says that no request of Thread follows, so that nothing needs to be
 	// remembered of it.
 	Last bool
+}
+
+// Serving is how a cache that needs no markers serves a client: a read ends at
+// the tokens Offset + n × Step that lie Lag or more in front of the end of the
+// shared prefix.
+type Serving struct {
+	Step   int32 // tokens; 0 for nothing known
+	Offset int32 // tokens, in [0, Step)
+	Lag    int32 // tokens, not negative
+	// Replies says that a response is cached with the request it answers, for
+	// the next request of its thread.
+	Replies bool
+	// Retention is how long a prefix lives after its last use, ns; 0 leaves it
+	// to the server.
+	Retention int64
+}
+
+// Floor returns the tokens that are read of a shared prefix, 0 when they are
+// fewer than least. Step must be positive.
+func (s Serving) Floor(shared, least int64) int64 {
+	n := shared - int64(s.Lag) - int64(s.Offset)
+	if shared < least || n < 0 {
+		return 0
+	}
+	if read := n/int64(s.Step)*int64(s.Step) + int64(s.Offset); read >= least {
+		return read
+	}
+	return 0
 }
 
 // Tokens returns the input tokens of the request before deletions, the tail

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -24,51 +23,17 @@ const (
 	openAIRetention = int64(time.Hour)
 )
 
-// Grain is where a read may end: at the tokens Offset + n × Step in front of
-// the end of the shared prefix by at least Lag.
-type Grain struct {
-	Step   int32 // tokens, at least 1
-	Offset int32 // tokens, in [0, Step)
-	Lag    int32 // tokens, not negative
-}
-
-// recordedGrain returns the grain of a model as recorded sessions show it. The
-// documents name 128 tokens for all. All 1,605 recorded reads of gpt-5.4 and 5.5
-// are 384 modulo 512 and, misses aside, the last such point in the shared
-// prefix; all 631 of gpt-5.6-sol are 768 modulo 1,024 and lie 117 to 1,138 in
-// front of its end. gpt-5.3-codex reads at every 128.
-func recordedGrain(model string) Grain {
-	switch {
-	case strings.HasPrefix(model, "gpt-5.4"), strings.HasPrefix(model, "gpt-5.5"):
-		return Grain{Step: 512, Offset: 384}
-	case strings.HasPrefix(model, "gpt-5.6"):
-		return Grain{Step: 1024, Offset: 768, Lag: 116}
-	}
-	return Grain{Step: openAIStep}
-}
-
-// floor returns the tokens that are read of a shared prefix.
-func (g Grain) floor(shared, least int64) int64 {
-	n := shared - int64(g.Lag) - int64(g.Offset)
-	if shared < least || n < 0 {
-		return 0
-	}
-	if read := n/int64(g.Step)*int64(g.Step) + int64(g.Offset); read >= least {
-		return read
-	}
-	return 0
-}
-
 // OpenAIConfig is what the documents leave open and what one may want to vary.
 // The zero value is the default.
 type OpenAIConfig struct {
 	// MinTokens is the shortest prefix that is read; 0 means openAIMinTokens. A
 	// larger minimum of the request counts instead.
 	MinTokens int32
-	// Grain returns where reads of a model end; nil means recordedGrain.
-	Grain func(model string) Grain
-	// Retention is how long a prefix lives after its last use, in nanoseconds; 0
-	// means openAIRetention.
+	// Serving returns how the requests of a model are served; nil means
+	// ServingOf. A request that says so itself is served otherwise.
+	Serving func(model string) prompt.Serving
+	// Retention is how long a prefix lives after its last use where Serving does
+	// not say, in nanoseconds; 0 means openAIRetention.
 	Retention int64
 	// Anchor is where the retention counts from.
 	Anchor Anchor
@@ -76,10 +41,12 @@ type OpenAIConfig struct {
 	// price for that (gpt-5.6 and later). By default it is plain input: recorded
 	// clients do not log writes, so that what was billed knows none.
 	BillWrites func(model string) bool
-	// OverflowPerCall is the probability in [0,1] that a call is served by a
-	// machine that holds no more of its prefix than tools and system, as the
-	// documents say of more than about 15 requests a minute. The next call reads
-	// again. It is decided by Request.Draw; the default is 0.
+	// OverflowPerCall is the probability in [0,1] that a call is served by
+	// another machine. That one holds what the thread's last such call sent, of
+	// the first tools and system: of 139 recorded calls of gpt-5.5 that lost
+	// their prefix behind a tool call 36 read what the one before had sent, 13
+	// that of an earlier one, 29 no more than the first call of the thread. The
+	// next call reads again. It is decided by Request.Draw; the default is 0.
 	OverflowPerCall float64
 }
 
@@ -103,8 +70,8 @@ func (c OpenAIConfig) filled() OpenAIConfig {
 	if c.MinTokens <= 0 {
 		c.MinTokens = openAIMinTokens
 	}
-	if c.Grain == nil {
-		c.Grain = recordedGrain
+	if c.Serving == nil {
+		c.Serving = ServingOf
 	}
 	if c.Retention <= 0 {
 		c.Retention = openAIRetention
@@ -117,8 +84,9 @@ func (c OpenAIConfig) filled() OpenAIConfig {
 
 // OpenAI is the automatic prompt cache of platform.openai.com: no markers, no
 // price for writing. A request reads the longest prefix that earlier requests
-// of its owner and model sent, cut down to the model's grain; output is not
-// cached before a request sends it back. Use NewOpenAI.
+// of its owner and model sent, cut down to a step; output is not cached before
+// a request sends it back, unless the client is served with replies. What other
+// conversations keep warm is read at least. Use NewOpenAI.
 //
 // What a request sends is readable from the moment its response begins and
 // lives for the retention after the last request that sent it. There is no
@@ -135,6 +103,8 @@ type OpenAI struct {
 	byThread map[uint32]int32
 	unused   []int32 // threads that are forgotten
 	models   map[uint32]openAIModel
+	// longestLife is the longest retention of any request, ns.
+	longestLife int64
 	// Scratch of the sweep: new ids of nodes and of runs, and by run the last
 	// position that stays.
 	remap, reruns, keeps []int32
@@ -142,8 +112,8 @@ type OpenAI struct {
 
 // openAIModel is what the cache does with the requests of one model.
 type openAIModel struct {
-	grain  Grain
-	writes bool // what is not read is billed as written
+	serving prompt.Serving
+	writes  bool // what is not read is billed as written
 }
 
 // openAIThread is what is remembered of a conversation: the prefix its last
@@ -151,6 +121,9 @@ type openAIModel struct {
 type openAIThread struct {
 	thread
 	read int64 // what of that prefix would be read
+	// aside is the position of the last entry that a request of it has sent to a
+	// machine that it overflowed to.
+	aside int32
 }
 
 // openAIFlight is a request between Begin and End.
@@ -165,15 +138,16 @@ type openAIFlight struct {
 // counts count as zero.
 func NewOpenAI(cfg OpenAIConfig) *OpenAI {
 	o := &OpenAI{cfg: cfg.filled(), byThread: map[uint32]int32{}, models: map[uint32]openAIModel{}}
+	o.longestLife = o.cfg.Retention
 	o.table.resize(minTable)
 	return o
 }
 
 // NameModel sets the name of the model that requests refer to by an index. Without
-// one the model has the documented grain of 128 tokens. It stays over Reset.
+// one the model has the documented steps of 128 tokens. It stays over Reset.
 func (o *OpenAI) NameModel(id uint32, name string) {
 	if _, ok := o.models[id]; !ok {
-		o.models[id] = openAIModel{grain: o.cfg.Grain(name), writes: o.cfg.BillWrites(name)}
+		o.models[id] = openAIModel{serving: o.cfg.Serving(name), writes: o.cfg.BillWrites(name)}
 	}
 }
 
@@ -187,6 +161,7 @@ func (o *OpenAI) Reset() {
 	o.threads = o.threads[:0]
 	clear(o.byThread)
 	o.unused = o.unused[:0]
+	o.longestLife = o.cfg.Retention
 }
 
 // Clone returns an independent copy, requests in flight included: their tickets
@@ -215,13 +190,11 @@ func (o *OpenAI) Clone() *OpenAI {
 // As with Anthropic, a prefix that the client changed since is expected all the
 // same, and Miss is MissNone if and only if nothing is short.
 func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
-	m, ok := o.models[r.Model]
-	if !ok {
-		m.grain = Grain{Step: openAIStep}
-	}
+	m := o.models[r.Model]
+	m.serving = o.serving(m.serving, r.Serving)
 	least := max(int64(o.cfg.MinTokens), int64(r.MinTokens))
 	th := o.thread(r.Thread)
-	alive := o.longest(t, r, th)
+	alive := o.longest(t, r, th, m.serving.Retention)
 	hit := alive
 	for hit >= 0 && o.nodes[o.find(r, hit)].ready > t {
 		hit--
@@ -229,14 +202,19 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	overflow := o.cfg.OverflowPerCall > 0 && unit(r.Draw) < o.cfg.OverflowPerCall
 	at := hit
 	if overflow {
-		at = min(hit, headEnd(r))
+		at = min(hit, max(int(th.aside), headEnd(r)))
+	} else if m.serving.Replies {
+		at = th.replied(r, hit)
 	}
 	out := prompt.Outcome{HitAt: -1, Effective: r.Tokens()}
 	if at >= 0 {
-		out.Usage.Read = m.grain.floor(int64(r.Entries[at].Cum), least)
+		out.Usage.Read = m.serving.Floor(int64(r.Entries[at].Cum), least)
 	}
 	if out.Usage.Read > 0 {
 		out.HitAt = int32(at)
+	}
+	if shared := int64(r.Shared); shared >= least {
+		out.Usage.Read = max(out.Usage.Read, min(shared, out.Effective-int64(r.Tail)))
 	}
 	rest := out.Effective - out.Usage.Read
 	if m.writes && out.Effective >= least {
@@ -245,7 +223,10 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	out.Usage.Uncached = rest
 	o.classify(r, th, alive, overflow, &out)
 	out.Ticket = o.store(t, r, alive)
-	o.leave(r, th, m.grain, least)
+	o.leave(r, th, m.serving, least)
+	if at < hit {
+		th.aside = th.pos
+	}
 	if r.Last {
 		o.forget(r.Thread)
 	}
@@ -330,7 +311,7 @@ func (o *OpenAI) thread(id uint32) *openAIThread {
 			i, o.unused = o.unused[n-1], o.unused[:n-1]
 		} else {
 			i = int32(len(o.threads))
-			o.threads = append(o.threads, openAIThread{})
+			o.threads = append(o.threads, openAIThread{aside: -1})
 		}
 		o.byThread[id] = i
 	}
@@ -341,12 +322,12 @@ func (o *OpenAI) thread(id uint32) *openAIThread {
 func (o *OpenAI) forget(id uint32) {
 	i := o.byThread[id]
 	delete(o.byThread, id)
-	o.threads[i] = openAIThread{}
+	o.threads[i] = openAIThread{aside: -1}
 	o.unused = append(o.unused, i)
 }
 
 // leave remembers the prefix that a request sent.
-func (o *OpenAI) leave(r *prompt.Request, th *openAIThread, g Grain, least int64) {
+func (o *OpenAI) leave(r *prompt.Request, th *openAIThread, s prompt.Serving, least int64) {
 	n := len(r.Entries)
 	if n == 0 {
 		th.left = false
@@ -355,7 +336,7 @@ func (o *OpenAI) leave(r *prompt.Request, th *openAIThread, g Grain, least int64
 	e := &r.Entries[n-1]
 	th.chain, th.cum, th.pos = e.Chain, int64(e.Cum), int32(n-1)
 	th.owner, th.model, th.left = r.Owner, r.Model, true
-	th.read = g.floor(th.cum, least)
+	th.read = s.Floor(th.cum, least)
 }
 
 // headEnd returns the position of the last entry of tools and system, -1 for

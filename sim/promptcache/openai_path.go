@@ -46,18 +46,18 @@ func openAIKey(r *prompt.Request, i int) key {
 // readable yet or not, -1 for none. When a prefix is there all shorter ones are:
 // every use of it was one of theirs. So a conversation that only appended is
 // looked up from where it ended, any other by halving.
-func (o *OpenAI) longest(t int64, r *prompt.Request, th *openAIThread) int {
+func (o *OpenAI) longest(t int64, r *prompt.Request, th *openAIThread, life int64) int {
 	n := len(r.Entries)
 	lo, hi := -1, n // lo is there, hi is not
 	if th.left && int(th.pos) < n {
-		if hi = int(th.pos); o.there(t, r, hi) {
-			for lo = hi; lo+1 < n && o.there(t, r, lo+1); lo++ {
+		if hi = int(th.pos); o.there(t, r, hi, life) {
+			for lo = hi; lo+1 < n && o.there(t, r, lo+1, life); lo++ {
 			}
 			return lo
 		}
 	}
 	for lo+1 < hi {
-		if mid := (lo + hi) / 2; o.there(t, r, mid) {
+		if mid := (lo + hi) / 2; o.there(t, r, mid, life) {
 			lo = mid
 		} else {
 			hi = mid
@@ -66,14 +66,15 @@ func (o *OpenAI) longest(t int64, r *prompt.Request, th *openAIThread) int {
 	return lo
 }
 
-// there reports whether the prefix ending at a position is in the cache.
-func (o *OpenAI) there(t int64, r *prompt.Request, i int) bool {
+// there reports whether the prefix ending at a position is in the cache, given
+// how long one lives, ns.
+func (o *OpenAI) there(t int64, r *prompt.Request, i int, life int64) bool {
 	id := o.find(r, i)
 	if id == none {
 		return false
 	}
 	nd := &o.nodes[id]
-	return t-o.lastUse(nd.run, nd.pos) <= o.cfg.Retention || o.inFlight(nd.run, nd.pos)
+	return t-o.lastUse(nd.run, nd.pos) <= life || o.inFlight(nd.run, nd.pos)
 }
 
 // lastUse returns when the prefix through a position of a run was last sent.
@@ -224,7 +225,7 @@ func (o *OpenAI) markKept(t int64) {
 	for i := range o.runs {
 		ru := &o.runs[i]
 		keep := ru.at // nothing
-		if j := slices.IndexFunc(ru.uses, func(u runUse) bool { return t-u.time <= o.cfg.Retention }); j >= 0 {
+		if j := slices.IndexFunc(ru.uses, func(u runUse) bool { return t-u.time <= o.longestLife }); j >= 0 {
 			keep = ru.uses[j].pos // those behind it in the list are later and of shorter prefixes
 		}
 		o.keeps = append(o.keeps, keep)

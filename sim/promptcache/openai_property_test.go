@@ -72,7 +72,7 @@ func newOpenAIWorld(cfg promptcache.OpenAIConfig) *openAIWorld {
 		w.cfg.Retention = promptcache.OpenAIRetention
 	}
 	// A step of one token makes every boundary show.
-	w.cfg.Grain = func(string) promptcache.Grain { return promptcache.Grain{Step: 1} }
+	w.cfg.Serving = func(string) prompt.Serving { return prompt.Serving{Step: 1} }
 	w.cache = promptcache.NewOpenAI(w.cfg)
 	w.cache.NameModel(0, "a")
 	w.cache.NameModel(1, "b")

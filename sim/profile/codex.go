@@ -1,0 +1,155 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Codex is what recordings tell of the automatic cache behind Codex. The zero
+// value is the plain cache.
+type Codex struct {
+	Switches CodexSwitches `yaml:"switches"`
+	// Served is how requests are served, by model and client version; of a model
+	// in ascending order of versions.
+	Served []Served `yaml:"served,omitempty"`
+	// First is what the first call of a thread reads, tokens, where nothing is
+	// known of its user: the median over users of what theirs read most often.
+	First []OfModel `yaml:"first_read_tokens,omitempty"`
+	// Losses are the shares of calls that read an earlier state of their thread
+	// for no visible reason.
+	Losses []CodexLoss `yaml:"unexplained_losses,omitempty"`
+}
+
+// CodexSwitches turn the parts of the model that go beyond the plain cache on.
+type CodexSwitches struct {
+	// Served takes the steps of reads, cached responses and the retention from
+	// the table, and from what the thread's earlier calls have shown.
+	Served bool `yaml:"served"`
+	// Warm lets a call whose prefix is gone read what the first call of its
+	// thread has read: others keep that in the cache.
+	Warm bool `yaml:"warm_head"`
+	// First lets the first call of a thread read what others have cached.
+	First bool `yaml:"first_calls"`
+}
+
+// Served is how the requests of a client are served.
+type Served struct {
+	Model   string `yaml:"model"`
+	Version string `yaml:"version"` // of the client, from which on it is so
+	// Step, Offset, Lag and Replies are those of prompt.Serving.
+	Step    int32 `yaml:"step" min:"1"`
+	Offset  int32 `yaml:"offset" min:"0"`
+	Lag     int32 `yaml:"lag" min:"0"`
+	Replies bool  `yaml:"replies"`
+	// Exact is the share of calls behind a tool call that read exactly that.
+	Exact Estimate `yaml:"exact"`
+	// Retention is how long an idle prefix is read, seconds.
+	Retention Estimate `yaml:"retention_seconds"`
+}
+
+// OfModel is an estimate for a model.
+type OfModel struct {
+	Model    string `yaml:"model"`
+	Estimate `yaml:",inline"`
+}
+
+// MarshalYAML writes a row on one line.
+func (m OfModel) MarshalYAML() (any, error) {
+	type plain Estimate
+	return flow(struct {
+		Model string `yaml:"model"`
+		plain `yaml:",inline"`
+	}{m.Model, plain(m.Estimate)})
+}
+
+// CodexLoss is the share of the calls of a model, through a number of calls of
+// their thread, that read an earlier state of it. The row without a model holds
+// for all others, one without a number for the rest of the thread.
+type CodexLoss struct {
+	Model string `yaml:"model,omitempty"`
+	Calls int    `yaml:"to_call,omitempty" min:"0"`
+	// Share is shrunk towards that of all models, its interval is the model's own.
+	Share Estimate `yaml:"share"`
+	// Kept is the part of what they would have read that such calls read.
+	Kept Estimate `yaml:"kept"`
+}
+
+// ServingFor returns how the requests of a model are served at a client version:
+// as the newest recorded version not after it, else as the oldest. It reports
+// whether the model has been recorded.
+func (c *Codex) ServingFor(model, version string) (prompt.Serving, bool) {
+	var at *Served
+	for i := range c.Served {
+		if s := &c.Served[i]; s.Model == model && (at == nil || Compare(s.Version, version) <= 0) {
+			at = s
+		}
+	}
+	if at == nil {
+		return prompt.Serving{}, false
+	}
+	return prompt.Serving{
+		Step: at.Step, Offset: at.Offset, Lag: at.Lag, Replies: at.Replies, Retention: int64(at.Retention.Value * 1e9),
+	}, true
+}
+
+// FirstFor returns what the first call of a thread reads on a model, tokens, when
+// nothing is known of its user; 0 for a model that was not recorded.
+func (c *Codex) FirstFor(model string) int64 {
+	for i := range c.First {
+		if c.First[i].Model == model {
+			return int64(c.First[i].Value)
+		}
+	}
+	return 0
+}
+
+// LossFor returns the probability, 0…1, that a call which reads an own prefix
+// reads an earlier state of its thread for no visible reason, and the part of
+// that prefix, 0…1, which it reads then. Ordinal is the number of calls of the
+// thread ahead of it.
+func (c *Codex) LossFor(model string, ordinal int) (share, kept float64) {
+	for _, name := range []string{model, ""} {
+		for i := range c.Losses {
+			if l := &c.Losses[i]; l.Model == name && (l.Calls == 0 || ordinal <= l.Calls) {
+				return l.Share.Value, l.Kept.Value
+			}
+		}
+	}
+	return 0, 0
+}
+
+// maxRetention is the longest retention, seconds.
+const maxRetention = maxLife
+
+// Rules returns what no tag says.
+func (c *Codex) Rules() []error {
+	var errs []error
+	for i, s := range c.Served {
+		at := fmt.Sprintf("served[%d]", i)
+		if s.Offset >= s.Step {
+			errs = append(errs, spec.Wrong(at, "begins at %d in steps of %d: the offset must be smaller", s.Offset, s.Step))
+		}
+		if !(s.Retention.Value >= 0 && s.Retention.Value <= maxRetention) {
+			errs = append(errs, spec.Wrong(at, "keeps for %g seconds: must lie in 0…%d", s.Retention.Value, maxRetention))
+		}
+		if i > 0 && c.Served[i-1].Model == s.Model && Compare(c.Served[i-1].Version, s.Version) >= 0 {
+			errs = append(errs, spec.Wrong(at, "lists versions out of order: versions must ascend"))
+		}
+	}
+	for i, f := range c.First {
+		if !(f.Value >= 0 && f.Value <= math.MaxInt32) {
+			errs = append(errs, spec.Wrong(fmt.Sprintf("first_read_tokens[%d]", i), "is a size: %g tokens must lie in 0…%d", f.Value, math.MaxInt32))
+		}
+	}
+	for i, l := range c.Losses {
+		for key, e := range map[string]Estimate{"share": l.Share, "kept": l.Kept} {
+			if !(e.Value >= 0 && e.Value <= 1) {
+				errs = append(errs, spec.Wrong(fmt.Sprintf("unexplained_losses[%d].%s", i, key), "is a share: %g must lie in 0…1", e.Value))
+			}
+		}
+	}
+	return errs
+}

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// served is what a thread's earlier calls tell of the automatic cache behind it.
+// A call is only looked at when its response has ended.
+type served struct {
+	known         bool  // a call has been recorded
+	first         int64 // what the first one read, tokens
+	input, output int64 // of the last one, tokens
+	model         uint16
+	fits          [promptcache.NumServings]float64 // calls that each known way explains exactly
+}
+
+// serving returns how the requests of a thread are served, the zero value when
+// the profile leaves that to the server: as the profile says for the model and
+// the client's version, unless the thread's own calls say otherwise. What the
+// profile says counts for as many calls as its prior has.
+func (t *thread) serving(model string) prompt.Serving {
+	p := t.replay.profile
+	if p == nil || !p.Codex.Switches.Served || !t.codex() {
+		return prompt.Serving{}
+	}
+	base, ok := p.Codex.ServingFor(model, t.replay.session.Version())
+	if !ok {
+		base = promptcache.ServingOf(model)
+	}
+	best, most := base, p.Weight
+	for i, way := range promptcache.Servings() {
+		fits := t.served.fits[i]
+		if sameSteps(way, base) {
+			fits += p.Weight
+			way = base
+		}
+		if fits > most {
+			best, most = way, fits
+		}
+	}
+	return best
+}
+
+// codex reports whether the thread is one of Codex, with its automatic cache.
+func (t *thread) codex() bool { return t.replay.session.Agent == traces.AgentCodex }
+
+// sameSteps reports whether two ways of serving read the same.
+func sameSteps(a, b prompt.Serving) bool {
+	a.Retention, b.Retention = 0, 0
+	return a == b
+}
+
+// describeServed adds to the request of a conversation what others keep warm of
+// it in an automatic cache.
+func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
+	u := &t.served
+	switch c := &p.Codex; {
+	case u.known && c.Switches.Warm:
+		l.request.Shared = int32(u.first)
+	case !u.known && !t.started && c.Switches.First:
+		l.request.Shared = int32(c.FirstFor(model))
+	}
+}
+
+// learnServed takes from a call that has ended what it tells of the cache.
+func (t *thread) learnServed(r *traces.Round) {
+	u := &t.served
+	read := r.Usage.Read
+	acted := t.event > 0 && t.trace.Events[t.event-1].Round == t.round
+	switch {
+	case !u.known:
+		u.known, u.first = true, read
+	case r.Model == u.model && !acted && read > u.first:
+		for i, way := range promptcache.Servings() {
+			end := u.input
+			if way.Replies {
+				end += u.output
+			}
+			if way.Floor(end, 0) == read {
+				u.fits[i]++
+			}
+		}
+	}
+	u.model, u.input, u.output = r.Model, r.Usage.Input(), r.Usage.Output
+}
