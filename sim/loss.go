@@ -22,10 +22,16 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 		return 0
 	}
 	s := t.replay.session
-	return p.LossRate(&profile.Case{
+	c := profile.Case{
 		Agent: s.Agent, Version: s.Version(), Model: model, Prompt: t.answersPerson(),
 		Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round),
-	})
+	}
+	if t.codex() {
+		var share float64
+		share, t.automatic.kept = p.Codex.LossFor(&c)
+		return share
+	}
+	return p.LossRate(&c)
 }
 
 // answersPerson reports whether the round under way answers a person in the main
@@ -50,6 +56,9 @@ func (l *Loop) expectLoss(t *thread, model int32, rate float64, u prompt.Usage) 
 		return
 	}
 	lost := u.Read - l.headTokens(t)
+	if t.codex() {
+		lost = int64((1 - t.automatic.kept) * float64(u.Read))
+	}
 	if lost <= 0 {
 		return
 	}

@@ -32,11 +32,11 @@ type thread struct {
 	trailing int64
 	rounds   int64 // requests since the start or the last compaction
 
-	unlogged unlogged
-	served   served
-	head     head
-	gauge    gauge
-	told     told
+	unlogged  unlogged
+	automatic automatic
+	head      head
+	gauge     gauge
+	told      told
 
 	chain    int // compactions in a row
 	overflow bool

@@ -13,13 +13,14 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Fit returns a profile fitted on sessions: on those of Claude Code but for the
-// figure that is Codex's. What is not fitted (switches, models
+// Fit returns a profile fitted on sessions: on those of Claude Code, and the block
+// that is Codex's on its own. What is not fitted (switches, models
 // with adaptive thinking, weight of the prior) is taken from base.
 func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, error) {
 	p := *base
 	p.Static, p.Hidden = nil, nil
 	p.Switches.Static, p.Switches.Lifetime = false, false
+	p.Codex = fitCodex(base.Codex, sessions)
 	report, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
 	if err != nil {
 		return nil, fmt.Errorf("fitting a profile: %w", err)
@@ -27,7 +28,6 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 	p.Switches = base.Switches
 	all := report.Calls()
 	p.Source = fmt.Sprintf("%d sessions, %d calls", len(sessions), len(all))
-	p.Fallback = fitFallback(all)
 	calls := slices.DeleteFunc(slices.Clone(all), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode })
 	p.First = fitFirst(calls)
 	p.Static, p.Hidden = fitStatic(calls), fitHidden(sessions, calls)
@@ -42,6 +42,9 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 	again, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
 	if err != nil {
 		return nil, fmt.Errorf("fitting a profile: %w", err)
+	}
+	if losses := fitCodexLosses(again.Calls()); losses != nil {
+		p.Codex.Losses = losses
 	}
 	p.Residual = residuals(slices.DeleteFunc(slices.Clone(again.Calls()), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode }))
 	return &p, nil

@@ -6,7 +6,6 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // regressor is something that the growth between two calls is made of: bytes of a
@@ -195,21 +194,4 @@ func firstReads(calls []Call, of func(*Call) bool) (profile.Estimate, []profile.
 		list = append(list, profile.Versioned{Version: v, Estimate: median(read[v])})
 	}
 	return wilson(yes, n), sorted(list)
-}
-
-// fitFallback returns the share of Codex's calls within the retention that read
-// less than half of what the model lets them read.
-func fitFallback(calls []Call) profile.Estimate {
-	yes, n := 0, 0
-	for i := range calls {
-		c := &calls[i]
-		if agents.Of(c.Agent).Cache(c.Model) != traces.CacheAutomatic || c.Predicted.Read < minStatic || !later(c) {
-			continue
-		}
-		n++
-		if 2*c.Actual.Read < c.Predicted.Read {
-			yes++
-		}
-	}
-	return wilson(yes, n)
 }

@@ -181,24 +181,22 @@ func (c *Call) price(prices sim.Prices, at, start int64) {
 func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
 	c.Profile = p
 	cache := cacheOf(p)
-	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache, 0) }
+	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache) }
 	return c
 }
 
 // Drawn is WithProfile with everything random drawn under a seed.
 func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
 	c = WithProfile(c, p)
-	cache := cacheOf(p)
-	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache, p.Fallback.Value) }
 	c.Draw, c.Seed = true, seed
 	return c
 }
 
-// serverOf returns a cache of a kind. OpenAI's has a retention of its own; the
-// profile's lifetimes are Anthropic's.
-func serverOf(kind traces.Cache, cache promptcache.Config, overflow float64) sim.Server {
+// serverOf returns a cache of a kind. Requests tell OpenAI's what the profile
+// knows of it; the profile's lifetimes are Anthropic's.
+func serverOf(kind traces.Cache, cache promptcache.Config) sim.Server {
 	if kind == traces.CacheAutomatic {
-		return promptcache.NewOpenAI(promptcache.OpenAIConfig{OverflowPerCall: overflow})
+		return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
 	}
 	return promptcache.New(cache)
 }

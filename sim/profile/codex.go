@@ -65,16 +65,32 @@ func (m OfModel) MarshalYAML() (any, error) {
 	}{m.Model, plain(m.Estimate)})
 }
 
-// CodexLoss is the share of the calls of a model, through a number of calls of
-// their thread, that read an earlier state of it. The row without a model holds
-// for all others, one without a number for the rest of the thread.
+// CodexLoss is the share of calls that read an earlier state of their thread. A
+// call has the first row that holds for it.
 type CodexLoss struct {
+	// Model is whose calls they are, none for those of every model.
 	Model string `yaml:"model,omitempty"`
-	Calls int    `yaml:"to_call,omitempty" min:"0"`
-	// Share is shrunk towards that of all models, its interval is the model's own.
-	Share Estimate `yaml:"share"`
-	// Kept is the part of what they would have read that such calls read.
-	Kept Estimate `yaml:"kept"`
+	// Calls is through how many calls of a thread the row holds, 0 for all.
+	Calls int `yaml:"to_call,omitempty" min:"0"`
+	// Idle is from which time on since the last response it holds, seconds.
+	Idle float64 `yaml:"from_seconds,omitempty" min:"0"`
+	// Kept is the part of what they would have read that such calls read: so much
+	// that share and size together give what all calls of the row lost.
+	Kept float64 `yaml:"kept" min:"0" max:"1"`
+	// Estimate is the share, that of a model drawn towards the one of all.
+	Estimate `yaml:",inline"`
+}
+
+// MarshalYAML writes a row on one line.
+func (l CodexLoss) MarshalYAML() (any, error) {
+	type plain Estimate
+	return flow(struct {
+		Model string  `yaml:"model,omitempty"`
+		Calls int     `yaml:"to_call,omitempty"`
+		Idle  float64 `yaml:"from_seconds,omitempty"`
+		Kept  float64 `yaml:"kept"`
+		plain `yaml:",inline"`
+	}{l.Model, l.Calls, l.Idle, l.Kept, plain(l.Estimate)})
 }
 
 // ServingFor returns how the requests of a model are served at a client version:
@@ -108,17 +124,15 @@ func (c *Codex) FirstFor(model string) int64 {
 
 // LossFor returns the probability, 0…1, that a call which reads an own prefix
 // reads an earlier state of its thread for no visible reason, and the part of
-// that prefix, 0…1, which it reads then. Ordinal is the number of calls of the
-// thread ahead of it.
-func (c *Codex) LossFor(model string, ordinal int) (share, kept float64) {
-	for _, name := range []string{model, ""} {
-		for i := range c.Losses {
-			if l := &c.Losses[i]; l.Model == name && (l.Calls == 0 || ordinal <= l.Calls) {
-				return l.Share.Value, l.Kept.Value
-			}
+// that prefix, 0…1, which it reads then.
+func (c *Codex) LossFor(at *Case) (share, kept float64) {
+	for i := range c.Losses {
+		l := &c.Losses[i]
+		if (l.Model == "" || l.Model == at.Model) && (l.Calls == 0 || at.Ordinal <= l.Calls) && float64(at.Gap) >= l.Idle*1e9 {
+			return l.Value, l.Kept
 		}
 	}
-	return 0, 0
+	return 0, 1
 }
 
 // maxRetention is the longest retention, seconds.
@@ -145,10 +159,8 @@ func (c *Codex) Rules() []error {
 		}
 	}
 	for i, l := range c.Losses {
-		for key, e := range map[string]Estimate{"share": l.Share, "kept": l.Kept} {
-			if !(e.Value >= 0 && e.Value <= 1) {
-				errs = append(errs, spec.Wrong(fmt.Sprintf("unexplained_losses[%d].%s", i, key), "is a share: %g must lie in 0…1", e.Value))
-			}
+		if !(l.Value >= 0 && l.Value <= 1) {
+			errs = append(errs, spec.Wrong(fmt.Sprintf("unexplained_losses[%d]", i), "is a share: %g must lie in 0…1", l.Value))
 		}
 	}
 	return errs

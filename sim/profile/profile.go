@@ -164,9 +164,6 @@ type Profile struct {
 	Shared       Estimate   `yaml:"shared_after_expiry"`
 	SharedTokens Estimate   `yaml:"shared_tokens"`
 	First        FirstCalls `yaml:"first_calls"`
-	// Fallback is the share of Codex's calls within the retention that read much
-	// less than their prefix.
-	Fallback Estimate `yaml:"codex_fallback"`
 	// Codex is what holds for Codex alone.
 	Codex Codex `yaml:"codex"`
 	// Adaptive are the prefixes of names of models whose thinking is not
@@ -353,7 +350,6 @@ func (p *Profile) Rules() []error {
 	share("shared_after_expiry", p.Shared)
 	share("first_calls.main", p.First.Main)
 	share("first_calls.sub_agent", p.First.Agent)
-	share("codex_fallback", p.Fallback)
 	for path, list := range p.versioned() {
 		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
 			errs = append(errs, spec.Wrong(path, "lists versions out of order: versions must ascend"))

@@ -15,12 +15,12 @@ const (
 	openAIMinTokens = 1024
 	// openAIStep is the documented increment of a read, tokens.
 	openAIStep = 128
-	// openAIRetention is how long an idle prefix is kept: the documents say 5 to
+	// OpenAIRetention is how long an idle prefix is kept, ns: the documents say 5 to
 	// 10 minutes and at most an hour. Where a prompt of a person came 5 to 10
 	// minutes after the last response, 10 of 11 recorded gpt-5.5 calls and 3 of 3
 	// of gpt-5.6-sol still read what was left of their prefix; after 10 to 60
 	// minutes 5 of 11 and 1 of 1 did, after more than an hour none of 10.
-	openAIRetention = int64(time.Hour)
+	OpenAIRetention = int64(time.Hour)
 )
 
 // OpenAIConfig is what the documents leave open and what one may want to vary.
@@ -33,7 +33,7 @@ type OpenAIConfig struct {
 	// ServingOf. A request that says so itself is served otherwise.
 	Serving func(model string) prompt.Serving
 	// Retention is how long a prefix lives after its last use where Serving does
-	// not say, in nanoseconds; 0 means openAIRetention.
+	// not say, in nanoseconds; 0 means OpenAIRetention.
 	Retention int64
 	// Anchor is where the retention counts from.
 	Anchor Anchor
@@ -46,7 +46,7 @@ type OpenAIConfig struct {
 	// the first tools and system: of 139 recorded calls of gpt-5.5 that lost
 	// their prefix behind a tool call 36 read what the one before had sent, 13
 	// that of an earlier one, 29 no more than the first call of the thread. The
-	// next call reads again. It is decided by Request.Draw; the default is 0.
+	// next call reads again. Request.Draw decides; Request.Loss adds to it. The default is 0.
 	OverflowPerCall float64
 }
 
@@ -74,7 +74,7 @@ func (c OpenAIConfig) filled() OpenAIConfig {
 		c.Serving = ServingOf
 	}
 	if c.Retention <= 0 {
-		c.Retention = openAIRetention
+		c.Retention = OpenAIRetention
 	}
 	if c.BillWrites == nil {
 		c.BillWrites = func(string) bool { return false }
@@ -199,7 +199,8 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	for hit >= 0 && o.nodes[o.find(r, hit)].ready > t {
 		hit--
 	}
-	overflow := o.cfg.OverflowPerCall > 0 && unit(r.Draw) < o.cfg.OverflowPerCall
+	share := o.cfg.OverflowPerCall + r.Loss
+	overflow := share > 0 && unit(r.Draw) < share
 	at := hit
 	if overflow {
 		at = min(hit, max(int(th.aside), headEnd(r)))

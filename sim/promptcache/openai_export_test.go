@@ -56,6 +56,3 @@ func (o *OpenAI) CheckStructure() error {
 	}
 	return nil
 }
-
-// OpenAIRetention is the default of OpenAIConfig.Retention.
-const OpenAIRetention = openAIRetention

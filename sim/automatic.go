@@ -7,14 +7,15 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// served is what a thread's earlier calls tell of the automatic cache behind it.
+// automatic is what a thread's earlier calls tell of the automatic cache behind it.
 // A call is only looked at when its response has ended.
-type served struct {
+type automatic struct {
 	known         bool  // a call has been recorded
 	first         int64 // what the first one read, tokens
 	input, output int64 // of the last one, tokens
 	model         uint16
 	fits          [promptcache.NumServings]float64 // calls that each known way explains exactly
+	kept          float64                          // of what the call under way reads, what a loss leaves
 }
 
 // serving returns how the requests of a thread are served, the zero value when
@@ -32,7 +33,7 @@ func (t *thread) serving(model string) prompt.Serving {
 	}
 	best, most := base, p.Weight
 	for i, way := range promptcache.Servings() {
-		fits := t.served.fits[i]
+		fits := t.automatic.fits[i]
 		if sameSteps(way, base) {
 			fits += p.Weight
 			way = base
@@ -56,7 +57,7 @@ func sameSteps(a, b prompt.Serving) bool {
 // describeServed adds to the request of a conversation what others keep warm of
 // it in an automatic cache.
 func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
-	u := &t.served
+	u := &t.automatic
 	switch c := &p.Codex; {
 	case u.known && c.Switches.Warm:
 		l.request.Shared = int32(u.first)
@@ -67,7 +68,7 @@ func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 
 // learnServed takes from a call that has ended what it tells of the cache.
 func (t *thread) learnServed(r *traces.Round) {
-	u := &t.served
+	u := &t.automatic
 	read := r.Usage.Read
 	acted := t.event > 0 && t.trace.Events[t.event-1].Round == t.round
 	switch {

@@ -1,0 +1,321 @@
+package validate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// minServed is the fewest calls from which it is told how a model serves a client.
+const minServed = 5
+
+// fitCodex returns what sessions of Codex tell of their cache, losses aside. A
+// model they do not show keeps what base has.
+func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
+	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
+	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
+	c.Served, c.First = fitServed(own), fitFirstReads(own)
+	for _, s := range base.Served {
+		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
+			c.Served = append(c.Served, s)
+		}
+	}
+	for _, f := range base.First {
+		if !slices.ContainsFunc(c.First, func(x profile.OfModel) bool { return x.Model == f.Model }) {
+			c.First = append(c.First, f)
+		}
+	}
+	slices.SortFunc(c.Served, func(a, b profile.Served) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
+	})
+	slices.SortFunc(c.First, func(a, b profile.OfModel) int { return cmp.Compare(a.Model, b.Model) })
+	return c
+}
+
+// epoch is a model at a client version.
+type epoch struct{ model, version string }
+
+// waysSeen counts the calls of an epoch, and those that each known way of serving
+// explains exactly.
+type waysSeen struct {
+	epoch
+	n     int
+	exact [promptcache.NumServings]int
+}
+
+// best returns the way that explains most.
+func (w *waysSeen) best() int {
+	best := 0
+	for i, n := range w.exact {
+		if n > w.exact[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// fitServed returns how requests are served, by model and client version:
+// versions in a row that are served alike have one row.
+func fitServed(sessions []*traces.Session) []profile.Served {
+	var seen []*waysSeen
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for r := 1; r < len(t.Rounds); r++ {
+				at := epoch{s.Models[t.Rounds[r].Model], s.Version()}
+				k := slices.IndexFunc(seen, func(w *waysSeen) bool { return w.epoch == at })
+				if k < 0 {
+					k, seen = len(seen), append(seen, &waysSeen{epoch: at})
+				}
+				seen[k].see(t, r)
+			}
+		}
+	}
+	slices.SortFunc(seen, func(a, b *waysSeen) int {
+		return cmp.Or(cmp.Compare(a.model, b.model), profile.Compare(a.version, b.version))
+	})
+	return servedRows(seen, sessions)
+}
+
+// see counts a call behind a tool call that read more than the thread's first.
+func (w *waysSeen) see(t *traces.Thread, r int) {
+	before, rd := &t.Rounds[r-1], &t.Rounds[r]
+	acted := slices.ContainsFunc(t.Events, func(e traces.Event) bool { return int(e.Round) == r })
+	if acted || before.Model != rd.Model || rd.Trigger != traces.TriggerToolResult || rd.Usage.Read <= t.Rounds[0].Usage.Read {
+		return
+	}
+	w.n++
+	for i, way := range promptcache.Servings() {
+		end := before.Usage.Input()
+		if way.Replies {
+			end += before.Usage.Output
+		}
+		if way.Floor(end, 0) == rd.Usage.Read {
+			w.exact[i]++
+		}
+	}
+}
+
+// servedRows makes rows of what was seen, in order of model and version.
+func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
+	var rows []profile.Served
+	for i := 0; i < len(seen); {
+		first, all := seen[i], waysSeen{}
+		way := first.best()
+		for ; i < len(seen) && seen[i].model == first.model && seen[i].best() == way; i++ {
+			all.n += seen[i].n
+			all.exact[way] += seen[i].exact[way]
+		}
+		if all.n < minServed {
+			continue
+		}
+		serving := promptcache.Servings()[way]
+		last := ""
+		if i < len(seen) && seen[i].model == first.model {
+			last = seen[i].version
+		}
+		documented := float64(serving.Retention) / 1e9
+		if documented == 0 {
+			documented = float64(promptcache.OpenAIRetention) / 1e9
+		}
+		rows = append(rows, profile.Served{
+			Model: first.model, Version: first.version,
+			Step: serving.Step, Offset: serving.Offset, Lag: serving.Lag, Replies: serving.Replies,
+			Exact: wilson(all.exact[way], all.n),
+			Retention: fitRetention(sessions, documented, func(model, version string) bool {
+				return model == first.model && profile.Compare(version, first.version) >= 0 &&
+					(last == "" || profile.Compare(version, last) < 0)
+			}),
+		})
+	}
+	return rows
+}
+
+// retentionGain is how many calls fewer than the known retention another edge
+// must have on its wrong side to be taken for it.
+const retentionGain = 3
+
+// fitRetention returns the gap, seconds, that best divides calls that still read
+// more than the first call of their thread from those that do not. The interval
+// holds the gaps with at most one call more on the wrong side.
+func fitRetention(sessions []*traces.Session, known float64, of func(model, version string) bool) profile.Estimate {
+	var gaps []gapSeen
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for r := 1; r < len(t.Rounds); r++ {
+				rd := &t.Rounds[r]
+				wait := float64(rd.Wait) / 1e9
+				if wait < known/10 || rd.Model != t.Rounds[r-1].Model || !of(s.Models[rd.Model], s.Version()) {
+					continue
+				}
+				gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+minStatic})
+			}
+		}
+	}
+	e := profile.Estimate{Value: known, Low: known, High: known, N: len(gaps)}
+	best := wrongAt(gaps, known) - retentionGain + 1
+	for _, g := range gaps {
+		if n := wrongAt(gaps, g.seconds); n < best {
+			best, e.Value, e.Low, e.High = n, g.seconds, g.seconds, g.seconds
+		}
+	}
+	least := wrongAt(gaps, e.Value)
+	for _, g := range gaps {
+		if wrongAt(gaps, g.seconds) <= least+1 {
+			e.Low, e.High = min(e.Low, g.seconds), max(e.High, g.seconds)
+		}
+	}
+	return e
+}
+
+// gapSeen is a call behind a gap, and whether it still read its prefix.
+type gapSeen struct {
+	seconds float64
+	alive   bool
+}
+
+// wrongAt counts the gaps on the wrong side of an edge.
+func wrongAt(gaps []gapSeen, edge float64) int {
+	n := 0
+	for _, g := range gaps {
+		if g.alive != (g.seconds <= edge) {
+			n++
+		}
+	}
+	return n
+}
+
+// fitFirstReads returns what the first call of a thread reads by model: the median
+// over users of what theirs read most often.
+func fitFirstReads(sessions []*traces.Session) []profile.OfModel {
+	type user struct{ model, name string }
+	reads := map[user]map[int64]int{}
+	for _, s := range sessions {
+		for i := range s.Threads {
+			if t := &s.Threads[i]; len(t.Rounds) > 0 && t.Rounds[0].Usage.Input() > 0 {
+				u := user{s.Models[t.Rounds[0].Model], codexUser(s)}
+				if reads[u] == nil {
+					reads[u] = map[int64]int{}
+				}
+				reads[u][t.Rounds[0].Usage.Read]++
+			}
+		}
+	}
+	by := map[string][]float64{}
+	for u, counts := range reads {
+		often := int64(-1)
+		for read, n := range counts {
+			if often < 0 || n > counts[often] || n == counts[often] && read < often {
+				often = read
+			}
+		}
+		by[u.model] = append(by[u.model], float64(often))
+	}
+	var rows []profile.OfModel
+	for _, model := range sortedKeys(by) {
+		rows = append(rows, profile.OfModel{Model: model, Estimate: median(by[model])})
+	}
+	return rows
+}
+
+// codexUser tells users apart.
+func codexUser(s *traces.Session) string { return s.Project }
+
+const (
+	// earlyCalls is how many calls of a thread lose more often than the rest.
+	earlyCalls = 10
+	// idleSeconds is from when on a gap makes a loss more likely.
+	idleSeconds = 600
+	// codexLossWeight is how many calls the share of all models counts for in
+	// that of one.
+	codexLossWeight = 20
+)
+
+// fitCodexLosses returns how often calls of Codex read less than their prefix for
+// no visible reason, and what is left then: by gap, by model, and early in a
+// thread or later.
+func fitCodexLosses(calls []Call) []profile.CodexLoss {
+	var idle codexTally
+	var all [2]codexTally
+	by := map[string]*[2]codexTally{}
+	for i := range calls {
+		c := &calls[i]
+		if c.Agent != traces.AgentCodex || !later(c) || c.Predicted.Read < minStatic {
+			continue
+		}
+		if c.Gap > idleSeconds*1e9 {
+			idle.see(c)
+			continue
+		}
+		if by[c.Model] == nil {
+			by[c.Model] = &[2]codexTally{}
+		}
+		k := 0
+		if c.Round > earlyCalls {
+			k = 1
+		}
+		all[k].see(c)
+		by[c.Model][k].see(c)
+	}
+	if all[0].n+all[1].n+idle.n == 0 {
+		return nil
+	}
+	var rows []profile.CodexLoss
+	if idle.n > 0 {
+		rows = append(rows, idle.row("", 0, codexTally{}))
+		rows[0].Idle = idleSeconds
+	}
+	for _, model := range append(sortedKeys(by), "") {
+		for k, through := range []int{earlyCalls, 0} {
+			t := all[k]
+			if model != "" {
+				t = by[model][k]
+			}
+			rows = append(rows, t.row(model, through, all[k]))
+		}
+	}
+	return rows
+}
+
+// codexTally counts calls, those that lost a part of what was predicted, and the
+// tokens: predicted, and predicted less read.
+type codexTally struct {
+	n, lost         int
+	tokens, missing float64
+}
+
+// lossTokens is how much less than predicted a call reads to have lost it.
+const lossTokens = 1024
+
+func (t *codexTally) see(c *Call) {
+	t.n++
+	t.tokens += float64(c.Predicted.Read)
+	t.missing += float64(c.Error())
+	if c.Error() > lossTokens {
+		t.lost++
+	}
+}
+
+// row returns the share that lost, drawn towards that of all, and what they keep:
+// so much that share × tokens lost gives what was missing in all.
+func (t *codexTally) row(model string, calls int, all codexTally) profile.CodexLoss {
+	n, lost, missing, tokens := float64(t.n), float64(t.lost), t.missing, t.tokens
+	if all.n > 0 && model != "" {
+		w := codexLossWeight / float64(all.n)
+		mean := tokens / max(n, 1) / max(all.tokens/float64(all.n), 1)
+		n, lost = n+codexLossWeight, lost+w*float64(all.lost)
+		missing, tokens = missing+w*mean*all.missing, tokens+w*mean*all.tokens
+	}
+	share := proportion(lost, n)
+	share.N = t.n
+	kept := 1.0
+	if share.Value > 0 && tokens > 0 {
+		kept = 1 - missing/tokens/share.Value
+	}
+	kept = round(max(0, min(kept, 1)), 4)
+	return profile.CodexLoss{Model: model, Calls: calls, Kept: kept, Estimate: share}
+}
