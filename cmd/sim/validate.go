@@ -112,7 +112,7 @@ func (f *validateFlags) validate(
 		o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
 		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return !agents.Automatic(s) }) {
-			o.Model, o.Profile = "OpenAI's cache", "none: the profile tells of Claude Code"
+			o.Model = "OpenAI's cache with " + strings.Join(p.Codex.Switches.Names(), ", ")
 		}
 	}
 	if f.folds != "" {

@@ -35,6 +35,9 @@ type CodexSwitches struct {
 	First bool `yaml:"first_calls"`
 }
 
+// Names returns the names of the switches that are on, in order.
+func (s CodexSwitches) Names() []string { return switchedOn(s) }
+
 // Served is how the requests of a client are served.
 type Served struct {
 	Model   string `yaml:"model"`

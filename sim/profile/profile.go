@@ -95,7 +95,10 @@ type Switches struct {
 }
 
 // Names returns the names of the switches that are on, in order.
-func (s Switches) Names() []string {
+func (s Switches) Names() []string { return switchedOn(s) }
+
+// switchedOn returns the names of the switches of a block that are on, in order.
+func switchedOn[S any](s S) []string {
 	var names []string
 	spec.Fields(s, func(f *spec.Field) {
 		if f.Value.Bool() {
