@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -57,6 +59,9 @@ func sameSteps(a, b prompt.Serving) bool {
 // describeServed adds to the request of a conversation what others keep warm of
 // it in an automatic cache.
 func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
+	if p.Codex.Switches.Search && !l.request.Serving.Replies {
+		l.request.Unheld = t.searched()
+	}
 	u := &t.automatic
 	switch c := &p.Codex; {
 	case u.known && c.Switches.Warm:
@@ -64,6 +69,28 @@ func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 	case !u.known && !t.started && c.Switches.First:
 		l.request.Shared = int32(c.FirstFor(model))
 	}
+}
+
+// webSearch is the tool that the provider runs inside a call.
+const webSearch = "web_search"
+
+// searched returns the tokens of the round under way that no line shows, if its
+// response searched the web: what the provider's own passes found and said is
+// counted as input of the call, but later calls find only what the request held.
+func (t *thread) searched() int32 {
+	s, r := t.replay.session, t.current()
+	if !slices.ContainsFunc(s.Blocks[r.Reply.From:r.Reply.To], func(b prompt.Block) bool {
+		return b.Kind == prompt.KindToolUse && s.Tools[b.Tool] == webSearch
+	}) {
+		return 0
+	}
+	n := int32(0)
+	for _, b := range s.Blocks[r.Input.From:r.Input.To] {
+		if b.Kind == prompt.KindUnseen {
+			n += b.Tokens
+		}
+	}
+	return n
 }
 
 // learnServed takes from a call that has ended what it tells of the cache.

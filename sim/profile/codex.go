@@ -31,6 +31,8 @@ type CodexSwitches struct {
 	// Warm lets a call whose prefix is gone read what the first call of its
 	// thread has read: others keep that in the cache.
 	Warm bool `yaml:"warm_head"`
+	// Search leaves uncached what the provider's web search adds to a call.
+	Search bool `yaml:"web_search"`
 	// First lets the first call of a thread read what others have cached.
 	First bool `yaml:"first_calls"`
 }

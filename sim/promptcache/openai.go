@@ -223,8 +223,9 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	}
 	out.Usage.Uncached = rest
 	o.classify(r, th, alive, overflow, &out)
-	out.Ticket = o.store(t, r, alive)
-	o.leave(r, th, m.serving, least)
+	held := held(r)
+	out.Ticket = o.store(t, r, alive, held)
+	o.leave(r, th, held, m.serving, least)
 	if at < hit {
 		th.aside = th.pos
 	}
@@ -327,9 +328,21 @@ func (o *OpenAI) forget(id uint32) {
 	o.unused = append(o.unused, i)
 }
 
-// leave remembers the prefix that a request sent.
-func (o *OpenAI) leave(r *prompt.Request, th *openAIThread, s prompt.Serving, least int64) {
+// held returns how many of the entries of a request later ones find.
+func held(r *prompt.Request) int {
 	n := len(r.Entries)
+	if n == 0 || r.Unheld <= 0 {
+		return n
+	}
+	end := r.Entries[n-1].Cum - r.Unheld
+	for n > 0 && r.Entries[n-1].Cum > end {
+		n--
+	}
+	return n
+}
+
+// leave remembers the prefix that a request sent, its first n entries.
+func (o *OpenAI) leave(r *prompt.Request, th *openAIThread, n int, s prompt.Serving, least int64) {
 	if n == 0 {
 		th.left = false
 		return

@@ -125,10 +125,10 @@ func (o *OpenAI) use(id int32, t int64) {
 	ru.uses = append(ru.uses[:n], runUse{time: t, pos: nd.pos})
 }
 
-// store adds what a request sent behind the positions that were there, and opens
-// its flight.
-func (o *OpenAI) store(t int64, r *prompt.Request, alive int) int32 {
-	o.reserve(t, len(r.Entries)-alive-1)
+// store adds the first n entries that a request sent behind the positions that
+// were there, and opens its flight.
+func (o *OpenAI) store(t int64, r *prompt.Request, alive, n int) int32 {
+	o.reserve(t, n-alive-1)
 	ticket := o.openFlight()
 	f := &o.flights[ticket]
 	f.effective, f.tip = r.Tokens(), none
@@ -136,12 +136,12 @@ func (o *OpenAI) store(t int64, r *prompt.Request, alive int) int32 {
 	if alive >= 0 {
 		f.tip = o.find(r, alive)
 	}
-	if alive+1 < len(r.Entries) {
+	if alive+1 < n {
 		at := o.extend(f.tip, int32(alive))
-		for i := alive + 1; i < len(r.Entries); i++ {
+		for i := alive + 1; i < n; i++ {
 			f.tip = o.insert(openAIKey(r, i), at, int32(i))
 		}
-		o.runs[at].end = int32(len(r.Entries) - 1)
+		o.runs[at].end = int32(n - 1)
 	}
 	f.to = int32(len(o.nodes))
 	if f.tip != none {
