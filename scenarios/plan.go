@@ -93,6 +93,14 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if rows == nil {
 		return nil, runErr
 	}
+	stopped, remark := runErr, ""
+	var broken *sim.Broken
+	if errors.As(runErr, &broken) {
+		stopped, remark = broken.Stopped, leftOut(broken, sessions)
+		if sessions = leaveOut(broken, sessions, rows); len(sessions) == 0 {
+			return nil, runErr
+		}
+	}
 	run := &results.Run{Provenance: p.provenance(d, sessions), Workload: p.workload(d, sessions)}
 	if run.Cells, err = p.billed(d, sessions); err != nil {
 		return nil, err
@@ -103,11 +111,14 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 			run.Cells = append(run.Cells, cell)
 		}
 	}
-	if runErr != nil {
+	if stopped != nil {
 		if len(run.Cells) == len(d.priceDates()) {
 			return nil, runErr // nothing was simulated
 		}
-		interrupted(run, len(configs), runErr)
+		interrupted(run, len(configs), stopped)
+	}
+	if remark != "" {
+		run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	}
 	run.Sum()
 	annotate(run, d, p.Summarize != nil)

@@ -397,6 +397,33 @@ func interrupted(run *results.Run, cells int, err error) {
 		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", len(recorded.Rows), sessions)})
 }
 
+// leaveOut takes the sessions that broke an invariant in any cell out of the rows
+// of all, so that cells stay comparable, and returns those that are left.
+func leaveOut(broken *sim.Broken, sessions []*traces.Session, rows [][]results.Row) []*traces.Session {
+	var left []*traces.Session
+	kept := make([][]results.Row, len(rows))
+	for i, s := range sessions {
+		if broken.Sessions[i] != nil {
+			continue
+		}
+		left = append(left, s)
+		for c := range rows {
+			kept[c] = append(kept[c], rows[c][i])
+		}
+	}
+	copy(rows, kept)
+	return left
+}
+
+// leftOut names the sessions that broke an invariant.
+func leftOut(broken *sim.Broken, sessions []*traces.Session) string {
+	var ids []string
+	for _, i := range slices.Sorted(maps.Keys(broken.Sessions)) {
+		ids = append(ids, sessions[i].ID)
+	}
+	return fmt.Sprintf("%s left out, an invariant is violated: %s", counted(len(ids), "session"), strings.Join(ids, ", "))
+}
+
 // asRecorded reports whether the first cells of a design keep the client, the
 // server and the sessions as they were, so that their recorded cell says how far
 // the model is from the bill.
@@ -432,6 +459,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	if err != nil {
 		return err
 	}
+	config.Verify = false // what is wrong is told of the cells that were asked for
 	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{config})
 	if err != nil {
 		return err

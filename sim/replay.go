@@ -43,8 +43,9 @@ type replay struct {
 	cut      bool              // the session ended at the blocking level
 	detector breaks.Detector
 
-	// answered are the calls that have a result; filled under Verify only.
-	answered map[int32]bool
+	// answered are the rounds whose input has the result of a call; filled under
+	// Verify only.
+	answered map[threadCall]int32
 }
 
 // reset makes s the state of a session at its beginning.
@@ -123,14 +124,38 @@ func (s *replay) orderChildren(threads []thread) {
 	}
 }
 
-// findAnswered notes which calls have a result in the recording: the person
+// threadCall is a tool call of a thread, or of its parent.
+type threadCall struct{ thread, call int32 }
+
+// findAnswered notes where calls have their results in the recording: the person
 // may have interrupted the others.
 func (s *replay) findAnswered() {
-	s.answered = map[int32]bool{}
-	for i := range s.session.Blocks {
-		if b := &s.session.Blocks[i]; b.Kind == prompt.KindToolResult {
-			s.answered[b.Call] = true
+	s.answered = map[threadCall]int32{}
+	for i := range s.session.Threads {
+		for r := range s.session.Threads[i].Rounds {
+			in := s.session.Threads[i].Rounds[r].Input
+			for b := in.From; b < in.To; b++ {
+				if bl := &s.session.Blocks[b]; bl.Kind == prompt.KindToolResult && bl.Call != 0 {
+					s.answered[threadCall{int32(i), bl.Call}] = int32(r)
+				}
+			}
 		}
+	}
+}
+
+// hasResult reports whether a thread has been given the result of a call, or its
+// parent had been when it branched off.
+func (s *replay) hasResult(t *thread, call int32) bool {
+	at, round := t.index, t.round
+	for {
+		if r, ok := s.answered[threadCall{at, call}]; ok && r <= round {
+			return true
+		}
+		th := &s.session.Threads[at]
+		if th.Kind != traces.ThreadBranch || th.Parent < 0 {
+			return false
+		}
+		at, round = th.Parent, th.ParentRound
 	}
 }
 

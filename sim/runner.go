@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -31,14 +33,38 @@ type Runner struct {
 	Observe func(cell int, cohort []int) Observer
 }
 
+// Broken is the error of a run in which sessions broke an invariant. The others
+// of their cohorts are simulated without them.
+type Broken struct {
+	Sessions map[int]error // by index: what its first cell says; each wraps ErrInvariant
+	Stopped  error         // what ended the run early, nil for nothing
+}
+
+// Error names the sessions, in their order.
+func (b *Broken) Error() string { return errors.Join(b.Unwrap()...).Error() }
+
+// Unwrap returns the errors of sessions, in their order, and what ended the run.
+func (b *Broken) Unwrap() (list []error) {
+	for _, i := range slices.Sorted(maps.Keys(b.Sessions)) {
+		list = append(list, b.Sessions[i])
+	}
+	if b.Stopped != nil {
+		list = append(list, b.Stopped)
+	}
+	return list
+}
+
 // Run returns the rows by cell, in the order of sessions. On an error or a
 // cancelled context it returns what is complete: rows of sessions not
-// simulated have no Strategy.
+// simulated have no Strategy. The error is a *Broken when sessions broke an
+// invariant.
 func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Config) ([][]results.Row, error) {
 	rows := make([][]results.Row, len(cells))
+	broken := make([]map[int]error, len(cells))
 	for i := range rows {
-		rows[i] = make([]results.Row, len(sessions))
+		rows[i], broken[i] = make([]results.Row, len(sessions)), map[int]error{}
 	}
+	var noting sync.Mutex
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	cohorts, err := r.cohorts(sessions)
@@ -67,10 +93,14 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 				if r.Observe != nil {
 					loop.config.Observer = r.Observe(cell, cohort)
 				}
-				if err := loop.runInto(rows[cell], sessions, cohort); err != nil {
+				breaks, err := loop.runInto(rows[cell], sessions, cohort)
+				if err != nil {
 					stop(err)
 					return
 				}
+				noting.Lock()
+				maps.Copy(broken[cell], breaks)
+				noting.Unlock()
 				if n := finished.Add(int64(len(cohort))); r.Done != nil {
 					r.Done(int(n))
 				}
@@ -78,13 +108,21 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 		})
 	}
 	wg.Wait()
+	var stopped error
 	if err := context.Cause(ctx); err != nil && finished.Load() < total {
+		stopped = err
 		if errors.Is(err, context.Canceled) {
-			return rows, fmt.Errorf("interrupted after %d of %d sessions: %w", finished.Load(), total, err)
+			stopped = fmt.Errorf("interrupted after %d of %d sessions: %w", finished.Load(), total, err)
 		}
-		return rows, err
 	}
-	return rows, nil
+	all := map[int]error{}
+	for _, list := range slices.Backward(broken) { // the first cell has the last word
+		maps.Copy(all, list)
+	}
+	if len(all) > 0 {
+		return rows, &Broken{Sessions: all, Stopped: stopped}
+	}
+	return rows, stopped
 }
 
 // cohorts returns the cohorts to simulate. Each session must stand in exactly
@@ -115,16 +153,30 @@ func (r Runner) cohorts(sessions []*traces.Session) ([][]int, error) {
 }
 
 // runInto simulates a cohort of the sessions and puts its rows in their places.
-func (l *Loop) runInto(rows []results.Row, sessions []*traces.Session, cohort []int) error {
-	l.group = l.group[:0]
-	for _, i := range cohort {
-		l.group = append(l.group, sessions[i])
+// Sessions that break an invariant are left out and returned by index.
+func (l *Loop) runInto(rows []results.Row, sessions []*traces.Session, cohort []int) (map[int]error, error) {
+	broken := map[int]error{}
+	for {
+		l.group = l.group[:0]
+		for _, i := range cohort {
+			l.group = append(l.group, sessions[i])
+		}
+		done, err := l.RunCohort(l.group)
+		if err == nil {
+			for i, row := range done {
+				rows[cohort[i]] = row
+			}
+			return broken, nil
+		}
+		at := slices.Index(l.group, l.failing)
+		if !errors.Is(err, ErrInvariant) || at < 0 {
+			return broken, err
+		}
+		broken[cohort[at]] = err
+		if cohort = slices.Delete(slices.Clone(cohort), at, at+1); len(cohort) == 0 {
+			return broken, nil
+		}
 	}
-	done, err := l.RunCohort(l.group)
-	for i, row := range done {
-		rows[cohort[i]] = row
-	}
-	return err
 }
 
 // Point names where on a thread something happens.

@@ -87,7 +87,7 @@ func (l *Loop) verifyMessages(t *thread) {
 		l.violate(t, "the first message is the assistant's")
 	}
 	for call := range pending {
-		if t.replay.answered[call] {
+		if t.replay.hasResult(t, call) {
 			l.violate(t, "call %d has no result", call)
 			return
 		}

@@ -9,10 +9,13 @@ import (
 // Check verifies what must hold of a session: spans lie within its blocks,
 // parents come before children, call ids are unique, and replaying what the
 // recording did gives the recorded input tokens of every call exactly, its
-// tail aside. Rounds without recorded tokens count by their blocks.
+// tail aside. Rounds without recorded tokens count by their blocks. Threads begin
+// with a message to the model, reminders aside, and every result that has a call
+// stands behind it.
 func (s *Session) Check() error {
 	ids := map[string]bool{}
 	totals := make([][]int64, len(s.Threads))
+	made := map[int32]bool{}
 	for i := range s.Blocks {
 		if s.Blocks[i].Tokens < 0 {
 			return fmt.Errorf("session %s: block %d has %d tokens", s.ID, i, s.Blocks[i].Tokens)
@@ -30,6 +33,9 @@ func (s *Session) Check() error {
 			ids[t.Rounds[r].ID] = true
 		}
 		if err := s.checkSpans(t); err != nil {
+			return fmt.Errorf("session %s: thread %s: %w", s.ID, t.ID, err)
+		}
+		if err := s.checkMessages(i, made); err != nil {
 			return fmt.Errorf("session %s: thread %s: %w", s.ID, t.ID, err)
 		}
 		totals[i] = make([]int64, len(t.Rounds))
@@ -68,6 +74,44 @@ func (s *Session) checkSpans(t *Thread) error {
 		behind := int(ev.Round) >= len(t.Rounds)
 		if ev.Absorbed < 0 || ev.Absorbed > 0 && (behind || int(ev.Absorbed) > t.Rounds[ev.Round].Input.Len()) {
 			return fmt.Errorf("event %d absorbed %d blocks, more than its round's input", i, ev.Absorbed)
+		}
+	}
+	return nil
+}
+
+// checkMessages checks the messages of a thread. made are the calls of threads so
+// far; call numbers are those of the session.
+func (s *Session) checkMessages(thread int, made map[int32]bool) error {
+	t := &s.Threads[thread]
+	first := prompt.KindNone
+	pass := func(p Span) error {
+		for i := p.From; i < p.To; i++ {
+			b := &s.Blocks[i]
+			if first == prompt.KindNone && b.Kind.Level() == prompt.LevelMessages && b.Kind != prompt.KindReminder {
+				first = b.Kind
+			}
+			switch {
+			case b.Call == 0:
+			case b.Kind == prompt.KindToolUse:
+				made[b.Call] = true
+			case b.Kind == prompt.KindToolResult && !made[b.Call]:
+				return fmt.Errorf("the result of call %d has no call before it", b.Call)
+			}
+		}
+		return nil
+	}
+	if err := pass(t.Prefix); err != nil {
+		return err
+	}
+	for r := range t.Rounds {
+		if err := pass(t.Rounds[r].Input); err != nil {
+			return fmt.Errorf("round %d: %w", r, err)
+		}
+		if r == 0 && t.Kind != ThreadBranch && (first == prompt.KindNone || first.Assistant()) {
+			return fmt.Errorf("it does not begin with a message to the model")
+		}
+		if err := pass(t.Rounds[r].Reply); err != nil {
+			return fmt.Errorf("round %d: %w", r, err)
 		}
 	}
 	return nil

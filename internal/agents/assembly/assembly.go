@@ -79,6 +79,7 @@ type Block struct {
 	Task   *Task
 	Text   *traces.Text // only where texts are read
 	at     int32        // 1 + index in the session, once it is written
+	call   int32        // number of a tool call in the session, shared with its result; 0 for none
 }
 
 // Task is what a tool call gives to the sub-agent it starts.
@@ -228,9 +229,11 @@ func (s *Session) Problem(at Place, format string, args ...any) {
 func (s *Session) assemble() *traces.Session {
 	s.dropEmpty()
 	s.link()
+	s.mend()
 	for _, t := range s.Threads {
 		s.fit(t)
 	}
 	s.continueForeign()
+	s.number()
 	return s.emit()
 }

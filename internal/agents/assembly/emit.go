@@ -16,11 +16,10 @@ type emitter struct {
 	objects map[string]int32
 	models  map[string]uint16
 	files   map[*File]uint16
-	calls   map[prompt.Digest]int32
-	uses    map[prompt.Digest]prompt.Block // tool calls, whose properties their results take over
-	results map[prompt.Digest]int32        // index of tool results in the session, by call
+	uses    map[int32]int32         // index of tool calls in the session, by number
+	results map[prompt.Digest]int32 // index of tool results in the session, by call
 	message int32
-	number  int32 // of tool calls
+	untimed int // calls without a time that can be used
 }
 
 // emit makes the session.
@@ -31,8 +30,7 @@ func (s *Session) emit() *traces.Session {
 	}
 	e := &emitter{
 		s: s, out: out, tools: map[string]uint16{"": 0}, objects: map[string]int32{}, models: map[string]uint16{},
-		files: map[*File]uint16{}, calls: map[prompt.Digest]int32{}, uses: map[prompt.Digest]prompt.Block{},
-		results: map[prompt.Digest]int32{},
+		files: map[*File]uint16{}, uses: map[int32]int32{}, results: map[prompt.Digest]int32{},
 	}
 	for _, f := range s.Files {
 		e.files[f] = e.enter(&out.Files, f.Name, "files")
@@ -48,6 +46,9 @@ func (s *Session) emit() *traces.Session {
 	out.Blocks = make([]prompt.Block, 0, n)
 	for _, t := range s.Threads {
 		out.Threads = append(out.Threads, e.thread(t))
+	}
+	if e.untimed > 0 && n > 0 {
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d of its calls have no usable time; nothing expires ahead of them", s.ID, e.untimed)
 	}
 	out.Quality = s.Quality
 	Measure(out)
@@ -158,45 +159,19 @@ func (e *emitter) block(b *Block) {
 	if b.Source != nil {
 		out.File = e.files[b.Source]
 	}
-	if !b.ID.IsZero() {
-		out.Call = e.call(b)
-	}
-	switch out.Kind {
+	switch out.Call = b.call; out.Kind {
 	case prompt.KindToolUse:
-		if !b.ID.IsZero() || !e.s.Linear {
-			e.uses[b.ID] = out
-		}
+		e.uses[b.call] = place
 	case prompt.KindToolResult:
-		if use, ok := e.uses[b.ID]; ok {
+		if b.call != 0 {
+			use := &e.out.Blocks[e.uses[b.call]]
 			out.Tool, out.Object, out.Op = use.Tool, use.Object, use.Op
 			out.RangeFrom, out.RangeLen = use.RangeFrom, use.RangeLen
 			out.Flags |= use.Flags & prompt.FlagMCP
-			if e.s.Linear {
-				delete(e.uses, b.ID)
-			}
 		}
 		e.results[b.ID] = place
 	}
 	e.out.Blocks = append(e.out.Blocks, out)
-}
-
-// call returns the number of a tool call or of the call of a result. Where lines
-// follow each other a result pairs with the last open call of its id, and one
-// without a call, or a second one, with nothing.
-func (e *emitter) call(b *Block) int32 {
-	n, known := e.calls[b.ID]
-	if e.s.Linear && b.Kind == prompt.KindToolResult {
-		if _, open := e.uses[b.ID]; !open {
-			return 0
-		}
-		return n
-	}
-	if !known || e.s.Linear {
-		e.number++
-		n = e.number
-		e.calls[b.ID] = n
-	}
-	return n
 }
 
 func (e *emitter) event(ev *Event) traces.Event {
@@ -250,8 +225,12 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 		compaction += events[i].Wait
 	}
 	intervals(&out, rd, before, compaction)
-	if r > 0 && rd.InputAt != 0 && rd.InputAt < t.Calls[r-1].First && !e.s.Linear {
+	if r > 0 && rd.InputAt != 0 && rd.InputAt < t.Calls[r-1].First {
 		e.s.Problem(rd.Place, "time runs back: the request is older than the response before it")
+		out.Flags |= traces.RoundNoTime
+	}
+	if out.Flags&traces.RoundNoTime != 0 {
+		e.untimed++
 	}
 	return out
 }

@@ -167,6 +167,28 @@ func (p *Problems) Join(q Problems) {
 	p.List = append(p.List, q.List[:min(len(q.List), max(0, p.Limit-len(p.List)))]...)
 }
 
+// Stamp returns a time stamp of a line in unix nanoseconds, 0 when there is none or
+// it is none that a transcript could have. Such a one counts as a bad line: what was waited, and
+// so what the cache had forgotten, is not known.
+func (f *File) Stamp(line int, stamp []byte) int64 {
+	at := Time(stamp)
+	if at == 0 && len(stamp) > 0 {
+		f.Bad++
+		f.Problems.Add(f.Name, line, "time %q cannot be read or is out of range; it is left out", stamp[:min(len(stamp), 40)])
+	}
+	return at
+}
+
+// Millis is Stamp for a time in unix milliseconds, of which 0 is none.
+func (f *File) Millis(line int, ms int64) int64 {
+	at := Millis(ms)
+	if at == 0 && ms != 0 {
+		f.Bad++
+		f.Problems.Add(f.Name, line, "time %d is out of range; it is left out", ms)
+	}
+	return at
+}
+
 // Time returns a time stamp in unix nanoseconds, 0 when it is none that a
 // transcript could have. The form that agents write
 // (2026-03-25T02:17:20.880Z) is read without the generic parser.
@@ -213,7 +235,7 @@ func (f *File) Cost(line int, usd float64) float64 {
 // sane accepts the years a recording can come from, which keeps differences
 // far from the limits of int64.
 func sane(t time.Time) int64 {
-	if y := t.Year(); y < 2000 || y > 2200 {
+	if y := t.Year(); y < 2020 || y > 2100 {
 		return 0
 	}
 	return t.UnixNano()

@@ -45,6 +45,7 @@ func (s *Session) fit(t *Thread) {
 	}
 	f := fitter{s: s, t: t}
 	f.rounds(f.begin())
+	s.address(t)
 	for r := range t.Calls {
 		s.deriveOutput(&t.Calls[r], r == len(t.Calls)-1)
 	}

@@ -91,15 +91,23 @@ func gather[S interface{ Base() *File }](
 	}
 	own(drafts)
 	sessions := make([]*traces.Session, len(drafts))
-	Parallel(opts.Workers, len(drafts), func(i int) { sessions[i] = drafts[i].assemble() })
+	unsound := make([]error, len(drafts))
+	Parallel(opts.Workers, len(drafts), func(i int) {
+		sessions[i] = drafts[i].assemble()
+		unsound[i] = sessions[i].Check()
+	})
 	claimed := map[*File]bool{}
 	for i, s := range sessions {
 		d := drafts[i]
 		c.Repeated += s.Quality.Repeated
-		if len(s.Threads) == 0 {
+		switch {
+		case len(s.Threads) == 0:
 			found.Join(d.Problems)
 			found.Add(d.Files[0].Name, 0, "session %s has no API calls of its own", s.ID)
-		} else {
+		case unsound[i] != nil:
+			found.Join(d.Problems)
+			found.Add(d.Files[0].Name, 0, "%s; the session is left out", unsound[i])
+		default:
 			c.Sessions = append(c.Sessions, s)
 			c.NumProblems += d.Problems.Total
 		}

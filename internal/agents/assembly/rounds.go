@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -24,10 +25,10 @@ const (
 // Step is one line of a conversation without its text.
 type Step struct {
 	Kind   StepKind
-	At     int64 // unix ns, 0 if unknown
-	First  int64 // time of the first line of a reply, where that is not At
-	Line   int32 // from 1
-	ID     string
+	At     int64  // unix ns, 0 if unknown
+	First  int64  // time of the first line of a reply, where that is not At
+	Line   int32  // from 1
+	ID     string // of a reply; of a count what tells its call from others where the reply has none
 	Model  string // of the call that a count ends
 	Blocks []Block
 	Usage  Usage // of a count, or of the call that made a summary
@@ -151,6 +152,13 @@ func (t *Rounds) count(s *Step) {
 	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, t.Source
 	if r.Line == 0 {
 		r.Line = s.Line
+	}
+	if r.ID == "" && s.ID != "" {
+		d := prompt.DigestString(s.ID)
+		for i := range r.Reply {
+			d = d.Extend(r.Reply[i].Digest)
+		}
+		r.ID = fmt.Sprintf("%016x%016x", d.Hi, d.Lo)
 	}
 	if r.Last == 0 {
 		r.First, r.Last = s.At, s.At

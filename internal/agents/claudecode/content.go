@@ -2,7 +2,7 @@ package claudecode
 
 import (
 	"bytes"
-	"strconv"
+	"fmt"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -285,9 +285,14 @@ func (p *parser) seal(r *record, meta bool) {
 	}
 }
 
-// lineID names the call of a response that has no message id.
-func (p *parser) lineID(r *record) []byte {
-	return strconv.AppendInt([]byte("line-"), int64(r.line), 10)
+// callID names the call of a response that has no message id, the same in copies
+// of the line.
+func (r *record) callID() []byte {
+	d := r.uuid
+	if d.IsZero() {
+		d = r.content.ExtendInt(uint64(r.at))
+	}
+	return fmt.Appendf(nil, "line-%016x%016x", d.Hi, d.Lo)
 }
 
 // usage reads the token counts of a response. Counts that are missing where

@@ -89,7 +89,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "parentToolUseID":
 		h.tool = p.key()
 	case "timestamp":
-		h.at = assembly.Time(p.str())
+		h.at = p.src.Stamp(int(h.line), p.str())
 	case "sessionId":
 		h.session = p.src.names.add(p.str())
 	case "agentId":
@@ -111,7 +111,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "message":
 		p.message(&h.message)
 	case "data":
-		p.progress(&h.agent)
+		p.progress(&h.agent, h.line)
 	case "attachment", "rendered":
 		p.attached(&h.attachment, string(name) == "rendered")
 	case "compactMetadata", "microcompactMetadata":
@@ -137,7 +137,7 @@ func (p *parser) key() prompt.Digest {
 
 // progress reads the data of a progress line, which holds a message when it
 // comes from a sub-agent.
-func (p *parser) progress(a *agentMessage) {
+func (p *parser) progress(a *agentMessage, line int32) {
 	for name := range p.members {
 		switch string(name) {
 		case "type":
@@ -145,14 +145,14 @@ func (p *parser) progress(a *agentMessage) {
 		case "agentId":
 			a.id = p.src.names.add(p.str())
 		case "message":
-			p.innerLine(a)
+			p.innerLine(a, line)
 		default:
 			p.skip()
 		}
 	}
 }
 
-func (p *parser) innerLine(a *agentMessage) {
+func (p *parser) innerLine(a *agentMessage, line int32) {
 	for name := range p.members {
 		switch string(name) {
 		case "type":
@@ -160,7 +160,7 @@ func (p *parser) innerLine(a *agentMessage) {
 		case "uuid":
 			a.uuid = p.key()
 		case "timestamp":
-			a.at = assembly.Time(p.str())
+			a.at = p.src.Stamp(int(line), p.str())
 		case "message":
 			p.message(&a.message)
 		default:
@@ -295,14 +295,14 @@ func (p *parser) response(r record, m *message) {
 	r.kind = recordAssistant
 	r.from, r.to = m.from, m.to
 	r.answer = int32(len(p.src.answers))
+	p.seal(&r, false)
 	id := m.id
 	if len(id) == 0 {
-		id = p.lineID(&r)
+		id = r.callID()
 	}
 	p.src.answers = append(p.src.answers, answer{
 		id: p.src.names.add(id), model: p.src.names.add(m.model), usage: m.usage, stopped: m.stopped,
 	})
-	p.seal(&r, false)
 	p.src.records = append(p.src.records, r)
 }
 

@@ -248,7 +248,7 @@ func TestClockThatRunsBack(t *testing.T) {
 	if r := got.Threads[0].Rounds[1]; r.Wait != 0 {
 		t.Errorf("waited %v", time.Duration(r.Wait))
 	}
-	if len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Text, "time runs back") {
+	if p := got.Problems; len(p) != 2 || !strings.Contains(p[0].Text, "time runs back") || !strings.Contains(p[1].Text, "1 of its calls") {
 		t.Errorf("problems %v", got.Problems)
 	}
 }

@@ -197,16 +197,6 @@ func linkIDs(src *source) links {
 	return l
 }
 
-// callID returns the id of the call a response line belongs to. Ids made up
-// for lines without one are kept apart by file.
-func (src *source) callID(r *record) string {
-	id := src.names.at(src.answers[r.answer].id)
-	if strings.HasPrefix(id, "line-") {
-		return src.Name + ":" + id
-	}
-	return id
-}
-
 // stream is the lines of one conversation, branches included: the main one, or
 // that of one sub-agent.
 type stream struct {

@@ -119,38 +119,23 @@ type filler struct {
 	at      int64 // time of the last pending line
 	text    bool
 	answers bool
-	usedBy  map[prompt.Digest]int // tool call → round
 	results map[prompt.Digest]bool
 }
 
 // fill makes the rounds and events of a thread from the nodes of its path.
 func (b *builder) fill(t *tree, th *assembly.Thread, nodes []int32) {
-	f := &filler{b: b, t: t, th: th, usedBy: map[prompt.Digest]int{}, results: map[prompt.Digest]bool{}}
+	f := &filler{b: b, t: t, th: th, results: map[prompt.Digest]bool{}}
 	for _, i := range nodes {
 		th.Began = assembly.Earlier(th.Began, t.nodes[i].at)
 	}
 	if len(nodes) > 0 && t.nodes[nodes[0]].at != 0 {
 		th.Began = t.nodes[nodes[0]].at
 	}
-	f.replies(th.Up)
 	for _, i := range f.b.inherited[th] {
 		f.node(i, nil)
 	}
 	for k, i := range nodes {
 		f.node(i, nodes[k+1:])
-	}
-}
-
-// replies remembers the tool calls a branch inherits.
-func (f *filler) replies(parent *assembly.Thread) {
-	for ; parent != nil; parent = parent.Up {
-		for r := range parent.Calls {
-			for i := range parent.Calls[r].Reply {
-				if bl := &parent.Calls[r].Reply[i]; bl.Kind == prompt.KindToolUse {
-					f.usedBy[bl.ID] = -1
-				}
-			}
-		}
 	}
 }
 
@@ -168,30 +153,19 @@ func (f *filler) node(i int32, later []int32) {
 	}
 }
 
-// input gathers a line. A result belongs to the request that follows its call,
-// wherever its line is; of several results of a call the first counts.
+// input gathers a line. Of several results of a tool call the first counts.
 func (f *filler) input(n *node) {
 	for _, bl := range blocksOf(n.entry) {
-		if bl.Kind != prompt.KindToolResult {
-			f.text = true
-			f.pending = append(f.pending, bl)
-			continue
-		}
-		if f.results[bl.ID] {
+		result := bl.Kind == prompt.KindToolResult
+		if result && f.results[bl.ID] {
 			f.b.problem(n.entry, "second result of a tool call ignored")
 			continue
 		}
-		f.results[bl.ID] = true
-		r, known := f.usedBy[bl.ID]
-		if !known {
-			f.b.problem(n.entry, "tool result without its call")
+		if result {
+			f.results[bl.ID], f.answers = true, true
+		} else {
+			f.text = true
 		}
-		if known && r >= 0 && r+1 < len(f.th.Calls) {
-			late := &f.th.Calls[r+1]
-			late.Before, late.Answered = append(late.Before, bl), true
-			continue
-		}
-		f.answers = true
 		f.pending = append(f.pending, bl)
 	}
 	f.at = max(f.at, n.at)
@@ -199,13 +173,7 @@ func (f *filler) input(n *node) {
 
 // call closes a round.
 func (f *filler) call(i int32, c *call) {
-	r := len(f.th.Calls)
 	c.Final = c.final()
-	for k := range c.Blocks {
-		if c.Blocks[k].Kind == prompt.KindToolUse {
-			f.usedBy[c.Blocks[k].ID] = r
-		}
-	}
 	f.th.Calls = append(f.th.Calls, assembly.Round{
 		Call: &c.Call, Before: f.pending, Reply: c.Blocks, Node: i, InputAt: f.at,
 		Prompted: f.text, Answered: f.answers,

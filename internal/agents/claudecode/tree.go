@@ -83,7 +83,7 @@ func (b *builder) grow(t *tree, e entry, st *stream) {
 
 // growCall adds a line of a response to its call, or starts the call.
 func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
-	id := e.src.callID(e.record)
+	id := e.src.names.at(e.src.answers[e.answer].id)
 	if i, ok := t.calls[id]; ok {
 		t.set(e.uuid, i)
 		if _, copied := t.copies[key]; !copied || e.at == 0 {

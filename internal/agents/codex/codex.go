@@ -4,10 +4,10 @@
 // The items between two token counts are the input of a call and its reply: a
 // token_count line with new totals is what makes a call.
 //
-// A rollout does not log the ids of responses. A call is named by the id the
-// server gave to the first item of its reply, which copies of the rollout (a
-// forked session begins with its parent's history) repeat; without one by the
-// session and the number of the call.
+// A rollout does not log the ids of responses. A call is named by what copies of
+// the rollout repeat (a forked session begins with its parent's history): the id
+// the server gave to the first item of its reply, or before 0.142 its reply, the
+// totals so far, and the last tool call or else the session.
 package codex
 
 import (

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type rollout struct {
 	end      int64
 	model    string
 	totals   tokenUsage // of the last token count
+	called   string     // id of the last tool call
 }
 
 // head is what is known of the prefix ahead of the conversation.
@@ -100,7 +102,7 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	if r.Type == "" {
 		return errNoRecord
 	}
-	at := assembly.Time([]byte(r.Timestamp))
+	at := ro.Stamp(ln.Number, []byte(r.Timestamp))
 	if at != 0 {
 		if ro.start == 0 {
 			ro.start = at
@@ -167,6 +169,9 @@ func (ro *rollout) response(it *assembly.Step, payload []byte) error {
 	case err != nil:
 		return err
 	case known:
+		if it.Kind == assembly.StepReply {
+			ro.called = cmp.Or(r.CallID, ro.called)
+		}
 		ro.Add(it)
 	default:
 		ro.unknown(r.Type)
@@ -203,6 +208,7 @@ func (ro *rollout) event(it *assembly.Step, payload []byte) error {
 		ro.window = max(ro.window, info.Window)
 	}
 	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.model, info.Last.usage()
+	it.ID = fmt.Sprint(cmp.Or(ro.called, ro.id), info.Total)
 	it.Final = it.Usage.OK
 	ro.Add(it)
 	return nil

@@ -235,7 +235,7 @@ func eachMessage(text []byte, session *info, do func(v jsontext.Value, offset in
 // add takes a message into the rounds.
 func (x *export) add(m *message, line int32) {
 	r, name := x.rounds, x.ID+strconv.Itoa(x.messages)
-	created, completed := x.at(m.Info.Time.Created, line), x.at(m.Info.Time.Completed, line)
+	created, completed := x.Millis(int(line), m.Info.Time.Created), x.Millis(int(line), m.Info.Time.Completed)
 	x.usd += x.Cost(int(line), m.Info.USD)
 	x.end = max(x.end, created, completed)
 	mk := assembly.Maker{Unknown: x.Unknown}
@@ -277,16 +277,6 @@ func (x *export) add(m *message, line int32) {
 	if len(results) > 0 {
 		r.Add(&assembly.Step{Kind: assembly.StepResult, At: completed, Line: line, Blocks: results})
 	}
-}
-
-// at returns a time of a message in unix nanoseconds, 0 when it is none that an
-// export could have, which is a problem.
-func (x *export) at(ms int64, line int32) int64 {
-	at := assembly.Millis(ms)
-	if at == 0 && ms != 0 {
-		x.Problems.Add(x.Name, int(line), "time %d is out of range; it is left out", ms)
-	}
-	return at
 }
 
 // callID returns the id of a message as that of a call, "" where secrets were

@@ -141,7 +141,7 @@ func TestAbsurdFigures(t *testing.T) {
 	s.ms = time.Date(2026, 6, 1, 10, 0, 9, 0, time.UTC).UnixMilli()
 	c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": s.text()})
 	got := c.Sessions[0]
-	if got.LoggedUSD != 0 || len(got.Problems) != 5 {
+	if got.LoggedUSD != 0 || len(got.Problems) != 6 {
 		t.Errorf("cost %v, problems %v", got.LoggedUSD, got.Problems)
 	}
 	for _, r := range got.Threads[0].Rounds {

@@ -136,7 +136,7 @@ func (f *file) parse(ln assembly.Line) error {
 	if l.Type == "" {
 		return errNoType
 	}
-	at := assembly.Time([]byte(l.Timestamp))
+	at := f.Stamp(ln.Number, []byte(l.Timestamp))
 	if at != 0 {
 		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
 	}

@@ -1,0 +1,240 @@
+package assembly
+
+import (
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// A request in which a result stands without its call, or that an assistant
+// begins, is refused by every API: no recording had one, whatever its lines say.
+// Lines that are missing, doubled or out of order are therefore mended here, so
+// that what is simulated is well-formed.
+
+// unanswered is the round of a result that is not there.
+const unanswered = math.MaxInt32
+
+// toolCall is a tool call of a thread, or one of its parent that it answers.
+type toolCall struct {
+	made     int32 // round that has it; -1 ahead of the first
+	due      int32 // round whose input its result belongs to
+	at       int32 // place in the input of that round where it was an input; -1 for a reply
+	answered int32 // round whose input has its result
+	number   int32 // in the session
+}
+
+// calls are the tool calls of a thread by id, in their order.
+type calls map[prompt.Digest][]*toolCall
+
+// note adds the tool calls among blocks.
+func (c calls) note(list []Block, made, due int32, input bool) {
+	for i := range list {
+		if b := &list[i]; b.Kind == prompt.KindToolUse && !b.ID.IsZero() {
+			u := &toolCall{made: made, due: due, at: -1, answered: unanswered}
+			if input {
+				u.at = int32(i)
+			}
+			c[b.ID] = append(c[b.ID], u)
+		}
+	}
+}
+
+// open returns the last call of an id that stands ahead of a round's input, or
+// in it ahead of a place, and has no result yet.
+func (c calls) open(id prompt.Digest, round, at int32) *toolCall {
+	for _, u := range slices.Backward(c[id]) {
+		if ahead := u.due < round || u.due == round && u.at < at; ahead && u.answered == unanswered {
+			return u
+		}
+	}
+	return nil
+}
+
+// inherit returns the call of an id that a branch takes over without a result.
+func inherit(all map[*Thread]calls, t *Thread, id prompt.Digest) *toolCall {
+	for ; t.Kind == traces.ThreadBranch && t.Up != nil; t = t.Up {
+		for _, u := range slices.Backward(all[t.Up][id]) {
+			if u.made <= t.ParentRound {
+				if u.answered <= t.ParentRound {
+					return nil
+				}
+				return &toolCall{made: -1, at: -1, answered: unanswered, number: u.number}
+			}
+		}
+	}
+	return nil
+}
+
+// answer returns the call that a result at a place of a round's input answers, nil
+// for none, and notes it as answered.
+func answer(all map[*Thread]calls, t *Thread, id prompt.Digest, round, at int32) *toolCall {
+	if id.IsZero() {
+		return nil
+	}
+	u := all[t].open(id, round, at)
+	if u == nil && len(all[t][id]) == 0 {
+		if u = inherit(all, t, id); u != nil {
+			all[t][id] = append(all[t][id], u)
+		}
+	}
+	if u != nil {
+		u.answered = round
+	}
+	return u
+}
+
+// mend puts the results of tools where they belong: behind their call, ahead of
+// the next request, and on the call's side of a compaction. A result whose call
+// is not in the recording stays as what it says. Parents come ahead of their
+// branches.
+func (s *Session) mend() {
+	all := make(map[*Thread]calls, len(s.Threads))
+	for _, t := range s.Threads {
+		all[t] = calls{}
+		for r := range t.Calls {
+			all[t].note(t.Calls[r].Before, int32(r), int32(r), true)
+			all[t].note(t.Calls[r].Reply, int32(r), int32(r)+1, false)
+		}
+		moved := map[int32][]Block{}
+		for r := range t.Calls {
+			s.mendInput(all, t, int32(r), moved)
+		}
+		for r := range t.Calls {
+			t.insert(int32(r), moved[int32(r)])
+		}
+	}
+}
+
+// mendInput takes out of the input of a round the results that belong elsewhere.
+func (s *Session) mendInput(all map[*Thread]calls, t *Thread, round int32, moved map[int32][]Block) {
+	rd := &t.Calls[round]
+	compacts := t.compactions(round)
+	var kept []Block
+	answered := false
+	for i := range rd.Before {
+		b := &rd.Before[i]
+		if b.Kind != prompt.KindToolResult || b.ID.IsZero() {
+			kept = append(kept, *b)
+			continue
+		}
+		due, at := s.due(all, t, b, round, int32(i))
+		here := int32(len(kept))
+		behind := slices.ContainsFunc(compacts, func(ev *Event) bool { return at < ev.Absorbed && ev.Absorbed <= here })
+		if due == round && !behind {
+			kept, answered = append(kept, *b), true
+			continue
+		}
+		moved[due] = append(moved[due], *b)
+		for _, ev := range compacts {
+			if here < ev.Absorbed {
+				ev.Absorbed--
+			}
+		}
+	}
+	if len(kept) < len(rd.Before) {
+		rd.Before, rd.Answered = kept, answered
+	}
+}
+
+// due returns the round whose input a result at a place of another's belongs to,
+// and the place of its call there, -1 when that is ahead of the input. Without a
+// call the result stays where it is and answers none.
+func (s *Session) due(all map[*Thread]calls, t *Thread, b *Block, round, place int32) (due, at int32) {
+	if u := answer(all, t, b.ID, round, place); u != nil {
+		return u.due, u.at
+	}
+	for _, u := range all[t][b.ID] {
+		if u.answered == unanswered && int(u.due) < len(t.Calls) {
+			u.answered = u.due
+			s.Problem(Place{b.Source, b.Line}, "tool result ahead of its call; it is put behind it")
+			return u.due, u.at
+		}
+	}
+	s.Problem(Place{b.Source, b.Line}, "tool result without its call")
+	b.ID = prompt.Digest{}
+	return round, math.MaxInt32
+}
+
+// compactions returns the compactions ahead of a round.
+func (t *Thread) compactions(round int32) (list []*Event) {
+	for i := range t.Happened {
+		if ev := &t.Happened[i]; ev.Kind == traces.EventCompact && ev.Round == round {
+			list = append(list, ev)
+		}
+	}
+	return list
+}
+
+// insert adds results to the input of a round, ahead of its compactions.
+func (t *Thread) insert(round int32, results []Block) {
+	if len(results) == 0 {
+		return
+	}
+	rd := &t.Calls[round]
+	rd.Answered = true
+	at := int32(len(rd.Before))
+	for _, ev := range t.compactions(round) {
+		at = min(at, ev.Absorbed)
+		ev.Absorbed += int32(len(results))
+	}
+	rd.Before = slices.Insert(rd.Before, int(at), results...)
+}
+
+// number gives tool calls their numbers and results those of their calls. It
+// comes last: what earlier sessions own may have taken calls out.
+func (s *Session) number() {
+	all := make(map[*Thread]calls, len(s.Threads))
+	n := int32(0)
+	for _, t := range s.Threads {
+		c := calls{}
+		all[t] = c
+		pass := func(list []Block, round int32) {
+			for i := range list {
+				switch b := &list[i]; {
+				case b.ID.IsZero():
+				case b.Kind == prompt.KindToolUse:
+					n++
+					b.call = n
+					c[b.ID] = append(c[b.ID], &toolCall{made: round, due: round, at: -1, answered: unanswered, number: n})
+				case b.Kind == prompt.KindToolResult:
+					if u := answer(all, t, b.ID, round, math.MaxInt32); u != nil {
+						b.call = u.number
+					}
+				}
+			}
+		}
+		pass(t.Ahead, -1)
+		for r := range t.Calls {
+			pass(t.Calls[r].Before, int32(r))
+			pass(t.Calls[r].Reply, int32(r))
+		}
+	}
+}
+
+// address puts a message of no tokens ahead of what a thread begins with where
+// that is the assistant's or nothing, the client's reminders aside: what the
+// assistant answers is not in the recording.
+func (s *Session) address(t *Thread) {
+	rd := &t.Calls[0]
+	at := slices.IndexFunc(t.Ahead, func(b Block) bool {
+		return b.Kind.Level() == prompt.LevelMessages && b.Kind != prompt.KindReminder
+	})
+	var first *Block
+	switch {
+	case t.Kind == traces.ThreadBranch:
+		return
+	case at >= 0:
+		first = &t.Ahead[at]
+	default:
+		at = len(t.Ahead)
+		if len(rd.Before) > 0 {
+			first = &rd.Before[0]
+		}
+	}
+	if first == nil || first.Kind.Assistant() {
+		t.Ahead = slices.Insert(t.Ahead, at, Block{Block: UnseenBlock(rd.ID, 0)})
+		s.Problem(rd.Place, "call %s answers a message that is not in the recording", rd.ID)
+	}
+}

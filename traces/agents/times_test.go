@@ -1,0 +1,52 @@
+package agents_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/compactsim/compactsim/internal/agents/agenttest"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Without times nothing expires and costs fall, so that every time that cannot be
+// used is told with its line, counts as a bad line, and the session says how many
+// calls it leaves without one.
+func TestTimesThatCannotBe(t *testing.T) {
+	stamp := regexp.MustCompile(`("timestamp":|"created":|"completed":|"start":|"end":)("[^"]*"|\d+)`)
+	for _, agent := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi} {
+		for name, bad := range map[string][2]string{
+			"yesterday": {`"yesterday"`, "-1"},
+			"1970":      {`"1970-01-01T00:00:00.000Z"`, "86400000"},
+			"9999":      {`"9999-12-31T23:59:59.999Z"`, "253402300799999"},
+		} {
+			text := agenttest.Sample(agent, "s", 1)
+			whole := stamp.ReplaceAllStringFunc(text, func(m string) string {
+				at := strings.IndexByte(m, ':') + 1
+				if m[at] == '"' {
+					return m[:at] + bad[0]
+				}
+				return m[:at] + bad[1]
+			})
+			c, err := agents.ReadFS(t.Context(), traces.Options{MaxProblems: 1000}, fstest.MapFS{"a.jsonl": {Data: []byte(whole)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := c.Sessions[0]
+			want := fmt.Sprintf("session %s: %d of its calls have no usable time; nothing expires ahead of them", s.ID, s.NumCalls())
+			said := ""
+			for _, p := range s.Problems {
+				said += p.String() + "\n"
+			}
+			if !strings.Contains(said, want) {
+				t.Errorf("%s, %s: no problem %q in\n%.600s", agent, name, want, said)
+			}
+			if s.Quality.BadLines < s.NumCalls() || !regexp.MustCompile(`a\.jsonl:5: time .* out of range; it is left out`).MatchString(said) {
+				t.Errorf("%s, %s: %d bad lines, problems\n%.600s", agent, name, s.Quality.BadLines, said)
+			}
+		}
+	}
+}
