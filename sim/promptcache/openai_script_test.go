@@ -2,6 +2,7 @@ package promptcache_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -13,6 +14,8 @@ import (
 //
 //	new [start] [retention=D] [overflow=P] [model=NAME] [writes]
 //	    model names the model 0 of requests; writes bills what is not read as written
+//	begin|call NAME … [shared=N] [unheld=N] [replies]
+//	    shared and unheld are the request's; replies serves it as gpt-5.4 served client 0.118
 func TestOpenAIScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/openai", func(t *testing.T, path string) {
 		s := openAIScript{cache: promptcache.NewOpenAI(promptcache.OpenAIConfig{})}
@@ -33,6 +36,10 @@ func (s *openAIScript) run(t *testing.T, d *datadriven.TestData) string {
 	case "begin", "call":
 		r := s.request(t, d)
 		r.MinTokens = 0
+		r.Shared, r.Unheld = count(t, d, "shared"), count(t, d, "unheld")
+		if d.HasArg("replies") {
+			r.Serving = prompt.Serving{Step: 128, Lag: 51, Replies: true, Retention: int64(10 * time.Minute)}
+		}
 		at := duration(t, d, "t")
 		o := s.cache.Begin(at, &r)
 		if d.Cmd == "begin" {
@@ -51,6 +58,15 @@ func (s *openAIScript) run(t *testing.T, d *datadriven.TestData) string {
 		return "ok"
 	}
 	return s.script.run(t, d)
+}
+
+// count returns a number of tokens, 0 without the argument.
+func count(t *testing.T, d *datadriven.TestData, arg string) int32 {
+	n := 0
+	if d.HasArg(arg) {
+		d.ScanArgs(t, arg, &n)
+	}
+	return int32(n)
 }
 
 func (s *openAIScript) renew(t *testing.T, d *datadriven.TestData) string {

@@ -1,0 +1,75 @@
+package profile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// A client is served as the newest recorded version not after its own, one older
+// than all as the oldest; of another model nothing is known.
+func TestServingForVersion(t *testing.T) {
+	c := Codex{Served: []Served{
+		{Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true, Retention: Estimate{Value: 600}},
+		{Model: "gpt-5.4", Version: "0.140.0", Step: 512, Offset: 384, Retention: Estimate{Value: 3600}},
+	}}
+	replies := prompt.Serving{Step: 128, Lag: 51, Replies: true, Retention: 600e9}
+	steps := prompt.Serving{Step: 512, Offset: 384, Retention: 3600e9}
+	for version, want := range map[string]prompt.Serving{
+		"0.99.0": replies, "0.118.0-alpha.2": replies, "0.139.9": replies, "0.140.0": steps, "0.150.1": steps, "": replies,
+	} {
+		if got, ok := c.ServingFor("gpt-5.4", version); !ok || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", version, got, ok, want)
+		}
+	}
+	if got, ok := c.ServingFor("gpt-5.5", "0.140.0"); ok || got != (prompt.Serving{}) {
+		t.Errorf("gpt-5.5: %+v, %v; want nothing", got, ok)
+	}
+}
+
+// A call has the loss of the first row that holds for it: by its gap, then by its
+// model, early in a thread and later, then of all models.
+func TestLossForCase(t *testing.T) {
+	share := func(v float64) Estimate { return Estimate{Value: v} }
+	c := Codex{Losses: []CodexLoss{
+		{Idle: 600, Kept: 0.5, Estimate: share(0.4)},
+		{Model: "gpt-5.5", Calls: 10, Kept: 0.6, Estimate: share(0.2)},
+		{Model: "gpt-5.5", Kept: 0.8, Estimate: share(0.06)},
+		{Calls: 10, Kept: 0.7, Estimate: share(0.1)},
+		{Kept: 0.9, Estimate: share(0.03)},
+	}}
+	for _, tc := range []struct {
+		at          Case
+		share, kept float64
+	}{
+		{Case{Model: "gpt-5.5", Ordinal: 10}, 0.2, 0.6},
+		{Case{Model: "gpt-5.5", Ordinal: 11}, 0.06, 0.8},
+		{Case{Model: "gpt-6", Ordinal: 3}, 0.1, 0.7},
+		{Case{Model: "gpt-6", Ordinal: 30}, 0.03, 0.9},
+		{Case{Model: "gpt-6", Ordinal: 30, Gap: 700e9}, 0.4, 0.5},
+	} {
+		if share, kept := c.LossFor(&tc.at); share != tc.share || kept != tc.kept {
+			t.Errorf("%+v: %g, %g; want %g, %g", tc.at, share, kept, tc.share, tc.kept)
+		}
+	}
+	if share, kept := (&Codex{}).LossFor(&Case{}); share != 0 || kept != 1 {
+		t.Errorf("without rows: %g, %g; want no loss", share, kept)
+	}
+}
+
+func TestCodexIsReadStrictly(t *testing.T) {
+	for text, want := range map[string]string{
+		"served: [{model: m, version: 1, step: 0}]":                                    "codex.served[0].step 0 must be at least 1",
+		"served: [{model: m, version: 1, step: 128, offset: 128}]":                     "the offset must be smaller",
+		"served: [{model: m, version: 2, step: 1}, {model: m, version: 1, step: 1}]":   "versions must ascend",
+		"served: [{model: m, version: 1, step: 1, retention_seconds: {value: 1e300}}]": "keeps for 1e+300 seconds",
+		"first_read_tokens: [{model: m, value: -1}]":                                   "-1 tokens must lie in",
+		"unexplained_losses: [{value: 2}]":                                             "is a share: 2 must lie in",
+		"unexplained_losses: [{kept: 2}]":                                              "codex.unexplained_losses[0].kept 2 must lie in 0…1",
+	} {
+		if _, err := Parse([]byte("codex: {"+text+"}\n"), "p.yaml"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
