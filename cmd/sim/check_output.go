@@ -128,7 +128,7 @@ func (f *checkFlags) renew(
 			return nil, err
 		}
 		for _, line := range file.Changes(name, were[name].Baseline, b) {
-			fmt.Fprintln(w, line)
+			tell(w, line)
 		}
 		now[name] = check.Loaded{Baseline: b}
 	}

@@ -21,6 +21,7 @@ type exportFlags struct {
 	output string
 	labels []string
 	force  bool
+	raw    bool
 	keys   keyFlags
 }
 
@@ -48,6 +49,7 @@ same pseudonym in every export.`,
 	flags.StringVarP(&f.output, "output", "o", "", "write into `FILE`.jsonl, .csv or .parquet")
 	flags.StringArrayVar(&f.labels, "label", nil, "export a run with its name in a column run, as `NAME=RUN`; repeatable")
 	flags.BoolVar(&f.force, "force", false, "replace files that are there")
+	flags.BoolVar(&f.raw, "raw", false, "CSV: keep texts that a spreadsheet takes for formulas as they are")
 	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	return cmd
@@ -90,13 +92,14 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	if err := f.write(ctx, table, format); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s in %s\n", plural(table.Len(), "row"), f.output)
+	tell(cmd.OutOrStdout(), plural(table.Len(), "row")+" in "+f.output)
 	return nil
 }
 
 // write writes the data and what describes it, both or none. A link, or what is no regular
 // file, is written through by itself.
 func (f *exportFlags) write(ctx context.Context, table *export.Table, format string) error {
+	table.Raw = f.raw
 	data := func(w io.Writer) error { return table.Write(untilDone{ctx, w}, format) }
 	meta, ok := f.metaFile(format)
 	if !ok {

@@ -198,8 +198,8 @@ func (f *genFlags) write(cmd *cobra.Command, w *synthetic.Workload, g *synthetic
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s, %s in %s of %s: %.1f MB\n", plural(t.sessions, "session"), plural(t.calls, "call"),
-		plural(t.files, "file"), f.out, float64(t.bytes)/1e6)
+	tell(cmd.OutOrStdout(), fmt.Sprintf("%s, %s in %s of %s: %.1f MB", plural(t.sessions, "session"), plural(t.calls, "call"),
+		plural(t.files, "file"), f.out, float64(t.bytes)/1e6))
 	return nil
 }
 

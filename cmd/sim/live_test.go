@@ -159,6 +159,9 @@ func TestLiveRunRefused(t *testing.T) {
 	if err := os.WriteFile("edits.json", []byte(`[{"type":"clear_tool_uses_20250199"}]`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("nothing.txt", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name string
 		env  [2]string
@@ -179,7 +182,7 @@ func TestLiveRunRefused(t *testing.T) {
 		{"an effort that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.effort=lots"}, exitUsage, `live.effort "lots" (did you mean "low"?): real calls take low, medium`},
 		{"a threshold too low", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_trigger=100"}, exitUsage, "live.server_trigger 100: the provider takes 50000 tokens at least"},
 		{"edits that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=tools.json"}, exitUsage, "server edit 1 has no type"},
-		{"edits in another form", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=" + os.DevNull}, exitUsage, "want a list of edits in the provider's form"},
+		{"edits in another form", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=nothing.txt"}, exitUsage, "want a list of edits in the provider's form"},
 		{"long instructions", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.instructions=" + strings.Repeat("x", 16_001)}, exitUsage, "live.instructions has 16001 characters"},
 		{"edits of a type that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=edits.json"}, exitUsage, `edit 1 has the type "clear_tool_uses_20250199" (did you mean "clear_tool_uses_20250919"?)`},
 		{"effort of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.effort=max", "--live-model", "claude-haiku-4-5-20251001"}, exitUsage, "effort max: claude-haiku-4-5-20251001 does not take it"},
@@ -193,13 +196,13 @@ func TestLiveRunRefused(t *testing.T) {
 		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "; --summarizer record-missing makes what is missing"},
 		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
 		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.sources=[compcat]"}, exitUsage, `unknown value "compcat" (did you mean "compact"`},
-		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.system=" + os.DevNull}, exitUsage, "/dev/null is empty"},
+		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.system=nothing.txt"}, exitUsage, "nothing.txt is empty"},
 		{"tools without a schema", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.tools=tools.json"}, exitUsage, "tool 1 has no name\ntool 2 B: input_schema is no object"},
 		{"no output", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.max_output=0"}, exitUsage, "--set live.max_output=0: live.max_output 0 must be at least 1"},
 		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "--summarizer record-missing goes on from there"},
 		{"another summariser", [2]string{}, []string{"--summarizer", "liv"}, exitUsage, "live"},
 		{"flags without it", [2]string{}, []string{"--budget-usd", "1"}, exitUsage, "--budget-usd belongs to --summarizer"},
-		{"tools that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.tools=."}, exitUsage, "live.tools: read ."},
+		{"tools that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.tools=."}, exitUsage, "live.tools: open .: it is a folder"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.env[0] != "" {

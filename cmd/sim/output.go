@@ -25,11 +25,16 @@ import (
 // say writes a message of the program without control characters, which names of
 // files may have.
 func say(w io.Writer, format string, args ...any) {
-	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
+	tell(w, "sim: "+fmt.Sprintf(format, args...))
+}
+
+// tell writes text, lines of it, that is harmless to a terminal and to the runner of a CI job.
+func tell(w io.Writer, text string) {
+	lines := strings.Split(text, "\n")
 	for i := range lines {
 		lines[i] = document.Printable(lines[i])
 	}
-	fmt.Fprintf(w, "sim: %s\n", strings.Join(lines, "\n"))
+	w.Write(document.Inert([]byte(strings.Join(lines, "\n") + "\n")))
 }
 
 // Files of an output folder.

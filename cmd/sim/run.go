@@ -314,7 +314,7 @@ func aliasesOf(as map[string]string) []string {
 // checkOutput returns what is wrong with the flags about what is printed.
 func (f *runFlags) checkOutput() []error {
 	errs := []error{f.output.check()}
-	if f.perSession && f.format != "csv" {
+	if f.perSession && !strings.HasPrefix(f.format, "csv") {
 		errs = append(errs, fmt.Errorf("--per-session belongs to --format csv"))
 	}
 	if len(f.strategies) == 0 {

@@ -139,7 +139,7 @@ of any length. CSV and JSON have all of it, and the files.`,
 			if err != nil {
 				return err
 			}
-			machine := f.format == "csv" || f.format == "json"
+			machine := f.format == "json" || strings.HasPrefix(f.format, "csv")
 			if wide && machine {
 				return usageError{fmt.Errorf("--wide belongs to --format table and markdown: %s has all columns", f.format)}
 			}

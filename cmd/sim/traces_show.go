@@ -47,16 +47,12 @@ was billed, and what the recording did to its context in between.`,
 }
 
 func (f *traceFlags) show(w io.Writer, s *traces.Session, table *costmodel.Table) error {
-	if f.format == "table" || f.format == "markdown" {
-		if err := describe(w, s, table); err != nil {
-			return err
-		}
-	}
-	return callSheet(s).Write(w, f.format)
+	d := document.Document{Head: describe(s, table), Sections: []document.Section{{Blocks: []document.Block{callSheet(s)}}}}
+	return d.Write(w, f.format)
 }
 
-// describe writes what is known of a session above its calls.
-func describe(w io.Writer, s *traces.Session, table *costmodel.Table) error {
+// describe returns what is known of a session, a line each.
+func describe(s *traces.Session, table *costmodel.Table) []string {
 	billed := sim.Billed(s, table, time.Time{})
 	q := &s.Quality
 	lines := []string{
@@ -77,8 +73,7 @@ func describe(w io.Writer, s *traces.Session, table *costmodel.Table) error {
 	for _, p := range s.Problems {
 		lines = append(lines, "problem "+p.String())
 	}
-	_, err := fmt.Fprintln(w, strings.Join(lines, "\n")+"\n")
-	return err
+	return lines
 }
 
 // call is a row of a session: a call, or an event before one, which has no more than

@@ -10,13 +10,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// writeCSV writes the table of d for machines: names, then a line for each row.
-func writeCSV(b *bytes.Buffer, d *Document) error {
+// writeCSV writes the table of d for machines: names, then a line for each row. Texts are safe
+// for spreadsheets.
+func writeCSV(b *bytes.Buffer, d *Document) error { return writeCells(b, d, Field) }
+
+// writeRawCSV is writeCSV with texts as they are.
+func writeRawCSV(b *bytes.Buffer, d *Document) error {
+	return writeCells(b, d, func(s string) string { return s })
+}
+
+// writeCells writes CSV with texts that are passed through safe.
+func writeCells(b *bytes.Buffer, d *Document, safe func(string) string) error {
 	t := d.data()
 	c := csv.NewWriter(b)
 	record := make([]string, len(t.Columns))
 	for i := range t.Columns {
-		record[i] = t.Columns[i].Name
+		record[i] = safe(t.Columns[i].Name)
 	}
 	if err := c.Write(record); err != nil {
 		return err
@@ -24,7 +33,11 @@ func writeCSV(b *bytes.Buffer, d *Document) error {
 	for _, row := range t.Rows {
 		clear(record)
 		for i, x := range row {
-			if x = plain(x); x != nil {
+			switch x := plain(x).(type) {
+			case nil:
+			case string:
+				record[i] = safe(x)
+			default:
 				record[i] = fmt.Sprint(x)
 			}
 		}

@@ -126,14 +126,17 @@ type Cell struct {
 var writers = []struct {
 	name  string
 	write func(*bytes.Buffer, *Document) error
+	safe  func([]byte) []byte // makes the whole harmless; nil for what is so by its parts, or not at all
 }{
-	{"table", writeTerminal},
-	{"markdown", writeMarkdown},
-	{"csv", writeCSV},
-	{"json", writeJSON},
+	{"table", writeTerminal, Inert},
+	{"markdown", writeMarkdown, Inert},
+	{"csv", writeCSV, nil},
+	{"csv-raw", writeRawCSV, nil},
+	{"json", writeJSON, inertJSON},
 }
 
-// Formats returns the names of the formats: table, markdown, csv and json.
+// Formats returns the names of the formats: table, markdown, csv, csv-raw (texts as
+// they are, also where a spreadsheet takes one for a formula) and json.
 func Formats() []string {
 	var names []string
 	for _, x := range writers {
@@ -152,7 +155,11 @@ func (d *Document) Write(w io.Writer, format string) error {
 		if err := x.write(&b, d); err != nil {
 			return fmt.Errorf("writing a report as %s: %w", format, err)
 		}
-		if _, err := w.Write(b.Bytes()); err != nil {
+		text := b.Bytes()
+		if x.safe != nil {
+			text = x.safe(text)
+		}
+		if _, err := w.Write(text); err != nil {
 			return fmt.Errorf("writing a report: %w", err)
 		}
 		return nil

@@ -87,7 +87,7 @@ A note.
 
 Trust it.
 `,
-		"csv":  "name,id,cost_usd\na|b,1,1.5\n\"c\nd\",2,0.25\nnone,,\n",
+		"csv":  "name,id,cost_usd\na|b,1,1.5\nc d,2,0.25\nnone,,\n",
 		"json": "[\n{\"name\":\"a|b\",\"id\":1,\"cost_usd\":1.5},\n{\"name\":\"c\\nd\",\"id\":2,\"cost_usd\":0.25},\n{\"name\":\"none\",\"id\":null,\"cost_usd\":null}\n]\n",
 	} {
 		var b strings.Builder
@@ -110,7 +110,7 @@ func TestWriteErrors(t *testing.T) {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
-	if err := sample().Write(io.Discard, "xml"); err == nil || !strings.Contains(err.Error(), "known: table, markdown, csv, json") {
+	if err := sample().Write(io.Discard, "xml"); err == nil || !strings.Contains(err.Error(), "known: table, markdown, csv, csv-raw, json") {
 		t.Errorf("xml: %v", err)
 	}
 }

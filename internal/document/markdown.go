@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
@@ -120,12 +119,4 @@ func (p *page) table(x *Table) error {
 		p.paragraph(escapeLine(note))
 	}
 	return nil
-}
-
-// escapeLine makes text safe for one line of Markdown: what Markdown and HTML would
-// take for markup is shown as it is. Names come from recordings.
-func escapeLine(s string) string {
-	return strings.NewReplacer(
-		`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;", "~", `\~`,
-	).Replace(Printable(s))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Width is where text for a terminal is wrapped, in characters.
@@ -27,20 +26,6 @@ func wrapText(text string, width int) []string {
 		line, n = line+word, n+size
 	}
 	return append(lines, line)
-}
-
-// Printable makes text of recordings safe for a terminal and for one line: white
-// space becomes a space, other control and invalid characters U+FFFD.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }
 
 // Shortened takes out the middle of a text that is longer than size characters.

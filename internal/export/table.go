@@ -206,6 +206,9 @@ type Source struct {
 // order of the sources, then by cell and session. It refers to the runs it was
 // made from, which must not change.
 type Table struct {
+	// Raw leaves texts in CSV as they are, also where a spreadsheet takes one for a formula.
+	Raw bool
+
 	columns []Column
 	records []record
 	sources []Source

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // The formats of a table.
@@ -94,6 +96,9 @@ func (t *Table) csv(w io.Writer) error {
 				return err
 			}
 			line[j] = string(field)
+			if t.columns[j].Type == String && !t.Raw {
+				line[j] = document.Field(line[j])
+			}
 		}
 		if err := out.Write(line); err != nil {
 			return err

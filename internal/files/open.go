@@ -10,7 +10,7 @@ import (
 
 // ErrNoFile is wrapped by the error of a name that is no regular file: a FIFO, a device, a
 // socket, or a link to one. Opening one may wait for ever, reading one may never end.
-var ErrNoFile = errors.New("only regular files are read, and - is standard input")
+var ErrNoFile = errors.New("only regular files are read")
 
 // Open opens a regular file, at once or not at all. What WriteAll has left in a journal is
 // found under its own name.

@@ -268,7 +268,7 @@ func (r *Report) WriteSummaries(w io.Writer) error {
 	for _, column := range summaryColumns {
 		lines[0] = append(lines[0], column.name)
 		for i := range r.Calls {
-			lines[i+1] = append(lines[i+1], fmt.Sprint(column.value(&r.Calls[i])))
+			lines[i+1] = append(lines[i+1], document.Field(fmt.Sprint(column.value(&r.Calls[i]))))
 		}
 	}
 	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
