@@ -33,7 +33,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	}
 	for _, p := range c.folder.Broken() {
 		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf("a stored call could not be read and was made "+
-			"anew; its file is %s: %s", p.File, p.Text)})
+			"anew; its file is %s", p)})
 	}
 	if note, ok := earlier(run); ok {
 		run.Notes = append(run.Notes, note)

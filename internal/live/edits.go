@@ -16,20 +16,17 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// MinTrigger is the smallest threshold of a compaction that the provider takes,
-// tokens (platform.claude.com, compaction). A call below it is answered without a
-// compaction.
+// MinTrigger is the smallest threshold of a compaction that the provider takes, tokens (platform.claude.com,
+// compaction).
 const MinTrigger = 50_000
 
-// Server says what the provider is asked to do to the context of a call: what to
-// leave out of it, and for calls that are made in that way, how to compact it.
+// Server says what the provider does to the context of a call: what it leaves out, and how it compacts where a call
+// asks.
 type Server struct {
-	// Trigger asks for the compaction by a threshold, tokens of input, and a stop
-	// behind the block, as was offered ahead of the compaction on demand; 0 for that
-	// on demand. The provider takes MinTrigger at least.
+	// Trigger asks for a compaction at a threshold, tokens of input, and a stop behind it, as was offered ahead of
+	// that on demand; MinTrigger at least, 0 for one on demand.
 	Trigger int64
-	// Instructions stand in the place of the provider's own; "" for those, or for
-	// this program's where the strategy wants some.
+	// Instructions replace the provider's own; "" for those, or for this program's where the strategy wants some.
 	Instructions string
 	// Clear are the edits that a strategy declares.
 	Clear Clearing
@@ -121,8 +118,7 @@ func editOf(e *api.Edit) jsontext.Value {
 	return b
 }
 
-// EditTypes returns the types of edits that are known here. A provider may have
-// further ones, behind a beta feature of their own.
+// EditTypes returns the types of edits that are known here. A provider may have more, behind a beta of their own.
 func EditTypes() []string { return []string{api.EditTools, api.EditThinking, api.EditCompact} }
 
 // EditType returns the type of an edit in the provider's form, "" for none.
@@ -144,14 +140,13 @@ type Clearing struct {
 	SkipAgents bool
 }
 
-// ClearThinking is an edit that leaves out thinking. It is declared in calls that
-// think: the provider refuses it in others.
+// ClearThinking is an edit that leaves out thinking, declared in calls that think: the provider refuses it in
+// others.
 type ClearThinking struct {
 	Keep int // newest turns whose thinking stays; 0 for all
 }
 
-// ClearTools is an edit that leaves out results of tools. One of the triggers is
-// set.
+// ClearTools is an edit that leaves out results of tools. One of the triggers is set.
 type ClearTools struct {
 	InputTokens int64 // of input from which on it clears
 	ToolUses    int64 // calls from which on it clears

@@ -29,8 +29,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Summarizer answers summary calls by real models. It is safe for concurrent
-// use: the sessions of a run share one.
+// Summarizer answers summary calls by real models. It is safe for concurrent use: the sessions of a run share one.
 type Summarizer struct {
 	opts   Options
 	digest string // of the options that a call depends on
@@ -315,8 +314,7 @@ func (s *Shared) first(k cassette.Key) bool {
 	return !again
 }
 
-// Backend makes calls, as those of package backend do. Do must be safe for
-// concurrent use.
+// Backend makes calls, as those of package backend do. It must be safe for concurrent use.
 type Backend interface {
 	Do(ctx context.Context, r *wire.Request) (*wire.Reply, error)
 }
@@ -334,14 +332,12 @@ type Texts interface {
 
 // Shadow is a model of the cache that the calls really made have left behind.
 type Shadow interface {
-	// Predict returns what the server should have read, written and processed
-	// for a request that began at a time. It is asked for every call that was
-	// answered, in order of the answers, and must be safe for concurrent use.
+	// Predict returns what the server should have read, written and processed for a request that began at a time.
+	// It is asked for every answered call, in order of the answers, and must be safe for concurrent use.
 	Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage
 }
 
-// Fidelity finds what is worth keeping, and what of it a summary keeps. It must be
-// safe for concurrent use.
+// Fidelity finds what is worth keeping, and what of it a summary keeps. It must be safe for concurrent use.
 type Fidelity interface {
 	// Entities returns what is worth keeping in what a summary replaces, and
 	// whether the summary has it. Root is the folder of the project, below which
@@ -353,24 +349,22 @@ type Fidelity interface {
 
 // Store keeps calls. *cassette.Folder is one.
 type Store interface {
-	// Do returns a call, and true when it was there; else it has ask make it, once
-	// however many want it, and stores it before it returns. What ask returns an
-	// error for is not stored.
+	// Do returns a call, and true when it was there; else it has ask make it, once however many want it, and stores
+	// it unless ask returns an error.
 	Do(ctx context.Context, call cassette.Call, ask cassette.Ask) (*cassette.Cassette, bool, error)
 	// Has reports whether the call is there.
 	Has(call cassette.Call) bool
 }
 
-// Options are what a Summarizer needs. Texts and either Backend or Calls must be
-// given, except for a dry run.
+// Options are what a Summarizer needs. Texts and either Backend or Calls must be given, except for a dry run.
 type Options struct {
 	// Settings without sources or MaxOutput have the defaults.
 	Settings
-	// MaxOutputOf returns the most a model can answer, tokens, 0 where that is not
-	// known: no call asks for more. Nil when no model is known.
+	// MaxOutputOf returns the most a model can answer, tokens, which no call exceeds; 0 where that is not known.
+	// Nil for none.
 	MaxOutputOf func(model string) int
-	// System and Tools are the head of calls that share the conversation's; nil for
-	// placeholders of the size the recording tells.
+	// System and Tools are the head of calls that share the conversation's; nil for placeholders of the recorded
+	// size.
 	System []wire.Block
 	Tools  []wire.Tool
 	Server Server
@@ -389,8 +383,7 @@ type Options struct {
 	// what another's call has answered, and a call that several make is estimated
 	// once in a dry run; nil for one of its own.
 	Shared *Shared
-	// Dry estimates calls instead of making them: Stub answers all that are not
-	// stored.
+	// Dry estimates calls instead of making them: Stub answers all that are not stored.
 	Dry bool
 }
 

@@ -19,21 +19,18 @@ import (
 type Report struct {
 	Made     int `json:"made"`     // calls that were sent, whatever came of them
 	Replayed int `json:"replayed"` // calls answered from stored ones
-	// Refused and Unanswered are those of Made without an answer: the server did not
-	// take what was sent, or it had no answer for it, could not be reached, or broke
-	// off.
+	// Refused and Unanswered are those of Made without an answer: not taken by the server, or not answered for
+	// another reason.
 	Refused    int `json:"refused,omitzero"`
 	Unanswered int `json:"unanswered,omitzero"`
-	// Shared are calls that another of the run was made or replayed for: of another
-	// strategy that sends the same, for instance.
+	// Shared are calls that another call of the run was made or replayed for, for instance of another strategy.
 	Shared  int `json:"shared"`
 	Stubbed int `json:"stubbed"` // calls left to the stub
 	Known   int `json:"known"`   // calls the recording answers
 	// Requests are those sent for the calls made; more than these are retries.
 	Requests int64 `json:"requests"`
-	// Usage is what the server billed for the calls made, Predicted what the
-	// cache model had said of those that it answered, and Answered their usage,
-	// without what was wasted ahead of the answer.
+	// Usage is what the server billed for the calls made; Answered the usage of those that were answered, without
+	// what was wasted ahead, and Predicted the cache model's prediction of that.
 	Usage     prompt.Usage `json:"usage"`
 	Answered  prompt.Usage `json:"answered"`
 	Predicted prompt.Usage `json:"predicted"`
@@ -41,8 +38,8 @@ type Report struct {
 	// Wasted is the part of Usage that no answer came of: attempts that broke off,
 	// and calls that failed.
 	Wasted prompt.Usage `json:"wasted,omitzero"`
-	// Estimated are calls made whose usage the server did not count: it is
-	// estimated from bytes, and part of neither Predicted nor Answered.
+	// Estimated are calls whose usage the server did not count: it is estimated, and in neither Predicted nor
+	// Answered.
 	Estimated int `json:"estimated,omitzero"`
 	// ReplayedUSD is what the replayed calls had cost when they were made.
 	ReplayedUSD float64 `json:"replayed_usd"`
@@ -56,8 +53,8 @@ type Report struct {
 	Kept     int64    `json:"kept"`
 	Composed Composed `json:"composed"`
 	Estimate Estimate `json:"-"` // of a dry run
-	// Models are the calls that a dry run found to be made, by model, and Untaken those
-	// of them that the model is known not to take, by the reason.
+	// Models are the calls that a dry run found to be made, by model; Untaken those that the model does not take,
+	// by reason.
 	Models  map[string]int `json:"-"`
 	Untaken map[string]int `json:"-"`
 	Calls   []Call         `json:"calls"` // each of them, by cell, session and number
@@ -211,9 +208,8 @@ type Call struct {
 	Replayed bool   `json:"replayed"`        // the answer was stored ahead of the run
 	Shared   bool   `json:"shared,omitzero"` // the answer is another call's of the run
 	Failed   string `json:"failed,omitzero"` // why it gave no summary
-	// Answered says that there was a reply, whatever came of it. Refused is why the
-	// server did not take the request, in its words: a report that is written has
-	// none, as it holds no text.
+	// Answered says that there was a reply. Refused is why the server did not take the request: no part of written
+	// reports.
 	Answered bool   `json:"-"`
 	Refused  string `json:"-"`
 
@@ -226,25 +222,24 @@ type Call struct {
 	Estimated bool         `json:"estimated,omitzero"`
 	Attempts  int32        `json:"attempts"`
 	Seconds   float64      `json:"seconds"` // from the request to the end of the response
-	// Betas, Edits, Thinking and Effort are what was asked for beside the content:
-	// beta features, types of edits, mode and budget, the provider's name.
+	// Betas, Edits, Thinking and Effort are what the call asked for: beta features, types of edits, mode and
+	// budget, a name.
 	Betas    []string `json:"betas,omitzero"`
 	Edits    []string `json:"edits,omitzero"`
 	Thinking string   `json:"thinking,omitzero"`
 	Effort   string   `json:"effort,omitzero"`
-	// Thought is the part of the output that was thinking, tokens; Cleared what the
-	// declared edits took out.
+	// Thought is the part of the output that was thinking, tokens; Cleared what the declared edits took out.
 	Thought int64        `json:"thought_tokens,omitzero"`
 	Cleared wire.Cleared `json:"cleared,omitzero"`
 
 	Tokens   int32     `json:"tokens"` // of the summary
 	Bytes    int32     `json:"bytes"`
 	Sections []Section `json:"sections,omitzero"` // in the order of the summary
-	// Kinds are the entities of what was summarised, and how many the summary
-	// has, by kind in order of first appearance.
+	// Kinds are the entities of what was summarised, and how many the summary has, by kind in order of first
+	// appearance.
 	Kinds []Share `json:"kinds,omitzero"`
-	// Drift is how many the summary has of the entities that earlier summaries of
-	// its chain stood for: those of the one before first.
+	// Drift is how many the summary has of the entities that earlier summaries of its chain stood for, the last one
+	// first.
 	Drift []Share `json:"drift,omitzero"`
 
 	key  cassette.Key

@@ -41,8 +41,8 @@ import (
 
 // Backend makes calls. Its methods are safe for concurrent use.
 type Backend interface {
-	// Do sends one request and returns the complete answer. The error is a
-	// *wire.Failure, the context's, or one of this package's Err…, wrapped.
+	// Do sends one request and returns the complete answer. The error is a *wire.Failure, the context's, or one of
+	// this package's Err…, wrapped.
 	Do(ctx context.Context, r *wire.Request) (*wire.Reply, error)
 }
 
@@ -65,9 +65,8 @@ const (
 type Limits struct {
 	MaxResponse int64         // bytes of the response's body, decompressed
 	Timeout     time.Duration // from the request to the end of the response
-	// Idle bounds the time without a byte of the response, from the request on. Its
-	// default is Timeout where that exceeds [wire.DefaultTimeout]: whoever allows more has a
-	// server that is long silent over a prompt.
+	// Idle bounds the time without a byte of the response. Its default is Timeout where that exceeds
+	// [wire.DefaultTimeout]: who allows more has a server that is long silent over a prompt.
 	Idle time.Duration
 }
 
@@ -224,10 +223,8 @@ func (c *Client) refused(resp *http.Response, body io.Reader) error {
 	}
 }
 
-// events calls take with the data of each event of a stream until it returns an
-// error or the stream ends. A last event without the blank line behind it is
-// incomplete and left out, except for the word that nothing more comes: some
-// gateways send that as their last line.
+// events calls take with the data of each event until it returns an error or the stream ends. A last event without
+// a blank line behind it is incomplete and left out, except for the end mark, which some gateways send that way.
 func events(r io.Reader, limit int64, take func(data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, int(limit)+1)

@@ -23,13 +23,11 @@ type Quota struct {
 	Concurrency int // requests in flight
 	Requests    int // requests a minute
 	Calls       int // requests in all, repeated attempts included
-	// BudgetUSD bounds the cost. A request is sent only if its estimate fits into
-	// what is left besides the estimates of the requests in flight.
+	// BudgetUSD bounds the cost: a request is sent only if its estimate fits into what those in flight leave of it.
 	BudgetUSD float64
 	// Price returns the price in USD of a usage. A budget needs one.
 	Price func(model string, u wire.Usage) float64
-	// Priced reports whether Price knows a model; nil for all. Within a budget no
-	// other is asked.
+	// Priced reports whether Price knows a model, nil for all: within a budget no other is asked.
 	Priced func(model string) bool
 }
 
@@ -44,10 +42,8 @@ func (q *Quota) check() error {
 	return nil
 }
 
-// Gate lets requests through in the order in which they came, as far as its
-// quota goes. Who waits for a quota that comes back (requests in flight, those
-// of a minute) waits until its context ends; what does not come back (calls,
-// budget) is an error.
+// Gate lets requests through in their order, as far as its quota goes. Requests wait, until their context ends, for
+// what comes back (those in flight, those of a minute); what does not (calls, budget) is an error.
 type Gate struct {
 	backend Backend
 	quota   Quota
@@ -90,8 +86,7 @@ func (g *Gate) Spent() Spent {
 	return g.spent
 }
 
-// Do waits for its turn, sends the request and books what it cost. What it books
-// for a failure is in the failure's Billed.
+// Do waits for its turn, sends the request and books its cost, that of a failure in its Billed.
 func (g *Gate) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	send, err := g.admit(ctx, r)
 	if err != nil {
@@ -132,8 +127,7 @@ func (g *Gate) price(model string, u wire.Usage) float64 {
 	return g.quota.Price(model, u)
 }
 
-// enter returns when the request may be sent. One at a time waits at the gate, so
-// that none is overtaken; a channel serves those who wait in their order.
+// enter returns when the request may be sent. One at a time waits at the gate, so that none is overtaken.
 func (g *Gate) enter(ctx context.Context, model string, cost float64) error {
 	select {
 	case g.turn <- struct{}{}:
@@ -254,9 +248,8 @@ const tokensPerByte = 0.4
 // overhead is what a block or a tool adds to its text, tokens; a tool call adds the most, 54 in recorded sessions.
 const overhead = 60
 
-// Estimate returns the most that a request is likely to be billed: no token of
-// it is in the cache, all are written with the longest lifetime it asks for, and
-// the output is as long as it may be. A server-side compaction is a second pass.
+// Estimate returns the most that a request is likely to be billed: nothing is in the cache, all is written with the
+// longest lifetime asked for, the output is as long as it may be, and a server-side compaction is a second pass.
 func Estimate(r *wire.Request) wire.Usage {
 	size, blocks, longest := 0, 0, wire.CacheNone
 	for p := range r.Parts() {

@@ -32,11 +32,9 @@ type Retry struct {
 	Attempts int           // requests for one call, the first one included
 	Base     time.Duration // the longest wait after the first failure
 	Ceiling  time.Duration // the longest wait that is drawn
-	// MaxAfter is the longest wait that a server may ask for: a call whose server
-	// asks for more fails and says so.
+	// MaxAfter is the longest wait that a server may ask for: beyond it the call fails and says so.
 	MaxAfter time.Duration
-	// Deadline bounds all attempts of one call and the waits between them, without
-	// the time that it queues at a Gate.
+	// Deadline bounds all attempts of one call and the waits between them, without the queue at a Gate.
 	Deadline time.Duration
 	Jitter   draws.Source // of the waits
 	Clock    Clock        // nil for the machine's
@@ -169,10 +167,9 @@ var ErrBreaker = errors.New("no more live calls")
 // maxFailed is how many calls may fail in a row, as in Claude Code's own breaker from 2.1.76 on.
 const maxFailed = 3
 
-// Breaker makes no more calls once three of them have failed in a row, whoever
-// made them. What a server refuses for the content of the one request, a prompt
-// that is too long for instance, is an answer like any other here: the server
-// works. Calls whose caller gave up do not count.
+// Breaker makes no more calls once three in a row have failed, whoever made them. A refusal of one request's
+// content, such as a prompt that is too long, is an answer: the server works. Calls whose caller gave up do not
+// count.
 type Breaker struct {
 	Backend Backend
 
@@ -225,8 +222,7 @@ func (b *Breaker) note(err error, gone bool) {
 
 // Clock measures and waits.
 type Clock interface {
-	// Elapsed returns the time since some fixed moment. It is not the time of day,
-	// which may be set while a call waits.
+	// Elapsed returns the time since some fixed moment: not the time of day, which may be set while a call waits.
 	Elapsed() time.Duration
 	// Sleep returns after d, with the context's error if that ends before.
 	Sleep(ctx context.Context, d time.Duration) error

@@ -50,7 +50,7 @@ func TestReplaceBroken(t *testing.T) {
 		if got, err := os.ReadFile(beside); err != nil || string(got) != text {
 			t.Errorf("%d: beside stands %q, %v", n, got, err)
 		}
-		if list := f.Broken(); len(list) != 1 || list[0].File != beside || list[0].Text == "" {
+		if list := f.Broken(); len(list) != 1 || !strings.HasPrefix(list[0], beside+": ") || len(list[0]) < len(beside)+3 {
 			t.Errorf("%d: replaced %v", n, list)
 		}
 	}

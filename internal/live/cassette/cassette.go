@@ -10,10 +10,17 @@ package cassette
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -37,18 +44,15 @@ type Call struct {
 // Key returns the key of the call.
 func (c Call) Key() Key { return chainKey(c.Chain, c.Params...) }
 
-// Cassette is one stored call. What a Folder returns is shared and must not be
-// changed.
+// Cassette is one stored call. What a Folder returns is shared and must not be changed.
 type Cassette struct {
 	Call Call `json:"call"`
 	// Began is when the call was made, for people; zero when it is not known.
 	Began time.Time `json:"began,omitzero"`
-	// Texts says of a cassette that was read that the texts of the answer are the
-	// model's own; else they are filler of the same size, and the request's
-	// instruction is left out. What is stored is assumed to have its texts.
+	// Texts says of a cassette that was read that its texts are the model's own; else they are filler of the same
+	// size, and the request's instruction is left out. What is stored is assumed to have its texts.
 	Texts bool `json:"texts"`
-	// Reply is what the model answered, nil for a call that failed; Failure why,
-	// nil for a call that was answered.
+	// Reply is what the model answered, nil for a call that failed; Failure is why, nil for one that was answered.
 	Reply   *wire.Reply   `json:"reply,omitzero"`
 	Failure *wire.Failure `json:"failure,omitzero"`
 	// Predicted is what the model of the cache predicted for the call, tokens.
@@ -69,8 +73,8 @@ type Entity struct {
 	Kept bool   `json:"kept,omitzero"` // the summary has it
 }
 
-// Key names a call: equal content asked with equal parameters has equal keys,
-// in every process and on every platform.
+// Key names a call: equal content asked with equal parameters has equal keys, in every process and on every
+// platform.
 type Key [16]byte
 
 // chainKey returns the key of a call that sends content of a chain under parameters, whose order counts.
@@ -116,10 +120,8 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Request is what was asked, by sizes and digests: what it said is in the
-// recording. A line of Tools, System and Messages is one block: who speaks, its
-// kind, bytes, digest of content, whether it is an error, and the breakpoint at
-// it.
+// Request is what was asked, by sizes and digests: what it said is in the recording. A line of Tools, System and
+// Messages is one block: who speaks, its kind, bytes, digest, whether it is an error, and its breakpoint.
 type Request struct {
 	Model       string   `json:"model"`
 	MaxTokens   int      `json:"max_tokens"` // of output
@@ -127,8 +129,7 @@ type Request struct {
 	Betas       []string `json:"betas,omitempty"`
 	// ContextManagement is the size and digest of the edits asked of the server.
 	ContextManagement string `json:"context_management,omitzero"`
-	// Compaction is the size and digest of the instructions of a compaction asked
-	// for on demand.
+	// Compaction is the size and digest of the instructions of a compaction on demand.
 	Compaction string   `json:"compaction,omitzero"`
 	Thinking   string   `json:"thinking,omitzero"` // as wire.Thinking writes it
 	Effort     string   `json:"effort,omitzero"`
@@ -136,8 +137,8 @@ type Request struct {
 	Tools      []string `json:"tools,omitempty"`
 	System     []string `json:"system,omitempty"`
 	Messages   []string `json:"messages"`
-	// Instruction is the last text of the request, which no recording has; "" in a
-	// cassette without texts, and for one of more than maxInstruction bytes.
+	// Instruction is the last text of the request, which no recording has; "" in a cassette without texts, and for
+	// one of more than maxInstruction bytes.
 	Instruction string `json:"instruction,omitzero"`
 }
 
@@ -208,4 +209,108 @@ func instruction(messages []wire.Message) string {
 		return b.Text
 	}
 	return ""
+}
+
+// ErrMissing reports a call that no cassette holds.
+var ErrMissing = errors.New("no cassette holds this call")
+
+// missing returns the error of a call that is not stored, or has changed since, with the nearest stored call of the
+// session and what differs.
+func (f *Folder) missing(call Call) error {
+	told := redactCall(call)
+	entries, _ := os.ReadDir(f.dir) // a folder that cannot be read has none
+	var nearest *Call
+	best, stored, path := -1, 0, ""
+	for _, entry := range entries {
+		k, err := parseKey(strings.TrimSuffix(entry.Name(), suffix))
+		if err != nil || filepath.Ext(entry.Name()) != suffix {
+			continue
+		}
+		var got struct {
+			Call Call `json:"call"`
+		}
+		b, err := files.Read(f.path(k))
+		if err != nil || json.Unmarshal(b, &got, values) != nil {
+			continue
+		}
+		stored++
+		if n := likeness(&got.Call, &told); got.Call.Session == call.Session && n > best {
+			best, nearest, path = n, &got.Call, f.path(k)
+		}
+	}
+	why := f.dir + " has no cassettes"
+	switch {
+	case nearest != nil:
+		why = fmt.Sprintf("the nearest, %s, differs in %s", path, strings.Join(differences(nearest, &told), "; "))
+	case stored > 0:
+		why = fmt.Sprintf("none of the %d cassettes in %s belongs to this session", stored, f.dir)
+	}
+	return fmt.Errorf("%w, %s: %s", ErrMissing, call.Key(), why)
+}
+
+// likeness weighs what two calls of a session have in common: purpose and place before settings.
+func likeness(a, b *Call) int {
+	n := 0
+	for _, p := range b.Params {
+		if slices.Contains(a.Params, p) {
+			n++
+		}
+	}
+	for _, same := range []bool{
+		a.Chain == b.Chain, a.Number == b.Number, a.Thread == b.Thread && a.Round == b.Round, a.Source == b.Source,
+	} {
+		if same {
+			n += 100
+		}
+	}
+	return n
+}
+
+// differences says what differs in two calls.
+func differences(stored, now *Call) []string {
+	var list []string
+	if stored.Chain != now.Chain {
+		list = append(list, "what is sent")
+	}
+	were, names := map[string]string{}, []string{}
+	for _, p := range stored.Params {
+		name, value, _ := strings.Cut(p, "=")
+		were[name] = value
+		names = append(names, name)
+	}
+	add := func(what, a, b string) {
+		if a != b {
+			list = append(list, fmt.Sprintf("%s (stored %s, now %s)", what, short(a), short(b)))
+		}
+	}
+	for _, p := range now.Params {
+		name, value, _ := strings.Cut(p, "=")
+		if was, ok := were[name]; ok {
+			add(name, was, value)
+		} else {
+			add(name, "without", value)
+		}
+		delete(were, name)
+	}
+	for _, name := range names {
+		if was, ok := were[name]; ok {
+			add(name, was, "without")
+		}
+	}
+	add("thread", fmt.Sprint(stored.Thread), fmt.Sprint(now.Thread))
+	add("round", fmt.Sprint(stored.Round), fmt.Sprint(now.Round))
+	add("number", fmt.Sprint(stored.Number), fmt.Sprint(now.Number))
+	if len(list) == 0 {
+		list = append(list, "the order of its parameters")
+	}
+	return list
+}
+
+// short returns a value for people: of a digest the first digits.
+func short(s string) string {
+	const told = 8
+	if _, err := parseKey(s); err == nil {
+		return s[:told] + "…"
+	}
+	return s
 }

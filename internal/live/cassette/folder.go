@@ -24,22 +24,18 @@ const (
 
 // Options say how cassettes are written. The zero value keeps all texts.
 type Options struct {
-	// Redact withholds the texts of requests and answers: sizes and digests stand
-	// for them. The calls of the run that records get the same filler as those of
-	// one that replays, and send it on: a later call has it where the summary
-	// before stood. A digest lets who has a text tell that it was this one.
+	// Redact replaces the texts of requests and answers by sizes and digests. The run that records sees the same
+	// filler as one that replays. A digest lets who has a text tell that it was this one.
 	Redact bool
-	// Keep are strings that Redact leaves in answers besides the tags of analysis
-	// and summary: the titles of sections, for instance, which an answer repeats
-	// from the instruction.
+	// Keep are strings that Redact leaves in answers beside the tags of analysis and summary, such as titles of
+	// sections.
 	Keep []string
-	// ReplaceBroken has a call made anew whose file cannot be read, when what is
-	// missing is recorded: the file is kept beside, under another ending.
+	// ReplaceBroken has RecordMissing make a call anew whose file cannot be read, and keep the file under another
+	// ending.
 	ReplaceBroken bool
 }
 
-// Folder is a folder of cassettes. It is safe for concurrent use. Cassettes are
-// read when they are asked for and not held.
+// Folder is a folder of cassettes, which are read when asked for. It is safe for concurrent use.
 type Folder struct {
 	dir  string
 	mode Mode
@@ -48,7 +44,7 @@ type Folder struct {
 	mu      sync.Mutex
 	made    map[Key]bool // stored by this Folder
 	flights map[Key]*flight
-	broken  []Problem // kept beside
+	broken  []string // files kept beside, with what is wrong
 }
 
 // suffix is the ending of the files; what has another is passed over.
@@ -77,8 +73,7 @@ func Open(dir string, mode Mode, opts Options) (*Folder, error) {
 // path returns the file of a call.
 func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+suffix) }
 
-// Load returns the cassette of a call. The error is ErrMissing when there is none;
-// any other names the file and what to do.
+// Load returns the cassette of a call, or ErrMissing; any other error names the file and what to do.
 func (f *Folder) Load(call Call) (*Cassette, error) {
 	c, err := f.find(call)
 	if err == nil && c == nil {
@@ -108,29 +103,12 @@ func (f *Folder) find(call Call) (*Cassette, error) {
 // Has reports whether Do answers a call from the folder without making it. A file
 // that cannot be read counts as stored: Do returns the error.
 func (f *Folder) Has(call Call) bool {
-	made := f.madeHere(call.Key())
-	if f.mode == Record && !made {
-		return false
-	}
-	c, err := f.find(call)
-	return err != nil || c != nil && !f.again(c, made)
+	c, err := f.there(call)
+	return c != nil || err != nil && !errors.Is(err, ErrMissing)
 }
 
-// again reports whether a stored call is made once more: RecordMissing repeats a passing failure once in the
-// Folder's life.
-func (f *Folder) again(c *Cassette, made bool) bool {
-	return f.mode == RecordMissing && c.passing() && !made
-}
-
-func (f *Folder) madeHere(k Key) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.made[k]
-}
-
-// Store writes a cassette, in the place of one of the same call. The file is
-// there as a whole or not at all, whatever ends the program. A failure that
-// every call would meet, a wrong key for instance, is no cassette.
+// Store writes a cassette, in the place of one of the same call: whole or not at all, whatever ends the program. A
+// failure that every call would meet, such as a wrong key, is no cassette.
 func (f *Folder) Store(c *Cassette) error {
 	_, err := f.store(c)
 	return err
@@ -237,24 +215,16 @@ func (f *Folder) keepBroken(k Key) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.broken = append(f.broken, Problem{beside, why.Error()})
+	f.broken = append(f.broken, fmt.Sprintf("%s: %v", beside, why))
 	return nil
 }
 
-// Problem is what is wrong with a file of the folder.
-type Problem struct {
-	File string // with its folder
-	Text string // what is wrong, and what to do
-}
-
-// Broken returns the files that were replaced, under the names they have now, with
-// what is wrong with them, ordered by name.
-func (f *Folder) Broken() []Problem {
+// Broken returns the files that were replaced, each with its present name and what is
+// wrong with it, ordered by name.
+func (f *Folder) Broken() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := slices.Clone(f.broken)
-	slices.SortFunc(list, func(a, b Problem) int { return strings.Compare(a.File, b.File) })
-	return list
+	return slices.Sorted(slices.Values(f.broken))
 }
 
 // Ask makes a call.
@@ -333,19 +303,20 @@ func (f *Folder) fly(ctx context.Context, own *flight, call Call, ask Ask) (c *C
 	return c, there, err
 }
 
-// there returns the cassette that answers a call in the folder's mode, nil for one to be made.
+// there returns the cassette that answers a call in the folder's mode, nil for one to be made. RecordMissing
+// repeats a passing failure once in the Folder's life.
 func (f *Folder) there(call Call) (*Cassette, error) {
-	made := f.madeHere(call.Key())
-	switch f.mode {
-	case Replay:
+	if f.mode == Replay {
 		return f.Load(call)
-	case Record:
-		if !made {
-			return nil, nil
-		}
+	}
+	f.mu.Lock()
+	made := f.made[call.Key()]
+	f.mu.Unlock()
+	if f.mode == Record && !made {
+		return nil, nil
 	}
 	c, err := f.find(call)
-	if err == nil && c != nil && f.again(c, made) {
+	if c != nil && c.passing() && f.mode == RecordMissing && !made {
 		return nil, nil
 	}
 	return c, err

@@ -99,8 +99,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 type Counts struct {
 	Requests int `json:"requests"`
 	Answered int `json:"answered"`
-	// Billed is what all prompts that were worked on are billed, with the whole of
-	// what was said, also where the response broke off in the middle of it.
+	// Billed is what all prompts that were worked on are billed, with all that was said, also where the response
+	// broke off.
 	Billed  wire.Usage       `json:"billed"`
 	Digests map[string]Count `json:"digests"`
 }

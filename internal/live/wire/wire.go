@@ -71,18 +71,16 @@ type Request struct {
 	Tools     []Tool    `json:"tools,omitempty"`
 	Messages  []Message `json:"messages"`
 	Betas     []string  `json:"betas,omitempty"` // beta features to ask for, by the names of their headers
-	// ContextManagement is the object of server-side edits (context editing,
-	// compaction) in the provider's form; nil for none.
+	// ContextManagement is the object of server-side edits (editing, compaction) in the provider's form; nil for
+	// none.
 	ContextManagement jsontext.Value `json:"context_management,omitzero"`
 	// Compaction asks for a compaction on demand, which does not go together with
 	// ContextManagement; nil for none.
 	Compaction *Compaction `json:"compaction,omitzero"`
 	Thinking   Thinking    `json:"thinking,omitzero"`
-	// Effort is the effort asked of the model, as the provider names it: "low" to
-	// "max"; "" to leave it out.
+	// Effort is the effort asked of the model, by the provider's name ("low" to "max"); "" to leave it out.
 	Effort string `json:"effort,omitzero"`
-	// ToolsDenied says that the model must not call a tool although they are
-	// listed: what it answers instead of text is a failure.
+	// ToolsDenied says that the model must not call a tool although they are listed.
 	ToolsDenied bool `json:"tools_denied,omitzero"`
 }
 
@@ -148,8 +146,7 @@ const (
 // Thinking is what a call says of thinking. The zero value says nothing.
 type Thinking struct {
 	Mode Mode `json:"mode"`
-	// Budget is in tokens, for ThinkingBudget: the provider takes 1,024 at least, and
-	// less than MaxTokens.
+	// Budget is in tokens, for ThinkingBudget: 1,024 at least, and less than MaxTokens.
 	Budget int `json:"budget,omitzero"`
 }
 
@@ -196,8 +193,8 @@ func (u *Usage) Add(v Usage) {
 	u.Output += v.Output
 }
 
-// Iteration is one pass of the model inside a call: a server-side compaction
-// takes one of its own, which the call's own usage leaves out.
+// Iteration is one pass of the model inside a call: a server-side compaction takes one that the call's usage leaves
+// out.
 type Iteration struct {
 	Type  string `json:"type"` // "message" or "compaction"
 	Usage Usage  `json:"usage"`
@@ -210,8 +207,7 @@ type Cleared struct {
 	Input    int64 `json:"input,omitzero"`     // tokens of input
 }
 
-// Reply is what a model answered. It is complete: a stream that breaks off is a
-// Failure.
+// Reply is what a model answered. It is complete: a stream that breaks off is a Failure.
 type Reply struct {
 	ID         string      `json:"id"`
 	Model      string      `json:"model"` // that answered
@@ -221,20 +217,17 @@ type Reply struct {
 	ToolCalls  []string    `json:"tool_calls,omitempty"`
 	Usage      Usage       `json:"usage"`
 	Iterations []Iteration `json:"iterations,omitempty"`
-	// First and Total are the time to the first token and to the end of the
-	// response, of the attempt that succeeded.
+	// First and Total are the time to the first token and to the end of the response, of the last attempt.
 	First time.Duration `json:"first_ns"`
 	Total time.Duration `json:"total_ns"`
 	// Attempts is how many requests were sent, the last one included.
 	Attempts int `json:"attempts"`
-	// Estimated says that the server counted nothing, or not all: the rest of Usage
-	// is estimated from bytes.
+	// Estimated says that the server did not count all: the rest of Usage is estimated from bytes.
 	Estimated bool `json:"estimated,omitzero"`
-	// Wasted is what the attempts that broke off before this one were billed, as
-	// counted or estimated. It is no part of Usage, nor of what Billed returns.
+	// Wasted is what attempts before this one were billed, as counted or estimated: no part of Usage and Billed.
 	Wasted Usage `json:"wasted,omitzero"`
-	// Thinking is the part of the output that was thinking, tokens: as counted, or
-	// what the text leaves of the output where the server gives no count.
+	// Thinking is the part of the output that was thinking, tokens: as counted, or what the text leaves of the
+	// output.
 	Thinking int64 `json:"thinking,omitzero"`
 	// Cleared is what edits declared in the request took out of the prompt.
 	Cleared Cleared `json:"cleared,omitzero"`
@@ -305,6 +298,5 @@ func (f *Failure) Passing() bool {
 	return false
 }
 
-// Fatal reports whether every other call will fail in the same way: the caller
-// should stop rather than go on.
+// Fatal reports whether every other call will fail in the same way, so that the caller should stop.
 func (f *Failure) Fatal() bool { return f.Cause == CauseAuth || f.Cause == CauseModel }
