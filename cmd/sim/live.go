@@ -100,14 +100,10 @@ func (c *liveCalls) open(prices pricesNow) (err error) {
 	if err != nil {
 		return err
 	}
-	c.gate, err = backend.NewGate(server, backend.Quota{
+	c.gate = backend.NewGate(server, backend.Quota{
 		Concurrency: f.Concurrency, Requests: f.PerMinute, Calls: f.MaxCalls, BudgetUSD: f.Budget,
-		Price:  func(model string, u wire.Usage) float64 { return prices.usd(model, u.Prompt()) },
-		Priced: prices.known,
+		Price: prices.usd, Priced: prices.known,
 	}, nil)
-	if err != nil {
-		return err
-	}
 	c.opts.Backend = &backend.Breaker{Backend: &backend.Retry{
 		Backend: c.gate, Attempts: f.Attempts, Deadline: time.Duration(f.Attempts) * (f.Timeout + backend.DefaultMaxAfter),
 		Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
@@ -154,7 +150,7 @@ func (c *liveCalls) report() live.Report {
 	if c.gate != nil {
 		// The gate knows of every request, also of a call that came to no end.
 		spent := c.gate.Spent()
-		sum.USD, sum.Usage = spent.USD, spent.Usage.Prompt()
+		sum.USD, sum.Usage = spent.USD, spent.Usage
 	}
 	return sum
 }

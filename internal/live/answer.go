@@ -126,14 +126,6 @@ func sectionsOf(text string, wanted []section) []Section {
 	return list
 }
 
-// The tags around the parts of an answer, in whatever case the model writes them.
-const (
-	analysisOpen  = "<analysis>"
-	analysisClose = "</analysis>"
-	summaryOpen   = "<summary>"
-	summaryClose  = "</summary>"
-)
-
 // extract returns the text in the summary block of an answer and in the
 // analysis ahead of it, and whether there is such a block; the whole of an answer
 // that has neither is a summary. Tags inside the summary are the model's words.
@@ -147,30 +139,30 @@ func extract(text string) (summary, analysis string, tagged bool) {
 		return len(text)
 	}
 	var outside, inside strings.Builder
-	at, open := 0, find(summaryOpen, 0) // what is ahead of at is dealt with
-	opened, closed := strings.LastIndex(lower, summaryOpen), strings.LastIndex(lower, summaryClose)
+	at, open := 0, find(cassette.SummaryOpen, 0) // what is ahead of at is dealt with
+	opened, closed := strings.LastIndex(lower, cassette.SummaryOpen), strings.LastIndex(lower, cassette.SummaryClose)
 	for {
-		begin := find(analysisOpen, at)
+		begin := find(cassette.AnalysisOpen, at)
 		if open < at {
-			open = find(summaryOpen, at)
+			open = find(cassette.SummaryOpen, at)
 		}
 		if begin >= open {
 			break
 		}
 		outside.WriteString(text[at:begin])
-		begin += len(analysisOpen)
-		end := find(analysisClose, begin)
-		at = min(end+len(analysisClose), len(text))
+		begin += len(cassette.AnalysisOpen)
+		end := find(cassette.AnalysisClose, begin)
+		at = min(end+len(cassette.AnalysisClose), len(text))
 		if end == len(text) || opened > begin && opened < end && closed > end {
 			// The end of the analysis is missing, or is one that the summary mentions.
-			end = find(summaryOpen, begin)
+			end = find(cassette.SummaryOpen, begin)
 			at = end
 		}
 		inside.WriteString(strings.TrimSpace(text[begin:end]) + "\n")
 	}
 	analysis = strings.TrimSpace(inside.String())
 	if tagged = open < len(text); tagged {
-		at = open + len(summaryOpen)
+		at = open + len(cassette.SummaryOpen)
 		outside.Reset()
 	}
 	stop := len(text)

@@ -154,7 +154,7 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 // answered books a call with a reply. The prediction is compared with the count of the answer alone.
 func (s *Summarizer) answered(p *plan, composer *composer, got *cassette.Cassette) {
 	reply := got.Reply
-	usage, wasted := reply.Billed().Prompt(), reply.Wasted.Prompt()
+	usage, wasted := reply.Billed(), reply.Wasted
 	s.ledger.made(composer, usage, wasted, reply.Attempts)
 	s.ledger.spend(s.price(p.model, usage, wasted))
 	s.ledger.update(func(r *Report) {
@@ -186,7 +186,7 @@ func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, er
 		return nil, err
 	}
 	stop := ctx.Err()
-	if wasted := f.Billed.Prompt(); stop == nil || wasted != (prompt.Usage{}) {
+	if wasted := f.Billed; stop == nil || wasted != (prompt.Usage{}) {
 		s.ledger.made(composer, prompt.Usage{}, wasted, f.Attempts)
 		s.ledger.failed(f)
 		s.ledger.spend(s.opts.Prices(p.model, wasted))
@@ -238,7 +238,7 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
 		}
 		m.Predicted = prompt.Usage{} // nothing was answered that it could be compared with
-		m.Wasted, m.Attempts = f.Billed.Prompt(), int32(f.Attempts)
+		m.Wasted, m.Attempts = f.Billed, int32(f.Attempts)
 	} else {
 		m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
 		why = s.take(&a, p, got, s.from(c, p))
@@ -253,7 +253,7 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, from prompt.Digest) string {
 	reply := got.Reply
 	m, r := a.Measured, p.read(reply)
-	m.Usage, m.Wasted, m.Attempts = reply.Billed().Prompt(), reply.Wasted.Prompt(), int32(max(1, reply.Attempts))
+	m.Usage, m.Wasted, m.Attempts = reply.Billed(), reply.Wasted, int32(max(1, reply.Attempts))
 	m.Iterations = int32(max(1, len(reply.Iterations)))
 	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
 	if a.Failed = r.failed; a.Failed != "" {
@@ -319,11 +319,6 @@ type Backend interface {
 	Do(ctx context.Context, r *wire.Request) (*wire.Reply, error)
 }
 
-// Stub sizes the calls that are not made. *summarizer.Stub is one.
-type Stub interface {
-	Summarize(in *prompt.Intent, src draws.Source, event uint64, span prompt.Digest) prompt.Answer
-}
-
 // Texts are the texts behind the blocks of a session. *texts.Reader is one.
 type Texts interface {
 	Block(i int32) (texts.Content, error)
@@ -372,7 +367,7 @@ type Options struct {
 	Backend Backend
 	Calls   Store // stored calls; nil for none
 	Texts   func(context.Context, *traces.Session) (Texts, error)
-	Stub    Stub // nil for summarizer.Default()
+	Stub    *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
 	Shadow  Shadow
 	// Prices return the price of a call, USD; nil for 0.
 	Prices   func(model string, u prompt.Usage) float64

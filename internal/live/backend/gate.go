@@ -31,17 +31,6 @@ type Quota struct {
 	Priced func(model string) bool
 }
 
-// check returns what is wrong with q.
-func (q *Quota) check() error {
-	switch {
-	case min(q.Concurrency, q.Requests, q.Calls) < 0 || !(q.BudgetUSD >= 0):
-		return errors.New("no limit may be negative")
-	case q.BudgetUSD > 0 && q.Price == nil:
-		return errors.New("a budget needs prices")
-	}
-	return nil
-}
-
 // Gate lets requests through in their order, as far as its quota goes. Requests wait, until their context ends, for
 // what comes back (those in flight, those of a minute); what does not (calls, budget) is an error.
 type Gate struct {
@@ -66,17 +55,14 @@ type Spent struct {
 	Usage    wire.Usage // of those that ended
 }
 
-// NewGate returns a gate in front of b. A nil clock is the machine's.
-func NewGate(b Backend, q Quota, c Clock) (*Gate, error) {
-	if err := q.check(); err != nil {
-		return nil, fmt.Errorf("backend: quota: %w", err)
-	}
+// NewGate returns a gate in front of b. A budget needs prices. A nil clock is the machine's.
+func NewGate(b Backend, q Quota, c Clock) *Gate {
 	if c == nil {
 		c = newClock()
 	}
 	return &Gate{backend: b, quota: q, clock: c,
 		turn: make(chan struct{}, 1), settled: make(chan struct{}, 1),
-		ready: float64(q.Requests), at: c.Elapsed()}, nil
+		ready: float64(q.Requests), at: c.Elapsed()}
 }
 
 // Spent returns what went through so far.
@@ -213,7 +199,7 @@ func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
 		return estimate
 	case !errors.As(err, &f):
 		return wire.Usage{}
-	case f.Billed.Prompt().Input() > 0:
+	case f.Billed.Input() > 0:
 		return f.Billed
 	}
 	switch f.Cause {
@@ -298,7 +284,7 @@ func estimateUncounted(r *wire.Request, reply *wire.Reply, bytes int64) {
 		return
 	}
 	u := &reply.Usage
-	if u.Prompt().Input() == 0 {
+	if u.Input() == 0 {
 		output := u.Output
 		*u = Estimate(r)
 		u.Output, reply.Estimated = output, true

@@ -25,7 +25,15 @@ type withheld struct {
 
 // marks are the tags around the parts of a summary, in any case. They decide what of an answer enters the context,
 // so they are never withheld.
-var marks = [...]string{"<analysis>", "</analysis>", "<summary>", "</summary>"}
+var marks = [...]string{AnalysisOpen, AnalysisClose, SummaryOpen, SummaryClose}
+
+// The tags around the parts of a summary.
+const (
+	AnalysisOpen  = "<analysis>"
+	AnalysisClose = "</analysis>"
+	SummaryOpen   = "<summary>"
+	SummaryClose  = "</summary>"
+)
 
 const white = " \t\r\n"
 

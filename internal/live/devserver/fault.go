@@ -17,23 +17,6 @@ import (
 	"github.com/compactsim/compactsim/internal/nearest"
 )
 
-// The kinds of faults beside HTTP statuses.
-const (
-	faultReset      = "reset"           // the connection is cut in the middle of the response
-	faultCut        = "cut"             // the response ends in good order, ahead of its last event
-	faultTruncated  = "truncated"       // the JSON of the last event is cut off
-	faultMalformed  = "malformed"       // an event is no JSON
-	faultErrorEvent = "error-event"     // an error comes in the middle of the stream
-	faultStall      = "stall"           // the response begins and stands still
-	faultLoris      = "loris"           // the response goes on for ever, without content
-	faultFlood      = "flood"           // far more text than was asked for
-	faultTooLong    = "too-long"        // the prompt is refused, with its size
-	faultTooLongNo  = "too-long-no-gap" // the prompt is refused, without its size
-	faultEmpty      = "empty"           // an answer without text
-	faultToolCall   = "tool-call"       // a tool call in the place of text
-	faultRefusal    = "refusal"         // the model declines
-)
-
 // moment says when a fault strikes.
 type moment uint8
 
@@ -45,34 +28,41 @@ const (
 	speaking        // the answer is complete, and odd
 )
 
-// faults are the kinds of faults by what they do.
+// faults are the kinds of faults beside HTTP statuses.
 var faults = []struct {
-	at    moment
-	kinds []string
-	does  string
+	kind string
+	at   moment
+	does string
 }{
-	{midway, []string{faultReset, faultCut, faultTruncated, faultMalformed, faultErrorEvent},
-		"the response breaks off, or is garbled"},
-	{opening, []string{faultStall, faultLoris}, "it stands still, or never ends"},
-	{opening, []string{faultFlood}, "it is far too large"},
-	{refusing, []string{faultTooLong, faultTooLongNo}, "the prompt is refused, with its size or without"},
-	{speaking, []string{faultEmpty, faultToolCall, faultRefusal}, "there is no text in it"},
+	{"reset", midway, "the connection is cut in the middle of the response"},
+	{"cut", midway, "the response ends in good order, ahead of its last event"},
+	{"truncated", midway, "the JSON of the last event is cut off"},
+	{"malformed", midway, "an event is no JSON"},
+	{"error-event", midway, "an error comes in the middle of the stream"},
+	{"stall", opening, "the response begins and stands still"},
+	{"loris", opening, "the response goes on for ever, without content"},
+	{"flood", opening, "the response is far too large"},
+	{"too-long", refusing, "the prompt is refused, with its size"},
+	{"too-long-no-gap", refusing, "the prompt is refused, without its size"},
+	{"empty", speaking, "the answer has no text"},
+	{"tool-call", speaking, "the answer is a tool call"},
+	{"refusal", speaking, "the model declines"},
 }
 
 // FaultKinds returns the kinds of faults beside HTTP statuses.
 func FaultKinds() []string {
 	var list []string
 	for _, f := range faults {
-		list = append(list, f.kinds...)
+		list = append(list, f.kind)
 	}
 	return list
 }
 
-// FaultHelp lists the kinds of faults with what they do, a line for each sort.
+// FaultHelp lists the kinds of faults with what they do, a line for each.
 func FaultHelp() string {
 	var b strings.Builder
 	for _, f := range faults {
-		fmt.Fprintf(&b, "  %-43s %s\n", strings.Join(f.kinds, " "), f.does)
+		fmt.Fprintf(&b, "  %-16s %s\n", f.kind, f.does)
 	}
 	return b.String()
 }
@@ -212,7 +202,7 @@ func (f *Fault) when() moment {
 		return never
 	}
 	for _, k := range faults {
-		if slices.Contains(k.kinds, f.Kind) {
+		if k.kind == f.Kind {
 			return k.at
 		}
 	}
@@ -228,7 +218,7 @@ var statusKinds = map[int]string{
 // refusal returns the error. A prompt is always too long here: a window that it would fit into is made smaller.
 func (f *Fault) refusal(tokens, window int64) *apiError {
 	if f.Kind != "" {
-		return tooLong(tokens, min(window, tokens*3/4), f.Kind == faultTooLongNo)
+		return tooLong(tokens, min(window, tokens*3/4), f.Kind == "too-long-no-gap")
 	}
 	kind := "invalid_request_error"
 	if f.Status >= http.StatusInternalServerError {
@@ -340,16 +330,16 @@ func (c *call) write(e event) bool {
 // forever makes the faults that have no end, until the client goes.
 func (c *call) forever(r *response) {
 	switch c.fault.Kind {
-	case faultStall:
+	case "stall":
 		<-c.r.Context().Done()
-	case faultLoris:
+	case "loris":
 		every := c.fault.Every
 		if every == 0 {
 			every = 100 * time.Millisecond
 		}
 		for c.delay(every) && c.send(event{"ping", map[string]string{"type": "ping"}}) {
 		}
-	case faultFlood:
+	case "flood":
 		for n := 0; n < 64<<20 && c.send(r.flood); n += len(floodText) {
 		}
 	}
@@ -358,14 +348,14 @@ func (c *call) forever(r *response) {
 // garble makes the faults in the middle of a stream, and reports whether the stream continues.
 func (c *call) garble(r *response) bool {
 	switch c.fault.Kind {
-	case faultReset:
+	case "reset":
 		c.breakOff()
-	case faultTruncated:
+	case "truncated":
 		c.send(event{r.flood.name, raw(`{"type":"content_block_delta","index":0,"delta":{"type":"text_del`)})
-	case faultMalformed:
+	case "malformed":
 		c.send(event{r.flood.name, raw(`{this is no JSON}`)})
 		return true
-	case faultErrorEvent:
+	case "error-event":
 		c.send(r.broken)
 	}
 	return false
@@ -376,11 +366,11 @@ func (c *call) breakOff() {
 	control := http.NewResponseController(c.w)
 	_ = control.Flush() // the client may have gone
 	switch c.fault.Kind {
-	case faultReset:
+	case "reset":
 		if conn, _, err := control.Hijack(); err == nil {
 			_ = conn.Close() // it is meant to break
 		}
-	case faultLoris, faultStall:
+	case "loris", "stall":
 		<-c.r.Context().Done()
 	}
 }

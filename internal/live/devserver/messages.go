@@ -135,10 +135,10 @@ func (c *call) speak(a *answer, q *api.Request, messages []api.Message, instruct
 	switch {
 	case *q.MaxTokens == 0:
 		a.stop = "max_tokens"
-	case c.fault.is(faultEmpty):
-	case c.fault.is(faultRefusal):
+	case c.fault.is("empty"):
+	case c.fault.is("refusal"):
 		a.stop = "refusal"
-	case c.fault.is(faultToolCall):
+	case c.fault.is("tool-call"):
 		name := "Read"
 		if len(q.Tools) > 0 {
 			name = q.Tools[0].Name

@@ -171,27 +171,7 @@ type Tool struct {
 }
 
 // Usage is what a server says it billed, tokens.
-type Usage struct {
-	Uncached int64 `json:"uncached,omitzero"`
-	Read     int64 `json:"read,omitzero"`
-	Write5m  int64 `json:"write_5m,omitzero"`
-	Write1h  int64 `json:"write_1h,omitzero"`
-	Output   int64 `json:"output,omitzero"`
-}
-
-// Prompt returns u in the vocabulary of the simulator.
-func (u Usage) Prompt() prompt.Usage {
-	return prompt.Usage{Uncached: u.Uncached, Read: u.Read, Write5m: u.Write5m, Write1h: u.Write1h, Output: u.Output}
-}
-
-// Add adds v to u.
-func (u *Usage) Add(v Usage) {
-	u.Uncached += v.Uncached
-	u.Read += v.Read
-	u.Write5m += v.Write5m
-	u.Write1h += v.Write1h
-	u.Output += v.Output
-}
+type Usage = prompt.Usage
 
 // Iteration is one pass of the model inside a call: a server-side compaction takes one that the call's usage leaves
 // out.
