@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -87,25 +85,10 @@ func (f *File) Expand() (*Design, error) {
 	around := x.surroundings(d)
 	x.product(d, around)
 	if len(x.errs) > 0 {
-		return nil, errors.Join(x.sorted()...)
+		return nil, errors.Join(x.tree.Sorted(x.errs)...)
 	}
 	d.Scenario = *around[0].scenario
 	return d, nil
-}
-
-// sorted returns the problems in the order of their lines, those of other
-// places behind.
-func (x *expansion) sorted() []error {
-	line := func(err error) int {
-		rest, ok := strings.CutPrefix(err.Error(), x.tree.Name+":")
-		text, _, found := strings.Cut(rest, ":")
-		if n, err := strconv.Atoi(text); ok && found && err == nil {
-			return n
-		}
-		return math.MaxInt
-	}
-	slices.SortStableFunc(x.errs, func(a, b error) int { return cmp.Compare(line(a), line(b)) })
-	return x.errs
 }
 
 // datePrices writes the day in the place of prices at "today", so that cells are
@@ -125,7 +108,7 @@ func (x *expansion) datePrices() error {
 	}
 	for _, value := range append([]*yaml.Node{n}, n.Content...) {
 		if value.Kind == yaml.ScalarNode && PriceDate(value.Value) == PriceDateToday {
-			value.SetString(at.Format(isoDate))
+			value.SetString(at.Format(time.DateOnly))
 		}
 	}
 	return nil

@@ -93,22 +93,11 @@ func (f *File) Paths() []string {
 // one (strategies.NAME.full-compact.trigger.fixed).
 func (f *File) Assign(assignment string) error {
 	origin := "--set " + assignment
-	path, text, ok := strings.Cut(assignment, "=")
-	path = strings.TrimSpace(path)
-	if !ok || path == "" {
-		return fmt.Errorf("%s: want PATH=VALUE", origin)
-	}
-	value, err := spec.Parse([]byte(text), origin)
+	path, value, err := spec.Assignment(origin, assignment)
 	if err != nil {
-		switch {
-		case strings.TrimSpace(text) == "":
-			return fmt.Errorf("%s: no value", origin)
-		case strings.Contains(text, "{"):
-			return fmt.Errorf("%w; YAML wants a space behind each colon, and the shell quotes around the whole", err)
-		}
 		return err
 	}
-	return f.put(origin, value.Root, path)
+	return f.put(origin, value, path)
 }
 
 // Set puts a Go value where keys of the scenario lead to; origin names in

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -19,8 +20,6 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 )
-
-const isoDate = "2006-01-02"
 
 // provenance says what the figures depend on. Switches are the settings that
 // are not swept and differ from the default, by path.
@@ -45,7 +44,7 @@ func (p *Plan) priceTable(d *Design) string {
 	if file := d.Scenario.Prices.File; file != "" {
 		return filepath.Base(file)
 	}
-	return p.Prices.AsOf().Format(isoDate)
+	return p.Prices.AsOf().Format(time.DateOnly)
 }
 
 // pricesFrom says when the prices of a design are of, and the file they are from.
@@ -54,7 +53,7 @@ func (p *Plan) pricesFrom(d *Design) string {
 	if dates := d.priceDates(); len(dates) > 1 {
 		text = fmt.Sprintf("%d dates", len(dates))
 	} else if at, err := d.Scenario.Prices.At.On(time.Time{}); err == nil && !at.IsZero() {
-		text = at.Format(isoDate)
+		text = at.Format(time.DateOnly)
 	}
 	if d.Scenario.Prices.File != "" {
 		text += " from " + p.priceTable(d)
@@ -118,8 +117,8 @@ func (p *Plan) workload(d *Design, sessions []*traces.Session) results.Workload 
 	}
 	w.Models = byUse(calls)
 	if first > 0 {
-		w.First = time.Unix(0, first).UTC().Format(isoDate)
-		w.Last = time.Unix(0, last).UTC().Format(isoDate)
+		w.First = time.Unix(0, first).UTC().Format(time.DateOnly)
+		w.Last = time.Unix(0, last).UTC().Format(time.DateOnly)
 	}
 	w.Quality = qualityShares(&q, w.Calls)
 	return w
@@ -303,7 +302,7 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 		}
 		undated := len(sessions) - len(slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Start == 0 }))
 		if at.IsZero() && undated > 0 {
-			text := fmt.Sprintf("%s without a date billed at the prices of %s", counted(undated, "session"), p.Prices.AsOf().Format(isoDate))
+			text := fmt.Sprintf("%s without a date billed at the prices of %s", document.Count(undated, "session"), p.Prices.AsOf().Format(time.DateOnly))
 			notes = append(notes, results.Note{Text: text})
 		}
 	}
@@ -344,19 +343,12 @@ func (p *Plan) early(sessions []*traces.Session, at time.Time) map[string]*early
 // text is the remark on a model. asked means that its date is the one that
 // prices were asked for.
 func (e *early) text(model string, asked bool) string {
-	first, prices := e.first.UTC().Format(isoDate), e.prices.Format(isoDate)
+	first, prices := e.first.UTC().Format(time.DateOnly), e.prices.Format(time.DateOnly)
 	if asked {
 		return fmt.Sprintf("no prices of %s are known for %s: its first, of %s, are taken", model, first, prices)
 	}
 	return fmt.Sprintf("%s with %s (the first of %s) from before its first prices, of %s: billed at these",
-		counted(e.sessions, "session"), model, first, prices)
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+		document.Count(e.sessions, "session"), model, first, prices)
 }
 
 // interrupted makes a run honest that was stopped before its end: it says above

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -119,7 +120,7 @@ func TestEarlyPricesAreNoted(t *testing.T) {
 	of := func(date string) string {
 		return "schema: 1\nas_of: 2026-12-24\nmodels:\n  " + model + ":\n    prices: [{from: " + date + ", input: 5, output: 25}]\n"
 	}
-	next, same := day.AddDate(0, 0, 1).Format(isoDate), day.Format(isoDate)
+	next, same := day.AddDate(0, 0, 1).Format(time.DateOnly), day.Format(time.DateOnly)
 	undated := *c.Sessions[0]
 	undated.Start, undated.End = 0, 0
 	for _, tc := range []struct {

@@ -319,7 +319,7 @@ func (d PriceDate) On(now time.Time) (time.Time, error) {
 	case PriceDateToday:
 		return now.UTC().Truncate(24 * time.Hour), nil
 	}
-	at, err := time.Parse(isoDate, string(d))
+	at, err := time.Parse(time.DateOnly, string(d))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("%q: want call, today or a date like 2026-03-01", string(d))
 	}

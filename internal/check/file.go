@@ -35,7 +35,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -102,7 +101,7 @@ func Parse(text []byte, name string) (*File, error) {
 		r.Line, r.Baseline = list.Content[i].Line, baselinePath(cmp.Or(r.Against, f.Baseline))
 	}
 	errs = append(errs, repeated(name, f.Rules)...)
-	return f, errors.Join(byLine(name, errs)...)
+	return f, errors.Join(tree.Sorted(errs)...)
 }
 
 // scenario finds the scenario: a name, or a mapping within the file.
@@ -169,19 +168,4 @@ func (f *File) Baselines() []string {
 		}
 	}
 	return files
-}
-
-// byLine sorts errors of the file called name by their lines, others in front.
-func byLine(name string, errs []error) []error {
-	line := func(err error) int {
-		rest, _ := strings.CutPrefix(err.Error(), name+":")
-		number, _, _ := strings.Cut(rest, ":")
-		n, err := strconv.Atoi(number)
-		if err != nil {
-			return 0
-		}
-		return n
-	}
-	slices.SortStableFunc(errs, func(a, b error) int { return cmp.Compare(line(a), line(b)) })
-	return errs
 }

@@ -168,13 +168,13 @@ func (v *verdict) prepare(b *Baseline) {
 			return
 		}
 	}
-	v.result.Observed = pointer(mean(v.now))
+	v.result.Observed = new(mean(v.now))
 	if b != nil {
 		v.was = b.find(v.result.Cell, v.result.Group)
 	}
 	if v.was != nil {
 		if was, ok := v.was.Metrics[v.rule.Metric.Name]; ok {
-			v.result.Baseline = pointer(was)
+			v.result.Baseline = new(was)
 		}
 	}
 	if v.rule.Kind.relative() && !v.compared(b) {
@@ -267,13 +267,13 @@ func (v *verdict) spread() bool {
 // judge decides, with intervals of one confidence.
 func (v *verdict) judge(intervals *estimator, metrics []results.Metric) {
 	excess := intervals.estimate(v.excess)
-	v.result.Bar, v.result.Margin = pointer(v.bar), pointer(0-excess.mean)
+	v.result.Bar, v.result.Margin = new(v.bar), new(0-excess.mean)
 	beyond := excess.mean > tolerance(v.bar)
 	past := beyond // the mean is beyond the bar, whatever is made of that
 	if v.spread() {
 		v.result.Seeds = len(v.now)
 		now := intervals.estimate(v.now)
-		v.result.Low, v.result.High = pointer(now.low), pointer(now.high)
+		v.result.Low, v.result.High = new(now.low), new(now.high)
 		beyond = excess.low > tolerance(v.bar) && excess.mean > v.effect
 	}
 	if !beyond {
@@ -330,5 +330,3 @@ func (r *Rule) vacuous(bar, effect float64, spread bool) (why string, ok bool) {
 	}
 	return "", false
 }
-
-func pointer(v float64) *float64 { return &v }

@@ -23,7 +23,7 @@ func TestTablesHaveTheirWidth(t *testing.T) {
 			v := rapid.Float64Range(0, 1e6).Draw(t, "figure")
 			r.Results = append(r.Results, Result{Metric: m.Name, Unit: m.Unit, Cell: name.Draw(t, "cell"), Group: name.Draw(t, "group"),
 				Rule: rapid.SampledFrom([]string{"min 1", "max_increase 12.5%"}).Draw(t, "rule"), Status: OK,
-				Observed: &v, Low: pointer(v / 2), High: pointer(v * 2), Bar: &v, Margin: &v, Baseline: &v})
+				Observed: &v, Low: new(v / 2), High: new(v * 2), Bar: &v, Margin: &v, Baseline: &v})
 		}
 		var text, markdown bytes.Buffer
 		if err := r.Write(&text, "text"); err != nil {

@@ -35,19 +35,9 @@ func Set(origin string, value any, keys ...string) Change {
 // of one organisation, orgs.*.KEY to that of all.
 func Assign(text string) Change {
 	c := Change{origin: "--set " + text}
-	path, value, ok := strings.Cut(text, "=")
-	path = strings.TrimSpace(path)
-	switch {
-	case !ok || path == "":
-		c.err = fmt.Errorf("%s: want PATH=VALUE", c.origin)
-	case strings.TrimSpace(value) == "":
-		c.err = fmt.Errorf("%s: no value", c.origin)
-	default:
-		var tree *spec.Tree
-		if tree, c.err = spec.Parse([]byte(value), c.origin); c.err == nil {
-			c.keys, c.value = strings.Split(path, "."), tree.Root
-		}
-	}
+	var path string
+	path, c.value, c.err = spec.Assignment(c.origin, text)
+	c.keys = strings.Split(path, ".")
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/traces"
@@ -215,7 +216,7 @@ func (f *File) population(members []member) (*Population, error) {
 	}
 	if n == 0 {
 		return nil, fmt.Errorf("fleet %s: %w within %s at seed %d: give it more users, days or sessions.per_user_day, or another seed",
-			f.Name, ErrNoSessions, daysOf(f.Days), f.Seed)
+			f.Name, ErrNoSessions, document.Count(f.Days, "day"), f.Seed)
 	}
 	return p, nil
 }

@@ -1,7 +1,7 @@
 package fleet
 
 import (
-	"sync"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -229,10 +229,8 @@ func (m *meter) sessions() spell {
 // peak returns the most that are under way at once, and sorts s. What begins as
 // another ends is under way beside it.
 func (s *spell) peak() studies.FleetPeak {
-	var wg sync.WaitGroup
-	wg.Go(func() { sortTimes(s.began) })
-	sortTimes(s.ended)
-	wg.Wait()
+	slices.Sort(s.began)
+	slices.Sort(s.ended)
 	var peak studies.FleetPeak
 	gone := 0
 	for i, at := range s.began {

@@ -2,11 +2,14 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,6 +141,20 @@ func (t *Tree) Errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", t.At(n), fmt.Errorf(format, args...))
 }
 
+// Sorted sorts errors by their lines in the document, those of other places behind.
+func (t *Tree) Sorted(errs []error) []error {
+	line := func(err error) int {
+		rest, ok := strings.CutPrefix(err.Error(), t.Name+":")
+		text, _, found := strings.Cut(rest, ":")
+		if n, err := strconv.Atoi(text); ok && found && err == nil {
+			return n
+		}
+		return math.MaxInt
+	}
+	slices.SortStableFunc(errs, func(a, b error) int { return cmp.Compare(line(a), line(b)) })
+	return errs
+}
+
 // Child returns the value of a key of a mapping, nil when there is none.
 func Child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -237,6 +254,26 @@ func (t *Tree) moved(from, to *yaml.Node) {
 	} else {
 		delete(t.from, to)
 	}
+}
+
+// Assignment reads PATH=VALUE, whose value is YAML. Errors begin with the origin.
+func Assignment(origin, text string) (path string, value *yaml.Node, err error) {
+	path, text, ok := strings.Cut(text, "=")
+	path = strings.TrimSpace(path)
+	switch {
+	case !ok || path == "":
+		return "", nil, fmt.Errorf("%s: want PATH=VALUE", origin)
+	case strings.TrimSpace(text) == "":
+		return "", nil, fmt.Errorf("%s: no value", origin)
+	}
+	tree, err := Parse([]byte(text), origin)
+	switch {
+	case err != nil && strings.Contains(text, "{"):
+		return "", nil, fmt.Errorf("%w; YAML wants a space behind each colon, and the shell quotes around the whole", err)
+	case err != nil:
+		return "", nil, err
+	}
+	return path, tree.Root, nil
 }
 
 // Text returns a scalar node of a string.

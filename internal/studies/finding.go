@@ -1,11 +1,10 @@
 package studies
 
 import (
-	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -103,31 +102,14 @@ func (f *Figure) text(v float64) string {
 
 // usdText keeps at least three digits that say something.
 func usdText(v float64) string {
-	decimals := 2
 	if v == 0 {
 		return "$0"
 	}
-	for abs := math.Abs(v); decimals < 6 && abs > 0 && abs < 1; abs *= 10 {
+	decimals := 2
+	for abs := math.Abs(v); decimals < 6 && abs < 1; abs *= 10 {
 		decimals++
 	}
-	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
-	if v < 0 {
-		return "−$" + text
-	}
-	return "$" + text
+	return document.USD(v, decimals)
 }
 
-// thousands writes a count with its digits in groups.
-func thousands(v float64) string {
-	digits := strconv.FormatFloat(math.Round(math.Abs(v)), 'f', 0, 64)
-	var groups []string
-	for len(digits) > 3 {
-		groups = append([]string{digits[len(digits)-3:]}, groups...)
-		digits = digits[:len(digits)-3]
-	}
-	text := strings.Join(append([]string{digits}, groups...), ",")
-	if v < 0 {
-		return fmt.Sprintf("−%s", text)
-	}
-	return text
-}
+func thousands(v float64) string { return document.Grouped(math.Round(v), 0) }

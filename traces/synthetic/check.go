@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,9 @@ import (
 // maxHidden is the largest static prefix with reminders, tokens: a reader takes
 // a session with more for one that begins in the middle.
 const maxHidden = 60_000
+
+// released is the form of a version of the client.
+var released = regexp.MustCompile(`^\d{1,9}\.\d{1,9}\.\d{1,9}$`)
 
 // minStatic is the smallest static prefix, tokens: nothing shorter is cached.
 const minStatic = 1024
@@ -107,7 +111,7 @@ func (p *WorkPause) Rules() []error {
 // values that contradict each other.
 func (w *Workload) Rules() []error {
 	var fs faults
-	if _, ok := parseVersion(w.Version); !ok {
+	if !released.MatchString(w.Version) {
 		fs.add("version", "%q: want three numbers such as 2.1.62", w.Version)
 	}
 	if w.Project == "" || !utf8.ValidString(w.Project) {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -329,42 +330,6 @@ func appendJSON(b []byte, v any) []byte {
 
 // appendString appends a string in quotes. Invalid UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	from := 0 // of what is not appended yet
-	for i := 0; i < len(s); {
-		if c := s[i]; c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r >= utf8.RuneSelf && r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || n > 1) {
-			i += n
-			continue
-		}
-		b = append(b, s[from:i]...)
-		b = appendEscaped(b, r)
-		i += n
-		from = i
-	}
-	b = append(b, s[from:]...)
-	return append(b, '"')
-}
-
-func appendEscaped(b []byte, r rune) []byte {
-	switch r {
-	case '"', '\\':
-		return append(b, '\\', byte(r))
-	case '\b':
-		return append(b, `\b`...)
-	case '\f':
-		return append(b, `\f`...)
-	case '\n':
-		return append(b, `\n`...)
-	case '\r':
-		return append(b, `\r`...)
-	case '\t':
-		return append(b, `\t`...)
-	}
-	const hex = "0123456789abcdef"
-	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+	b, _ = jsontext.AppendQuote(b, s) // the error is of what becomes U+FFFD
+	return b
 }

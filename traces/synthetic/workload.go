@@ -1,9 +1,9 @@
 package synthetic
 
 import (
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/compactsim/compactsim/internal/version"
 )
 
 // Workload describes the sessions of a corpus by what they are drawn from. It is
@@ -137,8 +137,8 @@ func (w *Workload) lifetime() time.Duration {
 // clientThreshold returns the tokens at which Claude Code of the given version
 // compacts in a window of the given size: window − 32k − 13k through 2.1.24,
 // window − 20k − 13k from 2.1.25 (recorded minima 155.0k and 167.0k).
-func clientThreshold(version string, window int) int {
-	if atLeast(version, 2, 1, 25) {
+func clientThreshold(release string, window int) int {
+	if version.AtLeast(release, 2, 1, 25) {
 		return window - 20_000 - 13_000
 	}
 	return window - 32_000 - 13_000
@@ -146,31 +146,4 @@ func clientThreshold(version string, window int) int {
 
 // finalOutputs reports whether the version logs the final output tokens on the
 // last line of a call; older ones log the value of the stream's start.
-func finalOutputs(version string) bool { return atLeast(version, 2, 1, 59) }
-
-// parseVersion reads "2.1.42"; ok is false for anything else.
-func parseVersion(s string) (v [3]int, ok bool) {
-	parts := strings.Split(s, ".")
-	if len(parts) != len(v) {
-		return v, false
-	}
-	for i, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 0 {
-			return v, false
-		}
-		v[i] = n
-	}
-	return v, true
-}
-
-// atLeast compares numerically: 2.1.9 is before 2.1.25.
-func atLeast(version string, major, minor, patch int) bool {
-	v, _ := parseVersion(version)
-	for i, want := range [...]int{major, minor, patch} {
-		if v[i] != want {
-			return v[i] > want
-		}
-	}
-	return true
-}
+func finalOutputs(release string) bool { return version.AtLeast(release, 2, 1, 59) }
