@@ -413,7 +413,7 @@ func leftOut(broken *sim.Broken, sessions []*traces.Session) string {
 	for _, i := range slices.Sorted(maps.Keys(broken.Sessions)) {
 		ids = append(ids, sessions[i].ID)
 	}
-	return fmt.Sprintf("%s left out, an invariant is violated: %s", counted(len(ids), "session"), strings.Join(ids, ", "))
+	return fmt.Sprintf("%s left out, an invariant is violated: %s", document.Count(len(ids), "session"), strings.Join(ids, ", "))
 }
 
 // asRecorded reports whether the first cells of a design keep the client, the
