@@ -37,6 +37,7 @@ type thread struct {
 	head      head
 	gauge     gauge
 	told      told
+	verified  verified // with Verify
 
 	chain    int // compactions in a row
 	overflow bool

@@ -56,37 +56,53 @@ func (l *Loop) verify(t *thread, layer int, out *prompt.Outcome) {
 	l.verifyMessages(t)
 }
 
+// verified is what is known of the entries of the last request that was checked. A request that
+// begins with them is checked from there on, so that checking a session takes time in proportion
+// to its length.
+type verified struct {
+	entries int           // of the request
+	chain   prompt.Digest // of the last of them: that of all of them
+	first   prompt.Kind   // of the first message
+	pending map[int32]bool
+}
+
 // verifyMessages checks the entries of the request at hand: messages exist,
 // begin with a user message, and calls and results come in pairs.
 func (l *Loop) verifyMessages(t *thread) {
-	pending := map[int32]bool{}
-	messages, first := 0, prompt.KindNone
-	for i := range l.request.Entries {
-		e := &l.request.Entries[i]
+	entries := l.request.Entries
+	v := &t.verified
+	if n := v.entries; n == 0 || n > len(entries) || entries[n-1].Chain != v.chain {
+		*v = verified{pending: map[int32]bool{}}
+	}
+	for i := v.entries; i < len(entries); i++ {
+		e := &entries[i]
 		if e.Kind.Level() != prompt.LevelMessages {
 			continue
 		}
-		if messages++; first == prompt.KindNone {
-			first = e.Kind
+		if v.first == prompt.KindNone {
+			v.first = e.Kind
 		}
 		b := t.context.Block(e.Block)
 		switch {
 		case b.Call == 0:
 		case e.Kind == prompt.KindToolUse:
-			pending[b.Call] = true
-		case e.Kind == prompt.KindToolResult && !pending[b.Call]:
+			v.pending[b.Call] = true
+		case e.Kind == prompt.KindToolResult && !v.pending[b.Call]:
 			l.violate(t, "the result of call %d has no call before it", b.Call)
 		case e.Kind == prompt.KindToolResult:
-			delete(pending, b.Call)
+			delete(v.pending, b.Call)
 		}
 	}
+	if v.entries = len(entries); v.entries > 0 {
+		v.chain = entries[v.entries-1].Chain
+	}
 	switch {
-	case messages == 0:
+	case v.first == prompt.KindNone:
 		l.violate(t, "no messages")
-	case first.Assistant():
+	case v.first.Assistant():
 		l.violate(t, "the first message is the assistant's")
 	}
-	for call := range pending {
+	for call := range v.pending {
 		if t.replay.hasResult(t, call) {
 			l.violate(t, "call %d has no result", call)
 			return

@@ -1,8 +1,12 @@
 package traces
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"runtime"
+	"runtime/metrics"
+	"sync"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -51,15 +55,41 @@ const DefaultMaxProblems = 100
 
 // Options say how recordings are read. The zero value works.
 type Options struct {
-	Rates       Rates     // tokens per byte of visible blocks; DefaultRates when zero
-	Strict      bool      // the first bad line, file or path is an error
-	MaxLine     int       // longest line in bytes, longer ones are skipped as a problem; DefaultMaxLine when 0
+	Rates   Rates // tokens per byte of visible blocks; DefaultRates when zero
+	Strict  bool  // the first bad line, file or path is an error
+	MaxLine int   // longest line in bytes, longer ones are skipped as a problem; DefaultMaxLine when 0
+	// MaxMemory is how many bytes of memory the program may hold while it reads, no bound when 0. It is
+	// the error of reading when the recordings take more.
+	MaxMemory   int64
 	Workers     int       // files read at the same time; GOMAXPROCS when 0
 	MaxProblems int       // problems kept per session and per corpus; DefaultMaxProblems when 0
 	Stdin       io.Reader // what the path "-" reads
 	// Progress, when not nil, receives what was read since the last call:
 	// decompressed bytes and files finished. It must be safe for concurrent use.
 	Progress func(bytes int64, files int)
+
+	long *sync.Mutex
+}
+
+// Long is held by whoever reads a line of more than some MiB, so that workers do not hold several
+// at once. Of options without defaults it is nil.
+func (o Options) Long() *sync.Mutex { return o.long }
+
+// ErrMemory is wrapped by the error of recordings that take more memory than Options.MaxMemory.
+var ErrMemory = errors.New("the recordings take too much memory")
+
+// Room returns an error when there is no more memory, while a file of a name is read.
+func (o Options) Room(name string) error {
+	if o.MaxMemory <= 0 {
+		return nil
+	}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	// The rest is what the collector needs to work, and what it has not found yet.
+	if held := live[0].Value.Uint64(); held > uint64(o.MaxMemory)/8*5 {
+		return fmt.Errorf("%w: %d MiB of %d at %s", ErrMemory, held>>20, o.MaxMemory>>20, name)
+	}
+	return nil
 }
 
 // Watch returns r, or a reader of it that reports its bytes to Progress.
@@ -92,6 +122,12 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.MaxMemory > 0 {
+		o.MaxLine = min(o.MaxLine, int(o.MaxMemory/6))
+	}
+	if o.long == nil {
+		o.long = new(sync.Mutex)
 	}
 	if o.MaxProblems <= 0 {
 		o.MaxProblems = DefaultMaxProblems

@@ -11,6 +11,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/compactsim/compactsim/internal/files"
 )
 
 var (
@@ -26,7 +28,8 @@ func (in Input) Open() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.New("file cannot be opened: " + reason(err))
 	}
-	br := bufio.NewReaderSize(f, 64<<10)
+	stored := &stored{f: f}
+	br := bufio.NewReaderSize(stored, 64<<10)
 	head, err := br.Peek(len(zstdMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.Close()
@@ -39,14 +42,14 @@ func (in Input) Open() (io.ReadCloser, error) {
 			f.Close()
 			return nil, fmt.Errorf("reading gzip: %w", err)
 		}
-		return newReadAhead(z, f.Close), nil
+		return newReadAhead(stored.explain(z), f.Close), nil
 	case bytes.HasPrefix(head, zstdMagic):
 		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("reading zstd: %w", err)
 		}
-		return newReadAhead(z, func() error { z.Close(); return f.Close() }), nil
+		return newReadAhead(stored.explain(z), func() error { z.Close(); return f.Close() }), nil
 	}
 	return &plainFile{br, br, f}, nil
 }
@@ -56,7 +59,62 @@ func (in Input) file() (fs.File, error) {
 	if in.fsys != nil {
 		return in.fsys.Open(in.path)
 	}
-	return os.Open(in.path)
+	if in.spool != nil {
+		info, err := in.spool.Stat()
+		if err != nil {
+			return nil, err
+		}
+		return spooled{io.NewSectionReader(in.spool, 0, info.Size()), in.spool}, nil
+	}
+	return files.Open(in.path)
+}
+
+// spooled reads standard input from its beginning, several readers at once.
+type spooled struct {
+	*io.SectionReader
+	f *os.File
+}
+
+func (s spooled) Stat() (fs.FileInfo, error) { return s.f.Stat() }
+
+// Close leaves the spool open, for other readers.
+func (spooled) Close() error { return nil }
+
+// stored counts the bytes of a compressed file that were taken from the disk.
+type stored struct {
+	f    fs.File
+	read int64
+}
+
+// Read implements io.Reader.
+func (s *stored) Read(p []byte) (int, error) {
+	n, err := s.f.Read(p)
+	s.read += int64(n)
+	return n, err
+}
+
+// explain returns a reader whose errors say how much of the file is not read.
+func (s *stored) explain(r io.Reader) io.Reader { return &explained{r, s} }
+
+type explained struct {
+	io.Reader
+	s *stored
+}
+
+func (e *explained) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	if err == nil || errors.Is(err, io.EOF) {
+		return n, err
+	}
+	size := e.s.read
+	if info, statErr := e.s.f.Stat(); statErr == nil {
+		size = info.Size()
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return n, fmt.Errorf("%w: the file is cut off at byte %d, and how much is missing is unknown", err, size)
+	}
+	left := size - e.s.read
+	return n, fmt.Errorf("%w; %d of %d bytes (%.0f %%) are unread", err, left, size, 100*float64(left)/float64(max(1, size)))
 }
 
 // plainFile reads through the buffer that looked at the first bytes.

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/compactsim/compactsim/internal/files"
 )
 
 // suffixes are the endings of the files that Find takes from a folder. A file
@@ -34,7 +37,8 @@ type Input struct {
 	// that it is no recording is no problem.
 	Maybe bool
 	path  string
-	fsys  fs.FS // nil for the file system of the host
+	fsys  fs.FS    // nil for the file system of the host
+	spool *os.File // standard input, without a name in any folder
 }
 
 // Inputs are the recordings found under some paths, ordered by name.
@@ -42,28 +46,32 @@ type Inputs struct {
 	Files    []Input
 	Problems []Problem // folders that could not be read, links that could not be followed
 	Dangling int       // of these, links: what they stood for is not among the recordings
-	spool    string
+	spool    *os.File
 }
 
 // Close removes the spooled standard input, if there is one.
 func (in *Inputs) Close() error {
-	if in.spool == "" {
+	if in.spool == nil {
 		return nil
 	}
-	path := in.spool
-	in.spool = ""
-	return os.Remove(path)
+	f := in.spool
+	in.spool = nil
+	err := f.Close()
+	if gone := os.Remove(f.Name()); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
 }
 
 // Find lists the recordings under paths: files as they are named, folders
 // recursively by suffix, "-" as standard input. Symbolic links are followed,
 // each file and folder is visited once. It is an error when a path does not
-// exist, or when a folder holds nothing that looks like a recording.
-func Find(opts Options, paths ...string) (*Inputs, error) {
+// exist or is no regular file, or when a folder holds nothing that looks like a recording.
+func Find(ctx context.Context, opts Options, paths ...string) (*Inputs, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("traces: no path given")
 	}
-	f := finder{in: &Inputs{}, dirs: map[string]bool{}, files: map[string]int{}}
+	f := finder{ctx: ctx, in: &Inputs{}, dirs: map[string]bool{}, files: map[string]int{}}
 	sorted := slices.Sorted(slices.Values(paths))
 	for _, p := range slices.Compact(sorted) {
 		if err := f.add(opts, p); err != nil {
@@ -99,6 +107,7 @@ func FindFS(fsys fs.FS) (*Inputs, error) {
 // finder remembers real paths, so that links and overlapping arguments do not
 // read a file twice or walk in circles.
 type finder struct {
+	ctx   context.Context
 	in    *Inputs
 	dirs  map[string]bool
 	files map[string]int
@@ -114,10 +123,17 @@ func (f *finder) add(opts Options, path string) error {
 		return fmt.Errorf("traces: opening recordings: %w", err)
 	}
 	if !info.IsDir() {
+		if err := files.Regular(path, info); err != nil {
+			return fmt.Errorf("traces: opening recordings: %w, and - for standard input", err)
+		}
 		f.file(path, false)
 		return nil
 	}
-	if f.walk(path) == 0 {
+	found := f.walk(path)
+	if err := f.ctx.Err(); err != nil {
+		return fmt.Errorf("traces: listing recordings: %w", err)
+	}
+	if found == 0 {
 		why := ""
 		if n := len(f.in.Problems); n > 0 {
 			why = "; last problem: " + f.in.Problems[n-1].String()
@@ -153,6 +169,9 @@ func (f *finder) readDir(dir string) (int, error) {
 	}
 	found := 0
 	for _, e := range entries {
+		if f.ctx.Err() != nil { // add tells
+			return found, nil
+		}
 		path := filepath.Join(dir, e.Name())
 		isDir := e.IsDir()
 		if e.Type()&fs.ModeSymlink != 0 {
@@ -205,15 +224,14 @@ func (f *finder) spoolStdin(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("traces: spooling standard input: %w", err)
 	}
-	f.in.spool = tmp.Name()
-	_, err = io.Copy(tmp, r)
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	f.in.spool = tmp
+	// Without a name, nothing of a conversation stays behind when the program is killed. Where a
+	// file that is open keeps its name, Close removes it.
+	_ = os.Remove(tmp.Name())
+	if _, err = io.Copy(tmp, r); err != nil {
 		return fmt.Errorf("traces: spooling standard input: %w", err)
 	}
-	f.in.Files = append(f.in.Files, Input{Name: "-", path: tmp.Name()})
+	f.in.Files = append(f.in.Files, Input{Name: "-", spool: tmp})
 	return nil
 }
 

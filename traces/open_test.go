@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -68,7 +69,7 @@ func TestFind(t *testing.T) {
 		{filepath.Join(dir, "b.jsonl"), dir},
 		{filepath.Join(dir, "a"), dir, filepath.Join(dir, "a", "b")},
 	} {
-		in, err := Find(Options{}, paths...)
+		in, err := Find(t.Context(), Options{}, paths...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +78,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	// A file that is named is taken whatever its ending.
-	in, err := Find(Options{}, filepath.Join(dir, "a", "notes.txt"))
+	in, err := Find(t.Context(), Options{}, filepath.Join(dir, "a", "notes.txt"))
 	if err != nil || len(in.Files) != 1 {
 		t.Errorf("named file: %v %v", in, err)
 	}
@@ -91,7 +92,7 @@ func TestFindFollowsLinksOnce(t *testing.T) {
 			t.Skip("no symbolic links here: ", err)
 		}
 	}
-	in, err := Find(Options{}, dir)
+	in, err := Find(t.Context(), Options{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestFindFollowsLinksOnce(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(only, "x.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Find(Options{}, only); !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), "x.jsonl: link cannot be followed") {
+	if _, err := Find(t.Context(), Options{}, only); !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), "x.jsonl: link cannot be followed") {
 		t.Errorf("a folder with nothing but a link that leads nowhere: %v", err)
 	}
 }
@@ -117,17 +118,17 @@ func TestFindFollowsLinksOnce(t *testing.T) {
 func TestFindErrors(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "notes.txt"), nil)
-	_, err := Find(Options{}, dir)
+	_, err := Find(t.Context(), Options{}, dir)
 	if !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), dir+": no sessions: looked for files ending in .jsonl, .jsonl.gz, .jsonl.zst, .zst, .json") {
 		t.Errorf("folder without sessions: %v", err)
 	}
-	if _, err := Find(Options{}, filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Find(t.Context(), Options{}, filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing path: %v", err)
 	}
-	if _, err := Find(Options{}); err == nil {
+	if _, err := Find(t.Context(), Options{}); err == nil {
 		t.Error("no path is no error")
 	}
-	if _, err := Find(Options{}, "-"); err == nil {
+	if _, err := Find(t.Context(), Options{}, "-"); err == nil {
 		t.Error("standard input that is not there is no error")
 	}
 	if _, err := FindFS(fstest.MapFS{"a.txt": {}}); !errors.Is(err, ErrNoSessions) {
@@ -145,7 +146,7 @@ func TestUnreadableFolder(t *testing.T) {
 	if err := os.Mkdir(locked, 0); err != nil {
 		t.Fatal(err)
 	}
-	in, err := Find(Options{}, dir)
+	in, err := Find(t.Context(), Options{}, dir)
 	if err != nil || len(in.Files) != 1 || len(in.Problems) != 1 || in.Problems[0].File != locked {
 		t.Errorf("%+v %v, want one file and one problem", in, err)
 	}
@@ -168,7 +169,7 @@ func TestOpenDecompresses(t *testing.T) {
 
 func readInput(t *testing.T, path string) (string, error) {
 	t.Helper()
-	in, err := Find(Options{}, path)
+	in, err := Find(t.Context(), Options{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestTornGzip(t *testing.T) {
 func TestCloseBeforeTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl.gz")
 	write(t, path, gzipped(t, strings.Repeat("line of a transcript\n", 1_000_000)))
-	in, err := Find(Options{}, path)
+	in, err := Find(t.Context(), Options{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestCloseBeforeTheEnd(t *testing.T) {
 }
 
 func TestStdinIsSpooledUntilClose(t *testing.T) {
-	in, err := Find(Options{Stdin: strings.NewReader("one\ntwo\n")}, "-", "-")
+	in, err := Find(t.Context(), Options{Stdin: strings.NewReader("one\ntwo\n")}, "-", "-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,10 @@ func TestStdinIsSpooledUntilClose(t *testing.T) {
 		}
 		r.Close()
 	}
-	spool := in.spool
+	spool := in.spool.Name()
+	if _, err := os.Stat(spool); runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the spool has a name while it is read, and stays behind a kill: %v", err)
+	}
 	if err := in.Close(); err != nil {
 		t.Error(err)
 	}

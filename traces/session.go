@@ -211,6 +211,8 @@ type Problem struct {
 	File string
 	Line int // from 1; 0 for the whole file
 	Text string
+	// Unread says that the file could not be read, or not to its end: what it holds is missing.
+	Unread bool
 }
 
 // String returns "file:line: text".

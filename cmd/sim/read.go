@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 type readFlags struct {
 	strict  bool
 	workers int
+	memory  int // MiB
 	quiet   bool
 	verbose bool
 
@@ -46,6 +48,7 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 func (f *readFlags) bindReading(cmd *cobra.Command) {
 	f.bindBasics(cmd, "files read and sessions simulated at once; 0 means one per core")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
+	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
 }
 
@@ -73,6 +76,9 @@ func (f *readFlags) checkReading() error {
 	var errs []error
 	if f.quiet && f.verbose {
 		errs = append(errs, errors.New("--quiet and --verbose exclude each other"))
+	}
+	if f.memory < 0 {
+		errs = append(errs, fmt.Errorf("--max-memory %d must not be negative", f.memory))
 	}
 	if f.workers < 0 {
 		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
@@ -125,6 +131,10 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	var so reading
 	opts := traces.Options{
 		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: cmd.InOrStdin()}, Progress: so.add,
+		MaxMemory: int64(f.memory) << 20,
+	}
+	if opts.MaxMemory > 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory/4*3)) // of the collector, until all is read
 	}
 	if c, err := scenarios.MadeSessions(paths); err != nil {
 		return nil, usageError{err}
@@ -142,6 +152,9 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		c, err = agents.Read(ctx, opts, paths...)
 	}
 	stop()
+	if errors.Is(err, traces.ErrMemory) {
+		err = fmt.Errorf("%w; --max-memory allows more, --since and --project read less", err)
+	}
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted while reading, after %s: %w", plural(int(so.files.Load()), "file"), context.Cause(ctx))
 	}
@@ -207,6 +220,13 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 	if c.BadLines > 0 {
 		add("%s of %d could not be read and are not in the figures", plural(c.BadLines, "line"), c.Lines)
 	}
+	if unread := unreadFiles(c); len(unread) > 0 {
+		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", plural(len(unread), "file"))
+		for _, p := range unread[:min(len(unread), maxUnread)] {
+			text += "; " + p.String()
+		}
+		w.Remarks = append(w.Remarks, text)
+	}
 	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
 		add("%s of %s left out: its recordings are not supported", plural(c.Unsupported[agent], "file"), agent)
 	}
@@ -216,6 +236,18 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 	if c.Repeated > 0 {
 		add("%s repeated by resumed sessions counted once", plural(c.Repeated, "call"))
 	}
+}
+
+// maxUnread is how many files that could not be read are named above the figures.
+const maxUnread = 3
+
+// unreadFiles returns the problems of files that could not be read, or not to their end.
+func unreadFiles(c *traces.Corpus) []traces.Problem {
+	list := slices.Clone(c.Problems)
+	for _, s := range c.Sessions {
+		list = append(list, s.Problems...)
+	}
+	return slices.DeleteFunc(list, func(p traces.Problem) bool { return !p.Unread })
 }
 
 // remarks says where sessions come from that nobody named, and which of them

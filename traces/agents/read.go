@@ -22,7 +22,7 @@ import (
 // session is found; the corpus then still holds the problems met. The caller
 // closes the corpus.
 func Read(ctx context.Context, opts traces.Options, paths ...string) (*traces.Corpus, error) {
-	inputs, err := traces.Find(opts, paths...)
+	inputs, err := traces.Find(ctx, opts, paths...)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,11 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 		corpus: &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}, Unsupported: map[string]int{}},
 	}
 	m.keep(inputs.Problems)
-	inputs.Files = slices.DeleteFunc(inputs.Files, m.divide)
+	inputs.Files = slices.DeleteFunc(inputs.Files, func(in traces.Input) bool { return ctx.Err() == nil && m.divide(in) })
+	if err := ctx.Err(); err != nil {
+		inputs.Close()
+		return nil, fmt.Errorf("looking at recordings: %w", err)
+	}
 	if len(inputs.Files)+len(inputs.Problems) == 0 {
 		return m.corpus, fmt.Errorf("%s: %w: none of the files there is a recording", what, traces.ErrNoSessions)
 	}

@@ -55,7 +55,7 @@ func Recordings(t testing.TB, a *traces.Agent, folders ...string) *traces.Corpus
 	if len(paths) == 0 {
 		t.Skip("no recordings")
 	}
-	inputs, err := traces.Find(traces.Options{}, paths...)
+	inputs, err := traces.Find(context.Background(), traces.Options{}, paths...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,20 +42,34 @@ func (f *File) Base() *File { return f }
 func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, parse func(Line) error) error {
 	r, err := in.Open()
 	if err != nil {
-		return f.Refuse(0, err)
+		return f.unread(err)
 	}
 	defer r.Close()
-	lines := NewLineReader(opts.Watch(r), opts.MaxLine)
+	lines := NewLineReader(&Interruptible{ctx, opts.Watch(r)}, opts.MaxLine)
+	lines.turn = opts.Long()
+	defer lines.Release()
+	blank := 0
 	for {
 		ln, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			return f.Refuse(0, fmt.Errorf("reading stopped after line %d: %w", f.Lines, err))
-		}
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if err == nil && blank > maxBlank {
+			err = fmt.Errorf("%d blank lines in a row", blank)
+		}
+		if err != nil {
+			return f.unread(fmt.Errorf("reading stopped after line %d: %w", f.Lines, err))
+		}
+		if blank++; len(ln.Text) > 0 {
+			blank = 0
+		}
+		if ln.Number%1024 == 1 {
+			if err := opts.Room(f.Name); err != nil {
+				return err
+			}
 		}
 		f.Bytes = ln.Place + int64(len(ln.Text))
 		if err := f.line(opts, ln, parse); err != nil {
@@ -74,18 +88,21 @@ func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, p
 func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input) ([]byte, error) {
 	r, err := in.Open()
 	if err != nil {
-		return nil, f.Refuse(0, err)
+		return nil, f.unread(err)
 	}
 	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(opts.Watch(r), int64(opts.MaxLine)+1))
+	if err := opts.Room(f.Name); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(&Interruptible{ctx, opts.Watch(r)}, int64(opts.MaxLine)+1))
 	f.Bytes = int64(len(text))
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, f.Refuse(0, fmt.Errorf("reading stopped after %d bytes: %w", len(text), err))
+		return nil, f.unread(fmt.Errorf("reading stopped after %d bytes: %w", len(text), err))
 	case len(text) > opts.MaxLine:
-		return nil, f.Refuse(0, fmt.Errorf("document is longer than %d bytes", opts.MaxLine))
+		return nil, f.unread(fmt.Errorf("document is longer than %d bytes", opts.MaxLine))
 	}
 	text = TrimBOM(text)
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -141,6 +158,36 @@ func (f *File) Refuse(line int, err error) error {
 		return fmt.Errorf("%s: %w", f.reader, errors.New(p.String()))
 	}
 	return nil
+}
+
+// unread is Refuse for a file that cannot be read to its end: the problem that is kept first.
+func (f *File) unread(err error) error {
+	list := f.Problems.List
+	f.Problems.List = nil
+	refused := f.Refuse(0, err)
+	for i := range f.Problems.List {
+		f.Problems.List[i].Unread = true
+	}
+	f.Problems.List = append(f.Problems.List, list[:min(len(list), max(0, f.Problems.Limit-1))]...)
+	return refused
+}
+
+// maxBlank is how many blank lines may follow each other: a compressed file of some kilobytes
+// may hold thousands of millions.
+const maxBlank = 10_000_000
+
+// Interruptible is a reader that ends with its context.
+type Interruptible struct {
+	Context context.Context
+	Reader  io.Reader
+}
+
+// Read implements io.Reader.
+func (i *Interruptible) Read(p []byte) (int, error) {
+	if err := i.Context.Err(); err != nil {
+		return 0, err
+	}
+	return i.Reader.Read(p)
 }
 
 // TrimBOM removes the byte order mark some editors leave at the start.

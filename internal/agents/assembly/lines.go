@@ -3,7 +3,9 @@ package assembly
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"sync"
 )
 
 // Line is one line of a recording. Text is valid until the next line is read.
@@ -25,9 +27,16 @@ type LineReader struct {
 	place int64
 	line  int
 	err   error
+
+	turn  *sync.Mutex // taken for a long line; nil for none
+	taken bool
 }
 
-const firstBuffer = 256 << 10
+const (
+	firstBuffer = 256 << 10
+	longLine    = 16 << 20 // of longer lines one is held at a time by those who share a turn
+	maxSkipped  = 16 << 30 // bytes of a line that is skipped: a compressed file may have no end to speak of
+)
 
 // NewLineReader returns a reader of the lines of r that skips lines of more
 // than limit bytes.
@@ -39,6 +48,9 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 // reader's own after the lines that could be read.
 func (l *LineReader) Next() (Line, error) {
 	searched := 0
+	if l.taken && l.to-l.from < firstBuffer {
+		l.Release()
+	}
 	for {
 		if i := bytes.IndexByte(l.buf[l.from+searched:l.to], '\n'); i >= 0 {
 			return l.take(searched+i, 1), nil
@@ -55,6 +67,17 @@ func (l *LineReader) Next() (Line, error) {
 		}
 		l.fill()
 	}
+}
+
+// Release gives back the memory and the turn of a long line.
+func (l *LineReader) Release() {
+	if !l.taken {
+		return
+	}
+	rest := make([]byte, max(firstBuffer, l.to-l.from))
+	l.from, l.to = 0, copy(rest, l.buf[l.from:l.to])
+	l.buf, l.taken = rest, false
+	l.turn.Unlock()
 }
 
 // take consumes n bytes of text and the terminator.
@@ -75,6 +98,10 @@ func (l *LineReader) fill() {
 		copy(l.buf, l.buf[l.from:l.to])
 		l.to -= l.from
 		l.from = 0
+	}
+	if l.to == len(l.buf) && l.to >= longLine && l.turn != nil && !l.taken {
+		l.turn.Lock()
+		l.taken = true
 	}
 	if l.to == len(l.buf) {
 		grown := make([]byte, min(2*len(l.buf), l.max+1))
@@ -107,6 +134,9 @@ func (l *LineReader) skip() (Line, error) {
 		}
 		l.place += int64(l.to - l.from)
 		l.from, l.to = 0, 0
+		if l.place-ln.Place > maxSkipped && l.err == nil {
+			l.err = fmt.Errorf("a line of more than %d bytes", int64(maxSkipped))
+		}
 		if l.err != nil {
 			ln.Torn = true
 			return ln, nil

@@ -87,7 +87,7 @@ func BenchmarkReadRecordings(b *testing.B) {
 
 // BenchmarkReadRecordingsPlain reads the real sessions decompressed.
 func BenchmarkReadRecordingsPlain(b *testing.B) {
-	inputs, err := traces.Find(traces.Options{}, recordings(b))
+	inputs, err := traces.Find(b.Context(), traces.Options{}, recordings(b))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // Read reads the transcripts under paths.
 func Read(ctx context.Context, opts traces.Options, paths ...string) (*traces.Corpus, error) {
-	inputs, err := traces.Find(opts, paths...)
+	inputs, err := traces.Find(context.Background(), opts, paths...)
 	if err != nil {
 		return nil, err
 	}

@@ -213,7 +213,7 @@ func TestDerivedOutput(t *testing.T) {
 // are final, makes them look like older ones, and compares the derivation with
 // the truth. Over all such recordings it is 2.7 % too high.
 func TestDerivationAgainstFinalOutput(t *testing.T) {
-	inputs, err := traces.Find(traces.Options{}, filepath.Join(recordings(t), "EntityProcess__agentv"))
+	inputs, err := traces.Find(t.Context(), traces.Options{}, filepath.Join(recordings(t), "EntityProcess__agentv"))
 	if err != nil {
 		t.Fatal(err)
 	}

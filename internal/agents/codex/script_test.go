@@ -112,7 +112,7 @@ func readOne(t testing.TB, r *rollout) *traces.Session {
 
 // readPaths reads the rollouts under paths.
 func readPaths(opts traces.Options, paths ...string) (*traces.Corpus, error) {
-	inputs, err := traces.Find(opts, paths...)
+	inputs, err := traces.Find(context.Background(), opts, paths...)
 	if err != nil {
 		return nil, err
 	}
