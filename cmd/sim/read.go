@@ -134,7 +134,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		MaxMemory: int64(f.memory) << 20,
 	}
 	if opts.MaxMemory > 0 {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory/4*3)) // of the collector, until all is read
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // of the collector, until all is read
 	}
 	if c, err := scenarios.MadeSessions(paths); err != nil {
 		return nil, usageError{err}
