@@ -34,7 +34,7 @@ func (l *Loop) account(t *thread, f *flight) {
 		Session: t.replay.session.ID, Thread: t.index, Round: t.round, Source: src,
 		Model: t.replay.models.of(f.model).name, Start: t.replay.now(f.start), End: t.replay.now(l.clock.now),
 		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
-		First: f.first, Context: f.context, Cost: cost,
+		First: f.first, Context: f.context, Cost: cost, Rules: uint16(f.rules),
 	}
 	if f.layer >= 0 || f.hidden {
 		l.record.Round = -1

@@ -295,7 +295,7 @@ func TestSuggestionsStandForHiddenCalls(t *testing.T) {
 		c := written(t, layers)
 		c.Profile = &profile.Profile{
 			Switches: profile.Switches{Hidden: true}, Weight: 1,
-			Hidden: []profile.Versioned{{Version: "0", Estimate: profile.Estimate{Value: 1}}},
+			Hidden: []profile.Habit{{Estimate: profile.Estimate{Value: 1, N: 1}}},
 		}
 		row, _ := run(t, c, s)
 		if got := [2]int{row.CallsBySource[results.SourceSuggestion], row.CallsBySource[results.SourceOther]}; got != want {

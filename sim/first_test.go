@@ -13,11 +13,8 @@ import (
 // 10,000 tokens that other conversations have cached, and no call of a sub-agent.
 func warmFirst() *profile.Profile {
 	return &profile.Profile{
-		Switches: profile.Switches{First: true},
-		First: profile.FirstCalls{
-			Main:       profile.Estimate{Value: 0.5},
-			MainTokens: []profile.Versioned{{Version: "2.1.0", Estimate: profile.Estimate{Value: 10000}}},
-		},
+		Switches:   profile.Switches{First: true},
+		FirstReads: []profile.FirstRead{{Session: "one", Read: 10000}, {Session: "two"}},
 	}
 }
 

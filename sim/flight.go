@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -42,6 +43,7 @@ type flight struct {
 	refused    bool          // the server gave no answer; ticket and outcome mean nothing
 	hidden     bool          // a call that no log shows
 	own        bool          // as in call
+	rules      profile.Set   // that had something to say about the request
 	told       int32         // 1 + index of what the break detector is told of it, 0 for nothing
 	class      results.Class // of what it does not read, where a compaction is ahead of it
 }
@@ -85,6 +87,9 @@ func (l *Loop) fly(t *thread, c call) {
 	l.flights[i] = flight{
 		thread: t.id, layer: int32(c.layer), background: c.background, ticket: out.Ticket, model: c.model, start: l.clock.now,
 		source: l.source(t, c), answer: c.answer, outcome: out, context: out.Effective, first: c.layer < 0 && !t.started, own: c.own,
+	}
+	if c.layer < 0 {
+		l.flights[i].rules = t.unlogged.applied
 	}
 	l.snapshot(t, &c, i)
 	l.notePayback(t, &l.flights[i])

@@ -201,7 +201,7 @@ func (l *Loop) input(t *thread) {
 		l.open(t)
 	}
 	l.announce(t)
-	t.hear(s.session.Blocks[r.Input.From:r.Input.To])
+	l.heed(t)
 	t.inputEnd, t.retried, t.hinted, t.barred, t.gauge.blocked = l.clock.now, false, false, 0, false
 	l.ask(t, 0)
 }

@@ -28,6 +28,7 @@ type replay struct {
 	count    client.Counting // the client's
 	draws    draws.Source
 	profile  *profile.Profile // nil for agents that it is not of
+	rules    profile.Set      // of the profile, those that hold for the client
 	arena    prompt.Arena
 	children []int32 // threads by parent and parent round
 	models   models
@@ -62,6 +63,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.server = l.serverOf(session, s.assembly.Provider)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && session.Agent != traces.AgentCodex {
 		s.profile = nil // it describes these two
+	}
+	if s.rules = 0; s.profile != nil {
+		s.rules = s.profile.RulesFor(session.Version())
 	}
 	s.arena.Reset()
 	s.asked, s.open, s.cut = 0, 0, false

@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -15,13 +16,15 @@ import (
 // that the profile knows on average and the thread's earlier calls better. A
 // call is only looked at when its response has ended.
 type unlogged struct {
-	thought bool  // a response has shown thinking
-	plain   bool  // the turn goes without thinking
-	behind  int32 // tokens of this round's results behind the marked one
-	static  int64
-	hidden  habit // calls at the end of turns
-	warm    habit // expired calls that still read a shared prefix
-	shared  int64 // tokens of it
+	signs
+	thought  bool  // a response has shown thinking
+	sent     int   // entries of the last request
+	behind   int32 // tokens of this round's results behind the marked one
+	static   int64
+	hidden   [2]habit // calls at the end of turns: ahead of a person's words, and of a notice
+	warm     habit    // expired calls that still read a shared prefix
+	shared   int64    // tokens of it
+	sharedBy uint16   // model that it was seen with
 
 	known bool // a call has been recorded
 	left  int64
@@ -64,42 +67,14 @@ const (
 	// hiddenFirst and hiddenTotal are how long a hidden call takes to its first
 	// token and in all, ns. An assumption: it only delays when its entry is there.
 	hiddenFirst, hiddenTotal = int64(2e9), int64(3e9)
+	// surely is the share expected of what a rule says.
+	surely = 0.9
 	// keepHabit is what an observation counts for beside the next one: people
 	// switch suggestions on and off.
 	keepHabit = 0.5
 	// hiddenLayer tells hidden calls apart where layers have their index.
 	hiddenLayer = 0x7f
 )
-
-// hear takes what the input of a round says of the client. An expanded skill or
-// command is a meta prompt: in all 323 calls of the recordings in such a turn,
-// on models whose thinking is switched, the uncached tail is that of a request
-// without thinking. A person's prompt begins a turn with thinking unless it
-// comes with tool results.
-//
-// Results of parallel calls stand in the order in which they came; the client
-// marks the last of them and then sends them in the order of the calls, so that
-// those called later stand behind the breakpoint. The recordings have 500 calls
-// with several results: of 415 in order, and of 9 whose last call came last,
-// none left more than the usual tail uncached; of 76 others all but 3 did.
-func (t *thread) hear(blocks []prompt.Block) {
-	last := int32(0) // call whose result came last
-	for i := range blocks {
-		switch blocks[i].Kind {
-		case prompt.KindToolResult:
-			last = blocks[i].Call
-		case prompt.KindPrompt:
-			meta := blocks[i].Flags&prompt.FlagMeta != 0
-			t.unlogged.plain = meta || t.unlogged.plain && last != 0
-		}
-	}
-	t.unlogged.behind = 0
-	for i := range blocks {
-		if blocks[i].Kind == prompt.KindToolResult && blocks[i].Call > last {
-			t.unlogged.behind += blocks[i].Tokens
-		}
-	}
-}
 
 // describe adds to the request of a conversation what no line shows.
 func (l *Loop) describe(t *thread, model string, unheld int64) {
@@ -112,8 +87,10 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 		return
 	}
 	u, r := &t.unlogged, &l.request
-	if p.Switches.Thinking && u.plain && u.thought && p.Thinks(model) {
-		r.Variant = variantPlain
+	r.Variant = t.variant(p)
+	r.EveryBlock = t.replay.rules.Has(profile.RuleBlocks)
+	if grown := t.context.Len() - u.sent; u.sent > 0 && grown > promptcache.DefaultLookback {
+		u.applied = u.applied.With(profile.RuleBlocks)
 	}
 	if n := len(r.Markers); p.Switches.Unheld && unheld >= 0 && n > 0 {
 		r.Markers[n-1].Shift = -u.behind
@@ -122,8 +99,11 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	// What others keep warm is found from a breakpoint, by a request that begins
 	// as theirs do.
 	shares := len(r.Markers) > 0 && !t.replay.assembly.header
-	if shares && p.Switches.Shared && u.shared > 0 && l.expects(t, 1, u.warm.share(p.Shared.Value, p.Weight)) {
+	if shares && p.Switches.Shared && u.shared > 0 && t.current().Model == u.sharedBy && (u.lost || l.expects(t, 1, u.warm.share(t.warmPrior(p), p.Weight))) {
 		r.Shared = int32(u.shared)
+	}
+	if u.shrunk && unheld >= 0 && t.current().Wait <= p.Life(u.ttl) && t.inputAt > 0 {
+		r.Shared = max(r.Shared, t.context.Seal()[t.inputAt-1].Cum)
 	}
 	if shares && p.Switches.First && !t.started {
 		r.Shared = max(r.Shared, l.foundFirst(t, p))
@@ -131,6 +111,29 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	if p.Switches.Static {
 		l.placeStatic(t, p)
 	}
+}
+
+// variant returns the variant of the request: without thinking or with it.
+func (t *thread) variant(p *profile.Profile) uint32 {
+	u := &t.unlogged
+	plain := u.plain && (u.thought || u.told)
+	if plain != u.wasPlain {
+		u.applied = u.applied.With(profile.RuleThinking)
+	}
+	u.wasPlain = plain
+	if plain && p.Switches.Thinking && t.replay.rules.Has(profile.RuleThinking) {
+		return variantPlain
+	}
+	return 0
+}
+
+// warmPrior returns the share of expired calls that find the head of their prompt
+// in the cache, before the thread's own are known.
+func (t *thread) warmPrior(p *profile.Profile) float64 {
+	if t.current().Wait > p.Life(t.unlogged.ttl) && t.rule(profile.RuleWarm) {
+		return surely
+	}
+	return p.Shared.Value
 }
 
 // foundFirst returns what the first call of a thread finds in the cache of what
@@ -141,7 +144,10 @@ func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
 	if t.trace.Kind == traces.ThreadBranch || t.forked {
 		return 0
 	}
-	share, tokens := p.FirstFor(t.replay.session.Version(), t.agent())
+	if n, ok := t.history(p); ok {
+		return n
+	}
+	share, tokens := t.firstCall(p)
 	if !l.config.Draw {
 		return int32(share * float64(tokens))
 	}
@@ -149,6 +155,35 @@ func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
 		return int32(tokens)
 	}
 	return 0
+}
+
+// firstCall returns how often the first call of a thread finds something that
+// others have cached, and how large that is.
+func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
+	s := t.replay.session
+	if t.agent() {
+		return p.FirstOfAgent(s.Version())
+	}
+	return p.FirstCall(&profile.FirstRead{
+		User: profile.Key(s.User()), Version: s.Version(), Model: s.Models[t.current().Model], Entry: s.Entry,
+		Session: profile.Key(prompt.DigestString(s.ID)), At: t.current().At / 1e9,
+	})
+}
+
+// history returns what the first call of a thread that continues another session,
+// or begins with the end of a turn, reads of it: all that this had left, if the
+// time since then is within the lifetime (recorded: a file whose first line is
+// the end of a turn is warm exactly within it).
+func (t *thread) history(p *profile.Profile) (int32, bool) {
+	r := t.current()
+	since := t.trace.Since
+	if since == 0 && r.Signs.Has(traces.SignTurnEnd) && r.At > 0 {
+		since = r.At - t.replay.session.Start
+	}
+	if since == 0 || since > p.Life(t.ttl) || t.inputAt == 0 {
+		return 0, false
+	}
+	return t.context.Seal()[t.inputAt-1].Cum, true
 }
 
 // placeStatic moves the breakpoint behind the system prompt to where the static
@@ -161,6 +196,9 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 	}
 	laid := int64(l.request.Entries[at].Cum)
 	static := t.unlogged.static
+	if static == 0 && t.replay.rules.Has(profile.RuleHook) && t.unlogged.shared > 0 {
+		static = t.unlogged.shared + int64(p.OwnSystem.Value)
+	}
 	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
 		static = p.StaticFor(t.replay.session.Version())
 		first := firstRead(t.replay.session)
@@ -205,6 +243,10 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 		l.compare(t, r, p.Life(u.ttl), miss)
 	}
 	read := r.Usage.Read
+	if !u.known && read >= minShared && !t.trace.MidContext {
+		u.shared, u.sharedBy = read, r.Model
+	}
+	u.sent = t.context.Len() - (int(r.Reply.To) - int(r.Reply.From))
 	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), true
 	switch {
 	case r.Usage.Write1h > 0:
@@ -236,14 +278,54 @@ func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissC
 		if warm := read >= minShared && read < u.left; warm || read == 0 {
 			u.warm.see(warm, 1)
 			if warm {
-				u.shared = read
+				u.shared, u.sharedBy = read, r.Model
 			}
 		}
+	case u.lost && read >= minShared && read < u.left/2:
+		u.shared, u.sharedBy = read, r.Model
 	case replaced && read >= minShared && read < u.left/2:
 		u.static = read
-	case !acted && u.ended && read >= u.left:
-		u.hidden.see(read > u.left, keepHabit)
+	case !acted && u.ended && read >= u.left && !t.replay.soon(r):
+		u.hidden[kindOf(r)].see(read > u.left, keepHabit)
 	}
+}
+
+// hides reports whether the client makes a call at the end of the turn, by what
+// the lines ahead of the next request say and else by its habit.
+func (l *Loop) hides(t *thread, p *profile.Profile) bool {
+	u, s := &t.unlogged, t.replay.session
+	kind := 0
+	if next := int(t.round) + 1; next < len(t.trace.Rounds) {
+		r := &t.trace.Rounds[next]
+		kind = kindOf(r)
+		switch {
+		case r.Signs.Has(traces.SignAway):
+			u.coming = u.coming.With(profile.RuleAway)
+			return t.replay.rules.Has(profile.RuleAway)
+		case t.replay.soon(r), u.ends && s.Entry != entryDesktop && !r.Signs.Has(traces.SignTurnEnd):
+			return false
+		}
+	}
+	return l.expects(t, 2, u.hidden[kind].share(p.HiddenFor(s.Version(), s.Entry, kind > 0), p.Weight))
+}
+
+// kindOf returns 1 for a round that answers a notice of a background task, 0 for
+// one that answers a person.
+func kindOf(r *traces.Round) int {
+	if r.Signs.Has(traces.SignNotice) {
+		return 1
+	}
+	return 0
+}
+
+// soonAfter is how long the desktop client waits before it makes a call of its
+// own at the end of a turn, ns (recorded: 13 of 38 turns that went on sooner had
+// one, of 88 others 80).
+const soonAfter = int64(20e9)
+
+// soon reports whether a round began before its client made a call of its own.
+func (s *replay) soon(r *traces.Round) bool {
+	return s.session.Entry == entryDesktop && r.Wait < soonAfter && !r.Signs.Has(traces.SignAway)
 }
 
 // hide makes the call that a client adds at the end of a turn, if it is taken
@@ -254,7 +336,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if p == nil || !p.Switches.Hidden || t.hooks.suggests || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
 		return
 	}
-	if !l.expects(t, 2, t.unlogged.hidden.share(p.HiddenFor(t.replay.session.Version()), p.Weight)) {
+	if !l.hides(t, p) {
 		return
 	}
 	l.stamp(t)

@@ -20,6 +20,7 @@ type Session struct {
 	Agent    string   // the name of a traces.Agent: "claude-code", "codex", …
 	Versions []string // client versions in order of appearance
 	Project  string   // working directory or repository the session ran in
+	Entry    string   // how the client was started, as logged: "cli", "claude-desktop", …; "" for unknown
 	Window   int64    // context window the client logged, tokens; 0 for none
 	Files    []string // where it was read from, main file first
 	Start    int64    // unix ns of the first line with a time; 0 if there is none
@@ -86,7 +87,10 @@ type Thread struct {
 	// Delay is the time from the end of ParentRound's response (or from the
 	// parent's start, or from the session's start without a parent) to this
 	// thread's start, ns.
-	Delay  int64
+	Delay int64
+	// Since is the time from the last response of the session that this one
+	// continues to the thread's first request, ns; 0 when it continues none.
+	Since  int64
 	Prefix Span // immutable blocks ahead of the first round: tools, system, reminders; empty for a branch
 	Rounds []Round
 	Events []Event // what the recording did to the context, ordered by Round
@@ -140,6 +144,10 @@ type Round struct {
 	Model   uint16
 	Trigger Trigger
 	Flags   RoundFlags
+	// Signs are what the lines since the last response tell about the client,
+	// and Verdict is what the server said of the request's prefix.
+	Signs   Signs
+	Verdict Verdict
 }
 
 // MaxTail is the largest count of uncached tokens taken for the tail behind the

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -38,6 +39,7 @@ type Call struct {
 	Session, Project  string
 	Agent             string
 	Version, Model    string
+	Entry             string // how the client was started
 	File              string
 	Line              int
 	Thread            string
@@ -56,6 +58,15 @@ type Call struct {
 	// Costs of the input, USD; 0 and Priced false for a model without a price.
 	PredictedUSD, ActualUSD, NaiveUSD float64
 	Priced                            bool
+	Rules                             profile.Set // that had something to say
+
+	round *traces.Round
+}
+
+// close reports whether a read is within 1 % of the context of the recorded one.
+func (c *Call) close(read int64) bool {
+	d := max(read-c.Actual.Read, c.Actual.Read-read)
+	return float64(d) <= within*float64(c.Context)
 }
 
 // Error returns the predicted less the recorded read, tokens.
@@ -160,7 +171,7 @@ func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) C
 	rd := &t.Rounds[r]
 	now := h.after(p, rd)
 	c := Call{
-		Session: h.s.ID, Agent: h.s.Agent, Project: h.s.Project, Version: h.s.Version(), Model: h.s.Models[rd.Model],
+		Session: h.s.ID, Agent: h.s.Agent, Project: h.s.Project, Version: h.s.Version(), Model: h.s.Models[rd.Model], Entry: h.s.Entry, round: rd,
 		Line: int(rd.Line), Thread: t.ID, Kind: t.Kind, Round: r, TTL: now.ttl,
 		TierKnown: rd.Flags&traces.RoundTierAssumed == 0 && !agents.Automatic(h.s), Gap: rd.Wait, SinceStart: rd.Wait + p.stream, Context: rd.Usage.Input(), Left: p.left,
 		Actual: input(rd.Usage), Class: h.classOf(t, rd, r, p, events),

@@ -14,40 +14,73 @@ import (
 )
 
 // Fit returns a profile fitted on sessions: on those of Claude Code, and the block
-// that is Codex's on its own. What is not fitted (switches, models
-// with adaptive thinking, weight of the prior) is taken from base.
+// that is Codex's on its own. What is not fitted (switches, epochs, weight of the
+// prior) is taken from base.
+//
+// Sizes are fitted first, with every rule tried everywhere, so that what follows
+// a changed head is known as such; then where the rules hold; then, under these,
+// what stays unexplained.
 func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, error) {
 	p := *base
-	p.Static, p.Hidden = nil, nil
+	p.Static, p.Hidden, p.Evidence = nil, nil, nil
 	p.Switches.Static, p.Switches.Lifetime = false, false
 	p.Codex = fitCodex(base.Codex, sessions)
-	report, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
-	if err != nil {
-		return nil, fmt.Errorf("fitting a profile: %w", err)
-	}
-	p.Switches = base.Switches
-	all := report.Calls()
-	p.Source = fmt.Sprintf("%d sessions, %d calls", len(sessions), len(all))
-	calls := slices.DeleteFunc(slices.Clone(all), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode })
-	p.First = fitFirst(calls)
-	p.Static, p.Hidden = fitStatic(calls), fitHidden(sessions, calls)
+	p.Force = 1<<profile.NumRules - 1
+	f := fitter{ctx: ctx, config: config, sessions: sessions, profile: &p}
+	calls := f.run()
+	p.Switches, p.Force = base.Switches, 0
+	p.Source = fmt.Sprintf("%d sessions, %d calls", len(sessions), len(calls))
+	calls = claudeCode(calls)
+	p.First, p.Static, p.Hidden, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitHidden(&p, sessions, calls), fitOwnSystem(calls)
+	p.FirstReads = nil
+	p.Learn(FirstReads(sessions))
 	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
 	p.Lifetime.FromEnd = fitAnchor(calls, func(c *Call) int64 { return c.Gap })
 	p.Lifetime.FromStart = fitAnchor(calls, func(c *Call) int64 { return c.SinceStart })
+	p.Evidence = f.evidence()
+	calls = claudeCode(f.run())
 	p.Shared, p.SharedTokens = fitShared(calls)
 	p.Losses = fitLosses(calls)
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
 	p.TokensPerByte, p.ResultRates, p.ModelRates = fitRates(own), fitToolRates(own), fitModelRates(own)
 	p.Compact, p.Talk = fitCompactions(own), fitTalk(own)
-	again, err := Run(ctx, Options{Config: WithProfile(config, &p)}, sessions)
-	if err != nil {
-		return nil, fmt.Errorf("fitting a profile: %w", err)
-	}
-	if losses := fitCodexLosses(again.Calls()); losses != nil {
+	all := f.run()
+	p.Residual = residuals(claudeCode(all))
+	if losses := fitCodexLosses(all); losses != nil {
 		p.Codex.Losses = losses
 	}
-	p.Residual = residuals(slices.DeleteFunc(slices.Clone(again.Calls()), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode }))
+	if f.err != nil {
+		return nil, fmt.Errorf("fitting a profile: %w", f.err)
+	}
 	return &p, nil
+}
+
+// fitter predicts the sessions again and again with a profile that takes shape.
+type fitter struct {
+	ctx      context.Context
+	config   sim.Config
+	sessions []*traces.Session
+	profile  *profile.Profile
+	err      error // the first
+}
+
+// run returns the calls of the sessions, predicted with the profile as it is;
+// none behind an error.
+func (f *fitter) run() []Call {
+	if f.err != nil {
+		return nil
+	}
+	p := *f.profile
+	r, err := Run(f.ctx, Options{Config: WithProfile(f.config, &p)}, f.sessions)
+	if f.err = err; err != nil {
+		return nil
+	}
+	return r.Calls()
+}
+
+// claudeCode returns the calls of Claude Code.
+func claudeCode(calls []Call) []Call {
+	return slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode })
 }
 
 // residualSteps is the number of steps between the quantiles of Residual.
@@ -116,6 +149,26 @@ func fitStatic(calls []Call) []profile.Versioned {
 	return sorted(list)
 }
 
+// fitOwnSystem returns how much more than the first call of their session calls
+// read whose messages alone had changed.
+func fitOwnSystem(calls []Call) profile.Estimate {
+	first := map[string]int64{}
+	var sizes []float64
+	for i := range calls {
+		c := &calls[i]
+		switch {
+		case c.Kind != traces.ThreadMain:
+		case c.Class == ClassFirst:
+			first[c.Session] = c.Actual.Read
+		case c.Rules.Has(profile.RuleHook) && c.Actual.Read < c.Left/2 && first[c.Session] >= minStatic:
+			if more := c.Actual.Read - first[c.Session]; more >= minStatic && more < first[c.Session] {
+				sizes = append(sizes, float64(more))
+			}
+		}
+	}
+	return median(sizes)
+}
+
 // minStatic is the least a read must have to be taken for a prefix, tokens: the
 // smallest minimum of a model (platform.claude.com, prompt caching).
 const minStatic = 1024
@@ -123,58 +176,6 @@ const minStatic = 1024
 func sorted(list []profile.Versioned) []profile.Versioned {
 	slices.SortFunc(list, func(a, b profile.Versioned) int { return profile.Compare(a.Version, b.Version) })
 	return list
-}
-
-// minHidden is the fewest turns a version needs for a share of its own; the
-// first row of the table is over all versions.
-const minHidden = 8
-
-// fitHidden returns the share of ended turns after which the next prompt read
-// more than the turn's last call had left.
-func fitHidden(sessions []*traces.Session, calls []Call) []profile.Versioned {
-	ended := endedTurns(sessions)
-	yes, n := map[string]int{}, map[string]int{}
-	for i := range calls {
-		c := &calls[i]
-		if c.Class != ClassPrompt || c.Kind != traces.ThreadMain || c.Actual.Read < c.Left || !ended[turn{c.Session, c.Thread, c.Round}] {
-			continue
-		}
-		for _, v := range []string{"0", c.Version} {
-			n[v]++
-			if c.Actual.Read > c.Left {
-				yes[v]++
-			}
-		}
-	}
-	var list []profile.Versioned
-	for _, v := range sortedKeys(n) {
-		if v == "0" || n[v] >= minHidden {
-			list = append(list, profile.Versioned{Version: v, Estimate: wilson(yes[v], n[v])})
-		}
-	}
-	return sorted(list)
-}
-
-// turn names a round.
-type turn struct {
-	session, thread string
-	round           int
-}
-
-// endedTurns returns the rounds whose predecessor ended a turn: its response
-// called no tool.
-func endedTurns(sessions []*traces.Session) map[turn]bool {
-	ended := map[turn]bool{}
-	for _, s := range sessions {
-		for i := range s.Threads {
-			t := &s.Threads[i]
-			for r := range t.Rounds[:max(0, len(t.Rounds)-1)] {
-				reply := s.Blocks[t.Rounds[r].Reply.From:t.Rounds[r].Reply.To]
-				ended[turn{s.ID, t.ID, r + 1}] = !slices.ContainsFunc(reply, func(b prompt.Block) bool { return b.Kind == prompt.KindToolUse })
-			}
-		}
-	}
-	return ended
 }
 
 // fitLifetime returns the gap, seconds, that best divides calls that still read

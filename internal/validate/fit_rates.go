@@ -166,7 +166,6 @@ func ownTool(s *traces.Session, b *prompt.Block, list []regressor) string {
 // have cached, and how large it is.
 func fitFirst(calls []Call) profile.FirstCalls {
 	var f profile.FirstCalls
-	f.Main, f.MainTokens = firstReads(calls, func(c *Call) bool { return c.Kind == traces.ThreadMain })
 	f.Agent, f.AgentTokens = firstReads(calls, func(c *Call) bool {
 		return c.Kind == traces.ThreadAgent || c.Kind == traces.ThreadOrphan
 	})

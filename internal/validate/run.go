@@ -137,7 +137,7 @@ func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err 
 				lost++
 				continue
 			}
-			c.Predicted, c.Miss = input(p.Usage), p.Miss
+			c.Predicted, c.Miss, c.Rules = input(p.Usage), p.Miss, profile.Set(p.Rules)
 			c.price(config.Prices, s.Threads[i].Rounds[r].At, s.Start)
 			calls = append(calls, c)
 		}

@@ -54,7 +54,7 @@ func score(calls []Call, predict rule, keep func(*Call) bool) Score {
 		if d == 0 {
 			exact++
 		}
-		if float64(d) <= within*float64(c.Context) {
+		if c.close(read) {
 			close++
 		}
 		off += d

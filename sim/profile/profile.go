@@ -121,12 +121,10 @@ type Lifetimes struct {
 	FromStart Estimate `yaml:"wrong_from_request_start"`
 }
 
-// FirstCalls are how often the first call of a thread reads a prefix that other
+// FirstCalls are how often the first call of a sub-agent reads a prefix that other
 // conversations have cached, and the median size of it by version.
 type FirstCalls struct {
-	Main        Estimate    `yaml:"main"`
 	Agent       Estimate    `yaml:"sub_agent"`
-	MainTokens  []Versioned `yaml:"main_tokens"`
 	AgentTokens []Versioned `yaml:"sub_agent_tokens"`
 }
 
@@ -149,6 +147,10 @@ type Profile struct {
 	Name     string   `yaml:"name"`
 	Source   string   `yaml:"source"` // what it was fitted on
 	Switches Switches `yaml:"switches"`
+	// Epochs are the first versions of ranges of clients that behave alike, in
+	// ascending order, and Evidence is how the rules did in them.
+	Epochs   []string `yaml:"epochs,flow"`
+	Evidence Evidence `yaml:"rules,omitempty"`
 	// TokensPerByte is by kind of block, over calls whose growth follows from
 	// recorded totals.
 	TokensPerByte map[string]Estimate `yaml:"tokens_per_byte"`
@@ -159,19 +161,22 @@ type Profile struct {
 	// Static is the size of tools and system prompt of main threads, tokens,
 	// by version in ascending order.
 	Static []Versioned `yaml:"static_prefix_tokens"`
+	// OwnSystem is how much further than what all users share the part of the
+	// prompt reaches that stays when the messages change, tokens: the session's own
+	// system prompt, in clients that mark both.
+	OwnSystem Estimate `yaml:"own_system_tokens"`
 	// Hidden is the share of turns after which the client makes a call that no
-	// log shows and that caches the last response, by version.
-	Hidden []Versioned `yaml:"hidden_call_share"`
+	// log shows and that caches the last response.
+	Hidden []Habit `yaml:"hidden_call_share"`
 	// Shared is the share of expired calls that still read a prefix other
 	// conversations keep warm, and the median of its size.
 	Shared       Estimate   `yaml:"shared_after_expiry"`
 	SharedTokens Estimate   `yaml:"shared_tokens"`
 	First        FirstCalls `yaml:"first_calls"`
+	// FirstReads are what first calls of sessions read, by time.
+	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
 	// Codex is what holds for Codex alone.
 	Codex Codex `yaml:"codex"`
-	// Adaptive are the prefixes of names of models whose thinking is not
-	// switched by the client, so that expansions do not change the key.
-	Adaptive []string   `yaml:"adaptive_thinking"`
 	Lifetime Lifetimes  `yaml:"lifetime_seconds"`
 	Losses   Losses     `yaml:"unexplained_losses"`
 	Compact  Compaction `yaml:"compaction"`
@@ -183,6 +188,10 @@ type Profile struct {
 	// Weight is how many observations of a session the profile's own share
 	// counts for when the session's earlier calls have shown something else.
 	Weight float64 `yaml:"prior_weight" min:"0"`
+	// Force and Forbid are rules that hold whatever the evidence says, and that do
+	// not: to see how a rule does.
+	Force  Set `yaml:"-" json:"-"`
+	Forbid Set `yaml:"-" json:"-"`
 }
 
 //go:embed default.yaml
@@ -225,18 +234,11 @@ func (p *Profile) Write(w io.Writer) error {
 // tokens, 0 when nothing is known.
 func (p *Profile) StaticFor(version string) int64 { return int64(lookup(p.Static, version)) }
 
-// FirstFor returns how often the first call of a main thread, or of a
-// sub-agent's, reads a prefix that others have cached at a client version, and
-// how large it is, tokens.
-func (p *Profile) FirstFor(version string, agent bool) (share float64, tokens int64) {
-	if agent {
-		return p.First.Agent.Value, int64(lookup(p.First.AgentTokens, version))
-	}
-	return p.First.Main.Value, int64(lookup(p.First.MainTokens, version))
+// FirstOfAgent returns how often the first call of a sub-agent reads a prefix that
+// others have cached at a client version, and how large it is, tokens.
+func (p *Profile) FirstOfAgent(version string) (share float64, tokens int64) {
+	return p.First.Agent.Value, int64(lookup(p.First.AgentTokens, version))
 }
-
-// HiddenFor returns the share of turns with a hidden call at a client version.
-func (p *Profile) HiddenFor(version string) float64 { return lookup(p.Hidden, version) }
 
 // lookup returns the estimate of the newest version not after the one asked for
 // and of the same major and minor number, else that of the oldest such one, else
@@ -290,11 +292,6 @@ func (p *Profile) Spread() float64 {
 		sum += off * off
 	}
 	return math.Sqrt(sum / steps)
-}
-
-// Thinks reports whether the client switches thinking of a model on and off.
-func (p *Profile) Thinks(model string) bool {
-	return !slices.ContainsFunc(p.Adaptive, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
 // Life returns how long an entry of a class lives after the end of the last
@@ -351,7 +348,6 @@ func (p *Profile) Rules() []error {
 		}
 	}
 	share("shared_after_expiry", p.Shared)
-	share("first_calls.main", p.First.Main)
 	share("first_calls.sub_agent", p.First.Agent)
 	for path, list := range p.versioned() {
 		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
@@ -360,12 +356,14 @@ func (p *Profile) Rules() []error {
 		for i, v := range list {
 			at := fmt.Sprintf("%s[%d]", path, i)
 			switch {
-			case path == hiddenKey:
-				share(at, v.Estimate)
 			case !(v.Value >= 0 && v.Value <= maxStatic):
 				errs = append(errs, spec.Wrong(at, "is a prefix: %g tokens must lie in 0…%d", v.Value, maxStatic))
 			}
 		}
+	}
+	errs = append(errs, p.checkEvidence()...)
+	for i := range p.Hidden {
+		share(fmt.Sprintf("hidden_call_share[%d]", i), p.Hidden[i].Estimate)
 	}
 	short, long := p.Lifetime.FiveMinutes.Value, p.Lifetime.OneHour.Value
 	if p.Switches.Lifetime && !(0 < short && short <= long && long <= maxLife) {
@@ -374,12 +372,9 @@ func (p *Profile) Rules() []error {
 	return errs
 }
 
-const hiddenKey = "hidden_call_share"
-
 // versioned yields the tables by version, with their paths.
 func (p *Profile) versioned() iter.Seq2[string, []Versioned] {
 	return func(yield func(string, []Versioned) bool) {
-		_ = yield("static_prefix_tokens", p.Static) && yield(hiddenKey, p.Hidden) &&
-			yield("first_calls.main_tokens", p.First.MainTokens) && yield("first_calls.sub_agent_tokens", p.First.AgentTokens)
+		_ = yield("static_prefix_tokens", p.Static) && yield("first_calls.sub_agent_tokens", p.First.AgentTokens)
 	}
 }

@@ -28,7 +28,11 @@ func TestDefaultIsValidAndRoundTrips(t *testing.T) {
 	if b.String() != c.String() {
 		t.Errorf("a profile changes when it is read and written:\n%s\n%s", b.String(), c.String())
 	}
-	for _, v := range append(p.Static, p.Hidden...) {
+	rows := p.Static
+	for _, h := range p.Hidden {
+		rows = append(rows, Versioned{h.From, h.Estimate})
+	}
+	for _, v := range rows {
 		if v.N == 0 || v.Low > v.Value || v.High < v.Value {
 			t.Errorf("version %s: %+v has no sample size, or lies outside its interval", v.Version, v.Estimate)
 		}

@@ -100,6 +100,7 @@ type CallRecord struct {
 	First    bool // first call of its thread
 	Context  int64
 	Cost     Cost
+	Rules    uint16 // of the profile, those that had something to say, a bit each (profile.Set)
 }
 
 // Level is how full the client shows the window to be.

@@ -120,6 +120,17 @@ func (w *pen) turn(rounds int) {
 	}
 }
 
+// signs returns what the lines that the transcript has ahead of a call tell.
+func (w *pen) signs() traces.Signs {
+	if w.trigger != traces.TriggerPrompt || w.t > 0 {
+		return 0
+	}
+	if w.n == 0 {
+		return traces.SignThinking
+	}
+	return traces.SignThinking | traces.SignTurnEnd
+}
+
 // call plans a request and its response; tools follow unless it is the last of
 // its turn.
 func (w *pen) call(last bool) {
@@ -127,6 +138,7 @@ func (w *pen) call(last bool) {
 	k := p.at(place(w.t, w.n, 0))
 	rd := traces.Round{Trigger: w.trigger, Model: w.model, Wait: w.at - w.before}
 	rd.Input = traces.Span{From: w.input, To: int32(len(w.track().blocks))}
+	rd.Signs = w.signs()
 	compact := w.limit != 0 && w.context+w.pending+w.unseen >= w.limit
 	if compact {
 		w.compact(k, rd.Input.Len())

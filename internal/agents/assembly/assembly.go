@@ -51,6 +51,7 @@ type Session struct {
 	ID         string
 	Versions   []string
 	Project    string
+	Entry      string
 	Window     int64
 	Files      []*File
 	Owned      []*File // files whose lines and problems are counted here; see Own
@@ -101,6 +102,7 @@ type Call struct {
 	ID, Model, Version string
 	Place
 	Usage
+	Verdict     traces.Verdict
 	Final       bool // the logged output is the final count
 	Blocks      []Block
 	First, Last int64 // times of the first and last line, 0 if unknown
@@ -131,8 +133,9 @@ type Round struct {
 	Reply    []Block
 	Node     int32 // for the reader: where the call is
 	InputAt  int64 // time of the last input line, 0 if unknown
-	Prompted bool  // the input holds text for the model
-	Answered bool  // the input holds tool results
+	Signs    traces.Signs
+	Prompted bool // the input holds text for the model
+	Answered bool // the input holds tool results
 
 	derived bool // the logged output is not the final count
 	unknown bool // the output is neither logged nor derived from the blocks

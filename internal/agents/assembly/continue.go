@@ -163,6 +163,9 @@ func (s *Session) mergeForeign(t *Thread, began []Block) {
 			t.Kind, t.Up, t.ParentRound = traces.ThreadOrphan, nil, -1
 		}
 		t.Began = t.Calls[k].began()
+		if last := t.Calls[k-1].Last; last != 0 && t.Began > last {
+			t.Since = t.Began - last
+		}
 	}
 	at := make([]int32, len(t.Calls)+1) // new index of each round, of the next own one for others'
 	var own []Round

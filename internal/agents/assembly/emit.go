@@ -25,7 +25,7 @@ type emitter struct {
 // emit makes the session.
 func (s *Session) emit() *traces.Session {
 	out := &traces.Session{
-		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Project: s.Project, Window: s.Window,
+		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Project: s.Project, Entry: s.Entry, Window: s.Window,
 		Tools: []string{""}, Start: s.Start, End: s.End, LoggedUSD: s.LoggedUSD,
 	}
 	e := &emitter{
@@ -206,6 +206,7 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 	out := traces.Round{
 		ID: rd.ID, Logged: rd.Output, At: rd.InputAt, Line: rd.Line, File: e.files[rd.Source],
 		Model: e.intern(e.models, &e.out.Models, rd.Model, "models"), Trigger: traces.TriggerOther,
+		Signs: rd.Signs, Verdict: rd.Verdict,
 	}
 	if rd.OK {
 		out.Usage, out.Tail = rd.Usage.Usage, int32(rd.tail)

@@ -18,6 +18,8 @@ type message struct {
 	stopped  bool
 	from, to int32 // pieces of the source
 	manner   recordFlags
+	signs    traces.Signs
+	verdict  traces.Verdict
 }
 
 // message reads an API message; its blocks become pieces.
@@ -37,6 +39,8 @@ func (p *parser) message(m *message) {
 			m.from = int32(len(p.src.pieces))
 			p.content(m)
 			m.to = int32(len(p.src.pieces))
+		case "diagnostics":
+			m.verdict = p.diagnostics()
 		default:
 			p.skip()
 		}
@@ -48,7 +52,7 @@ func (p *parser) content(m *message) {
 	switch p.peek() {
 	case '"':
 		text := p.text(&p.scratch)
-		m.manner |= manner(text)
+		m.says(text)
 		p.add(piece{Block: prompt.Block{
 			Kind: prompt.KindText, Flags: prompt.FlagString, Object: -1,
 			Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
@@ -66,14 +70,14 @@ func (p *parser) content(m *message) {
 // notices reach the model, but nobody typed them as a prompt.
 func manner(text []byte) recordFlags {
 	switch {
-	case bytes.HasPrefix(text, []byte("[Request interrupted by user")):
+	case bytes.HasPrefix(text, []byte(interrupted)):
 		return flagSoft
 	case len(text) == 0 || text[0] != '<':
 		return 0
 	case bytes.HasPrefix(text, []byte("<command-name>")), bytes.HasPrefix(text, []byte("<bash-input>")):
 		return flagSoft | flagCommand
 	}
-	for _, tag := range [...]string{"<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>"} {
+	for _, tag := range [...]string{"<local-command-", "<bash-stdout>", "<bash-stderr>", taskNotice} {
 		if bytes.HasPrefix(text, []byte(tag)) {
 			return flagSoft
 		}
@@ -147,7 +151,7 @@ func (p *parser) block(m *message) {
 			b.typ = p.str()
 		case "text":
 			text := p.text(&p.scratch)
-			m.manner |= manner(text)
+			m.says(text)
 			b.text = p.span(text)
 		case "thinking":
 			b.thinking = p.span(p.text(&p.scratch))

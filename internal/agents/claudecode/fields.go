@@ -34,7 +34,8 @@ type header struct {
 	boundary     boundary
 	synthetic    bool
 	meta         bool
-	hidden       bool // shown to people only
+	hidden       bool   // shown to people only
+	hook         []byte // name of the hook that ran
 }
 
 // agentMessage is the message of a sub-agent in a progress line.
@@ -98,6 +99,10 @@ func (p *parser) field(h *header, name []byte) {
 		h.version = p.src.names.add(p.str())
 	case "cwd":
 		h.project = p.src.names.add(p.str())
+	case "entrypoint":
+		h.entry = p.src.names.add(p.str())
+	case "planContent", "thinkingMetadata", "origin":
+		p.sign(h, string(name))
 	case "isSidechain":
 		p.flag(h, flagSidechain)
 	case "isMeta":
@@ -111,7 +116,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "message":
 		p.message(&h.message)
 	case "data":
-		p.progress(&h.agent, h.line)
+		p.progress(h, h.line)
 	case "attachment", "rendered":
 		p.attached(&h.attachment, string(name) == "rendered")
 	case "compactMetadata", "microcompactMetadata":
@@ -137,9 +142,12 @@ func (p *parser) key() prompt.Digest {
 
 // progress reads the data of a progress line, which holds a message when it
 // comes from a sub-agent.
-func (p *parser) progress(a *agentMessage, line int32) {
+func (p *parser) progress(h *header, line int32) {
+	a := &h.agent
 	for name := range p.members {
 		switch string(name) {
+		case "hookName":
+			h.hook = p.str()
 		case "type":
 			a.typ = p.str()
 		case "agentId":
@@ -232,6 +240,7 @@ func knownType(t []byte) bool {
 // pass keeps a line for the chain of parents, dropping its content.
 func (p *parser) pass(h *header) {
 	r := h.record
+	r.signs |= h.logged()
 	r.kind = recordPass
 	if r.uuid.IsZero() {
 		r.kind = recordOther
@@ -271,6 +280,7 @@ func (p *parser) user(h *header) error {
 		r.flags |= flagSoft
 	}
 	r.flags |= m.manner
+	r.signs |= m.signs
 	p.seal(&r, h.meta)
 	p.src.records = append(p.src.records, r)
 	return nil
@@ -294,7 +304,7 @@ func (p *parser) assistant(h *header) error {
 func (p *parser) response(r record, m *message) {
 	r.kind = recordAssistant
 	r.from, r.to = m.from, m.to
-	r.answer = int32(len(p.src.answers))
+	r.answer, r.verdict = int32(len(p.src.answers)), m.verdict
 	p.seal(&r, false)
 	id := m.id
 	if len(id) == 0 {

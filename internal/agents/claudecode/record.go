@@ -49,10 +49,13 @@ type record struct {
 	agent    int32
 	version  int32
 	project  int32
+	entry    int32
 	answer   int32 // index into the source's answers
 	boundary int32 // index into the source's boundaries
 	kind     recordKind
 	flags    recordFlags
+	verdict  traces.Verdict
+	signs    traces.Signs
 }
 
 func (r *record) has(f recordFlags) bool { return r.flags&f != 0 }

@@ -11,8 +11,9 @@ import (
 // builder divides a recording into the threads of a session.
 type builder struct {
 	session   *assembly.Session
-	claimed   map[string]*stream           // stream of every call met
-	inherited map[*assembly.Thread][]int32 // nodes of the parent's path between its round and a branch
+	claimed   map[string]*stream                // stream of every call met
+	inherited map[*assembly.Thread][]int32      // nodes of the parent's path between its round and a branch
+	signs     map[*assembly.Thread]traces.Signs // behind the parent's round that a branch leaves
 }
 
 // build makes a session of a recording.
@@ -35,8 +36,11 @@ func build(opts *traces.Options, rec *recording) *assembly.Session {
 		if s.Project == "" {
 			s.Project = e.src.names.at(e.project)
 		}
+		if s.Entry == "" {
+			s.Entry = e.src.names.at(e.entry)
+		}
 	}
-	b := &builder{session: s, claimed: map[string]*stream{}, inherited: map[*assembly.Thread][]int32{}}
+	b := &builder{session: s, claimed: map[string]*stream{}, inherited: map[*assembly.Thread][]int32{}, signs: map[*assembly.Thread]traces.Signs{}}
 	for _, st := range split(rec.entries) {
 		b.addStream(st)
 	}
@@ -100,7 +104,9 @@ func (b *builder) inherit(t *tree, th *assembly.Thread, anchor int32) {
 			th.ParentRound, after = int32(r), n
 		}
 	}
-	if after < 0 {
+	if after >= 0 {
+		b.signs[th] = t.nodes[after].behind
+	} else {
 		b.inherited[th] = slices.Clone(b.inherited[th.Up])
 	}
 	for i := after + 1; i <= anchor; i++ {
@@ -119,6 +125,7 @@ type filler struct {
 	at      int64 // time of the last pending line
 	text    bool
 	answers bool
+	signs   traces.Signs // since the last response
 	results map[prompt.Digest]bool
 }
 
@@ -131,6 +138,9 @@ func (b *builder) fill(t *tree, th *assembly.Thread, nodes []int32) {
 	if len(nodes) > 0 && t.nodes[nodes[0]].at != 0 {
 		th.Began = t.nodes[nodes[0]].at
 	}
+	if f.signs = b.signs[th]; th.Up == nil {
+		f.signs = t.ahead
+	}
 	for _, i := range f.b.inherited[th] {
 		f.node(i, nil)
 	}
@@ -141,6 +151,10 @@ func (b *builder) fill(t *tree, th *assembly.Thread, nodes []int32) {
 
 func (f *filler) node(i int32, later []int32) {
 	n := &f.t.nodes[i]
+	defer func() { f.signs |= n.behind }()
+	if n.call == nil {
+		f.signs |= n.signs
+	}
 	switch {
 	case n.call != nil:
 		f.call(i, n.call)
@@ -176,9 +190,9 @@ func (f *filler) call(i int32, c *call) {
 	c.Final = c.final()
 	f.th.Calls = append(f.th.Calls, assembly.Round{
 		Call: &c.Call, Before: f.pending, Reply: c.Blocks, Node: i, InputAt: f.at,
-		Prompted: f.text, Answered: f.answers,
+		Prompted: f.text, Answered: f.answers, Signs: f.signs,
 	})
-	f.pending, f.at, f.text, f.answers = nil, 0, false, false
+	f.pending, f.at, f.text, f.answers, f.signs = nil, 0, false, false, 0
 }
 
 // boundary opens an event ahead of the next round.

@@ -103,6 +103,8 @@ type attachment struct {
 	rendered []byte // the text as it was sent, in newer versions
 	body     []byte // what the text was made from
 	prompt   []byte // of a queued command
+	hook     []byte // name of the hook it comes from
+	event    []byte // and what it ran at
 }
 
 // attached reads an attachment, or its rendered text beside it.
@@ -121,6 +123,10 @@ func (p *parser) attached(a *attachment, rendered bool) {
 			p.gather(&a.prompt)
 		case "content", "text":
 			p.gather(&a.body)
+		case "hookName":
+			a.hook = p.str()
+		case "hookEvent":
+			a.event = p.str()
 		default:
 			p.skip()
 		}
@@ -183,6 +189,7 @@ func (p *parser) injected(h *header) {
 		return
 	}
 	r := h.record
+	r.signs |= h.logged()
 	r.kind = recordAttachment
 	r.flags |= flagSoft
 	kind := prompt.KindAttachment

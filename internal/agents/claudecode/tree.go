@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // node is a message of the tree: a response with all its lines, a line of a
@@ -15,6 +16,8 @@ type node struct {
 	call   *call // of a response
 	parent int32 // -1 for none; always an earlier node
 	thread int32 // -1: off every path
+	// behind are the signs of lines that follow and are no nodes.
+	behind traces.Signs
 }
 
 // isPrompt reports whether the node is a person's prompt, the only kind of
@@ -36,6 +39,7 @@ type tree struct {
 	place  map[prompt.Digest]int32 // node of a line; of a line that is passed over, the node before it
 	copies map[copyKey]int32
 	calls  map[string]int32
+	ahead  traces.Signs // signs ahead of the first node
 }
 
 // copyKey knows a line that was written again under another id: a resumed
@@ -64,7 +68,13 @@ func (b *builder) grow(t *tree, e entry, st *stream) {
 		if e.has(flagSynthetic) {
 			b.session.Quality.Synthetic++
 		}
-		t.set(e.uuid, b.parentOf(t, e))
+		up := b.parentOf(t, e)
+		t.set(e.uuid, up)
+		if up >= 0 {
+			t.nodes[up].behind |= e.signs
+		} else {
+			t.ahead |= e.signs
+		}
 		return
 	}
 	key := copyKey{e.at, e.content}
@@ -170,7 +180,7 @@ func newCall(id string, e entry) *call {
 	a := &e.src.answers[e.answer]
 	return &call{stopped: a.stopped, Call: assembly.Call{
 		ID: id, Model: e.src.names.at(a.model), Version: e.src.names.at(e.version), Project: e.src.names.at(e.project),
-		Place: e.where(), Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
+		Place: e.where(), Verdict: e.verdict, Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
 	}}
 }
 

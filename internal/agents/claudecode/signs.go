@@ -1,0 +1,102 @@
+package claudecode
+
+import (
+	"bytes"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+const (
+	interrupted  = "[Request interrupted by user"
+	taskNotice   = "<task-notification>"
+	commandText  = "<command-message>"
+	resumeHook   = "SessionStart:resume"
+	turnEnd      = "stop_hook_summary"
+	turnDuration = "turn_duration"
+	awaySummary  = "away_summary"
+)
+
+// logged returns the signs of a line that carries no message of the
+// conversation: what the client logs of itself, or a hook's output.
+func (h *header) logged() traces.Signs {
+	var s traces.Signs
+	switch string(h.subtype) {
+	case turnEnd, turnDuration:
+		s |= traces.SignTurnEnd
+	case awaySummary:
+		s |= traces.SignAway
+	}
+	if string(h.hook) == resumeHook || string(h.attachment.hook) == resumeHook {
+		s |= traces.SignResume
+	}
+	tool := string(h.attachment.event) == "PreToolUse" || string(h.attachment.event) == "PostToolUse"
+	if tool && string(h.attachment.typ) == "hook_additional_context" {
+		s |= traces.SignHook
+	}
+	return s
+}
+
+// sign reads a member of a person's line that tells how the turn is to be run.
+func (p *parser) sign(h *header, member string) {
+	if member == "planContent" {
+		if len(p.str()) > 0 {
+			h.signs |= traces.SignPlan
+		}
+		return
+	}
+	for name := range p.members {
+		switch string(name) {
+		case "disabled":
+			if p.boolean() {
+				h.signs |= traces.SignThinkingOff
+			}
+		case "kind":
+			if string(p.str()) == "task-notification" {
+				h.signs |= traces.SignNotice
+			}
+		default:
+			p.skip()
+		}
+	}
+	if member == "thinkingMetadata" {
+		h.signs |= traces.SignThinking
+	}
+}
+
+// says takes from a text what it is, by its first words.
+func (m *message) says(text []byte) {
+	m.manner |= manner(text)
+	switch {
+	case bytes.HasPrefix(text, []byte(interrupted)):
+		m.signs |= traces.SignInterrupt
+	case bytes.HasPrefix(text, []byte(taskNotice)):
+		m.signs |= traces.SignNotice
+	case bytes.HasPrefix(text, []byte(commandText)):
+		m.signs |= traces.SignCommand
+	}
+}
+
+// diagnostics reads what the server says about the prefix of a request.
+func (p *parser) diagnostics() traces.Verdict {
+	v := traces.VerdictNone
+	if p.peek() == 'n' {
+		v = traces.VerdictSame
+	}
+	for name := range p.members {
+		if string(name) != "cache_miss_reason" {
+			p.skip()
+			continue
+		}
+		if p.peek() == 'n' {
+			v = traces.VerdictSame
+		}
+		for name := range p.members {
+			if string(name) == "type" {
+				v = traces.VerdictOf(p.str())
+			} else {
+				p.skip()
+			}
+		}
+	}
+	return v
+}
