@@ -176,7 +176,7 @@ type Profile struct {
 	// FirstReads are what first calls of sessions read, by time.
 	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
 	// Codex is what holds for Codex alone.
-	Codex Codex `yaml:"codex"`
+	Codex    Codex      `yaml:"codex"`
 	Lifetime Lifetimes  `yaml:"lifetime_seconds"`
 	Losses   Losses     `yaml:"unexplained_losses"`
 	Compact  Compaction `yaml:"compaction"`
