@@ -186,13 +186,16 @@ func TestUnseenModelsKeepTheirRows(t *testing.T) {
 	base := profile.Codex{
 		Switches: profile.CodexSwitches{Served: true},
 		Served:   []profile.Served{{Model: "gpt-5.5", Version: "0.140.0", Step: 512, Offset: 384}},
-		First:    []profile.OfModel{{Model: "gpt-5.5", Estimate: profile.Estimate{Value: 2432, N: 1}}},
+		First:    []profile.CodexFirst{profile.FirstOfCodex("x", "", "gpt-5.5", 2432)},
 	}
 	c := fitCodex(base, []*traces.Session{rollout("gpt-5.4", "0.118.0", [3]int64{30000, 3456, 0})})
 	if len(c.Served) != 1 || c.Served[0] != base.Served[0] || !c.Switches.Served {
 		t.Errorf("served %+v, want the base's", c.Served)
 	}
-	if c.FirstFor("gpt-5.4") != 3456 || c.FirstFor("gpt-5.5") != 2432 {
-		t.Errorf("first reads %+v, want 3,456 and 2,432", c.First)
+	if len(c.First) != 1 || c.First[0].Read != 3456 {
+		t.Errorf("first reads %+v, want the folder's 3,456 alone", c.First)
+	}
+	if c := fitCodex(base, nil); len(c.First) != 1 || c.First[0] != base.First[0] {
+		t.Errorf("first reads %+v of no sessions, want the base's", c.First)
 	}
 }

@@ -17,21 +17,21 @@ const minServed = 5
 func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
-	c.Served, c.First = fitServed(own), fitFirstReads(own)
+	c.Served, c.First = fitServed(own), firstOfCodex(own)
 	for _, s := range base.Served {
 		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
 			c.Served = append(c.Served, s)
 		}
 	}
-	for _, f := range base.First {
-		if !slices.ContainsFunc(c.First, func(x profile.OfModel) bool { return x.Model == f.Model }) {
-			c.First = append(c.First, f)
-		}
+	if len(own) == 0 {
+		c.First = base.First
 	}
 	slices.SortFunc(c.Served, func(a, b profile.Served) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
 	})
-	slices.SortFunc(c.First, func(a, b profile.OfModel) int { return cmp.Compare(a.Model, b.Model) })
+	slices.SortFunc(c.First, func(a, b profile.CodexFirst) int {
+		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Session, b.Session))
+	})
 	return c
 }
 
@@ -189,41 +189,20 @@ func wrongAt(gaps []gapSeen, edge float64) int {
 	return n
 }
 
-// fitFirstReads returns what the first call of a thread reads by model: the median
-// over users of what theirs read most often.
-func fitFirstReads(sessions []*traces.Session) []profile.OfModel {
-	type user struct{ model, name string }
-	reads := map[user]map[int64]int{}
+// firstOfCodex returns what the first calls of sessions read. A session that begins
+// with the calls of another one tells of that.
+func firstOfCodex(sessions []*traces.Session) []profile.CodexFirst {
+	var list []profile.CodexFirst
 	for _, s := range sessions {
-		for i := range s.Threads {
-			if t := &s.Threads[i]; len(t.Rounds) > 0 && t.Rounds[0].Usage.Input() > 0 {
-				u := user{s.Models[t.Rounds[0].Model], codexUser(s)}
-				if reads[u] == nil {
-					reads[u] = map[int64]int{}
-				}
-				reads[u][t.Rounds[0].Usage.Read]++
-			}
+		if len(s.Threads) == 0 || s.Threads[0].MidContext || len(s.Threads[0].Rounds) == 0 {
+			continue
+		}
+		if r := &s.Threads[0].Rounds[0]; r.Usage.Input() > 0 {
+			list = append(list, profile.FirstOfCodex(s.ID, s.Project, s.Models[r.Model], r.Usage.Read))
 		}
 	}
-	by := map[string][]float64{}
-	for u, counts := range reads {
-		often := int64(-1)
-		for read, n := range counts {
-			if often < 0 || n > counts[often] || n == counts[often] && read < often {
-				often = read
-			}
-		}
-		by[u.model] = append(by[u.model], float64(often))
-	}
-	var rows []profile.OfModel
-	for _, model := range sortedKeys(by) {
-		rows = append(rows, profile.OfModel{Model: model, Estimate: median(by[model])})
-	}
-	return rows
+	return list
 }
-
-// codexUser tells users apart.
-func codexUser(s *traces.Session) string { return s.Project }
 
 const (
 	// earlyCalls is how many calls of a thread lose more often than the rest.

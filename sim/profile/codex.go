@@ -2,7 +2,6 @@ package profile
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -15,9 +14,8 @@ type Codex struct {
 	// Served is how requests are served, by model and client version; of a model
 	// in ascending order of versions.
 	Served []Served `yaml:"served,omitempty"`
-	// First is what the first call of a thread reads, tokens, where nothing is
-	// known of its user: the median over users of what theirs read most often.
-	First []OfModel `yaml:"first_read_tokens,omitempty"`
+	// First is what the first calls of sessions read.
+	First []CodexFirst `yaml:"first_reads,omitempty"`
 	// Losses are the shares of calls that read an earlier state of their thread
 	// for no visible reason.
 	Losses []CodexLoss `yaml:"unexplained_losses,omitempty"`
@@ -53,21 +51,6 @@ type Served struct {
 	Exact Estimate `yaml:"exact"`
 	// Retention is how long an idle prefix is read, seconds.
 	Retention Estimate `yaml:"retention_seconds"`
-}
-
-// OfModel is an estimate for a model.
-type OfModel struct {
-	Model    string `yaml:"model"`
-	Estimate `yaml:",inline"`
-}
-
-// MarshalYAML writes a row on one line.
-func (m OfModel) MarshalYAML() (any, error) {
-	type plain Estimate
-	return flow(struct {
-		Model string `yaml:"model"`
-		plain `yaml:",inline"`
-	}{m.Model, plain(m.Estimate)})
 }
 
 // CodexLoss is the share of calls that read an earlier state of their thread. A
@@ -116,17 +99,6 @@ func (c *Codex) ServingFor(model, version string) (prompt.Serving, bool) {
 	}, true
 }
 
-// FirstFor returns what the first call of a thread reads on a model, tokens, when
-// nothing is known of its user; 0 for a model that was not recorded.
-func (c *Codex) FirstFor(model string) int64 {
-	for i := range c.First {
-		if c.First[i].Model == model {
-			return int64(c.First[i].Value)
-		}
-	}
-	return 0
-}
-
 // LossFor returns the probability, 0…1, that a call which reads an own prefix
 // reads an earlier state of its thread for no visible reason, and the part of
 // that prefix, 0…1, which it reads then.
@@ -156,11 +128,6 @@ func (c *Codex) Rules() []error {
 		}
 		if i > 0 && c.Served[i-1].Model == s.Model && Compare(c.Served[i-1].Version, s.Version) >= 0 {
 			errs = append(errs, spec.Wrong(at, "lists versions out of order: versions must ascend"))
-		}
-	}
-	for i, f := range c.First {
-		if !(f.Value >= 0 && f.Value <= math.MaxInt32) {
-			errs = append(errs, spec.Wrong(fmt.Sprintf("first_read_tokens[%d]", i), "is a size: %g tokens must lie in 0…%d", f.Value, math.MaxInt32))
 		}
 	}
 	for i, l := range c.Losses {

@@ -1,0 +1,101 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// CodexFirst is what the first call of a session of Codex found in the cache.
+// Sessions of one user and model begin with the same head, so that what others
+// found tells what the next one reads.
+type CodexFirst struct {
+	User    string `yaml:"user,omitempty"` // digest of the home folder; "" for unknown
+	Session string `yaml:"session"`        // digest of its id: a session tells nothing of itself
+	Model   string `yaml:"model"`
+	Read    int64  `yaml:"read" min:"0" max:"2147483647"` // tokens
+}
+
+// MarshalYAML writes a row on one line.
+func (f CodexFirst) MarshalYAML() (any, error) {
+	type plain CodexFirst
+	return flow(plain(f))
+}
+
+// FirstOfCodex returns the first call of a session by its id, the folder it works
+// in, its model, and what it read, tokens.
+func FirstOfCodex(id, folder, model string, read int64) CodexFirst {
+	return CodexFirst{User: shortDigest(homeOf(folder)), Session: shortDigest(id), Model: model, Read: read}
+}
+
+// shortDigest tells names apart and shows none; it is "" for none.
+func shortDigest(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%08x", uint32(prompt.DigestString(name).Lo))
+}
+
+// homeOf returns the home folder that a folder lies in, "" for none.
+func homeOf(folder string) string {
+	parts := strings.Split(strings.ReplaceAll(folder, `\`, "/"), "/") // "" or a drive, then names
+	switch {
+	case len(parts) > 1 && parts[1] == "root":
+		return "/root"
+	case len(parts) > 2 && (parts[1] == "Users" || parts[1] == "home") && parts[2] != "":
+		return strings.Join(parts[:3], "/")
+	}
+	return ""
+}
+
+// FirstRead returns what the first call of a session is expected to read, tokens:
+// what those of the user's other sessions read most often, of the same model if
+// there are any; for a user who is not known the median over users of the same, and
+// of all models for one that was not recorded. Of f, Read does not matter.
+func (c *Codex) FirstRead(f *CodexFirst) int64 {
+	for _, model := range []string{f.Model, ""} {
+		by := c.readsByUser(f.Session, model)
+		if own := by[f.User]; f.User != "" && len(own) > 0 {
+			return mostOften(own)
+		}
+	}
+	for _, model := range []string{f.Model, ""} {
+		var reads []int64
+		for _, own := range c.readsByUser(f.Session, model) {
+			reads = append(reads, mostOften(own))
+		}
+		if n := len(reads); n > 0 {
+			slices.Sort(reads)
+			return (reads[(n-1)/2] + reads[n/2]) / 2
+		}
+	}
+	return 0
+}
+
+// readsByUser returns what the first calls of all sessions but one read by user, of
+// one model or of all.
+func (c *Codex) readsByUser(session, model string) map[string][]int64 {
+	by := map[string][]int64{}
+	for i := range c.First {
+		if f := &c.First[i]; f.Session != session && (model == "" || f.Model == model) {
+			by[f.User] = append(by[f.User], f.Read)
+		}
+	}
+	return by
+}
+
+// mostOften returns the most frequent of some numbers, of several the smallest.
+func mostOften(list []int64) int64 {
+	list = slices.Sorted(slices.Values(list))
+	best, most := int64(0), 0
+	for i, n := 0, 0; i < len(list); i += n {
+		for n = 0; i+n < len(list) && list[i+n] == list[i]; n++ {
+		}
+		if n > most {
+			best, most = list[i], n
+		}
+	}
+	return best
+}
