@@ -47,7 +47,8 @@ func (p *plan) read(reply *wire.Reply) reading {
 	if reply.StopReason == "max_tokens" || reply.StopReason == "model_context_window_exceeded" {
 		r.cut++
 	}
-	r.missing = missing(r.text, p.sections())
+	wanted := p.sections()
+	r.missing = int32(len(wanted) - len(sectionsOf(r.text, wanted)))
 	if output -= reply.Thinking; output <= 0 {
 		output = int64(len(whole)+bytesPerToken-1) / bytesPerToken // the server counts nothing
 	}
@@ -98,11 +99,6 @@ func compactionOutput(reply *wire.Reply) int64 {
 		n = reply.Billed().Output
 	}
 	return n
-}
-
-// missing counts the sections that no line of a text begins.
-func missing(text string, wanted []section) int32 {
-	return int32(len(wanted) - len(sectionsOf(text, wanted)))
 }
 
 // dress is what may stand around the number and the title of a section.

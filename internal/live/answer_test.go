@@ -86,6 +86,7 @@ func TestAnalysisKept(t *testing.T) {
 // Sections are found under the usual dresses of a title.
 func TestMissing(t *testing.T) {
 	all := full("x")
+	missing := func(text string, wanted []section) int { return len(wanted) - len(sectionsOf(text, wanted)) }
 	if n := missing(all, summarySections[:]); n != 0 {
 		t.Errorf("%d sections of a full summary are missing", n)
 	}

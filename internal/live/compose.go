@@ -241,7 +241,7 @@ func (p *composer) cover(i int, b *prompt.Block, text string, input jsontext.Val
 		return
 	}
 	if p.quote == "" && p.plan.part == prompt.PartFrom {
-		p.quote = firstWords(text + string(input))
+		p.quote = strings.Join(strings.Fields(cut(text+string(input), 200)), " ")
 	}
 	if p.opts.Fidelity == nil {
 		return
@@ -253,12 +253,6 @@ func (p *composer) cover(i int, b *prompt.Block, text string, input jsontext.Val
 		piece.Object = o[b.Object]
 	}
 	p.span = append(p.span, piece)
-}
-
-// firstWords returns the beginning of a text on one line.
-func firstWords(text string) string {
-	const size = 200
-	return strings.Join(strings.Fields(cut(text, size)), " ")
 }
 
 // placed is a block of a request, who says it, and the entry of the call's context that it shows.

@@ -348,7 +348,9 @@ func (s *Summarizer) from(c *summarizer.Call, p *plan) prompt.Digest {
 // settle orders the calls and marks each as made, replayed or shared. Of equal calls the first in order counts as
 // the first: which it was depends on the machine.
 func (r *Report) settle() {
-	inOrder(r.Calls)
+	slices.SortStableFunc(r.Calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
+	})
 	made := map[cassette.Key]int{}
 	for i := range r.Calls {
 		if r.Calls[i].made {
@@ -376,11 +378,4 @@ func (r *Report) settle() {
 		}
 	}
 	r.ReplayedUSD = float64(cost) / nano
-}
-
-// inOrder sorts calls by cell, session and number: the order in which they were made depends on the machine.
-func inOrder(calls []Call) {
-	slices.SortStableFunc(calls, func(a, b Call) int {
-		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
-	})
 }

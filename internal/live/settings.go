@@ -12,7 +12,6 @@ import (
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
@@ -156,12 +155,6 @@ const (
 	leastBudget = 1024
 )
 
-// What models take by the version of their names (platform.claude.com, thinking and
-// effort).
-func canThink(release string) bool    { return version.AtLeast(release, 3, 7) }
-func adapts(release string) bool      { return version.AtLeast(release, 4, 6) }
-func takesBudget(release string) bool { return canThink(release) && !version.AtLeast(release, 4, 7) }
-
 // parseThinking returns what a word or a number of tokens says of thinking, "on" in the form that the model takes.
 func parseThinking(value, model string) (wire.Thinking, error) {
 	switch value {
@@ -185,50 +178,28 @@ func parseThinking(value, model string) (wire.Thinking, error) {
 // untaken returns what a call says that its model is known not to take.
 func (p *plan) untaken(provider string) []string {
 	var why []string
-	if !takes(p.model, p.thinking.Mode) {
+	takes, _ := api.AbilityOf(p.model)
+	if m := p.thinking.Mode; m == wire.ThinkingAdaptive && !takes.Adaptive || m == wire.ThinkingBudget && !takes.Budget {
 		why = append(why, fmt.Sprintf("thinking %s: %s does not take it; from 4.6 on models take adaptive, up to 4.6 a number "+
 			"of tokens", p.thinking, p.model))
 	}
-	if p.effort != "" && provider != OpenAI && !takesEffort(p.model) {
+	if p.effort != "" && provider != OpenAI && !takes.Effort {
 		why = append(why, fmt.Sprintf("effort %s: %s does not take it; Opus does from 4.5 on, the others from 4.6 on",
 			p.effort, p.model))
 	}
 	return why
 }
 
-// takes reports whether a model takes a mode of thinking, as far as its name shows a version.
-func takes(model string, m wire.Mode) bool {
-	release, known := api.Version(model)
-	switch {
-	case known && m == wire.ThinkingAdaptive:
-		return adapts(release)
-	case known && m == wire.ThinkingBudget:
-		return takesBudget(release)
-	}
-	return true
-}
-
-// takesEffort reports whether a model takes effort, as far as its name shows a version: all from 4.6 on, and Opus
-// 4.5.
-func takesEffort(model string) bool {
-	release, known := api.Version(model)
-	first := 6
-	if strings.HasPrefix(model, "claude-opus-") {
-		first = 5
-	}
-	return !known || version.AtLeast(release, 4, first)
-}
-
 // usualThinking is the form in which a model thinks, nothing for one that cannot as far as its name shows.
 func usualThinking(model string) wire.Thinking {
-	release, known := api.Version(model)
+	takes, known := api.AbilityOf(model)
 	switch {
-	case !known || !canThink(release):
-		return wire.Thinking{}
-	case !adapts(release):
+	case known && takes.Adaptive:
+		return wire.Thinking{Mode: wire.ThinkingAdaptive}
+	case known && takes.Budget:
 		return wire.Thinking{Mode: wire.ThinkingBudget}
 	}
-	return wire.Thinking{Mode: wire.ThinkingAdaptive}
+	return wire.Thinking{}
 }
 
 // think returns the thinking a call asks for and the output it allows for that, tokens. Refused means that the call

@@ -3,6 +3,7 @@ package live
 import (
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/devserver"
 	"github.com/compactsim/compactsim/internal/live/wire"
@@ -192,9 +193,9 @@ func (s *script) recall() *summarizer.Call {
 func TestTakesEffort(t *testing.T) {
 	for model, want := range map[string]bool{
 		"claude-haiku-4-5-20251001": false, "claude-sonnet-4-5": false, "claude-opus-4-5": true, "claude-opus-4-1-20250805": false,
-		"claude-sonnet-4-6": true, "claude-opus-5": true, "dev-model": true,
+		"claude-sonnet-4-6": true, "claude-opus-5": true, "dev-model": true, "claude-opus-4-1": false, "claude-opus-4-10": true,
 	} {
-		if got := takesEffort(model); got != want {
+		if got, _ := api.AbilityOf(model); got.Effort != want {
 			t.Errorf("%s: %v, want %v", model, got, want)
 		}
 	}
@@ -204,10 +205,11 @@ func TestTakesEffort(t *testing.T) {
 func TestTakes(t *testing.T) {
 	for model, want := range map[string][2]bool{
 		"claude-haiku-4-5-20251001": {false, true}, "claude-opus-4-6": {true, true}, "claude-sonnet-4-6": {true, true}, "claude-opus-4-7": {true, false},
-		"claude-fable-5": {true, false}, "claude-sonnet-5-5": {true, false}, "claude-sonnet-4-20250514": {false, true}, "claude-3-5-sonnet-20241022": {false, false}, "dev-model": {true, true},
+		"claude-fable-5": {true, false}, "claude-opus-4-10": {true, false}, // behind 4.9
+		"claude-sonnet-5-5": {true, false}, "claude-sonnet-4-20250514": {false, true}, "claude-3-5-sonnet-20241022": {false, false}, "dev-model": {true, true},
 	} {
-		if a, b := takes(model, wire.ThinkingAdaptive), takes(model, wire.ThinkingBudget); a != want[0] || b != want[1] {
-			t.Errorf("%s: adaptive %v, a budget %v; want %v", model, a, b, want)
+		if got, _ := api.AbilityOf(model); got.Adaptive != want[0] || got.Budget != want[1] {
+			t.Errorf("%s: %+v; want %v", model, got, want)
 		}
 	}
 }
@@ -232,15 +234,5 @@ func TestNoCompactionOffered(t *testing.T) {
 	c = s.recall()
 	if a := compose(t, l, c); a.Failed != "" || len(server.requests) != 1 {
 		t.Errorf("the next way: %d requests, %+v", len(server.requests), a)
-	}
-}
-
-// Versions are compared number by number: 4.10 follows 4.9.
-func TestTwoDigitVersion(t *testing.T) {
-	if m := "claude-opus-4-10"; !takes(m, wire.ThinkingAdaptive) || takes(m, wire.ThinkingBudget) || !takesEffort(m) {
-		t.Errorf("%s is taken for an old model", m)
-	}
-	if takesEffort("claude-opus-4-1") || !takesEffort("claude-opus-4-5") || takesEffort("claude-sonnet-4-5") {
-		t.Error("effort came with Opus 4.5 and the models of 4.6")
 	}
 }

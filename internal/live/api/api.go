@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/version"
 )
 
 // Request is a request to the Messages API.
@@ -272,14 +274,28 @@ type ErrorBody struct {
 
 var modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
 
-// Version returns the version that the name of one of the provider's models tells,
-// dotted.
-func Version(model string) (release string, known bool) {
+// Ability is what a model takes of thinking and effort.
+type Ability struct{ Adaptive, Budget, Effort bool }
+
+// AbilityOf returns what a model takes by the version in its name, and whether that has
+// one (platform.claude.com, thinking and effort): budgets from 3.7 up to 4.6, adaptive
+// thinking from 4.6 on, effort from 4.6, of Opus from 4.5 on. A name without a version
+// is assumed to take all.
+func AbilityOf(model string) (a Ability, known bool) {
 	m := modelVersion.FindStringSubmatch(model)
 	if m == nil {
-		return "", false
+		return Ability{true, true, true}, false
 	}
-	return strings.TrimSuffix(m[1]+"."+m[2], "."), true
+	release := strings.TrimSuffix(m[1]+"."+m[2], ".")
+	first := 6
+	if strings.HasPrefix(model, "claude-opus-") {
+		first = 5
+	}
+	return Ability{
+		Adaptive: version.AtLeast(release, 4, 6),
+		Budget:   version.AtLeast(release, 3, 7) && !version.AtLeast(release, 4, 7),
+		Effort:   version.AtLeast(release, 4, first),
+	}, true
 }
 
 // Efforts are those that the Messages API takes.

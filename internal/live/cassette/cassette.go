@@ -62,9 +62,6 @@ type Cassette struct {
 	Request  *Request `json:"request,omitzero"` // nil when it was not kept
 }
 
-// passing reports whether a call failed for a reason that may be gone.
-func (c *Cassette) passing() bool { return c.Failure != nil && c.Failure.Passing() }
-
 // Entity is something worth keeping in what was summarised.
 type Entity struct {
 	Kind string `json:"kind"`

@@ -264,15 +264,11 @@ func (f *Folder) Do(ctx context.Context, call Call, ask Ask) (*Cassette, bool, e
 		switch {
 		case other.err == nil:
 			return other.c, true, nil
-		case interrupted(other.err) && ctx.Err() == nil:
+		case ctx.Err() == nil && (errors.Is(other.err, context.Canceled) || errors.Is(other.err, context.DeadlineExceeded)):
 			continue // only the other was told to stop
 		}
 		return nil, false, other.err
 	}
-}
-
-func interrupted(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // board returns a flight of one's own, or another's under way.
@@ -316,7 +312,7 @@ func (f *Folder) there(call Call) (*Cassette, error) {
 		return nil, nil
 	}
 	c, err := f.find(call)
-	if c != nil && c.passing() && f.mode == RecordMissing && !made {
+	if c != nil && c.Failure != nil && c.Failure.Passing() && f.mode == RecordMissing && !made {
 		return nil, nil
 	}
 	return c, err

@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/internal/live/api"
-	"github.com/compactsim/compactsim/internal/version"
 )
 
 // Documented limits.
@@ -170,11 +169,11 @@ func thinks(q *api.Request) bool {
 // thinking checks thinking and effort. Adaptive thinking came with the models of 4.6, budgets went with 4.7; effort
 // came with Opus 4.5.
 func (c *checker) thinking(q *request) {
-	release, known := api.Version(q.Model)
+	takes, _ := api.AbilityOf(q.Model)
 	if t := q.Thinking; t != nil {
 		switch t.Type {
 		case "enabled":
-			c.refuse(known && version.AtLeast(release, 4, 7), `"thinking.type.enabled" is not supported for this model. `+
+			c.refuse(!takes.Budget, `"thinking.type.enabled" is not supported for this model. `+
 				`Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
 			c.refuse(t.Budget == nil, "thinking.enabled.budget_tokens: Field required")
 			if t.Budget != nil {
@@ -185,7 +184,7 @@ func (c *checker) thinking(q *request) {
 			c.thought(q.Messages)
 		case "adaptive":
 			c.refuse(t.Budget != nil, "thinking.adaptive.budget_tokens: Extra inputs are not permitted")
-			c.refuse(known && !version.AtLeast(release, 4, 6), "adaptive thinking is not supported on this model")
+			c.refuse(!takes.Adaptive, "adaptive thinking is not supported on this model")
 		case "disabled":
 		default:
 			c.refuse(true, "thinking: Input tag %q does not match any of the expected tags", t.Type)
@@ -194,8 +193,7 @@ func (c *checker) thinking(q *request) {
 	if o := q.OutputConfig; o != nil && o.Effort != "" {
 		c.refuse(!slices.Contains(api.Efforts(), o.Effort),
 			"output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
-		c.refuse(known && !version.AtLeast(release, 4, 6) && !strings.HasPrefix(q.Model, "claude-opus-4-5"),
-			"This model does not support the effort parameter.")
+		c.refuse(!takes.Effort, "This model does not support the effort parameter.")
 	}
 }
 

@@ -129,7 +129,8 @@ func (x *index) call(input jsontext.Value) {
 	if len(input) == 0 || json.Unmarshal(input, &in) != nil {
 		return // another tool's input of the same names
 	}
-	x.add(Command, firstLine(commandLine(in.Command)))
+	command, _, _ := strings.Cut(strings.TrimSpace(commandLine(in.Command)), "\n")
+	x.add(Command, command)
 	if len(in.Todos) == 0 && len(in.Plan) == 0 {
 		return
 	}
@@ -166,11 +167,6 @@ func commandLine(v jsontext.Value) string {
 
 // squeeze makes white space single and takes it off both ends.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
-}
 
 var errorWord = regexp.MustCompile(`(?i)\b(error|fail|failed|failure|fatal|panic|exception|cannot|denied|` +
 	`not found|no such|undefined|invalid)\b`)
