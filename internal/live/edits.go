@@ -34,12 +34,9 @@ type Server struct {
 	Edits []jsontext.Value
 }
 
-// Validate returns what is wrong with it.
+// Validate returns what is wrong with the further edits.
 func (s *Server) Validate() error {
 	var errs []error
-	if s.Trigger != 0 && s.Trigger < MinTrigger {
-		errs = append(errs, fmt.Errorf("server trigger %d: the provider takes at least %d tokens", s.Trigger, MinTrigger))
-	}
 	for i, e := range s.Edits {
 		if !e.IsValid() || e.Kind() != '{' {
 			errs = append(errs, fmt.Errorf("server edit %d is no JSON object", i+1))

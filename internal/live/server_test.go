@@ -228,7 +228,6 @@ func TestClearedByTheServer(t *testing.T) {
 func TestServerValidate(t *testing.T) {
 	for want, s := range map[string]Server{
 		"":                   {},
-		"at least 50000":     {Trigger: 1000},
 		"edit 1 has no type": {Edits: []jsontext.Value{jsontext.Value(`{}`)}},
 		"edit 2 is no JSON ": {Edits: []jsontext.Value{jsontext.Value(`{"type":"x"}`), jsontext.Value(`[]`)}},
 	} {

@@ -22,7 +22,7 @@ type Cache struct {
 
 	mu      sync.Mutex
 	settled *promptcache.Anthropic // served all calls that nothing can come ahead of any more; nil for none
-	open    []ticket               // of these, those whose responses had not ended
+	open    []call                 // of these, those whose responses had not ended
 	calls   []call                 // the others, by when they began
 	told    uint32                 // calls so far
 	names   []string               // of models
@@ -31,8 +31,10 @@ type Cache struct {
 // call is a call as the cache model takes it. Times are ns since 1970.
 type call struct {
 	at, first, end int64
-	request        prompt.Request
+	request        prompt.Request // nothing any more once it has begun
 	output         int64
+	ticket         int32
+	begun          bool // its first token has come
 }
 
 // late is how much later a call may be reported than one that began behind it: longer than a request may take.
@@ -86,27 +88,19 @@ func (s *Cache) settle() {
 }
 
 // serveAll plays calls to a cache, and returns those still under way and how the last one was served.
-func serveAll(server *promptcache.Anthropic, open []ticket, calls []call) ([]ticket, prompt.Usage) {
+func serveAll(server *promptcache.Anthropic, open, calls []call) ([]call, prompt.Usage) {
 	var out prompt.Outcome
-	for i := range calls {
-		c := &calls[i]
+	for _, c := range calls {
 		open = progress(server, open, c.at)
 		out = server.Begin(c.at, &c.request)
-		open = append(open, ticket{first: c.first, end: c.end, id: out.Ticket, output: c.output})
+		c.ticket, c.request = out.Ticket, prompt.Request{}
+		open = append(open, c)
 	}
 	return open, out.Usage
 }
 
-// ticket is a call whose response has not ended.
-type ticket struct {
-	first, end int64 // ns since 1970
-	id         int32
-	output     int64
-	begun      bool // its first token has come
-}
-
 // progress plays what happens to the calls under way by a time, and returns those still under way.
-func progress(server *promptcache.Anthropic, open []ticket, until int64) []ticket {
+func progress(server *promptcache.Anthropic, open []call, until int64) []call {
 	for {
 		next, at := -1, until
 		for i := range open {
@@ -123,9 +117,9 @@ func progress(server *promptcache.Anthropic, open []ticket, until int64) []ticke
 		}
 		if o := &open[next]; !o.begun {
 			o.begun = true
-			server.FirstToken(at, o.id)
+			server.FirstToken(at, o.ticket)
 		} else {
-			server.End(at, o.id, o.output)
+			server.End(at, o.ticket, o.output)
 			open = slices.Delete(open, next, next+1)
 		}
 	}
