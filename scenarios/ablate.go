@@ -259,8 +259,8 @@ func effective(out *studies.Ablation, base string) []strategies.Mechanism {
 	return list
 }
 
-// under reports whether a parameter means nothing once a switch is off: it is of
-// the same layer or group.
+// under reports whether a parameter means nothing once a switch is off: it belongs
+// to the same layer or group.
 func under(path, off string) bool {
 	group, ok := strings.CutSuffix(off, "enabled")
 	return ok && strings.HasPrefix(path, group)

@@ -15,7 +15,7 @@ import (
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
-// builtinFolder is where the scenarios for sim run stand.
+// builtinFolder holds the scenarios for sim run.
 const builtinFolder = "builtin"
 
 //go:embed manual.txt

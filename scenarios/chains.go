@@ -16,7 +16,7 @@ import (
 )
 
 // Chains runs the plan and follows every compaction. Sessions of a cohort stay
-// together; compactions stand in the order of sessions, whatever the workers.
+// together; compactions are in the order of sessions, whatever the workers.
 func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run, []studies.Chains, error) {
 	d, err := p.design()
 	if err != nil {

@@ -124,7 +124,7 @@ func checkCapacity(d *Design, sessions []*traces.Session) error {
 		}
 	}
 	return fmt.Errorf("%[1]w: %[2]s%[3]s: the cache of %[4]s's provider is modelled without a limit, "+
-		"and of these sessions %[5]d are of %[4]s; --agent %[6]s leaves them out",
+		"and %[5]d of these sessions are recordings of %[4]s; --agent %[6]s leaves them out",
 		ErrContradiction, at, key, agent, automatic, traces.AgentClaudeCode)
 }
 

@@ -80,7 +80,7 @@ func TestCapacityIsNotForCodex(t *testing.T) {
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%q: %v", text, err)
-		case want != "" && (!errors.Is(err, ErrContradiction) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 are of Codex")):
+		case want != "" && (!errors.Is(err, ErrContradiction) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 of these sessions are recordings of Codex")):
 			t.Errorf("%q: error %v does not say %q", text, err, want)
 		}
 	}

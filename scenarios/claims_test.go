@@ -203,7 +203,7 @@ func TestMadeSessions(t *testing.T) {
 		want  string
 	}{
 		{[]string{"made:turn"}, `did you mean`},
-		{[]string{"made:turns", "a.jsonl"}, "stand by themselves"},
+		{[]string{"made:turns", "a.jsonl"}, "cannot be mixed"},
 	} {
 		if _, err := MadeSessions(tc.paths); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%v: %v, want %q", tc.paths, err, tc.want)

@@ -20,7 +20,7 @@ import (
 // File is a scenario as written, with lists where parameters are swept. It can
 // be changed before it is expanded into cells.
 type File struct {
-	Now time.Time // the day that prices at "today" are of; zero: that of Expand
+	Now time.Time // the day of prices at "today"; zero: the day of Expand
 	// Builtin says that the text comes with the program: Silent names only what
 	// flags set.
 	Builtin bool
@@ -227,7 +227,7 @@ func (f *File) Choose(origin string, names []string) error {
 	return errors.Join(errs...)
 }
 
-// Locate makes the names of files that stand in the scenario's file ones that open
+// Locate makes the names of files in the scenario ones that open
 // from the working folder. Profiles, prices and files of real calls are named from the folder of the
 // scenario, where exists reports such a file, else from the working folder.
 // Recordings are named from the working folder. What is set afterwards stays as it is.

@@ -78,7 +78,7 @@ func one(name string, reminders int32, write func(*script)) func() []*traces.Ses
 }
 
 // MadeSessions returns the sessions at paths that begin with madePrefix, nil when
-// no path does. Others cannot stand beside them.
+// no path does. Other paths beside them are an error.
 func MadeSessions(paths []string) (*traces.Corpus, error) {
 	c := &traces.Corpus{}
 	var errs []error
@@ -106,7 +106,7 @@ func MadeSessions(paths []string) (*traces.Corpus, error) {
 	case !slices.ContainsFunc(paths, func(p string) bool { return !strings.HasPrefix(p, madePrefix) }):
 		return c, nil
 	}
-	return nil, fmt.Errorf("sessions of %sNAME stand by themselves, not beside recordings", madePrefix)
+	return nil, fmt.Errorf("sessions of %sNAME cannot be mixed with recordings", madePrefix)
 }
 
 // burst is a turn of six commands, then five at once whose results have 25,000

@@ -47,7 +47,7 @@ func (p *Plan) priceTable(d *Design) string {
 	return p.Prices.AsOf().Format(time.DateOnly)
 }
 
-// pricesFrom says when the prices of a design are of, and the file they are from.
+// pricesFrom returns the dates of the prices of a design, and the file they are from.
 func (p *Plan) pricesFrom(d *Design) string {
 	text := "call date"
 	if dates := d.priceDates(); len(dates) > 1 {
@@ -198,7 +198,7 @@ func unlogged(r *results.Row) []string {
 			"(assumed: cold through Claude Code 2.1.24, on the warm cache from 2.1.25 and for Codex)", usd))
 	}
 	if usd := r.CostBySource[results.SourceOther].Total(); usd >= 0.005 {
-		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns (by the profile: what later calls read tells of them)", usd))
+		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns (added by the profile: later calls read what they wrote)", usd))
 	}
 	return parts
 }
@@ -354,7 +354,7 @@ func (e *early) text(model string, asked bool) string {
 // interrupted makes a run honest that was stopped before its end: it says above
 // the figures how much of it there is, and for a recorded cell that is not whole
 // it leaves in the billed ones the same sessions, so that the two are still
-// comparable. What other cells lack, results.Run.Footnotes tells. cells is the
+// comparable. What other cells lack is in results.Run.Footnotes. cells is the
 // number of cells there should be, err what stopped it. It comes before Sum.
 func interrupted(run *results.Run, cells int, err error) {
 	sessions := run.Workload.Sessions
@@ -368,7 +368,7 @@ func interrupted(run *results.Run, cells int, err error) {
 	if !errors.Is(err, context.Canceled) {
 		how = "stopped by an error"
 	}
-	remark := fmt.Sprintf("%s: %d of %d sessions simulated (%d sessions in %d cells); the figures are of these",
+	remark := fmt.Sprintf("%s: %d of %d sessions simulated (%d sessions in %d cells); the figures cover these",
 		how, done, cells*sessions, sessions, cells)
 	run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	recorded := run.Reference(results.StrategyRecorded)

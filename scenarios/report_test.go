@@ -214,7 +214,7 @@ func TestInterruptedRun(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(tc.sessions) {
 			t.Errorf("after %d: sessions %v, want %v", tc.after, got, tc.sessions)
 		}
-		want := fmt.Sprintf("interrupted: %d of 15 sessions simulated (5 sessions in 3 cells); the figures are of these", tc.after)
+		want := fmt.Sprintf("interrupted: %d of 15 sessions simulated (5 sessions in 3 cells); the figures cover these", tc.after)
 		if !slices.Contains(run.Workload.Remarks, want) {
 			t.Errorf("remarks %q lack %q", run.Workload.Remarks, want)
 		}

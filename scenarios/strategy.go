@@ -15,7 +15,7 @@ import (
 )
 
 // strategyKeys are the keys of a strategy of a scenario that is not just the
-// name of a preset. Beside them stand those of a preset file's body: layers and
+// name of a preset. The other keys are those of a preset file's body: layers and
 // what orders them.
 func strategyKeys() []string { return []string{"name", "doc", "preset", "set"} }
 
@@ -178,7 +178,7 @@ func (x *expansion) mapping(e *entry) bool {
 	return len(x.errs) == before
 }
 
-// keysOnce reports keys that stand twice in a mapping.
+// keysOnce reports keys that a mapping has twice.
 func (x *expansion) keysOnce(n *yaml.Node) {
 	c := spec.Checker{Tree: x.tree}
 	c.Check(n, map[string]yaml.Node{}, "strategy")

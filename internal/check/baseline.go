@@ -251,7 +251,7 @@ func nullFigure(data []byte) error {
 	for {
 		token, err := d.ReadToken()
 		if err != nil {
-			return nil // its end, or what the decoder tells of
+			return nil // its end, or an error that the decoder reports
 		}
 		place := d.StackPointer()
 		path := strings.Split(string(place), "/")

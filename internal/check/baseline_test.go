@@ -120,10 +120,10 @@ func TestChanges(t *testing.T) {
 		{was, was, []string{"base.json: unchanged"}},
 		{was, baseline(other), []string{"base.json: rewritten", "  scenario: another",
 			"  prices: others, of 2026-04-01 in the place of 2026-03-01", "  version: v2, was v1",
-			"  s: cost_usd $5.00, was $4.00", "  s: 2 metrics besides", "  t: new"}}, // its parts output and main
+			"  s: cost_usd $5.00, was $4.00", "  s: 3 metrics besides", "  t: new"}}, // its parts output and main, and the expected cost
 		{baseline(other), was, []string{"base.json: rewritten", "  scenario: another",
 			"  prices: others, of 2026-03-01 in the place of 2026-04-01", "  version: v1, was v2", "  t: gone",
-			"  s: cost_usd $4.00, was $5.00", "  s: 2 metrics besides"}},
+			"  s: cost_usd $4.00, was $5.00", "  s: 3 metrics besides"}},
 	} {
 		if diff := cmp.Diff(tc.want, f.Changes("base.json", tc.was, tc.now)); diff != "" {
 			t.Error(diff)

@@ -13,7 +13,7 @@
 //	    max_increase: 1%
 //
 // What a check cannot judge fails it: no sessions, a metric without a sample, a
-// cell or group that matches nothing, a baseline that is not there or is of
+// cell or group that matches nothing, a baseline that is missing or belongs to
 // other sessions or another scenario, and a rule that no figure could break.
 //
 // # Figures that are drawn
@@ -73,7 +73,7 @@ type File struct {
 // name, or text within the check file.
 type Source struct {
 	Path string
-	Text []byte // lines stand where they stand in the check file
+	Text []byte // lines have the numbers of the check file
 	Line int
 }
 
@@ -97,7 +97,7 @@ func Parse(text []byte, name string) (*File, error) {
 	}
 	for i := range f.Rules {
 		r := &f.Rules[i]
-		r.settle() // Decode has told what is wrong
+		r.settle() // Decode has reported what is wrong
 		r.Line, r.Baseline = list.Content[i].Line, baselinePath(cmp.Or(r.Against, f.Baseline))
 	}
 	errs = append(errs, repeated(name, f.Rules)...)

@@ -23,7 +23,7 @@ func TestParseRefuses(t *testing.T) {
 			`check.yaml:3: rules[0].metric is unknown: "cache_hit_ration" (did you mean "cache_hit_ratio"?)`,
 			`check.yaml:6: unknown key "mim" (did you mean "min"?)`},
 		"scenario: a\nrules:\n- {metric: cost_usd, min: 1}\n- {metric: cost_usd, min: 2}\n": {
-			"check.yaml:4: the rule on min of cost_usd stands here a second time, first in line 3"},
+			"check.yaml:4: the rule on min of cost_usd is repeated, first in line 3"},
 		"scenario: a\nrules:\n- {metric: cost_usd, min: 1, max: 2}\n":               {"check.yaml:3: rules[0]: a rule has one of", "this one has 2"},
 		"scenario: a\nrules:\n- {min: 1}\n":                                         {"check.yaml:3: rules[0]: a rule needs a metric"},
 		"scenario: a\nrules:\n- {metric: cost_usd, min: lots}\n":                    {`check.yaml:3: rules[0].min: want a number such as 0.92 or a percentage such as 1%, not "lots"`},
@@ -46,7 +46,7 @@ func TestParseRefuses(t *testing.T) {
 		"scenario: a\nseeds: 1\nlevel: 2\nrules:\n- {metric: cost_usd, max: 1}\n":   {"check.yaml:2: seeds 1 must lie in 5…1000", "check.yaml:3: level 2 must lie in 0.0001…0.5"},
 		"scenario: a\nunread: -1\nrules:\n- {metric: cost_usd, max: 1}\n":           {"check.yaml:2: unread -1 must not be negative"},
 		"scenario: a\nbaseline: ./b.json\nrules:\n- {metric: calls, max_increase: 1}\n- {metric: calls, max_increase: 2, against: c/../b.json}\n": {
-			"check.yaml:5: the rule on max_increase of calls stands here a second time, first in line 4"},
+			"check.yaml:5: the rule on max_increase of calls is repeated, first in line 4"},
 		"scenario: x\n<<: {rules: [{metric: cost_usd, max: 1}]}":                         {"check.yaml:2: the document: keys are not merged", "check.yaml: a check needs rules"},
 		"scenario: x\n<<: {seeds: 1}\nrules: [{metric: cost_usd, max: 1}]":               {"check.yaml:2: the document: keys are not merged"},
 		"scenario: x\nrules:\n- {metric: calls, metric: b}\n- {min: 1}\n":                {`check.yaml:3: key "metric" is repeated`, "check.yaml:4: rules[1]: a rule needs a metric"},
@@ -89,8 +89,8 @@ func TestNames(t *testing.T) {
 func TestTwice(t *testing.T) {
 	cells := []Cell{{Name: "billed", Strategy: "billed"}, {Name: "x", Strategy: "x"}, {Name: "y a=1", Strategy: "y"}, {Name: "y a=2", Strategy: "y"}}
 	for rules, want := range map[string]string{
-		"- {metric: calls, max: 1, strategy: x}\n- {metric: calls, max: 2, cell: x}":                                           "check.yaml:4: the rule on max of calls stands here a second time, first in line 3: both name x",
-		"- {metric: calls, max: 1, cell: 'y *'}\n- {metric: calls, max: 2, strategy: y}":                                       "a second time",
+		"- {metric: calls, max: 1, strategy: x}\n- {metric: calls, max: 2, cell: x}":                                           "check.yaml:4: the rule on max of calls is repeated, first in line 3: both name x",
+		"- {metric: calls, max: 1, cell: 'y *'}\n- {metric: calls, max: 2, strategy: y}":                                       "is repeated",
 		"- {metric: calls, max: 1, strategy: y}\n- {metric: calls, max: 2, cell: y a=1}":                                       "",
 		"- {metric: calls, max: 1}\n- {metric: calls, max: 2, cell: x}":                                                        "",
 		"- {metric: calls, max: 1, strategy: x}\n- {metric: calls, min: 1, cell: x}":                                           "",

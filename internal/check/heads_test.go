@@ -14,11 +14,11 @@ import (
 func TestBaselineOfAnotherRun(t *testing.T) {
 	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
 	for want, change := range map[string]func(*Input){
-		"base.json is of other sessions: 2 with 20 calls, not these 2 with 21": func(in *Input) { in.SessionsDigest, in.Calls = "other", 21 },
-		"base.json is of another scenario":                                     func(in *Input) { in.ScenarioDigest = "other" },
+		"base.json holds other sessions: 2 with 20 calls, not these 2 with 21": func(in *Input) { in.SessionsDigest, in.Calls = "other", 21 },
+		"base.json belongs to another scenario":                                     func(in *Input) { in.ScenarioDigest = "other" },
 		"base.json has no such cell":                                           func(in *Input) { in.Cells[0].Name, in.Cells[0].Strategy = "t", "t" },
 		"no sessions with calls":                                               func(in *Input) { in.Sessions = nil },
-		"base.json is of other prices (digest 9a1d, table of 2026-03-01, now other, 2026-04-01)": func(in *Input) {
+		"base.json belongs to other prices (digest 9a1d, table of 2026-03-01, now other, 2026-04-01)": func(in *Input) {
 			in.PricesDigest, in.Prices = "other", "2026-04-01"
 		},
 		"base.json has the cell s, which is not in the scenario any more": func(in *Input) { in.Cells[0].Name = "t" },
@@ -34,7 +34,7 @@ func TestBaselineOfAnotherRun(t *testing.T) {
 	in.ScenarioDigest, in.PricesDigest = "other", "other"
 	r := against(t, f, plainRun(), in)
 	says(t, r)
-	want := []string{"base.json is of another scenario, as scenario_may_change allows", "base.json is of other prices, as scenario_may_change allows"}
+	want := []string{"base.json belongs to another scenario, as scenario_may_change allows", "base.json belongs to other prices, as scenario_may_change allows"}
 	if diff := cmp.Diff(want, r.Notes); diff != "" {
 		t.Error(diff)
 	}

@@ -110,7 +110,7 @@ func (in *Input) knownCells(r *Rule) string {
 	return fmt.Sprintf("%s; the cells are %s", nearest.Hint(cmp.Or(r.Cell, r.Strategy), names), firstNames(names, maxNames))
 }
 
-// maxNames is how many names are told of what could have been meant.
+// maxNames is how many names a message lists of those that could have been meant.
 const maxNames = 8
 
 // knownSessions says how sessions are called, unless that is hidden.
@@ -209,7 +209,7 @@ func (v *verdict) compared(b *Baseline) bool {
 		v.result.told = true
 	case v.was == nil:
 		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
-		// Groups have other names there, which otherSessions tells of.
+		// Groups have other names there; otherSessions reports that.
 		v.result.told = v.result.Group != "" && b.Key != v.key && b.SessionsDigest != v.sessions
 	case v.result.Baseline == nil:
 		v.refuse("%s has no %s of this cell", r.Baseline, name)

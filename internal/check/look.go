@@ -51,7 +51,7 @@ func (l looker) look(m results.Metric) string {
 	case strings.Contains(m.Name, "compactions") || m.Name == "chain_max":
 		return l.lookAtCompactions()
 	}
-	return fmt.Sprintf("%s: sim run --split shows what stands beside it", m.Definition)
+	return fmt.Sprintf("%s: sim run --split shows its parts", m.Definition)
 }
 
 // lookAtPart says of a rule's own class or source how it changed, and what it
@@ -71,7 +71,7 @@ func (l looker) lookAtPart(m results.Metric) string {
 	return line + ": sim run --split shows the bill by class and source"
 }
 
-// ofCache reports whether a metric tells how the cache was used.
+// ofCache reports whether a metric measures how the cache was used.
 func ofCache(name string) bool {
 	return strings.HasPrefix(name, "misses") || strings.HasPrefix(name, "cache_") && !strings.HasPrefix(name, "cache_deletions") ||
 		name == "call_hit_ratio" || name == "input_uncached_tokens"
@@ -195,7 +195,7 @@ func (l looker) missWords(worst *change) string {
 	if worst.still {
 		beside = "no class grew against the baseline"
 	}
-	return fmt.Sprintf("%s of %s misses are of class %s (%s): %s",
+	return fmt.Sprintf("%s of %s misses have class %s (%s): %s",
 		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, beside, missCauses[class])
 }
 
@@ -249,5 +249,5 @@ func (l looker) lookAtCompactions() string {
 			line = "peak_context_tokens " + c.words() + "; "
 		}
 	}
-	return line + "sim chains --strategy " + l.cell.Strategy + " tells what started each compaction and whether it paid"
+	return line + "sim chains --strategy " + l.cell.Strategy + " shows what started each compaction and whether it paid"
 }

@@ -133,7 +133,7 @@ type failure struct {
 
 // failures returns all that fails the check: rules that are broken first, for they
 // say what a baseline of another scenario is about, then problems of the whole, then
-// what was not judged and no problem tells of.
+// what was not judged for a reason that no problem gives.
 func (r *Report) failures() []failure {
 	var all, unjudged []failure
 	for i := range r.Results {

@@ -214,7 +214,7 @@ func repeated(name string, rules []Rule) []error {
 			k.baseline = r.Baseline
 		}
 		if line, dup := first[k]; dup && r.Metric.Name != "" {
-			errs = append(errs, fmt.Errorf("%s:%d: the rule on %s of %s stands here a second time, first in line %d", name, r.Line, r.Kind, r.Metric.Name, line))
+			errs = append(errs, fmt.Errorf("%s:%d: the rule on %s of %s is repeated, first in line %d", name, r.Line, r.Kind, r.Metric.Name, line))
 			continue
 		}
 		first[k] = r.Line
@@ -231,7 +231,7 @@ func (f *File) Twice(cells []Cell) error {
 		a := &f.Rules[i]
 		j := slices.IndexFunc(f.Rules[:i], func(b Rule) bool { return in.sameBar(a, &b) })
 		if j >= 0 {
-			errs = append(errs, fmt.Errorf("%s:%d: the rule on %s of %s stands here a second time, first in line %d: both name %s", f.Name, a.Line,
+			errs = append(errs, fmt.Errorf("%s:%d: the rule on %s of %s is repeated, first in line %d: both name %s", f.Name, a.Line,
 				a.Kind, a.Metric.Name, f.Rules[j].Line, in.targets(a)[0].Name))
 		}
 	}

@@ -39,10 +39,10 @@ func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 
 // otherSessions says how the sessions of a baseline differ from those of the run.
 func (r *Report) otherSessions(in *Input, b *Baseline) string {
-	const untold = ": whether the sessions are the same cannot be told"
+	const untold = ", so that the sessions cannot be compared"
 	switch {
 	case b.Key == in.Key:
-		return fmt.Sprintf(" is of other sessions: %d with %d calls, not these %d with %d (digest %.8s, now %.8s); %s",
+		return fmt.Sprintf(" holds other sessions: %d with %d calls, not these %d with %d (digest %.8s, now %.8s); %s",
 			b.Sessions, b.Calls, len(in.Sessions), in.Calls, b.SessionsDigest, in.SessionsDigest, r.update("these"))
 	case b.Key == "":
 		return " was made without --anonymize, this run has pseudonyms" + untold
@@ -66,10 +66,10 @@ func (r *Report) update(takes string) string {
 func (f *File) compareScenarios(r *Report, in *Input, b *Baseline, file string, line int) {
 	differs := func(what, was, now string) {
 		if f.ScenarioMayChange {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is of %s, as scenario_may_change allows", file, what))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s belongs to %s, as scenario_may_change allows", file, what))
 			return
 		}
-		r.fail(line, "%s is of %s (%s, now %s); %s; scenario_may_change: true compares the two",
+		r.fail(line, "%s belongs to %s (%s, now %s); %s; scenario_may_change: true compares the two",
 			file, what, was, now, r.update("what is there now"))
 	}
 	if b.ScenarioDigest != in.ScenarioDigest {
@@ -122,7 +122,7 @@ func (f *File) tellLost(r *Report, in *Input) {
 // maxLost is how many of the lines, files and sessions that were lost are named.
 const maxLost = 10
 
-// unpriced returns the most calls of a cell that are of models without a price,
+// unpriced returns the most calls that a cell makes to models without a price,
 // and those models as far as they are the sessions' own, sorted.
 func (in *Input) unpriced() (calls int, models []string) {
 	for i := range in.Cells {

@@ -72,7 +72,7 @@ func (r *Report) document() *document.Document {
 	return d
 }
 
-// at returns the place of a line in the check file, ready to stand in front.
+// at returns the place of a line in the check file, as a prefix.
 func (r *Report) at(line int) string {
 	if line == 0 {
 		return r.File + ": "
@@ -236,7 +236,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	return nil
 }
 
-// harmless returns a copy of r whose texts stand on one line each and hold no
+// harmless returns a copy of r whose texts are on one line each and hold no
 // command. Names of cells, projects and files come from recordings, and a runner
 // of workflows carries out what a job prints when it has the form of a command:
 // "::" at the start of a line, "##[" anywhere.

@@ -131,7 +131,7 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 }
 
 // comparedOf returns the inputs with the cells that are compared, and those that
-// have no rows to compare: what there is to say of others is of no interest.
+// have no rows to compare: notes about others would not help.
 func comparedOf(inputs []Input, matches []match) []Input {
 	used := map[*results.Cell]bool{}
 	for _, m := range matches {

@@ -195,7 +195,7 @@ func (r *Report) benchfmt(w io.Writer, o WriteOptions) error {
 	}
 	for _, label := range r.Labels {
 		fmt.Fprintf(b, "\nlabel: %s\n", document.Printable(label))
-		written := map[string]bool{} // the baseline stands in every comparison
+		written := map[string]bool{} // the baseline is in every comparison
 		for i := range r.Comparisons {
 			c := &r.Comparisons[i]
 			for s, x := range c.pairs.sides {
@@ -276,7 +276,7 @@ func alike(a, b *results.Cell, params []string) bool {
 	return !slices.ContainsFunc(params, func(name string) bool { return a.Params[name] != b.Params[name] })
 }
 
-// benchmarkPart replaces what would end a part of a name, and what stands for it:
+// benchmarkPart replaces what would end a part of a name, and its replacements:
 // different texts stay different. A slash, as in the names of strategies, becomes
 // a colon and a blank a plus sign; others are percent-encoded.
 func benchmarkPart(s string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Verdict says what the figures tell of other sessions of the same kind.
+// Verdict says what the figures show about other sessions of the same kind.
 type Verdict uint8
 
 // The verdicts.
@@ -47,7 +47,7 @@ type Figure struct {
 	// Difference and what follows are set when both have a sample.
 	Difference float64
 	Relative   Sample // difference / base as a fraction, nothing for a base of 0
-	// Interval is of the difference, RelativeInterval of the relative one for
+	// Interval is that of the difference, RelativeInterval that of the relative one for
 	// metrics of the run table and those asked for by name; nil when there are too
 	// few sessions or no difference.
 	Interval         *stats.Interval

@@ -48,13 +48,13 @@ func (c *Comparison) costs(f *Figure) string {
 	return fmt.Sprintf("%s costs %s%s, %s next to nothing", c.Other, about, f.scale().text(f.Other.Value), c.Base)
 }
 
-// outlook says what the figures of cost tell of other sessions.
+// outlook says what the figures of cost show about other sessions.
 func (r *Report) outlook(f *Figure) string {
 	if f.Verdict == Same {
 		return ""
 	}
 	if f.Verdict <= Chance {
-		return "What it would be on other sessions these do not tell. "
+		return "These do not show what it would be on other sessions. "
 	}
 	sc := f.scale()
 	text := sc.signed(f.Interval.Low) + " … " + sc.signed(f.Interval.High)

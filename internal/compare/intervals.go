@@ -259,10 +259,10 @@ func (c *Comparison) tooFew(m *measured, level float64) string {
 	needed := stats.PairsNeeded(level)
 	switch {
 	case c.Sessions < needed:
-		return fmt.Sprintf("too few for a level of %s: %s, it takes %d or more to tell anything of others",
+		return fmt.Sprintf("too few for a level of %s: %s, it takes %d or more to say anything about others",
 			level100(level), document.Count(c.Sessions, "session"), needed)
 	case m.Test.N < needed:
-		return fmt.Sprintf("fewer than %s differ: too few for a level of %s to tell anything of others",
+		return fmt.Sprintf("fewer than %s differ: too few for a level of %s to say anything about others",
 			document.Count(needed, "session"), level100(level))
 	}
 	return ""

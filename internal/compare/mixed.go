@@ -122,7 +122,7 @@ func and(names []string) string {
 }
 
 // maxValue is how long a value in a note may be, in characters: two of them and
-// their labels stand in a line.
+// their labels fit a line.
 const maxValue = 40
 
 // shortened takes out the middle of a long value, which has no blank to break a
@@ -146,7 +146,7 @@ func orNone(s string) string {
 // other: by date, or by the name of a file with the beginning of its digest, for two
 // files may have one name. Files of one content are called alike. A run from before
 // digests were kept has a name alone, and so have the others of that name then:
-// nothing tells that they differ.
+// nothing shows that they differ.
 func pricesOf(inputs []Input) func(*results.Provenance) string {
 	undigested := map[string]bool{} // names
 	called := map[string]string{}   // by digest, what the first run calls the file
@@ -168,6 +168,6 @@ func pricesOf(inputs []Input) func(*results.Provenance) string {
 	}
 }
 
-// shownDigest is how much of a digest stands in a note, in characters: 32 bits of a
+// shownDigest is how much of a digest a note has, in characters: 32 bits of a
 // hexadecimal one.
 const shownDigest = 8

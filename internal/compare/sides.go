@@ -16,7 +16,7 @@ import (
 // seedParam is the parameter of cells that are repetitions of each other.
 const seedParam = "seed"
 
-// side is what stands on one side of a comparison: cells of a run whose figures
+// side is one side of a comparison: cells of a run whose figures
 // are averaged session by session.
 type side struct {
 	label string

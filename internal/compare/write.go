@@ -146,7 +146,7 @@ func (r *Report) beside(c *Comparison) []document.Section {
 }
 
 // moved reports whether a figure belongs above the fold: it differs on these
-// sessions and is of the run table, or something can be said of others and it is
+// sessions and stands in the run table, or something can be said of others and it is
 // no part of another.
 func (f *Figure) moved() bool {
 	if !f.Changed() {
@@ -219,7 +219,7 @@ func (r *Report) overview() *document.Table {
 // sampled marks figures that rest on draws.
 const sampled = "≈"
 
-// table lays out figures for people. The labels of the sides stand above it in
+// table lays out figures for people. The labels of the sides are above it in
 // full. Where all figures are drawn, the title says so.
 func (r *Report) table(c *Comparison, figures []Figure) *document.Table {
 	const shortest = 8 // characters that stay of a label

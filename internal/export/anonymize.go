@@ -114,7 +114,7 @@ func (a *anonymizer) workload(w *results.Workload) results.Workload {
 	return out
 }
 
-// measure keeps the words that data quality is told in.
+// measure keeps the words that describe data quality.
 func (a *anonymizer) measure(s string) string {
 	return a.unless(slices.Contains([]string{"tokens", "unseen", "outputs", "derived", "calls", "of assumed lifetime"}, s), s)
 }
@@ -228,6 +228,6 @@ func isSetting(s string) bool {
 		slices.Contains([]string{"true", "false", "on", "off", "none", "null", "auto", "default", "call", "today"}, s)
 }
 
-// isPricesAt reports whether s says when prices are of in one of the ways a run
+// isPricesAt reports whether s gives the date of prices in one of the ways a run
 // does.
 func isPricesAt(s string) bool { return s == "call date" || isDate(s) || datesForm.MatchString(s) }

@@ -138,7 +138,7 @@ func (t *Table) encode(columns []*parquet.ColumnWriter, rows []record) error {
 }
 
 // encode writes the values of a column for some rows; values is room for them.
-// A text that stands in row after row, as the name of a cell does, is made once.
+// A text that is repeated from row to row, such as the name of a cell, is made once.
 func (c *Column) encode(w *parquet.ColumnWriter, values []parquet.Value, rows []record, column int) error {
 	level := 0 // of definition
 	if c.Nullable {

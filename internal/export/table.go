@@ -191,11 +191,11 @@ func counts(m map[string]int) (string, bool) {
 }
 
 // Columns returns the columns that every table with a label has, in order. A
-// table without labels has no column run; those of parameters, p_NAME, stand
+// table without labels has no column run; those of parameters, p_NAME, come
 // ahead of the last two.
 func Columns() []Column { return slices.Concat(keys(true), figures(), tallies()) }
 
-// Source is a run to export. Label tells its rows from those of others; it may
+// Source is a run to export. Label distinguishes its rows from those of others; it may
 // be empty.
 type Source struct {
 	Label string
@@ -277,7 +277,7 @@ func (t *Table) add(s *Source, figures []Column) error {
 	return nil
 }
 
-// ErrConflict is wrapped by the error for two rows that nothing tells apart.
+// ErrConflict is wrapped by the error for two rows that nothing distinguishes.
 var ErrConflict = errors.New("occur twice")
 
 func (t *Table) conflict() error {

@@ -320,7 +320,7 @@ func (f *File) pricesAt() (time.Time, error) {
 	return at, nil
 }
 
-// pricesText words when prices are of.
+// pricesText returns the date of prices in words.
 func (f *File) pricesText() string {
 	if f.PricesAt == pricesAtCall {
 		return "call date"

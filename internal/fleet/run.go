@@ -53,7 +53,7 @@ type Runner struct {
 	Done func(finished, total int)
 
 	oneClock bool // every event in order of time, as a reference
-	lanes    int  // of each clock; 0 for as many as are of use
+	lanes    int  // of each clock; 0 for as many as help
 }
 
 // Run draws a fleet and simulates it under each of its strategies, and once more
@@ -197,7 +197,7 @@ type job struct {
 }
 
 // meeting is where sessions may find what others have written: the cache of a
-// provider, and there what is of an organisation, or of everyone for −1.
+// provider, and in it the part of an organisation, or that of everyone for −1.
 type meeting struct {
 	provider string
 	org      int32

@@ -13,7 +13,7 @@ import (
 const manualWidth = 80
 
 // Manual returns a struct as a file with every field, above each what its tag doc says
-// or, by path, a chapter. A chapter without a path stands in front. Text of chapters
+// or, by path, a chapter. A chapter without a path comes first. Text of chapters
 // is kept as it is.
 func Manual(v any, chapters map[string]string) ([]byte, error) {
 	root, err := Describe(v)

@@ -33,7 +33,7 @@ func count(counts []uint8, source draws.Source) {
 	}
 }
 
-// sparse is a column without its zeros: many a column is of what happens in few
+// sparse is a column without its zeros: many columns count what happens in few
 // pairs.
 type sparse struct {
 	pairs  []uint32

@@ -1,6 +1,6 @@
 package studies
 
-// Explanation tells what one strategy did on one session, call by call, and
+// Explanation says what one strategy did on one session, call by call, and
 // why.
 type Explanation struct {
 	Schema   int             `json:"schema"`
@@ -82,5 +82,5 @@ type Segment struct {
 	Blocks int    `json:"blocks"`
 	Tokens int64  `json:"tokens"`
 	Class  string `json:"class"`           // read, write_5m, write_1h, uncached
-	Marker bool   `json:"marker,omitzero"` // a cache marker stands behind its last entry
+	Marker bool   `json:"marker,omitzero"` // a cache marker follows its last entry
 }

@@ -140,7 +140,7 @@ func (s FleetScope) String() string { return fleetScopes[min(int(s), NumFleetSco
 // MarshalText returns the name.
 func (s FleetScope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// FleetTokens are the input tokens of calls that stand in a scope.
+// FleetTokens are the input tokens of calls in a scope.
 type FleetTokens struct {
 	Scope    FleetScope `json:"scope"`
 	Read     int64      `json:"read_tokens"`
@@ -224,9 +224,9 @@ type FleetEffect struct {
 	ReadWithout    int64        `json:"read_tokens_without"`
 	USD            float64      `json:"cost_usd"`
 	USDWithout     float64      `json:"cost_usd_without"`
-	// Events are those whose own effect can be told, EventTokens and EventUSD the
+	// Events are those whose own effect is known, EventTokens and EventUSD the
 	// tokens created and the cost that they make for. Users who upgraded have all of
-	// the effect, and are told of the fleet alone; flips have that on sessions that
+	// the effect, and count for the fleet alone; flips have that on sessions that
 	// began within the quota, and none where clients keep their first answer.
 	Events      int     `json:"events,omitzero"`
 	EventTokens int64   `json:"events_created_tokens,omitzero"`
@@ -234,7 +234,7 @@ type FleetEffect struct {
 }
 
 // PerEvent returns what each event makes for: tokens created and USD. It is false
-// where there is none whose effect can be told.
+// where there is none whose effect is known.
 func (e *FleetEffect) PerEvent() (tokens, usd float64, ok bool) {
 	if e.Events == 0 {
 		return 0, 0, false

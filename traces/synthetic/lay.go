@@ -145,7 +145,7 @@ func (l *layer) thread(t *track) traces.Thread {
 	return out
 }
 
-// prefix lays the blocks ahead of the first round. The reminders stand in the
+// prefix lays the blocks ahead of the first round. The reminders are in the
 // message of the first input.
 func (l *layer) prefix(t *track, out *traces.Thread) {
 	s := l.s

@@ -42,7 +42,7 @@ func (w *pen) mark() pen {
 	return m
 }
 
-// open lays the prefix of the track. A first call that reads nothing tells a
+// open lays the prefix of the track. A first call that reads nothing shows a
 // reader less of the static prefix.
 func (w *pen) open(static int, reminders float64, warm bool) {
 	g, t := w.p.g, w.track()

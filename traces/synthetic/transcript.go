@@ -330,6 +330,6 @@ func appendJSON(b []byte, v any) []byte {
 
 // appendString appends a string in quotes. Invalid UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error is of what becomes U+FFFD
+	b, _ = jsontext.AppendQuote(b, s) // the error reports what becomes U+FFFD
 	return b
 }

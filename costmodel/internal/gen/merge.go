@@ -188,7 +188,7 @@ func (l litellmModel) prices(suffix string) prices {
 	return listed(at(litellmInput), at(litellmRead), at(litellmWrite), at(litellmWrite1h), at(litellmOutput))
 }
 
-// listed returns prices by key of the table. A write price stands alone where
+// listed returns prices by key of the table. A write price is alone where
 // there is none for an hour.
 func listed(input, read, write, write1h, output float64) prices {
 	p := prices{"input": input, "read": read, "output": output, "write": write}
