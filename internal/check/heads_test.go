@@ -15,7 +15,7 @@ func TestBaselineOfAnotherRun(t *testing.T) {
 	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
 	for want, change := range map[string]func(*Input){
 		"base.json holds other sessions: 2 with 20 calls, not these 2 with 21": func(in *Input) { in.SessionsDigest, in.Calls = "other", 21 },
-		"base.json belongs to another scenario":                                     func(in *Input) { in.ScenarioDigest = "other" },
+		"base.json belongs to another scenario":                                func(in *Input) { in.ScenarioDigest = "other" },
 		"base.json has no such cell":                                           func(in *Input) { in.Cells[0].Name, in.Cells[0].Strategy = "t", "t" },
 		"no sessions with calls":                                               func(in *Input) { in.Sessions = nil },
 		"base.json belongs to other prices (digest 9a1d, table of 2026-03-01, now other, 2026-04-01)": func(in *Input) {
