@@ -67,9 +67,7 @@ func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 	case u.known && c.Switches.Warm:
 		l.request.Shared = int32(u.first)
 	case !u.known && !t.started && c.Switches.First:
-		s := t.replay.session
-		f := profile.FirstOfCodex(s.ID, s.Project, model, 0)
-		l.request.Shared = int32(c.FirstRead(&f))
+		l.request.Shared = int32(c.FirstRead(t.firstRead()))
 	}
 }
 

@@ -88,7 +88,7 @@ func TestHeadIsWarm(t *testing.T) {
 	s := codexSession("gpt-5.6-sol", "0.144.2", 3, 9984, promptcache.ServingOf("gpt-5.6-sol"))
 	s.Threads[0].Rounds[2].Wait = 2 * 3600 * second
 	p := codexProfile()
-	p.Codex.First = []profile.CodexFirst{profile.FirstOfCodex("another", "/home/a", "gpt-5.6-sol", 7000)}
+	p.Codex.First = []profile.FirstRead{{Session: "another", Model: "gpt-5.6-sol", Read: 7000}}
 	if got := codexReads(t, s, p); got[0] != 7000 || got[2] != 9984 {
 		t.Errorf("reads %d, want 7,000 of the first and 9,984 of the last call", got)
 	}

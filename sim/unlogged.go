@@ -164,10 +164,17 @@ func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
 	if t.agent() {
 		return p.FirstOfAgent(s.Version())
 	}
-	return p.FirstCall(&profile.FirstRead{
+	return p.FirstCall(t.firstRead())
+}
+
+// firstRead returns what a profile goes by to tell what the first call of a thread
+// reads.
+func (t *thread) firstRead() *profile.FirstRead {
+	s := t.replay.session
+	return &profile.FirstRead{
 		User: profile.Key(s.User()), Version: s.Version(), Model: s.Models[t.current().Model], Entry: s.Entry,
 		Session: profile.Key(prompt.DigestString(s.ID)), At: t.current().At / 1e9,
-	})
+	}
 }
 
 // history returns what the first call of a thread that continues another session,

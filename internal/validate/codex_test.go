@@ -186,7 +186,7 @@ func TestUnseenModelsKeepTheirRows(t *testing.T) {
 	base := profile.Codex{
 		Switches: profile.CodexSwitches{Served: true},
 		Served:   []profile.Served{{Model: "gpt-5.5", Version: "0.140.0", Step: 512, Offset: 384}},
-		First:    []profile.CodexFirst{profile.FirstOfCodex("x", "", "gpt-5.5", 2432)},
+		First:    []profile.FirstRead{{Session: "x", Model: "gpt-5.5", Read: 2432}},
 	}
 	c := fitCodex(base, []*traces.Session{rollout("gpt-5.4", "0.118.0", [3]int64{30000, 3456, 0})})
 	if len(c.Served) != 1 || c.Served[0] != base.Served[0] || !c.Switches.Served {

@@ -17,7 +17,7 @@ const minServed = 5
 func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
-	c.Served, c.First = fitServed(own), firstOfCodex(own)
+	c.Served, c.First = fitServed(own), openingReads(own)
 	for _, s := range base.Served {
 		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
 			c.Served = append(c.Served, s)
@@ -29,7 +29,7 @@ func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	slices.SortFunc(c.Served, func(a, b profile.Served) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
 	})
-	slices.SortFunc(c.First, func(a, b profile.CodexFirst) int {
+	slices.SortFunc(c.First, func(a, b profile.FirstRead) int {
 		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Session, b.Session))
 	})
 	return c
@@ -187,21 +187,6 @@ func wrongAt(gaps []gapSeen, edge float64) int {
 		}
 	}
 	return n
-}
-
-// firstOfCodex returns what the first calls of sessions read. A session that begins
-// with the calls of another one tells of that.
-func firstOfCodex(sessions []*traces.Session) []profile.CodexFirst {
-	var list []profile.CodexFirst
-	for _, s := range sessions {
-		if len(s.Threads) == 0 || s.Threads[0].MidContext || len(s.Threads[0].Rounds) == 0 {
-			continue
-		}
-		if r := &s.Threads[0].Rounds[0]; r.Usage.Input() > 0 {
-			list = append(list, profile.FirstOfCodex(s.ID, s.Project, s.Models[r.Model], r.Usage.Read))
-		}
-	}
-	return list
 }
 
 const (

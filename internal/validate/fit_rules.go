@@ -123,12 +123,17 @@ func endedTurns(sessions []*traces.Session) map[turn]bool {
 	return ended
 }
 
-// FirstReads returns what the first calls of sessions read: of those that begin
-// with a conversation of their own.
+// FirstReads returns what the first calls of Claude Code's sessions read: of those
+// that begin with a conversation of their own.
 func FirstReads(sessions []*traces.Session) []profile.FirstRead {
+	return openingReads(slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) }))
+}
+
+// openingReads returns the same of sessions of any agent.
+func openingReads(sessions []*traces.Session) []profile.FirstRead {
 	var list []profile.FirstRead
 	for _, s := range sessions {
-		if !agents.ClaudeCode(s) || len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || len(s.Threads[0].Rounds) == 0 {
+		if len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || len(s.Threads[0].Rounds) == 0 {
 			continue
 		}
 		t := &s.Threads[0]

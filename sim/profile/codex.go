@@ -14,8 +14,8 @@ type Codex struct {
 	// Served is how requests are served, by model and client version; of a model
 	// in ascending order of versions.
 	Served []Served `yaml:"served,omitempty"`
-	// First is what the first calls of sessions read.
-	First []CodexFirst `yaml:"first_reads,omitempty"`
+	// First is what the first calls of sessions read, by user and model.
+	First []FirstRead `yaml:"first_reads,omitempty"`
 	// Losses are the shares of calls that read an earlier state of their thread
 	// for no visible reason.
 	Losses []CodexLoss `yaml:"unexplained_losses,omitempty"`

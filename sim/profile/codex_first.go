@@ -1,60 +1,12 @@
 package profile
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/compactsim/compactsim/sim/prompt"
-)
-
-// CodexFirst is what the first call of a session of Codex found in the cache.
-// Sessions of one user and model begin with the same head, so that what others
-// found tells what the next one reads.
-type CodexFirst struct {
-	User    string `yaml:"user,omitempty"` // digest of the home folder; "" for unknown
-	Session string `yaml:"session"`        // digest of its id: a session tells nothing of itself
-	Model   string `yaml:"model"`
-	Read    int64  `yaml:"read" min:"0" max:"2147483647"` // tokens
-}
-
-// MarshalYAML writes a row on one line.
-func (f CodexFirst) MarshalYAML() (any, error) {
-	type plain CodexFirst
-	return flow(plain(f))
-}
-
-// FirstOfCodex returns the first call of a session by its id, the folder it works
-// in, its model, and what it read, tokens.
-func FirstOfCodex(id, folder, model string, read int64) CodexFirst {
-	return CodexFirst{User: shortDigest(homeOf(folder)), Session: shortDigest(id), Model: model, Read: read}
-}
-
-// shortDigest tells names apart and shows none; it is "" for none.
-func shortDigest(name string) string {
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf("%08x", uint32(prompt.DigestString(name).Lo))
-}
-
-// homeOf returns the home folder that a folder lies in, "" for none.
-func homeOf(folder string) string {
-	parts := strings.Split(strings.ReplaceAll(folder, `\`, "/"), "/") // "" or a drive, then names
-	switch {
-	case len(parts) > 1 && parts[1] == "root":
-		return "/root"
-	case len(parts) > 2 && (parts[1] == "Users" || parts[1] == "home") && parts[2] != "":
-		return strings.Join(parts[:3], "/")
-	}
-	return ""
-}
+import "slices"
 
 // FirstRead returns what the first call of a session is expected to read, tokens:
 // what those of the user's other sessions read most often, of the same model if
 // there are any; for a user who is not known the median over users of the same, and
 // of all models for one that was not recorded. Of f, Read does not matter.
-func (c *Codex) FirstRead(f *CodexFirst) int64 {
+func (c *Codex) FirstRead(f *FirstRead) int64 {
 	for _, model := range []string{f.Model, ""} {
 		by := c.readsByUser(f.Session, model)
 		if own := by[f.User]; f.User != "" && len(own) > 0 {

@@ -62,35 +62,28 @@ func TestLossForCase(t *testing.T) {
 // its model if there are any, and nothing is learned from the session itself. A
 // user who is not known reads the median over users: of 10,624 and 2,432 the mean.
 func TestFirstReadOfUser(t *testing.T) {
-	var c Codex
-	for i, f := range []struct {
-		folder, model string
-		read          int64
-	}{
-		{"/Users/a/x", "gpt-5.5", 10624}, {"/Users/a/y", "gpt-5.5", 6016}, {"/Users/a/x/z", "gpt-5.5", 10624},
-		{"/Users/a/x", "gpt-5.6-sol", 9984}, {`C:\Users\b\x`, "gpt-5.5", 2432}, {"/home/c/x", "gpt-5.4", 3456},
-	} {
-		c.First = append(c.First, FirstOfCodex(string(rune('a'+i)), f.folder, f.model, f.read))
-	}
+	c := Codex{First: []FirstRead{
+		{Session: "1", User: "a", Model: "gpt-5.5", Read: 10624}, {Session: "2", User: "a", Model: "gpt-5.5", Read: 6016},
+		{Session: "3", User: "a", Model: "gpt-5.5", Read: 10624}, {Session: "4", User: "a", Model: "gpt-5.6-sol", Read: 9984},
+		{Session: "5", User: "b", Model: "gpt-5.5", Read: 2432}, {Session: "6", User: "c", Model: "gpt-5.4", Read: 3456},
+	}}
 	for _, tc := range []struct {
-		id, folder, model string
-		want              int64
+		of   FirstRead
+		want int64
 	}{
-		{"new", "/Users/a/elsewhere", "gpt-5.5", 10624},
-		{"a", "/Users/a/x", "gpt-5.5", 6016}, // of 6,016 and 10,624, one each
-		{"new", "/Users/a/x", "gpt-5.6-sol", 9984},
-		{"new", "/Users/a/x", "gpt-5.7", 10624},
-		{"new", `C:\Users\b\y`, "gpt-5.6-sol", 2432},
-		{"new", "/srv/build", "gpt-5.5", (10624 + 2432) / 2},
-		{"new", "/srv/build", "gpt-5.7", 3456},
+		{FirstRead{User: "a", Model: "gpt-5.5"}, 10624},
+		{FirstRead{User: "a", Model: "gpt-5.5", Session: "1"}, 6016}, // of 6,016 and 10,624, one each
+		{FirstRead{User: "a", Model: "gpt-5.6-sol"}, 9984},
+		{FirstRead{User: "a", Model: "gpt-5.7"}, 10624},
+		{FirstRead{User: "b", Model: "gpt-5.6-sol"}, 2432},
+		{FirstRead{Model: "gpt-5.5"}, (10624 + 2432) / 2},
+		{FirstRead{User: "d", Model: "gpt-5.7"}, 3456},
 	} {
-		f := FirstOfCodex(tc.id, tc.folder, tc.model, 0)
-		if got := c.FirstRead(&f); got != tc.want {
-			t.Errorf("%s in %s on %s reads %d, want %d", tc.id, tc.folder, tc.model, got, tc.want)
+		if got := c.FirstRead(&tc.of); got != tc.want {
+			t.Errorf("%+v reads %d, want %d", tc.of, got, tc.want)
 		}
 	}
-	f := FirstOfCodex("new", "/Users/a/x", "gpt-5.5", 0)
-	if got := (&Codex{}).FirstRead(&f); got != 0 {
+	if got := (&Codex{}).FirstRead(&FirstRead{}); got != 0 {
 		t.Errorf("%d without rows, want nothing", got)
 	}
 }
