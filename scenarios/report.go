@@ -174,7 +174,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	}
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
-			if parts := unlogged(&c.Total); len(parts) > 0 {
+			if parts := unlogged(c, run.Reference(results.StrategyBilled)); len(parts) > 0 {
 				note(c.Cell, "cost_usd", "of this no log shows %s", strings.Join(parts, ", nor "))
 			}
 		}
@@ -190,10 +190,20 @@ func annotate(run *results.Run, d *Design, real bool) {
 	}
 }
 
-// unlogged says which costs of a recorded row are in no log.
-func unlogged(r *results.Row) []string {
+// unlogged says which costs of a recorded cell are in no log: those of sessions
+// whose bill has their summary calls are.
+func unlogged(c, billed *results.Cell) []string {
+	r := &c.Total
 	var parts []string
-	if usd := r.CostBySource[results.SourceCompact].Total(); usd >= 0.005 {
+	summaries := r.CostBySource[results.SourceCompact].Total()
+	if billed != nil && billed.Covers(c) {
+		for i := range billed.Rows {
+			if billed.Rows[i].CallsBySource[results.SourceCompact] > 0 {
+				summaries -= c.Rows[i].CostBySource[results.SourceCompact].Total()
+			}
+		}
+	}
+	if usd := summaries; usd >= 0.005 {
 		parts = append(parts, fmt.Sprintf("$%.2f for summary calls "+
 			"(assumed: cold through Claude Code 2.1.24, on the warm cache from 2.1.25 and for Codex)", usd))
 	}

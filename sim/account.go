@@ -13,14 +13,8 @@ import (
 // account adds a finished call to the row.
 func (l *Loop) account(t *thread, f *flight) {
 	cost := t.replay.models.cost(f.model, t.replay.date(f.start), f.outcome.Usage)
-	src := f.source
-	r := &t.replay.row
-	r.Calls++
-	r.Usage.Add(f.outcome.Usage)
-	r.CostByClass.Add(&cost)
-	r.CallsBySource[src]++
-	r.UsageBySource[src].Add(f.outcome.Usage)
-	r.CostBySource[src].Add(&cost)
+	src, r := f.source, &t.replay.row
+	bill(r, src, f.outcome.Usage, &cost)
 	l.payBack(t, f, &cost)
 	l.detect(t, f)
 	if f.layer < 0 && !f.hidden {
@@ -165,8 +159,8 @@ func (o *model) holds(at int64) bool {
 }
 
 // Billed returns the row of what a session was billed: logged usage × price,
-// no model. Outputs that were not logged whole are the derived ones. Prices are
-// those of each call's date unless at is set.
+// no model, summary calls that are logged included. Outputs that were not logged
+// whole are the derived ones. Prices are those of each call's date unless at is set.
 func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	r := results.Row{Strategy: "billed", Session: s.ID, Sessions: 1}
 	m := models{ids: new(Models), prices: prices, at: at}
@@ -177,19 +171,30 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 		for j := range t.Rounds {
 			round := &t.Rounds[j]
 			cost := m.cost(int32(round.Model), round.At, round.Usage)
-			r.Calls++
-			r.Usage.Add(round.Usage)
-			r.CostByClass.Add(&cost)
-			r.CallsBySource[src]++
-			r.UsageBySource[src].Add(round.Usage)
-			r.CostBySource[src].Add(&cost)
+			bill(&r, src, round.Usage, &cost)
 			r.PeakContext = max(r.PeakContext, round.Usage.Input())
 			r.LoggedOutputUSD += loggedOutput(round, cost[costmodel.Output])
 		}
 		countEvents(&r, t)
 	}
+	for i := range s.Summaries {
+		c := &s.Summaries[i]
+		cost := m.cost(m.named(c.Model, 0, s.StartTime()), s.Threads[c.Thread].Events[c.Event].At, c.Usage)
+		bill(&r, results.SourceCompact, c.Usage, &cost)
+		r.LoggedOutputUSD += cost[costmodel.Output]
+	}
 	r.Unpriced = m.unpriced
 	return r
+}
+
+// bill adds a call to a row.
+func bill(r *results.Row, src results.Source, u prompt.Usage, cost *results.Cost) {
+	r.Calls++
+	r.Usage.Add(u)
+	r.CostByClass.Add(cost)
+	r.CallsBySource[src]++
+	r.UsageBySource[src].Add(u)
+	r.CostBySource[src].Add(cost)
 }
 
 // loggedOutput returns what the output of a call cost as logged, given what its

@@ -58,6 +58,11 @@ func Run(sessions []*traces.Session, o Options) *Report {
 func (a *auditor) session(s *traces.Session) {
 	threads := walk(s, a.options.Prices)
 	a.defects.session(s, threads)
+	logged := summaries(s, a.options.Prices)
+	for i := range logged {
+		a.bill.add(&logged[i])
+		a.report.recorded(&logged[i])
+	}
 	branches := branchReads(s)
 	ends := make([][]mix, len(threads))
 	for i, calls := range threads {
@@ -81,7 +86,7 @@ func (a *auditor) session(s *traces.Session) {
 		}
 		duplicates := a.results.thread(s, calls)
 		ends[i] = a.content.thread(s, calls, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
-		for _, c := range compactions(s, calls) {
+		for _, c := range compactions(s, calls, logged) {
 			a.evidence.compaction(s, &c)
 			a.report.Compactions = append(a.report.Compactions, c)
 		}

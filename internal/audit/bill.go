@@ -152,13 +152,22 @@ type priced struct {
 func newPricer(prices Prices, s *traces.Session) *pricer {
 	p := &pricer{prices: prices}
 	for _, name := range s.Models {
-		m := priced{name: name}
-		if price, err := prices.Lookup(name, s.StartTime()); err == nil {
-			m.price, m.rate, m.known = price, price.Standard(), true
-		}
-		p.list = append(p.list, m)
+		p.named(name, s)
 	}
 	return p
+}
+
+// named returns the place of a model in the list, where it is put if it is new.
+func (p *pricer) named(name string, s *traces.Session) uint16 {
+	if i := slices.IndexFunc(p.list, func(m priced) bool { return m.name == name }); i >= 0 {
+		return uint16(i)
+	}
+	m := priced{name: name}
+	if price, err := p.prices.Lookup(name, s.StartTime()); err == nil {
+		m.price, m.rate, m.known = price, price.Standard(), true
+	}
+	p.list = append(p.list, m)
+	return uint16(len(p.list) - 1)
 }
 
 // of returns the model of a round with its price at the time of the round.

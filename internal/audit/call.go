@@ -216,6 +216,25 @@ func walk(s *traces.Session, prices Prices) [][]call {
 	return threads
 }
 
+// summaries returns the calls behind compactions that the recording logs, in the
+// order of Session.Summaries. They are no calls of a thread.
+func summaries(s *traces.Session, prices Prices) []call {
+	var list []call
+	p := newPricer(prices, s)
+	for i := range s.Summaries {
+		sum := &s.Summaries[i]
+		ev := &s.Threads[sum.Thread].Events[sum.Event]
+		r := traces.Round{Usage: sum.Usage, Logged: sum.Usage.Output, At: ev.At, Line: ev.Line, File: ev.File, Model: p.named(sum.Model, s)}
+		c := call{
+			session: s, thread: &traces.Thread{Rounds: []traces.Round{r}}, index: sum.Thread,
+			source: results.SourceCompact, at: ev.At, untimed: ev.At == 0, gap: -1, model: p.of(&r),
+		}
+		c.cost, c.price = c.model.cost(sum.Usage), c.model.perToken(sum.Usage.Input())
+		list = append(list, c)
+	}
+	return list
+}
+
 // walker goes over one thread.
 type walker struct {
 	session *traces.Session

@@ -1,12 +1,14 @@
 package audit
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Compaction is what one recorded compaction cost and gave. The summary call is
-// not logged: its cost is estimated twice. Warm, it reads the whole context from
+// Compaction is what one recorded compaction cost and gave. Where the summary call
+// is not logged its cost is estimated twice. Warm, it reads the whole context from
 // the cache; cold, it writes all of it. Both pay the summary as output.
 type Compaction struct {
 	Place   Place `json:"place"`
@@ -15,9 +17,10 @@ type Compaction struct {
 	After   int64 `json:"context_after"`  // of the next call
 	Removed int64 `json:"removed_tokens"` // what every later call carried less
 	Calls   int   `json:"later_calls"`    // until the next compaction or the end
-	// CallWarm and CallCold bound the summary call, which the bill has and the log
-	// has not; it stands in no other sum of the report. Rewrite is what the next
-	// call paid for writing what is left of the old context instead of reading it.
+	// CallWarm and CallCold bound the summary call. Where it is logged they are both
+	// what it cost, which is in the bill shown; else it stands in no other sum of the
+	// report. Rewrite is what the next call paid for writing what is left of the old
+	// context instead of reading it.
 	CallWarm float64 `json:"summary_call_warm_usd"`
 	CallCold float64 `json:"summary_call_cold_usd"`
 	Rewrite  float64 `json:"rewrite_usd"`
@@ -31,6 +34,8 @@ type Compaction struct {
 	// Cold says which of the two the session's client is taken to do: a cold call
 	// through 2.1.24, a warm one later (assumed).
 	Cold bool `json:"assumed_cold"`
+	// Logged says that the recording has the summary call.
+	Logged bool `json:"summary_call_logged,omitzero"`
 	// Measured is false for one without calls on both sides or without prices.
 	Measured bool `json:"measured"`
 }
@@ -60,8 +65,8 @@ func (c *Compaction) Payback() int {
 }
 
 // compactions returns those of a thread. One without calls on both sides is
-// counted with what is known.
-func compactions(s *traces.Session, calls []call) []Compaction {
+// counted with what is known. logged are the summary calls of the session that are.
+func compactions(s *traces.Session, calls, logged []call) []Compaction {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -75,6 +80,11 @@ func compactions(s *traces.Session, calls []call) []Compaction {
 		out := Compaction{Place: placeOf(s, ev.File, ev.Line), Manual: ev.Manual, Before: int64(ev.PreTokens),
 			Cold: cold(s)}
 		at := int(ev.Round)
+		sum := slices.IndexFunc(s.Summaries, func(c traces.SummaryCall) bool { return c.Thread == calls[0].index && int(c.Event) == i })
+		if out.Logged = sum >= 0; out.Logged {
+			out.CallWarm = logged[sum].cost.Total()
+			out.CallCold = out.CallWarm
+		}
 		if at == 0 || at >= len(calls) || !calls[at].model.known {
 			list = append(list, out)
 			continue
@@ -95,9 +105,10 @@ func (c *Compaction) weigh(s *traces.Session, calls []call, at int, ev *traces.E
 	c.After = next.r().Usage.Input()
 	summary := s.Tokens(ev.Summary)
 	p := &before.price
-	out := float64(summary) * p[results.ClassOutput]
-	c.CallWarm = float64(c.Before)*p[results.ClassRead] + out
-	c.CallCold = float64(c.Before)*before.writePrice() + out
+	if out := float64(summary) * p[results.ClassOutput]; !c.Logged {
+		c.CallWarm = float64(c.Before)*p[results.ClassRead] + out
+		c.CallCold = float64(c.Before)*before.writePrice() + out
+	}
 	own := next.r().Input
 	own.From += ev.Absorbed
 	fresh := s.Tokens(own)

@@ -411,7 +411,7 @@ func (p *page) compactions() []document.Section {
 		t.Rows = append(t.Rows, append([]any{where, c.Before, c.After}, c.figures()...))
 	}
 	return section("Compactions", t,
-		fmt.Sprintf("%s, %d that cost more than they gave; the worst first. No log shows the summary call: "+
+		fmt.Sprintf("%s, %d that cost more than they gave; the worst first. Where no log shows the summary call: "+
 			"$ warm–cold, NET and PAID BACK with a cold one through Claude Code 2.1.24 and a warm one later (assumed).",
 			document.Count(len(p.Compactions), "compaction"), lost))
 }
@@ -426,7 +426,10 @@ func (c *Compaction) figures() []any {
 	if n := c.Payback(); n > 0 {
 		payback = fmt.Sprint(n)
 	}
-	call := cents(c.CallWarm) + "–" + strings.TrimPrefix(cents(c.CallCold), "$")
+	call := cents(c.CallWarm)
+	if !c.Logged {
+		call += "–" + strings.TrimPrefix(cents(c.CallCold), "$")
+	}
 	return []any{call, cents(c.Rewrite), cents(c.Gain), cents(c.Net()), payback, fmt.Sprint(c.Calls)}
 }
 

@@ -86,8 +86,10 @@ func (e *evidence) compaction(s *traces.Session, c *Compaction) {
 	if !c.Measured {
 		return
 	}
-	e.warm += c.CallWarm
-	e.cold += c.CallCold
+	if !c.Logged {
+		e.warm += c.CallWarm
+		e.cold += c.CallCold
+	}
 	e.rewrite.add(s, c.Place, c.After, c.Rewrite, fmt.Sprintf("%d → %d tokens", c.Before, c.After))
 	if net := c.Net(); net < 0 {
 		e.lost.add(s, c.Place, c.Removed, -net, fmt.Sprintf("%d calls followed", c.Calls))
@@ -136,8 +138,10 @@ func (e *evidence) others(top int) []Finding {
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
 	list[0].Advice, list[1].Advice, list[2].Advice, list[3].Advice = adviseCompactions, adviseLost, adviseContext, adviseUnread
-	list[0].Notes = []string{fmt.Sprintf("the summary calls are in no log: an estimated $%.2f on a warm cache to "+
-		"$%.2f on a cold one, on top of the bill shown", e.warm, e.cold)}
+	if e.cold > 0 {
+		list[0].Notes = []string{fmt.Sprintf("the summary calls are in no log: an estimated $%.2f on a warm cache to "+
+			"$%.2f on a cold one, on top of the bill shown", e.warm, e.cold)}
+	}
 	list[1].Notes = []string{"by the estimate of a cold summary call through " + coldUntil + ", a warm one later " +
 		"(assumed)"}
 	list[3].Notes = []string{"what it cost beyond plain input; other conversations may have read the tools and the " +

@@ -203,10 +203,14 @@ func (r *Row) Waited(w Wait, seconds float64) {
 // Add adds the figures of o to r; maxima are kept as maxima.
 func (r *Row) Add(o *Row) { rowForm.Add(r, o) }
 
-// LoggedUSD returns the cost of the calls that a log of the session shows: all
-// but those of compactions and other layers, USD.
-func (r *Row) LoggedUSD() float64 {
+// LoggedUSD returns the cost of the calls that a log of the session shows, given
+// what it was billed: all but those of layers, of which the summary calls of
+// compactions count where the bill has them, USD.
+func (r *Row) LoggedUSD(billed *Row) float64 {
 	var usd float64
+	if billed.CallsBySource[SourceCompact] > 0 {
+		usd = r.CostBySource[SourceCompact].Total()
+	}
 	for s := SourceMain; s < SourceCompact; s++ {
 		usd += r.CostBySource[s].Total()
 	}

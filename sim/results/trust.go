@@ -60,13 +60,16 @@ const priorSessions = 5
 // When the two are not of the same sessions only their sums are known. Prior is
 // the spread of sessions elsewhere, 0 when that is not known.
 func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
-	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(), Spread: prior}
+	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
 	if len(billed.Rows) == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e
 	}
 	bill, model := make([]float64, len(billed.Rows)), make([]float64, len(billed.Rows))
+	e.RecordedUSD = recorded.Total.LoggedUSD(&Row{})
 	for i := range bill {
-		bill[i], model[i] = billed.Rows[i].CostUSD(), recorded.Rows[i].LoggedUSD()
+		row := &recorded.Rows[i]
+		bill[i], model[i] = billed.Rows[i].CostUSD(), row.LoggedUSD(&billed.Rows[i])
+		e.RecordedUSD += model[i] - row.LoggedUSD(&Row{}) // a summary call that is logged in this session
 	}
 	e.measure(bill, model)
 	return e

@@ -52,16 +52,17 @@ func (c calls) open(id prompt.Digest, round, at int32) *toolCall {
 	return nil
 }
 
-// inherit returns the call of an id that a branch takes over without a result.
+// inherit returns the call of an id whose result a branch owes to the last
+// response it takes over.
 func inherit(all map[*Thread]calls, t *Thread, id prompt.Digest) *toolCall {
 	for ; t.Kind == traces.ThreadBranch && t.Up != nil; t = t.Up {
 		for _, u := range slices.Backward(all[t.Up][id]) {
-			if u.made <= t.ParentRound {
-				if u.answered <= t.ParentRound {
-					return nil
-				}
+			if u.made == t.ParentRound && u.due > t.ParentRound && u.answered > t.ParentRound {
 				return &toolCall{made: -1, at: -1, answered: unanswered, number: u.number}
 			}
+		}
+		if t.ParentRound >= 0 {
+			break
 		}
 	}
 	return nil
@@ -190,14 +191,14 @@ func (s *Session) number() {
 	for _, t := range s.Threads {
 		c := calls{}
 		all[t] = c
-		pass := func(list []Block, round int32) {
+		pass := func(list []Block, round, due int32) {
 			for i := range list {
 				switch b := &list[i]; {
 				case b.ID.IsZero():
 				case b.Kind == prompt.KindToolUse:
 					n++
 					b.call = n
-					c[b.ID] = append(c[b.ID], &toolCall{made: round, due: round, at: -1, answered: unanswered, number: n})
+					c[b.ID] = append(c[b.ID], &toolCall{made: round, due: due, at: -1, answered: unanswered, number: n})
 				case b.Kind == prompt.KindToolResult:
 					if u := answer(all, t, b.ID, round, math.MaxInt32); u != nil {
 						b.call = u.number
@@ -205,36 +206,49 @@ func (s *Session) number() {
 				}
 			}
 		}
-		pass(t.Ahead, -1)
+		pass(t.Ahead, -1, 0)
 		for r := range t.Calls {
-			pass(t.Calls[r].Before, int32(r))
-			pass(t.Calls[r].Reply, int32(r))
+			pass(t.Calls[r].Before, int32(r), int32(r))
+			pass(t.Calls[r].Reply, int32(r), int32(r)+1)
 		}
 	}
 }
 
-// address puts a message of no tokens ahead of what a thread begins with where
-// that is the assistant's or nothing, the client's reminders aside: what the
-// assistant answers is not in the recording.
+// address puts a message of no tokens ahead of what a conversation begins with
+// where that is the assistant's or nothing, the client's reminders aside: what the
+// assistant answers is not in the recording. A branch from the start of a thread
+// begins as that does.
 func (s *Session) address(t *Thread) {
-	rd := &t.Calls[0]
-	at := slices.IndexFunc(t.Ahead, func(b Block) bool {
+	root := t
+	for root.Kind == traces.ThreadBranch && root.Up != nil {
+		if root.ParentRound >= 0 {
+			return
+		}
+		root = root.Up
+	}
+	at := slices.IndexFunc(root.Ahead, func(b Block) bool {
 		return b.Kind.Level() == prompt.LevelMessages && b.Kind != prompt.KindReminder
 	})
-	var first *Block
+	rd := &t.Calls[0]
+	list, first := &root.Ahead, (*Block)(nil)
 	switch {
-	case t.Kind == traces.ThreadBranch:
-		return
 	case at >= 0:
-		first = &t.Ahead[at]
-	default:
-		at = len(t.Ahead)
-		if len(rd.Before) > 0 {
-			first = &rd.Before[0]
+		first = &root.Ahead[at]
+	case len(rd.Before) > 0:
+		first = &rd.Before[0]
+	}
+	if first != nil && !first.Kind.Assistant() {
+		return
+	}
+	switch {
+	case root != t:
+		list, at = &rd.Before, 0
+		for _, ev := range t.compactions(0) {
+			ev.Absorbed++
 		}
+	case at < 0:
+		at = len(t.Ahead)
 	}
-	if first == nil || first.Kind.Assistant() {
-		t.Ahead = slices.Insert(t.Ahead, at, Block{Block: UnseenBlock(rd.ID, 0)})
-		s.Problem(rd.Place, "call %s answers a message that is not in the recording", rd.ID)
-	}
+	*list = slices.Insert(*list, at, Block{Block: UnseenBlock(rd.ID, 0)})
+	s.Problem(rd.Place, "call %s answers a message that is not in the recording", rd.ID)
 }

@@ -1,0 +1,60 @@
+package scenarios
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/compactsim/compactsim/internal/agents/agenttest"
+	"github.com/compactsim/compactsim/internal/audit"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// OpenCode logs the call that makes a summary: it is in the bill, in the audit, in
+// the recorded calls that the model error holds against the bill, and in no remark
+// on what no log shows.
+func TestLoggedSummaryCallsAreBilled(t *testing.T) {
+	text := agenttest.Sample(traces.AgentOpenCode, "s", 1)
+	c, err := agents.ReadFS(t.Context(), traces.Options{}, fstest.MapFS{"s.json": {Data: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := threeCells(t)
+	run, err := p.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Sessions[0]
+	price, err := p.Prices.Lookup(s.Models[0], s.StartTime())
+	if err != nil || len(s.Summaries) != 1 {
+		t.Fatalf("%d summary calls, %v", len(s.Summaries), err)
+	}
+	rate := price.Standard()
+	summary := results.Cost(rate.Cost(s.Summaries[0].Usage))
+	want := summary.Total()
+	for _, r := range s.Threads[0].Rounds {
+		cost := results.Cost(rate.Cost(r.Usage))
+		want += cost.Total()
+	}
+	billed, recorded := run.Reference(results.StrategyBilled), run.Reference(results.StrategyRecorded)
+	near := func(what string, got, want float64) {
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s $%.6f, want $%.6f", what, got, want)
+		}
+	}
+	near("billed", billed.Total.CostUSD(), want)
+	near("audit", audit.Run(c.Sessions, audit.Options{Prices: p.Prices}).Total.USD, want)
+	near("model error of", run.ModelError.BilledUSD, want)
+	near("model error with", run.ModelError.RecordedUSD, recorded.Total.CostUSD())
+	if recorded.Total.CostBySource[results.SourceCompact].Total() == 0 {
+		t.Error("the recorded cell has no summary call")
+	}
+	for _, n := range run.Notes {
+		if strings.Contains(n.Text, "no log shows") {
+			t.Errorf("note %q of a session whose log shows all", n.Text)
+		}
+	}
+}
