@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
@@ -196,7 +197,7 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 		return usageError{errors.New("real calls cost money: --yes makes them without a question")}
 	}
 	yes, err := ask(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(),
-		"Make them? What is sent leaves this machine. [y/N] ")
+		document.Printable(c.question(&dry.Estimate, corpus))+" ")
 	switch {
 	case err != nil:
 		return fmt.Errorf("interrupted before any call was made: %w", err)
@@ -204,6 +205,22 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 		return errNoCalls
 	}
 	return nil
+}
+
+// question asks whether texts may leave this machine: how much of whose, and for where.
+func (c *liveCalls) question(e *live.Estimate, corpus *traces.Corpus) string {
+	projects := map[string]bool{}
+	for _, s := range corpus.Sessions {
+		projects[s.Project] = true
+	}
+	names := slices.Sorted(maps.Keys(projects))
+	const named = 3
+	whose := strings.Join(names[:min(len(names), named)], ", ")
+	if more := len(names) - named; more > 0 {
+		whose += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("Send up to %s tokens of the texts of %s (%s) to %s? They leave this machine. [y/N]",
+		live.Thousands(e.Usage.Input()), document.Count(len(corpus.Sessions), "session"), whose, c.flags.at)
 }
 
 // errNoCalls is returned when a person does not want real calls made.

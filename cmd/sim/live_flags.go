@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -32,7 +33,9 @@ type liveFlags struct {
 	summarizer string
 	cassettes  string
 	baseURL    string
-	yes        *bool // of the flags about reading
+	insecure   bool
+	at         string // scheme and host of the server
+	yes        *bool  // of the flags about reading
 	live.Settings
 }
 
@@ -46,6 +49,8 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
 	flags.StringVar(&f.baseURL, "base-url", "",
 		"`URL` of the server; ANTHROPIC_BASE_URL or OPENAI_BASE_URL of the environment without it")
+	flags.BoolVar(&f.insecure, "insecure", false,
+		"send conversations and the key without encryption: http to another machine")
 	flags.StringVar(&f.Provider, "provider", f.Provider,
 		"who makes real calls: anthropic, or openai for any server with its interface")
 	flags.StringVar(&f.Model, "live-model", "", "`MODEL` to ask in place of the session's")
@@ -76,7 +81,7 @@ func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) 
 			strings.Join(known, ", "))}
 	}
 	var idle []string
-	for _, name := range []string{"cassettes", "base-url", "provider", "live-model", "budget-usd"} {
+	for _, name := range []string{"cassettes", "base-url", "insecure", "provider", "live-model", "budget-usd"} {
 		if cmd.Flags().Changed(name) {
 			idle = append(idle, name)
 		}
@@ -231,6 +236,11 @@ func (f *liveFlags) server() (backend.Backend, error) {
 		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's %s%s; to try it without one: sim devserver",
 			f.summarizer, keyName, empty)
 	}
+	if backend.Insecure(c.BaseURL) && !f.insecure {
+		return nil, fmt.Errorf("%s is http to another machine: the key and what is sent can be read on the way; use https, "+
+			"or --insecure", hostOf(c.BaseURL))
+	}
+	f.at = hostOf(cmp.Or(c.BaseURL, "https://api.anthropic.com"))
 	b, err := open(c)
 	if err != nil {
 		from := "--base-url"
@@ -240,4 +250,13 @@ func (f *liveFlags) server() (backend.Backend, error) {
 		return nil, fmt.Errorf("%w (the key is from %s, the base URL from %s)", err, keyName, from)
 	}
 	return b, nil
+}
+
+// hostOf returns scheme and host of a base URL: its path and user may be secrets.
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "a server"
+	}
+	return u.Scheme + "://" + u.Host
 }

@@ -170,6 +170,7 @@ func TestLiveRunRefused(t *testing.T) {
 		want string
 	}{
 		{"no key", [2]string{"ANTHROPIC_API_KEY", ""}, []string{"--summarizer", "live", "--yes"}, exitUsage, "needs a key in the environment's ANTHROPIC_API_KEY"},
+		{"http to another machine", [2]string{"ANTHROPIC_BASE_URL", "http://sim.example.org"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "http://sim.example.org is http to another machine"},
 		{"an empty key", [2]string{"ANTHROPIC_API_KEY", " \n"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "ANTHROPIC_API_KEY, which is empty"},
 		{"a key in two lines", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719\nsk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "copy it anew, in one line (the key is from ANTHROPIC_API_KEY"},
 		{"a version too many", [2]string{}, []string{"--summarizer", "live", "--yes", "--base-url", "http://127.0.0.1:1/v1"}, exitUsage, "leave that out, as http://127.0.0.1:1"},

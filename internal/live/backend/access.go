@@ -1,12 +1,16 @@
 package backend
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
 // Key is a secret that identifies the caller to a server. It shows as "[key]"
@@ -51,23 +55,79 @@ func (k Key) secret() string {
 	return k.reveal()
 }
 
-// shortest is the length in bytes of the shortest part of a key that redact
-// looks for: servers quote keys with their middle left out.
+// shortest is the length in bytes of the shortest part of a key, plain or in base64, that
+// redact looks for: servers quote keys with their middle left out.
 const shortest = 8
 
-// redact returns s without the key and without its beginning or end, which
-// servers quote in what they say about a wrong key.
+// redact returns s without the key and without parts of it, plain or in base64.
 func (k Key) redact(s string) string {
-	secret := k.secret()
-	if secret == "" {
+	forms := k.forms()
+	if len(forms) == 0 || len(s) < shortest {
 		return s
 	}
-	s = strings.ReplaceAll(s, secret, shownKey)
-	for n := len(secret) - 1; n >= shortest; n-- {
-		s = strings.ReplaceAll(s, secret[:n], shownKey)
-		s = strings.ReplaceAll(s, secret[len(secret)-n:], shownKey)
+	var b strings.Builder
+	from := 0
+	for i := 0; i+shortest <= len(s); {
+		if !forms[s[i:i+shortest]] {
+			i++
+			continue
+		}
+		end := i + shortest
+		for end < len(s) && forms[s[end+1-shortest:end+1]] {
+			end++
+		}
+		b.WriteString(s[from:i] + shownKey)
+		from, i = end, end
 	}
-	return s
+	b.WriteString(s[from:])
+	return b.String()
+}
+
+// forms returns every part of the shortest length of the key as it is, and in base64 of either
+// alphabet wherever in a text the key begins; the whole key when it is shorter.
+func (k Key) forms() map[string]bool {
+	secret := k.secret()
+	if secret == "" {
+		return nil
+	}
+	forms := map[string]bool{}
+	add := func(s string) {
+		for i := 0; i+shortest <= len(s); i++ {
+			forms[s[i:i+shortest]] = true
+		}
+	}
+	add(secret)
+	for at := range 3 { // bytes of a text in front of the key, modulo three
+		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			text := alphabet.EncodeToString([]byte("\x00\x00"[:at] + secret))
+			add(text[min(len(text), (8*at+5)/6):max(0, len(text)-1)]) // without characters that hold other bits
+		}
+	}
+	return forms
+}
+
+// redactReply takes the key out of all that a server says in an answer.
+func (k Key) redactReply(r *wire.Reply) {
+	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, &r.Text, &r.Compaction} {
+		*s = k.redact(*s)
+	}
+	for i := range r.ToolCalls {
+		r.ToolCalls[i] = k.redact(r.ToolCalls[i])
+	}
+	for i := range r.Iterations {
+		r.Iterations[i].Type = k.redact(r.Iterations[i].Type)
+	}
+}
+
+// Insecure reports whether what is sent to a base URL can be read on its way: without encryption to
+// another machine.
+func Insecure(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // parseBase parses a base URL. Errors show no more of it than scheme and host: it

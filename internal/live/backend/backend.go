@@ -143,11 +143,14 @@ func (c *Client) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 		}
 		return err
 	})
-	p.trust()
+	counted := p.trust()
 	var said *refusal
 	switch {
+	case p.done && counted != nil:
+		return nil, &wire.Failure{Cause: wire.CauseServer, Attempts: 1, Message: counted.Error(), Billed: p.billed()}
 	case p.done:
 		reply := p.finish(time.Since(began))
+		c.key.redactReply(reply)
 		estimateUncounted(r, reply, p.bytes)
 		return reply, nil
 	case ctx.Err() != nil && !errors.As(err, &said):
@@ -219,7 +222,7 @@ func (c *Client) refused(resp *http.Response, body io.Reader) error {
 	}
 	return &wire.Failure{
 		Cause: wire.CauseRequest, Status: r.status, Attempts: 1,
-		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(kind)),
+		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(c.key.redact(kind))),
 	}
 }
 
@@ -263,8 +266,9 @@ func decode(data []byte, event any) error {
 // maxTokens is the largest count that is taken from a server.
 const maxTokens = 100_000_000
 
-// trust drops a usage with a count that no call can have: it is then estimated like one that is missing.
-func (p *partial) trust() {
+// trust drops a usage with a count that no call can have, which is the error: what it says of the
+// bill cannot be believed, and no answer is taken with it.
+func (p *partial) trust() error {
 	r := &p.reply
 	usages := []wire.Usage{r.Usage, r.Billed()}
 	for i := range r.Iterations {
@@ -274,10 +278,11 @@ func (p *partial) trust() {
 		for _, n := range []int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output} {
 			if n < 0 || n > maxTokens {
 				r.Usage, r.Iterations, r.Thinking = wire.Usage{}, nil, 0
-				return
+				return fmt.Errorf("the server counts %d tokens, which no call has", n)
 			}
 		}
 	}
+	return nil
 }
 
 // billed returns what a stream that broke off costs as far as is known: the counted input, and the output so far.

@@ -79,9 +79,9 @@ func TestReasoning(t *testing.T) {
 	}
 }
 
-// Counts that no call can have are estimated like those that are missing, in
-// iterations too: a budget must not grow by them.
-func TestAbsurdCountsAreEstimated(t *testing.T) {
+// An answer with counts that no call can have is refused, and none of them is booked: a budget
+// must not grow by them.
+func TestAbsurdCountsAreRefused(t *testing.T) {
 	const start = `data: {"type":"message_start","message":{"id":"m1","model":"m","usage":%s}}` + "\n\n"
 	const end = `data: {"type":"message_stop"}` + "\n\n"
 	for _, usage := range []string{
@@ -90,9 +90,9 @@ func TestAbsurdCountsAreEstimated(t *testing.T) {
 		`{"input_tokens":70,"iterations":[{"type":"message","input_tokens":-5}]}`,
 	} {
 		url := says(t, 200, fmt.Sprintf(start, usage)+end, "Content-Type", "text/event-stream")
-		reply, err := anthropicAt(t, url, backend.Limits{}).Do(t.Context(), short(100))
-		if err != nil || !reply.Estimated || reply.Billed() != (wire.Usage{Uncached: 64}) {
-			t.Errorf("%s: %+v, %v", usage, reply, err)
+		_, err := anthropicAt(t, url, backend.Limits{}).Do(t.Context(), short(100))
+		if f := failure(t, err); f.Cause != wire.CauseServer || f.Billed != (wire.Usage{}) {
+			t.Errorf("%s: %+v", usage, f)
 		}
 		url = says(t, 200, fmt.Sprintf(start, usage), "Content-Type", "text/event-stream")
 		_, err = anthropicAt(t, url, backend.Limits{}).Do(t.Context(), short(100))

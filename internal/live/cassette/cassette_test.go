@@ -76,7 +76,7 @@ func TestKey(t *testing.T) {
 }
 
 // A redacted file has nobody's words in it, whatever the call came to, and still
-// gives every size: bytes of text, and where the summary stands in it.
+// gives the steps of sizes, and which marks stand in a text in which order.
 func TestRedaction(t *testing.T) {
 	dir := t.TempDir()
 	call := nth(1)
@@ -113,12 +113,12 @@ func TestRedaction(t *testing.T) {
 	}
 	for _, pair := range [][2]string{{full.Reply.Text, got.Reply.Text}, {full.Reply.Compaction, got.Reply.Compaction}} {
 		want, is := pair[0], pair[1]
-		if len(is) != len(want) || strings.Contains(is, canary) {
+		if len(is) < len(want) || strings.Contains(is, canary) {
 			t.Errorf("%q stands for %d bytes", is, len(want))
 		}
 		for _, tag := range marks {
-			if strings.Index(is, tag) != strings.Index(want, tag) {
-				t.Errorf("%s stands at %d of %q, want %d", tag, strings.Index(is, tag), is, strings.Index(want, tag))
+			if strings.Count(is, tag) != strings.Count(want, tag) {
+				t.Errorf("%s stands %d times in %q, want %d", tag, strings.Count(is, tag), is, strings.Count(want, tag))
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func TestRedaction(t *testing.T) {
 		t.Errorf("but for texts the replies differ: %s; tool calls %q", diff, got.Reply.ToolCalls)
 	}
 	if got, err := f.Load(nth(2)); err != nil || got.Failure.Cause != wire.CauseTooLong || got.Failure.Excess != 1234 ||
-		len(got.Failure.Message) != len(failed.Failure.Message) {
+		len(got.Failure.Message) < len(failed.Failure.Message) {
 		t.Errorf("failure %+v, %v", got, err)
 	}
 }
@@ -139,17 +139,18 @@ func TestRedactionKeepsTitles(t *testing.T) {
 		"", "plain", "<summary>", "  <summary>\n\n1. Title\n" + canary + "\n2. Titles and more\n</summary>  ", "a<summary>b</summary>c</summary>",
 		strings.Repeat("ä ", 100) + "\n", "\n\t ", "Titles",
 	} {
-		list := withhold(text, []string{"Title", "", "Titles"})
+		b := newBlur()
+		list := b.withhold(text, []string{"Title", "", "Titles"})
 		got, err := refill(list)
-		if err != nil || len(got) != len(text) {
+		if err != nil || len(got) < len(text) {
 			t.Errorf("%q becomes %q, %v", text, got, err)
 		}
 		for _, keep := range []string{"Title", "Titles", "<summary>", "</summary>"} {
-			if strings.Count(got, keep) != strings.Count(text, keep) || strings.Index(got, keep) != strings.Index(text, keep) {
-				t.Errorf("%q becomes %q: %s is not where it was", text, got, keep)
+			if strings.Count(got, keep) != strings.Count(text, keep) {
+				t.Errorf("%q becomes %q: %s is not as often in it", text, got, keep)
 			}
 		}
-		if got, want := len(strings.TrimSpace(got)), len(strings.TrimSpace(text)); got != want {
+		if got, want := len(strings.TrimSpace(got)), len(strings.TrimSpace(text)); got < want {
 			t.Errorf("%q trimmed has %d bytes, its filler %d", text, want, got)
 		}
 	}

@@ -24,8 +24,8 @@ const (
 
 // Options say how cassettes are written. The zero value keeps all texts.
 type Options struct {
-	// Redact replaces the texts of requests and answers by sizes and digests. The run that records sees the same
-	// filler as one that replays. A digest lets who has a text tell that it was this one.
+	// Redact replaces the texts of requests and answers by sizes in steps and by digests under a key that is not
+	// kept. The run that records sees the same filler as one that replays.
 	Redact bool
 	// Keep are strings that Redact leaves in answers beside the tags of analysis and summary, such as titles of
 	// sections.
@@ -40,6 +40,7 @@ type Folder struct {
 	dir  string
 	mode Mode
 	opts Options
+	blur blur // of this recording
 
 	mu      sync.Mutex
 	made    map[Key]bool // stored by this Folder
@@ -67,7 +68,7 @@ func Open(dir string, mode Mode, opts Options) (*Folder, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("cassettes: %s is no folder", dir)
 	}
-	return &Folder{dir: dir, mode: mode, opts: opts, made: map[Key]bool{}, flights: map[Key]*flight{}}, nil
+	return &Folder{dir: dir, mode: mode, opts: opts, blur: newBlur(), made: map[Key]bool{}, flights: map[Key]*flight{}}, nil
 }
 
 // path returns the file of a call.
@@ -128,7 +129,7 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 	}
 	file := formOf(c)
 	if f.opts.Redact {
-		file.redact(f.opts.Keep)
+		file.redact(&f.blur, f.opts.Keep)
 	}
 	b, err := file.encode()
 	if err != nil {

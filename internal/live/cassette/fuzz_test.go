@@ -14,7 +14,7 @@ func FuzzDecode(f *testing.F) {
 		for _, redact := range []bool{false, true} {
 			file := formOf(c)
 			if redact {
-				file.redact(nil)
+				file.redact(new(blur), nil)
 			}
 			b, err := file.encode()
 			if err != nil {

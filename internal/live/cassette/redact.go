@@ -1,15 +1,61 @@
 package cassette
 
 import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"io"
+	"math/bits"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// part is a stretch of a withheld text: kept because it says nothing, or replaced by size and digest.
+// blur replaces texts by what tells little of them: sizes in steps, and digests under a key that is made
+// for a folder while it is open and stored nowhere. Who has the files cannot try texts against a digest.
+type blur struct{ key [32]byte }
+
+func newBlur() (b blur) {
+	rand.Read(b.key[:]) // never fails
+	return b
+}
+
+// digest returns the keyed digest of a text.
+func (b *blur) digest(text string) prompt.Digest {
+	h := hmac.New(sha256.New, b.key[:])
+	io.WriteString(h, text)
+	sum := h.Sum(nil)
+	return prompt.Digest{Hi: binary.BigEndian.Uint64(sum), Lo: binary.BigEndian.Uint64(sum[8:])}
+}
+
+// step returns a size in bytes rounded up: to 64, then to a sixteenth of the power of two below.
+func step(n int) int {
+	if n <= 0 {
+		return 0
+	}
+	to := max(64, 1<<(bits.Len(uint(n))-1)/16)
+	return (n + to - 1) / to * to
+}
+
+// sizedText finds what sized and line write of a text.
+var sizedText = regexp.MustCompile(`(\d+) B ([0-9a-f]{16})\b`)
+
+// line returns a line of sized with a blurred size and digest.
+func (b *blur) line(s string) string {
+	return sizedText.ReplaceAllStringFunc(s, func(found string) string {
+		m := sizedText.FindStringSubmatch(found)
+		n, _ := strconv.Atoi(m[1]) // digits
+		return fmt.Sprintf("%d B %016x", step(n), b.digest(m[2]).Hi)
+	})
+}
+
+// part is a stretch of a withheld text: kept because it says nothing, or replaced by a step of size and a keyed digest.
 type part struct {
 	Kept   string        `json:"kept,omitzero"`
 	Bytes  int           `json:"bytes,omitzero"`
@@ -38,7 +84,7 @@ const (
 const white = " \t\r\n"
 
 // withhold parts a text. Marks and white space at the ends of a stretch stay.
-func withhold(text string, keep []string) []part {
+func (b *blur) withhold(text string, keep []string) []part {
 	var list []part
 	kept := func(s string) {
 		if n := len(list); n > 0 && list[n-1].Kept != "" {
@@ -59,7 +105,7 @@ func withhold(text string, keep []string) []part {
 		inside := strings.TrimRight(rest, white)
 		kept(stretch[:len(stretch)-len(rest)])
 		if inside != "" {
-			list = append(list, part{Bytes: len(inside), Digest: prompt.DigestString(inside)})
+			list = append(list, part{Bytes: step(len(inside)), Digest: b.digest(inside)})
 		}
 		kept(rest[len(inside):])
 		kept(text[at : at+size])
@@ -96,7 +142,7 @@ func Lowered(text string) string {
 	return string(b)
 }
 
-// refill returns a text of the sizes that withhold left, with filler for what is missing.
+// refill returns a text of about the sizes that withhold left, with filler for what is missing.
 func refill(list []part) (string, error) {
 	n := 0
 	for _, p := range list {
@@ -125,7 +171,7 @@ func redactCall(c Call) Call {
 	c.Params = slices.Clone(c.Params)
 	for i, p := range c.Params {
 		if len(p) > maxParam {
-			c.Params[i] = withheldParam + sized("parameter", []byte(p))
+			c.Params[i] = fmt.Sprintf("%sparameter of up to %d B", withheldParam, step(len(p)))
 		}
 	}
 	return c
@@ -137,28 +183,35 @@ func (c Call) hidesParams() bool {
 }
 
 // redact takes the texts out of a file and leaves their sizes.
-func (f *form) redact(keep []string) {
+func (f *form) redact(b *blur, keep []string) {
 	f.Texts = false
 	f.Call.Params = redactCall(Call{Params: f.Call.Params}).Params
 	if f.Request != nil {
 		q := *f.Request
-		q.Instruction = ""
+		q.Instruction, q.Bytes = "", int64(step(int(q.Bytes)))
+		q.ContextManagement, q.Compaction = b.line(q.ContextManagement), b.line(q.Compaction)
+		for _, list := range []*[]string{&q.Tools, &q.System, &q.Messages} {
+			*list = slices.Clone(*list)
+			for i, line := range *list {
+				(*list)[i] = b.line(line)
+			}
+		}
 		f.Request = &q
 	}
 	var w withheld
 	if f.Reply != nil {
 		r := *f.Reply
-		w.Text, w.Compaction = withhold(r.Text, keep), withhold(r.Compaction, keep)
+		w.Text, w.Compaction = b.withhold(r.Text, keep), b.withhold(r.Compaction, keep)
 		r.Text, r.Compaction = "", ""
 		r.ToolCalls = slices.Clone(r.ToolCalls)
 		for i, name := range r.ToolCalls {
-			r.ToolCalls[i] = sized("tool", []byte(name))
+			r.ToolCalls[i] = b.line(sized("tool", []byte(name)))
 		}
 		f.Reply = &r
 	}
 	if f.Failure != nil {
 		e := *f.Failure
-		w.Message = withhold(e.Message, nil)
+		w.Message = b.withhold(e.Message, nil)
 		e.Message = ""
 		f.Failure = &e
 	}
