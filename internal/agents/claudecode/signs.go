@@ -44,6 +44,9 @@ func (p *parser) sign(h *header, member string) {
 		}
 		return
 	}
+	if member == "thinkingMetadata" && p.peek() == '{' {
+		h.signs |= traces.SignThinking
+	}
 	for name := range p.members {
 		switch string(name) {
 		case "disabled":
@@ -57,9 +60,6 @@ func (p *parser) sign(h *header, member string) {
 		default:
 			p.skip()
 		}
-	}
-	if member == "thinkingMetadata" {
-		h.signs |= traces.SignThinking
 	}
 }
 
