@@ -30,7 +30,9 @@ func TestEpoch(t *testing.T) {
 // elsewhere is 2 − 3 × 0.5 = 0.5 > 0, +1 is 1 − 1.5 < 0. In an epoch without, it
 // holds if a rule that is taken where the others together gain would have gained.
 func TestRulesByEvidence(t *testing.T) {
-	gain := func(from string, n int) Trial { return Trial{From: from, Calls: 10, With: 5 + max(n, 0), Without: 5 + max(-n, 0)} }
+	gain := func(from string, n int) Trial {
+		return Trial{From: from, Calls: 10, With: 5 + max(n, 0), Without: 5 + max(-n, 0)}
+	}
 	for _, tc := range []struct {
 		name   string
 		trials []Trial

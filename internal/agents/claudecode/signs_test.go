@@ -149,7 +149,9 @@ func TestSignBehindTheAnchorOfABranch(t *testing.T) {
 // message.diagnostics of a response: absent, null or with a null reason, each
 // reason as logged, and one that is not known yet.
 func TestVerdictOfResponse(t *testing.T) {
-	reason := func(kind string) any { return fields{"cache_miss_reason": fields{"type": kind, "cache_missed_input_tokens": 900}} }
+	reason := func(kind string) any {
+		return fields{"cache_miss_reason": fields{"type": kind, "cache_missed_input_tokens": 900}}
+	}
 	for _, tc := range []struct {
 		name        string
 		diagnostics any
