@@ -172,16 +172,20 @@ type Answer struct {
 	ContextManagement *AppliedEdits `json:"context_management,omitzero"`
 }
 
-// AnswerBlock is a content block of an answer, or the beginning of one.
+// AnswerBlock is a content block of an answer, the beginning of one or a piece, or the
+// end of a message.
 type AnswerBlock struct {
-	Type      string         `json:"type"`
+	Type      string         `json:"type,omitzero"`
 	Text      *string        `json:"text,omitzero"`
 	Content   jsontext.Value `json:"content,omitzero"` // of a compaction: a string
 	Thinking  *string        `json:"thinking,omitzero"`
-	Signature string         `json:"signature,omitzero"`
+	Signature *string        `json:"signature,omitzero"`
 	ID        string         `json:"id,omitzero"`
 	Name      string         `json:"name,omitzero"`
 	Input     jsontext.Value `json:"input,omitzero"`
+	// Of pieces and ends alone.
+	PartialJSON *string `json:"partial_json,omitzero"`
+	StopReason  *string `json:"stop_reason,omitzero"`
 }
 
 // Usage counts tokens. A count that is nil is not told: in the last event of a
@@ -232,21 +236,10 @@ type Event struct {
 	Message           *Answer       `json:"message,omitzero"`
 	Index             *int          `json:"index,omitzero"`
 	Block             *AnswerBlock  `json:"content_block,omitzero"`
-	Delta             *Delta        `json:"delta,omitzero"`
+	Delta             *AnswerBlock  `json:"delta,omitzero"`
 	Usage             *Usage        `json:"usage,omitzero"`
 	ContextManagement *AppliedEdits `json:"context_management,omitzero"`
 	Error             *Error        `json:"error,omitzero"`
-}
-
-// Delta is a piece of a content block, or the end of a message.
-type Delta struct {
-	Type        string         `json:"type,omitzero"`
-	Text        *string        `json:"text,omitzero"`
-	Content     jsontext.Value `json:"content,omitzero"` // of a compaction: a string
-	Thinking    *string        `json:"thinking,omitzero"`
-	Signature   *string        `json:"signature,omitzero"`
-	PartialJSON *string        `json:"partial_json,omitzero"`
-	StopReason  *string        `json:"stop_reason,omitzero"`
 }
 
 // Error says why there is no answer, in either API.

@@ -122,7 +122,7 @@ func (c *call) compact(a *answer, q *request, messages []api.Message, list []pos
 	b := api.AnswerBlock{Type: "compaction"}
 	b.Content, _ = jsontext.AppendQuote(nil, text)
 	if q.Compaction != nil {
-		b.Signature = "dev" + c.digest
+		b.Signature = new("dev" + c.digest)
 	}
 	a.blocks = append(a.blocks, b)
 	messages = []api.Message{{Role: "assistant", Content: api.Content{{Type: "compaction", Content: api.Text(text)}}}}
@@ -150,7 +150,7 @@ func (c *call) speak(a *answer, q *api.Request, messages []api.Message, instruct
 	default:
 		text, room := c.words(messages, instruction), int64(*q.MaxTokens)
 		if thinks(q) && room > thoughtTokens {
-			a.blocks = append(a.blocks, api.AnswerBlock{Type: "thinking", Thinking: new(thought), Signature: "dev" + c.digest})
+			a.blocks = append(a.blocks, api.AnswerBlock{Type: "thinking", Thinking: new(thought), Signature: new("dev" + c.digest)})
 			a.thinking = thoughtTokens
 			room -= thoughtTokens
 		}
@@ -242,33 +242,33 @@ func (a *answer) response() *response {
 		}
 		add(api.Event{Type: "content_block_stop", Index: &i})
 	}
-	add(api.Event{Type: "message_delta", Delta: &api.Delta{StopReason: &a.stop}, Usage: &full, ContextManagement: managed})
+	add(api.Event{Type: "message_delta", Delta: &api.AnswerBlock{StopReason: &a.stop}, Usage: &full, ContextManagement: managed})
 	add(api.Event{Type: "message_stop"})
 	flood := api.Event{Type: "content_block_delta", Index: new(int),
-		Delta: &api.Delta{Type: "text_delta", Text: &floodText}}
+		Delta: &api.AnswerBlock{Type: "text_delta", Text: &floodText}}
 	r.flood = event{flood.Type, flood}
 	r.broken = event{"error", (&apiError{kind: "overloaded_error", message: "Overloaded"}).body()}
 	return r
 }
 
 // pieces returns a content block as it begins in a stream, and the rest of it.
-func pieces(b *api.AnswerBlock) (begin *api.AnswerBlock, deltas []api.Delta) {
+func pieces(b *api.AnswerBlock) (begin *api.AnswerBlock, deltas []api.AnswerBlock) {
 	begin = &api.AnswerBlock{Type: b.Type, ID: b.ID, Name: b.Name, Signature: b.Signature}
 	switch b.Type {
 	case "text":
 		begin.Text = new("")
 		for _, part := range parts(*b.Text) {
-			deltas = append(deltas, api.Delta{Type: "text_delta", Text: &part})
+			deltas = append(deltas, api.AnswerBlock{Type: "text_delta", Text: &part})
 		}
 	case "thinking":
-		begin.Thinking, begin.Signature = new(""), ""
-		deltas = []api.Delta{{Type: "thinking_delta", Thinking: b.Thinking},
-			{Type: "signature_delta", Signature: &b.Signature}}
+		begin.Thinking, begin.Signature = new(""), nil
+		deltas = []api.AnswerBlock{{Type: "thinking_delta", Thinking: b.Thinking},
+			{Type: "signature_delta", Signature: b.Signature}}
 	case "compaction":
-		deltas = []api.Delta{{Type: "compaction_delta", Content: b.Content}}
+		deltas = []api.AnswerBlock{{Type: "compaction_delta", Content: b.Content}}
 	case "tool_use":
 		begin.Input = jsontext.Value("{}")
-		deltas = []api.Delta{{Type: "input_json_delta", PartialJSON: new(string(b.Input))}}
+		deltas = []api.AnswerBlock{{Type: "input_json_delta", PartialJSON: new(string(b.Input))}}
 	}
 	return begin, deltas
 }
