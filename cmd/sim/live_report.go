@@ -55,7 +55,8 @@ func (c *liveCalls) idle() string {
 	if c.flags.Trigger == 0 {
 		return ""
 	}
-	if slices.Contains(c.flags.Sources, "compact") && slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
+	if slices.Contains(c.flags.Sources, "compact") &&
+		slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
 		return ""
 	}
 	return "live.server_trigger changes nothing: no real call of these strategies is a compaction by the provider"

@@ -150,7 +150,8 @@ func (c *call) speak(a *answer, q *api.Request, messages []api.Message, instruct
 	default:
 		text, room := c.words(messages, instruction), int64(*q.MaxTokens)
 		if thinks(q) && room > thoughtTokens {
-			a.blocks = append(a.blocks, api.AnswerBlock{Type: "thinking", Thinking: new(thought), Signature: new("dev" + c.digest)})
+			a.blocks = append(a.blocks,
+				api.AnswerBlock{Type: "thinking", Thinking: new(thought), Signature: new("dev" + c.digest)})
 			a.thinking = thoughtTokens
 			room -= thoughtTokens
 		}
@@ -242,7 +243,8 @@ func (a *answer) response() *response {
 		}
 		add(api.Event{Type: "content_block_stop", Index: &i})
 	}
-	add(api.Event{Type: "message_delta", Delta: &api.AnswerBlock{StopReason: &a.stop}, Usage: &full, ContextManagement: managed})
+	end := api.AnswerBlock{StopReason: &a.stop}
+	add(api.Event{Type: "message_delta", Delta: &end, Usage: &full, ContextManagement: managed})
 	add(api.Event{Type: "message_stop"})
 	flood := api.Event{Type: "content_block_delta", Index: new(int),
 		Delta: &api.AnswerBlock{Type: "text_delta", Text: &floodText}}
