@@ -98,7 +98,7 @@ func (x *expansion) datePrices() error {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	at, err := PriceDateToday.On(now)
+	at, err := priceDateToday.On(now)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (x *expansion) datePrices() error {
 		return nil
 	}
 	for _, value := range append([]*yaml.Node{n}, n.Content...) {
-		if value.Kind == yaml.ScalarNode && PriceDate(value.Value) == PriceDateToday {
+		if value.Kind == yaml.ScalarNode && priceDate(value.Value) == priceDateToday {
 			value.SetString(at.Format(time.DateOnly))
 		}
 	}

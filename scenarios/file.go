@@ -54,8 +54,8 @@ func Parse(registry *strategies.Registry, text []byte, name string) (*File, erro
 	return &File{registry: registry, claims: takeClaims(tree), tree: tree}, nil
 }
 
-// NewFile returns a scenario put together by a program.
-func NewFile(registry *strategies.Registry, s Scenario) (*File, error) {
+// newFile returns a scenario put together by a program.
+func newFile(registry *strategies.Registry, s Scenario) (*File, error) {
 	root, err := spec.Encode(s)
 	if err != nil {
 		return nil, err

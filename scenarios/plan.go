@@ -153,7 +153,7 @@ func (p *Plan) design() (*Design, error) {
 func (p *Plan) expand(origin string, names, assignments []string) (*Design, error) {
 	s := Default()
 	s.Seed, s.Client.Window = p.Seed, p.Window
-	f, err := NewFile(p.Registry, s)
+	f, err := newFile(p.Registry, s)
 	if err != nil {
 		return nil, err
 	}
@@ -275,8 +275,8 @@ func (p *Plan) billed(d *Design, sessions []*traces.Session) ([]results.Cell, er
 }
 
 // priceDates returns the dates of prices of all cells, each once, in order.
-func (d *Design) priceDates() []PriceDate {
-	var dates []PriceDate
+func (d *Design) priceDates() []priceDate {
+	var dates []priceDate
 	for i := range d.Cells {
 		if at := d.Cells[i].Scenario.Prices.At; !slices.Contains(dates, at) {
 			dates = append(dates, at)

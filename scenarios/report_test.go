@@ -63,7 +63,7 @@ func TestWhatIsSetInLayersIsNoted(t *testing.T) {
 		{"full-compact.trigger.fixed=[100000, 120000]", nil},
 		{"server.lookback=30", nil},
 	} {
-		f, err := NewFile(registry(t), Default())
+		f, err := newFile(registry(t), Default())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +299,7 @@ func TestModelErrorIsOfTheSessionsAsTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	errorOf := func(assignment string) results.ModelError {
-		f, err := NewFile(registry, Default())
+		f, err := newFile(registry, Default())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,8 +22,8 @@ import (
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
-// Schema is the version of the scenario format.
-const Schema = 1
+// schema is the version of the scenario format.
+const schema = 1
 
 // Values of Scenario.Profile that are not files.
 const (
@@ -60,8 +60,8 @@ type Scenario struct {
 // Rules says what is wrong with a scenario beyond its sections.
 func (s *Scenario) Rules() []error {
 	var errs []error
-	if s.Schema != Schema {
-		errs = append(errs, spec.Wrong("schema", "%d: this version reads schema %d", s.Schema, Schema))
+	if s.Schema != schema {
+		errs = append(errs, spec.Wrong("schema", "%d: this version reads schema %d", s.Schema, schema))
 	}
 	if n := len(s.Events); n > changes.Max {
 		errs = append(errs, spec.Wrong("events", "are %d, at most %d are allowed", n, changes.Max))
@@ -252,7 +252,7 @@ func (s *Server) cache() promptcache.Config {
 
 // Prices say what calls cost.
 type Prices struct {
-	At   PriceDate         `yaml:"at" sweep:"true" doc:"Date of the prices: call (each call's own), today, or a date like 2026-03-01."`
+	At   priceDate         `yaml:"at" sweep:"true" doc:"Date of the prices: call (each call's own), today, or a date like 2026-03-01."`
 	File string            `yaml:"file" doc:"File with prices that add to or replace the built-in ones (\"\" for none), beside the scenario, else in the current folder."` // adds to or replaces the built-in prices
 	As   map[string]string `yaml:"as" doc:"Bill a model as another: {name-as-recorded: model}."`                                                                           // bill a model as another
 }
@@ -263,7 +263,7 @@ func Default() Scenario {
 	stub := summarizer.Default()
 	stub.Failures, stub.Calls = map[string]summarizer.Failures{}, []int{}
 	return Scenario{
-		Schema: Schema,
+		Schema: schema,
 		Sessions: Sessions{
 			Paths: []string{}, Projects: []string{}, Models: []string{}, Agents: []string{},
 			Generate: Generate{Sessions: 100, Seed: 1},
@@ -278,7 +278,7 @@ func Default() Scenario {
 		Latency:    costmodel.DefaultLatency(),
 		Levels:     sim.DefaultLevels(),
 		Breaks:     true, Detector: breaks.DefaultRules(),
-		Prices: Prices{At: PriceDateCall, As: map[string]string{}},
+		Prices: Prices{At: priceDateCall, As: map[string]string{}},
 		Seed:   1,
 	}
 }
@@ -291,19 +291,19 @@ func defaultStrategies() []yaml.Node {
 	return list
 }
 
-// PriceDate is when prices are taken: PriceDateCall, PriceDateToday or a date
+// priceDate is when prices are taken: priceDateCall, priceDateToday or a date
 // as 2006-01-02.
-type PriceDate string
+type priceDate string
 
-// Values of PriceDate that are not dates.
+// Values of priceDate that are not dates.
 const (
-	PriceDateCall  PriceDate = "call"  // each call at its own date
-	PriceDateToday PriceDate = "today" // the day the scenario is run, UTC
+	priceDateCall  priceDate = "call"  // each call at its own date
+	priceDateToday priceDate = "today" // the day the scenario is run, UTC
 )
 
 // UnmarshalYAML reads call, today or a date.
-func (d *PriceDate) UnmarshalYAML(n *yaml.Node) error {
-	v := PriceDate(n.Value)
+func (d *priceDate) UnmarshalYAML(n *yaml.Node) error {
+	v := priceDate(n.Value)
 	if _, err := v.On(time.Time{}); err != nil {
 		return err
 	}
@@ -312,11 +312,11 @@ func (d *PriceDate) UnmarshalYAML(n *yaml.Node) error {
 }
 
 // On returns the date, zero for that of each call. Today is the day of now.
-func (d PriceDate) On(now time.Time) (time.Time, error) {
+func (d priceDate) On(now time.Time) (time.Time, error) {
 	switch d {
-	case PriceDateCall, "":
+	case priceDateCall, "":
 		return time.Time{}, nil
-	case PriceDateToday:
+	case priceDateToday:
 		return now.UTC().Truncate(24 * time.Hour), nil
 	}
 	at, err := time.Parse(time.DateOnly, string(d))

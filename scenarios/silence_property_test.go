@@ -83,7 +83,7 @@ var settable = []string{
 func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 	r, table := registry(t), prices(t)
 	rows := func(t *rapid.T, strategy string, set []string, c *traces.Corpus) ([][]results.Row, []string, bool) {
-		f, err := NewFile(r, Default())
+		f, err := newFile(r, Default())
 		if err != nil {
 			t.Fatal(err)
 		}
