@@ -124,8 +124,6 @@ func TestReferenceIsTheManual(t *testing.T) {
 	}
 }
 
-func keys(path string) []string { return strings.Split(path, ".") }
-
 // decodeOver returns the first scenario of a file without its strategies, which
 // are nodes with lines.
 func decodeOver(t *testing.T, text string) Scenario {

@@ -139,7 +139,6 @@ func TestSilentSettingsSaySomething(t *testing.T) {
 		{plain, "server: {lifetime_1h: 2h}\n", false, "t.yaml:2", "server.lifetime_1h 2h changes nothing: no call asks for 1h; client.ttl.choice 1h makes them"},
 		{plain + "client: {ttl: {choice: 1h}}\n", "server: {lifetime_5m: 6m}\n", false, "t.yaml:3", "no call asks for 5m"},
 		{plain, "server: {ttl_in_key: true}\n", false, "t.yaml:2", "all calls ask for 5m, so that there are no entries of another lifetime"},
-		{plain, "profile: none\n", true, "t.yaml:2", "of which profiles tell nothing"},
 		{plain, "seed: [2, 3]\n", false, "t.yaml:2", "seed [2, 3] changes nothing: nothing is drawn"},
 		{plain, "latency: {output_rate: 9}\n", false, "t.yaml:2", "no strategy makes calls of its own"},
 		{plain, "detector: {deleted_baseline: false}\n", false, "t.yaml:2", "no strategy has the layer cached-microcompact in use"},
