@@ -1,6 +1,7 @@
 # make run    replay the samples that come with the program
 # make test   vet, then all tests
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
+# make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
@@ -10,11 +11,12 @@
 # make dist   archives with static binaries for every platform, in dist/
 
 FUZZTIME ?= 10s
+TORTURE ?= 600
 BENCHTIME ?= 1s
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race golden bench lint fuzz generate cross dist weight
+.PHONY: all build run test race torture golden bench lint fuzz generate cross dist weight
 
 all: build test lint
 
@@ -35,6 +37,13 @@ LONG = Ablation|Settings|EqualScenarios|Verdicts|ByHand|WithHand|PresetsKeep|Sch
 race:
 	go test -vet=off -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v /cmd/sim$$)
 	go test -vet=off -race -run 'Progress|Interrupt|Goes|Devserver' ./cmd/sim
+
+# The tests that have a long form run one after the other; TORTURE_SEED repeats one.
+torture:
+	TORTURE=$(TORTURE) go test -vet=off -timeout 60m -count=1 -v -parallel 2 \
+	  -run 'Mutants|OtherForms|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | \
+	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed'
+	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
 
 golden:
 	.ci/golden/run $(GOLDEN)
