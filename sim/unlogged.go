@@ -102,8 +102,8 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	if shares && p.Switches.Shared && u.shared > 0 && t.current().Model == u.sharedBy && (u.lost || l.expects(t, 1, u.warm.share(t.warmPrior(p), p.Weight))) {
 		r.Shared = int32(u.shared)
 	}
-	if u.shrunk && unheld >= 0 && t.current().Wait <= p.Life(u.ttl) && t.inputAt > 0 {
-		r.Shared = max(r.Shared, t.context.Seal()[t.inputAt-1].Cum)
+	if u.shrunk && unheld >= 0 && t.current().Wait <= p.Life(u.ttl) {
+		r.Shared = max(r.Shared, t.ahead())
 	}
 	if shares && p.Switches.First && !t.started {
 		r.Shared = max(r.Shared, l.foundFirst(t, p))
@@ -190,7 +190,17 @@ func (t *thread) history(p *profile.Profile) (int32, bool) {
 	if since == 0 || since > p.Life(t.ttl) || t.inputAt == 0 {
 		return 0, false
 	}
-	return t.context.Seal()[t.inputAt-1].Cum, true
+	return t.ahead(), true
+}
+
+// ahead returns the tokens of the context ahead of the round's input; 0 when a
+// layer has since taken out so much that the input does not stand where it did.
+func (t *thread) ahead() int32 {
+	entries := t.context.Seal()
+	if t.inputAt == 0 || t.inputAt > len(entries) {
+		return 0
+	}
+	return entries[t.inputAt-1].Cum
 }
 
 // placeStatic moves the breakpoint behind the system prompt to where the static
