@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -68,17 +67,6 @@ func TestProblems(t *testing.T) {
 	if p.Total != 3 || len(p.List) != 2 || p.List[1].String() != "b:2: y 7" {
 		t.Errorf("%d problems, kept %v", p.Total, p.List)
 	}
-}
-
-func TestParallel(t *testing.T) {
-	for _, workers := range []int{-1, 1, 3, 100} {
-		var sum atomic.Int64
-		Parallel(workers, 10, func(i int) { sum.Add(int64(i)) })
-		if sum.Load() != 45 {
-			t.Errorf("%d workers: the calls add up to %d, want 45", workers, sum.Load())
-		}
-	}
-	Parallel(2, 0, func(int) { t.Error("called for nothing") })
 }
 
 func TestScaleIsExact(t *testing.T) {

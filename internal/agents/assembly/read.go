@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -62,7 +61,7 @@ func (r *Reader[S]) Read(
 func (r *Reader[S]) scanAll(ctx context.Context, opts traces.Options, files []traces.Input) ([]S, error) {
 	list := make([]S, len(files))
 	errs := make([]error, len(files))
-	Parallel(opts.Workers, len(files), func(i int) {
+	parallel.Each(opts.Workers, len(files), func(i int) {
 		list[i], errs[i] = r.Scan(ctx, opts, files[i])
 		if opts.Progress != nil {
 			opts.Progress(0, 1)
@@ -92,7 +91,7 @@ func gather[S interface{ Base() *File }](
 	own(drafts)
 	sessions := make([]*traces.Session, len(drafts))
 	unsound := make([]error, len(drafts))
-	Parallel(opts.Workers, len(drafts), func(i int) {
+	parallel.Each(opts.Workers, len(drafts), func(i int) {
 		sessions[i] = drafts[i].assemble()
 		unsound[i] = sessions[i].Check()
 	})
@@ -167,19 +166,4 @@ func own(sessions []*Session) {
 			}
 		}
 	}
-}
-
-// Parallel calls do for 0 … n-1 from a number of workers, at least one, and
-// returns when all calls have.
-func Parallel(workers, n int, do func(int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range max(1, min(workers, n)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/version"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -79,7 +80,7 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 func sessions(opts *traces.Options, files []*source) []*assembly.Session {
 	recordings := group(files)
 	list := make([]*assembly.Session, len(recordings))
-	assembly.Parallel(opts.Workers, len(recordings), func(i int) { list[i] = build(opts, recordings[i]) })
+	parallel.Each(opts.Workers, len(recordings), func(i int) { list[i] = build(opts, recordings[i]) })
 	return list
 }
 
