@@ -40,13 +40,12 @@ func (c *Codex) readsByUser(session, model string) map[string][]int64 {
 
 // mostOften returns the most frequent of some numbers, of several the smallest.
 func mostOften(list []int64) int64 {
-	list = slices.Sorted(slices.Values(list))
 	best, most := int64(0), 0
-	for i, n := 0, 0; i < len(list); i += n {
-		for n = 0; i+n < len(list) && list[i+n] == list[i]; n++ {
-		}
-		if n > most {
-			best, most = list[i], n
+	counts := map[int64]int{}
+	for _, x := range list {
+		counts[x]++
+		if n := counts[x]; n > most || n == most && x < best {
+			best, most = x, n
 		}
 	}
 	return best
