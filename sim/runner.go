@@ -115,14 +115,20 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 			stopped = fmt.Errorf("interrupted after %d of %d sessions: %w", finished.Load(), total, err)
 		}
 	}
+	return rows, brokenIn(broken, stopped)
+}
+
+// brokenIn returns the error of a run given what broke in each cell and what
+// stopped it.
+func brokenIn(cells []map[int]error, stopped error) error {
 	all := map[int]error{}
-	for _, list := range slices.Backward(broken) { // the first cell has the last word
+	for _, list := range slices.Backward(cells) { // the first cell has the last word
 		maps.Copy(all, list)
 	}
 	if len(all) > 0 {
-		return rows, &Broken{Sessions: all, Stopped: stopped}
+		return &Broken{Sessions: all, Stopped: stopped}
 	}
-	return rows, stopped
+	return stopped
 }
 
 // cohorts returns the cohorts to simulate. Each session must stand in exactly

@@ -262,9 +262,8 @@ func TestMutants(t *testing.T) {
 			if len(lines) == 0 {
 				break
 			}
-			var heard bool
-			lines, heard = m.do(r, lines)
-			how, told = how+" "+m.name, told && m.name != "missing line" && !strings.HasSuffix(m.name, "only") || heard
+			lines, told = m.do(r, lines) // the second may take back the damage of the first
+			how += " " + m.name
 		}
 		damaged := filepath.Join(dir, "damaged.jsonl")
 		keep(t, damaged, bytes.Join(lines, []byte("\n")))
