@@ -53,7 +53,7 @@ the calls at which the recording did.`,
 		"check when this `PRESET` compacts; by-version takes each client's threshold")
 	flags.StringVar(&f.chartDir, "chart-dir", "", "draw scatter.svg and error-by-gap.svg into `DIR`")
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
-	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others: `repository` or session")
+	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `repository`, session, user, epoch or time")
 	flags.IntVar(&f.replications, "replications", 0, "`N` random draws for the bands of a session's cost")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "worst calls to list")
 	return cmd
@@ -230,6 +230,9 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	defer corpus.Close()
 	fitted, err := validate.Fit(cmd.Context(), config, base, corpus.Sessions)
 	if err != nil {
+		return err
+	}
+	if err := validate.FitResiduals(cmd.Context(), config, fitted, corpus.Sessions); err != nil {
 		return err
 	}
 	fitted.Name = f.name

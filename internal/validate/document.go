@@ -12,7 +12,7 @@ import (
 // scores; JSON is the report itself.
 func (r *Report) Document() *document.Document {
 	d := &document.Document{JSON: document.Indented(r)}
-	tables := []*document.Table{r.scores()}
+	tables := []*document.Table{r.scores(), r.skills(), r.sessionCosts()}
 	if len(r.Worst) > 0 {
 		tables = append(tables, r.worstTable())
 	}
@@ -57,6 +57,51 @@ func (r *Report) scores() *document.Table {
 	return t
 }
 
+// skills is one line for each epoch: points against the naive rule, and bands.
+func (r *Report) skills() *document.Table {
+	t := &document.Table{Columns: document.Left("AGAINST NAIVE, BY EPOCH")}
+	t.Columns = append(t.Columns, document.Right("", "N", "WITHIN 1 %", "NAIVE", "SKILL", "SESSIONS", "SKILL IN COST", "IN BAND")...)
+	var below []string
+	for i := range r.Epochs {
+		e := &r.Epochs[i]
+		band := document.Dash
+		if e.Banded > 0 {
+			band = fmt.Sprintf("%d of %d", e.Inside, e.Banded)
+		}
+		t.Rows = append(t.Rows, []any{e.Name, e.Score.Calls, Percent(e.Score.Within1, false), Percent(e.Naive.Within1, false),
+			Percent(e.SkillCalls, true), e.Score.Sessions, Percent(e.SkillCost, true), band})
+		if e.Negative() {
+			below = append(below, e.Name)
+		}
+	}
+	t.Notes = []string{"SKILL: how much smaller the error is than the naive rule's, in calls not within 1 % and in the cost of sessions."}
+	if len(below) > 0 {
+		t.Notes = append(t.Notes, "The naive rule is better in: "+strings.Join(below, "; ")+".")
+	}
+	return t
+}
+
+// sessionCosts holds the three things that are said of a session's input cost
+// apart: the sum of its calls' predictions, what it is expected to be, and bands.
+func (r *Report) sessionCosts() *document.Table {
+	t := &document.Table{Columns: document.Left("INPUT COST OF SESSIONS")}
+	t.Columns = append(t.Columns, document.Right("", "SESSIONS", "MEDIAN", "CORPUS", "IN 90 % BAND", "INTERVAL SCORE")...)
+	add := func(name string, n int, median, corpus, band, interval *float64) {
+		t.Rows = append(t.Rows, []any{name, n, Percent(median, false), Percent(corpus, true), Percent(band, false), Percent(interval, false)})
+	}
+	b := r.Bands
+	if b == nil {
+		b = &Bands{}
+	}
+	add("calls as predicted", r.Sessions, r.Median, r.Corpus, nil, nil)
+	add("expected, with losses by their rates", r.Sessions, r.Expected.Median, r.Expected.Corpus, nil, nil)
+	if r.Bands != nil {
+		add(fmt.Sprintf("%d replications", b.Replications), b.Sessions, nil, b.MeanCorpus, r.BandCoverage, b.Interval)
+	}
+	add("naive rule", r.Naive.Sessions, r.Naive.Median, r.Naive.Corpus, nil, b.IntervalNaive)
+	return t
+}
+
 // maxSkippedNotes bounds the sessions named below a table.
 const maxSkippedNotes = 10
 
@@ -66,13 +111,6 @@ func (r *Report) notes() []string {
 		"EXACT, WITHIN 1 %: reads predicted to the token, and within 1 % of the context. COST: input cost of a " +
 			"session.",
 		fmt.Sprintf("%s collapsed inside the lifetime for no visible reason.", document.Count(r.Collapses, "call")),
-	}
-	if b := r.Bands; b != nil {
-		notes = append(notes, fmt.Sprintf(
-			"90 %% bands of %d replications hold %d of %s (%s); interval score %s, naive rule %s; corpus %s as their "+
-				"mean.",
-			b.Replications, b.Inside, document.Count(b.Sessions, "session"), Percent(r.BandCoverage, false),
-			Percent(b.Interval, false), Percent(b.IntervalNaive, false), Percent(b.MeanCorpus, true)))
 	}
 	for i, k := range r.Skipped {
 		if i == maxSkippedNotes {

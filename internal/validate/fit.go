@@ -3,7 +3,6 @@ package validate
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim"
@@ -21,6 +20,14 @@ import (
 // a changed head is known as such; then where the rules hold; then, under these,
 // what stays unexplained.
 func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, error) {
+	return fitWith(ctx, config, base, sessions, nil)
+}
+
+// fitWith is Fit with the evidence of the rules given, which takes most of its
+// time; nil to gather it.
+func fitWith(
+	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session, known profile.Evidence,
+) (*profile.Profile, error) {
 	p := *base
 	p.Static, p.Hidden, p.Evidence = nil, nil, nil
 	p.Switches.Static, p.Switches.Lifetime = false, false
@@ -37,7 +44,9 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
 	p.Lifetime.FromEnd = fitAnchor(calls, func(c *Call) int64 { return c.Gap })
 	p.Lifetime.FromStart = fitAnchor(calls, func(c *Call) int64 { return c.SinceStart })
-	p.Evidence = f.evidence()
+	if p.Evidence = known; known == nil {
+		p.Evidence = f.evidence()
+	}
 	calls = claudeCode(f.run())
 	p.Shared, p.SharedTokens = fitShared(calls)
 	p.Losses = fitLosses(calls)
@@ -45,7 +54,6 @@ func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions
 	p.TokensPerByte, p.ResultRates, p.ModelRates = fitRates(own), fitToolRates(own), fitModelRates(own)
 	p.Compact, p.Talk = fitCompactions(own), fitTalk(own)
 	all := f.run()
-	p.Residual = residuals(claudeCode(all))
 	if losses := fitCodexLosses(all); losses != nil {
 		p.Codex.Losses = losses
 	}
@@ -81,41 +89,6 @@ func (f *fitter) run() []Call {
 // claudeCode returns the calls of Claude Code.
 func claudeCode(calls []Call) []Call {
 	return slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return !agents.Of(c.Agent).ClaudeCode })
-}
-
-// residualSteps is the number of steps between the quantiles of Residual.
-const residualSteps = 20
-
-// residuals returns quantiles of ln(recorded/predicted input cost) over sessions
-// without an unexplained collapse.
-func residuals(calls []Call) []float64 {
-	collapsed := map[string]bool{}
-	cost := map[string]*[2]float64{}
-	for i := range calls {
-		c := &calls[i]
-		collapsed[c.Session] = collapsed[c.Session] || c.Collapsed()
-		if later(c) && c.Priced {
-			if cost[c.Session] == nil {
-				cost[c.Session] = new([2]float64)
-			}
-			cost[c.Session][0] += c.PredictedUSD
-			cost[c.Session][1] += c.ActualUSD
-		}
-	}
-	var logs, quantiles []float64
-	for _, id := range sortedKeys(cost) {
-		if c := cost[id]; !collapsed[id] && c[0] > 0 && c[1] > 0 {
-			logs = append(logs, math.Log(c[1]/c[0]))
-		}
-	}
-	if len(logs) == 0 {
-		return nil
-	}
-	slices.Sort(logs)
-	for i := range residualSteps + 1 {
-		quantiles = append(quantiles, round(quantile(logs, float64(i)/residualSteps), 5))
-	}
-	return quantiles
 }
 
 // fitStatic returns the static prefix of main threads by version: the median of

@@ -1,9 +1,11 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/sim"
@@ -11,72 +13,171 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Folds are the ways of dividing sessions for a cross-validation.
-func Folds() []string { return []string{"repository", "session"} }
+// The ways of dividing sessions for a cross-validation.
+const (
+	byRepository = "repository"
+	bySession    = "session"
+	byUser       = "user"
+	byEpoch      = "epoch" // client versions × models that treat the cache alike
+	byTime       = "time"  // each part is predicted from those before it
+)
 
-// sessionFolds is the number of folds by session.
-const sessionFolds = 5
+// Folds are the names of the ways of dividing sessions for a cross-validation.
+func Folds() []string { return []string{byRepository, bySession, byUser, byEpoch, byTime} }
+
+// evenFolds is the number of folds by session and in time.
+const evenFolds = 5
+
+// division says in which fold each session is.
+type division struct {
+	by    string
+	folds []string // by session
+}
+
+// learns reports whether what predicts a fold may be fitted on another.
+func (d *division) learns(fold, from string) bool {
+	if d.by == byTime {
+		return from < fold
+	}
+	return from != fold
+}
 
 // CrossValidate fits a profile on all folds but one and scores that one, for
 // every fold: each call is predicted by a profile that has not seen its
-// repository, or its session.
+// repository, its session, its user, or its epoch. In time a fold is predicted
+// from those before it, and the first is not scored. What the bands take for
+// unexplained is that of the other folds, as these are predicted.
 func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessions []*traces.Session, by string) (*Report, error) {
-	fold, err := folds(sessions, by)
+	d, err := divide(sessions, by)
 	if err != nil {
 		return nil, err
 	}
-	profiles := map[string]*profile.Profile{}
-	of := map[*traces.Session]*profile.Profile{}
-	for i, s := range sessions {
-		name := fold[i]
-		if profiles[name] == nil {
-			var rest []*traces.Session
-			for j := range sessions {
-				if fold[j] != name {
-					rest = append(rest, sessions[j])
-				}
-			}
-			if profiles[name], err = Fit(ctx, o.Config, base, rest); err != nil {
-				return nil, err
-			}
-		}
-		of[s] = profiles[name]
-	}
-	o.ConfigFor = func(s *traces.Session) sim.Config { return WithProfile(o.Config, of[s]) }
-	o.DrawnFor = func(s *traces.Session, seed uint64) sim.Config { return Drawn(o.Config, of[s], seed) }
-	o.Profile = fmt.Sprintf("fitted on the other folds of %d by %s", len(profiles), by)
-	return Run(ctx, o, sessions)
+	return d.validate(ctx, o, sessions, func(_ string, rest []*traces.Session) (*profile.Profile, error) {
+		return Fit(ctx, o.Config, base, rest)
+	})
 }
 
-// folds names the fold of each session.
-func folds(sessions []*traces.Session, by string) ([]string, error) {
-	names := make([]string, len(sessions))
-	switch by {
-	case "session":
-		for i := range sessions {
-			names[i] = fmt.Sprint(i % sessionFolds)
+// validate scores every fold with the profile that fit makes of what may be
+// learned for it.
+func (d *division) validate(
+	ctx context.Context, o Options, sessions []*traces.Session,
+	fit func(fold string, rest []*traces.Session) (*profile.Profile, error),
+) (*Report, error) {
+	profiles, err := d.fit(sessions, fit)
+	if err != nil {
+		return nil, err
+	}
+	fold := map[string]string{}
+	var scored []*traces.Session
+	for i, s := range sessions {
+		fold[s.ID] = d.folds[i]
+		if profiles[d.folds[i]] != nil {
+			scored = append(scored, s)
 		}
-		return names, nil
-	case "repository":
+	}
+	of := func(s *traces.Session) *profile.Profile { return profiles[fold[s.ID]] }
+	o.ConfigFor = func(s *traces.Session) sim.Config { return WithProfile(o.Config, of(s)) }
+	o.DrawnFor = func(s *traces.Session, seed uint64) sim.Config { return Drawn(o.Config, of(s), seed) }
+	o.Profile = fmt.Sprintf("fitted on the other folds of %d by %s", len(profiles), d.by)
+	replications := o.Replications
+	o.Replications = 0
+	r, err := Run(ctx, o, scored)
+	if err != nil || replications == 0 {
+		return r, err
+	}
+	for name, p := range profiles {
+		setResiduals(p, slices.DeleteFunc(slices.Clone(r.calls), func(c Call) bool { return !d.learns(name, fold[c.Session]) }))
+		p.NewResidual = p.Residual
+	}
+	o.Replications = replications
+	return r, r.replicate(ctx, o, scored)
+}
+
+// fit returns the profile that predicts each fold, none for one that nothing may
+// be learned for.
+func (d *division) fit(
+	sessions []*traces.Session, fit func(fold string, rest []*traces.Session) (*profile.Profile, error),
+) (map[string]*profile.Profile, error) {
+	profiles := map[string]*profile.Profile{}
+	for _, fold := range slices.Compact(slices.Sorted(slices.Values(d.folds))) {
+		var rest []*traces.Session
+		for i, s := range sessions {
+			if d.learns(fold, d.folds[i]) {
+				rest = append(rest, s)
+			}
+		}
+		if len(rest) == 0 {
+			continue
+		}
+		p, err := fit(fold, rest)
+		if err != nil {
+			return nil, err
+		}
+		profiles[fold] = p
+	}
+	return profiles, nil
+}
+
+// divide names the fold of each session.
+func divide(sessions []*traces.Session, by string) (*division, error) {
+	d := &division{by: by, folds: make([]string, len(sessions))}
+	switch by {
+	case bySession:
+		for i := range sessions {
+			d.folds[i] = fmt.Sprint(i % evenFolds)
+		}
+		return d, nil
+	case byTime:
+		order := make([]int, len(sessions))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sessions[a].Start, sessions[b].Start) })
+		for rank, i := range order {
+			d.folds[i] = fmt.Sprint(rank * evenFolds / len(order))
+		}
+	case byUser:
+		for i, s := range sessions {
+			d.folds[i] = userOf(s)
+		}
+	case byEpoch:
+		for i, s := range sessions {
+			d.folds[i] = epochOfSession(s)
+		}
+	case byRepository:
+		root := commonRoot(sessions)
+		for i, s := range sessions {
+			d.folds[i] = repositoryOf(s, root)
+		}
 	default:
 		return nil, fmt.Errorf("unknown folds %q; known: %s", by, strings.Join(Folds(), ", "))
 	}
-	root := commonRoot(sessions)
-	distinct := map[string]bool{}
-	for i, s := range sessions {
-		names[i] = s.Project
-		if len(s.Files) > 0 {
-			first, _, below := strings.Cut(strings.TrimPrefix(filepath.ToSlash(s.Files[0]), root), "/")
-			if below {
-				names[i] = first
-			}
+	if len(sessions) > 0 && !slices.ContainsFunc(d.folds, func(f string) bool { return f != d.folds[0] }) {
+		return nil, fmt.Errorf("folds by %s: the sessions are of one: %s", by, d.folds[0])
+	}
+	return d, nil
+}
+
+// userOf tells users apart: by the home folder that a session ran in.
+func userOf(s *traces.Session) string {
+	parts := strings.FieldsFunc(s.Project, func(r rune) bool { return r == '/' || r == '\\' })
+	for i := range parts[:max(0, len(parts)-1)] {
+		if at := strings.ToLower(parts[i]); at == "users" || at == "home" {
+			return parts[i+1]
 		}
-		distinct[names[i]] = true
 	}
-	if len(distinct) < 2 {
-		return nil, fmt.Errorf("folds by repository: the sessions are of one: %s", names[0])
+	return s.Project
+}
+
+// repositoryOf names the folder below root that a session's file is in, else what
+// the session says it ran in.
+func repositoryOf(s *traces.Session, root string) string {
+	if len(s.Files) > 0 {
+		if first, _, below := strings.Cut(strings.TrimPrefix(filepath.ToSlash(s.Files[0]), root), "/"); below {
+			return first
+		}
 	}
-	return names, nil
+	return s.Project
 }
 
 // commonRoot returns the folder above all sessions, with a slash at its end: the

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Report is the outcome of a validation. Its top level is over the calls that
@@ -28,9 +29,13 @@ type Report struct {
 	Versions  []Group       `json:"by_version"`
 	Tiers     []Group       `json:"by_tier"`
 	Gaps      []Group       `json:"by_gap"`
+	Epochs    []Epoch       `json:"by_epoch"`
 	Costs     []SessionCost `json:"by_session"`
-	Worst     []WorstCall   `json:"worst"`
-	Skipped   []Skipped     `json:"skipped"`
+	// Expected is the same cost with what losses add on average: of a session the
+	// expected cost and the prediction of its calls are two figures.
+	Expected Expected    `json:"expected_cost"`
+	Worst    []WorstCall `json:"worst"`
+	Skipped  []Skipped   `json:"skipped"`
 	// Compactions is the check of a preset's trigger, nil when none was asked for.
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
 
@@ -53,6 +58,7 @@ type SessionCost struct {
 	Session   string   `json:"session"`
 	Calls     int      `json:"calls"`
 	Predicted float64  `json:"predicted_usd"`
+	Expected  float64  `json:"expected_usd"` // with what losses add on average
 	Recorded  float64  `json:"recorded_usd"`
 	Error     *float64 `json:"error"` // predicted / recorded − 1
 	Collapses int      `json:"unexplained_collapses"`
@@ -83,6 +89,33 @@ func (r *Report) costs() {
 			s.Error = ratio(s.Predicted-s.Recorded, s.Recorded)
 		}
 	}
+}
+
+// Expected is how the expected cost of sessions met the recorded one: of the calls
+// that are not first ones.
+type Expected struct {
+	LossUSD float64  `json:"loss_usd"` // what losses add on average, over all sessions
+	Median  *float64 `json:"session_cost_error_median"`
+	Corpus  *float64 `json:"corpus_cost_error"`
+}
+
+// expect sets the expected costs, given what losses add to each session on
+// average, USD.
+func (r *Report) expect(sessions []*traces.Session, losses []float64) {
+	loss := map[string]float64{}
+	for i, s := range sessions {
+		loss[s.ID] = losses[i]
+	}
+	var s Score
+	cost := map[string]*[2]float64{}
+	for i := range r.Costs {
+		c := &r.Costs[i]
+		c.Expected = c.Predicted + loss[c.Session]
+		r.Expected.LossUSD += loss[c.Session]
+		cost[c.Session] = &[2]float64{c.Expected, c.Recorded}
+	}
+	s.sumCosts(cost)
+	r.Expected.Median, r.Expected.Corpus = s.Median, s.Corpus
 }
 
 // WorstCall is a call the model missed, where to find it, and what each says.
@@ -135,6 +168,7 @@ func newReport(calls []Call, worst int) *Report {
 		r.Tiers = group(r.Tiers, calls, t, func(c *Call) bool { return later(c) && tier(c) == t })
 	}
 	r.gaps()
+	r.epochs()
 	r.costs()
 	r.worst(worst)
 	return r

@@ -49,10 +49,11 @@ const DefaultWorst = 20
 // compared are listed in the report with the reason, not dropped.
 func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, error) {
 	parts := make([][]Call, len(sessions))
+	losses := make([]float64, len(sessions))
 	skipped := make([]string, len(sessions))
 	err := parallel(ctx, o.Workers, len(sessions), func(i int) error {
 		var err error
-		parts[i], skipped[i], err = o.session(sessions[i])
+		parts[i], losses[i], skipped[i], err = o.session(sessions[i])
 		return err
 	})
 	if err != nil {
@@ -63,6 +64,7 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 		calls = append(calls, p...)
 	}
 	r := newReport(calls, o.Worst)
+	r.expect(sessions, losses)
 	r.Model, r.Profile = o.Model, o.Profile
 	for i, why := range skipped {
 		if why != "" {
@@ -106,9 +108,9 @@ func parallel(ctx context.Context, workers, n int, do func(int) error) error {
 // place finds a round of a session.
 type place struct{ thread, round int32 }
 
-// session predicts the calls of one session. Calls without recorded usage are
-// left out, with a reason.
-func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err error) {
+// session predicts the calls of one session, and what losses add to their cost on
+// average, USD. Calls without recorded usage are left out, with a reason.
+func (o *Options) session(s *traces.Session) (calls []Call, loss float64, skipped string, err error) {
 	config := o.Config
 	if o.ConfigFor != nil {
 		config = o.ConfigFor(s)
@@ -119,8 +121,9 @@ func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err 
 			predicted[place{r.Thread, r.Round}] = *r
 		}
 	}
-	if _, err := sim.NewLoop(config).Run(s); err != nil {
-		return nil, "", fmt.Errorf("validate: %w", err)
+	row, err := sim.NewLoop(config).Run(s)
+	if err != nil {
+		return nil, 0, "", fmt.Errorf("validate: %w", err)
 	}
 	all := newHistory(s).calls()
 	k, without, lost := 0, 0, 0
@@ -142,7 +145,7 @@ func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err 
 			calls = append(calls, c)
 		}
 	}
-	return calls, reasons(len(calls), without, lost), nil
+	return calls, row.ExpectedLossUSD, reasons(len(calls), without, lost), nil
 }
 
 func reasons(kept, without, lost int) string {

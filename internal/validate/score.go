@@ -1,16 +1,8 @@
 package validate
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"slices"
-
-	"github.com/compactsim/compactsim/internal/draws"
-	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // Score is how well predictions met the recording over a set of calls. Shares
@@ -128,112 +120,4 @@ func quantile(sorted []float64, p float64) float64 {
 		return sorted[len(sorted)-1]
 	}
 	return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
-}
-
-// Bands is what replications with drawn evictions say about the input cost of
-// sessions, calls that are not the first of their thread.
-type Bands struct {
-	Replications int `json:"replications"`
-	Sessions     int `json:"sessions"`
-	Inside       int `json:"inside"` // sessions whose recorded cost lies in the 90 % band
-	// Interval is the mean over sessions of the interval score at 90 % as a
-	// share of the recorded cost (Gneiting and Raftery 2007, equation 43):
-	// width plus 2/0.1 times what lies outside. Naive is that of the naive
-	// rule's single figure taken as a band without width.
-	Interval      *float64 `json:"interval_score"`
-	IntervalNaive *float64 `json:"interval_score_naive"`
-	// MeanCorpus is the error of the corpus as the mean of the replications.
-	MeanCorpus *float64 `json:"corpus_cost_error_mean"`
-}
-
-// bandLevel is the share of replications a band leaves out, both sides together.
-const bandLevel = 0.1
-
-// replicate draws what stays random and fills in the bands.
-func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
-	samples := make([][]float64, len(sessions))
-	err := parallel(ctx, o.Workers, len(sessions), func(i int) error {
-		for n := range o.Replications {
-			config := o.DrawnFor(sessions[i], uint64(n+1))
-			usd, err := laterInput(config, sessions[i])
-			if err != nil {
-				return err
-			}
-			if config.Profile != nil {
-				// Which residual a replication gets does not depend on how many
-				// there are: the seed decides it.
-				src := draws.Source{Seed: config.Seed, Session: prompt.DigestString(sessions[i].ID).Lo}
-				usd *= math.Exp(config.Profile.ResidualAt(draws.Unit(src.Uint64(draws.Unlogged, 0))))
-			}
-			samples[i] = append(samples[i], usd)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	type sum struct{ actual, naive float64 }
-	recorded := map[string]*sum{}
-	for i := range r.calls {
-		c := &r.calls[i]
-		if !later(c) || !c.Priced {
-			continue
-		}
-		if recorded[c.Session] == nil {
-			recorded[c.Session] = new(sum)
-		}
-		recorded[c.Session].actual += c.ActualUSD
-		recorded[c.Session].naive += c.NaiveUSD
-	}
-	b := &Bands{Replications: o.Replications}
-	var scores, naives, means, total float64
-	for i, s := range sessions {
-		c := recorded[s.ID]
-		if c == nil || c.actual <= 0 {
-			continue
-		}
-		slices.Sort(samples[i])
-		low, high := quantile(samples[i], bandLevel/2), quantile(samples[i], 1-bandLevel/2)
-		b.Sessions++
-		// A band without width is met to a hundredth of a cent per dollar.
-		if slack := 1e-4 * c.actual; c.actual >= low-slack && c.actual <= high+slack {
-			b.Inside++
-		}
-		scores += intervalScore(low, high, c.actual) / c.actual
-		naives += intervalScore(c.naive, c.naive, c.actual) / c.actual
-		for _, v := range samples[i] {
-			means += v / float64(len(samples[i]))
-		}
-		total += c.actual
-	}
-	r.Bands, r.BandCoverage = b, share(float64(b.Inside), b.Sessions)
-	b.Interval, b.IntervalNaive = share(scores, b.Sessions), share(naives, b.Sessions)
-	if total > 0 {
-		b.MeanCorpus = ratio(means-total, total)
-	}
-	return nil
-}
-
-// intervalScore returns the interval score of a band at bandLevel; less is better.
-func intervalScore(low, high, x float64) float64 {
-	return high - low + 2/bandLevel*(max(0, low-x)+max(0, x-high))
-}
-
-// laterInput returns the simulated input cost of the conversation's calls that
-// are not the first of their thread, USD.
-func laterInput(config sim.Config, s *traces.Session) (float64, error) {
-	var usd float64
-	first := map[place]bool{}
-	for i := range s.Threads {
-		first[place{int32(i), 0}] = s.Threads[i].Kind != traces.ThreadBranch
-	}
-	config.Record = func(c *results.CallRecord) {
-		if c.Round >= 0 && !first[place{c.Thread, c.Round}] {
-			usd += c.Cost.Total() - c.Cost[results.ClassOutput]
-		}
-	}
-	if _, err := sim.NewLoop(config).Run(s); err != nil {
-		return 0, fmt.Errorf("validate: %w", err)
-	}
-	return usd, nil
 }

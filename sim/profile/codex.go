@@ -19,6 +19,8 @@ type Codex struct {
 	// Losses are the shares of calls that read an earlier state of their thread
 	// for no visible reason.
 	Losses []CodexLoss `yaml:"unexplained_losses,omitempty"`
+	// Residual is as Profile.Residual, of Codex's sessions.
+	Residual []float64 `yaml:"session_residual,flow,omitempty" min:"-20" max:"20"`
 }
 
 // CodexSwitches turn the parts of the model that go beyond the plain cache on.

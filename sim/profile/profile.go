@@ -182,9 +182,13 @@ type Profile struct {
 	Compact  Compaction `yaml:"compaction"`
 	Talk     Talk       `yaml:"talk"`
 	// Residual is what stays unexplained of a session's input cost: quantiles at
-	// equal steps from 0 to 1 of ln(recorded/predicted), over sessions without
-	// an unexplained collapse. Bands draw from it.
-	Residual []float64 `yaml:"session_residual,flow" min:"-20" max:"20"`
+	// equal steps from 0 to 1 of ln(recorded/predicted), over sessions as predicted
+	// by profiles that have not seen their repository. Bands draw from it. NewResidual is that of epochs which the
+	// profile has no evidence of, from profiles that have not seen the epoch.
+	Residual    []float64 `yaml:"session_residual,flow" min:"-20" max:"20"`
+	NewResidual []float64 `yaml:"session_residual_without_evidence,flow,omitempty" min:"-20" max:"20"`
+	// Fitted are the epochs with evidence: ranges of client versions with models.
+	Fitted []string `yaml:"epochs_with_evidence,omitempty"`
 	// Weight is how many observations of a session the profile's own share
 	// counts for when the session's earlier calls have shown something else.
 	Weight float64 `yaml:"prior_weight" min:"0"`
@@ -266,19 +270,19 @@ func series(version string) [2]int {
 	return [2]int{major, minor}
 }
 
-// ResidualAt returns the residual at a share 0…1, by linear interpolation; 0
+// At returns a quantile of a residual at a share 0…1, by linear interpolation; 0
 // without any.
-func (p *Profile) ResidualAt(share float64) float64 {
-	last := len(p.Residual) - 1
+func At(residual []float64, share float64) float64 {
+	last := len(residual) - 1
 	if last < 0 {
 		return 0
 	}
 	h := max(0, min(share, 1)) * float64(last)
 	i := min(int(h), max(0, last-1))
 	if last == 0 {
-		return p.Residual[0]
+		return residual[0]
 	}
-	return p.Residual[i] + (h-float64(i))*(p.Residual[i+1]-p.Residual[i])
+	return residual[i] + (h-float64(i))*(residual[i+1]-residual[i])
 }
 
 // Spread returns how far the input cost of a session lies from the predicted one,
@@ -288,7 +292,7 @@ func (p *Profile) Spread() float64 {
 	const steps = 200
 	sum := 0.0
 	for i := range steps {
-		off := math.Expm1(p.ResidualAt((float64(i) + 0.5) / steps))
+		off := math.Expm1(At(p.Residual, (float64(i)+0.5)/steps))
 		sum += off * off
 	}
 	return math.Sqrt(sum / steps)

@@ -85,13 +85,13 @@ func TestLookup(t *testing.T) {
 }
 
 func TestResidualAt(t *testing.T) {
-	p := Profile{Residual: []float64{-1, 0, 3}}
+	residual := []float64{-1, 0, 3}
 	for share, want := range map[float64]float64{0: -1, 0.25: -0.5, 0.5: 0, 0.75: 1.5, 1: 3} {
-		if got := p.ResidualAt(share); got != want {
+		if got := At(residual, share); got != want {
 			t.Errorf("at %g: %g, want %g", share, got, want)
 		}
 	}
-	if new(Profile).ResidualAt(0.3) != 0 {
+	if At(nil, 0.3) != 0 {
 		t.Error("a residual without any")
 	}
 }
