@@ -135,7 +135,7 @@ func (l *Loop) takeProject(t *thread) int32 {
 	for i := range strategies.Body(&t.context) {
 		if e := t.context.At(i); e.Kind == prompt.KindReminder && e.Tokens > 1 {
 			n := min(t.replay.assembly.System.ClaudeMDTokens, e.Tokens-1)
-			l.swap(&t.context, i, -n, prompt.DigestString("without project files"))
+			l.swap(&t.context, i, -n, prompt.DigestString("without project files"), prompt.CauseHead)
 			return n
 		}
 	}
@@ -220,14 +220,14 @@ func (t *thread) headMarks(entries []prompt.Entry) []prompt.Marker {
 }
 
 // swap puts a block of another size and content in the place of an entry and
-// returns the id of what stands there now.
-func (l *Loop) swap(c *prompt.Context, i int, grow int32, content prompt.Digest) int32 {
+// returns the id of what stands there now, noting why.
+func (l *Loop) swap(c *prompt.Context, i int, grow int32, content prompt.Digest, cause prompt.EditCause) int32 {
 	b := *c.BlockAt(i)
 	b.Tokens = max(1, c.At(i).Tokens+grow)
 	b.Bytes = max(0, b.Bytes+grow*4)
 	b.Digest = b.Digest.Extend(content)
 	with := [1]prompt.Ref{c.Arena().Add(b)}
-	c.Replace(i, i+1, with[:], prompt.CauseHead)
+	c.Replace(i, i+1, with[:], cause)
 	return c.At(i).ID
 }
 

@@ -35,7 +35,7 @@ func (l *Loop) layTools(t *thread) {
 	if n < system.MCPTools {
 		t.replay.refuse("system prompt", "the tools of servers are larger than all recorded ones")
 	}
-	l.swap(&t.context, to-1, -n, prompt.DigestString("without servers"))
+	l.swap(&t.context, to-1, -n, prompt.DigestString("without servers"), prompt.CauseHead)
 	l.serve(t, n)
 }
 
@@ -276,7 +276,7 @@ func (l *Loop) rewrite(t *thread, s client.Section, grow int32, content prompt.D
 		return false
 	}
 	was := 1 + t.context.At(i).ID
-	now := 1 + l.swap(&t.context, i, grow, content)
+	now := 1 + l.swap(&t.context, i, grow, content, prompt.CauseHead)
 	for k := range t.head.sections {
 		if t.head.sections[k] == was {
 			t.head.sections[k] = now
@@ -370,12 +370,12 @@ func (l *Loop) setSection(t *thread, s strategies.Section, tokens int32, content
 func (l *Loop) forkHead(t *thread, side *prompt.Context) {
 	if t.replay.assembly.header {
 		if i := t.find(t.head.sections[client.SectionBilling]); i >= 0 {
-			l.swap(side, i, 0, l.once(t))
+			l.swap(side, i, 0, l.once(t), prompt.CauseHead)
 		}
 	}
 	if !t.replay.assembly.System.RenderedReuse && t.head.flags != t.head.rendered {
 		if i := l.section(t, client.SectionStatic); i >= 0 {
-			l.swap(side, i, 0, flagged(t.head.flags))
+			l.swap(side, i, 0, flagged(t.head.flags), prompt.CauseHead)
 		}
 	}
 }

@@ -23,6 +23,7 @@ type signs struct {
 	searched bool  // tools were searched for
 	hooked   int32 // 1 + id of the first entry behind a hook of this turn, 0 for none
 	lost     bool  // the request under way has another head
+	altered  bool  // its messages differ from what was sent, from a hooked tool call on
 	// applied are the rules that had something to say about the request under way.
 	applied  profile.Set
 	coming   profile.Set // the same for the next request
@@ -34,7 +35,7 @@ type signs struct {
 // request that no line shows, and does it to the context.
 func (l *Loop) heed(t *thread) {
 	u, r := &t.unlogged.signs, t.current()
-	u.lost, u.applied, u.coming, u.shrunk = false, u.coming, 0, false
+	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
 	t.unlogged.behind = behindMarked(t.input())
 	l.hearThinking(t, r)
 	if t.replay.profile == nil {
@@ -49,6 +50,7 @@ func (l *Loop) heed(t *thread) {
 	if asked && u.hooked > 0 {
 		i := slices.IndexFunc(t.context.Seal(), func(e prompt.Entry) bool { return e.ID == u.hooked-1 })
 		if i >= 0 && t.rule(profile.RuleHook) {
+			u.altered = true
 			l.alter(t, i)
 		}
 		u.hooked = 0
@@ -116,7 +118,11 @@ func (t *thread) hears(tool string) bool {
 // client sends something else there from now on.
 func (l *Loop) alter(t *thread, i int) {
 	if i < t.context.Len() && t.context.At(i).Form == prompt.FormVerbatim {
-		l.swap(&t.context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.round)))
+		cause := prompt.CauseHead
+		if t.context.At(i).Kind.Level() == prompt.LevelMessages {
+			cause = prompt.CauseEdit
+		}
+		l.swap(&t.context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.round)), cause)
 	}
 }
 

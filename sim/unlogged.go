@@ -285,7 +285,7 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 // what nothing else tells.
 func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissClass) {
 	u, read := &t.unlogged, r.Usage.Read
-	acted, replaced := false, miss == prompt.MissHead
+	acted, replaced := false, miss == prompt.MissHead || u.altered
 	for i := t.event - 1; i >= 0 && t.trace.Events[i].Round == t.round; i-- {
 		acted = true
 		replaced = replaced || t.trace.Events[i].Kind != traces.EventShrink

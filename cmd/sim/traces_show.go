@@ -83,9 +83,13 @@ type call struct {
 	thread                *traces.Thread
 	number                int // of the round
 	event, model, trigger string
+	said                  string // the server's verdict where it names a difference
 	file                  string
 	fresh, unseen, missed int64
 }
+
+// verdictColumn is what the server said of the prefix of a request.
+const verdictColumn = "server_verdict"
 
 // callColumns are the columns of the calls of a session.
 var callColumns = []column[*call]{
@@ -110,6 +114,7 @@ var callColumns = []column[*call]{
 	figure("uncached_tokens", "UNCACHED", "", func(c *call) any { return c.Usage.Uncached }),
 	figure("output_tokens", "OUTPUT", "", func(c *call) any { return c.Usage.Output }),
 	figure("logged_output_tokens", "LOGGED", "", func(c *call) any { return c.Logged }),
+	label(verdictColumn, "SERVER SAYS", func(c *call) any { return c.said }),
 }
 
 // callSheet lists the calls of a session with the events before them.
@@ -130,13 +135,22 @@ func callSheet(s *traces.Session) *document.Table {
 		}
 		slices.SortStableFunc(calls[first:], func(a, b *call) int { return cmp.Compare(a.number, b.number) })
 	}
-	return tableOf(callColumns, calls)
+	columns := slices.Clone(callColumns)
+	if !slices.ContainsFunc(calls, func(c *call) bool { return c.said != "" }) {
+		// Forms for programs have the column all the same.
+		i := slices.IndexFunc(columns, func(c column[*call]) bool { return c.Name == verdictColumn })
+		columns[i].Title = ""
+	}
+	return tableOf(columns, calls)
 }
 
 // callOf returns the row of a round.
 func callOf(s *traces.Session, t *traces.Thread, j int) *call {
 	c := &call{Round: t.Rounds[j], thread: t, number: j, missed: missed(s, t, j)}
 	c.file, c.model, c.trigger = s.Files[c.File], s.Models[c.Model], c.Trigger.String()
+	if c.Verdict > traces.VerdictSame {
+		c.said = c.Verdict.String()
+	}
 	for _, b := range s.Blocks[c.Input.From:c.Input.To] {
 		c.fresh += int64(b.Tokens)
 		if b.Kind == prompt.KindUnseen {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/validate"
@@ -89,10 +90,22 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	report.CheckVerdicts(corpus.Sessions, func(s *traces.Session) []validate.Opinion { return opinions(s, config.Prices) })
 	if err := f.draw(cmd, report); err != nil {
 		return err
 	}
 	return report.Document().Write(cmd.OutOrStdout(), f.format)
+}
+
+// opinions returns what the break detector and the audit say of the calls of a
+// session.
+func opinions(s *traces.Session, prices audit.Prices) []validate.Opinion {
+	var list []validate.Opinion
+	for _, j := range audit.Judge(s, prices) {
+		o := validate.Opinion{Thread: j.Thread, Round: j.Round, Detector: j.Reason.String(), Cause: string(j.Cause)}
+		list = append(list, o)
+	}
+	return list
 }
 
 func (f *validateFlags) validate(

@@ -104,6 +104,17 @@ func TestContentAddsUp(t *testing.T) {
 func TestMissesAddUp(t *testing.T) {
 	for name, sessions := range corpora(t) {
 		r := Run(sessions, Options{Prices: auditPrices(t)})
+		judged := map[Cause]int{}
+		for _, s := range sessions {
+			for _, j := range Judge(s, auditPrices(t)) {
+				judged[j.Cause]++
+			}
+		}
+		for _, m := range r.Misses {
+			if judged[m.Cause] != m.Calls {
+				t.Errorf("%s: %d calls are judged %s, the report has %d", name, judged[m.Cause], m.Cause, m.Calls)
+			}
+		}
 		var calls, said int
 		var cost, saidCost float64
 		for _, m := range r.Misses {

@@ -47,23 +47,24 @@ type State struct {
 	ExtraBodyParams Hash   // further parameters of the request
 }
 
-// Fields is a set of what changed between two calls.
+// Fields is a set of what changed between two calls, a bit for each
+// confusion.Field.
 type Fields uint16
 
 // The fields in the order in which they are named: the model first.
 const (
-	FieldModel Fields = 1 << iota
-	FieldSystem
-	FieldMarkers
-	FieldTools
-	FieldFastMode
-	FieldGlobalStrategy
-	FieldBetas
-	FieldAutoMode
-	FieldOverage
-	FieldCachedMicro
-	FieldEffort
-	FieldExtraBody
+	FieldModel          = Fields(1) << confusion.FieldModel
+	FieldSystem         = Fields(1) << confusion.FieldSystem
+	FieldMarkers        = Fields(1) << confusion.FieldMarkers
+	FieldTools          = Fields(1) << confusion.FieldTools
+	FieldFastMode       = Fields(1) << confusion.FieldFastMode
+	FieldGlobalStrategy = Fields(1) << confusion.FieldGlobalStrategy
+	FieldBetas          = Fields(1) << confusion.FieldBetas
+	FieldAutoMode       = Fields(1) << confusion.FieldAutoMode
+	FieldOverage        = Fields(1) << confusion.FieldOverage
+	FieldCachedMicro    = Fields(1) << confusion.FieldCachedMicro
+	FieldEffort         = Fields(1) << confusion.FieldEffort
+	FieldExtraBody      = Fields(1) << confusion.FieldExtraBody
 )
 
 // String names the fields of the set, separated by commas.

@@ -78,13 +78,19 @@ const collapseShare = 0.9
 
 // Collapsed reports whether the recording read less than nine tenths of what the
 // thread had left although nothing visible explains it: inside the lifetime, with
-// the same model, no event, and no change of the head that the model sees too.
+// the same model, no event, and no change of the request that the model sees too.
 func (c *Call) Collapsed() bool {
 	switch c.Class {
 	case ClassToolResult, ClassPrompt, ClassSubAgent, ClassOther:
-		return c.Miss != prompt.MissHead && float64(c.Actual.Read) < collapseShare*float64(c.Left)
+		return !c.changed() && float64(c.Actual.Read) < collapseShare*float64(c.Left)
 	}
 	return false
+}
+
+// changed reports whether the model too has the client send something else than
+// before: another head, or other messages from a hooked tool call on.
+func (c *Call) changed() bool {
+	return c.Miss == prompt.MissHead || c.Miss == prompt.MissEdit && c.Rules.Has(profile.RuleHook)
 }
 
 // lifetime is the TTL of a tier, ns (platform.claude.com, prompt caching).

@@ -101,7 +101,7 @@ func fitStatic(calls []Call) []profile.Versioned {
 		if c.Kind != traces.ThreadMain || c.Actual.Read < minStatic {
 			continue
 		}
-		changed := c.Class == ClassCompaction || c.Class == ClassMicrocompact || c.Miss == prompt.MissHead
+		changed := c.Class == ClassCompaction || c.Class == ClassMicrocompact || c.changed()
 		switch {
 		case c.Class == ClassFirst:
 			first[c.Version] = append(first[c.Version], float64(c.Actual.Read))
@@ -165,7 +165,7 @@ func fitLifetime(calls []Call, ttl prompt.TTL) profile.Estimate {
 	for i := range calls {
 		c := &calls[i]
 		s := float64(c.Gap) / 1e9
-		if c.TTL == ttl && c.plain() && c.Left > 0 && s >= documented/2 && s <= 2*documented && !c.Collapsed() && c.Miss != prompt.MissHead {
+		if c.TTL == ttl && c.plain() && c.Left > 0 && s >= documented/2 && s <= 2*documented && !c.Collapsed() && !c.changed() {
 			gaps = append(gaps, gap{s, float64(c.Actual.Read) >= collapseShare*float64(c.Left)})
 		}
 	}
@@ -201,7 +201,7 @@ func fitAnchor(calls []Call, since func(*Call) int64) profile.Estimate {
 	for i := range calls {
 		c := &calls[i]
 		life := lifetime(c.TTL)
-		if !c.plain() || c.Left == 0 || c.Gap < life/2 || c.Gap > 2*life || c.Collapsed() && c.Gap <= life || c.Miss == prompt.MissHead {
+		if !c.plain() || c.Left == 0 || c.Gap < life/2 || c.Gap > 2*life || c.Collapsed() && c.Gap <= life || c.changed() {
 			continue
 		}
 		n++

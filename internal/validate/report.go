@@ -38,6 +38,9 @@ type Report struct {
 	Skipped  []Skipped   `json:"skipped"`
 	// Compactions is the check of a preset's trigger, nil when none was asked for.
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
+	// Verdicts holds predictions against what the server says of requests, nil
+	// where no call has such a verdict.
+	Verdicts *VerdictCheck `json:"verdicts,omitempty"`
 
 	calls []Call
 }
