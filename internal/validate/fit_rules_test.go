@@ -1,0 +1,118 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// hookedSession returns a recording of so many turns: a prompt of 300 tokens, a
+// tool call, its result of 1,000 to which a hook added context, an answer. Each
+// response has 200 tokens; 18,000 stand ahead of the first prompt. At the prompts
+// the recording reads all that the turn before left, or, where it falls, only what
+// stood ahead of the hooked call.
+func hookedSession(id, version string, turns int, falls bool) *traces.Session {
+	s := &traces.Session{
+		ID: id, Agent: traces.AgentClaudeCode, Versions: []string{version}, Files: []string{id + ".jsonl"},
+		Start: time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC).UnixNano(), Tools: []string{"", "Read"},
+		Models:  []string{"claude-opus-4-6"},
+		Threads: []traces.Thread{{ID: "main", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}},
+	}
+	t := &s.Threads[0]
+	block := func(k prompt.Kind, tokens int32) *prompt.Block {
+		i := len(s.Blocks)
+		s.Blocks = append(s.Blocks, prompt.Block{
+			Kind: k, Tokens: tokens, Bytes: 3 * tokens, Object: -1, Line: int32(i + 1), Digest: prompt.DigestString(fmt.Sprint(id, i)),
+		})
+		return &s.Blocks[i]
+	}
+	span := func(fill func()) traces.Span {
+		from := int32(len(s.Blocks))
+		fill()
+		return traces.Span{From: from, To: int32(len(s.Blocks))}
+	}
+	t.Prefix = span(func() { block(prompt.KindTools, 12_000); block(prompt.KindSystem, 6000) })
+	round := func(r traces.Round, total, read int64) {
+		r.ID, r.At, r.First, r.Stream = fmt.Sprint(id, len(t.Rounds)), s.Start, 1e9, 2e9
+		r.Usage = prompt.Usage{Read: read, Write5m: total - read, Output: 200}
+		t.Rounds = append(t.Rounds, r)
+	}
+	total, ahead := int64(18_000), int64(0)
+	for i := range turns {
+		read := total - 200
+		if total += 300; i == 0 {
+			read = 0
+		} else if falls {
+			read = ahead
+		}
+		asked := traces.Round{Trigger: traces.TriggerPrompt, Wait: 60e9}
+		asked.Input = span(func() { block(prompt.KindPrompt, 300) })
+		use := int32(i + 1)
+		asked.Reply = span(func() { block(prompt.KindText, 100); block(prompt.KindToolUse, 100).Call = use })
+		round(asked, total, read)
+		ahead = total
+		ran := traces.Round{Trigger: traces.TriggerToolResult, Wait: 1e9, Signs: traces.SignHook}
+		ran.Input = span(func() { block(prompt.KindToolResult, 1000).Call = use })
+		ran.Reply = span(func() { block(prompt.KindText, 200) })
+		total += 1200
+		round(ran, total, ahead)
+		total += 200
+	}
+	return s
+}
+
+// Of two sessions of six turns each the five prompts behind a hook fall in one
+// epoch and not in the other: the trial says so to the call, and the rule holds in
+// the first alone. Elsewhere it does not: what held in one epoch did not in the
+// other. The order of the sessions does not matter, and what base knew is gone.
+func TestFitFindsWhereARuleHolds(t *testing.T) {
+	base := &profile.Profile{
+		Epochs:   []string{"2.1.0", "2.1.100", "2.1.200"},
+		Evidence: profile.Evidence{"resume": {{From: "2.1.0", Calls: 9, With: 9}}},
+	}
+	falls, stays := hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.240", 6, false)
+	want := profile.Evidence{"tool_hook": {
+		{From: "2.1.100", Calls: 5, With: 5}, {From: "2.1.200", Calls: 5, Without: 5},
+	}}
+	for _, sessions := range [][]*traces.Session{{falls, stays}, {stays, falls}} {
+		p, err := Fit(context.Background(), cell(t), base, sessions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(p.Evidence, want) {
+			t.Errorf("evidence %+v, want %+v", p.Evidence, want)
+		}
+		for version, holds := range map[string]bool{"2.1.120": true, "2.1.240": false, "2.1.5": false} {
+			if got := p.RulesFor(version).Has(profile.RuleHook); got != holds {
+				t.Errorf("the rule holds at %s: %v, want %v", version, got, holds)
+			}
+		}
+		if p.Force != 0 || p.Forbid != 0 {
+			t.Errorf("the profile forces %b and forbids %b, want neither", p.Force, p.Forbid)
+		}
+	}
+}
+
+// With the evidence every call but the first is predicted to the token.
+func TestFittedRulesPredict(t *testing.T) {
+	sessions := []*traces.Session{hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.240", 6, false)}
+	base := &profile.Profile{Epochs: []string{"2.1.100", "2.1.200"}}
+	p, err := Fit(context.Background(), cell(t), base, sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), Options{Config: WithProfile(cell(t), p)}, sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Score.Calls != 22 || *r.Exact != 1 || *r.Naive.Exact != 17.0/22 {
+		t.Errorf("%d calls, %g exact, %g by the naive rule; want 22, all, and all but the 5 that fall",
+			r.Score.Calls, *r.Exact, *r.Naive.Exact)
+	}
+}
