@@ -168,6 +168,34 @@ func TestRulesChangeReads(t *testing.T) {
 	}
 }
 
+// A session that goes on with another one, or a file that is cut behind the end of
+// a turn, reads all that stands ahead of its prompt within the lifetime of five
+// minutes, and what others' first calls tell behind it: here nothing.
+func TestFirstCallReadsItsHistory(t *testing.T) {
+	c := testConfig(t, "recorded")
+	c.Profile = &profile.Profile{Switches: profile.Switches{First: true}}
+	for _, tc := range []struct {
+		name  string
+		since int64 // of the thread
+		signs traces.Signs
+		at    int64 // of the first call, after the session's start
+		want  int64
+	}{
+		{"a session of its own", 0, 0, 4 * minute, 0},
+		{"continued after 4 minutes", 4 * minute, 0, 0, 18_000},
+		{"continued after 6", 6 * minute, 0, 0, 0},
+		{"cut, after 4 minutes", 0, traces.SignTurnEnd, 4 * minute, 18_000},
+		{"cut, after 6", 0, traces.SignTurnEnd, 6 * minute, 0},
+	} {
+		b := signed().turn(1, tc.signs)
+		b.s.Threads[0].Since = tc.since
+		b.s.Threads[0].Rounds[0].At += tc.at
+		if got := readsOf(t, c, b.session()); !slices.Equal(got, []int64{tc.want, 18_300}) {
+			t.Errorf("%s: reads %v, want %d and 18,300", tc.name, got, tc.want)
+		}
+	}
+}
+
 // With the rule each block but thinking is a position: 21 parallel calls and
 // their results are 42, and leave the head. Of nine of each, the eighteen and the
 // text ahead of them leave the prompt within reach.

@@ -172,7 +172,8 @@ func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
 func (t *thread) firstRead() *profile.FirstRead {
 	s := t.replay.session
 	return &profile.FirstRead{
-		User: profile.Key(s.User()), Version: s.Version(), Model: s.Models[t.current().Model], Entry: s.Entry,
+		User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[t.current().Model]),
+		Entry:   profile.Name(s.Entry),
 		Session: profile.Key(prompt.DigestString(s.ID)), At: t.current().At / 1e9,
 	}
 }

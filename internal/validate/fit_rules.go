@@ -77,7 +77,7 @@ func fitHidden(p *profile.Profile, sessions []*traces.Session, calls []Call) []p
 			r.Signs.Has(traces.SignAway) || !r.Signs.Has(traces.SignTurnEnd) {
 			continue
 		}
-		h := profile.Habit{From: p.Epoch(c.Version), Entry: c.Entry, Notice: r.Signs.Has(traces.SignNotice)}
+		h := profile.Habit{From: p.Epoch(c.Version), Entry: profile.Name(c.Entry), Notice: r.Signs.Has(traces.SignNotice)}
 		n[h]++
 		if c.Actual.Read > c.Left {
 			yes[h]++
@@ -142,7 +142,7 @@ func openingReads(sessions []*traces.Session) []profile.FirstRead {
 			continue
 		}
 		list = append(list, profile.FirstRead{
-			User: profile.Key(s.User()), Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry,
+			User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[r.Model]), Entry: profile.Name(s.Entry),
 			Session: profile.Key(prompt.DigestString(s.ID)), At: r.At / 1e9, Read: r.Usage.Read,
 		})
 	}

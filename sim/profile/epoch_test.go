@@ -163,6 +163,19 @@ func TestFirstCall(t *testing.T) {
 	}
 }
 
+// Names of versions, models and clients are kept as they are; what is no name, or
+// too long for one, is kept as none.
+func TestName(t *testing.T) {
+	for s, want := range map[string]string{
+		"2.1.220": "2.1.220", "claude-opus-4-5[1m]": "claude-opus-4-5[1m]", "us.anthropic.claude-v1:0": "us.anthropic.claude-v1:0",
+		"": "", "2.1.62 ##[error]": "", "2.1.62\u202egpj": "", "a\nb": "", strings.Repeat("x", 81): "",
+	} {
+		if got := Name(s); got != want {
+			t.Errorf("%q is kept as %q, want %q", s, got, want)
+		}
+	}
+}
+
 // Learning takes each session once, keeps what it knew, and does not depend on
 // the order.
 func TestLearn(t *testing.T) {

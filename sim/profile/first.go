@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -29,6 +30,19 @@ func Key(d prompt.Digest) string {
 		return ""
 	}
 	return fmt.Sprintf("%08x", uint32(d.Lo))
+}
+
+// Name returns a name from a recording, such as a version or a model, as profiles
+// keep it: "" for what is none, so that no text of a recording gets into one.
+func Name(s string) string {
+	const longest = 80
+	odd := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_[]:/@+", r))
+	}
+	if len(s) > longest || strings.ContainsFunc(s, odd) {
+		return ""
+	}
+	return s
 }
 
 // MarshalYAML writes a row on one line.

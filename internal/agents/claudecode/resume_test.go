@@ -3,6 +3,7 @@ package claudecode
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/traces"
 )
@@ -39,6 +40,10 @@ func TestResumedSession(t *testing.T) {
 	want(t, "later session", b.ID+" "+shape(b), "B main: m3 m4")
 	if b.Quality.Repeated != 2 || c.Repeated != 2 || a.Quality.Repeated != 0 {
 		t.Errorf("repeated %d and %d, want 2 in the later session", a.Quality.Repeated, b.Quality.Repeated)
+	}
+	// The last response stands at 4 s, the first own prompt a day and a second behind it.
+	if since := time.Duration(b.Threads[0].Since); since != 24*time.Hour+time.Second || a.Threads[0].Since != 0 {
+		t.Errorf("the later session goes on after %v, the earlier one after %d ns; want 24h0m1s and 0", since, a.Threads[0].Since)
 	}
 	if !b.Threads[0].MidContext {
 		t.Error("the later session does not start amid a context")
