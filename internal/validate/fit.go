@@ -45,7 +45,7 @@ func fitWith(
 	p.Lifetime.FromEnd = fitAnchor(calls, func(c *Call) int64 { return c.Gap })
 	p.Lifetime.FromStart = fitAnchor(calls, func(c *Call) int64 { return c.SinceStart })
 	if p.Evidence = known; known == nil {
-		p.Evidence = f.evidence()
+		p.Evidence = f.evidence(2)
 	}
 	calls = claudeCode(f.run())
 	p.Shared, p.SharedTokens = fitShared(calls)

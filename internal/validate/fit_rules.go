@@ -12,20 +12,26 @@ import (
 )
 
 // evidence returns how each rule did by epoch, at the calls at which it had
-// something to say: first with all of them on, then each alone switched while
-// the others hold where that says so.
-func (f *fitter) evidence() profile.Evidence {
+// something to say. In the first of the rounds all of them are on, then each is
+// switched while the others hold where the round before says so.
+func (f *fitter) evidence(rounds int) profile.Evidence {
 	p := *f.profile
+	p.Evidence = nil
 	g := fitter{ctx: f.ctx, config: f.config, sessions: f.sessions, profile: &p, err: f.err}
-	for range 2 {
+	for range rounds {
 		e := profile.Evidence{}
+		p.Force, p.Forbid = 1<<profile.NumRules-1, 0
+		all := g.run()
 		for r := range profile.NumRules {
 			one := profile.Set(0).With(r)
-			p.Force, p.Forbid = one, 0
-			if p.Evidence == nil {
-				p.Force = 1<<profile.NumRules - 1
+			if !slices.ContainsFunc(all, func(c Call) bool { return c.Rules.Has(r) }) {
+				continue
 			}
-			on := g.run()
+			on := all
+			if p.Evidence != nil {
+				p.Force, p.Forbid = one, 0
+				on = g.run()
+			}
 			p.Force, p.Forbid = 0, one
 			if trials := trialsOf(&p, r, on, g.run()); trials != nil {
 				e[r.String()] = trials
@@ -38,9 +44,11 @@ func (f *fitter) evidence() profile.Evidence {
 }
 
 // trialsOf counts by epoch the calls at which a rule had something to say, given
-// the same calls predicted with and without it.
+// the same calls predicted with and without it. Where it gains in one session
+// alone nothing is gained: who judges a session by the others would not know.
 func trialsOf(p *profile.Profile, r profile.Rule, on, off []Call) []profile.Trial {
 	byEpoch := map[string]*profile.Trial{}
+	gains := map[string]map[string]int{} // by epoch and session
 	for i := range on {
 		c := &on[i]
 		if !c.Rules.Has(r) || !later(c) || !agents.Of(c.Agent).ClaudeCode {
@@ -50,18 +58,35 @@ func trialsOf(p *profile.Profile, r profile.Rule, on, off []Call) []profile.Tria
 		t := byEpoch[epoch]
 		if t == nil {
 			t = &profile.Trial{From: epoch}
-			byEpoch[epoch] = t
+			byEpoch[epoch], gains[epoch] = t, map[string]int{}
 		}
+		with, without := index(c.close(c.Predicted.Read)), index(c.close(off[i].Predicted.Read))
 		t.Calls++
-		t.With += index(c.close(c.Predicted.Read))
-		t.Without += index(c.close(off[i].Predicted.Read))
+		t.With += with
+		t.Without += without
+		gains[epoch][c.Session] += with - without
 	}
 	var list []profile.Trial
-	for _, t := range byEpoch {
+	for epoch, t := range byEpoch {
+		if gain := t.With - t.Without; gain > 0 && !byOthers(gains[epoch], gain) {
+			t.With = t.Without
+		}
 		list = append(list, *t)
 	}
 	slices.SortFunc(list, func(a, b profile.Trial) int { return profile.Compare(a.From, b.From) })
 	return list
+}
+
+// byOthers reports whether a gain of total over sessions would be made if each of
+// them were judged by the others.
+func byOthers(gains map[string]int, total int) bool {
+	n := 0
+	for _, own := range gains {
+		if total-own > 0 {
+			n += own
+		}
+	}
+	return n > 0
 }
 
 // fitHidden returns the share of ended turns after which the next prompt read

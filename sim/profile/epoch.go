@@ -94,6 +94,30 @@ func (t Trial) MarshalYAML() (any, error) {
 // Evidence is how the rules did, by rule and epoch.
 type Evidence map[string][]Trial
 
+// With returns the evidence with that of further epochs.
+func (e Evidence) With(more Evidence) Evidence {
+	all := Evidence{}
+	for _, of := range []Evidence{e, more} {
+		for rule, trials := range of {
+			all[rule] = append(slices.Clone(all[rule]), trials...)
+		}
+	}
+	for _, trials := range all {
+		slices.SortStableFunc(trials, func(a, b Trial) int { return Compare(a.From, b.From) })
+	}
+	return all
+}
+
+// Tried reports whether any rule was tried in an epoch.
+func (p *Profile) Tried(epoch string) bool {
+	for _, trials := range p.Evidence {
+		if slices.ContainsFunc(trials, func(t Trial) bool { return t.From == epoch }) {
+			return true
+		}
+	}
+	return false
+}
+
 // Epoch returns the first version of the epoch that a version is in: clients
 // between two of these behave alike as far as recordings tell. It is "" ahead
 // of the first.

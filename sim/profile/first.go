@@ -62,6 +62,48 @@ const (
 	certain = 0.85
 )
 
+// firstKey is what first calls with the same head have in common.
+type firstKey struct{ user, version, model, entry string }
+
+func (f *FirstRead) key() firstKey { return firstKey{f.User, f.Version, f.Model, f.Entry} }
+
+// group is the first calls of one key: how many there are, and those that found
+// something, by time.
+type group struct {
+	all  tally
+	warm []FirstRead
+}
+
+// firsts are the first calls of a profile by what they have in common, and
+// whether that of a session found something.
+type firsts struct {
+	groups map[firstKey]*group
+	warm   map[string]bool
+}
+
+func indexFirsts(reads []FirstRead) *firsts {
+	x := &firsts{groups: map[firstKey]*group{}, warm: map[string]bool{}}
+	for i := range reads {
+		g := x.groups[reads[i].key()]
+		if g == nil {
+			g = &group{}
+			x.groups[reads[i].key()] = g
+		}
+		warm := reads[i].Read >= minFirst
+		x.warm[reads[i].Session] = warm
+		g.all.add(warm)
+		if warm {
+			g.warm = append(g.warm, reads[i])
+		}
+	}
+	for _, g := range x.groups {
+		slices.SortFunc(g.warm, func(a, b FirstRead) int {
+			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Read, b.Read), cmp.Compare(a.Session, b.Session))
+		})
+	}
+	return x
+}
+
 // FirstCall returns how likely the first call of a session finds its head in the
 // cache, and how large that is, tokens, by what other sessions found: the share
 // among the user's in the epoch, to which that of everybody's counts for one
@@ -69,47 +111,70 @@ const (
 // starting, else of those that have the most in common. Of f, Read does not
 // matter.
 func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
+	x := p.firsts
+	if x == nil {
+		x = indexFirsts(p.FirstReads)
+	}
 	epoch := p.Epoch(f.Version)
 	var all, own tally
-	best, rank := -1, -1
-	var sizes []float64
-	for i := range p.FirstReads {
-		o := &p.FirstReads[i]
-		if o.Session == f.Session {
-			continue
-		}
-		same := o.User == f.User && f.User != ""
-		warm := o.Read >= minFirst
-		if p.Epoch(o.Version) == epoch {
-			all.add(warm)
-			if same && o.Entry == f.Entry {
-				own.add(warm)
+	rank := -1
+	var like []FirstRead // of the groups with the most in common, the one nearest in time
+	for k, g := range x.groups {
+		same := k.user == f.User && f.User != ""
+		if p.Epoch(k.version) == epoch {
+			all.join(g.all)
+			if same && k.entry == f.Entry {
+				own.join(g.all)
 			}
 		}
-		if !warm {
+		o, ok := g.nearest(f)
+		if !ok {
 			continue
 		}
-		r := p.likeness(f, o, same, epoch)
-		switch {
+		switch r := p.likeness(f, &o, same, epoch); {
 		case r > rank:
-			best, rank, sizes = i, r, append(sizes[:0], float64(o.Read))
+			rank, like = r, append(like[:0], o)
 		case r == rank:
-			sizes = append(sizes, float64(o.Read))
-			if nearer(f, o, &p.FirstReads[best]) {
-				best = i
-			}
+			like = append(like, o)
 		}
 	}
-	if best < 0 {
+	if rank < 0 {
 		return 0, 0
 	}
-	tokens = p.FirstReads[best].Read
-	if rank < ofUser {
-		slices.Sort(sizes)
-		tokens = int64(sizes[len(sizes)/2])
+	if warm, known := x.warm[f.Session]; known { // a session tells nothing about itself
+		all.drop(warm)
+		if f.User != "" {
+			own.drop(warm)
+		}
 	}
-	share = own.share(all.share(0.5, 1), firstWeight)
-	return share, tokens
+	best := like[0]
+	if rank < ofUser { // of others: the middle one
+		slices.SortFunc(like, func(a, b FirstRead) int { return cmp.Compare(a.Read, b.Read) })
+		best = like[len(like)/2]
+	}
+	for i := range like {
+		if rank >= ofUser && nearer(f, &like[i], &best) {
+			best = like[i]
+		}
+	}
+	return own.share(all.share(0.5, 1), firstWeight), best.Read
+}
+
+// nearest returns the first call of another session that found something and is
+// nearest to f: the last one before it, else the next one.
+func (g *group) nearest(f *FirstRead) (FirstRead, bool) {
+	at, _ := slices.BinarySearchFunc(g.warm, f.At+1, func(o FirstRead, t int64) int { return cmp.Compare(o.At, t) })
+	for i := at - 1; i >= 0; i-- {
+		if g.warm[i].Session != f.Session {
+			return g.warm[i], true
+		}
+	}
+	for i := at; i < len(g.warm); i++ {
+		if g.warm[i].Session != f.Session {
+			return g.warm[i], true
+		}
+	}
+	return FirstRead{}, false
 }
 
 // ofUser is the least likeness of two first calls of one user.
@@ -138,18 +203,31 @@ func (p *Profile) likeness(f, o *FirstRead, same bool, epoch string) int {
 }
 
 // nearer reports whether a is a better sign of f than b, which has as much in
-// common with it: the last one before f, else the next one after it.
+// common with it: the last one before f, else the next one after it; of two at
+// one time the larger.
 func nearer(f, a, b *FirstRead) bool {
 	if before, than := a.At <= f.At, b.At <= f.At; before != than {
 		return before
 	}
-	return distance(a.At, f.At) < distance(b.At, f.At)
+	if x, y := distance(a.At, f.At), distance(b.At, f.At); x != y {
+		return x < y
+	}
+	return a.Read > b.Read
 }
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
 
 // tally counts how often something happened.
 type tally struct{ yes, n float64 }
+
+func (t *tally) drop(happened bool) {
+	t.n--
+	if happened {
+		t.yes--
+	}
+}
+
+func (t *tally) join(o tally) { t.yes, t.n = t.yes+o.yes, t.n+o.n }
 
 func (t *tally) add(happened bool) {
 	t.n++
@@ -185,5 +263,5 @@ func (p *Profile) Learn(reads []FirstRead) {
 		}
 	}
 	slices.SortFunc(list, func(a, b FirstRead) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Session, b.Session)) })
-	p.FirstReads = list
+	p.FirstReads, p.firsts = list, indexFirsts(list)
 }

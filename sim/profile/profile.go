@@ -175,6 +175,7 @@ type Profile struct {
 	First        FirstCalls `yaml:"first_calls"`
 	// FirstReads are what first calls of sessions read, by time.
 	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
+	firsts     *firsts     // of them, by what they have in common; nil until they are learned or read
 	// Codex is what holds for Codex alone.
 	Codex    Codex      `yaml:"codex"`
 	Lifetime Lifetimes  `yaml:"lifetime_seconds"`
@@ -221,6 +222,7 @@ func Parse(text []byte, name string) (*Profile, error) {
 	if err := spec.Decode(text, name, &p); err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
+	p.firsts = indexFirsts(p.FirstReads)
 	return &p, nil
 }
 
