@@ -15,9 +15,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/validate"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/profile"
@@ -42,6 +44,8 @@ type Plan struct {
 	Window     int64 // context window, tokens; 0: as the session's client
 	// Profiles are those that designs name beside default and none, by name.
 	Profiles map[string]*profile.Profile
+	learned  *profile.Profile // the default one with what the sessions of the run show
+	lessons  validate.Learned
 	Workers  int  // sessions simulated at once; 0 for one per core
 	Verify   bool // check the invariants at every call, beside the design
 	Strict   bool // a model without a price is an error
@@ -79,6 +83,9 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err := p.check(d, sessions); err != nil {
 		return nil, err
 	}
+	if err := p.learn(ctx, d, sessions); err != nil {
+		return nil, err
+	}
 	configs, err := p.configs(d)
 	if err != nil {
 		return nil, err
@@ -101,7 +108,11 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 			return nil, runErr
 		}
 	}
-	run := &results.Run{Provenance: p.provenance(d, sessions), Workload: p.workload(d, sessions)}
+	origin, err := p.provenance(d, sessions)
+	if err != nil {
+		return nil, err
+	}
+	run := &results.Run{Provenance: origin, Workload: p.workload(d, sessions)}
 	if run.Cells, err = p.billed(d, sessions); err != nil {
 		return nil, err
 	}
@@ -123,6 +134,9 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	run.Sum()
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
+	if text := lesson(&p.lessons); text != "" {
+		run.Notes = append(run.Notes, results.Note{Text: text})
+	}
 	if err := p.modelError(ctx, d, sessions, run); err != nil {
 		return nil, fmt.Errorf("model error: %w", err)
 	}
@@ -307,12 +321,56 @@ func asVersion(release string, owner func(int, *traces.Session) uint32) func(int
 	}
 }
 
+// learn adds to the default profile what the sessions show, before any cell runs:
+// a row depends on its session, the profile and the seed.
+func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session) error {
+	if d.Scenario.Profile != ProfileDefault || d.Scenario.Sessions.Generate.Profile != "" {
+		return nil
+	}
+	base, err := profile.Default()
+	if err != nil {
+		return err
+	}
+	config, err := p.Config(results.StrategyRecorded, nil)
+	if err != nil {
+		return err
+	}
+	p.learned, p.lessons, err = validate.Learn(ctx, config, base, sessions)
+	return err
+}
+
+// Profile returns the profile that a run used, with what it learned from the
+// sessions; nil for the plain cache model.
+func (p *Plan) Profile() (*profile.Profile, error) {
+	d, err := p.design()
+	if err != nil {
+		return nil, err
+	}
+	return p.profile(d.Scenario.Profile)
+}
+
+// lesson says what the profile learned of clients that it lacks.
+func lesson(l *validate.Learned) string {
+	if len(l.Epochs) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("the profile has no recordings of clients from %s on: tried on %d sessions here, ",
+		strings.Join(l.Epochs, ", "), l.Of)
+	if len(l.Rules) == 0 {
+		return text + "no rule of other versions predicts them better than the plain cache"
+	}
+	return text + fmt.Sprintf("%s hold and predict %d calls more", strings.Join(l.Rules, ", "), l.Calls)
+}
+
 // profile returns the profile of a name as Scenario.Profile has it, nil for none.
 func (p *Plan) profile(name string) (*profile.Profile, error) {
 	switch name {
 	case ProfileNone, "":
 		return nil, nil
 	case ProfileDefault:
+		if p.learned != nil {
+			return p.learned, nil
+		}
 		return profile.Default()
 	}
 	if fitted := p.Profiles[name]; fitted != nil {

@@ -23,12 +23,12 @@ import (
 
 // provenance says what the figures depend on. Switches are the settings that
 // are not swept and differ from the default, by path.
-func (p *Plan) provenance(d *Design, sessions []*traces.Session) results.Provenance {
+func (p *Plan) provenance(d *Design, sessions []*traces.Session) (results.Provenance, error) {
 	digest, prices := Digest(sessions), ""
 	if d.Scenario.Prices.File != "" {
 		prices = p.Prices.Digest()
 	}
-	return results.Provenance{
+	origin := results.Provenance{
 		Version:        p.Version,
 		Seed:           d.Scenario.Seed,
 		SessionsDigest: fmt.Sprintf("%016x%016x", digest.Hi, digest.Lo),
@@ -36,6 +36,12 @@ func (p *Plan) provenance(d *Design, sessions []*traces.Session) results.Provena
 		PricesDigest:   prices,
 		Switches:       d.switches(),
 	}
+	fitted, err := p.profile(d.Scenario.Profile)
+	if fitted != nil && err == nil {
+		origin.Profile = fitted.Name
+		origin.ProfileDigest, err = fitted.Digest()
+	}
+	return origin, err
 }
 
 // priceTable names the prices of a design: a file's name, without its folder, or

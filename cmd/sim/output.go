@@ -41,6 +41,7 @@ func tell(w io.Writer, text string) {
 const (
 	rowsFile      = "rows.jsonl"    // canonical rows
 	documentFile  = "run.json"      // the published summary
+	profileFile   = "profile.yaml"  // what recordings show, of these sessions too
 	scenarioFile  = "scenario.yaml" // the resolved scenario
 	reportFile    = "report.txt"    // the table
 	chainsFile    = "chains.csv"    // compactions of the recorded cell and the cheapest others
@@ -141,7 +142,7 @@ func isThere(name string) bool {
 }
 
 // besideSummary are the files that a summary may name, but for charts.
-var besideSummary = []string{rowsFile, scenarioFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile,
+var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile,
 	fleetYAMLFile, orgsFile, hoursFile}
 
 // outFolder is where the files of a run go, all together (files.WriteAll).

@@ -208,7 +208,11 @@ func (s *study) addRun(run *results.Run) error {
 	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
 	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))
 	s.folder.addText(scenarioFile, resolved)
-	return nil
+	fitted, err := s.plan.Profile()
+	if fitted != nil && err == nil {
+		s.folder.add(profileFile, fitted.Write)
+	}
+	return err
 }
 
 // resolvedScenario returns the scenario with absolute paths, so that it can be run

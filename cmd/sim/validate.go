@@ -30,6 +30,7 @@ type validateFlags struct {
 	chartDir     string
 	profile      string
 	folds        string
+	alone        bool
 	replications int
 	worst        int
 }
@@ -55,6 +56,7 @@ the calls at which the recording did.`,
 	flags.StringVar(&f.chartDir, "chart-dir", "", "draw scatter.svg and error-by-gap.svg into `DIR`")
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `repository`, session, user, epoch or time")
+	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")
 	flags.IntVar(&f.replications, "replications", 0, "`N` random draws for the bands of a session's cost")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "worst calls to list")
 	return cmd
@@ -119,6 +121,11 @@ func (f *validateFlags) validate(
 	p, err := loadProfile(f.profile)
 	if err != nil {
 		return nil, usageError{err}
+	}
+	if p != nil && !f.alone && f.folds == "" && f.profile == scenarios.ProfileDefault {
+		if p, _, err = validate.Learn(cmd.Context(), config, p, sessions); err != nil {
+			return nil, err
+		}
 	}
 	if p != nil {
 		o.Config, o.Profile = validate.WithProfile(config, p), p.Name

@@ -6,7 +6,9 @@ package profile
 
 import (
 	"cmp"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"iter"
@@ -224,6 +226,15 @@ func Parse(text []byte, name string) (*Profile, error) {
 	}
 	p.firsts = indexFirsts(p.FirstReads)
 	return &p, nil
+}
+
+// Digest returns the SHA-256 of the profile as it is written, hexadecimal.
+func (p *Profile) Digest() (string, error) {
+	h := sha256.New()
+	if err := p.Write(h); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Write writes p as YAML.

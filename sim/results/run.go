@@ -36,12 +36,14 @@ type Run struct {
 // Provenance says what the figures depend on. Host and wall time are not part
 // of it: the same provenance gives the same bytes.
 type Provenance struct {
-	Version        string            `json:"version"`                // of the tool
-	Seed           uint64            `json:"seed"`                   // of all draws
-	SessionsDigest string            `json:"sessions_digest"`        // of the replayed sessions or their files
-	Prices         string            `json:"prices"`                 // date of the price table, ISO 8601, or the name of a file
-	PricesDigest   string            `json:"prices_digest,omitzero"` // SHA-256 of that file, hexadecimal; empty without one
-	Switches       map[string]string `json:"switches,omitempty"`     // flags that change figures
+	Version        string            `json:"version"`                 // of the tool
+	Seed           uint64            `json:"seed"`                    // of all draws
+	SessionsDigest string            `json:"sessions_digest"`         // of the replayed sessions or their files
+	Prices         string            `json:"prices"`                  // date of the price table, ISO 8601, or the name of a file
+	PricesDigest   string            `json:"prices_digest,omitzero"`  // SHA-256 of that file, hexadecimal; empty without one
+	Profile        string            `json:"profile,omitzero"`        // name of the profile of recordings; empty without one
+	ProfileDigest  string            `json:"profile_digest,omitzero"` // SHA-256 of it, what was learned from the sessions included
+	Switches       map[string]string `json:"switches,omitempty"`      // flags that change figures
 }
 
 // Workload describes the replayed sessions for the head of a report.
