@@ -20,7 +20,7 @@ func TestBrokenSessionIsLeftOut(t *testing.T) {
 		c := sampleCorpus(t)
 		run := func(sessions []*traces.Session) (*results.Run, error) {
 			p := threeCells(t)
-			d, err := p.expand("test", p.Strategies, []string{"sessions.cohort=" + cohort, "verify=true"})
+			d, err := p.expand("test", p.Strategies, []string{"sessions.cohort=" + cohort, "verify=true", "profile=none"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,7 +41,7 @@ func Example() {
 	none := run.Reference("none")
 	difference, _ := run.VsRecorded(none)
 	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.Misses)
-	// Output: none: +69 % in cost, 10 misses
+	// Output: none: +68 % in cost, 10 misses
 }
 
 // dropThinking is a layer of one's own: it forgets all thinking when a person
@@ -106,8 +106,8 @@ func Example_layer() {
 		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.Microcompactions, total.Misses, total.CostUSD())
 	}
 	// Output:
-	// forgetful: 37 times forgotten, 37 misses, $73.73
-	// none: 0 times forgotten, 10 misses, $62.75
+	// forgetful: 37 times forgotten, 37 misses, $74.00
+	// none: 0 times forgotten, 10 misses, $63.02
 }
 
 // The code of docs/library.md is the code of these examples.
