@@ -151,5 +151,5 @@ func median(x []float64) profile.Estimate {
 
 func round(x float64, decimals int) float64 {
 	f := math.Pow10(decimals)
-	return math.Round(x*f) / f
+	return math.Round(x*f)/f + 0 // never −0
 }
