@@ -67,8 +67,8 @@ func hookedSession(id, version string, turns int, falls bool) *traces.Session {
 	return s
 }
 
-// Of two sessions of six turns each the five prompts behind a hook fall in one
-// epoch and not in the other: the trial says so to the call, and the rule holds in
+// Of three sessions of six turns each the five prompts behind a hook fall in the two
+// of one epoch and not in the other: the trial says so to the call, and the rule holds in
 // the first alone. Elsewhere it does not: what held in one epoch did not in the
 // other. The order of the sessions does not matter, and what base knew is gone.
 func TestFitFindsWhereARuleHolds(t *testing.T) {
@@ -77,10 +77,11 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 		Evidence: profile.Evidence{"resume": {{From: "2.1.0", Calls: 9, With: 9}}},
 	}
 	falls, stays := hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.240", 6, false)
+	too := hookedSession("falls too", "2.1.121", 6, true)
 	want := profile.Evidence{"tool_hook": {
-		{From: "2.1.100", Calls: 5, With: 5}, {From: "2.1.200", Calls: 5, Without: 5},
+		{From: "2.1.100", Calls: 10, With: 10}, {From: "2.1.200", Calls: 5, Without: 5},
 	}}
-	for _, sessions := range [][]*traces.Session{{falls, stays}, {stays, falls}} {
+	for _, sessions := range [][]*traces.Session{{falls, too, stays}, {stays, too, falls}} {
 		p, err := Fit(context.Background(), cell(t), base, sessions)
 		if err != nil {
 			t.Fatal(err)
@@ -99,9 +100,42 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 	}
 }
 
+// What gains in one session alone is not adopted: judged by the others, it would
+// have gained nothing.
+func TestOneSessionIsNoEvidence(t *testing.T) {
+	base := &profile.Profile{Epochs: []string{"2.1.100"}}
+	sessions := []*traces.Session{hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.120", 1, false)}
+	p, err := Fit(context.Background(), cell(t), base, sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := profile.Evidence{"tool_hook": {{From: "2.1.100", Calls: 5}}}
+	if !reflect.DeepEqual(p.Evidence, want) || p.RulesFor("2.1.120") != 0 {
+		t.Errorf("evidence %+v, want %+v", p.Evidence, want)
+	}
+}
+
+// Learn adopts a rule for clients that the profile has no recordings of, tried on
+// the sessions at hand, and says how many calls more are right with it.
+func TestLearnTriesRulesOfUnknownVersions(t *testing.T) {
+	base := &profile.Profile{Epochs: []string{"2.1.100"}}
+	sessions := []*traces.Session{hookedSession("one", "2.1.120", 6, true), hookedSession("two", "2.1.121", 6, true)}
+	p, learned, err := Learn(context.Background(), cell(t), base, sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Learned{First: 2, Epochs: []string{"2.1.100"}, Rules: []string{"tool_hook from 2.1.100"}, Calls: 10, Of: 2}
+	if !reflect.DeepEqual(learned, want) || !p.RulesFor("2.1.120").Has(profile.RuleHook) || len(base.Evidence) > 0 {
+		t.Errorf("learned %+v, want %+v", learned, want)
+	}
+}
+
 // With the evidence every call but the first is predicted to the token.
 func TestFittedRulesPredict(t *testing.T) {
-	sessions := []*traces.Session{hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.240", 6, false)}
+	sessions := []*traces.Session{
+		hookedSession("falls", "2.1.120", 6, true), hookedSession("falls too", "2.1.121", 6, true),
+		hookedSession("stays", "2.1.240", 6, false),
+	}
 	base := &profile.Profile{Epochs: []string{"2.1.100", "2.1.200"}}
 	p, err := Fit(context.Background(), cell(t), base, sessions)
 	if err != nil {
@@ -111,8 +145,8 @@ func TestFittedRulesPredict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Score.Calls != 22 || *r.Exact != 1 || *r.Naive.Exact != 17.0/22 {
-		t.Errorf("%d calls, %g exact, %g by the naive rule; want 22, all, and all but the 5 that fall",
+	if r.Score.Calls != 33 || *r.Exact != 1 || *r.Naive.Exact != 23.0/33 {
+		t.Errorf("%d calls, %g exact, %g by the naive rule; want 33, all, and all but the 10 that fall",
 			r.Score.Calls, *r.Exact, *r.Naive.Exact)
 	}
 }
