@@ -21,6 +21,9 @@ func (l *Loop) refresh(t *thread) {
 	u.Context, u.Blocks = &t.context, s.session.Blocks
 	u.Tools, u.Objects = s.session.Tools, s.session.Objects
 	u.Carried = &t.carried
+	if u.Profile = nil; s.session.Agent != traces.AgentCodex {
+		u.Profile = s.profile // of Claude Code
+	}
 	u.Agent, u.Version, u.User = s.session.Agent, s.session.Version(), &s.user.User
 	u.Kind, u.Thread, u.Round, u.Session, u.Epoch = t.trace.Kind, t.index, r, s.seat, s.session.Start
 	u.Parent, u.Running, u.Forked = t.trace.Parent, t.running, t.forked

@@ -293,6 +293,8 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int) {
 	kept := keptFiles(t, Body(c), s.low, keptFiles(t, s.high, s.end, nil))
 	attached, files := l.params.Attachments.attach(t, s.low, s.high, kept, carried)
 	attached = l.params.Hooks.inject(c.Arena(), attached)
+	attached = l.measured(t, tokensOf(c, refs), attached)
+	files = min(files, len(attached))
 	if s.high == s.end {
 		refs, attached = append(refs, attached...), nil
 	} else {

@@ -123,7 +123,7 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	before := int64(c.Tokens())
 	from, to := Body(c), min(c.Len(), t.InputAt+int(e.Absorbed-l.absorbed))
 	chained := holdsSummary(c, from, to)
-	reminders := l.fitReminders(c, from, int64(e.Kept)-int64(a.Summary))
+	reminders := fitReminders(c, from, int64(e.Kept)-int64(a.Summary))
 	refs := []prompt.Ref{c.Arena().Add(summaryBlock(a))}
 	if restored := int64(e.Kept) - reminders - int64(a.Summary); restored > 0 {
 		refs = append(refs, c.Arena().Add(prompt.Block{
@@ -137,10 +137,10 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 }
 
 // fitReminders returns the tokens of the reminders in front of position to, cut
-// down to what the recording leaves room for beside the summary. How a first
+// down to what there is room for beside the summary. How a first
 // call divides into static prefix and reminders is an estimate; what came back
 // after a compaction corrects it.
-func (l *recorded) fitReminders(c *prompt.Context, to int, room int64) int64 {
+func fitReminders(c *prompt.Context, to int, room int64) int64 {
 	var total int64
 	for i := c.Messages(); i < to; i++ {
 		e := c.At(i)

@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -18,6 +19,8 @@ type Turn struct {
 	Model   string         // of the round
 	User    *User          // what sessions of one user share; nil where there is none
 	Carried *Carried       // what the thread's client keeps beside the messages; nil where each layer keeps its own
+	// Profile is what recordings tell of the client; nil where there is nothing.
+	Profile *profile.Profile
 	Kind    traces.ThreadKind
 	Session int32 // index among the sessions of the user, as in User
 	Epoch   int64 // when the session began, unix ns; 0 when unknown

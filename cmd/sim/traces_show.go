@@ -169,6 +169,12 @@ func eventText(e *traces.Event) string {
 	if e.PreTokens > 0 {
 		text += fmt.Sprintf(" at %d", e.PreTokens)
 	}
+	if e.PostTokens > 0 {
+		text += fmt.Sprintf(" to %d", e.PostTokens)
+	}
+	if e.Preserved > 0 {
+		text += fmt.Sprintf(", %d kept", e.Preserved)
+	}
 	if e.Saved > 0 {
 		text += fmt.Sprintf(", −%d", e.Saved)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -13,18 +14,25 @@ import (
 // by the client's count on the recorded thread, so every recorded compaction
 // anchors it anew: one wrong decision does not spoil the next.
 type CompactionCheck struct {
-	Strategy  string   `json:"strategy"`
-	Automatic int      `json:"automatic"`          // recorded compactions of their own accord
-	Manual    int      `json:"manual"`             // asked for by a person: no trigger is expected
-	Hit       int      `json:"hit"`                // fired at the very call
-	Near      int      `json:"near"`               // fired at the very call or the one before
-	Early     int      `json:"early"`              // fired at an earlier call since the last compaction
-	Late      int      `json:"late"`               // did not fire by then
-	False     int      `json:"false"`              // threads or stretches in which it fired and the recording never compacted
-	Unchecked int      `json:"sessions_unchecked"` // sessions of agents that the preset has no threshold for
-	HitShare  *float64 `json:"hit_share"`
+	Strategy  string    `json:"strategy"`
+	Automatic int       `json:"automatic"`          // recorded compactions of their own accord
+	Manual    int       `json:"manual"`             // asked for by a person: no trigger is expected
+	Hit       int       `json:"hit"`                // fired at the very call
+	Near      int       `json:"near"`               // fired at the very call or the one before
+	Early     int       `json:"early"`              // fired at an earlier call since the last compaction
+	Late      int       `json:"late"`               // did not fire by then
+	False     int       `json:"false"`              // threads or stretches in which it fired and the recording never compacted
+	Unchecked int       `json:"sessions_unchecked"` // sessions of agents that the preset has no threshold for
+	HitShare  *float64  `json:"hit_share"`
+	Size      SizeCheck `json:"context_behind"`
+	// First and Later are the first automatic compaction of each thread, and those
+	// behind others.
+	First OffsetCheck `json:"first_in_thread"`
+	Later OffsetCheck `json:"later_in_thread"`
 	// Compactions are the recorded ones and the false ones, in order.
 	Compactions []CheckedCompaction `json:"compactions"`
+
+	off [2][]float64 // calls off, −1 for no partner: of first ones and later ones
 }
 
 // CheckedCompaction is one compaction, recorded or fired.
@@ -40,8 +48,13 @@ type CheckedCompaction struct {
 	Threshold int64  `json:"threshold"`
 	Logged    int64  `json:"logged"` // the client's count as logged, 0 for none
 	After     int64  `json:"recorded_context_after"`
+	Behind    int64  `json:"expected_context_after"` // what the preset leaves; 0 for none
+	Constant  int64  `json:"constant_context_after"` // automatic ones: the median of those of other sessions
 	Read      int64  `json:"recorded_read_after"`
 	Predicted int64  `json:"predicted_read_after"`
+
+	automatic bool             // recorded, of its own accord
+	profile   *profile.Profile // that its session was predicted with
 }
 
 // probe is a layer that only evaluates the thresholds of a preset.
@@ -76,7 +89,6 @@ type reading struct{ count, threshold int64 }
 // each session, or none, over recorded contexts.
 func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*traces.Session) *strategies.Strategy, sessions []*traces.Session) error {
 	check := &CompactionCheck{Strategy: name, Compactions: []CheckedCompaction{}}
-	recorded := config.Strategy.Layers()
 	predicted := map[string]map[string]map[int]int64{} // by session, thread and round
 	for i := range r.calls {
 		c := &r.calls[i]
@@ -95,23 +107,39 @@ func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*t
 			check.Unchecked++
 			continue
 		}
+		config.Profile = r.profileFor(s)
+		_, behind, err := drive(config, of, s, true)
+		if err != nil {
+			return err
+		}
+		fired, _, err := drive(config, of, s, false)
+		if err != nil {
+			return err
+		}
+		check.offsets(s, fired)
 		look := &probe{preset: of, seen: func(at place, count, threshold int64) { seen[at] = reading{count, threshold} }}
-		config.Strategy = strategies.NewStrategy("recorded", "", append([]strategies.Layer{look}, recorded...)...)
-		config.Record = nil
-		if _, err := sim.NewLoop(config).Run(s); err != nil {
+		anchored := config
+		anchored.Strategy = strategies.NewStrategy("recorded", "", append([]strategies.Layer{look}, config.Strategy.Layers()...)...)
+		anchored.Record = nil
+		if _, err := sim.NewLoop(anchored).Run(s); err != nil {
 			return fmt.Errorf("checking compactions: %w", err)
 		}
+		before := len(check.Compactions)
 		for i := range s.Threads {
-			check.thread(s, int32(i), seen, predicted[s.ID][s.Threads[i].ID])
+			check.thread(s, int32(i), seen, behind, predicted[s.ID][s.Threads[i].ID])
+		}
+		for i := range check.Compactions[before:] {
+			check.Compactions[before+i].profile = config.Profile
 		}
 	}
+	check.summarise()
 	check.HitShare = share(float64(check.Hit), check.Automatic)
 	r.Compactions = check
 	return nil
 }
 
 // thread goes over one thread, stretch by stretch between compactions.
-func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]reading, predicted map[int]int64) {
+func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]reading, behind map[place]int64, predicted map[int]int64) {
 	t := &s.Threads[i]
 	next, fired := 0, -1
 	for r := range t.Rounds {
@@ -125,6 +153,7 @@ func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]read
 		over := at.threshold > 0 && at.count >= at.threshold
 		if event != nil && r > 0 {
 			c.recorded(s, t, r, event, at, over, fired, predicted[r])
+			c.Compactions[len(c.Compactions)-1].Behind = behind[place{i, int32(r)}]
 			fired = -1
 			continue
 		}
@@ -166,6 +195,7 @@ func (c *CompactionCheck) recorded(s *traces.Session, t *traces.Thread, r int, e
 	}
 	x := c.add(s, t, r, verdict, at)
 	x.Calls, x.Logged, x.Predicted = calls, int64(ev.PreTokens), predicted
+	x.automatic = !ev.Manual
 	x.After, x.Read = t.Rounds[r].Usage.Input(), t.Rounds[r].Usage.Read
 }
 

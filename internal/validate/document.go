@@ -154,12 +154,12 @@ func (r *Report) worstTable() *document.Table {
 func (c *CompactionCheck) table() *document.Table {
 	t := &document.Table{Columns: document.Left(strings.ToUpper(c.Strategy), "SESSION", "VERSION", "VERDICT")}
 	t.Columns = append(t.Columns, document.Right("",
-		"CALLS OFF", "COUNT", "LOGGED", "THRESHOLD", "CONTEXT AFTER", "EXPECTED READ", "RECORDED READ")...)
+		"CALLS OFF", "COUNT", "LOGGED", "THRESHOLD", "CONTEXT AFTER", "EXPECTED AFTER", "CONSTANT", "EXPECTED READ", "RECORDED READ")...)
 	for i := range c.Compactions {
 		x := &c.Compactions[i]
 		t.Rows = append(t.Rows, []any{
 			lineOf(x.File, x.Line), short(x.Session), x.Version, x.Verdict, x.Calls, x.Count, x.Logged, x.Threshold,
-			x.After, x.Predicted, x.Read,
+			x.After, tokensOrDash(x.Behind), tokensOrDash(x.Constant), x.Predicted, x.Read,
 		})
 	}
 	t.Notes = []string{fmt.Sprintf(
@@ -167,11 +167,20 @@ func (c *CompactionCheck) table() *document.Table {
 			"earlier at %d, not at %d; %d false. %d were asked for by a person. Anchored anew at each recorded "+
 			"compaction.",
 		c.Strategy, c.Hit, c.Automatic, Percent(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
+	t.Notes = append(t.Notes, c.notes()...)
 	if c.Unchecked > 0 {
 		t.Notes = append(t.Notes,
 			fmt.Sprintf("%d sessions are of agents for which no threshold is known here.", c.Unchecked))
 	}
 	return t
+}
+
+// tokensOrDash is a size, a dash for none.
+func tokensOrDash(n int64) any {
+	if n == 0 {
+		return document.Dash
+	}
+	return n
 }
 
 // lineOf names a line by the last part of its file's path.

@@ -52,7 +52,7 @@ func fitWith(
 	p.Losses = fitLosses(calls)
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
 	p.TokensPerByte, p.ResultRates, p.ModelRates = fitRates(own), fitToolRates(own), fitModelRates(own)
-	p.Compact, p.Talk = fitCompactions(own), fitTalk(own)
+	p.Compact, p.Talk = fitCompactions(&p, own), fitTalk(own)
 	all := f.run()
 	if losses := fitCodexLosses(all); losses != nil {
 		p.Codex.Losses = losses

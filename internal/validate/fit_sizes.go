@@ -69,30 +69,6 @@ func dot(a, b []float64) float64 {
 	return s
 }
 
-// fitCompactions returns what recorded compactions took and left.
-func fitCompactions(sessions []*traces.Session) profile.Compaction {
-	var wait, summary, after []float64
-	for _, s := range sessions {
-		for i := range s.Threads {
-			t := &s.Threads[i]
-			for e := range t.Events {
-				ev := &t.Events[e]
-				if ev.Kind != traces.EventCompact || int(ev.Round) >= len(t.Rounds) || ev.Round == 0 {
-					continue
-				}
-				if ev.Wait > 0 {
-					wait = append(wait, float64(ev.Wait)/1e9)
-				}
-				if n := s.Tokens(ev.Summary); n > 0 {
-					summary = append(summary, float64(n))
-				}
-				after = append(after, float64(t.Rounds[ev.Round].Usage.Input()))
-			}
-		}
-	}
-	return profile.Compaction{Wait: median(wait), Summary: median(summary), After: median(after)}
-}
-
 // fitTalk returns how long people think, tools run and responses are.
 func fitTalk(sessions []*traces.Session) profile.Talk {
 	var think, tool, output []float64

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -42,7 +43,8 @@ type Report struct {
 	// where no call has such a verdict.
 	Verdicts *VerdictCheck `json:"verdicts,omitempty"`
 
-	calls []Call
+	calls      []Call
+	profileFor func(*traces.Session) *profile.Profile // that predicted a session
 }
 
 // Calls returns all calls with their predictions, by session, thread and round.

@@ -66,6 +66,7 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 	r := newReport(calls, o.Worst)
 	r.expect(sessions, losses)
 	r.Model, r.Profile = o.Model, o.Profile
+	r.profileFor = func(s *traces.Session) *profile.Profile { return o.configFor(s).Profile }
 	for i, why := range skipped {
 		if why != "" {
 			r.Skipped = append(r.Skipped, Skipped{sessions[i].ID, why})
@@ -105,16 +106,21 @@ func parallel(ctx context.Context, workers, n int, do func(int) error) error {
 	return context.Cause(ctx)
 }
 
+// configFor returns the cell that predicts a session.
+func (o *Options) configFor(s *traces.Session) sim.Config {
+	if o.ConfigFor != nil {
+		return o.ConfigFor(s)
+	}
+	return o.Config
+}
+
 // place finds a round of a session.
 type place struct{ thread, round int32 }
 
 // session predicts the calls of one session, and what losses add to their cost on
 // average, USD. Calls without recorded usage are left out, with a reason.
 func (o *Options) session(s *traces.Session) (calls []Call, loss float64, skipped string, err error) {
-	config := o.Config
-	if o.ConfigFor != nil {
-		config = o.ConfigFor(s)
-	}
+	config := o.configFor(s)
 	predicted := map[place]results.CallRecord{}
 	config.Record = func(r *results.CallRecord) {
 		if r.Round >= 0 {

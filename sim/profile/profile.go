@@ -94,6 +94,9 @@ type Switches struct {
 	First bool `yaml:"first_calls"`
 	// Lifetime uses the fitted lifetimes in place of the documented ones.
 	Lifetime bool `yaml:"lifetime"`
+	// Behind sizes the context behind a compaction as recordings show it, in
+	// strategies that ask for that.
+	Behind bool `yaml:"behind_compaction"`
 }
 
 // Names returns the names of the switches that are on, in order.
@@ -128,13 +131,6 @@ type Lifetimes struct {
 type FirstCalls struct {
 	Agent       Estimate    `yaml:"sub_agent"`
 	AgentTokens []Versioned `yaml:"sub_agent_tokens"`
-}
-
-// Compaction is what recorded compactions took and left: medians.
-type Compaction struct {
-	Wait    Estimate `yaml:"wait_seconds"`
-	Summary Estimate `yaml:"summary_tokens"`
-	After   Estimate `yaml:"context_after_tokens"`
 }
 
 // Talk is how calls and people behave: medians.
@@ -379,6 +375,7 @@ func (p *Profile) Rules() []error {
 		}
 	}
 	errs = append(errs, p.checkEvidence()...)
+	errs = append(errs, p.checkBehind()...)
 	for i := range p.Hidden {
 		share(fmt.Sprintf("hidden_call_share[%d]", i), p.Hidden[i].Estimate)
 	}

@@ -183,9 +183,15 @@ func (p *parser) metadata(b *boundary) {
 		case "trigger":
 			b.manual = string(p.str()) == "manual"
 		case "preTokens":
-			if n, ok := p.integer(); ok && n >= 0 && n <= assembly.MaxTokens {
-				b.preTokens = int32(n)
-			}
+			b.preTokens = p.tokens()
+		case "postTokens":
+			b.postTokens = p.tokens()
+		case "cumulativeDroppedTokens":
+			b.dropped = p.tokens()
+		case "durationMs":
+			b.took = p.small()
+		case "preservedMessages":
+			b.preserved = p.preserved()
 		case "compactedToolIds":
 			for range p.elements {
 				b.cleared = append(b.cleared, p.key())
@@ -194,6 +200,29 @@ func (p *parser) metadata(b *boundary) {
 			p.skip()
 		}
 	}
+}
+
+// tokens returns a count of tokens, 0 for what cannot be one.
+func (p *parser) tokens() int32 {
+	if n, ok := p.integer(); ok && n >= 0 && n <= assembly.MaxTokens {
+		return int32(n)
+	}
+	return 0
+}
+
+// preserved returns how many messages a compaction left as they were.
+func (p *parser) preserved() (n int32) {
+	for name := range p.members {
+		if string(name) != "uuids" {
+			p.skip()
+			continue
+		}
+		for range p.elements {
+			p.skip()
+			n++
+		}
+	}
+	return n
 }
 
 // finish gives the line its kind and adds it to the source.

@@ -81,7 +81,10 @@ type answer struct {
 type boundary struct {
 	manual    bool
 	preTokens int32
-	cleared   []prompt.Digest // ids of tool calls whose results were cleared
+	// Claude Code 2.1.204 and later: what is left, what has been dropped in all
+	// compactions, messages that stayed, and how long it took, ms.
+	postTokens, dropped, preserved, took int32
+	cleared                              []prompt.Digest // ids of tool calls whose results were cleared
 }
 
 // source is one file, scanned.

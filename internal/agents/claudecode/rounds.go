@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -205,9 +206,12 @@ func (f *filler) boundary(n *node, later []int32) {
 		ev.Absorbed = int32(len(f.pending))
 	}
 	ev.Manual, ev.PreTokens = bd.manual, bd.preTokens
+	ev.PostTokens, ev.Dropped, ev.Preserved = bd.postTokens, bd.dropped, bd.preserved
 	ev.Round = int32(len(f.th.Calls))
 	ev.At, ev.Line = n.at, n.line
-	ev.Wait = f.waited(n, later)
+	if ev.Wait = int64(bd.took) * int64(time.Millisecond); ev.Wait == 0 {
+		ev.Wait = f.waited(n, later)
+	}
 	f.th.Happened = append(f.th.Happened, ev)
 	f.at = max(f.at, n.at)
 }
