@@ -85,11 +85,9 @@ func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 // reading is what the preset compared ahead of a call.
 type reading struct{ count, threshold int64 }
 
-// CheckCompactions runs the trigger of a preset, which may be another one for
-// each session, or none, over recorded contexts.
-func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*traces.Session) *strategies.Strategy, sessions []*traces.Session) error {
-	check := &CompactionCheck{Strategy: name, Compactions: []CheckedCompaction{}}
-	predicted := map[string]map[string]map[int]int64{} // by session, thread and round
+// reads returns the predicted reads by session, thread and round.
+func (r *Report) reads() map[string]map[string]map[int]int64 {
+	predicted := map[string]map[string]map[int]int64{}
 	for i := range r.calls {
 		c := &r.calls[i]
 		if predicted[c.Session] == nil {
@@ -100,6 +98,14 @@ func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*t
 		}
 		predicted[c.Session][c.Thread][c.Round] = c.Predicted.Read
 	}
+	return predicted
+}
+
+// CheckCompactions runs the trigger of a preset, which may be another one for
+// each session, or none, over recorded contexts.
+func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*traces.Session) *strategies.Strategy, sessions []*traces.Session) error {
+	check := &CompactionCheck{Strategy: name, Compactions: []CheckedCompaction{}}
+	predicted := r.reads()
 	for _, s := range sessions {
 		seen := map[place]reading{}
 		of := preset(s)

@@ -87,17 +87,19 @@ func (d *driven) AfterCompaction(t *strategies.Turn) {
 // drive runs full-compact of a preset over a session and returns the rounds it
 // compacted ahead of, in order, with the context of the calls behind them,
 // tokens; nothing for a preset without that layer.
-func drive(config sim.Config, preset *strategies.Strategy, s *traces.Session, forced bool) ([]place, map[place]int64, error) {
-	layers := preset.Layers()
+func drive(
+	config sim.Config, preset *strategies.Strategy, s *traces.Session, forced bool,
+) ([]place, map[place]int64, error) {
+	layers, own := preset.Layers(), config.Strategy.Layers()
 	at := slices.IndexFunc(layers, func(l strategies.Layer) bool { return l.Name() == strategies.CompactName })
-	recorded := slices.IndexFunc(config.Strategy.Layers(), func(l strategies.Layer) bool { return l.Name() == strategies.RecordedName })
+	recorded := slices.IndexFunc(own, func(l strategies.Layer) bool { return l.Name() == strategies.RecordedName })
 	if at < 0 || recorded < 0 {
 		return nil, nil, nil
 	}
 	var fired []place
 	context := map[place]int64{}
 	config.Strategy = strategies.NewStrategy(preset.Name, "", &driven{
-		Layer: layers[at], others: config.Strategy.Layers()[recorded].(strategies.BeforeRequest), forced: forced,
+		Layer: layers[at], others: own[recorded].(strategies.BeforeRequest), forced: forced,
 		fired: func(at place) { fired = append(fired, at) },
 	})
 	config.Record = func(r *results.CallRecord) {
