@@ -29,6 +29,7 @@ type replay struct {
 	draws    draws.Source
 	profile  *profile.Profile // nil for agents that it is not of
 	rules    profile.Set      // of the profile, those that hold for the client
+	static   int64            // tokens of the head of main threads, by the profile; 0 for unknown
 	arena    prompt.Arena
 	children []int32 // threads by parent and parent round
 	models   models
@@ -64,8 +65,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && session.Agent != traces.AgentCodex {
 		s.profile = nil // it describes these two
 	}
-	if s.rules = 0; s.profile != nil {
-		s.rules = s.profile.RulesFor(session.Version())
+	if s.rules, s.static = 0, 0; s.profile != nil {
+		s.rules, s.static = s.profile.RulesFor(session.Version()), s.profile.StaticFor(session.Version())
 	}
 	s.arena.Reset()
 	s.asked, s.open, s.cut = 0, 0, false

@@ -218,7 +218,7 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 		static = t.unlogged.shared + int64(p.OwnSystem.Value)
 	}
 	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
-		static = p.StaticFor(t.replay.session.Version())
+		static = t.replay.static
 		first := firstRead(t.replay.session)
 		if d := float64(first - static); static == 0 || max(d, -d) <= nearStatic*float64(static) {
 			static = first

@@ -70,8 +70,9 @@ func (f *FirstRead) key() firstKey { return firstKey{f.User, f.Version, f.Model,
 // group is the first calls of one key: how many there are, and those that found
 // something, by time.
 type group struct {
-	all  tally
-	warm []FirstRead
+	epoch string
+	all   tally
+	warm  []FirstRead
 }
 
 // firsts are the first calls of a profile by what they have in common, and
@@ -81,12 +82,13 @@ type firsts struct {
 	warm   map[string]bool
 }
 
-func indexFirsts(reads []FirstRead) *firsts {
+func (p *Profile) indexFirsts() *firsts {
+	reads := p.FirstReads
 	x := &firsts{groups: map[firstKey]*group{}, warm: map[string]bool{}}
 	for i := range reads {
 		g := x.groups[reads[i].key()]
 		if g == nil {
-			g = &group{}
+			g = &group{epoch: p.Epoch(reads[i].Version)}
 			x.groups[reads[i].key()] = g
 		}
 		warm := reads[i].Read >= minFirst
@@ -113,7 +115,7 @@ func indexFirsts(reads []FirstRead) *firsts {
 func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 	x := p.firsts
 	if x == nil {
-		x = indexFirsts(p.FirstReads)
+		x = p.indexFirsts()
 	}
 	epoch := p.Epoch(f.Version)
 	var all, own tally
@@ -121,7 +123,7 @@ func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 	var like []FirstRead // of the groups with the most in common, the one nearest in time
 	for k, g := range x.groups {
 		same := k.user == f.User && f.User != ""
-		if p.Epoch(k.version) == epoch {
+		if g.epoch == epoch {
 			all.join(g.all)
 			if same && k.entry == f.Entry {
 				own.join(g.all)
@@ -131,7 +133,7 @@ func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 		if !ok {
 			continue
 		}
-		switch r := p.likeness(f, &o, same, epoch); {
+		switch r := likeness(f, &o, same, g.epoch == epoch); {
 		case r > rank:
 			rank, like = r, append(like[:0], o)
 		case r == rank:
@@ -182,15 +184,15 @@ const ofUser = 8
 
 // likeness returns how much two first calls have in common: that they are of one
 // user counts most, then the version, the model and how the client was started,
-// then the epoch.
-func (p *Profile) likeness(f, o *FirstRead, same bool, epoch string) int {
+// then whether they are of one epoch, which is near.
+func likeness(f, o *FirstRead, same, near bool) int {
 	n := 0
 	if same {
 		n += ofUser
 	}
 	if o.Version == f.Version {
 		n += 3
-	} else if p.Epoch(o.Version) == epoch {
+	} else if near {
 		n++
 	}
 	if o.Model == f.Model {
@@ -263,5 +265,6 @@ func (p *Profile) Learn(reads []FirstRead) {
 		}
 	}
 	slices.SortFunc(list, func(a, b FirstRead) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Session, b.Session)) })
-	p.FirstReads, p.firsts = list, indexFirsts(list)
+	p.FirstReads = list
+	p.firsts = p.indexFirsts()
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -220,17 +221,18 @@ func Parse(text []byte, name string) (*Profile, error) {
 	if err := spec.Decode(text, name, &p); err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
-	p.firsts = indexFirsts(p.FirstReads)
+	p.firsts = p.indexFirsts()
 	return &p, nil
 }
 
-// Digest returns the SHA-256 of the profile as it is written, hexadecimal.
+// Digest returns the SHA-256 of what the profile holds, as JSON, hexadecimal.
 func (p *Profile) Digest() (string, error) {
-	h := sha256.New()
-	if err := p.Write(h); err != nil {
-		return "", err
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("the digest of a profile: %w", err)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // Write writes p as YAML.
