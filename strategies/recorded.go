@@ -53,6 +53,7 @@ type recorded struct {
 	params   recordedParams
 	done     int
 	absorbed int32 // blocks of the round's input that went into events so far
+	cut      int32 // tokens taken from the head, which the recorded totals behind a compaction have again
 	answer   prompt.Answer
 }
 
@@ -125,7 +126,7 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	chained := holdsSummary(c, from, to)
 	reminders := fitReminders(c, from, int64(e.Kept)-int64(a.Summary))
 	refs := []prompt.Ref{c.Arena().Add(summaryBlock(a))}
-	if restored := int64(e.Kept) - reminders - int64(a.Summary); restored > 0 {
+	if restored := int64(e.Kept) + int64(l.cut) - reminders - int64(a.Summary); restored > 0 {
 		refs = append(refs, c.Arena().Add(prompt.Block{
 			Digest: a.Digest.ExtendInt(uint64(restored)), Kind: prompt.KindAttachment,
 			Tokens: int32(restored), Bytes: int32(restored * 3), Object: -1, Flags: prompt.FlagMeta | prompt.FlagDerived,
@@ -178,22 +179,31 @@ func (l *recorded) shrink(t *Turn, e *traces.Event) {
 }
 
 // shed takes tokens from the oldest entries of the conversation, tool results
-// first, then anything.
+// first, then anything; what is more than these weigh from the input of the round,
+// then from reminders and from the head at last: the recorded total is known.
 func (l *recorded) shed(t *Turn, tokens int32) {
+	body, end := Body(t.Context), t.InputAt
+	any := func(*prompt.Entry) bool { return true }
+	tokens = l.take(t, body, end, tokens, func(e *prompt.Entry) bool { return e.Kind == prompt.KindToolResult })
+	tokens = l.take(t, body, end, tokens, any)
+	tokens = l.take(t, end, t.Context.Len(), tokens, any)
+	tokens = l.take(t, t.Context.Messages(), body, tokens, any)
+	left := l.take(t, 0, t.Context.Messages(), tokens, any)
+	l.cut += tokens - left
+}
+
+// take takes tokens from the entries [from, to) that match, in order, and returns
+// how many it did not find. Every entry keeps one.
+func (l *recorded) take(t *Turn, from, to int, tokens int32, match func(*prompt.Entry) bool) int32 {
 	c := t.Context
-	for _, resultsOnly := range []bool{true, false} {
-		for i := Body(c); i < t.InputAt && tokens > 0; i++ {
-			e := c.At(i)
-			if resultsOnly && e.Kind != prompt.KindToolResult {
-				continue
-			}
-			take := min(tokens, max(0, e.Tokens-1))
-			if take > 0 {
-				c.SetForm(i, prompt.FormCleared, e.Tokens-take, prompt.CauseEdit)
-				tokens -= take
-			}
+	for i := from; i < to && tokens > 0; i++ {
+		e := c.At(i)
+		if n := min(tokens, e.Tokens-1); n > 0 && match(&e) {
+			c.SetForm(i, prompt.FormCleared, e.Tokens-n, prompt.CauseEdit)
+			tokens -= n
 		}
 	}
+	return tokens
 }
 
 // AutoThreshold returns the level at which the recorded client compacts.

@@ -145,6 +145,11 @@ func TestRecordingsArePredicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, c := range r.Calls() {
+		if c.Predicted.Input() != c.Actual.Input() {
+			t.Fatalf("%s:%d: a request of %d tokens is predicted as one of %d", c.File, c.Line, c.Actual.Input(), c.Predicted.Input())
+		}
+	}
 	if r.Score.Calls != 3339 {
 		t.Errorf("%d calls that are not first ones, the manifest has 3,339", r.Score.Calls)
 	}
