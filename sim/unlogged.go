@@ -178,17 +178,18 @@ func (t *thread) firstRead() *profile.FirstRead {
 	}
 }
 
-// history returns what the first call of a thread that continues another session,
-// or begins with the end of a turn, reads of it: all that this had left, if the
+// history returns what the first call of a thread reads that goes on where another
+// session ended a turn, or a file that begins there: all that was left, if the
 // time since then is within the lifetime (recorded: a file whose first line is
-// the end of a turn is warm exactly within it).
+// the end of a turn is warm exactly within it). One that leaves another session
+// amid a turn is another process, with a head of its own.
 func (t *thread) history(p *profile.Profile) (int32, bool) {
 	r := t.current()
 	since := t.trace.Since
-	if since == 0 && r.Signs.Has(traces.SignTurnEnd) && r.At > 0 {
+	if since == 0 && r.At > 0 {
 		since = r.At - t.replay.session.Start
 	}
-	if since == 0 || since > p.Life(t.ttl) || t.inputAt == 0 {
+	if !r.Signs.Has(traces.SignTurnEnd) || since == 0 || since > p.Life(t.ttl) || t.inputAt == 0 {
 		return 0, false
 	}
 	return t.ahead(), true
