@@ -83,10 +83,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err := p.check(d, sessions); err != nil {
 		return nil, err
 	}
-	if err := p.learn(ctx, d, sessions); err != nil {
-		return nil, err
-	}
-	configs, err := p.configs(d)
+	configs, err := p.prepare(ctx, d, sessions)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +128,14 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if remark != "" {
 		run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	}
+	if err := p.conclude(ctx, d, sessions, run); err != nil {
+		return nil, err
+	}
+	return run, runErr
+}
+
+// conclude adds to a run what is said of all its cells.
+func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
 	run.Sum()
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
@@ -138,9 +143,17 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
 	if err := p.modelError(ctx, d, sessions, run); err != nil {
-		return nil, fmt.Errorf("model error: %w", err)
+		return fmt.Errorf("model error: %w", err)
 	}
-	return run, runErr
+	return nil
+}
+
+// prepare learns from the sessions and returns the cells as the runner takes them.
+func (p *Plan) prepare(ctx context.Context, d *Design, sessions []*traces.Session) ([]sim.Config, error) {
+	if err := p.learn(ctx, d, sessions); err != nil {
+		return nil, err
+	}
+	return p.configs(d)
 }
 
 // withCalls returns the sessions that made calls.

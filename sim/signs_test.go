@@ -182,8 +182,9 @@ func TestFirstCallReadsItsHistory(t *testing.T) {
 		want  int64
 	}{
 		{"a session of its own", 0, 0, 4 * minute, 0},
-		{"continued after 4 minutes", 4 * minute, 0, 0, 18_000},
-		{"continued after 6", 6 * minute, 0, 0, 0},
+		{"continued after 4 minutes", 4 * minute, traces.SignTurnEnd, 0, 18_000},
+		{"continued after 4 minutes amid a turn", 4 * minute, 0, 0, 0},
+		{"continued after 6", 6 * minute, traces.SignTurnEnd, 0, 0},
 		{"cut, after 4 minutes", 0, traces.SignTurnEnd, 4 * minute, 18_000},
 		{"cut, after 6", 0, traces.SignTurnEnd, 6 * minute, 0},
 	} {

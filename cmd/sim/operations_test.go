@@ -76,7 +76,8 @@ func (w *world) line(o operation) []string {
 
 // do runs an operation and returns what is wrong with what it left.
 func (w *world) do(o operation) error {
-	code, text := 0, ""
+	var code int
+	var text string
 	if o.kill > 0 {
 		cmd, _ := process(w.t, w.line(o)...)
 		if err := cmd.Start(); err != nil {

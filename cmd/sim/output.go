@@ -34,7 +34,7 @@ func tell(w io.Writer, text string) {
 	for i := range lines {
 		lines[i] = document.Printable(lines[i])
 	}
-	w.Write(document.Inert([]byte(strings.Join(lines, "\n") + "\n")))
+	_, _ = w.Write(document.Inert([]byte(strings.Join(lines, "\n") + "\n")))
 }
 
 // Files of an output folder.

@@ -39,7 +39,7 @@ func Open(name string) (*os.File, error) {
 
 // Regular returns an error that wraps ErrNoFile unless info is that of a regular file.
 func Regular(name string, info fs.FileInfo) error {
-	kind := ""
+	var kind string
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		return nil

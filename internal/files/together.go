@@ -45,7 +45,7 @@ func WriteAll(ctx context.Context, dir string, members []Member, old []string) e
 	}
 	if err != nil {
 		for _, dir := range slices.Backward(made) {
-			s.Remove(dir) // only empty ones go
+			_ = s.Remove(dir) // only empty ones go
 		}
 		return fmt.Errorf("write into %s: %w", dir, err)
 	}

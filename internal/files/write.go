@@ -75,7 +75,7 @@ func replace(s System, target string, mode fs.FileMode, write func(io.Writer) er
 		err = cause(s.Rename(name, target))
 	}
 	if err != nil {
-		s.Remove(name) // the first error is the one to tell
+		_ = s.Remove(name) // the first error is the one to tell
 		return err
 	}
 	return cause(syncFolder(s, dir))

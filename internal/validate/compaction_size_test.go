@@ -16,7 +16,11 @@ func TestMeasuredContextBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	preset, err := registry.Strategy("auto-compact/167k")
+	text := "name: measured\nlayers:\n  - full-compact: {trigger: {fixed: 167000}, measured: true}\n"
+	if err := registry.AddPreset([]byte(text), "measured.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	preset, err := registry.Strategy("measured")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func newBlur() (b blur) {
 // digest returns the keyed digest of a text.
 func (b *blur) digest(text string) prompt.Digest {
 	h := hmac.New(sha256.New, b.key[:])
-	io.WriteString(h, text)
+	_, _ = io.WriteString(h, text)
 	sum := h.Sum(nil)
 	return prompt.Digest{Hi: binary.BigEndian.Uint64(sum), Lo: binary.BigEndian.Uint64(sum[8:])}
 }
