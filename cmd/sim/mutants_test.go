@@ -221,7 +221,7 @@ func unpack(t *testing.T, path string) []byte {
 // by their id.
 func rowsOfRun(t *testing.T, dir string) (rows map[string][]string, code int, said string) {
 	t.Helper()
-	code, out, said := exec(t, "run", "--verify", "--seed", "1", "--window", "60000", "--workers", "1", "--format", "csv", "--per-session",
+	code, out, said := exec(t, "run", "--verify", "--set", "profile=none", "--seed", "1", "--window", "60000", "--workers", "1", "--format", "csv", "--per-session",
 		"--strategy", "recorded,auto-compact/167k,truncate-oldest,none", dir)
 	rows = map[string][]string{}
 	for i, line := range strings.Split(strings.TrimSpace(out), "\n") {
