@@ -56,6 +56,11 @@ func (l *Loop) startBackgrounds(t *thread, layer int) {
 }
 
 func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
+	if in.Compacts {
+		t.behind |= 1 << layer
+		l.detectDeadlock(t)
+		return
+	}
 	i := l.newBackground()
 	b := l.backgrounds[i]
 	l.sides++
@@ -155,6 +160,15 @@ func (l *Loop) await(t *thread, hook, layer int) {
 	}
 	t.waiting, t.waitHook, t.waitEnd, t.waitFrom = layer+1, hook, max(until, l.clock.now), l.clock.now
 	l.clock.add(event{at: t.waitEnd, of: t.id, kind: eventAwait})
+	l.detectDeadlock(t)
+}
+
+// detectDeadlock counts that a thread waits for a background call that waits for
+// a compaction of the thread. The end of the thread's wait dissolves it.
+func (l *Loop) detectDeadlock(t *thread) {
+	if i := t.waiting - 1; i >= 0 && t.behind>>i&1 != 0 {
+		t.replay.refuse(t.layers[i].Name(), prompt.FailDeadlock)
+	}
 }
 
 // wake ends the wait of a thread: the layer is asked again.

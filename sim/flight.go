@@ -176,6 +176,10 @@ func (l *Loop) launch(t *thread, layer int) {
 		return
 	}
 	s := t.replay
+	if in.Compacts { // the conversation goes on, and compacts, behind the call
+		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailDeadlock}, Source: in.Source})
+		return
+	}
 	model := l.callModel(t, &in)
 	span := t.context.Seal()[t.context.Len()-1].Chain
 	l.build(t, &l.side, &in)

@@ -80,7 +80,9 @@ func TestSessionMemoryOfSubagents(t *testing.T) {
 
 // The 32nd call leaves 148,700 tokens, where the client had expected 147,700
 // ahead of it: the update behind it begins above the trigger of 148,000. Without
-// the bar it waits for a compaction that waits for it, fifteen seconds.
+// the bar it begins with a compaction, and the conversation's compaction waits
+// for the update: each waits for the other until fifteen seconds have gone by
+// (002:28, 004: q97). A session that never compacts waits for nothing.
 func TestSessionMemoryBar(t *testing.T) {
 	waits := map[string]results.Row{}
 	for _, barred := range []string{"true", "false"} {
@@ -88,7 +90,7 @@ func TestSessionMemoryBar(t *testing.T) {
 			"    - full-compact: {trigger: {fixed: 148000}, call: [streaming]}\n"
 		waits[barred], _ = run(t, written(t, layers), newSession("s").turns(34, 0, 4000).session())
 	}
-	const reason = "session-memory: the update waits for a compaction that waits for it"
+	const reason = "session-memory: " + prompt.FailDeadlock
 	with, without := waits["true"], waits["false"]
 	if with.Reasons[reason] != 0 || without.Reasons[reason] != 1 {
 		t.Errorf("%v with the bar, %v without", with.Reasons, without.Reasons)
@@ -111,6 +113,21 @@ func TestSessionMemoryLifetime(t *testing.T) {
 		u := row.UsageBySource[results.SourceSessionMemory]
 		if u.Writes() == 0 || (u.Write1h > 0) != hour || (u.Write5m > 0) == hour {
 			t.Errorf("%s: %+v", lifetime, u)
+		}
+	}
+}
+
+// A summary call that is not barred begins with a compaction that only the
+// conversation can make, which waits for the call (002:28): it fails at once,
+// every time until the breaker stops it, and no request is made. Calls that wait
+// for no one are no deadlocks.
+func TestDeadlocks(t *testing.T) {
+	for barred, want := range map[string]int{"[compact]": 0, "[]": 3} {
+		layers := "  - full-compact: {trigger: {fixed: 148000}, call: [streaming], reactive: false, barred: " + barred + "}\n"
+		row, _ := run(t, written(t, layers), newSession("s").turns(38, 0, 4000).session())
+		deadlocks, calls := row.Reasons["full-compact: "+prompt.FailDeadlock], row.CallsBySource[results.SourceCompact]
+		if deadlocks != want || row.FailedCompaction != want || (calls > 0) != (want == 0) {
+			t.Errorf("barred %s: %d deadlocks, %d failed, %d calls", barred, deadlocks, row.FailedCompaction, calls)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type thread struct {
 	child    int32  // first child not yet started, index into loop.children
 	retried  bool   // the request was sent again after a refusal
 	barred   uint64 // layers that are not asked before this request, a bit each
+	behind   uint64 // layers with a background call that waits for a compaction, a bit each
 
 	// The client's count: usage of the last response and the estimate of
 	// what followed it.

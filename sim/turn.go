@@ -98,7 +98,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	}
 	row.ChainMax = max(row.ChainMax, t.chain)
 	l.openPayback(t, &b)
-	t.rounds = 0
+	t.rounds, t.behind = 0, 0
 	t.deleted.reset()
 	l.renderHead(t)
 	l.recount(t)

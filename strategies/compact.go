@@ -16,7 +16,7 @@ type CompactParams struct {
 	Manual      bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
 	Reactive    bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
 	Subagents   bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
-	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, the summary call waits for itself" off:"[]"`
+	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, a summary call begins with one, and each waits for the other" off:"[]"`
 	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" min:"0" off:"0"`
 	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server" off:"[streaming]"`
 	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" min:"0"`

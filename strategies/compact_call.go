@@ -20,6 +20,7 @@ type summaryCall struct {
 	made      int       // calls made
 	began     int64     // ns on the session's clock
 	by        startedBy // what started it
+	compacts  bool      // the call itself is above the trigger, and not barred
 }
 
 // count counts what became of a compaction that ends. While it lasts the client
@@ -48,7 +49,7 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		Instruction: l.params.Instruction + l.params.Hooks.PreCompact,
 		Summarised:  int32(tokensBetween(t.Context, max(s.from, s.low), s.high)),
 		Part:        l.params.Partial.Direction.part(),
-		Ordinal:     uint8(s.made),
+		Ordinal:     uint8(s.made), Compacts: s.compacts,
 	}
 	switch way {
 	case wayFork:
@@ -92,6 +93,8 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	switch {
 	case r.Failed == "":
 		return l.apply(t, r)
+	case r.Failed == prompt.FailDeadlock:
+		return l.fail(t, r.Failed)
 	case r.Failed != prompt.FailTooLong && s.repeats < l.repeats():
 		s.repeats++
 		return l.ask(t)

@@ -129,9 +129,7 @@ func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
 	if l.call.low >= l.call.high {
 		return Outcome{Failed, "not enough messages to compact"}
 	}
-	if !slices.Contains(l.params.Barred, sourceCompact) && t.Check(CompactName, &l.params.Trigger) {
-		return l.fail(t, "the summary call waits for a compaction of its own")
-	}
+	l.call.compacts = !slices.Contains(l.params.Barred, sourceCompact) && t.Check(CompactName, &l.params.Trigger)
 	if l.params.Server.Beside && by == startedByTrigger {
 		return l.startBeside(t)
 	}

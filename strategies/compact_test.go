@@ -275,13 +275,11 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// Sub-agents and the automatic trigger can be switched off; without the bar on
-// its own source the summary call waits for itself (002:28: "would deadlock").
+// Sub-agents and the automatic trigger can be switched off.
 func TestSwitches(t *testing.T) {
 	for text, want := range map[string]Outcome{
 		", subagents: false}": {Declined, "sub-agents do not compact"},
 		", auto: false}":      {Declined, "automatic compaction is off"},
-		", barred: []}":       {Failed, "the summary call waits for a compaction of its own"},
 	} {
 		for _, kind := range []traces.ThreadKind{traces.ThreadAgent, traces.ThreadOrphan} {
 			l, k := layer(t, plain+text), rounds(10, 1000)
@@ -296,6 +294,25 @@ func TestSwitches(t *testing.T) {
 		if out := l.(PromptTooLong).PromptTooLong(&k.Turn); out.Verdict != verdict {
 			t.Errorf("%s: %+v", text, out)
 		}
+	}
+}
+
+// Without the bar on its own source a summary call above the trigger begins with
+// a compaction (002:28); that the two wait for each other ends it for good.
+func TestUnbarredSummaryCall(t *testing.T) {
+	for text, compacts := range map[string]bool{"}": false, ", barred: []}": true} {
+		l, k := layer(t, plain+text), rounds(10, 1000)
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		if in, asked := k.Intent(); !asked || in.Compacts != compacts {
+			t.Errorf("%s: asked %v, %+v", text, asked, in)
+		}
+	}
+	l, k := layer(t, plain+", call: [fork, streaming]}"), rounds(10, 1000)
+	l.(BeforeRequest).BeforeRequest(&k.Turn)
+	k.Intent()
+	r := prompt.Result{Answer: prompt.Answer{Failed: prompt.FailDeadlock}}
+	if out := l.(IntentResult).IntentResult(&k.Turn, &r); out != (Outcome{Failed, prompt.FailDeadlock}) {
+		t.Errorf("%+v", out)
 	}
 }
 

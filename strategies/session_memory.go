@@ -30,7 +30,7 @@ type extraction struct {
 	Growth      int64        `yaml:"growth" doc:"growth of the client's count between two updates, at least" min:"0"`
 	ToolCalls   int          `yaml:"tool_calls" doc:"tool calls between two updates, at least, unless the last response has none" min:"0"`
 	Guard       bool         `yaml:"guard" doc:"calls that update the memory are never looked at; off, their own growth starts another inside each"`
-	Barred      bool         `yaml:"barred" doc:"these calls never start a compaction; off, one above the trigger waits for a compaction that waits for it"`
+	Barred      bool         `yaml:"barred" doc:"these calls never start a compaction; off, one above the trigger begins with a compaction, and each waits for the other"`
 	Instruction int32        `yaml:"instruction" doc:"tokens of the instruction, beside the memory itself; assumed" min:"1"`
 	Turns       int32        `yaml:"turns" doc:"responses of one update: edits, then a word at the end" min:"1"`
 	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of the edits; assumed" min:"0"`

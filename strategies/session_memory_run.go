@@ -123,11 +123,10 @@ func (l *sessionMemory) extract(t *Turn) Outcome {
 	}
 	l.begun, l.running, l.since = true, true, t.Now
 	l.counted, l.calls, l.nested = t.Reading.Values[MeasureClientTokens], 0, 0
-	if !l.params.Extract.Barred && t.Check(SessionMemoryName, &l.params.Trigger) {
-		l.stuck = true
-		return Outcome{Failed, "the update waits for a compaction that waits for it"}
-	}
-	t.Background(l.intent(t))
+	in := l.intent(t)
+	in.Compacts = !l.params.Extract.Barred && t.Check(SessionMemoryName, &l.params.Trigger)
+	l.stuck = in.Compacts
+	t.Background(in)
 	return Outcome{Declined, "an update has begun"}
 }
 

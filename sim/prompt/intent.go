@@ -82,6 +82,9 @@ type Intent struct {
 	TurnInput int32
 	// Lifetime is the lifetime class its markers ask for.
 	Lifetime Lifetime
+	// Compacts says that the call begins with a compaction of its thread, which it
+	// waits for.
+	Compacts bool
 	Ordinal  uint8 // distinguishes repeated calls of one layer at one point (retries)
 	// Number is the ordinal of the call among those the summariser is asked
 	// in a session, from 1. The loop sets it.
@@ -133,6 +136,8 @@ const (
 	FailAPI      = "API error"
 	FailToolCall = "tool call instead of text"
 	FailEmpty    = "empty text"
+	// FailDeadlock is of a call that waits for a compaction that waits for the call.
+	FailDeadlock = "deadlock: a call and a compaction wait for each other"
 )
 
 // Refused reports whether the server gave no answer at all: nothing was read,
