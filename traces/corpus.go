@@ -53,6 +53,9 @@ const DefaultMaxLine = 256 << 20
 // the rest is only counted.
 const DefaultMaxProblems = 100
 
+// DefaultBatch is how many lines are held before sessions are made of them: about 15 MB.
+const DefaultBatch = 20_000
+
 // Options say how recordings are read. The zero value works.
 type Options struct {
 	Rates   Rates // tokens per byte of visible blocks; DefaultRates when zero
@@ -60,7 +63,10 @@ type Options struct {
 	MaxLine int   // longest line in bytes, longer ones are skipped as a problem; DefaultMaxLine when 0
 	// MaxMemory is how many bytes of memory the program may hold while it reads, no bound when 0. It is
 	// the error of reading when the recordings take more.
-	MaxMemory   int64
+	MaxMemory int64
+	// Batch is how many lines are held at once in the form between files and sessions, which takes
+	// some five times as much memory as sessions; DefaultBatch when 0. Sessions do not depend on it.
+	Batch       int
 	Workers     int       // files read at the same time; GOMAXPROCS when 0
 	MaxProblems int       // problems kept per session and per corpus; DefaultMaxProblems when 0
 	Stdin       io.Reader // what the path "-" reads
@@ -122,6 +128,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Batch <= 0 {
+		o.Batch = DefaultBatch
 	}
 	if o.MaxMemory > 0 {
 		o.MaxLine = min(o.MaxLine, int(o.MaxMemory/6))

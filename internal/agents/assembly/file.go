@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -21,8 +22,18 @@ type File struct {
 	Problems Problems
 	Unknown  map[string]int // lines by type, for types the reader does not know
 
-	reader string // package of the reader, in front of its errors
-	strict bool
+	reader  string // package of the reader, in front of its errors
+	strict  bool
+	claimed bool            // a session answers for its problems
+	spoken  []prompt.Digest // names of sessions and calls that it speaks of, beside those of its sessions
+}
+
+// Speaks notes that the file has something to do with all other files that speak of
+// a name: the id of a session or of a call.
+func (f *File) Speaks(name string) {
+	if name != "" {
+		f.spoken = append(f.spoken, prompt.DigestString(name))
+	}
 }
 
 // NewFile returns an unread file for the reader of a name.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -37,89 +36,21 @@ func (r *Reader[S]) Read(
 		}
 		found.Add(p.File, p.Line, "%s", p.Text)
 	}
-	files, err := r.scanAll(ctx, opts, inputs.Files)
-	if err != nil {
+	all := newReading(r, opts, inputs.Files)
+	if err := all.read(ctx); err != nil {
 		inputs.Close()
 		return nil, err
 	}
-	c := &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}}
-	gather(c, &opts, files, r.Sessions(&opts, files), &found)
-	c.Problems, c.NumProblems = found.List, c.NumProblems+found.Total
+	c := all.corpus(inputs, &found)
 	if len(c.Sessions) == 0 {
 		why := ""
 		if len(c.Problems) > 0 {
 			why = "; first problem: " + c.Problems[0].String()
 		}
 		return c, fmt.Errorf("%s: %s: %w with API calls (files: %d, lines: %d)%s",
-			r.Name, what, traces.ErrNoSessions, len(files), c.Lines, why)
+			r.Name, what, traces.ErrNoSessions, len(inputs.Files), c.Lines, why)
 	}
 	return c, nil
-}
-
-// scanAll scans files in parallel, in the order of files; of several errors it
-// returns the first in that order.
-func (r *Reader[S]) scanAll(ctx context.Context, opts traces.Options, files []traces.Input) ([]S, error) {
-	list := make([]S, len(files))
-	errs := make([]error, len(files))
-	parallel.Each(opts.Workers, len(files), func(i int) {
-		list[i], errs[i] = r.Scan(ctx, opts, files[i])
-		if opts.Progress != nil {
-			opts.Progress(0, 1)
-		}
-	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-// gather adds files and the sessions made of them to c.
-func gather[S interface{ Base() *File }](
-	c *traces.Corpus, opts *traces.Options, files []S, drafts []*Session, found *Problems,
-) {
-	for _, s := range files {
-		f := s.Base()
-		c.Lines += f.Lines
-		c.BadLines += f.Bad
-		c.Bytes += f.Bytes
-		for t, n := range f.Unknown {
-			c.Unknown[t] += n
-		}
-	}
-	own(drafts)
-	sessions := make([]*traces.Session, len(drafts))
-	unsound := make([]error, len(drafts))
-	parallel.Each(opts.Workers, len(drafts), func(i int) {
-		sessions[i] = drafts[i].assemble()
-		unsound[i] = sessions[i].Check()
-	})
-	claimed := map[*File]bool{}
-	for i, s := range sessions {
-		d := drafts[i]
-		c.Repeated += s.Quality.Repeated
-		switch {
-		case len(s.Threads) == 0:
-			found.Join(d.Problems)
-			found.Add(d.Files[0].Name, 0, "session %s has no API calls of its own", s.ID)
-		case unsound[i] != nil:
-			found.Join(d.Problems)
-			found.Add(d.Files[0].Name, 0, "%s; the session is left out", unsound[i])
-		default:
-			c.Sessions = append(c.Sessions, s)
-			c.NumProblems += d.Problems.Total
-		}
-		for _, f := range d.Owned {
-			claimed[f] = true
-		}
-	}
-	for _, s := range files {
-		if f := s.Base(); !claimed[f] {
-			found.Join(f.Problems)
-		}
-	}
-	Sort(c.Sessions)
 }
 
 // Sort orders sessions by start, then id.

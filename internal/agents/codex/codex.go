@@ -93,6 +93,9 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 		}
 		ro.name(named)
 		loose := ro.Done(ro.id)
+		for i := range ro.Calls {
+			ro.Speaks(ro.Calls[i].ID)
+		}
 		repeated := disown(ro.Thread, owned)
 		if len(ro.Calls) > 0 {
 			ro.Loose(loose)
@@ -128,6 +131,7 @@ func (ro *rollout) name(named map[string]int) {
 		ro.id, _, _ = strings.Cut(path.Base(ro.Name), ".")
 		ro.Problems.Add(ro.Name, 0, "no session_meta line; the session is named by its file")
 	}
+	ro.Speaks(ro.id)
 	ro.id = assembly.UniqueID(named, ro.id)
 }
 

@@ -14,6 +14,8 @@ import (
 func sessions(opts *traces.Options, files []*export) []*assembly.Session {
 	best := map[string]*export{}
 	for _, x := range files {
+		x.Speaks(x.ID)
+		x.Speaks(x.Parent)
 		if old := best[x.ID]; x.ID != "" && (old == nil || len(x.thread.Calls) > len(old.thread.Calls)) {
 			best[x.ID] = x
 		}

@@ -358,6 +358,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.id, _, _ = strings.Cut(path.Base(f.Name), ".")
 			f.Problems.Add(f.Name, 0, "no session line; the session is named by its file")
 		}
+		f.Speaks(f.id)
 		f.id = assembly.UniqueID(named, f.id)
 		s := &assembly.Session{
 			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true},

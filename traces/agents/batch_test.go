@@ -1,0 +1,83 @@
+package agents
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/agents/agenttest"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// related writes recordings that have much to do with each other, far apart in the order of names:
+// halves of sessions, copies, continuations, and exports whose parent is another file.
+func related(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	keep := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, agent := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi} {
+		for k, id := range []string{"x", "y", "z"} {
+			text := agenttest.Sample(agent, id, uint64(3*i+k))
+			keep("a-"+agent+id+".jsonl", text)
+			keep("m-"+agent+id+".jsonl", agenttest.Sample(agent, id, uint64(50+3*i+k))) // another conversation under the same id
+			switch lines := strings.SplitAfter(text, "\n"); {
+			case k == 0:
+				keep("z-copy-"+agent+".jsonl", text)
+			case agent == traces.AgentClaudeCode && k == 1: // in two files, the later half first
+				keep("a-"+agent+id+".jsonl", strings.Join(lines[len(lines)/2:], ""))
+				keep("z-"+agent+id+".jsonl", strings.Join(lines[:len(lines)/2], ""))
+			case agent == traces.AgentClaudeCode: // resumed: the history again, under another id
+				keep("m-resumed.jsonl", strings.ReplaceAll(strings.Join(lines[:len(lines)/2], ""), `"z"`, `"resumed"`))
+			case agent == traces.AgentOpenCode:
+				child := agenttest.Sample(agent, "child"+id, uint64(99+k))
+				name := `"ses_child` + id + `"`
+				keep("z-child"+id+".jsonl", strings.Replace(child, name, name+`,"parentID":"ses_`+id+`"`, 1))
+			}
+		}
+	}
+	return dir
+}
+
+// Sessions are the same whether all files are read before any of them is made or one at a time.
+func TestBatches(t *testing.T) {
+	dirs := []string{related(t)}
+	if recorded := filepath.Join("..", "..", "..", "shared", "traces"); !testing.Short() {
+		if _, err := os.Stat(recorded); err == nil {
+			dirs = append(dirs, recorded)
+		}
+	}
+	for _, dir := range dirs {
+		read := func(batch, workers int) *traces.Corpus {
+			c, err := Read(t.Context(), traces.Options{Batch: batch, Workers: workers}, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			c.Inputs = nil
+			return c
+		}
+		want := read(1<<30, 1)
+		if len(want.Sessions) < 12 || dir == dirs[0] && want.Repeated == 0 {
+			t.Fatalf("%d sessions, %d calls repeated", len(want.Sessions), want.Repeated)
+		}
+		for _, batch := range []int{1, 40, 500} {
+			got := read(batch, 1+batch%3)
+			for i, s := range got.Sessions {
+				if i < len(want.Sessions) && !reflect.DeepEqual(s, want.Sessions[i]) {
+					t.Fatalf("batches of %d lines: session %s differs", batch, s.ID)
+				}
+			}
+			got.Problems, want.Problems = nil, nil // their order may be another
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("batches of %d lines: %d sessions, %d lines, %d problems; want %d, %d, %d", batch,
+					len(got.Sessions), got.Lines, got.NumProblems, len(want.Sessions), want.Lines, want.NumProblems)
+			}
+		}
+	}
+}
