@@ -1,18 +1,13 @@
 package sim
 
-import "sync"
-
 // Models are numbers of models by name, from 1, which the parts of a cohort have in
-// common. The zero value is ready for use, by several loops at once.
+// common. The zero value is ready for use.
 type Models struct {
-	mu      sync.Mutex
 	numbers map[string]uint32
 }
 
 // number returns the number of a model, the next free one for a new name.
 func (m *Models) number(name string) uint32 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	n, ok := m.numbers[name]
 	if !ok {
 		if m.numbers == nil {

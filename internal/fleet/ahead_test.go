@@ -38,7 +38,7 @@ func TestAheadIsOneClock(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		r.oneClock, r.lanes = false, rapid.IntRange(1, 4).Draw(t, "lanes")
+		r.oneClock = false
 		got, err := r.Simulate(context.Background(), p)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -76,7 +76,7 @@ func TestUsersDoNotMeet(t *testing.T) {
 	}
 	jobs := p.jobs(cells)
 	for i := range jobs {
-		if ok, err := r.runAhead(t.Context(), p, &jobs[i], at, 2, nil); !ok || err != nil {
+		if ok, err := r.runAhead(t.Context(), p, &jobs[i], at, nil); !ok || err != nil {
 			t.Errorf("%s: met, or %v", jobs[i].cell.strategy.Name, err)
 		}
 	}

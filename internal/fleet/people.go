@@ -137,7 +137,7 @@ func (p *person) turns(after, through int64) []int64 {
 
 // turn is a party of a clock that waits for everybody else to come to a time. Parties
 // are numbered as their users are: by organisation and, in each, by ordinal. That is
-// the order of all that happens at one time, whatever the number of lanes: the clock
+// the order of all that happens at one time: the clock
 // of a cohort has it (sim.Loop.RunCohort), turns have it for requests, and the caches
 // for first tokens (promptcache.Anthropic.Serve).
 type turn struct {

@@ -11,8 +11,8 @@
 //	result, err := runner.Run(ctx, file)
 //
 // Users share only the cache entries ahead of messages, so each is simulated ahead of
-// the others until a request depends on them, and several cores work on one clock. The
-// result is that of handling every event in order of time, see ahead and lane.
+// the others until a request depends on them. The result is that of handling every event
+// in order of time, see ahead.
 //
 // Every session is a function of the fleet's seed, the name of its organisation,
 // and the user's and the session's ordinals. Adding users, organisations or days
@@ -44,8 +44,8 @@ type Runner struct {
 	Prices   sim.Prices
 	// Workers is how many cores work: on the sessions of users while they are
 	// drawn, then on clocks. Each strategy and each comparison has one clock for all
-	// sessions that may meet in a cache; a clock that is most of what is left has all
-	// cores, else it has one. 0 is one per core; the result does not depend on it.
+	// sessions that may meet in a cache. 0 is one per core; the result does not depend
+	// on it.
 	Workers int
 	Verify  bool // check the invariants at every call
 	// Done, when not nil, is called with the sessions simulated so far, of all that
@@ -53,7 +53,6 @@ type Runner struct {
 	Done func(finished, total int)
 
 	oneClock bool // every event in order of time, as a reference
-	lanes    int  // of each clock; 0 for as many as help
 }
 
 // Run draws a fleet and simulates it under each of its strategies, and once more
@@ -253,24 +252,14 @@ func (p *Population) meeting(session int, shared []bool) meeting {
 	return m
 }
 
-// pool runs the clocks of all cells on the workers, and brings what they have
-// metered together. A clock that is most of what is left has all workers, the others
-// turn beside each other.
+// pool runs the clocks of all cells on the workers, and brings what they have metered
+// together.
 func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices time.Time) error {
 	jobs := p.jobs(cells)
-	workers := parallel.Workers(r.Workers, len(p.Sessions))
-	total := len(cells) * len(p.Sessions)
-	done := progress{total: total, tell: r.Done}
+	done := progress{total: len(cells) * len(p.Sessions), tell: r.Done}
 	defer sum(jobs)
-	first, left := 0, total
-	for ; first < len(jobs) && workers*len(jobs[first].sessions) > left; first++ {
-		if err := r.run(ctx, p, &jobs[first], prices, workers, &done); err != nil {
-			return err
-		}
-		left -= len(jobs[first].sessions)
-	}
-	return parallel.Do(ctx, workers, len(jobs)-first, func(k int) error {
-		return r.run(ctx, p, &jobs[first+k], prices, 1, &done)
+	return parallel.Do(ctx, parallel.Workers(r.Workers, len(jobs)), len(jobs), func(k int) error {
+		return r.run(ctx, p, &jobs[k], prices, &done)
 	})
 }
 
@@ -308,13 +297,10 @@ func (p *progress) add(sessions int) {
 
 // run simulates the sessions of a clock: user by user, or all of them event by event
 // where they share more than the entries ahead of messages.
-func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, lanes int, done *progress) error {
-	if r.lanes > 0 {
-		lanes = r.lanes
-	}
+func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, done *progress) error {
 	if !r.oneClock && p.file.Server.Capacity == 0 {
 		var ended atomic.Int64
-		ok, err := r.runAhead(ctx, p, j, prices, lanes, func(sessions int) {
+		ok, err := r.runAhead(ctx, p, j, prices, func(sessions int) {
 			ended.Add(int64(sessions))
 			done.add(sessions)
 		})

@@ -354,9 +354,6 @@ func (a *Anthropic) compact() {
 		if e.parent != none {
 			e.parent = a.remap[e.parent]
 		}
-		if e.head != none {
-			e.head = a.remap[e.head]
-		}
 		a.lineages[e.lineage].tip = n
 		n++
 	}

@@ -52,7 +52,6 @@ type entry struct {
 	state   state
 	ready   int64 // ns: when the writer's response began; never until then
 	parent  int32
-	head    int32 // last entry on its prefix, itself included, that is ahead of messages, or none
 	lineage int32
 	depth   int32  // entries in front of it that its uses refresh
 	deleted int32  // tokens deleted from its prefix when it was written
@@ -91,13 +90,7 @@ func (a *Anthropic) alive(id int32, t int64) bool {
 // insert adds an entry under k behind parent and points the table at it.
 func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32) int32 {
 	id := int32(len(a.entries))
-	e := entry{key: k, ttl: m.TTL, level: m.level, ready: never, parent: parent, deleted: deleted, shift: m.Shift, party: a.parties.now, head: id}
-	if m.level == prompt.LevelMessages {
-		e.head = none
-		if parent != none {
-			e.head = a.entries[parent].head
-		}
-	}
+	e := entry{key: k, ttl: m.TTL, level: m.level, ready: never, parent: parent, deleted: deleted, shift: m.Shift, party: a.parties.now}
 	if parent == none || a.cfg.NoPrefixRefresh {
 		e.lineage = a.newLineage(none)
 	} else {

@@ -260,11 +260,6 @@ func (a *Anthropic) withhold(r *prompt.Request, m *marks, f *flight) {
 // for the longer of the two TTLs and is readable from the first response.
 func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, deleted int64) int32 {
 	k := a.keyAt(r, r.Entries[m.Position].Chain, m.Scope, m.TTL, m.level)
-	return a.writeKey(t, k, parent, m, deleted, cum(r, m.Position)+int64(m.Shift)-deleted)
-}
-
-// writeKey stores a prefix of so many tokens under k.
-func (a *Anthropic) writeKey(t int64, k key, parent int32, m *mark, deleted, size int64) int32 {
 	if id := a.table.find(a.entries, k); id != none {
 		e := &a.entries[id]
 		a.parties.meet(e)
@@ -280,7 +275,7 @@ func (a *Anthropic) writeKey(t int64, k key, parent int32, m *mark, deleted, siz
 	}
 	id := a.insert(t, k, parent, m, int32(deleted))
 	if a.room != nil {
-		a.admit(t, id, size)
+		a.admit(t, id, cum(r, m.Position)+int64(m.Shift)-deleted)
 	}
 	return id
 }
