@@ -11,9 +11,10 @@ import (
 
 // Claims reports what became of the claims of the documents: for people a table,
 // the verdict where a narrow terminal still shows it, and behind it the reasons.
+// Beside each figure stands the same without the mechanism.
 // CSV has a row for every figure.
 func Claims(list []studies.Finding) *document.Document {
-	t := &document.Table{Columns: document.Left("ID", "VERDICT", "CLAIM", "SIMULATED", "SOURCE")}
+	t := &document.Table{Columns: document.Left("ID", "VERDICT", "CLAIM", "SIMULATED", "WITHOUT", "SOURCE")}
 	var verdicts [studies.Reproduced + 1]int
 	d := &document.Document{
 		Sections: []document.Section{{Blocks: []document.Block{t}}},
@@ -23,20 +24,22 @@ func Claims(list []studies.Finding) *document.Document {
 	for i := range list {
 		f := &list[i]
 		verdicts[f.Verdict()]++
-		var claimed []string
+		var claimed, without []string
 		var items document.List
 		for j := range f.Figures {
 			x := &f.Figures[j]
 			if x.Claimed != "" { // the verdict rests on it
-				claimed = append(claimed, x.Text())
+				claimed, without = append(claimed, x.Text()), append(without, x.WithoutText())
 			}
 			items = append(items, document.Item{Text: figureLine(x)})
 		}
-		t.Rows = append(t.Rows, []any{f.ID, f.Verdict().String(), f.Claim, strings.Join(claimed, "; "), f.Source})
+		t.Rows = append(t.Rows, []any{f.ID, f.Verdict().String(), f.Claim, strings.Join(claimed, "; "), strings.Join(without, "; "), f.Source})
 		d.Sections = append(d.Sections, document.Section{
 			Name: fmt.Sprintf("%s: %s", f.ID, f.Verdict()),
 			Blocks: []document.Block{document.Text{Text: f.Reason},
-				append(items, document.Item{Text: "sim run " + f.Scenario})},
+				append(items,
+					document.Item{Text: "without: " + strings.Join(f.Without, " ") + ": " + f.VerdictWithout().String()},
+					document.Item{Text: "sim run " + f.Scenario})},
 		})
 	}
 	d.Sections[0].Blocks = append(d.Sections[0].Blocks,
@@ -49,34 +52,43 @@ func Claims(list []studies.Finding) *document.Document {
 // figureLine holds a figure against what is claimed and what was worked out by
 // hand.
 func figureLine(x *studies.Figure) string {
-	line := strings.ReplaceAll(x.Name, "_", " ") + ": " + x.Text()
-	if x.Claimed != "" {
-		holds := "it is not"
-		if x.Holds {
-			holds = "it is"
-		}
-		line += ", claimed to be " + x.Claimed + ": " + holds
-	}
+	line := strings.ReplaceAll(x.Name, "_", " ") + ": " + x.Text() + against(x.Claimed, x.Holds)
 	if x.Hand != "" {
 		line += "; by hand " + x.Hand + " = " + x.HandText()
 	}
-	return line
+	return line + "; without " + x.WithoutText() + against(x.Otherwise, x.OtherwiseHolds)
+}
+
+// against says whether a figure is what is claimed, "" where nothing is.
+func against(claimed string, holds bool) string {
+	switch {
+	case claimed == "":
+		return ""
+	case holds:
+		return ", claimed to be " + claimed + ": it is"
+	}
+	return ", claimed to be " + claimed + ": it is not"
 }
 
 func claimData(list []studies.Finding) *document.Table {
 	t := &document.Table{Columns: document.Columns(
-		"id", "claim", "source", "scenario", "verdict", "figure", "value", "unit", "claimed", "holds", "hand", "by_hand", "reason")}
+		"id", "claim", "source", "scenario", "verdict", "figure", "value", "unit", "claimed", "holds", "hand", "by_hand", "reason",
+		"without", "verdict_without", "value_without", "otherwise", "otherwise_holds")}
 	for i := range list {
 		f := &list[i]
 		for j := range f.Figures {
 			x := &f.Figures[j]
-			var hand any
+			var hand, without any
+			if x.Without != nil {
+				without = *x.Without
+			}
 			if x.Hand != "" {
 				hand = x.ByHand
 			}
 			t.Rows = append(t.Rows, []any{
 				f.ID, f.Claim, f.Source, f.Scenario, f.Verdict().String(), x.Name, x.Value, x.Unit, x.Claimed, x.Holds,
 				x.Hand, hand, f.Reason,
+				strings.Join(f.Without, " "), f.VerdictWithout().String(), without, x.Otherwise, x.OtherwiseHolds,
 			})
 		}
 	}
@@ -87,11 +99,12 @@ func claimData(list []studies.Finding) *document.Table {
 func claimsJSON(w io.Writer, list []studies.Finding) error {
 	type row struct {
 		studies.Finding
-		Verdict string `json:"verdict"`
+		Verdict        string `json:"verdict"`
+		VerdictWithout string `json:"verdict_without"`
 	}
 	rows := make([]row, len(list))
 	for i := range list {
-		rows[i] = row{list[i], list[i].Verdict().String()}
+		rows[i] = row{list[i], list[i].Verdict().String(), list[i].VerdictWithout().String()}
 	}
 	return document.Lines(w, "[", rows, "]")
 }

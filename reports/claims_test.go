@@ -14,11 +14,12 @@ import (
 
 // claimFindings are one claim of each verdict.
 func claimFindings() []studies.Finding {
-	read := studies.Figure{Name: "read_back", Value: 1200, Unit: results.UnitTokens, Claimed: "at least 1,000 tokens", Holds: true, Hand: "2 × 600", ByHand: 1200}
+	off := 600.0
+	read := studies.Figure{Without: &off, Otherwise: "at least 500 tokens", OtherwiseHolds: true, Name: "read_back", Value: 1200, Unit: results.UnitTokens, Claimed: "at least 1,000 tokens", Holds: true, Hand: "2 × 600", ByHand: 1200}
 	cost := studies.Figure{Name: "cost", Value: 0.06, Unit: results.UnitUSD, Claimed: "about $0.003"}
 	plain := studies.Figure{Name: "free", Value: 3, Unit: results.UnitCalls}
 	return []studies.Finding{
-		{ID: "first", Claim: "It reads back.", Source: "000:1", Scenario: "claims/one", Figures: []studies.Figure{read, plain}, Reason: "Since it is there | in 3 calls."},
+		{Without: []string{"a=1"}, ID: "first", Claim: "It reads back.", Source: "000:1", Scenario: "claims/one", Figures: []studies.Figure{read, plain}, Reason: "Since it is there | in 3 calls."},
 		{ID: "second", Claim: "It is cheap.", Source: "001:2", Scenario: "claims/one", Figures: []studies.Figure{cost}, Reason: "It is not."},
 		{ID: "third", Claim: "Both.", Source: "002:3", Scenario: "claims/two", Figures: []studies.Figure{read, cost}, Reason: "One of them."},
 	}
@@ -38,11 +39,12 @@ func claimsIn(t *testing.T, format string) string {
 func TestClaimsForPeople(t *testing.T) {
 	for format, want := range map[string][]string{
 		"table": {
-			"third   partly      Both.           1,200 tokens; $0.0600  002:3",
+			"third   partly      Both.           1,200 tokens; $0.0600  600 tokens; none  002:3",
 			"3 claims: 1 reproduced, 1 partly, 1 refuted",
 			"first: reproduced\nSince it is there | in 3 calls.\n" +
-				"  read back: 1,200 tokens, claimed to be at least 1,000 tokens: it is; by hand 2 × 600 = 1,200 tokens\n" +
-				"  free: 3 calls\n  sim run claims/one\n",
+				"  read back: 1,200 tokens, claimed to be at least 1,000 tokens: it is; by hand 2 × 600 = 1,200 tokens; without\n" +
+				"  600 tokens, claimed to be at least 500 tokens: it is\n" +
+				"  free: 3 calls; without none\n  without: a=1: refuted\n  sim run claims/one\n",
 			"cost: $0.0600, claimed to be about $0.003: it is not",
 		},
 		"markdown": {

@@ -25,12 +25,17 @@ const claimFolder = "claims"
 // claim is a statement of a document about what its agent does or saves, with
 // the figures of a scenario that bear it out or do not.
 type claim struct {
-	ID      string   `yaml:"id"`
-	Claim   string   `yaml:"claim"`  // in words of our own
-	Source  string   `yaml:"source"` // document and line, for instance 003:1825
+	ID     string `yaml:"id"`
+	Claim  string `yaml:"claim"`  // in words of our own
+	Source string `yaml:"source"` // document and line, for instance 003:1825
+	// With are settings of the scenario for this claim, as PATH=VALUE. Without are
+	// those that take away, beside them, what the verdict rests on: the mechanism of
+	// a claim that holds, what speaks against one that does not.
+	With    []string `yaml:"with"`
+	Without []string `yaml:"without"`
 	Figures []figure `yaml:"figures"`
 	// Reason says in a sentence what the verdict rests on. {NAME} stands for a
-	// figure.
+	// figure, {NAME.without} for the same without the mechanism.
 	Reason string `yaml:"reason"`
 }
 
@@ -40,11 +45,16 @@ type figure struct {
 	amount `yaml:",inline"`
 	Less   *amount `yaml:"less"`
 	Over   *amount `yaml:"over"`
+	// As makes it the change that the mechanism makes: saved is the value without
+	// it less that with it, added the reverse.
+	As string `yaml:"as"`
 	// Unit is one of results.Unit…; that of the amount when empty.
 	Unit string `yaml:"unit"`
 	// Claimed is what the document says of it; nil for a figure that only the
 	// reason needs.
 	Claimed *bound `yaml:"claimed"`
+	// Otherwise is what the document says of it without the mechanism.
+	Otherwise *bound `yaml:"otherwise"`
 	// Hand is the same worked out by hand.
 	Hand *struct {
 		Form      string  `yaml:"form"`
@@ -171,7 +181,7 @@ func (f *File) claimed() ([]claim, error) {
 }
 
 // inBraces finds the figures that a reason names.
-var inBraces = regexp.MustCompile(`\{([a-z0-9_]+)\}`)
+var inBraces = regexp.MustCompile(`\{([a-z0-9_]+)(\.without)?\}`)
 
 // Rules says what is wrong with a claim.
 func (c *claim) Rules() []error {
@@ -182,30 +192,23 @@ func (c *claim) Rules() []error {
 	if c.ID == "" || c.Claim == "" || c.Source == "" || c.Reason == "" {
 		bad("id, claim, source and reason must not be empty")
 	}
+	if len(c.Without) == 0 {
+		bad("without says nothing: what would the verdict be without the mechanism?")
+	}
 	names := map[string]bool{}
-	claimed := 0
+	claimed := false
 	for i := range c.Figures {
 		f := &c.Figures[i]
 		if f.Name == "" || names[f.Name] {
 			bad("a figure needs a name of its own, not %q", f.Name)
 		}
 		names[f.Name] = true
-		if f.Claimed != nil {
-			claimed++
-			if relations[f.Claimed.Is].holds == nil {
-				bad("figure %s: claimed: unknown relation %q", f.Name, f.Claimed.Is)
-			}
-		}
-		for _, a := range []*amount{&f.amount, f.Less, f.Over} {
-			if a == nil {
-				continue
-			}
-			if err := a.check(); err != nil {
-				bad("figure %s: %w", f.Name, err)
-			}
+		claimed = claimed || f.Claimed != nil
+		for _, err := range f.problems() {
+			bad("figure %s: %w", f.Name, err)
 		}
 	}
-	if claimed == 0 {
+	if !claimed {
 		bad("no figure is claimed to be anything")
 	}
 	for _, m := range inBraces.FindAllStringSubmatch(c.Reason, -1) {
@@ -215,6 +218,28 @@ func (c *claim) Rules() []error {
 	}
 	return errs
 }
+
+// problems says what is wrong with a figure.
+func (f *figure) problems() []error {
+	errs := []error{oneOf("as", f.As, []string{"", asSaved, asAdded})}
+	for _, b := range []*bound{f.Claimed, f.Otherwise} {
+		if b != nil && relations[b.Is].holds == nil {
+			errs = append(errs, fmt.Errorf("claimed: unknown relation %q", b.Is))
+		}
+	}
+	for _, a := range []*amount{&f.amount, f.Less, f.Over} {
+		if a != nil {
+			errs = append(errs, a.check())
+		}
+	}
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// Values of figure.As.
+const (
+	asSaved = "saved"
+	asAdded = "added"
+)
 
 // check returns the first thing wrong with an amount.
 func (a *amount) check() error {

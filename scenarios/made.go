@@ -44,6 +44,12 @@ var made = map[string]func() []*traces.Session{
 			b.step(step{wait: 30 * time.Second, prompt: 300})
 		}
 	}),
+	// 20,000 tokens of prefix, and nine short prompts six minutes apart.
+	"young-pauses": one("young", 0, func(b *script) {
+		for range 9 {
+			b.step(step{wait: 6 * time.Minute, prompt: 300})
+		}
+	}),
 	// Twelve turns of three commands, a minute apart.
 	"turns": one("turns", 2000, func(b *script) {
 		for range 12 {

@@ -182,7 +182,7 @@ func (p *CompactParams) serverRules() []error {
 // ValidateFor returns what is wrong with the parameters at a window whose trigger
 // is in order: what comes back would reach it by itself.
 func (p *CompactParams) ValidateFor(r *Reading) []error {
-	if v, ok := p.Trigger.Value(r); ok && p.Auto && len(p.Trigger.ValidateFor(r)) == 0 && p.Attachments.most() >= v {
+	if v, ok := p.Trigger.Value(r); ok && p.Auto && p.Trigger.Measure <= MeasureTokens && len(p.Trigger.ValidateFor(r)) == 0 && p.Attachments.most() >= v {
 		return []error{fmt.Errorf("attachments of up to %d tokens are not below the trigger at %d", p.Attachments.most(), v)}
 	}
 	return nil

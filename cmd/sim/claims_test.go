@@ -54,9 +54,11 @@ func TestClaimsByHand(t *testing.T) {
 		want string
 	}{
 		{"scenarios show claims/request-cost", exitOK, "id: request-cached"},
-		{"run claims/request-cost", exitOK, "client.env.DISABLE_PROMPT_CACHING"},
+		{"run claims/lifetime", exitOK, "2 sessions"},
 		{"scenarios run", exitUsage, "takes one argument"},
-		{"scenarios run claim", exitUsage, "takes one argument"},
+		{"scenarios run claims/request-cost", exitOK, "2 claims: 1 reproduced, 0 partly, 1 refuted"},
+		{"scenarios run skip-cache-write --set full-compact.fork.skip_cache_write=false", exitOK, "1 claim: 0 reproduced, 0 partly, 1 refuted"},
+		{"scenarios run skip-cache-right", exitUsage, `did you mean "skip-cache-write"`},
 		{"scenarios run claims --format xml", exitUsage, "xml"},
 		{"scenarios show claims/request-cots", exitUsage, `did you mean "claims/request-cost"`},
 		{"run made:turn", exitUsage, `did you mean "made:turns"`},

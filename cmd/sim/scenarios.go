@@ -206,17 +206,19 @@ const claimsName = "claims"
 
 func newScenariosRun() *cobra.Command {
 	var format string
+	var set []string
 	cmd := &cobra.Command{
-		Use:   "run claims",
+		Use:   "run CLAIM",
 		Short: "Try what the documents claim: reproduced or refuted, with the figures",
-		Long: `Runs a scenario for every claim of the documents, on sessions made for it, and prints
-what was simulated, whether the claim holds, and why.
+		Long: `Runs a scenario for every claim of the documents, on sessions made for it, with the mechanism
+it is about and without, and prints what was simulated, whether the claim holds, and why.
 
-sim scenarios show claims/NAME prints one of them, sim run claims/NAME runs it.`,
-		Example: "  sim scenarios run claims\n  sim scenarios run claims --format markdown",
+CLAIM is the id of one, claims/NAME for those of a scenario, or claims for all. sim scenarios show
+claims/NAME prints a scenario, sim run claims/NAME runs it. --set changes it, to try to break a claim.`,
+		Example: "  sim scenarios run claims\n  sim scenarios run breaker-stops-runaway --set full-compact.breaker=10",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] != claimsName {
-				return usageError{fmt.Errorf("sim scenarios run takes one argument, %s; sim run NAME runs a scenario", claimsName)}
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("sim scenarios run takes one argument, a claim or %s; sim run NAME runs a scenario", claimsName)}
 			}
 			registry, err := strategies.Builtin()
 			if err != nil {
@@ -226,7 +228,10 @@ sim scenarios show claims/NAME prints one of them, sim run claims/NAME runs it.`
 			if err != nil {
 				return err
 			}
-			list, err := scenarios.TryClaims(cmd.Context(), registry, prices)
+			list, err := scenarios.TryClaims(cmd.Context(), registry, prices, args[0], set)
+			if errors.Is(err, scenarios.ErrClaim) {
+				return usageError{err}
+			}
 			if err != nil {
 				return err
 			}
@@ -234,6 +239,7 @@ sim scenarios show claims/NAME prints one of them, sim run claims/NAME runs it.`
 		},
 	}
 	bindFormat(cmd, &format)
+	cmd.Flags().StringArrayVar(&set, "set", nil, "change the scenarios of the claims, `PATH=VALUE`; repeatable")
 	return cmd
 }
 

@@ -14,6 +14,7 @@ type Finding struct {
 	Claim    string   `json:"claim"`
 	Source   string   `json:"source"`   // document and line
 	Scenario string   `json:"scenario"` // that shows it
+	Without  []string `json:"without"`  // settings that take away what the verdict rests on
 	Figures  []Figure `json:"figures"`
 	Reason   string   `json:"reason"`
 }
@@ -25,6 +26,13 @@ type Figure struct {
 	Unit    string  `json:"unit"`             // one of Unit…
 	Claimed string  `json:"claimed,omitzero"` // what the document says of it, in words; empty for nothing
 	Holds   bool    `json:"holds"`            // it is so
+	// Without is the value with the settings that take the mechanism away, nil where
+	// there is none; WithoutHolds says whether it is as claimed.
+	Without      *float64 `json:"without"`
+	WithoutHolds bool     `json:"without_holds"`
+	// Otherwise is what the document says of that value, empty for nothing.
+	Otherwise      string `json:"otherwise,omitzero"`
+	OtherwiseHolds bool   `json:"otherwise_holds,omitzero"`
 	// Hand is the same worked out by hand, with its value and by how much the
 	// simulation may differ from it; empty without.
 	Hand      string  `json:"hand,omitzero"`
@@ -56,14 +64,37 @@ func (v Verdict) String() string {
 func (f *Finding) Verdict() Verdict {
 	claimed, hold := 0, 0
 	for i := range f.Figures {
+		x := &f.Figures[i]
+		for _, is := range [...]struct {
+			said  string
+			holds bool
+		}{{x.Claimed, x.Holds}, {x.Otherwise, x.OtherwiseHolds}} {
+			if is.said == "" {
+				continue
+			}
+			if claimed++; is.holds {
+				hold++
+			}
+		}
+	}
+	return verdict(hold, claimed)
+}
+
+// VerdictWithout returns the verdict on the figures without the mechanism.
+func (f *Finding) VerdictWithout() Verdict {
+	claimed, hold := 0, 0
+	for i := range f.Figures {
 		if f.Figures[i].Claimed == "" {
 			continue
 		}
-		claimed++
-		if f.Figures[i].Holds {
+		if claimed++; f.Figures[i].WithoutHolds {
 			hold++
 		}
 	}
+	return verdict(hold, claimed)
+}
+
+func verdict(hold, claimed int) Verdict {
 	switch hold {
 	case 0:
 		return Refuted
@@ -75,6 +106,14 @@ func (f *Finding) Verdict() Verdict {
 
 // Text returns the value with its unit, for people.
 func (f *Figure) Text() string { return f.text(f.Value) }
+
+// WithoutText returns the value without the mechanism with its unit.
+func (f *Figure) WithoutText() string {
+	if f.Without == nil {
+		return "none"
+	}
+	return f.text(*f.Without)
+}
 
 // HandText returns the value worked out by hand with its unit.
 func (f *Figure) HandText() string { return f.text(f.ByHand) }

@@ -26,6 +26,26 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// What is said of the run without the mechanism counts for the verdict; the
+// verdict on that run rests on what is claimed with it.
+func TestVerdictWithout(t *testing.T) {
+	both := Figure{Claimed: "x", Holds: true, Otherwise: "y", OtherwiseHolds: true}
+	one := Figure{Claimed: "x", Holds: true, WithoutHolds: true, Otherwise: "y"}
+	for _, tc := range []struct {
+		figure        Figure
+		with, without Verdict
+	}{{both, Reproduced, Refuted}, {one, Partly, Reproduced}} {
+		f := Finding{Figures: []Figure{tc.figure}}
+		if f.Verdict() != tc.with || f.VerdictWithout() != tc.without {
+			t.Errorf("%+v: %v, without %v", tc.figure, f.Verdict(), f.VerdictWithout())
+		}
+	}
+	three := 3.0
+	if x := (Figure{Without: &three, Unit: results.UnitCalls}); x.WithoutText() != "3 calls" || new(Figure).WithoutText() != "none" {
+		t.Errorf("%q, %q", x.WithoutText(), new(Figure).WithoutText())
+	}
+}
+
 // Figures with their units, for people.
 func TestFigureText(t *testing.T) {
 	for _, tc := range []struct {
