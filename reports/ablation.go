@@ -144,6 +144,9 @@ func changeText(c *studies.Change) string {
 
 func differenceText(d *studies.Difference, money func(float64) string) string {
 	text := document.Signed(d.USD, money)
+	if d.Cut {
+		return "sessions end"
+	}
 	if d.Covered {
 		return chanceMark + text
 	}
@@ -151,7 +154,7 @@ func differenceText(d *studies.Difference, money func(float64) string) string {
 }
 
 func relativeText(d *studies.Difference) string {
-	if d.Relative == 0 {
+	if d.Relative == 0 || d.Cut {
 		return ""
 	}
 	return document.SignedPercent(d.Relative)
@@ -216,6 +219,7 @@ type ablatedChange struct {
 	USD         float64  `json:"difference_usd"`
 	Relative    float64  `json:"difference_share"`
 	Covered     bool     `json:"within_model_error"`
+	Cut         bool     `json:"sessions_end,omitzero"`
 	Calls       int      `json:"calls"`
 	Read        int64    `json:"cache_read_tokens"`
 	Written     int64    `json:"cache_write_tokens"`
@@ -258,7 +262,7 @@ func published(a *studies.Ablation, base string) ablated {
 	for n := 1; n <= 2; n++ {
 		for _, d := range a.Differences(base, n) {
 			x := ablatedChange{
-				d.Change.Set, d.Change.On, d.Change.Doc, d.USD, d.Relative, d.Covered, d.Calls, d.Read, d.Written,
+				d.Change.Set, d.Change.On, d.Change.Doc, d.USD, d.Relative, d.Covered, d.Cut, d.Calls, d.Read, d.Written,
 				d.Uncached, d.Output,
 				d.Hit, d.Compactions, d.Cleared, d.Latency, nil,
 			}

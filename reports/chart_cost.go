@@ -75,7 +75,7 @@ func worthABar(bars []costBar) []costBar {
 	var totals []float64
 	for _, b := range bars {
 		if !b.reference {
-			totals = append(totals, b.total)
+			totals = append(totals, b.cell.Total.RankUSD())
 		}
 	}
 	slices.Sort(totals)
@@ -85,7 +85,7 @@ func worthABar(bars []costBar) []costBar {
 		if b.reference {
 			return false
 		}
-		if b.total > highest || room == 0 {
+		if b.cell.Total.RankUSD() > highest || room == 0 {
 			return true
 		}
 		room--

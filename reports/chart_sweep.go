@@ -61,7 +61,7 @@ func (f *sweepFamily) chart(run *results.Run, metric string) (*document.Chart, e
 
 // place puts the cells in their places. Two in one would hide each other.
 func (s *sweep) place() error {
-	partial, unsampled, sessions := 0, 0, 0
+	partial, unsampled, cut, sessions := 0, 0, 0, 0
 	for _, c := range s.cells {
 		sessions = max(sessions, c.Sessions)
 	}
@@ -75,6 +75,8 @@ func (s *sweep) place() error {
 			partial++
 		case !ok:
 			unsampled++
+		case c.Total.CutShort() && s.metric.Unit == results.UnitUSD:
+			cut++ // cheap for the work it leaves out
 		case slices.ContainsFunc(s.axes, func(a axis) bool { _, ok := c.Params[a.key]; return !ok }):
 			s.flat = append(s.flat, c)
 		default:
@@ -104,6 +106,9 @@ func (s *sweep) place() error {
 	}
 	if unsampled > 0 {
 		s.notes = append(s.notes, document.Count(unsampled, "cell")+" without a sample of "+s.metric.Name)
+	}
+	if cut > 0 {
+		s.notes = append(s.notes, document.Count(cut, "cell")+" not drawn: sessions end early")
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ type column struct {
 // main lists the cells, with the notes on metrics that have no column of their own.
 func (t *tables) main() *document.Table {
 	columns := []column{
-		t.metric("COST", "cost_usd"),
+		t.cost(),
 		{title: "VS RECORDED", text: func(c *results.Cell) string {
 			text, _ := vsRecorded(t.whole, c)
 			return text
@@ -180,6 +180,20 @@ func (t *tables) metric(title, name string) column {
 		}
 		return ""
 	}}
+}
+
+// cost is the column of the total cost, or of the cost of an answered call where
+// sessions ended early: the total is then of less work than that of others.
+func (t *tables) cost() column {
+	col := t.metric("COST", "cost_usd")
+	total := col.text
+	col.text = func(c *results.Cell) string {
+		if c.Total.CutShort() {
+			return document.USD(c.Total.PerCallUSD(), 4) + "/call"
+		}
+		return total(c)
+	}
+	return col
 }
 
 // splits shows what the main figures are made of. Parts that are zero in every

@@ -207,6 +207,20 @@ func TestSweepPartial(t *testing.T) {
 	wantTexts(t, b.Bytes(), "lowest: $916.00 at 80k and 1 more")
 }
 
+// A cell with sessions that ended early is no point of a chart of costs: the lowest
+// would be the one that did least.
+func TestSweepCutShort(t *testing.T) {
+	run := lineSweep()
+	total := &run.Cells[5].Total
+	total.CostByClass[results.ClassRead], total.Counts.Unsimulated = 60, 40
+	var b bytes.Buffer
+	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, b.Bytes(), "1 cell not drawn: sessions end early")
+	wantTexts(t, b.Bytes(), "lowest: $916.00 at 80k and 1 more")
+}
+
 // TestSweepTexts: a text axis keeps all its labels, shortened to their room.
 func TestSweepTexts(t *testing.T) {
 	run := sweepRun()

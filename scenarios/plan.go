@@ -253,6 +253,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		HintAt:     s.Server.HintAt,
 		Latency:    s.Latency,
 		Levels:     s.Levels,
+		Overflow:   s.Overflow,
 		Breaks:     s.Breaks,
 		Rules:      &s.Detector,
 	}

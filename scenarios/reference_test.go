@@ -264,7 +264,7 @@ func TestEndedSessionsAreSaid(t *testing.T) {
 	}
 	said := false
 	for _, n := range run.Footnotes() {
-		said = said || n.Cell == c.Cell && strings.Contains(n.Text, "not simulated behind the blocking level")
+		said = said || n.Cell == c.Cell && strings.Contains(n.Text, "recorded calls not simulated")
 	}
 	if !said {
 		t.Errorf("no footnote among %v", run.Footnotes())

@@ -75,6 +75,8 @@ type Config struct {
 	// Levels are what the client shows of how full the window is; the zero
 	// value notes none.
 	Levels Levels
+	// Overflow is what happens to a request that is refused for good.
+	Overflow Overflow
 	// Breaks watches every call with the break detector of a client, under Rules;
 	// nil for those of the client.
 	Breaks bool

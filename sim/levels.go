@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/results"
@@ -27,6 +28,33 @@ type Levels struct {
 // of 200,000).
 func DefaultLevels() Levels {
 	return Levels{Warning: 20_000, Error: 20_000, Blocking: 3_000, Output: 20_000}
+}
+
+// Overflow is what happens to a request that the server refuses as longer than
+// the window and that no layer can shorten.
+type Overflow uint8
+
+// What may happen to a request beyond the window.
+const (
+	// OverflowStrategy ends the session under a strategy with a layer that declares to
+	// shorten contexts. Others, and a replay of the recording, are references and go on.
+	OverflowStrategy Overflow = iota
+	OverflowAnswer            // it is answered and priced as if the window were larger
+	OverflowEnd               // the error reaches the person, and the session ends (002:281)
+)
+
+// Names returns the names of overflows in files.
+func (Overflow) Names() []string { return []string{"strategy", "answer", "end"} }
+
+// ends reports whether a refused request ends a session under a strategy.
+func (o Overflow) ends(s *strategies.Strategy) bool {
+	if o != OverflowStrategy {
+		return o == OverflowEnd
+	}
+	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool {
+		t := s.Traits(layer)
+		return !t.Replays && (t.Compacts || t.Clears)
+	})
 }
 
 // Block is what happens to a prompt at the blocking level.
@@ -167,9 +195,7 @@ func (l *Loop) block(t *thread) bool {
 	t.gauge.blocked = true
 	t.replay.row.Counts.BlockedCalls++
 	if b == BlockEnd {
-		l.look(t)
-		t.replay.cut = true
-		l.end(t)
+		l.cutOff(t)
 		return true
 	}
 	for i, h := range t.hooks.before {
@@ -197,11 +223,20 @@ func (l *Loop) compactByHand(t *thread, i int) {
 	l.send(t)
 }
 
+// cutOff ends a conversation ahead of its request. That of a sub-agent ends alone:
+// its parent goes on with the results it was recorded with.
+func (l *Loop) cutOff(t *thread) {
+	l.look(t)
+	t.replay.cut = true
+	l.end(t)
+}
+
 // countUnsimulated counts the recorded calls that a session which ended early
 // leaves out.
 func (s *replay) countUnsimulated() {
 	if s.cut {
 		r := &s.row
+		r.Counts.Ended = 1
 		own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
 		r.Counts.Unsimulated = int64(s.session.NumCalls() - own)
 	}

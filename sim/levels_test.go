@@ -207,3 +207,68 @@ func TestBlockedSessionEnds(t *testing.T) {
 		t.Errorf("off: %d calls, %d left out", row.Calls, row.Counts.Unsimulated)
 	}
 }
+
+// beyond is a session whose 45th request passes a window of 200,000: four thousand
+// tokens a round on a prefix of 17,000 and more, six rounds behind it, and a sub-agent
+// that would start at the 48th.
+func beyond() *traces.Session {
+	b := newSession("s").turns(50, 0, 4000)
+	b.thread(traces.Thread{ID: "agent", Kind: traces.ThreadAgent, Parent: 0, ParentRound: 47})
+	b.turns(3, 0, 500)
+	return b.session()
+}
+
+// 002:281: when the recovery fails, "the withheld error is yielded and the session
+// returns to the user". A failing summariser shortens nothing, so under a strategy that
+// compacts the session ends at the first request beyond the window; none, which is the
+// reference, goes on, and so does every strategy that is told to.
+func TestRefusedRequestEndsTheSession(t *testing.T) {
+	const compacts = "  - full-compact: {trigger: {fixed: 150000}, call: [streaming], streaming: {retries: 0}, reactive: true}\n"
+	reference, _ := run(t, testConfig(t, "none"), beyond())
+	if reference.Counts.Beyond == 0 || reference.Counts.Ended != 0 || reference.Counts.Unsimulated != 0 {
+		t.Errorf("none: %d calls answered beyond the window, %d sessions ended", reference.Counts.Beyond, reference.Counts.Ended)
+	}
+	for _, tc := range []struct {
+		name     string
+		config   Config
+		overflow Overflow
+		ends     bool
+	}{
+		{"none", testConfig(t, "none"), OverflowStrategy, false},
+		{"none", testConfig(t, "none"), OverflowEnd, true},
+		{"recorded", testConfig(t, "recorded"), OverflowStrategy, false},
+		{"keepalive", testConfig(t, "keepalive"), OverflowStrategy, false},
+		{"compacts", written(t, compacts), OverflowStrategy, true},
+		{"compacts", written(t, compacts), OverflowEnd, true},
+		{"compacts", written(t, compacts), OverflowAnswer, false},
+	} {
+		c := tc.config
+		c.Overflow, c.Summarizer, c.Window = tc.overflow, failing{}, 200_000
+		row, _ := run(t, c, beyond())
+		n := row.Counts
+		own := row.CallsBySource[results.SourceMain] + row.CallsBySource[results.SourceAgent]
+		if (n.Ended == 1) != tc.ends || (n.Beyond == 0) != tc.ends || row.OverWindow != 1 {
+			t.Errorf("%s, %v: %d ended, %d answered beyond the window", tc.name, tc.overflow.Names()[tc.overflow], n.Ended, n.Beyond)
+		}
+		if want := 53 - own; int(n.Unsimulated) != want || tc.ends && (row.PeakContext > 200_000 || row.Overflows != 1) {
+			t.Errorf("%s: %d calls left out, want %d; peak %d, %d overflows", tc.name, n.Unsimulated, want, row.PeakContext, row.Overflows)
+		}
+		if tc.ends != row.CutShort() {
+			t.Errorf("%s: cut short %v", tc.name, row.CutShort())
+		}
+	}
+}
+
+// The error of a sub-agent reaches its parent, which goes on.
+func TestRefusedSubagentEndsAlone(t *testing.T) {
+	b := newSession("s").turns(5, 0, 1000)
+	b.thread(traces.Thread{ID: "agent", Kind: traces.ThreadAgent, Parent: 0, ParentRound: 0})
+	b.turns(60, 0, 4000)
+	c := testConfig(t, "none")
+	c.Overflow, c.Window = OverflowEnd, 100_000
+	row, _ := run(t, c, b.session())
+	if row.CallsBySource[results.SourceMain] != 5 || row.Counts.Ended != 1 || row.Counts.Unsimulated == 0 {
+		t.Errorf("%d calls of the parent, %d sessions ended, %d calls left out",
+			row.CallsBySource[results.SourceMain], row.Counts.Ended, row.Counts.Unsimulated)
+	}
+}

@@ -18,6 +18,7 @@ import (
 type Loop struct {
 	config      Config
 	assembly    *Assembly // of sessions whose person has none
+	ends        bool      // a request that is refused for good ends its session
 	clock       clock
 	replays     []*replay // the sessions of the cohort
 	pool        []*replay
@@ -49,7 +50,7 @@ type Loop struct {
 
 // NewLoop returns a loop for one configuration.
 func NewLoop(c Config) *Loop {
-	l := &Loop{config: c, assembly: assemblyOf(&c), models: new(Models)}
+	l := &Loop{config: c, assembly: assemblyOf(&c), ends: c.Overflow.ends(c.Strategy), models: new(Models)}
 	l.composer, _ = c.Summarizer.(Composer)
 	l.host.loop = l
 	l.turn.Host = &l.host
@@ -301,6 +302,11 @@ func (l *Loop) send(t *thread) {
 			return
 		}
 		t.overflow = true
+		if l.ends {
+			l.cutOff(t)
+			return
+		}
+		s.row.Counts.Beyond++
 	}
 	l.keepTTL(t, r)
 	l.level(t)
@@ -324,8 +330,7 @@ func (l *Loop) requestTokens(t *thread) int64 {
 }
 
 // refused asks the layers about a prompt that is too long, once a round. It
-// reports whether one of them took over. Without one the request goes out all
-// the same: the recording did have an answer.
+// reports whether one of them took over.
 func (l *Loop) refused(t *thread, excess int64) bool {
 	if t.retried {
 		return false

@@ -42,7 +42,7 @@ type replay struct {
 	firings  []int             // by layer of the strategy
 	reasons  map[[2]string]int // failures and refusals by layer and reason
 	paybacks []payback         // one for each compaction, in order
-	cut      bool              // the session ended at the blocking level
+	cut      bool              // a conversation of the session ended early
 	detector breaks.Detector
 
 	// answered are the rounds whose input has the result of a call; filled under

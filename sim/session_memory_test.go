@@ -75,7 +75,7 @@ func TestSessionMemoryGuard(t *testing.T) {
 		heavy := &s.Blocks[s.Threads[0].Rounds[20].Input.From]
 		heavy.Tokens, heavy.Bytes = 151_000, 453_000
 		c := written(t, notesAndSummary(", guard: "+guard+", extract: {growth: 18000}, keep: {min_tokens: 0, min_texts: 0}, memory: {share: 0.001}"))
-		c.Window = 400_000
+		c.Window, c.Overflow = 400_000, OverflowAnswer
 		rows[guard], _ = run(t, c, s)
 	}
 	with, without := rows["true"], rows["false"]

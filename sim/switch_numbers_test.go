@@ -59,12 +59,12 @@ func TestNumbersOfBreakers(t *testing.T) {
 	for breaker, want := range map[string]int{"3": 3, "1": 1, "0": 28} {
 		s := newSession("s").turns(60, 0, 4000).session()
 		c := written(t, "  - first_of:\n    - session-memory: {enabled: false, trigger: {fixed: 150000}}\n"+full+breaker+"}\n")
-		c.Summarizer = failing{}
+		c.Summarizer, c.Overflow = failing{}, OverflowAnswer
 		if row, _ := run(t, c, s); row.FailedCompaction != want {
 			t.Errorf("full-compact.breaker %s: %d failed compactions, want %d", breaker, row.FailedCompaction, want)
 		}
 		c = written(t, "  - first_of:\n    - session-memory: {trigger: {fixed: 150000}, extract: {growth: 1000000}, breaker: "+breaker+"}\n"+full+"0}\n")
-		c.Summarizer = failing{}
+		c.Summarizer, c.Overflow = failing{}, OverflowAnswer
 		if row, _ := run(t, c, s); row.Reasons["session-memory: no memory file"] != want || row.FailedCompaction != 28 {
 			t.Errorf("session-memory.breaker %s: %v, want %d refusals", breaker, row.Reasons, want)
 		}

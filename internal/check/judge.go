@@ -87,6 +87,9 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 			v.result.Cell, v.result.Group = c.Name, g.name
 			if f.lacksPrice(s, r.Metric) {
 				v.refuseUnpriced(in)
+			} else if n := s.cutShort(r.Metric); n > 0 {
+				v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on",
+					sessionsEnd(n))
 			} else {
 				v.prepare(baselines[r.Baseline].Baseline)
 			}

@@ -74,3 +74,20 @@ func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 	f.Unpriced = "allow"
 	says(t, against(t, f, unpricedRun(), unpricedRun()))
 }
+
+// Where sessions ended early, sums and times are of less work: no bar judges them. What
+// counts the ended sessions, and shares, are judged.
+func TestCutShort(t *testing.T) {
+	in := plainRun()
+	d := in.Cells[0].Draws[0]
+	d.Rows[0].Counts.Ended, d.Rows[0].Counts.Unsimulated = 1, 7
+	d.Total.Counts.Ended, d.Total.Counts.Unsimulated = 1, 7
+	f := levels(t, "rules:\n  - {metric: cost_usd, max: 1e9}\n  - {metric: ended_sessions, max: 0}\n  - {metric: cache_hit_ratio, min: 0.01}\n")
+	var got []string
+	for _, s := range f.Judge(in, nil).Results {
+		got = append(got, s.Metric+" "+string(s.Status))
+	}
+	if want := []string{"cost_usd unjudged", "ended_sessions breach", "cache_hit_ratio ok"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

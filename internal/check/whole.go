@@ -156,6 +156,28 @@ func (s *slice) unpriced() int {
 	return most
 }
 
+// cutShort returns in how many sessions of a slice a conversation ended early, if
+// that makes a metric too small: sums and times do not count what is left out.
+func (s *slice) cutShort(m results.Metric) int {
+	most := 0
+	if m.Kind == results.KindSum && m.Group == "" && m.Name != "overflows" {
+		for i := range s.totals {
+			if c := &s.totals[i].Counts; s.totals[i].CutShort() {
+				most = max(most, int(c.Ended), 1)
+			}
+		}
+	}
+	return most
+}
+
+// sessionsEnd says how many sessions end.
+func sessionsEnd(n int) string {
+	if n == 1 {
+		return "1 session ends"
+	}
+	return fmt.Sprintf("%d sessions end", n)
+}
+
 // lacksPrice reports whether a metric of a slice would be too small because calls
 // had no price, and the check does not allow that.
 func (f *File) lacksPrice(s *slice, m results.Metric) bool {

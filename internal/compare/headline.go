@@ -22,6 +22,9 @@ func (r *Report) headline(c *Comparison) (lead, text string) {
 	if f == nil || f.Verdict == Missing {
 		return fmt.Sprintf("%s and %s differ", c.Base, c.Other), where + "."
 	}
+	if cut := c.cutShort(); cut != "" {
+		return fmt.Sprintf("What %s and %s cost cannot be compared", c.Base, c.Other), ": " + cut + "."
+	}
 	sc := f.scale()
 	values := fmt.Sprintf(": %s against %s. ", sc.text(f.Other.Value), sc.text(f.Base.Value))
 	return c.costs(f), where + values + r.outlook(f) + moves(c)

@@ -226,10 +226,33 @@ func (m *measured) judge(c *Comparison, level float64) {
 	default:
 		m.Notes = append(m.Notes, "no interval: too many resamples hold no session with a sample")
 	}
+	if cut := c.cutShort(); cut != "" && m.Metric.Better != results.Neither {
+		m.Notes = append(m.Notes, cut)
+		return
+	}
 	m.Verdict = m.verdict(level)
 	if note := c.modelError(m); note != "" {
 		m.Notes, m.Verdict = append(m.Notes, note), Chance
 	}
+}
+
+// cutShort says on which side sessions ended early, "" for neither: its figures are
+// of less work, and nothing is better for that.
+func (c *Comparison) cutShort() string {
+	for s, label := range []string{c.Base, c.Other} {
+		ended := 0
+		for _, cell := range c.pairs.rows[s] {
+			for _, row := range cell {
+				if row.CutShort() {
+					ended++
+				}
+			}
+		}
+		if ended > 0 {
+			return fmt.Sprintf("%s of %s ended early: not the same work", document.Count(ended, "session"), label)
+		}
+	}
+	return ""
 }
 
 // missing says which sides have no figure, and whether they could have one.

@@ -102,8 +102,7 @@ func partial(in Input) []string {
 			add(", cell %s: %s of models without a price not in the cost", c.Cell, document.Count(n, "call"))
 		}
 		if n := c.Total.Counts.Unsimulated; n > 0 {
-			add(", cell %s: %s not simulated behind the blocking level", c.Cell,
-				document.Count(int(n), "recorded call"))
+			add(", cell %s: %s not simulated, sessions end early", c.Cell, document.Count(int(n), "recorded call"))
 		}
 		if len(c.Rows) == 0 {
 			add(": cell %s has no session", c.Cell)

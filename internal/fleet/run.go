@@ -322,6 +322,7 @@ func (r *Runner) config(
 	p *Population, j *job, prices time.Time, server func(traces.Cache) sim.Server, person func(int) sim.Person,
 ) sim.Config {
 	return sim.Config{
+		Overflow: sim.OverflowAnswer, // what ends early cannot be held against its own variants
 		Strategy: j.cell.strategy, Server: server, Summarizer: summarizer.Default(),
 		Prices: r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
 		Person: func(i int, _ *traces.Session) sim.Person { return person(i) },

@@ -41,6 +41,7 @@ type Difference struct {
 	USD         float64 // positive: what is in force in the base saves it
 	Relative    float64 // to the cost of the base; 0 when that cost nothing
 	Covered     bool    // the interval of the relative difference holds 0
+	Cut         bool    // sessions end early on either side: the figures are not of the same work
 	Calls       int
 	Uncached    int64
 	Read        int64
@@ -106,6 +107,7 @@ func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 	}
 	relative, _ := a.Run.ModelError.Difference(cell, base)
 	d.Covered = d.USD != 0 && relative.Chance()
+	d.Cut = d.Calls != 0 && (x.CutShort() || y.CutShort())
 	return d
 }
 

@@ -22,7 +22,7 @@ func (r *Run) Foremost(may func(cell string) bool) []string {
 		if c.Strategy == StrategyRecorded {
 			return -1
 		}
-		return c.Total.CostUSD()
+		return c.Total.RankUSD()
 	}
 	var cells []*Cell
 	for i := range r.Cells {

@@ -81,10 +81,10 @@ var rowFields = []field{
 		Definition: "largest request sent, tokens; over several sessions the maximum"}),
 	counts("overflows", func(r *Row) *int { return &r.Overflows }, Metric{
 		place: atCompaction, Unit: UnitCalls, Better: Lower,
-		Definition: "requests that a server refuses as too long; what no layer shortens is counted as if it were answered"}),
+		Definition: "requests that a server refuses as too long"}),
 	counts("over_window", func(r *Row) *int { return &r.OverWindow }, Metric{
 		place: besides, Unit: UnitCount, Of: "overflows",
-		Definition: "sessions with at least one request that a server refuses as too long"}),
+		Definition: "sessions with at least one request that a server refuses as too long and no layer shortens"}),
 	counts("failed_compactions", func(r *Row) *int { return &r.FailedCompaction }, Metric{
 		place: besides, Unit: UnitCount, Of: "compactions",
 		Definition: "compactions that failed"}),

@@ -39,7 +39,7 @@ func TestPublishedNames(t *testing.T) {
 		"agent_summaries count", "agent_messages count", "compaction_retries count", "compaction_fallbacks count",
 		"breaker_trips count", "restored_files count", "server_hints count", "idle_compactions count",
 		"warning_calls calls", "error_calls calls", "blocked_calls calls", "background_calls calls",
-		"head_changes count", "keepalive_signals count", "unsimulated_calls calls", "keepalives calls",
+		"head_changes count", "keepalive_signals count", "answered_over_window calls", "ended_sessions count", "unsimulated_calls calls", "keepalives calls",
 		"net_negative_compactions count",
 		"live_calls calls", "live_attempts calls", "live_iterations count", "live_uncached_tokens tokens", "live_read_tokens tokens",
 		"live_write_tokens tokens", "live_output_tokens tokens", "live_uncached_tokens_predicted tokens",
@@ -138,7 +138,7 @@ func TestValues(t *testing.T) {
 		"percent_left":       0.65, // 2600 / 40 per cent
 		"percent_left_least": 0.03, "warning_seconds": 90, "error_seconds": 70, "blocking_seconds": 50,
 		"breaks":         5841, // 66 counts, 56 … 121: 66·(56 + 121)/2
-		"stored_results": 200, "keepalives": 227,
+		"stored_results": 200, "keepalives": 229,
 	} {
 		m, ok := LookupMetric(name)
 		if !ok {

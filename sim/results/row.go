@@ -3,6 +3,8 @@
 package results
 
 import (
+	"math"
+
 	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -173,8 +175,8 @@ type Row struct {
 	Recompactions    int // compactions of a context that already held a summary
 	ChainMax         int // longest run of compactions on one thread
 	PeakContext      int64
-	Overflows        int // requests that a server refuses as too long; what no layer shortens is counted as answered
-	OverWindow       int // sessions with at least one such request
+	Overflows        int // requests that a server refuses as too long
+	OverWindow       int // sessions with at least one such request that no layer shortens
 	FailedCompaction int
 	AddedLatency     float64            // s of waiting that context management added
 	Waits            [numWaits]float64  // the parts of AddedLatency, s
@@ -220,6 +222,26 @@ func (r *Row) LoggedUSD(billed *Row) float64 {
 // CostUSD returns the total cost, USD.
 func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }
 
+// CutShort reports whether a conversation ended early, so that the row is of less
+// work than the recording has: no sum of it is comparable.
+func (r *Row) CutShort() bool { return r.Counts.Unsimulated > 0 }
+
+// PerCallUSD returns the total cost for each call that the conversations themselves
+// made, USD: the figure of a row that was cut short. It is 0 without such calls.
+func (r *Row) PerCallUSD() float64 {
+	calls := r.CallsBySource[SourceMain] + r.CallsBySource[SourceAgent] + r.CallsBySource[SourceBranch]
+	return r.CostUSD() / float64(max(1, calls))
+}
+
+// RankUSD returns what the row costs among others, USD: more than any when it was
+// cut short.
+func (r *Row) RankUSD() float64 {
+	if r.CutShort() {
+		return math.Inf(1)
+	}
+	return r.CostUSD()
+}
+
 // Counts count what happens in a session beside the figures that have a field
 // of their own. Each is a metric, which says what it counts: see countForm.
 type Counts struct {
@@ -231,7 +253,7 @@ type Counts struct {
 
 	WarningCalls, ErrorCalls, BlockedCalls int64
 
-	Background, HeadChanges, Signals, Unsimulated, Keepalives, NetNegative int64
+	Background, HeadChanges, Signals, Beyond, Ended, Unsimulated, Keepalives, NetNegative int64
 
 	LiveCalls, LiveAttempts, LiveIterations, LiveUncached, LiveRead, LiveWrite, LiveOutput,
 	PredictedUncached, PredictedRead, PredictedWrite, PredictedOutput, Entities, EntitiesKept,

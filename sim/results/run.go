@@ -222,10 +222,15 @@ func (c *Cell) warnings() []Note {
 		}
 	}
 	t := &c.Total
-	warn(t.OverWindow, "overflows", sessionsPass(t.OverWindow)+" the window")
+	if answered := int(t.Counts.Beyond); answered > 0 {
+		warn(t.OverWindow, "overflows", fmt.Sprintf("%s the window: %s there counted as answered",
+			sessionsPass(t.OverWindow), plural(answered, "call")))
+	} else if !t.CutShort() {
+		warn(t.OverWindow, "overflows", sessionsPass(t.OverWindow)+" the window")
+	}
 	warn(t.FailedCompaction, "compactions", plural(t.FailedCompaction, "compaction")+" failed")
-	warn(int(t.Counts.Unsimulated), "cost_usd",
-		plural(int(t.Counts.Unsimulated), "recorded call")+" not simulated behind the blocking level: not compared")
+	warn(int(t.Counts.Unsimulated), "cost_usd", fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
+		sessionsEnd(int(t.Counts.Ended)), plural(int(t.Counts.Unsimulated), "recorded call")))
 	warn(t.Unpriced, "cost_usd", plural(t.Unpriced, "call")+" of models without a price not in the cost")
 	if output := t.CostByClass[ClassOutput]; t.LoggedOutputUSD > 0 && output-t.LoggedOutputUSD >= 0.005 {
 		notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
@@ -239,6 +244,13 @@ func sessionsPass(n int) string {
 		return "1 session passes"
 	}
 	return fmt.Sprintf("%d sessions pass", n)
+}
+
+func sessionsEnd(n int) string {
+	if n == 1 {
+		return "1 session ends"
+	}
+	return fmt.Sprintf("%d sessions end", n)
 }
 
 func plural(n int, noun string) string {

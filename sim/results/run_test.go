@@ -1,6 +1,8 @@
 package results
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,6 +66,35 @@ func TestFootnotes(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, r.Footnotes()); diff != "" {
 		t.Errorf("footnotes (-want +got):\n%s", diff)
+	}
+}
+
+// A row with sessions that ended early is never the cheaper one: it has no difference,
+// ranks behind every other, and says what it leaves out. Calls beyond the window that
+// are counted as answered are told.
+func TestCutShortIsNoBargain(t *testing.T) {
+	r := references()
+	half := &r.Cells[2]
+	if d, ok := r.VsRecorded(half); !ok || d.Relative >= 0 || half.Total.RankUSD() != half.Total.CostUSD() {
+		t.Fatalf("%+v, %v: the cell is to be the cheaper one", d, ok)
+	}
+	half.Total.OverWindow, half.Total.Overflows = 2, 2
+	half.Total.Counts.Ended, half.Total.Counts.Unsimulated = 2, 40
+	if d, ok := r.VsRecorded(half); ok || !math.IsInf(half.Total.RankUSD(), 1) {
+		t.Errorf("%+v: compared, ranks at %v", d, half.Total.RankUSD())
+	}
+	want := Note{"half", "cost_usd", "2 sessions end early, 40 recorded calls not simulated: cost of an answered call, not compared"}
+	if !slices.Contains(r.Footnotes(), want) {
+		t.Errorf("footnotes %q, want %q", r.Footnotes(), want)
+	}
+	half.Total.CallsBySource[SourceMain], half.Total.CallsBySource[SourceCompact] = 20, 5
+	if got := half.Total.PerCallUSD(); got != 0.25 { // $5 over the 20 calls that answer the conversation
+		t.Errorf("$%v a call, want 0.25", got)
+	}
+	half.Total.Counts = Counts{Beyond: 40}
+	want = Note{"half", "overflows", "2 sessions pass the window: 40 calls there counted as answered"}
+	if !slices.Contains(r.Footnotes(), want) {
+		t.Errorf("footnotes %q, want %q", r.Footnotes(), want)
 	}
 }
 

@@ -129,7 +129,7 @@ func (d Difference) Chance() bool { return d.Known && d.Low <= 0 && d.High >= 0 
 // two do not cover the same sessions, one was cut short, or base costs nothing.
 func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 	total := base.Total.CostUSD()
-	if !c.Covers(base) || total == 0 || c.Total.Counts.Unsimulated > 0 {
+	if !c.Covers(base) || total == 0 || c.Total.CutShort() || base.Total.CutShort() {
 		return Difference{}, false
 	}
 	d := Difference{Relative: (c.Total.CostUSD() - total) / total}
