@@ -91,6 +91,9 @@ func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies
 		return nil, err
 	}
 	changed := false
+	for _, s := range list {
+		x.ownLayer(&entry{body: tree.Root}, s.layer)
+	}
 	for _, l := range layersOf(tree.Root) {
 		for _, s := range list {
 			if l.key.Value != s.layer {

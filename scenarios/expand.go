@@ -310,8 +310,10 @@ func newCell(name string, v, around *variant, asks bool) Cell {
 // asksSummarizer reports whether a strategy lets the summariser answer: whether
 // one of its layers makes calls whose answers no recording gives.
 func asksSummarizer(s *strategies.Strategy) bool {
-	return slices.ContainsFunc(s.Layers(), func(l strategies.Layer) bool {
-		_, asks := l.(strategies.IntentResult)
-		return asks && !s.Traits(l.Name()).Replays
+	return slices.ContainsFunc(s.Members(), func(m *strategies.Strategy) bool {
+		return slices.ContainsFunc(m.Layers(), func(l strategies.Layer) bool {
+			_, asks := l.(strategies.IntentResult)
+			return asks && !m.Traits(l.Name()).Replays
+		})
 	})
 }

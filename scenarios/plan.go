@@ -61,7 +61,7 @@ type Plan struct {
 
 // DefaultStrategies are run when nothing else is asked for.
 func DefaultStrategies() []string {
-	return []string{results.StrategyRecorded, "auto-compact/167k", "auto-compact/155k", "truncate-oldest", "none"}
+	return []string{results.StrategyRecorded, strategyOwn, strategyOwn + "/lower", strategyOwn + "/higher", "none"}
 }
 
 // ErrNoSessions is returned for a corpus without calls.
@@ -138,6 +138,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
 	run.Sum()
 	annotate(run, d, p.Summarize != nil)
+	run.Notes = append(run.Notes, generations(d, sessions, run)...)
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
 	if text := lesson(&p.lessons); text != "" {
 		run.Notes = append(run.Notes, results.Note{Text: text})

@@ -394,8 +394,10 @@ func (t *trials) met(s *setting) bool {
 			add(c.Scenario)
 		}
 		if !seen[c.Strategy] {
-			for _, name := range c.Strategy.LayerNames() {
-				add(map[string]any{name: c.Strategy.Params(name)})
+			for _, m := range c.Strategy.Members() {
+				for _, name := range m.LayerNames() {
+					add(map[string]any{name: m.Params(name)})
+				}
 			}
 		}
 		seen[c.Scenario], seen[c.Strategy] = true, true

@@ -232,6 +232,7 @@ func (x *expansion) overrides(e *entry) error {
 // reports whether e has that layer.
 func (x *expansion) change(e *entry, keys []string, value *yaml.Node) (bool, error) {
 	path := strings.Join(keys, ".")
+	x.ownLayer(e, keys[0])
 	var names, paths []string
 	var errs []error
 	found := false
@@ -264,6 +265,25 @@ func (x *expansion) change(e *entry, keys []string, value *yaml.Node) (bool, err
 		return false, fmt.Errorf("%s has no layer %q%s; its layers: %s", e.name, keys[0], hint, orNone(names))
 	}
 	return true, errors.Join(errs...)
+}
+
+// ownLayer adds a layer to a strategy of generations that changes none of it yet, if
+// one of these has it.
+func (x *expansion) ownLayer(e *entry, name string) {
+	if own := spec.Child(e.body, "own"); own == nil || own.Value != "true" {
+		return
+	}
+	has := slices.ContainsFunc(x.registry.Generations(), func(g *strategies.Strategy) bool { return g.Params(name) != nil })
+	listed := slices.ContainsFunc(layersOf(e.body), func(l layer) bool { return l.key.Value == name })
+	list := spec.Child(e.body, "layers")
+	if !has || listed || list == nil {
+		return
+	}
+	list.Style = 0
+	list.Content = append(list.Content, &yaml.Node{
+		Kind: yaml.MappingNode, Tag: "!!map",
+		Content: []*yaml.Node{spec.Text(name), {Kind: yaml.MappingNode, Tag: "!!map"}},
+	})
 }
 
 func orNone(names []string) string {

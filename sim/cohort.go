@@ -133,6 +133,7 @@ func (l *Loop) seat(i int, session *traces.Session) error {
 	l.usersThrough(p.User)
 	s.owner, s.client, s.assembly = p.Owner, p.Client, p.Assembly
 	s.place, s.seat = p.User, l.users[p.User].seat()
+	s.strategy = l.config.Strategy.For(session.Agent, session.Version())
 	if s.assembly == nil {
 		s.assembly = l.assembly
 	}
@@ -155,9 +156,9 @@ func begin(sessions []*traces.Session) int64 {
 func (l *Loop) prepare(s *replay, i int32) error {
 	t := &l.threads[s.base+i]
 	layers := t.layers
-	if layers == nil {
-		layers = l.config.Strategy.Layers()
-		t.hooks.bind(layers, l.config.Strategy.Bars())
+	if layers == nil || t.strategy != s.strategy {
+		layers = s.strategy.Layers()
+		t.hooks.bind(layers, s.strategy.Bars())
 	}
 	for len(s.firings) < len(layers) {
 		s.firings = append(s.firings, 0)

@@ -172,7 +172,7 @@ func (l *Loop) branch(parent, child *thread) {
 	for i, layer := range parent.layers {
 		child.layers[i] = layer.Clone()
 	}
-	child.hooks.bind(child.layers, l.config.Strategy.Bars())
+	child.hooks.bind(child.layers, child.strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
 	child.ttl, child.chain, child.unlogged, child.head = parent.ttl, parent.chain, parent.unlogged, parent.head
 	child.payback = parent.payback

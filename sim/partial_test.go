@@ -41,8 +41,8 @@ func TestPartialAndTheCache(t *testing.T) {
 		"partial: {direction: up_to, pivot: 1}":  {all + 200 + 1500, all, system},
 		// The provider's compaction asks for nothing behind the conversation; the
 		// block it answers with stands first, ahead of the turns that stay (B3).
-		"call: [server]": {all + 200, all, system},
-		"call: [server], server: {keep_turns: 10}":                {18_300 + 20*4200, 18_300 + 20*4200, system},
+		"call: [server]":                                          {all + 200, all, system},
+		"call: [server], keep: {rounds: 10}":                      {18_300 + 20*4200, 18_300 + 20*4200, system},
 		"call: [server], server: {instructions: 100}":             {all + 200 + 100, all, system},
 		"fork: {skip_cache_write: true, max_output: 20000}":       {all + 200 + 1500, system, system}, // 002:101
 		"fork: {skip_cache_write: true}, hooks: {pre_compact: 7}": {all + 200 + 1507, all, system},

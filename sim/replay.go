@@ -7,6 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -16,6 +17,7 @@ import (
 type replay struct {
 	session  *traces.Session
 	index    int32 // in the cohort
+	strategy *strategies.Strategy
 	place    int32 // of the user among those of the loop
 	user     *user
 	seat     int32     // among the sessions of the user

@@ -14,6 +14,7 @@ type thread struct {
 	index    int32 // in the session
 	context  prompt.Context
 	layers   []strategies.Layer
+	strategy *strategies.Strategy // that the layers are of
 	hooks    hooks
 	round    int32 // the round under way
 	inputAt  int   // position of the first entry of its input
@@ -75,7 +76,8 @@ type thread struct {
 func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	*t = thread{
 		replay: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
-		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], wakes: t.wakes[:0],
+		strategy: s.strategy,
+		hooks:    t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], wakes: t.wakes[:0],
 	}
 	t.deleted.reset()
 	t.context.Reset(s.session.Blocks, &s.arena)

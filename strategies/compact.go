@@ -19,6 +19,7 @@ type CompactParams struct {
 	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, a summary call begins with one, and each waits for the other" off:"[]"`
 	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" min:"0" off:"0"`
 	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server" off:"[streaming]"`
+	Verify      bool             `yaml:"verify" doc:"a second call of the same kind holds the summary against what it stands for"`
 	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" min:"0"`
 	Analysis    analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
 	Fork        forkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
@@ -31,6 +32,7 @@ type CompactParams struct {
 	Attachments attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
 	Hooks       hookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
 	Server      serverParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
+	Keep        keepParams       `yaml:"keep" doc:"messages that stay as they are"`
 	Partial     partialParams    `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
 	Idle        idleParams       `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
 	Refill      refillParams     `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`
@@ -163,16 +165,11 @@ func (p *CompactParams) Rules() []error {
 func (p *CompactParams) serverRules() []error {
 	var errs []error
 	if len(p.Call) > 0 && p.Call[0] != WayServer {
-		if p.Server.KeepTurns > 0 {
-			errs = append(errs, spec.Wrong("server.keep_turns", "keeps turns only where server is the first way of call"))
-		}
 		if p.Server.Beside {
 			errs = append(errs, spec.Wrong("server.beside", "means nothing where server is not the first way of call"))
 		}
 	}
-	if p.Server.KeepTurns > 0 && p.Partial.Direction != partialNone {
-		errs = append(errs, spec.Wrong("server.keep_turns", "has no effect: partial.direction says what is kept"))
-	}
+	errs = append(errs, p.Keep.rules(p.Partial.Direction)...)
 	if p.Server.Beside && p.Partial.Auto && p.Partial.Direction == partialFrom {
 		errs = append(errs, spec.Wrong("server.beside", "puts the block first, and partial.direction from puts it behind what stays"))
 	}

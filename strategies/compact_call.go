@@ -18,6 +18,7 @@ type summaryCall struct {
 	retries   int       // repetitions with the oldest rounds dropped
 	fallbacks int       // changes to another way
 	made      int       // calls made
+	verified  bool      // the call under way holds the summary against what it stands for
 	began     int64     // ns on the session's clock
 	by        startedBy // what started it
 	compacts  bool      // the call itself is above the trigger, and not barred
@@ -91,6 +92,9 @@ func strip(media, listings, thinking bool) prompt.Strip {
 func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	s := &l.call
 	switch {
+	case r.Failed == "" && l.params.Verify && !s.verified:
+		s.verified = true
+		return l.ask(t)
 	case r.Failed == "":
 		return l.apply(t, r)
 	case r.Failed == prompt.FailDeadlock:
@@ -185,8 +189,8 @@ func (l *compact) choose(t *Turn, to int) {
 	case partialFrom:
 		s.low = l.params.Partial.cut(c, body, to)
 	case partialNone:
-		if n := l.params.Server.KeepTurns; n > 0 && l.params.Call[0] == WayServer {
-			s.high = lastTurns(c, body, to, n)
+		s.high = l.params.Keep.cut(c, body, to)
+		if !l.params.Keep.Sent {
 			s.to = s.high
 		}
 	}
@@ -211,21 +215,6 @@ func (p *partialParams) cut(c *prompt.Context, body, to int) int {
 		}
 		if n--; n < 0 {
 			break
-		}
-	}
-	return legalCut(c, i, body)
-}
-
-// lastTurns returns the position from which the last n API rounds among the
-// entries [body, to) stand; their input comes with the rounds before.
-func lastTurns(c *prompt.Context, body, to, n int) int {
-	i := to
-	for ; n > 0 && i > body; n-- {
-		for i > body && !c.At(i-1).Kind.Assistant() {
-			i--
-		}
-		for i > body && c.At(i-1).Kind.Assistant() {
-			i--
 		}
 	}
 	return legalCut(c, i, body)
@@ -298,6 +287,11 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int) {
 	attached = l.params.Hooks.inject(c.Arena(), attached)
 	attached = l.measured(t, tokensOf(c, refs), attached)
 	files = min(files, len(attached))
+	if l.params.Keep.User > 0 {
+		summarised := s.high
+		s.low = l.params.Keep.keepUser(c, s.low, s.high)
+		s.end, s.high = s.end-(summarised-s.low), s.low
+	}
 	if s.high == s.end {
 		refs, attached = append(refs, attached...), nil
 	} else {

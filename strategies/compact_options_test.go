@@ -43,12 +43,12 @@ func TestPartialMessageSets(t *testing.T) {
 		messages   int
 		sent       int32
 	}{
-		"partial: {direction: none}":              {slices.Concat([]int32{3000}, hooks), 10500, 21, 24},
-		"partial: {direction: up_to}":             {slices.Concat([]int32{3000}, six, hooks), 4500, 9, 12},
-		"partial: {direction: from}":              {slices.Concat([]int32{500}, four, []int32{3000}, hooks), 6000, 12, 24},
-		"partial: {direction: up_to, pivot: 1}":   {slices.Concat([]int32{3000}, hooks), 10500, 21, 24},
-		"partial: {direction: from, pivot: 0}":    {slices.Concat([]int32{3000}, hooks), 10500, 21, 24},
-		"call: [server], server: {keep_turns: 6}": {slices.Concat([]int32{3000}, six, hooks), 4500, 9, 12},
+		"partial: {direction: none}":            {slices.Concat([]int32{3000}, hooks), 10500, 21, 24},
+		"partial: {direction: up_to}":           {slices.Concat([]int32{3000}, six, hooks), 4500, 9, 12},
+		"partial: {direction: from}":            {slices.Concat([]int32{500}, four, []int32{3000}, hooks), 6000, 12, 24},
+		"partial: {direction: up_to, pivot: 1}": {slices.Concat([]int32{3000}, hooks), 10500, 21, 24},
+		"partial: {direction: from, pivot: 0}":  {slices.Concat([]int32{3000}, hooks), 10500, 21, 24},
+		"call: [server], keep: {rounds: 6}":     {slices.Concat([]int32{3000}, six, hooks), 4500, 9, 12},
 	} {
 		in, k, b := kept(t, changes)
 		if got := k.sizes(3); !slices.Equal(got, tc.set) || k.Context.At(k.InputAt).Tokens != 444 {
@@ -294,10 +294,10 @@ func TestCompactionDecliningAllocatesNothing(t *testing.T) {
 // What is wrong with the parameters, all at once.
 func TestCompactionParameters(t *testing.T) {
 	for text, want := range map[string][]string{
-		"full-compact: {trigger: {fixed: 1}, partial: {pivot: 1.5}, idle: {share: 1}, server: {keep_turns: 2}, signal_seconds: -1}": {
-			"partial.pivot 1.5 must lie in 0…1", "idle.share 1 must lie between 0 and 1", "server.keep_turns keeps turns only", "signal_seconds -1 must not be negative"},
-		"full-compact: {trigger: {fixed: 1}, call: [server], server: {keep_turns: 2}, partial: {direction: from}}": {"partial.direction says what is kept"},
-		"full-compact: {trigger: {fixed: 1}, partial: {direction: upto}}":                                          {`direction: unknown value "upto"`},
+		"full-compact: {trigger: {fixed: 1}, partial: {pivot: 1.5}, idle: {share: 1}, keep: {rounds: 2}, signal_seconds: -1}": {
+			"partial.pivot 1.5 must lie in 0…1", "idle.share 1 must lie between 0 and 1", "signal_seconds -1 must not be negative"},
+		"full-compact: {trigger: {fixed: 1}, call: [server], keep: {rounds: 2}, partial: {direction: from}}": {"partial.direction says what is kept"},
+		"full-compact: {trigger: {fixed: 1}, partial: {direction: upto}}":                                    {`direction: unknown value "upto"`},
 		"session-memory: {trigger: {fixed: 1}, keep: {min_tokens: 50000}, extract: {turns: 0, failure: 2, seconds: -1, instruction: 0}, memory: {section: 13000, share: 2, largest: 0, sections: 0}}": {
 			"keep.min_tokens 50000 is more than max_tokens 40000", "extract.turns 0 must be at least 1", "extract.failure 2 must lie in 0…1", "extract.seconds -1",
 			"extract.instruction 0", "memory.section 13000 is more than total 12000", "memory.share 2", "memory.largest 0", "memory.sections 0"},

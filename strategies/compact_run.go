@@ -169,7 +169,6 @@ func summaryBlock(a *prompt.Answer) prompt.Block {
 // block that comes first from then on, billed as a call of its own.
 type serverParams struct {
 	Instructions int32 `yaml:"instructions" doc:"tokens of instructions of the client's own; 0 for the provider's" min:"0"`
-	KeepTurns    int   `yaml:"keep_turns" doc:"newest API rounds that stay as they are, behind the block" min:"0" off:"0"`
 	Beside       bool  `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their block takes its place ahead of the next request"`
 }
 

@@ -18,6 +18,16 @@ func (s *Strategy) YAML() ([]byte, error) {
 	put(root, "name", spec.Text(s.Name), "")
 	put(root, "doc", spec.Text(s.Doc), "")
 	put(root, "rank", encoded(s.rank), "place in lists, smallest first")
+	if s.Generation.Agent != "" {
+		generation, err := spec.Describe(&s.Generation)
+		if err != nil {
+			return nil, fmt.Errorf("write strategy %s: %w", s.Name, err)
+		}
+		put(root, "generation", generation, "whose client this is")
+	}
+	if s.own != nil {
+		put(root, "own", encoded(true), "each session under the generation of its own client; layers change those of the generations")
+	}
 	layers := &yaml.Node{Kind: yaml.SequenceNode}
 	var group *yaml.Node
 	for i, c := range s.layers {
@@ -54,6 +64,9 @@ func (s *Strategy) YAML() ([]byte, error) {
 
 // node returns the parameters of a layer as YAML.
 func (c *configured) node() (*yaml.Node, error) {
+	if c.given != nil {
+		return spec.Clone(c.given), nil
+	}
 	if c.params == nil {
 		n := mapping()
 		n.Style = yaml.FlowStyle

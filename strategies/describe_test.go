@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func TestYAMLRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := &Registry{layers: r.layers}
+		again := &Registry{layers: r.layers, presets: maps.Clone(r.presets)}
 		if err := again.AddPreset(text, "shown.yaml"); err != nil {
 			t.Errorf("%s cannot be read back: %v\n%s", name, err, text)
 			continue
@@ -106,7 +107,9 @@ func TestThresholds(t *testing.T) {
 		"auto-compact/167k": {167_000}, "auto-compact/155k": {155_000}, "auto-compact/small-model": {167_000},
 		"truncate-oldest": {167_000}, "claude-code/1": {187_000, 187_000},
 		"claude-code/2.1": {135_000, 155_000, 155_000}, "claude-code/2026-03": {167_000, 167_000},
-		"claude-code/2026-10": {167_000},
+		"claude-code/2026-08": {167_000}, "claude-code/2026-10": {167_000},
+		// 0.9; less 32,000; less 16,384; 0.5.
+		"codex/2026-08": {180_000}, "opencode/2026-08": {168_000}, "pi/2026-03": {183_616}, "gemini-cli/2026-08": {100_000},
 	} {
 		s, err := r.Strategy(name)
 		if err != nil {

@@ -22,6 +22,11 @@ type presetFile struct {
 	// list of layers of which the first that acts bars the rest.
 	Layers    []yaml.Node `yaml:"layers" doc:"in the order they are asked"`
 	Exclusive [][]string  `yaml:"exclusive" doc:"ahead of a request, of each list only one acts"`
+	// Generation says that the preset is what an agent's client did at some versions.
+	Generation Generation `yaml:"generation" doc:"the agent and the versions whose client this is"`
+	// Own makes a strategy of all generations: its layers are what changes in
+	// theirs, where they have them.
+	Own bool `yaml:"own" doc:"each session under the generation of its own client; layers change those of the generations"`
 }
 
 const firstOf = "first_of"
@@ -72,10 +77,14 @@ func (r *Registry) preset(tree *spec.Tree) (*Strategy, error) {
 	var f presetFile
 	p := presetReader{registry: r, tree: tree}
 	p.errs = tree.Decode(tree.Root, &f, "")
+	p.changes = f.Own
 	if layers := spec.Child(tree.Root, "layers"); layers != nil && f.Layers != nil {
 		p.layers(layers, 0)
 	}
-	p.exclusive(f.Exclusive)
+	if !f.Own {
+		p.exclusive(f.Exclusive)
+	}
+	p.errs = append(p.errs, f.contradictions(tree)...)
 	if f.Name == "" {
 		p.problem(tree.Root, "the preset has no name")
 	}
@@ -85,7 +94,14 @@ func (r *Registry) preset(tree *spec.Tree) (*Strategy, error) {
 	if len(p.errs) > 0 {
 		return nil, errors.Join(p.errs...)
 	}
-	return &Strategy{Name: f.Name, Doc: strings.TrimSpace(f.Doc), rank: f.Rank, layers: p.found, exclusive: f.Exclusive}, nil
+	s := &Strategy{
+		Name: f.Name, Doc: strings.TrimSpace(f.Doc), Generation: f.Generation,
+		rank: f.Rank, layers: p.found, exclusive: f.Exclusive,
+	}
+	if f.Own {
+		return p.own(s)
+	}
+	return s, nil
 }
 
 // presetReader gathers the layers of a preset and what is wrong with it.
@@ -94,6 +110,7 @@ type presetReader struct {
 	tree     *spec.Tree
 	found    []configured
 	groups   int
+	changes  bool // layers change those of generations
 	errs     []error
 }
 
@@ -133,6 +150,9 @@ func (p *presetReader) layer(key, body *yaml.Node, group int) {
 		return
 	case !ok:
 		p.problem(key, "unknown layer %q%s", name, nearest.Hint(name, p.registry.Layers()))
+		return
+	case p.changes:
+		p.found = append(p.found, configured{def: def, given: body})
 		return
 	}
 	params := def.Params()

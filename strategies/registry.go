@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -106,6 +107,7 @@ func Builtin() (*Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list presets: %w", err)
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ofOthers(a), ofOthers(b)) })
 	for _, name := range names {
 		text, err := presetFiles.ReadFile(name)
 		if err != nil {
@@ -116,6 +118,14 @@ func Builtin() (*Registry, error) {
 		}
 	}
 	return r, nil
+}
+
+// ofOthers orders presets that are made of others behind them.
+func ofOthers(name string) int {
+	if strings.HasPrefix(path.Base(name), "own") {
+		return 1
+	}
+	return 0
 }
 
 // Define adds a kind of layer. A name that is taken is an error.

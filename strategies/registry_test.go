@@ -18,10 +18,11 @@ func builtin(t *testing.T) *Registry {
 func TestBuiltinPresets(t *testing.T) {
 	r := builtin(t)
 	want := []string{
-		"recorded", "auto-compact/167k", "auto-compact/155k", "auto-compact/small-model", "session-memory", "partial/up-to", "partial/from", "truncate-oldest",
+		"recorded", "own", "own/lower", "own/higher", "auto-compact/167k", "auto-compact/155k", "auto-compact/small-model", "session-memory", "partial/up-to", "partial/from", "truncate-oldest",
 		"tool-storage", "microcompact/v1", "microcompact/2.1", "time-microcompact", "api-context", "cached-microcompact", "keepalive",
 		"memory-extraction", "dream", "end-of-turn", "fork-agents", "coordinator",
-		"claude-code/1", "claude-code/2.1", "claude-code/2026-03", "claude-code/2026-10", "none",
+		"claude-code/1", "claude-code/2.1", "claude-code/2026-03", "claude-code/2026-08", "claude-code/2026-10",
+		"codex/2026-08", "opencode/2026-08", "pi/2026-03", "gemini-cli/2026-08", "none",
 	}
 	if got := r.Presets(); !slices.Equal(got, want) {
 		t.Errorf("presets %v, want %v", got, want)
@@ -34,9 +35,10 @@ func TestBuiltinPresets(t *testing.T) {
 		if s.Doc == "" {
 			t.Errorf("%s says nothing about itself", name)
 		}
-		layers := s.Layers()
-		if (len(layers) == 0) != (name == "none") {
-			t.Errorf("%s has %d layers", name, len(layers))
+		for _, m := range s.Members() {
+			if layers := m.Layers(); (len(layers) == 0) != (name == "none") {
+				t.Errorf("%s has %d layers", m.Name, len(layers))
+			}
 		}
 	}
 }

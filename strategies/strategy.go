@@ -5,22 +5,29 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"gopkg.in/yaml.v3"
 )
 
 // Strategy is a way of managing a context: configured layers in the order
 // their hooks are called. It is immutable and shared by all threads.
 type Strategy struct {
-	Name      string
-	Doc       string
+	Name string
+	Doc  string
+	// Generation says whose client the strategy is; the zero value for none.
+	Generation Generation
+
 	rank      int
 	layers    []configured
 	exclusive [][]string
+	own       []*Strategy // the generations that it is made of, nil for a strategy of its own layers
 }
 
 type configured struct {
 	def    Definition
-	params any // pointer to the parameters; nil for a layer the caller built
-	group  int // first_of group it belongs to, 0 for none
+	params any        // pointer to the parameters; nil for a layer the caller built
+	group  int        // first_of group it belongs to, 0 for none
+	given  *yaml.Node // what was given of them, in a strategy of generations
 }
 
 // on reports whether the layer is switched on.
@@ -50,9 +57,13 @@ func NewStrategy(name, doc string, layers ...Layer) *Strategy {
 	return s
 }
 
-// active returns the layers that are switched on.
+// active returns the layers that are switched on. A strategy of generations has
+// none itself.
 func (s *Strategy) active() []configured {
 	var list []configured
+	if s.own != nil {
+		return nil
+	}
 	for _, c := range s.layers {
 		if c.on() {
 			list = append(list, c)

@@ -41,7 +41,7 @@ type Reading struct {
 // Fixed, or a Fraction of the window, or the window less Reserve, or the
 // window less the model's output limit (capped at OutputCap when that is not
 // zero) less Reserve, or PctOverride per cent of what the output limit leaves;
-// of several the smallest counts. Less is taken off it in the end.
+// of several the smallest counts. Shift moves it, and Less is taken off it in the end.
 type Trigger struct {
 	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns) or rounds"`
 	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
@@ -52,6 +52,7 @@ type Trigger struct {
 	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
 	// ignores what does not lie in (0, 100].
 	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" min:"0" max:"100"`
+	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of it, or up by that share of what is left to the window" min:"-1" max:"1"`
 	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" min:"0"`
 }
 
@@ -78,6 +79,11 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 	}
 	if tr.PctOverride > 0 && tr.PctOverride <= 100 {
 		least(int64(float64(available) * tr.PctOverride / 100))
+	}
+	if tr.Shift < 0 {
+		v += int64(tr.Shift * float64(v))
+	} else if v < r.Window {
+		v += int64(tr.Shift * float64(r.Window-v))
 	}
 	return v - tr.Less, ok
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -50,11 +51,15 @@ func scenarioDigest(plan *scenarios.Plan) (string, error) {
 			}
 			around["profile"] = text.String()
 		}
-		layers, err := layersOf(c)
-		if err != nil {
-			return "", err
+		parts := []any{c.Name}
+		for _, m := range c.Strategy.Members() {
+			layers, err := layersOf(m)
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, layers)
 		}
-		line, err := json.Marshal([]any{c.Name, layers, unlike(around, defaults)}, json.Deterministic(true))
+		line, err := json.Marshal(append(parts, unlike(around, defaults)), json.Deterministic(true))
 		if err != nil {
 			return "", fmt.Errorf("digest of cell %s: %w", c.Name, err)
 		}
@@ -63,16 +68,16 @@ func scenarioDigest(plan *scenarios.Plan) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// layersOf returns the strategy of a cell as maps, lists and values, without what
-// is said about it.
-func layersOf(c *scenarios.Cell) (map[string]any, error) {
-	text, err := c.Strategy.YAML()
+// layersOf returns a strategy as maps, lists and values, without what is said
+// about it.
+func layersOf(s *strategies.Strategy) (map[string]any, error) {
+	text, err := s.YAML()
 	if err != nil {
 		return nil, err
 	}
 	var layers map[string]any
 	if err := yaml.Unmarshal(text, &layers); err != nil {
-		return nil, fmt.Errorf("digest of strategy %s: %w", c.Strategy.Name, err)
+		return nil, fmt.Errorf("digest of strategy %s: %w", s.Name, err)
 	}
 	delete(layers, "doc")
 	delete(layers, "rank")
@@ -193,7 +198,7 @@ func namedModels(plan *scenarios.Plan) ([]string, error) {
 	words := map[string]bool{}
 	for i := range plan.Design.Cells {
 		c := &plan.Design.Cells[i]
-		layers, err := layersOf(c)
+		layers, err := layersOf(c.Strategy)
 		if err != nil {
 			return nil, err
 		}

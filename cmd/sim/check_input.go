@@ -13,6 +13,7 @@ import (
 	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -25,9 +26,11 @@ const seedParam = "seed"
 func drawn(c *scenarios.Cell) bool {
 	s := c.Scenario
 	return s.Server.EvictPerCall > 0 || s.Client.System.UncachedChange > 0 ||
-		slices.ContainsFunc(c.Strategy.LayerNames(), func(name string) bool {
-			t := c.Strategy.Traits(name)
-			return t.Draws || !t.Declared
+		slices.ContainsFunc(c.Strategy.Members(), func(m *strategies.Strategy) bool {
+			return slices.ContainsFunc(m.LayerNames(), func(name string) bool {
+				t := m.Traits(name)
+				return t.Draws || !t.Declared
+			})
 		})
 }
 

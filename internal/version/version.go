@@ -21,3 +21,21 @@ func AtLeast(version string, parts ...int) bool {
 	}
 	return true
 }
+
+// Numbers returns the first three numbers of a version, and whether it begins with
+// one. What is missing or no number counts as 0; what follows the numbers, as in
+// 2.1.17-beta, does not count.
+func Numbers(version string) (n [3]int, ok bool) {
+	if i := strings.IndexAny(version, "-+ "); i > 0 {
+		version = version[:i]
+	}
+	for i, part := range strings.SplitN(version, ".", len(n)+1) {
+		if i == len(n) {
+			break
+		}
+		v, err := strconv.ParseUint(part, 10, 31)
+		ok = ok || i == 0 && err == nil
+		n[i] = int(v)
+	}
+	return n, ok
+}

@@ -21,3 +21,18 @@ func TestAtLeast(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbers(t *testing.T) {
+	for version, want := range map[string][3]int{
+		"2.1.17": {2, 1, 17}, "2": {2}, "1.0.62-beta.3": {1, 0, 62}, "2.1.17 (Claude Code)": {2, 1, 17}, "0.142.0.7": {0, 142, 0},
+	} {
+		if got, ok := Numbers(version); got != want || !ok {
+			t.Errorf("Numbers(%q) = %v, %v", version, got, ok)
+		}
+	}
+	for _, none := range []string{"", "dev", "-1"} {
+		if _, ok := Numbers(none); ok {
+			t.Errorf("%q is a version", none)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/version"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// strategyOwn is the preset that takes each session's own generation.
+const strategyOwn = "own"
+
+// standIn is what a generation stands for in a cell.
+type standIn struct {
+	sessions       int
+	cost, recorded float64         // of its sessions in the cell, and as recorded, USD
+	nearest        map[string]bool // versions that its sources do not show
+}
+
+// generations returns remarks on cells of generations: which one stands for how
+// many sessions, and how its sessions do against the recording.
+func generations(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
+	recorded := map[string]float64{}
+	if c := run.Reference(results.StrategyRecorded); c != nil {
+		for i := range c.Rows {
+			recorded[c.Rows[i].Session] = c.Rows[i].CostUSD()
+		}
+	}
+	byID := map[string]*traces.Session{}
+	for _, s := range sessions {
+		byID[s.ID] = s
+	}
+	var notes []results.Note
+	said := "" // which generations stand for what is the same in every cell
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		at := slices.IndexFunc(run.Cells, func(r results.Cell) bool { return r.Cell == c.Name })
+		if len(c.Strategy.Members()) < 2 || at < 0 {
+			continue
+		}
+		found := map[*strategies.Strategy]*standIn{}
+		for j := range run.Cells[at].Rows {
+			row := &run.Cells[at].Rows[j]
+			if s := byID[row.Session]; s != nil {
+				note(found, c.Strategy.For(s.Agent, s.Version()), s, row.CostUSD(), recorded[s.ID])
+			}
+		}
+		text := standsFor(c.Strategy, found)
+		if said == "" || text != said {
+			notes = append(notes, results.Note{Cell: c.Name, Text: text})
+			said = text
+		}
+		if len(found) > 1 {
+			notes = append(notes, results.Note{Cell: c.Name, Metric: "cost_usd", Text: "by generation: " + byGeneration(c.Strategy, found)})
+		}
+	}
+	return notes
+}
+
+// note adds a session to those that a generation stands for.
+func note(found map[*strategies.Strategy]*standIn, g *strategies.Strategy, s *traces.Session, cost, recorded float64) {
+	if found[g] == nil {
+		found[g] = &standIn{nearest: map[string]bool{}}
+	}
+	in := found[g]
+	in.sessions++
+	in.cost += cost
+	in.recorded += recorded
+	if !g.Generation.Holds(s.Version()) || g.Generation.Agent != s.Agent {
+		in.nearest[strings.TrimSpace(s.Agent+" "+s.Version())] = true
+	}
+}
+
+// standsFor says for what the generations of a strategy stand, in their order.
+func standsFor(of *strategies.Strategy, found map[*strategies.Strategy]*standIn) string {
+	var parts []string
+	for _, g := range of.Members() {
+		in := found[g]
+		if in == nil {
+			continue
+		}
+		text := fmt.Sprintf("%s for %s", g.Name, document.Count(in.sessions, "session"))
+		if n := len(in.nearest); n > 0 {
+			text += ", the nearest to " + span(slices.Sorted(maps.Keys(in.nearest)))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// byGeneration says how the sessions of each generation do against the recording.
+func byGeneration(of *strategies.Strategy, found map[*strategies.Strategy]*standIn) string {
+	var parts []string
+	for _, g := range of.Members() {
+		if in := found[g]; in != nil && in.recorded > 0 {
+			parts = append(parts, g.Name+" "+document.SignedPercent(in.cost/in.recorded-1))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// span names versions: one, or the first and the last.
+func span(names []string) string {
+	slices.SortFunc(names, func(a, b string) int {
+		x, y := numbersIn(a), numbersIn(b)
+		return slices.Compare(x[:], y[:])
+	})
+	if len(names) == 1 {
+		return names[0]
+	}
+	last := names[len(names)-1]
+	return names[0] + " … " + last[strings.LastIndex(last, " ")+1:]
+}
+
+// numbersIn returns the numbers of the version that ends a name.
+func numbersIn(name string) [3]int {
+	n, _ := version.Numbers(name[strings.LastIndex(name, " ")+1:])
+	return n
+}

@@ -1,0 +1,133 @@
+package strategies
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/version"
+)
+
+// Generation says whose client a preset is: that of an agent from a version
+// through another, as far as its sources show. Outside of them the nearest
+// generation stands for a client.
+type Generation struct {
+	Agent   string `yaml:"agent" doc:"as in a session's agent"`
+	From    string `yaml:"from" doc:"first version that the sources show; \"\" for all"`
+	Through string `yaml:"through" doc:"last version that the sources show; \"\" for all from then on"`
+}
+
+// Holds reports whether the sources of the generation show a version.
+func (g *Generation) Holds(release string) bool { return g.distance(release) == [3]int{} }
+
+// distance returns how far a version is from those of the generation, number by
+// number. What is no version counts as newest.
+func (g *Generation) distance(release string) [3]int {
+	n, ok := version.Numbers(release)
+	if !ok {
+		n[0] = math.MaxInt32
+	}
+	from, _ := version.Numbers(g.From)
+	through, ok := version.Numbers(g.Through)
+	switch {
+	case less(n, from):
+		return apart(from, n)
+	case ok && less(through, n):
+		return apart(n, through)
+	}
+	return [3]int{}
+}
+
+func less(a, b [3]int) bool { return slices.Compare(a[:], b[:]) < 0 }
+
+// apart returns the differences of the numbers of two versions.
+func apart(a, b [3]int) (d [3]int) {
+	for i := range a {
+		d[i] = max(a[i]-b[i], b[i]-a[i])
+	}
+	return d
+}
+
+// Generations returns the presets that are a client's generation, in order of
+// agents and versions.
+func (r *Registry) Generations() []*Strategy {
+	var list []*Strategy
+	for _, name := range r.Presets() {
+		if s := r.presets[name]; s.Generation.Agent != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Members returns the strategies that sessions are simulated under: the
+// generations of a strategy that takes each session's own, else s alone.
+func (s *Strategy) Members() []*Strategy {
+	if s.own != nil {
+		return s.own
+	}
+	return []*Strategy{s}
+}
+
+// For returns what a session of an agent's version is simulated under: of a
+// strategy of generations that of the client, or the nearest one; else s. An agent
+// without generations is taken to behave like the first one that has some.
+func (s *Strategy) For(agent, release string) *Strategy {
+	if s.own == nil {
+		return s
+	}
+	if !slices.ContainsFunc(s.own, func(g *Strategy) bool { return g.Generation.Agent == agent }) {
+		agent = s.own[0].Generation.Agent
+	}
+	var nearest *Strategy
+	for _, g := range s.own {
+		if g.Generation.Agent != agent {
+			continue
+		}
+		if nearest == nil || less(g.Generation.distance(release), nearest.Generation.distance(release)) {
+			nearest = g
+		}
+	}
+	return nearest
+}
+
+// own makes s the strategy of all generations, with what its layers give changed
+// in those that have them.
+func (p *presetReader) own(s *Strategy) (*Strategy, error) {
+	for _, g := range p.registry.Generations() {
+		member := *g
+		member.layers = slices.Clone(g.layers)
+		for i := range member.layers {
+			c := &member.layers[i]
+			at := slices.IndexFunc(s.layers, func(o configured) bool { return o.def.Name == c.def.Name })
+			if at < 0 {
+				continue
+			}
+			params := reflect.New(reflect.TypeOf(c.params).Elem())
+			params.Elem().Set(reflect.ValueOf(c.params).Elem())
+			c.params = params.Interface()
+			if errs := p.tree.Decode(s.layers[at].given, c.params, c.def.Name); len(errs) > 0 {
+				return nil, fmt.Errorf("%w (in %s)", errs[0], g.Name)
+			}
+		}
+		s.own = append(s.own, &member)
+	}
+	if len(s.own) == 0 {
+		return nil, p.tree.Errorf(p.tree.Root, "own: no preset is a generation")
+	}
+	return s, nil
+}
+
+// contradictions returns what of a preset excludes each other.
+func (f *presetFile) contradictions(tree *spec.Tree) []error {
+	var errs []error
+	if f.Own && f.Generation.Agent != "" {
+		errs = append(errs, tree.Errorf(tree.Root, "own and generation exclude each other"))
+	}
+	if f.Own && len(f.Exclusive) > 0 {
+		errs = append(errs, tree.Errorf(tree.Root, "own and exclusive exclude each other: generations have their own"))
+	}
+	return errs
+}

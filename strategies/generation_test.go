@@ -1,0 +1,101 @@
+package strategies
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Which generation stands for a client: its own where a preset's sources show the
+// version, else the nearest; what is no version is newest, and an agent that no
+// preset knows is taken for Claude Code (SPEC 0: 155k through 2.1.20, 167k from
+// 2.1.25; summer clients 2.1.204 to 2.1.233; idle compaction from 2.1.286).
+func TestOwnGeneration(t *testing.T) {
+	own, err := builtin(t).Strategy("own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		agent, version, want string
+		holds                bool
+	}{
+		{"claude-code", "1.0.62", "claude-code/1", true},
+		{"claude-code", "2.0.76", "claude-code/2.1", true},
+		{"claude-code", "2.1.20", "claude-code/2.1", true},
+		{"claude-code", "2.1.21", "claude-code/2.1", false},
+		{"claude-code", "2.1.24", "claude-code/2026-03", false},
+		{"claude-code", "2.1.25", "claude-code/2026-03", true},
+		{"claude-code", "2.1.150", "claude-code/2026-08", false},
+		{"claude-code", "2.1.219", "claude-code/2026-08", true},
+		{"claude-code", "2.1.290-beta.1", "claude-code/2026-10", true},
+		{"claude-code", "", "claude-code/2026-10", true},
+		{"codex", "0.142.0", "codex/2026-08", true},
+		{"opencode", "1.2.3", "opencode/2026-08", true},
+		{"pi", "dev", "pi/2026-03", true},
+		{"somebody", "2.1.17", "claude-code/2.1", true},
+	} {
+		got := own.For(tc.agent, tc.version)
+		if got.Name != tc.want || got.Generation.Holds(tc.version) != tc.holds {
+			t.Errorf("%s %q: %s, its own %v; want %s, %v", tc.agent, tc.version, got.Name, got.Generation.Holds(tc.version), tc.want, tc.holds)
+		}
+	}
+	if s, _ := builtin(t).Strategy("none"); s.For("codex", "1") != s {
+		t.Error("a strategy of its own layers is for every session")
+	}
+}
+
+// Half of each client's threshold, and halfway from it to the window.
+func TestOwnThresholds(t *testing.T) {
+	for _, tc := range []struct {
+		agent, version string
+		window         int64
+		want           [3]int64 // lower, own, higher
+	}{
+		{"claude-code", "2.1.17", 200_000, [3]int64{77_500, 155_000, 177_500}},
+		{"claude-code", "2.1.76", 200_000, [3]int64{83_500, 167_000, 183_500}},
+		{"claude-code", "2.1.219", 1_000_000, [3]int64{483_500, 967_000, 983_500}},
+		{"codex", "0.142", 258_400, [3]int64{116_280, 232_560, 245_480}},
+		{"pi", "0.5", 200_000, [3]int64{91_808, 183_616, 191_808}},
+	} {
+		var got [3]int64
+		for i, name := range []string{"own/lower", "own", "own/higher"} {
+			s, err := builtin(t).Strategy(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := s.For(tc.agent, tc.version).Thresholds(&Reading{Window: tc.window, MaxOutput: 32_000})
+			got[i] = list[slices.IndexFunc(list, func(th Threshold) bool { return th.Layer == CompactName })].Value
+		}
+		if got != tc.want {
+			t.Errorf("%s %s: %v, want %v", tc.agent, tc.version, got, tc.want)
+		}
+	}
+}
+
+// What a strategy of generations gives changes those that have the layer, and
+// leaves the presets alone.
+func TestOwnChanges(t *testing.T) {
+	r := builtin(t)
+	if err := r.AddPreset([]byte("name: x\nown: true\nlayers: [{session-memory: {breaker: 7}}]"), "x.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	x, _ := r.Strategy("x")
+	for _, s := range []*Strategy{x.For("claude-code", "2.1.76"), x.For("claude-code", "2.1.17")} {
+		if p := s.Params(SessionMemoryName).(sessionMemoryParams); p.Breaker != 7 {
+			t.Errorf("%s: breaker %d", s.Name, p.Breaker)
+		}
+	}
+	if s, _ := r.Strategy("claude-code/2026-03"); s.Params(SessionMemoryName).(sessionMemoryParams).Breaker != 3 {
+		t.Error("the preset has changed")
+	}
+	for text, want := range map[string]string{
+		"own: true, layers: [{full-compact: {breaker: -1}}]":        "breaker -1 must not be negative",
+		"own: true, layers: [], generation: {agent: codex}":         "own and generation exclude each other",
+		"own: true, layers: [], exclusive: [[a, b]]":                "own and exclusive exclude each other",
+		"layers: [{full-compact: {trigger: {fixed: 1, shift: 2}}}]": "shift",
+	} {
+		if err := r.AddPreset([]byte("{name: y, "+text+"}"), "y.yaml"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
