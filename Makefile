@@ -16,7 +16,7 @@ BENCHTIME ?= 1s
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz generate cross dist weight
+.PHONY: all build run test race torture golden bench lint fuzz cross dist weight
 
 all: build test lint
 
@@ -61,9 +61,6 @@ fuzz:
 	  echo "$$pkg $$target"; \
 	  go test -vet=off -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \
 	done
-
-generate:
-	go generate ./...
 
 cross:
 	@for p in $(PLATFORMS); do \

@@ -8,11 +8,8 @@
 //
 // # Where prices come from
 //
-// The built-in table, prices.yaml, is generated from the folder source by
-// go generate: trimmed copies of two public tables, an overlay with newer
-// values that wins where they differ, and a hand-written catalogue of names,
-// dates and multipliers, each with its source. source/README.md describes how to
-// renew them.
+// The built-in table, prices.yaml, is written by hand from the providers' pages and
+// two public tables, which README.md names.
 //
 // # What is billed
 //

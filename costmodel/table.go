@@ -13,8 +13,6 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-//go:generate go run ./internal/gen -source source -out prices.yaml
-
 //go:embed prices.yaml
 var embedded []byte
 
