@@ -40,6 +40,7 @@ type runFlags struct {
 	dryRun     bool
 	seed       uint64
 	window     int64
+	profile    string
 }
 
 // maxLines is how many cells a table lists; of more it shows the cheapest and
@@ -58,6 +59,8 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
+	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
+		"behaviour that recordings show: default, none or a `FILE` of sim calibrate or an earlier run")
 	f.prices.bind(cmd)
 	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
 }
@@ -340,6 +343,7 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	}
 	set("seed", f.seed, "seed")
 	set("window", f.window, "client", "window")
+	set("profile", f.profile, "profile")
 	set("verify", f.verify, "verify")
 	set("prices", f.prices.file, "prices", "file")
 	set("prices-at", f.pricesAt, "prices", "at")

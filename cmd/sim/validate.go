@@ -217,8 +217,9 @@ func newCalibrate() *cobra.Command {
 		Short: "Fit from recordings what no document gives, with sample sizes and intervals",
 		Long: `Fits a profile on the sessions under PATH: tokens per byte, static prefixes by
 client version, lifetimes, unlogged calls, evictions, compactions and times. Every
-number has its sample size and a 95 % interval. sim validate --profile scores the
-profile, with --folds on sessions it has not seen. Generated sessions come from
+number has its sample size and a 95 % interval. A line says how profiles fitted
+on parts of the sessions predict the others, beside the built-in one. sim validate
+--profile scores the profile, with --folds on sessions it has not seen. Generated sessions come from
 another kind of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
@@ -248,13 +249,11 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer corpus.Close()
-	fitted, err := validate.Fit(cmd.Context(), config, base, corpus.Sessions)
+	fitted, gain, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
 	if err != nil {
 		return err
 	}
-	if err := validate.FitResiduals(cmd.Context(), config, fitted, corpus.Sessions); err != nil {
-		return err
-	}
 	fitted.Name = f.name
+	say(cmd.ErrOrStderr(), "%s", gain)
 	return writeOr(cmd, f.out, fitted.Write)
 }

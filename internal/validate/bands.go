@@ -61,7 +61,10 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 
 // hold holds the recorded cost of sessions against their samples.
 func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]float64) {
-	type sum struct{ actual, naive float64 }
+	type sum struct {
+		actual, naive float64
+		epoch         string
+	}
 	recorded := map[string]*sum{}
 	for i := range r.calls {
 		c := &r.calls[i]
@@ -69,7 +72,7 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 			continue
 		}
 		if recorded[c.Session] == nil {
-			recorded[c.Session] = new(sum)
+			recorded[c.Session] = &sum{epoch: c.Epoch}
 		}
 		recorded[c.Session].actual += c.ActualUSD
 		recorded[c.Session].naive += c.NaiveUSD
@@ -90,7 +93,7 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 		if inside {
 			b.Inside++
 		}
-		r.banded(epochOfSession(s), inside)
+		r.banded(c.epoch, inside)
 		scores += intervalScore(low, high, c.actual) / c.actual
 		naives += intervalScore(c.naive, c.naive, c.actual) / c.actual
 		for _, v := range samples[i] {

@@ -78,7 +78,7 @@ func TestResidualsOfFewSessions(t *testing.T) {
 func TestResidualByEvidence(t *testing.T) {
 	p := &profile.Profile{
 		Residual: []float64{1}, NewResidual: []float64{2}, Codex: profile.Codex{Residual: []float64{3}},
-		Fitted: []string{"2.1.14–2.1.37, opus-4-5 and older"},
+		Epochs: []string{"2.1.14", "2.1.38"}, Fitted: []string{"2.1.14 on, opus-4-5 and older"},
 	}
 	session := func(agent, version string) *traces.Session {
 		return &traces.Session{

@@ -40,6 +40,7 @@ type Call struct {
 	Agent             string
 	Version, Model    string
 	Entry             string // how the client was started
+	Epoch             string // of the version and the model, by the profile
 	File              string
 	Line              int
 	Thread            string

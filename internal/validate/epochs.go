@@ -11,25 +11,14 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// epochs are ranges of versions of Claude Code in which clients treat the cache in
-// one way, as far as recordings tell, by their first version.
-var epochs = []struct{ from, name string }{
-	{"", "1.0–2.0"}, {"2.1.0", "2.1.0–2.1.5"}, {"2.1.6", "2.1.6–2.1.13"}, {"2.1.14", "2.1.14–2.1.37"},
-	{"2.1.38", "2.1.38–2.1.63"}, {"2.1.64", "2.1.64–2.1.203"}, {"2.1.204", "2.1.204 on"},
-}
-
-// epochOf names the range of client versions and the family of models in which
-// clients treat the cache alike. Of other agents it is their name and the model.
-func epochOf(agent, version, model string) string {
+// epochOf names the epoch of a client version, by the profile, and the family of
+// models: within both the cache is treated alike, as far as recordings tell. Of
+// other agents it is their name and the model.
+func epochOf(p *profile.Profile, agent, version, model string) string {
 	if !agents.Of(agent).ClaudeCode {
 		return agent + ", " + model
 	}
-	name := ""
-	for _, e := range epochs {
-		if profile.Compare(e.from, version) <= 0 {
-			name = e.name
-		}
-	}
+	name := p.Epoch(version) + " on"
 	if oldModel(model) {
 		return name + ", opus-4-5 and older"
 	}
@@ -49,12 +38,12 @@ func oldModel(model string) bool {
 }
 
 // epochOfSession is the epoch of what a session calls first.
-func epochOfSession(s *traces.Session) string {
+func epochOfSession(p *profile.Profile, s *traces.Session) string {
 	model := ""
 	if len(s.Threads) > 0 && len(s.Threads[0].Rounds) > 0 {
 		model = s.Models[s.Threads[0].Rounds[0].Model]
 	}
-	return epochOf(s.Agent, s.Version(), model)
+	return epochOf(p, s.Agent, s.Version(), model)
 }
 
 // Epoch is the score of the calls of one epoch against the naive rule.
@@ -80,9 +69,9 @@ func (e *Epoch) Negative() bool {
 
 // epochs scores the calls that are not first ones by epoch.
 func (r *Report) epochs() {
-	name := func(c *Call) string { return epochOf(c.Agent, c.Version, c.Model) }
+	name := func(c *Call) string { return c.Epoch }
 	names := values(r.calls, name)
-	first := func(name string) string { return name[:strings.IndexAny(name+" ", "–, ")] }
+	first := func(name string) string { return name[:strings.IndexByte(name+" ", ' ')] }
 	slices.SortStableFunc(names, func(a, b string) int { return profile.Compare(first(a), first(b)) })
 	for _, epoch := range names {
 		keep := func(c *Call) bool { return later(c) && name(c) == epoch }

@@ -20,14 +20,15 @@ import (
 // a changed head is known as such; then where the rules hold; then, under these,
 // what stays unexplained.
 func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, error) {
-	return fitWith(ctx, config, base, sessions, nil)
+	p, _, err := fit(ctx, config, base, sessions, nil)
+	return p, err
 }
 
-// fitWith is Fit with the evidence of the rules given, which takes most of its
-// time; nil to gather it.
-func fitWith(
+// fit is Fit with the evidence of the rules given, which takes most of its time;
+// nil to gather it, and to return what was tried.
+func fit(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session, known profile.Evidence,
-) (*profile.Profile, error) {
+) (*profile.Profile, []tried, error) {
 	p := *base
 	p.Static, p.Hidden, p.Evidence = nil, nil, nil
 	p.Switches.Static, p.Switches.Lifetime = false, false
@@ -40,12 +41,14 @@ func fitWith(
 	calls = claudeCode(calls)
 	p.First, p.Static, p.Hidden, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitHidden(&p, sessions, calls), fitOwnSystem(calls)
 	p.FirstReads = nil
-	p.Learn(FirstReads(sessions))
+	p.Learn(openings(sessions))
 	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
 	p.Lifetime.FromEnd = fitAnchor(calls, func(c *Call) int64 { return c.Gap })
 	p.Lifetime.FromStart = fitAnchor(calls, func(c *Call) int64 { return c.SinceStart })
+	var list []tried
 	if p.Evidence = known; known == nil {
-		p.Evidence = f.evidence(2)
+		list = f.evidence(2)
+		p.Evidence = evidenceOf(list, sessions)
 	}
 	calls = claudeCode(f.run())
 	p.Shared, p.SharedTokens = fitShared(calls)
@@ -58,9 +61,9 @@ func fitWith(
 		p.Codex.Losses = losses
 	}
 	if f.err != nil {
-		return nil, fmt.Errorf("fitting a profile: %w", f.err)
+		return nil, nil, fmt.Errorf("fitting a profile: %w", f.err)
 	}
-	return &p, nil
+	return &p, list, nil
 }
 
 // fitter predicts the sessions again and again with a profile that takes shape.

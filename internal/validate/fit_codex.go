@@ -17,7 +17,8 @@ const minServed = 5
 func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
-	c.Served, c.First = fitServed(own), openingReads(own)
+	c.Served = fitServed(own)
+	_, c.First = openings(own)
 	for _, s := range base.Served {
 		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
 			c.Served = append(c.Served, s)
@@ -28,9 +29,6 @@ func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	}
 	slices.SortFunc(c.Served, func(a, b profile.Served) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
-	})
-	slices.SortFunc(c.First, func(a, b profile.FirstRead) int {
-		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Session, b.Session))
 	})
 	return c
 }

@@ -21,26 +21,83 @@ const (
 	minEpoch = 3
 )
 
-// FitResiduals sets what a profile that was fitted on sessions leaves unexplained
-// of their cost: as profiles predict them that have not seen their repository, or
-// for epochs without evidence their epoch. Where sessions are too few, or of one
-// repository or epoch, it stays as it is.
-// Rules hold in the folds as in the profile, but not by the evidence of an epoch
-// that a fold has not seen.
-func FitResiduals(ctx context.Context, config sim.Config, p *profile.Profile, sessions []*traces.Session) error {
-	by := byRepository
-	if _, err := divide(sessions, by); err != nil {
+// Gain is how sessions are predicted by profiles that were fitted on other
+// sessions alike, and by the one that they began with: calls that are not first
+// ones.
+type Gain struct {
+	Folds       int
+	Fitted, Was Score
+}
+
+// String says both for people.
+func (g *Gain) String() string {
+	of := func(s *Score) string {
+		return fmt.Sprintf("%s of %d calls within 1 %%, session cost off by a median of %s, corpus by %s",
+			Percent(s.Within1, false), s.Calls, Percent(s.Median, false), Percent(s.Corpus, true))
+	}
+	if g.Folds == 0 {
+		return fmt.Sprintf("too few sessions to tell what a profile fitted on them gains; the built-in one: %s", of(&g.Was))
+	}
+	return fmt.Sprintf("on %d folds by session a profile fitted on the others: %s; the built-in one: %s", g.Folds, of(&g.Fitted), of(&g.Was))
+}
+
+// Calibrate returns a profile fitted on sessions with what it leaves unexplained
+// of their cost, and what it gains over base on sessions it has not seen.
+func Calibrate(
+	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session,
+) (*profile.Profile, *Gain, error) {
+	p, list, err := fit(ctx, config, base, sessions, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &folder{ctx, config, p, sessions, list}
+	if err := f.residuals(); err != nil {
+		return nil, nil, err
+	}
+	was, err := Run(ctx, Options{Config: WithProfile(config, base)}, sessions)
+	if err != nil {
+		return nil, nil, err
+	}
+	g := &Gain{Was: was.Score}
+	if len(sessions) < evenFolds {
+		return p, g, nil
+	}
+	r, err := f.unseen(bySession)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.Folds, g.Fitted = evenFolds, r.Score
+	return p, g, nil
+}
+
+// folder predicts the sessions that a profile was fitted on by such as have not
+// seen them.
+type folder struct {
+	ctx      context.Context
+	config   sim.Config
+	p        *profile.Profile
+	sessions []*traces.Session
+	list     []tried
+}
+
+// residuals sets what the profile leaves unexplained of the cost of sessions: as
+// profiles predict them that have not seen their repository, or for epochs without
+// evidence their epoch. Where sessions are too few, or of one repository or epoch,
+// it stays as it is.
+func (f *folder) residuals() error {
+	p, by := f.p, byRepository
+	if _, err := divide(p, f.sessions, by); err != nil {
 		by = bySession
 	}
-	r, err := unseen(ctx, config, p, sessions, by)
+	r, err := f.unseen(by)
 	if err != nil {
 		return err
 	}
 	setResiduals(p, r.Calls())
 	p.Fitted = nil
 	counts := map[string]int{}
-	for _, s := range sessions {
-		if epoch := epochOfSession(s); agents.ClaudeCode(s) {
+	for _, s := range f.sessions {
+		if epoch := epochOfSession(p, s); agents.ClaudeCode(s) {
 			if counts[epoch]++; counts[epoch] == minEpoch {
 				p.Fitted = append(p.Fitted, epoch)
 			}
@@ -50,7 +107,7 @@ func FitResiduals(ctx context.Context, config sim.Config, p *profile.Profile, se
 	if len(counts) < 2 {
 		return nil
 	}
-	if r, err = unseen(ctx, config, p, sessions, byEpoch); err != nil {
+	if r, err = f.unseen(byEpoch); err != nil {
 		return err
 	}
 	if list := residuals(claudeCode(r.Calls())); list != nil {
@@ -60,9 +117,10 @@ func FitResiduals(ctx context.Context, config sim.Config, p *profile.Profile, se
 }
 
 // unseen predicts sessions by profiles that have not seen their fold, of at most
-// evenFolds.
-func unseen(ctx context.Context, config sim.Config, p *profile.Profile, sessions []*traces.Session, by string) (*Report, error) {
-	d, err := divide(sessions, by)
+// evenFolds. By repository rules hold as in the profile: an epoch whose sessions
+// are nearly all of one repository would have none.
+func (f *folder) unseen(by string) (*Report, error) {
+	d, err := divide(f.p, f.sessions, by)
 	if err != nil {
 		return nil, err
 	}
@@ -71,26 +129,14 @@ func unseen(ctx context.Context, config sim.Config, p *profile.Profile, sessions
 		k, _ := slices.BinarySearch(names, fold)
 		d.folds[i] = fmt.Sprint(k % evenFolds)
 	}
-	return d.validate(ctx, Options{Config: config}, sessions, func(_ string, rest []*traces.Session) (*profile.Profile, error) {
-		evidence := p.Evidence
-		if by == byEpoch {
-			evidence = seenEvidence(p, rest)
+	return d.validate(f.ctx, Options{Config: f.config}, f.sessions, func(_ string, rest []*traces.Session) (*profile.Profile, error) {
+		evidence := f.p.Evidence
+		if by != byRepository {
+			evidence = evidenceOf(f.list, rest)
 		}
-		return fitWith(ctx, config, p, rest, evidence)
+		p, _, err := fit(f.ctx, f.config, f.p, rest, evidence)
+		return p, err
 	})
-}
-
-// seenEvidence returns the evidence of the epochs that sessions are of.
-func seenEvidence(p *profile.Profile, sessions []*traces.Session) profile.Evidence {
-	seen := map[string]bool{}
-	for _, s := range sessions {
-		seen[p.Epoch(s.Version())] = true
-	}
-	e := profile.Evidence{}
-	for rule, trials := range p.Evidence {
-		e[rule] = slices.DeleteFunc(slices.Clone(trials), func(t profile.Trial) bool { return !seen[t.From] })
-	}
-	return e
 }
 
 // wider returns quantiles of which each lies as far out as that of either list.
@@ -122,7 +168,7 @@ func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
 	switch {
 	case s.Agent == traces.AgentCodex:
 		return profile.At(p.Codex.Residual, share)
-	case len(p.NewResidual) > 0 && !slices.Contains(p.Fitted, epochOfSession(s)):
+	case len(p.NewResidual) > 0 && !slices.Contains(p.Fitted, epochOfSession(p, s)):
 		return profile.At(p.NewResidual, share)
 	}
 	return profile.At(p.Residual, share)

@@ -14,12 +14,13 @@ import (
 // evidence returns how each rule did by epoch, at the calls at which it had
 // something to say. In the first of the rounds all of them are on, then each is
 // switched while the others hold where the round before says so.
-func (f *fitter) evidence(rounds int) profile.Evidence {
+func (f *fitter) evidence(rounds int) []tried {
 	p := *f.profile
 	p.Evidence = nil
+	var list []tried
 	g := fitter{ctx: f.ctx, config: f.config, sessions: f.sessions, profile: &p, err: f.err}
 	for range rounds {
-		e := profile.Evidence{}
+		list = nil
 		p.Force, p.Forbid = 1<<profile.NumRules-1, 0
 		all := g.run()
 		for r := range profile.NumRules {
@@ -33,56 +34,80 @@ func (f *fitter) evidence(rounds int) profile.Evidence {
 				on = g.run()
 			}
 			p.Force, p.Forbid = 0, one
-			if trials := trialsOf(&p, r, on, g.run()); trials != nil {
-				e[r.String()] = trials
-			}
+			list = append(list, try(&p, r, on, g.run())...)
 		}
-		p.Evidence = e
+		p.Evidence = evidenceOf(list, f.sessions)
 	}
 	f.err = g.err
-	return p.Evidence
+	return list
 }
 
-// trialsOf counts by epoch the calls at which a rule had something to say, given
-// the same calls predicted with and without it. Where it gains in one session
-// alone nothing is gained: who judges a session by the others would not know.
-func trialsOf(p *profile.Profile, r profile.Rule, on, off []Call) []profile.Trial {
-	byEpoch := map[string]*profile.Trial{}
-	gains := map[string]map[string]int{} // by epoch and session
+// tried is how a rule did in a session.
+type tried struct {
+	rule    profile.Rule
+	session string
+	profile.Trial
+}
+
+// try counts by session the calls at which a rule had something to say, given the
+// same calls predicted with and without it.
+func try(p *profile.Profile, r profile.Rule, on, off []Call) []tried {
+	var list []tried
 	for i := range on {
 		c := &on[i]
 		if !c.Rules.Has(r) || !later(c) || !agents.Of(c.Agent).ClaudeCode {
 			continue
 		}
-		epoch := p.Epoch(c.Version)
-		t := byEpoch[epoch]
-		if t == nil {
-			t = &profile.Trial{From: epoch}
-			byEpoch[epoch], gains[epoch] = t, map[string]int{}
+		if n := len(list); n == 0 || list[n-1].session != c.Session {
+			list = append(list, tried{r, c.Session, profile.Trial{From: p.Epoch(c.Version)}})
 		}
-		with, without := index(c.close(c.Predicted.Read)), index(c.close(off[i].Predicted.Read))
+		t := &list[len(list)-1]
 		t.Calls++
-		t.With += with
-		t.Without += without
-		gains[epoch][c.Session] += with - without
+		t.With += index(c.close(c.Predicted.Read))
+		t.Without += index(c.close(off[i].Predicted.Read))
 	}
-	var list []profile.Trial
-	for epoch, t := range byEpoch {
-		if gain := t.With - t.Without; gain > 0 && !byOthers(gains[epoch], gain) {
-			t.With = t.Without
-		}
-		list = append(list, *t)
-	}
-	slices.SortFunc(list, func(a, b profile.Trial) int { return profile.Compare(a.From, b.From) })
 	return list
+}
+
+// evidenceOf sums up by epoch what was tried in some sessions. Where a rule gains
+// in one session alone nothing is gained: who judges a session by the others would
+// not know.
+func evidenceOf(list []tried, sessions []*traces.Session) profile.Evidence {
+	of := map[string]bool{}
+	for _, s := range sessions {
+		of[s.ID] = true
+	}
+	type key struct {
+		rule profile.Rule
+		from string
+	}
+	by := map[key][]*profile.Trial{} // of a session each
+	for i := range list {
+		if t := &list[i]; of[t.session] {
+			at := key{t.rule, t.From}
+			by[at] = append(by[at], &t.Trial)
+		}
+	}
+	e := profile.Evidence{}
+	for at, trials := range by {
+		sum := profile.Trial{From: at.from}
+		for _, t := range trials {
+			sum.Calls, sum.With, sum.Without = sum.Calls+t.Calls, sum.With+t.With, sum.Without+t.Without
+		}
+		if gain := sum.With - sum.Without; gain > 0 && !byOthers(trials, gain) {
+			sum.With = sum.Without
+		}
+		e[at.rule.String()] = append(e[at.rule.String()], sum)
+	}
+	return e.With(nil) // in order of epochs
 }
 
 // byOthers reports whether a gain of total over sessions would be made if each of
 // them were judged by the others.
-func byOthers(gains map[string]int, total int) bool {
+func byOthers(trials []*profile.Trial, total int) bool {
 	n := 0
-	for _, own := range gains {
-		if total-own > 0 {
+	for _, t := range trials {
+		if own := t.With - t.Without; total-own > 0 {
 			n += own
 		}
 	}
@@ -148,15 +173,9 @@ func endedTurns(sessions []*traces.Session) map[turn]bool {
 	return ended
 }
 
-// FirstReads returns what the first calls of Claude Code's sessions read: of those
-// that begin with a conversation of their own.
-func FirstReads(sessions []*traces.Session) []profile.FirstRead {
-	return openingReads(slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) }))
-}
-
-// openingReads returns the same of sessions of any agent.
-func openingReads(sessions []*traces.Session) []profile.FirstRead {
-	var list []profile.FirstRead
+// openings returns what the first calls of sessions read that begin with a
+// conversation of their own, of Claude Code and of Codex.
+func openings(sessions []*traces.Session) (claude, codex []profile.FirstRead) {
 	for _, s := range sessions {
 		if len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || len(s.Threads[0].Rounds) == 0 {
 			continue
@@ -166,10 +185,16 @@ func openingReads(sessions []*traces.Session) []profile.FirstRead {
 		if t.MidContext || t.Since > 0 || r.Usage.Input() == 0 || r.Signs.Has(traces.SignTurnEnd) {
 			continue
 		}
-		list = append(list, profile.FirstRead{
+		f := profile.FirstRead{
 			User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[r.Model]), Entry: profile.Name(s.Entry),
 			Session: profile.Key(prompt.DigestString(s.ID)), At: r.At / 1e9, Read: r.Usage.Read,
-		})
+		}
+		switch {
+		case agents.ClaudeCode(s):
+			claude = append(claude, f)
+		case s.Agent == traces.AgentCodex:
+			codex = append(codex, f)
+		}
 	}
-	return list
+	return claude, codex
 }

@@ -48,7 +48,7 @@ func (d *division) learns(fold, from string) bool {
 // from those before it, and the first is not scored. What the bands take for
 // unexplained is that of the other folds, as these are predicted.
 func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessions []*traces.Session, by string) (*Report, error) {
-	d, err := divide(sessions, by)
+	d, err := divide(base, sessions, by)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,8 @@ func (d *division) fit(
 	return profiles, nil
 }
 
-// divide names the fold of each session.
-func divide(sessions []*traces.Session, by string) (*division, error) {
+// divide names the fold of each session; of epochs, those of a profile.
+func divide(p *profile.Profile, sessions []*traces.Session, by string) (*division, error) {
 	d := &division{by: by, folds: make([]string, len(sessions))}
 	switch by {
 	case bySession:
@@ -138,11 +138,11 @@ func divide(sessions []*traces.Session, by string) (*division, error) {
 		}
 	case byUser:
 		for i, s := range sessions {
-			d.folds[i] = userOf(s)
+			d.folds[i] = profile.Key(s.User())
 		}
 	case byEpoch:
 		for i, s := range sessions {
-			d.folds[i] = epochOfSession(s)
+			d.folds[i] = epochOfSession(p, s)
 		}
 	case byRepository:
 		root := commonRoot(sessions)
@@ -156,17 +156,6 @@ func divide(sessions []*traces.Session, by string) (*division, error) {
 		return nil, fmt.Errorf("folds by %s: the sessions are of one: %s", by, d.folds[0])
 	}
 	return d, nil
-}
-
-// userOf tells users apart: by the home folder that a session ran in.
-func userOf(s *traces.Session) string {
-	parts := strings.FieldsFunc(s.Project, func(r rune) bool { return r == '/' || r == '\\' })
-	for i := range parts[:max(0, len(parts)-1)] {
-		if at := strings.ToLower(parts[i]); at == "users" || at == "home" {
-			return parts[i+1]
-		}
-	}
-	return s.Project
 }
 
 // repositoryOf names the folder below root that a session's file is in, else what

@@ -31,9 +31,9 @@ const sampleSessions = 60
 // gained on every session judged by the others.
 func Learn(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, Learned, error) {
 	p := *base
-	reads := FirstReads(sessions)
-	p.Learn(reads)
-	learned := Learned{First: len(reads)}
+	reads, codex := openings(sessions)
+	p.Learn(reads, codex)
+	learned := Learned{First: len(reads) + len(codex)}
 	lacking := map[string][]*traces.Session{}
 	for _, s := range sessions {
 		if epoch := p.Epoch(s.Version()); agents.ClaudeCode(s) && !p.Tried(epoch) && len(lacking[epoch]) < sampleSessions {
@@ -52,7 +52,7 @@ func Learn(ctx context.Context, config sim.Config, base *profile.Profile, sessio
 	}
 	learned.Of = len(sample)
 	f := fitter{ctx: ctx, config: config, sessions: sample, profile: &p}
-	found := f.evidence(1)
+	found := evidenceOf(f.evidence(1), sample)
 	p.Hidden = append(slices.Clone(p.Hidden), fitHidden(&p, sample, claudeCode(f.run()))...)
 	if f.err != nil {
 		return nil, learned, fmt.Errorf("learning from the sessions: %w", f.err)

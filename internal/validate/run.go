@@ -131,6 +131,12 @@ func (o *Options) session(s *traces.Session) (calls []Call, loss float64, skippe
 	if err != nil {
 		return nil, 0, "", fmt.Errorf("validate: %w", err)
 	}
+	epochs := config.Profile
+	if epochs == nil { // the plain cache is held against epochs too
+		if epochs, err = profile.Default(); err != nil {
+			return nil, 0, "", err
+		}
+	}
 	all := newHistory(s).calls()
 	k, without, lost := 0, 0, 0
 	for i := range s.Threads {
@@ -147,6 +153,7 @@ func (o *Options) session(s *traces.Session) (calls []Call, loss float64, skippe
 				continue
 			}
 			c.Predicted, c.Miss, c.Rules = input(p.Usage), p.Miss, profile.Set(p.Rules)
+			c.Epoch = epochOf(epochs, c.Agent, c.Version, c.Model)
 			c.price(config.Prices, s.Threads[i].Rounds[r].At, s.Start)
 			calls = append(calls, c)
 		}

@@ -132,10 +132,10 @@ func (p *Profile) Epoch(version string) string {
 	return from
 }
 
-// RulesFor returns the rules that hold for a version: those with which more
-// calls of its epoch were predicted than without, the other epochs counting for
-// a few calls. In an epoch without evidence a
-// rule holds if it would have won in each epoch judged by the others.
+// RulesFor returns the rules that hold for a version: those with which more calls
+// of its epoch were predicted than without, the other epochs counting for a few
+// calls. In an epoch without evidence a rule holds if it would have won in each
+// epoch judged by the others.
 func (p *Profile) RulesFor(version string) Set {
 	epoch := p.Epoch(version)
 	var set Set

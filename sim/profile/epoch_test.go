@@ -152,7 +152,7 @@ func TestFirstCall(t *testing.T) {
 		{"without a user nobody is the same", []FirstRead{row("", "2.1.12", "opus", "cli", "a", 10, 30_000)}, 0.75, 30_000},
 	} {
 		p := evidence(RuleHook)
-		p.Learn(tc.reads)
+		p.Learn(tc.reads, nil)
 		f := me
 		if strings.HasPrefix(tc.name, "without a user") {
 			f.User = ""
@@ -181,15 +181,23 @@ func TestName(t *testing.T) {
 func TestLearn(t *testing.T) {
 	a, b, c := FirstRead{Session: "a", At: 3, Read: 1}, FirstRead{Session: "b", At: 1, Read: 2}, FirstRead{Session: "c", At: 3, Read: 3}
 	var p, q Profile
-	p.Learn([]FirstRead{a, b, c})
-	q.Learn([]FirstRead{c})
-	q.Learn([]FirstRead{b, a, b})
+	p.Learn([]FirstRead{a, b, c}, nil)
+	q.Learn([]FirstRead{c}, nil)
+	q.Learn([]FirstRead{b, a, b}, nil)
 	if want := []FirstRead{b, a, c}; !slices.Equal(p.FirstReads, want) || !slices.Equal(q.FirstReads, want) {
 		t.Errorf("learned %v and %v, want %v", p.FirstReads, q.FirstReads, want)
 	}
+	p.Learn(nil, []FirstRead{c, b})
+	if want := []FirstRead{b, c}; !slices.Equal(p.Codex.First, want) || len(p.FirstReads) != 3 {
+		t.Errorf("learned %v of Codex, want %v", p.Codex.First, want)
+	}
 	before := slices.Clone(p.FirstReads)
 	other := p
-	other.Learn([]FirstRead{{Session: "a", Read: 99}, {Session: "d", At: 2}})
+	other.Learn([]FirstRead{{Session: "a", Read: 99}, {Session: "d", At: 2}}, nil)
+	other.Learn(nil, []FirstRead{{Session: "e", At: 2}})
+	if len(p.Codex.First) != 2 || len(other.Codex.First) != 3 {
+		t.Errorf("a copy learned, and %v", p.Codex.First)
+	}
 	if !slices.Equal(p.FirstReads, before) || len(other.FirstReads) != 4 || other.FirstReads[2] != a {
 		t.Errorf("learned %v, and the profile it was copied from has %v", other.FirstReads, p.FirstReads)
 	}

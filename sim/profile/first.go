@@ -14,7 +14,7 @@ import (
 // one user, version, model and way of starting share a head, so that the others'
 // first calls tell what the next one reads.
 type FirstRead struct {
-	User    string `yaml:"user,omitempty"` // UserKey
+	User    string `yaml:"user,omitempty"` // Key of traces.Session.User
 	Version string `yaml:"version"`
 	Model   string `yaml:"model"`
 	Entry   string `yaml:"entry,omitempty"` // traces.Session.Entry
@@ -251,20 +251,26 @@ func (t *tally) share(prior, weight float64) float64 {
 	return math.Round(s*1e6) / 1e6
 }
 
-// Learn adds first reads of further sessions to a profile, each session once.
-func (p *Profile) Learn(reads []FirstRead) {
+// Learn adds first reads of further sessions to a profile, each session once:
+// those of Claude Code, and those of Codex to its own.
+func (p *Profile) Learn(reads, codex []FirstRead) {
+	p.FirstReads, p.Codex.First = joined(p.FirstReads, reads), joined(p.Codex.First, codex)
+	p.firsts = p.indexFirsts()
+}
+
+// joined returns a list of its own with what more has of other sessions, by time.
+func joined(list, more []FirstRead) []FirstRead {
+	list = slices.Clone(list)
 	known := map[string]bool{}
-	for i := range p.FirstReads {
-		known[p.FirstReads[i].Session] = true
+	for i := range list {
+		known[list[i].Session] = true
 	}
-	list := slices.Clone(p.FirstReads)
-	for _, f := range reads {
+	for _, f := range more {
 		if !known[f.Session] {
 			known[f.Session] = true
 			list = append(list, f)
 		}
 	}
 	slices.SortFunc(list, func(a, b FirstRead) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Session, b.Session)) })
-	p.FirstReads = list
-	p.firsts = p.indexFirsts()
+	return list
 }

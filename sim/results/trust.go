@@ -3,8 +3,8 @@ package results
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/document"
 )
@@ -16,8 +16,8 @@ type ModelError struct {
 	BilledUSD   float64 `json:"billed_usd"`
 	RecordedUSD float64 `json:"recorded_usd"`
 	// Sessions is how many sessions the two were held against each other in. Low
-	// and High are the 95 % interval of Relative over other sessions like these,
-	// by a bootstrap; 0 with fewer than two.
+	// and High are the 95 % interval of Relative over other sessions like these; 0
+	// with fewer than two.
 	Sessions int     `json:"sessions,omitzero"`
 	Low      float64 `json:"low,omitzero"`
 	High     float64 `json:"high,omitzero"`
@@ -106,7 +106,7 @@ func (e *ModelError) measure(billed, model []float64) {
 		e.Spread = math.Sqrt((n*squares/bills + priorSessions*prior*prior) / (n + priorSessions))
 	}
 	if e.Sessions > 1 {
-		e.Low, e.High = bootstrap(off, billed, 0)
+		e.Low, e.High = interval(off, billed, 0)
 	}
 }
 
@@ -114,9 +114,9 @@ func (e *ModelError) measure(billed, model []float64) {
 // sessions, as a fraction of the latter.
 type Difference struct {
 	Relative float64 `json:"relative"`
-	// Low and High are the 95 % interval over other sessions like these: sessions
-	// are drawn again, and where the two differ the model is off by as much as it
-	// is on the recordings. Known is false without rows.
+	// Low and High are the 95 % interval over other sessions like these, where the
+	// model is off by as much as it is on the recordings wherever the two differ.
+	// Known is false without rows.
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Known bool    `json:"-"`
@@ -163,54 +163,39 @@ func (e ModelError) Interval(costs, base []float64) Difference {
 		return Difference{}
 	}
 	d := Difference{Relative: sum / total, Known: len(base) > 0}
-	d.Low, d.High = bootstrap(off, base, e.Spread*math.Sqrt(squares))
+	d.Low, d.High = interval(off, base, e.Spread*math.Sqrt(squares))
 	return d
 }
 
-const (
-	// resamples of a bootstrap: the ends of an interval have 12 of them outside.
-	resamples = 500
-	// maxBlocks is the most parts that sessions are drawn in: of more, neighbours
-	// are drawn together.
-	maxBlocks = 500
-	// outside is the share of resamples beyond either end of an interval.
-	outside = 0.025
-)
+// level is the normal point of the ends of a 95 % interval.
+const level = 1.96
 
-// bootstrap returns the 95 % interval of the ratio of two sums over sessions,
-// percentiles of sums over as many sessions drawn with replacement. Noise is a
-// standard deviation that the upper sum has beside. The draws are the same for
-// the same number of sessions: what is compared with one base has one chance.
-func bootstrap(part, base []float64, noise float64) (low, high float64) {
-	n := min(len(part), maxBlocks)
-	blocks := make([][2]float64, n)
-	var sum [2]float64
+// interval returns the 95 % interval of the ratio of two sums over sessions: the
+// ratio's standard error over sessions (Cochran 1977, Sampling Techniques,
+// §6.4), as far out as Student's t for so few of them says, and beside it noise, a standard
+// deviation that the upper sum has of its own. One session alone has no standard
+// error.
+//
+// Of percentiles of sessions drawn again five sessions miss the truth more often
+// (8.5 instead of 6.5 % of differences that are none), and the ratio of a draw
+// without the dear sessions is none of the corpus.
+func interval(part, base []float64, noise float64) (low, high float64) {
+	var sum, total, squares float64
 	for i := range part {
-		b := &blocks[i*n/len(part)]
-		b[0], b[1] = b[0]+part[i], b[1]+base[i]
-		sum[0], sum[1] = sum[0]+part[i], sum[1]+base[i]
+		sum, total = sum+part[i], total+base[i]
 	}
-	source := rand.New(rand.NewPCG(uint64(len(part)), 0))
-	ratios := make([]float64, 0, resamples)
-	for range resamples {
-		drawn := [2]float64{noise * source.NormFloat64(), 0}
-		for range n {
-			b := &blocks[source.Uint64N(uint64(n))]
-			drawn[0], drawn[1] = drawn[0]+b[0], drawn[1]+b[1]
-		}
-		if drawn[1] != 0 {
-			ratios = append(ratios, drawn[0]/drawn[1])
-		}
-	}
-	if len(ratios) == 0 {
+	if total == 0 {
 		return 0, 0
 	}
-	slices.Sort(ratios)
-	// Draws of few sessions spread too little: their variance lacks n/(n − 1).
-	estimate, wider := sum[0]/sum[1], math.Sqrt(float64(n)/float64(max(n-1, 1)))
-	end := func(share float64) float64 {
-		x := ratios[int(math.Round(share*float64(len(ratios)-1)))]
-		return estimate + (x-estimate)*wider
+	ratio, n := sum/total, float64(len(part))
+	for i := range part {
+		off := part[i] - ratio*base[i]
+		squares += off * off
 	}
-	return end(outside), end(1 - outside)
+	half := level * noise
+	if n > 1 {
+		t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(distuv.UnitNormal.CDF(level))
+		half = math.Hypot(half, t*math.Sqrt(n/(n-1)*squares))
+	}
+	return ratio - half/total, ratio + half/total
 }

@@ -8,10 +8,12 @@ import (
 )
 
 func about(a, b float64) bool { return math.Abs(a-b) < 1e-4 }
+func near(a, b float64) bool  { return math.Abs(a-b) < 2e-3 }
 
 // Two sessions are billed $2 and $6 and recorded $3 and $7. By hand: the error is
-// 2/8 net and gross; its square counts sessions by cost, √(2/40). Drawn again, the
-// sessions give 1/2, 2/8 or 1/6, and the ends lie √2 as far from 2/8 as these.
+// 2/8 net and gross; its square counts sessions by cost, √(2/40). Both are half a
+// dollar off a quarter of their bill, so that the standard error of the quarter is
+// √(2/1·(0.5² + 0.5²))/8 = 1/8, and Student's t with one degree of freedom 12.706.
 func TestModelError(t *testing.T) {
 	e := references().ModelError
 	if rel, ok := e.Relative(); !ok || rel != 0.25 || e.BilledUSD != 8 || e.RecordedUSD != 10 || e.Sessions != 2 {
@@ -20,7 +22,7 @@ func TestModelError(t *testing.T) {
 	if !about(e.Gross, 0.25) || !about(e.Spread, math.Sqrt(2.0/40)) {
 		t.Errorf("gross %v, spread %v; want 0.25 and 0.2236", e.Gross, e.Spread)
 	}
-	if low, high := 0.25-math.Sqrt2/12, 0.25+math.Sqrt2/4; !about(e.Low, low) || !about(e.High, high) {
+	if low, high := 0.25-12.706/8, 0.25+12.706/8; !near(e.Low, low) || !near(e.High, high) {
 		t.Errorf("interval %v … %v, want %v … %v", e.Low, e.High, low, high)
 	}
 	if _, ok := (ModelError{}).Relative(); ok {
@@ -135,16 +137,26 @@ func TestChanceIsCalibrated(t *testing.T) {
 	}
 }
 
-// Above 500 sessions neighbours are drawn together; the interval stays what it is.
-func TestManySessionsAreDrawnInBlocks(t *testing.T) {
-	billed, recorded := corpus(2000)
-	source := rand.New(rand.NewPCG(3, 4))
-	for i := range recorded.Rows { // no pattern that blocks could cancel
-		recorded.Rows[i] = costing("recorded", recorded.Rows[i].Session, 10+float64(source.IntN(2)*2-1))
+// Five sessions of $14, $1.3, $6.8, $2.3 and $13.1 cost $10, 0, 1, 0 and 14.6
+// more: by hand 25.6/37.5 with a standard error of 0.208 and t = 2.776, so that the
+// interval is 0.68 ± 0.58 without an error of the model. A difference that two of
+// five sessions make up alone is not told apart from none.
+func TestDifferencesOfFewSessions(t *testing.T) {
+	base := []float64{14, 1.3, 6.8, 2.3, 13.1}
+	more := func(by ...float64) []float64 {
+		for i := range by {
+			by[i] += base[i]
+		}
+		return by
 	}
-	recorded.sum()
-	e := ErrorOf(&billed, &recorded, 0)
-	if half := (e.High - e.Low) / 2; half < 0.003 || half > 0.006 {
-		t.Errorf("interval of ± %v, want about ± 0.44 %%", half)
+	d := ModelError{}.Interval(more(10, 0, 1, 0, 14.6), base)
+	if !near(d.Relative, 0.6827) || !near(d.Low, 0.105) || !near(d.High, 1.260) || d.Chance() {
+		t.Errorf("%+v, want 0.683 in 0.105 … 1.260", d)
+	}
+	if d := (ModelError{Spread: 0.4}).Interval(more(10, 0, 1, 0, 14.6), base); !d.Chance() {
+		t.Errorf("a model that is off by 40 %% of a session tells %+v apart", d)
+	}
+	if d := (ModelError{}).Interval(more(10, 0, 0, 0, 1), base); !d.Chance() {
+		t.Errorf("%+v is told apart", d)
 	}
 }
