@@ -80,6 +80,9 @@ func (l *Loop) detect(t *thread, f *flight) {
 	if !v.Broke() {
 		return
 	}
+	if o, ok := l.config.Observer.(BreakObserver); ok {
+		o.Broke(l.point(t), v.Text())
+	}
 	for i := range b.Changed {
 		if v.Changed>>i&1 != 0 {
 			b.Changed[i][f.outcome.Miss]++
@@ -88,18 +91,21 @@ func (l *Loop) detect(t *thread, f *flight) {
 }
 
 // stateOf returns what the client hashes of a request ahead of a call (000:604).
-// Single tools and auto mode are not simulated and stay unknown.
+// Auto mode is not simulated and stays unknown.
 func (l *Loop) stateOf(t *thread, c *call) breaks.State {
 	h := &t.head
 	s := breaks.State{
 		FastMode: flag(!h.keys[changes.ActionFastMode].IsZero()), Overage: flag(t.replay.overage),
-		CachedMicro: flag(t.hooks.deletes), GlobalStrategy: l.globalStrategy(t), Effort: keyText(h.keys[changes.ActionEffort]),
-		Betas: []string{}, ExtraBodyParams: extraBody(h), SystemMarkers: markersHash(c),
+		CachedMicro: flag(t.hooks.deletes), GlobalStrategy: l.globalStrategy(t), Effort: t.valueOf(changes.ActionEffort),
+		Betas: []string{}, ExtraBodyParams: extraBody(h), SystemMarkers: markersHash(c), TTL: c.marks.TTL.String(),
 	}
-	if beta := h.keys[changes.ActionBeta]; !beta.IsZero() {
-		s.Betas = append(s.Betas, keyText(beta))
+	if !h.keys[changes.ActionBeta].IsZero() {
+		s.Betas = append(s.Betas, t.valueOf(changes.ActionBeta))
 	}
 	hashHead(&s, t, c.entries)
+	if t.replay.detector.Values {
+		s.EachTool = t.eachTool()
+	}
 	return s
 }
 
@@ -153,12 +159,36 @@ func (l *Loop) globalStrategy(t *thread) string {
 	return "system_prompt"
 }
 
-// keyText is a parameter as text that is only compared.
-func keyText(value prompt.Digest) string {
-	if value.IsZero() {
+// valueOf returns what events have made of a parameter, as text.
+func (t *thread) valueOf(a changes.Action) string {
+	s := t.setting(a)
+	switch {
+	case !s.Set:
 		return "as recorded"
+	case s.Value != "":
+		return s.Value
 	}
-	return strconv.FormatUint(value.Lo, 36)
+	return strconv.FormatUint(t.head.keys[a].Lo, 36)
+}
+
+// eachTool returns the tool definitions as far as they are told apart: the
+// client's own, those of servers, and web search, which stands among them.
+func (t *thread) eachTool() []breaks.Tool {
+	var list []breaks.Tool
+	if _, to := t.stretch(prompt.LevelTools); to > 0 {
+		own := t.context.At(to - 1).Block
+		if t.head.tools.know {
+			own = t.head.tools.base
+		}
+		list = append(list, breaks.Tool{Name: "own", Schema: hashOf(t.context.Block(own).Digest)})
+	}
+	if n := t.head.tools.mcp; n > 0 {
+		list = append(list, breaks.Tool{Name: "mcp", Schema: breaks.Hash(n)})
+	}
+	if key := t.head.keys[changes.ActionWebSearch]; !key.IsZero() {
+		list = append(list, breaks.Tool{Name: "web_search", Schema: hashOf(key)})
+	}
+	return list
 }
 
 // hashOf returns a hash that is never 0, which means unknown.

@@ -76,6 +76,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	clear(s.reasons)
 	s.paybacks = s.paybacks[:0]
 	s.detector.Rules = l.config.Rules
+	_, s.detector.Values = l.config.Observer.(BreakObserver)
 	s.detector.Reset()
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}

@@ -215,6 +215,13 @@ type PaybackObserver interface {
 	Paid(session, compaction int, p *studies.Payback)
 }
 
+// BreakObserver is an Observer that is also told what the client's break detector
+// says of a call whose cache broke, ahead of the call's record.
+type BreakObserver interface {
+	Observer
+	Broke(p Point, says string)
+}
+
 // point returns where a thread is now.
 func (l *Loop) point(t *thread) Point {
 	return Point{Session: t.replay.index, Thread: t.index, Round: t.round, Now: t.replay.now(l.clock.now), Idle: l.clock.now - t.lastEnd}

@@ -71,6 +71,7 @@ func (l *Loop) dueEvents(t *thread) int {
 func (l *Loop) settle(t *thread, layer int) {
 	t.inputAt = l.turn.InputAt
 	b := l.turn.Boundary()
+	b.Standing = t.deleted.tokens - b.Deleted
 	if b.Kind != strategies.BoundaryNone && l.config.Observer != nil {
 		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
 	}

@@ -170,10 +170,13 @@ type Boundary struct {
 	Uncounted int64
 	Cleared   int   // tool results cleared
 	Deleted   int64 // tokens deleted by the server with the cached prefix kept
-	Restored  int   // files that came back
-	Calls     int   // summary calls made, failed ones included
-	Retries   int   // of them, repetitions with the oldest rounds dropped
-	Fallbacks int   // changes to another way of making the call
+	// Standing are the tokens that earlier deletions leave out of requests, and Before
+	// and After hold. The loop sets it.
+	Standing  int64
+	Restored  int // files that came back
+	Calls     int // summary calls made, failed ones included
+	Retries   int // of them, repetitions with the oldest rounds dropped
+	Fallbacks int // changes to another way of making the call
 	// Summarised are the messages that were replaced: a response, a prompt or a
 	// tool result each.
 	Summarised int

@@ -58,17 +58,20 @@ type Verdict struct {
 	Changed  Fields // all that changed against the call before
 	From, To int64  // tokens read by the call before and by this one
 	Gap      int64  // ns from the end of the call before to this request; 0 when unknown
-	// CharDelta is by how many characters the system prompt grew.
-	CharDelta int
+	says     string
 }
 
 // Broke reports whether the cache broke.
 func (v *Verdict) Broke() bool { return v.Reason.Broke() }
 
-// Text says the reason in words, as the client logs it (000:614).
+// Text says the reason in words, as the client logs it (000:614-621): of what
+// changed with the values from and to, where the detector is told to keep them.
 func (v *Verdict) Text() string {
 	switch v.Reason {
 	case ReasonModel, ReasonState:
+		if v.says != "" {
+			return v.says
+		}
 		return v.Changed.String() + " changed"
 	case ReasonExpiry5m:
 		return "possible expiry after 5 minutes"
@@ -103,7 +106,8 @@ type baseline struct {
 // Calls of one source come in order; how sources mix does not matter. It keeps
 // its storage over Reset.
 type Detector struct {
-	Rules *Rules // nil for those of the client
+	Rules  *Rules // nil for those of the client
+	Values bool   // verdicts on breaks name what changed from what to what
 
 	sources   map[source]int
 	baselines []baseline
@@ -141,6 +145,9 @@ func (d *Detector) See(c *Call) Verdict {
 	}
 	b := d.baseline(sourceOf(c))
 	v := b.compare(c, rules)
+	if d.Values && (v.Reason == ReasonModel || v.Reason == ReasonState) {
+		v.says = b.differences(c, v.Changed)
+	}
 	b.take(c)
 	return v
 }
@@ -186,9 +193,6 @@ func (b *baseline) compare(c *Call, rules Rules) Verdict {
 	}
 	v.Changed = c.State.Changed(&b.state)
 	v.Changed.note(FieldModel, differ(c.Model, b.model))
-	if v.Changed.Has(FieldSystem) {
-		v.CharDelta = c.State.SystemChars - b.state.SystemChars
-	}
 	switch {
 	case !rules.fell(b.read, c.Read):
 	case c.Cleared, rules.DeletedBaseline && c.Deleted > b.deleted:

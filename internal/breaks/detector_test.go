@@ -74,14 +74,40 @@ func TestDetector(t *testing.T) {
 	}
 }
 
-// "system prompt changed (+142 chars)" (000:591).
-func TestCharDelta(t *testing.T) {
-	var d Detector
-	a, b := after(0, 45000), after(20, 6200)
-	a.State, b.State = State{SystemText: 1, SystemChars: 1000}, State{SystemText: 2, SystemChars: 1142}
-	d.See(&a)
-	if v := d.See(&b); v.CharDelta != 142 {
-		t.Errorf("%d characters, want +142", v.CharDelta)
+// What changed is named with its values, in the words of the client where it has
+// some (000:591, 614-618).
+func TestDifferences(t *testing.T) {
+	before := State{
+		SystemText: 1, SystemChars: 1000, SystemMarkers: 2, TTL: "1h", Tools: 3, EachTool: []Tool{{"Read", 1}, {"Edit", 1}},
+		Betas: []string{"a"}, Effort: "high", FastMode: Off, ExtraBodyParams: 4,
+	}
+	for says, edit := range map[string]func(*Call){
+		"model changed (claude-sonnet-4-5 → claude-opus-4-6)": func(c *Call) { c.Model = "claude-opus-4-6" },
+		"system prompt changed (+142 chars)":                  func(c *Call) { c.State.SystemText, c.State.SystemChars = 2, 1142 },
+		"system prompt changed (-10 chars)":                   func(c *Call) { c.State.SystemText, c.State.SystemChars = 2, 990 },
+		"tools changed (+1/-0 tools: +Bash)": func(c *Call) {
+			c.State.EachTool = []Tool{{"Read", 1}, {"Edit", 1}, {"Bash", 1}}
+		},
+		"tools changed (+1/-1 tools: +Bash, -Edit, another Read)": func(c *Call) { c.State.EachTool = []Tool{{"Read", 2}, {"Bash", 1}} },
+		"tools changed":                          func(c *Call) { c.State.Tools, c.State.EachTool = 9, nil },
+		"cache markers changed (TTL 1h → 5m)":    func(c *Call) { c.State.SystemMarkers, c.State.TTL = 9, "5m" },
+		"cache markers changed (scope or place)": func(c *Call) { c.State.SystemMarkers = 9 },
+		"beta headers changed (a → a, b)":        func(c *Call) { c.State.Betas = []string{"a", "b"} },
+		"beta headers changed (a → none)":        func(c *Call) { c.State.Betas = []string{} },
+		"extra body changed":                     func(c *Call) { c.State.ExtraBodyParams = 5 },
+		"fast mode changed (off → on); effort changed (high → low)": func(c *Call) {
+			c.State.FastMode, c.State.Effort = On, "low"
+		},
+	} {
+		d := Detector{Values: true}
+		a, b := after(0, 45000), after(20, 6200)
+		a.Model, b.Model = "claude-sonnet-4-5", "claude-sonnet-4-5"
+		a.State, b.State = before, before
+		edit(&b)
+		d.See(&a)
+		if v := d.See(&b); v.Text() != says {
+			t.Errorf("%q, want %q", v.Text(), says)
+		}
 	}
 }
 

@@ -18,6 +18,9 @@ const (
 	On
 )
 
+// String returns off or on, "" for unknown.
+func (f Flag) String() string { return [...]string{"", "off", "on"}[min(f, On)] }
+
 // Hash stands for content that is only compared. Zero is unknown.
 type Hash uint64
 
@@ -34,6 +37,7 @@ type Tool struct {
 type State struct {
 	SystemText      Hash   // text of the system prompt
 	SystemMarkers   Hash   // its cache markers: place, scope and lifetime
+	TTL             string // that lifetime, to say how it changed
 	SystemChars     int    // characters of the system prompt, to say by how much it changed
 	Tools           Hash   // all tool definitions
 	EachTool        []Tool // each of them, to say which changed; nil: unknown
@@ -119,6 +123,7 @@ func differList[T comparable](a, b []T) bool {
 func (s *State) keep(before *State) {
 	fill(&s.SystemText, before.SystemText)
 	fill(&s.SystemMarkers, before.SystemMarkers)
+	fill(&s.TTL, before.TTL)
 	fill(&s.SystemChars, before.SystemChars)
 	fill(&s.Tools, before.Tools)
 	fill(&s.FastMode, before.FastMode)

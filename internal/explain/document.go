@@ -11,6 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/strategies"
 )
 
 // Options select what of an explanation is shown.
@@ -156,7 +157,7 @@ func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
 			parts = append(parts, fired, fmt.Sprintf("%s %s → %s", s.Boundary, tokens(s.Before), tokens(s.After)))
 			fired = ""
 		case s.Fired:
-			fired = fmt.Sprintf("%s %s ≥ %s", s.Measure, document.Whole(s.Measured), document.Whole(s.Value))
+			fired = fmt.Sprintf("%s %s ≥ %s", s.Measure, measured(s, s.Measured), measured(s, s.Value))
 		case s.Verdict == "declined" && fired != "":
 			declined, fired = s.Layer+" declined: "+s.Reason, ""
 		case s.Verdict == "failed":
@@ -172,6 +173,9 @@ func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
 	}
 	if c.Miss != "none" {
 		parts = append(parts, "miss: "+c.Miss+" after "+document.Seconds(c.Idle))
+	}
+	if c.Detector != "" {
+		parts = append(parts, "detector: "+c.Detector)
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.Join(parts, "; "), declined
@@ -224,8 +228,8 @@ func steps(c *studies.ExplainedCall) document.List {
 			if s.Fired {
 				relation, fired = "≥", "fired"
 			}
-			text = fmt.Sprintf("trigger %s %s %s %s: %s", s.Measure, document.Whole(s.Measured), relation,
-				document.Whole(s.Value), fired)
+			text = fmt.Sprintf("trigger %s %s %s %s: %s", s.Measure, measured(s, s.Measured), relation,
+				measured(s, s.Value), fired)
 		default:
 			text = fmt.Sprintf("%s: %s", s.Hook, s.Verdict)
 			if s.Reason != "" {
@@ -235,6 +239,14 @@ func steps(c *studies.ExplainedCall) document.List {
 		items = append(items, document.Item{Label: s.Layer, Text: text})
 	}
 	return items
+}
+
+// measured writes what a trigger measures: times, which it has in ns, as such.
+func measured(s *studies.Step, v int64) string {
+	if s.Measure == strategies.MeasureIdle.String() {
+		return document.Seconds(float64(v) / 1e9)
+	}
+	return document.Whole(v)
 }
 
 func prefix(c *studies.ExplainedCall) string {
@@ -260,6 +272,9 @@ func served(c *studies.ExplainedCall, l *Logged) document.List {
 	items := document.List{{Text: read}}
 	if n := l.read(c); n >= 0 {
 		items = append(items, document.Item{Text: "the recording read " + document.Whole(n)})
+	}
+	if c.Detector != "" {
+		items = append(items, document.Item{Text: "the client's break detector: " + c.Detector})
 	}
 	return append(items, document.Item{Text: fmt.Sprintf("written %s for 5m, %s for 1h; uncached %s; output %s; %s",
 		document.Whole(c.Write5m), document.Whole(c.Write1h), document.Whole(c.Uncached), document.Whole(c.Output), document.USD(c.CostUSD, 4))})

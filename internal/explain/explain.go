@@ -41,6 +41,7 @@ type key struct {
 type observer struct {
 	session *traces.Session
 	calls   []studies.ExplainedCall
+	says    string                   // of the break detector, of the call that lands next
 	steps   map[int32][]studies.Step // by thread, since its last request
 	open    map[key][]int            // calls in flight
 }
@@ -63,8 +64,12 @@ func (o *observer) Answered(p sim.Point, layer, hook string, out strategies.Outc
 }
 
 func (o *observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
+	after := b.After
+	if b.Kind != strategies.BoundaryCompact { // behind that no deletion is in force
+		after -= b.Standing + b.Deleted
+	}
 	o.step(p, studies.Step{
-		Layer: layer, Boundary: b.Kind.String(), Before: b.Before, After: b.After - b.Deleted, Chained: b.Chained,
+		Layer: layer, Boundary: b.Kind.String(), Before: b.Before - b.Standing, After: after, Chained: b.Chained,
 	})
 }
 
@@ -88,8 +93,13 @@ func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *pro
 	o.calls = append(o.calls, call)
 }
 
+// Broke keeps what the client's break detector says for the call that lands next.
+func (o *observer) Broke(_ sim.Point, says string) { o.says = says }
+
 // landed completes the call a record belongs to.
 func (o *observer) landed(r *results.CallRecord) {
+	says := o.says
+	o.says = ""
 	k := key{r.Thread, r.Start, r.Round < 0}
 	at := slices.IndexFunc(o.open[k], func(i int) bool {
 		c := &o.calls[i]
@@ -101,7 +111,7 @@ func (o *observer) landed(r *results.CallRecord) {
 	c := &o.calls[o.open[k][at]]
 	o.open[k] = slices.Delete(o.open[k], at, at+1)
 	c.Source, c.Model, c.End, c.First = r.Source.String(), r.Model, seconds(r.End), r.First
-	c.Output, c.CostUSD = r.Usage.Output, r.Cost.Total()
+	c.Output, c.CostUSD, c.Detector = r.Usage.Output, r.Cost.Total(), says
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

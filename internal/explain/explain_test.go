@@ -2,9 +2,11 @@ package explain
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -18,7 +20,7 @@ import (
 
 // explained returns the explanation of every sample under a strategy, and the
 // row of the same run without an observer.
-func explained(t *testing.T, strategy string) map[*studies.Explanation]results.Row {
+func explained(t *testing.T, strategy string, events ...changes.Event) map[*studies.Explanation]results.Row {
 	t.Helper()
 	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
@@ -38,7 +40,7 @@ func explained(t *testing.T, strategy string) map[*studies.Explanation]results.R
 	}
 	c := sim.Config{
 		Strategy: s, Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
-		Summarizer: summarizer.Default(), Prices: prices, Seed: 1,
+		Summarizer: summarizer.Default(), Prices: prices, Seed: 1, Breaks: true, Events: events,
 	}
 	all := map[*studies.Explanation]results.Row{}
 	for _, session := range corpus.Sessions {
@@ -134,5 +136,62 @@ func TestCompactionsAreTold(t *testing.T) {
 		if told != row.Compactions || fired != row.Compactions {
 			t.Errorf("%s: %d compactions told, %d triggers fired, the row has %d", e.Session, told, fired, row.Compactions)
 		}
+	}
+}
+
+// The sizes beside a deletion are those of requests: what was deleted before is
+// in none of them, and the next request is what the deletion leaves, and a tail.
+func TestSizesLeaveOutWhatIsDeleted(t *testing.T) {
+	edits := 0
+	for e := range explained(t, "cached-microcompact") {
+		for _, c := range e.Calls {
+			for _, s := range c.Steps {
+				if s.Boundary != "microcompaction" {
+					continue
+				}
+				edits++
+				if s.Before <= s.After || s.After > c.Context || c.Context-s.After > 10 {
+					t.Errorf("%s call %d of %d tokens: %d → %d", e.Session, c.Number, c.Context, s.Before, s.After)
+				}
+			}
+		}
+	}
+	if edits < 10 {
+		t.Errorf("%d deletions", edits)
+	}
+}
+
+// A break is told with what the client's detector says of it, from what to what.
+func TestBreaksAreTold(t *testing.T) {
+	event := changes.Event{Do: "effort", Value: "high"}
+	event.At.Round = 12
+	told := 0
+	for e, row := range explained(t, "none", event) {
+		said := 0
+		for i := range e.Calls {
+			if e.Calls[i].Detector != "" {
+				said++
+			}
+			if what, _ := happened(&e.Calls[i], e.Window); strings.Contains(what, "detector: effort changed (as recorded → high)") {
+				told++
+			}
+		}
+		if said != row.Breaks.Broke() {
+			t.Errorf("%s: %d breaks told, the row has %d", e.Session, said, row.Breaks.Broke())
+		}
+	}
+	if told == 0 {
+		t.Error("no change of effort was told")
+	}
+}
+
+// Times that triggers measure are written as times.
+func TestMeasuredTimes(t *testing.T) {
+	c := studies.ExplainedCall{Miss: "none", Steps: []studies.Step{
+		{Layer: "time-microcompact", Measure: "idle", Measured: 3900e9, Value: 3600e9, Fired: true},
+		{Layer: "time-microcompact", Boundary: "microcompaction", Before: 9000, After: 4000},
+	}}
+	if what, _ := happened(&c, 200_000); what != "idle 1 h 05 m ≥ 1 h 00 m; microcompaction 9.0k → 4.0k" {
+		t.Error(what)
 	}
 }

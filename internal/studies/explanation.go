@@ -36,9 +36,10 @@ type ExplainedCall struct {
 	Write5m  int64   `json:"write_5m_tokens"`
 	Write1h  int64   `json:"write_1h_tokens"`
 	Output   int64   `json:"output_tokens"`
-	Expected int64   `json:"expected_tokens"` // the thread's best prefix would have read
-	Miss     string  `json:"miss"`            // class of the shortfall, "none"
-	First    bool    `json:"first"`           // first call of its thread
+	Expected int64   `json:"expected_tokens"`   // the thread's best prefix would have read
+	Miss     string  `json:"miss"`              // class of the shortfall, "none"
+	Detector string  `json:"detector,omitzero"` // what the client's break detector says of a break, "" for none
+	First    bool    `json:"first"`             // first call of its thread
 	CostUSD  float64 `json:"cost_usd"`
 	// Segments are the request's entries in order, joined while kind, form
 	// and cache class stay the same.
