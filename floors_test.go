@@ -20,6 +20,7 @@ var floors = map[string]int{
 	"cmd/sim":              6,
 	"scenarios":            5,
 	"reports":              5,
+	"internal/bound":       4,
 	"internal/chains":      4,
 	"internal/explain":     4,
 	"internal/validate":    4,

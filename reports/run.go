@@ -100,12 +100,16 @@ func (t *tables) main() *document.Table {
 			text, _ := vsRecorded(t.whole, c)
 			return text
 		}},
+		t.metric("REGRET", "regret_usd"),
 		t.metric("HIT", "cache_hit_ratio"),
 		t.metric("MISSES", "misses"),
 		t.metric("COMPACTIONS", "compactions"),
 		t.metric("CHAIN", "chain_max"),
 		t.metric("PEAK", "peak_context_tokens"),
 		t.metric("WAIT", "added_latency_seconds"),
+	}
+	if !anyValue(t.run, "bound_usd") {
+		columns = slices.Delete(columns, 2, 3)
 	}
 	return t.table("", columns, func(n results.Note) bool {
 		return !slices.ContainsFunc(columns, func(c column) bool { return c.metric != "" && c.metric == n.Metric })

@@ -55,6 +55,7 @@ type Scenario struct {
 	Profile    string            `yaml:"profile" doc:"Behaviour of the client and of other conversations that recordings show and no document describes: prefixes that others keep warm, calls that no log shows, thinking switched by commands. default is fitted on recorded sessions of Claude Code and Codex (docs/validation.md says how well it predicts), none is the plain cache model; any other value is a file that sim calibrate wrote (beside the scenario, else in the current folder). Sessions of further agents ignore it. Its lifetimes apply in sim validate only; a run uses those of the server."`
 	Prices     Prices            `yaml:"prices"`
 	Seed       uint64            `yaml:"seed" sweep:"true" doc:"Seed of all random draws: sizes and failures of summaries, evictions. Cells that differ in one parameter see the same draws."`
+	Bound      bool              `yaml:"bound" doc:"Say what the best schedules of full compaction and of clearing cost for a known future, and how far each strategy is from the first (docs/bound.md)."`
 	Verify     bool              `yaml:"verify" doc:"Check the invariants at every call (exit code 4 when one is violated)."`
 }
 

@@ -84,7 +84,7 @@ func (s *setting) text() string {
 // by design, or what they name has been read ahead of the run. Nor are those of
 // real calls, below live.
 var untried = []string{
-	"schema", "name", "doc", "strategies", "verify", "events", "prices.file", "sessions.paths", "sessions.since",
+	"schema", "name", "doc", "strategies", "verify", "bound", "events", "prices.file", "sessions.paths", "sessions.since",
 	"sessions.until", "sessions.project", "sessions.model", "sessions.agent", "sessions.generate.profile",
 }
 

@@ -24,7 +24,7 @@ import (
 // digest of their own), real calls, which a check does not make, and the strategies,
 // which are part of the cells.
 var beside = map[string][]string{
-	"":         {"schema", "name", "doc", "strategies", "verify", "live"},
+	"":         {"schema", "name", "doc", "strategies", "verify", "bound", "live"},
 	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "generate"},
 	"prices":   {"file"},
 }

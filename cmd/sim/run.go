@@ -37,6 +37,7 @@ type runFlags struct {
 	perSession bool
 	all        bool
 	verify     bool
+	bound      bool
 	dryRun     bool
 	seed       uint64
 	window     int64
@@ -127,6 +128,7 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
+	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
 	return cmd
 }
@@ -345,6 +347,7 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	set("window", f.window, "client", "window")
 	set("profile", f.profile, "profile")
 	set("verify", f.verify, "verify")
+	set("bound", f.bound, "bound")
 	set("prices", f.prices.file, "prices", "file")
 	set("prices-at", f.pricesAt, "prices", "at")
 	for _, a := range f.prices.as {

@@ -49,6 +49,15 @@ var rowFields = []field{
 		place: besides, Unit: UnitUSD, Exact: true, Of: "expected_cost_usd",
 		Definition: "what losses for no visible reason cost beyond cost_usd, on average"}, expectedCost()).optional(),
 
+	bounds("bound_usd", func(r *Row) *float64 { return &r.BoundUSD },
+		"no schedule of full compaction costs less, known the future", regret()),
+	bounds("bound_reached_usd", func(r *Row) *float64 { return &r.ReachedUSD },
+		"cost of the best schedule of full compaction that was found for bound_usd"),
+	bounds("clear_bound_usd", func(r *Row) *float64 { return &r.ClearBoundUSD },
+		"no schedule that clears tool results and makes no call costs less, known the future"),
+	counts("bounded", func(r *Row) *int { return &r.Bounded }, Metric{place: besides, Unit: UnitCount, Of: "bound_usd",
+		Definition: "sessions whose bound was sought"}).optional(),
+
 	counts("misses", func(r *Row) *int { return &r.Misses }, Metric{
 		place: atMisses, Unit: UnitCalls, Better: Lower,
 		Definition: "calls that read less than the best prefix of their thread; the first call of a thread is not counted"}),
@@ -248,6 +257,21 @@ func expectedCost() Metric {
 		Value: func(r *Row) (float64, bool) {
 			return r.CostUSD() + r.ExpectedLossUSD, r.Strategy != StrategyBilled
 		}}
+}
+
+// bounds declares what a best schedule costs.
+func bounds(name string, at func(*Row) *float64, definition string, more ...Metric) field {
+	return amount(name, at, Metric{place: atBound, Unit: UnitUSD, Exact: true,
+		Definition: definition + "; no sample where it was not sought (sim run --bound)",
+		Value:      func(r *Row) (float64, bool) { return *at(r), r.Bounded > 0 }}, more...).optional()
+}
+
+// regret is the cost beyond that of the best schedule.
+func regret() Metric {
+	return Metric{place: atBound, Name: "regret_usd", Unit: UnitUSD, Better: Lower, Exact: true,
+		Definition: "cost_usd − bound_usd: what the best schedule of full compaction could save at most; " +
+			"below 0 for what beats all of them, or passes the window; no sample without a bound",
+		Value: func(r *Row) (float64, bool) { return r.CostUSD() - r.BoundUSD, r.Bounded > 0 }}
 }
 
 func costPart(at place, by, name, what string, f func(*Row) float64) Metric {

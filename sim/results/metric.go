@@ -123,6 +123,7 @@ const (
 	atCompaction
 	atStorage
 	atExpected
+	atBound
 	atClassCosts
 	atSourceCosts
 	atMissClasses

@@ -23,6 +23,7 @@ func TestPublishedNames(t *testing.T) {
 		"compactions count", "microcompactions count", "recompactions count", "chain_max count",
 		"peak_context_tokens tokens", "overflows calls", "added_latency_seconds s",
 		"storage_usd USD", "expected_cost_usd USD",
+		"bound_usd USD", "regret_usd USD", "bound_reached_usd USD", "clear_bound_usd USD",
 		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
 		"cost_usd_write_other USD", "cost_usd_output USD",
 		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD",
@@ -80,6 +81,7 @@ func sample(strategy, session string) Row {
 		Firings:    map[string]int{"full-compact": 7, "microcompact": 8},
 		Reasons:    map[string]int{"full-compact: API error": 2, "dream: locked": 9},
 		StorageUSD: 0.25, ExpectedLossUSD: 0.125, LoggedOutputUSD: 0.5, Unpriced: 2,
+		BoundUSD: 16000, ReachedUSD: 16001, ClearBoundUSD: 16002, Bounded: 1,
 	}
 	for i, c := range rowCounts {
 		*c.at(&r.Counts) = int64(200 + i)
@@ -125,6 +127,7 @@ func TestValues(t *testing.T) {
 	r := sample("x", "s")
 	for name, want := range map[string]float64{
 		"cost_usd": 16126.28125, "storage_usd": 0.25, "expected_cost_usd": 16126.40625, "calls": 169,
+		"regret_usd":            126.28125,
 		"input_uncached_tokens": 100, "cache_read_tokens": 700, "cache_write_5m_tokens": 110,
 		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 91,
 		"cache_hit_ratio": 0.7,  // 700 / (100 + 700 + 110 + 60 + 30)
@@ -189,7 +192,8 @@ func TestNoSample(t *testing.T) {
 			t.Errorf("%s of an empty row is %v", m.Name, v)
 		}
 	}
-	want := append([]string{"cache_hit_ratio", "call_hit_ratio", "percent_left", "percent_left_least", "breaks"}, partsOfBreaks()...)
+	want := append([]string{"cache_hit_ratio", "call_hit_ratio", "bound_usd", "regret_usd", "bound_reached_usd",
+		"clear_bound_usd", "percent_left", "percent_left_least", "breaks"}, partsOfBreaks()...)
 	if !slices.Equal(none, want) {
 		t.Errorf("no sample in an empty row: %v, want %v", none, want)
 	}

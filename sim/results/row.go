@@ -187,7 +187,12 @@ type Row struct {
 	// ExpectedLossUSD is what calls that lose their messages for no visible
 	// reason cost beyond CostUSD, on average.
 	ExpectedLossUSD float64
-	Counts          Counts // what happened beside the figures above
+	// BoundUSD is less than any schedule of full compaction costs, ReachedUSD what
+	// the best one found costs, and ClearBoundUSD less than any of clearing costs,
+	// in the sessions that Bounded counts.
+	BoundUSD, ReachedUSD, ClearBoundUSD float64
+	Bounded                             int
+	Counts                              Counts // what happened beside the figures above
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".

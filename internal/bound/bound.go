@@ -1,0 +1,223 @@
+// Package bound says what the cheapest schedule costs for a session whose future
+// is known: the least that any strategy can reach which only chooses when to
+// compact.
+//
+// Two replays tell all that a schedule can meet: one without a compaction, and
+// one that compacts ahead of every request. What a call costs behind a compaction
+// follows from them, as the prefix that it reads, the gap before it and what it
+// adds are the same and only the tokens ahead of them differ. A dynamic program
+// over (call, last compaction) finds the least sum. The assumptions are in
+// docs/bound.md.
+package bound
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Bound is the least cost of a session, USD.
+type Bound struct {
+	// Below is not above the cost of any schedule.
+	Below float64
+	// Schedule are the rounds ahead of which each thread compacts that come out
+	// cheapest, in order; Reached is what they cost in the loop.
+	Schedule [][]int32
+	Reached  float64
+}
+
+// Compactions returns the number of compactions of the schedule.
+func (b *Bound) Compactions() int {
+	n := 0
+	for _, rounds := range b.Schedule {
+		n += len(rounds)
+	}
+	return n
+}
+
+// due says ahead of which rounds of a thread an action is taken.
+type due func(thread, round int32) bool
+
+// action makes the strategy that takes an action on a schedule.
+type action func(due) *strategies.Strategy
+
+// Compact returns the bound over all schedules of compactions as p makes them,
+// in the surroundings of a cell, whose strategy does not count.
+func Compact(c sim.Config, p strategies.CompactParams, s *traces.Session) (*Bound, error) {
+	with := func(p strategies.CompactParams) action {
+		return func(f due) *strategies.Strategy { return strategies.Scheduled(p, f) }
+	}
+	return find(c, s, &solver{}, with(p), with(p.WithoutFiles()))
+}
+
+// Clear returns the bound over all schedules that clear in place results of tool
+// calls that a request has held: none does better than one that clears all of them
+// whenever it clears.
+func Clear(c sim.Config, s *traces.Session) (*Bound, error) {
+	act := func(f due) *strategies.Strategy { return strategies.ScheduledClear(f) }
+	return find(c, s, &solver{clears: true}, act, act)
+}
+
+// find returns the bound of an action. Least is an action that leaves no more
+// than any that came before can make of it.
+func find(c sim.Config, s *traces.Session, x *solver, act, least action) (*Bound, error) {
+	x.session = s
+	if agents.CacheOf(s) == traces.CacheAutomatic {
+		x.coarse = automaticStep
+	}
+	c.Levels, c.Breaks, c.Verify, c.Overflow = sim.Levels{}, false, false, sim.OverflowAnswer
+	var err error
+	if x.never, x.window, err = replay(c, act, s, func(int32, int32) bool { return false }); err != nil {
+		return nil, err
+	}
+	all := func(int32, int32) bool { return true }
+	if x.always, _, err = replay(c, least, s, all); err != nil {
+		return nil, err
+	}
+	below := x.solve().Below
+	if x.always, _, err = replay(c, act, s, all); err != nil {
+		return nil, err
+	}
+	b := x.solve()
+	b.Below = below
+	scheduled := make([]map[int32]bool, len(s.Threads))
+	for i, rounds := range b.Schedule {
+		scheduled[i] = map[int32]bool{}
+		for _, r := range rounds {
+			scheduled[i][r] = true
+		}
+	}
+	reached, _, err := replay(c, act, s, func(t, r int32) bool { return scheduled[t][r] })
+	if err != nil {
+		return nil, err
+	}
+	b.Reached = reached.usd
+	return b, nil
+}
+
+// automaticStep is the coarsest step in which automatic caches count what is
+// read, tokens (promptcache.Servings).
+const automaticStep = 1024
+
+// call is one request of a replay.
+type call struct {
+	usage    prompt.Usage
+	context  int64
+	expected int64
+	miss     prompt.MissClass
+	end      int64
+	rate     costmodel.Rate
+	limited  bool   // of the session's first model, whose window is known
+	hidden   []call // that the client adds behind it
+}
+
+// usd returns the cost of the call with other usage.
+func (c *call) usd(u prompt.Usage) float64 {
+	cost := results.Cost(c.rate.Cost(u))
+	return cost.Total()
+}
+
+// thread are the calls of a thread: its own by round, and those of the compaction
+// ahead of each.
+type thread struct {
+	own       []call
+	summaries [][]call
+	acted     []bool // the action was taken ahead of the call
+}
+
+// acts notes where an action is taken. It observes nothing else.
+type acts struct{ threads []thread }
+
+func (a acts) Changed(p sim.Point, _ string, b strategies.Boundary) {
+	if b.Kind.Compacts() || b.Cleared > 0 {
+		a.threads[p.Thread].acted[p.Round] = true
+	}
+}
+func (acts) Checked(sim.Point, strategies.Check)                        {}
+func (acts) Answered(sim.Point, string, string, strategies.Outcome)     {}
+func (acts) Served(sim.Point, string, *prompt.Request, *prompt.Outcome) {}
+
+// replayed are the calls of a session under one schedule.
+type replayed struct {
+	threads []thread
+	usd     float64
+}
+
+// replay simulates a session under a schedule and returns its calls, and the
+// window of its first model.
+func replay(c sim.Config, act action, s *traces.Session, due due) (*replayed, int64, error) {
+	r := &replayed{threads: make([]thread, len(s.Threads))}
+	for i := range r.threads {
+		r.threads[i].summaries = make([][]call, len(s.Threads[i].Rounds)+1)
+		r.threads[i].acted = make([]bool, len(s.Threads[i].Rounds))
+	}
+	rates := rates{prices: c.Prices, at: c.PricesAt, start: s.StartTime(), known: map[string]costmodel.Price{}}
+	c.Strategy, c.Observer = act(due), acts{r.threads}
+	c.Record = func(rec *results.CallRecord) {
+		t := &r.threads[rec.Thread]
+		made := call{
+			usage: rec.Usage, context: rec.Context, expected: rec.Expected, miss: rec.Miss, end: rec.End,
+			rate: rates.of(rec.Model, rec.Start), limited: len(s.Models) > 0 && rec.Model == s.Models[0],
+		}
+		switch {
+		case rec.Round >= 0:
+			t.own = append(t.own, made)
+		case rec.Source == results.SourceCompact:
+			at := min(len(t.own), len(t.summaries)-1)
+			t.summaries[at] = append(t.summaries[at], made)
+		default:
+			at := len(t.own) - 1
+			for at > 0 && t.own[at].end > rec.Start {
+				at--
+			}
+			if at >= 0 {
+				t.own[at].hidden = append(t.own[at].hidden, made)
+			}
+		}
+	}
+	loop := sim.NewLoop(c)
+	row, err := loop.Run(s)
+	if err != nil {
+		return nil, 0, fmt.Errorf("bound: %w", err)
+	}
+	for i := range s.Threads {
+		if len(r.threads[i].own) != len(s.Threads[i].Rounds) {
+			return nil, 0, fmt.Errorf("bound of session %s: thread %d has calls that were not simulated", s.ID, i)
+		}
+	}
+	r.usd = row.CostUSD()
+	return r, loop.Window(), nil
+}
+
+// rates look up prices as the loop does.
+type rates struct {
+	prices sim.Prices
+	at     time.Time // of all calls; zero: each at its own date
+	start  time.Time
+	known  map[string]costmodel.Price
+}
+
+// of returns the prices of a model for a call so many ns into the session; those
+// of a model without a price bill nothing.
+func (r *rates) of(model string, start int64) costmodel.Rate {
+	at := r.at
+	if at.IsZero() {
+		at = r.start
+		if !at.IsZero() && at.Unix() != 0 {
+			at = at.Add(time.Duration(start))
+		}
+	}
+	p, ok := r.known[model]
+	if !ok || r.at.IsZero() && (!p.From.IsZero() && at.Before(p.From) || !p.Until.IsZero() && !at.Before(p.Until)) {
+		p, _ = r.prices.Lookup(model, at)
+		r.known[model] = p
+	}
+	return p.Standard()
+}

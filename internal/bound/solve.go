@@ -1,0 +1,251 @@
+package bound
+
+import (
+	"math"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// solver finds the cheapest schedule of a session by dynamic programming over
+// (call, last action). What a thread has behind it is a path of calls, those of
+// the threads it branched off from among them; state 0 is a path without an action,
+// state j + 1 one whose last action was ahead of call j.
+type solver struct {
+	session *traces.Session
+	never   *replayed // no action at all
+	always  *replayed // one ahead of every call
+	window  int64     // of the session's first model, tokens
+	coarse  int64     // of an automatic cache: most tokens that its steps leave unread
+	clears  bool      // the action clears in place instead of compacting
+	chosen  []choices // by thread
+}
+
+// node is a call of a path in both replays.
+type node struct {
+	never, always *call
+	acted         bool  // the action can be taken ahead of it
+	delta         int64 // tokens the context gains by it: fewer than 0 as a rule
+	next          int   // first call from here on ahead of which there is something new to clear
+}
+
+// choices are the decisions of a thread: by round and state, whether to act.
+type choices struct {
+	base int // calls of the path ahead of the thread
+	act  [][]bool
+}
+
+func (x *solver) solve() *Bound {
+	x.chosen = make([]choices, len(x.session.Threads))
+	b := &Bound{Schedule: make([][]int32, len(x.session.Threads))}
+	for i := range x.session.Threads {
+		if !x.branches(i) {
+			b.Below += x.thread(i, nil)[0]
+		}
+	}
+	for i := range x.session.Threads {
+		if !x.branches(i) {
+			x.follow(i, 0, b)
+		}
+	}
+	return b
+}
+
+// branches reports whether a thread goes on with its parent's context.
+func (x *solver) branches(i int) bool {
+	t := &x.session.Threads[i]
+	return t.Kind == traces.ThreadBranch && t.Parent >= 0
+}
+
+// children calls f for the branches that begin behind a round of a thread.
+func (x *solver) children(i int, round int, f func(child int)) {
+	for c := range x.session.Threads {
+		if t := &x.session.Threads[c]; x.branches(c) && int(t.Parent) == i && int(t.ParentRound) == round {
+			f(c)
+		}
+	}
+}
+
+// thread returns the least cost of a thread and its branches by the state it
+// begins in, given the path ahead of it.
+func (x *solver) thread(i int, ahead []node) []float64 {
+	base := len(ahead)
+	path := x.path(i, ahead)
+	least := make([]float64, len(path)+1)
+	x.chosen[i] = choices{base: base, act: make([][]bool, len(path)-base)}
+	for k := len(path) - 1; k >= base; k-- {
+		x.children(i, k-base, func(c int) {
+			for s, usd := range x.thread(c, path[:k+1:k+1]) {
+				least[s] += usd
+			}
+		})
+		act := make([]bool, k+1)
+		behind := least[k+1]
+		for s := range k + 1 {
+			stay, fits := x.stay(i, path, k, s)
+			usd := stay + least[s]
+			if path[k].acted {
+				if acted := x.act(i, path, base, k, s) + behind; acted < usd || !fits {
+					usd, act[s] = acted, true
+				}
+			}
+			least[s] = usd
+		}
+		x.chosen[i].act[k-base] = act
+		least = least[:k+1]
+	}
+	x.children(i, -1, func(c int) {
+		for s, usd := range x.thread(c, path[:base:base]) {
+			least[s] += usd
+		}
+	})
+	return least
+}
+
+// path returns the calls of a thread behind those ahead of it.
+func (x *solver) path(i int, ahead []node) []node {
+	never, always := x.never.threads[i], x.always.threads[i]
+	path := ahead
+	for k := range never.own {
+		n := node{never: &never.own[k], always: &always.own[k], acted: always.acted[k]}
+		n.delta = n.always.context - n.never.context
+		path = append(path, n)
+	}
+	next := len(path)
+	for k := len(path) - 1; k >= 0; k-- {
+		if k == 0 && path[0].delta < 0 || k > 0 && path[k].delta < path[k-1].delta {
+			next = k
+		}
+		path[k].next = next
+	}
+	return path
+}
+
+// state returns what a path's last action gained, and the tokens up to there.
+func state(path []node, s int) (delta, cut int64) {
+	if s == 0 {
+		return 0, math.MaxInt64
+	}
+	return path[s-1].delta, path[s-1].always.context
+}
+
+// stay returns the cost of call k without an action ahead of it, and whether it
+// fits the window.
+func (x *solver) stay(i int, path []node, k, s int) (usd float64, fits bool) {
+	c := path[k].never
+	delta, cut := state(path, s)
+	fits = !c.limited || c.usage.Input()+delta <= x.window
+	usd = x.movedUSD(c, i, delta, cut)
+	for h := range c.hidden {
+		usd += x.movedUSD(&c.hidden[h], i, delta, cut)
+	}
+	return usd, fits
+}
+
+// act returns the cost of an action ahead of call k and of the call itself.
+func (x *solver) act(i int, path []node, base, k, s int) float64 {
+	c := path[k].always
+	usd := c.usd(c.usage)
+	for h := range c.hidden {
+		usd += c.hidden[h].usd(c.hidden[h].usage)
+	}
+	delta, _ := state(path, s)
+	if x.clears {
+		return usd + x.rewritten(path, k, s, delta)
+	}
+	if k > 0 {
+		delta -= path[k-1].delta
+	}
+	for j := range x.always.threads[i].summaries[k-base] {
+		usd += x.summary(&x.always.threads[i].summaries[k-base][j], c.usage.Read, delta)
+	}
+	return usd
+}
+
+// summary returns the cost of a summary call over so many tokens more than it had
+// where every call is compacted. One that reads more than the head finds the
+// whole conversation in the cache. What passes the window is cut off.
+func (x *solver) summary(c *call, head, delta int64) float64 {
+	u := c.usage
+	input := u.Input() + delta
+	if c.limited {
+		input = min(input, max(x.window, u.Input()))
+	}
+	read := u.Read
+	if read > head {
+		read += input - u.Input()
+	}
+	return c.usd(resized(u, input, read))
+}
+
+// rewritten returns what a clearing ahead of call k costs beyond one that comes
+// behind a clearing of all the results before it: what stands behind the first
+// result that it clears is not read.
+func (x *solver) rewritten(path []node, k, s int, delta int64) float64 {
+	c := path[k].always
+	first := path[s].next
+	if first == 0 || first >= k {
+		return 0
+	}
+	gained := path[first].delta - path[first-1].delta
+	readable := path[first-1].never.context + delta + gained
+	return c.usd(resized(c.usage, c.usage.Input(), min(c.usage.Read, readable))) - c.usd(c.usage)
+}
+
+// follow notes the schedule of a thread that begins in a state, and of its
+// branches.
+func (x *solver) follow(i, s int, b *Bound) {
+	x.children(i, -1, func(c int) { x.follow(c, s, b) })
+	for k, act := range x.chosen[i].act {
+		if act[s] {
+			b.Schedule[i] = append(b.Schedule[i], int32(k))
+			s = x.chosen[i].base + k + 1
+		}
+		x.children(i, k, func(c int) { x.follow(c, s, b) })
+	}
+}
+
+// movedUSD returns the cost of a call of a thread if the context ahead of it were
+// so many tokens larger, of which the first cut stand for what was replaced.
+func (x *solver) movedUSD(c *call, thread int, delta, cut int64) float64 {
+	if delta == 0 {
+		return c.usd(c.usage)
+	}
+	read := c.readable(delta, cut)
+	if x.coarse > 0 { // and what the first call found stays warm, whatever follows
+		read = max(read+x.coarse, x.session.Threads[thread].Rounds[0].Usage.Read)
+	}
+	return c.usd(resized(c.usage, c.usage.Input()+delta, read))
+}
+
+// readable returns what such a call reads, tokens, if it is there. One that lost
+// its prefix by time or at the head loses as much of another; of other losses it
+// is assumed that they would not have happened.
+func (c *call) readable(delta, cut int64) int64 {
+	read := max(min(c.usage.Read, cut), c.usage.Read+delta)
+	switch c.miss {
+	case prompt.MissNone, prompt.MissExpiry, prompt.MissEviction, prompt.MissNotReadable, prompt.MissHead, prompt.MissModel:
+		return read
+	}
+	return max(read, c.expected+delta)
+}
+
+// resized returns the usage of a request of another size that reads so much: what
+// stands behind the last marker stays, and the rest is written as before.
+func resized(u prompt.Usage, input, read int64) prompt.Usage {
+	input = max(0, input)
+	v := prompt.Usage{Output: u.Output, Read: max(0, min(read, input))}
+	v.Uncached = min(u.Uncached, input-v.Read)
+	written := input - v.Read - v.Uncached
+	switch {
+	case u.Write1h > 0:
+		v.Write1h = written
+	case u.Write5m > 0:
+		v.Write5m = written
+	case u.WriteOther > 0:
+		v.WriteOther = written
+	default:
+		v.Uncached += written
+	}
+	return v
+}

@@ -1,0 +1,53 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+const boundText = `
+schema: 1
+bound: true
+verify: true
+strategies:
+  - none
+  - name: at
+    preset: auto-compact/167k
+    set:
+      full-compact.trigger: {measure: client_tokens}
+      full-compact.trigger.fixed: [60000, 100000, 140000]
+`
+
+// No threshold beats the bound on any session: the run would end with a violated
+// invariant.
+func TestBoundOfThresholds(t *testing.T) {
+	r := run(t, expand(t, boundText))
+	value := func(c *results.Cell, name string) float64 {
+		m, _ := results.LookupMetric(name)
+		v, ok := c.Value(m)
+		if !ok {
+			t.Errorf("%s: no %s", c.Cell, name)
+		}
+		return v
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Strategy != "at" {
+			continue
+		}
+		below, found := value(c, "bound_usd"), value(c, "bound_reached_usd")
+		if v := value(c, "regret_usd"); v < 0 || v != value(c, "cost_usd")-below || below <= 0 || found < below {
+			t.Errorf("%s: regret $%.4f over a bound of $%.4f, which a schedule reaches with $%.4f", c.Cell, v, below, found)
+		}
+	}
+}
+
+// The bound is that of a session alone.
+func TestBoundRefusesSharedCaches(t *testing.T) {
+	p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, boundText+"sessions: {cohort: all}\n")}
+	if _, err := p.Run(t.Context(), samples(t)); err == nil || !strings.Contains(err.Error(), "sessions.cohort") {
+		t.Errorf("error %v, want one that names sessions.cohort", err)
+	}
+}

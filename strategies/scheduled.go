@@ -1,0 +1,97 @@
+package strategies
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// scheduled is full-compact on a schedule in the place of a trigger: what the
+// bound of full compaction chooses from (internal/bound).
+type scheduled struct {
+	*compact
+	due func(thread, round int32) bool
+}
+
+// Scheduled returns the strategy that compacts as p says ahead of the requests
+// for which due answers true, given the indices of thread and round, and at no
+// other time. It draws what full-compact draws there.
+func Scheduled(p CompactParams, due func(thread, round int32) bool) *Strategy {
+	return NewStrategy("schedule", "full-compact on a schedule", &scheduled{&compact{params: p.Unscheduled()}, due})
+}
+
+// WithoutFiles returns the parameters without files that come back: which ones do
+// depends on every compaction before.
+func (p CompactParams) WithoutFiles() CompactParams {
+	p.Attachments.Files.Count = 0
+	return p
+}
+
+// Unscheduled returns the parameters without those that say when to compact.
+func (p CompactParams) Unscheduled() CompactParams {
+	p.Auto, p.Manual, p.Reactive, p.Server.Beside, p.Idle.Enabled = false, false, false, false, false
+	p.Trigger, p.Breaker, p.Refill = Trigger{}, 0, refillParams{}
+	return p
+}
+
+// Clone returns a copy for a thread that branches off.
+func (l *scheduled) Clone() Layer { return &scheduled{l.compact.Clone().(*compact), l.due} }
+
+// BeforeRequest compacts when the schedule says so.
+func (l *scheduled) BeforeRequest(t *Turn) Outcome {
+	switch {
+	case isAgent(t.Kind) && !l.params.Subagents:
+		return Outcome{Declined, "sub-agents do not compact"}
+	case !l.due(t.Thread, t.Round):
+		return Outcome{Declined, "not due"}
+	}
+	return l.start(t, t.Context.Len(), startedByTrigger)
+}
+
+// scheduledClear clears all results of old tool calls on a schedule.
+type scheduledClear struct {
+	*timeClear
+	due func(thread, round int32) bool
+}
+
+// ScheduledClear returns the strategy that clears the results that a request has
+// held before, of the tools that time-microcompact clears, ahead of the requests
+// for which due answers true and at no other time.
+func ScheduledClear(due func(thread, round int32) bool) *Strategy {
+	p := *timeClearDefinition.Params().(*timeClearParams)
+	l := timeClearDefinition.Build(&p).(*timeClear)
+	return NewStrategy("schedule", "clearing on a schedule", &scheduledClear{l, due})
+}
+
+// Clone returns a copy for a thread that branches off.
+func (l *scheduledClear) Clone() Layer {
+	return &scheduledClear{l.timeClear.Clone().(*timeClear), l.due}
+}
+
+// BeforeRequest clears when the schedule says so.
+func (l *scheduledClear) BeforeRequest(t *Turn) Outcome {
+	if !l.due(t.Thread, t.Round) {
+		return Outcome{Declined, "not due"}
+	}
+	l.results.relist(t)
+	seen := slices.DeleteFunc(l.results.list, func(r clearable) bool { return r.at >= t.InputAt })
+	b := clearResults(t, seen, prompt.FormCleared, l.params.Placeholder)
+	if b.Cleared == 0 {
+		return Outcome{Declined, "nothing to clear"}
+	}
+	t.Compacted(b)
+	return Outcome{Verdict: Done}
+}
+
+// SchedulesAlone reports whether the strategy is one of those that Scheduled
+// makes of its parameters, if their schedule is left open: full-compact alone,
+// of all messages, by itself. A strategy without layers is one of all.
+func (s *Strategy) SchedulesAlone() bool {
+	for _, c := range s.active() {
+		p, ok := c.params.(*CompactParams)
+		if !ok || p.Manual || p.Idle.Enabled || p.Server.Beside || p.Partial.Auto {
+			return false
+		}
+	}
+	return true
+}
