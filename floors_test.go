@@ -49,10 +49,12 @@ var annexes = map[string]string{
 	"internal/texts":     "traces",
 	"internal/live":      "sim/summarizer",
 	"internal/check":     "reports",
+	"internal/reports":   "reports",
 	"internal/compare":   "reports",
 	"internal/export":    "reports",
 	"internal/confusion": "sim/results",
 	"internal/studies":   "sim/results",
+	"internal/profile":   "sim/profile",
 	"internal/changes":   "sim/client",
 	"internal/stats":     "reports",
 }

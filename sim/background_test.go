@@ -5,7 +5,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

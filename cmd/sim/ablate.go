@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/internal/studies"
-	"github.com/compactsim/compactsim/reports"
 	"github.com/compactsim/compactsim/scenarios"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )

@@ -18,7 +18,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/reports"
+	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"

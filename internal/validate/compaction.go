@@ -3,8 +3,8 @@ package validate
 import (
 	"fmt"
 
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )

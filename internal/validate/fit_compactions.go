@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/traces"
 )
 

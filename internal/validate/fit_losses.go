@@ -3,7 +3,7 @@ package validate
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/internal/profile"
 )
 
 // lossGaps are the rows by gap, seconds: up to a minute a person has just read

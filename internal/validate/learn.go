@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )

@@ -81,7 +81,7 @@ func isFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// fittedKey is a key of every profile of sim/profile and of no workload.
+// fittedKey is a key of every profile and of no workload.
 const fittedKey = "tokens_per_byte"
 
 // parseWorkload reads a workload strictly. The error names every problem with

@@ -1,0 +1,396 @@
+// Package profile holds what is fitted from recordings and documented nowhere: how
+// large the static prefix of a client is, how long entries really live, which
+// calls a client makes that no log shows. Every number carries its sample size
+// and an interval.
+package profile
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Estimate is a fitted number with its 95 % interval and sample size. Shares
+// have the interval of Wilson (1927), medians and quantiles that of order
+// statistics.
+type Estimate struct {
+	Value float64 `yaml:"value" json:"value"`
+	Low   float64 `yaml:"low" json:"low"`
+	High  float64 `yaml:"high" json:"high"`
+	N     int     `yaml:"samples" json:"samples" min:"0"`
+}
+
+// Rules refuses what is no number.
+func (e *Estimate) Rules() []error {
+	if sum := math.Abs(e.Value) + math.Abs(e.Low) + math.Abs(e.High); !(sum <= math.MaxFloat64) {
+		return []error{fmt.Errorf("%g in %g…%g is no estimate", e.Value, e.Low, e.High)}
+	}
+	return nil
+}
+
+// Versioned is an estimate for clients from a version on.
+type Versioned struct {
+	Version  string `yaml:"version"`
+	Estimate `yaml:",inline"`
+}
+
+// flow writes a value on one line.
+func flow(v any) (any, error) {
+	var n yaml.Node
+	if err := n.Encode(v); err != nil {
+		return nil, err
+	}
+	n.Style = yaml.FlowStyle
+	return &n, nil
+}
+
+// MarshalYAML writes an estimate on one line.
+func (e Estimate) MarshalYAML() (any, error) {
+	type plain Estimate
+	return flow(plain(e))
+}
+
+// MarshalYAML writes a row on one line.
+func (v Versioned) MarshalYAML() (any, error) {
+	type plain Estimate
+	return flow(struct {
+		Version string `yaml:"version"`
+		plain   `yaml:",inline"`
+	}{v.Version, plain(v.Estimate)})
+}
+
+// Switches turn the parts of the model that go beyond the plain cache on.
+type Switches struct {
+	// Static takes the static prefix from the table by version, and from what
+	// the session's earlier calls have shown.
+	Static bool `yaml:"static_prefix"`
+	// Thinking keeps message entries apart by thinking on and off, and turns it
+	// off for the rest of a turn once a skill or command has been expanded.
+	Thinking bool `yaml:"thinking"`
+	// Hidden makes the unlogged calls at the end of a turn.
+	Hidden bool `yaml:"hidden_calls"`
+	// Shared lets other conversations keep the head of the prompt in the cache.
+	Shared bool `yaml:"shared_prefix"`
+	// Unheld leaves results of parallel calls uncached that come after the
+	// marked one, and takes what an earlier call of the thread is recorded to
+	// have left uncached out of the entry it wrote.
+	Unheld bool `yaml:"unheld_tail"`
+	// First lets the first call of a thread find the part of its prefix that
+	// other conversations keep in the cache.
+	First bool `yaml:"first_calls"`
+	// Lifetime uses the fitted lifetimes in place of the documented ones.
+	Lifetime bool `yaml:"lifetime"`
+	// Behind sizes the context behind a compaction as recordings show it, in
+	// strategies that ask for that.
+	Behind bool `yaml:"behind_compaction"`
+}
+
+// Names returns the names of the switches that are on, in order.
+func (s Switches) Names() []string { return switchedOn(s) }
+
+// switchedOn returns the names of the switches of a block that are on, in order.
+func switchedOn[S any](s S) []string {
+	var names []string
+	spec.Fields(s, func(f *spec.Field) {
+		if f.Value.Bool() {
+			names = append(names, f.Path)
+		}
+	})
+	return names
+}
+
+// Lifetimes are how long entries live after the end of the last response that
+// used them, seconds: the gap up to which most calls still read.
+type Lifetimes struct {
+	FiveMinutes Estimate `yaml:"5m"`
+	OneHour     Estimate `yaml:"1h"`
+	// FromEnd and FromStart are the shares of calls near the edge of their
+	// lifetime, within half and twice of it, that are on the wrong side of the
+	// documented one when it counts from the end of the last response, or from
+	// its request.
+	FromEnd   Estimate `yaml:"wrong_from_response_end"`
+	FromStart Estimate `yaml:"wrong_from_request_start"`
+}
+
+// FirstCalls are how often the first call of a sub-agent reads a prefix that other
+// conversations have cached, and the median size of it by version.
+type FirstCalls struct {
+	Agent       Estimate    `yaml:"sub_agent"`
+	AgentTokens []Versioned `yaml:"sub_agent_tokens"`
+}
+
+// Talk is how calls and people behave: medians.
+type Talk struct {
+	Think  Estimate `yaml:"think_seconds"`
+	Tool   Estimate `yaml:"tool_seconds"`
+	Output Estimate `yaml:"output_tokens"`
+}
+
+// Profile is everything fitted. The zero value is the plain cache model.
+type Profile struct {
+	Name     string   `yaml:"name"`
+	Source   string   `yaml:"source"` // what it was fitted on
+	Switches Switches `yaml:"switches"`
+	// Epochs are the first versions of ranges of clients that behave alike, in
+	// ascending order, and Evidence is how the rules did in them.
+	Epochs   []string `yaml:"epochs,flow"`
+	Evidence Evidence `yaml:"rules,omitempty"`
+	// TokensPerByte is by kind of block, over calls whose growth follows from
+	// recorded totals.
+	TokensPerByte map[string]Estimate `yaml:"tokens_per_byte"`
+	// ResultRates are tokens per byte of the results of tools, by name, and
+	// ModelRates those of all kinds by model.
+	ResultRates map[string]Estimate            `yaml:"tokens_per_byte_of_results,omitempty"`
+	ModelRates  map[string]map[string]Estimate `yaml:"tokens_per_byte_by_model,omitempty"`
+	// Static is the size of tools and system prompt of main threads, tokens,
+	// by version in ascending order.
+	Static []Versioned `yaml:"static_prefix_tokens"`
+	// OwnSystem is how much further than what all users share the part of the
+	// prompt reaches that stays when the messages change, tokens: the session's own
+	// system prompt, in clients that mark both.
+	OwnSystem Estimate `yaml:"own_system_tokens"`
+	// Hidden is the share of turns after which the client makes a call that no
+	// log shows and that caches the last response.
+	Hidden []Habit `yaml:"hidden_call_share"`
+	// Shared is the share of expired calls that still read a prefix other
+	// conversations keep warm, and the median of its size.
+	Shared       Estimate   `yaml:"shared_after_expiry"`
+	SharedTokens Estimate   `yaml:"shared_tokens"`
+	First        FirstCalls `yaml:"first_calls"`
+	// FirstReads are what first calls of sessions read, by time.
+	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
+	firsts     *firsts     // of them, by what they have in common; nil until they are learned or read
+	// Codex is what holds for Codex alone.
+	Codex    Codex      `yaml:"codex"`
+	Lifetime Lifetimes  `yaml:"lifetime_seconds"`
+	Losses   Losses     `yaml:"unexplained_losses"`
+	Compact  Compaction `yaml:"compaction"`
+	Talk     Talk       `yaml:"talk"`
+	// Residual is what stays unexplained of a session's input cost: quantiles at
+	// equal steps from 0 to 1 of ln(recorded/predicted), over sessions as predicted
+	// by profiles that have not seen their repository. Bands draw from it. NewResidual is that of epochs which the
+	// profile has no evidence of, from profiles that have not seen the epoch.
+	Residual    []float64 `yaml:"session_residual,flow" min:"-20" max:"20"`
+	NewResidual []float64 `yaml:"session_residual_without_evidence,flow,omitempty" min:"-20" max:"20"`
+	// Fitted are the epochs with evidence: ranges of client versions with models.
+	Fitted []string `yaml:"epochs_with_evidence,omitempty"`
+	// Weight is how many observations of a session the profile's own share
+	// counts for when the session's earlier calls have shown something else.
+	Weight float64 `yaml:"prior_weight" min:"0"`
+	// Force and Forbid are rules that hold whatever the evidence says, and that do
+	// not: to see how a rule does.
+	Force  Set `yaml:"-" json:"-"`
+	Forbid Set `yaml:"-" json:"-"`
+}
+
+//go:embed default.yaml
+var defaultText []byte
+
+// defaultProfile is read once: every plan asks for it.
+var defaultProfile = sync.OnceValues(func() (*Profile, error) { return Parse(defaultText, "default.yaml") })
+
+// Default returns the profile that comes with the program. The caller may change
+// its fields, but not what its lists hold.
+func Default() (*Profile, error) {
+	p, err := defaultProfile()
+	if err != nil {
+		return nil, err
+	}
+	own := *p
+	return &own, nil
+}
+
+// Parse reads a profile strictly; errors name file and line.
+func Parse(text []byte, name string) (*Profile, error) {
+	var p Profile
+	if err := spec.Decode(text, name, &p); err != nil {
+		return nil, fmt.Errorf("reading a profile: %w", err)
+	}
+	p.firsts = p.indexFirsts()
+	return &p, nil
+}
+
+// Digest returns the SHA-256 of what the profile holds, as JSON, hexadecimal.
+func (p *Profile) Digest() (string, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("the digest of a profile: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Write writes p as YAML.
+func (p *Profile) Write(w io.Writer) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(p); err != nil {
+		return fmt.Errorf("writing a profile: %w", err)
+	}
+	return e.Close()
+}
+
+// StaticFor returns the static prefix of main threads at a client version,
+// tokens, 0 when nothing is known.
+func (p *Profile) StaticFor(version string) int64 { return int64(lookup(p.Static, version)) }
+
+// FirstOfAgent returns how often the first call of a sub-agent reads a prefix that
+// others have cached at a client version, and how large it is, tokens.
+func (p *Profile) FirstOfAgent(version string) (share float64, tokens int64) {
+	return p.First.Agent.Value, int64(lookup(p.First.AgentTokens, version))
+}
+
+// lookup returns the estimate of the newest version not after the one asked for
+// and of the same major and minor number, else that of the oldest such one, else
+// that of the first row.
+func lookup(list []Versioned, version string) float64 {
+	if len(list) == 0 {
+		return 0
+	}
+	value, found := list[0].Value, false
+	asked := series(version)
+	for i := range list {
+		v := list[i].Version
+		if series(v) != asked || found && Compare(v, version) > 0 {
+			continue
+		}
+		value, found = list[i].Value, true
+	}
+	return value
+}
+
+// series returns the major and minor number of a version.
+func series(version string) [2]int {
+	major, rest := part(version)
+	minor, _ := part(rest)
+	return [2]int{major, minor}
+}
+
+// At returns a quantile of a residual at a share 0…1, by linear interpolation; 0
+// without any.
+func At(residual []float64, share float64) float64 {
+	last := len(residual) - 1
+	if last < 0 {
+		return 0
+	}
+	h := max(0, min(share, 1)) * float64(last)
+	i := min(int(h), max(0, last-1))
+	if last == 0 {
+		return residual[0]
+	}
+	return residual[i] + (h-float64(i))*(residual[i+1]-residual[i])
+}
+
+// Spread returns how far the input cost of a session lies from the predicted one,
+// as a fraction: the root of the mean square of what the residual stands for; 0
+// without any.
+func (p *Profile) Spread() float64 {
+	const steps = 200
+	sum := 0.0
+	for i := range steps {
+		off := math.Expm1(At(p.Residual, (float64(i)+0.5)/steps))
+		sum += off * off
+	}
+	return math.Sqrt(sum / steps)
+}
+
+// Life returns how long an entry of a class lives after the end of the last
+// response that used it, ns.
+func (p *Profile) Life(ttl prompt.TTL) int64 {
+	e, documented := p.Lifetime.FiveMinutes, int64(300e9)
+	if ttl == prompt.TTL1h {
+		e, documented = p.Lifetime.OneHour, 3600e9
+	}
+	if !p.Switches.Lifetime || e.Value <= 0 {
+		return documented
+	}
+	return int64(e.Value * 1e9)
+}
+
+// Compare orders versions such as "2.1.17" by their numbers. It is asked at every
+// call of a simulation: of numbers nothing is allocated.
+func Compare(a, b string) int {
+	for a != "" || b != "" {
+		var x, y int
+		x, a = part(a)
+		y, b = part(b)
+		if c := cmp.Compare(x, y); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// part returns the first number of a version, and the others. What is no number
+// orders as 0.
+func part(version string) (n int, rest string) {
+	number, rest, _ := strings.Cut(version, ".")
+	if number != "" {
+		n, _ = strconv.Atoi(number)
+	}
+	return n, rest
+}
+
+// maxStatic is the largest static prefix that is taken for one, tokens: the
+// window of most models.
+const maxStatic = 200_000
+
+// maxLife is the longest lifetime, seconds: ten years, far from what a count of
+// nanoseconds holds.
+const maxLife = 10 * 365 * 24 * 3600
+
+// Rules returns what no tag says.
+func (p *Profile) Rules() []error {
+	var errs []error
+	share := func(path string, e Estimate) {
+		if !(e.Value >= 0 && e.Value <= 1) {
+			errs = append(errs, spec.Wrong(path, "is a share: %g must lie in 0…1", e.Value))
+		}
+	}
+	share("shared_after_expiry", p.Shared)
+	share("first_calls.sub_agent", p.First.Agent)
+	for path, list := range p.versioned() {
+		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
+			errs = append(errs, spec.Wrong(path, "lists versions out of order: versions must ascend"))
+		}
+		for i, v := range list {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			switch {
+			case !(v.Value >= 0 && v.Value <= maxStatic):
+				errs = append(errs, spec.Wrong(at, "is a prefix: %g tokens must lie in 0…%d", v.Value, maxStatic))
+			}
+		}
+	}
+	errs = append(errs, p.checkEvidence()...)
+	errs = append(errs, p.checkBehind()...)
+	for i := range p.Hidden {
+		share(fmt.Sprintf("hidden_call_share[%d]", i), p.Hidden[i].Estimate)
+	}
+	short, long := p.Lifetime.FiveMinutes.Value, p.Lifetime.OneHour.Value
+	if p.Switches.Lifetime && !(0 < short && short <= long && long <= maxLife) {
+		errs = append(errs, spec.Wrong("lifetime_seconds", "must obey 0 < 5m ≤ 1h ≤ %d", maxLife))
+	}
+	return errs
+}
+
+// versioned yields the tables by version, with their paths.
+func (p *Profile) versioned() iter.Seq2[string, []Versioned] {
+	return func(yield func(string, []Versioned) bool) {
+		_ = yield("static_prefix_tokens", p.Static) && yield("first_calls.sub_agent_tokens", p.First.AgentTokens)
+	}
+}

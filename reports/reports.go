@@ -1,0 +1,35 @@
+// Package reports writes the results of a run as tables and charts.
+//
+//	err := reports.Run(run, reports.Options{}).Write(os.Stdout, "table")
+//
+// A report is written for a terminal ("table"), or as "markdown", "csv" or "json".
+// Columns follow the metrics that results publishes. What people read carries one
+// frame: what was replayed above, footnotes below, and last the trust line, which
+// says how far the model is from what was billed on the same sessions. Savings
+// smaller than that are marked with ~.
+package reports
+
+import (
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Options select what a report shows beyond one line for each cell.
+type Options = reports.Options
+
+// Drawing is a chart with the name of its file.
+type Drawing = reports.Drawing
+
+// Run reports what the cells of a run cost: a line for each, footnotes and the
+// trust line. CSV has a line for each cell, or for each cell and session, with
+// all metrics in their units; JSON is the published summary, see
+// results.Document.
+func Run(run *results.Run, o Options) *document.Document { return reports.Run(run, o) }
+
+// Drawings returns the charts of a run: the cost of its cells, its sweeps and,
+// from the calls of some cells when given, the context of one session and hits
+// over time. Each draws itself as "svg" or "png".
+func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
+	return reports.Drawings(run, calls)
+}
