@@ -41,13 +41,17 @@ func (f *family) note(cell string) results.Note {
 // scenario asks for it, and returns notes on it. A cell of full compaction alone
 // is held against it.
 func (p *Plan) bound(
-	ctx context.Context, d *Design, sessions []*traces.Session, rows [][]results.Row,
+	ctx context.Context, d *Design, sessions []*traces.Session, cells []results.Cell,
 ) (notes []results.Note, err error) {
 	if !d.Scenario.Bound {
 		return nil, nil
 	}
 	if d.Scenario.Sessions.Cohort != cohortSession {
 		return nil, errors.New("bound: sessions.cohort lets sessions share a cache, and the bound is that of a session alone")
+	}
+	at := map[string]int{}
+	for i, s := range sessions {
+		at[s.ID] = i
 	}
 	var families []*family
 	for i := range d.Cells {
@@ -57,10 +61,11 @@ func (p *Plan) bound(
 		}
 		notes = append(notes, f.note(d.Cells[i].Name))
 		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil
-		for j := range rows[i] {
-			r, b := &rows[i][j], &f.bounds[j]
+		for j := range cells[i].Rows {
+			r := &cells[i].Rows[j]
+			b := &f.bounds[at[r.Session]]
 			r.BoundUSD, r.ReachedUSD, r.ClearBoundUSD, r.Bounded = b.compact.Below, b.compact.Reached, b.clear.Below, 1
-			whole := r.Strategy != "" && r.OverWindow == 0 && r.Counts.Unsimulated == 0
+			whole := r.OverWindow == 0 && r.Counts.Unsimulated == 0
 			if alone && whole && r.CostUSD() < b.compact.Below*(1-1e-9) {
 				return nil, fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
 					sim.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)

@@ -118,7 +118,7 @@ func lost(run *results.Run, c *studies.Chains) float64 {
 
 // maxCalls bounds the recorded calls of the sessions that are kept for each cell: a
 // record takes about 400 bytes.
-const maxCalls = 200_000
+const maxCalls = 20_000
 
 // Calls simulates again what charts of single calls show: the recorded cell and
 // the cheapest others, on the longest sessions.

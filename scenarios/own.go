@@ -28,8 +28,9 @@ type standIn struct {
 func generations(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
 	recorded := map[string]float64{}
 	if c := run.Reference(results.StrategyRecorded); c != nil {
-		for i := range c.Rows {
-			recorded[c.Rows[i].Session] = c.Rows[i].CostUSD()
+		for i := range c.NumRows() {
+			row := c.Brief(i)
+			recorded[row.Session] = row.USD
 		}
 	}
 	byID := map[string]*traces.Session{}
@@ -45,10 +46,10 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 			continue
 		}
 		found := map[*strategies.Strategy]*standIn{}
-		for j := range run.Cells[at].Rows {
-			row := &run.Cells[at].Rows[j]
+		for j := range run.Cells[at].NumRows() {
+			row := run.Cells[at].Brief(j)
 			if s := byID[row.Session]; s != nil {
-				note(found, c.Strategy.For(s.Agent, s.Version()), s, row.CostUSD(), recorded[s.ID])
+				note(found, c.Strategy.For(s.Agent, s.Version()), s, row.USD, recorded[s.ID])
 			}
 		}
 		text := standsFor(c.Strategy, found)

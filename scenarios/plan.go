@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
@@ -51,6 +52,8 @@ type Plan struct {
 	Strict   bool // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
+	// Journal, when not nil, holds the rows in place of memory.
+	Journal *results.Journal
 	// Summarize, when not nil, makes the summariser of a cell, by its name, from its
 	// stub: for instance one whose calls are made for real.
 	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
@@ -87,25 +90,16 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err != nil {
 		return nil, err
 	}
-	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Scenario.Sessions.Cohort.group(sessions)}
-	if p.Done != nil {
-		total := len(configs) * len(sessions)
-		runner.Done = func(n int) { p.Done(n, total) }
-	}
-	runner.Observe = p.observe
-	rows, runErr := runner.Run(ctx, sessions, configs)
-	if rows == nil {
-		return nil, runErr
-	}
+	cells, runErr := p.simulate(ctx, d, sessions, configs)
 	stopped, remark := runErr, ""
 	var broken *sim.Broken
 	if errors.As(runErr, &broken) {
 		stopped, remark = broken.Stopped, leftOut(broken, sessions)
-		if sessions = leaveOut(broken, sessions, rows); len(sessions) == 0 {
+		if sessions = leaveOut(broken, sessions, cells); len(sessions) == 0 {
 			return nil, runErr
 		}
 	}
-	notes, err := p.bound(ctx, d, sessions, rows)
+	notes, err := p.bound(ctx, d, sessions, cells)
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +111,8 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if run.Cells, err = p.billed(d, sessions); err != nil {
 		return nil, err
 	}
-	for i := range d.Cells {
-		if cell := d.Cells[i].result(); len(complete(rows[i])) > 0 {
-			cell.Rows = complete(rows[i])
+	for _, cell := range cells {
+		if cell.NumRows() > 0 {
 			run.Cells = append(run.Cells, cell)
 		}
 	}
@@ -138,9 +131,39 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	return run, runErr
 }
 
+// simulate returns the cells of a design with the rows of the sessions, as far as it came.
+func (p *Plan) simulate(
+	ctx context.Context, d *Design, sessions []*traces.Session, configs []sim.Config,
+) ([]results.Cell, error) {
+	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Scenario.Sessions.Cohort.group(sessions)}
+	if p.Done != nil {
+		total := len(configs) * len(sessions)
+		runner.Done = func(n int) { p.Done(n, total) }
+	}
+	runner.Observe = p.observe
+	cells := make([]results.Cell, len(d.Cells))
+	for i := range cells {
+		cells[i] = d.Cells[i].result()
+	}
+	journal := p.Journal
+	if d.Scenario.Bound {
+		journal = nil // rows change behind the simulation
+	}
+	var keeping sync.Mutex
+	runner.Keep = func(cell int, row *results.Row) error {
+		keeping.Lock()
+		defer keeping.Unlock()
+		return cells[cell].Keep(journal, row)
+	}
+	_, err := runner.Run(ctx, sessions, configs)
+	return cells, err
+}
+
 // conclude adds to a run what is said of all its cells.
 func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
-	run.Sum()
+	if err := run.Sum(); err != nil {
+		return err
+	}
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
@@ -300,7 +323,10 @@ func (p *Plan) billed(d *Design, sessions []*traces.Session) ([]results.Cell, er
 			c.Cell += " " + key + "=" + string(date)
 		}
 		for _, s := range sessions {
-			c.Rows = append(c.Rows, sim.Billed(s, p.Prices, at))
+			row := sim.Billed(s, p.Prices, at)
+			if err := c.Keep(p.Journal, &row); err != nil {
+				return nil, err
+			}
 		}
 		cells = append(cells, c)
 	}
@@ -316,11 +342,6 @@ func (d *Design) priceDates() []priceDate {
 		}
 	}
 	return dates
-}
-
-// complete returns the rows that were simulated.
-func complete(rows []results.Row) []results.Row {
-	return slices.DeleteFunc(rows, func(r results.Row) bool { return r.Strategy == "" })
 }
 
 // asVersion returns who has a session whose client is to behave as a version of

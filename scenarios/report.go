@@ -203,9 +203,9 @@ func unlogged(c, billed *results.Cell) []string {
 	var parts []string
 	summaries := r.CostBySource[results.SourceCompact].Total()
 	if billed != nil && billed.Covers(c) {
-		for i := range billed.Rows {
-			if billed.Rows[i].CallsBySource[results.SourceCompact] > 0 {
-				summaries -= c.Rows[i].CostBySource[results.SourceCompact].Total()
+		for i := range billed.NumRows() {
+			if billed.Brief(i).Summaries > 0 {
+				summaries -= c.Brief(i).SummaryUSD
 			}
 		}
 	}
@@ -377,7 +377,7 @@ func interrupted(run *results.Run, cells int, err error) {
 	done := 0
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled {
-			done += len(c.Rows)
+			done += c.NumRows()
 		}
 	}
 	how := "interrupted"
@@ -388,38 +388,37 @@ func interrupted(run *results.Run, cells int, err error) {
 		how, done, cells*sessions, sessions, cells)
 	run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	recorded := run.Reference(results.StrategyRecorded)
-	if recorded == nil || len(recorded.Rows) == sessions {
+	if recorded == nil || recorded.NumRows() == sessions {
 		return
 	}
 	have := map[string]bool{}
-	for i := range recorded.Rows {
-		have[recorded.Rows[i].Session] = true
+	for i := range recorded.NumRows() {
+		have[recorded.Brief(i).Session] = true
 	}
 	for i := range run.Cells {
-		c := &run.Cells[i]
-		if c.Strategy == results.StrategyBilled {
-			c.Rows = slices.DeleteFunc(c.Rows, func(r results.Row) bool { return !have[r.Session] })
+		if c := &run.Cells[i]; c.Strategy == results.StrategyBilled {
+			c.Drop(func(session string) bool { return !have[session] })
 		}
 	}
 	run.Notes = append(run.Notes, results.Note{Cell: recorded.Cell, Metric: "cost_usd",
-		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", len(recorded.Rows), sessions)})
+		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", recorded.NumRows(), sessions)})
 }
 
 // leaveOut takes the sessions that broke an invariant in any cell out of the rows
 // of all, so that cells stay comparable, and returns those that are left.
-func leaveOut(broken *sim.Broken, sessions []*traces.Session, rows [][]results.Row) []*traces.Session {
+func leaveOut(broken *sim.Broken, sessions []*traces.Session, cells []results.Cell) []*traces.Session {
 	var left []*traces.Session
-	kept := make([][]results.Row, len(rows))
+	out := map[string]bool{}
 	for i, s := range sessions {
 		if broken.Sessions[i] != nil {
-			continue
-		}
-		left = append(left, s)
-		for c := range rows {
-			kept[c] = append(kept[c], rows[c][i])
+			out[s.ID] = true
+		} else {
+			left = append(left, s)
 		}
 	}
-	copy(rows, kept)
+	for i := range cells {
+		cells[i].Drop(func(session string) bool { return out[session] })
+	}
 	return left
 }
 
@@ -473,7 +472,9 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 		return err
 	}
 	only := results.Run{Cells: []results.Cell{{Rows: rows[0]}}}
-	only.Sum()
+	if err := only.Sum(); err != nil {
+		return err
+	}
 	run.ModelError = results.ErrorOf(billed, &only.Cells[0], spread)
 	run.Notes = append(run.Notes, results.Note{
 		Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario",

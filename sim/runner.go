@@ -28,6 +28,9 @@ type Runner struct {
 	// Cohorts are the sessions that share a clock, by index; each session
 	// stands in one of them. Without any, every session is alone.
 	Cohorts [][]int
+	// Keep, when not nil, is given each row when it is complete, in place of the result of Run. It must
+	// be safe for concurrent use; an error ends the run.
+	Keep func(cell int, row *results.Row) error
 	// Observe, when not nil, returns the observer of a cell over a cohort, in
 	// place of the cell's own. It must be safe for concurrent use.
 	Observe func(cell int, cohort []int) Observer
@@ -61,8 +64,11 @@ func (b *Broken) Unwrap() (list []error) {
 func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Config) ([][]results.Row, error) {
 	rows := make([][]results.Row, len(cells))
 	broken := make([]map[int]error, len(cells))
+	keep := r.Keep
 	for i := range rows {
-		rows[i], broken[i] = make([]results.Row, len(sessions)), map[int]error{}
+		if broken[i] = map[int]error{}; keep == nil {
+			rows[i] = make([]results.Row, len(sessions))
+		}
 	}
 	var noting sync.Mutex
 	ctx, stop := context.WithCancelCause(ctx)
@@ -93,7 +99,13 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 				if r.Observe != nil {
 					loop.config.Observer = r.Observe(cell, cohort)
 				}
-				breaks, err := loop.runInto(rows[cell], sessions, cohort)
+				breaks, err := loop.runOf(sessions, cohort, func(i int, row *results.Row) error {
+					if keep != nil {
+						return keep(cell, row)
+					}
+					rows[cell][i] = *row
+					return nil
+				})
 				if err != nil {
 					stop(err)
 					return
@@ -158,9 +170,11 @@ func (r Runner) cohorts(sessions []*traces.Session) ([][]int, error) {
 	return list, nil
 }
 
-// runInto simulates a cohort of the sessions and puts its rows in their places.
-// Sessions that break an invariant are left out and returned by index.
-func (l *Loop) runInto(rows []results.Row, sessions []*traces.Session, cohort []int) (map[int]error, error) {
+// runOf simulates a cohort of the sessions and hands out its rows by index. Sessions
+// that break an invariant are left out and returned by index.
+func (l *Loop) runOf(
+	sessions []*traces.Session, cohort []int, keep func(i int, row *results.Row) error,
+) (map[int]error, error) {
 	broken := map[int]error{}
 	for {
 		l.group = l.group[:0]
@@ -169,8 +183,10 @@ func (l *Loop) runInto(rows []results.Row, sessions []*traces.Session, cohort []
 		}
 		done, err := l.RunCohort(l.group)
 		if err == nil {
-			for i, row := range done {
-				rows[cohort[i]] = row
+			for i := range done {
+				if err := keep(cohort[i], &done[i]); err != nil {
+					return broken, err
+				}
 			}
 			return broken, nil
 		}

@@ -155,6 +155,12 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	if s.folder != nil && !f.perSession {
+		if s.plan.Journal, err = results.NewJournal(); err != nil {
+			return err
+		}
+		defer s.plan.Journal.Close()
+	}
 	run, runErr := f.read.simulate(cmd, s.plan, s.corpus)
 	runErr = calls.advised(cmd.Context(), runErr)
 	if run == nil {

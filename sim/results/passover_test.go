@@ -60,7 +60,7 @@ func TestRowsOfLaterVersion(t *testing.T) {
 		}
 	}
 	same.Sum()
-	if diff := cmp.Diff(same, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(same, got, cmpopts.EquateEmpty(), sameRows); diff != "" {
 		t.Errorf("another run (-want +got):\n%s", diff)
 	}
 }

@@ -75,11 +75,13 @@ type Cell struct {
 	Params   map[string]string
 	Sessions int
 	Total    Row   // of all sessions; set by Sum from Rows, or given without rows
-	Rows     []Row // one per session
+	Rows     []Row // one per session, unless they are in a journal; see EachRow
 	// Unmeasured names the metrics, and groups of metrics, that this cell has
 	// no figures for, such as added latency of a bill. Their parts are
 	// unmeasured with them.
 	Unmeasured []string
+
+	kept *kept
 }
 
 // Value returns the total of a metric over the sessions of c, false when there
@@ -110,27 +112,30 @@ type Note struct {
 
 // Sum sorts the rows of every cell by session, adds them up into its total and
 // sets the model error where none is known by session. The order makes sums of floating-point numbers
-// independent of the order in which sessions finished.
-func (r *Run) Sum() {
+// independent of the order in which sessions finished. It fails when rows cannot be read from
+// their journal.
+func (r *Run) Sum() error {
 	for i := range r.Cells {
-		r.Cells[i].sum()
+		if err := r.Cells[i].sum(); err != nil {
+			return err
+		}
 	}
 	billed, recorded := r.Reference(StrategyBilled), r.Reference(StrategyRecorded)
 	if billed != nil && recorded != nil && r.ModelError.Sessions == 0 {
 		r.ModelError = ErrorOf(billed, recorded, 0)
 	}
+	return nil
 }
 
-func (c *Cell) sum() {
-	if len(c.Rows) == 0 {
-		return
+func (c *Cell) sum() error {
+	if c.NumRows() == 0 {
+		return nil
 	}
-	sortRows(c.Rows)
+	c.sort()
 	c.Total = Row{Strategy: c.Strategy}
-	for i := range c.Rows {
-		c.Total.Add(&c.Rows[i])
-	}
+	err := c.EachRow(func(r *Row) error { c.Total.Add(r); return nil })
 	c.Sessions = c.Total.Sessions
+	return err
 }
 
 // sortRows sorts rows by session. They are large, and most often sorted.
@@ -191,8 +196,24 @@ func (r *Run) VsRecorded(c *Cell) (Difference, bool) {
 // Covers reports whether c and d are of the same sessions, as far as their rows
 // tell; Sum has sorted them.
 func (c *Cell) Covers(d *Cell) bool {
-	return c.Sessions == d.Sessions && (len(c.Rows) == 0 || len(d.Rows) == 0 ||
-		slices.EqualFunc(c.Rows, d.Rows, func(a, b Row) bool { return a.Session == b.Session }))
+	n := c.NumRows()
+	if c.Sessions != d.Sessions || n == 0 || d.NumRows() == 0 {
+		return c.Sessions == d.Sessions
+	}
+	for i := range n {
+		if n != d.NumRows() || c.session(i) != d.session(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// session returns the session of a row.
+func (c *Cell) session(i int) string {
+	if c.kept != nil {
+		return c.kept.list[i].Session
+	}
+	return c.Rows[i].Session
 }
 
 // Footnotes returns the warnings that follow from the figures, in the order of

@@ -61,15 +61,18 @@ const priorSessions = 5
 // the spread of sessions elsewhere, 0 when that is not known.
 func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
-	if len(billed.Rows) == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
+	if billed.NumRows() == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e
 	}
-	bill, model := make([]float64, len(billed.Rows)), make([]float64, len(billed.Rows))
+	bill, model := make([]float64, billed.NumRows()), make([]float64, billed.NumRows())
 	e.RecordedUSD = recorded.Total.LoggedUSD(&Row{})
 	for i := range bill {
-		row := &recorded.Rows[i]
-		bill[i], model[i] = billed.Rows[i].CostUSD(), row.LoggedUSD(&billed.Rows[i])
-		e.RecordedUSD += model[i] - row.LoggedUSD(&Row{}) // a summary call that is logged in this session
+		was, is := billed.Brief(i), recorded.Brief(i)
+		bill[i], model[i] = was.USD, is.logged
+		if was.Summaries > 0 {
+			model[i] = is.loggedAll
+		}
+		e.RecordedUSD += model[i] - is.logged // a summary call that is logged in this session
 	}
 	e.measure(bill, model)
 	return e
@@ -133,11 +136,11 @@ func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 		return Difference{}, false
 	}
 	d := Difference{Relative: (c.Total.CostUSD() - total) / total}
-	if len(c.Rows) > 0 && len(base.Rows) > 0 {
+	if c.NumRows() > 0 && base.NumRows() > 0 {
 		usd := func(c *Cell) []float64 {
-			list := make([]float64, len(c.Rows))
+			list := make([]float64, c.NumRows())
 			for i := range list {
-				list[i] = c.Rows[i].CostUSD()
+				list[i] = c.Brief(i).USD
 			}
 			return list
 		}

@@ -1,0 +1,195 @@
+package results
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/compactsim/compactsim/internal/jsonlines"
+)
+
+// A Journal holds the rows of a run on the disk, in order of completion: a row takes some 4 kB of
+// memory, and what reports need of most of them is a Brief. It is safe for concurrent use.
+type Journal struct {
+	mu  sync.Mutex
+	f   *os.File
+	w   *bufio.Writer
+	end int64
+	buf []byte
+}
+
+// NewJournal returns an empty journal in the folder for temporary files, where it has no name that
+// a killed program could leave behind (but on Windows). The caller closes it.
+func NewJournal() (*Journal, error) {
+	f, err := os.CreateTemp("", "sim-rows-*.jsonl")
+	if err != nil {
+		return nil, fmt.Errorf("keeping rows: %w", err)
+	}
+	_ = os.Remove(f.Name()) // where an open file keeps its name, Close removes it
+	return &Journal{f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+}
+
+// Close removes the journal. Cells whose rows it held have no rows from then on.
+func (j *Journal) Close() error {
+	err := j.f.Close()
+	_ = os.Remove(j.f.Name()) // it has none on most systems
+	return err
+}
+
+// put writes a row of a cell as the line that a file of rows has for it.
+func (j *Journal) put(cell string, r *Row) (k keptRow, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err = rowForm.Check(r); err == nil {
+		j.buf, err = rowForm.Append(j.buf[:0], cell, r)
+	}
+	if err != nil {
+		return k, err
+	}
+	j.buf = append(j.buf, '\n')
+	if _, err := j.w.Write(j.buf); err != nil {
+		return k, fmt.Errorf("keeping rows: %w", err)
+	}
+	k = keptRow{r.brief(), j.end, len(j.buf)}
+	j.end += int64(len(j.buf))
+	return k, nil
+}
+
+// line reads a line into buf.
+func (j *Journal) line(k *keptRow, buf []byte) ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	buf = slices.Grow(buf[:0], k.size)[:k.size]
+	err := j.w.Flush()
+	if err == nil {
+		_, err = j.f.ReadAt(buf, k.at)
+	}
+	if err != nil {
+		return buf, fmt.Errorf("reading rows that were kept: %w", err)
+	}
+	return buf, nil
+}
+
+// Brief is what reports need of every row of a run.
+type Brief struct {
+	Session    string
+	USD        float64 // of all calls
+	SummaryUSD float64 // of the summary calls of compactions
+	Summaries  int     // these calls
+	// logged is Row.LoggedUSD given a bill without summary calls, loggedAll with some, USD.
+	logged, loggedAll float64
+}
+
+// brief returns what reports need of r.
+func (r *Row) brief() Brief {
+	var some Row
+	some.CallsBySource[SourceCompact] = 1
+	return Brief{
+		Session: r.Session, USD: r.CostUSD(),
+		SummaryUSD: r.CostBySource[SourceCompact].Total(), Summaries: r.CallsBySource[SourceCompact],
+		logged: r.LoggedUSD(&Row{}), loggedAll: r.LoggedUSD(&some),
+	}
+}
+
+// keptRow is a row in a journal.
+type keptRow struct {
+	Brief
+	at   int64
+	size int
+}
+
+// kept are the rows of a cell in a journal, by session once they are added up.
+type kept struct {
+	journal *Journal
+	list    []keptRow
+}
+
+// Keep adds a row to c: to a journal, or to Rows when there is none. It is for one goroutine at a time.
+func (c *Cell) Keep(j *Journal, r *Row) error {
+	if j == nil {
+		c.Rows = append(c.Rows, *r)
+		return nil
+	}
+	err := c.owns(r)
+	var row keptRow
+	if err == nil {
+		row, err = j.put(c.Cell, r)
+	}
+	if err != nil {
+		return fmt.Errorf("cell %q, session %q: %w", c.Cell, r.Session, err)
+	}
+	if c.kept == nil {
+		c.kept = &kept{journal: j}
+	}
+	c.kept.list = append(c.kept.list, row)
+	return nil
+}
+
+// NumRows returns how many rows c has, in a journal or in memory.
+func (c *Cell) NumRows() int {
+	if c.kept != nil {
+		return len(c.kept.list)
+	}
+	return len(c.Rows)
+}
+
+// Brief returns what reports need of a row, 0…NumRows−1, by session when they are added up.
+func (c *Cell) Brief(i int) Brief {
+	if c.kept != nil {
+		return c.kept.list[i].Brief
+	}
+	return c.Rows[i].brief()
+}
+
+// Drop leaves out the rows of sessions.
+func (c *Cell) Drop(drop func(session string) bool) {
+	c.Rows = slices.DeleteFunc(c.Rows, func(r Row) bool { return drop(r.Session) })
+	if c.kept != nil {
+		c.kept.list = slices.DeleteFunc(c.kept.list, func(k keptRow) bool { return drop(k.Session) })
+	}
+}
+
+// EachRow calls f with the rows of c, by session when they are added up. A row is valid during the call.
+func (c *Cell) EachRow(f func(*Row) error) error {
+	for i := range c.Rows {
+		if err := f(&c.Rows[i]); err != nil {
+			return err
+		}
+	}
+	if c.kept == nil {
+		return nil
+	}
+	var scan jsonlines.Reader
+	var buf []byte
+	r := new(Row)
+	for i := range c.kept.list {
+		line, err := c.kept.journal.line(&c.kept.list[i], buf)
+		if err != nil {
+			return err
+		}
+		buf, *r = line, Row{}
+		if err := rowForm.Read(&scan, line[:len(line)-1], r); err != nil {
+			return fmt.Errorf("cell %q, session %q: %w", c.Cell, c.kept.list[i].Session, err)
+		}
+		r.Strategy = c.Strategy
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sort orders the rows by session.
+func (c *Cell) sort() {
+	sortRows(c.Rows)
+	if c.kept != nil {
+		slices.SortStableFunc(c.kept.list, func(a, b keptRow) int { return cmp.Compare(a.Session, b.Session) })
+	}
+}
+
+// errTwice is the error of rows that cannot be told apart.
+var errTwice = errors.New("two rows of one session")
