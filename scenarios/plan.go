@@ -23,13 +23,11 @@ import (
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/internal/validate"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Plan is one run: the cells of a design over sessions and a price table.
@@ -285,8 +283,8 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Breaks:     s.Breaks,
 		Rules:      &s.Detector,
 	}
-	if s.Client.Version != "" {
-		c.Person = asVersion(s.Client.Version, c.Owner)
+	if c.Person, err = cell.people(c.Owner); err != nil {
+		return sim.Config{}, err
 	}
 	return c, nil
 }
@@ -342,23 +340,6 @@ func (d *Design) priceDates() []priceDate {
 		}
 	}
 	return dates
-}
-
-// asVersion returns who has a session whose client is to behave as a version of
-// Claude Code, given the organisations that sessions belong to, nil for one. Those
-// of other agents keep their own client: its versions are others.
-func asVersion(release string, owner func(int, *traces.Session) uint32) func(int, *traces.Session) sim.Person {
-	as := client.ForVersion(release)
-	return func(index int, s *traces.Session) sim.Person {
-		p := sim.Person{Owner: 1}
-		if owner != nil {
-			p.Owner = owner(index, s)
-		}
-		if agents.ClaudeCode(s) {
-			p.Client = as
-		}
-		return p
-	}
 }
 
 // learn adds to the default profile what the sessions show, before any cell runs:

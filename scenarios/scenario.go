@@ -198,6 +198,7 @@ func (o organisations) owner() func(int, *traces.Session) uint32 {
 // session's.
 type Client struct {
 	Version string `yaml:"version" doc:"Version of Claude Code to behave as, such as \"1.0.62\" (two markers on messages) or \"2.1.17\" (one): one to three numbers. A version newer than all known ones behaves as the newest. \"\" is each session's own. Sessions of other agents keep the client they were recorded with."`
+	Prefix  string `yaml:"prefix" enum:"session,preset" doc:"Whose system prompt and lifetimes are sent under a preset that is a whole client: session (those of the recording) or preset (sections, scopes and lifetimes of the preset's client)."`
 	Window  int64  `yaml:"window" min:"0" doc:"Context window, tokens. 0 is that of the session's model: 200,000, or 1,000,000 for names that end in [1m] and recordings that pass 200,000."`
 
 	client.Assembly `yaml:",inline"`
@@ -271,7 +272,7 @@ func Default() Scenario {
 			Generate: Generate{Sessions: 100, Seed: 1},
 		},
 		Strategies: defaultStrategies(),
-		Client:     Client{Assembly: client.DefaultAssembly()},
+		Client:     Client{Prefix: prefixSession, Assembly: client.DefaultAssembly()},
 		Events:     []changes.Event{},
 		Server:     Server{Config: promptcache.Config{}.Filled(), BytesPerToken: defaultBytesPerToken},
 		Summarizer: *stub,

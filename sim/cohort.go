@@ -133,9 +133,14 @@ func (l *Loop) seat(i int, session *traces.Session) error {
 	l.usersThrough(p.User)
 	s.owner, s.client, s.assembly = p.Owner, p.Client, p.Assembly
 	s.place, s.seat = p.User, l.users[p.User].seat()
-	s.strategy = l.config.Strategy.For(session.Agent, session.Version())
+	if of := l.config.Strategy.For(session.Agent, session.Version()); of != s.strategy {
+		s.strategy, s.ends = of, l.config.Overflow.ends(of)
+	}
 	if s.assembly == nil {
 		s.assembly = l.assembly
+	}
+	if s.levels = p.Levels; s.levels == nil {
+		s.levels = &l.config.Levels
 	}
 	return nil
 }

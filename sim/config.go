@@ -158,6 +158,8 @@ type Person struct {
 	Client Client
 	// Assembly says how; nil: as that of the cell.
 	Assembly *Assembly
+	// Levels are what the client shows; nil: those of the cell.
+	Levels *Levels
 }
 
 // person returns who has the session at a place in its cohort: without a word of

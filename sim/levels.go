@@ -20,7 +20,7 @@ type Levels struct {
 	// it keeps free.
 	Blocking int64 `yaml:"blocking" min:"0" doc:"Tokens below the effective window at which it takes no input. The effective window is the window less the output kept free: 177,000 of 200,000."`
 	Output   int64 `yaml:"output_reserve" min:"0" doc:"The most output kept free, tokens."`
-	Block    Block `yaml:"block" doc:"What happens to a prompt at that level: off (it is sent as in the recording, and counted), compact (the person asks for a compaction first, if the strategy has full-compact and it takes manual ones) or end (the session ends; what is not simulated is counted, and the row is not compared)."`
+	Block    Block `yaml:"block" doc:"What happens to a prompt at that level: client (what the preset of the strategy says of its client; off where it says nothing), off (it is sent as in the recording, and counted), compact (the person asks for a compaction first, if the strategy has full-compact and it takes manual ones) or end (the session ends; what is not simulated is counted, and the row is not compared)."`
 }
 
 // DefaultLevels returns the levels of Claude Code: 20,000 below its limit
@@ -62,13 +62,14 @@ type Block uint8
 
 // What may happen to a prompt at the blocking level.
 const (
-	BlockOff     Block = iota // it is sent all the same, as in the recording; the call is counted
+	BlockClient  Block = iota // what the strategy's client does, off where it says nothing
+	BlockOff                  // it is sent all the same, as in the recording; the call is counted
 	BlockCompact              // the person asks for a compaction first
 	BlockEnd                  // the session ends
 )
 
 // Names returns the names of blocks in files.
-func (Block) Names() []string { return []string{"off", "compact", "end"} }
+func (Block) Names() []string { return []string{"client", "off", "compact", "end"} }
 
 // Rules says what is wrong with levels together.
 func (v Levels) Rules() []error {
@@ -121,7 +122,7 @@ func (t *thread) count() int64 {
 
 // gauged reports whether a person sees how full a thread's window is.
 func (l *Loop) gauged(t *thread) bool {
-	return l.config.Levels != Levels{} && !t.agent()
+	return *t.replay.levels != Levels{} && !t.agent()
 }
 
 // measure returns the level that a thread is at, and its limit.
@@ -137,7 +138,7 @@ func (l *Loop) measure(t *thread) (results.Level, int64) {
 			}
 		}
 	}
-	return l.config.Levels.of(g.limit, m.window, m.maxOutput, t.count()), g.limit
+	return t.replay.levels.of(g.limit, m.window, m.maxOutput, t.count()), g.limit
 }
 
 // level notes at which level of its window a thread sends a request.
@@ -185,8 +186,8 @@ var byHand = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 // hand comes first, or the session ends there. It reports whether it did; the
 // prompt goes on behind the compaction, whatever became of it.
 func (l *Loop) block(t *thread) bool {
-	b := l.config.Levels.Block
-	if b == BlockOff || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
+	b := t.replay.levels.Block
+	if b == BlockOff || b == BlockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
 		return false
 	}
 	if level, _ := l.measure(t); level != results.LevelBlocking {

@@ -18,7 +18,6 @@ import (
 type Loop struct {
 	config      Config
 	assembly    *Assembly // of sessions whose person has none
-	ends        bool      // a request that is refused for good ends its session
 	clock       clock
 	replays     []*replay // the sessions of the cohort
 	pool        []*replay
@@ -50,7 +49,7 @@ type Loop struct {
 
 // NewLoop returns a loop for one configuration.
 func NewLoop(c Config) *Loop {
-	l := &Loop{config: c, assembly: assemblyOf(&c), ends: c.Overflow.ends(c.Strategy), models: new(Models)}
+	l := &Loop{config: c, assembly: assemblyOf(&c), models: new(Models)}
 	l.composer, _ = c.Summarizer.(Composer)
 	l.host.loop = l
 	l.turn.Host = &l.host
@@ -302,7 +301,7 @@ func (l *Loop) send(t *thread) {
 			return
 		}
 		t.overflow = true
-		if l.ends {
+		if s.ends {
 			l.cutOff(t)
 			return
 		}

@@ -18,6 +18,8 @@ type replay struct {
 	session  *traces.Session
 	index    int32 // in the cohort
 	strategy *strategies.Strategy
+	ends     bool // a request refused for good ends the session
+	levels   *Levels
 	place    int32 // of the user among those of the loop
 	user     *user
 	seat     int32     // among the sessions of the user

@@ -25,6 +25,9 @@ func (s *Strategy) YAML() ([]byte, error) {
 		}
 		put(root, "generation", generation, "whose client this is")
 	}
+	if s.client != nil {
+		put(root, "client", spec.Clone(s.client), "the client half, in sessions of that agent")
+	}
 	if s.own != nil {
 		put(root, "own", encoded(true), "each session under the generation of its own client; layers change those of the generations")
 	}

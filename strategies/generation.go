@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/spec"
+	"gopkg.in/yaml.v3"
+
 	"github.com/compactsim/compactsim/internal/version"
 )
 
@@ -61,6 +63,10 @@ func (r *Registry) Generations() []*Strategy {
 	}
 	return list
 }
+
+// ClientHalf returns what the generation settles of a scenario's client and levels, a
+// mapping of their keys; nil for nothing.
+func (s *Strategy) ClientHalf() *yaml.Node { return s.client }
 
 // Members returns the strategies that sessions are simulated under: the
 // generations of a strategy that takes each session's own, else s alone.

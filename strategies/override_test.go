@@ -50,7 +50,7 @@ func TestComposeSaysWhere(t *testing.T) {
 }
 
 func TestBodyKeys(t *testing.T) {
-	if got := BodyKeys(); !slices.Equal(got, []string{"layers", "exclusive", "generation", "own"}) {
+	if got := BodyKeys(); !slices.Equal(got, []string{"layers", "exclusive", "generation", "client", "own"}) {
 		t.Errorf("keys %v: a scenario takes these beside its own", got)
 	}
 }

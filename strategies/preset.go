@@ -24,6 +24,8 @@ type presetFile struct {
 	Exclusive [][]string  `yaml:"exclusive" doc:"ahead of a request, of each list only one acts"`
 	// Generation says that the preset is what an agent's client did at some versions.
 	Generation Generation `yaml:"generation" doc:"the agent and the versions whose client this is"`
+	// Client is what the rest of the program makes of a session's client.
+	Client yaml.Node `yaml:"client" doc:"the client half: keys of client in a scenario, and levels"`
 	// Own makes a strategy of all generations: its layers are what changes in
 	// theirs, where they have them.
 	Own bool `yaml:"own" doc:"each session under the generation of its own client; layers change those of the generations"`
@@ -97,6 +99,9 @@ func (r *Registry) preset(tree *spec.Tree) (*Strategy, error) {
 	s := &Strategy{
 		Name: f.Name, Doc: strings.TrimSpace(f.Doc), Generation: f.Generation,
 		rank: f.Rank, layers: p.found, exclusive: f.Exclusive,
+	}
+	if f.Client.Kind == yaml.MappingNode {
+		s.client = spec.Clone(&f.Client)
 	}
 	if f.Own {
 		return p.own(s)

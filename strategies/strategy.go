@@ -17,6 +17,7 @@ type Strategy struct {
 	// Generation says whose client the strategy is; the zero value for none.
 	Generation Generation
 
+	client    *yaml.Node // the client half: keys of client and levels of a scenario; nil for none
 	rank      int
 	layers    []configured
 	exclusive [][]string

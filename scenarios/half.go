@@ -1,0 +1,96 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// half is the client half of a preset: the keys of client, and levels.
+type half struct {
+	Client Client     `yaml:",inline"`
+	Levels sim.Levels `yaml:"levels"`
+}
+
+// Values of Client.Prefix.
+const prefixSession, prefixPreset = "session", "preset"
+
+// under returns the client and the levels of a scenario under a preset: what the
+// scenario leaves at the default is the preset's, but for prefix and lifetimes
+// unless it asks for them.
+func (s *Scenario) under(g *strategies.Strategy) (*half, error) {
+	defaults := Default()
+	h, given := half{defaults.Client, defaults.Levels}, half{s.Client, s.Levels}
+	tree := spec.Tree{Name: "client of " + g.Name, Root: spec.Clone(g.ClientHalf())}
+	for _, d := range spec.Diff(&h, &given) {
+		var value yaml.Node
+		if err := yaml.Unmarshal([]byte(d.B), &value); err != nil || len(value.Content) == 0 {
+			return nil, fmt.Errorf("client of %s: %s: %q", g.Name, d.Path, d.B)
+		}
+		if err := tree.Put(tree.Root, value.Content[0], strings.Split(d.Path, ".")...); err != nil {
+			return nil, err
+		}
+	}
+	if errs := tree.Decode(tree.Root, &h, ""); len(errs) > 0 {
+		return nil, errs[0]
+	}
+	if s.Client.Prefix != prefixPreset {
+		h.Client.System, h.Client.TTL = s.Client.System, s.Client.TTL
+	}
+	return &h, nil
+}
+
+// wearer is what sessions of a generation's agent have of it.
+type wearer struct {
+	version  string // it behaves as, "" for its own
+	assembly *sim.Assembly
+	levels   *sim.Levels
+}
+
+// people returns who has the sessions of a cell, given the organisations that they
+// belong to, nil for one; nil when they are as the cell says. A version is one of
+// Claude Code, and the client half of a preset is for sessions of its agent: those
+// of others keep their own client. A version that a generation holds is kept.
+func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *traces.Session) sim.Person, error) {
+	scenario := c.Scenario
+	worn := map[*strategies.Strategy]*wearer{}
+	for _, g := range c.Strategy.Members() {
+		if g.ClientHalf() == nil {
+			continue
+		}
+		h, err := scenario.under(g)
+		if err != nil {
+			return nil, err
+		}
+		worn[g] = &wearer{h.Client.Version, sim.Assemble(h.Client.Assembly, scenario.Events), &h.Levels}
+	}
+	if len(worn) == 0 && scenario.Client.Version == "" {
+		return nil, nil
+	}
+	return func(index int, s *traces.Session) sim.Person {
+		p := sim.Person{Owner: 1}
+		if owner != nil {
+			p.Owner = owner(index, s)
+		}
+		g := c.Strategy.For(s.Agent, s.Version())
+		release := scenario.Client.Version
+		if w := worn[g]; w != nil && g.Generation.Agent == s.Agent {
+			p.Assembly, p.Levels = w.assembly, w.levels
+			if release == "" && !g.Generation.Holds(s.Version()) {
+				release = w.version
+			}
+		}
+		if release != "" && agents.ClaudeCode(s) {
+			p.Client = client.ForVersion(release)
+		}
+		return p
+	}, nil
+}
