@@ -35,6 +35,7 @@ type CompactParams struct {
 	Keep        keepParams       `yaml:"keep" doc:"messages that stay as they are"`
 	Partial     partialParams    `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
 	Idle        idleParams       `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
+	Rent        rentParams       `yaml:"rent" doc:"compacts when waiting has cost as much as the compaction"`
 	Refill      refillParams     `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`
 	Signal      int64            `yaml:"signal_seconds" doc:"seconds between signals that keep the client's connection open during a compaction: no calls; 0 for none" min:"0"`
 }
@@ -212,6 +213,7 @@ func defaultCompact() CompactParams {
 		Summary:    SummaryText{Header: 30, Pointer: 60, Continuation: 45},
 		Partial:    partialParams{Pivot: 0.5},
 		Idle:       idleParams{Share: 0.9, MinTokens: 200_000, Floor: 100_000},
+		Rent:       defaultRent(),
 		Refill:     refillParams{Within: 3},
 		Signal:     30,
 		Attachments: attachments{

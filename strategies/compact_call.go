@@ -239,6 +239,7 @@ type startedBy uint8
 // Starts of a compaction.
 const (
 	startedByTrigger  startedBy = iota
+	startedByRent               // see rentParams
 	startedByRefusal            // of a request the server took for too long
 	startedByIdleness           // of the conversation
 	startedByHand

@@ -21,6 +21,7 @@ type compact struct {
 	params   CompactParams
 	failures int     // automatic compactions failed in a row
 	refills  refills // compactions whose context filled up again at once
+	rent     rent    // paid since the last compaction
 	carried  Carried // used where the thread has none
 	call     summaryCall
 	beside   besideCall
@@ -57,6 +58,8 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "stopped: the context refills at once"}
 	case l.beside.running:
 		return Outcome{Declined, "a compaction is under way beside the conversation"}
+	case l.params.Rent.due(t, &l.rent, l.params.Call[0]):
+		return l.start(t, t.Context.Len(), startedByRent)
 	case !t.Check(CompactName, &l.params.Trigger):
 		return Outcome{Declined, "below the trigger"}
 	case l.params.Refill.trips(t, &l.refills):
@@ -82,6 +85,7 @@ func (l *compact) PromptTooLong(t *Turn) Outcome {
 // success.
 func (l *compact) AfterCompaction(t *Turn) {
 	l.refills.fresh = true
+	l.rent.bought(t)
 	if int64(t.Context.Tokens()) <= t.Reading.Window {
 		l.failures = 0
 	} else if l.call.by != startedByHand {

@@ -18,7 +18,7 @@ func builtin(t *testing.T) *Registry {
 func TestBuiltinPresets(t *testing.T) {
 	r := builtin(t)
 	want := []string{
-		"recorded", "own", "own/lower", "own/higher", "auto-compact/167k", "auto-compact/155k", "auto-compact/small-model", "session-memory", "partial/up-to", "partial/from", "truncate-oldest",
+		"recorded", "own", "own/lower", "own/higher", "auto-compact/167k", "auto-compact/155k", "break-even", "auto-compact/small-model", "session-memory", "partial/up-to", "partial/from", "truncate-oldest",
 		"tool-storage", "microcompact/v1", "microcompact/2.1", "time-microcompact", "api-context", "cached-microcompact", "keepalive",
 		"memory-extraction", "dream", "end-of-turn", "fork-agents", "coordinator",
 		"claude-code/1", "claude-code/2.1", "claude-code/2026-03", "claude-code/2026-08", "claude-code/2026-10",

@@ -30,7 +30,7 @@ func (p CompactParams) WithoutFiles() CompactParams {
 // Unscheduled returns the parameters without those that say when to compact.
 func (p CompactParams) Unscheduled() CompactParams {
 	p.Auto, p.Manual, p.Reactive, p.Server.Beside, p.Idle.Enabled = false, false, false, false, false
-	p.Trigger, p.Breaker, p.Refill = Trigger{}, 0, refillParams{}
+	p.Trigger, p.Breaker, p.Refill, p.Rent = Trigger{}, 0, refillParams{}, rentParams{}
 	return p
 }
 
