@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"sim/promptcache":      2,
 	"sim/summarizer":       2,
 	"internal/breaks":      2,
+	"internal/needs":       2,
 	"traces":               1,
 	"costmodel":            1,
 	"sim/results":          1,

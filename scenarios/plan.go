@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/internal/validate"
 	"github.com/compactsim/compactsim/sim"
@@ -45,9 +46,10 @@ type Plan struct {
 	Profiles map[string]*profile.Profile
 	learned  *profile.Profile // the default one with what the sessions of the run show
 	lessons  validate.Learned
-	Workers  int  // sessions simulated at once; 0 for one per core
-	Verify   bool // check the invariants at every call, beside the design
-	Strict   bool // a model without a price is an error
+	library  *needs.Library // what actions used, of the sessions of the run
+	Workers  int            // sessions simulated at once; 0 for one per core
+	Verify   bool           // check the invariants at every call, beside the design
+	Strict   bool           // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
 	// Journal, when not nil, holds the rows in place of memory.
@@ -84,6 +86,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err := p.check(d, sessions); err != nil {
 		return nil, err
 	}
+	p.library = needs.NewLibrary(ctx, corpus)
 	configs, err := p.prepare(ctx, d, sessions)
 	if err != nil {
 		return nil, err
@@ -165,6 +168,10 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
+	if err := p.library.Err(); err != nil {
+		run.Notes = append(run.Notes, results.Note{Text: "what is forgotten is not measured where texts cannot be read: " +
+			err.Error(), Metric: "needed_recall"})
+	}
 	if text := lesson(&p.lessons); text != "" {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
@@ -282,6 +289,9 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Overflow:   s.Overflow,
 		Breaks:     s.Breaks,
 		Rules:      &s.Detector,
+	}
+	if s.Needs && p.library != nil {
+		c.Needs = p.library.Of
 	}
 	if c.Person, err = cell.people(c.Owner); err != nil {
 		return sim.Config{}, err

@@ -53,6 +53,7 @@ type Scenario struct {
 	Breaks     bool              `yaml:"breaks" doc:"Watch every call with the break detector of the client (docs/breaks.md): --split compares its reasons with what happened."`
 	Detector   breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks" doc:"Its rules (sources: 000, 002)."`
 	Profile    string            `yaml:"profile" doc:"Behaviour of the client and of other conversations that recordings show and no document describes: prefixes that others keep warm, calls that no log shows, thinking switched by commands. default is fitted on recorded sessions of Claude Code and Codex (docs/validation.md says how well it predicts), none is the plain cache model; any other value is a file that sim calibrate wrote (beside the scenario, else in the current folder). Sessions of further agents ignore it. Its lifetimes apply in sim validate only; a run uses those of the server."`
+	Needs      bool              `yaml:"needs" doc:"Measure what is forgotten (docs/fidelity.md): what later actions use of what had been said, found in the texts of the sessions, which are read a second time. Sessions without texts have no figures."`
 	Prices     Prices            `yaml:"prices"`
 	Seed       uint64            `yaml:"seed" sweep:"true" doc:"Seed of all random draws: sizes and failures of summaries, evictions. Cells that differ in one parameter see the same draws."`
 	Bound      bool              `yaml:"bound" doc:"Say what the best schedules of full compaction and of clearing cost for a known future, and how far each strategy is from the first (docs/bound.md)."`
@@ -281,6 +282,7 @@ func Default() Scenario {
 		Latency:    costmodel.DefaultLatency(),
 		Levels:     sim.DefaultLevels(),
 		Breaks:     true, Detector: breaks.DefaultRules(),
+		Needs:  true,
 		Prices: Prices{At: priceDateCall, As: map[string]string{}},
 		Seed:   1,
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -77,6 +78,9 @@ type Config struct {
 	Levels Levels
 	// Overflow is what happens to a request that is refused for good.
 	Overflow Overflow
+	// Needs returns what the actions of a session used of what had been said before; nil, or a nil index, measures
+	// nothing. It must be safe for concurrent use.
+	Needs func(*traces.Session) *needs.Index
 	// Breaks watches every call with the break detector of a client, under Rules;
 	// nil for those of the client.
 	Breaks bool

@@ -79,6 +79,9 @@ func (l *Loop) fly(t *thread, c call) {
 	}
 	out := s.server.Begin(l.clock.now, &l.request)
 	l.expectLoss(t, c.model, lossRate, out.Usage)
+	if c.layer < 0 && t.replay.needs != nil {
+		l.priceFetches(t, c.model, out.Usage)
+	}
 	if l.config.Verify {
 		l.verify(t, c.layer, &out)
 	}
@@ -136,6 +139,7 @@ func (l *Loop) reply(t *thread, f *flight) {
 	for b := r.Reply.From; b < r.Reply.To; b++ {
 		t.context.Append(prompt.Ref(b))
 	}
+	t.look()
 	t.counted, t.trailing = s.count.Response(f.outcome.Usage, f.context, r.Logged), 0
 	t.lastEnd, t.started, t.idle = l.clock.now, true, true
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted

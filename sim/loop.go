@@ -175,6 +175,9 @@ func (l *Loop) branch(parent, child *thread) {
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
 	child.ttl, child.chain, child.unlogged, child.head = parent.ttl, parent.chain, parent.unlogged, parent.head
 	child.payback = parent.payback
+	if child.replay.needs != nil {
+		child.judge.Inherit(&parent.judge)
+	}
 	child.deleted.copyFrom(&parent.deleted)
 	child.usage, child.serverDeleted, child.lastEnd = parent.usage, parent.serverDeleted, parent.lastEnd
 	child.carried.CopyFrom(&parent.carried)
@@ -203,6 +206,8 @@ func (l *Loop) input(t *thread) {
 	l.announce(t)
 	l.heed(t)
 	t.inputEnd, t.retried, t.hinted, t.barred, t.gauge.blocked = l.clock.now, false, false, 0, false
+	t.judged = false
+	t.look()
 	l.ask(t, 0)
 }
 
@@ -307,6 +312,7 @@ func (l *Loop) send(t *thread) {
 		}
 		s.row.Counts.Beyond++
 	}
+	l.judgeNeeds(t)
 	l.keepTTL(t, r)
 	l.level(t)
 	l.fly(t, call{

@@ -68,14 +68,7 @@ func (l *Loop) expectLoss(t *thread, model int32, rate float64, u prompt.Usage) 
 	}
 	served := results.Cost(price.Cost(u))
 	u.Read -= lost
-	switch {
-	case u.Write5m > 0: // of two lifetimes messages have the shorter one
-		u.Write5m += lost
-	case u.Write1h > 0:
-		u.Write1h += lost
-	default:
-		u.Uncached += lost
-	}
+	addWrite(&u, &u, lost)
 	again := results.Cost(price.Cost(u))
 	t.replay.row.ExpectedLossUSD += rate * max(0, again.Total()-served.Total())
 }

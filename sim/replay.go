@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -48,6 +49,7 @@ type replay struct {
 	paybacks []payback         // one for each compaction, in order
 	cut      bool              // a conversation of the session ended early
 	detector breaks.Detector
+	needs    *needs.Index // nil where nothing is measured
 
 	// answered are the rounds whose input has the result of a call; filled under
 	// Verify only.
@@ -80,6 +82,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.detector.Rules = l.config.Rules
 	_, s.detector.Values = l.config.Observer.(BreakObserver)
 	s.detector.Reset()
+	if s.needs = nil; l.config.Needs != nil {
+		s.needs = l.config.Needs(session)
+	}
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
 	s.models.ids, s.models.prices, s.models.at = l.models, l.config.Prices, l.config.PricesAt

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -56,6 +57,10 @@ type thread struct {
 
 	carried strategies.Carried // beside the messages
 
+	judge   needs.Judge
+	judged  bool         // of the round under way
+	missing []needs.Need // that its answer needs and the context does not have
+
 	forked bool // began with its parent's context
 	ended  bool // behind its last response
 	idle   bool // between a response and the next input
@@ -78,6 +83,10 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 		replay: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
 		strategy: s.strategy,
 		hooks:    t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], wakes: t.wakes[:0],
+		judge: t.judge, missing: t.missing[:0],
+	}
+	if s.needs != nil {
+		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent())
 	}
 	t.deleted.reset()
 	t.context.Reset(s.session.Blocks, &s.arena)

@@ -78,6 +78,9 @@ func (l *Loop) settle(t *thread, layer int) {
 	t.told.note(&b)
 	row := &t.replay.row
 	row.Counts.Cleared += int64(b.Cleared)
+	if t.replay.needs != nil && b.Kind != strategies.BoundaryStore {
+		row.Needs.Removed += max(0, b.Before-b.After)
+	}
 	switch b.Kind {
 	case strategies.BoundaryNone:
 		return

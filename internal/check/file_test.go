@@ -42,7 +42,7 @@ func TestParseRefuses(t *testing.T) {
 		"scenario: a\nrules:\n- {metric: cache_hit_ratio, max: 920%}\n":             {"check.yaml:3: rules[0]: max 920%: a ratio is at most 1"},
 		"scenario: a\nrules:\n- {metric: cache_hit_ratio, max_decrease: 2}\n":       {"check.yaml:3: rules[0]: max_decrease 2: a ratio is at most 1 (did you mean 2%?)"},
 		"scenario: a\nrules:\n- {metric: hit, max: 1}\n":                            {`metric is unknown: "hit" (did you mean "cache_hit_ratio" or "call_hit_ratio"`, "; docs/schema.md lists them all"},
-		"scenario: a\nrules:\n- {metric: needed_recall, max: 1}\n":                  {`metric is unknown: "needed_recall"; docs/schema.md lists them all`},
+		"scenario: a\nrules:\n- {metric: forgotten, max: 1}\n":                      {`metric is unknown: "forgotten"; docs/schema.md lists them all`},
 		"scenario: a\nseeds: 1\nlevel: 2\nrules:\n- {metric: cost_usd, max: 1}\n":   {"check.yaml:2: seeds 1 must lie in 5…1000", "check.yaml:3: level 2 must lie in 0.0001…0.5"},
 		"scenario: a\nunread: -1\nrules:\n- {metric: cost_usd, max: 1}\n":           {"check.yaml:2: unread -1 must not be negative"},
 		"scenario: a\nbaseline: ./b.json\nrules:\n- {metric: calls, max_increase: 1}\n- {metric: calls, max_increase: 2, against: c/../b.json}\n": {

@@ -14,6 +14,7 @@ const (
 	UnitTokens  = "tokens"
 	UnitRatio   = "ratio" // in [0, 1]
 	UnitSeconds = "s"
+	UnitRate    = "rate" // so many for each of something
 )
 
 // Minus is the sign of negative numbers in text for people.
@@ -34,6 +35,8 @@ func Format(unit string, values []float64) func(float64) string {
 		return Percent
 	case UnitSeconds:
 		return Seconds
+	case UnitRate:
+		return func(v float64) string { return Grouped(v, 2) }
 	}
 	return func(v float64) string { return Grouped(v, 0) }
 }

@@ -111,6 +111,11 @@ func (t *tables) main() *document.Table {
 	if !anyValue(t.run, "bound_usd") {
 		columns = slices.Delete(columns, 2, 3)
 	}
+	for _, c := range []column{t.metric("RECALL", "needed_recall"), t.metric("WITH RE-FETCH", "cost_with_refetch_usd")} {
+		if anyValue(t.run, c.metric) {
+			columns = append(columns, c)
+		}
+	}
 	return t.table("", columns, func(n results.Note) bool {
 		return !slices.ContainsFunc(columns, func(c column) bool { return c.metric != "" && c.metric == n.Metric })
 	})

@@ -112,6 +112,8 @@ var rowFields = []field{
 
 	{Member: jsonlines.At("breaks", func(r *Row) *confusion.Matrix { return &r.Breaks }, breaksForm).Or(),
 		metrics: breakMetrics()},
+	{Member: jsonlines.At("needs", func(r *Row) *Needs { return &r.Needs }, needsForm).Or(),
+		metrics: needMetrics()},
 	{Member: jsonlines.At("counts", func(r *Row) *Counts { return &r.Counts }, countForm).Or(),
 		metrics: countMetrics()},
 	{Member: jsonlines.At("firings", func(r *Row) *map[string]int { return &r.Firings }, jsonlines.Tally{}).Or()},

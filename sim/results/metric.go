@@ -26,6 +26,7 @@ const (
 	UnitCount   = "count"
 	UnitRatio   = "ratio" // in [0, 1]
 	UnitSeconds = "s"
+	UnitRate    = "rate" // so many for each of something
 )
 
 // Ways in which a metric is split into parts that add up to it.
@@ -43,11 +44,16 @@ const (
 	groupRequests    = "requests"
 	groupBeside      = "beside the conversation"
 	groupLive        = "live calls"
+	groupNeeds       = "what is forgotten"
+	groupKinds       = "recall by kind"
+	groupUses        = "uses by kind"
+	groupSurvival    = "what survives compactions"
 )
 
 // Groups returns the groups of metrics in the order of publication.
 func Groups() []string {
-	return []string{groupLevels, groupResults, groupCompactions, groupRequests, groupBeside, groupLive}
+	return []string{groupLevels, groupResults, groupCompactions, groupRequests, groupBeside, groupLive,
+		groupNeeds, groupKinds, groupUses, groupSurvival}
 }
 
 // Kind is how the value of a metric over several rows follows from those of
@@ -124,12 +130,15 @@ const (
 	atStorage
 	atExpected
 	atBound
+	atRecall
+	atRefetch
 	atClassCosts
 	atSourceCosts
 	atMissClasses
 	atWaits
 	atLeft
 	atLevels
+	atNeeds
 	atCounts
 	atBreaks
 	besides // columns of an export that are no metrics

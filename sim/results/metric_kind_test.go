@@ -3,6 +3,7 @@ package results
 import (
 	"math"
 	"reflect"
+	"regexp"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,9 +16,14 @@ func TestKinds(t *testing.T) {
 		"chain_max": KindMaximum, "peak_context_tokens": KindMaximum, "percent_left_least": KindMinimum,
 		"cache_hit_ratio": KindRatio, "call_hit_ratio": KindRatio, "percent_left": KindRatio,
 	}
+	shares := regexp.MustCompile("^(needed_|needs_lost_|instruction_|artifact_)")
 	for _, m := range Metrics() {
-		if m.Kind != other[m.Name] {
-			t.Errorf("%s is a %s, want %s", m.Name, m.Kind, other[m.Name])
+		want := other[m.Name]
+		if shares.MatchString(m.Name) {
+			want = KindRatio
+		}
+		if m.Kind != want {
+			t.Errorf("%s is a %s, want %s", m.Name, m.Kind, want)
 		}
 		if (m.Parts != nil) != (m.Kind == KindRatio) {
 			t.Errorf("%s, a %s: has parts: %v", m.Name, m.Kind, m.Parts != nil)
@@ -45,7 +51,7 @@ func TestKindsAddUp(t *testing.T) {
 				partA, baseA := m.Parts(&a)
 				partB, baseB := m.Parts(&b)
 				got = m.Kind.Join(partA, partB) / m.Kind.Join(baseA, baseB)
-				if math.Abs(partA/baseA-x) > 1e-12*x {
+				if math.Abs(partA/baseA-x) > 1e-12*math.Abs(x) {
 					t.Errorf("%s of a row is %v, its parts say %v", m.Name, x, partA/baseA)
 				}
 			}

@@ -24,6 +24,8 @@ func TestPublishedNames(t *testing.T) {
 		"peak_context_tokens tokens", "overflows calls", "added_latency_seconds s",
 		"storage_usd USD", "expected_cost_usd USD",
 		"bound_usd USD", "regret_usd USD", "bound_reached_usd USD", "clear_bound_usd USD",
+		"needed_recall ratio", "needed_recall_least ratio", "needed_recall_most ratio", "needed_verbatim ratio",
+		"cost_with_refetch_usd USD",
 		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
 		"cost_usd_write_other USD", "cost_usd_output USD",
 		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD",
@@ -34,6 +36,17 @@ func TestPublishedNames(t *testing.T) {
 		"misses_lookback calls", "misses_minimum calls",
 		"added_latency_seconds_compaction s", "added_latency_seconds_first_token s", "added_latency_seconds_other s",
 		"percent_left ratio", "percent_left_least ratio", "warning_seconds s", "error_seconds s", "blocking_seconds s",
+		"needed_recall_edit ratio", "needed_recall_path ratio", "needed_recall_read ratio", "needed_recall_name ratio",
+		"needed_recall_number ratio", "needed_recall_url ratio", "needed_recall_error ratio", "needed_recall_task ratio",
+		"needs count", "needs_edit count", "needs_path count", "needs_read count", "needs_name count",
+		"needs_number count", "needs_url count", "needs_error count", "needs_task count",
+		"needs_lost_per_compaction rate", "needs_lost_per_1k_removed rate",
+		"instruction_survival ratio", "instruction_summarized ratio",
+		"instruction_survival_depth_0 ratio", "instruction_survival_depth_1 ratio",
+		"instruction_survival_depth_2 ratio", "instruction_survival_depth_3_or_more ratio",
+		"artifact_retention ratio", "artifact_retention_edited ratio", "artifact_retention_read ratio",
+		"artifact_retention_command ratio", "artifact_retention_error ratio", "artifact_retention_depth_1 ratio",
+		"artifact_retention_depth_2 ratio", "artifact_retention_depth_3_or_more ratio", "refetches count",
 		"stored_results count", "stored_tokens tokens", "reread_results count", "cleared_results count",
 		"cleared_tokens tokens", "cache_deletions count", "deleted_tokens tokens", "returned_tokens tokens",
 		"memory_updates count", "memory_extractions count", "dreams count", "suggestions count",
@@ -86,7 +99,7 @@ func sample(strategy, session string) Row {
 	for i, c := range rowCounts {
 		*c.at(&r.Counts) = int64(200 + i)
 	}
-	r.Breaks = sampleBreaks()
+	r.Breaks, r.Needs = sampleBreaks(), sampleNeeds()
 	for i := range r.MissesByClass[1:] {
 		r.MissesByClass[1+i] = 1 + i // 1 + … + 10 = 55
 	}
@@ -142,6 +155,12 @@ func TestValues(t *testing.T) {
 		"percent_left_least": 0.03, "warning_seconds": 90, "error_seconds": 70, "blocking_seconds": 50,
 		"breaks":         5841, // 66 counts, 56 … 121: 66·(56 + 121)/2
 		"stored_results": 200, "keepalives": 229,
+		// 8 kinds, each of 100 with 60 there, 20 to be fetched and 10 of at most 15 in summaries.
+		"needs": 36, "needs_read": 3, "needed_recall": 0.9, "needed_recall_least": 0.8, "needed_recall_most": 0.95,
+		"needed_verbatim": 0.6, "needed_recall_url": 0.9, "cost_with_refetch_usd": 16126.03125 + 0.25 + 2,
+		"needs_lost_per_compaction": 80. / 15 / 1000, "needs_lost_per_1k_removed": 80. / 4000, "refetches": 5,
+		"instruction_survival": 10. / 40, "instruction_summarized": 11. / 40, "instruction_survival_depth_2": 0.3,
+		"artifact_retention": 10. / 40, "artifact_retention_error": 0.4, "artifact_retention_depth_1": 0.2,
 	} {
 		m, ok := LookupMetric(name)
 		if !ok {
@@ -169,10 +188,24 @@ func TestPartsAddUp(t *testing.T) {
 		}
 	}
 	want := map[string]float64{"cost_usd by class": 16126.03125, "cost_usd by source": 16126.03125, "misses by class": 55,
-		"added_latency_seconds by part": 12.5, "breaks by part": 5841}
+		"added_latency_seconds by part": 12.5, "breaks by part": 5841,
+		"needs by part": 36}
 	if diff := cmp.Diff(want, sums); diff != "" {
 		t.Errorf("sums of parts (-want +got):\n%s", diff)
 	}
+}
+
+// sampleNeeds gives every figure of what is forgotten another number.
+func sampleNeeds() (n Needs) {
+	for k := range n.Kinds {
+		n.Kinds[k] = NeedTally{Count: int64(1 + k), Weight: 100, Verbatim: 60, Recoverable: 20, Summarized: 10, Most: 15}
+	}
+	for i := range n.Instructions {
+		p := Portion{Part: int64(1 + i), Whole: 10}
+		n.Instructions[i], n.Artifacts[i], n.ByDepth[i] = p, p, p
+	}
+	n.Removed, n.Summarized, n.Fetches, n.RefetchUSD = 4000, 11, 5, 2
+	return n
 }
 
 // TestNoSample: a ratio over nothing has no sample, nor has a detector that did
@@ -183,6 +216,12 @@ func TestNoSample(t *testing.T) {
 		if m.Group == groupLive { // none of them in a row without live calls
 			if _, ok := m.Value(&Row{}); ok {
 				t.Errorf("%s has a sample without live calls", m.Name)
+			}
+			continue
+		}
+		if m.place == atNeeds || m.place == atRecall || m.place == atRefetch { // nor of what is forgotten without texts
+			if _, ok := m.Value(&Row{}); ok {
+				t.Errorf("%s has a sample without texts", m.Name)
 			}
 			continue
 		}

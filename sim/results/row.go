@@ -193,6 +193,7 @@ type Row struct {
 	BoundUSD, ReachedUSD, ClearBoundUSD float64
 	Bounded                             int
 	Counts                              Counts // what happened beside the figures above
+	Needs                               Needs  // what was forgotten of what later actions used
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".

@@ -1,0 +1,464 @@
+package needs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Limits of the index. Assumed.
+const (
+	maxPlaces = 10  // the latest ones of a need, the first one beside
+	maxWalk   = 256 // posts of a term that are looked at
+	maxUses   = 24  // needs of a round: those whose strings are in the fewest blocks
+	// maxCandidates is how many strings of a round are looked at that are needs.
+	maxCandidates = 512
+	// minWeight is the least weight of a need, thousandths: a string that stands in more than N^0.8 of N blocks is
+	// everywhere, and no need.
+	minWeight = 200
+)
+
+// Build returns what the actions of a session of the corpus used. It is an error when a text cannot be read.
+func Build(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (*Index, error) {
+	r, err := texts.Open(ctx, corpus, s)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b := builder{
+		s: s, read: r.Block, table: newTable(), failed: map[int32]bool{},
+		threadOf: make([]int32, len(s.Blocks)), roundOf: make([]int32, len(s.Blocks)),
+		changed: make([]int32, len(s.Objects)), shown: make([]int32, len(s.Objects)),
+		x: &Index{threads: make([]uses, len(s.Threads)), summaries: map[prompt.Digest][]int32{}},
+	}
+	for i := range s.Blocks {
+		if bl := &s.Blocks[i]; bl.Kind == prompt.KindToolResult && bl.Flags&prompt.FlagError != 0 {
+			b.failed[bl.Call] = true
+		}
+	}
+	for i := range s.Threads {
+		if err := b.thread(int32(i)); err != nil {
+			return nil, fmt.Errorf("what session %s used: %w", s.ID, err)
+		}
+	}
+	b.finish()
+	return b.x, nil
+}
+
+// builder makes an index.
+type builder struct {
+	s        *traces.Session
+	read     func(int32) (texts.Content, error)
+	x        *Index
+	table    *table
+	scanner  scanner
+	failed   map[int32]bool // calls whose result is an error
+	threadOf []int32
+	roundOf  []int32
+	changed  []int32 // by object: 1 + the last block that changed it
+	shown    []int32 // by object: 1 + the last block that shows all or a part of it
+	blocks   int     // with text
+	at       uses
+	round    int32
+	within   int32
+	walked   []post
+	values   []value
+}
+
+// thread finds what the rounds of a thread used.
+func (b *builder) thread(i int32) error {
+	t := &b.s.Threads[i]
+	clear(b.changed)
+	clear(b.shown)
+	b.inherit(i)
+	b.within, b.at = i, uses{}
+	if err := b.post(i, -1, t.Prefix); err != nil {
+		return err
+	}
+	event := 0
+	for r := range t.Rounds {
+		b.round = int32(r)
+		b.at.starts = append(b.at.starts, int32(len(b.at.list)))
+		for ; event < len(t.Events) && t.Events[event].Round <= b.round; event++ {
+			if err := b.summary(i, &t.Events[event]); err != nil {
+				return err
+			}
+		}
+		round := &t.Rounds[r]
+		if err := b.post(i, b.round, round.Input); err != nil {
+			return err
+		}
+		for k := round.Reply.From; k < round.Reply.To; k++ {
+			b.threadOf[k], b.roundOf[k] = i, b.round
+			if err := b.uses(k); err != nil {
+				return err
+			}
+		}
+		b.heaviest()
+		if err := b.post(i, b.round, round.Reply); err != nil {
+			return err
+		}
+	}
+	b.at.starts = append(b.at.starts, int32(len(b.at.list)))
+	b.x.threads[i] = b.at
+	return nil
+}
+
+// inherit goes through what a branch has of its parents, without their texts.
+func (b *builder) inherit(i int32) {
+	t := &b.s.Threads[i]
+	if t.Kind != traces.ThreadBranch || t.Parent < 0 {
+		return
+	}
+	b.inherit(t.Parent)
+	rounds := b.s.Threads[t.Parent].Rounds
+	for r := range rounds[:min(int(t.ParentRound)+1, len(rounds))] {
+		for _, span := range [...]traces.Span{rounds[r].Input, rounds[r].Reply} {
+			for k := span.From; k < span.To; k++ {
+				b.touch(k)
+			}
+		}
+	}
+}
+
+// touch notes what a block does to its object.
+func (b *builder) touch(k int32) {
+	bl := &b.s.Blocks[k]
+	if bl.Object < 0 || int(bl.Object) >= len(b.changed) {
+		return
+	}
+	switch {
+	case bl.Kind == prompt.KindToolUse && (bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite) && !b.failed[bl.Call]:
+		b.changed[bl.Object] = k + 1
+		if bl.Op == prompt.OpWrite {
+			b.shown[bl.Object] = k + 1
+		}
+	case bl.Kind == prompt.KindToolResult && bl.Op == prompt.OpRead && bl.Flags&prompt.FlagError == 0:
+		b.shown[bl.Object] = k + 1
+	}
+}
+
+// summary posts a recorded summary: where a replay has it, it can be looked into.
+func (b *builder) summary(i int32, e *traces.Event) error {
+	if e.Kind != traces.EventCompact || e.Summary.Len() == 0 {
+		return nil
+	}
+	var d prompt.Digest
+	var list []int32
+	for k := e.Summary.From; k < e.Summary.To; k++ {
+		d = d.Extend(b.s.Blocks[k].Digest)
+		list = append(list, k)
+	}
+	b.x.summaries[d] = list
+	return b.post(i, b.round, e.Summary)
+}
+
+// post notes what the blocks of a span say.
+func (b *builder) post(thread, round int32, span traces.Span) error {
+	for k := span.From; k < span.To; k++ {
+		b.threadOf[k], b.roundOf[k] = thread, round
+		b.touch(k)
+		bl := &b.s.Blocks[k]
+		if !says(bl.Kind) || bl.Line <= 0 {
+			continue
+		}
+		c, err := b.read(k)
+		if err != nil {
+			return err
+		}
+		if c.Filler {
+			continue
+		}
+		if bl.Kind == prompt.KindToolUse {
+			b.x.Bytes += int64(len(c.Input))
+			b.values = values(b.values[:0], c.Input)
+			for i := range b.values {
+				b.note(k, b.values[i].text, b.values[i].patch())
+			}
+			continue
+		}
+		b.blocks++
+		b.x.Bytes += int64(len(c.Text))
+		b.note(k, c.Text, false)
+		if bl.Kind == prompt.KindPrompt && bl.Flags&prompt.FlagMeta == 0 && !agent(b.s.Threads[thread].Kind) {
+			b.x.directives = directives(b.x.directives, k, c.Text)
+		}
+	}
+	return nil
+}
+
+func agent(k traces.ThreadKind) bool { return k == traces.ThreadAgent || k == traces.ThreadOrphan }
+
+// says reports whether what a block of a kind says is looked at. Thinking is not: clients and servers leave it out
+// of later requests.
+func says(k prompt.Kind) bool {
+	switch k {
+	case prompt.KindPrompt, prompt.KindText, prompt.KindToolUse, prompt.KindToolResult, prompt.KindSummary,
+		prompt.KindAttachment, prompt.KindReminder:
+		return true
+	}
+	return false
+}
+
+// note adds the terms and lines of a text.
+func (b *builder) note(block int32, text string, patch bool) {
+	b.scanner.scan(text, patch)
+	own := b.s.Blocks[block].Kind == prompt.KindToolUse
+	for _, f := range b.scanner.terms {
+		b.table.add(f.key, block, f.from, f.to, own)
+	}
+	for _, f := range b.scanner.lines {
+		b.table.add(f.key, block, f.from, f.to, own)
+	}
+}
+
+// uses finds what a block of an answer used, if it is a tool call.
+func (b *builder) uses(k int32) error {
+	bl := &b.s.Blocks[k]
+	if bl.Kind != prompt.KindToolUse || bl.Line <= 0 {
+		return nil
+	}
+	c, err := b.read(k)
+	if err != nil || c.Filler {
+		return err
+	}
+	if bl.Op == prompt.OpRead && bl.Object >= 0 {
+		b.again(k, bl)
+	}
+	b.values = values(b.values[:0], c.Input)
+	for i := range b.values {
+		b.value(k, bl, &b.values[i])
+	}
+	return nil
+}
+
+// again adds the need of a file that is read again as it was.
+func (b *builder) again(k int32, bl *prompt.Block) {
+	last := b.shown[bl.Object] - 1
+	if last < 0 || b.changed[bl.Object]-1 > last {
+		return
+	}
+	was := &b.s.Blocks[last]
+	if was.RangeLen > 0 && (was.RangeFrom != bl.RangeFrom || was.RangeLen != bl.RangeLen) {
+		return
+	}
+	n := b.need(results.NeedRead, k, uint64(bl.Object)<<1|1)
+	n.Weight, n.Fetch, n.Found = 1000, last, last
+	n.from, n.count = int32(len(b.x.places)), 1
+	b.x.places = append(b.x.places, Place{Block: last, To: was.Bytes})
+	b.at.list = append(b.at.list, n)
+}
+
+func (b *builder) need(kind results.NeedKind, k int32, term uint64) Need {
+	return Need{Kind: kind, Round: b.round, Use: k, Object: b.s.Blocks[k].Object, Fetch: -1, Found: -1, Term: term}
+}
+
+// value adds what a string of an argument used.
+func (b *builder) value(k int32, bl *prompt.Block, v *value) {
+	b.scanner.scan(v.text, v.patch())
+	writes := bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite
+	switch {
+	case v.old() || v.patch():
+		b.replaced(k, v)
+		return
+	case v.task():
+		for _, f := range b.scanner.lines {
+			b.add(results.NeedTask, k, f.key, func(p *prompt.Block) bool { return p.Kind == prompt.KindToolUse })
+		}
+		return
+	case v.path() && (writes || bl.Op == prompt.OpRead && b.shown[max(0, bl.Object)] > 0):
+		for _, f := range slices.Backward(b.scanner.terms) { // the longest first
+			if f.kind == results.NeedPath && b.add(results.NeedPath, k, f.key, anything) {
+				return
+			}
+		}
+		return
+	}
+	for _, f := range b.scanner.lines {
+		b.add(results.NeedError, k, f.key, func(p *prompt.Block) bool { return p.Flags&prompt.FlagError != 0 })
+	}
+	path := int32(-1) // end of the one that was found, of which the last component is no need of its own
+	for _, f := range slices.Backward(b.scanner.terms) {
+		if f.kind == results.NeedPath && f.to == path {
+			continue
+		}
+		if b.add(f.kind, k, f.key, given) && f.kind == results.NeedPath {
+			path = f.to
+		}
+	}
+}
+
+func anything(*prompt.Block) bool { return true }
+
+// given reports whether a block is none of the model's own actions.
+func given(b *prompt.Block) bool { return b.Kind != prompt.KindToolUse }
+
+// replaced adds the need of the text that an edit replaces: by the rarest of its whole lines, else by the rarest of
+// its identifiers. Of a text that is found nowhere nothing is known.
+func (b *builder) replaced(k int32, v *value) {
+	shown := func(p *prompt.Block) bool {
+		return p.Kind == prompt.KindToolResult || p.Kind == prompt.KindToolUse || p.Kind == prompt.KindAttachment
+	}
+	for _, list := range [...][]found{b.scanner.lines, b.scanner.terms} {
+		best, blocks := -1, int32(math.MaxInt32)
+		for i, f := range list {
+			if v.patch() && !removed(v.text, int(f.from)) {
+				continue
+			}
+			if x := b.table.find(f.key); x != nil && x.blocks < blocks {
+				best, blocks = i, x.blocks
+			}
+		}
+		if best >= 0 && b.add(results.NeedEdit, k, list[best].key, shown) {
+			return
+		}
+	}
+	b.x.Missed++
+}
+
+// removed reports whether the line of a patch in which a position lies is taken out.
+func removed(text string, at int) bool {
+	return text[strings.LastIndexByte(text[:at], '\n')+1] == '-'
+}
+
+// add adds a need if what matched stands in what the thread has been told, and was first said in a block that the
+// origin takes. It reports whether it is one, now or already.
+func (b *builder) add(kind results.NeedKind, k int32, key uint64, origin func(*prompt.Block) bool) bool {
+	key |= 1
+	if len(b.at.list)-int(b.at.starts[b.round]) >= maxCandidates {
+		return false
+	}
+	for i := b.at.starts[b.round]; int(i) < len(b.at.list); i++ {
+		if b.at.list[i].Term == key {
+			return true
+		}
+	}
+	x := b.table.find(key)
+	if x == nil {
+		return false
+	}
+	b.walked = b.walked[:0]
+	var first post
+	n := 0
+	for at, steps := x.head, 0; at != end && steps < maxWalk; at, steps = b.table.posts[at].next, steps+1 {
+		p := b.table.posts[at]
+		if !b.heard(p.block) {
+			continue
+		}
+		if first = p; len(b.walked) < maxPlaces {
+			b.walked = append(b.walked, p)
+		}
+		n++
+	}
+	// What a recorded summary said first is of this recording alone.
+	if n == 0 || b.s.Blocks[first.block].Kind == prompt.KindSummary || !origin(&b.s.Blocks[first.block]) {
+		return false
+	}
+	if n > len(b.walked) {
+		b.walked = append(b.walked, first)
+	}
+	need := b.need(kind, k, key)
+	need.Weight = x.blocks // until the index is finished
+	need.from, need.count = int32(len(b.x.places)), int32(len(b.walked))
+	for _, p := range b.walked {
+		b.x.places = append(b.x.places, Place{p.block, p.from, p.to})
+		b.source(&need, p.block)
+	}
+	if o := need.Object; kind == results.NeedEdit && o >= 0 && !b.failed[b.s.Blocks[k].Call] && b.shown[o] > 0 {
+		need.Fetch = b.shown[o] - 1 // the edit went well: the file had it
+	}
+	b.at.list = append(b.at.list, need)
+	return true
+}
+
+// source notes whether a block can be fetched again, and whether a search found it.
+func (b *builder) source(n *Need, k int32) {
+	bl := &b.s.Blocks[k]
+	reads := bl.Kind == prompt.KindToolResult && bl.Op == prompt.OpRead
+	writes := bl.Kind == prompt.KindToolUse && bl.Op == prompt.OpWrite
+	if n.Fetch < 0 && (reads || writes) && bl.Object >= 0 && b.changed[bl.Object]-1 <= k {
+		n.Fetch = k
+	}
+	if bl.Kind == prompt.KindToolResult {
+		n.Found = k
+	}
+}
+
+// heard reports whether a block is one that the thread has been told.
+func (b *builder) heard(k int32) bool {
+	for i, round := b.within, int32(math.MaxInt32); ; {
+		if b.threadOf[k] == i && b.roundOf[k] <= round {
+			return true
+		}
+		t := &b.s.Threads[i]
+		if t.Kind != traces.ThreadBranch || t.Parent < 0 {
+			return false
+		}
+		i, round = t.Parent, t.ParentRound
+	}
+}
+
+// heaviest keeps the rarest needs of a round.
+func (b *builder) heaviest() {
+	list := b.at.list[b.at.starts[b.round]:]
+	slices.SortStableFunc(list, func(x, y Need) int { return cmp.Compare(x.blocksOf(), y.blocksOf()) })
+	if len(list) > maxUses {
+		b.at.list = b.at.list[:int(b.at.starts[b.round])+maxUses]
+	}
+}
+
+// blocksOf returns in how many blocks a need's string stands while the index is made.
+func (n *Need) blocksOf() int32 {
+	if n.Kind == results.NeedRead {
+		return 0
+	}
+	return n.Weight
+}
+
+// finish makes weights of the numbers of blocks, those of the model's own actions aside, and leaves out what is
+// everywhere.
+func (b *builder) finish() {
+	all := math.Log(float64(max(2, b.blocks)))
+	var places []Place
+	for i := range b.x.threads {
+		u := &b.x.threads[i]
+		kept := u.list[:0]
+		round := 0
+		for j := range u.list {
+			n := u.list[j]
+			for round <= int(n.Round) {
+				u.starts[round] = int32(len(kept))
+				round++
+			}
+			if n.Kind != results.NeedRead {
+				blocks := max(1, b.table.find(n.Term).blocks)
+				n.Weight = int32(math.Round(1000 * (1 - math.Log(float64(blocks))/all)))
+			}
+			if n.Weight < minWeight {
+				continue
+			}
+			at := b.x.places[n.from : n.from+n.count]
+			n.from = int32(len(places))
+			places = append(places, at...)
+			kept = append(kept, n)
+		}
+		for ; round < len(u.starts); round++ {
+			u.starts[round] = int32(len(kept))
+		}
+		u.list = slices.Clip(kept)
+		later := map[uint64]int32{}
+		for j := len(u.list) - 1; j >= 0; j-- {
+			later[u.list[j].Term]++
+			u.list[j].Later = later[u.list[j].Term]
+		}
+	}
+	b.x.places = slices.Clip(places)
+}

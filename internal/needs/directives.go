@@ -1,0 +1,56 @@
+package needs
+
+import "strings"
+
+// directing are the words that make a sentence of a person a direction. Assumed.
+var directing = map[string]bool{
+	"must": true, "never": true, "always": true, "don't": true, "don’t": true, "not": true, "prefer": true, "use": true,
+	"only": true, "avoid": true, "ensure": true, "should": true, "required": true, "without": true,
+}
+
+// Limits of a directing sentence, words. Assumed: shorter ones are answers, longer ones are pasted.
+const (
+	minWords = 3
+	maxWords = 60
+)
+
+// directives appends the directing sentences of a prompt. What a client puts into it in tags is left out.
+func directives(list []Directive, block int32, text string) []Directive {
+	for from := 0; from < len(text); {
+		to := sentence(text, from)
+		if s := strings.TrimSpace(text[from:to]); s != "" && s[0] != '<' && directs(s) {
+			list = append(list, Directive{Place{Block: block, From: int32(from), To: int32(to)}})
+		}
+		from = to
+	}
+	return list
+}
+
+// directs reports whether a sentence says what to do or not to do.
+func directs(s string) bool {
+	words := strings.Fields(s)
+	if len(words) < minWords || len(words) > maxWords {
+		return false
+	}
+	for _, w := range words {
+		if directing[strings.ToLower(strings.Trim(w, ".,:;!?\"'()*`"))] {
+			return true
+		}
+	}
+	return false
+}
+
+// sentence returns the end of the sentence that begins at a position.
+func sentence(text string, from int) int {
+	for i := from; i < len(text); i++ {
+		switch text[i] {
+		case '\n':
+			return i + 1
+		case '.', '!', '?':
+			if i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}

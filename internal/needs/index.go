@@ -1,0 +1,89 @@
+// Package needs finds, in the texts of a recorded session, what every action used of what had been said before
+// it, and tells how much of that a simulated context still has.
+//
+// A need is found by comparing strings, without a model: the text that an edit replaces, a path, an identifier, a
+// number or an address first seen in a result, in a person's words or in an answer and used later in an argument, a
+// file that is read again unchanged, an item of a plan that is taken up. What a model used without repeating it is
+// not seen.
+package needs
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Need is one use of what had been said before.
+type Need struct {
+	Kind   results.NeedKind
+	Weight int32 // thousandths: rarity of what matched
+	Round  int32 // of the thread, whose answer uses it
+	Use    int32 // block of the tool call that uses it
+	Object int32 // of that call, -1 for none
+	// Fetch is the block that a fetch would bring again as it was: a file unchanged since. -1 for none.
+	Fetch int32
+	// Found is the first result that showed it, -1 where no tool had: what a search finds.
+	Found int32
+	Later int32  // uses of the same in the thread from here on, this one included
+	Term  uint64 // digest of what matched
+	from  int32  // first of its places
+	count int32
+}
+
+// Place is where a need is found: a span of the text of a block, bytes. That of a tool call is a span of one of its
+// string values.
+type Place struct{ Block, From, To int32 }
+
+// Directive is a sentence of a person that says what to do.
+type Directive struct{ Place }
+
+// Index is what the actions of a session used. It is not changed by use.
+type Index struct {
+	threads    []uses
+	places     []Place
+	directives []Directive // by block
+	summaries  map[prompt.Digest][]int32
+	Bytes      int64 // of texts read
+	Missed     int   // edits whose old text is found nowhere
+}
+
+// uses are the needs of a thread by round.
+type uses struct {
+	list   []Need
+	starts []int32 // by round, and the length
+}
+
+// Round returns the needs of a round of a thread, heaviest first.
+func (x *Index) Round(thread, round int32) []Need {
+	u := &x.threads[thread]
+	if int(round)+1 >= len(u.starts) {
+		return nil
+	}
+	return u.list[u.starts[round]:u.starts[round+1]]
+}
+
+// Thread returns the needs of a thread in the order of rounds.
+func (x *Index) Thread(thread int32) []Need { return x.threads[thread].list }
+
+// Places returns where a need is found ahead of its use: the latest places, newest first, and the first one last.
+func (x *Index) Places(n *Need) []Place { return x.places[n.from : n.from+n.count] }
+
+// Len returns the number of needs.
+func (x *Index) Len() int {
+	n := 0
+	for i := range x.threads {
+		n += len(x.threads[i].list)
+	}
+	return n
+}
+
+// said returns the directives of a block.
+func (x *Index) said(block int32) []Directive {
+	from, _ := slices.BinarySearchFunc(x.directives, block, func(d Directive, b int32) int { return int(d.Block - b) })
+	to := from
+	for to < len(x.directives) && x.directives[to].Block == block {
+		to++
+	}
+	return x.directives[from:to]
+}

@@ -1,0 +1,387 @@
+package needs
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// State is what became of a need.
+type State uint8
+
+// The states of a need just before the action that has it.
+const (
+	Verbatim    State = iota // in the context word for word
+	Recoverable              // not, and can be fetched again as it was: a file, a pointer
+	Gone                     // neither: at best a summary has it
+)
+
+// How much a modelled summary keeps. Measured on summaries of coding sessions: 82 % of strings are there word for
+// word, and 7 % of facts are recalled (facts/strategies of the published measurement, see docs/fidelity.md).
+const (
+	stringSurvival = 0.82
+	factRecall     = 0.07
+)
+
+// survival returns the share of needs of a kind that a modelled summary is expected to keep.
+func survival(k results.NeedKind) float64 {
+	if k == results.NeedEdit || k == results.NeedRead {
+		return factRecall
+	}
+	return stringSurvival
+}
+
+// How an entry shows a block. The upper bits count the modelled summaries since the block went.
+const (
+	absent    uint8 = iota
+	whole           // as it is
+	part            // its first bytes
+	pointer         // a pointer to it
+	cleared         // a placeholder
+	formBits  = 3
+	formMask  = 1<<formBits - 1
+	maxBehind = 1<<(8-formBits) - 1
+)
+
+// Judge tells what a thread's context has of what its actions need. It keeps its storage over sessions.
+type Judge struct {
+	x      *Index
+	blocks []prompt.Block
+	thread int32
+	main   bool
+
+	shown    []uint8 // by block of the session
+	was      []uint8 // the same before the last compaction
+	low      int32   // blocks from low to high have been seen
+	high     int32
+	restored []int32 // objects that stand in the context as restored files
+	fetched  []int32 // blocks that were fetched since the last compaction
+	heard    []int32 // blocks with directives
+	kept     []int32 // needs, by place in the thread, that a modelled summary has room for
+	depth    int     // compactions behind the context
+	modelled bool    // the context has a modelled summary
+	summary  int32   // id of the newest summary, -1 for none
+	edits    uint32
+	seen     int // entries looked at
+	said     results.Portion
+	cuts     map[int32]int32 // bytes that are left of blocks that are shown in part
+	Kept     int64           // tokens fetched since the last compaction
+}
+
+// Reset makes j the judge of a thread of a session at its beginning; main threads have what a person says.
+func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool) {
+	n := len(blocks)
+	*j = Judge{
+		x: x, blocks: blocks, thread: thread, main: main, summary: -1,
+		shown: slices.Grow(j.shown[:0], n)[:n], was: slices.Grow(j.was[:0], n)[:n], restored: j.restored[:0],
+		fetched: j.fetched[:0], heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts,
+	}
+	clear(j.shown)
+	clear(j.cuts)
+}
+
+// Inherit makes j go on from a thread of which its own is a branch.
+func (j *Judge) Inherit(from *Judge) {
+	if j.x == nil || from.x != j.x {
+		return
+	}
+	copy(j.shown, from.shown)
+	j.low, j.high = from.low, from.high
+	j.heard = append(j.heard[:0], from.heard...)
+	j.fetched = append(j.fetched[:0], from.fetched...)
+	j.depth, j.modelled, j.summary, j.Kept = from.depth, from.modelled, from.summary, from.Kept
+	j.said = results.Portion{Whole: from.said.Whole}
+	j.seen, j.edits = 0, math.MaxUint32
+}
+
+// Look brings j up to date with a context. It has to look at what is new before a strategy edits it. It adds what a compaction left of artifacts to the figures.
+func (j *Judge) Look(c *prompt.Context, round int32, to *results.Needs) {
+	if c.Edits() != j.edits || c.Len() < j.seen {
+		j.again(c, round, to)
+	}
+	for i := j.seen; i < c.Len(); i++ {
+		j.see(c, i)
+	}
+	j.seen, j.edits = c.Len(), c.Edits()
+}
+
+// again looks at all of a context that was edited.
+func (j *Judge) again(c *prompt.Context, round int32, to *results.Needs) {
+	newest := int32(-1)
+	for i := range c.Len() {
+		if e := c.At(i); e.Kind == prompt.KindSummary {
+			newest = max(newest, e.ID)
+		}
+	}
+	behind := newest > j.summary
+	shown := j.shown[j.low:j.high]
+	if behind {
+		copy(j.was[j.low:], shown)
+		for i, was := range shown {
+			shown[i] = older(was)
+		}
+	} else {
+		for i := range shown {
+			shown[i] &^= formMask
+		}
+	}
+	j.restored, j.modelled, j.said = j.restored[:0], false, results.Portion{Whole: j.said.Whole}
+	j.seen = 0
+	var room int32
+	for i := range c.Len() {
+		j.see(c, i)
+		if e := c.At(i); e.Kind == prompt.KindSummary && e.ID == newest {
+			room = c.BlockAt(i).Bytes
+		}
+	}
+	j.seen = c.Len()
+	if !behind {
+		j.bringBack()
+		return
+	}
+	j.summary = newest
+	j.depth++
+	j.fetched, j.Kept = j.fetched[:0], 0
+	j.fill(round, room)
+	j.artifacts(to)
+}
+
+// older returns the state of a block behind one more summary.
+func older(was uint8) uint8 {
+	n := was >> formBits
+	if was&formMask != absent || n > 0 {
+		n = min(n+1, maxBehind)
+	}
+	return n << formBits
+}
+
+// see notes how an entry shows its block.
+func (j *Judge) see(c *prompt.Context, i int) {
+	e := c.At(i)
+	if e.Block < 0 {
+		j.seeMade(c, i, &e)
+		return
+	}
+	form := [...]uint8{whole, part, pointer, cleared, absent}[e.Form]
+	if form == whole && e.Had > 0 {
+		form = cleared // the server leaves its content out
+	}
+	j.reach(int32(e.Block))
+	if j.shown[e.Block] = form; form == part {
+		if j.cuts == nil {
+			j.cuts = map[int32]int32{}
+		}
+		b := c.BlockAt(i)
+		j.cuts[int32(e.Block)] = int32(int64(b.Bytes) * int64(e.Tokens) / int64(max(1, b.Tokens)))
+	}
+	if j.main && e.Kind == prompt.KindPrompt {
+		j.hear(int32(e.Block), form)
+	}
+}
+
+// reach widens what has been seen to a block.
+func (j *Judge) reach(block int32) {
+	if j.high == 0 {
+		j.low = block
+	}
+	j.low, j.high = min(j.low, block), max(j.high, block+1)
+}
+
+// seeMade notes what a block that no recording has shows: a file that was restored, or a summary.
+func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
+	b := c.BlockAt(i)
+	switch {
+	case e.Kind == prompt.KindAttachment && b.Object >= 0:
+		j.restored = append(j.restored, b.Object)
+	case e.Kind == prompt.KindSummary:
+		list, recorded := j.x.summaries[b.Digest]
+		for _, k := range list {
+			j.reach(k)
+			j.shown[k] = whole
+		}
+		j.modelled = j.modelled || !recorded
+	}
+}
+
+// hear counts the directives of a prompt.
+func (j *Judge) hear(block int32, form uint8) {
+	n := int64(len(j.x.said(block)))
+	if n == 0 {
+		return
+	}
+	if !slices.Contains(j.heard, block) {
+		j.heard = append(j.heard, block)
+		j.said.Whole += n
+	}
+	if form == whole {
+		j.said.Part += n
+	}
+}
+
+// bringBack keeps what was fetched in a context that was edited in place.
+func (j *Judge) bringBack() {
+	for _, k := range j.fetched {
+		j.shown[k] = whole
+	}
+}
+
+// Fetch notes that a block was fetched again, of a weight in tokens.
+func (j *Judge) Fetch(block, tokens int32) {
+	j.shown[block] = whole
+	j.fetched = append(j.fetched, block)
+	j.Kept += int64(tokens)
+}
+
+// Has reports whether a block stands in the context as it is.
+func (j *Judge) Has(block int32) bool { return j.shown[block]&formMask == whole }
+
+// Call adds what a request of a round has to the figures: of what its answer uses, and of what a person has said. Tell
+// is called for each need, and may be nil.
+func (j *Judge) Call(round int32, to *results.Needs, tell func(*Need, State)) {
+	list := j.x.Round(j.thread, round)
+	for i := range list {
+		n := &list[i]
+		state, behind := j.state(n)
+		t := &to.Kinds[n.Kind]
+		w := int64(n.Weight)
+		t.Count++
+		t.Weight += w
+		switch state {
+		case Verbatim:
+			t.Verbatim += w
+		case Recoverable:
+			t.Recoverable += w
+		case Gone:
+			if j.modelled && behind > 0 {
+				t.Summarized += int64(math.Round(float64(w) * math.Pow(survival(n.Kind), float64(behind))))
+				if holds(j.kept, j.x.threads[j.thread].starts[round]+int32(i)) {
+					t.Most += w
+				}
+			}
+		}
+		if tell != nil {
+			tell(n, state)
+		}
+	}
+	d := &to.Instructions[results.Depth(j.depth)]
+	d.Part += j.said.Part
+	d.Whole += j.said.Whole
+	if j.modelled {
+		to.Summarized += j.said.Whole - j.said.Part
+	}
+}
+
+// state returns what became of a need, and of what is gone, the least number of modelled summaries since.
+func (j *Judge) state(n *Need) (State, uint8) {
+	behind, points := uint8(maxBehind), false
+	for _, p := range j.x.Places(n) {
+		was := j.shown[p.Block]
+		switch form := was & formMask; {
+		case form == whole, form == part && p.To <= j.cuts[p.Block]:
+			return Verbatim, 0
+		case form == part, form == pointer:
+			points = true
+		}
+		behind = min(behind, was>>formBits)
+	}
+	switch {
+	case n.Object >= 0 && n.Kind <= results.NeedRead && slices.Contains(j.restored, n.Object):
+		return Verbatim, 0
+	case n.Fetch >= 0 && j.shown[n.Fetch]&formMask == whole && n.Kind == results.NeedEdit:
+		return Verbatim, 0 // the file stands there, which is what the edit was made from
+	case points || n.Fetch >= 0:
+		return Recoverable, behind
+	}
+	return Gone, behind
+}
+
+// fill chooses, of what a compaction has taken out and later rounds use, what fits a summary of a size in bytes: the
+// most used first. What an earlier summary had no room for is not there to be kept.
+func (j *Judge) fill(round, room int32) {
+	u := &j.x.threads[j.thread]
+	had := slices.Clone(j.kept)
+	j.kept = j.kept[:0]
+	if int(round) >= len(u.starts) || !j.modelled {
+		return
+	}
+	type choice struct{ at, later, size int32 }
+	var list []choice
+	for i := u.starts[round]; int(i) < len(u.list); i++ {
+		n := &u.list[i]
+		places := j.x.Places(n)
+		if k := places[0].Block; k < j.low || k >= j.high || j.was[k] == absent {
+			continue // said later, or never to this thread
+		}
+		if state, behind := j.state(n); state == Gone && (behind == 1 || holds(had, i)) {
+			list = append(list, choice{i, n.Later, places[0].To - places[0].From})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b choice) int {
+		return cmp.Or(cmp.Compare(b.later, a.later), cmp.Compare(a.size, b.size))
+	})
+	written := map[uint64]bool{}
+	for _, c := range list {
+		if term := u.list[c.at].Term; !written[term] {
+			if c.size > room {
+				continue
+			}
+			room -= c.size
+			written[term] = true
+		}
+		j.kept = append(j.kept, c.at)
+	}
+	slices.Sort(j.kept)
+}
+
+// artifacts adds what a compaction left of paths, commands and failures. Of the summary counts what a recording tells.
+func (j *Judge) artifacts(to *results.Needs) {
+	type seen struct {
+		kind results.Artifact
+		here bool
+	}
+	objects := map[int32]*seen{}
+	count := func(kind results.Artifact, here bool) {
+		d := &to.ByDepth[results.Depth(j.depth)]
+		a := &to.Artifacts[kind]
+		a.Whole++
+		d.Whole++
+		if here {
+			a.Part++
+			d.Part++
+		}
+	}
+	for i := j.low; i < j.high; i++ {
+		state, b := j.shown[i], &j.blocks[i]
+		if state == absent || b.Kind != prompt.KindToolUse && b.Kind != prompt.KindToolResult {
+			continue
+		}
+		here := state&formMask == whole || state&formMask == part
+		switch {
+		case b.Object >= 0:
+			o := objects[b.Object]
+			if o == nil {
+				o = &seen{kind: results.ArtifactRead, here: slices.Contains(j.restored, b.Object)}
+				objects[b.Object] = o
+			}
+			if b.Op == prompt.OpEdit || b.Op == prompt.OpWrite {
+				o.kind = results.ArtifactEdited
+			}
+			o.here = o.here || here
+		case b.Kind == prompt.KindToolUse && b.Op == prompt.OpExec:
+			count(results.ArtifactCommand, here)
+		case b.Kind == prompt.KindToolResult && b.Flags&prompt.FlagError != 0:
+			count(results.ArtifactError, here)
+		}
+	}
+	for _, o := range objects {
+		count(o.kind, o.here)
+	}
+}
+
+func holds(sorted []int32, v int32) bool {
+	_, ok := slices.BinarySearch(sorted, v)
+	return ok
+}

@@ -1,0 +1,58 @@
+package needs
+
+import (
+	"context"
+	"sync"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Library makes the indices of the sessions of a corpus, each once, when it is first asked for. It is safe for
+// concurrent use.
+type Library struct {
+	ctx     context.Context
+	corpus  *traces.Corpus
+	mu      sync.Mutex
+	volumes map[*traces.Session]*volume
+}
+
+// volume is the index of a session.
+type volume struct {
+	once  sync.Once
+	index *Index
+	err   error
+}
+
+// NewLibrary returns a library of the sessions of a corpus whose texts can be read again. Reading ends with ctx.
+func NewLibrary(ctx context.Context, corpus *traces.Corpus) *Library {
+	return &Library{ctx: ctx, corpus: corpus, volumes: map[*traces.Session]*volume{}}
+}
+
+// Of returns the index of a session, nil where there is no text or it cannot be read: see Err.
+func (l *Library) Of(s *traces.Session) *Index {
+	l.mu.Lock()
+	v := l.volumes[s]
+	if v == nil {
+		v = new(volume)
+		l.volumes[s] = v
+	}
+	l.mu.Unlock()
+	v.once.Do(func() {
+		if v.index, v.err = Build(l.ctx, l.corpus, s); v.err != nil || v.index.Len() == 0 {
+			v.index = nil
+		}
+	})
+	return v.index
+}
+
+// Err returns the first error of a session without an index, in the order of the corpus; nil for none.
+func (l *Library) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.corpus.Sessions {
+		if v := l.volumes[s]; v != nil && v.err != nil {
+			return v.err
+		}
+	}
+	return nil
+}

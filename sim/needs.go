@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Just before a call of the conversation is sent, what its answer uses is looked for in the context. What is
+// forgotten and can be had as it was costs a fetch: a call more, on the warm prefix, and the tokens of what it brings,
+// written once and read until the next compaction. That is added up beside the cost.
+
+// fetchOutput is the output of a call that fetches, tokens: the fixed part of a tool call in the recordings, 54, and
+// a path.
+const fetchOutput = 80
+
+// look tells the judge of what is new in the context, before a layer edits it.
+func (t *thread) look() {
+	if t.replay.needs != nil {
+		t.judge.Look(&t.context, t.round, &t.replay.row.Needs)
+	}
+}
+
+// judgeNeeds adds what the round under way needs to the row, once a round, and keeps what is missing.
+func (l *Loop) judgeNeeds(t *thread) {
+	if t.replay.needs == nil || t.judged {
+		return
+	}
+	t.judged = true
+	t.missing = t.missing[:0]
+	t.look()
+	t.judge.Call(t.round, &t.replay.row.Needs, t.miss)
+}
+
+// miss keeps a need that the context does not have. A file that is read again is fetched by the round itself.
+func (t *thread) miss(n *needs.Need, state needs.State) {
+	if state != needs.Verbatim && n.Kind != results.NeedRead {
+		t.missing = append(t.missing, *n)
+	}
+}
+
+// priceFetches adds to the row what it would cost to fetch what is missing, given how the server has served the call,
+// and what reading costs that was fetched before.
+func (l *Loop) priceFetches(t *thread, model int32, u prompt.Usage) {
+	if len(t.missing) == 0 && t.judge.Kept == 0 {
+		return
+	}
+	price := t.replay.models.rate(model, t.replay.date(l.clock.now))
+	if price == nil {
+		return
+	}
+	row := &t.replay.row.Needs
+	var fetched int64
+	for i := range t.missing {
+		if k := t.missing[i].Fetch; k >= 0 && !t.judge.Has(k) {
+			tokens := t.replay.session.Blocks[k].Tokens
+			t.judge.Fetch(k, tokens)
+			fetched += int64(tokens)
+		}
+	}
+	t.missing = t.missing[:0]
+	extra := prompt.Usage{Read: t.judge.Kept - fetched}
+	if fetched > 0 {
+		row.Fetches++
+		extra.Read += u.Input()
+		extra.Output = fetchOutput
+		addWrite(&extra, &u, fetched+fetchOutput)
+	}
+	if extra != (prompt.Usage{}) {
+		cost := results.Cost(price.Cost(extra))
+		row.RefetchUSD += cost.Total()
+	}
+}
+
+// addWrite adds input to what is not read, in the class in which a call of the conversation was written.
+func addWrite(to, as *prompt.Usage, tokens int64) {
+	switch {
+	case as.Write5m > 0: // of two lifetimes messages have the shorter one
+		to.Write5m += tokens
+	case as.Write1h > 0:
+		to.Write1h += tokens
+	default:
+		to.Uncached += tokens
+	}
+}
