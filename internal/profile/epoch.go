@@ -59,13 +59,14 @@ func (s Set) Has(r Rule) bool { return s>>r&1 != 0 }
 func (s Set) With(r Rule) Set { return s | 1<<r }
 
 // Trial is how a rule did in an epoch: calls at which it has something to say,
-// and how many of them were predicted within 1 % of their context with it and
-// without it.
+// how many of them were predicted within 1 % of their context with it and without
+// it, and by how much nearer it brought the input costs of calls to the bill.
 type Trial struct {
-	From    string `yaml:"from"` // first version of the epoch
-	Calls   int    `yaml:"calls" min:"0"`
-	With    int    `yaml:"with" min:"0"`
-	Without int    `yaml:"without" min:"0"`
+	From    string  `yaml:"from"` // first version of the epoch
+	Calls   int     `yaml:"calls" min:"0"`
+	With    int     `yaml:"with" min:"0"`
+	Without int     `yaml:"without" min:"0"`
+	Saved   float64 `yaml:"saved_usd,omitempty"` // of the errors of calls without their signs, USD; negative where they grew
 }
 
 // gain returns how many calls more are right with the rule.
@@ -133,16 +134,16 @@ func (p *Profile) Epoch(version string) string {
 }
 
 // RulesFor returns the rules that hold for a version: those with which more calls
-// of its epoch were predicted than without, the other epochs counting for a few
-// calls. In an epoch without evidence a rule holds if it would have won in each
-// epoch judged by the others.
+// of its epoch were predicted than without, the other epochs counting for a few,
+// unless that made costs of the epoch worse. In an epoch without evidence a rule
+// holds if it would have won in each epoch judged by the others.
 func (p *Profile) RulesFor(version string) Set {
 	epoch := p.Epoch(version)
 	var set Set
 	for r := range NumRules {
 		trials := p.Evidence[r.String()]
 		if i := slices.IndexFunc(trials, func(t Trial) bool { return t.From == epoch }); i >= 0 {
-			if trials[i].gain()+doubt*rateOfOthers(trials, i) > 0 {
+			if t := &trials[i]; t.gain()+doubt*rateOfOthers(trials, i) > 0 && t.Saved >= 0 {
 				set = set.With(r)
 			}
 		} else if wins(trials) {
@@ -153,17 +154,17 @@ func (p *Profile) RulesFor(version string) Set {
 }
 
 // wins reports whether a rule that is switched on in each epoch exactly when it
-// gains over the others together would have gained at all, in at least two
+// gains over the others together would have gained calls and no cost, in at least two
 // epochs.
 func wins(trials []Trial) bool {
-	gain, epochs := 0.0, 0
+	gain, saved, epochs := 0.0, 0.0, 0
 	for i := range trials {
 		if rateOfOthers(trials, i) > 0 {
-			gain += trials[i].gain()
+			gain, saved = gain+trials[i].gain(), saved+trials[i].Saved
 			epochs++
 		}
 	}
-	return gain > 0 && epochs > 1
+	return gain > 0 && saved >= 0 && epochs > 1
 }
 
 // checkEvidence refuses rules that are unknown and epochs out of order.

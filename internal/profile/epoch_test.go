@@ -33,6 +33,7 @@ func TestRulesByEvidence(t *testing.T) {
 	gain := func(from string, n int) Trial {
 		return Trial{From: from, Calls: 10, With: 5 + max(n, 0), Without: 5 + max(-n, 0)}
 	}
+	dearer := func(t Trial) Trial { t.Saved = -0.01; return t }
 	for _, tc := range []struct {
 		name   string
 		trials []Trial
@@ -46,6 +47,7 @@ func TestRulesByEvidence(t *testing.T) {
 		{"gains in two epochs", []Trial{gain("2.1.0", 1), gain("2.1.10", 1)}, [3]bool{true, true, true}},
 		{"gains against doubt", []Trial{gain("2.1.0", 2), gain("2.1.10", -5)}, [3]bool{true, false, false}},
 		{"gains too little against doubt", []Trial{gain("2.1.0", 1), gain("2.1.10", -5)}, [3]bool{}},
+		{"gains calls and costs more", []Trial{dearer(gain("2.1.0", 2)), gain("2.1.10", 4)}, [3]bool{false, true, false}},
 		{"one epoch cannot speak for others", []Trial{gain("2.1.0", 5), gain("2.1.10", -1)}, [3]bool{true, true, false}},
 	} {
 		p := evidence(RuleHook, tc.trials...)

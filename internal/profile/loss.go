@@ -16,8 +16,10 @@ type Losses struct {
 }
 
 // GapShare is a share among calls whose gap is at most a number of seconds, and
-// more than that of the row ahead. The last row holds for all longer gaps.
+// more than that of the row ahead. The last row holds for all longer gaps. Rows
+// that hold late in a thread stand ahead of the others.
 type GapShare struct {
+	After    int     `yaml:"after_calls,omitempty" min:"0"` // calls of the thread that must stand ahead
 	Seconds  float64 `yaml:"to_seconds"`
 	Estimate `yaml:",inline"`
 }
@@ -26,9 +28,10 @@ type GapShare struct {
 func (g GapShare) MarshalYAML() (any, error) {
 	type plain Estimate
 	return flow(struct {
+		After   int     `yaml:"after_calls,omitempty"`
 		Seconds float64 `yaml:"to_seconds"`
 		plain   `yaml:",inline"`
-	}{g.Seconds, plain(g.Estimate)})
+	}{g.After, g.Seconds, plain(g.Estimate)})
 }
 
 // Case is a call that may lose what it would read.
@@ -53,7 +56,7 @@ func (p *Profile) LossRate(c *Case) float64 {
 	}
 	seconds := float64(c.Gap) / 1e9
 	for i := range rows {
-		if seconds <= rows[i].Seconds {
+		if c.Ordinal >= rows[i].After && seconds <= rows[i].Seconds {
 			return rows[i].Value
 		}
 	}
@@ -73,6 +76,9 @@ func (l *Losses) Rules() []error {
 		last := math.Inf(-1)
 		for i, g := range list.rows {
 			at := fmt.Sprintf("%s[%d]", list.key, i)
+			if i > 0 && list.rows[i-1].After > g.After {
+				last = math.Inf(-1)
+			}
 			if !(g.Seconds > last) {
 				errs = append(errs, spec.Wrong(at, "ends at %g s: gaps must ascend", g.Seconds))
 			}

@@ -15,6 +15,10 @@ const (
 	// a call of it has been seen: those of three sets of recordings, 32 of 710
 	// prompts and 18 of 11,200 tool results.
 	lossPrompt, lossTool = 0.04, 0.0015
+	// lateCalls is how many calls of a thread stand ahead of one that hardly ever
+	// loses its messages: of 221 such prompts and 2,438 such tool results of 29
+	// sessions none did, where those ahead let expect 8 and 3.
+	lateCalls = 100
 	// lossWeight is how many calls of a class such a share counts for, and the
 	// share of the class for one of its rows.
 	lossWeight = 30
@@ -34,9 +38,14 @@ func fitLosses(calls []Call) profile.Losses {
 // calls is drawn towards the share of all of them, and that towards prior.
 func lossRows(calls []Call, gaps []float64, prior float64, classes ...Class) []profile.GapShare {
 	all := make([]tally, len(gaps)+1) // the last one over all gaps
+	late := tally{}
 	for i := range calls {
 		c := &calls[i]
 		if !slices.Contains(classes, c.Class) || c.Left < minStatic {
+			continue
+		}
+		if c.Round >= lateCalls {
+			late.see(c)
 			continue
 		}
 		row, _ := slices.BinarySearch(gaps, float64(c.Gap)/1e9)
@@ -44,7 +53,7 @@ func lossRows(calls []Call, gaps []float64, prior float64, classes ...Class) []p
 		all[len(gaps)].see(c)
 	}
 	share := all[len(gaps)].estimate(prior).Value
-	var rows []profile.GapShare
+	rows := []profile.GapShare{{After: lateCalls, Seconds: gaps[len(gaps)-1], Estimate: late.estimate(share)}}
 	for i, seconds := range gaps {
 		rows = append(rows, profile.GapShare{Seconds: seconds, Estimate: all[i].estimate(share)})
 	}

@@ -3,6 +3,8 @@ package validate
 import (
 	"fmt"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/profile"
 )
 
 // lossCalls returns n calls of a session and a class at a gap, of which the first
@@ -33,19 +35,19 @@ func TestLossesAreSharesByGap(t *testing.T) {
 	}
 	l := fitLosses(calls)
 	for i, want := range []float64{0.04, 0.04, 0.04} {
-		if got := l.Prompt[i].Value; got != want {
-			t.Errorf("prompts to %g s: %g, want %g", l.Prompt[i].Seconds, got, want)
+		if got := l.Prompt[i+1].Value; got != want {
+			t.Errorf("prompts to %g s: %g, want %g", l.Prompt[i+1].Seconds, got, want)
 		}
 	}
-	if l.Prompt[0].N != 300 || l.Prompt[2].N != 0 {
-		t.Errorf("%d and %d prompts, want 300 and none", l.Prompt[0].N, l.Prompt[2].N)
+	if l.Prompt[1].N != 300 || l.Prompt[3].N != 0 {
+		t.Errorf("%d and %d prompts, want 300 and none", l.Prompt[1].N, l.Prompt[3].N)
 	}
 	for i, want := range []float64{0, 0.0001} {
-		if got := l.ToolResult[i].Value; got != want {
-			t.Errorf("tool results to %g s: %g, want %g", l.ToolResult[i].Seconds, got, want)
+		if got := l.ToolResult[i+1].Value; got != want {
+			t.Errorf("tool results to %g s: %g, want %g", l.ToolResult[i+1].Seconds, got, want)
 		}
 	}
-	if e := l.Prompt[0]; !(e.Low < e.Value && e.Value < e.High) {
+	if e := l.Prompt[1]; !(e.Low < e.Value && e.Value < e.High) {
 		t.Errorf("%g lies outside %g…%g", e.Value, e.Low, e.High)
 	}
 }
@@ -55,10 +57,31 @@ func TestLossesAreSharesByGap(t *testing.T) {
 // (1 + 30·0.0275)/80 = 0.0228.
 func TestLossesDoNotComeFromOneSession(t *testing.T) {
 	l := fitLosses(lossCalls("only", ClassPrompt, 30, 50, 40))
-	if got := l.Prompt[0].Value; got != 0.0228 {
+	if got := l.Prompt[1].Value; got != 0.0228 {
 		t.Errorf("%g of prompts are lost, want 0.0228", got)
 	}
 	if none := fitLosses(nil); none.Prompt[0].Value != lossPrompt || none.ToolResult[0].Value != lossTool {
 		t.Errorf("without calls %+v, want the prior shares", none)
+	}
+}
+
+// A thread's late calls have a share of their own: three sessions lose 3 of 300
+// prompts early, and none of 270 late. By hand (3 + 30·0.04)/330 = 0.0127 of the class and
+// (0 + 30·0.0127)/300 = 0.0013; the row of those early (3 + 30·0.0127)/330 = 0.0102.
+func TestLateCallsLoseLess(t *testing.T) {
+	var calls []Call
+	for i := range 3 {
+		calls = append(calls, lossCalls(fmt.Sprint(i), ClassPrompt, 30, 100, 1)...)
+		late := lossCalls(fmt.Sprint(i), ClassPrompt, 30, 90, 0)
+		for k := range late {
+			late[k].Round = lateCalls + k
+		}
+		calls = append(calls, late...)
+	}
+	p := profile.Profile{Losses: fitLosses(calls)}
+	for ordinal, want := range map[int]float64{0: 0.0102, lateCalls - 1: 0.0102, lateCalls: 0.0013, 500: 0.0013} {
+		if got := p.LossRate(&profile.Case{Prompt: true, Gap: 30e9, Ordinal: ordinal}); got != want {
+			t.Errorf("call %d: %g, want %g", ordinal, got, want)
+		}
 	}
 }

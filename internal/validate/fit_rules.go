@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -53,13 +54,16 @@ type tried struct {
 // same calls predicted with and without it.
 func try(p *profile.Profile, r profile.Rule, on, off []Call) []tried {
 	var list []tried
+	with, without := offByCall(on), offByCall(off)
 	for i := range on {
 		c := &on[i]
 		if !c.Rules.Has(r) || !later(c) || !agents.Of(c.Agent).ClaudeCode {
 			continue
 		}
 		if n := len(list); n == 0 || list[n-1].session != c.Session {
-			list = append(list, tried{r, c.Session, profile.Trial{From: p.Epoch(c.Version)}})
+			list = append(list, tried{r, c.Session, profile.Trial{
+				From: p.Epoch(c.Version), Saved: without[c.Session] - with[c.Session],
+			}})
 		}
 		t := &list[len(list)-1]
 		t.Calls++
@@ -67,6 +71,19 @@ func try(p *profile.Profile, r profile.Rule, on, off []Call) []tried {
 		t.Without += index(c.close(off[i].Predicted.Read))
 	}
 	return list
+}
+
+// offByCall sums up by session how far the input cost of calls is from the
+// recorded one, without signs, USD: errors that cancel in a session say nothing
+// against a rule.
+func offByCall(calls []Call) map[string]float64 {
+	off := map[string]float64{}
+	for i := range calls {
+		if c := &calls[i]; c.Priced && later(c) {
+			off[c.Session] += math.Abs(c.PredictedUSD - c.ActualUSD)
+		}
+	}
+	return off
 }
 
 // evidenceOf sums up by epoch what was tried in some sessions. Where a rule gains
@@ -92,10 +109,11 @@ func evidenceOf(list []tried, sessions []*traces.Session) profile.Evidence {
 	for at, trials := range by {
 		sum := profile.Trial{From: at.from}
 		for _, t := range trials {
-			sum.Calls, sum.With, sum.Without = sum.Calls+t.Calls, sum.With+t.With, sum.Without+t.Without
+			sum.Calls, sum.With, sum.Without, sum.Saved = sum.Calls+t.Calls, sum.With+t.With, sum.Without+t.Without, sum.Saved+t.Saved
 		}
+		sum.Saved = round(sum.Saved, 4)
 		if gain := sum.With - sum.Without; gain > 0 && !byOthers(trials, gain) {
-			sum.With = sum.Without
+			sum.With, sum.Saved = sum.Without, min(sum.Saved, 0)
 		}
 		e[at.rule.String()] = append(e[at.rule.String()], sum)
 	}

@@ -69,8 +69,9 @@ func hookedSession(id, version string, turns int, falls bool) *traces.Session {
 
 // Of three sessions of six turns each the five prompts behind a hook fall in the two
 // of one epoch and not in the other: the trial says so to the call, and the rule holds in
-// the first alone. Elsewhere it does not: what held in one epoch did not in the
-// other. The order of the sessions does not matter, and what base knew is gone.
+// the first alone. A prompt that falls writes 1,200 tokens for $6.25 a million that
+// it else reads for $0.50: $0.0345 a session. Elsewhere the rule does not hold: what
+// held in one epoch did not in the other. The order of the sessions does not matter, and what base knew is gone.
 func TestFitFindsWhereARuleHolds(t *testing.T) {
 	base := &profile.Profile{
 		Epochs:   []string{"2.1.0", "2.1.100", "2.1.200"},
@@ -79,7 +80,7 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 	falls, stays := hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.240", 6, false)
 	too := hookedSession("falls too", "2.1.121", 6, true)
 	want := profile.Evidence{"tool_hook": {
-		{From: "2.1.100", Calls: 10, With: 10}, {From: "2.1.200", Calls: 5, Without: 5},
+		{From: "2.1.100", Calls: 10, With: 10, Saved: 0.069}, {From: "2.1.200", Calls: 5, Without: 5, Saved: -0.0345},
 	}}
 	for _, sessions := range [][]*traces.Session{{falls, too, stays}, {stays, too, falls}} {
 		p, err := Fit(context.Background(), cell(t), base, sessions)
