@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/internal/profile"
 )
 
 // lossCalls returns n calls of a session and a class at a gap, of which the first
