@@ -11,7 +11,7 @@
 # make dist   archives with static binaries for every platform, in dist/
 
 FUZZTIME ?= 10s
-TORTURE ?= 600
+TORTURE ?= 400
 BENCHTIME ?= 1s
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -42,7 +42,7 @@ race:
 torture:
 	TORTURE=$(TORTURE) go test -vet=off -timeout 60m -count=1 -v -parallel 2 \
 	  -run 'Mutants|OtherForms|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | \
-	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed'
+	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
 
 golden:

@@ -24,6 +24,31 @@ var (
 // gzip or zstd. Decompression runs ahead of the reader in a goroutine of its
 // own, which ends with Close. Errors do not repeat the file's name.
 func (in Input) Open() (io.ReadCloser, error) {
+	r, err := in.open()
+	if z, ok := r.(*unpacked); ok {
+		return newReadAhead(z, z.Close), nil
+	}
+	return r, err
+}
+
+// Head returns the first bytes of the text, n at most. A file that is damaged behind them
+// is no error.
+func (in Input) Head(n int) ([]byte, error) {
+	r, err := in.open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	head := make([]byte, n)
+	n, err = io.ReadFull(r, head)
+	if n > 0 || errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return head[:n], err
+}
+
+// open is Open without a goroutine.
+func (in Input) open() (io.ReadCloser, error) {
 	f, err := in.file()
 	if err != nil {
 		return nil, errors.New("file cannot be opened: " + reason(err))
@@ -42,14 +67,14 @@ func (in Input) Open() (io.ReadCloser, error) {
 			f.Close()
 			return nil, fmt.Errorf("reading gzip: %w", err)
 		}
-		return newReadAhead(stored.explain(z), f.Close), nil
+		return &unpacked{z, stored, f.Close}, nil
 	case bytes.HasPrefix(head, zstdMagic):
 		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("reading zstd: %w", err)
 		}
-		return newReadAhead(stored.explain(z), func() error { z.Close(); return f.Close() }), nil
+		return &unpacked{z, stored, func() error { z.Close(); return f.Close() }}, nil
 	}
 	return &plainFile{br, br, f}, nil
 }
@@ -93,15 +118,17 @@ func (s *stored) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explain returns a reader whose errors say how much of the file is not read.
-func (s *stored) explain(r io.Reader) io.Reader { return &explained{r, s} }
-
-type explained struct {
+// unpacked is the text of a compressed file. Its errors say how much of the file is not read.
+type unpacked struct {
 	io.Reader
-	s *stored
+	s     *stored
+	close func() error
 }
 
-func (e *explained) Read(p []byte) (int, error) {
+// Close closes the file.
+func (e *unpacked) Close() error { return e.close() }
+
+func (e *unpacked) Read(p []byte) (int, error) {
 	n, err := e.Reader.Read(p)
 	if err == nil || errors.Is(err, io.EOF) {
 		return n, err
@@ -168,7 +195,7 @@ func newReadAhead(src io.Reader, closeSource func() error) *readAhead {
 		close: closeSource,
 	}
 	for range aheadDepth {
-		r.free <- make([]byte, aheadChunk)
+		r.free <- nil // made when it is needed: most files fit into one
 	}
 	go r.fill(src)
 	return r
@@ -182,6 +209,9 @@ func (r *readAhead) fill(src io.Reader) {
 		case b = <-r.free:
 		case <-r.stop:
 			return
+		}
+		if b == nil {
+			b = make([]byte, aheadChunk)
 		}
 		n, err := fillChunk(src, b[:aheadChunk])
 		select {

@@ -250,7 +250,8 @@ func TestMutants(t *testing.T) {
 	list := recordings(t, long)
 	dir := t.TempDir()
 	keep(t, filepath.Join(dir, "sound.jsonl"), []byte(sound))
-	for n := 0; more(n); n++ {
+	n := 0
+	for ; more(n); n++ {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
 		from := list[n%len(list)]
 		lines := bytes.Split(bytes.TrimSuffix(from.text, []byte("\n")), []byte("\n"))
@@ -283,6 +284,7 @@ func TestMutants(t *testing.T) {
 			t.Errorf("mutant %d of seed %d:%s of %s: %s; it is kept in %s\n%s", n, seed, how, from.name, bad, kept, said)
 		}
 	}
+	t.Logf("%d mutants", n)
 }
 
 func keep(t *testing.T, path string, text []byte) {

@@ -39,7 +39,7 @@ func randomOperation(r *rand.Rand, long bool) operation {
 	o.verb = []string{"run", "run", "export", "check", "compare"}[r.IntN(5)]
 	switch {
 	case o.verb == "compare" || r.IntN(3) == 0:
-	case long && o.verb == "run" && r.IntN(2) == 0:
+	case long && o.verb == "run" && r.IntN(4) > 0:
 		o.kill = time.Duration(r.IntN(400)) * time.Millisecond
 	default:
 		o.fails, o.dead = 1+r.IntN(60), r.IntN(2) == 0

@@ -119,6 +119,7 @@ func TestEveryWriteFails(t *testing.T) {
 			if torture() == 0 {
 				stride = ops/6 + 1
 			}
+			failed := 0
 			for n := 0; n < ops+2; n += stride {
 				for _, dead := range []bool{false, true} {
 					dir := t.TempDir()
@@ -127,9 +128,11 @@ func TestEveryWriteFails(t *testing.T) {
 					}
 					disk := &filestest.Failing{At: n + 1, Err: syscall.ENOSPC, Dead: dead}
 					code, text := run(files.With(t.Context(), disk), w.fresh, dir)
+					failed++
 					checkWhole(t, fmt.Sprintf("%s, operation %d, dead %t", w.fresh, n+1, dead), tree(t, dir), old, fresh, code, text)
 				}
 			}
+			t.Logf("%d failing writes", failed)
 		})
 	}
 }

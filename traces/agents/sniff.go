@@ -2,7 +2,6 @@ package agents
 
 import (
 	"bytes"
-	"io"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,17 +20,13 @@ const (
 // sniff returns the agent that wrote a file, by its first lines; nil when none
 // claims it or the file cannot be read.
 func sniff(in traces.Input) *traces.Agent {
-	r, err := in.Open()
-	if err != nil {
-		return nil
+	for _, n := range []int{sniffed / 16, sniffed} {
+		head, err := in.Head(n)
+		if a := agentOf(head); a != nil || err != nil || len(head) < n {
+			return a
+		}
 	}
-	defer r.Close()
-	head := make([]byte, sniffed)
-	n, err := io.ReadFull(r, head)
-	if err != nil && n == 0 {
-		return nil
-	}
-	return agentOf(head[:n])
+	return nil
 }
 
 // agentOf returns the agent that wrote a file that begins with head.
