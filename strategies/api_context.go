@@ -41,6 +41,7 @@ type ClearToolUses struct {
 	InputTokens  int64    `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
 	ToolUses     int64    `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
 	Keep         int      `yaml:"keep" doc:"newest calls of these tools that stay" min:"0" needs:"enabled"`
+	KeepTokens   int64    `yaml:"keep_tokens" doc:"newest calls that stay in place of keep, as many as have results of so many tokens: 002:67 has 40000, which no edit of the provider takes, so that real calls declare keep; 0 for keep" min:"0" off:"0" needs:"enabled"`
 	ClearAtLeast int64    `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" min:"0" needs:"enabled"`
 	Tools        []string `yaml:"tools" doc:"tools it is for; none named: all" needs:"enabled"`
 	ExcludeTools []string `yaml:"exclude_tools" doc:"tools it is not for" needs:"enabled"`
@@ -262,10 +263,24 @@ func (e *toolEdit) past() int64 {
 // worth reports whether clearing the older calls takes out anything, and enough.
 func (e *toolEdit) worth() bool {
 	var saving int64
-	for _, r := range e.calls.olderResults(e.Keep) {
+	for _, r := range e.older() {
 		saving += e.saving(&r)
 	}
 	return saving > 0 && e.past()+saving >= e.ClearAtLeast
+}
+
+// older returns the listed calls ahead of those that stay.
+func (e *toolEdit) older() []clearable {
+	if e.KeepTokens == 0 {
+		return e.calls.olderResults(e.Keep)
+	}
+	i := len(e.calls.list)
+	for left := e.KeepTokens; i > 0; i-- {
+		if left -= int64(max(0, e.calls.list[i-1].tokens)); left < 0 {
+			break
+		}
+	}
+	return e.calls.list[:i]
 }
 
 // saving is what clearing a call takes out, tokens.
@@ -283,7 +298,7 @@ func (e *toolEdit) saving(r *clearable) int64 {
 // clear leaves the older calls out and returns how many there were.
 func (e *toolEdit) clear(c *prompt.Context) int {
 	n := 0
-	old := e.calls.olderResults(e.Keep)
+	old := e.older()
 	for i := range old {
 		r := &old[i]
 		if r.id < 0 {

@@ -36,7 +36,10 @@ func TestAPIContextResults(t *testing.T) {
 			[]int32{20000, 20000, 20000, 20000, 1000}, []int32{p, p, 20000, 20000, 1000}},
 		"by calls":          {"{clear_results: {input_tokens: 0, tool_uses: 5, clear_at_least: 0}}", "Read", []int32{50, 51, 52, 53, 54}, []int32{p, p, 52, 53, 54}},
 		"by calls, too few": {"{clear_results: {input_tokens: 0, tool_uses: 6, clear_at_least: 0}}", "Read", []int32{50, 51, 52, 53, 54}, []int32{50, 51, 52, 53, 54}},
-		"off":               {"{clear_results: {enabled: false}}", "Read", []int32{170000, 10000, 10000, 10000}, []int32{170000, 10000, 10000, 10000}},
+		// 002:67: the most recent results up to a target of 40,000 stay, however many.
+		"40k kept":             {"{clear_results: {keep_tokens: 40000}}", "Read", []int32{140012, 20001, 10000, 9000, 1000, 20000}, []int32{p, p, 10000, 9000, 1000, 20000}},
+		"the newest is larger": {"{clear_results: {keep_tokens: 40000}}", "Read", []int32{140012, 40001}, []int32{p, p}},
+		"off":                  {"{clear_results: {enabled: false}}", "Read", []int32{170000, 10000, 10000, 10000}, []int32{170000, 10000, 10000, 10000}},
 	} {
 		k, _ := hosted()
 		for _, r := range tc.results {

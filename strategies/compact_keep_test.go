@@ -1,0 +1,94 @@
+package strategies
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// What stays of a compaction, in talks of ten rounds of 100 and 900 tokens behind a
+// prompt of 500, with an input of 444: the newest rounds, messages of so many tokens
+// or of a share of all, cut where no pair is parted, and whether the call sends them.
+func TestKeptMessages(t *testing.T) {
+	round, hooks := []int32{100, 900}, []int32{80, 70, 444}
+	for changes, tc := range map[string]struct {
+		rounds int
+		sent   int32 // the call ends ahead of this entry
+	}{
+		"keep: {rounds: 2}":                       {2, 20},
+		"keep: {rounds: 2, sent: true}":           {2, 24}, // clients of summer 2026: preservedMessages
+		"keep: {tokens: 3000}":                    {3, 18}, // pi: keepRecentTokens
+		"keep: {tokens: 2999}":                    {2, 20},
+		"keep: {tokens: 899}":                     {0, 24},
+		"keep: {share: 0.3}":                      {3, 18}, // of 10,500; Gemini CLI
+		"keep: {share: 0.2, sent: true}":          {2, 24},
+		"call: [streaming], keep: {tokens: 8000}": {8, 8}, // OpenCode
+	} {
+		in, k, b := kept(t, changes)
+		want := slices.Concat([]int32{3000}, slices.Repeat(round, tc.rounds), hooks)
+		if got := k.sizes(3); !slices.Equal(got, want) || k.Context.At(k.InputAt).Tokens != 444 {
+			t.Errorf("%s: %v with the input at %d, want %v", changes, got, k.InputAt, want)
+		}
+		if in.To != tc.sent || (b.PreservedTo > 0) != (tc.rounds > 0) {
+			t.Errorf("%s: sends up to %d, want %d; preserved %d to %d", changes, in.To, tc.sent, b.PreservedFrom, b.PreservedTo)
+		}
+	}
+}
+
+// Codex keeps what the person wrote, newest first up to 64,000 tokens (20,000 in its
+// local form): the message that passes them is cut, then none; the item comes last.
+func TestKeptUserMessages(t *testing.T) {
+	for budget, want := range map[string][]int32{
+		"64000": {500, 30000, 20000, 3000, 444},
+		"20500": {500, 20000, 3000, 444}, // 500 of the 30,000 are left
+		"20000": {20000, 3000, 444},
+		"7":     {7, 3000, 444},
+	} {
+		l, k := layer(t, "full-compact: {trigger: {fixed: 190000}, manual: true, attachments: {files: {count: 0}, plan: false, plan_mode: 0, agent_status: 0}, keep: {user_tokens: "+budget+"}}"), newTalk()
+		k.round("Read", "", 900)
+		k.add(prompt.KindPrompt, 30000)
+		k.round("Read", "", 900)
+		k.add(prompt.KindText, 50)
+		k.add(prompt.KindPrompt, 20000)
+		k.round("Read", "", 900)
+		k.add(prompt.KindPrompt, 444)
+		k.InputAt = k.Context.Len() - 1
+		byHand(k)
+		l.(BeforeRequest).BeforeRequest(&k.Turn)
+		l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 3000 - 90, Output: 3000}})
+		if got := k.sizes(3); !slices.Equal(got, want) || k.Context.At(k.InputAt).Tokens != 444 {
+			t.Errorf("%s: %v with the input at %d, want %v", budget, got, k.InputAt, want)
+		}
+	}
+}
+
+// The Gemini CLI holds a snapshot against the history by a second call, and then
+// takes it (chatCompressionService.ts); others make one call.
+func TestVerifiedSummary(t *testing.T) {
+	for changes, want := range map[string]int{"": 1, ", verify: true": 2} {
+		l, k := layer(t, "full-compact: {trigger: {fixed: 190000}, manual: true"+changes+"}"), rounds(10, 900)
+		byHand(k)
+		out, calls := l.(BeforeRequest).BeforeRequest(&k.Turn), 0
+		for ; out.Verdict == Pending; calls++ {
+			out = l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 1000, Output: 1000}})
+		}
+		if out.Verdict != Done || calls != want || k.Boundary().Calls != want {
+			t.Errorf("%q: %d calls, %+v, boundary of %d; want %d", changes, calls, out, k.Boundary().Calls, want)
+		}
+	}
+}
+
+// What excludes each other is told.
+func TestKeepRules(t *testing.T) {
+	for changes, want := range map[string]string{
+		"keep: {rounds: 1, tokens: 1}":                  "takes one of rounds, tokens, share and user_tokens",
+		"keep: {rounds: 1}, partial: {direction: from}": "partial.direction says what is kept",
+		"keep: {share: 1}":                              "share",
+	} {
+		if err := builtin(t).AddPreset([]byte("{name: x, layers: [{full-compact: {trigger: {fixed: 1}, "+changes+"}}]}"), "x.yaml"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", changes, err, want)
+		}
+	}
+}
