@@ -21,6 +21,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Server is a modelled prompt cache. Times are ns on the cohort's clock and
@@ -108,16 +109,41 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 
 // RecordedWindow returns the context window that a session had with a model of
 // which its client knows one, tokens: its own where it tells of one, and at least
-// what its largest request needed.
+// what its largest request needed. Claude Code does not tell: of summer 2026 on, one
+// that goes on above the threshold of the smaller window has the larger.
 func RecordedWindow(s *traces.Session, known int64) int64 {
 	w := known
 	if s.Window > 0 {
 		w = s.Window
 	}
-	if s.PeakInput() > w {
+	if s.PeakInput() > w || agents.ClaudeCode(s) && goesOn(s, w) {
 		return 1_000_000 // the recording itself passed the smaller window
 	}
 	return w
+}
+
+// largeWindows is the first version of Claude Code whose recordings show windows of
+// a million that no suffix of a model's name tells: earlier ones that go on above
+// the threshold may have automatic compaction off.
+const largeWindows = "2.1.204"
+
+// goesOn reports whether a main conversation sends two requests in a row above the
+// threshold of its client at a window, which then is not its own: what the first
+// held lay behind the second check.
+func goesOn(s *traces.Session, window int64) bool {
+	if profile.Compare(s.Version(), largeWindows) < 0 {
+		return false
+	}
+	limit := agents.Of(s.Agent).CompactsAt(s.Version(), window, client.MaxOutput)
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		for j := 1; j < len(t.Rounds) && t.Kind == traces.ThreadMain; j++ {
+			if min(t.Rounds[j-1].Usage.Input(), t.Rounds[j].Usage.Input()) >= limit {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Assembly is how the client of a session assembles requests and what happens

@@ -45,14 +45,14 @@ into read, written and uncached tokens, and compares with the recording, call by
 next to the simplest possible rule. --strategy also tests whether a preset compacts at
 the calls at which the recording did.`,
 		Example: `  sim validate ~/.claude/projects
-  sim validate --strategy auto-compact/155k --format json session.jsonl
+  sim validate --strategy own --format json session.jsonl
   sim validate --chart-dir charts ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "",
-		"check when this `PRESET` compacts; by-version takes each client's threshold")
+		"check when this `PRESET` compacts; own is the generation of each session's client")
 	flags.StringVar(&f.chartDir, "chart-dir", "", "draw scatter.svg and error-by-gap.svg into `DIR`")
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `repository`, session, user, epoch or time")
@@ -71,9 +71,11 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	config.Latency = costmodel.Latency{} // calls are predicted at their recorded times
-	preset, err := presetFor(registry, f.strategy)
-	if err != nil {
-		return usageError{err}
+	var preset *strategies.Strategy
+	if f.strategy != "" {
+		if preset, err = registry.Strategy(f.strategy); err != nil {
+			return usageError{err}
+		}
 	}
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
@@ -88,7 +90,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if preset != nil {
-		if err := report.CheckCompactions(config, f.strategy, preset, corpus.Sessions); err != nil {
+		if err := report.CheckCompactions(config, preset, corpus.Sessions); err != nil {
 			return err
 		}
 	}
@@ -162,36 +164,6 @@ func (f *validateFlags) check() error {
 		errs = append(errs, fmt.Errorf("--worst %d must not be negative", f.worst))
 	}
 	return errors.Join(errs...)
-}
-
-// byVersion names the threshold that each recorded client had.
-const byVersion = "by-version"
-
-// presetFor returns which preset is checked for a session; nil for no name.
-// Recorded clients compacted at 155,000 tokens through 2.1.20, and at 167,000
-// from 2.1.25 on; other agents have none here.
-func presetFor(registry *strategies.Registry, name string) (func(*traces.Session) *strategies.Strategy, error) {
-	switch name {
-	case "":
-		return nil, nil
-	case byVersion:
-		low, err := registry.Strategy("auto-compact/155k")
-		if err != nil {
-			return nil, err
-		}
-		high, err := registry.Strategy("auto-compact/167k")
-		return func(s *traces.Session) *strategies.Strategy {
-			switch {
-			case !agents.ClaudeCode(s):
-				return nil
-			case profile.Compare(s.Version(), "2.1.20") <= 0:
-				return low
-			}
-			return high
-		}, err
-	}
-	p, err := registry.Strategy(name)
-	return func(*traces.Session) *strategies.Strategy { return p }, err
 }
 
 func (f *validateFlags) draw(cmd *cobra.Command, r *validate.Report) error {

@@ -15,14 +15,13 @@ import (
 // anchors it anew: one wrong decision does not spoil the next.
 type CompactionCheck struct {
 	Strategy  string    `json:"strategy"`
-	Automatic int       `json:"automatic"`          // recorded compactions of their own accord
-	Manual    int       `json:"manual"`             // asked for by a person: no trigger is expected
-	Hit       int       `json:"hit"`                // fired at the very call
-	Near      int       `json:"near"`               // fired at the very call or the one before
-	Early     int       `json:"early"`              // fired at an earlier call since the last compaction
-	Late      int       `json:"late"`               // did not fire by then
-	False     int       `json:"false"`              // threads or stretches in which it fired and the recording never compacted
-	Unchecked int       `json:"sessions_unchecked"` // sessions of agents that the preset has no threshold for
+	Automatic int       `json:"automatic"` // recorded compactions of their own accord
+	Manual    int       `json:"manual"`    // asked for by a person: no trigger is expected
+	Hit       int       `json:"hit"`       // fired at the very call
+	Near      int       `json:"near"`      // fired at the very call or the one before
+	Early     int       `json:"early"`     // fired at an earlier call since the last compaction
+	Late      int       `json:"late"`      // did not fire by then
+	False     int       `json:"false"`     // threads or stretches in which it fired and the recording never compacted
 	HitShare  *float64  `json:"hit_share"`
 	Size      SizeCheck `json:"context_behind"`
 	// First and Later are the first automatic compaction of each thread, and those
@@ -101,18 +100,14 @@ func (r *Report) reads() map[string]map[string]map[int]int64 {
 	return predicted
 }
 
-// CheckCompactions runs the trigger of a preset, which may be another one for
-// each session, or none, over recorded contexts.
-func (r *Report) CheckCompactions(config sim.Config, name string, preset func(*traces.Session) *strategies.Strategy, sessions []*traces.Session) error {
-	check := &CompactionCheck{Strategy: name, Compactions: []CheckedCompaction{}}
+// CheckCompactions runs the trigger of a preset, of one of generations that of each
+// session's client, over recorded contexts.
+func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy, sessions []*traces.Session) error {
+	check := &CompactionCheck{Strategy: preset.Name, Compactions: []CheckedCompaction{}}
 	predicted := r.reads()
 	for _, s := range sessions {
 		seen := map[place]reading{}
-		of := preset(s)
-		if of == nil {
-			check.Unchecked++
-			continue
-		}
+		of := preset.For(s.Agent, s.Version())
 		config.Profile = r.profileFor(s)
 		_, behind, err := drive(config, of, s, true)
 		if err != nil {

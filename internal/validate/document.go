@@ -168,10 +168,6 @@ func (c *CompactionCheck) table() *document.Table {
 			"compaction.",
 		c.Strategy, c.Hit, c.Automatic, Percent(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
 	t.Notes = append(t.Notes, c.notes()...)
-	if c.Unchecked > 0 {
-		t.Notes = append(t.Notes,
-			fmt.Sprintf("%d sessions are of agents for which no threshold is known here.", c.Unchecked))
-	}
 	return t
 }
 
