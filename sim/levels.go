@@ -18,7 +18,7 @@ type Levels struct {
 	// Blocking is how far below the effective window, that is the window less
 	// the output kept free, the client stops taking input; Output is the most
 	// it keeps free.
-	Blocking int64 `yaml:"blocking" min:"0" doc:"Tokens below the effective window at which it takes no input. The effective window is the window less the output kept free: 177,000 of 200,000."`
+	Blocking int64 `yaml:"blocking" min:"0" doc:"Tokens below the effective window at which it takes no input. The effective window is the window less the output kept free: 177,000 of 200,000; never below where the strategy compacts by itself."`
 	Output   int64 `yaml:"output_reserve" min:"0" doc:"The most output kept free, tokens."`
 	Block    Block `yaml:"block" doc:"What happens to a prompt at that level: client (what the preset of the strategy says of its client; off where it says nothing), off (it is sent as in the recording, and counted), compact (the person asks for a compaction first, if the strategy has full-compact and it takes manual ones) or end (the session ends; what is not simulated is counted, and the row is not compared)."`
 }
@@ -88,26 +88,41 @@ func PercentLeft(limit, used int64) int {
 	return max(0, int(math.Round(float64(limit-used)/float64(limit)*100)))
 }
 
-// of returns the level of a count of tokens. limit is the client's: where it
-// compacts by itself, else the window. All comparisons are ≥.
-func (v *Levels) of(limit, window, maxOutput, used int64) results.Level {
-	switch {
-	case used >= window-min(maxOutput, v.Output)-v.Blocking:
-		return results.LevelBlocking
-	case used >= limit-v.Error:
-		return results.LevelError
-	case used >= limit-v.Warning:
-		return results.LevelWarning
+// of returns the levels that a count of tokens is at, a bit each: they are conditions
+// of their own (001:256-276), and none is LevelNormal. limit is the client's: where it
+// compacts by itself, else the window. Input never stops below it: 004:345 places
+// blocking between the threshold and the window. All comparisons are ≥.
+func (v *Levels) of(limit, window, maxOutput, used int64) levels {
+	blocking := window - min(maxOutput, v.Output) - v.Blocking
+	if limit < window {
+		blocking = max(blocking, limit)
 	}
-	return results.LevelNormal
+	var at levels
+	for level, bound := range [...]int64{
+		results.LevelWarning: limit - v.Warning, results.LevelError: limit - v.Error, results.LevelBlocking: blocking,
+	} {
+		if level > int(results.LevelNormal) && used >= bound {
+			at |= 1 << level
+		}
+	}
+	if at == 0 {
+		return 1 << results.LevelNormal
+	}
+	return at
 }
+
+// levels is a set of levels, a bit each.
+type levels uint8
+
+// has reports whether a level is among them.
+func (at levels) has(l results.Level) bool { return at>>l&1 != 0 }
 
 // gauge is what a thread's client shows of its window.
 type gauge struct {
 	limit   int64 // where the client compacts by itself, else the window, tokens
 	of      int32 // 1 + the model that limit is for, 0 for none yet
-	level   results.Level
-	since   int64 // when it came to the level, ns on the cohort's clock
+	at      levels
+	since   int64 // when it came to these levels, ns on the cohort's clock
 	shown   bool
 	blocked bool // the round's prompt met the blocking level
 }
@@ -125,8 +140,8 @@ func (l *Loop) gauged(t *thread) bool {
 	return *t.replay.levels != Levels{} && !t.agent()
 }
 
-// measure returns the level that a thread is at, and its limit.
-func (l *Loop) measure(t *thread) (results.Level, int64) {
+// measure returns the levels that a thread is at, and its limit.
+func (l *Loop) measure(t *thread) (levels, int64) {
 	m := t.replay.models.of(t.model())
 	g := &t.gauge
 	if g.of != t.model()+1 {
@@ -141,42 +156,44 @@ func (l *Loop) measure(t *thread) (results.Level, int64) {
 	return t.replay.levels.of(g.limit, m.window, m.maxOutput, t.count()), g.limit
 }
 
-// level notes at which level of its window a thread sends a request.
+// level notes at which levels of its window a thread sends a request.
 func (l *Loop) level(t *thread) {
 	if !l.gauged(t) {
 		return
 	}
-	level, limit := l.measure(t)
+	at, limit := l.measure(t)
 	row := &t.replay.row
 	row.Left.See(PercentLeft(limit, t.count()))
-	switch level {
-	case results.LevelWarning:
+	if at.has(results.LevelWarning) {
 		row.Counts.WarningCalls++
-	case results.LevelError:
-		row.Counts.ErrorCalls++
-	case results.LevelBlocking:
-		if !t.gauge.blocked {
-			row.Counts.BlockedCalls++
-		}
 	}
-	l.show(t, level)
+	if at.has(results.LevelError) {
+		row.Counts.ErrorCalls++
+	}
+	if at.has(results.LevelBlocking) && !t.gauge.blocked {
+		row.Counts.BlockedCalls++
+	}
+	l.show(t, at)
 }
 
-// look notes the level behind a response.
+// look notes the levels behind a response.
 func (l *Loop) look(t *thread) {
 	if l.gauged(t) {
-		level, _ := l.measure(t)
-		l.show(t, level)
+		at, _ := l.measure(t)
+		l.show(t, at)
 	}
 }
 
-// show adds the time at the level until now, and goes on at another.
-func (l *Loop) show(t *thread, level results.Level) {
+// show adds the time at the levels until now, and goes on at others.
+func (l *Loop) show(t *thread, at levels) {
 	g := &t.gauge
-	if g.shown {
-		t.replay.row.SecondsAt[g.level] += float64(l.clock.now-g.since) / 1e9
+	seconds := &t.replay.row.SecondsAt
+	for level := range seconds {
+		if g.shown && g.at.has(results.Level(level)) {
+			seconds[level] += float64(l.clock.now-g.since) / 1e9
+		}
 	}
-	g.level, g.since, g.shown = level, l.clock.now, true
+	g.at, g.since, g.shown = at, l.clock.now, true
 }
 
 // byHand is what a person asks for whose prompt the client does not take.
@@ -190,7 +207,7 @@ func (l *Loop) block(t *thread) bool {
 	if b == BlockOff || b == BlockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
 		return false
 	}
-	if level, _ := l.measure(t); level != results.LevelBlocking {
+	if at, _ := l.measure(t); !at.has(results.LevelBlocking) {
 		return false
 	}
 	t.gauge.blocked = true

@@ -348,8 +348,8 @@ func levelMetrics() []Metric {
 	for l := LevelWarning; l < numLevels; l++ {
 		ms = append(ms, Metric{
 			place: atLevels, Name: l.String() + "_seconds", Unit: UnitSeconds, Better: Lower, Group: groupLevels,
-			Definition: "time that main conversations spent at the " + l.String() +
-				" level and at none above it, pauses of the person included",
+			Definition: "time that main conversations spent at the " + l.String() + " level, pauses of the person included; " +
+				"levels are conditions of their own, and their times overlap",
 			Value: func(r *Row) (float64, bool) { return r.SecondsAt[l], true }})
 	}
 	return ms
