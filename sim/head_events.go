@@ -235,7 +235,7 @@ func (l *Loop) announce(t *thread) {
 	b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
 	t.head.notices = 0
 	t.context.Add(b)
-	t.trailing += t.replay.count.Block(&b)
+	t.trailing += t.replay.estimate(&b)
 }
 
 // window returns the context window of one of a session's models, tokens.

@@ -109,7 +109,7 @@ func (l *Loop) start(t *thread) {
 		l.final(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
 	}
 	for i := given; i < t.context.Len(); i++ {
-		t.trailing += s.count.Block(t.context.BlockAt(i))
+		t.trailing += s.estimate(t.context.BlockAt(i))
 	}
 	if t.trace.Kind == traces.ThreadMain {
 		l.showSections(t) // nothing was sent so far: the prompt is rendered as things are now
@@ -198,7 +198,7 @@ func (l *Loop) input(t *thread) {
 	t.inputAt = t.context.Len()
 	for b := r.Input.From; b < r.Input.To; b++ {
 		t.context.Append(prompt.Ref(b))
-		t.trailing += s.count.Block(&s.session.Blocks[b])
+		t.trailing += s.estimate(&s.session.Blocks[b])
 	}
 	if len(t.inbox) > 0 {
 		l.open(t)

@@ -373,3 +373,19 @@ func TestVerifyFindsOrphans(t *testing.T) {
 		t.Errorf("error %v, want an invariant", err)
 	}
 }
+
+// 002:22: what the loop counts has the names of tools in it, for the client that is known
+// to count them: the 21 bytes of an input and the 4 of Read are 7 tokens.
+func TestNamesCountInARun(t *testing.T) {
+	for agent, want := range map[string]int64{"claude-code": 7, "pi": 6} {
+		s := newSession("s").turns(2, 0, 1000).session()
+		s.Agent = agent
+		l := NewLoop(testConfig(t, "none"))
+		if _, err := l.Run(s); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.replays[0].estimate(&prompt.Block{Kind: prompt.KindToolUse, Bytes: 21, Tool: 1}); got != want {
+			t.Errorf("%s: %d tokens, want %d", agent, got, want)
+		}
+	}
+}

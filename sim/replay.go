@@ -31,6 +31,7 @@ type replay struct {
 	server   Server
 	client   Client
 	count    client.Counting // the client's
+	named    bool            // it counts the names of tools
 	draws    draws.Source
 	profile  *profile.Profile // nil for agents that it is not of
 	rules    profile.Set      // of the profile, those that hold for the client
@@ -66,6 +67,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.client = clientOf(session)
 	}
 	s.count = s.assembly.Count.Over(s.client.Counting())
+	s.named = agents.ClaudeCode(session)
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
 	s.server = l.serverOf(session, s.assembly.Provider)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && session.Agent != traces.AgentCodex {
@@ -93,6 +95,15 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	for i := range s.models.list {
 		s.models.list[i].window = l.window(s, s.models.list[i].name)
 	}
+}
+
+// estimate returns the client's count of a block, tokens. Only what Claude Code says of
+// a call's name is known.
+func (s *replay) estimate(b *prompt.Block) int64 {
+	if s.named {
+		return s.count.Block(b, s.session.Tools)
+	}
+	return s.count.Block(b, nil)
 }
 
 // now returns a time of the cohort's clock on the session's, ns.

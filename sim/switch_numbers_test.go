@@ -11,8 +11,14 @@ import (
 // carriedSession enters plan mode in its first call, loads a skill of 4,000 tokens
 // with its second, and starts a sub-agent with its third that does not answer; 90
 // rounds of reading files of 4,000 tokens follow.
-func carriedSession() *traces.Session {
-	s := newSession("s").turns(3, 0, 4000).turns(90, 0, 4000).session()
+func carriedSession() *traces.Session { return withAgent(24 * 60 * minute) }
+
+// withAgent is a session of 93 rounds whose third starts a sub-agent in the background:
+// the agent works for so long, and its parent goes on meanwhile.
+func withAgent(works int64) *traces.Session {
+	b := newSession("s").turns(3, 0, 4000).turns(90, 0, 4000)
+	b.thread(traces.Thread{ID: "agent", Kind: traces.ThreadAgent, Parent: 0, ParentRound: 2})
+	s := b.turns(2, works, 500).session()
 	s.Tools = []string{"", "Read", "EnterPlanMode", "Skill", "Task"}
 	main := &s.Threads[0]
 	call := func(round int) *prompt.Block { return &s.Blocks[main.Rounds[round].Reply.To-1] }
@@ -46,6 +52,18 @@ func TestNumbersOfAttachments(t *testing.T) {
 			if on-off != tc.more {
 				t.Errorf("%s, %s: %d and %d tokens behind the compaction, want %d more", name, changes, off, on, tc.more)
 			}
+		}
+	}
+}
+
+// 002:164; 000:486: the status is of agents "still running" at the moment of compaction.
+// One that has told its parent is none of them.
+func TestStatusOfAgentsAtWork(t *testing.T) {
+	const layers = "  - full-compact: {trigger: {fixed: 150000}, attachments: {agent_status: "
+	for works, want := range map[int64]int64{24 * 60 * minute: 150, 0: 0} {
+		on := behindCompaction(t, layers+"150}}\n", withAgent(works))
+		if off := behindCompaction(t, layers+"0}}\n", withAgent(works)); on-off != want {
+			t.Errorf("an agent that works for %d ns: %d tokens of status, want %d", works, on-off, want)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (l *Loop) recount(t *thread) {
 	t.counted, t.trailing = 0, 0
 	for i := t.context.Messages(); i < t.context.Len(); i++ {
 		e, b := t.context.At(i), t.context.BlockAt(i)
-		n := t.replay.count.Block(b)
+		n := t.replay.estimate(b)
 		if e.Form != prompt.FormVerbatim && b.Tokens > 0 {
 			n = n * int64(e.Tokens) / int64(b.Tokens) // it is no longer whole
 		}
@@ -207,7 +207,7 @@ func (l *Loop) open(t *thread) {
 		b := injected(prompt.KindAttachment, "message", tokens)
 		b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
 		t.context.Add(b)
-		t.trailing += t.replay.count.Block(&b)
+		t.trailing += t.replay.estimate(&b)
 		t.replay.row.Counts.Messages++
 	}
 	t.inbox = t.inbox[:0]

@@ -10,12 +10,12 @@ import (
 
 // attachments are what a client puts back behind a summary. Sizes are tokens.
 type attachments struct {
-	Files      fileBudget  `yaml:"files" doc:"files read last, with their present content"`
+	Files      fileBudget  `yaml:"files" doc:"files read, edited or written last, with their present content"`
 	Skills     skillBudget `yaml:"skills" doc:"skills invoked in the session, newest first"`
 	Plan       bool        `yaml:"plan" doc:"the plan, whole"`
 	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" min:"0" off:"0"`
 	Todos      bool        `yaml:"todos" doc:"the todo list as last written"`
-	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that is still running" min:"0" off:"0"`
+	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that was launched and still runs" min:"0" off:"0"`
 	ToolDelta  int32       `yaml:"tool_delta" doc:"tokens that announce tools loaded later" min:"0"`
 	AgentDelta int32       `yaml:"agent_delta" doc:"tokens that announce kinds of agents" min:"0"`
 	MCPDelta   int32       `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers" min:"0"`
@@ -83,7 +83,7 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 		tokens int32
 		flags  prompt.Flags
 	}{
-		{"plan mode", planMode, 0}, {"agents", p.AgentEach * c.running, 0},
+		{"plan mode", planMode, 0}, {"agents", p.AgentEach * t.Running, 0},
 		{"tools", p.ToolDelta, 0}, {"agent kinds", p.AgentDelta, 0}, {"MCP", p.MCPDelta, 0},
 		{"skills", listing, prompt.FlagListing}, {"reminders", p.Reminders, 0},
 	} {
@@ -119,7 +119,7 @@ func reminder(text string, tokens int32) prompt.Block {
 }
 
 // fileBudget bounds the files that come back after a compaction: the most
-// recently read first.
+// recently accessed first.
 type fileBudget struct {
 	Count      int        `yaml:"count" doc:"files that may come back" min:"0" off:"0"`
 	Each       int32      `yaml:"each" doc:"tokens a file is cut to" min:"0" needs:"count"`
@@ -139,24 +139,25 @@ const (
 // Names returns the names used in YAML, by value.
 func (overBudget) Names() []string { return []string{"skip", "stop"} }
 
-// restore returns blocks for the files read last among the entries [from, to),
-// newest first, without those in kept messages. A file is read again,
-// whole: the largest of its reads gives its size, as others may have been
-// of a range, or may only say that it is unchanged. What was written since changes
-// its identity.
+// restore returns blocks for the files accessed last among the entries [from, to):
+// read, edited or written (000:468; 002:158), newest first, without those that kept
+// messages show. A file is read again as it is now.
 func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 	var refs []prompt.Ref
 	seen := slices.Clone(kept)
 	left := b.Total
 	for i, n := to-1, 0; i >= from && n < b.Count; i-- {
-		if !isRead(t, i) || slices.Contains(seen, t.Context.BlockAt(i).Object) {
+		if !isAccess(t, i) || slices.Contains(seen, t.Context.BlockAt(i).Object) {
 			continue
 		}
 		file := t.Context.BlockAt(i)
 		seen = append(seen, file.Object)
-		n++
 		size, identity := asItIsNow(t, file.Object, from, to)
 		tokens := min(size.tokens, b.Each)
+		if tokens == 0 {
+			continue // empty by now, or never seen whole
+		}
+		n++
 		if tokens > left {
 			if b.OverBudget == overBudgetStop {
 				break
@@ -166,18 +167,35 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 		left -= tokens
 		a := size.block(tokens)
 		a.Digest = a.Digest.Extend(identity)
-		a.Object, a.Op, a.Tool = file.Object, prompt.OpRead, file.Tool
+		a.Object, a.Op = file.Object, prompt.OpRead
+		if file.Op == prompt.OpRead {
+			a.Tool = file.Tool
+		}
 		refs = append(refs, t.Context.Arena().Add(a))
 	}
 	return refs
 }
 
-// isRead reports whether the entry at position i shows a file that a client
-// would restore: read without error, or restored before.
-func isRead(t *Turn, i int) bool {
+// isAccess reports whether the entry at position i ends an access to a file that a
+// client would restore: a read, an edit or a write without error.
+func isAccess(t *Turn, i int) bool {
 	b := t.Context.BlockAt(i)
-	k := t.Context.At(i).Kind
-	if k != prompt.KindToolResult && k != prompt.KindAttachment || b.Op != prompt.OpRead || b.Object < 0 || b.Flags&prompt.FlagError != 0 {
+	wrote := b.Op == prompt.OpEdit || b.Op == prompt.OpWrite
+	return isRead(t, i) || wrote && t.Context.At(i).Kind == prompt.KindToolResult && ownFile(t, b)
+}
+
+// isRead reports whether the entry at position i shows a file that a client
+// would restore: read without error, or restored before. A stub that says that the file
+// is unchanged is a read (002:159).
+func isRead(t *Turn, i int) bool {
+	b, k := t.Context.BlockAt(i), t.Context.At(i).Kind
+	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == prompt.OpRead && ownFile(t, b)
+}
+
+// ownFile reports whether a block is of a file that has no way of its own back into the
+// context, and of a call that did not fail.
+func ownFile(t *Turn, b *prompt.Block) bool {
+	if b.Object < 0 || b.Flags&prompt.FlagError != 0 {
 		return false
 	}
 	path := t.object(b)
@@ -189,19 +207,29 @@ func isTranscript(path string) bool {
 	return strings.Contains(path, "/.claude/projects/") && strings.HasSuffix(path, ".jsonl")
 }
 
-// asItIsNow returns the largest read of an object among the entries [from, to),
-// and the identity of what was written to it since it was first read.
+// stubBytes is the most that a result weighs which only says that a file is unchanged.
+const stubBytes = 200
+
+// asItIsNow returns the size that an object has behind the entries [from, to)
+// (002:160), and the identity of what was written to it. A read of all of it gives
+// its size, a write another, an edit adds what it adds; reads of parts say that it has at
+// least as much, until one of all of it does.
 func asItIsNow(t *Turn, object int32, from, to int) (size memory, writes prompt.Digest) {
+	whole := false
 	for i := from; i < to; i++ {
 		b := t.Context.BlockAt(i)
-		switch {
-		case b.Object != object:
-		case isRead(t, i):
-			if b.Tokens > size.tokens {
-				size = memoryOf(b)
-			}
-		case t.Context.At(i).Kind == prompt.KindToolUse && (b.Op == prompt.OpEdit || b.Op == prompt.OpWrite):
+		if b.Object != object || !isAccess(t, i) {
+			continue
+		}
+		switch part := b.RangeFrom > 0 || b.RangeLen > 0; {
+		case b.Op == prompt.OpWrite:
+			size.resize(b.RangeLen)
+			writes, whole = writes.Extend(b.Digest), true
+		case b.Op == prompt.OpEdit:
+			size.resize(size.bytes + b.RangeLen)
 			writes = writes.Extend(b.Digest)
+		case part && !whole && b.Bytes > size.bytes, !part && (b.Bytes > stubBytes || b.Bytes > size.bytes):
+			size, whole = memoryOf(b), !part
 		}
 	}
 	return size, writes
@@ -215,7 +243,6 @@ type Carried struct {
 	plan     memory
 	todos    memory
 	planMode bool
-	running  int32 // sub-agents whose result is not there yet
 }
 
 // CopyFrom makes c an independent copy of o.
@@ -256,31 +283,34 @@ func (m *memory) add(b *prompt.Block) {
 	m.bytes += b.Bytes
 }
 
+// resize gives a text another length, in bytes, of which a token takes as many as before.
+func (m *memory) resize(length int32) {
+	length = max(0, length)
+	if m.bytes > 0 {
+		m.tokens = int32((int64(m.tokens)*int64(length) + int64(m.bytes)/2) / int64(m.bytes))
+	} else {
+		m.tokens = length / bytesPerToken
+	}
+	m.bytes = length
+}
+
 func memoryOf(b *prompt.Block) memory {
 	return memory{digest: b.Digest, tokens: b.Tokens, bytes: b.Bytes}
 }
 
 // gather brings c up to date with the entries [from, to).
 func (c *Carried) gather(t *Turn, from, to int) {
-	var waiting []int32 // sub-agent calls without a result so far
 	for i := from; i < to; i++ {
 		b := t.Context.BlockAt(i)
 		switch t.Context.At(i).Kind {
 		case prompt.KindToolUse:
-			if b.Op == prompt.OpAgent {
-				waiting = append(waiting, b.Call)
-			}
 			c.note(t, b)
 		case prompt.KindToolResult:
-			if b.Op == prompt.OpAgent {
-				waiting = slices.DeleteFunc(waiting, func(call int32) bool { return call == b.Call })
-			}
 			if t.tool(b) == "Skill" && b.Flags&prompt.FlagError == 0 {
 				c.invoke(skillAt(t, i, to))
 			}
 		}
 	}
-	c.running = int32(len(waiting))
 }
 
 // note takes plan, plan mode and todos from a tool call: its input is their
@@ -293,9 +323,16 @@ func (c *Carried) note(t *Turn, b *prompt.Block) {
 		c.planMode, c.plan = false, memoryOf(b)
 	case "TodoWrite":
 		c.todos = memoryOf(b)
-	case "Write":
-		if isPlan(t.object(b)) {
+	default:
+		if !isPlan(t.object(b)) {
+			return
+		}
+		switch b.Op {
+		case prompt.OpWrite:
 			c.plan = memoryOf(b)
+		case prompt.OpEdit:
+			c.plan.resize(c.plan.bytes + b.RangeLen)
+			c.plan.digest = c.plan.digest.Extend(b.Digest)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func restored(k *talk, b fileBudget, kept ...int32) []file {
 	return got
 }
 
-// Restored files: the five last read, newest first, each cut to its budget,
+// Restored files: the five last accessed, newest first, each cut to its budget,
 // failed reads left out (001:734-766; 002:158: 5 files, 5,000 tokens each,
 // 50,000 in all). Five times 5,000 never reaches 50,000: the total is tested by
 // lowering it. Over it, version 1 skips a file and goes on, 2.1 stops (004,
@@ -34,15 +34,15 @@ func TestRestoredFiles(t *testing.T) {
 	k.round("Read", "/c", 700)
 	k.round("Read", "/failed", 600).Flags = prompt.FlagError
 	k.round("Read", "/e", 150)
-	k.round("Read", "/a", 300)
+	k.round("Read", "/a", 800)
 	k.round("Read", "/f", 200)
 	k.round("Read", "/g", 100)
 	for name, tc := range map[string]struct {
 		budget fileBudget
 		want   []file
 	}{
-		"count":         {fileBudget{Count: 5, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 900}, {"/e", 150}, {"/c", 700}}},
-		"cut":           {fileBudget{Count: 6, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 900}, {"/e", 150}, {"/c", 700}, {"/b", 5000}}},
+		"count":         {fileBudget{Count: 5, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 800}, {"/e", 150}, {"/c", 700}}},
+		"cut":           {fileBudget{Count: 6, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 800}, {"/e", 150}, {"/c", 700}, {"/b", 5000}}},
 		"total, skip":   {fileBudget{Count: 6, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}, {"/e", 150}}},
 		"total, stop":   {fileBudget{Count: 6, Each: 600, Total: 700, OverBudget: overBudgetStop}, []file{{"/g", 100}, {"/f", 200}}},
 		"skipped count": {fileBudget{Count: 3, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}}},
@@ -54,9 +54,8 @@ func TestRestoredFiles(t *testing.T) {
 	}
 }
 
-// Not restored: plan, transcript, CLAUDE.md (004, U97), files in kept messages,
-// what was searched or written only. A stub that says a file is unchanged
-// stands for the file.
+// Not restored: plan, transcript, CLAUDE.md (004, U97), files in kept messages, what
+// was searched only. A stub that says a file is unchanged stands for the file.
 func TestFilesLeftOut(t *testing.T) {
 	budget := fileBudget{Count: 5, Each: 5000, Total: 50000}
 	k := newTalk()
@@ -64,10 +63,48 @@ func TestFilesLeftOut(t *testing.T) {
 	for _, path := range []string{"/p/CLAUDE.md", "/home/u/.claude/plans/x.md", "/home/u/.claude/projects/p/s.jsonl"} {
 		k.round("Read", path, 1000)
 	}
-	k.round("Write", "/src/new.go", 50)
+	k.round("Grep", "/src", 50)
 	k.round("Read", "/src/kept.go", 400)
 	k.round("Read", "/src/a.go", 30) // unchanged
 	if got, want := restored(k, budget, k.path("/src/kept.go")), []file{{"/src/a.go", 2000}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// 002:159: kept messages are scanned for reads, and a file whose read answered with the
+// stub is skipped as well.
+func TestKeptStubIsARead(t *testing.T) {
+	k := newTalk()
+	k.round("Read", "/src/a.go", 2000)
+	cut := k.Context.Len()
+	k.round("Read", "/src/a.go", 30) // unchanged
+	k.round("Edit", "/src/b.go", 30)
+	if got, want := keptFiles(&k.Turn, cut, k.Context.Len(), nil), []int32{k.path("/src/a.go")}; !slices.Equal(got, want) {
+		t.Errorf("kept messages show %v, want %v", got, want)
+	}
+}
+
+// 000:475-478: behind the compaction stand auth.ts, which was edited, and auth.test.ts,
+// which the agent wrote and never read. The order is that of the last access (002:158,
+// "most recently accessed"), the size is what the file has now (002:160): what was read, and
+// what later edits and writes made of it. A talk has four bytes a token.
+func TestRestoredFilesAreAsTheyAreNow(t *testing.T) {
+	grows := func(b *prompt.Block, bytes int32) *prompt.Block { b.RangeLen = bytes; return b }
+	k := newTalk()
+	k.round("Read", "/src/edited.ts", 1000)
+	k.round("Read", "/src/old.ts", 500)
+	grows(k.round("Write", "/src/auth.test.ts", 10), 1200)                       // never read: 300 tokens
+	grows(k.round("Edit", "/src/edited.ts", 10), 400)                            // +100
+	grows(k.round("Edit", "/src/edited.ts", 10), -1200)                          // −300
+	grows(k.round("Edit", "/src/edited.ts", 10), 4000).Flags |= prompt.FlagError // changed nothing
+	grows(k.round("Write", "/src/over.ts", 10), 8000)                            // 2,000 …
+	grows(k.round("Write", "/src/over.ts", 10), 80)                              // … and written over: 20
+	k.round("Read", "/src/part.ts", 600).RangeFrom = 1                           // lines of it
+	grows(k.round("Edit", "/src/part.ts", 10), 40)                               // +10
+	grows(k.round("Edit", "/src/never.ts", 10), -40)                             // nobody has seen it
+	k.round("Read", "/src/edited.ts", 20)                                        // unchanged, says the stub
+	want := []file{{"/src/edited.ts", 800}, {"/src/part.ts", 610}, {"/src/over.ts", 20}, {"/src/auth.test.ts", 300}, {"/src/old.ts", 500}}
+	if got := restored(k, fileBudget{Count: 5, Each: 5000, Total: 50000}); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -144,18 +181,24 @@ func TestSkills(t *testing.T) {
 }
 
 // The plan comes back whole, plan mode while it lasts, todos as last written,
-// sub-agents that still run (002:162-164; 001:785; 004: C97).
+// sub-agents that still run (002:162-164; 001:785; 004: C97). An edit of the plan file
+// changes the plan's size: 7,000 tokens and 400 bytes more.
 func TestPlanTodosAgents(t *testing.T) {
 	for name, tc := range map[string]struct {
 		talk func(k *talk)
 		want []int32
 	}{
-		"nothing":          {func(*talk) {}, nil},
-		"todos, the last":  {func(k *talk) { k.use("TodoWrite", "", 300); k.use("TodoWrite", "", 200) }, []int32{200}},
-		"plan mode":        {func(k *talk) { k.use("EnterPlanMode", "", 60) }, []int32{300}},
-		"plan":             {func(k *talk) { k.use("EnterPlanMode", "", 60); k.use("ExitPlanMode", "", 9000) }, []int32{9000}},
-		"plan file":        {func(k *talk) { k.use("Write", "/home/u/.claude/plans/x.md", 7000) }, []int32{7000}},
-		"agents":           {func(k *talk) { k.use("Task", "", 80); k.use("Task", "", 80); k.round("Task", "", 900) }, []int32{300}},
+		"nothing":         {func(*talk) {}, nil},
+		"todos, the last": {func(k *talk) { k.use("TodoWrite", "", 300); k.use("TodoWrite", "", 200) }, []int32{200}},
+		"plan mode":       {func(k *talk) { k.use("EnterPlanMode", "", 60) }, []int32{300}},
+		"plan":            {func(k *talk) { k.use("EnterPlanMode", "", 60); k.use("ExitPlanMode", "", 9000) }, []int32{9000}},
+		"plan file":       {func(k *talk) { k.use("Write", "/home/u/.claude/plans/x.md", 7000) }, []int32{7000}},
+		"plan edited": {func(k *talk) {
+			k.use("Write", "/home/u/.claude/plans/x.md", 7000)
+			k.use("Edit", "/home/u/.claude/plans/x.md", 90).RangeLen = 400
+		}, []int32{7100}},
+		"agents at work":   {func(k *talk) { k.round("Task", "", 80); k.round("Task", "", 80); k.Running = 2 }, []int32{300}},
+		"agents that told": {func(k *talk) { k.round("Task", "", 900) }, nil},
 		"todos, then plan": {func(k *talk) { k.use("ExitPlanMode", "", 6000); k.use("TodoWrite", "", 200) }, []int32{200, 6000}},
 	} {
 		k := newTalk()

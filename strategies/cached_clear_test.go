@@ -213,7 +213,7 @@ func TestTimeClearingTakesOver(t *testing.T) {
 	asked(t, cached, k)
 	k.Boundary()
 	k.reads(1)
-	k.Idle, k.Reading.Values[MeasureIdle] = 60*minutes, 60*minutes
+	k.Idle, k.Reading.Values[MeasureIdle] = 61*minutes, 61*minutes
 	asked(t, timed, k)
 	if b := k.Boundary(); b.Cleared != 8 || b.Uncounted != 1000 {
 		t.Errorf("boundary %+v: of eight cleared only one was still counted", b)
@@ -241,7 +241,7 @@ func TestTimeClearingTakesOverWarm(t *testing.T) {
 	k.reads(12)
 	asked(t, cached, k)
 	k.reads(1)
-	k.Idle, k.Reading.Values[MeasureIdle] = 3*minutes, 3*minutes
+	k.Idle, k.Reading.Values[MeasureIdle] = 4*minutes, 4*minutes
 	asked(t, timed, k) // five of the seven deleted
 	asked(t, cached, k)
 	if len(h.deleted) != 0 || h.counts.ReturnedTokens != 2000 || len(k.pinned()) != 0 {

@@ -166,18 +166,17 @@ func (r *clearables) pair(e *prompt.Entry, b *prompt.Block, at int) {
 	}
 }
 
+// mediaTokens are what the client counts for an image or a document (001:881, lI2).
+const mediaTokens = 2000
+
 // estimateResult is the client's count of a result: its length in characters by
-// four, an image 2,000, no padding (001:1000-1017). The client caches it by call
-// id; content never changes, so there is nothing to cache here.
+// four, 2,000 for each image beside it, no padding (001:1000-1017). The client caches it
+// by call id; content never changes, so there is nothing to cache here.
 func estimateResult(e *prompt.Entry, b *prompt.Block) int64 {
-	const imageTokens = 2000
-	switch {
-	case e.Form != prompt.FormVerbatim:
+	if e.Form != prompt.FormVerbatim {
 		return int64(shownBytes(e, b)+2) / 4
-	case b.Flags&prompt.FlagImage != 0:
-		return imageTokens
 	}
-	return int64(b.Bytes+2) / 4
+	return int64(b.Bytes+2)/4 + int64(b.Flags.Images())*mediaTokens
 }
 
 // shownBytes is how many bytes of its block an entry shows.

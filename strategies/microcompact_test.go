@@ -147,7 +147,10 @@ func TestMicrocompactCount(t *testing.T) {
 		want  int64
 	}{
 		{prompt.Block{Bytes: 400}, 100}, {prompt.Block{Bytes: 401}, 100}, {prompt.Block{Bytes: 402}, 101}, // length/4, rounded
-		{prompt.Block{Bytes: 9e6, Flags: prompt.FlagImage}, 2000},
+		{prompt.Block{Flags: prompt.FlagImage}, 2000},
+		// 001:1002-1016: text by four, and 2,000 for each image: 1,000 and one, 1,000 and three
+		{prompt.Block{Bytes: 4000, Flags: prompt.Flags(0).WithImages(1)}, 3000},
+		{prompt.Block{Bytes: 4000, Flags: prompt.Flags(0).WithImages(3)}, 7000},
 	} {
 		if got := estimateResult(&prompt.Entry{}, &tc.block); got != tc.want {
 			t.Errorf("%d bytes: %d tokens, want %d", tc.block.Bytes, got, tc.want)

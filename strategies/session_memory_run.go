@@ -31,7 +31,8 @@ type sessionMemory struct {
 	refused int   // compactions left to others since the last one succeeded
 	until   int64 // time until which a compaction waits for the update; 0 for none
 	answer  prompt.Answer
-	carried Carried // used where the thread has none
+	carried Carried  // used where the thread has none
+	tools   []string // of the session, whose names count
 }
 
 // notes are the content of the memory.
@@ -218,7 +219,7 @@ func (l *sessionMemory) BeforeRequest(t *Turn) Outcome {
 	case l.waits(t):
 		return t.Await(l.until)
 	}
-	l.until = 0
+	l.until, l.tools = 0, t.Tools
 	from := t.Context.Index(l.notes.last) + 1
 	if from == 0 {
 		return l.refuse(t, "the last summarised message is not there")
@@ -298,15 +299,19 @@ func (l *sessionMemory) count(c *prompt.Context, i int) int64 {
 	if l.params.Count == countTrue || e.Form != prompt.FormVerbatim {
 		return int64(e.Tokens)
 	}
-	return padded(c.Block(e.Block))
+	return l.padded(c.Block(e.Block))
 }
 
 // padded is the client's estimate of a block: a quarter of its bytes, an image
-// or a document 2,000, and a third more (002, token counting).
-func padded(b *prompt.Block) int64 {
-	const mediaTokens = 2000
-	n := int64(b.Bytes+2) / 4
-	if b.Flags&prompt.FlagImage != 0 || b.Kind == prompt.KindImage || b.Kind == prompt.KindDocument {
+// or a document 2,000, in a result beside its text, a call with its name, and a third
+// more (002:22).
+func (l *sessionMemory) padded(b *prompt.Block) int64 {
+	bytes := int(b.Bytes)
+	if b.Kind == prompt.KindToolUse && int(b.Tool) < len(l.tools) {
+		bytes += len(l.tools[b.Tool])
+	}
+	n := int64(bytes+2)/4 + int64(b.Flags.Images())*mediaTokens
+	if b.Kind == prompt.KindImage || b.Kind == prompt.KindDocument {
 		n = mediaTokens
 	}
 	return (n*4 + 2) / 3
@@ -372,7 +377,7 @@ func (l *sessionMemory) countBlock(b *prompt.Block) int64 {
 	if l.params.Count == countTrue {
 		return int64(b.Tokens)
 	}
-	return padded(b)
+	return l.padded(b)
 }
 
 // AfterCompaction takes the success of any layer: what the breaker counts begins

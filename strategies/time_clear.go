@@ -9,7 +9,7 @@ import (
 // timeClearParams are the parameters of time-microcompact.
 type timeClearParams struct {
 	Switch      `yaml:",inline"`
-	GapMinutes  int64    `yaml:"gap_minutes" doc:"minutes since the last response from which on results are cleared" min:"1" max:"153722867"`
+	GapMinutes  int64    `yaml:"gap_minutes" doc:"minutes since the last response behind which results are cleared" min:"1" max:"153722867"`
 	ColdOnly    bool     `yaml:"cold_only" doc:"clear only when the lifetime of the cache has passed too; off, the gap alone decides"`
 	Subagents   bool     `yaml:"subagents" doc:"sub-agents clear too; assumed"`
 	Tools       []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
@@ -21,9 +21,9 @@ type timeClearParams struct {
 // Rules returns what contradicts each other.
 func (p *timeClearParams) Rules() []error { return needTools(p.Tools) }
 
-// trigger is the gap as a condition.
+// trigger is a longer gap as a condition.
 func (p *timeClearParams) trigger() Trigger {
-	return Trigger{Measure: MeasureIdle, Fixed: p.GapMinutes * int64(time.Minute)}
+	return Trigger{Measure: MeasureIdle, Fixed: p.GapMinutes*int64(time.Minute) + 1} // 002:41: longer than the gap
 }
 
 // TimeClearName is the registry's name of the layer.

@@ -19,15 +19,16 @@ func TestTimeClearing(t *testing.T) {
 		want []int32
 	}{
 		"a minute less":               {"{}", 59 * minutes, 5 * minutes, []int32{100, 101, 102, 103, 104, 105, 106}},
-		"an hour":                     {"{}", 60 * minutes, 5 * minutes, []int32{p, p, 102, 103, 104, 105, 106}},
-		"an hour in a cache of one":   {"{}", 60 * minutes, 60 * minutes, []int32{p, p, 102, 103, 104, 105, 106}},
-		"only when cold: warm":        {"{cold_only: true}", 60 * minutes, 60 * minutes, []int32{100, 101, 102, 103, 104, 105, 106}},
+		"an hour to the nanosecond":   {"{}", 60 * minutes, 5 * minutes, []int32{100, 101, 102, 103, 104, 105, 106}}, // 002:41: gap > 60
+		"more than an hour":           {"{}", 60*minutes + 1, 5 * minutes, []int32{p, p, 102, 103, 104, 105, 106}},
+		"an hour in a cache of one":   {"{}", 60*minutes + 1, 60 * minutes, []int32{p, p, 102, 103, 104, 105, 106}},
+		"only when cold: warm":        {"{cold_only: true, gap_minutes: 50}", 60 * minutes, 60 * minutes, []int32{100, 101, 102, 103, 104, 105, 106}},
 		"only when cold: cold":        {"{cold_only: true}", 61 * minutes, 60 * minutes, []int32{p, p, 102, 103, 104, 105, 106}},
-		"another gap, warm":           {"{gap_minutes: 3}", 3 * minutes, 5 * minutes, []int32{p, p, 102, 103, 104, 105, 106}},
-		"none kept: the floor is one": {"{keep_recent: 0}", 60 * minutes, 5 * minutes, []int32{p, p, p, p, p, p, 106}},
-		"one kept":                    {"{keep_recent: 1}", 60 * minutes, 5 * minutes, []int32{p, p, p, p, p, p, 106}},
-		"another placeholder":         {"{placeholder: 99, keep_recent: 6}", 60 * minutes, 5 * minutes, []int32{99, 101, 102, 103, 104, 105, 106}},
-		"only some tools":             {"{keep_recent: 1, tools: [Bash]}", 60 * minutes, 5 * minutes, []int32{100, p, 102, p, 104, 105, 106}},
+		"another gap, warm":           {"{gap_minutes: 3}", 3*minutes + 1, 5 * minutes, []int32{p, p, 102, 103, 104, 105, 106}},
+		"none kept: the floor is one": {"{keep_recent: 0}", 60*minutes + 1, 5 * minutes, []int32{p, p, p, p, p, p, 106}},
+		"one kept":                    {"{keep_recent: 1}", 60*minutes + 1, 5 * minutes, []int32{p, p, p, p, p, p, 106}},
+		"another placeholder":         {"{placeholder: 99, keep_recent: 6}", 60*minutes + 1, 5 * minutes, []int32{99, 101, 102, 103, 104, 105, 106}},
+		"only some tools":             {"{keep_recent: 1, tools: [Bash]}", 60*minutes + 1, 5 * minutes, []int32{100, p, 102, p, 104, 105, 106}},
 	} {
 		k, _ := hosted()
 		for i := range int32(7) {

@@ -82,18 +82,40 @@ func TestEstimate(t *testing.T) {
 		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 1200}, 300, 400},
 		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4}, 1, 2},
 		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 0}, 0, 0},
-		{prompt.Block{Kind: prompt.KindImage, Bytes: 9e6}, 2000, 2667},
+		{prompt.Block{Kind: prompt.KindImage, Bytes: 9e6, Flags: prompt.FlagImage}, 2000, 2667},
+		// 001:1002-1016: a text of 4,000 with one image, and with three
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4000, Flags: prompt.Flags(0).WithImages(1)}, 3000, 4000},
+		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4000, Flags: prompt.Flags(0).WithImages(3)}, 7000, 9333 + 1},
 		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200, Flags: prompt.FlagString}, 0, 0},
 		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200}, 300, 400},
 		{prompt.Block{Kind: prompt.KindUnseen, Tokens: 5000}, 0, 0},
 		{prompt.Block{Kind: prompt.KindSystem, Bytes: 40000}, 0, 0},
 	} {
-		if got := plain.Block(&tc.block); got != tc.plain {
+		if got := plain.Block(&tc.block, nil); got != tc.plain {
 			t.Errorf("%v of %d bytes: %d tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.plain)
 		}
-		if got := padded.Block(&tc.block); got != tc.padded {
+		if got := padded.Block(&tc.block, nil); got != tc.padded {
 			t.Errorf("%v of %d bytes: %d padded tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.padded)
 		}
+	}
+}
+
+// 002:22: "Tool use blocks count the tool name plus JSON-serialized input": the 21 bytes
+// of {"command":"ls -la"} and the 4 of Bash are 25, 7 tokens; without the name 6.
+func TestCallsCountWithTheirName(t *testing.T) {
+	c := ForVersion("2.1.17").Count
+	use := prompt.Block{Kind: prompt.KindToolUse, Bytes: 21, Tool: 1}
+	tools := []string{"", "Bash"}
+	if named, bare := c.Block(&use, tools), c.Block(&use, nil); named != 7 || bare != 6 {
+		t.Errorf("%d tokens with the name, %d without, want 7 and 6", named, bare)
+	}
+	c.DenseInput = true // 003: two bytes a token of the input alone: 11, and the name 1
+	if got := c.Block(&use, tools); got != 12 {
+		t.Errorf("%d tokens of a dense input, want 12", got)
+	}
+	result := prompt.Block{Kind: prompt.KindToolResult, Bytes: 40, Tool: 1}
+	if got := c.Block(&result, tools); got != 10 {
+		t.Errorf("%d tokens of a result, want 10: it has no name", got)
 	}
 }
 

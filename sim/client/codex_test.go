@@ -23,7 +23,7 @@ func TestCodex(t *testing.T) {
 		{prompt.Block{Kind: prompt.KindUnseen, Bytes: 400}, 0},
 		{prompt.Block{Kind: prompt.KindSystem, Bytes: 400}, 0},
 	} {
-		if got := count.Block(&tt.block); got != tt.want {
+		if got := count.Block(&tt.block, nil); got != tt.want {
 			t.Errorf("%v of %d bytes: %d tokens, want %d", tt.block.Kind, tt.block.Bytes, got, tt.want)
 		}
 	}

@@ -34,8 +34,10 @@ const mediaTokens = 2000
 
 // Block returns the client's estimate for one block, tokens: a quarter of its
 // bytes, padded by a third unless Unpadded, and rounded up; images and documents
-// 2,000 unless DocumentBytes.
-func (c *Counting) Block(b *prompt.Block) int64 {
+// 2,000 unless DocumentBytes, each image in a result beside its text (001:1002-1016).
+// Tools are the names of tools by Block.Tool: a call counts with its name (002:22). Nil
+// leaves the names out.
+func (c *Counting) Block(b *prompt.Block, tools []string) int64 {
 	var raw int64
 	switch {
 	case b.Kind == prompt.KindUnseen || b.Kind == prompt.KindTools || b.Kind == prompt.KindSystem:
@@ -44,10 +46,13 @@ func (c *Counting) Block(b *prompt.Block) int64 {
 		raw = mediaTokens
 	case c.StringIsFree && b.Flags&prompt.FlagString != 0:
 		return 0
-	case b.Flags&prompt.FlagImage != 0:
-		raw = mediaTokens
+	case b.Kind == prompt.KindToolUse && int(b.Tool) < len(tools):
+		raw = c.quarter(b, len(tools[b.Tool]))
 	default:
-		raw = c.quarter(b)
+		raw = c.quarter(b, 0)
+		if b.Kind == prompt.KindToolResult {
+			raw += int64(b.Flags.Images()) * mediaTokens
+		}
 	}
 	if c.Unpadded {
 		return raw
@@ -55,12 +60,13 @@ func (c *Counting) Block(b *prompt.Block) int64 {
 	return (raw*4 + 2) / 3
 }
 
-// quarter returns a token for four bytes, or for two of a dense tool input.
-func (c *Counting) quarter(b *prompt.Block) int64 {
+// quarter returns a token for four bytes of a block and of what it is called, or for
+// two of a dense tool input.
+func (c *Counting) quarter(b *prompt.Block, name int) int64 {
 	if c.DenseInput && b.Kind == prompt.KindToolUse {
-		return int64(b.Bytes+1) / 2
+		return int64(int(b.Bytes)+1)/2 + int64(name+3)/4
 	}
-	return int64(b.Bytes+3) / 4
+	return int64(int(b.Bytes)+name+3) / 4
 }
 
 // Response returns what the client takes from the usage of a response, tokens:

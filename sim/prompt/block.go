@@ -102,6 +102,28 @@ const (
 	FlagMemory                    // a memory file the client attaches
 )
 
+// imageShift is where the flags of a block count its images beyond the first.
+const imageShift = 12
+
+// maxImages is the most images that flags tell apart.
+const maxImages = 16
+
+// Images returns the number of images in a block, at most 16.
+func (f Flags) Images() int {
+	if f&FlagImage == 0 {
+		return 0
+	}
+	return 1 + int(f>>imageShift)
+}
+
+// WithImages returns the flags of a block that holds so many images more.
+func (f Flags) WithImages(n int) Flags {
+	if n = min(n+f.Images(), maxImages); n == 0 {
+		return f
+	}
+	return f&(1<<imageShift-1) | FlagImage | Flags(n-1)<<imageShift
+}
+
 // Block is one content block in its parsed form: 64 bytes, no pointers, shared
 // read-only by every cell of a run.
 type Block struct {
@@ -113,8 +135,8 @@ type Block struct {
 	Call      int32  // pairs a tool_use with its result: ordinal in the session, from 1; 0 for others
 	Message   int32  // ordinal of the message in the session; blocks of one message are adjacent
 	Object    int32  // index into the session's objects (paths), -1 for none
-	RangeFrom int32  // first line read or edited, from 1; 0 for all
-	RangeLen  int32  // number of lines; 0 for all
+	RangeFrom int32  // first line read, from 1; 0 for all
+	RangeLen  int32  // lines read, 0 for all; bytes an edit adds to its object, or a write leaves in it
 	Tool      uint16 // index into the session's tools; 0 is no tool
 	Flags     Flags
 	File      uint16 // index into the session's files

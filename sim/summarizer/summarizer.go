@@ -90,8 +90,10 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 	size = math.Max(1, math.Min(size, float64(in.Summarised)))
 	output := size * (1 + s.Stripped)
 	if in.MaxOutput > 0 && output > float64(in.MaxOutput) {
+		// The analysis comes first (002:97): what the limit cuts off is the summary's end.
+		analysis := output - size
 		output = float64(in.MaxOutput)
-		size = math.Min(size, output)
+		size = math.Max(1, output-analysis)
 	}
 	a := prompt.Answer{
 		Summary: int32(size),

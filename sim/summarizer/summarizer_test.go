@@ -42,6 +42,20 @@ func TestDefaultFit(t *testing.T) {
 	}
 }
 
+// 002:97: the analysis is written ahead of the summary. A limit of 4,000 on an answer of
+// 3,000 + 1,800 of analysis takes 800 off the summary's end; one within the analysis leaves
+// next to nothing.
+func TestLimitCutsTheSummarysEnd(t *testing.T) {
+	s := Default()
+	s.Sizing, s.Share, s.Stripped = Fraction, 0.1, 0.6
+	for limit, want := range map[int32][2]int32{0: {3000, 4800}, 4800: {3000, 4800}, 4000: {2200, 4000}, 1800: {1, 1800}} {
+		a := answers(s, prompt.Intent{Summarised: 30_000, MaxOutput: limit}, 1)[0]
+		if got := [2]int32{a.Summary, a.Output}; got != want {
+			t.Errorf("limit %d: summary and output %v, want %v", limit, got, want)
+		}
+	}
+}
+
 func TestSizings(t *testing.T) {
 	in := prompt.Intent{Summarised: 100_000}
 	for name, tc := range map[string]struct {

@@ -52,7 +52,7 @@ func (f toolInput) fields() fields {
 		}
 		return in
 	case toolEdit:
-		n := len(f.free) * 2 / 5
+		n := replaced(int32(len(f.free)))
 		return fields{"replace_all", false, "file_path", f.path, "old_string", f.free[:n], "new_string", f.free[n:]}
 	case toolWrite:
 		return fields{"file_path", f.path, "content", f.free}

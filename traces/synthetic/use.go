@@ -48,8 +48,18 @@ func (w *pen) fill(b *prompt.Block, tool *genTool, at spot) {
 		w.readRange(b, at)
 		return
 	}
-	b.Bytes += int32(max(minFree, at.draw(tool.input, forToolInput)/g.rates.PerByte[prompt.KindToolUse]+0.5))
+	free := int32(max(minFree, at.draw(tool.input, forToolInput)/g.rates.PerByte[prompt.KindToolUse]+0.5))
+	b.Bytes += free
+	switch tool.op {
+	case prompt.OpEdit:
+		b.RangeLen = free - 2*replaced(free)
+	case prompt.OpWrite:
+		b.RangeLen = free
+	}
 }
+
+// replaced returns how much of the free text of an edit is what it replaces, bytes.
+func replaced(free int32) int32 { return free * 2 / 5 }
 
 // minFree is the least length of free text in a tool's input, bytes.
 const minFree = 8

@@ -203,8 +203,8 @@ func Tokens(list []Block) int64 {
 // of its text.
 func Weigh(rates *traces.Rates, b *prompt.Block) int32 {
 	n := rates.Tokens(b.Kind, int(b.Bytes))
-	if b.Kind == prompt.KindToolResult && b.Flags&prompt.FlagImage != 0 {
-		n += int(rates.Fixed[prompt.KindImage])
+	if b.Kind == prompt.KindToolResult {
+		n += b.Flags.Images() * int(rates.Fixed[prompt.KindImage])
 	}
 	return int32(min(n, MaxTokens))
 }

@@ -175,9 +175,11 @@ func TestToolsObjectsAndOperations(t *testing.T) {
 		flags      prompt.Flags
 	}{
 		{"t1", "Read", fields{"file_path": "/a.go", "offset": 10, "limit": 50}, "/a.go", prompt.OpRead, 10, 50, 0},
-		{"t2", "Edit", fields{"file_path": "/a.go", "old_string": "x"}, "/a.go", prompt.OpEdit, 0, 0, 0},
+		{"t2", "Edit", fields{"file_path": "/a.go", "old_string": "x", "new_string": "1\n234"}, "/a.go", prompt.OpEdit, 0, 4, 0},
+		{"t11", "MultiEdit", fields{"file_path": "/a.go", "edits": []fields{
+			{"old_string": "abc", "new_string": "a"}, {"old_string": "", "new_string": "dé"}}}, "/a.go", prompt.OpEdit, 0, 1, 0},
 		{"t3", "NotebookEdit", fields{"notebook_path": "/n.ipynb"}, "/n.ipynb", prompt.OpEdit, 0, 0, 0},
-		{"t4", "Write", fields{"file_path": "/b.go", "content": "y"}, "/b.go", prompt.OpWrite, 0, 0, 0},
+		{"t4", "Write", fields{"file_path": "/b.go", "content": "yes\n"}, "/b.go", prompt.OpWrite, 0, 4, 0},
 		{"t5", "Bash", fields{"command": "ls"}, "", prompt.OpExec, 0, 0, 0},
 		{"t6", "Grep", fields{"pattern": "x/y", "path": "/src"}, "/src", prompt.OpSearch, 0, 0, 0},
 		{"t7", "Glob", fields{"pattern": "**/*.go"}, "", prompt.OpSearch, 0, 0, 0},

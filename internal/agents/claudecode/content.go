@@ -92,7 +92,7 @@ type rawBlock struct {
 	thinking  span
 	signature span
 	result    span
-	image     bool // an image in the result
+	images    int // in the result
 	input     toolInput
 	data      span // image or document
 	raw       []byte
@@ -170,7 +170,7 @@ func (p *parser) block(m *message) {
 		case "source":
 			b.data = p.mediaSource()
 		case "content":
-			b.result, b.image = p.resultContent()
+			b.result, b.images = p.resultContent()
 		default:
 			p.skip()
 		}
@@ -206,9 +206,7 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 		if b.failed {
 			pc.Flags |= prompt.FlagError
 		}
-		if b.image {
-			pc.Flags |= prompt.FlagImage
-		}
+		pc.Flags = pc.Flags.WithImages(b.images)
 	case "image":
 		pc.Kind, pc.Flags, s = prompt.KindImage, prompt.FlagImage, b.data
 	case "document":
@@ -236,16 +234,18 @@ func thinkingSpan(b *rawBlock) span {
 
 // resultContent reads the content of a tool result: a string, or parts whose
 // texts are taken together.
-func (p *parser) resultContent() (s span, image bool) {
+func (p *parser) resultContent() (s span, images int) {
 	if p.peek() != '[' {
-		return p.span(p.text(&p.scratch)), false
+		return p.span(p.text(&p.scratch)), 0
 	}
 	p.parts = p.parts[:0]
 	for range p.elements {
 		for name := range p.members {
 			switch string(name) {
 			case "type":
-				image = string(p.str()) == "image" || image
+				if string(p.str()) == "image" {
+					images++
+				}
 			case "text":
 				p.parts = append(p.parts, p.text(&p.scratch)...)
 			default:
@@ -253,7 +253,7 @@ func (p *parser) resultContent() (s span, image bool) {
 			}
 		}
 	}
-	return p.span(p.parts), image
+	return p.span(p.parts), images
 }
 
 // mediaSource reads the source of an image or document.

@@ -13,6 +13,7 @@ type toolInput struct {
 	path      []byte
 	pattern   []byte
 	from, len int32
+	grows     int32 // bytes that an edit adds, or that a write leaves
 	agentType []byte
 	prompt    prompt.Digest
 }
@@ -31,6 +32,12 @@ func (p *parser) toolInput(in *toolInput) {
 			in.from = p.small()
 		case "limit":
 			in.len = p.small()
+		case "old_string":
+			in.grows -= int32(len(p.text(&p.scratch)))
+		case "new_string", "content":
+			in.grows += int32(len(p.text(&p.scratch)))
+		case "edits":
+			p.edits(in)
 		case "subagent_type":
 			in.agentType = p.str()
 		case "prompt":
@@ -41,6 +48,27 @@ func (p *parser) toolInput(in *toolInput) {
 	}
 	if p.err == nil {
 		in.raw = p.buf[from:p.pos]
+	}
+}
+
+// edits adds up the edits of one call. An edit of all occurrences counts once: how
+// many there are stands in the file alone.
+func (p *parser) edits(in *toolInput) {
+	if p.peek() != '[' {
+		p.skip()
+		return
+	}
+	for range p.elements {
+		for name := range p.members {
+			switch string(name) {
+			case "old_string":
+				in.grows -= int32(len(p.text(&p.scratch)))
+			case "new_string":
+				in.grows += int32(len(p.text(&p.scratch)))
+			default:
+				p.skip()
+			}
+		}
 	}
 }
 
@@ -66,8 +94,11 @@ func (p *parser) describe(pc *piece, b *rawBlock) {
 		in.path = in.pattern
 	}
 	pc.object = p.src.names.add(in.path)
-	if pc.Op == prompt.OpRead || pc.Op == prompt.OpEdit {
+	switch pc.Op {
+	case prompt.OpRead:
 		pc.RangeFrom, pc.RangeLen = in.from, in.len
+	case prompt.OpEdit, prompt.OpWrite:
+		pc.RangeLen = in.grows
 	}
 	if pc.Op == prompt.OpAgent {
 		p.src.tasks = append(p.src.tasks, assembly.Task{AgentType: string(in.agentType), Prompt: in.prompt})

@@ -227,9 +227,7 @@ func (r *responseItem) output() (assembly.Block, error) {
 	}
 	b := newBlock(prompt.KindToolResult, texts...)
 	b.ID = assembly.CallID(r.CallID)
-	if images > 0 {
-		b.Flags |= prompt.FlagImage
-	}
+	b.Flags = b.Flags.WithImages(images)
 	if len(texts) > 0 && failed(texts[0]) {
 		b.Flags |= prompt.FlagError
 	}
