@@ -17,8 +17,7 @@ const toolSearch = "ToolSearch"
 // signs are what the lines of a thread told so far about what its client does
 // with the next request.
 type signs struct {
-	told     bool  // lines say whether to think
-	plain    bool  // the turn goes without thinking
+	thinking traces.Thinking
 	ends     bool  // lines tell when a turn ends
 	searched bool  // tools were searched for
 	hooked   int32 // 1 + id of the first entry behind a hook of this turn, 0 for none
@@ -37,7 +36,7 @@ func (l *Loop) heed(t *thread) {
 	u, r := &t.unlogged.signs, t.current()
 	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
 	t.unlogged.behind = behindMarked(t.input())
-	l.hearThinking(t, r)
+	u.thinking.Hear(t.replay.session, r)
 	if t.replay.profile == nil {
 		return
 	}
@@ -123,37 +122,6 @@ func (l *Loop) alter(t *thread, i int) {
 			cause = prompt.CauseEdit
 		}
 		l.swap(&t.context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.round)), cause)
-	}
-}
-
-// hearThinking follows whether the turn thinks. A line that says how decides;
-// else an expanded command or skill, which is a meta prompt, and the start of a
-// plan switch thinking off, and a person's own words on again unless they come
-// with tool results (recorded: the tail of a request tells which, and of 3,292
-// calls of versions 2.1.6 to 2.1.37 this is right for all but 95, 87 of which
-// are of models whose tail does not).
-func (l *Loop) hearThinking(t *thread, r *traces.Round) {
-	u := &t.unlogged.signs
-	var meta, person, results bool
-	for _, b := range t.input() {
-		switch b.Kind {
-		case prompt.KindToolResult:
-			results = true
-		case prompt.KindPrompt:
-			meta = meta || b.Flags&prompt.FlagMeta != 0
-			person = person || b.Flags&prompt.FlagMeta == 0
-		}
-	}
-	u.told = u.told || r.Signs&(traces.SignPlan|traces.SignThinking) != 0
-	switch {
-	case r.Signs&(traces.SignPlan|traces.SignThinkingOff) != 0:
-		u.plain = true
-	case r.Signs.Has(traces.SignThinking):
-		u.plain = false
-	case meta:
-		u.plain = true
-	case person && !results:
-		u.plain = false
 	}
 }
 

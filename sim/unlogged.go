@@ -17,7 +17,6 @@ import (
 // call is only looked at when its response has ended.
 type unlogged struct {
 	signs
-	thought  bool  // a response has shown thinking
 	sent     int   // entries of the last request
 	behind   int32 // tokens of this round's results behind the marked one
 	static   int64
@@ -116,7 +115,7 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 // variant returns the variant of the request: without thinking or with it.
 func (t *thread) variant(p *profile.Profile) uint32 {
 	u := &t.unlogged
-	plain := u.plain && (u.thought || u.told)
+	plain := u.thinking.Off()
 	if plain != u.wasPlain {
 		u.applied = u.applied.With(profile.RuleThinking)
 	}
@@ -274,13 +273,11 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 		u.ttl = prompt.TTL5m
 	}
 	for b := r.Reply.From; b < r.Reply.To; b++ {
-		switch t.replay.session.Blocks[b].Kind {
-		case prompt.KindThinking:
-			u.thought = true
-		case prompt.KindToolUse:
+		if t.replay.session.Blocks[b].Kind == prompt.KindToolUse {
 			u.ended = false
 		}
 	}
+	u.thinking.See(t.replay.session, r)
 }
 
 // compare takes from the read of a call, against what the last one had left,

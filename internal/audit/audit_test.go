@@ -220,6 +220,41 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// The server compares two requests and says what the client changed; it knows
+// nothing of lifetimes, so that what has expired is the pause's doing whatever it
+// names. A client of 2.1.30 that a line tells to go without thinking switches it; one
+// of 2.1.39 does not (docs/validation.md, rule thinking).
+func TestCausesOfTheClient(t *testing.T) {
+	for _, test := range []struct {
+		name, version string
+		gap           int64
+		verdict       traces.Verdict
+		signs         traces.Signs
+		want          Cause
+	}{
+		{"messages", "2.1.217", minute, traces.VerdictMessages, 0, CauseMessages},
+		{"system", "2.1.217", minute, traces.VerdictSystem, 0, CauseSystem},
+		{"tools", "2.1.217", minute, traces.VerdictTools, 0, CauseTools},
+		{"tools behind a pause", "2.1.217", 10 * minute, traces.VerdictTools, 0, CauseShortPause},
+		{"nothing changed", "2.1.217", minute, traces.VerdictSame, 0, CauseInside},
+		{"it cannot tell", "2.1.217", minute, traces.VerdictUnknown, 0, CauseInside},
+		{"thinking off", "2.1.30", minute, 0, traces.SignThinkingOff | traces.SignThinking, CauseThinking},
+		{"thinking off behind a pause", "2.1.30", 10 * minute, 0, traces.SignThinkingOff | traces.SignThinking, CauseShortPause},
+		{"thinking off, later client", "2.1.39", minute, 0, traces.SignThinkingOff | traces.SignThinking, CauseInside},
+		{"thinking stays on", "2.1.30", minute, 0, traces.SignThinking, CauseInside},
+	} {
+		k := newScene("cause")
+		k.s.Versions = []string{test.version}
+		k.call(0, prompt.Usage{Write5m: 100_000})
+		last := k.call(test.gap, prompt.Usage{Write5m: 101_000})
+		last.Verdict, last.Signs = test.verdict, test.signs
+		r := k.audit(t)
+		if len(r.Misses) != 1 || r.Misses[0].Cause != test.want || r.finding(string(test.want)) == nil && test.want != CauseShortPause {
+			t.Errorf("%s: %+v, want one miss by %s and its finding", test.name, r.Misses, test.want)
+		}
+	}
+}
+
 // Another model shares nothing (facts A1).
 func TestModelSwitch(t *testing.T) {
 	k := newScene("switch")

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -27,6 +28,7 @@ type call struct {
 	left    int64        // tokens the call before had left in the cache
 	missed  int64        // of these, not read although they were sent again
 	missUSD float64      // paid for writing them instead of reading
+	think   bool         // the client switched thinking on or off, which keeps its messages apart
 	reason  breaks.Reason
 	changed breaks.Fields
 }
@@ -108,14 +110,25 @@ const (
 	CauseModel      Cause = "model"         // another model
 	CauseLongPause  Cause = "pause_over_1h" // longer than any lifetime on offer
 	CauseShortPause Cause = "pause_over_5m" // an entry with 5 minutes to live; one with an hour would have held
+	CauseMessages   Cause = "messages"      // the server says that the client changed its messages
+	CauseSystem     Cause = "system"        // or its system prompt
+	CauseTools      Cause = "tools"         // or its tools
+	CauseThinking   Cause = "thinking"      // thinking was switched on or off, in clients that recordings show to pay for it
 	CauseInside     Cause = "inside"        // inside the lifetime that was paid for, for no visible reason
 	CauseTail       Cause = "tail"          // inside the lifetime, and too small for the detector to call it a break
 	CauseUnknown    Cause = "unknown"       // the recording does not say how long the pause was
 	CauseNoLifetime Cause = "automatic"     // an automatic cache: it promises no lifetime
 )
 
-// cause returns why a call missed.
+// verdicts are the causes that the server names.
+var verdicts = map[traces.Verdict]Cause{
+	traces.VerdictMessages: CauseMessages, traces.VerdictSystem: CauseSystem, traces.VerdictTools: CauseTools,
+}
+
+// cause returns why a call missed. The server compares requests and knows nothing
+// of lifetimes: what had expired is not for what it names.
 func (c *call) cause() Cause {
+	paused := c.gap >= 0 && !c.back
 	switch {
 	case c.acted.has(traces.EventCompact):
 		return CauseCompaction
@@ -125,12 +138,16 @@ func (c *call) cause() Cause {
 		return CauseModel
 	case c.automatic():
 		return CauseNoLifetime
-	case c.gap < 0 || c.back:
-		return CauseUnknown
-	case c.gap > breaks.Long:
+	case paused && c.gap > breaks.Long:
 		return CauseLongPause
-	case c.gap > breaks.Short && c.tier == prompt.TTL5m:
+	case paused && c.gap > breaks.Short && c.tier == prompt.TTL5m:
 		return CauseShortPause
+	case verdicts[c.r().Verdict] != "":
+		return verdicts[c.r().Verdict]
+	case c.think:
+		return CauseThinking
+	case !paused:
+		return CauseUnknown
 	case c.missed <= breaks.MinDrop || float64(c.missed) <= breaks.MinDropShare*float64(c.left):
 		return CauseTail
 	}
@@ -198,8 +215,10 @@ func walk(s *traces.Session, prices Prices) [][]call {
 	p := newPricer(prices, s)
 	threads := make([][]call, len(s.Threads))
 	var detector breaks.Detector
+	switches := switchesThinking(s)
 	for i := range s.Threads {
 		t := &s.Threads[i]
+		var thinking traces.Thinking
 		w := walker{session: s, thread: t, calls: make([]call, len(t.Rounds))}
 		for r := range t.Rounds {
 			c := &w.calls[r]
@@ -207,6 +226,10 @@ func walk(s *traces.Session, prices Prices) [][]call {
 			c.model = p.of(&t.Rounds[r])
 			c.cost = c.model.cost(t.Rounds[r].Usage)
 			c.price = c.model.perToken(t.Rounds[r].Usage.Input())
+			off := thinking.Off()
+			thinking.Hear(s, &t.Rounds[r])
+			c.think = switches && r > 0 && off != thinking.Off()
+			thinking.See(s, &t.Rounds[r])
 			w.add(c)
 			verdict := detector.See(w.seen(c))
 			c.reason, c.changed = verdict.Reason, verdict.Changed
@@ -214,6 +237,13 @@ func walk(s *traces.Session, prices Prices) [][]call {
 		threads[i] = w.calls
 	}
 	return threads
+}
+
+// switchesThinking reports whether recordings show that the client keeps the
+// messages of turns with and without thinking apart.
+func switchesThinking(s *traces.Session) bool {
+	p, err := profile.Default()
+	return err == nil && agents.ClaudeCode(s) && p.RulesFor(s.Version()).Has(profile.RuleThinking)
 }
 
 // summaries returns the calls behind compactions that the recording logs, in the

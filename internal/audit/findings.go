@@ -105,6 +105,10 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 		advice []Advice
 	}{
 		{CauseLongPause, "Pauses of more than an hour: the context is written again", adviseLongPause},
+		{CauseMessages, "Messages that the client changed are written again, as the server says", adviseChanged},
+		{CauseSystem, "A changed system prompt: the context is written again, as the server says", adviseChanged},
+		{CauseTools, "Changed tools: the context is written again, as the server says", adviseTools},
+		{CauseThinking, "Thinking switched on or off: the messages are written again", adviseThinking},
 		{CauseInside, "Misses inside the lifetime that was paid for, cause not logged", adviseInside},
 		{CauseModel, "Models changed in the middle of a conversation", adviseModel},
 		{CauseEdit, "Results cleared or the context cut: what stands behind is written again", adviseEdit},
@@ -278,6 +282,16 @@ var (
 			Text: "no setting; the status line's prompt_cache.last_miss_cause tells the cause of each miss"},
 		{Text: "known causes: diagnostics of language servers changed the prompt before 2.1.235; resuming missed the " +
 			"cache from 2.1.69 to 2.1.90"},
+	}
+	adviseChanged = []Advice{
+		{Text: "no setting; hooks that add context to results of tools, and a client that is closed and opened " +
+			"again, are known to change what was sent before (2.1.204 to 2.1.224)"},
+	}
+	adviseTools = []Advice{
+		{Setting: "/clear", Text: "behind a change of MCP servers: tools stand ahead of all that is cached"},
+	}
+	adviseThinking = []Advice{
+		{From: "2.1.38", Text: "the client no longer switches thinking for commands, skills and plans"},
 	}
 	adviseModel = []Advice{
 		{Setting: "/clear", Text: "before another model: models share nothing, the whole context is written again"},
