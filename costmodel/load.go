@@ -218,13 +218,13 @@ func (f *periodFile) Rules() []error {
 }
 
 // classKeys are the keys of the prices of the classes.
-var classKeys = [NumClasses]string{
-	Uncached: "input", Read: "read", Write5m: "write_5m", Write1h: "write_1h", WriteOther: "write", Output: "output",
+var classKeys = [numClasses]string{
+	uncached: "input", read: "read", write5m: "write_5m", write1h: "write_1h", writeOther: "write", output: "output",
 }
 
-func (l *listed) classes() [NumClasses]*float64 {
-	return [NumClasses]*float64{
-		Uncached: l.Input, Read: l.Read, Write5m: l.Write5m, Write1h: l.Write1h, WriteOther: l.WriteOther, Output: l.Output,
+func (l *listed) classes() [numClasses]*float64 {
+	return [numClasses]*float64{
+		uncached: l.Input, read: l.Read, write5m: l.Write5m, write1h: l.Write1h, writeOther: l.WriteOther, output: l.Output,
 	}
 }
 
@@ -245,16 +245,16 @@ func (l *listed) Rules() []error {
 
 // perToken fills in what the list leaves out, as the package comment describes, and
 // returns USD per token.
-func (l *listed) perToken() [NumClasses]float64 {
+func (l *listed) perToken() [numClasses]float64 {
 	full := l.classes()
 	for _, c := range []struct{ class, otherwise int }{
-		{Read, Uncached}, {WriteOther, Write5m}, {WriteOther, Uncached}, {Write5m, WriteOther}, {Write1h, WriteOther},
+		{read, uncached}, {writeOther, write5m}, {writeOther, uncached}, {write5m, writeOther}, {write1h, writeOther},
 	} {
 		if full[c.class] == nil {
 			full[c.class] = full[c.otherwise]
 		}
 	}
-	var usd [NumClasses]float64
+	var usd [numClasses]float64
 	for i, v := range full {
 		usd[i] = value(v) / perMillion
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 func table(t testing.TB) *costmodel.Table {
@@ -43,13 +44,13 @@ func date(t testing.TB, day string) time.Time {
 
 // listed returns the prices of the tier that begins above the given number of
 // input tokens, USD per million tokens.
-func listed(r costmodel.Rate, above int64) [costmodel.NumClasses]float64 {
+func listed(r costmodel.Rate, above int64) [results.NumClasses]float64 {
 	return r.PerMTok(above + 1)
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b)) }
 
-func wantClasses(t *testing.T, what string, have, want [costmodel.NumClasses]float64) {
+func wantClasses(t *testing.T, what string, have, want [results.NumClasses]float64) {
 	t.Helper()
 	for i := range want {
 		if !near(have[i], want[i]) {
@@ -60,41 +61,31 @@ func wantClasses(t *testing.T, what string, have, want [costmodel.NumClasses]flo
 }
 
 // The price list of platform.claude.com as of 2026-11, USD per million tokens:
-// input, 5-minute write, 1-hour write, read, output, batch input and output.
+// input, 5-minute write, 1-hour write, read and output.
 func TestClaudePriceList(t *testing.T) {
 	for _, row := range []struct {
 		models                []string
 		in, w5, w1, read, out float64
-		batchIn, batchOut     float64
 		above                 int64
 	}{
-		{[]string{"claude-fable-5-1", "claude-mythos-5-1"}, 10, 12.50, 20, 0.25, 50, 5, 25, 0},
-		{[]string{"claude-fable-5", "claude-mythos-5"}, 10, 12.50, 20, 1, 50, 5, 25, 0},
-		{[]string{"claude-opus-5-5"}, 4, 5, 8, 0.20, 20, 2, 10, 0},
-		{[]string{"claude-opus-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-opus-4-5"}, 5, 6.25, 10, 0.50, 25, 2.5, 12.5, 0},
-		{[]string{"claude-opus-4-1", "claude-opus-4"}, 15, 18.75, 30, 1.50, 75, 7.5, 37.5, 0},
-		{[]string{"claude-sonnet-5-5"}, 2, 2.50, 4, 0.10, 10, 1, 5, 0},
-		{[]string{"claude-sonnet-5"}, 2, 2.50, 4, 0.20, 10, 1, 5, 0},
-		{[]string{"claude-sonnet-4-6", "claude-sonnet-4-5", "claude-sonnet-4"}, 3, 3.75, 6, 0.30, 15, 1.5, 7.5, 0},
-		{[]string{"claude-haiku-5-5"}, 0.10, 0.125, 0.20, 0.01, 0.50, 0.05, 0.25, 0},
-		{[]string{"claude-haiku-5-5"}, 0.50, 0.625, 1, 0.05, 2.50, 0.25, 1.25, 100_000},
-		{[]string{"claude-haiku-4-5"}, 1, 1.25, 2, 0.10, 5, 0.5, 2.5, 0},
-		{[]string{"claude-haiku-3-5"}, 0.80, 1, 1.60, 0.08, 4, 0.4, 2, 0},
+		{[]string{"claude-fable-5-1", "claude-mythos-5-1"}, 10, 12.50, 20, 0.25, 50, 0},
+		{[]string{"claude-fable-5", "claude-mythos-5"}, 10, 12.50, 20, 1, 50, 0},
+		{[]string{"claude-opus-5-5"}, 4, 5, 8, 0.20, 20, 0},
+		{[]string{"claude-opus-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-opus-4-5"}, 5, 6.25, 10, 0.50, 25, 0},
+		{[]string{"claude-opus-4-1", "claude-opus-4"}, 15, 18.75, 30, 1.50, 75, 0},
+		{[]string{"claude-sonnet-5-5"}, 2, 2.50, 4, 0.10, 10, 0},
+		{[]string{"claude-sonnet-5"}, 2, 2.50, 4, 0.20, 10, 0},
+		{[]string{"claude-sonnet-4-6", "claude-sonnet-4-5", "claude-sonnet-4"}, 3, 3.75, 6, 0.30, 15, 0},
+		{[]string{"claude-haiku-5-5"}, 0.10, 0.125, 0.20, 0.01, 0.50, 0},
+		{[]string{"claude-haiku-5-5"}, 0.50, 0.625, 1, 0.05, 2.50, 100_000},
+		{[]string{"claude-haiku-4-5"}, 1, 1.25, 2, 0.10, 5, 0},
+		{[]string{"claude-haiku-3-5"}, 0.80, 1, 1.60, 0.08, 4, 0},
 	} {
 		for _, model := range row.models {
 			p := lookup(t, table(t), model, "2026-11-01")
 			// An unstated lifetime is the default one, 5 minutes.
-			want := [costmodel.NumClasses]float64{row.in, row.read, row.w5, row.w1, row.w5, row.out}
+			want := [results.NumClasses]float64{row.in, row.read, row.w5, row.w1, row.w5, row.out}
 			wantClasses(t, model, listed(p.Standard(), row.above), want)
-			batch, err := p.With(costmodel.Modifiers{Batch: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := listed(batch, row.above)
-			if !near(b[costmodel.Uncached], row.batchIn) || !near(b[costmodel.Output], row.batchOut) {
-				t.Errorf("%s in a batch: input %g, output %g; want %g, %g", model,
-					b[costmodel.Uncached], b[costmodel.Output], row.batchIn, row.batchOut)
-			}
 		}
 	}
 }
@@ -122,9 +113,9 @@ func TestClaudeMultipliers(t *testing.T) {
 				if want == 0 {
 					want = 0.1
 				}
-				in := l[costmodel.Uncached]
-				wantClasses(t, name+" "+day, l, [costmodel.NumClasses]float64{
-					in, want * in, 1.25 * in, 2 * in, 1.25 * in, l[costmodel.Output],
+				in := l[results.ClassUncached]
+				wantClasses(t, name+" "+day, l, [results.NumClasses]float64{
+					in, want * in, 1.25 * in, 2 * in, 1.25 * in, l[results.ClassOutput],
 				})
 				checked++
 			}
@@ -178,7 +169,7 @@ func TestOtherPriceLists(t *testing.T) {
 		{"deepseek-chat", 0, 0.28, 0.28, 0.028, 0.42},
 	} {
 		p := lookup(t, table(t), row.model, "2026-11-01")
-		wantClasses(t, row.model, listed(p.Standard(), row.above), [costmodel.NumClasses]float64{
+		wantClasses(t, row.model, listed(p.Standard(), row.above), [results.NumClasses]float64{
 			row.in, row.read, row.write, row.write, row.write, row.out,
 		})
 	}
@@ -210,9 +201,9 @@ func TestPricesByDate(t *testing.T) {
 		p := lookup(t, table(t), row.model, row.day)
 		r := p.Standard()
 		l := r.PerMTok(row.size)
-		if !near(l[costmodel.Uncached], row.in) || !near(l[costmodel.Read], row.read) || !near(l[costmodel.Output], row.out) {
+		if !near(l[results.ClassUncached], row.in) || !near(l[results.ClassRead], row.read) || !near(l[results.ClassOutput], row.out) {
 			t.Errorf("%s: %s on %s: input %g, read %g, output %g; want %g, %g, %g", row.why, row.model, row.day,
-				l[costmodel.Uncached], l[costmodel.Read], l[costmodel.Output], row.in, row.read, row.out)
+				l[results.ClassUncached], l[results.ClassRead], l[results.ClassOutput], row.in, row.read, row.out)
 		}
 		if !p.From.Equal(date(t, row.from)) || !p.Until.Equal(date(t, row.until)) {
 			t.Errorf("%s: %s on %s holds from %s until %s; want %q, %q", row.why, row.model, row.day,
@@ -224,7 +215,7 @@ func TestPricesByDate(t *testing.T) {
 // Historic premium of Sonnet 4.5 above 200k: every class (LiteLLM, genai-prices).
 func TestLongContextPremium(t *testing.T) {
 	p := lookup(t, table(t), "claude-sonnet-4-5-20250929", "2026-01-15")
-	wantClasses(t, "above 200k", listed(p.Standard(), 200_000), [costmodel.NumClasses]float64{6, 0.6, 7.5, 12, 7.5, 22.5})
+	wantClasses(t, "above 200k", listed(p.Standard(), 200_000), [results.NumClasses]float64{6, 0.6, 7.5, 12, 7.5, 22.5})
 }
 
 // Tiers count all input, reads and writes too, and apply to the whole request
@@ -232,12 +223,12 @@ func TestLongContextPremium(t *testing.T) {
 func TestTierOfARequest(t *testing.T) {
 	p := lookup(t, table(t), "claude-haiku-5-5", "2026-11-01")
 	at := prompt.Usage{Uncached: 10, Read: 90_000, Write5m: 9_990, Output: 1_000}
-	wantClasses(t, "100,000 tokens", p.Cost(at), [costmodel.NumClasses]float64{
+	wantClasses(t, "100,000 tokens", p.Cost(at), [results.NumClasses]float64{
 		10 * 0.1e-6, 90_000 * 0.01e-6, 9_990 * 0.125e-6, 0, 0, 1_000 * 0.5e-6,
 	})
 	over := at
 	over.Write1h = 1
-	wantClasses(t, "100,001 tokens", p.Cost(over), [costmodel.NumClasses]float64{
+	wantClasses(t, "100,001 tokens", p.Cost(over), [results.NumClasses]float64{
 		10 * 0.5e-6, 90_000 * 0.05e-6, 9_990 * 0.625e-6, 1e-6, 0, 1_000 * 2.5e-6,
 	})
 	r := p.Standard()
@@ -251,17 +242,9 @@ func TestTierOfARequest(t *testing.T) {
 func TestCostByClass(t *testing.T) {
 	p := lookup(t, table(t), "claude-opus-4-5-20251101", "2026-01-15")
 	u := prompt.Usage{Uncached: 14, Read: 51_000, Write5m: 2_000, Write1h: 1_000, WriteOther: 500, Output: 800}
-	wantClasses(t, "cost", p.Cost(u), [costmodel.NumClasses]float64{0.00007, 0.0255, 0.0125, 0.01, 0.003125, 0.02})
-	// All prices × k ⇒ cost × k.
+	wantClasses(t, "cost", p.Cost(u), [results.NumClasses]float64{0.00007, 0.0255, 0.0125, 0.01, 0.003125, 0.02})
 	r := p.Standard()
-	tripled := r.Scale(3)
-	once, thrice := r.Cost(u), tripled.Cost(u)
-	for i := range once {
-		if !near(3*once[i], thrice[i]) {
-			t.Errorf("class %d: %g, want 3 × %g", i, thrice[i], once[i])
-		}
-	}
-	if zero := r.Cost(prompt.Usage{}); zero != [costmodel.NumClasses]float64{} {
+	if zero := r.Cost(prompt.Usage{}); zero != [results.NumClasses]float64{} {
 		t.Errorf("no tokens cost %g", zero)
 	}
 }

@@ -241,7 +241,7 @@ type Price struct {
 	LongContext bool
 	// Regional is set for the name of a regional or
 	// multi-region endpoint ("us.anthropic.…"). The price does not include
-	// the surcharge: set Modifiers.Regional to add it.
+	// the surcharge.
 	Regional bool
 
 	rate Rate
@@ -251,12 +251,12 @@ type Price struct {
 // the model: these are its first.
 func (p *Price) Early(at time.Time) bool { return at.Before(p.From) }
 
-// Standard returns the rate without modifiers.
+// Standard returns the rate.
 func (p *Price) Standard() Rate { return p.rate }
 
-// Cost returns what one call costs without modifiers, USD by class; see
+// Cost returns what one call costs, USD by class; see
 // [Rate.Cost].
-func (p *Price) Cost(u prompt.Usage) [NumClasses]float64 { return p.rate.Cost(u) }
+func (p *Price) Cost(u prompt.Usage) [numClasses]float64 { return p.rate.Cost(u) }
 
 func (m *Model) price(at time.Time) Price {
 	i := len(m.periods) - 1

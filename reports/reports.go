@@ -18,9 +18,6 @@ import (
 // Options select what a report shows beyond one line for each cell.
 type Options = reports.Options
 
-// Drawing is a chart with the name of its file.
-type Drawing = reports.Drawing
-
 // Run reports what the cells of a run cost: a line for each, footnotes and the
 // trust line. CSV has a line for each cell, or for each cell and session, with
 // all metrics in their units; JSON is the published summary, see
@@ -29,7 +26,7 @@ func Run(run *results.Run, o Options) *document.Document { return reports.Run(ru
 
 // Drawings returns the charts of a run: the cost of its cells, its sweeps and,
 // from the calls of some cells when given, the context of one session and hits
-// over time. Each draws itself as "svg" or "png".
-func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
+// over time, each with the name of its file. Each draws itself as "svg" or "png".
+func Drawings(run *results.Run, calls []results.CellCalls) []reports.Drawing {
 	return reports.Drawings(run, calls)
 }

@@ -33,7 +33,7 @@ const (
 func (p *Plan) Estimate(ctx context.Context, corpus *traces.Corpus) (Estimate, error) {
 	sessions := withCalls(corpus)
 	if len(sessions) == 0 {
-		return Estimate{}, ErrNoSessions
+		return Estimate{}, errNoCalls
 	}
 	d, err := p.design()
 	if err != nil {

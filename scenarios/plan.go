@@ -67,8 +67,8 @@ func DefaultStrategies() []string {
 	return []string{results.StrategyRecorded, strategyOwn, strategyOwn + "/lower", strategyOwn + "/higher", "none"}
 }
 
-// ErrNoSessions is returned for a corpus without calls.
-var ErrNoSessions = errors.New("no sessions with calls")
+// errNoCalls is returned for a corpus without calls.
+var errNoCalls = fmt.Errorf("%w with calls", traces.ErrNoSessions)
 
 // Run simulates the sessions of a corpus. The recorded strategy is always among
 // the cells, as the row others are compared with, and so is the billed one. With
@@ -77,7 +77,7 @@ var ErrNoSessions = errors.New("no sessions with calls")
 func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, error) {
 	sessions := withCalls(corpus)
 	if len(sessions) == 0 {
-		return nil, ErrNoSessions
+		return nil, errNoCalls
 	}
 	d, err := p.design()
 	if err != nil {

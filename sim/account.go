@@ -55,7 +55,7 @@ func (s *replay) accountMiss(f *flight) {
 type models struct {
 	prices   Prices
 	at       time.Time // fixed date of the prices; zero: each call's own
-	ids      *Models
+	ids      modelNumbers
 	list     []model
 	unpriced int
 }
@@ -163,7 +163,7 @@ func (o *model) holds(at int64) bool {
 // whole are the derived ones. Prices are those of each call's date unless at is set.
 func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	r := results.Row{Strategy: "billed", Session: s.ID, Sessions: 1}
-	m := models{ids: new(Models), prices: prices, at: at}
+	m := models{ids: modelNumbers{}, prices: prices, at: at}
 	m.reset(s)
 	for i := range s.Threads {
 		t := &s.Threads[i]
@@ -173,7 +173,7 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 			cost := m.cost(int32(round.Model), round.At, round.Usage)
 			bill(&r, src, round.Usage, &cost)
 			r.PeakContext = max(r.PeakContext, round.Usage.Input())
-			r.LoggedOutputUSD += loggedOutput(round, cost[costmodel.Output])
+			r.LoggedOutputUSD += loggedOutput(round, cost[results.ClassOutput])
 		}
 		countEvents(&r, t)
 	}
@@ -181,7 +181,7 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 		c := &s.Summaries[i]
 		cost := m.cost(m.named(c.Model, 0, s.StartTime()), s.Threads[c.Thread].Events[c.Event].At, c.Usage)
 		bill(&r, results.SourceCompact, c.Usage, &cost)
-		r.LoggedOutputUSD += cost[costmodel.Output]
+		r.LoggedOutputUSD += cost[results.ClassOutput]
 	}
 	r.Unpriced = m.unpriced
 	return r

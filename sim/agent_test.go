@@ -3,7 +3,6 @@ package sim
 import (
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
@@ -88,7 +87,7 @@ func TestServerOfAgent(t *testing.T) {
 			if writes := row.Usage.Writes(); (writes > 0) != (agent == "claude-code") {
 				t.Errorf("%s: %d tokens written to the cache", agent, writes)
 			}
-			if want := map[string]int64{"claude-code": 200_000, "codex": client.CodexWindow}[agent]; l.Window() != want {
+			if want := map[string]int64{"claude-code": 200_000, "codex": 258_400}[agent]; l.Window() != want {
 				t.Errorf("%s: a window of %d, want %d", agent, l.Window(), want)
 			}
 		}

@@ -124,7 +124,7 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 	// there, and what the call writes cannot be read yet.
 	sizes := []int64{300, 300 + 200 + 1000, 300 + 2*(200+1000)}
 	row, calls := run(t, written(t, "  - agent-summary: {strip_thinking: false}\n"), s)
-	list := callsOf(calls, results.SourceAgentSummary)
+	list := callsOf(calls, results.SourceOf("agent_summary"))
 	if len(list) != len(sizes) || row.Counts.AgentSummaries != 3 {
 		t.Fatalf("%d summaries, %v", len(list), row.Reasons)
 	}
@@ -134,7 +134,7 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 		}
 	}
 	row, calls = run(t, written(t, "  - agent-summary: {same_model: true}\n"), s)
-	list = callsOf(calls, results.SourceAgentSummary)
+	list = callsOf(calls, results.SourceOf("agent_summary"))
 	usages(t, "the same model", list,
 		prompt.Usage{Read: 8300, Write5m: 150, Output: 8},
 		prompt.Usage{Read: 9500, Write5m: 150, Output: 8},
@@ -148,12 +148,12 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 func TestAgentSummarySwitches(t *testing.T) {
 	for params, want := range map[string]int{"": 3, "enabled: false": 0, "seconds: 45": 2, "seconds: 10": 9} {
 		row, _ := run(t, written(t, "  - agent-summary: {"+params+"}\n"), coordinated(1).session())
-		if got := row.CallsBySource[results.SourceAgentSummary]; got != want {
+		if got := row.CallsBySource[results.SourceOf("agent_summary")]; got != want {
 			t.Errorf("{%s}: %d summaries, want %d (%v)", params, got, want, row.Reasons)
 		}
 	}
 	row, _ := run(t, written(t, "  - agent-summary: {}\n"), newSession("alone").looping(3, 3).session())
-	if got := row.CallsBySource[results.SourceAgentSummary]; got != 0 {
+	if got := row.CallsBySource[results.SourceOf("agent_summary")]; got != 0 {
 		t.Errorf("%d summaries of a conversation without sub-agents", got)
 	}
 	// The thinking of the responses sent, 40 tokens each, of which the second
@@ -161,7 +161,7 @@ func TestAgentSummarySwitches(t *testing.T) {
 	input := map[bool]int64{}
 	for _, strip := range []bool{true, false} {
 		row, _ := run(t, written(t, fmt.Sprintf("  - agent-summary: {strip_thinking: %v}\n", strip)), coordinated(1).session())
-		input[strip] = row.UsageBySource[results.SourceAgentSummary].Input()
+		input[strip] = row.UsageBySource[results.SourceOf("agent_summary")].Input()
 	}
 	if got := input[false] - input[true]; got != 3*40 {
 		t.Errorf("stripping leaves out %d tokens of thinking, want 120", got)
@@ -172,7 +172,7 @@ func TestAgentSummarySwitches(t *testing.T) {
 	big.Blocks[big.Threads[1].Rounds[0].Input.From].Tokens = 20_000
 	for params, reads := range map[string]bool{"": false, "skip_cache_write: true": true} {
 		row, _ := run(t, written(t, "  - agent-summary: {strip_thinking: false, "+params+"}\n"), big)
-		if u := row.UsageBySource[results.SourceAgentSummary]; (u.Read > 0) != reads {
+		if u := row.UsageBySource[results.SourceOf("agent_summary")]; (u.Read > 0) != reads {
 			t.Errorf("{%s}: %+v", params, u)
 		}
 	}

@@ -65,7 +65,7 @@ func TestMemoryExtractionOnTheClock(t *testing.T) {
 	s := newSession("s").looping(2, 1).session()
 	row, calls := run(t, written(t, "  - memory-extraction: {}\n"), s)
 	second := int64(18300 + 200 + 300) // what the second turn's call holds
-	usages(t, "extractions", callsOf(calls, results.SourceMemory),
+	usages(t, "extractions", callsOf(calls, results.SourceOf("extract_memories")),
 		prompt.Usage{Read: 18300, Write5m: 200 + 1500, Output: 400},
 		prompt.Usage{Read: 18300 + 1700, Write5m: 400 + 1500, Output: 400},
 		prompt.Usage{Read: second, Write5m: 200 + 1500, Output: 400},
@@ -107,7 +107,7 @@ func TestMemoryExtractionSwitches(t *testing.T) {
 		{"subagents: true", coordinated(1).session(), 6, nil},
 	} {
 		row, _ := run(t, written(t, "  - memory-extraction: {"+tc.params+"}\n"), tc.session)
-		if got := row.CallsBySource[results.SourceMemory]; got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
+		if got := row.CallsBySource[results.SourceOf("extract_memories")]; got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
 			t.Errorf("%s: %d calls, %v; want %d, %v", tc.params, got, row.Reasons, tc.calls, tc.reasons)
 		}
 	}
@@ -122,7 +122,7 @@ func TestShortForkLifetime(t *testing.T) {
 	const tokens = 4 * (200 + 1000) // the response and the instruction of each
 	for lifetime, want := range map[string]prompt.Usage{"5m": {Write5m: tokens}, "1h": {Write1h: tokens}} {
 		row, calls := run(t, written(t, "  - speculation: {share: 1, turns: 1, instruction: 1000, lifetime: "+lifetime+"}\n"), s)
-		if u := row.UsageBySource[results.SourceSpeculation]; u.Write5m != want.Write5m || u.Write1h != want.Write1h {
+		if u := row.UsageBySource[results.SourceOf("speculation")]; u.Write5m != want.Write5m || u.Write1h != want.Write1h {
 			t.Errorf("%s: wrote %+v, want %+v", lifetime, u, want)
 		}
 		for i, c := range callsOf(calls, results.SourceMain)[1:] {
@@ -189,7 +189,7 @@ func TestShortForkSwitches(t *testing.T) {
 		{"  - prompt-suggestion: {accepted: 1}\n  - speculation: {turns: 1, accepted: 1}\n", [2]int{6, 6}, nil},
 	} {
 		row, _ := run(t, written(t, tc.layers), s)
-		got := [2]int{row.CallsBySource[results.SourceSuggestion], row.CallsBySource[results.SourceSpeculation]}
+		got := [2]int{row.CallsBySource[results.SourceOf("prompt_suggestion")], row.CallsBySource[results.SourceOf("speculation")]}
 		if got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
 			t.Errorf("%s: %v calls, %v; want %v, %v", tc.layers, got, row.Reasons, tc.calls, tc.reasons)
 		}
@@ -204,7 +204,7 @@ func TestShortForkSharesNest(t *testing.T) {
 	for share := 0; share <= 10; share++ {
 		_, calls := run(t, written(t, fmt.Sprintf("  - prompt-suggestion: {share: %g}\n", float64(share)/10)), s)
 		now := map[int64]bool{}
-		for _, c := range callsOf(calls, results.SourceSuggestion) {
+		for _, c := range callsOf(calls, results.SourceOf("prompt_suggestion")) {
 			now[c.Start] = true
 		}
 		for at := range before {
@@ -298,7 +298,7 @@ func TestSuggestionsStandForHiddenCalls(t *testing.T) {
 			Hidden: []profile.Habit{{Estimate: profile.Estimate{Value: 1, N: 1}}},
 		}
 		row, _ := run(t, c, s)
-		if got := [2]int{row.CallsBySource[results.SourceSuggestion], row.CallsBySource[results.SourceOther]}; got != want {
+		if got := [2]int{row.CallsBySource[results.SourceOf("prompt_suggestion")], row.CallsBySource[results.SourceOther]}; got != want {
 			t.Errorf("%s: %d suggestions and %d hidden calls, want %v", layers, got[0], got[1], want)
 		}
 	}
@@ -332,7 +332,7 @@ func TestBackgroundCallsKeepDeletions(t *testing.T) {
 	layers := c.Strategy.Layers()
 	c.Strategy = strategies.NewStrategy("own", "", append([]strategies.Layer{deleter{}}, layers...)...)
 	_, calls := run(t, c, s)
-	main, extractions := callsOf(calls, results.SourceMain), callsOf(calls, results.SourceMemory)
+	main, extractions := callsOf(calls, results.SourceMain), callsOf(calls, results.SourceOf("extract_memories"))
 	for turn := range 2 {
 		last := main[3*turn+2]
 		if got, want := extractions[2*turn].Usage.Input(), last.Context+200+1500-1000; got != want {

@@ -169,7 +169,7 @@ func TestClearingLayersTogether(t *testing.T) {
 			t.Errorf("%s did nothing: %v", layer, row.Firings)
 		}
 	}
-	if row.CallsBySource[results.SourceReread] == 0 {
+	if row.CallsBySource[results.SourceOf("reread")] == 0 {
 		t.Error("nothing was read back")
 	}
 }

@@ -36,11 +36,11 @@ type Overflow uint8
 
 // What may happen to a request beyond the window.
 const (
-	// OverflowStrategy ends the session under a strategy with a layer that declares to
+	// overflowStrategy ends the session under a strategy with a layer that declares to
 	// shorten contexts. Others, and a replay of the recording, are references and go on.
-	OverflowStrategy Overflow = iota
+	overflowStrategy Overflow = iota
 	OverflowAnswer            // it is answered and priced as if the window were larger
-	OverflowEnd               // the error reaches the person, and the session ends (002:281)
+	overflowEnd               // the error reaches the person, and the session ends (002:281)
 )
 
 // Names returns the names of overflows in files.
@@ -48,8 +48,8 @@ func (Overflow) Names() []string { return []string{"strategy", "answer", "end"} 
 
 // ends reports whether a refused request ends a session under a strategy.
 func (o Overflow) ends(s *strategies.Strategy) bool {
-	if o != OverflowStrategy {
-		return o == OverflowEnd
+	if o != overflowStrategy {
+		return o == overflowEnd
 	}
 	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool {
 		t := s.Traits(layer)
@@ -79,9 +79,9 @@ func (v Levels) Rules() []error {
 	return nil
 }
 
-// PercentLeft returns what a client shows as left of a limit when used tokens
+// percentLeft returns what a client shows as left of a limit when used tokens
 // are in the context, per cent (001:244).
-func PercentLeft(limit, used int64) int {
+func percentLeft(limit, used int64) int {
 	if limit <= 0 {
 		return 0
 	}
@@ -163,7 +163,7 @@ func (l *Loop) level(t *thread) {
 	}
 	at, limit := l.measure(t)
 	row := &t.replay.row
-	row.Left.See(PercentLeft(limit, t.count()))
+	row.Left.See(percentLeft(limit, t.count()))
 	if at.has(results.LevelWarning) {
 		row.Counts.WarningCalls++
 	}

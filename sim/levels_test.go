@@ -25,7 +25,7 @@ func TestPercentLeft(t *testing.T) {
 		{200, 1, 100},           // 99.5 rounds up
 		{0, 10, 0}, {-5, 10, 0}, // no limit
 	} {
-		if got := PercentLeft(tc.limit, tc.used); got != tc.want {
+		if got := percentLeft(tc.limit, tc.used); got != tc.want {
 			t.Errorf("%d of %d: %d %% left, want %d", tc.used, tc.limit, got, tc.want)
 		}
 	}
@@ -261,12 +261,12 @@ func TestRefusedRequestEndsTheSession(t *testing.T) {
 		overflow Overflow
 		ends     bool
 	}{
-		{"none", testConfig(t, "none"), OverflowStrategy, false},
-		{"none", testConfig(t, "none"), OverflowEnd, true},
-		{"recorded", testConfig(t, "recorded"), OverflowStrategy, false},
-		{"keepalive", testConfig(t, "keepalive"), OverflowStrategy, false},
-		{"compacts", written(t, compacts), OverflowStrategy, true},
-		{"compacts", written(t, compacts), OverflowEnd, true},
+		{"none", testConfig(t, "none"), overflowStrategy, false},
+		{"none", testConfig(t, "none"), overflowEnd, true},
+		{"recorded", testConfig(t, "recorded"), overflowStrategy, false},
+		{"keepalive", testConfig(t, "keepalive"), overflowStrategy, false},
+		{"compacts", written(t, compacts), overflowStrategy, true},
+		{"compacts", written(t, compacts), overflowEnd, true},
 		{"compacts", written(t, compacts), OverflowAnswer, false},
 	} {
 		c := tc.config
@@ -292,7 +292,7 @@ func TestRefusedSubagentEndsAlone(t *testing.T) {
 	b.thread(traces.Thread{ID: "agent", Kind: traces.ThreadAgent, Parent: 0, ParentRound: 0})
 	b.turns(60, 0, 4000)
 	c := testConfig(t, "none")
-	c.Overflow, c.Window = OverflowEnd, 100_000
+	c.Overflow, c.Window = overflowEnd, 100_000
 	row, _ := run(t, c, b.session())
 	if row.CallsBySource[results.SourceMain] != 5 || row.Counts.Ended != 1 || row.Counts.Unsimulated == 0 {
 		t.Errorf("%d calls of the parent, %d sessions ended, %d calls left out",

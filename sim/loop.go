@@ -27,7 +27,7 @@ type Loop struct {
 	free        []int32       // flights not in use
 	backgrounds []*background
 	servers     []agentServer
-	models      *Models
+	models      modelNumbers
 	users       []user
 	turn        strategies.Turn
 	host        host
@@ -49,7 +49,7 @@ type Loop struct {
 
 // NewLoop returns a loop for one configuration.
 func NewLoop(c Config) *Loop {
-	l := &Loop{config: c, assembly: assemblyOf(&c), models: new(Models)}
+	l := &Loop{config: c, assembly: assemblyOf(&c), models: modelNumbers{}}
 	l.composer, _ = c.Summarizer.(Composer)
 	l.host.loop = l
 	l.turn.Host = &l.host

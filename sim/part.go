@@ -1,30 +1,29 @@
 package sim
 
-// Models are numbers of models by name, from 1, which the parts of a cohort have in
-// common. The zero value is ready for use.
-type Models struct {
-	numbers map[string]uint32
-}
+// modelNumbers are numbers of models by name, from 1, which the parts of a cohort have in
+// common.
+type modelNumbers map[string]uint32
 
 // number returns the number of a model, the next free one for a new name.
-func (m *Models) number(name string) uint32 {
-	n, ok := m.numbers[name]
+func (m modelNumbers) number(name string) uint32 {
+	n, ok := m[name]
 	if !ok {
-		if m.numbers == nil {
-			m.numbers = map[string]uint32{}
-		}
-		n = uint32(len(m.numbers) + 1)
-		m.numbers[name] = n
+		n = uint32(len(m) + 1)
+		m[name] = n
 	}
 	return n
 }
 
-// NewPart returns a loop that simulates a part of a cohort. What it gives servers
-// means the same in all parts that are made with the same epoch, unix ns of the
-// start of the cohort's first session, and models: their sessions may share a cache.
-func NewPart(c Config, epoch int64, models *Models) *Loop {
+// NewPart returns a loop that simulates a part of a cohort, of which another may be
+// given. What they give servers means the same in all parts of one epoch, unix ns of the
+// start of the cohort's first session: their sessions may share a cache. The parts of a
+// cohort run in turns, never at once.
+func NewPart(c Config, epoch int64, other *Loop) *Loop {
 	l := NewLoop(c)
-	l.epoch, l.models = epoch, models
+	l.epoch = epoch
+	if other != nil {
+		l.models = other.models
+	}
 	return l
 }
 

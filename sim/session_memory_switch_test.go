@@ -110,7 +110,7 @@ func TestSessionMemoryLifetime(t *testing.T) {
 			u.Write1h, u.Write5m = u.Write5m, 0
 		}
 		row, _ := run(t, written(t, notesAndSummary(", extract: {lifetime: "+lifetime+"}")), s)
-		u := row.UsageBySource[results.SourceSessionMemory]
+		u := row.UsageBySource[results.SourceOf("session_memory")]
 		if u.Writes() == 0 || (u.Write1h > 0) != hour || (u.Write5m > 0) == hour {
 			t.Errorf("%s: %+v", lifetime, u)
 		}

@@ -27,17 +27,17 @@ func TestSessionMemoryInsteadOfSummary(t *testing.T) {
 		t.Fatalf("%d compactions with %d summary calls", row.Compactions, row.CallsBySource[results.SourceCompact])
 	}
 	updates := row.Counts.Extractions
-	if n := row.CallsBySource[results.SourceSessionMemory]; updates == 0 || int64(n) < 2*updates {
+	if n := row.CallsBySource[results.SourceOf("session_memory")]; updates == 0 || int64(n) < 2*updates {
 		t.Errorf("%d updates in %d calls", updates, n)
 	}
 	for _, c := range calls {
 		u := c.Usage
-		if c.Source == results.SourceSessionMemory && (u.Read < u.Input()/2 || u.Write1h > 0) {
+		if c.Source == results.SourceOf("session_memory") && (u.Read < u.Input()/2 || u.Write1h > 0) {
 			t.Errorf("an update read %d of %d tokens and wrote %d for an hour", u.Read, u.Input(), u.Write1h)
 		}
 	}
 	off, _ := run(t, written(t, notesAndSummary(", enabled: false")), memorySession())
-	if off.CallsBySource[results.SourceCompact] == 0 || off.CallsBySource[results.SourceSessionMemory] != 0 {
+	if off.CallsBySource[results.SourceCompact] == 0 || off.CallsBySource[results.SourceOf("session_memory")] != 0 {
 		t.Errorf("off: %+v", off.CallsBySource)
 	}
 }
@@ -112,7 +112,7 @@ func TestSessionMemoryLoop(t *testing.T) {
 		return row
 	}
 	with, without := loops("true"), loops("false")
-	a, b := with.CallsBySource[results.SourceSessionMemory], without.CallsBySource[results.SourceSessionMemory]
+	a, b := with.CallsBySource[results.SourceOf("session_memory")], without.CallsBySource[results.SourceOf("session_memory")]
 	if a == 0 || b < 5*a {
 		t.Errorf("%d calls of updates with the guard, %d without", a, b)
 	}

@@ -93,10 +93,10 @@ func TestToolStorageFreezeKeepsTheCache(t *testing.T) {
 func TestToolStorageReadBack(t *testing.T) {
 	s := using(newSession("s").turns(3, 0, 20000).session(), "Bash")
 	row, calls := run(t, written(t, "  - tool-storage: {reread: {share: 1}}\n"), s)
-	if row.Calls != 4 || row.CallsBySource[results.SourceReread] != 1 || row.Counts.Reread != 1 || row.Misses != 0 {
-		t.Fatalf("%d calls, %d of reading, %d misses", row.Calls, row.CallsBySource[results.SourceReread], row.Misses)
+	if row.Calls != 4 || row.CallsBySource[results.SourceOf("reread")] != 1 || row.Counts.Reread != 1 || row.Misses != 0 {
+		t.Fatalf("%d calls, %d of reading, %d misses", row.Calls, row.CallsBySource[results.SourceOf("reread")], row.Misses)
 	}
-	if want := (prompt.Usage{Read: 19226, Write5m: 926, Output: 100}); calls[2].Usage != want || calls[2].Source != results.SourceReread {
+	if want := (prompt.Usage{Read: 19226, Write5m: 926, Output: 100}); calls[2].Usage != want || calls[2].Source != results.SourceOf("reread") {
 		t.Errorf("reading: %+v, want %+v", calls[2].Usage, want)
 	}
 	if want := (prompt.Usage{Read: 20152, Write5m: 100 + 20000, Output: 200}); calls[3].Usage != want {

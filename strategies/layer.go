@@ -137,7 +137,7 @@ const (
 	BoundaryNone     BoundaryKind = iota
 	BoundaryCompact               // messages replaced by a summary
 	BoundaryMicro                 // tool results cleared
-	BoundaryTruncate              // messages dropped
+	boundaryTruncate              // messages dropped
 	BoundaryServer                // content cleared by the server for each request
 	BoundaryStore                 // new tool results put to disk, or read back from there
 )
@@ -149,7 +149,7 @@ func (k BoundaryKind) String() string { return boundaryNames[min(int(k), len(bou
 
 // Compacts reports whether rows count it as a compaction: messages went, with a
 // summary in their place or without one.
-func (k BoundaryKind) Compacts() bool { return k == BoundaryCompact || k == BoundaryTruncate }
+func (k BoundaryKind) Compacts() bool { return k == BoundaryCompact || k == boundaryTruncate }
 
 // Boundary is what a compaction reports about itself. Counts are tokens.
 type Boundary struct {

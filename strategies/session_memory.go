@@ -8,20 +8,20 @@ import (
 // sessionMemoryParams are the parameters of session-memory. Sizes are tokens.
 type sessionMemoryParams struct {
 	Switch      `yaml:",inline"`
-	Trigger     Trigger     `yaml:"trigger" doc:"puts the memory in the place of the messages it covers, ahead of any request" needs:"compact"`
-	Compact     bool        `yaml:"compact" doc:"do that; off, the memory is only kept up to date"`
-	Subagents   bool        `yaml:"subagents" doc:"sub-agents keep a memory too; assumed not"`
-	Extract     extraction  `yaml:"extract" doc:"the calls beside the conversation that keep the memory up to date"`
-	Memory      MemoryFile  `yaml:"memory" doc:"the size of the memory"`
-	Keep        keepRange   `yaml:"keep" doc:"the newest messages, which stay as they are" needs:"compact"`
-	Count       countWay    `yaml:"count" doc:"how messages are counted for that: estimate (a quarter of their bytes, padded by a third) or true" needs:"compact"`
-	Wait        int64       `yaml:"wait_seconds" doc:"longest time a compaction waits for a call that updates the memory, s" min:"0" off:"0" needs:"compact"`
-	Stale       int64       `yaml:"stale_seconds" doc:"a call under way for longer is not waited for, s" min:"0" needs:"compact"`
-	Guard       bool        `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts" needs:"compact"`
-	Breaker     int         `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" min:"0" off:"0" needs:"compact"`
-	Summary     SummaryText `yaml:"summary" doc:"what the client writes around the memory" needs:"compact"`
-	Attachments attachments `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction" needs:"compact"`
-	Hooks       hookSizes   `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction" needs:"compact"`
+	Trigger     Trigger           `yaml:"trigger" doc:"puts the memory in the place of the messages it covers, ahead of any request" needs:"compact"`
+	Compact     bool              `yaml:"compact" doc:"do that; off, the memory is only kept up to date"`
+	Subagents   bool              `yaml:"subagents" doc:"sub-agents keep a memory too; assumed not"`
+	Extract     extraction        `yaml:"extract" doc:"the calls beside the conversation that keep the memory up to date"`
+	Memory      sessionMemoryFile `yaml:"memory" doc:"the size of the memory"`
+	Keep        keepRange         `yaml:"keep" doc:"the newest messages, which stay as they are" needs:"compact"`
+	Count       countWay          `yaml:"count" doc:"how messages are counted for that: estimate (a quarter of their bytes, padded by a third) or true" needs:"compact"`
+	Wait        int64             `yaml:"wait_seconds" doc:"longest time a compaction waits for a call that updates the memory, s" min:"0" off:"0" needs:"compact"`
+	Stale       int64             `yaml:"stale_seconds" doc:"a call under way for longer is not waited for, s" min:"0" needs:"compact"`
+	Guard       bool              `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts" needs:"compact"`
+	Breaker     int               `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" min:"0" off:"0" needs:"compact"`
+	Summary     SummaryText       `yaml:"summary" doc:"what the client writes around the memory" needs:"compact"`
+	Attachments attachments       `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction" needs:"compact"`
+	Hooks       hookSizes         `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction" needs:"compact"`
 }
 
 // extraction are the parameters of the calls that update the memory.
@@ -74,7 +74,7 @@ func defaultSessionMemory() sessionMemoryParams {
 			Init: 10000, Growth: 5000, ToolCalls: 3, Guard: true, Barred: true,
 			Instruction: 1000, Turns: 2, TurnInput: 100, Output: 400, Lifetime: callLifetime(prompt.Lifetime5m),
 		},
-		Memory: MemoryFile{
+		Memory: sessionMemoryFile{
 			Template: 300, Sections: 10, Section: 2000, Total: 12000, Share: 0.05, Largest: 0.3,
 			Condense: true, Reminder: 40, Marker: 25,
 		},
@@ -84,10 +84,10 @@ func defaultSessionMemory() sessionMemoryParams {
 	}
 }
 
-// MemoryFile says how large the memory is. The documents give its limits; how it
+// sessionMemoryFile says how large the memory is. The documents give its limits; how it
 // grows is assumed: with what it has summarised, the sections keeping their
 // shares, one of them (the worklog) larger than the others, which are equal.
-type MemoryFile struct {
+type sessionMemoryFile struct {
 	Template int32   `yaml:"template" doc:"tokens of the headers and descriptions of an empty memory" min:"0"`
 	Sections int     `yaml:"sections" doc:"sections of the memory" min:"1"`
 	Section  int64   `yaml:"section" doc:"tokens a section is kept to, and cut to when the memory takes the place of messages" min:"0"`
@@ -100,7 +100,7 @@ type MemoryFile struct {
 }
 
 // Rules returns what contradicts each other.
-func (m *MemoryFile) Rules() []error {
+func (m *sessionMemoryFile) Rules() []error {
 	if m.Section > m.Total {
 		return []error{spec.Wrong("section", "%d is more than total %d", m.Section, m.Total)}
 	}
@@ -109,7 +109,7 @@ func (m *MemoryFile) Rules() []error {
 
 // sizes returns the tokens that are written into the largest section and into
 // each other one when so many tokens have been summarised.
-func (m *MemoryFile) sizes(summarised int64) (largest, other int64) {
+func (m *sessionMemoryFile) sizes(summarised int64) (largest, other int64) {
 	text := m.Share * float64(summarised)
 	if m.Sections == 1 {
 		return int64(text), 0
@@ -118,7 +118,7 @@ func (m *MemoryFile) sizes(summarised int64) (largest, other int64) {
 }
 
 // tokens returns the size of the file.
-func (m *MemoryFile) tokens(summarised int64) int64 {
+func (m *sessionMemoryFile) tokens(summarised int64) int64 {
 	largest, other := m.sizes(summarised)
 	if !m.Condense {
 		return int64(m.Template) + largest + other*int64(m.Sections-1)
@@ -129,7 +129,7 @@ func (m *MemoryFile) tokens(summarised int64) int64 {
 
 // reminders returns the tokens of the reminders that an update begins with: one
 // for each section at its limit, one for the memory at its own.
-func (m *MemoryFile) reminders(summarised int64) int64 {
+func (m *sessionMemoryFile) reminders(summarised int64) int64 {
 	largest, other := m.sizes(summarised)
 	n := 0
 	if largest >= m.Section {
@@ -147,7 +147,7 @@ func (m *MemoryFile) reminders(summarised int64) int64 {
 // summary returns the tokens of the memory in the place of messages: each
 // section cut to its limit, with a marker where something was cut off.
 // Condensed sections never are.
-func (m *MemoryFile) summary(summarised int64) int64 {
+func (m *sessionMemoryFile) summary(summarised int64) int64 {
 	if m.Condense {
 		return m.tokens(summarised)
 	}
@@ -155,7 +155,7 @@ func (m *MemoryFile) summary(summarised int64) int64 {
 	return int64(m.Template) + m.cut(largest) + m.cut(other)*int64(m.Sections-1)
 }
 
-func (m *MemoryFile) cut(section int64) int64 {
+func (m *sessionMemoryFile) cut(section int64) int64 {
 	if section <= m.Section {
 		return section
 	}

@@ -44,7 +44,7 @@ type notes struct {
 }
 
 // size returns the tokens of the file.
-func (n *notes) size(m *MemoryFile) int64 {
+func (n *notes) size(m *sessionMemoryFile) int64 {
 	if n.written > 0 {
 		return n.written
 	}

@@ -62,7 +62,7 @@ func (l *truncate) cut(t *Turn, target int64) Outcome {
 	}
 	before := total
 	c.Replace(from, to, nil, prompt.CauseEdit)
-	t.Compacted(Boundary{Before: before, After: int64(c.Tokens()), Kind: BoundaryTruncate})
+	t.Compacted(Boundary{Before: before, After: int64(c.Tokens()), Kind: boundaryTruncate})
 	return Outcome{Verdict: Done}
 }
 

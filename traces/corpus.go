@@ -49,12 +49,12 @@ func (c *Corpus) Input(name string) (Input, bool) {
 // may carry whole files and images in base64.
 const DefaultMaxLine = 256 << 20
 
-// DefaultMaxProblems is how many problems are kept per session and per corpus;
+// defaultMaxProblems is how many problems are kept per session and per corpus;
 // the rest is only counted.
-const DefaultMaxProblems = 100
+const defaultMaxProblems = 100
 
-// DefaultBatch is how many lines are held before sessions are made of them: about 15 MB.
-const DefaultBatch = 20_000
+// defaultBatch is how many lines are held before sessions are made of them: about 15 MB.
+const defaultBatch = 20_000
 
 // Options say how recordings are read. The zero value works.
 type Options struct {
@@ -65,10 +65,10 @@ type Options struct {
 	// the error of reading when the recordings take more.
 	MaxMemory int64
 	// Batch is how many lines are held at once in the form between files and sessions, which takes
-	// some five times as much memory as sessions; DefaultBatch when 0. Sessions do not depend on it.
+	// some five times as much memory as sessions; defaultBatch when 0. Sessions do not depend on it.
 	Batch       int
 	Workers     int       // files read at the same time; GOMAXPROCS when 0
-	MaxProblems int       // problems kept per session and per corpus; DefaultMaxProblems when 0
+	MaxProblems int       // problems kept per session and per corpus; defaultMaxProblems when 0
 	Stdin       io.Reader // what the path "-" reads
 	// Progress, when not nil, receives what was read since the last call:
 	// decompressed bytes and files finished. It must be safe for concurrent use.
@@ -130,7 +130,7 @@ func (o Options) WithDefaults() Options {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if o.Batch <= 0 {
-		o.Batch = DefaultBatch
+		o.Batch = defaultBatch
 	}
 	if o.MaxMemory > 0 {
 		o.MaxLine = min(o.MaxLine, int(o.MaxMemory/6))
@@ -139,7 +139,7 @@ func (o Options) WithDefaults() Options {
 		o.long = new(sync.Mutex)
 	}
 	if o.MaxProblems <= 0 {
-		o.MaxProblems = DefaultMaxProblems
+		o.MaxProblems = defaultMaxProblems
 	}
 	return o
 }

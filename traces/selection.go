@@ -18,7 +18,7 @@ type Selection struct {
 	Of       int        // sessions there were
 	// Removed has a count for every field of the filter that is set: the
 	// sessions that do not satisfy it, each field looked at for itself.
-	Removed []Removed
+	Removed []removed
 	// Later are chosen sessions that also made calls after the period.
 	Later []*Session
 	// Earlier are sessions left out for nothing but beginning before the
@@ -28,8 +28,8 @@ type Selection struct {
 	Mixed   int // chosen sessions that also called models that were not asked for
 }
 
-// Removed says how many sessions one field of a filter leaves out.
-type Removed struct {
+// removed says how many sessions one field of a filter leaves out.
+type removed struct {
 	Condition string   // for instance "project web"
 	Sessions  int      // that do not satisfy it
 	Known     []string // what the sessions have in its place, sorted; nil for a period
@@ -40,7 +40,7 @@ func (f *Filter) Select(sessions []*Session) Selection {
 	sel := Selection{Filter: *f, Of: len(sessions)}
 	conditions := f.conditions()
 	for _, c := range conditions {
-		sel.Removed = append(sel.Removed, Removed{Condition: c.String(), Known: c.knownIn(sessions)})
+		sel.Removed = append(sel.Removed, removed{Condition: c.String(), Known: c.knownIn(sessions)})
 	}
 	for _, s := range sessions {
 		failed := 0

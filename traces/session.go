@@ -111,12 +111,12 @@ var triggerNames = [...]string{"prompt", "tool_result", "other"}
 // String returns the lower-case name used in reports.
 func (t Trigger) String() string { return triggerNames[min(int(t), len(triggerNames)-1)] }
 
-// RoundFlags mark what had to be assumed about a round.
-type RoundFlags uint8
+// roundFlags mark what had to be assumed about a round.
+type roundFlags uint8
 
 // The flags of a round.
 const (
-	RoundOutputDerived RoundFlags = 1 << iota // Output comes from the next call's growth
+	RoundOutputDerived roundFlags = 1 << iota // Output comes from the next call's growth
 	RoundOutputUnknown                        // logged output is not final and nothing follows to derive it from
 	RoundTierAssumed                          // the recording does not split writes by lifetime; 5m assumed
 	RoundNoTime                               // lines without usable time: intervals are 0
@@ -143,7 +143,7 @@ type Round struct {
 	File    uint16
 	Model   uint16
 	Trigger Trigger
-	Flags   RoundFlags
+	Flags   roundFlags
 	// Signs are what the lines since the last response tell about the client,
 	// and Verdict is what the server said of the request's prefix.
 	Signs   Signs

@@ -90,8 +90,7 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	in, remarks, err := f.replay(cmd, file, plan, args, hide)
 	switch {
-	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft),
-		errors.Is(err, scenarios.ErrNoSessions):
+	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft):
 		return f.publish(cmd, file.Empty(hide.reason(err)))
 	case err != nil:
 		return err

@@ -52,7 +52,7 @@ func (b *bill) add(c *call) {
 	r := c.r()
 	b.total.add(&r.Usage, &c.cost)
 	if r.Usage.Output > 0 {
-		b.logged += c.cost[costmodel.Output] * float64(r.Logged) / float64(r.Usage.Output)
+		b.logged += c.cost[results.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
 	}
 	project := c.session.Project
 	if project == "" {

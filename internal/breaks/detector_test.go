@@ -242,7 +242,7 @@ func TestRecords(t *testing.T) {
 		{record(results.SourceMain, 0, 0), false},
 		{record(results.SourceCompact, 0, -1), false},
 		{record(results.SourceAgent, 1, 0), false},
-		{record(results.SourceSuggestion, 0, -1), false},
+		{record(results.SourceOf("prompt_suggestion"), 0, -1), false},
 		{record(results.SourceMain, 0, 1), true},
 		{record(results.SourceMain, 0, 2), false},
 	} {

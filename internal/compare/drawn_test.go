@@ -39,7 +39,7 @@ func TestDrawn(t *testing.T) {
 		{"an eviction", results.StrategyRecorded, func(r *results.Row) { r.MissesByClass[prompt.MissEviction] = 1 }, false},
 		{"a model's own summary", "p", func(r *results.Row) { r.Counts.LiveCalls = 1 }, false},
 		{"what is read back", "p", func(r *results.Row) { r.Counts.Reread = 1 }, false},
-		{"suggestions", "p", func(r *results.Row) { r.CallsBySource[results.SourceSuggestion] = 1 }, false},
+		{"suggestions", "p", func(r *results.Row) { r.CallsBySource[results.SourceOf("prompt_suggestion")] = 1 }, false},
 		{"calls no log shows", "p", func(r *results.Row) { r.CallsBySource[results.SourceOther] = 1 }, true},
 		{"keep-alives", "p", func(r *results.Row) { r.CallsBySource[results.SourceKeepalive] = 1 }, true},
 	} {

@@ -29,7 +29,6 @@ type ahead struct {
 	job     *job
 	config  func(*seat) sim.Config
 	epoch   int64
-	models  sim.Models
 	parties []party
 	ended   func(sessions int) // called when a party has ended, with so many; nil for nobody
 	meter   *meter
@@ -148,7 +147,11 @@ func (a *ahead) take(party int32) *seat {
 		s, a.free = a.free[n-1], a.free[:n-1]
 	} else {
 		s = &seat{clock: a, sides: map[uint32]uint32{}}
-		s.loop = sim.NewPart(a.config(s), a.epoch, &a.models)
+		var other *sim.Loop
+		if len(a.all) > 0 {
+			other = a.all[0].loop
+		}
+		s.loop = sim.NewPart(a.config(s), a.epoch, other)
 		s.resume, s.stop = iter.Pull(s.parties)
 		a.all = append(a.all, s)
 	}

@@ -133,13 +133,13 @@ func endOfSecondToLast(entries []prompt.Entry, messages int) int {
 // markers. The zero value is ready to use.
 type Codex struct{}
 
-// CodexWindow is the context window the client works with, tokens: 95 % of the
+// codexWindow is the context window the client works with, tokens: 95 % of the
 // 272,000 of its model catalogue (openai/codex#40095), as token_count events of
 // recorded sessions say.
-const CodexWindow = 258_400
+const codexWindow = 258_400
 
 // Window returns the context window the client assumes for a model, tokens.
-func (c *Codex) Window(string) int64 { return CodexWindow }
+func (c *Codex) Window(string) int64 { return codexWindow }
 
 // Mark adds nothing: the provider caches every prefix.
 func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Marker { return dst }

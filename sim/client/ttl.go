@@ -26,9 +26,9 @@ const (
 	ChoicePolicy   = "policy"
 )
 
-// SourceCompact is the source of summary calls, which count as the conversation
+// sourceCompact is the source of summary calls, which count as the conversation
 // they are made for.
-const SourceCompact = "compact"
+const sourceCompact = "compact"
 
 // sourceAgent is the source of a sub-agent's own calls (000:164: agent:*).
 const sourceAgent = "agent:builtin"
@@ -99,7 +99,7 @@ func class(long bool) prompt.TTL {
 func (t *TTL) allows(k Ask) bool {
 	source := k.Source
 	switch {
-	case source != "" && source != SourceCompact:
+	case source != "" && source != sourceCompact:
 	case k.Agent:
 		source = sourceAgent
 	default:

@@ -42,7 +42,7 @@ const (
 	LevelTools Level = iota
 	LevelSystem
 	LevelMessages
-	NumLevels = 3
+	numLevels = 3
 )
 
 // Level returns the level a block of this kind stands on.

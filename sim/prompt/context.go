@@ -13,7 +13,7 @@ const (
 	FormRange         // part of the content
 	FormPointer       // a pointer to stored content
 	FormCleared       // a placeholder
-	FormSummary       // stands for other blocks
+	formSummary       // stands for other blocks
 )
 
 var formNames = [...]string{"verbatim", "range", "pointer", "cleared", "summary"}
@@ -46,7 +46,7 @@ type Context struct {
 	blocks  []Block
 	arena   *Arena
 	entries []Entry
-	keys    [NumLevels]Digest
+	keys    [numLevels]Digest
 	nextID  int32
 	sealed  int // entries whose chain is valid
 	sent    int // entries that the last request held

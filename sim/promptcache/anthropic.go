@@ -182,7 +182,7 @@ func (a *Anthropic) End(t int64, ticket int32, output int64) {
 		return
 	}
 	a.found.request = nil
-	if a.cfg.Anchor == AnchorEnd {
+	if a.cfg.Anchor == anchorEnd {
 		for _, id := range f.held[:f.holds] {
 			a.use(id, t)
 		}

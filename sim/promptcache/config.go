@@ -45,22 +45,22 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Anchor is the moment of a request from which the TTL of the entries it used
+// anchor is the moment of a request from which the TTL of the entries it used
 // counts.
-type Anchor uint8
+type anchor uint8
 
 const (
-	// AnchorEnd counts from the end of the response, and keeps the entries alive
+	// anchorEnd counts from the end of the response, and keeps the entries alive
 	// while it streams. In recorded sessions the 5-minute edge is sharp when
 	// measured so.
-	AnchorEnd Anchor = iota
-	// AnchorStart counts from the start of the request, as the provider's page
+	anchorEnd anchor = iota
+	// anchorStart counts from the start of the request, as the provider's page
 	// says: a stream of four minutes leaves one minute.
-	AnchorStart
+	anchorStart
 )
 
 // Names returns the names of anchors in files.
-func (Anchor) Names() []string { return []string{"end", "start"} }
+func (anchor) Names() []string { return []string{"end", "start"} }
 
 // Defaults of Config (platform.claude.com, prompt caching).
 const (
@@ -77,7 +77,7 @@ type Config struct {
 	MaxMarkers       int           `yaml:"max_markers" min:"1" max:"4" doc:"Markers served per request, 1 to 4."`
 	Lifetime5m       time.Duration `yaml:"lifetime_5m" above:"0s" doc:"Life of entries that ask for 5m. The page calls it a minimum; recordings show a few reads up to 30 s later. Prices stay those of the class."`
 	Lifetime1h       time.Duration `yaml:"lifetime_1h" above:"0s" doc:"Life of entries that ask for 1h."`
-	Anchor           Anchor        `yaml:"anchor" doc:"Start of a lifetime: end of the response (in recordings the edge is sharp there) or start of the request (the provider's page)."`
+	Anchor           anchor        `yaml:"anchor" doc:"Start of a lifetime: end of the response (in recordings the edge is sharp there) or start of the request (the provider's page)."`
 	// NoPrefixRefresh is written prefix_refresh: true while it is false.
 	NoPrefixRefresh unless  `yaml:"prefix_refresh" doc:"Reading an entry refreshes those on its prefix too (documentation of the client, on rewinds). Off, only what a request reads or writes itself."`
 	TTLInKey        bool    `yaml:"ttl_in_key" doc:"Keep entries of different lifetimes apart. Undocumented; off, a 5m marker finds what a 1h marker wrote."`

@@ -2,6 +2,12 @@ package promptcache
 
 import "fmt"
 
+// Anchors.
+const (
+	AnchorEnd   = anchorEnd
+	AnchorStart = anchorStart
+)
+
 // Sweep drops what has expired by t now, not when the table is full.
 func (a *Anthropic) Sweep(t int64) { a.sweep(t, 0) }
 

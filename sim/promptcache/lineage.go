@@ -144,7 +144,7 @@ func (l *lineage) end(depth int32) {
 
 // pinned reports whether a request in flight uses e or an entry behind it.
 func (a *Anthropic) pinned(e *entry) bool {
-	if a.cfg.Anchor != AnchorEnd {
+	if a.cfg.Anchor != anchorEnd {
 		return false
 	}
 	for i := range a.flights {

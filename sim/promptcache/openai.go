@@ -36,7 +36,7 @@ type OpenAIConfig struct {
 	// not say, in nanoseconds; 0 means OpenAIRetention.
 	Retention int64
 	// Anchor is where the retention counts from.
-	Anchor Anchor
+	Anchor anchor
 	// BillWrites bills what a request does not read as written, on models with a
 	// price for that (gpt-5.6 and later). By default it is plain input: recorded
 	// clients do not log writes, so that what was billed knows none.
@@ -57,7 +57,7 @@ func (c OpenAIConfig) Validate() error {
 		return fmt.Errorf("promptcache: minimum of %d tokens is negative", c.MinTokens)
 	case c.Retention < 0:
 		return fmt.Errorf("promptcache: negative retention %d", c.Retention)
-	case c.Anchor > AnchorStart:
+	case c.Anchor > anchorStart:
 		return fmt.Errorf("promptcache: unknown retention anchor %d", c.Anchor)
 	case !(c.OverflowPerCall >= 0 && c.OverflowPerCall <= 1):
 		return fmt.Errorf("promptcache: overflow probability %v is not in [0,1]", c.OverflowPerCall)
@@ -256,7 +256,7 @@ func (o *OpenAI) End(t int64, ticket int32, output int64) {
 	if f == nil {
 		return
 	}
-	if o.cfg.Anchor == AnchorEnd && f.tip != none {
+	if o.cfg.Anchor == anchorEnd && f.tip != none {
 		o.use(f.tip, t)
 	}
 	*f = openAIFlight{}

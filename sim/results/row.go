@@ -37,13 +37,13 @@ const (
 	SourceAgent                       // a sub-agent
 	SourceBranch                      // a branch that was abandoned later
 	SourceCompact                     // a summary call of a compaction
-	SourceSessionMemory               // an update of the session memory
-	SourceMemory                      // an extraction of memories at the end of a loop
-	SourceDream                       // a consolidation of memories
-	SourceSuggestion                  // a suggestion of the next prompt
-	SourceSpeculation                 // a speculative answer to it
-	SourceAgentSummary                // a summary of a sub-agent at work
-	SourceReread                      // a response that reads stored content back
+	sourceSessionMemory               // an update of the session memory
+	sourceMemory                      // an extraction of memories at the end of a loop
+	sourceDream                       // a consolidation of memories
+	sourceSuggestion                  // a suggestion of the next prompt
+	sourceSpeculation                 // a speculative answer to it
+	sourceAgentSummary                // a summary of a sub-agent at work
+	sourceReread                      // a response that reads stored content back
 	SourceKeepalive                   // a request that only keeps entries alive
 	SourceOther                       // any other call a layer made, and those that no log shows
 	NumSources          = int(SourceOther) + 1

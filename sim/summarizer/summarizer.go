@@ -19,7 +19,7 @@ type Sizing uint8
 
 // Ways to size a summary.
 const (
-	LogNormal Sizing = iota // Median and Sigma
+	logNormal Sizing = iota // Median and Sigma
 	Fraction                // Share of the summarised tokens
 	Fixed                   // Median
 )
@@ -84,7 +84,7 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 	switch s.Sizing {
 	case Fraction:
 		size = s.Share * float64(in.Summarised)
-	case LogNormal:
+	case logNormal:
 		size = draws.LogNormal(src.Uint64(draws.SummarySize, event), s.Median, s.Sigma)
 	}
 	size = math.Max(1, math.Min(size, float64(in.Summarised)))

@@ -25,9 +25,6 @@ var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
 }
 
-// All returns the built-in agents.
-func All() []*traces.Agent { return list[:] }
-
 // Of returns the agent of a name, as in Session.Agent. An agent that is not
 // known is taken to behave like Claude Code.
 func Of(name string) *traces.Agent {

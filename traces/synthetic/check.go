@@ -101,7 +101,7 @@ func (t *WorkTool) Rules() []error {
 }
 
 // Rules returns what is wrong with the length of a pause.
-func (p *WorkPause) Rules() []error {
+func (p *workPause) Rules() []error {
 	var fs faults
 	fs.dists(p)
 	return fs

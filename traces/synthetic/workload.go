@@ -45,7 +45,7 @@ type Workload struct {
 	Reread    float64 `yaml:"reread" min:"0" max:"1" doc:"probability that a file is picked among the five used last"`
 
 	Think  Dist        `yaml:"think" max:"315360000" doc:"seconds from a response to the next prompt"`
-	Pauses []WorkPause `yaml:"pauses" doc:"longer breaks before a prompt"`
+	Pauses []workPause `yaml:"pauses" doc:"longer breaks before a prompt"`
 
 	FirstToken Dist `yaml:"first_token" max:"315360000" doc:"seconds from a request to the first token"`
 	Speed      Dist `yaml:"speed" min:"0.1" max:"1000000" doc:"output tokens per second"`
@@ -89,8 +89,8 @@ type WorkTool struct {
 	Errors float64 `yaml:"errors,omitempty" min:"0" max:"1" doc:"probability that the call fails"`
 }
 
-// WorkPause is a kind of break a person makes before a prompt.
-type WorkPause struct {
+// workPause is a kind of break a person makes before a prompt.
+type workPause struct {
 	Share  float64 `yaml:"share" min:"0" max:"1" doc:"probability per prompt; the rest of 1 is think"`
 	Length Dist    `yaml:"length" max:"315360000" doc:"seconds"`
 }
