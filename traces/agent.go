@@ -55,6 +55,8 @@ type Agent struct {
 	// SummaryShares reports whether a version's summary call continues the
 	// conversation's own prefix and so reads it from the cache.
 	SummaryShares func(version string) bool
+	// Settings are those of the client that bear on the bill.
+	Settings []Setting
 }
 
 // Text is what a line says of a block.

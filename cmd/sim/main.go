@@ -72,7 +72,8 @@ func newRoot() *cobra.Command {
 		Short: "What agent sessions cost under different ways of managing their context",
 		Long: `sim replays recorded coding-agent sessions through context-compaction strategies
 against a model of the provider's prompt cache, and reports cost, cache hits and
-compactions.`,
+compactions. Without a command it advises on the sessions in the usual places of
+coding agents, where there are any.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
@@ -80,7 +81,7 @@ compactions.`,
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unknown command %q; see sim help", args[0])}
 			}
-			return cmd.Help()
+			return begin(cmd)
 		},
 		Args: cobra.ArbitraryArgs,
 	}
@@ -90,6 +91,7 @@ compactions.`,
 	root.SetUsageFunc(usage)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
+		newAdvise(),
 		newRun(),
 		newExplain(),
 		newChains(),

@@ -26,6 +26,7 @@ func Describe() *traces.Agent {
 	return &traces.Agent{
 		Name: Agent, Title: "Claude Code", ClaudeCode: true, Member: member, Places: places, Read: ReadInputs, Texts: texts,
 		Cache:      func(string) traces.Cache { return traces.CacheMarked },
+		Settings:   settings(),
 		CompactsAt: compactsAt, SummaryShares: summaryShares,
 	}
 }

@@ -36,6 +36,7 @@ func Describe() *traces.Agent {
 		},
 		Cache:         func(string) traces.Cache { return traces.CacheAutomatic },
 		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 9 / 10 },
+		Settings:      settings(),
 		SummaryShares: func(string) bool { return true },
 	}
 }

@@ -43,6 +43,7 @@ func Describe() *traces.Agent {
 		},
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, _ int64) int64 { return window - 16_384 },
+		Settings:      settings(),
 		SummaryShares: func(string) bool { return false },
 	}
 }

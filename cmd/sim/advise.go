@@ -1,0 +1,77 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// adviseFlags are the flags of sim advise.
+type adviseFlags struct{ traceFlags }
+
+func newAdvise() *cobra.Command {
+	var f adviseFlags
+	cmd := &cobra.Command{
+		Use:   "advise [PATH…]",
+		Short: "Say what to set in the clients that made sessions, what it saves, and how sure that is",
+		Long: `Tries the settings that each client really offers on the sessions under PATH, by
+simulation, and says which of them save: how much on all sessions, how much on
+sessions that were not used to choose the value, and what the agent would have
+forgotten. Without a path it reads the usual places of coding agents.`,
+		Example: `  sim advise ~/.claude/projects
+  sim advise --since 30d --format json ~/.codex/sessions`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.bind(cmd)
+	return cmd
+}
+
+// begin is sim alone: advice on a person's own sessions, help where there are none.
+func begin(cmd *cobra.Command) error {
+	found, _, err := survey(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(found, func(s traces.Stock) bool { return agents.Readable(s.Place) }) {
+		return cmd.Help()
+	}
+	advise := newAdvise()
+	advise.SetContext(cmd.Context())
+	advise.SetIn(cmd.InOrStdin())
+	advise.SetOut(cmd.OutOrStdout())
+	advise.SetErr(cmd.ErrOrStderr())
+	return advise.RunE(advise, nil)
+}
+
+func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
+	prices, err := f.prices.table()
+	if err != nil {
+		return usageError{err}
+	}
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 && !f.read.discover.wanted() {
+		f.read.discover.discover = true
+	}
+	corpus, err := f.read.corpus(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1, Workers: f.read.workers, Version: version()}
+	advice, err := plan.Advise(cmd.Context(), corpus)
+	if err != nil {
+		return err
+	}
+	var read results.Workload
+	f.read.remark(cmd, &read, corpus)
+	return advice.Document(read.Remarks).Write(cmd.OutOrStdout(), f.format)
+}

@@ -1,0 +1,14 @@
+package pi
+
+import "github.com/compactsim/compactsim/traces"
+
+// settings are the settings of pi that a simulation follows: compaction begins at
+// the window less the reserve.
+func settings() []traces.Setting {
+	return []traces.Setting{{
+		Name: "compaction.reserveTokens", Group: "threshold", Where: "~/.pi/agent/settings.json",
+		Snippet: `{"compaction": {"reserveTokens": %s}}`, Does: "keep %s tokens free",
+		Values: []string{"40000", "60000", "80000", "100000", "120000"},
+		Assign: "full-compact.trigger.reserve=%s",
+	}}
+}

@@ -1,0 +1,295 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Advice says what to set in the clients that made recordings, and what that saves.
+type Advice struct {
+	PaidUSD float64       `json:"paid_usd"` // at the prices of the API
+	Agents  []AgentAdvice `json:"agents"`
+}
+
+// AgentAdvice is the advice for the sessions of one agent. Its figures are of
+// strategy own: the client as it is, simulated.
+type AgentAdvice struct {
+	Agent    string  `json:"agent"` // as in Session.Agent
+	Title    string  `json:"title"`
+	Version  string  `json:"version"` // the newest among the sessions; "" for unknown
+	Sessions int     `json:"sessions"`
+	Calls    int     `json:"calls"`
+	PaidUSD  float64 `json:"paid_usd"`
+	AsIsUSD  float64 `json:"as_is_usd"` // simulated without a change
+	// Changes are ranked by what they save on sessions that were not used to choose
+	// them; Open are those that the sessions do not decide.
+	Changes  []Change    `json:"changes,omitempty"`
+	Open     []Change    `json:"undecided,omitempty"`
+	Together *Together   `json:"together,omitempty"` // nil for fewer than two changes
+	Closed   *ClosedForm `json:"closed_form,omitempty"`
+	was      results.Row
+}
+
+// Change is one setting at the value that was chosen.
+type Change struct {
+	Setting  string  `json:"setting"`
+	Value    string  `json:"value"`
+	Does     string  `json:"does"`
+	Where    string  `json:"where"`
+	Snippet  string  `json:"snippet"`
+	From     string  `json:"from_version,omitempty"`
+	Caveat   string  `json:"caveat,omitempty"`
+	Assign   string  `json:"set"`       // the same as sim run --set takes it, under strategy own
+	SavesUSD float64 `json:"saves_usd"` // on all sessions: what sim run shows
+	// Unseen is what it saves on sessions that were not used to choose it, as a
+	// share of their cost, and its 90 % interval.
+	Unseen float64 `json:"unseen_share"`
+	Low    float64 `json:"unseen_low"`
+	High   float64 `json:"unseen_high"`
+	Agree  int     `json:"folds_agree"`             // folds whose sessions it makes cheaper
+	Folds  int     `json:"folds"`                   // folds with sessions on which it has an effect
+	Edge   string  `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
+	More   int     `json:"more_sessions,omitempty"` // about so many more would decide
+	Effect Effect  `json:"effect"`
+	at     candidate
+}
+
+// Effect is what a change does beside its saving: before and with it.
+type Effect struct {
+	Compactions    [2]int      `json:"compactions"`
+	Recall         *[2]float64 `json:"needed_recall,omitempty"` // nil where it is not measured
+	WithRefetchUSD *[2]float64 `json:"cost_with_refetch_usd,omitempty"`
+	WaitSeconds    [2]float64  `json:"added_latency_seconds"`
+}
+
+// Together is what several changes save, simulated together.
+type Together struct {
+	Settings []string `json:"settings"`
+	SavesUSD float64  `json:"saves_usd"`
+	Effect   Effect   `json:"effect"`
+}
+
+// candidate is a value of a setting.
+type candidate struct {
+	setting *traces.Setting
+	value   string
+}
+
+func (c candidate) assign() string { return c.setting.With(c.setting.Assign, c.value) }
+
+// maxChanges is how many changes are advised for an agent.
+const maxChanges = 7
+
+// Advise finds the settings that make the sessions of each agent cheaper.
+func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, error) {
+	sessions := withCalls(corpus)
+	if len(sessions) == 0 {
+		return nil, errNoCalls
+	}
+	d, err := p.expand("advise", []string{strategyOwn}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.learn(ctx, d, sessions); err != nil {
+		return nil, err
+	}
+	p.library = needs.NewLibrary(ctx, corpus)
+	byAgent := map[string][]*traces.Session{}
+	for _, s := range sessions {
+		byAgent[s.Agent] = append(byAgent[s.Agent], s)
+	}
+	a := &Advice{}
+	for _, name := range slices.Sorted(maps.Keys(byAgent)) {
+		one, err := p.adviseAgent(ctx, agents.Of(name), byAgent[name])
+		if err != nil {
+			return nil, fmt.Errorf("advice for %s: %w", name, err)
+		}
+		a.Agents = append(a.Agents, *one)
+		a.PaidUSD += one.PaidUSD
+	}
+	slices.SortStableFunc(a.Agents, func(x, y AgentAdvice) int { return cmp.Compare(y.PaidUSD, x.PaidUSD) })
+	return a, nil
+}
+
+func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session) (*AgentAdvice, error) {
+	slices.SortStableFunc(sessions, func(a, b *traces.Session) int { return cmp.Compare(a.Start, b.Start) })
+	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title, Sessions: len(sessions)}
+	for _, s := range sessions {
+		one.Calls += s.NumCalls()
+		row := sim.Billed(s, p.Prices, time.Time{})
+		one.PaidUSD += row.CostUSD()
+		if profile.Compare(s.Version(), one.Version) > 0 {
+			one.Version = s.Version()
+		}
+	}
+	all, err := p.total(ctx, sessions, nil)
+	if err != nil {
+		return nil, err
+	}
+	one.was, one.AsIsUSD = *all, all.CostUSD()
+	if len(sessions) < foldBlocks {
+		return one, nil // too few to choose on some and judge on others
+	}
+	for _, group := range offered(agent.Settings, one.Version) {
+		found, err := p.search(ctx, sessions, group)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			continue
+		}
+		with, err := p.total(ctx, sessions, []string{found.Assign})
+		if err != nil {
+			return nil, err
+		}
+		found.SavesUSD, found.Effect = one.AsIsUSD-with.CostUSD(), effect(all, with)
+		if found.wins() {
+			one.Changes = append(one.Changes, *found)
+		} else {
+			one.Open = append(one.Open, *found)
+		}
+	}
+	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
+	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
+	if one.Closed, err = p.closedForm(ctx, sessions, one.Changes); err != nil {
+		return nil, err
+	}
+	return one, p.together(ctx, sessions, one)
+}
+
+// minAdvised is the least that a change must save to be told, USD: half a cent.
+const minAdvised = 0.005
+
+// wins reports whether the change is advised: it saves on unseen sessions whatever
+// the chance, in most folds, and with what is forgotten fetched again.
+func (c *Change) wins() bool {
+	saves, measured := c.Effect.saves()
+	return c.Low > 0 && 2*c.Agree > c.Folds && c.SavesUSD >= minAdvised && (!measured || saves >= minAdvised)
+}
+
+// saves returns what is saved if what is forgotten is fetched again, USD; false
+// where that is not measured.
+func (e *Effect) saves() (float64, bool) {
+	if e.WithRefetchUSD == nil {
+		return 0, false
+	}
+	return e.WithRefetchUSD[0] - e.WithRefetchUSD[1], true
+}
+
+// offered returns the settings that a version of the client honours, by group. An
+// unknown version is taken for the newest.
+func offered(settings []traces.Setting, newest string) [][]candidate {
+	var groups []string
+	by := map[string][]candidate{}
+	for i := range settings {
+		s := &settings[i]
+		if s.From != "" && newest != "" && profile.Compare(newest, s.From) < 0 {
+			continue
+		}
+		if !slices.Contains(groups, s.Group) {
+			groups = append(groups, s.Group)
+		}
+		for _, v := range s.Values {
+			by[s.Group] = append(by[s.Group], candidate{s, v})
+		}
+	}
+	var list [][]candidate
+	for _, g := range groups {
+		list = append(list, by[g])
+	}
+	return list
+}
+
+// together simulates all changes at once. One that the others make worthless goes.
+func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *AgentAdvice) error {
+	if len(one.Changes) < 2 {
+		return nil
+	}
+	var set, names []string
+	best := one.AsIsUSD
+	var row *results.Row
+	for i := range one.Changes {
+		tried, err := p.total(ctx, sessions, append(slices.Clone(set), one.Changes[i].Assign))
+		if err != nil {
+			return err
+		}
+		if usd := tried.CostUSD(); usd < best {
+			best, row = usd, tried
+			set, names = append(set, one.Changes[i].Assign), append(names, one.Changes[i].Setting)
+		}
+	}
+	if len(names) > 1 {
+		one.Together = &Together{Settings: names, SavesUSD: one.AsIsUSD - best, Effect: effect(&one.was, row)}
+	}
+	return nil
+}
+
+// effect compares two rows of the same sessions.
+func effect(was, is *results.Row) Effect {
+	both := func(name string) *[2]float64 {
+		m, ok := results.LookupMetric(name)
+		if !ok {
+			return nil
+		}
+		a, measured := m.Value(was)
+		b, also := m.Value(is)
+		if !measured || !also {
+			return nil
+		}
+		return &[2]float64{a, b}
+	}
+	return Effect{
+		Compactions: [2]int{was.Compactions, is.Compactions}, Recall: both("needed_recall"),
+		WithRefetchUSD: both("cost_with_refetch_usd"), WaitSeconds: [2]float64{was.AddedLatency, is.AddedLatency},
+	}
+}
+
+// total returns the row of all sessions under strategy own with assignments, and
+// what is forgotten.
+func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignments []string) (*results.Row, error) {
+	rows, err := p.ownRows(ctx, sessions, [][]string{assignments}, true)
+	if err != nil {
+		return nil, err
+	}
+	var sum results.Row
+	for i := range rows[0] {
+		sum.Add(&rows[0][i])
+	}
+	return &sum, nil
+}
+
+// ownRows returns the rows of sessions under strategy own, with each of several
+// sets of assignments.
+func (p *Plan) ownRows(
+	ctx context.Context, sessions []*traces.Session, sets [][]string, measure bool,
+) ([][]results.Row, error) {
+	var configs []sim.Config
+	for _, set := range sets {
+		c, err := p.Config(strategyOwn, set)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.Join(set, " "), err)
+		}
+		if !measure {
+			c.Needs = nil
+		}
+		c.Breaks = false
+		configs = append(configs, c)
+	}
+	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}

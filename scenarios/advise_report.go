@@ -1,0 +1,151 @@
+package scenarios
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Line says in one line what the best change is: the end of an audit.
+func (a *Advice) Line() string {
+	for i := range a.Agents {
+		if one := &a.Agents[i]; len(one.Changes) > 0 {
+			c := &one.Changes[0]
+			return fmt.Sprintf("%s: %s (%s) saves %s, %s on sessions not used to choose it",
+				one.Title, c.Does, c.Setting, document.USD(c.SavesUSD, 2), share(c))
+		}
+	}
+	return "no setting saves on these sessions what can be told from chance"
+}
+
+// share is what a change saves on unseen sessions, with its interval.
+func share(c *Change) string {
+	return fmt.Sprintf("%s (90 %%: %s … %s)", document.SignedPercent(-c.Unseen), document.SignedPercent(-c.High), document.SignedPercent(-c.Low))
+}
+
+// Document reports advice on one screen.
+func (a *Advice) Document(remarks []string) *document.Document {
+	d := &document.Document{
+		Title: "What to set", JSON: document.Indented(a), Data: a.data,
+		Head:     append([]string{fmt.Sprintf("%s paid at the prices of the API; a subscription pays none of it", document.USD(a.PaidUSD, 2))}, remarks...),
+		Sections: []document.Section{{Blocks: []document.Block{a.paid()}}},
+		Notes: []string{
+			"SAVES: simulated on all sessions, as `sim run --strategy own --set …` shows it. The share in brackets is that " +
+				"on sessions that were not used to choose the value. The agent acts as recorded whatever was forgotten: RECALL " +
+				"is the share of what it used later that stays at hand, RE-FETCHED what is saved if it fetches again what is not.",
+		},
+	}
+	for i := range a.Agents {
+		d.Sections = append(d.Sections, a.Agents[i].section())
+	}
+	return d
+}
+
+// paid lists what was paid by agent.
+func (a *Advice) paid() *document.Table {
+	t := &document.Table{Columns: append(document.Left("AGENT"), document.Right("", "SESSIONS", "CALLS", "PAID", "SIMULATED")...)}
+	for i := range a.Agents {
+		x := &a.Agents[i]
+		t.Rows = append(t.Rows, []any{x.Title, document.Whole(x.Sessions), document.Whole(x.Calls),
+			document.USD(x.PaidUSD, 2), document.USD(x.AsIsUSD, 2)})
+	}
+	return t
+}
+
+// section shows the changes of an agent.
+func (x *AgentAdvice) section() document.Section {
+	s := document.Section{Title: x.Title}
+	say := func(format string, args ...any) {
+		s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf(format, args...)})
+	}
+	if len(agents.Of(x.Agent).Settings) == 0 {
+		say("Its client offers no setting that a simulation follows.")
+		return s
+	}
+	if x.Sessions < foldBlocks {
+		say("%s are too few to choose on some and judge on others: %d are needed.", document.Count(x.Sessions, "session"), foldBlocks)
+		return s
+	}
+	if len(x.Changes) == 0 {
+		say("No setting of this client saves on these sessions what can be told from chance.")
+	} else {
+		s.Blocks = append(s.Blocks, x.table())
+	}
+	for i := range x.Changes {
+		c := &x.Changes[i]
+		text := fmt.Sprintf("%s: %s. On unseen sessions %s; %d of %d folds agree.", c.Where, c.Snippet, share(c), c.Agree, c.Folds)
+		if c.Edge != "" {
+			text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
+		}
+		if c.From != "" && x.Version == "" {
+			text += fmt.Sprintf(" From version %s; that of the client is not known.", c.From)
+		}
+		if c.Caveat != "" {
+			text += " " + strings.ToUpper(c.Caveat[:1]) + c.Caveat[1:] + "."
+		}
+		s.Blocks = append(s.Blocks, document.Text{Lead: strconv.Itoa(i+1) + ". ", Text: text})
+	}
+	for i := range x.Open {
+		c := &x.Open[i]
+		text := fmt.Sprintf("Not advised: %s, %s on unseen sessions, %d of %d folds", c.Does, share(c), c.Agree, c.Folds)
+		if saves, ok := c.Effect.saves(); ok && saves <= 0 {
+			text += "; fetching again what it forgets costs more"
+		}
+		if c.More > 0 {
+			text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
+		}
+		say("%s.", text)
+	}
+	if f := x.Closed; f != nil {
+		text := fmt.Sprintf("By the closed form a context that grows by %s tokens a call pays to compact at %s; the simulation "+
+			"does best at %s", document.Whole(f.Growth), document.Tokens(f.Tokens), document.Tokens(f.Simulated))
+		if f.Why != "" {
+			text += ": " + f.Why
+		}
+		say("%s.", text)
+	}
+	return s
+}
+
+// table lists the changes and what they do together.
+func (x *AgentAdvice) table() *document.Table {
+	t := &document.Table{Columns: append(document.Left("#", "CHANGE"),
+		document.Right("", "SAVES", "%", "RE-FETCHED", "COMPACTIONS", "RECALL")...)}
+	row := func(n, does string, saves float64, e *Effect) {
+		recall, refetch := "–", "–"
+		if e.Recall != nil {
+			recall = fmt.Sprintf("%.0f→%.0f %%", 100*e.Recall[0], 100*e.Recall[1])
+		}
+		if saves, ok := e.saves(); ok {
+			refetch = document.USD(saves, 2)
+		}
+		t.Rows = append(t.Rows, []any{n, does, document.USD(saves, 2), document.SignedPercent(-saves / x.AsIsUSD),
+			refetch, fmt.Sprintf("%d→%d", e.Compactions[0], e.Compactions[1]), recall})
+	}
+	for i := range x.Changes {
+		row(strconv.Itoa(i+1), x.Changes[i].Does, x.Changes[i].SavesUSD, &x.Changes[i].Effect)
+	}
+	if x.Together != nil {
+		row("", fmt.Sprintf("%d of them together", len(x.Together.Settings)), x.Together.SavesUSD, &x.Together.Effect)
+	}
+	return t
+}
+
+// data is the list of changes for programs.
+func (a *Advice) data() *document.Table {
+	t := &document.Table{Columns: document.Columns("agent", "advised", "setting", "value", "saves_usd", "unseen_share", "unseen_low",
+		"unseen_high", "folds_agree", "folds", "set")}
+	for i := range a.Agents {
+		for _, list := range [][]Change{a.Agents[i].Changes, a.Agents[i].Open} {
+			for j := range list {
+				c := &list[j]
+				t.Rows = append(t.Rows, []any{a.Agents[i].Agent, j < len(a.Agents[i].Changes) && &list[0] == &a.Agents[i].Changes[0],
+					c.Setting, c.Value, c.SavesUSD, c.Unseen, c.Low, c.High, c.Agree, c.Folds, c.Assign})
+			}
+		}
+	}
+	return t
+}

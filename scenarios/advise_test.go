@@ -1,0 +1,118 @@
+package scenarios
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// A change that saves 10 % of every session is told with that share, by all folds; one
+// that saves in a third of the sessions and costs as much in another is not advised.
+func TestJudgeOnUnseenSessions(t *testing.T) {
+	const n = 30
+	base, tenth, noise := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		base[i] = 5 + float64(i%7)
+		tenth[i] = 0.9 * base[i]
+		noise[i] = base[i] + []float64{-1, 0, 1}[i*7%3]
+	}
+	steady, chance := Change{SavesUSD: 1}, Change{SavesUSD: 1}
+	steady.judge([][]float64{base, tenth})
+	chance.judge([][]float64{base, noise})
+	if math.Abs(steady.Unseen-0.1) > 1e-9 || steady.Folds != foldBlocks*foldRepeats || steady.Agree != steady.Folds || !steady.wins() {
+		t.Errorf("a tenth of every session: %+v", steady)
+	}
+	if chance.wins() {
+		t.Errorf("chance is advised: %+v", chance)
+	}
+}
+
+// A value that is chosen because it fits one session does not win on the others.
+func TestJudgeSeesWhatOneSessionChose(t *testing.T) {
+	base, one := make([]float64, 20), make([]float64, 20)
+	for i := range base {
+		base[i], one[i] = 10, 10.1
+	}
+	one[4] = 1 // saves 9 here, and costs 1.9 in the 19 others
+	c := Change{SavesUSD: 7}
+	c.judge([][]float64{base, one})
+	if c.wins() || c.Unseen > 0.01 {
+		t.Errorf("the gain of one session is told as one of all: %+v", c)
+	}
+}
+
+// A version is offered the settings that it knows; an unknown one all of them.
+func TestOfferedByVersion(t *testing.T) {
+	settings := agents.Of(traces.AgentClaudeCode).Settings
+	groups := func(v string) (names []string) {
+		for _, g := range offered(settings, v) {
+			names = append(names, g[0].setting.Group)
+		}
+		return names
+	}
+	for v, want := range map[string]string{
+		"2.1.20":  "threshold window",
+		"2.1.200": "threshold window lifetime",
+		"":        "threshold window lifetime lifetime of sub-agents",
+	} {
+		if got := strings.Join(groups(v), " "); got != want {
+			t.Errorf("version %q is offered %q, want %q", v, got, want)
+		}
+	}
+}
+
+// Every value of every setting is one that the simulation takes.
+func TestSettingsCanBeSimulated(t *testing.T) {
+	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
+	for _, name := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentPi} {
+		a := agents.Of(name)
+		for _, group := range offered(a.Settings, "") {
+			for _, c := range group {
+				if _, err := p.Config(strategyOwn, []string{c.assign()}); err != nil {
+					t.Errorf("%s: %s: %v", a.Name, c.assign(), err)
+				}
+			}
+		}
+	}
+}
+
+// What is told of a change on all sessions is what a run with that setting costs less.
+func TestAdviceIsWhatARunShows(t *testing.T) {
+	corpus := samples(t)
+	for _, s := range samples(t).Sessions { // enough for folds
+		c := *s
+		c.ID += "-again"
+		corpus.Sessions = append(corpus.Sessions, &c)
+	}
+	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
+	a, err := p.Advise(t.Context(), corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &a.Agents[0]
+	tried := append(one.Changes, one.Open...)
+	if len(tried) == 0 {
+		t.Fatal("no setting was tried")
+	}
+	for _, c := range tried {
+		usd := 0.0
+		for _, set := range [][]string{nil, {c.Assign}} {
+			row, err := p.total(t.Context(), withCalls(corpus), set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			usd = row.CostUSD() - usd // with it less without it
+		}
+		if math.Abs(usd+c.SavesUSD) > 1e-9 {
+			t.Errorf("%s=%s saves $%.4f, a run shows $%.4f", c.Setting, c.Value, c.SavesUSD, -usd)
+		}
+	}
+	var page bytes.Buffer
+	if err := a.Document(nil).Write(&page, "table"); err != nil || !strings.Contains(page.String(), "paid at the prices of the API") {
+		t.Errorf("report: %v\n%s", err, page.String())
+	}
+}
