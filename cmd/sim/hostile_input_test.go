@@ -148,6 +148,60 @@ func highWater(pid int) int64 {
 	return kib << 10
 }
 
+// runHighWater runs sim and returns the most memory that it took, bytes.
+func runHighWater(t *testing.T, args ...string) (code int, errs string, peak int64) {
+	t.Helper()
+	cmd, _ := process(t, args...)
+	var b bytes.Buffer
+	cmd.Stderr = &b
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	seen := make(chan int64)
+	go func() {
+		high := int64(0)
+		for {
+			high = max(high, highWater(cmd.Process.Pid))
+			select {
+			case <-done:
+				seen <- high
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	code = exitCode(cmd.Wait())
+	close(done)
+	return code, b.String(), <-seen
+}
+
+// A run that writes its rows to files keeps no more of a hundred times the sessions than the sessions
+// themselves, about 500 bytes for each of 60,000 calls, and what does not grow with them: the batch that is
+// read, the calls that charts show, texts that are read again. It took twice as much before.
+func TestRunMemoryIsBounded(t *testing.T) {
+	if torture() == 0 {
+		t.Skip("a long test: the sessions take time to generate")
+	}
+	t.Parallel()
+	var peaks []int64
+	for _, sessions := range []string{"20", "2000"} {
+		dir := filepath.Join(t.TempDir(), "sessions")
+		if code, _, errs := exec(t, "traces", "gen", "--profile", "chat", "--sessions", sessions, "--format", "jsonl.gz", "-o", dir); code != exitOK {
+			t.Fatal(errs)
+		}
+		code, errs, peak := runHighWater(t, "run", "-q", "--out", filepath.Join(t.TempDir(), "out"), dir)
+		if code != exitOK {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		peaks = append(peaks, peak)
+	}
+	if peaks[1] > peaks[0]+220<<20 {
+		t.Errorf("20 sessions took %d MiB, 2000 took %d", peaks[0]>>20, peaks[1]>>20)
+	}
+	t.Logf("20 sessions took %d MiB, 2000 took %d", peaks[0]>>20, peaks[1]>>20)
+}
+
 // Whatever the length of lines, memory stays below what --max-memory allows: lines of more than a
 // quarter of it are skipped by name, and recordings that take more end reading, with what to do.
 func TestMemoryIsBounded(t *testing.T) {
@@ -159,29 +213,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		write(t, filepath.Join(dir, name), gzipped(t, bytes.ReplaceAll(long, []byte(`"s"`), []byte(`"`+name+`"`))))
 	}
 	run := func(memory string) (code int, errs string, peak int64) {
-		cmd, _ := process(t, "run", "-v", "--workers", "3", "--strategy", "recorded", "--max-memory", memory, dir)
-		var b bytes.Buffer
-		cmd.Stderr = &b
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan struct{})
-		seen := make(chan int64)
-		go func() {
-			high := int64(0)
-			for {
-				high = max(high, highWater(cmd.Process.Pid))
-				select {
-				case <-done:
-					seen <- high
-					return
-				case <-time.After(5 * time.Millisecond):
-				}
-			}
-		}()
-		code = exitCode(cmd.Wait())
-		close(done)
-		return code, b.String(), <-seen
+		return runHighWater(t, "run", "-v", "--workers", "3", "--strategy", "recorded", "--max-memory", memory, dir)
 	}
 	limits := []int64{256}
 	if torture() > 0 {

@@ -235,7 +235,7 @@ func rowsOfRun(t *testing.T, dir string) (rows map[string][]string, code int, sa
 // Whatever happens to one recording, a run ends well, the figures of another
 // session stay as they are, and what cannot be read is told.
 func TestMutants(t *testing.T) {
-	more, long := budget(80)
+	more, long := budget(60)
 	if !long {
 		t.Parallel()
 	}

@@ -117,7 +117,7 @@ func TestEveryWriteFails(t *testing.T) {
 			ops, _ := count.Ops()
 			stride := 1
 			if torture() == 0 {
-				stride = ops/6 + 1
+				stride = ops/3 + 1
 			}
 			failed := 0
 			for n := 0; n < ops+2; n += stride {

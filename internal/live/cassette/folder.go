@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
+
+	"github.com/compactsim/compactsim/internal/files"
 )
 
 // Mode says what a folder does about calls that it does not have.
@@ -147,37 +149,14 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 	if err := f.keepBroken(k); err != nil {
 		return refused(err)
 	}
-	if err := writeWhole(f.path(k), b); err != nil {
+	// What was paid for is kept, whatever has been interrupted meanwhile.
+	if err := files.Write(context.Background(), f.path(k), func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
 		return refused(err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.made[k] = true
 	return stored, nil
-}
-
-// writeWhole writes a file beside its place and moves it there.
-func writeWhole(path string, b []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+strings.TrimSuffix(filepath.Base(path), suffix)+"-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(tmp.Name())
-		}
-	}()
-	_, err = tmp.Write(b)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }
 
 // ErrBroken reports a file that holds no cassette, or not the one it is named by.
