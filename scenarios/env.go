@@ -32,7 +32,20 @@ func settings(a *client.Assembly) []layerSetting {
 		}
 	}
 	v := e.Variables()
-	if client.On(e.DisableAutoCompact) || a.Windows.SmallOff && v.SmallAuto() {
+	for _, feature := range []struct{ value, layer, path string }{
+		{e.SessionMemory, strategies.SessionMemoryName, "enabled"},
+		{e.SessionCompact, strategies.SessionMemoryName, "compact"},
+		{e.Dream, strategies.DreamName, "enabled"},
+		{e.MemoryExtraction, strategies.MemoryExtractionName, "enabled"},
+		{e.TimeMicrocompact, strategies.TimeClearName, "enabled"},
+		{e.CachedMicrocompact, strategies.CachedClearName, "enabled"},
+	} {
+		if feature.value != "" {
+			set(feature.layer, feature.path, client.On(feature.value))
+		}
+	}
+	// 003:2017: context collapse and automatic compaction exclude each other.
+	if client.On(e.DisableAutoCompact) || client.On(e.ContextCollapse) || a.Windows.SmallOff && v.SmallAuto() {
 		set(strategies.CompactName, "auto", false)
 		set(strategies.CompactName, "idle.enabled", false)
 		set(strategies.SessionMemoryName, "compact", false)

@@ -19,6 +19,7 @@ func TestVariablesSetParameters(t *testing.T) {
 	r := registry(t)
 	all := client.Assembly{Env: client.Env{
 		AutocompactPct: "80", DisableCompact: "1", DisableAutoCompact: "1", IdleMinTokens: "1", BashMaxOutput: "1", MCPMaxOutput: "1",
+		SessionMemory: "1", SessionCompact: "1", Dream: "1", MemoryExtraction: "1", TimeMicrocompact: "1", CachedMicrocompact: "1",
 	}}
 	list := settings(&all)
 	for _, s := range list {
@@ -67,6 +68,11 @@ strategies:
       - full-compact: {trigger: {fixed: 150000}, manual: true, auto: true}
       - microcompact: {trigger: {fixed: 100000}}
       - tool-storage: {}
+      - session-memory: {trigger: {fixed: 150000}}
+      - dream: {}
+      - memory-extraction: {}
+      - time-microcompact: {enabled: false}
+      - cached-microcompact: {}
 client:
   env: {`
 	for _, tc := range []struct{ env, layer, path, want string }{
@@ -81,6 +87,17 @@ client:
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: 70", "full-compact", "trigger.pct_override", "70"},
 		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: 70", "microcompact", "trigger.pct_override", "70"},
 		{"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS: 120000", "full-compact", "idle.min_tokens", "120000"},
+		{"CONTEXT_COLLAPSE: 1", "full-compact", "auto", "false"}, // 003:2017
+		{"CONTEXT_COLLAPSE: 1", "full-compact", "manual", "true"},
+		{"CONTEXT_COLLAPSE: 0", "full-compact", "auto", "true"},
+		{"tengu_session_memory: 0", "session-memory", "enabled", "false"}, // 003:1975-1985
+		{"tengu_session_memory: 1", "session-memory", "enabled", "true"},
+		{"tengu_sm_compact: 0", "session-memory", "compact", "false"},
+		{"CONTEXT_COLLAPSE: 1", "session-memory", "compact", "false"},
+		{"tengu_onyx_plover: 0", "dream", "enabled", "false"},
+		{"tengu_passport_quail: 0", "memory-extraction", "enabled", "false"},
+		{"tengu_slate_heron: 1", "time-microcompact", "enabled", "true"},
+		{"CACHED_MICROCOMPACT: 0", "cached-microcompact", "enabled", "false"},
 		{"BASH_MAX_OUTPUT_LENGTH: 60000", "tool-storage", "limits.bash", "60000"},
 		{"BASH_MAX_OUTPUT_LENGTH: 999999", "tool-storage", "limits.bash", "150000"}, // its maximum (E4)
 		{"MAX_MCP_OUTPUT_TOKENS: 25000", "tool-storage", "limits.mcp", "100000"},    // 4 bytes a token

@@ -70,7 +70,7 @@ func TestSilentSettingsSaySomething(t *testing.T) {
 		{plain + "client:\n  env: {FORCE_PROMPT_CACHING_5M: 1}\n", "  ttl: {choice: 1h}\n", false, "t.yaml:4", "variables of client.env decide"},
 		{plain + "client:\n", "  env: {ENABLE_PROMPT_CACHING_1H_BEDROCK: 1}\n", false, "t.yaml:3", "only client.ttl.choice policy asks"},
 		{plain + "client:\n", "  env: {BASH_MAX_OUTPUT_LENGTH: 10}\n", false, "t.yaml:3", "no strategy has tool-storage"},
-		{plain + "client:\n", "  env: {CONTEXT_COLLAPSE: 1}\n", false, "t.yaml:3", "no document says what it does"},
+		{plain + "client:\n", "  env: {HISTORY_SNIP: 1}\n", false, "t.yaml:3", "no document says what it does"},
 		{plain + "client:\n", "  env: {CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: 120}\n", false, "t.yaml:3", "ignores what does not lie in (0, 100]"},
 		{plain + "client:\n", "  system: {sizes: {identity: 99}}\n", false, "t.yaml:3", "no sections"},
 		{plain + "client:\n", "  system: {claude_md_tokens: 99}\n", false, "t.yaml:3", "nothing moves"},

@@ -3,8 +3,11 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
@@ -256,5 +259,51 @@ func TestForkClientCount(t *testing.T) {
 	}
 	if got, want := o.measured[1], int64(18500+12+250+225); got != want {
 		t.Errorf("the fork counts %d tokens, want %d", got, want)
+	}
+}
+
+// contextsOf returns the contexts of a source's calls by thread, less those of a run
+// without messages.
+func contextsOf(t *testing.T, c, plain Config, s *traces.Session) map[int32][]int64 {
+	t.Helper()
+	more := map[int32][]int64{}
+	_, calls := run(t, c, s)
+	_, before := run(t, plain, s)
+	was := map[[2]int32]int64{}
+	for _, r := range before {
+		was[[2]int32{r.Thread, r.Round}] = r.Context
+	}
+	slices.SortFunc(calls, func(a, b results.CallRecord) int { return int(a.Round - b.Round) })
+	for _, r := range calls {
+		more[r.Thread] = append(more[r.Thread], r.Context-was[[2]int32{r.Thread, r.Round}])
+	}
+	return more
+}
+
+// 003:1702-1720: what agents send each other stands in the reader's requests. Two agents
+// start 30 s apart and answer every 40 s or so: a broadcast behind each response finds the
+// other at work four times of six. A leader's approval stands in the second request.
+// Mailboxes are looked into at a prompt: the main conversation's third request. An event
+// brings a message of any size to any thread.
+func TestMessagesAmongAgents(t *testing.T) {
+	type by = map[int32][]int64
+	for name, tc := range map[string]struct {
+		params string
+		events []client.Event
+		want   by
+	}{
+		"siblings":       {"end: 0, siblings: 40", nil, by{0: {0, 0, 0}, 1: {0, 40, 80}, 2: {0, 40, 80}}},
+		"plan approval":  {"end: 0, plan_approval: 25", nil, by{0: {0, 0, 0}, 1: {0, 25, 25}, 2: {0, 25, 25}}},
+		"shutdown":       {"end: 0, shutdown: 15", nil, by{0: {0, 30, 30}, 1: {0, 0, 0}, 2: {0, 0, 0}}},
+		"queue":          {"end: 60", nil, by{0: {0, 120, 120}, 1: {0, 0, 0}, 2: {0, 0, 0}}},
+		"mailbox":        {"end: 60, route: mailbox", nil, by{0: {0, 0, 120}, 1: {0, 0, 0}, 2: {0, 0, 0}}},
+		"from elsewhere": {"enabled: false", []client.Event{{At: client.When{Round: 2}, Do: "message", Value: "70", Threads: "all"}}, by{0: {0, 70, 70}, 1: {0, 70, 70}, 2: {0, 70, 70}}},
+	} {
+		plain := written(t, "  - agent-messages: {enabled: false}\n")
+		c := written(t, "  - agent-messages: {"+tc.params+"}\n")
+		c.Events = tc.events
+		if got := contextsOf(t, c, plain, coordinated(2).session()); !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: %v tokens more, want %v", name, got, tc.want)
+		}
 	}
 }

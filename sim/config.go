@@ -164,7 +164,8 @@ func Assemble(a client.Assembly, events []client.Event) *Assembly {
 	return &Assembly{
 		Assembly: a, variables: a.Env.Variables(), changes: changes.Compile(events),
 		header: a.System.Divided() && a.HeaderInKey(),
-		laid:   a.System.Divided() || a.System.ToolMarker == client.ToolMarkerLast || a.System.MCPTools > 0,
+		laid: a.System.Divided() || a.System.ToolMarker == client.ToolMarkerLast || a.System.MCPTools > 0 ||
+			a.System.AgentMemory.Tokens > 0,
 	}
 }
 

@@ -39,7 +39,7 @@ type pending struct {
 }
 
 // layOut shapes the head of a thread that begins: tools, system, reminders. Its
-// tokens stay those of the recording.
+// tokens stay those of the recording, but for the memory of sub-agents.
 func (l *Loop) layOut(t *thread) {
 	latch := t.replay.latch // nothing is decided before the first request
 	t.ttl = t.replay.assembly.Lifetime(&t.replay.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &latch)
@@ -53,7 +53,32 @@ func (l *Loop) layOut(t *thread) {
 	if t.replay.assembly.System.Divided() {
 		l.divide(t)
 	}
+	l.remember(t)
 	l.mark(t)
+}
+
+// remember puts the memory of a sub-agent behind its system prompt. It is the same
+// text in every session of its scope.
+func (l *Loop) remember(t *thread) {
+	m, s := &t.replay.assembly.System.AgentMemory, t.replay
+	if m.Tokens <= 0 || !t.agent() {
+		return
+	}
+	content := prompt.DigestString("agent memory").ExtendInt(uint64(m.Tokens))
+	if m.Scope != client.MemoryOfUser {
+		content = content.Extend(prompt.DigestString(s.session.Project))
+	}
+	if m.Scope != client.MemoryOfProject {
+		content = content.ExtendInt(uint64(s.owner)).ExtendInt(uint64(s.place) + 1)
+	}
+	_, to := t.stretch(prompt.LevelSystem)
+	if to == 0 {
+		_, to = t.stretch(prompt.LevelTools)
+	}
+	with := [1]prompt.Ref{s.arena.Add(prompt.Block{
+		Kind: prompt.KindSystem, Tokens: m.Tokens, Bytes: m.Tokens * 4, Object: -1, Digest: content,
+	})}
+	t.context.Replace(to, to, with[:], prompt.CauseHead)
 }
 
 // same returns a content that every user of an agent's version has in its

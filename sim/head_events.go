@@ -125,6 +125,8 @@ func (l *Loop) change(t *thread, c *changes.Change) {
 		t.replay.overage = c.Value == "on" || !c.Given && !t.replay.overage
 	case changes.ActionPermission, changes.ActionOutputStyle, changes.ActionSkill:
 		t.head.notices += c.Tokens
+	case changes.ActionMessage:
+		t.inbox = append(t.inbox, max(1, c.Tokens))
 	default:
 		l.changeKey(t, c)
 	}

@@ -200,7 +200,7 @@ func (l *Loop) input(t *thread) {
 		t.context.Append(prompt.Ref(b))
 		t.trailing += s.estimate(&s.session.Blocks[b])
 	}
-	if len(t.inbox) > 0 {
+	if len(t.inbox)+len(t.mailbox) > 0 {
 		l.open(t)
 	}
 	l.announce(t)

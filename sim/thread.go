@@ -52,6 +52,7 @@ type thread struct {
 	serverDeleted int64        // tokens the server has deleted so far
 	deleted       deletions
 	inbox         []int32 // messages from other threads, tokens
+	mailbox       []int32 // those that wait for a prompt
 	running       int32   // sub-agents at work
 	called        string  // source of the layer's call that the thread waits for
 
@@ -82,7 +83,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	*t = thread{
 		replay: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
 		strategy: s.strategy,
-		hooks:    t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], wakes: t.wakes[:0],
+		hooks:    t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
 		judge: t.judge, missing: t.missing[:0],
 	}
 	if s.needs != nil {

@@ -180,13 +180,22 @@ func (h *host) SetSection(s strategies.Section, tokens int32, content prompt.Dig
 	h.loop.setSection(h.thread, s, tokens, content)
 }
 
-// Post puts a message into the input of another thread's next round. One to a
-// thread that is not there is lost.
-func (h *host) Post(thread, tokens int32) {
-	s := h.thread.replay
-	if thread >= 0 && int(thread) < len(s.session.Threads) && tokens > 0 {
-		to := &h.loop.threads[s.base+thread]
-		to.inbox = append(to.inbox, tokens)
+// Post puts a message into the input of another thread's next round, or into its
+// mailbox. One to a thread that is not there is lost.
+func (h *host) Post(m strategies.Message) {
+	s, from := h.thread.replay, h.thread
+	for i := range s.session.Threads {
+		to := &h.loop.threads[int(s.base)+i]
+		sibling := m.To == strategies.ToSiblings && to != from && to.agent() && to.trace.Parent == from.trace.Parent &&
+			to.started && !to.ended
+		if m.Tokens <= 0 || !sibling && m.To != int32(i) {
+			continue
+		}
+		if m.Mailbox {
+			to.mailbox = append(to.mailbox, m.Tokens)
+		} else {
+			to.inbox = append(to.inbox, m.Tokens)
+		}
 	}
 }
 
@@ -203,6 +212,9 @@ func layerKey(name string) uint8 { return uint8(prompt.DigestString(name).Lo) | 
 
 // open delivers the messages that other threads have posted.
 func (l *Loop) open(t *thread) {
+	if t.current().Trigger == traces.TriggerPrompt {
+		t.inbox, t.mailbox = append(t.inbox, t.mailbox...), t.mailbox[:0]
+	}
 	for _, tokens := range t.inbox {
 		b := injected(prompt.KindAttachment, "message", tokens)
 		b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))

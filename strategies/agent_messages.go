@@ -7,13 +7,30 @@ type messagesParams struct {
 	Switch   `yaml:",inline"`
 	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" min:"0" off:"0"`
 	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" min:"0" off:"0"`
-	Every    int32 `yaml:"every" doc:"responses from one such message to the next; assumed" min:"1" needs:"progress"`
+	Every    int32 `yaml:"every" doc:"responses from one message of progress, or to siblings, to the next; assumed" min:"1" needs:"progress|siblings"`
+	Siblings int32 `yaml:"siblings" doc:"tokens of the message that it sends to all other sub-agents at work behind its responses, 0 for none; assumed" min:"0" off:"0"`
+	Plan     int32 `yaml:"plan_approval" doc:"tokens by which the leader approves its plan, or rejects it: in its second request; 0 for none; assumed" min:"0" off:"0"`
+	Shutdown int32 `yaml:"shutdown" doc:"tokens by which it answers a request to end, to its leader; what it is asked reaches it behind its last request and costs nothing; 0 for none; assumed" min:"0" off:"0"`
+	Route    route `yaml:"route" doc:"queue: a message stands in the reader's next request; mailbox: in a file that the reader looks into at the next prompt (assumed), as agents in processes of their own do"`
 }
+
+// route is how messages come to their readers.
+type route bool
+
+// The two routes (003:1712-1714).
+const (
+	routeQueue   route = false
+	routeMailbox route = true
+)
+
+// Names returns the names used in YAML, by value.
+func (route) Names() []string { return []string{"queue", "mailbox"} }
 
 // Rules returns what contradicts each other.
 func (p *messagesParams) Rules() []error {
-	if p.End == 0 && p.Progress == 0 {
-		return []error{spec.Problem{Paths: []string{"end", "progress"}, Text: "end and progress are 0: nothing is ever sent"}}
+	if p.End|p.Progress|p.Siblings|p.Plan|p.Shutdown == 0 {
+		return []error{spec.Problem{Paths: []string{"end", "progress", "siblings", "plan_approval", "shutdown"},
+			Text: "all sizes are 0: nothing is ever sent"}}
 	}
 	return nil
 }
@@ -22,44 +39,57 @@ func (p *messagesParams) Rules() []error {
 const messagesName = "agent-messages"
 
 var messagesDefinition = Define(messagesName,
-	"sends messages from sub-agents to their parents, which read them in the input of their next round",
+	"sends messages among sub-agents and their parents, which read them in the input of a later round",
 	messagesParams{Switch: on, End: 60, Every: 1},
 	func(p messagesParams) Layer { return &messages{params: p} }).with(Traits{Agents: true})
 
 // messages is the state of the layer on one thread.
 type messages struct {
 	params messagesParams
-	behind int32 // responses since the last message of progress
+	behind int32 // responses since the last message of progress, or to siblings
+	begun  bool  // it has had its first response
 }
 
 func (l *messages) Name() string { return messagesName }
 func (l *messages) Clone() Layer { return &messages{params: l.params} }
-func (l *messages) Reset()       { l.behind = 0 }
+func (l *messages) Reset()       { l.behind, l.begun = 0, false }
 
-// AfterResponse sends a message of progress. A message waits for its reader's
-// next round (003:2561, queuePendingMessage: drained at the next tool round).
+// AfterResponse has the leader answer the sub-agent's plan behind its first response, and
+// sends messages of progress and to siblings. A message waits for its reader's next
+// round (003:2561, queuePendingMessage: drained at the next tool round).
 func (l *messages) AfterResponse(t *Turn) Outcome {
-	if !l.sends(t, l.params.Progress) {
-		return Outcome{Declined, "no message of progress"}
+	p := &l.params
+	sent := !l.begun && l.post(t, t.Thread, p.Plan)
+	l.begun = true
+	if p.Progress > 0 || p.Siblings > 0 {
+		if l.behind++; l.behind == p.Every {
+			l.behind = 0
+			sent = l.post(t, t.Parent, p.Progress) || sent
+			sent = l.post(t, ToSiblings, p.Siblings) || sent
+		}
 	}
-	if l.behind++; l.behind < l.params.Every {
-		return Outcome{Declined, "not yet"}
+	if !sent {
+		return Outcome{Declined, "no message behind this response"}
 	}
-	l.behind = 0
-	t.Post(t.Parent, l.params.Progress)
 	return Outcome{Verdict: Done}
 }
 
-// ThreadEnd sends the parent the message that the sub-agent is done.
+// ThreadEnd sends the parent the message that the sub-agent is done, and its answer to
+// the request to end.
 func (l *messages) ThreadEnd(t *Turn) Outcome {
-	if !l.sends(t, l.params.End) {
+	end, shutdown := l.post(t, t.Parent, l.params.End), l.post(t, t.Parent, l.params.Shutdown)
+	if !end && !shutdown {
 		return Outcome{Declined, "no message at the end"}
 	}
-	t.Post(t.Parent, l.params.End)
 	return Outcome{Verdict: Done}
 }
 
-// sends reports whether a message of a size goes from the thread to a parent.
-func (l *messages) sends(t *Turn, tokens int32) bool {
-	return tokens > 0 && isAgent(t.Kind) && t.Parent >= 0
+// post sends a message of a size from the thread, or as its parent. It reports whether
+// there is one.
+func (l *messages) post(t *Turn, to, tokens int32) bool {
+	if tokens == 0 || !isAgent(t.Kind) || t.Parent < 0 {
+		return false
+	}
+	t.Post(Message{To: to, Tokens: tokens, Mailbox: bool(l.params.Route)})
+	return true
 }

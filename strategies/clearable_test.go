@@ -24,7 +24,7 @@ func (h *clearHost) Refuse(_, reason string) Outcome {
 func (h *clearHost) Delete(id int32)                          { h.deleted = append(h.deleted, id) }
 func (h *clearHost) IsDeleted(id int32) bool                  { return slices.Contains(h.deleted, id) }
 func (h *clearHost) SetSection(Section, int32, prompt.Digest) {}
-func (h *clearHost) Post(int32, int32)                        {}
+func (h *clearHost) Post(Message)                             {}
 func (h *clearHost) Draw(_ string, ordinal uint8) float64     { return h.draws[ordinal] }
 func (h *clearHost) Undelete(id int32) {
 	h.deleted = slices.DeleteFunc(h.deleted, func(d int32) bool { return d == id })

@@ -69,10 +69,10 @@ func defaultDream() dreamParams {
 	}
 }
 
-// dreamName is the registry's name of the layer.
-const dreamName = "dream"
+// DreamName is the registry's name of the layer.
+const DreamName = "dream"
 
-var dreamDefinition = Define(dreamName,
+var dreamDefinition = Define(DreamName,
 	"consolidates the memory files of a user's sessions now and then, by a call beside the conversation on its own prefix",
 	defaultDream(),
 	func(p dreamParams) Layer { return &dream{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
@@ -88,7 +88,7 @@ type dream struct {
 	answer  prompt.Answer
 }
 
-func (l *dream) Name() string { return dreamName }
+func (l *dream) Name() string { return DreamName }
 func (l *dream) Clone() Layer { c := *l; return &c }
 func (l *dream) Reset()       { *l = dream{params: l.params} }
 
@@ -103,10 +103,10 @@ func (l *dream) EndOfLoop(t *Turn) Outcome {
 	now := t.Epoch + t.Now
 	seen, reason := l.gate(t, now)
 	if reason != "" {
-		return t.Refuse(dreamName, reason)
+		return t.Refuse(DreamName, reason)
 	}
 	l.acquire(t, now, seen)
-	l.killed = t.Draw(dreamName, drawKilled) < l.params.Killed
+	l.killed = t.Draw(DreamName, drawKilled) < l.params.Killed
 	t.Background(l.call(t))
 	return Outcome{Verdict: Done}
 }
@@ -174,7 +174,7 @@ func (l *dream) call(t *Turn) prompt.Intent {
 	p := &l.params
 	turns := p.Phases.turns()
 	l.answer = prompt.Answer{Output: p.TurnOutput}
-	if t.Draw(dreamName, drawFails) < p.Failure {
+	if t.Draw(DreamName, drawFails) < p.Failure {
 		l.answer.Failed = prompt.FailAPI
 	}
 	if l.killed {
@@ -191,7 +191,7 @@ func (l *dream) call(t *Turn) prompt.Intent {
 func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	u := t.User
 	if !l.params.SurvivesExit && !u.lives(t.Session) {
-		return t.Refuse(dreamName, "its session ended")
+		return t.Refuse(DreamName, "its session ended")
 	}
 	reason := r.Failed
 	if reason == "" && l.killed {
@@ -204,7 +204,7 @@ func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 		}
 	}
 	if reason != "" {
-		return t.Refuse(dreamName, reason)
+		return t.Refuse(DreamName, reason)
 	}
 	t.Count(results.Counts{Dreams: 1})
 	l.prune(t)

@@ -102,10 +102,10 @@ func (p *indexParams) show(t *Turn, x *memoryIndex, shown uint32) uint32 {
 	return x.Change
 }
 
-// memoryName is the registry's name of the layer.
-const memoryName = "memory-extraction"
+// MemoryExtractionName is the registry's name of the layer.
+const MemoryExtractionName = "memory-extraction"
 
-var memoryDefinition = Define(memoryName,
+var memoryDefinition = Define(MemoryExtractionName,
 	"saves what later sessions should know at the end of a loop, by a call beside the conversation on its own prefix",
 	defaultMemory(),
 	func(p memoryParams) Layer { return &memoryExtraction{params: p} }).with(Traits{Draws: true, Calls: true, Notes: true})
@@ -133,7 +133,7 @@ type memoryExtraction struct {
 	answer  prompt.Answer // of the call under way
 }
 
-func (l *memoryExtraction) Name() string { return memoryName }
+func (l *memoryExtraction) Name() string { return MemoryExtractionName }
 
 // Clone keeps what was looked at; the call under way belongs to the thread that
 // made it.
@@ -168,16 +168,16 @@ func (l *memoryExtraction) EndOfLoop(t *Turn) Outcome {
 	}
 	l.shown = l.params.Index.show(t, l.index(t), l.shown)
 	if l.running {
-		return t.Refuse(memoryName, "an extraction is under way")
+		return t.Refuse(MemoryExtractionName, "an extraction is under way")
 	}
 	if l.ends++; l.ends < l.params.Every {
-		return t.Refuse(memoryName, "not due in this turn")
+		return t.Refuse(MemoryExtractionName, "not due in this turn")
 	}
 	l.ends, l.before = 0, l.seen
 	if l.wrote(t) && l.params.SkipWritten {
-		return t.Refuse(memoryName, "the conversation wrote memory files itself")
+		return t.Refuse(MemoryExtractionName, "the conversation wrote memory files itself")
 	}
-	l.running, l.saves = true, t.Draw(memoryName, drawSaves) < l.params.Saves
+	l.running, l.saves = true, t.Draw(MemoryExtractionName, drawSaves) < l.params.Saves
 	t.Background(l.call(t))
 	return Outcome{Verdict: Done}
 }
@@ -191,7 +191,7 @@ const (
 func (l *memoryExtraction) call(t *Turn) prompt.Intent {
 	p := &l.params
 	l.answer = prompt.Answer{Output: p.TurnOutput}
-	if t.Draw(memoryName, drawFails) < p.Failure {
+	if t.Draw(MemoryExtractionName, drawFails) < p.Failure {
 		l.answer.Failed = prompt.FailAPI
 	}
 	return prompt.Intent{
@@ -231,7 +231,7 @@ func (l *memoryExtraction) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	l.running = false
 	if r.Failed != "" {
 		l.seen = l.before
-		return t.Refuse(memoryName, r.Failed)
+		return t.Refuse(MemoryExtractionName, r.Failed)
 	}
 	t.Count(results.Counts{Memories: 1})
 	if x := l.index(t); l.saves && l.params.Growth > 0 {

@@ -16,9 +16,9 @@ import (
 type besideHost struct {
 	counts   results.Counts
 	reasons  map[string]int
-	sections []int32    // tokens of the memory section
-	posts    [][2]int32 // thread, tokens
-	draws    []string   // layers whose draws were asked for
+	sections []int32   // tokens of the memory section
+	posts    []Message // thread, tokens
+	draws    []string  // layers whose draws were asked for
 }
 
 func (h *besideHost) Count(n results.Counts) { h.counts.Add(&n) }
@@ -32,7 +32,7 @@ func (h *besideHost) IsDeleted(int32) bool { return false }
 func (h *besideHost) SetSection(_ Section, tokens int32, _ prompt.Digest) {
 	h.sections = append(h.sections, tokens)
 }
-func (h *besideHost) Post(thread, tokens int32) { h.posts = append(h.posts, [2]int32{thread, tokens}) }
+func (h *besideHost) Post(m Message) { h.posts = append(h.posts, m) }
 func (h *besideHost) Draw(layer string, _ uint8) float64 {
 	h.draws = append(h.draws, layer)
 	return 0.5
@@ -300,11 +300,11 @@ func TestBesideDecliningAllocatesNothing(t *testing.T) {
 	suggestion := layer(t, "prompt-suggestion: {share: 0}").(*shortFork)
 	messages := layer(t, "agent-messages: {}").(AfterResponse)
 	for name, decline := range map[string]func(){
-		memoryName:     func() { memory.EndOfLoop(&k.Turn) },
-		"its look":     func() { memory.seen = 0; memory.wrote(&k.Turn) },
-		dreamName:      func() { dreams.EndOfLoop(&k.Turn) },
-		SuggestionName: func() { suggestion.EndOfLoop(&k.Turn) },
-		messagesName:   func() { messages.AfterResponse(&k.Turn) },
+		MemoryExtractionName: func() { memory.EndOfLoop(&k.Turn) },
+		"its look":           func() { memory.seen = 0; memory.wrote(&k.Turn) },
+		DreamName:            func() { dreams.EndOfLoop(&k.Turn) },
+		SuggestionName:       func() { suggestion.EndOfLoop(&k.Turn) },
+		messagesName:         func() { messages.AfterResponse(&k.Turn) },
 	} {
 		if n := testing.AllocsPerRun(100, decline); n != 0 {
 			t.Errorf("%s: %g allocations", name, n)

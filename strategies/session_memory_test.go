@@ -25,7 +25,7 @@ func (h *compactionHost) Delete(int32)                             {}
 func (h *compactionHost) Undelete(int32)                           {}
 func (h *compactionHost) IsDeleted(int32) bool                     { return false }
 func (h *compactionHost) SetSection(Section, int32, prompt.Digest) {}
-func (h *compactionHost) Post(int32, int32)                        {}
+func (h *compactionHost) Post(Message)                             {}
 func (h *compactionHost) Draw(string, uint8) float64               { return h.draw }
 
 func compactionHosted(k *talk) *compactionHost {

@@ -25,7 +25,7 @@ func (quiet) Delete(int32)                             {}
 func (quiet) Undelete(int32)                           {}
 func (quiet) IsDeleted(int32) bool                     { return false }
 func (quiet) SetSection(Section, int32, prompt.Digest) {}
-func (quiet) Post(int32, int32)                        {}
+func (quiet) Post(Message)                             {}
 func (quiet) Draw(string, uint8) float64               { return 0 }
 
 func newTalk() *talk {

@@ -131,13 +131,24 @@ type Host interface {
 	// SetSection gives a section another content. Memoised sections show it after
 	// the next compaction, others in the next request.
 	SetSection(s Section, tokens int32, content prompt.Digest)
-	// Post sends a message to another thread of the session, in the input of that
-	// thread's next round.
-	Post(thread, tokens int32)
+	// Post sends a message to other threads of the session.
+	Post(m Message)
 	// Draw returns a uniform number in [0, 1) that belongs to this round, the
 	// layer and the ordinal: an inserted call or another layer shifts nothing.
 	Draw(layer string, ordinal uint8) float64
 }
+
+// Message is what one agent sends to another.
+type Message struct {
+	To     int32 // the thread that reads it, or ToSiblings
+	Tokens int32
+	// Mailbox says that it goes to a file, which the reader looks into when somebody
+	// prompts it; else it stands in the input of the reader's next round.
+	Mailbox bool
+}
+
+// ToSiblings addresses every other sub-agent at work of the same parent.
+const ToSiblings int32 = -2
 
 // Section is a part of the system prompt or of the reminders before the
 // conversation whose content a layer can change.

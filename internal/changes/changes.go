@@ -84,7 +84,8 @@ const (
 	ActionPermission                // permission mode
 	ActionOutputStyle               // output style
 	ActionSkill                     // a skill or command
-	NumActions        = int(ActionSkill) + 1
+	ActionMessage                   // a message from another agent or session
+	NumActions        = int(ActionMessage) + 1
 )
 
 // takes is what the value of an event is.
@@ -132,6 +133,7 @@ var actions = [NumActions]action{
 	ActionPermission:  {name: "permission"},
 	ActionOutputStyle: {name: "output_style"},
 	ActionSkill:       {name: "skill"},
+	ActionMessage:     {name: "message"},
 }
 
 // String returns the name used in scenarios.

@@ -33,9 +33,16 @@ type Env struct {
 	DisableOpus        string `yaml:"DISABLE_PROMPT_CACHING_OPUS" env:"flag"`
 	DisableFable       string `yaml:"DISABLE_PROMPT_CACHING_FABLE" env:"flag"`
 	UserType           string `yaml:"USER_TYPE" needs:"client.ttl.choice=policy" env:"user" doc:"ant is an employee (ttl.employee), external is not."`
-	// Named in 003 without a word on what they do: taken, and without effect.
-	ContextCollapse string `yaml:"CONTEXT_COLLAPSE" env:"flag" doc:"Named in the documents without a word on what they do: taken, and without effect. So is the next."`
-	HistorySnip     string `yaml:"HISTORY_SNIP" env:"flag"`
+	// Features by the names of the documents (003:1973-1989). Each switches its layer
+	// where a strategy has it.
+	SessionMemory      string `yaml:"tengu_session_memory" env:"flag" doc:"Session memory: session-memory.enabled. This and the next are features by the names of the client; 1 is on, 0 off, and a strategy without the layer does not change."`
+	SessionCompact     string `yaml:"tengu_sm_compact" env:"flag" doc:"Its use in place of a summary: session-memory.compact."`
+	Dream              string `yaml:"tengu_onyx_plover" env:"flag" doc:"dream.enabled."`
+	MemoryExtraction   string `yaml:"tengu_passport_quail" env:"flag" doc:"memory-extraction.enabled."`
+	TimeMicrocompact   string `yaml:"tengu_slate_heron" env:"flag" doc:"time-microcompact.enabled."`
+	CachedMicrocompact string `yaml:"CACHED_MICROCOMPACT" env:"flag" doc:"cached-microcompact.enabled."`
+	ContextCollapse    string `yaml:"CONTEXT_COLLAPSE" env:"flag" doc:"Excludes automatic compaction: full-compact.auto and .idle.enabled, session-memory.compact. What it does itself no document says: nothing takes their place."`
+	HistorySnip        string `yaml:"HISTORY_SNIP" env:"flag" doc:"Named in the documents without a word on what it does: taken, and without effect."`
 }
 
 // Variables are what the variables of an Env mean for requests. The zero value
