@@ -7,14 +7,17 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Bands is what replications with drawn evictions say about the input cost of
-// sessions, calls that are not the first of their thread.
+// Bands is what replications say about the input cost of sessions, calls that are
+// not the first of their thread: hidden calls and warm prefixes are drawn, and so is
+// what stays unexplained of a session. Losses are part of that. Drawn by their
+// rates besides they would count twice, and leave out threads that lose nothing.
 type Bands struct {
 	Replications int `json:"replications"`
 	Sessions     int `json:"sessions"`
@@ -38,6 +41,11 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 	err := parallel(ctx, o.Workers, len(sessions), func(i int) error {
 		for n := range o.Replications {
 			config := o.DrawnFor(sessions[i], uint64(n+1))
+			if config.Profile != nil {
+				p := *config.Profile
+				p.Losses, p.Codex.Losses = profile.Losses{}, nil
+				config.Profile = &p
+			}
 			usd, err := laterInput(config, sessions[i])
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -15,6 +16,7 @@ type message struct {
 	id       []byte
 	model    []byte
 	usage    assembly.Usage
+	passes   []assembly.Usage // ahead of it, see parser.usage
 	stopped  bool
 	from, to int32 // pieces of the source
 	manner   recordFlags
@@ -34,7 +36,7 @@ func (p *parser) message(m *message) {
 		case "stop_reason":
 			m.stopped = len(p.str()) > 0
 		case "usage":
-			p.usage(&m.usage)
+			m.passes = p.usage(&m.usage)
 		case "content":
 			m.from = int32(len(p.src.pieces))
 			p.content(m)
@@ -299,13 +301,30 @@ func (r *record) callID() []byte {
 	return fmt.Appendf(nil, "line-%016x%016x", d.Hi, d.Lo)
 }
 
-// usage reads the token counts of a response. Counts that are missing where
-// they must not be, negative or absurd make the usage unusable.
-func (p *parser) usage(u *assembly.Usage) {
+// usage reads the token counts of a response. A response in which the model asked
+// an advisor has several passes under one id: the counts at the top are their sums,
+// and no request was that large. The usage is that of the last pass, and those
+// ahead of it are returned. The advisor, another model with a context of its own,
+// is left out.
+func (p *parser) usage(u *assembly.Usage) (ahead []assembly.Usage) {
+	p.passes = p.passes[:0]
+	p.counts(u, true)
+	last := len(p.passes) - 1
+	if last < 1 {
+		return nil
+	}
+	*u = p.passes[last]
+	return slices.Clone(p.passes[:last])
+}
+
+// counts reads token counts and reports whether they are those of a pass of the
+// model; of a response as a whole they have its passes in a list. Counts that are
+// missing where they must not be, negative or absurd make the usage unusable.
+func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 	var input, output, read, created, split5m, split1h int64
 	if p.peek() != '{' {
 		p.skip()
-		return
+		return false
 	}
 	u.OK, u.Reasoning = true, -1
 	seen := false
@@ -322,21 +341,32 @@ func (p *parser) usage(u *assembly.Usage) {
 			created = p.count(u)
 		case "cache_creation":
 			split5m, split1h = p.creation(u)
+		case "iterations":
+			if !whole {
+				p.skip()
+				continue
+			}
+			for range p.elements {
+				var one assembly.Usage
+				if p.counts(&one, false) {
+					p.passes = append(p.passes, one)
+				}
+			}
+		case "type":
+			pass = string(p.str()) == "message"
 		default:
 			p.skip()
 		}
-	}
-	if !seen {
-		u.OK = false
 	}
 	created = max(created, split5m+split1h)
 	u.Uncached, u.Read, u.Output = input, read, output
 	u.Write1h = split1h
 	u.Write5m = created - split1h
 	u.Assumed = u.Write5m > split5m
-	if input+read+created == 0 || input+read+created > assembly.MaxTokens {
+	if total := input + read + created; !seen || total == 0 || total > assembly.MaxTokens {
 		u.OK = false
 	}
+	return pass && u.OK
 }
 
 func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {

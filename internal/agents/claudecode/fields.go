@@ -12,8 +12,9 @@ import (
 type parser struct {
 	scanner
 	src     *source
-	scratch []byte        // unescaped text of one string
-	parts   []byte        // text of a tool result in several parts
+	scratch []byte // unescaped text of one string
+	parts   []byte // text of a tool result in several parts
+	passes  []assembly.Usage
 	keep    bool          // texts are kept
 	texts   []traces.Text // of the pieces of the source, where they are kept
 }
@@ -340,7 +341,7 @@ func (p *parser) response(r record, m *message) {
 		id = r.callID()
 	}
 	p.src.answers = append(p.src.answers, answer{
-		id: p.src.names.add(id), model: p.src.names.add(m.model), usage: m.usage, stopped: m.stopped,
+		id: p.src.names.add(id), model: p.src.names.add(m.model), usage: m.usage, passes: m.passes, stopped: m.stopped,
 	})
 	p.src.records = append(p.src.records, r)
 }

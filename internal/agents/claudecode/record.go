@@ -74,7 +74,8 @@ type piece struct {
 type answer struct {
 	id, model int32 // names of the source
 	usage     assembly.Usage
-	stopped   bool // a stop reason is logged: the usage is final
+	passes    []assembly.Usage // of the model ahead of that, nearly always none
+	stopped   bool             // a stop reason is logged: the usage is final
 }
 
 // boundary is what a compaction left in the log.

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -186,11 +187,21 @@ func (f *filler) input(n *node) {
 	f.at = max(f.at, n.at)
 }
 
-// call closes a round.
+// call closes a round. Passes of the model ahead of the last are rounds of their
+// own, which answer nothing that a line shows.
 func (f *filler) call(i int32, c *call) {
 	c.Final = c.final()
+	for k, u := range c.passes {
+		pass := c.Call
+		pass.ID, pass.Usage, pass.Blocks, pass.Final = fmt.Sprintf("%s/%d", c.ID, k+1), u, nil, true
+		f.round(i, &pass)
+	}
+	f.round(i, &c.Call)
+}
+
+func (f *filler) round(i int32, c *assembly.Call) {
 	f.th.Calls = append(f.th.Calls, assembly.Round{
-		Call: &c.Call, Before: f.pending, Reply: c.Blocks, Node: i, InputAt: f.at,
+		Call: c, Before: f.pending, Reply: c.Blocks, Node: i, InputAt: f.at,
 		Prompted: f.text, Answered: f.answers, Signs: f.signs,
 	})
 	f.pending, f.at, f.text, f.answers, f.signs = nil, 0, false, false, 0

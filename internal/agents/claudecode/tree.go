@@ -157,6 +157,7 @@ func (b *builder) parentOf(t *tree, e entry) int32 {
 // call is one API call, joined from the lines of its response.
 type call struct {
 	assembly.Call
+	passes  []assembly.Usage // of the model ahead of the last one
 	stopped bool
 }
 
@@ -178,7 +179,7 @@ func blocksOf(e entry) []assembly.Block {
 
 func newCall(id string, e entry) *call {
 	a := &e.src.answers[e.answer]
-	return &call{stopped: a.stopped, Call: assembly.Call{
+	return &call{passes: a.passes, stopped: a.stopped, Call: assembly.Call{
 		ID: id, Model: e.src.names.at(a.model), Version: e.src.names.at(e.version), Project: e.src.names.at(e.project),
 		Place: e.where(), Verdict: e.verdict, Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
 	}}
@@ -194,8 +195,8 @@ func (c *call) join(e entry) {
 		}
 	}
 	a := &e.src.answers[e.answer]
-	if !c.OK {
-		c.Usage = a.usage
+	if !c.OK || len(a.passes) > len(c.passes) {
+		c.Usage, c.passes = a.usage, a.passes
 	}
 	c.Output = max(c.Output, a.usage.Output)
 	c.stopped = c.stopped || a.stopped

@@ -1,0 +1,53 @@
+package claudecode
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// A response that asked an advisor has the usage of three iterations (recorded:
+// the top level reads 219,031 = 109,050 + 109,981 and has the cache_creation of the
+// first alone). It is two rounds: neither was a request of 219,031 tokens, both are
+// billed, and the advisor, of another model and context, is none. One iteration
+// changes nothing.
+func TestPassesBehindAnAdvisor(t *testing.T) {
+	pass := func(kind string, read, write, output int) fields {
+		return fields{
+			"type": kind, "input_tokens": 2, "cache_read_input_tokens": read, "cache_creation_input_tokens": write,
+			"cache_creation": fields{"ephemeral_1h_input_tokens": write}, "output_tokens": output,
+		}
+	}
+	usage := pass("", 219_031, 1931, 700)
+	usage["iterations"] = []fields{pass("message", 109_050, 931, 200), pass("advisor_message", 0, 90_000, 4000), pass("message", 109_981, 1000, 500)}
+	one := pass("", 110_981, 300, 10)
+	one["iterations"] = []fields{pass("message", 110_981, 300, 10)}
+	s := newScript("S")
+	s.prompt("go")
+	s.callUsage("m1", usage, text("one"), text("two"))
+	s.prompt("and then")
+	s.callUsage("m2", one, text("three"))
+	main := sessionOf(t, s).Threads[0]
+	want := []prompt.Usage{
+		{Uncached: 2, Read: 109_050, Write1h: 931, Output: 200},
+		{Uncached: 2, Read: 109_981, Write1h: 1000, Output: 500},
+		{Uncached: 2, Read: 110_981, Write1h: 300, Output: 10},
+	}
+	if len(main.Rounds) != len(want) {
+		t.Fatalf("%d rounds, want 3", len(main.Rounds))
+	}
+	for i := range want {
+		if r := &main.Rounds[i]; r.Usage.Input() != want[i].Input() || r.Usage.Read != want[i].Read || i < 2 && r.Logged != want[i].Output {
+			t.Errorf("round %s: %+v, want %+v", r.ID, r.Usage, want[i])
+		}
+	}
+	if first, last := &main.Rounds[0], &main.Rounds[1]; first.Reply.Len() != 0 || last.Reply.Len() != 2 ||
+		first.Trigger != traces.TriggerPrompt || last.Trigger == traces.TriggerPrompt {
+		t.Errorf("a pass replies with %d blocks to trigger %v, the last with %d to %v; want 0 to the prompt, and 2",
+			first.Reply.Len(), first.Trigger, last.Reply.Len(), last.Trigger)
+	}
+	for i := range main.Events {
+		t.Errorf("event %v: no context shrank", main.Events[i].Kind)
+	}
+}
