@@ -166,6 +166,19 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// The table of generations in README.md is the one that the presets make.
+func TestReadmeShowsTheGenerations(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := exec(t, "strategies", "generations", "--format", "markdown")
+	if table, _, _ := strings.Cut(out, "\n\n"); !strings.Contains(string(readme), "\n"+table+"\n") {
+		t.Errorf("README.md does not show the table of sim strategies generations --format markdown:\n%s", out)
+	}
+}
+
 // The README shows what `sim run` prints, to the letter.
 func TestReadmeShowsTheRun(t *testing.T) {
 	t.Parallel()

@@ -247,7 +247,7 @@ func newStrategies() *cobra.Command {
 	return group("strategies", "Look at the ways of managing a context that sim knows", "",
 		listing("List the strategies with their layers and the level each acts at", strategySheet),
 		showing("strategy", "Print a strategy as YAML with every parameter written out and explained", strategyText),
-		newStrategiesDiff())
+		newGenerations(), newStrategiesDiff())
 }
 
 // usualReading is the window and output limit that thresholds are shown for:
