@@ -105,6 +105,16 @@ func (r *Rate) Cost(u prompt.Usage) [numClasses]float64 {
 	}
 }
 
+// Unwritten returns what a call costs more if all of its input that was not read was
+// written to the cache, USD: 0 where its log has writes, or none are billed.
+func (r *Rate) Unwritten(u prompt.Usage) float64 {
+	if u.Writes() > 0 {
+		return 0
+	}
+	p := r.perToken(u.Input())
+	return max(0, float64(u.Uncached)*(p[write5m]-p[uncached]))
+}
+
 // PerMTok returns the prices of a call with the given number of input tokens,
 // USD per million tokens by class.
 func (r *Rate) PerMTok(input int64) [numClasses]float64 {

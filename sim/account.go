@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // account adds a finished call to the row.
@@ -174,6 +175,7 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 			bill(&r, src, round.Usage, &cost)
 			r.PeakContext = max(r.PeakContext, round.Usage.Input())
 			r.LoggedOutputUSD += loggedOutput(round, cost[results.ClassOutput])
+			r.UnloggedWritesUSD += m.unwritten(s, round)
 		}
 		countEvents(&r, t)
 	}
@@ -185,6 +187,18 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	}
 	r.Unpriced = m.unpriced
 	return r
+}
+
+// unwritten returns what a call of an automatic cache costs more if it wrote what it
+// did not read, USD.
+func (m *models) unwritten(s *traces.Session, r *traces.Round) float64 {
+	if agents.Of(s.Agent).Cache(s.Models[r.Model]) != traces.CacheAutomatic {
+		return 0
+	}
+	if rate := m.rate(int32(r.Model), r.At); rate != nil {
+		return rate.Unwritten(r.Usage)
+	}
+	return 0
 }
 
 // bill adds a call to a row.

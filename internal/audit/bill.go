@@ -23,6 +23,7 @@ const (
 type bill struct {
 	total   Sum
 	logged  float64
+	written float64 // what it has more if all that was not read was written
 	byClass [results.NumClasses]Line
 	by      [5]map[string]*Sum // in the order of splitNames
 	first   string
@@ -53,6 +54,9 @@ func (b *bill) add(c *call) {
 	b.total.add(&r.Usage, &c.cost)
 	if r.Usage.Output > 0 {
 		b.logged += c.cost[results.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
+	}
+	if agents.Of(c.session.Agent).Cache(c.model.name) == traces.CacheAutomatic && c.model.known {
+		b.written += c.model.rate.Unwritten(r.Usage)
 	}
 	project := c.session.Project
 	if project == "" {
@@ -104,6 +108,7 @@ func (b *bill) classes(c *call) {
 
 func (b *bill) report(r *Report) {
 	r.Total, r.LoggedOutputUSD, r.From, r.Until = b.total, b.logged, b.first, b.last
+	r.UnloggedWritesUSD = b.written
 	classes := Split{By: "class"}
 	for i, l := range b.byClass {
 		if l.Calls > 0 {

@@ -36,6 +36,10 @@ func (p *page) head() []string {
 			"latter.",
 			cents(p.LoggedOutputUSD), cents(output)))
 	}
+	if p.UnloggedWritesUSD >= 0.005 {
+		add(fmt.Sprintf("The provider bills writes of some models and their logs carry none: %s if nothing was written, as here, "+
+			"and %s if all was that was not read.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))
+	}
 	if p.folder != "" {
 		add("Files named below are under " + p.folder)
 	}

@@ -22,6 +22,9 @@ type Report struct {
 	// LoggedOutputUSD is what the outputs cost as logged; the bill has the counts
 	// that were derived where the logged ones are not final.
 	LoggedOutputUSD float64 `json:"logged_output_usd"`
+	// UnloggedWritesUSD is what the bill has more if all that was not read was written,
+	// where the provider bills writes and its logs carry none.
+	UnloggedWritesUSD float64 `json:"unlogged_writes_usd"`
 
 	Splits   []Split   `json:"splits"`
 	Findings []Finding `json:"findings"`

@@ -112,7 +112,7 @@ func TestRoundTrip(t *testing.T) {
 // expected returns the values of a row as results gives them.
 func expected(c *results.Cell, r *results.Row) map[string]any {
 	m := map[string]any{"cell": c.Cell, "strategy": r.Strategy, "session": r.Session, "sessions": int64(r.Sessions),
-		"expected_loss_usd": 0.0, "over_window": int64(0), "failed_compactions": int64(0), "bounded": int64(0), "unpriced_calls": int64(0), "logged_output_usd": nil,
+		"expected_loss_usd": 0.0, "over_window": int64(0), "failed_compactions": int64(0), "bounded": int64(0), "unpriced_calls": int64(0), "logged_output_usd": nil, "unlogged_writes_usd": nil,
 		"missed_tokens": r.MissedTokens, "hit_calls": int64(r.HitCalls), "later_calls": int64(r.LaterCalls),
 		"firings":         `{"full-compact":` + strconv.Itoa(r.Firings["full-compact"]) + `}`,
 		"reasons":         `{"full-compact: too few messages":` + strconv.Itoa(r.Reasons["full-compact: too few messages"]) + `}`,

@@ -122,6 +122,11 @@ var rowFields = []field{
 		place: besidesLast, Unit: UnitUSD, Exact: true,
 		Definition: "billed rows: price of the output as logged, without what was derived; no sample in others",
 		Value:      func(r *Row) (float64, bool) { return r.LoggedOutputUSD, r.Strategy == StrategyBilled }}).optional(),
+	amount("unlogged_writes_usd", func(r *Row) *float64 { return &r.UnloggedWritesUSD }, Metric{
+		place: besidesLast, Unit: UnitUSD, Exact: true,
+		Definition: "billed rows: what the bill has more if all input that was not read was written, where the provider bills " +
+			"writes and its logs carry none; no sample in others",
+		Value: func(r *Row) (float64, bool) { return r.UnloggedWritesUSD, r.Strategy == StrategyBilled }}).optional(),
 	counts("unpriced_calls", func(r *Row) *int { return &r.Unpriced }, Metric{place: besides, Unit: UnitCalls,
 		Definition: "calls of a model without a price, which are not in the cost"}),
 }

@@ -93,7 +93,7 @@ func sample(strategy, session string) Row {
 		Left:       Left{Calls: 40, Sum: 2600, Used: 97},
 		Firings:    map[string]int{"full-compact": 7, "microcompact": 8},
 		Reasons:    map[string]int{"full-compact: API error": 2, "dream: locked": 9},
-		StorageUSD: 0.25, ExpectedLossUSD: 0.125, LoggedOutputUSD: 0.5, Unpriced: 2,
+		StorageUSD: 0.25, ExpectedLossUSD: 0.125, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75, Unpriced: 2,
 		BoundUSD: 16000, ReachedUSD: 16001, ClearBoundUSD: 16002, Bounded: 1,
 	}
 	for i, c := range rowCounts {

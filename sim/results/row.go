@@ -199,7 +199,10 @@ type Row struct {
 	// Reasons counts failures and refusals of layers, as "layer: reason".
 	Reasons         map[string]int
 	LoggedOutputUSD float64 // billed rows: output as logged, without what was derived
-	Unpriced        int     // calls of a model without a price
+	// UnloggedWritesUSD is, in billed rows, what the bill has more if all that was not
+	// read was written, where the provider bills writes and its logs carry none.
+	UnloggedWritesUSD float64
+	Unpriced          int // calls of a model without a price
 }
 
 // Waited adds time that context management made a person wait, s.

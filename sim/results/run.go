@@ -257,6 +257,11 @@ func (c *Cell) warnings() []Note {
 		notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
 			"output $%.2f as logged, $%.2f with the counts that are not final derived", t.LoggedOutputUSD, output)})
 	}
+	if t.UnloggedWritesUSD >= 0.005 {
+		notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
+			"the provider bills writes of some models and their logs carry none: $%.2f if nothing was written, $%.2f if all was that was not read",
+			t.CostUSD(), t.CostUSD()+t.UnloggedWritesUSD)})
+	}
 	return notes
 }
 

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -53,11 +54,14 @@ func TestFootnotes(t *testing.T) {
 	r := references()
 	r.Notes = []Note{{Text: "last"}}
 	r.Cells[0].Total.CostByClass[ClassOutput], r.Cells[0].Total.LoggedOutputUSD = 4, 1.25
+	r.Cells[0].Total.UnloggedWritesUSD = 0.5
 	r.Cells[2].Total.OverWindow = 12
 	r.Cells[2].Total.Unpriced = 1
 	r.Cells[2].Total.FailedCompaction = 2
 	want := []Note{
 		{"billed", "cost_usd", "output $1.25 as logged, $4.00 with the counts that are not final derived"},
+		{"billed", "cost_usd", fmt.Sprintf("the provider bills writes of some models and their logs carry none: $%.2f if nothing was "+
+			"written, $%.2f if all was that was not read", r.Cells[0].Total.CostUSD(), r.Cells[0].Total.CostUSD()+0.5)},
 		{"half", "overflows", "12 sessions pass the window"},
 		{"half", "compactions", "2 compactions failed"},
 		{"half", "cost_usd", "1 call of models without a price not in the cost"},
