@@ -287,6 +287,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Latency:    s.Latency,
 		Levels:     s.Levels,
 		Overflow:   s.Overflow,
+		Agent:      s.Agent,
 		Breaks:     s.Breaks,
 		Rules:      &s.Detector,
 	}

@@ -192,8 +192,21 @@ func annotate(run *results.Run, d *Design, real bool) {
 		}
 	}
 	if len(run.Cells) > 2 {
-		note("", "", "other strategies keep the recording's actions, pauses, model, window and client; %s; %s", summaries, d.waiting())
+		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s; %s; %s",
+			d.departures(), summaries, d.waiting())
 	}
+}
+
+// departures says in what agents depart from the recording all the same.
+func (d *Design) departures() string {
+	text := ""
+	if slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != sim.RefetchNever }) {
+		text += ", but fetch again what they need and no longer have"
+	}
+	if slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Elongation > 0 }) {
+		text += ", but take longer behind compactions"
+	}
+	return text
 }
 
 // unlogged says which costs of a recorded cell are in no log: those of sessions

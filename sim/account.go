@@ -31,7 +31,7 @@ func (l *Loop) account(t *thread, f *flight) {
 		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
 		First: f.first, Context: f.context, Cost: cost, Rules: uint16(f.rules),
 	}
-	if f.layer >= 0 || f.hidden {
+	if f.layer >= 0 || f.hidden || f.extra != (extra{}) {
 		l.record.Round = -1
 	}
 	l.config.Record(&l.record)
@@ -243,6 +243,9 @@ func countEvents(r *results.Row, t *traces.Thread) {
 func (l *Loop) timed(t *thread, c *call, u prompt.Usage) (first, total int64) {
 	first, total = c.answer.First, max(c.answer.First, c.answer.Total)
 	switch {
+	case c.extra != (extra{}):
+		u.Output = int64(c.answer.Output)
+		return l.config.Latency.First(u), l.config.Latency.Total(u)
 	case c.layer < 0:
 		return l.shifted(t, first, total, u)
 	case c.answer.Measured != nil: // by the clock of whoever made the call

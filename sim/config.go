@@ -82,6 +82,8 @@ type Config struct {
 	// Needs returns what the actions of a session used of what had been said before; nil, or a nil index, measures
 	// nothing. It must be safe for concurrent use.
 	Needs func(*traces.Session) *needs.Index
+	// Agent is how the agent departs from what it did in the recording; the zero value does not.
+	Agent Agent
 	// Breaks watches every call with the break detector of a client, under Rules;
 	// nil for those of the client.
 	Breaks bool

@@ -24,6 +24,7 @@ type call struct {
 	answer     prompt.Answer
 	own        bool // of a layer: it sends what the conversation itself would send
 	known      bool // the answer is not the summariser's
+	extra      extra
 	model      int32
 }
 
@@ -42,6 +43,7 @@ type flight struct {
 	first      bool
 	refused    bool          // the server gave no answer; ticket and outcome mean nothing
 	hidden     bool          // a call that no log shows
+	extra      extra         // what a round that no recording has brings
 	own        bool          // as in call
 	rules      profile.Set   // that had something to say about the request
 	told       int32         // 1 + index of what the break detector is told of it, 0 for nothing
@@ -63,6 +65,9 @@ func (l *Loop) fly(t *thread, c call) {
 		Last: c.last, Serving: t.serving(m.name),
 	}
 	event := draws.Event(t.index, t.round, 0, 0)
+	if c.extra != (extra{}) {
+		event = draws.Event(t.index, t.round, 0, 1)
+	}
 	if c.layer >= 0 {
 		event = c.event
 		l.request.Thread = c.side // a conversation of its own: it leaves no prefix to miss
@@ -79,7 +84,7 @@ func (l *Loop) fly(t *thread, c call) {
 	}
 	out := s.server.Begin(l.clock.now, &l.request)
 	l.expectLoss(t, c.model, lossRate, out.Usage)
-	if c.layer < 0 && t.replay.needs != nil {
+	if c.layer < 0 && t.replay.needs != nil && !t.replay.replays && l.config.Agent.Refetch == RefetchNever {
 		l.priceFetches(t, c.model, out.Usage)
 	}
 	if l.config.Verify {
@@ -90,6 +95,7 @@ func (l *Loop) fly(t *thread, c call) {
 	l.flights[i] = flight{
 		thread: t.id, layer: int32(c.layer), background: c.background, ticket: out.Ticket, model: c.model, start: l.clock.now,
 		source: l.source(t, c), answer: c.answer, outcome: out, context: out.Effective, first: c.layer < 0 && !t.started, own: c.own,
+		extra: c.extra,
 	}
 	if c.layer < 0 {
 		l.flights[i].rules = t.unlogged.applied
@@ -124,6 +130,8 @@ func (l *Loop) land(i int32) {
 	}
 	switch {
 	case f.hidden:
+	case f.extra != (extra{}):
+		l.extended(t, &f)
 	case f.background > 0:
 		l.landBackground(t, &f)
 	case f.layer >= 0:

@@ -206,7 +206,7 @@ func (l *Loop) input(t *thread) {
 	l.announce(t)
 	l.heed(t)
 	t.inputEnd, t.retried, t.hinted, t.barred, t.gauge.blocked = l.clock.now, false, false, 0, false
-	t.judged = false
+	t.judged, t.extended = false, false
 	t.look()
 	l.ask(t, 0)
 }
@@ -313,6 +313,9 @@ func (l *Loop) send(t *thread) {
 		s.row.Counts.Beyond++
 	}
 	l.judgeNeeds(t)
+	if l.extend(t) {
+		return
+	}
 	l.keepTTL(t, r)
 	l.level(t)
 	l.fly(t, call{

@@ -1,14 +1,24 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 )
 
 // Just before a call of the conversation is sent, what its answer uses is looked for in the context. What is
 // forgotten and can be had as it was costs a fetch: a call more, on the warm prefix, and the tokens of what it brings,
 // written once and read until the next compaction. That is added up beside the cost.
+
+// replays reports whether a strategy repeats what the recording did, behind which the recorded agent has fetched what
+// it lacked.
+func replays(s *strategies.Strategy) bool {
+	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool { return s.Traits(layer).Replays })
+}
 
 // fetchOutput is the output of a call that fetches, tokens: the fixed part of a tool call in the recordings, 54, and
 // a path.
@@ -33,10 +43,28 @@ func (l *Loop) judgeNeeds(t *thread) {
 }
 
 // miss keeps a need that the context does not have. A file that is read again is fetched by the round itself.
-func (t *thread) miss(n *needs.Need, state needs.State) {
+func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
 	if state != needs.Verbatim && n.Kind != results.NeedRead {
-		t.missing = append(t.missing, *n)
+		t.missing = append(t.missing, missing{*n, kept})
 	}
+}
+
+// missing is a need that the context does not have, and the share of it that summaries are expected to keep.
+type missing struct {
+	needs.Need
+	kept float64
+}
+
+// survival returns what modelled summaries keep: what a profile says of the kind, else what is published, and of the
+// contents of files in any case.
+func survival(p *profile.Profile) needs.Survival {
+	keeps := needs.Published()
+	for k := range keeps {
+		if e, ok := p.KeptOf(results.NeedKind(k).String()); ok && results.NeedKind(k) != results.NeedRead {
+			keeps[k] = e.Value
+		}
+	}
+	return keeps
 }
 
 // priceFetches adds to the row what it would cost to fetch what is missing, given how the server has served the call,

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/needs/needstest"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -108,5 +109,67 @@ func TestFetchOfAClearedFile(t *testing.T) {
 	cost, later := results.Cost(rate.Cost(fetch)), results.Cost(rate.Cost(prompt.Usage{Read: file}))
 	if want := cost.Total() + later.Total(); math.Abs(row.Needs.RefetchUSD-want) > 1e-9 {
 		t.Errorf("$%.6f, want $%.6f for the fetch and one call behind it", row.Needs.RefetchUSD, want)
+	}
+}
+
+// In a closed loop the fetch is a round of its own: a call more, whose result weighs what the file weighed and stays in
+// the context; nothing is added beside the cost. Nothing is fetched where nobody fetches.
+func TestClosedLoop(t *testing.T) {
+	layers := "  - time-microcompact: {gap_minutes: 60, keep_recent: 5}\n"
+	c, s := withNeeds(t, written(t, layers), editLater())
+	c.Latency = costmodel.DefaultLatency()
+	open, before := run(t, c, s)
+	c.Agent.Refetch = RefetchAlways
+	row, calls := run(t, c, s)
+	if row.Calls != open.Calls+1 || row.CallsBySource[results.SourceReread] != 1 || row.Needs.Fetches != 1 || row.Needs.RefetchUSD != 0 {
+		t.Fatalf("%d calls, %d of them fetch, beside the cost $%f; want one more than %d", row.Calls,
+			row.CallsBySource[results.SourceReread], row.Needs.RefetchUSD, open.Calls)
+	}
+	var file int64
+	for i := range s.Blocks {
+		if b := &s.Blocks[i]; b.Kind == prompt.KindToolResult && b.Op == prompt.OpRead {
+			file = int64(b.Tokens)
+		}
+	}
+	// The call of the fetch is the request as it was, that of the edit has the fetch's 80 tokens and the file behind it.
+	if calls[18].Context != before[18].Context || calls[19].Context != before[18].Context+80+file || calls[18].Round != -1 {
+		t.Errorf("%d and %d tokens, want %d and %d more", calls[18].Context, calls[19].Context, before[18].Context, 80+file)
+	}
+	if row.CostUSD() <= open.CostUSD() || row.AddedLatency <= open.AddedLatency {
+		t.Errorf("$%f and %f s, the open loop $%f and %f s", row.CostUSD(), row.AddedLatency, open.CostUSD(), open.AddedLatency)
+	}
+	c.Agent.Refetch, c.Profile = RefetchFitted, nil // no profile, no evidence that anybody fetches
+	if row, _ = run(t, c, s); row.Calls != open.Calls {
+		t.Errorf("%d calls without evidence, want %d", row.Calls, open.Calls)
+	}
+	c, s = withNeeds(t, testConfig(t, "recorded"), editLater())
+	c.Agent = Agent{Refetch: RefetchAlways, Elongation: 1}
+	if row, _ = run(t, c, s); row.Calls != s.NumCalls() {
+		t.Errorf("the recording has %d calls and is replayed with %d", s.NumCalls(), row.Calls)
+	}
+}
+
+// With 20 % more rounds behind a compaction there is one more for every five: of 40 rounds of which all but the first
+// few stand behind one.
+func TestElongation(t *testing.T) {
+	c := testConfig(t, "auto-compact/155k")
+	c.Window = 60_000
+	s := newSession("s").turns(60, second, 1500).session()
+	plain, calls := run(t, c, s)
+	first := 0
+	for i := range calls {
+		if calls[i].Source == results.SourceCompact {
+			first = i
+			break
+		}
+	}
+	if plain.Compactions == 0 || first == 0 {
+		t.Fatalf("%d compactions", plain.Compactions)
+	}
+	c.Agent.Elongation = 0.2
+	row, _ := run(t, c, s)
+	extra := row.CallsBySource[results.SourceReread]
+	if want := (60 - first) / 5; extra != want {
+		t.Errorf("%d rounds more behind %d of 60, want %d", extra, first, want)
 	}
 }

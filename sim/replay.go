@@ -44,6 +44,8 @@ type replay struct {
 	overage  bool              // the user has passed the plan's quota
 	contents uint64            // contents that stand once in the session
 	asked    int32             // calls the summariser was asked about
+	extras   int32             // rounds that no recording has
+	replays  bool              // the strategy repeats the recording: the agent did fetch what it lacked
 	open     int32             // threads that have begun and not ended
 	firings  []int             // by layer of the strategy
 	reasons  map[[2]string]int // failures and refusals by layer and reason
@@ -51,6 +53,7 @@ type replay struct {
 	cut      bool              // a conversation of the session ended early
 	detector breaks.Detector
 	needs    *needs.Index // nil where nothing is measured
+	keeps    needs.Survival
 
 	// answered are the rounds whose input has the result of a call; filled under
 	// Verify only.
@@ -77,7 +80,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.rules, s.static = s.profile.RulesFor(session.Version()), s.profile.StaticFor(session.Version())
 	}
 	s.arena.Reset()
-	s.asked, s.open, s.cut = 0, 0, false
+	s.asked, s.extras, s.open, s.cut = 0, 0, 0, false
 	clear(s.firings)
 	clear(s.reasons)
 	s.paybacks = s.paybacks[:0]
@@ -87,6 +90,10 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.needs = nil; l.config.Needs != nil {
 		s.needs = l.config.Needs(session)
 	}
+	if s.needs != nil {
+		s.keeps = survival(l.config.Profile)
+	}
+	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
 	s.models.ids, s.models.prices, s.models.at = l.models, l.config.Prices, l.config.PricesAt

@@ -58,9 +58,12 @@ type thread struct {
 
 	carried strategies.Carried // beside the messages
 
-	judge   needs.Judge
-	judged  bool         // of the round under way
-	missing []needs.Need // that its answer needs and the context does not have
+	judge  needs.Judge
+	judged bool // of the round under way
+	// extended says that the round under way has had its extra one, and owed is how many are due for other reasons.
+	extended bool
+	owed     float64
+	missing  []missing // what its answer needs and the context does not have
 
 	forked bool // began with its parent's context
 	ended  bool // behind its last response
@@ -87,7 +90,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 		judge: t.judge, missing: t.missing[:0],
 	}
 	if s.needs != nil {
-		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent())
+		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent(), &s.keeps)
 	}
 	t.deleted.reset()
 	t.context.Reset(s.session.Blocks, &s.arena)

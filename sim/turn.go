@@ -134,6 +134,8 @@ func (l *Loop) recount(t *thread) {
 // source says whose call it is.
 func (l *Loop) source(t *thread, c call) results.Source {
 	switch {
+	case c.extra != (extra{}):
+		return results.SourceReread
 	case c.background > 0:
 		return results.SourceOf(l.backgrounds[c.background-1].intent.Source)
 	case c.layer >= 0:

@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -37,6 +38,7 @@ type runFlags struct {
 	perSession bool
 	all        bool
 	verify     bool
+	closed     bool
 	bound      bool
 	dryRun     bool
 	seed       uint64
@@ -58,6 +60,8 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 		"set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	bindFormat(cmd, &f.format)
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
+	flags.BoolVar(&f.closed, "closed-loop", false,
+		"let the agent fetch again what it needs and no longer has, as often as recordings show")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
@@ -353,6 +357,9 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	set("window", f.window, "client", "window")
 	set("profile", f.profile, "profile")
 	set("verify", f.verify, "verify")
+	if f.closed {
+		set("closed-loop", sim.RefetchFitted.Names()[sim.RefetchFitted], "agent", "refetch")
+	}
 	set("bound", f.bound, "bound")
 	set("prices", f.prices.file, "prices", "file")
 	set("prices-at", f.pricesAt, "prices", "at")

@@ -31,6 +31,7 @@ type validateFlags struct {
 	profile      string
 	folds        string
 	alone        bool
+	fidelity     bool
 	replications int
 	worst        int
 }
@@ -46,6 +47,7 @@ next to the simplest possible rule. --strategy also tests whether a preset compa
 the calls at which the recording did.`,
 		Example: `  sim validate ~/.claude/projects
   sim validate --strategy own --format json session.jsonl
+  sim validate --fidelity ~/.claude/projects
   sim validate --chart-dir charts ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -57,6 +59,7 @@ the calls at which the recording did.`,
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `repository`, session, user, epoch or time")
 	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")
+	flags.BoolVar(&f.fidelity, "fidelity", false, "hold what compactions forgot against what the agent did behind them, instead")
 	flags.IntVar(&f.replications, "replications", 0, "`N` random draws for the bands of a session's cost")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "worst calls to list")
 	return cmd
@@ -84,6 +87,13 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	defer corpus.Close()
 	if len(corpus.Sessions) == 0 {
 		return usageError{traces.ErrNoSessions}
+	}
+	if f.fidelity {
+		report, err := validate.CheckFidelity(cmd.Context(), corpus)
+		if err != nil {
+			return err
+		}
+		return report.Document().Write(cmd.OutOrStdout(), f.format)
 	}
 	report, err := f.validate(cmd, config, corpus.Sessions)
 	if err != nil {
@@ -226,6 +236,11 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	fitted.Name = f.name
+	behind, err := validate.CheckFidelity(cmd.Context(), corpus)
+	if err != nil {
+		return err
+	}
+	fitted.Refetch, fitted.Kept = behind.Refetch(), behind.Kept()
 	say(cmd.ErrOrStderr(), "%s", gain)
 	return writeOr(cmd, f.out, fitted.Write)
 }

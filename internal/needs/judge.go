@@ -19,19 +19,17 @@ const (
 	Gone                     // neither: at best a summary has it
 )
 
-// How much a modelled summary keeps. Measured on summaries of coding sessions: 82 % of strings are there word for
-// word, and 7 % of facts are recalled (facts/strategies of the published measurement, see docs/fidelity.md).
-const (
-	stringSurvival = 0.82
-	factRecall     = 0.07
-)
+// Survival is the share of needs that a modelled summary is expected to keep, by kind, 0…1.
+type Survival [results.NumNeedKinds]float64
 
-// survival returns the share of needs of a kind that a modelled summary is expected to keep.
-func survival(k results.NeedKind) float64 {
-	if k == results.NeedEdit || k == results.NeedRead {
-		return factRecall
+// Published returns what a published measurement says of summaries of coding sessions: 82 % of strings are there word
+// for word, and 7 % of facts are recalled, for which contents of files are taken (docs/fidelity.md).
+func Published() (s Survival) {
+	for k := range s {
+		s[k] = 0.82
 	}
-	return stringSurvival
+	s[results.NeedEdit], s[results.NeedRead] = 0.07, 0.07
+	return s
 }
 
 // How an entry shows a block. The upper bits count the modelled summaries since the block went.
@@ -52,6 +50,7 @@ type Judge struct {
 	blocks []prompt.Block
 	thread int32
 	main   bool
+	keeps  Survival
 
 	shown    []uint8 // by block of the session
 	was      []uint8 // the same before the last compaction
@@ -71,11 +70,12 @@ type Judge struct {
 	Kept     int64           // tokens fetched since the last compaction
 }
 
-// Reset makes j the judge of a thread of a session at its beginning; main threads have what a person says.
-func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool) {
+// Reset makes j the judge of a thread of a session at its beginning; main threads have what a person says, and keeps is
+// what modelled summaries have.
+func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, keeps *Survival) {
 	n := len(blocks)
 	*j = Judge{
-		x: x, blocks: blocks, thread: thread, main: main, summary: -1,
+		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1,
 		shown: slices.Grow(j.shown[:0], n)[:n], was: slices.Grow(j.was[:0], n)[:n], restored: j.restored[:0],
 		fetched: j.fetched[:0], heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts,
 	}
@@ -239,14 +239,18 @@ func (j *Judge) Fetch(block, tokens int32) {
 func (j *Judge) Has(block int32) bool { return j.shown[block]&formMask == whole }
 
 // Call adds what a request of a round has to the figures: of what its answer uses, and of what a person has said. Tell
-// is called for each need, and may be nil.
-func (j *Judge) Call(round int32, to *results.Needs, tell func(*Need, State)) {
+// is called for each need with the share of it that summaries are expected to keep, and may be nil.
+func (j *Judge) Call(round int32, to *results.Needs, tell func(n *Need, state State, kept float64)) {
 	list := j.x.Round(j.thread, round)
 	for i := range list {
 		n := &list[i]
 		state, behind := j.state(n)
 		t := &to.Kinds[n.Kind]
 		w := int64(n.Weight)
+		kept := 0.0
+		if j.modelled && behind > 0 {
+			kept = math.Pow(j.keeps[n.Kind], float64(behind))
+		}
 		t.Count++
 		t.Weight += w
 		switch state {
@@ -255,15 +259,13 @@ func (j *Judge) Call(round int32, to *results.Needs, tell func(*Need, State)) {
 		case Recoverable:
 			t.Recoverable += w
 		case Gone:
-			if j.modelled && behind > 0 {
-				t.Summarized += int64(math.Round(float64(w) * math.Pow(survival(n.Kind), float64(behind))))
-				if holds(j.kept, j.x.threads[j.thread].starts[round]+int32(i)) {
-					t.Most += w
-				}
+			t.Summarized += int64(math.Round(float64(w) * kept))
+			if kept > 0 && holds(j.kept, j.x.threads[j.thread].starts[round]+int32(i)) {
+				t.Most += w
 			}
 		}
 		if tell != nil {
-			tell(n, state)
+			tell(n, state, kept)
 		}
 	}
 	d := &to.Instructions[results.Depth(j.depth)]

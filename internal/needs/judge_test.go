@@ -25,7 +25,8 @@ func ahead(t *testing.T, talk *needstest.Talk, round int) *desk {
 	x, s := build(t, talk)
 	d := &desk{x: x, s: s}
 	d.c.Reset(s.Blocks, &d.arena)
-	d.j.Reset(x, s.Blocks, 0, true)
+	keeps := Published()
+	d.j.Reset(x, s.Blocks, 0, true, &keeps)
 	add := func(span traces.Span) {
 		for b := span.From; b < span.To; b++ {
 			d.c.Append(prompt.Ref(b))

@@ -189,6 +189,11 @@ type Profile struct {
 	NewResidual []float64 `yaml:"session_residual_without_evidence,flow,omitempty" min:"-20" max:"20"`
 	// Fitted are the epochs with evidence: ranges of client versions with models.
 	Fitted []string `yaml:"epochs_with_evidence,omitempty"`
+	// Refetch is how often agents fetch, before they use it, what a compaction took from them and nothing else would
+	// have shown them again, by kind of need, and "all" for kinds with few.
+	Refetch map[string]Estimate `yaml:"refetch,omitempty"`
+	// Kept is the share of strings, of those used behind a compaction, that the summary or what comes back with it has.
+	Kept map[string]Estimate `yaml:"summary_keeps,omitempty"`
 	// Weight is how many observations of a session the profile's own share
 	// counts for when the session's earlier calls have shown something else.
 	Weight float64 `yaml:"prior_weight" min:"0"`
@@ -196,6 +201,26 @@ type Profile struct {
 	// not: to see how a rule does.
 	Force  Set `yaml:"-" json:"-"`
 	Forbid Set `yaml:"-" json:"-"`
+}
+
+// RefetchOf returns how often agents fetch what they lack of a kind of need, 0…1.
+func (p *Profile) RefetchOf(kind string) Estimate {
+	if e, ok := p.Refetch[kind]; ok {
+		return e
+	}
+	return p.Refetch["all"]
+}
+
+// KeptOf returns the share that summaries keep of a kind of need, and whether there is evidence. P may be nil.
+func (p *Profile) KeptOf(kind string) (Estimate, bool) {
+	if p == nil || p.Kept == nil {
+		return Estimate{}, false
+	}
+	e, ok := p.Kept[kind]
+	if !ok {
+		e, ok = p.Kept["all"]
+	}
+	return e, ok
 }
 
 //go:embed default.yaml

@@ -43,7 +43,7 @@ const (
 	sourceSuggestion                  // a suggestion of the next prompt
 	sourceSpeculation                 // a speculative answer to it
 	sourceAgentSummary                // a summary of a sub-agent at work
-	sourceReread                      // a response that reads stored content back
+	SourceReread                      // a response that reads stored content back, or brings what is missing
 	SourceKeepalive                   // a request that only keeps entries alive
 	SourceOther                       // any other call a layer made, and those that no log shows
 	NumSources          = int(SourceOther) + 1
