@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -54,10 +55,6 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	registry, err := strategies.Builtin()
-	if err != nil {
-		return err
-	}
 	if len(args) == 0 && !f.read.discover.wanted() {
 		f.read.discover.discover = true
 	}
@@ -66,12 +63,21 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer corpus.Close()
-	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1, Workers: f.read.workers, Version: version()}
-	advice, err := plan.Advise(cmd.Context(), corpus)
+	advice, err := f.advice(cmd, corpus, prices)
 	if err != nil {
 		return err
 	}
 	var read results.Workload
 	f.read.remark(cmd, &read, corpus)
 	return advice.Document(read.Remarks).Write(cmd.OutOrStdout(), f.format)
+}
+
+// advice finds what to set.
+func (f *traceFlags) advice(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) (*scenarios.Advice, error) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1, Workers: f.read.workers, Version: version()}
+	return plan.Advise(cmd.Context(), corpus)
 }

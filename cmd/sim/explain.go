@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -140,11 +141,11 @@ func newAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [PATH…]",
 		Short: "Explain the bill of recorded sessions: where the money went and what to do",
-		Long: `Explains the bill of the sessions under PATH from recorded usage alone: nothing is
-simulated. It shows what was paid for, what cache misses cost and why, what other
-cache lifetimes would have cost, what compactions cost and saved, what the contexts
-held, and for each finding where to look and what to set. Prices are those of the
-API; a subscription pays none of it.
+		Long: `Explains the bill of the sessions under PATH from recorded usage alone. It shows what
+was paid for, what cache misses cost and why, what other cache lifetimes would have
+cost, what compactions cost and saved, what the contexts held, and for each finding
+where to look and what to set. The last line alone is simulated: the best change that
+sim advise finds. Prices are those of the API; a subscription pays none of it.
 
 --reconcile compares the recordings with a CSV exported from the page Usage or Cost of
 the provider's console.`,
@@ -186,6 +187,13 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	o := audit.DocumentOptions{Top: f.top, Remarks: read.Remarks}
 	if f.prices.file != "" {
 		o.Prices = filepath.Base(f.prices.file)
+	}
+	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people
+		advice, err := f.advice(cmd, corpus, prices)
+		if err != nil {
+			return err
+		}
+		o.Advice = advice.Line()
 	}
 	return report.Document(o).Write(cmd.OutOrStdout(), f.format)
 }

@@ -107,7 +107,7 @@ var adviseOthers = map[string]map[string][]Advice{traces.AgentCodex: adviseCodex
 // vendor documents it). Results are cut at some 10,000 tokens by default, a third
 // of it is proposed, as for Claude Code.
 var adviseCodex = map[string][]Advice{
-	"large_context": {adviseThresholds, adviseCodexLimit},
+	"large_context": {adviseThresholds},
 	"compactions":   {adviseThresholds},
 	"compactions_lost": {{Setting: "/new",
 		Text: "when the task is nearly done, instead of a compaction that few calls follow"}},
@@ -119,19 +119,15 @@ var adviseCodex = map[string][]Advice{
 	"duplicate_reads": {{Text: "no setting: have AGENTS.md ask for the part of a file that is needed, and not " +
 		"to read again what is in the conversation"}},
 	string(CauseEdit): {{Text: "nothing keeps the cache when the context shrinks, and no line of the recording " +
-		"says why it did; what is missed is smaller in a smaller context"}, adviseCodexLimit},
+		"says why it did; what is missed is smaller in a smaller context"}, adviseThresholds},
 	string(CauseNoLifetime): {{Text: "nothing makes the cache last, the provider decides what it keeps; what is " +
-		"missed is smaller in a smaller context"}, adviseCodexLimit},
+		"missed is smaller in a smaller context"}, adviseThresholds},
 	string(CauseModel): {{Setting: "/new",
 		Text: "before another model: models share nothing, the whole context is sent anew"}},
 }
 
-var (
-	adviseCodexLimit = Advice{Setting: "model_auto_compact_token_limit = 120000",
-		Text: "config.toml: tokens at which it compacts"}
-	adviseCodexOutput = Advice{Setting: "tool_output_token_limit = 3000",
-		Text: "config.toml: the most tokens of a tool's output that stay in the context"}
-)
+var adviseCodexOutput = Advice{Setting: "tool_output_token_limit = 3000",
+	Text: "config.toml: the most tokens of a tool's output that stay in the context"}
 
 // share sets whose money a finding is, the dearest agent first.
 func (t *tally) share(f *Finding) {

@@ -17,6 +17,7 @@ type DocumentOptions struct {
 	// DefaultTop when 0. JSON has all that the report has, CSV too.
 	Top     int
 	Remarks []string // on what was read, above the figures
+	Advice  string   // what the simulation advises, at the end; "" for nothing
 	Prices  string   // the name of a price file, "" for the prices built in
 }
 
@@ -33,7 +34,7 @@ var pageNotes = []string{
 	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
 	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost; " +
 		"SAVES what the advice would have saved.",
-	"Nothing is simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same " +
+	"None of these figures is simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same " +
 		"arithmetic " +
 		"for the recorded lifetimes is from the bill. ~ the 95 % interval of a saving holds 0.",
 }
@@ -58,6 +59,11 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 		notes = append(notes, document.Text{Text: note})
 	}
 	d.Sections = append(d.Sections, document.Section{Title: "How to read it", Blocks: notes})
+	if o.Advice != "" {
+		d.Sections = append(d.Sections, document.Section{Title: "What to set", Blocks: []document.Block{
+			document.Text{Text: "By simulation: " + o.Advice + ". sim advise says more."},
+		}})
+	}
 	return d
 }
 

@@ -141,7 +141,7 @@ func (e *evidence) others(top int) []Finding {
 			fmt.Sprintf("Reading the part of contexts above %d,000 tokens", largeContext/1000), top),
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
-	list[0].Advice, list[1].Advice, list[2].Advice, list[3].Advice = adviseCompactions, adviseLost, adviseContext, adviseUnread
+	list[0].Advice, list[1].Advice, list[2].Advice, list[3].Advice = []Advice{adviseThresholds}, adviseLost, []Advice{adviseThresholds}, adviseUnread
 	if e.cold > 0 {
 		list[0].Notes = []string{fmt.Sprintf("the summary calls are in no log: an estimated $%.2f on a warm cache to "+
 			"$%.2f on a cold one, on top of the bill shown", e.warm, e.cold)}
@@ -302,17 +302,9 @@ var (
 	}
 	adviseLost = []Advice{
 		{Setting: "/clear", Text: "when the task is nearly done, instead of a compaction that few calls follow"},
-		{Setting: "DISABLE_AUTO_COMPACT=1",
-			Text: "environment: no automatic compaction; the session then ends at the window"},
 	}
-	adviseThresholds  = Advice{Setting: "sim run thresholds PATH", Text: "replays these sessions at other thresholds"}
-	adviseCompactions = []Advice{
-		adviseThresholds,
-		{Setting: "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=60",
-			Text: "environment: percent of the window used at which it compacts; it can only lower it, and many " +
-				"builds ignore it"},
-	}
-	adviseContext   = adviseCompactions
+	adviseThresholds = Advice{Setting: "sim advise PATH",
+		Text: "tries what the client offers on these sessions, and says what saves and how sure that is"}
 	adviseDuplicate = []Advice{
 		{Text: "no setting: have CLAUDE.md ask for the part of a file that is needed, and not to read again what is " +
 			"in the conversation"},

@@ -30,7 +30,6 @@ func (p *page) head() []string {
 	lines = append(append(lines, p.options.Remarks...), "")
 	add(p.headClasses())
 	add(p.headMisses())
-	add(p.headSaving())
 	if output := p.class(results.ClassOutput); output-p.LoggedOutputUSD >= 0.005 {
 		add(fmt.Sprintf("Output is %s as logged and %s with the counts that are not final derived; the bill has the "+
 			"latter.",
@@ -113,26 +112,6 @@ func (p *page) headMisses() string {
 		line += ": " + strings.Join(parts, ", ")
 	}
 	return line + "."
-}
-
-// headSaving names the setting that would have saved most over all calls that it
-// touches.
-func (p *page) headSaving() string {
-	var best *Advice
-	for i := range p.Findings {
-		for j := range p.Findings[i].Advice {
-			a := &p.Findings[i].Advice[j]
-			if a.Setting != "" && a.Saves != nil && *a.Saves >= minFinding && (best == nil || *a.Saves > *best.Saves) {
-				best = a
-			}
-		}
-	}
-	if best == nil {
-		return "No setting would have saved anything that can be told without simulating; sim run thresholds replays " +
-			"other thresholds."
-	}
-	return fmt.Sprintf("The setting that would have saved most: %s, %s%s.", best.Setting, savingText(best.Saves, best.Chance),
-		plusMinus(best.Error))
 }
 
 // causeWords say what a cause is.

@@ -77,7 +77,8 @@ func TestAdviceByAgent(t *testing.T) {
 		{"Claude Code", both[1:], []Advice{{}, {}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := Finding{Name: "large_context", Agents: test.agents, Advice: adviseContext}
+			own := Advice{Setting: "of Claude Code"}
+			f := Finding{Name: string(CauseEdit), Agents: test.agents, Advice: []Advice{adviseThresholds, own}}
 			f.perAgent()
 			if len(f.Advice) != len(test.want) || f.Advice[0].Setting != adviseThresholds.Setting {
 				t.Fatalf("%+v", f.Advice)
@@ -87,7 +88,7 @@ func TestAdviceByAgent(t *testing.T) {
 					t.Errorf("%+v", a)
 				}
 			}
-			if claude := f.Advice[len(f.Advice)-1].Setting == adviseCompactions[1].Setting; claude != (test.name != "Codex") {
+			if claude := f.Advice[len(f.Advice)-1].Setting == own.Setting; claude != (test.name != "Codex") {
 				t.Errorf("the settings are %+v", f.Advice)
 			}
 		})
