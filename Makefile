@@ -2,6 +2,7 @@
 # make test   vet, then all tests
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
+# make mutants take behaviours out of the source one by one: which rows of docs/coverage.md do not notice?
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
@@ -16,7 +17,7 @@ BENCHTIME ?= 1s
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz cross dist weight
+.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants
 
 all: build test lint
 
@@ -44,6 +45,9 @@ torture:
 	  -run 'Mutants|OtherForms|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
+
+mutants:
+	go run .ci/mutants.go $(MUTANTS)
 
 golden:
 	.ci/golden/run $(GOLDEN)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -267,4 +268,20 @@ func TestModelSwitch(t *testing.T) {
 		t.Fatalf("no finding in %+v", r.Findings)
 	}
 	wantUSD(t, "written at $3.75, not read at $0.30", f.USD, 0.1*(3.75-0.30))
+}
+
+// The client's break detector is asked about recorded calls too: of 100,000 tokens
+// that were left nothing is read after a minute, and the prompt is the same.
+func TestDetectorOnRecordedCalls(t *testing.T) {
+	k := newScene("break")
+	k.call(0, prompt.Usage{Write5m: 100_000})
+	k.call(minute, prompt.Usage{Read: 100_000, Write5m: 1000})
+	k.call(minute, prompt.Usage{Write5m: 102_000})
+	said := map[string]int{}
+	for _, d := range k.audit(t).Detector {
+		said[d.Reason] += d.Calls
+	}
+	if said[breaks.ReasonFirst.String()] != 1 || said[breaks.ReasonServer.String()] != 1 || said[breaks.ReasonNone.String()] != 1 {
+		t.Errorf("%v", said)
+	}
 }

@@ -286,6 +286,18 @@ func TestSynthetic(t *testing.T) {
 	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "prompt:1 unseen:8")
 }
 
+// Lines that only people see are not sent (001, isVisibleInTranscriptOnly).
+func TestHiddenLines(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, text("a"))
+	s.add(fields{"type": "user", "isVisibleInTranscriptOnly": true, "message": fields{"role": "user", "content": words(400)}})
+	s.prompt("more")
+	s.call("m2", 20_010, text("c"))
+	got := sessionOf(t, s)
+	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "prompt:1 unseen:8")
+}
+
 func TestAttachments(t *testing.T) {
 	s := newScript("S")
 	s.prompt("go")
