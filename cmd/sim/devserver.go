@@ -52,7 +52,6 @@ every=DURATION.`,
 	flags.StringArrayVar(&f.faults, "fault", nil, "`FAULT` to make, as above")
 	o := &f.options
 	flags.Int64Var(&o.Window, "window", o.Window, "tokens of the longest prompt")
-	flags.BoolVar(&o.HideExcess, "hide-excess", false, "refuse longer prompts without saying how long they are")
 	flags.DurationVar(&o.Latency, "latency", 0, "time to the first token")
 	flags.IntVar(&o.SummaryTokens, "summary-tokens", o.SummaryTokens, "tokens of a summary, its analysis included")
 	flags.Uint64Var(&o.Seed, "seed", o.Seed, "of faults that meet a share of the requests")

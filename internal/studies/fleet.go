@@ -1,11 +1,8 @@
 package studies
 
 import (
-	"fmt"
-	"io"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/jsonlines"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -272,18 +269,4 @@ type FleetWave struct {
 	// Peak is the hour during or behind it with the most.
 	PeakHour   int   `json:"peak_hour"`
 	PeakTokens int64 `json:"peak_tokens"`
-}
-
-// WriteFleet writes f as JSON with one cell a line. Equal fleets give equal
-// bytes. It fails on figures that are not finite.
-func WriteFleet(w io.Writer, f *Fleet) error {
-	head := struct {
-		Schema int `json:"schema"`
-		Fleet
-	}{results.Schema, *f}
-	head.Cells = []FleetCell{}
-	if err := jsonlines.Write(w, &head, f.Cells); err != nil {
-		return fmt.Errorf("writing a fleet: %w", err)
-	}
-	return nil
 }

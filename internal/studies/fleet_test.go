@@ -1,13 +1,8 @@
 package studies
 
 import (
-	"bytes"
-	"math"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -33,43 +28,6 @@ func smallFleet() *Fleet {
 			PeakSessions: FleetPeak{1, 3}, PeakCalls: FleetPeak{1, 3},
 			Pairs: []FleetPair{{Without: WithoutGlobalScope, Total: NewFleetEffect("fleet", &g.Row, &without)}},
 		}},
-	}
-}
-
-// What a fleet looks like on disk: a cell a line, metrics by their published
-// names, scopes by name.
-func TestWriteFleet(t *testing.T) {
-	var b bytes.Buffer
-	if err := WriteFleet(&b, smallFleet()); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	for _, want := range []string{
-		`{"schema":1,"name":"small","start":"2026-03-02T00:00:00Z","days":1,"seed":1,"global_scope":true`,
-		`"kinds":{"api":1}`, `"cells":[` + "\n" + `{"strategy":"none"`, `"cost_usd":0.5`, `"cache_read_tokens":300`,
-		`{"scope":"global","read_tokens":300,"written_tokens":100,"uncached_tokens":0}`,
-		`{"hour":0,"sessions":0,"calls":1,"read_tokens":300,"uncached_tokens":10,"created_tokens":[100,0,500]}`,
-		`"without":"global_scope"`, `"created_tokens":600,"created_tokens_without":900`,
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %s in\n%s", want, text)
-		}
-	}
-	var any map[string]any
-	if err := json.Unmarshal(b.Bytes(), &any); err != nil {
-		t.Errorf("what is written is no JSON: %v", err)
-	}
-	var again bytes.Buffer
-	if err := WriteFleet(&again, smallFleet()); err != nil || !bytes.Equal(again.Bytes(), b.Bytes()) {
-		t.Errorf("a second time it is written differently (%v)", err)
-	}
-}
-
-func TestWriteFleetRefusesWhatIsNoNumber(t *testing.T) {
-	f := smallFleet()
-	f.Cells[0].Orgs[0].Metrics["cost_usd"] = math.NaN()
-	if err := WriteFleet(new(bytes.Buffer), f); err == nil || !strings.Contains(err.Error(), "cost_usd\": unsupported value: NaN") {
-		t.Errorf("error %v", err)
 	}
 }
 

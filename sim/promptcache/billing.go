@@ -28,7 +28,7 @@ func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit) bill {
 		}
 	}
 	var b bill
-	b.inHit = a.deletedThrough(r, h)
+	b.inHit = a.deletedThrough(h)
 	b.usage.Read = cum(r, h.pos) - b.inHit
 	b.usage.Write1h = a.fresh(r, h.pos, posB)
 	b.usage.Write5m = a.fresh(r, posB, posC)
@@ -145,7 +145,7 @@ func (a *Anthropic) declared(from, to int32) int64 {
 // reads: those deleted when its entry was written, and those declared since.
 // Deletions stay declared as long as they are in force, so the larger count
 // holds the other.
-func (a *Anthropic) deletedThrough(r *prompt.Request, h hit) int64 {
+func (a *Anthropic) deletedThrough(h hit) int64 {
 	if h.id == none {
 		return 0
 	}
@@ -154,7 +154,7 @@ func (a *Anthropic) deletedThrough(r *prompt.Request, h hit) int64 {
 
 // deletedAt returns the tokens that are missing from the prefix through a
 // position behind the hit, as this request writes it.
-func (a *Anthropic) deletedAt(r *prompt.Request, b *bill, h hit, pos int32) int64 {
+func (a *Anthropic) deletedAt(b *bill, h hit, pos int32) int64 {
 	if a.cfg.DeleteUncached {
 		return b.inHit + a.declared(h.pos, pos)
 	}

@@ -164,7 +164,7 @@ func (a *Anthropic) leave(r *prompt.Request, m *marks, h hit, b *bill, th *threa
 	}
 	e := &r.Entries[k.Position]
 	th.chain, th.cum, th.pos = e.Chain, int64(e.Cum)+int64(k.Shift)-int64(r.Unheld), k.Position
-	th.deleted, th.level = a.deletedAt(r, b, h, k.Position), k.level
+	th.deleted, th.level = a.deletedAt(b, h, k.Position), k.level
 	th.owner, th.model, th.variant, th.ttl = r.Owner, r.Model, r.Variant, k.TTL
 	th.left = true
 }
@@ -230,7 +230,7 @@ func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, 
 		if k.Position <= h.pos {
 			continue
 		}
-		prev = a.write(t, r, k, prev, a.deletedAt(r, b, h, k.Position))
+		prev = a.write(t, r, k, prev, a.deletedAt(b, h, k.Position))
 		a.hold(f, prev)
 		if a.room != nil {
 			a.room.pin(ticket, prev)

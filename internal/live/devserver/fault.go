@@ -217,8 +217,11 @@ var statusKinds = map[int]string{
 
 // refusal returns the error. A prompt is always too long here: a window that it would fit into is made smaller.
 func (f *Fault) refusal(tokens, window int64) *apiError {
-	if f.Kind != "" {
-		return tooLong(tokens, min(window, tokens*3/4), f.Kind == "too-long-no-gap")
+	switch f.Kind {
+	case "too-long":
+		return tooLong(tokens, min(window, tokens*3/4))
+	case "too-long-no-gap":
+		return invalid("Input is too long for requested model.")
 	}
 	kind := "invalid_request_error"
 	if f.Status >= http.StatusInternalServerError {

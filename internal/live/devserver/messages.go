@@ -78,7 +78,7 @@ func (c *call) answer(q *request) (*answer, *apiError) {
 		list = positionsOf(c.org, q, messages)
 	}
 	if n := total(list); n > o.Window {
-		return nil, tooLong(n, o.Window, o.HideExcess)
+		return nil, tooLong(n, o.Window)
 	} else if n+int64(*q.MaxTokens) > o.Window {
 		return nil, invalid("input length and `max_tokens` exceed context limit: %d + %d > %d, "+
 			"decrease input length or `max_tokens` and try again", n, *q.MaxTokens, o.Window)

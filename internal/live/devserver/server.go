@@ -48,7 +48,6 @@ const (
 // Options configure a server. The zero value serves, with the defaults.
 type Options struct {
 	Window        int64         `yaml:"window" min:"0"`         // tokens of the longest prompt
-	HideExcess    bool          `yaml:"hide_excess"`            // refuse longer prompts without saying how long they are
 	Latency       time.Duration `yaml:"latency" min:"0s"`       // time to the first token
 	SummaryTokens int           `yaml:"summary_tokens" min:"0"` // tokens of a summary, its analysis included
 	Seed          uint64        `yaml:"seed"`                   // of faults that meet a share of the requests
@@ -166,10 +165,7 @@ func invalid(format string, args ...any) *apiError {
 }
 
 // tooLong returns the error of a prompt beyond the window.
-func tooLong(tokens, window int64, hide bool) *apiError {
-	if hide {
-		return invalid("Input is too long for requested model.")
-	}
+func tooLong(tokens, window int64) *apiError {
 	return invalid("prompt is too long: %d tokens > %d maximum", tokens, window)
 }
 
