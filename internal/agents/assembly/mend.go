@@ -253,9 +253,9 @@ func (s *Session) number() {
 }
 
 // address puts a message of no tokens ahead of what a conversation begins with
-// where that is the assistant's or nothing, the client's reminders aside: what the
-// assistant answers is not in the recording. A branch from the start of a thread
-// begins as that does.
+// where that is the assistant's or nothing, the client's reminders and listings aside,
+// which some calls go without: what the assistant answers is not in the recording. A
+// branch from the start of a thread begins as that does.
 func (s *Session) address(t *Thread) {
 	root := t
 	for root.Kind == traces.ThreadBranch && root.Up != nil {
@@ -264,16 +264,19 @@ func (s *Session) address(t *Thread) {
 		}
 		root = root.Up
 	}
-	at := slices.IndexFunc(root.Ahead, func(b Block) bool {
-		return b.Kind.Level() == prompt.LevelMessages && b.Kind != prompt.KindReminder
-	})
+	said := func(b Block) bool {
+		return b.Kind.Level() == prompt.LevelMessages && b.Kind != prompt.KindReminder && b.Flags&prompt.FlagListing == 0
+	}
+	at := slices.IndexFunc(root.Ahead, said)
 	rd := &t.Calls[0]
 	list, first := &root.Ahead, (*Block)(nil)
 	switch {
 	case at >= 0:
 		first = &root.Ahead[at]
-	case len(rd.Before) > 0:
-		first = &rd.Before[0]
+	default:
+		if i := slices.IndexFunc(rd.Before, said); i >= 0 {
+			first = &rd.Before[i]
+		}
 	}
 	if first != nil && !first.Kind.Assistant() {
 		return

@@ -14,12 +14,16 @@ import (
 func rounds(text string, f *File) (list []Round) {
 	kinds := map[byte]prompt.Kind{
 		'p': prompt.KindPrompt, 't': prompt.KindText, 'u': prompt.KindToolUse, 'r': prompt.KindToolResult,
+		'l': prompt.KindAttachment,
 	}
 	for n, call := range strings.Split(text, "|") {
 		before, reply, _ := strings.Cut(call, ">")
 		blocks := func(words string) (list []Block) {
 			for _, w := range strings.Fields(words) {
 				b := Block{Block: prompt.Block{Kind: kinds[w[0]], Bytes: 100, Line: int32(n + 1)}, Source: f}
+				if w == "l" {
+					b.Flags = prompt.FlagListing
+				}
 				if id := w[1:]; id != "" {
 					b.ID = CallID(id)
 				}
@@ -121,6 +125,33 @@ func TestMend(t *testing.T) {
 		}
 		if err := s.assemble().Check(); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// A listing of the client that begins a conversation is no message: summary calls of their own go
+// without it, and what they send would begin with the assistant's.
+func TestListingIsNoMessage(t *testing.T) {
+	for lines, want := range map[string]bool{"p > t": false, "p > u1 | r1 > t": false, "l p > t": false, "l > t": true, "l > u1 | r1 > t": true} {
+		th, f := Main(), &File{Name: "f"}
+		th.Calls = rounds(lines, f)
+		s := &Session{Format: &Format{Rates: traces.DefaultRates()}, ID: "s", Threads: []*Thread{th}, Files: []*File{f}, Problems: Problems{Limit: 9}}
+		out := s.assemble()
+		if err := out.Check(); err != nil {
+			t.Errorf("%s: %v", lines, err)
+		}
+		said := 0
+		for _, b := range out.Blocks {
+			if b.Kind.Assistant() {
+				break
+			}
+			if b.Kind.Level() == prompt.LevelMessages && b.Kind != prompt.KindReminder && b.Flags&prompt.FlagListing == 0 {
+				said++
+			}
+		}
+		told := strings.Contains(fmt.Sprint(s.Problems.List), "answers a message that is not in the recording")
+		if said == 0 || told != want {
+			t.Errorf("%s: %d messages ahead of the assistant's; problems %v", lines, said, s.Problems.List)
 		}
 	}
 }
