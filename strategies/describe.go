@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -120,6 +121,11 @@ func Diff(a, b *Strategy) []Difference {
 		list = append(list, Difference{Path: "layers", A: x, B: y})
 	}
 	for _, c := range a.layers {
+		if at := slices.IndexFunc(b.layers, func(o configured) bool { return o.def.Name == c.def.Name }); c.given != nil && at >= 0 {
+			if x, y := spec.Flow(c.given), spec.Flow(b.layers[at].given); b.own != nil && x != y {
+				list = append(list, Difference{Path: c.def.Name, A: x, B: y})
+			}
+		}
 		other := b.Params(c.def.Name)
 		if other == nil || c.params == nil {
 			continue

@@ -99,6 +99,20 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// Strategies of generations differ in what they change.
+func TestDiffOfGenerations(t *testing.T) {
+	r := builtin(t)
+	lower, _ := r.Strategy("own/lower")
+	higher, _ := r.Strategy("own/higher")
+	want := []Difference{
+		{Path: "full-compact", A: "{trigger: {shift: -0.5}}", B: "{trigger: {shift: 0.5}}"},
+		{Path: "microcompact", A: "{trigger: {shift: -0.5}}", B: "{trigger: {shift: 0.5}}"},
+	}
+	if got := Diff(lower, higher); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // The levels at which the presets act at 200,000 and 32,000.
 func TestThresholds(t *testing.T) {
 	r := builtin(t)
