@@ -96,9 +96,9 @@ func (l *Loop) fetch(t *thread) extra {
 	key := layerKey("refetch")
 	for i := range t.missing {
 		n := &t.missing[i]
-		block := max(n.Fetch, n.Found)
-		if n.Fetch >= 0 {
-			block = n.Fetch
+		block := n.Fetch
+		if block < 0 {
+			block = n.Found
 		}
 		if block < 0 || t.judge.Has(block) {
 			continue
@@ -129,7 +129,8 @@ func (l *Loop) extended(t *thread, f *flight) {
 		Bytes: f.extra.output * 3, Digest: prompt.DigestString("extra").ExtendInt(uint64(t.index)<<32 | uint64(s.extras)),
 	}
 	result := call
-	result.Kind, result.Tokens, result.Bytes = prompt.KindToolResult, f.extra.result, int32(min(int64(f.extra.result)*3, math.MaxInt32))
+	result.Kind, result.Tokens = prompt.KindToolResult, f.extra.result
+	result.Bytes = int32(min(int64(f.extra.result)*3, math.MaxInt32))
 	result.Digest = call.Digest.ExtendInt(uint64(f.extra.result))
 	t.context.Add(call)
 	t.counted, t.trailing = s.count.Response(f.outcome.Usage, f.context, int64(f.answer.Output)), 0

@@ -3,6 +3,7 @@ package needs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,12 +28,12 @@ const (
 )
 
 // Build returns what the actions of a session of the corpus used. It is an error when a text cannot be read.
-func Build(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (*Index, error) {
+func Build(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (x *Index, err error) {
 	r, err := texts.Open(ctx, corpus, s)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	b := builder{
 		s: s, read: r.Block, table: newTable(), failed: map[int32]bool{},
 		threadOf: make([]int32, len(s.Blocks)), roundOf: make([]int32, len(s.Blocks)),

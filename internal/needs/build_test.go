@@ -53,9 +53,11 @@ func source(x *Index, s *traces.Session, n *Need) (prompt.Kind, string) {
 func TestEditUsesWhatWasRead(t *testing.T) {
 	var talk needstest.Talk
 	talk.Person("fix the sum")
-	talk.Call("Read", `{"file_path":"/p/sum.go"}`, "    11→func sum(a, b int) int {\n    12→\treturn a - b // wrong\n    13→}\n")
+	talk.Call("Read", `{"file_path":"/p/sum.go"}`,
+		"    11→func sum(a, b int) int {\n    12→\treturn a - b // wrong\n    13→}\n")
 	other(&talk, 12)
-	talk.Call("Edit", `{"file_path":"/p/sum.go","old_string":"func sum(a, b int) int {\n\treturn a - b // wrong","new_string":"x"}`, "done")
+	talk.Call("Edit", `{"file_path":"/p/sum.go","new_string":"x",`+
+		`"old_string":"func sum(a, b int) int {\n\treturn a - b // wrong"}`, "done")
 	x, s := build(t, &talk)
 	list := of(x, results.NeedEdit)
 	if len(list) != 1 {
@@ -77,7 +79,8 @@ func TestEditFoundNowhere(t *testing.T) {
 	var talk needstest.Talk
 	talk.Person("go on")
 	other(&talk, 6)
-	talk.Fails("Edit", `{"file_path":"/p/x.go","old_string":"never seen before by anyone","new_string":"y"}`, "String to replace not found")
+	talk.Fails("Edit", `{"file_path":"/p/x.go","old_string":"never seen before by anyone","new_string":"y"}`,
+		"String to replace not found")
 	x, _ := build(t, &talk)
 	if n := len(of(x, results.NeedEdit)); n != 0 || x.Missed != 1 {
 		t.Errorf("%d needs, %d missed; want 0 and 1", n, x.Missed)

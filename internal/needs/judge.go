@@ -97,7 +97,8 @@ func (j *Judge) Inherit(from *Judge) {
 	j.seen, j.edits = 0, math.MaxUint32
 }
 
-// Look brings j up to date with a context. It has to look at what is new before a strategy edits it. It adds what a compaction left of artifacts to the figures.
+// Look brings j up to date with a context. It has to look at what is new before a strategy edits it. It adds what a
+// compaction left of artifacts to the figures.
 func (j *Judge) Look(c *prompt.Context, round int32, to *results.Needs) {
 	if c.Edits() != j.edits || c.Len() < j.seen {
 		j.again(c, round, to)

@@ -135,17 +135,22 @@ func TestModelledSummary(t *testing.T) {
 		{1000, 1, 820, 1000}, {1000, 2, 672, 1000}, {5, 1, 820, 0},
 	} {
 		d := ahead(t, &talk, 8)
-		if n := d.call(8); n.Instructions[0] != (results.Portion{Part: 1, Whole: 1}) || n.Kinds[results.NeedName].Verbatim != 1000 {
+		n := d.call(8)
+		if n.Instructions[0] != (results.Portion{Part: 1, Whole: 1}) || n.Kinds[results.NeedName].Verbatim != 1000 {
 			t.Fatalf("ahead of it: %+v", n)
 		}
 		for i := range tt.summaries {
-			d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: tt.bytes / 4, Bytes: tt.bytes, Digest: prompt.DigestString(string(rune('a' + i)))})
+			d.compact(prompt.Block{
+				Kind: prompt.KindSummary, Tokens: tt.bytes / 4, Bytes: tt.bytes,
+				Digest: prompt.DigestString(string(rune('a' + i))),
+			})
 			d.j.Look(&d.c, 8, &d.row)
 		}
 		got := d.call(8)
-		n := got.Kinds[results.NeedName]
-		if n.Weight != 1000 || n.Verbatim != 0 || n.Summarized != tt.summarized || n.Most != tt.most {
-			t.Errorf("%d summaries of %d bytes: %+v, want %d expected and %d at most", tt.summaries, tt.bytes, n, tt.summarized, tt.most)
+		k := got.Kinds[results.NeedName]
+		if k.Weight != 1000 || k.Verbatim != 0 || k.Summarized != tt.summarized || k.Most != tt.most {
+			t.Errorf("%d summaries of %d bytes: %+v, want %d expected and %d at most",
+				tt.summaries, tt.bytes, k, tt.summarized, tt.most)
 		}
 		if got.Instructions[tt.summaries] != (results.Portion{Part: 0, Whole: 1}) || got.Summarized != 1 {
 			t.Errorf("%+v and %d summarised, want one directive, gone but for the summary", got.Instructions, got.Summarized)
@@ -184,7 +189,9 @@ func TestRestoredFile(t *testing.T) {
 	d := ahead(t, editing(false), 14)
 	object := d.c.BlockAt(d.at(t, prompt.KindToolResult, prompt.OpRead)).Object
 	d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 10, Bytes: 40, Digest: prompt.DigestString("s")})
-	d.c.Add(prompt.Block{Kind: prompt.KindAttachment, Object: object, Tokens: 50, Bytes: 200, Digest: prompt.DigestString("f")})
+	d.c.Add(prompt.Block{
+		Kind: prompt.KindAttachment, Object: object, Tokens: 50, Bytes: 200, Digest: prompt.DigestString("f"),
+	})
 	if n := d.call(14).Kinds[results.NeedEdit]; n.Count != 1 || n.Verbatim != n.Weight {
 		t.Errorf("%+v, want the file's text there", n)
 	}

@@ -27,13 +27,16 @@ func (f *Fidelity) kinds() *document.Table {
 		if k.Fetched.N > 0 {
 			predicted = document.Percent(k.Predicted)
 		}
-		t.Rows = append(t.Rows, []any{k.Kind, k.Uses, document.Percent(kept), k.Fetched.N, estimated(k.Fetched), predicted, estimated(k.Without)})
+		t.Rows = append(t.Rows, []any{
+			k.Kind, k.Uses, document.Percent(kept), k.Fetched.N, estimated(k.Fetched), predicted, estimated(k.Without),
+		})
 	}
 	t.Notes = []string{
-		fmt.Sprintf("%d compactions with a summary, %d points of the same size without one. KEPT: word for word in the summary or "+
-			"in what came back with it.", len(f.Compactions), len(f.Matched)),
+		fmt.Sprintf("%d compactions with a summary, %d points of the same size without one. "+
+			"KEPT: word for word in the summary or in what came back with it.", len(f.Compactions), len(f.Matched)),
 		"FETCHED FIRST: a result showed what was lost again before it was used; the 95 % interval behind it.",
-		fmt.Sprintf("Brier score of predictions from other sessions: %.3f by kind, %.3f with one share for all.", f.Brier, f.BrierOne),
+		fmt.Sprintf("Brier score of predictions from other sessions: %.3f by kind, %.3f with one share for all.",
+			f.Brier, f.BrierOne),
 	}
 	return t
 }
@@ -49,7 +52,8 @@ func estimated(e profile.Estimate) string {
 // behind is one line for each number of rounds behind a point.
 func (f *Fidelity) behind() *document.Table {
 	t := &document.Table{Columns: document.Left("ROUNDS BEHIND")}
-	t.Columns = append(t.Columns, document.Right("", "USES", "LOST", "FETCHED FIRST", "LOOKS IN 100 ROUNDS", "AT MATCHED POINTS",
+	t.Columns = append(t.Columns, document.Right("",
+		"USES", "LOST", "FETCHED FIRST", "LOOKS IN 100 ROUNDS", "AT MATCHED POINTS",
 		"RANK, SHARE", "RANK, NUMBER", "N")...)
 	for w, name := range windowNames {
 		var sum Behind
@@ -70,7 +74,7 @@ func (f *Fidelity) behind() *document.Table {
 		t.Rows = append(t.Rows, []any{name, sum.Uses, sum.Lost, sum.Fetched, fmt.Sprintf("%.1f", sum.looked()),
 			fmt.Sprintf("%.1f", matched/float64(max(1, n))), share, number, f.Rank[w].N})
 	}
-	t.Notes = []string{"LOOKS: reads of files read before, searches, and edits that fail. RANK: correlation (Spearman), over " +
-		"compactions, of the share or the number lost with the looks beyond those at matched points."}
+	t.Notes = []string{"LOOKS: reads of files read before, searches, and edits that fail. " +
+		"RANK: correlation (Spearman), over compactions, of the share or the number lost with the looks beyond those at matched points."}
 	return t
 }

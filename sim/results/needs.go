@@ -142,7 +142,8 @@ func needMetrics() []Metric {
 			"needed_recall of the kind "+k.String(),
 			func(n *Needs) (int64, int64) { return n.Kinds[k].kept(), n.Kinds[k].Weight }))
 	}
-	ms = append(ms, needCount("needs", "uses of what had been said before", func(n *Needs) int64 { return n.Total().Count }))
+	ms = append(ms, needCount("needs", "uses of what had been said before",
+		func(n *Needs) int64 { return n.Total().Count }))
 	for k := range NeedKind(NumNeedKinds) {
 		m := needCount("needs_"+k.String(), "uses of the kind "+k.String(),
 			func(n *Needs) int64 { return n.Kinds[k].Count })

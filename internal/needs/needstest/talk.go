@@ -30,7 +30,8 @@ func (t *Talk) line(typ, more, message string) {
 		parent = strconv.Quote(t.parent)
 	}
 	seconds := 30*len(t.lines) + t.waited
-	t.lines = append(t.lines, fmt.Sprintf(`{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"S","version":"2.1.60","cwd":"/p",`+
+	t.lines = append(t.lines, fmt.Sprintf(`{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"S",`+
+		`"version":"2.1.60","cwd":"/p",`+
 		`"timestamp":"2026-03-25T%02d:%02d:%02d.000Z"%s,"message":%s}`,
 		typ, id, parent, 2+seconds/3600, seconds/60%60, seconds%60, more, message))
 	t.parent = id
@@ -46,8 +47,9 @@ func (t *Talk) Person(text string) {
 func (t *Talk) Says(text string) { t.answer(`[{"type":"text","text":` + strconv.Quote(text) + `}]`) }
 
 func (t *Talk) answer(content string) {
-	t.line("assistant", "", fmt.Sprintf(`{"id":"msg_%d","role":"assistant","model":"claude-opus-4-6","stop_reason":"end_turn",`+
-		`"usage":{"input_tokens":3,"cache_read_input_tokens":20000,"cache_creation_input_tokens":%d,"output_tokens":50},"content":%s}`,
+	t.line("assistant", "", fmt.Sprintf(`{"id":"msg_%d","role":"assistant","model":"claude-opus-4-6",`+
+		`"stop_reason":"end_turn","usage":{"input_tokens":3,"cache_read_input_tokens":20000,`+
+		`"cache_creation_input_tokens":%d,"output_tokens":50},"content":%s}`,
 		len(t.lines), t.said/4, content))
 }
 
@@ -60,8 +62,8 @@ func (t *Talk) Fails(tool, input, result string) { t.call(tool, input, result, t
 func (t *Talk) call(tool, input, result string, failed bool) {
 	t.calls++
 	t.answer(fmt.Sprintf(`[{"type":"tool_use","id":"t%d","name":%q,"input":%s}]`, t.calls, tool, input))
-	t.line("user", "", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":%s,"is_error":%v}]}`,
-		t.calls, strconv.Quote(result), failed))
+	t.line("user", "", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d",`+
+		`"content":%s,"is_error":%v}]}`, t.calls, strconv.Quote(result), failed))
 }
 
 // Waits lets minutes pass.
@@ -69,7 +71,8 @@ func (t *Talk) Waits(minutes int) { t.waited += 60 * minutes }
 
 // Compacts adds a compaction with a summary.
 func (t *Talk) Compacts(summary string) {
-	t.lines = append(t.lines, fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":"b%03d","logicalParentUuid":%q,"sessionId":"S",`+
+	t.lines = append(t.lines, fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":"b%03d",`+
+		`"logicalParentUuid":%q,"sessionId":"S",`+
 		`"timestamp":"2026-03-25T03:%02d:00.000Z","compactMetadata":{"trigger":"auto","preTokens":100000}}`,
 		len(t.lines), t.parent, len(t.lines)))
 	t.parent = fmt.Sprintf("b%03d", len(t.lines)-1)
