@@ -225,7 +225,7 @@ func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *Ag
 		if err != nil {
 			return err
 		}
-		if usd := tried.CostUSD(); usd < best {
+		if usd := tried.RankUSD(); usd < best {
 			best, row = usd, tried
 			set, names = append(set, one.Changes[i].Assign), append(names, one.Changes[i].Setting)
 		}

@@ -40,7 +40,7 @@ const messagesName = "agent-messages"
 
 var messagesDefinition = Define(messagesName,
 	"sends messages among sub-agents and their parents, which read them in the input of a later round",
-	messagesParams{Switch: on, End: 60, Every: 1},
+	messagesParams{Switch: on, End: 60, Every: 1, Route: routeQueue},
 	func(p messagesParams) Layer { return &messages{params: p} }).with(Traits{Agents: true})
 
 // messages is the state of the layer on one thread.
@@ -90,6 +90,6 @@ func (l *messages) post(t *Turn, to, tokens int32) bool {
 	if tokens == 0 || !isAgent(t.Kind) || t.Parent < 0 {
 		return false
 	}
-	t.Post(Message{To: to, Tokens: tokens, Mailbox: bool(l.params.Route)})
+	t.Post(Message{To: to, Tokens: tokens, Mailbox: l.params.Route == routeMailbox})
 	return true
 }

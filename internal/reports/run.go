@@ -95,12 +95,12 @@ type column struct {
 // main lists the cells, with the notes on metrics that have no column of their own.
 func (t *tables) main() *document.Table {
 	columns := []column{
-		t.cost(),
+		t.cost("COST", "cost_usd"),
 		{title: "VS RECORDED", text: func(c *results.Cell) string {
 			text, _ := vsRecorded(t.whole, c)
 			return text
 		}},
-		t.metric("REGRET", "regret_usd"),
+		ofWhole(t.metric("REGRET", "regret_usd")),
 		t.metric("HIT", "cache_hit_ratio"),
 		t.metric("MISSES", "misses"),
 		t.metric("COMPACTIONS", "compactions"),
@@ -111,7 +111,7 @@ func (t *tables) main() *document.Table {
 	if !anyValue(t.run, "bound_usd") {
 		columns = slices.Delete(columns, 2, 3)
 	}
-	for _, c := range []column{t.metric("RECALL", "needed_recall"), t.metric("WITH RE-FETCH", "cost_with_refetch_usd")} {
+	for _, c := range []column{t.metric("RECALL", "needed_recall"), t.cost("WITH RE-FETCH", "cost_with_refetch_usd")} {
 		if anyValue(t.run, c.metric) {
 			columns = append(columns, c)
 		}
@@ -191,14 +191,27 @@ func (t *tables) metric(title, name string) column {
 	}}
 }
 
-// cost is the column of the total cost, or of the cost of an answered call where
-// sessions ended early: the total is then of less work than that of others.
-func (t *tables) cost() column {
-	col := t.metric("COST", "cost_usd")
-	total := col.text
+// ofWhole leaves a column empty for cells that did less work than others.
+func ofWhole(col column) column {
+	text := col.text
 	col.text = func(c *results.Cell) string {
 		if c.Total.CutShort() {
-			return document.USD(c.Total.PerCallUSD(), 4) + "/call"
+			return ""
+		}
+		return text(c)
+	}
+	return col
+}
+
+// cost is the column of a cost, or of what an answered call costs where sessions
+// ended early: the total is then of less work than that of others.
+func (t *tables) cost(title, name string) column {
+	col := t.metric(title, name)
+	m, _ := results.LookupMetric(name)
+	total := col.text
+	col.text = func(c *results.Cell) string {
+		if v, ok := c.Value(m); ok && c.Total.CutShort() {
+			return document.USD(v/float64(max(1, c.Total.OwnCalls())), 4) + "/call"
 		}
 		return total(c)
 	}

@@ -235,11 +235,9 @@ func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }
 // work than the recording has: no sum of it is comparable.
 func (r *Row) CutShort() bool { return r.Counts.Unsimulated > 0 }
 
-// PerCallUSD returns the total cost for each call that the conversations themselves
-// made, USD: the figure of a row that was cut short. It is 0 without such calls.
-func (r *Row) PerCallUSD() float64 {
-	calls := r.CallsBySource[SourceMain] + r.CallsBySource[SourceAgent] + r.CallsBySource[SourceBranch]
-	return r.CostUSD() / float64(max(1, calls))
+// OwnCalls returns the calls that the conversations themselves made.
+func (r *Row) OwnCalls() int {
+	return r.CallsBySource[SourceMain] + r.CallsBySource[SourceAgent] + r.CallsBySource[SourceBranch]
 }
 
 // RankUSD returns what the row costs among others, USD: more than any when it was

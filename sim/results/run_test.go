@@ -92,8 +92,8 @@ func TestCutShortIsNoBargain(t *testing.T) {
 		t.Errorf("footnotes %q, want %q", r.Footnotes(), want)
 	}
 	half.Total.CallsBySource[SourceMain], half.Total.CallsBySource[SourceCompact] = 20, 5
-	if got := half.Total.PerCallUSD(); got != 0.25 { // $5 over the 20 calls that answer the conversation
-		t.Errorf("$%v a call, want 0.25", got)
+	if got := half.Total.OwnCalls(); got != 20 { // those of the summaries answer no conversation
+		t.Errorf("%d calls, want 20", got)
 	}
 	half.Total.Counts = Counts{Beyond: 40}
 	want = Note{"half", "overflows", "2 sessions pass the window: 40 calls there counted as answered"}
