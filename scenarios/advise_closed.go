@@ -71,14 +71,15 @@ func (p *Plan) closedForm(ctx context.Context, sessions []*traces.Session, chang
 	}
 	f.Simulated, f.Left = seen.before/seen.n, seen.after/seen.n
 	write := max(rate[results.ClassWrite5m], rate[results.ClassWriteOther])
-	price := f.Left*(write-rate[results.ClassRead]) + closedOutput*rate[results.ClassOutput] + closedInstruction*rate[results.ClassUncached]
+	price := f.Left*(write-rate[results.ClassRead]) + closedOutput*rate[results.ClassOutput] +
+		closedInstruction*rate[results.ClassUncached]
 	// A cycle of n calls reads n·left + g·n²/2 and ends with a call that reads it all:
 	// per call that is least where g·n²/2 read once more equals the price.
 	n := math.Sqrt(2 * (price + f.Left*rate[results.ClassRead]) / (f.Growth * rate[results.ClassRead]))
 	f.Tokens = f.Left + f.Growth*n
 	if d := f.Tokens/f.Simulated - 1; math.Abs(d) > closeEnough {
-		f.Why = fmt.Sprintf("the formula knows one growth and no end: here %.0f %% of calls come behind a pause of more than "+
-			"5 minutes, and half of the conversations end within %d calls", 100*f.Cold, f.Calls)
+		f.Why = fmt.Sprintf("the formula knows one growth and no end: here %.0f %% of calls come behind a pause of more "+
+			"than 5 minutes, and half of the conversations end within %d calls", 100*f.Cold, f.Calls)
 	}
 	return f, nil
 }

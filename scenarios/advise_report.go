@@ -23,14 +23,16 @@ func (a *Advice) Line() string {
 
 // share is what a change saves on unseen sessions, with its interval.
 func share(c *Change) string {
-	return fmt.Sprintf("%s (90 %%: %s … %s)", document.SignedPercent(-c.Unseen), document.SignedPercent(-c.High), document.SignedPercent(-c.Low))
+	percent := document.SignedPercent
+	return fmt.Sprintf("%s (90 %%: %s … %s)", percent(-c.Unseen), percent(-c.High), percent(-c.Low))
 }
 
 // Document reports advice on one screen.
 func (a *Advice) Document(remarks []string) *document.Document {
+	paid := document.USD(a.PaidUSD, 2) + " paid at the prices of the API; a subscription pays none of it"
 	d := &document.Document{
 		Title: "What to set", JSON: document.Indented(a), Data: a.data,
-		Head:     append([]string{fmt.Sprintf("%s paid at the prices of the API; a subscription pays none of it", document.USD(a.PaidUSD, 2))}, remarks...),
+		Head:     append([]string{paid}, remarks...),
 		Sections: []document.Section{{Blocks: []document.Block{a.paid()}}},
 		Notes: []string{
 			"SAVES: simulated on all sessions, as `sim run --strategy own --set …` shows it. The share in brackets is that " +
@@ -46,7 +48,9 @@ func (a *Advice) Document(remarks []string) *document.Document {
 
 // paid lists what was paid by agent.
 func (a *Advice) paid() *document.Table {
-	t := &document.Table{Columns: append(document.Left("AGENT"), document.Right("", "SESSIONS", "CALLS", "PAID", "SIMULATED")...)}
+	t := &document.Table{
+		Columns: append(document.Left("AGENT"), document.Right("", "SESSIONS", "CALLS", "PAID", "SIMULATED")...),
+	}
 	for i := range a.Agents {
 		x := &a.Agents[i]
 		t.Rows = append(t.Rows, []any{x.Title, document.Whole(x.Sessions), document.Whole(x.Calls),
@@ -66,7 +70,8 @@ func (x *AgentAdvice) section() document.Section {
 		return s
 	}
 	if x.Sessions < foldBlocks {
-		say("%s are too few to choose on some and judge on others: %d are needed.", document.Count(x.Sessions, "session"), foldBlocks)
+		say("%s are too few to choose on some and judge on others: %d are needed.",
+			document.Count(x.Sessions, "session"), foldBlocks)
 		return s
 	}
 	if len(x.Changes) == 0 {
@@ -76,7 +81,8 @@ func (x *AgentAdvice) section() document.Section {
 	}
 	for i := range x.Changes {
 		c := &x.Changes[i]
-		text := fmt.Sprintf("%s: %s. On unseen sessions %s; %d of %d folds agree.", c.Where, c.Snippet, share(c), c.Agree, c.Folds)
+		text := fmt.Sprintf("%s: %s. On unseen sessions %s; %d of %d folds agree.",
+			c.Where, c.Snippet, share(c), c.Agree, c.Folds)
 		if c.Edge != "" {
 			text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
 		}
@@ -100,8 +106,8 @@ func (x *AgentAdvice) section() document.Section {
 		say("%s.", text)
 	}
 	if f := x.Closed; f != nil {
-		text := fmt.Sprintf("By the closed form a context that grows by %s tokens a call pays to compact at %s; the simulation "+
-			"does best at %s", document.Whole(f.Growth), document.Tokens(f.Tokens), document.Tokens(f.Simulated))
+		text := fmt.Sprintf("By the closed form a context that grows by %s tokens a call pays to compact at %s; the "+
+			"simulation does best at %s", document.Whole(f.Growth), document.Tokens(f.Tokens), document.Tokens(f.Simulated))
 		if f.Why != "" {
 			text += ": " + f.Why
 		}
@@ -136,14 +142,14 @@ func (x *AgentAdvice) table() *document.Table {
 
 // data is the list of changes for programs.
 func (a *Advice) data() *document.Table {
-	t := &document.Table{Columns: document.Columns("agent", "advised", "setting", "value", "saves_usd", "unseen_share", "unseen_low",
-		"unseen_high", "folds_agree", "folds", "set")}
+	t := &document.Table{Columns: document.Columns("agent", "advised", "setting", "value", "saves_usd",
+		"unseen_share", "unseen_low", "unseen_high", "folds_agree", "folds", "set")}
 	for i := range a.Agents {
-		for _, list := range [][]Change{a.Agents[i].Changes, a.Agents[i].Open} {
+		for n, list := range [][]Change{a.Agents[i].Changes, a.Agents[i].Open} {
 			for j := range list {
 				c := &list[j]
-				t.Rows = append(t.Rows, []any{a.Agents[i].Agent, j < len(a.Agents[i].Changes) && &list[0] == &a.Agents[i].Changes[0],
-					c.Setting, c.Value, c.SavesUSD, c.Unseen, c.Low, c.High, c.Agree, c.Folds, c.Assign})
+				t.Rows = append(t.Rows, []any{a.Agents[i].Agent, n == 0, c.Setting, c.Value,
+					c.SavesUSD, c.Unseen, c.Low, c.High, c.Agree, c.Folds, c.Assign})
 			}
 		}
 	}

@@ -77,7 +77,9 @@ func (p *Plan) bound(
 
 // familyOf returns the bounds of a cell, those of another one where they are the
 // same.
-func (p *Plan) familyOf(ctx context.Context, known *[]*family, cell *Cell, sessions []*traces.Session) (*family, error) {
+func (p *Plan) familyOf(
+	ctx context.Context, known *[]*family, cell *Cell, sessions []*traces.Session,
+) (*family, error) {
 	params, ok := cell.Strategy.Params(strategies.CompactName).(strategies.CompactParams)
 	if !ok {
 		layer, _ := p.Registry.Definition(strategies.CompactName)

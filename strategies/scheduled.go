@@ -87,9 +87,12 @@ func (l *scheduledClear) BeforeRequest(t *Turn) Outcome {
 // makes of its parameters, if their schedule is left open: full-compact alone,
 // of all messages, by itself. A strategy without layers is one of all.
 func (s *Strategy) SchedulesAlone() bool {
+	if s.own != nil {
+		return false // another client for each session
+	}
 	for _, c := range s.active() {
 		p, ok := c.params.(*CompactParams)
-		if !ok || p.Manual || p.Idle.Enabled || p.Server.Beside || p.Partial.Auto {
+		if !ok || p.Manual || p.Idle.Enabled || p.Server.Beside || p.Keep != (keepParams{}) || p.Partial.Auto {
 			return false
 		}
 	}

@@ -73,7 +73,9 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // advice finds what to set.
-func (f *traceFlags) advice(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) (*scenarios.Advice, error) {
+func (f *traceFlags) advice(
+	cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table,
+) (*scenarios.Advice, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, err

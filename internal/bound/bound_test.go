@@ -126,7 +126,9 @@ const (
 // branched is a session with a branch behind its third round.
 func branched() *traces.Session {
 	s := session(round{0, 40000}, round{warm, 20000}, round{warm, 9000}, round{warm, 5000}, round{cold, 9000})
-	s.Threads = append(s.Threads, traces.Thread{ID: "branch", Kind: traces.ThreadBranch, Parent: 0, ParentRound: 2, Delay: 1e9})
+	s.Threads = append(s.Threads, traces.Thread{
+		ID: "branch", Kind: traces.ThreadBranch, Parent: 0, ParentRound: 2, Delay: 1e9,
+	})
 	for i, r := range []round{{warm, 8000}, {warm, 30000}, {cold, 1000}} {
 		grow(s, 1, i, r)
 	}
@@ -137,12 +139,16 @@ func branched() *traces.Session {
 func TestCompactIsTheLeastOfAllSchedules(t *testing.T) {
 	p := params(t)
 	for name, s := range map[string]*traces.Session{
-		"warm":             session(round{0, 60000}, round{warm, 30000}, round{warm, 500}, round{warm, 500}, round{warm, 500}, round{warm, 500}),
-		"a pause":          session(round{0, 60000}, round{warm, 30000}, round{cold, 500}, round{warm, 500}, round{warm, 500}, round{cold, 500}),
-		"pauses":           session(round{0, 90000}, round{cold, 3000}, round{cold, 500}, round{cold, 2500}, round{cold, 500}, round{cold, 500}),
-		"little":           session(round{0, 600}, round{warm, 300}, round{cold, 500}, round{warm, 500}),
-		"up to the window": session(round{0, 90000}, round{warm, 60000}, round{warm, 30000}, round{warm, 50000}, round{warm, 70000}),
-		"a branch":         branched(),
+		"warm": session(round{0, 60000}, round{warm, 30000},
+			round{warm, 500}, round{warm, 500}, round{warm, 500}, round{warm, 500}),
+		"a pause": session(round{0, 60000}, round{warm, 30000},
+			round{cold, 500}, round{warm, 500}, round{warm, 500}, round{cold, 500}),
+		"pauses": session(round{0, 90000}, round{cold, 3000},
+			round{cold, 500}, round{cold, 2500}, round{cold, 500}, round{cold, 500}),
+		"little": session(round{0, 600}, round{warm, 300}, round{cold, 500}, round{warm, 500}),
+		"up to the window": session(round{0, 90000}, round{warm, 60000},
+			round{warm, 30000}, round{warm, 50000}, round{warm, 70000}),
+		"a branch": branched(),
 	} {
 		b, err := Compact(surroundings(t), p, s)
 		if err != nil {
@@ -151,7 +157,8 @@ func TestCompactIsTheLeastOfAllSchedules(t *testing.T) {
 		act := func(f due) *strategies.Strategy { return strategies.Scheduled(p, f) }
 		want := least(t, surroundings(t), s, s.NumCalls(), act)
 		if math.Abs(b.Below-want) > 1e-9 || math.Abs(b.Reached-want) > 1e-9 {
-			t.Errorf("%s: bound $%.6f, reached $%.6f by %v; the cheapest of all schedules costs $%.6f", name, b.Below, b.Reached, b.Schedule, want)
+			t.Errorf("%s: bound $%.6f, reached $%.6f by %v; the cheapest of all schedules costs $%.6f",
+				name, b.Below, b.Reached, b.Schedule, want)
 		}
 	}
 }
@@ -160,17 +167,21 @@ func TestCompactIsTheLeastOfAllSchedules(t *testing.T) {
 // schedule lies within 5 % of that.
 func TestClearIsBelowAllSchedules(t *testing.T) {
 	for name, s := range map[string]*traces.Session{
-		"warm":    session(round{0, 600}, round{warm, 30000}, round{warm, 500}, round{warm, 500}, round{warm, 40000}, round{warm, 500}),
-		"a pause": session(round{0, 600}, round{warm, 30000}, round{cold, 500}, round{warm, 500}, round{warm, 500}, round{cold, 500}),
-		"branch":  branched(),
+		"warm": session(round{0, 600}, round{warm, 30000},
+			round{warm, 500}, round{warm, 500}, round{warm, 40000}, round{warm, 500}),
+		"a pause": session(round{0, 600}, round{warm, 30000},
+			round{cold, 500}, round{warm, 500}, round{warm, 500}, round{cold, 500}),
+		"branch": branched(),
 	} {
 		b, err := Clear(surroundings(t), s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := least(t, surroundings(t), s, s.NumCalls(), func(f due) *strategies.Strategy { return strategies.ScheduledClear(f) })
+		act := func(f due) *strategies.Strategy { return strategies.ScheduledClear(f) }
+		want := least(t, surroundings(t), s, s.NumCalls(), act)
 		if b.Below > want+1e-9 || b.Reached < want-1e-9 || b.Reached > want*1.05 {
-			t.Errorf("%s: bound $%.6f, reached $%.6f by %v; the cheapest of all schedules costs $%.6f", name, b.Below, b.Reached, b.Schedule, want)
+			t.Errorf("%s: bound $%.6f, reached $%.6f by %v; the cheapest of all schedules costs $%.6f",
+				name, b.Below, b.Reached, b.Schedule, want)
 		}
 	}
 }

@@ -224,7 +224,8 @@ func (x *solver) movedUSD(c *call, thread int, delta, cut int64) float64 {
 func (c *call) readable(delta, cut int64) int64 {
 	read := max(min(c.usage.Read, cut), c.usage.Read+delta)
 	switch c.miss {
-	case prompt.MissNone, prompt.MissExpiry, prompt.MissEviction, prompt.MissNotReadable, prompt.MissHead, prompt.MissModel:
+	case prompt.MissNone, prompt.MissExpiry, prompt.MissEviction, prompt.MissNotReadable, prompt.MissHead,
+		prompt.MissModel:
 		return read
 	}
 	return max(read, c.expected+delta)

@@ -9,7 +9,8 @@ func settings() []traces.Setting {
 		Name: "model_auto_compact_token_limit", Group: "threshold", Where: "~/.codex/config.toml",
 		Snippet: "model_auto_compact_token_limit = %s", Does: "compact at %s tokens",
 		Values: []string{
-			"40000", "50000", "60000", "70000", "80000", "90000", "100000", "120000", "140000", "160000", "180000", "200000", "220000",
+			"40000", "50000", "60000", "70000", "80000", "90000",
+			"100000", "120000", "140000", "160000", "180000", "200000", "220000",
 		},
 		Assign: "full-compact.trigger.fixed=%s",
 	}}
