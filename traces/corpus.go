@@ -23,6 +23,15 @@ type Corpus struct {
 	Unsupported map[string]int // files by agent, of agents whose recordings are not supported
 	Repeated    int            // calls met again in a later session
 	Inputs      *Inputs        // where the text can be read again
+	MaxLine     int            // longest line that was read, bytes; DefaultMaxLine when 0
+}
+
+// LineLimit returns the longest line that is read when the text of the corpus is read again, bytes.
+func (c *Corpus) LineLimit() int {
+	if c.MaxLine > 0 {
+		return c.MaxLine
+	}
+	return DefaultMaxLine
 }
 
 // Close removes what was spooled to read the corpus.

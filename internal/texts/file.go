@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // want is a block on a line.
@@ -105,7 +104,7 @@ func (r *Reader) loadDocument(f *file) error {
 		return err
 	}
 	defer rc.Close()
-	text, err := io.ReadAll(io.LimitReader(rc, traces.DefaultMaxLine))
+	text, err := io.ReadAll(io.LimitReader(rc, int64(r.corpus.LineLimit())))
 	if err == nil {
 		r.last.decode(f, 0, f.wants, r.s, r.agent.Texts(assembly.TrimBOM(text)))
 	}
@@ -135,7 +134,7 @@ func (r *Reader) advance(f *file, number int32, place int64) ([]byte, error) {
 			continue
 		}
 		if ln.TooLong {
-			return nil, fmt.Errorf("line %d is longer than %d bytes", ln.Number, traces.DefaultMaxLine)
+			return nil, fmt.Errorf("line %d is longer than %d bytes", ln.Number, r.corpus.LineLimit())
 		}
 		for f.next < len(f.wants) && f.wants[f.next].line == int32(ln.Number) {
 			f.next++
@@ -176,7 +175,7 @@ func (r *Reader) ready(f *file, number int32, place int64) error {
 		}
 		f.in, f.next = rc, 0
 		f.jump(rc, number, place)
-		f.lines = assembly.NewLineReader(rc, traces.DefaultMaxLine)
+		f.lines = assembly.NewLineReader(rc, r.corpus.LineLimit())
 	}
 	r.open = append(r.open, f)
 	return nil

@@ -41,7 +41,9 @@ func ReadFS(ctx context.Context, opts traces.Options, fsys fs.FS) (*traces.Corpu
 func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
 	m := merger{
 		limit: opts.WithDefaults().MaxProblems, files: map[*traces.Agent][]traces.Input{},
-		corpus: &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}, Unsupported: map[string]int{}},
+		corpus: &traces.Corpus{
+			Inputs: inputs, Unknown: map[string]int{}, Unsupported: map[string]int{}, MaxLine: opts.WithDefaults().MaxLine,
+		},
 	}
 	m.keep(inputs.Problems)
 	inputs.Files = slices.DeleteFunc(inputs.Files, func(in traces.Input) bool { return ctx.Err() == nil && m.divide(in) })

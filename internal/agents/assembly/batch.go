@@ -188,7 +188,7 @@ func (b *reading[S]) speak(name prompt.Digest, file int32) {
 
 // corpus returns what was read, and the problems found before with it.
 func (b *reading[S]) corpus(inputs *traces.Inputs, found *Problems) *traces.Corpus {
-	c := &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}}
+	c := &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}, MaxLine: b.opts.MaxLine}
 	if b.batches > 1 { // which may be others the next time
 		slices.SortStableFunc(b.made, func(x, y outcome) int { return cmp.Compare(x.file, y.file) })
 	}
