@@ -10,13 +10,19 @@ import (
 // idleSession is a conversation of 262,100 tokens, a pause, and a prompt. Its
 // client asks for entries of one hour, or of five minutes.
 func idleSession(hour bool, pause int64) *traces.Session {
-	s := newSession("s").turns(59, 0, 4000).turns(1, pause, 0).session()
-	for i := range s.Threads[0].Rounds {
-		if u := &s.Threads[0].Rounds[i].Usage; hour {
-			u.Write1h, u.Write5m = u.Write5m, 0
-		}
+	s := newSession("s").turns(59, 0, 4000).answer().turns(1, pause, 0).session()
+	if hour {
+		writeHours(s)
 	}
 	return s
+}
+
+// writeHours makes the client of a session ask for entries of one hour.
+func writeHours(s *traces.Session) {
+	for i := range s.Threads[0].Rounds {
+		u := &s.Threads[0].Rounds[i].Usage
+		u.Write1h, u.Write5m = u.Write5m, 0
+	}
 }
 
 // Where entries live an hour, a conversation of 200,000 tokens or more is
@@ -56,6 +62,21 @@ func TestIdleCompaction(t *testing.T) {
 		if summary.Source != results.SourceCompact || summary.Usage.Read != all-500 || last.Input() > 25_000 {
 			t.Errorf("%s: the summary call of %v reads %d, %d are sent on return", name, summary.Source, summary.Usage.Read, last.Input())
 		}
+	}
+}
+
+// A tool that takes two hours, or waits so long for a permission, leaves no gap: a summary
+// call would hold its call without the result, which stands in the next request.
+func TestIdleCompactionAtWork(t *testing.T) {
+	b := newSession("s").turns(59, 0, 4000)
+	b.round(traces.TriggerToolResult, 120*minute, 4000)
+	s := b.session()
+	writeHours(s)
+	c := written(t, "  - full-compact: {trigger: {fixed: 900000}, idle: {enabled: true}}\n")
+	c.Window = 1_000_000
+	row, calls := run(t, c, s)
+	if last := calls[len(calls)-1].Usage.Input(); row.Compactions != 0 || last != 18_300+59*4200 {
+		t.Errorf("%d compactions, %d tokens behind the tool; want all %d", row.Compactions, last, 18_300+59*4200)
 	}
 }
 

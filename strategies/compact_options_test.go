@@ -195,6 +195,7 @@ func TestIdleTimer(t *testing.T) {
 	for reason, do := range map[string]func(*talk){
 		"":                       func(*talk) {},
 		"a request is under way": func(k *talk) { k.add(prompt.KindPrompt, 10) },
+		"a tool is at work":      func(k *talk) { k.add(prompt.KindToolUse, 10) },
 		"the cache is cold":      func(k *talk) { k.Idle = hour + 1 },
 		"stopped by the breaker": nil,
 	} {

@@ -235,12 +235,15 @@ func (l *compact) Wake(t *Turn) int64 {
 	return 0
 }
 
-// Timer compacts an idle conversation while its cache is warm.
+// Timer compacts an idle conversation while its cache is warm. One whose tool is at work, or
+// waits for a permission, is not idle: the provider would refuse a call without its result.
 func (l *compact) Timer(t *Turn) Outcome {
 	n := t.Context.Len()
 	switch {
 	case n == 0 || !t.Context.At(n-1).Kind.Assistant():
 		return Outcome{Declined, "a request is under way"}
+	case complete(t.Context) < n:
+		return Outcome{Declined, "a tool is at work"}
 	case l.stopped():
 		return Outcome{Declined, "stopped by the breaker"}
 	case !t.Warm():
