@@ -63,6 +63,26 @@ func TestWaysOfTheCall(t *testing.T) {
 	}
 }
 
+// Summaries chain: the second one is made of the first, 3,000, and of the two rounds
+// behind it, 1,100 each.
+func TestSummariesChain(t *testing.T) {
+	l, k := layer(t, plain+"}"), rounds(10, 1000)
+	begin(t, l, k)
+	answer(l, k, "", 0)
+	if b := k.Boundary(); b.Chained {
+		t.Error("the first compaction is taken for a recompaction")
+	}
+	k.round("Bash", "", 1000)
+	k.round("Bash", "", 1000)
+	if in := begin(t, l, k); in.From != 3 || k.Context.At(3).Kind != prompt.KindSummary || in.Summarised != 3000+2*1100 {
+		t.Errorf("summarises %d tokens from %d on, want 5,200 from the summary on", in.Summarised, in.From)
+	}
+	answer(l, k, "", 0)
+	if b := k.Boundary(); !b.Chained || b.Summarised != 5 {
+		t.Errorf("boundary %+v, want a recompaction of 5 messages", b)
+	}
+}
+
 // The fork is not repeated: whatever it fails by, the streaming call follows.
 // That is made at most three times (004, K97: 2 retries), and then
 // the compaction has failed once.
@@ -100,9 +120,10 @@ func TestFallback(t *testing.T) {
 
 // The three failures in a row that stop automatic compaction are compactions,
 // not calls; one success resets them; those by hand neither count nor are
-// stopped.
+// stopped. The trip is counted once.
 func TestBreakerCounts(t *testing.T) {
 	l, k := layer(t, plain+", call: [streaming], streaming: {retries: 0}, manual: true}"), rounds(10, 1000)
+	h := compactionHosted(k)
 	fail := func() {
 		begin(t, l, k)
 		answer(l, k, prompt.FailAPI, 0)
@@ -123,6 +144,9 @@ func TestBreakerCounts(t *testing.T) {
 	}
 	if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Reason != "stopped by the breaker" {
 		t.Errorf("after three failures: %+v", out)
+	}
+	if h.counts.BreakerTrips != 1 {
+		t.Errorf("%d trips counted, want 1", h.counts.BreakerTrips)
 	}
 	k.Events = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 	begin(t, l, k)

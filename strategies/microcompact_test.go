@@ -173,6 +173,33 @@ func TestMicrocompactCallWithoutResult(t *testing.T) {
 	}
 }
 
+// A fork clones the state of the layer: the placeholder that answers a call in the fork
+// is not the result in its parent, whose results reach 30,000 + 20,000 + 3 × 1,000.
+func TestMicrocompactOfAFork(t *testing.T) {
+	upToTheCall := func() *talk {
+		k := newTalk()
+		k.round("Read", "", 30000)
+		k.use("Read", "", 100)
+		return k
+	}
+	parent, fork := upToTheCall(), upToTheCall()
+	l := layer(t, always).(BeforeRequest)
+	l.BeforeRequest(&parent.Turn)
+	forked := l.(Layer).Clone().(BeforeRequest)
+	fork.add(prompt.KindToolResult, 12).Call = fork.calls
+	forked.BeforeRequest(&fork.Turn)
+	parent.add(prompt.KindToolResult, 20000).Call = parent.calls
+	for range 3 {
+		parent.round("Bash", "", 1000)
+	}
+	if out := l.BeforeRequest(&parent.Turn); out.Verdict != Done {
+		t.Errorf("%+v", out)
+	}
+	if got, want := parent.results(), []int32{12, 20000, 1000, 1000, 1000}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // 2.1 empties memory files attached ahead of what it clears, and nothing else
 // (004, section 4, step 6); v1 leaves them.
 func TestMicrocompactMemory(t *testing.T) {

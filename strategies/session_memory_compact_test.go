@@ -104,6 +104,19 @@ func TestSessionMemoryKeepRange(t *testing.T) {
 	}
 }
 
+// The last boundary is the floor: the summary at position 3 does not stay, however
+// little the two rounds behind it weigh.
+func TestSessionMemoryFloor(t *testing.T) {
+	l, k := layer(t, notesOnly+"}").(*sessionMemory), newTalk()
+	k.Context.Truncate(3, prompt.CauseRewind)
+	k.add(prompt.KindSummary, 3000)
+	k.round("Bash", "", 900)
+	k.round("Bash", "", 900)
+	if from := l.keepFrom(k.Context, k.Context.Len()); from != 4 {
+		t.Errorf("keeps messages from position %d on, want 4", from)
+	}
+}
+
 // [memory][kept][attachments][hooks]: the kept messages are those that were
 // there, the memory leads, files that kept messages show do not come back.
 func TestSessionMemoryMessageSet(t *testing.T) {

@@ -146,10 +146,17 @@ func TestSessionMemoryCall(t *testing.T) {
 	if h.counts.Extractions != 1 {
 		t.Errorf("%d updates counted", h.counts.Extractions)
 	}
-	k.add(prompt.KindPrompt, 9000)
+	k.add(prompt.KindPrompt, 9050)
 	// 500 + 10 × 1,000 + 100 tokens were summarised: 530 of memory.
 	if in, _ = reply(l, k, 0); in.Instruction != 1000+300+530-2 {
 		t.Errorf("instruction and memory of %d tokens", in.Instruction)
+	}
+	// It grows with what it has summarised: 9,100 and 9,150 more make 28,850, and one token
+	// in twenty 432 in the largest section and 112 in each of nine.
+	l.(BackgroundResult).BackgroundResult(&k.Turn, &prompt.Result{})
+	k.add(prompt.KindPrompt, 9000)
+	if in, _ = reply(l, k, 0); in.Instruction != 1000+300+432+9*112 {
+		t.Errorf("instruction and memory of %d tokens behind two updates", in.Instruction)
 	}
 	k.Kind = traces.ThreadAgent
 	if _, out := reply(l, k, 0); out.Reason != "sub-agents keep no session memory" {

@@ -161,6 +161,10 @@ func TestToolStorageClone(t *testing.T) {
 	if len(c.reads.due) != 1 || len(l.reads.due) != 0 {
 		t.Errorf("the clone has %d reads due, the original %d", len(c.reads.due), len(l.reads.due))
 	}
+	k.Intent()
+	if out := asked(t, c, k); out.Verdict != Pending {
+		t.Errorf("the clone does not read in the same request: %+v", out)
+	}
 	l.Reset()
 	l.never.has(&k.Turn, k.Context.BlockAt(4))
 	if len(c.never.member) != 0 {

@@ -42,8 +42,10 @@ func TestTriggerValues(t *testing.T) {
 			t.Errorf("%s: %d, %v; want %d", tc.name, got, ok, tc.want)
 		}
 	}
-	if _, ok := new(Trigger).Value(r); ok {
-		t.Error("a trigger without a value has one")
+	for _, none := range []Trigger{{}, {PctOverride: 150}, {PctOverride: -5}} {
+		if got, ok := none.Value(r); ok {
+			t.Errorf("a trigger without a value has one: %+v, %d", none, got)
+		}
 	}
 }
 

@@ -230,12 +230,19 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%q per cent count: %v", value, ok)
 		}
 	}
-	v := (&Env{DisableSonnet: "1", Disable1M: "1", AutoCompactWindow: "5000000"}).Variables()
+	v := (&Env{DisableSonnet: "1"}).Variables()
 	if !v.Uncached("claude-sonnet-4-5") || v.Uncached("claude-opus-4-5") {
 		t.Error("DISABLE_PROMPT_CACHING_SONNET is for Sonnet alone")
 	}
-	if v.AutoWindow(400_000) != 400_000 {
-		t.Errorf("thresholds counted from %d", v.AutoWindow(400_000))
+	// E3: at most the model's window, and between 100,000 and a million.
+	for auto, want := range map[string]int64{"5000000": 1_000_000, "300000": 300_000, "5000": 100_000, "": 2_000_000} {
+		v := (&Env{AutoCompactWindow: auto}).Variables()
+		if got := v.AutoWindow(2_000_000); got != want {
+			t.Errorf("%q: thresholds counted from %d of 2,000,000, want %d", auto, got, want)
+		}
+		if got := v.AutoWindow(90_000); got != 90_000 {
+			t.Errorf("%q: thresholds counted from %d of 90,000", auto, got)
+		}
 	}
 	if (&Variables{}).Uncached("claude-opus-4-5") {
 		t.Error("caching is on by default")

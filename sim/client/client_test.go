@@ -90,6 +90,7 @@ func TestEstimate(t *testing.T) {
 		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200}, 300, 400},
 		{prompt.Block{Kind: prompt.KindUnseen, Tokens: 5000}, 0, 0},
 		{prompt.Block{Kind: prompt.KindSystem, Bytes: 40000}, 0, 0},
+		{prompt.Block{Kind: prompt.KindTools, Bytes: 60000}, 0, 0},
 	} {
 		if got := plain.Block(&tc.block, nil); got != tc.plain {
 			t.Errorf("%v of %d bytes: %d tokens, want %d", tc.block.Kind, tc.block.Bytes, got, tc.plain)
