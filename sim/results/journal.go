@@ -34,10 +34,9 @@ func NewJournal() (*Journal, error) {
 }
 
 // Close removes the journal. Cells whose rows it held have no rows from then on.
-func (j *Journal) Close() error {
-	err := j.f.Close()
+func (j *Journal) Close() {
+	_ = j.f.Close()           // what was written is of no use any more
 	_ = os.Remove(j.f.Name()) // it has none on most systems
-	return err
 }
 
 // put writes a row of a cell as the line that a file of rows has for it.
