@@ -62,72 +62,89 @@ func (b *Broken) Unwrap() (list []error) {
 // simulated have no Strategy. The error is a *Broken when sessions broke an
 // invariant.
 func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Config) ([][]results.Row, error) {
-	rows := make([][]results.Row, len(cells))
-	broken := make([]map[int]error, len(cells))
-	keep := r.Keep
-	for i := range rows {
-		if broken[i] = map[int]error{}; keep == nil {
-			rows[i] = make([]results.Row, len(sessions))
-		}
-	}
-	var noting sync.Mutex
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	cohorts, err := r.cohorts(sessions)
 	if err != nil {
 		return nil, err
 	}
-	var next, finished atomic.Int64
+	b := batch{Runner: r, sessions: sessions, cells: cells, cohorts: cohorts}
+	for range cells {
+		b.broken = append(b.broken, map[int]error{})
+		b.rows = append(b.rows, nil)
+		if r.Keep == nil {
+			b.rows[len(b.rows)-1] = make([]results.Row, len(sessions))
+		}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var wg sync.WaitGroup
-	jobs, total := int64(len(cells)*len(cohorts)), int64(len(cells)*len(sessions))
-	for range parallel.Workers(r.Workers, int(jobs)) {
+	for range parallel.Workers(r.Workers, len(cells)*len(cohorts)) {
 		wg.Go(func() {
-			// Jobs come cell by cell, so a worker keeps one loop at a time and
-			// memory does not grow with the number of cells.
-			var loop *Loop
-			at := -1
-			for ctx.Err() == nil {
-				job := next.Add(1) - 1
-				if job >= jobs {
-					return
-				}
-				cell, cohort := int(job)/len(cohorts), cohorts[int(job)%len(cohorts)]
-				if at != cell {
-					loop, at = NewLoop(cells[cell]), cell
-					loop.ctx = ctx
-				}
-				if r.Observe != nil {
-					loop.config.Observer = r.Observe(cell, cohort)
-				}
-				breaks, err := loop.runOf(sessions, cohort, func(i int, row *results.Row) error {
-					if keep != nil {
-						return keep(cell, row)
-					}
-					rows[cell][i] = *row
-					return nil
-				})
-				if err != nil {
-					stop(err)
-					return
-				}
-				noting.Lock()
-				maps.Copy(broken[cell], breaks)
-				noting.Unlock()
-				if n := finished.Add(int64(len(cohort))); r.Done != nil {
-					r.Done(int(n))
-				}
+			if err := b.work(ctx); err != nil {
+				stop(err)
 			}
 		})
 	}
 	wg.Wait()
 	var stopped error
-	if err := context.Cause(ctx); err != nil && finished.Load() < total {
+	finished, total := b.finished.Load(), int64(len(cells)*len(sessions))
+	if err := context.Cause(ctx); err != nil && finished < total {
 		stopped = err
 		if errors.Is(err, context.Canceled) {
-			stopped = fmt.Errorf("interrupted after %d of %d sessions: %w", finished.Load(), total, err)
+			stopped = fmt.Errorf("interrupted after %d of %d sessions: %w", finished, total, err)
 		}
 	}
-	return rows, brokenIn(broken, stopped)
+	return b.rows, brokenIn(b.broken, stopped)
+}
+
+// batch is what the workers of a run share. A job is a cohort under a cell.
+type batch struct {
+	Runner
+	sessions []*traces.Session
+	cells    []Config
+	cohorts  [][]int
+	rows     [][]results.Row // by cell, without Keep
+	noting   sync.Mutex
+	broken   []map[int]error // by cell
+	next     atomic.Int64    // job
+	finished atomic.Int64    // sessions
+}
+
+// work does jobs until none is left or the context has ended. They come cell by cell, so a
+// worker keeps one loop at a time and memory does not grow with the number of cells.
+func (b *batch) work(ctx context.Context) error {
+	var loop *Loop
+	at := -1
+	for ctx.Err() == nil {
+		job := int(b.next.Add(1) - 1)
+		if job >= len(b.cells)*len(b.cohorts) {
+			break
+		}
+		cell, cohort := job/len(b.cohorts), b.cohorts[job%len(b.cohorts)]
+		if at != cell {
+			loop, at = NewLoop(b.cells[cell]), cell
+			loop.ctx = ctx
+		}
+		if b.Observe != nil {
+			loop.config.Observer = b.Observe(cell, cohort)
+		}
+		breaks, err := loop.runOf(b.sessions, cohort, func(i int, row *results.Row) error {
+			if b.Keep != nil {
+				return b.Keep(cell, row)
+			}
+			b.rows[cell][i] = *row
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		b.noting.Lock()
+		maps.Copy(b.broken[cell], breaks)
+		b.noting.Unlock()
+		if n := b.finished.Add(int64(len(cohort))); b.Done != nil {
+			b.Done(int(n))
+		}
+	}
+	return nil
 }
 
 // brokenIn returns the error of a run given what broke in each cell and what
