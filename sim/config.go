@@ -112,16 +112,38 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 // RecordedWindow returns the context window that a session had with a model of
 // which its client knows one, tokens: its own where it tells of one, and at least
 // what its largest request needed. Claude Code does not tell: of summer 2026 on, one
-// that goes on above the threshold of the smaller window has the larger.
+// that goes on above the threshold of the smaller window has the larger, unless it
+// compacts by itself below the larger one's threshold.
 func RecordedWindow(s *traces.Session, known int64) int64 {
 	w := known
 	if s.Window > 0 {
 		w = s.Window
 	}
+	if agents.ClaudeCode(s) && compactsBelow(s, largeWindow) {
+		return w
+	}
 	if s.PeakInput() > w || agents.ClaudeCode(s) && goesOn(s, w) {
-		return 1_000_000 // the recording itself passed the smaller window
+		return largeWindow // the recording itself passed the smaller window
 	}
 	return w
+}
+
+// largeWindow is the larger of Claude Code's windows, tokens.
+const largeWindow = 1_000_000
+
+// compactsBelow reports whether a main conversation is compacted by the client itself
+// below the threshold of a window, which then is not its own.
+func compactsBelow(s *traces.Session, window int64) bool {
+	limit := agents.Of(s.Agent).CompactsAt(s.Version(), window, client.MaxOutput)
+	for i := range s.Threads {
+		for _, e := range s.Threads[i].Events {
+			if s.Threads[i].Kind == traces.ThreadMain && e.Kind == traces.EventCompact && !e.Manual &&
+				e.PreTokens > 0 && int64(e.PreTokens) < limit {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // largeWindows is the first version of Claude Code whose recordings show windows of
