@@ -37,7 +37,8 @@ func (a *Advice) Document(remarks []string) *document.Document {
 		Notes: []string{
 			"SAVES: simulated on all sessions, as `sim run --strategy own --set …` shows it. The share in brackets is that " +
 				"on sessions that were not used to choose the value. The agent acts as recorded whatever was forgotten: RECALL " +
-				"is the share of what it used later that stays at hand, RE-FETCHED what is saved if it fetches again what is not.",
+				"is the share of what it used later that stays at hand, RE-FETCHED what is saved if it fetches again what is " +
+				"not and can be had.",
 		},
 	}
 	for i := range a.Agents {
@@ -70,8 +71,8 @@ func (x *AgentAdvice) section() document.Section {
 		return s
 	}
 	if x.Sessions < foldBlocks {
-		say("%s are too few to choose on some and judge on others: %d are needed.",
-			document.Count(x.Sessions, "session"), foldBlocks)
+		say("Choosing on some sessions and judging on others takes at least %d; found: %s.",
+			foldBlocks, document.Count(x.Sessions, "session"))
 		return s
 	}
 	if len(x.Changes) == 0 {
