@@ -5,8 +5,8 @@
 // A report is written for a terminal ("table"), or as "markdown", "csv" or "json".
 // Columns follow the metrics that results publishes. What people read carries one
 // frame: what was replayed above, footnotes below, and last the trust line, which
-// says how far the model is from what was billed on the same sessions. Savings
-// smaller than that are marked with ~.
+// says how far the model is from what was billed on the same sessions. A difference
+// whose interval over sessions holds 0 is marked with ~.
 package reports
 
 import (
