@@ -35,8 +35,8 @@ func (a *Advice) Document(remarks []string) *document.Document {
 		Head:     append([]string{paid}, remarks...),
 		Sections: []document.Section{{Blocks: []document.Block{a.paid()}}},
 		Notes: []string{
-			"SAVES: simulated on all sessions, as `sim run --strategy own --set …` shows it. The share in brackets is that " +
-				"on sessions that were not used to choose the value. The agent acts as recorded whatever was forgotten: RECALL " +
+			"SAVES: simulated on all sessions, as `sim run --strategy own --set …` shows it. Unseen sessions are those that " +
+				"were not used to choose the value. The agent acts as recorded whatever was forgotten: RECALL " +
 				"is the share of what it used later that stays at hand, RE-FETCHED what is saved if it fetches again what is " +
 				"not and can be had.",
 		},
