@@ -3,6 +3,7 @@
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
 # make mutants take behaviours out of the source one by one: which rows of docs/coverage.md do not notice?
+# make gremlins operators and bounds of one package changed one by one (PKG=./strategies GREMLINS=flags): which does no test notice?
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
@@ -14,10 +15,11 @@
 FUZZTIME ?= 10s
 TORTURE ?= 400
 BENCHTIME ?= 1s
+PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants
+.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants gremlins
 
 all: build test lint
 
@@ -48,6 +50,10 @@ torture:
 
 mutants:
 	go run .ci/mutants.go $(MUTANTS)
+
+# One worker, so that a busy machine makes no mutant time out.
+gremlins:
+	go tool -modfile=tools/go.mod gremlins unleash $(PKG) --workers 1 --timeout-coefficient 20 $(GREMLINS)
 
 golden:
 	.ci/golden/run $(GOLDEN)

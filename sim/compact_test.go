@@ -176,6 +176,9 @@ func TestFirstOfSkipsTheRest(t *testing.T) {
 	if grouped.Microcompactions == 0 || grouped.Compactions != 0 {
 		t.Errorf("grouped: %d clearings and %d compactions, want the cheaper one only", grouped.Microcompactions, grouped.Compactions)
 	}
+	if n := grouped.Firings["microcompact"]; n < 2 || n != grouped.Microcompactions || grouped.Firings["full-compact"] != 0 {
+		t.Errorf("grouped: %d clearings, firings %v", grouped.Microcompactions, grouped.Firings)
+	}
 	if loose.Compactions == 0 {
 		t.Errorf("loose: %d clearings and %d compactions, want both", loose.Microcompactions, loose.Compactions)
 	}

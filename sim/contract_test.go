@@ -89,10 +89,10 @@ func TestRecordedCallsAreKeptAtAnyWindow(t *testing.T) {
 // Through 1.x the client counts the last response alone, later what followed it
 // too (client count by generation).
 func TestClientCountByVersion(t *testing.T) {
-	measured := func(version string) []int64 {
+	measured := func(version, measure string) []int64 {
 		s := newSession("s").turns(4, 0, 4000).session()
 		s.Versions = []string{version}
-		c := testConfig(t, "auto-compact/167k")
+		c := written(t, "  - full-compact: {trigger: {measure: "+measure+", fixed: 167000}}\n")
 		var o checks
 		c.Observer = &o
 		if _, err := NewLoop(c).Run(s); err != nil {
@@ -100,7 +100,12 @@ func TestClientCountByVersion(t *testing.T) {
 		}
 		return o.measured
 	}
-	alone, more := measured("1.0.62"), measured("2.1.62")
+	alone, more := measured("1.0.62", "client_tokens"), measured("2.1.62", "client_tokens")
+	for i, got := range measured("2.1.62", "tokens") { // what the server bills
+		if want := 18000 + 300 + int64(i)*4200; got != want {
+			t.Errorf("call %d: %d true tokens, want %d", i, got, want)
+		}
+	}
 	for i := range alone {
 		response := int64(0)
 		if i > 0 {

@@ -88,6 +88,19 @@ func TestSessionMemoryGuard(t *testing.T) {
 	}
 }
 
+// Without an update there is no file, and each request above the trigger is refused for
+// that: the client counts 21,500 tokens and 4,200 more with every round behind the first, so
+// that those of rounds 11 to 29 are at 60,000. A breaker of three asks no further (002:276).
+func TestSessionMemoryRefusalsAreCounted(t *testing.T) {
+	for breaker, n := range map[string]int{"0": 29 - 11 + 1, "3": 3} {
+		row, _ := run(t, written(t, "  - session-memory: {trigger: {fixed: 60000}, extract: {init: 1000000}, breaker: "+breaker+"}\n"),
+			newSession("s").turns(30, 0, 4000).session())
+		if got := row.Reasons["session-memory: no memory file"]; got != n || row.Compactions != 0 {
+			t.Errorf("breaker %s: refused %v, want %d; %d compactions", breaker, row.Reasons, n, row.Compactions)
+		}
+	}
+}
+
 // An update under way when the threshold is reached is waited for, fifteen
 // seconds at most; the person waits with it.
 func TestSessionMemoryWait(t *testing.T) {

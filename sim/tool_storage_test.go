@@ -57,10 +57,12 @@ func TestToolStorageKeepsThePrefix(t *testing.T) {
 	}
 }
 
-// What was stored never counted: the trigger of a compaction sees the previews.
+// What was stored never counted: the trigger of a compaction sees the previews. The
+// twelfth request holds 18,300 tokens and eleven times 926, 28,486 in all; with a result of
+// 60,000 bytes counted whole, 15,000 tokens, the second would be at 33,500 already.
 func TestToolStorageLowersTheClientsCount(t *testing.T) {
 	s := using(newSession("s").turns(12, 0, 20000).session(), "Bash")
-	const full = "  - full-compact: {trigger: {fixed: 150000}}\n"
+	const full = "  - full-compact: {trigger: {fixed: 30000}}\n"
 	with, _ := run(t, written(t, "  - tool-storage: {}\n"+full), s)
 	without, _ := run(t, written(t, full), s)
 	if with.Compactions != 0 || without.Compactions == 0 {
