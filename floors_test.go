@@ -57,6 +57,7 @@ var annexes = map[string]string{
 	"internal/studies":   "sim/results",
 	"internal/profile":   "sim/profile",
 	"internal/changes":   "sim/client",
+	"internal/client":    "sim/client",
 	"internal/stats":     "reports",
 }
 

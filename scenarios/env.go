@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 )
 

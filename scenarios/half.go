@@ -6,9 +6,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/traces"
 )
 

@@ -1,9 +1,9 @@
 package sim
 
 import (
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

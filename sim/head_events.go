@@ -2,8 +2,8 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/internal/changes"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/draws"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"

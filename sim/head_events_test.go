@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/internal/changes"
-	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"

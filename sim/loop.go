@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/compactsim/compactsim/internal/breaks"
-	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

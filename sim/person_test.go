@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/traces"
 )
 

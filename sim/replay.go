@@ -2,10 +2,10 @@ package sim
 
 import (
 	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/compactsim/compactsim/internal/changes"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/draws"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/live"
@@ -24,7 +25,6 @@ import (
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"

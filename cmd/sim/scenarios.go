@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 )
 

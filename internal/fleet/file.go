@@ -12,10 +12,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/internal/studies"
-	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
