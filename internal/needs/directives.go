@@ -18,7 +18,7 @@ const (
 func directives(list []Directive, block int32, text string) []Directive {
 	for from := 0; from < len(text); {
 		to := sentence(text, from)
-		if s := strings.TrimSpace(text[from:to]); s != "" && s[0] != '<' && directs(s) {
+		if s := strings.TrimSpace(text[from:to]); s != "" && s[0] != '<' && Directs(s) {
 			list = append(list, Directive{Place{Block: block, From: int32(from), To: int32(to)}})
 		}
 		from = to
@@ -26,8 +26,8 @@ func directives(list []Directive, block int32, text string) []Directive {
 	return list
 }
 
-// directs reports whether a sentence says what to do or not to do.
-func directs(s string) bool {
+// Directs reports whether a sentence says what to do or not to do: by a word like must, never or use, in 3 to 60 words.
+func Directs(s string) bool {
 	words := strings.Fields(s)
 	if len(words) < minWords || len(words) > maxWords {
 		return false

@@ -81,6 +81,18 @@ func (t *Talk) Compacts(summary string) {
 		`{"role":"user","content":`+strconv.Quote(summary)+`}`)
 }
 
+// Clears adds a clearing of the results of calls, by their number from 1.
+func (t *Talk) Clears(calls ...int) {
+	ids := make([]string, len(calls))
+	for i, n := range calls {
+		ids[i] = fmt.Sprintf(`"t%d"`, n)
+	}
+	t.lines = append(t.lines, fmt.Sprintf(`{"type":"system","subtype":"microcompact_boundary","uuid":"c%03d",`+
+		`"parentUuid":%q,"sessionId":"S","timestamp":"2026-03-25T02:30:00.000Z","microcompactMetadata":{"trigger":"auto",`+
+		`"preTokens":100000,"tokensSaved":5000,"compactedToolIds":[%s]}}`, len(t.lines), t.parent, strings.Join(ids, ",")))
+	t.parent = fmt.Sprintf("c%03d", len(t.lines)-1)
+}
+
 // Read returns the conversation as a corpus with one session.
 func (t *Talk) Read(tb testing.TB) (*traces.Corpus, *traces.Session) {
 	tb.Helper()

@@ -1,0 +1,131 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/compactsim/compactsim/internal/live/fidelity"
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Survival is how much of what was worth keeping recorded summaries have word for word.
+type Survival struct {
+	Kind string           `json:"kind"`
+	Kept profile.Estimate `json:"kept"` // N is how many stood in what the summaries replaced
+}
+
+// direction is a person's sentence that says what to do, which is a sentence too.
+const direction = "direction"
+
+// survivalKinds are the kinds of Survival in the order of reports.
+var survivalKinds = [...]string{
+	fidelity.Path, fidelity.Command, fidelity.Error, fidelity.Sentence, direction, fidelity.Task,
+}
+
+// keeping counts what stood in what recorded summaries replaced, and what of it they have.
+type keeping struct{ all, kept map[string]int }
+
+func newKeeping() keeping { return keeping{map[string]int{}, map[string]int{}} }
+
+// session adds the summaries of a session's conversations, found as those of live runs are (internal/live/fidelity).
+func (k *keeping) session(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (err error) {
+	var r *texts.Reader
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		for j := range t.Events {
+			e := &t.Events[j]
+			if t.Kind != traces.ThreadMain || e.Kind != traces.EventCompact || e.Summary.Len() == 0 {
+				continue
+			}
+			if r == nil {
+				if r, err = texts.Open(ctx, corpus, s); err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, r.Close()) }()
+			}
+			if err := k.summary(r, s, t, e); err != nil {
+				return fmt.Errorf("what a summary of session %s keeps: %w", s.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// summary adds a summary.
+func (k *keeping) summary(r *texts.Reader, s *traces.Session, t *traces.Thread, e *traces.Event) error {
+	var replaced []traces.Span
+	from, _ := since(t, e)
+	for i := range t.Rounds[:min(int(e.Round)+1, len(t.Rounds))] {
+		asked, said := t.Rounds[i].Input, t.Rounds[i].Reply
+		if i == int(e.Round) {
+			asked.To, said = asked.From+e.Absorbed, traces.Span{}
+		}
+		asked.From, said.From = max(asked.From, from), max(said.From, from)
+		replaced = append(replaced, asked, said)
+	}
+	span, err := pieces(r, s, replaced...)
+	if err != nil {
+		return err
+	}
+	summary, err := pieces(r, s, e.Summary)
+	if err != nil {
+		return err
+	}
+	text := ""
+	for i := range summary {
+		text += summary[i].Text + "\n"
+	}
+	for _, x := range (fidelity.Words{}).Entities(s.Project, span, text) {
+		k.add(x.Kind, x.Kept)
+		if x.Kind == fidelity.Sentence && needs.Directs(x.Text) {
+			k.add(direction, x.Kept)
+		}
+	}
+	return nil
+}
+
+// pieces reads what blocks say.
+func pieces(r *texts.Reader, s *traces.Session, spans ...traces.Span) (list []fidelity.Piece, err error) {
+	for _, span := range spans {
+		for b := span.From; b < span.To; b++ {
+			c, err := r.Block(b)
+			if err != nil {
+				return nil, err
+			}
+			if c.Filler {
+				continue
+			}
+			bl := &s.Blocks[b]
+			p := fidelity.Piece{
+				Kind: bl.Kind, Meta: bl.Flags&prompt.FlagMeta != 0, Failed: c.Error, Text: c.Text, Input: c.Input,
+			}
+			if bl.Object >= 0 && int(bl.Object) < len(s.Objects) {
+				p.Object = s.Objects[bl.Object]
+			}
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+func (k *keeping) add(kind string, kept bool) {
+	k.all[kind]++
+	if kept {
+		k.kept[kind]++
+	}
+}
+
+// survivals returns the shares by kind.
+func (k *keeping) survivals() (list []Survival) {
+	for _, kind := range survivalKinds {
+		if k.all[kind] > 0 {
+			list = append(list, Survival{kind, wilson(k.kept[kind], k.all[kind])})
+		}
+	}
+	return list
+}
