@@ -7,11 +7,8 @@ import (
 	"github.com/compactsim/compactsim/internal/spec"
 )
 
-// Compaction is what recorded compactions took and left: medians.
+// Compaction is what recorded compactions left: medians.
 type Compaction struct {
-	Wait    Estimate `yaml:"wait_seconds"`
-	Summary Estimate `yaml:"summary_tokens"`
-	After   Estimate `yaml:"context_after_tokens"`
 	// Beyond is what the context behind a compaction of a main conversation has
 	// beyond OpeningShare of what the conversation opened with, tokens: of all
 	// clients, and by epoch.

@@ -119,12 +119,6 @@ func switchedOn[S any](s S) []string {
 type Lifetimes struct {
 	FiveMinutes Estimate `yaml:"5m"`
 	OneHour     Estimate `yaml:"1h"`
-	// FromEnd and FromStart are the shares of calls near the edge of their
-	// lifetime, within half and twice of it, that are on the wrong side of the
-	// documented one when it counts from the end of the last response, or from
-	// its request.
-	FromEnd   Estimate `yaml:"wrong_from_response_end"`
-	FromStart Estimate `yaml:"wrong_from_request_start"`
 }
 
 // FirstCalls are how often the first call of a sub-agent reads a prefix that other
@@ -132,13 +126,6 @@ type Lifetimes struct {
 type FirstCalls struct {
 	Agent       Estimate    `yaml:"sub_agent"`
 	AgentTokens []Versioned `yaml:"sub_agent_tokens"`
-}
-
-// Talk is how calls and people behave: medians.
-type Talk struct {
-	Think  Estimate `yaml:"think_seconds"`
-	Tool   Estimate `yaml:"tool_seconds"`
-	Output Estimate `yaml:"output_tokens"`
 }
 
 // Profile is everything fitted. The zero value is the plain cache model.
@@ -150,13 +137,6 @@ type Profile struct {
 	// ascending order, and Evidence is how the rules did in them.
 	Epochs   []string `yaml:"epochs,flow"`
 	Evidence Evidence `yaml:"rules,omitempty"`
-	// TokensPerByte is by kind of block, over calls whose growth follows from
-	// recorded totals.
-	TokensPerByte map[string]Estimate `yaml:"tokens_per_byte"`
-	// ResultRates are tokens per byte of the results of tools, by name, and
-	// ModelRates those of all kinds by model.
-	ResultRates map[string]Estimate            `yaml:"tokens_per_byte_of_results,omitempty"`
-	ModelRates  map[string]map[string]Estimate `yaml:"tokens_per_byte_by_model,omitempty"`
 	// Static is the size of tools and system prompt of main threads, tokens,
 	// by version in ascending order.
 	Static []Versioned `yaml:"static_prefix_tokens"`
@@ -168,10 +148,9 @@ type Profile struct {
 	// log shows and that caches the last response.
 	Hidden []Habit `yaml:"hidden_call_share"`
 	// Shared is the share of expired calls that still read a prefix other
-	// conversations keep warm, and the median of its size.
-	Shared       Estimate   `yaml:"shared_after_expiry"`
-	SharedTokens Estimate   `yaml:"shared_tokens"`
-	First        FirstCalls `yaml:"first_calls"`
+	// conversations keep warm.
+	Shared Estimate   `yaml:"shared_after_expiry"`
+	First  FirstCalls `yaml:"first_calls"`
 	// FirstReads are what first calls of sessions read, by time.
 	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
 	firsts     *firsts     // of them, by what they have in common; nil until they are learned or read
@@ -180,7 +159,6 @@ type Profile struct {
 	Lifetime Lifetimes  `yaml:"lifetime_seconds"`
 	Losses   Losses     `yaml:"unexplained_losses"`
 	Compact  Compaction `yaml:"compaction"`
-	Talk     Talk       `yaml:"talk"`
 	// Residual is what stays unexplained of a session's input cost: quantiles at
 	// equal steps from 0 to 1 of ln(recorded/predicted), over sessions as predicted
 	// by profiles that have not seen their repository. Bands draw from it. NewResidual is that of epochs which the

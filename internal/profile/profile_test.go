@@ -48,11 +48,11 @@ func TestParseIsStrict(t *testing.T) {
 		{"static_prefix_tokens: [{version: 2.1.5, value: 9}, {version: 2.1.1, value: 9}]\n", "versions must ascend"},
 		{"prior_weight: -1\n", "prior_weight -1 must not be negative"},
 		{"prior_weight: .nan\n", "prior_weight .nan must be a number from 0"},
-		{"shared_tokens: {value: .nan}\n", "shared_tokens: NaN in 0…0 is no estimate"},
-		{"tokens_per_byte: {text: {value: 1, high: .inf}}\n", "tokens_per_byte.text: 1 in 0…+Inf is no estimate"},
+		{"own_system_tokens: {value: .nan}\n", "own_system_tokens: NaN in 0…0 is no estimate"},
+		{"refetch: {file: {value: 1, high: .inf}}\n", "refetch.file: 1 in 0…+Inf is no estimate"},
 		{"unexplained_losses: {after_prompt: [{value: 1, samples: -1}]}\n", "p.yaml:1: unexplained_losses.after_prompt[0].samples -1 must not be negative"},
-		{"talk: {think_seconds: {samples: 1.5}}\n", `p.yaml:1: talk.think_seconds.samples: want a whole number, not "1.5"`},
-		{"talk: {think_seconds: {samples: -1e30}}\n", `want a whole number, not "-1e30"`},
+		{"own_system_tokens: {samples: 1.5}\n", `p.yaml:1: own_system_tokens.samples: want a whole number, not "1.5"`},
+		{"own_system_tokens: {samples: -1e30}\n", `want a whole number, not "-1e30"`},
 		{"switches: {lifetime: true}\nlifetime_seconds: {5m: {value: 300}, 1h: {value: 1e300}}\n", "lifetime_seconds must obey 0 < 5m ≤ 1h ≤ 315360000"},
 		{"switches: {lifetime: true}\nlifetime_seconds: {5m: {value: .nan}, 1h: {value: 3600}}\n", "lifetime_seconds must obey 0 < 5m ≤ 1h"},
 		{"session_residual: [-1, 21]\n", "session_residual[1] 21 must lie in -20…20"},
@@ -116,7 +116,7 @@ func TestCompare(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("name: x\nprior_weight: 2\nshared_after_expiry: {value: 0.5, samples: 3}\nsession_residual: [-1, 0, .5]\n"))
 	f.Add([]byte("static_prefix_tokens: [{version: 2.1.5, value: 9e3, low: 1}]\nswitches: {lifetime: true, static_prefix: true}\nlifetime_seconds: {5m: {value: 300}, 1h: {value: 3600}}\n"))
-	f.Add([]byte("tokens_per_byte: {text: &t {value: .26}}\ntokens_per_byte_by_model: {m: {text: *t}}\nunexplained_losses: {after_prompt: [{to_seconds: 60, value: .1}]}\n"))
+	f.Add([]byte("refetch: {all: &t {value: .26}}\nsummary_keeps: {file: *t}\nunexplained_losses: {after_prompt: [{to_seconds: 60, value: .1}]}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := Parse(text, "f.yaml")
 		if err != nil {

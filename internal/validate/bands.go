@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/draws"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -38,7 +39,7 @@ const bandLevel = 0.1
 // replicate draws what stays random and fills in the bands.
 func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
 	samples := make([][]float64, len(sessions))
-	err := parallel(ctx, o.Workers, len(sessions), func(i int) error {
+	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
 		for n := range o.Replications {
 			config := o.DrawnFor(sessions[i], uint64(n+1))
 			if config.Profile != nil {

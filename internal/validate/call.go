@@ -50,7 +50,6 @@ type Call struct {
 	TTL               prompt.TTL
 	TierKnown         bool         // the recording says for how long it wrote
 	Gap               int64        // ns since the thread's last response ended
-	SinceStart        int64        // ns since the request of that response
 	Context           int64        // input tokens, recorded and predicted alike
 	Left              int64        // tokens the recording's last call of the thread left in the cache: read + written
 	Predicted, Actual prompt.Usage // Output is 0
@@ -104,11 +103,10 @@ func lifetime(t prompt.TTL) int64 {
 
 // past is what a thread's last recorded call left behind.
 type past struct {
-	left   int64
-	stream int64 // ns from its request to the end of its response
-	ttl    prompt.TTL
-	model  uint16
-	known  bool
+	left  int64
+	ttl   prompt.TTL
+	model uint16
+	known bool
 }
 
 // history describes the calls of one session: what each could know.
@@ -161,7 +159,7 @@ func (h *history) inherited(t *traces.Thread) past {
 // after returns what a call left, given what the one before it had left.
 // OpenAI's cache keeps all of the input and logs no writes.
 func (h *history) after(p past, r *traces.Round) past {
-	n := past{left: r.Usage.Read + r.Usage.Writes(), stream: r.Stream, ttl: p.ttl, model: r.Model, known: true}
+	n := past{left: r.Usage.Read + r.Usage.Writes(), ttl: p.ttl, model: r.Model, known: true}
 	if agents.Automatic(h.s) {
 		n.left = r.Usage.Input()
 	}
@@ -180,7 +178,7 @@ func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) C
 	c := Call{
 		Session: h.s.ID, Agent: h.s.Agent, Project: h.s.Project, Version: h.s.Version(), Model: h.s.Models[rd.Model], Entry: h.s.Entry, round: rd,
 		Line: int(rd.Line), Thread: t.ID, Kind: t.Kind, Round: r, TTL: now.ttl,
-		TierKnown: rd.Flags&traces.RoundTierAssumed == 0 && !agents.Automatic(h.s), Gap: rd.Wait, SinceStart: rd.Wait + p.stream, Context: rd.Usage.Input(), Left: p.left,
+		TierKnown: rd.Flags&traces.RoundTierAssumed == 0 && !agents.Automatic(h.s), Gap: rd.Wait, Context: rd.Usage.Input(), Left: p.left,
 		Actual: input(rd.Usage), Class: h.classOf(t, rd, r, p, events),
 	}
 	if int(rd.File) < len(h.s.Files) {

@@ -3,6 +3,7 @@ package validate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/profile"
@@ -43,19 +44,16 @@ func fit(
 	p.FirstReads = nil
 	p.Learn(openings(sessions))
 	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
-	p.Lifetime.FromEnd = fitAnchor(calls, func(c *Call) int64 { return c.Gap })
-	p.Lifetime.FromStart = fitAnchor(calls, func(c *Call) int64 { return c.SinceStart })
 	var list []tried
 	if p.Evidence = known; known == nil {
 		list = f.evidence(2)
 		p.Evidence = evidenceOf(list, sessions)
 	}
 	calls = claudeCode(f.run())
-	p.Shared, p.SharedTokens = fitShared(calls)
+	p.Shared = fitShared(calls)
 	p.Losses = fitLosses(calls)
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
-	p.TokensPerByte, p.ResultRates, p.ModelRates = fitRates(own), fitToolRates(own), fitModelRates(own)
-	p.Compact, p.Talk = fitCompactions(&p, own), fitTalk(own)
+	p.Compact = fitCompactions(&p, own)
 	all := f.run()
 	if losses := fitCodexLosses(all); losses != nil {
 		p.Codex.Losses = losses
@@ -112,17 +110,8 @@ func fitStatic(calls []Call) []profile.Versioned {
 			after[c.Version] = append(after[c.Version], float64(c.Actual.Read))
 		}
 	}
-	var list []profile.Versioned
-	for _, v := range values(calls, func(c *Call) string { return c.Version }) {
-		x := after[v]
-		if len(x) == 0 {
-			x = first[v]
-		}
-		if len(x) > 0 {
-			list = append(list, profile.Versioned{Version: v, Estimate: median(x)})
-		}
-	}
-	return sorted(list)
+	maps.Copy(first, after)
+	return byVersion(first)
 }
 
 // fitOwnSystem returns how much more than the first call of their session calls
@@ -149,71 +138,52 @@ func fitOwnSystem(calls []Call) profile.Estimate {
 // smallest minimum of a model (platform.claude.com, prompt caching).
 const minStatic = 1024
 
-func sorted(list []profile.Versioned) []profile.Versioned {
-	slices.SortFunc(list, func(a, b profile.Versioned) int { return profile.Compare(a.Version, b.Version) })
-	return list
-}
-
 // fitLifetime returns the gap, seconds, that best divides calls that still read
-// their thread's prefix from those that do not. The interval holds the gaps with
-// at most one call more on the wrong side; the documented lifetime is taken when
-// it is among the best.
+// their thread's prefix from those that do not; the documented lifetime is taken
+// when it is among the best.
 func fitLifetime(calls []Call, ttl prompt.TTL) profile.Estimate {
 	documented := float64(lifetime(ttl)) / 1e9
-	type gap struct {
-		seconds float64
-		alive   bool
-	}
-	var gaps []gap
+	var gaps []gapSeen
 	for i := range calls {
 		c := &calls[i]
 		s := float64(c.Gap) / 1e9
 		if c.TTL == ttl && c.plain() && c.Left > 0 && s >= documented/2 && s <= 2*documented && !c.Collapsed() && !c.changed() {
-			gaps = append(gaps, gap{s, float64(c.Actual.Read) >= collapseShare*float64(c.Left)})
+			gaps = append(gaps, gapSeen{s, float64(c.Actual.Read) >= collapseShare*float64(c.Left)})
 		}
 	}
-	wrong := func(edge float64) int {
-		n := 0
+	return fitEdge(gaps, documented, 1)
+}
+
+// gapSeen is a call behind a gap, and whether it still read its prefix.
+type gapSeen struct {
+	seconds float64
+	alive   bool
+}
+
+// fitEdge returns the gap, seconds, that best divides the calls that are alive from
+// the others: the known one, unless another has at least gain calls fewer on its
+// wrong side. The interval holds the gaps with at most one call more there.
+func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
+	wrong := func(edge float64) (n int) {
 		for _, g := range gaps {
-			if g.alive != (g.seconds <= edge) {
-				n++
-			}
+			n += index(g.alive != (g.seconds <= edge))
 		}
 		return n
 	}
-	e := profile.Estimate{Value: documented, Low: documented, High: documented, N: len(gaps)}
-	best := wrong(documented)
+	e := profile.Estimate{Value: known, Low: known, High: known, N: len(gaps)}
+	best := wrong(known) - gain + 1
 	for _, g := range gaps {
 		if n := wrong(g.seconds); n < best {
-			best, e.Value = n, g.seconds
+			best, e.Value, e.Low, e.High = n, g.seconds, g.seconds, g.seconds
 		}
 	}
+	least := wrong(e.Value)
 	for _, g := range gaps {
-		if wrong(g.seconds) <= best+1 {
+		if wrong(g.seconds) <= least+1 {
 			e.Low, e.High = min(e.Low, g.seconds), max(e.High, g.seconds)
 		}
 	}
 	return e
-}
-
-// fitAnchor returns the share of calls near the edge of their documented lifetime
-// that are on its wrong side when it counts from a moment: alive behind it, or
-// lost ahead of it.
-func fitAnchor(calls []Call, since func(*Call) int64) profile.Estimate {
-	wrong, n := 0, 0
-	for i := range calls {
-		c := &calls[i]
-		life := lifetime(c.TTL)
-		if !c.plain() || c.Left == 0 || c.Gap < life/2 || c.Gap > 2*life || c.Collapsed() && c.Gap <= life || c.changed() {
-			continue
-		}
-		n++
-		alive := float64(c.Actual.Read) >= collapseShare*float64(c.Left)
-		if alive != (since(c) <= life) {
-			wrong++
-		}
-	}
-	return wilson(wrong, n)
 }
 
 // plain reports whether nothing but time stands between a call and the one
@@ -227,20 +197,70 @@ func (c *Call) plain() bool {
 }
 
 // fitShared returns the share of expired calls that read a part of the prefix
-// all the same, and how much.
-func fitShared(calls []Call) (share, tokens profile.Estimate) {
+// all the same.
+func fitShared(calls []Call) profile.Estimate {
 	yes, n := 0, 0
-	var sizes []float64
 	for i := range calls {
 		c := &calls[i]
 		if c.Class != ClassExpiry || float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
 			continue
 		}
 		n++
-		if c.Actual.Read >= minStatic {
+		yes += index(c.Actual.Read >= minStatic)
+	}
+	return wilson(yes, n)
+}
+
+// fitFirst returns how often first calls of sub-agents read a prefix that others
+// have cached, and the median of what they read by version.
+func fitFirst(calls []Call) profile.FirstCalls {
+	yes, n := 0, 0
+	read := map[string][]float64{}
+	for i := range calls {
+		c := &calls[i]
+		if c.Class != ClassFirst || c.Kind != traces.ThreadAgent && c.Kind != traces.ThreadOrphan {
+			continue
+		}
+		if n++; c.Actual.Read >= minStatic {
 			yes++
-			sizes = append(sizes, float64(c.Actual.Read))
+			read[c.Version] = append(read[c.Version], float64(c.Actual.Read))
 		}
 	}
-	return wilson(yes, n), median(sizes)
+	return profile.FirstCalls{Agent: wilson(yes, n), AgentTokens: byVersion(read)}
+}
+
+// byVersion returns the medians of values by version, in order of versions.
+func byVersion(values map[string][]float64) []profile.Versioned {
+	var list []profile.Versioned
+	versions := sortedKeys(values)
+	slices.SortStableFunc(versions, profile.Compare)
+	for _, v := range versions {
+		list = append(list, profile.Versioned{Version: v, Estimate: median(values[v])})
+	}
+	return list
+}
+
+// fitCompactions returns what recorded compactions left, by the epochs of a
+// profile.
+func fitCompactions(p *profile.Profile, sessions []*traces.Session) profile.Compaction {
+	var all []float64
+	beyond := map[string][]float64{}
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for _, ev := range t.Events {
+				if ev.Kind != traces.EventCompact || int(ev.Round) >= len(t.Rounds) || ev.Round == 0 || t.Kind != traces.ThreadMain || t.MidContext {
+					continue
+				}
+				more := float64(t.Rounds[ev.Round].Usage.Input()) - profile.OpeningShare*float64(s.Tokens(t.Prefix))
+				epoch := p.Epoch(s.Version())
+				all, beyond[epoch] = append(all, more), append(beyond[epoch], more)
+			}
+		}
+	}
+	c := profile.Compaction{Beyond: median(all)}
+	for _, v := range byVersion(beyond) {
+		c.ByEpoch = append(c.ByEpoch, profile.Beyond{From: v.Version, Estimate: v.Estimate})
+	}
+	return c
 }

@@ -137,8 +137,7 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 const retentionGain = 3
 
 // fitRetention returns the gap, seconds, that best divides calls that still read
-// more than the first call of their thread from those that do not. The interval
-// holds the gaps with at most one call more on the wrong side.
+// more than the first call of their thread from those that do not.
 func fitRetention(sessions []*traces.Session, known float64, of func(model, version string) bool) profile.Estimate {
 	var gaps []gapSeen
 	for _, s := range sessions {
@@ -147,44 +146,13 @@ func fitRetention(sessions []*traces.Session, known float64, of func(model, vers
 			for r := 1; r < len(t.Rounds); r++ {
 				rd := &t.Rounds[r]
 				wait := float64(rd.Wait) / 1e9
-				if wait < known/10 || rd.Model != t.Rounds[r-1].Model || !of(s.Models[rd.Model], s.Version()) {
-					continue
+				if wait >= known/10 && rd.Model == t.Rounds[r-1].Model && of(s.Models[rd.Model], s.Version()) {
+					gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+minStatic})
 				}
-				gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+minStatic})
 			}
 		}
 	}
-	e := profile.Estimate{Value: known, Low: known, High: known, N: len(gaps)}
-	best := wrongAt(gaps, known) - retentionGain + 1
-	for _, g := range gaps {
-		if n := wrongAt(gaps, g.seconds); n < best {
-			best, e.Value, e.Low, e.High = n, g.seconds, g.seconds, g.seconds
-		}
-	}
-	least := wrongAt(gaps, e.Value)
-	for _, g := range gaps {
-		if wrongAt(gaps, g.seconds) <= least+1 {
-			e.Low, e.High = min(e.Low, g.seconds), max(e.High, g.seconds)
-		}
-	}
-	return e
-}
-
-// gapSeen is a call behind a gap, and whether it still read its prefix.
-type gapSeen struct {
-	seconds float64
-	alive   bool
-}
-
-// wrongAt counts the gaps on the wrong side of an edge.
-func wrongAt(gaps []gapSeen, edge float64) int {
-	n := 0
-	for _, g := range gaps {
-		if g.alive != (g.seconds <= edge) {
-			n++
-		}
-	}
-	return n
+	return fitEdge(gaps, known, retentionGain)
 }
 
 const (

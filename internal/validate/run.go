@@ -11,11 +11,9 @@ package validate
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -51,7 +49,7 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 	parts := make([][]Call, len(sessions))
 	losses := make([]float64, len(sessions))
 	skipped := make([]string, len(sessions))
-	err := parallel(ctx, o.Workers, len(sessions), func(i int) error {
+	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
 		var err error
 		parts[i], losses[i], skipped[i], err = o.session(sessions[i])
 		return err
@@ -78,32 +76,6 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 		}
 	}
 	return r, nil
-}
-
-// parallel calls do for 0…n−1 on several workers and returns the first error.
-func parallel(ctx context.Context, workers, n int, do func(int) error) error {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1) - 1)
-				if i >= n {
-					return
-				}
-				if err := do(i); err != nil {
-					stop(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
 }
 
 // configFor returns the cell that predicts a session.

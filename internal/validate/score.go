@@ -90,34 +90,3 @@ func (s *Score) sumCosts(cost map[string]*[2]float64) {
 		s.Median, s.P90 = &median, &p90
 	}
 }
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func share(k float64, n int) *float64 {
-	if n == 0 {
-		return nil
-	}
-	return ratio(k, float64(n))
-}
-
-func ratio(a, b float64) *float64 { r := a / b; return &r }
-
-// quantile returns the p-quantile of sorted values, which must not be empty, by
-// linear interpolation between order statistics at 1 + (n−1)p: type 7 of
-// Hyndman and Fan, "Sample quantiles in statistical packages" (1996), the
-// default of R and NumPy. gonum's LinInterp is another type.
-func quantile(sorted []float64, p float64) float64 {
-	h := float64(len(sorted)-1) * p
-	i := int(h)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
-}

@@ -148,7 +148,7 @@ func withoutLines(err error) string {
 // The profile that sim calibrate writes is recognised, and the way to one that
 // sessions are generated from is told.
 func TestWorkloadOfTheOtherKind(t *testing.T) {
-	_, err := parseWorkload([]byte("name: mine\ntokens_per_byte:\n  text: {value: 0.26}\n"), "cal.yaml")
+	_, err := parseWorkload([]byte("name: mine\nswitches:\n  thinking: true\n"), "cal.yaml")
 	if err == nil || !strings.Contains(err.Error(), "cal.yaml:3: this profile of sim calibrate is for") || !strings.Contains(err.Error(), "sim traces fit") || strings.Contains(err.Error(), "unknown key") {
 		t.Errorf("error %v", err)
 	}

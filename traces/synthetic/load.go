@@ -82,7 +82,7 @@ func isFile(name string) bool {
 }
 
 // fittedKey is a key of every profile and of no workload.
-const fittedKey = "tokens_per_byte"
+const fittedKey = "switches"
 
 // parseWorkload reads a workload strictly. The error names every problem with
 // file and line: unknown keys, values of the wrong kind, and values that no
