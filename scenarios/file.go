@@ -235,7 +235,7 @@ func (f *File) Locate(exists func(name string) bool) {
 	if n := spec.Child(f.tree.Root, "profile"); n != nil && n.Value != ProfileDefault && n.Value != ProfileNone {
 		f.tree.Beside(n, exists)
 	}
-	for _, keys := range [][]string{{"prices", "file"}, {"live", "system"}, {"live", "tools"}, {"live", "server_edits"}} {
+	for _, keys := range [][]string{{"prices", "file"}, {"live", "system"}, {"live", "tools"}} {
 		f.tree.Beside(spec.Find(f.tree.Root, keys...), exists)
 	}
 	// What is neither a path nor YAML is a profile that comes with the program.

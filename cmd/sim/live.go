@@ -73,7 +73,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 		c.opts.Shadow = &shadow.Cache{MinTokens: prices.minTokens}
 	}
 	var err error
-	if c.opts.System, c.opts.Tools, c.opts.Server.Edits, err = f.head(); err != nil {
+	if c.opts.System, c.opts.Tools, err = f.head(); err != nil {
 		return nil, err
 	}
 	if err := c.open(prices); err != nil {
@@ -89,7 +89,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 // open opens the cassettes and, if it may be asked, the server.
 func (c *liveCalls) open(prices pricesNow) (err error) {
 	f := c.flags
-	o := cassette.Options{Redact: f.Redact, Keep: live.Titles(), ReplaceBroken: f.ReplaceBroken}
+	o := cassette.Options{Redact: f.Redact, Keep: live.Titles()}
 	if c.folder, err = cassette.Open(f.cassettes, f.mode(), o); err != nil {
 		return fmt.Errorf("--cassettes: %w", err)
 	}
@@ -102,9 +102,8 @@ func (c *liveCalls) open(prices pricesNow) (err error) {
 		return err
 	}
 	c.gate = backend.NewGate(server, backend.Quota{
-		Concurrency: f.Concurrency, Requests: f.PerMinute, Calls: f.MaxCalls, BudgetUSD: f.Budget,
-		Price: prices.usd, Priced: prices.known,
-	}, nil)
+		Concurrency: f.Concurrency, Calls: f.MaxCalls, BudgetUSD: f.Budget, Price: prices.usd, Priced: prices.known,
+	})
 	c.opts.Backend = &backend.Breaker{Backend: &backend.Retry{
 		Backend: c.gate, Attempts: f.Attempts, Deadline: time.Duration(f.Attempts) * (f.Timeout + backend.DefaultMaxAfter),
 		Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
@@ -117,7 +116,7 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim
 	opts := c.opts
 	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
 	if s := c.strategies[cell]; s != nil && c.flags.Provider == live.Anthropic {
-		opts.Server.Clear = declares(s)
+		opts.Clear = declares(s)
 	}
 	s, err := live.New(opts)
 	if err != nil {
@@ -170,10 +169,8 @@ func (c *liveCalls) done() *live.Report {
 // agree estimates the cost by running the cells with the stub, and asks on a terminal whether to pay it, if there
 // is any.
 func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
-	for _, text := range []string{c.idle(), c.flags.mute(c.events)} {
-		if text != "" {
-			say(cmd.ErrOrStderr(), "warning: %s", text)
-		}
+	if text := c.flags.mute(c.events); text != "" {
+		say(cmd.ErrOrStderr(), "warning: %s", text)
 	}
 	if !c.flags.asks() {
 		return nil
@@ -311,9 +308,6 @@ func (c *liveCalls) advised(ctx context.Context, err error) error {
 	var hint string
 	var f *wire.Failure
 	switch {
-	case errors.Is(err, cassette.ErrBroken):
-		hint = "or go on with --summarizer record-missing --set live.replace_broken=true, which keeps the file beside the " +
-			"new one"
 	case errors.Is(err, cassette.ErrMissing):
 		hint = "--summarizer record-missing makes what is missing, or replay under the settings that were recorded"
 	case errors.Is(err, backend.ErrBreaker):

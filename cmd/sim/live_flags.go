@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/changes"
@@ -132,9 +131,8 @@ func (f *liveFlags) mute(events []client.Event) string {
 	return strings.Join(parts, "; ")
 }
 
-// head reads the files of system prompt, tools and further edits. With extra betas, edits of unknown types are
-// allowed.
-func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, edits []jsontext.Value, err error) {
+// head reads the files of system prompt and tools.
+func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
 	var errs []error
 	if f.SystemFile != "" {
 		text, err := files.Read(f.SystemFile)
@@ -144,14 +142,12 @@ func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, edits []json
 		errs = append(errs, about("system", err))
 		system = []wire.Block{{Kind: wire.KindText, Text: string(text)}}
 	}
-	tools, err = readList[wire.Tool](f.ToolsFile, "a list of objects with name, description and input_schema")
-	errs = append(errs, about("tools", cmp.Or(err, checkTools(f.ToolsFile, tools))))
-	edits, err = readList[jsontext.Value](f.EditsFile, "a list of edits in the provider's form")
-	errs = append(errs, about("server_edits", cmp.Or(err, f.checkEdits(edits))))
+	tools, err = readTools(f.ToolsFile)
+	errs = append(errs, about("tools", err))
 	if err := errors.Join(errs...); err != nil {
-		return nil, nil, nil, usageError{err}
+		return nil, nil, usageError{err}
 	}
-	return system, tools, edits, nil
+	return system, tools, nil
 }
 
 // about says which key of the block live an error is about.
@@ -162,8 +158,8 @@ func about(key string, err error) error {
 	return fmt.Errorf("live.%s: %w", key, err)
 }
 
-// readList reads a file that is a JSON list, nothing without a name.
-func readList[T any](name, want string) (list []T, err error) {
+// readTools reads tool definitions, nothing without a name of a file.
+func readTools(name string) (list []wire.Tool, err error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -172,18 +168,13 @@ func readList[T any](name, want string) (list []T, err error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("%s: want %s: %w", name, want, err)
+		return nil, fmt.Errorf("%s: want a list of objects with name, description and input_schema: %w", name, err)
 	}
-	return list, nil
-}
-
-// checkTools returns what is wrong with the tools of a file.
-func checkTools(name string, tools []wire.Tool) error {
 	var errs []error
-	if name != "" && len(tools) == 0 {
+	if len(list) == 0 {
 		errs = append(errs, fmt.Errorf("%s is an empty list; leave it out for a placeholder", name))
 	}
-	for i, t := range tools {
+	for i, t := range list {
 		if t.Name == "" {
 			errs = append(errs, fmt.Errorf("tool %d has no name", i+1))
 		}
@@ -191,24 +182,7 @@ func checkTools(name string, tools []wire.Tool) error {
 			errs = append(errs, fmt.Errorf("tool %d %s: input_schema is no object", i+1, t.Name))
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// checkEdits returns what is wrong with further edits, and writes them compactly.
-func (f *liveFlags) checkEdits(list []jsontext.Value) error {
-	if err := (&live.Server{Edits: list}).Validate(); err != nil {
-		return err
-	}
-	known := live.EditTypes()
-	var errs []error
-	for i := range list {
-		errs = append(errs, list[i].Compact())
-		if name := live.EditType(list[i]); len(f.Betas) == 0 && !slices.Contains(known, name) {
-			errs = append(errs, fmt.Errorf("edit %d has the type %q%s: known are %s; others need the beta of live.betas they "+
-				"belong to", i+1, name, nearest.Hint(name, known), strings.Join(known, ", ")))
-		}
-	}
-	return errors.Join(errs...)
+	return list, errors.Join(errs...)
 }
 
 // environment returns the name of a variable of the provider's environment.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -11,22 +10,18 @@ import (
 
 // Calls that the server refuses are told on standard error and in a note with its
 // reason, in a replay too; nothing is said of what it cleared, as it cleared nothing.
-// A beta feature may bring edits that are not known here.
 func TestRefusedCallsAreTold(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	liveServer(t, devserver.Options{})
-	if err := os.WriteFile("edits.json", []byte(`[{"type":"nope"}]`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"run", "--strategy", "auto-compact/167k", "--set", "live.server_edits=edits.json", "--set", "live.betas=[mine]", "--summarizer"}
+	liveServer(t, devserver.Options{}, "400")
+	args := []string{"run", "--strategy", "claude-code/2026-03", "--set", "api-context.enabled=true", "--summarizer"}
 	for _, mode := range [][]string{{"live", "--yes"}, {"replay"}} {
 		code, out, errs := simRun(t, append(args, mode...)...)
-		const reason = `HTTP 400, context_management.edits.0.type: unknown type "nope"`
+		const reason = "HTTP 400, Bad Request"
 		said := strings.Join(strings.Fields(out), " ")
-		if code != exitOK || !strings.Contains(errs, "sim: warning: the server refused 36 real calls: "+reason+"\n") ||
-			!strings.Contains(said, "36 real calls gave no summary: bad request: "+reason) {
+		if code != exitOK || !strings.Contains(errs, "sim: warning: the server refused 33 real calls: "+reason+"\n") ||
+			!strings.Contains(said, "33 real calls gave no summary: bad request: "+reason) {
 			t.Errorf("%v: exit %d\n%s\n%s", mode, code, out, errs)
 		}
 		if strings.Contains(said, "declared edits to the server") {
@@ -46,26 +41,6 @@ func TestReasonsOfRefusals(t *testing.T) {
 	}
 	if n, text := live.Refusals(calls[2:3]); n != 0 || text != "" {
 		t.Errorf("%d calls: %s", n, text)
-	}
-}
-
-// A threshold that no strategy of the run makes use of is told of, and changes no
-// call: those recorded without it are found with it.
-func TestIdleThreshold(t *testing.T) {
-	if apart(t) {
-		return
-	}
-	liveServer(t, devserver.Options{})
-	const warning = "sim: warning: live.server_trigger changes nothing: "
-	args := []string{"run", "--strategy", "auto-compact/167k", "--summarizer"}
-	if code, _, errs := simRun(t, append(args, "live", "--yes")...); code != exitOK || strings.Contains(errs, warning) {
-		t.Fatalf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := simRun(t, append(args, "replay", "--set", "live.server_trigger=60000")...); code != exitOK || !strings.Contains(errs, warning) {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := simRun(t, "run", "--strategy", "claude-code/2026-10", "--summarizer", "live", "--yes", "--set", "live.server_trigger=60000"); code != exitOK || strings.Contains(errs, warning) {
-		t.Errorf("exit %d: %s", code, errs)
 	}
 }
 

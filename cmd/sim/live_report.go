@@ -31,10 +31,6 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	for _, text := range r.Notes() {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
-	for _, p := range c.folder.Broken() {
-		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf("a stored call could not be read and was made "+
-			"anew; its file is %s", p)})
-	}
 	if note, ok := earlier(run); ok {
 		run.Notes = append(run.Notes, note)
 	}
@@ -50,18 +46,6 @@ func earlier(run *results.Run) (results.Note, bool) {
 		"had to be computed, by more than summaries were waited for"}, below
 }
 
-// idle says which flag changes nothing in this run, "" for none.
-func (c *liveCalls) idle() string {
-	if c.flags.Trigger == 0 {
-		return ""
-	}
-	if slices.Contains(c.flags.Sources, "compact") &&
-		slices.ContainsFunc(slices.Collect(maps.Values(c.strategies)), compactsOnServer) {
-		return ""
-	}
-	return "live.server_trigger changes nothing: no real call of these strategies is a compaction by the provider"
-}
-
 // announce says which strategies ask something of the server.
 func (c *liveCalls) announce(w io.Writer) {
 	if c.flags.Provider != live.Anthropic {
@@ -70,7 +54,7 @@ func (c *liveCalls) announce(w io.Writer) {
 	said := map[string]bool{}
 	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
 		s := c.strategies[cell]
-		if text := declaredText(s, c.flags.Trigger); text != "" && !said[s.Name+text] {
+		if text := declaredText(s); text != "" && !said[s.Name+text] {
 			said[s.Name+text] = true
 			say(w, "%s %s", s.Name, text)
 		}
@@ -135,15 +119,12 @@ func compactsOnServer(s *strategies.Strategy) bool {
 }
 
 // declaredText says what a strategy asks of the server, "" for nothing.
-func declaredText(s *strategies.Strategy, trigger int64) string {
+func declaredText(s *strategies.Strategy) string {
 	var parts []string
 	if c := declares(s); len(c.Tools) > 0 || c.Thinking != nil {
 		parts = append(parts, fmt.Sprintf("%s (beta context-management-2025-06-27)", edits(&c)))
 	}
-	switch {
-	case compactsOnServer(s) && trigger > 0:
-		parts = append(parts, fmt.Sprintf("to compact from %d tokens on (beta compact-2026-01-12)", trigger))
-	case compactsOnServer(s):
+	if compactsOnServer(s) {
 		parts = append(parts, "to compact on demand (beta compact-2026-09-04)")
 	}
 	if len(parts) == 0 {

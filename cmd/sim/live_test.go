@@ -156,9 +156,6 @@ func TestLiveRunRefused(t *testing.T) {
 	if err := os.WriteFile("tools.json", []byte(`[{"input_schema":{}},{"name":"B","description":"does"}]`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("edits.json", []byte(`[{"type":"clear_tool_uses_20250199"}]`), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.WriteFile("nothing.txt", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -181,11 +178,7 @@ func TestLiveRunRefused(t *testing.T) {
 		{"thinking of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.thinking=adaptive", "--live-model", "claude-haiku-4-5"}, exitUsage, "thinking adaptive: claude-haiku-4-5 does not take it"},
 		{"thinking of another provider", [2]string{}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--set", "live.thinking=adaptive"}, exitUsage, "live.thinking is not for chat completions, which have no word for it"},
 		{"an effort that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.effort=lots"}, exitUsage, `live.effort "lots" (did you mean "low"?): real calls take low, medium`},
-		{"a threshold too low", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_trigger=100"}, exitUsage, "live.server_trigger 100: the provider takes 50000 tokens at least"},
-		{"edits that are none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=tools.json"}, exitUsage, "server edit 1 has no type"},
-		{"edits in another form", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=nothing.txt"}, exitUsage, "want a list of edits in the provider's form"},
 		{"long instructions", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.instructions=" + strings.Repeat("x", 16_001)}, exitUsage, "live.instructions has 16001 characters"},
-		{"edits of a type that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.server_edits=edits.json"}, exitUsage, `edit 1 has the type "clear_tool_uses_20250199" (did you mean "clear_tool_uses_20250919"?)`},
 		{"effort of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.effort=max", "--live-model", "claude-haiku-4-5-20251001"}, exitUsage, "effort max: claude-haiku-4-5-20251001 does not take it"},
 		{"effort without it", [2]string{}, []string{"--set", "live.effort=low"}, exitUsage, "--set live.effort=low belongs to --summarizer"},
 		{"no consent", [2]string{}, []string{"--summarizer", "live"}, exitUsage, "--yes makes them without a question"},

@@ -126,7 +126,7 @@ func TestMixedClearing(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var o Options
 			if strings.Contains(tc.layers, "api-context") {
-				o.Server.Clear = declared
+				o.Clear = declared
 			}
 			var seen struct{ client, server, both, store bool }
 			inspect(t, tc.layers, o, corpus, func(c *prompt.Context, sent, left *wire.Request) {

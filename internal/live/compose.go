@@ -68,7 +68,15 @@ func (p *composer) request() (*wire.Request, error) {
 	}
 	p.blocks = alternate(pair(p.blocks, &p.count))
 	h := p.head(r)
-	p.opts.Server.declare(r, p.plan, p.call.Intent.Instruction > 0)
+	switch {
+	case p.plan.kind == kindServer:
+		r.Compaction = &wire.Compaction{}
+		if strings.TrimSpace(p.opts.Instructions) != "" || p.call.Intent.Instruction > 0 {
+			r.Compaction.Instructions = clean(serverInstructions(p.opts.Instructions))
+		}
+	case !p.plan.edits.none():
+		r.ContextManagement = p.plan.edits.object(r.Tools)
+	}
 	mark(r, h, p.blocks, p.call)
 	r.Messages = messages(p.blocks)
 	p.effective = left(r, p.blocks)
@@ -385,7 +393,7 @@ func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Contex
 
 // whole reports whether a cleared entry is sent as the client has it, since the server clears it by declared edits.
 func (p *composer) whole(e prompt.Entry) bool {
-	return len(p.plan.edits.tools) > 0 && e.Form == prompt.FormCleared && e.Had > 0
+	return len(p.plan.edits.Tools) > 0 && e.Form == prompt.FormCleared && e.Had > 0
 }
 
 // had returns an entry that the server clears as the client has it: whole, or the beginning of what it stored.

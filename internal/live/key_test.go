@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -30,7 +28,7 @@ func TestIdentity(t *testing.T) {
 	if name(Options{}, nil) != base {
 		t.Fatal("the same call has two names")
 	}
-	clearing := Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}
+	clearing := Options{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}
 	seen := map[cassette.Key]string{base: "nothing"}
 	for what, got := range map[string]cassette.Key{
 		"another model":         name(Options{Settings: Settings{Model: "claude-haiku-4-5"}}, nil),
@@ -39,13 +37,12 @@ func TestIdentity(t *testing.T) {
 		"system prompt":         name(Options{System: []wire.Block{{Text: "x"}}}, nil),
 		"tools":                 name(Options{Tools: []wire.Tool{{Name: "x"}}}, nil),
 		"betas":                 name(Options{Settings: Settings{Betas: []string{"x"}}}, nil),
-		"server":                name(Options{Server: Server{Instructions: "x"}}, nil),
 		"a budget of thinking":  name(Options{Settings: Settings{Thinking: "4000"}}, nil),
 		"no thinking":           name(Options{Settings: Settings{Thinking: "disabled"}}, nil),
 		"a recorded thinking":   name(Options{}, func(s *script, _ *summarizer.Call) { s.thinks() }),
 		"effort":                name(Options{Settings: Settings{Effort: "low"}}, nil),
-		"edits":                 name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}, nil),
-		"edits of some tools":   name(Options{Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5, Only: []string{"Bash"}}}}}}, nil),
+		"edits":                 name(Options{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}, nil),
+		"edits of some tools":   name(Options{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5, Only: []string{"Bash"}}}}}, nil),
 		"cleared by the server": name(clearing, func(s *script, _ *summarizer.Call) { s.context.LeaveOut(8, 9) }),
 		"cleared by the client": name(clearing, func(s *script, _ *summarizer.Call) {
 			s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
@@ -54,9 +51,7 @@ func TestIdentity(t *testing.T) {
 			s.context.SetForm(8, prompt.FormRange, 40, prompt.CauseEdit)
 			s.context.LeaveOut(8, 9)
 		}),
-		"further edits":        name(Options{Server: Server{Edits: []jsontext.Value{jsontext.Value(`{"type":"x"}`)}}}, nil),
 		"a compaction":         name(Options{}, byServer),
-		"one by a threshold":   name(Options{Server: Server{Trigger: MinTrigger}}, byServer),
 		"way":                  name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Way = "streaming" }),
 		"source":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Source = sourceSessionMemory }),
 		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }),
@@ -97,35 +92,29 @@ func TestKeysStay(t *testing.T) {
 	}
 }
 
-// What a call says nothing of is no part of its key: the threshold of a compaction in
-// one that is none, edits in one that declares none.
+// What a call says nothing of is no part of its key: edits in one that declares none.
 func TestIdleOptionsStayOut(t *testing.T) {
-	key := func(o Options, way string) cassette.Key {
+	key := func(clear Clearing, way string) cassette.Key {
 		c := conversation("alpha").call()
 		if way != "" {
 			c.Intent.Way = way
 		}
-		o.Calls = &shelf{}
-		l := newLive(t, o)
+		l := newLive(t, Options{Clear: clear, Calls: &shelf{}})
 		p := l.opts.plan(c)
 		call := l.about(c, &p)
 		return call.Key()
 	}
-	clear := []jsontext.Value{jsontext.Value(`{"type":"clear_tool_uses_20250919"}`)}
-	thoughts := []jsontext.Value{jsontext.Value(`{"type":"clear_thinking_20251015","keep":"all"}`)}
+	clear, thoughts := Clearing{Tools: []ClearTools{{ToolUses: 5}}}, Clearing{Thinking: &ClearThinking{}}
 	for what, tc := range map[string]struct {
-		server Server
-		way    string
-		same   bool
+		clear Clearing
+		way   string
+		same  bool
 	}{
-		"a threshold without a compaction":  {Server{Trigger: 60_000}, "", true},
-		"a threshold with one":              {Server{Trigger: 60_000}, wayServer, false},
-		"edits beside one on demand":        {Server{Edits: clear}, wayServer, true},
-		"edits":                             {Server{Edits: clear}, "", false},
-		"thinking to clear without any":     {Server{Edits: thoughts}, "", true},
-		"edits with a compaction behind it": {Server{Trigger: 60_000, Edits: clear}, wayServer, false},
+		"edits beside a compaction on demand": {clear, wayServer, true},
+		"edits":                               {clear, "", false},
+		"thinking to clear without any":       {thoughts, "", true},
 	} {
-		if same := key(Options{Server: tc.server}, tc.way) == key(Options{}, tc.way); same != tc.same {
+		if same := key(tc.clear, tc.way) == key(Clearing{}, tc.way); same != tc.same {
 			t.Errorf("%s: the same key %v, want %v", what, same, tc.same)
 		}
 	}

@@ -10,12 +10,10 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -135,9 +133,9 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 		if err != nil {
 			return nil, err
 		}
-		return &cassette.Cassette{Failure: f, Began: end, Texts: true, Request: cassette.Describe(request)}, nil
+		return &cassette.Cassette{Failure: f, Began: end, Texts: true}, nil
 	}
-	got := &cassette.Cassette{Reply: reply, Began: end.Add(-reply.Total), Texts: true, Request: cassette.Describe(request)}
+	got := &cassette.Cassette{Reply: reply, Began: end.Add(-reply.Total), Texts: true}
 	if s.opts.Shadow != nil {
 		got.Predicted = s.opts.Shadow.Predict(got.Began, composer.effective, reply)
 	}
@@ -362,7 +360,7 @@ type Options struct {
 	// size.
 	System []wire.Block
 	Tools  []wire.Tool
-	Server Server
+	Clear  Clearing // what a strategy declares to the server
 
 	Backend Backend
 	Calls   Store // stored calls; nil for none
@@ -396,10 +394,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Shared == nil {
 		o.Shared = &Shared{}
 	}
-	o.Server.Trigger = cmp.Or(o.Server.Trigger, o.Trigger)
-	if o.Server.Instructions == "" && strings.TrimSpace(o.Instructions) != "" {
-		o.Server.Instructions = serverInstructions(o.Instructions)
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -416,7 +410,7 @@ func (o Options) withDefaults() (Options, error) {
 	if !o.Dry && o.Backend != nil && o.Texts == nil {
 		errs = append(errs, errors.New("no texts to compose calls of"))
 	}
-	errs = append(errs, o.Server.Validate(), errors.Join(o.Rules()...))
+	errs = append(errs, o.Rules()...)
 	if err := errors.Join(errs...); err != nil {
 		return o, fmt.Errorf("live summariser: %w", err)
 	}

@@ -390,7 +390,7 @@ func TestOptions(t *testing.T) {
 		"neither a server nor stored calls": {},
 		"no texts":                          {Backend: &fakeServer{}},
 		"negative":                          {Calls: &shelf{}, Settings: Settings{MaxOutput: -1}},
-		"takes 50000 tokens at least":       {Calls: &shelf{}, Settings: Settings{Trigger: 1}},
+		"real calls take off":               {Calls: &shelf{}, Settings: Settings{Thinking: "lots"}},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

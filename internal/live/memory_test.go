@@ -156,18 +156,3 @@ func TestCoverClearedResult(t *testing.T) {
 		}
 	}
 }
-
-// The provider's compaction is told what the user wants of summaries, and, as
-// these words take the place of its own, to summarise.
-func TestServerInstructions(t *testing.T) {
-	for want, o := range map[string]Options{
-		"":                             {},
-		serverInstructions("Briefly."): {Settings: Settings{Instructions: "Briefly."}},
-		"as given":                     {Settings: Settings{Instructions: "Briefly."}, Server: Server{Instructions: "as given"}},
-	} {
-		o.Calls = &shelf{}
-		if got := newLive(t, o).opts.Server.Instructions; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -42,7 +44,7 @@ type plan struct {
 	room      int  // tokens of output beyond those, for thinking
 	unthought bool // the call should think and cannot
 	effort    string
-	edits     edits
+	edits     Clearing // that the call declares
 	betas     []string
 	key       cassette.Key
 }
@@ -68,9 +70,22 @@ func (o *Options) plan(c *summarizer.Call) plan {
 	}
 	p.thinking, p.room, p.unthought = o.think(c, &p)
 	p.effort = o.effort(c)
-	p.edits = o.Server.edits(c, &p)
-	p.betas = o.Server.betas(o.Betas, &p)
+	p.edits = o.Clear.declared(c, &p)
+	p.betas = append([]string(nil), o.Betas...) // nil for none
+	switch {
+	case p.kind == kindServer:
+		p.need(api.BetaOnDemand)
+	case !p.edits.none():
+		p.need(api.BetaEditing)
+	}
 	return p
+}
+
+// need adds a beta that the call needs to those of every call.
+func (p *plan) need(beta string) {
+	if !slices.Contains(p.betas, beta) {
+		p.betas = append(p.betas, beta)
+	}
 }
 
 // leastOutput is what a call asks for however small its window seems, tokens: sizes are estimates, and a prompt
@@ -228,12 +243,12 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 			a.Params = append(a.Params, name+"="+value())
 		}
 	}
-	said(p.kind == kindServer, "compaction", s.opts.Server.form)
+	said(p.kind == kindServer, "compaction", func() string { return "on-demand" })
 	said(!p.edits.none(), "edits", p.edits.param)
 	said(p.thinking.Mode != wire.ThinkingUnsaid, "thinking", p.thinking.String)
 	said(p.room > 0, "thinking_room", func() string { return strconv.Itoa(p.room) })
 	said(p.effort != "", "effort", func() string { return p.effort })
-	if len(p.edits.tools) > 0 {
+	if len(p.edits.Tools) > 0 {
 		d := held(c.Context)
 		said(!d.IsZero(), "held", func() string { return fmt.Sprintf("%016x", d.Hi) })
 	}
@@ -279,7 +294,13 @@ func markers(list []prompt.Marker) string {
 // digest identifies the options that are part of every request. Those that about adds for single calls are not
 // among them.
 func (o *Options) digest() (string, error) {
-	words := (&Server{}).object(nil, o.Server.Instructions)
+	// The last member is how calls once asked for a compaction: it stays, so that stored calls are found.
+	words := jsontext.Value(`{"edits":[{"type":"compact_20260112",` +
+		`"trigger":{"type":"input_tokens","value":50000},"pause_after_compaction":true`)
+	if strings.TrimSpace(o.Instructions) != "" {
+		words, _ = jsontext.AppendQuote(append(words, `,"instructions":`...), clean(serverInstructions(o.Instructions)))
+	}
+	words = append(words, "}]}"...)
 	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, words}, json.Deterministic(true))
 	if err != nil {
 		return "", fmt.Errorf("live summariser: head of the requests: %w", err)

@@ -11,8 +11,7 @@ import (
 )
 
 // A real server takes what strategies declare, clears what it is sent whole, and
-// says so; it compacts on demand a conversation of any size, and by a threshold one
-// above that.
+// says so; it compacts on demand a conversation of any size.
 func TestServerOverHTTP(t *testing.T) {
 	clearing := Clearing{
 		Thinking: &ClearThinking{Keep: 1},
@@ -26,11 +25,9 @@ func TestServerOverHTTP(t *testing.T) {
 		cleared int64
 		betas   []string
 	}{
-		{"edits", long("alpha"), "fork", Options{Server: Server{Clear: clearing}}, 17, []string{api.BetaEditing}},
-		{"edits that think", long("alpha"), "fork", Options{Server: Server{Clear: clearing}, Settings: Settings{Thinking: "adaptive"}}, 17, []string{api.BetaEditing}},
-		{"on demand", conversation("alpha"), wayServer, Options{Server: Server{Clear: clearing}}, 0, []string{api.BetaOnDemand}},
-		{"a threshold", long("alpha"), wayServer, Options{Server: Server{Trigger: MinTrigger}}, 0, []string{api.BetaCompact}},
-		{"a threshold with edits", long("alpha"), wayServer, Options{Server: Server{Trigger: MinTrigger, Clear: Clearing{Tools: []ClearTools{{ToolUses: 100}}}}}, 0, []string{api.BetaEditing, api.BetaCompact}},
+		{"edits", long("alpha"), "fork", Options{Clear: clearing}, 17, []string{api.BetaEditing}},
+		{"edits that think", long("alpha"), "fork", Options{Clear: clearing, Settings: Settings{Thinking: "adaptive"}}, 17, []string{api.BetaEditing}},
+		{"on demand", conversation("alpha"), wayServer, Options{Clear: clearing}, 0, []string{api.BetaOnDemand}},
 	} {
 		_, web := serve(t, devserver.Options{})
 		call := tc.s.call()

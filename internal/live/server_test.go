@@ -59,7 +59,7 @@ func sameJSON(t *testing.T, what string, got jsontext.Value, want string) {
 // instruction of ours at the end of the conversation, and no edits beside it, as
 // the provider takes them apart only.
 func TestComposeOnDemand(t *testing.T) {
-	o := Options{Settings: Settings{Betas: []string{"mine"}}, Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}}
+	o := Options{Settings: Settings{Betas: []string{"mine"}}, Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}
 	s := conversation("alpha")
 	c := s.call()
 	s.context.Truncate(s.context.Len()-1, prompt.CauseNone)
@@ -96,7 +96,6 @@ func TestInstructionsOfCompaction(t *testing.T) {
 		{"neither", Options{}, 0, nil},
 		{"the strategy", Options{}, 300, []string{own}},
 		{"the user", Options{Settings: Settings{Instructions: "Briefly."}}, 0, []string{own, "Briefly."}},
-		{"the library", Options{Server: Server{Instructions: "Keep names."}}, 300, []string{"Keep names."}},
 	} {
 		r := sent(t, tc.o, func(s *script, c *summarizer.Call) { c.Intent.Way, c.Intent.Instruction = wayServer, tc.tokens })
 		got := r.Compaction.Instructions
@@ -111,23 +110,6 @@ func TestInstructionsOfCompaction(t *testing.T) {
 	}
 }
 
-// By a threshold, the compaction is the last of the edits, with a stop behind the
-// block; what clears stands ahead of it, and each asks for its beta.
-func TestComposeThreshold(t *testing.T) {
-	r := sent(t, Options{Server: Server{
-		Trigger: 60_000, Instructions: `Keep "names".`,
-		Clear: Clearing{Tools: []ClearTools{{InputTokens: 70_000, Keep: 3}}},
-		Edits: []jsontext.Value{jsontext.Value(`{"type":"clear_tool_uses_20250919","exclude_tools":["Read"]}`)},
-	}}, byServer)
-	sameJSON(t, "context_management", r.ContextManagement, `{"edits":[
-		{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":70000},"keep":{"type":"tool_uses","value":3}},
-		{"type":"clear_tool_uses_20250919","exclude_tools":["Read"]},
-		{"type":"compact_20260112","trigger":{"type":"input_tokens","value":60000},"pause_after_compaction":true,"instructions":"Keep \"names\"."}]}`)
-	if d := cmp.Diff([]string{"context-management-2025-06-27", "compact-2026-01-12"}, r.Betas); d != "" || r.Compaction != nil {
-		t.Errorf("betas: %s, compaction %+v", d, r.Compaction)
-	}
-}
-
 // What a strategy declares of results stands in the requests of its other calls,
 // with every parameter, and for some tools alone by excluding the others that the
 // request has.
@@ -136,7 +118,7 @@ func TestComposeEdits(t *testing.T) {
 		{InputTokens: 180_000, AtLeast: 140_000, Keep: 3, Only: []string{"Read", "Grep"}, Exclude: []string{"mcp: x"}},
 		{ToolUses: 12, Keep: 0, Only: []string{"Edit"}, Inputs: true},
 	}, SkipAgents: true}
-	r := sent(t, Options{Server: Server{Clear: clearing}}, nil)
+	r := sent(t, Options{Clear: clearing}, nil)
 	sameJSON(t, "context_management", r.ContextManagement, `{"edits":[
 		{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":180000},"keep":{"type":"tool_uses","value":3},
 			"clear_at_least":{"type":"input_tokens","value":140000},"exclude_tools":["mcp__x","Bash"]},
@@ -152,11 +134,11 @@ func TestComposeEdits(t *testing.T) {
 	agent := func(s *script, _ *summarizer.Call) {
 		s.session.Threads = []traces.Thread{{Kind: traces.ThreadAgent}}
 	}
-	if r := sent(t, Options{Server: Server{Clear: clearing}}, agent); len(r.ContextManagement) > 0 || len(r.Betas) > 0 {
+	if r := sent(t, Options{Clear: clearing}, agent); len(r.ContextManagement) > 0 || len(r.Betas) > 0 {
 		t.Errorf("a sub-agent declares %s with %v", r.ContextManagement, r.Betas)
 	}
 	clearing.SkipAgents = false
-	if r := sent(t, Options{Server: Server{Clear: clearing}}, agent); len(r.ContextManagement) == 0 {
+	if r := sent(t, Options{Clear: clearing}, agent); len(r.ContextManagement) == 0 {
 		t.Error("a sub-agent that is to declare edits does not")
 	}
 }
@@ -164,16 +146,13 @@ func TestComposeEdits(t *testing.T) {
 // Thinking is left out by the server in calls that think alone, ahead of all other
 // edits: the provider refuses it in others.
 func TestComposeClearThinking(t *testing.T) {
-	o := Options{Server: Server{
-		Clear: Clearing{Thinking: &ClearThinking{Keep: 2}, Tools: []ClearTools{{ToolUses: 5, Keep: 1}}},
-		Edits: []jsontext.Value{jsontext.Value(`{"type":"clear_thinking_20251015","keep":"all"}`)},
-	}}
+	o := Options{Clear: Clearing{Thinking: &ClearThinking{Keep: 2}, Tools: []ClearTools{{ToolUses: 5, Keep: 1}}}}
 	const tools = `{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":5},"keep":{"type":"tool_uses","value":1}}`
 	sameJSON(t, "without thinking", sent(t, o, nil).ContextManagement, `{"edits":[`+tools+`]}`)
 	o.Thinking = "adaptive"
 	sameJSON(t, "with thinking", sent(t, o, nil).ContextManagement,
-		`{"edits":[{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":2}},{"type":"clear_thinking_20251015","keep":"all"},`+tools+`]}`)
-	o.Server.Edits, o.Server.Clear.Thinking.Keep = nil, 0
+		`{"edits":[{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":2}},`+tools+`]}`)
+	o.Clear.Thinking.Keep = 0
 	sameJSON(t, "all of it", sent(t, o, nil).ContextManagement, `{"edits":[{"type":"clear_thinking_20251015","keep":"all"},`+tools+`]}`)
 }
 
@@ -193,7 +172,7 @@ func TestClearedByTheServer(t *testing.T) {
 		shadow, kept, server := &fakeShadow{}, &fakeFidelity{}, &fakeServer{}
 		l := newLive(t, Options{
 			Backend: server, Texts: library(s), Shadow: shadow, Fidelity: kept,
-			Server: Server{Clear: Clearing{Tools: []ClearTools{{ToolUses: 1}}}},
+			Clear: Clearing{Tools: []ClearTools{{ToolUses: 1}}},
 		})
 		c := s.call()
 		c.Markers[1].Position = 6
@@ -221,19 +200,6 @@ func TestClearedByTheServer(t *testing.T) {
 			if strings.Contains(p.Text+string(p.Input), "func Login") || strings.Contains(string(p.Input), "a.go") {
 				t.Errorf("whole %v: the summary stands for %+v", whole, p)
 			}
-		}
-	}
-}
-
-func TestServerValidate(t *testing.T) {
-	for want, s := range map[string]Server{
-		"":                   {},
-		"edit 1 has no type": {Edits: []jsontext.Value{jsontext.Value(`{}`)}},
-		"edit 2 is no JSON ": {Edits: []jsontext.Value{jsontext.Value(`{"type":"x"}`), jsontext.Value(`[]`)}},
-	} {
-		err := s.Validate()
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", s, err, want)
 		}
 	}
 }

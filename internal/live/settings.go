@@ -39,25 +39,20 @@ type Settings struct {
 	// platform or the client puts around them.
 	Model   string   `yaml:"model" doc:"Model to ask in place of the session's (\"\" for that), under exactly this name. A small model that a strategy names for itself stays."`
 	Sources []string `yaml:"sources" enum:"compact,session_memory" doc:"Whose calls are real: compact, session_memory. The others are the stub's."`
-	// Files of the head of calls that share the conversation's, and of further edits.
-	SystemFile   string   `yaml:"system" doc:"File with the system prompt, beside the scenario, else in the current folder. \"\": requests hold a placeholder of the recorded size."`
-	ToolsFile    string   `yaml:"tools" doc:"File with the tool definitions, a JSON list, the same way."`
-	Instructions string   `yaml:"instructions" doc:"What to ask of every summary besides."`
-	Betas        []string `yaml:"betas" doc:"Beta features to ask for in every call, beside those that strategies need."`
-	Thinking     string   `yaml:"thinking" doc:"auto: as the recorded conversation, in calls on its own prefix. off: left out. disabled: forbidden. adaptive, a number of tokens, or on: as the model takes it."`
-	Effort       string   `yaml:"effort" doc:"Effort to ask for, low to max; \"\" leaves it out."`
-	MaxOutput    int      `yaml:"max_output" min:"1" doc:"Most tokens to ask for in an answer, where the strategy says nothing and the model allows it: the client's own cap for summaries."`
-	// Trigger is as in Server.
-	Trigger       int64         `yaml:"server_trigger" min:"0" doc:"Have the provider compact from so many tokens of input on, 50,000 at least, where the strategy has it compact; 0: on demand."`
-	EditsFile     string        `yaml:"server_edits" doc:"File with edits to declare beside those of the strategies, a JSON list."`
-	Redact        bool          `yaml:"redact" doc:"Store sizes and digests in place of texts."`
-	ReplaceBroken bool          `yaml:"replace_broken" doc:"With record-missing: make calls anew whose files cannot be read, and keep these."`
-	Budget        float64       `yaml:"budget_usd" min:"0" doc:"Stop before real calls cost more; 0: no limit."`
-	MaxCalls      int           `yaml:"max_calls" min:"0" doc:"Stop before more requests are sent; 0: no limit."`
-	Concurrency   int           `yaml:"concurrency" min:"1" doc:"Calls at once."`
-	PerMinute     int           `yaml:"per_minute" min:"0" doc:"Requests a minute; 0: no limit."`
-	Attempts      int           `yaml:"attempts" min:"1" max:"1000" doc:"Requests for one call before it counts as failed."`
-	Timeout       time.Duration `yaml:"timeout" above:"0s" max:"24h" doc:"Longest time for one request. 90s of silence end it too; with a timeout above 10m a silence of that length does."`
+	// Files of the head of calls that share the conversation's.
+	SystemFile   string        `yaml:"system" doc:"File with the system prompt, beside the scenario, else in the current folder. \"\": requests hold a placeholder of the recorded size."`
+	ToolsFile    string        `yaml:"tools" doc:"File with the tool definitions, a JSON list, the same way."`
+	Instructions string        `yaml:"instructions" doc:"What to ask of every summary besides."`
+	Betas        []string      `yaml:"betas" doc:"Beta features to ask for in every call, beside those that strategies need."`
+	Thinking     string        `yaml:"thinking" doc:"auto: as the recorded conversation, in calls on its own prefix. off: left out. disabled: forbidden. adaptive, a number of tokens, or on: as the model takes it."`
+	Effort       string        `yaml:"effort" doc:"Effort to ask for, low to max; \"\" leaves it out."`
+	MaxOutput    int           `yaml:"max_output" min:"1" doc:"Most tokens to ask for in an answer, where the strategy says nothing and the model allows it: the client's own cap for summaries."`
+	Redact       bool          `yaml:"redact" doc:"Store sizes and digests in place of texts."`
+	Budget       float64       `yaml:"budget_usd" min:"0" doc:"Stop before real calls cost more; 0: no limit."`
+	MaxCalls     int           `yaml:"max_calls" min:"0" doc:"Stop before more requests are sent; 0: no limit."`
+	Concurrency  int           `yaml:"concurrency" min:"1" doc:"Calls at once."`
+	Attempts     int           `yaml:"attempts" min:"1" max:"1000" doc:"Requests for one call before it counts as failed."`
+	Timeout      time.Duration `yaml:"timeout" above:"0s" max:"24h" doc:"Longest time for one request. 90s of silence end it too; with a timeout above 10m a silence of that length does."`
 }
 
 // DefaultSettings returns the settings of a scenario that says nothing.
@@ -92,17 +87,11 @@ func (s *Settings) Rules() []error {
 		err := s.CheckWord("effort", s.Effort)
 		wrong(err != nil, "effort", "%v", err)
 	}
-	wrong(s.Trigger > 0 && s.Trigger < MinTrigger, "server_trigger", "%d: the provider takes %d tokens at least",
-		s.Trigger, MinTrigger)
 	n := utf8.RuneCountInString(s.Instructions)
 	wrong(n > mostInstructions, "instructions", "has %d characters: a compaction by the provider takes %d", n,
 		mostInstructions)
-	if s.Provider == OpenAI {
-		const unsaid = "is not for chat completions, which have no word for it (provider: openai)"
-		wrong(s.EditsFile != "", "server_edits", unsaid)
-		wrong(s.Trigger > 0, "server_trigger", unsaid)
-		wrong(s.says() && s.Thinking != thinkingOff, "thinking", unsaid)
-	}
+	wrong(s.Provider == OpenAI && s.says() && s.Thinking != thinkingOff, "thinking",
+		"is not for chat completions, which have no word for it (provider: openai)")
 	return errs
 }
 
@@ -131,9 +120,6 @@ func (s *Settings) Switches(to map[string]string) {
 	}
 	if s.Effort != "" {
 		to["live_effort"] = s.Effort
-	}
-	if s.Trigger != 0 {
-		to["server_trigger"] = fmt.Sprint(s.Trigger)
 	}
 }
 

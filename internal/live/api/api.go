@@ -125,20 +125,18 @@ type Compaction struct {
 }
 
 // Types of edits of the context, and the beta features they belong to
-// (platform.claude.com, context editing and compaction).
+// (platform.claude.com, context editing), and the beta of compactions on demand.
 const (
 	EditTools    = "clear_tool_uses_20250919"
 	EditThinking = "clear_thinking_20251015"
-	EditCompact  = "compact_20260112"
 
 	BetaEditing  = "context-management-2025-06-27"
-	BetaCompact  = "compact-2026-01-12"
 	BetaOnDemand = "compact-2026-09-04"
 )
 
 // ContextManagement declares edits that the server makes.
 type ContextManagement struct {
-	Edits []jsontext.Value `json:"edits"`
+	Edits []Edit `json:"edits"`
 }
 
 // Edit is one edit of the context.
@@ -149,8 +147,6 @@ type Edit struct {
 	ClearAtLeast    *Amount        `json:"clear_at_least,omitzero"`
 	ExcludeTools    []string       `json:"exclude_tools,omitempty"`
 	ClearToolInputs jsontext.Value `json:"clear_tool_inputs,omitzero"` // whether, or the tools whose
-	Pause           bool           `json:"pause_after_compaction,omitzero"`
-	Instructions    string         `json:"instructions,omitzero"`
 }
 
 // Amount is a number of something.

@@ -97,7 +97,7 @@ func TestAnthropicRequest(t *testing.T) {
 	}
 }
 
-// A compaction on demand has a field of its own, and does not go with edits.
+// A compaction on demand has a field of its own.
 func TestCompactionRequest(t *testing.T) {
 	url, body := refusing(t)
 	b := anthropicAt(t, url, backend.Limits{})
@@ -107,10 +107,6 @@ func TestCompactionRequest(t *testing.T) {
 		failure(t, do(b, r))
 		if !strings.Contains(body(), want) || strings.Contains(body(), `"thinking"`) || strings.Contains(body(), "output_config") {
 			t.Errorf("the request lacks %s, or says more:\n%s", want, body())
-		}
-		r.ContextManagement = jsontext.Value(`{"edits":[]}`)
-		if err := do(b, r); err == nil || !strings.Contains(err.Error(), "one request has one of them") {
-			t.Errorf("with edits: %v", err)
 		}
 	}
 }
@@ -158,33 +154,23 @@ func do(b backend.Backend, r *wire.Request) error {
 // A server-side compaction comes as text of its own with a pass of its own,
 // which the call's usage leaves out.
 func TestCompaction(t *testing.T) {
-	for _, pause := range []string{"true", "false"} {
-		_, url := serve(t, devserver.Options{})
-		r := conversation()
-		r.System[0].Text = strings.Repeat("You write code with care. ", 7000) // 54,600 tokens
-		r.Betas = []string{"compact-2026-01-12"}
-		r.ContextManagement = jsontext.Value(`{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":50000},"pause_after_compaction":` + pause + `}]}`)
-		reply, err := anthropicAt(t, url, backend.Limits{}).Do(context.Background(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(reply.Compaction, "Pending Tasks") || len(reply.Iterations) == 0 || reply.Iterations[0].Type != "compaction" {
-			t.Fatalf("pause %s: reply %+v", pause, reply)
-		}
-		sum := reply.Iterations[0].Usage
-		if sum.Write1h < 54_600 || sum.Output == 0 {
-			t.Errorf("pause %s: the compaction took %+v", pause, sum)
-		}
-		if pause == "true" {
-			if reply.StopReason != "compaction" || reply.Usage != (wire.Usage{}) || reply.Text != "" || reply.Billed() != sum {
-				t.Errorf("reply %+v: want nothing but the compaction", reply)
-			}
-			continue
-		}
-		sum.Add(reply.Usage)
-		if reply.Usage.Read < 54_600 || reply.Billed() != sum || reply.StopReason != "end_turn" {
-			t.Errorf("usage %+v, billed %+v, want the head read and %+v", reply.Usage, reply.Billed(), sum)
-		}
+	_, url := serve(t, devserver.Options{})
+	r := conversation()
+	r.System[0].Text = strings.Repeat("You write code with care. ", 7000) // 54,600 tokens
+	r.Betas, r.Compaction = []string{"compact-2026-09-04"}, &wire.Compaction{}
+	reply, err := anthropicAt(t, url, backend.Limits{}).Do(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(reply.Compaction, "Pending Tasks") || len(reply.Iterations) != 1 || reply.Iterations[0].Type != "compaction" {
+		t.Fatalf("reply %+v", reply)
+	}
+	sum := reply.Iterations[0].Usage
+	if sum.Write1h < 54_600 || sum.Output == 0 {
+		t.Errorf("the compaction took %+v", sum)
+	}
+	if reply.StopReason != "compaction" || reply.Usage != (wire.Usage{}) || reply.Text != "" || reply.Billed() != sum {
+		t.Errorf("reply %+v: want nothing but the compaction", reply)
 	}
 }
 

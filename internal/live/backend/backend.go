@@ -131,7 +131,7 @@ func (c *Client) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backend: request to %s: %w", r.Model, err)
 	}
-	p := &partial{most: mostOutput(r)}
+	p := &partial{most: int64(r.MaxTokens)}
 	began := time.Now()
 	err = c.exchange(ctx, r, body, func(data []byte) error {
 		err := c.protocol.take(p, data)

@@ -1,12 +1,10 @@
 package backend
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
@@ -21,7 +19,6 @@ var (
 // Quota says how much may be sent. A zero field sets no limit.
 type Quota struct {
 	Concurrency int // requests in flight
-	Requests    int // requests a minute
 	Calls       int // requests in all, repeated attempts included
 	// BudgetUSD bounds the cost: a request is sent only if its estimate fits into what those in flight leave of it.
 	BudgetUSD float64
@@ -32,17 +29,14 @@ type Quota struct {
 }
 
 // Gate lets requests through in their order, as far as its quota goes. Requests wait, until their context ends, for
-// what comes back (those in flight, those of a minute); what does not (calls, budget) is an error.
+// those in flight; what does not come back (calls, budget) is an error.
 type Gate struct {
 	backend Backend
 	quota   Quota
-	clock   Clock
 	turn    chan struct{} // held by the one who waits at the gate; others queue for it
 	settled chan struct{} // a request in flight has ended
 
 	mu       sync.Mutex
-	ready    float64       // requests that may be sent at once
-	at       time.Duration // when ready was right
 	spent    Spent
 	reserved float64 // USD, for requests in flight
 }
@@ -55,14 +49,9 @@ type Spent struct {
 	Usage    wire.Usage // of those that ended
 }
 
-// NewGate returns a gate in front of b. A budget needs prices. A nil clock is the machine's.
-func NewGate(b Backend, q Quota, c Clock) *Gate {
-	if c == nil {
-		c = newClock()
-	}
-	return &Gate{backend: b, quota: q, clock: c,
-		turn: make(chan struct{}, 1), settled: make(chan struct{}, 1),
-		ready: float64(q.Requests), at: c.Elapsed()}
+// NewGate returns a gate in front of b. A budget needs prices.
+func NewGate(b Backend, q Quota) *Gate {
+	return &Gate{backend: b, quota: q, turn: make(chan struct{}, 1), settled: make(chan struct{}, 1)}
 }
 
 // Spent returns what went through so far.
@@ -121,52 +110,38 @@ func (g *Gate) enter(ctx context.Context, model string, cost float64) error {
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		wait, full, err := g.take(model, cost)
-		switch {
-		case err != nil:
+		if full, err := g.take(model, cost); !full {
 			return err
-		case full:
-			select {
-			case <-g.settled:
-			case <-ctx.Done():
-			}
-		case wait > 0:
-			_ = g.clock.Sleep(ctx, wait) // the loop looks at the context
-		default:
-			return nil
+		}
+		select {
+		case <-g.settled:
+		case <-ctx.Done():
 		}
 	}
 	return fmt.Errorf("waiting to send a request: %w", ctx.Err())
 }
 
-// take takes what a request needs and returns (0, false, nil), or returns how long
-// to wait, that one in flight has to end before, or why it will never do.
-func (g *Gate) take(model string, cost float64) (wait time.Duration, full bool, err error) {
+// take takes what a request needs, or returns that one in flight has to end before, or why it will never do.
+func (g *Gate) take(model string, cost float64) (full bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	q, s := &g.quota, &g.spent
 	if q.Calls > 0 && s.Calls >= q.Calls {
-		return 0, false, fmt.Errorf("%w: %d were sent; allow more with --max-calls, or replay what was recorded",
+		return false, fmt.Errorf("%w: %d were sent; allow more with --max-calls, or replay what was recorded",
 			ErrMaxCalls, s.Calls)
 	}
 	if q.BudgetUSD > 0 && s.USD+cost > q.BudgetUSD {
-		return 0, false, fmt.Errorf("%w: $%.4f of $%.2f are spent and the next call of %s may cost $%.4f; "+
+		return false, fmt.Errorf("%w: $%.4f of $%.2f are spent and the next call of %s may cost $%.4f; "+
 			"allow more with --budget-usd, or replay what was recorded", ErrBudget, s.USD, q.BudgetUSD, model, cost)
 	}
 	if q.Concurrency > 0 && s.InFlight >= q.Concurrency ||
 		q.BudgetUSD > 0 && s.USD+g.reserved+cost > q.BudgetUSD && s.InFlight > 0 {
-		return 0, true, nil
-	}
-	if q.Requests > 0 {
-		if wait := g.refill(); wait > 0 {
-			return wait, false, nil
-		}
-		g.ready--
+		return true, nil
 	}
 	s.Calls++
 	s.InFlight++
 	g.reserved += cost
-	return 0, false, nil
+	return false, nil
 }
 
 // leave books a request that has ended.
@@ -210,20 +185,6 @@ func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
 	return f.Billed
 }
 
-// refill lets the requests of a minute come back evenly, and returns how long to wait for the next.
-func (g *Gate) refill() time.Duration {
-	most, now := float64(g.quota.Requests), g.clock.Elapsed()
-	if now > g.at { // a clock that was set back fills nothing
-		g.ready = min(most, g.ready+most*(now-g.at).Minutes())
-	}
-	g.at = now
-	missing := 1 - g.ready
-	if missing <= 1e-9*most {
-		return 0
-	}
-	return max(time.Duration(missing/most*float64(time.Minute)), time.Microsecond)
-}
-
 // bytesPerToken turns uncounted output into tokens: text of recorded sessions has 0.26 tokens a byte.
 const bytesPerToken = 4
 
@@ -235,7 +196,7 @@ const tokensPerByte = 0.4
 const overhead = 60
 
 // Estimate returns the most that a request is likely to be billed: nothing is in the cache, all is written with the
-// longest lifetime asked for, the output is as long as it may be, and a server-side compaction is a second pass.
+// longest lifetime asked for, and the output is as long as it may be.
 func Estimate(r *wire.Request) wire.Usage {
 	size, blocks, longest := 0, 0, wire.CacheNone
 	for p := range r.Parts() {
@@ -246,10 +207,7 @@ func Estimate(r *wire.Request) wire.Usage {
 		}
 	}
 	input := int64(float64(size)*tokensPerByte) + int64(blocks)*overhead
-	u := wire.Usage{Output: mostOutput(r)}
-	if compacts(r) {
-		input *= 2
-	}
+	u := wire.Usage{Output: int64(r.MaxTokens)}
 	switch longest {
 	case wire.Cache1h:
 		u.Write1h = input
@@ -259,17 +217,6 @@ func Estimate(r *wire.Request) wire.Usage {
 		u.Uncached = input
 	}
 	return u
-}
-
-// compacts reports whether a request may take a second pass of the model.
-func compacts(r *wire.Request) bool { return bytes.Contains(r.ContextManagement, []byte(`"compact_`)) }
-
-// mostOutput returns the most tokens that a request allows a model to say.
-func mostOutput(r *wire.Request) int64 {
-	if compacts(r) {
-		return 2 * int64(r.MaxTokens)
-	}
-	return int64(r.MaxTokens)
 }
 
 // outputOf estimates the tokens of an output of so many bytes, within what the request allows.
@@ -290,6 +237,6 @@ func estimateUncounted(r *wire.Request, reply *wire.Reply, bytes int64) {
 		u.Output, reply.Estimated = output, true
 	}
 	if u.Output == 0 && bytes > 0 {
-		u.Output, reply.Estimated = outputOf(bytes, mostOutput(r)), true
+		u.Output, reply.Estimated = outputOf(bytes, int64(r.MaxTokens)), true
 	}
 }

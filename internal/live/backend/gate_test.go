@@ -23,9 +23,9 @@ func price(_ string, u wire.Usage) float64 {
 	return (3*float64(u.Uncached) + 0.3*float64(u.Read) + 3.75*float64(u.Write5m) + 6*float64(u.Write1h) + 15*float64(u.Output)) / 1e6
 }
 
-func gate(t testing.TB, b backend.Backend, q backend.Quota, c backend.Clock) *backend.Gate {
+func gate(t testing.TB, b backend.Backend, q backend.Quota) *backend.Gate {
 	t.Helper()
-	return backend.NewGate(b, q, c)
+	return backend.NewGate(b, q)
 }
 
 func answering(u wire.Usage) *fake {
@@ -52,17 +52,12 @@ func TestEstimate(t *testing.T) {
 	if e.Write1h < reply.Usage.Input() || e.Output < reply.Usage.Output || e.Uncached+e.Read+e.Write5m != 0 {
 		t.Errorf("estimate %+v of what was billed %+v", e, reply.Usage)
 	}
-	r := short(100)
-	r.ContextManagement = []byte(`{"edits":[{"type":"compact_20260112"}]}`)
-	if got, want := backend.Estimate(r), (wire.Usage{Uncached: 128, Output: 200}); got != want {
-		t.Errorf("estimate of a compaction %+v, want %+v", got, want)
-	}
 }
 
 // So many calls, and then an error that says so.
 func TestMaxCalls(t *testing.T) {
 	b := answering(wire.Usage{Output: 1})
-	g := gate(t, b, backend.Quota{Calls: 3}, nil)
+	g := gate(t, b, backend.Quota{Calls: 3})
 	for range 3 {
 		if err := do(g, short(1)); err != nil {
 			t.Fatal(err)
@@ -78,7 +73,7 @@ func TestMaxCalls(t *testing.T) {
 // tokens: $0.0018. With $0.02, the third call finds $0.0164, the fourth $0.0146.
 func TestBudget(t *testing.T) {
 	b := answering(wire.Usage{Uncached: 100, Output: 100})
-	g := gate(t, b, backend.Quota{BudgetUSD: 0.02, Price: price}, nil)
+	g := gate(t, b, backend.Quota{BudgetUSD: 0.02, Price: price})
 	for i := range 3 {
 		if err := do(g, short(1000)); err != nil {
 			t.Fatalf("call %d: %v", i+1, err)
@@ -106,7 +101,7 @@ func TestBrokenIsBooked(t *testing.T) {
 		{wire.Failure{Cause: wire.CauseRate}, wire.Usage{}},
 		{wire.Failure{Cause: wire.CauseNetwork}, wire.Usage{}},
 	} {
-		g := gate(t, failing(tc.failure), backend.Quota{Price: price}, nil)
+		g := gate(t, failing(tc.failure), backend.Quota{Price: price})
 		failure(t, do(g, short(100)))
 		if s := g.Spent(); s.Usage != tc.want || s.USD != price("", tc.want) || s.InFlight != 0 {
 			t.Errorf("%+v: booked %+v, want %+v", tc.failure, s, tc.want)
@@ -127,7 +122,7 @@ func TestConcurrencyAndBudget(t *testing.T) {
 		flying.Add(-1)
 		return &wire.Reply{Usage: cost}, nil
 	}}
-	g := gate(t, b, backend.Quota{Concurrency: 5, BudgetUSD: 0.5, Price: price}, nil)
+	g := gate(t, b, backend.Quota{Concurrency: 5, BudgetUSD: 0.5, Price: price})
 	var ok, refused atomic.Int64
 	var wg sync.WaitGroup
 	for range 100 {
@@ -159,7 +154,7 @@ func budgetWaits(t *testing.T) {
 		<-leave
 		return &wire.Reply{Usage: wire.Usage{Output: 1}}, nil
 	}}
-	g := gate(t, b, backend.Quota{BudgetUSD: 0.02, Price: price}, nil) // room for one estimate of $0.015192
+	g := gate(t, b, backend.Quota{BudgetUSD: 0.02, Price: price}) // room for one estimate of $0.015192
 	done := make(chan error, 2)
 	for range 2 {
 		go func() { done <- do(g, short(1000)) }()
@@ -173,40 +168,6 @@ func budgetWaits(t *testing.T) {
 	for range 2 {
 		if err := <-done; err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// Requests of a minute: what is over waits until they have come back, in the order
-// of coming.
-func TestRates(t *testing.T) {
-	c := &clock{}
-	g := gate(t, answering(wire.Usage{Output: 1}), backend.Quota{Requests: 60}, c)
-	for range 160 {
-		if err := do(g, short(1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// 60 at once, then one a second.
-	if got := c.Elapsed(); got < 99*time.Second || got > 101*time.Second {
-		t.Errorf("160 requests took %v, want 100 s", got)
-	}
-}
-
-// A clock that is set back or forth does not keep a gate shut.
-func TestGateClockThatJumps(t *testing.T) {
-	n := 0
-	jumps := []time.Duration{0, time.Hour, -time.Hour, 1 << 60, -(1 << 60), time.Second}
-	c := &clock{jump: func(now time.Duration) time.Duration { n++; return now + jumps[n%len(jumps)] }}
-	g := gate(t, answering(wire.Usage{Output: 1}), backend.Quota{Requests: 2}, c)
-	for range 50 {
-		if err := do(g, short(1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, d := range c.sleeps {
-		if d < 0 || d > time.Minute {
-			t.Errorf("slept %v", d)
 		}
 	}
 }
@@ -225,7 +186,7 @@ func gateIsFair(t *testing.T) {
 		<-leave
 		return &wire.Reply{}, nil
 	})
-	g := gate(t, b, backend.Quota{Concurrency: 1}, nil)
+	g := gate(t, b, backend.Quota{Concurrency: 1})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for i := range 10 {
@@ -262,7 +223,7 @@ func (f backendFunc) Do(ctx context.Context, r *wire.Request) (*wire.Reply, erro
 func TestHundredCalls(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
 		s, url := serve(t, devserver.Options{Seed: 7, SummaryTokens: 300}, "429@8%", "529@8%", "500@4%", "reset@8%", "cut@4%", "malformed@4%")
-		g := gate(t, both(t, url, backend.Limits{})[name], backend.Quota{Concurrency: 50, Price: price, BudgetUSD: 100}, nil)
+		g := gate(t, both(t, url, backend.Limits{})[name], backend.Quota{Concurrency: 50, Price: price, BudgetUSD: 100})
 		stack := &backend.Breaker{Backend: &backend.Retry{Backend: g, Attempts: 12, Base: time.Millisecond, Ceiling: 5 * time.Millisecond, Jitter: draws.Source{Seed: 1}}}
 		var wg sync.WaitGroup
 		var attempts, output atomic.Int64

@@ -118,30 +118,16 @@ func failure(t testing.TB, err error) *wire.Failure {
 	return f
 }
 
-// clock is a clock whose time passes only while somebody sleeps.
-type clock struct {
-	mu     sync.Mutex
-	now    time.Duration
-	sleeps []time.Duration
-	jump   func(now time.Duration) time.Duration // what Elapsed shows; nil for the truth
-}
+// sleeps are waits that took no time.
+type sleeps []time.Duration
 
-func (c *clock) Elapsed() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.jump != nil {
-		return c.jump(c.now)
-	}
-	return c.now
-}
-
-func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now += d
-	c.sleeps = append(c.sleeps, d)
+func (s *sleeps) sleep(ctx context.Context, d time.Duration) error {
+	*s = append(*s, d)
 	return ctx.Err()
 }
+
+// quick are waits that nobody looks at.
+func quick(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 // fake is a backend that answers with what a function returns.
 type fake struct {

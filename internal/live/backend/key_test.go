@@ -18,7 +18,7 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 	o := openAIAt(t, "http://127.0.0.1:1", backend.Limits{})
 	config := backend.Config{Key: key}
 	hidden := struct{ k backend.Key }{key} // fmt calls no method of what it finds here
-	gate := backend.NewGate(a, backend.Quota{}, nil)
+	gate := backend.NewGate(a, backend.Quota{})
 	for _, v := range []any{key, &key, config, &config, hidden, &hidden, a, o, *o, gate, &backend.Retry{Backend: a}, &backend.Breaker{Backend: o}, map[string]backend.Key{"k": key}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			if s := fmt.Sprintf(verb, v); strings.Contains(s, "canary") || strings.Contains(s, fmt.Sprintf("%x", "canary")) {

@@ -50,9 +50,6 @@ func NewAnthropic(c Config) (*Client, error) {
 func messagesOf(r *wire.Request) (*api.Request, error) {
 	q := &api.Request{Model: r.Model, MaxTokens: &r.MaxTokens, Stream: true, ContextManagement: r.ContextManagement}
 	if r.Compaction != nil {
-		if len(r.ContextManagement) > 0 {
-			return nil, errors.New("a compaction on demand and edits of the context: one request has one of them")
-		}
 		q.Compaction = &api.Compaction{Type: "summarize", Instructions: r.Compaction.Instructions}
 	}
 	if r.Thinking.Mode != wire.ThinkingUnsaid {

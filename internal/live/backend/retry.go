@@ -37,7 +37,8 @@ type Retry struct {
 	// Deadline bounds all attempts of one call and the waits between them, without the queue at a Gate.
 	Deadline time.Duration
 	Jitter   draws.Source // of the waits
-	Clock    Clock        // nil for the machine's
+	// Sleep waits for a time or until the context ends, whose error it returns; nil really waits.
+	Sleep func(context.Context, time.Duration) error
 
 	waits atomic.Uint64 // of all calls: each has a draw of its own
 }
@@ -54,15 +55,11 @@ const waiting draws.Purpose = 1 << 16
 // When a gate lets no more through between two attempts, the error is the gate's,
 // and only its Spent knows what the first ones were billed.
 func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
-	clock := r.Clock
-	if clock == nil {
-		clock = newClock()
-	}
 	deadline := cmp.Or(r.Deadline, defaultDeadline)
 	left := deadline
 	var billed wire.Usage
 	for n := 1; ; n++ {
-		reply, late, err := r.attempt(ctx, q, clock, &left)
+		reply, late, err := r.attempt(ctx, q, &left)
 		if err == nil {
 			reply.Attempts, reply.Wasted = n, billed
 			return reply, nil
@@ -91,7 +88,12 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 			return nil, gaveUp(f, n, billed, stop)
 		}
 		left -= wait
-		if err := clock.Sleep(ctx, wait); err != nil {
+		if r.Sleep == nil {
+			err = sleep(ctx, wait)
+		} else {
+			err = r.Sleep(ctx, wait)
+		}
+		if err != nil {
 			return nil, ended(ctx, n, billed)
 		}
 	}
@@ -100,7 +102,7 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 // attempt sends the request once, within the time that is left, and subtracts its own. Late means that none was
 // left.
 func (r *Retry) attempt(
-	ctx context.Context, q *wire.Request, clock Clock, left *time.Duration,
+	ctx context.Context, q *wire.Request, left *time.Duration,
 ) (reply *wire.Reply, late bool, err error) {
 	send := sender(func(ctx context.Context) (*wire.Reply, error) { return r.Backend.Do(ctx, q) })
 	if g, ok := r.Backend.(*Gate); ok {
@@ -110,9 +112,9 @@ func (r *Retry) attempt(
 	}
 	limited, cancel := context.WithTimeout(ctx, *left)
 	defer cancel()
-	began := clock.Elapsed()
+	began := time.Now()
 	reply, err = send(limited)
-	*left -= max(0, clock.Elapsed()-began) // a clock may be set back
+	*left -= time.Since(began)
 	return reply, limited.Err() != nil && unanswered(err), err
 }
 
@@ -220,29 +222,10 @@ func (b *Breaker) note(err error, gone bool) {
 	}
 }
 
-// Clock measures and waits.
-type Clock interface {
-	// Elapsed returns the time since some fixed moment: not the time of day, which may be set while a call waits.
-	Elapsed() time.Duration
-	// Sleep returns after d, with the context's error if that ends before.
-	Sleep(ctx context.Context, d time.Duration) error
-}
-
-// monotonic is the clock of the machine.
-type monotonic struct{ start time.Time }
-
-// newClock returns the machine's clock, which setting the time of day does not move.
-func newClock() Clock { return monotonic{time.Now()} }
-
-// Elapsed returns the time since newClock.
-func (m monotonic) Elapsed() time.Duration { return time.Since(m.start) }
-
-// Sleep waits for d.
-func (m monotonic) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
+// sleep waits for d, or returns the context's error if that ends before.
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/devserver"
@@ -22,8 +20,8 @@ func TestRetrySurvives(t *testing.T) {
 	for _, fault := range []string{"429", "429:retry-after=1", "429:retry-after-date=1", "500", "502", "503", "529", "reset", "cut", "malformed", "truncated", "error-event", "stall", "loris:every=50ms"} {
 		s, url := serve(t, devserver.Options{}, fault+"@1,2,4")
 		for name, b := range both(t, url, limits(fault)) {
-			c := &clock{}
-			r := backend.Retry{Backend: b, Clock: c}
+			var c sleeps
+			r := backend.Retry{Backend: b, Sleep: c.sleep}
 			before := s.Counts()
 			reply, err := r.Do(context.Background(), conversation())
 			if err != nil {
@@ -35,7 +33,7 @@ func TestRetrySurvives(t *testing.T) {
 			if reply.Attempts != sent || sent < 2 || after.Answered != before.Answered+1 {
 				t.Errorf("%s from %s: %d attempts, counts %+v after %+v", fault, name, reply.Attempts, after, before)
 			}
-			for _, d := range c.sleeps {
+			for _, d := range c {
 				if strings.HasPrefix(fault, "429:") && (d < 0 || d > 1100*time.Millisecond) {
 					t.Errorf("%s from %s: waited %v, want at most the second that the server asks for and a tenth", fault, name, d)
 				}
@@ -48,10 +46,10 @@ func TestRetrySurvives(t *testing.T) {
 func TestRetryOnce(t *testing.T) {
 	for _, fault := range []string{"400", "401", "403", "404", "too-long", "flood"} {
 		s, url := serve(t, devserver.Options{}, fault)
-		c := &clock{}
-		r := backend.Retry{Backend: anthropicAt(t, url, limits(fault)), Clock: c}
+		var c sleeps
+		r := backend.Retry{Backend: anthropicAt(t, url, limits(fault)), Sleep: c.sleep}
 		f := failure(t, do(&r, conversation()))
-		if n := s.Counts().Requests; n != 1 || f.Attempts != 1 || len(c.sleeps) > 0 {
+		if n := s.Counts().Requests; n != 1 || f.Attempts != 1 || len(c) > 0 {
 			t.Errorf("%s: %d requests, %+v", fault, n, f)
 		}
 	}
@@ -66,13 +64,13 @@ func failing(f wire.Failure) *fake {
 // ceiling, and is spread over all of it. Another seed waits otherwise.
 func TestFullJitter(t *testing.T) {
 	waits := func(seed uint64) []time.Duration {
-		c := &clock{}
-		r := backend.Retry{Backend: failing(wire.Failure{Cause: wire.CauseServer}), Attempts: 6, Base: time.Second, Ceiling: 10 * time.Second, Clock: c, Jitter: draws.Source{Seed: seed}}
+		var c sleeps
+		r := backend.Retry{Backend: failing(wire.Failure{Cause: wire.CauseServer}), Attempts: 6, Base: time.Second, Ceiling: 10 * time.Second, Sleep: c.sleep, Jitter: draws.Source{Seed: seed}}
 		f := failure(t, do(&r, conversation()))
 		if f.Attempts != 6 || !strings.Contains(f.Message, "6 attempts") {
 			t.Fatalf("%+v", f)
 		}
-		return c.sleeps
+		return c
 	}
 	limits := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second}
 	low, high := make([]int, len(limits)), make([]int, len(limits))
@@ -100,39 +98,13 @@ func TestFullJitter(t *testing.T) {
 
 // A server that asks for more than is waited for is told of.
 func TestRetryAfterCeiling(t *testing.T) {
-	c := &clock{}
+	var c sleeps
 	b := failing(wire.Failure{Cause: wire.CauseRate, Status: 429, After: time.Hour})
-	r := backend.Retry{Backend: b, MaxAfter: time.Minute, Clock: c}
+	r := backend.Retry{Backend: b, MaxAfter: time.Minute, Sleep: c.sleep}
 	f := failure(t, do(&r, conversation()))
-	if b.calls != 1 || len(c.sleeps) > 0 || !strings.Contains(f.Message, "asks to wait 1h0m0s, longer than the 1m0s") {
-		t.Errorf("%d calls, slept %v, %+v", b.calls, c.sleeps, f)
+	if b.calls != 1 || len(c) > 0 || !strings.Contains(f.Message, "asks to wait 1h0m0s, longer than the 1m0s") {
+		t.Errorf("%d calls, slept %v, %+v", b.calls, c, f)
 	}
-}
-
-// Whatever the clock shows, a call ends within its attempts and never waits for
-// less than nothing or in all for longer than its deadline.
-func TestClockThatJumps(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		jumps := rapid.SliceOfN(rapid.Int64Range(-1<<50, 1<<50), 1, 20).Draw(t, "jumps")
-		n := 0
-		c := &clock{jump: func(time.Duration) time.Duration { n++; return time.Duration(jumps[n%len(jumps)]) }}
-		after := time.Duration(rapid.Int64Range(0, int64(2*time.Minute)).Draw(t, "after"))
-		b := failing(wire.Failure{Cause: wire.CauseRate, After: after})
-		r := backend.Retry{Backend: b, Attempts: 5, Deadline: 3 * time.Minute, Clock: c}
-		if _, err := r.Do(context.Background(), conversation()); err == nil {
-			t.Fatal("no error")
-		}
-		sum := time.Duration(0)
-		for _, d := range c.sleeps {
-			if d < 0 {
-				t.Fatalf("slept %v", d)
-			}
-			sum += d
-		}
-		if b.calls > 5 || sum > 3*time.Minute {
-			t.Fatalf("%d calls, slept %v", b.calls, sum)
-		}
-	})
 }
 
 // The deadline ends a call in the middle of an attempt, as a failure and not as
@@ -163,7 +135,7 @@ func TestRetryCancelled(t *testing.T) {
 
 // A failure tells what all attempts were billed.
 func TestRetryAddsUp(t *testing.T) {
-	r := backend.Retry{Backend: failing(wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 10, Output: 1}}), Attempts: 3, Clock: &clock{}}
+	r := backend.Retry{Backend: failing(wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 10, Output: 1}}), Attempts: 3, Sleep: quick}
 	if f := failure(t, do(&r, conversation())); f.Billed != (wire.Usage{Uncached: 30, Output: 3}) || f.Attempts != 3 {
 		t.Errorf("%+v", f)
 	}

@@ -24,7 +24,7 @@ func TestReplyTellsWhatWasWasted(t *testing.T) {
 		}
 		return &wire.Reply{Usage: wire.Usage{Read: 100, Output: 50}}, nil
 	}}
-	reply, err := (&backend.Retry{Backend: b, Clock: &clock{}}).Do(context.Background(), conversation())
+	reply, err := (&backend.Retry{Backend: b, Sleep: quick}).Do(context.Background(), conversation())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestCancelledInTheSecondAttempt(t *testing.T) {
 		}
 		return nil, &wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 5}}
 	}}
-	_, err := (&backend.Retry{Backend: b, Clock: &clock{}}).Do(ctx, conversation())
+	_, err := (&backend.Retry{Backend: b, Sleep: quick}).Do(ctx, conversation())
 	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Billed.Uncached != 10 || f.Attempts != 2 {
 		t.Errorf("%v: %+v", err, f)
 	}
@@ -81,7 +81,7 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 		want  wire.Usage
 	}{{vanishing(t), wire.CauseBroken, e}, {gone, wire.CauseNetwork, wire.Usage{}}} {
 		for name, b := range both(t, tc.url, backend.Limits{}) {
-			g := gate(t, b, backend.Quota{Price: price}, nil)
+			g := gate(t, b, backend.Quota{Price: price})
 			f := failure(t, do(g, conversation()))
 			if s := g.Spent(); f.Cause != tc.cause || s.Usage != tc.want || f.Billed != tc.want {
 				t.Errorf("%s: %+v, booked %+v, want %s and %+v", name, f, s.Usage, tc.cause, tc.want)
@@ -95,7 +95,7 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
 	_, server := serve(t, devserver.Options{}, "flood")
 	for name, b := range both(t, server, backend.Limits{}) {
-		g := gate(t, b, backend.Quota{Price: price}, nil)
+		g := gate(t, b, backend.Quota{Price: price})
 		f := failure(t, do(g, conversation()))
 		if most := int64(conversation().MaxTokens); f.Cause != wire.CauseTooLarge || f.Billed.Output != most || g.Spent().Usage.Output != most {
 			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.Spent().Usage, most)
@@ -109,14 +109,14 @@ func TestBudgetRefusesUnpricedModels(t *testing.T) {
 	priced := func(model string) bool { return model != "dev-unpriced" }
 	r := short(1)
 	r.Model = "dev-unpriced"
-	g := gate(t, b, backend.Quota{BudgetUSD: 1, Price: price, Priced: priced}, nil)
+	g := gate(t, b, backend.Quota{BudgetUSD: 1, Price: price, Priced: priced})
 	if err := do(g, r); err == nil || !strings.Contains(err.Error(), "needs the price of every model") || b.calls != 0 {
 		t.Errorf("%v after %d calls", err, b.calls)
 	}
 	if err := do(g, short(1)); err != nil {
 		t.Error(err)
 	}
-	g = gate(t, b, backend.Quota{Price: price, Priced: priced}, nil)
+	g = gate(t, b, backend.Quota{Price: price, Priced: priced})
 	if err := do(g, r); err != nil {
 		t.Errorf("without a budget: %v", err)
 	}
@@ -136,7 +136,7 @@ func deadlineFromAdmission(t *testing.T) {
 				return nil, ctx.Err()
 			}
 		})
-		return &backend.Retry{Backend: gate(t, b, backend.Quota{Concurrency: 1, Requests: 1}, nil), Deadline: 15 * time.Minute}
+		return &backend.Retry{Backend: gate(t, b, backend.Quota{Concurrency: 1}), Deadline: 15 * time.Minute}
 	}
 	all := slow(10 * time.Minute)
 	done := make(chan error, 25)
@@ -159,8 +159,8 @@ func deadlineFromAdmission(t *testing.T) {
 func TestBooksAgreeWithTheServer(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
 		s, url := serve(t, devserver.Options{}, "reset@1", "cut@3", "truncated@5", "error-event@7", "529@9")
-		g := gate(t, both(t, url, backend.Limits{})[name], backend.Quota{Price: price}, nil)
-		r := &backend.Retry{Backend: g, Clock: &clock{}}
+		g := gate(t, both(t, url, backend.Limits{})[name], backend.Quota{Price: price})
+		r := &backend.Retry{Backend: g, Sleep: quick}
 		var told wire.Usage
 		for range 5 {
 			reply, err := r.Do(context.Background(), conversation())
@@ -193,7 +193,7 @@ func TestCancelledAheadOfTheServer(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	}}
-	_, err := (&backend.Retry{Backend: b, Clock: &clock{}}).Do(ctx, conversation())
+	_, err := (&backend.Retry{Backend: b, Sleep: quick}).Do(ctx, conversation())
 	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Attempts != 0 {
 		t.Errorf("%v: %+v", err, f)
 	}

@@ -4,28 +4,19 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
-// BenchmarkReplay replays a run of 1,000 calls, each of a request of 400 blocks
-// and answered by 12 kB of summary: what stands for 150,000 tokens.
+// BenchmarkReplay replays a run of 1,000 calls, each answered by 12 kB of
+// summary.
 func BenchmarkReplay(b *testing.B) {
 	for _, redact := range []bool{false, true} {
 		b.Run(fmt.Sprintf("redact=%v", redact), func(b *testing.B) {
 			dir := b.TempDir()
 			f := openFolder(b, dir, Record, Options{Redact: redact})
-			r := asked()
-			for i := range 200 {
-				pair := r.Messages[1:3:3]
-				pair[0].Blocks[0].ID = fmt.Sprint("toolu_", i)
-				r.Messages = append(r.Messages, pair...)
-			}
 			for n := range 1000 {
 				c := answered(nth(n))
-				c.Request = Describe(r)
 				c.Reply.Text = "<summary>" + strings.Repeat("word and words. ", 750) + "</summary>"
-				if err := f.Store(c); err != nil {
+				if _, err := f.store(c); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -40,17 +31,5 @@ func BenchmarkReplay(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/call")
 		})
-	}
-}
-
-// BenchmarkDescribe is what keeping the digests of a request costs.
-func BenchmarkDescribe(b *testing.B) {
-	r := asked()
-	r.Messages[0].Blocks[0].Text = strings.Repeat("x", 600_000)
-	b.SetBytes(600_000)
-	for b.Loop() {
-		if q := Describe(r); q.Messages[0] == "" || r.Messages[0].Role != wire.RoleUser {
-			b.Fatal("nothing is described")
-		}
 	}
 }

@@ -1,9 +1,8 @@
 // Package cassette stores live calls: one file for each, so that a run whose
 // summaries a real model wrote can be replayed without asking it again.
 //
-// A file is JSON, named by the key of its call. It holds what the call was for,
-// what was asked by size and digest, and what came back. There is no room in it
-// for a key of a provider or a header. A call whose request differs has another
+// A file is JSON, named by the key of its call. It holds what the call was for and
+// what came back. There is no room in it for a key of a provider or a header. A call whose request differs has another
 // key: it is missing, and never answered by what another call got.
 package cassette
 
@@ -50,7 +49,7 @@ type Cassette struct {
 	// Began is when the call was made, for people; zero when it is not known.
 	Began time.Time `json:"began,omitzero"`
 	// Texts says of a cassette that was read that its texts are the model's own; else they are filler of the same
-	// size, and the request's instruction is left out. What is stored is assumed to have its texts.
+	// size. What is stored is assumed to have its texts.
 	Texts bool `json:"texts"`
 	// Reply is what the model answered, nil for a call that failed; Failure is why, nil for one that was answered.
 	Reply   *wire.Reply   `json:"reply,omitzero"`
@@ -59,7 +58,6 @@ type Cassette struct {
 	Predicted prompt.Usage `json:"predicted"`
 	// Entities are the things worth keeping in what was summarised.
 	Entities []Entity `json:"entities,omitempty"`
-	Request  *Request `json:"request,omitzero"` // nil when it was not kept
 }
 
 // Entity is something worth keeping in what was summarised.
@@ -115,97 +113,6 @@ func (k *Key) UnmarshalText(text []byte) error {
 	}
 	*k = got
 	return nil
-}
-
-// Request is what was asked, by sizes and digests: what it said is in the recording. A line of Tools, System and
-// Messages is one block: who speaks, its kind, bytes, digest, whether it is an error, and its breakpoint.
-type Request struct {
-	Model       string   `json:"model"`
-	MaxTokens   int      `json:"max_tokens"` // of output
-	ToolsDenied bool     `json:"tools_denied,omitzero"`
-	Betas       []string `json:"betas,omitempty"`
-	// ContextManagement is the size and digest of the edits asked of the server.
-	ContextManagement string `json:"context_management,omitzero"`
-	// Compaction is the size and digest of the instructions of a compaction on demand.
-	Compaction string   `json:"compaction,omitzero"`
-	Thinking   string   `json:"thinking,omitzero"` // as wire.Thinking writes it
-	Effort     string   `json:"effort,omitzero"`
-	Bytes      int64    `json:"bytes"` // of all texts, inputs and definitions
-	Tools      []string `json:"tools,omitempty"`
-	System     []string `json:"system,omitempty"`
-	Messages   []string `json:"messages"`
-	// Instruction is the last text of the request, which no recording has; "" in a cassette without texts, and for
-	// one of more than maxInstruction bytes.
-	Instruction string `json:"instruction,omitzero"`
-}
-
-// maxInstruction bounds Request.Instruction, bytes: those of the simulated clients have some 6,000.
-const maxInstruction = 64 << 10
-
-// Describe returns what is kept of a request.
-func Describe(r *wire.Request) *Request {
-	q := &Request{Model: r.Model, MaxTokens: r.MaxTokens, ToolsDenied: r.ToolsDenied, Betas: slices.Clone(r.Betas)}
-	if len(r.ContextManagement) > 0 {
-		q.ContextManagement = sized("edits", r.ContextManagement)
-	}
-	if r.Compaction != nil {
-		q.Compaction = sized("instructions", []byte(r.Compaction.Instructions))
-	}
-	q.Thinking, q.Effort = r.Thinking.String(), r.Effort
-	for p := range r.Parts() {
-		q.Bytes += int64(p.Size())
-		switch p.Who {
-		case "tool":
-			q.Tools = append(q.Tools, line(&p))
-		case "system":
-			q.System = append(q.System, line(&p))
-		default:
-			q.Messages = append(q.Messages, line(&p))
-		}
-	}
-	q.Instruction = instruction(r.Messages)
-	return q
-}
-
-// line writes a part: who speaks, its kind, size and digest, and its breakpoint.
-func line(p *wire.Part) string {
-	var d prompt.Digest
-	for _, text := range p.Texts {
-		d = d.Extend(prompt.DigestString(text))
-	}
-	what := p.Who
-	if p.Kind != "" {
-		what += " " + string(p.Kind)
-		d = d.Extend(prompt.DigestString(p.ID))
-	}
-	line := fmt.Sprintf("%s %d B %016x", what, p.Size(), d.Hi)
-	if p.Failed {
-		line += " error"
-	}
-	if p.Cache != wire.CacheNone {
-		line += " cache " + string(p.Cache)
-	}
-	return line
-}
-
-// sized writes the size and digest of bytes.
-func sized(what string, b []byte) string {
-	return fmt.Sprintf("%s %d B %016x", what, len(b), prompt.DigestBytes(b).Hi)
-}
-
-// instruction returns the last block of the last message, if it is a text.
-func instruction(messages []wire.Message) string {
-	if len(messages) == 0 {
-		return ""
-	}
-	blocks := messages[len(messages)-1].Blocks
-	if len(blocks) == 0 {
-		return ""
-	}
-	if b := &blocks[len(blocks)-1]; b.Kind == wire.KindText && len(b.Text) <= maxInstruction {
-		return b.Text
-	}
-	return ""
 }
 
 // ErrMissing reports a call that no cassette holds.

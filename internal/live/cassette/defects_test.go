@@ -78,8 +78,8 @@ func TestSumStays(t *testing.T) {
 	}
 }
 
-// Files written before answers were summed are read.
-func TestWithoutSum(t *testing.T) {
+// Files of earlier programs are read: without a sum, and with the sizes and digests of what was sent.
+func TestEarlierFiles(t *testing.T) {
 	dir := t.TempDir()
 	store(t, dir, Options{}, answered(nth(1)))
 	path := filepath.Join(dir, nth(1).name()+".json")
@@ -91,7 +91,8 @@ func TestWithoutSum(t *testing.T) {
 	if !found {
 		t.Fatalf("no sum in %s", b)
 	}
-	for _, text := range []string{before + "\n}\n", strings.ReplaceAll(string(b), "\n", "\r\n")} {
+	asked := replace(`"texts"`, `"request": {"model": "m", "messages": ["user text 10 B 0123456789abcdef"]}, "texts"`)(string(b))
+	for _, text := range []string{before + "\n}\n", asked, strings.ReplaceAll(string(b), "\n", "\r\n")} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

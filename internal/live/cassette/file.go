@@ -30,8 +30,10 @@ type form struct {
 	Version  int `json:"version"`
 	Key      Key `json:"key"`
 	Cassette `json:",embed"`
-	Withheld *withheld `json:"withheld,omitzero"`
-	Sum      string    `json:"sum,omitzero"` // of the answer, see sum
+	// Asked is what earlier programs kept of a request: it is read over.
+	Asked    jsontext.Value `json:"request,omitzero"`
+	Withheld *withheld      `json:"withheld,omitzero"`
+	Sum      string         `json:"sum,omitzero"` // of the answer, see sum
 }
 
 // usage is a prompt.Usage as files have it.
@@ -80,8 +82,8 @@ func formOf(c *Cassette) *form {
 // cassette returns the cassette of a file named by a key, or what is wrong with it.
 func (f *form) cassette(k Key) (*Cassette, error) {
 	if f.Key != k {
-		return nil, broken(fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or "+
-			"delete it", f.Key))
+		return nil, fmt.Errorf("it holds the call %s and not the one it is named by: give it its name back, or delete it",
+			f.Key)
 	}
 	c := f.Cassette
 	err := f.check()
@@ -95,7 +97,7 @@ func (f *form) cassette(k Key) (*Cassette, error) {
 		}
 	}
 	if err != nil {
-		return nil, broken(fmt.Errorf("%w: %s", err, remedy))
+		return nil, fmt.Errorf("%w: %s", err, remedy)
 	}
 	return &c, nil
 }
@@ -190,7 +192,7 @@ func read(path string, k Key) (*Cassette, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: move it away", files.Regular(path, info))
 	case info.Size() > maxFile:
-		return nil, broken(fmt.Errorf("it has %d bytes, and a cassette at most %d: %s", info.Size(), maxFile, remedy))
+		return nil, fmt.Errorf("it has %d bytes, and a cassette at most %d: %s", info.Size(), maxFile, remedy)
 	}
 	b, err := files.Read(path)
 	if err != nil {
@@ -198,7 +200,7 @@ func read(path string, k Key) (*Cassette, error) {
 	}
 	got, err := decode(b)
 	if err != nil {
-		return nil, broken(err)
+		return nil, err
 	}
 	return got.cassette(k)
 }

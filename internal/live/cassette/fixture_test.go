@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -23,34 +21,10 @@ func nth(n int) Call {
 // canary stands where somebody's words stand.
 const canary = "c4n4ry"
 
-// asked is a request with words everywhere it can have them.
-func asked() *wire.Request {
-	return &wire.Request{
-		Model: "claude-opus-4-6", MaxTokens: 20_000, Betas: []string{"context-1m-2025-08-07"}, ToolsDenied: true,
-		System: []wire.Block{{Kind: wire.KindText, Text: "system " + canary, Cache: wire.Cache1h}},
-		Tools: []wire.Tool{{
-			Name: "mcp__" + canary, Description: "finds " + canary, InputSchema: jsontext.Value(`{"title":"` + canary + `"}`),
-		}},
-		ContextManagement: jsontext.Value(`{"edits":["` + canary + `"]}`),
-		Compaction:        &wire.Compaction{Instructions: "keep " + canary},
-		Thinking:          wire.Thinking{Mode: wire.ThinkingBudget, Budget: 4000}, Effort: "low",
-		Messages: []wire.Message{
-			{Role: wire.RoleUser, Blocks: []wire.Block{{Kind: wire.KindText, Text: "fix " + canary}}},
-			{Role: wire.RoleAssistant, Blocks: []wire.Block{
-				{Kind: wire.KindToolUse, ID: "toolu_" + canary, Name: "Read", Input: jsontext.Value(`{"file_path":"` + canary + `"}`)},
-			}},
-			{Role: wire.RoleUser, Blocks: []wire.Block{
-				{Kind: wire.KindToolResult, ID: "toolu_" + canary, Text: "no " + canary, Error: true},
-				{Kind: wire.KindText, Text: "Summarise " + canary, Cache: wire.Cache5m},
-			}},
-		},
-	}
-}
-
 // answered is a cassette with every field set.
 func answered(call Call) *Cassette {
 	return &Cassette{
-		Call: call, Began: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Texts: true, Request: Describe(asked()),
+		Call: call, Began: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Texts: true,
 		Reply: &wire.Reply{
 			ID: "msg_01", Model: "claude-opus-4-6", StopReason: "end_turn",
 			Text:       "<analysis>\nI saw " + canary + ".\n</analysis>\n\n<summary>\n1. Primary Request: " + canary + "\n</summary>",
@@ -87,7 +61,7 @@ func store(t testing.TB, dir string, opts Options, list ...*Cassette) {
 	t.Helper()
 	f := openFolder(t, dir, Record, opts)
 	for _, c := range list {
-		if err := f.Store(c); err != nil {
+		if _, err := f.store(c); err != nil {
 			t.Fatal(err)
 		}
 	}

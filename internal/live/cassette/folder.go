@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/compactsim/compactsim/internal/files"
 )
@@ -32,9 +32,6 @@ type Options struct {
 	// Keep are strings that Redact leaves in answers beside the tags of analysis and summary, such as titles of
 	// sections.
 	Keep []string
-	// ReplaceBroken has RecordMissing make a call anew whose file cannot be read, and keep the file under another
-	// ending.
-	ReplaceBroken bool
 }
 
 // Folder is a folder of cassettes, which are read when asked for. It is safe for concurrent use.
@@ -44,10 +41,24 @@ type Folder struct {
 	opts Options
 	blur blur // of this recording
 
-	mu      sync.Mutex
-	made    map[Key]bool // stored by this Folder
-	flights map[Key]*flight
-	broken  []string // files kept beside, with what is wrong
+	mu    sync.Mutex
+	slots map[Key]*slot
+}
+
+// slot is a call that was asked for.
+type slot struct {
+	turn chan struct{} // held by who looks for the call, or makes it
+	made atomic.Bool   // stored by this Folder
+}
+
+// slot returns the slot of a call.
+func (f *Folder) slot(k Key) *slot {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.slots[k] == nil {
+		f.slots[k] = &slot{turn: make(chan struct{}, 1)}
+	}
+	return f.slots[k]
 }
 
 // suffix is the ending of the files; what has another is passed over.
@@ -70,14 +81,14 @@ func Open(dir string, mode Mode, opts Options) (*Folder, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("cassettes: %s is no folder", dir)
 	}
-	return &Folder{dir: dir, mode: mode, opts: opts, blur: newBlur(), made: map[Key]bool{}, flights: map[Key]*flight{}}, nil
+	return &Folder{dir: dir, mode: mode, opts: opts, blur: newBlur(), slots: map[Key]*slot{}}, nil
 }
 
 // path returns the file of a call.
 func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+suffix) }
 
-// Load returns the cassette of a call, or ErrMissing; any other error names the file and what to do.
-func (f *Folder) Load(call Call) (*Cassette, error) {
+// load returns the cassette of a call, or ErrMissing; any other error names the file and what to do.
+func (f *Folder) load(call Call) (*Cassette, error) {
 	c, err := f.find(call)
 	if err == nil && c == nil {
 		err = f.missing(call)
@@ -85,15 +96,12 @@ func (f *Folder) Load(call Call) (*Cassette, error) {
 	return c, err
 }
 
-// find is Load that returns nil without an error when there is none.
+// find is load that returns nil without an error when there is none.
 func (f *Folder) find(call Call) (*Cassette, error) {
 	k := call.Key()
 	path := f.path(k)
 	c, err := read(path, k)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if errors.Is(err, ErrBroken) && f.opts.ReplaceBroken && f.mode == RecordMissing {
 		return nil, nil
 	}
 	if err != nil {
@@ -110,14 +118,8 @@ func (f *Folder) Has(call Call) bool {
 	return c != nil || err != nil && !errors.Is(err, ErrMissing)
 }
 
-// Store writes a cassette, in the place of one of the same call: whole or not at all, whatever ends the program. A
-// failure that every call would meet, such as a wrong key, is no cassette.
-func (f *Folder) Store(c *Cassette) error {
-	_, err := f.store(c)
-	return err
-}
-
-// store is Store that returns the cassette as it will be read.
+// store writes a cassette, in the place of one of the same call, and returns it as it will be read. It is there whole
+// or not at all, whatever ends the program. A failure that every call would meet, such as a wrong key, is no cassette.
 func (f *Folder) store(c *Cassette) (*Cassette, error) {
 	k := c.Call.Key()
 	refused := func(why error) (*Cassette, error) {
@@ -146,79 +148,17 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 		return refused(err)
 	}
 	stored.Call = c.Call
-	if err := f.keepBroken(k); err != nil {
-		return refused(err)
-	}
 	// What was paid for is kept, whatever has been interrupted meanwhile.
-	if err := files.Write(context.Background(), f.path(k), func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
+	err = files.Write(context.Background(), f.path(k), func(w io.Writer) error { _, err := w.Write(b); return err })
+	if err != nil {
 		return refused(err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.made[k] = true
+	f.slot(k).made.Store(true)
 	return stored, nil
-}
-
-// ErrBroken reports a file that holds no cassette, or not the one it is named by.
-var ErrBroken = errors.New("the file is broken")
-
-// brokenError is an error of a file, in its own words, that is ErrBroken.
-type brokenError struct{ error }
-
-func (e brokenError) Unwrap() error        { return e.error }
-func (e brokenError) Is(target error) bool { return target == ErrBroken }
-
-func broken(err error) error { return brokenError{err} }
-
-// brokenSuffix ends the name of a file that is kept beside the one that replaces it.
-const brokenSuffix = ".broken"
-
-// keepBroken moves the broken file of a call out of the way, under a number where earlier ones are kept.
-func (f *Folder) keepBroken(k Key) error {
-	if !f.opts.ReplaceBroken || f.mode != RecordMissing {
-		return nil
-	}
-	path := f.path(k)
-	_, why := read(path, k)
-	if !errors.Is(why, ErrBroken) {
-		return nil
-	}
-	beside := path + brokenSuffix
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(beside); errors.Is(err, os.ErrNotExist) {
-			break
-		}
-		beside = fmt.Sprintf("%s%s-%d", path, brokenSuffix, n)
-	}
-	if err := os.Rename(path, beside); err != nil {
-		return fmt.Errorf("keep the broken file beside the new one: %w", err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.broken = append(f.broken, fmt.Sprintf("%s: %v", beside, why))
-	return nil
-}
-
-// Broken returns the files that were replaced, each with its present name and what is
-// wrong with it, ordered by name.
-func (f *Folder) Broken() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Sorted(slices.Values(f.broken))
 }
 
 // Ask makes a call.
 type Ask = func(context.Context) (*Cassette, error)
-
-// flight is a call under way, for which others wait.
-type flight struct {
-	done chan struct{}
-	c    *Cassette
-	err  error
-}
-
-// errPanicked is what those get who wait for a call whose maker panicked.
-var errPanicked = errors.New("the call that was waited for panicked")
 
 // Do returns the cassette of a call, and true when it was there already; else,
 // unless the folder is only replayed, ask makes it, and what that returns is
@@ -230,64 +170,28 @@ var errPanicked = errors.New("the call that was waited for panicked")
 // What ask returns an error for is not stored, nor is a failure that every call
 // would meet, which is the error then.
 func (f *Folder) Do(ctx context.Context, call Call, ask Ask) (*Cassette, bool, error) {
-	k := call.Key()
-	for {
-		own, other := f.board(k)
-		if other == nil {
-			return f.fly(ctx, own, call, ask)
-		}
-		select {
-		case <-other.done:
-		case <-ctx.Done():
-			return nil, false, ctx.Err()
-		}
-		switch {
-		case other.err == nil:
-			return other.c, true, nil
-		case ctx.Err() == nil && (errors.Is(other.err, context.Canceled) || errors.Is(other.err, context.DeadlineExceeded)):
-			continue // only the other was told to stop
-		}
-		return nil, false, other.err
+	turn := f.slot(call.Key()).turn
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
 	}
-}
-
-// board returns a flight of one's own, or another's under way.
-func (f *Folder) board(k Key) (own, other *flight) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if other := f.flights[k]; other != nil {
-		return nil, other
+	c, err := f.there(call)
+	if c != nil || err != nil {
+		return c, c != nil, err
 	}
-	own = &flight{done: make(chan struct{}), err: errPanicked}
-	f.flights[k] = own
-	return own, nil
-}
-
-// fly makes the call of a flight and wakes those who wait.
-func (f *Folder) fly(ctx context.Context, own *flight, call Call, ask Ask) (c *Cassette, there bool, err error) {
-	defer func() {
-		f.mu.Lock()
-		delete(f.flights, call.Key())
-		f.mu.Unlock()
-		close(own.done)
-	}()
-	c, err = f.there(call)
-	if there = c != nil; !there && err == nil {
-		c, err = f.record(ctx, call, ask)
-	}
-	own.c, own.err = c, err
-	return c, there, err
+	c, err = f.record(ctx, call, ask)
+	return c, false, err
 }
 
 // there returns the cassette that answers a call in the folder's mode, nil for one to be made. RecordMissing
 // repeats a passing failure once in the Folder's life.
 func (f *Folder) there(call Call) (*Cassette, error) {
 	if f.mode == Replay {
-		return f.Load(call)
+		return f.load(call)
 	}
-	f.mu.Lock()
-	made := f.made[call.Key()]
-	f.mu.Unlock()
+	made := f.slot(call.Key()).made.Load()
 	if f.mode == Record && !made {
 		return nil, nil
 	}

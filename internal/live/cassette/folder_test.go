@@ -120,10 +120,11 @@ func TestFailures(t *testing.T) {
 	nothing := counted{give: func(int) (*Cassette, error) { return nil, nil }}
 	_, _, err = f.Do(t.Context(), nth(4), nothing.ask)
 	wantError(t, "no cassette", err, "came to nothing")
-	wantError(t, "a fatal failure", f.Store(refused(nth(5), wire.CauseModel)), "every call meets")
-	wantError(t, "neither", f.Store(&Cassette{Call: nth(5)}), "either a reply or a failure")
-	wantError(t, "negative", f.Store(&Cassette{Call: nth(5), Reply: &wire.Reply{Usage: wire.Usage{Read: -1}}}), "negative")
-	wantError(t, "replayed", openFolder(t, dir, Replay, Options{}).Store(answered(nth(1))), "opened to replay")
+	stored := func(f *Folder, c *Cassette) error { _, err := f.store(c); return err }
+	wantError(t, "a fatal failure", stored(f, refused(nth(5), wire.CauseModel)), "every call meets")
+	wantError(t, "neither", stored(f, &Cassette{Call: nth(5)}), "either a reply or a failure")
+	wantError(t, "negative", stored(f, &Cassette{Call: nth(5), Reply: &wire.Reply{Usage: wire.Usage{Read: -1}}}), "negative")
+	wantError(t, "replayed", stored(openFolder(t, dir, Replay, Options{}), answered(nth(1))), "opened to replay")
 }
 
 // However many want a call, it is made once, and all get the same.
@@ -230,10 +231,10 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 	f := openFolder(t, dir, Replay, Options{})
-	if got, err := f.Load(nth(1)); err != nil || !cmp.Equal(got, answered(nth(1))) {
+	if got, err := f.load(nth(1)); err != nil || !cmp.Equal(got, answered(nth(1))) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	_, err := f.Load(nth(2))
+	_, err := f.load(nth(2))
 	wantError(t, "half a cassette", err, ErrMissing.Error(), "nearest")
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 4 {

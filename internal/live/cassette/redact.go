@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/texts"
@@ -41,18 +39,6 @@ func step(n int) int {
 	}
 	to := max(64, 1<<(bits.Len(uint(n))-1)/16)
 	return (n + to - 1) / to * to
-}
-
-// sizedText finds what sized and line write of a text.
-var sizedText = regexp.MustCompile(`(\d+) B ([0-9a-f]{16})\b`)
-
-// line returns a line of sized with a blurred size and digest.
-func (b *blur) line(s string) string {
-	return sizedText.ReplaceAllStringFunc(s, func(found string) string {
-		m := sizedText.FindStringSubmatch(found)
-		n, _ := strconv.Atoi(m[1]) // digits
-		return fmt.Sprintf("%d B %016x", step(n), b.digest(m[2]).Hi)
-	})
 }
 
 // part is a stretch of a withheld text: kept because it says nothing, or replaced by a step of size and a keyed digest.
@@ -186,18 +172,6 @@ func (c Call) hidesParams() bool {
 func (f *form) redact(b *blur, keep []string) {
 	f.Texts = false
 	f.Call.Params = redactCall(Call{Params: f.Call.Params}).Params
-	if f.Request != nil {
-		q := *f.Request
-		q.Instruction, q.Bytes = "", int64(step(int(q.Bytes)))
-		q.ContextManagement, q.Compaction = b.line(q.ContextManagement), b.line(q.Compaction)
-		for _, list := range []*[]string{&q.Tools, &q.System, &q.Messages} {
-			*list = slices.Clone(*list)
-			for i, line := range *list {
-				(*list)[i] = b.line(line)
-			}
-		}
-		f.Request = &q
-	}
 	var w withheld
 	if f.Reply != nil {
 		r := *f.Reply
@@ -205,7 +179,7 @@ func (f *form) redact(b *blur, keep []string) {
 		r.Text, r.Compaction = "", ""
 		r.ToolCalls = slices.Clone(r.ToolCalls)
 		for i, name := range r.ToolCalls {
-			r.ToolCalls[i] = b.line(sized("tool", []byte(name)))
+			r.ToolCalls[i] = fmt.Sprintf("tool %d B %016x", step(len(name)), b.digest(name).Hi)
 		}
 		f.Reply = &r
 	}

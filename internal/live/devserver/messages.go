@@ -83,20 +83,13 @@ func (c *call) answer(q *request) (*answer, *apiError) {
 		return nil, invalid("input length and `max_tokens` exceed context limit: %d + %d > %d, "+
 			"decrease input length or `max_tokens` and try again", n, *q.MaxTokens, o.Window)
 	}
-	instruction := lastText(messages)
-	if e := q.compacts(total(list)); e != nil || q.Compaction != nil {
-		messages, list = c.compact(a, q, messages, list)
-		if q.Compaction != nil || e.Pause {
-			a.stop = "compaction"
-			return a, nil
-		}
+	if q.Compaction != nil {
+		c.compact(a, q, messages, list)
+		return a, nil
 	}
 	a.usage, a.writes = c.server.cache.begin(o.Now(), q.Model, list)
-	c.speak(a, &q.Request, messages, instruction)
+	c.speak(a, &q.Request, messages, lastText(messages))
 	a.usage.Output = a.output()
-	if len(a.iterations) > 0 {
-		a.iterations = append(a.iterations, wire.Iteration{Type: "message", Usage: a.usage})
-	}
 	return a, nil
 }
 
@@ -111,22 +104,17 @@ func lastText(messages []api.Message) string {
 	return ""
 }
 
-// compact makes a pass of its own over the prompt and returns what takes its place.
-func (c *call) compact(a *answer, q *request, messages []api.Message, list []position) ([]api.Message, []position) {
+// compact answers with a compaction, whose pass over the prompt is in no usage but its own.
+func (c *call) compact(a *answer, q *request, messages []api.Message, list []position) {
 	u, w := c.server.cache.begin(c.server.options.Now(), q.Model, list)
 	t := template{titles: nine, notes: make([]string, len(nine))}
 	text := t.write(gather(messages), int64(c.server.options.SummaryTokens))
 	u.Output = tokensOf(len(text))
-	w.available() // the pass over what takes its place comes after it
-	a.iterations = append(a.iterations, wire.Iteration{Type: "compaction", Usage: u})
-	b := api.AnswerBlock{Type: "compaction"}
+	w.available()
+	a.stop, a.iterations = "compaction", []wire.Iteration{{Type: "compaction", Usage: u}}
+	b := api.AnswerBlock{Type: "compaction", Signature: new("dev" + c.digest)}
 	b.Content, _ = jsontext.AppendQuote(nil, text)
-	if q.Compaction != nil {
-		b.Signature = new("dev" + c.digest)
-	}
 	a.blocks = append(a.blocks, b)
-	messages = []api.Message{{Role: "assistant", Content: api.Content{{Type: "compaction", Content: api.Text(text)}}}}
-	return messages, positionsOf(c.org, q, messages)
 }
 
 // speak adds what the model says.
@@ -277,25 +265,9 @@ func pieces(b *api.AnswerBlock) (begin *api.AnswerBlock, deltas []api.AnswerBloc
 
 // Documented defaults.
 const (
-	clearTrigger   = 100_000
-	clearKeep      = 3
-	compactTrigger = 150_000
+	clearTrigger = 100_000
+	clearKeep    = 3
 )
-
-// compacts returns the edit by which a prompt is compacted, nil for none.
-func (q *request) compacts(tokens int64) *api.Edit {
-	for i := range q.edits {
-		e := &q.edits[i]
-		trigger := int64(compactTrigger)
-		if e.Trigger != nil {
-			trigger = e.Trigger.Value
-		}
-		if e.Type == api.EditCompact && tokens >= trigger {
-			return e
-		}
-	}
-	return nil
-}
 
 // since returns the messages from the newest compaction with content on: the API ignores everything ahead of it.
 func since(messages []api.Message) []api.Message {

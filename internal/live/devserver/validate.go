@@ -18,7 +18,6 @@ const (
 	maxMarkers      = 4      // breakpoints of a request
 	leastBudget     = 1024   // tokens of thinking
 	maxInstructions = 16_384 // characters, of a compaction on demand
-	compactLeast    = 50_000 // tokens of input, of a compaction by a threshold
 )
 
 // checker keeps the first rule that a request breaks.
@@ -232,19 +231,14 @@ func (c *checker) edits(q *request, betas []string) {
 	c.refuse(err != nil, "context_management: %v", err)
 	q.edits = declared.Edits
 	for i, e := range q.edits {
-		need := api.BetaEditing
 		switch e.Type {
 		case api.EditTools:
 		case api.EditThinking:
 			c.refuse(i > 0, "context_management.edits.%d: %s must be listed first", i, e.Type)
 			c.refuse(!thinks(&q.Request), "`%s` strategy requires `thinking` to be enabled or adaptive", e.Type)
-		case api.EditCompact:
-			need = api.BetaCompact
-			c.refuse(e.Trigger != nil && (e.Trigger.Type != "input_tokens" || e.Trigger.Value < compactLeast),
-				"context_management.edits.%d.trigger: want input_tokens of at least %d", i, compactLeast)
 		default:
 			c.refuse(true, "context_management.edits.%d.type: unknown type %q", i, e.Type)
 		}
-		c.refuse(!slices.Contains(betas, need), extra, "context_management")
+		c.refuse(!slices.Contains(betas, api.BetaEditing), extra, "context_management")
 	}
 }

@@ -68,8 +68,6 @@ func TestValidation(t *testing.T) {
 		{"a long output", strings.Replace(fine, `"max_tokens":9`, `"max_tokens":128001`, 1), nil, 400, "128001 > 128000, which is the maximum"},
 		{"one tool twice", strings.Replace(fine, `"max_tokens"`, `"tools":[{"name":"A","input_schema":{}},{"name":"A","input_schema":{}}],"max_tokens"`, 1), nil, 400, "unique"},
 		{"edits without a beta", edits + `{"type":"clear_tool_uses_20250919"}]}}`, nil, 400, "Extra inputs are not permitted"},
-		{"compaction with another beta", edits + `{"type":"compact_20260112"}]}}`, []string{"Anthropic-Beta", "context-management-2025-06-27"}, 400, "Extra inputs are not permitted"},
-		{"a low trigger", edits + `{"type":"compact_20260112","trigger":{"type":"input_tokens","value":49999}}]}}`, []string{"Anthropic-Beta", "compact-2026-01-12"}, 400, "at least 50000"},
 		{"thinking second", edits + `{"type":"clear_tool_uses_20250919"},{"type":"clear_thinking_20251015"}]}}`, []string{"Anthropic-Beta", "a,context-management-2025-06-27"}, 400, "must be listed first"},
 		{"unknown edit", edits + `{"type":"clear_everything"}]}}`, nil, 400, "unknown type"},
 	} {

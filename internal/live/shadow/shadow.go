@@ -3,6 +3,7 @@
 package shadow
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -20,26 +21,17 @@ type Cache struct {
 	// 1,024 (platform.claude.com, prompt caching).
 	MinTokens func(model string) int32
 
-	mu      sync.Mutex
-	settled *promptcache.Anthropic // served all calls that nothing can come ahead of any more; nil for none
-	open    []call                 // of these, those whose responses had not ended
-	calls   []call                 // the others, by when they began
-	told    uint32                 // calls so far
-	names   []string               // of models
+	mu    sync.Mutex
+	calls []call   // by when they began
+	names []string // of models
 }
 
-// call is a call as the cache model takes it. Times are ns since 1970.
+// call is a call as the cache model takes it.
 type call struct {
-	at, first, end int64
-	request        prompt.Request // nothing any more once it has begun
-	output         int64
-	ticket         int32
-	begun          bool // its first token has come
+	times   [3]int64 // of its request, first token and end, ns since 1970
+	request prompt.Request
+	output  int64
 }
-
-// late is how much later a call may be reported than one that began behind it: longer than a request may take.
-// Older calls are played once and forgotten.
-const late = 2 * time.Hour
 
 // Predict returns what the server should have read, written and processed of the
 // input of a request that began at a time and got a reply, given the calls told
@@ -51,78 +43,51 @@ func (s *Cache) Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt
 	// The wall clock alone, for order and lifetimes: a monotonic reading may say
 	// something else.
 	began := at.UnixNano()
-	c := call{at: began, first: began + int64(reply.First), end: began + int64(reply.Total), request: s.request(r), output: reply.Usage.Output}
-	s.told++
-	c.request.Thread = s.told
+	c := call{
+		times:   [3]int64{began, began + int64(reply.First), began + int64(reply.Total)},
+		request: s.request(r), output: reply.Usage.Output,
+	}
+	c.request.Thread = uint32(len(s.calls)) + 1
 	i, _ := slices.BinarySearchFunc(s.calls, began, func(c call, t int64) int {
-		if c.at > t {
+		if c.times[0] > t {
 			return 1
 		}
 		return -1 // behind those of the same time
 	})
 	s.calls = slices.Insert(s.calls, i, c)
-	server := promptcache.New(promptcache.Config{})
-	if s.settled != nil {
-		server = s.settled.Clone()
-	}
-	_, usage := serveAll(server, slices.Clone(s.open), s.calls[:i+1])
-	s.settle()
-	return usage
+	return serve(s.calls[:i+1])
 }
 
-// settle plays the calls that nothing can come ahead of any more.
-func (s *Cache) settle() {
-	until := s.calls[len(s.calls)-1].at - int64(late)
-	n := 0
-	for n < len(s.calls) && s.calls[n].at < until {
-		n++
+// serve plays calls to an empty cache and returns how the last one is served.
+func serve(calls []call) prompt.Usage {
+	type event struct {
+		at          int64
+		call, phase int
 	}
-	if n == 0 {
-		return
+	var events []event
+	for i := range calls {
+		for phase, at := range calls[i].times {
+			events = append(events, event{at, i, phase})
+		}
 	}
-	if s.settled == nil {
-		s.settled = promptcache.New(promptcache.Config{})
-	}
-	s.open, _ = serveAll(s.settled, s.open, s.calls[:n])
-	s.calls = slices.Delete(s.calls, 0, n)
-}
-
-// serveAll plays calls to a cache, and returns those still under way and how the last one was served.
-func serveAll(server *promptcache.Anthropic, open, calls []call) ([]call, prompt.Usage) {
-	var out prompt.Outcome
-	for _, c := range calls {
-		open = progress(server, open, c.at)
-		out = server.Begin(c.at, &c.request)
-		c.ticket, c.request = out.Ticket, prompt.Request{}
-		open = append(open, c)
-	}
-	return open, out.Usage
-}
-
-// progress plays what happens to the calls under way by a time, and returns those still under way.
-func progress(server *promptcache.Anthropic, open []call, until int64) []call {
-	for {
-		next, at := -1, until
-		for i := range open {
-			t := open[i].first
-			if open[i].begun {
-				t = open[i].end
+	slices.SortFunc(events, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.call, b.call), cmp.Compare(a.phase, b.phase))
+	})
+	server, tickets := promptcache.New(promptcache.Config{}), make([]int32, len(calls))
+	for _, e := range events {
+		switch c := &calls[e.call]; e.phase {
+		case 0:
+			out := server.Begin(e.at, &c.request)
+			if tickets[e.call] = out.Ticket; e.call == len(calls)-1 {
+				return out.Usage
 			}
-			if t <= at {
-				next, at = i, t
-			}
-		}
-		if next < 0 {
-			return open
-		}
-		if o := &open[next]; !o.begun {
-			o.begun = true
-			server.FirstToken(at, o.ticket)
-		} else {
-			server.End(at, o.ticket, o.output)
-			open = slices.Delete(open, next, next+1)
+		case 1:
+			server.FirstToken(e.at, tickets[e.call])
+		default:
+			server.End(e.at, tickets[e.call], c.output)
 		}
 	}
+	return prompt.Usage{}
 }
 
 // request returns a request as the cache model takes it.

@@ -74,8 +74,7 @@ type Request struct {
 	// ContextManagement is the object of server-side edits (editing, compaction) in the provider's form; nil for
 	// none.
 	ContextManagement jsontext.Value `json:"context_management,omitzero"`
-	// Compaction asks for a compaction on demand, which does not go together with
-	// ContextManagement; nil for none.
+	// Compaction asks for a compaction on demand, which the provider takes without ContextManagement; nil for none.
 	Compaction *Compaction `json:"compaction,omitzero"`
 	Thinking   Thinking    `json:"thinking,omitzero"`
 	// Effort is the effort asked of the model, by the provider's name ("low" to "max"); "" to leave it out.
