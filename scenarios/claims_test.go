@@ -61,19 +61,11 @@ func TestClaimsAgreeWithHand(t *testing.T) {
 	}
 }
 
-// Without its mechanism every claim gets another verdict. The exception is a claim
-// that is refuted because its mechanism changes nothing: then no figure differs.
+// Without its mechanism, or what speaks against it, every claim gets another verdict.
 func TestVerdictsFollowTheMechanism(t *testing.T) {
 	for id, f := range triedAll(t) {
-		if f.Verdict() != f.VerdictWithout() {
-			continue
-		}
-		for i := range f.Figures {
-			x := &f.Figures[i]
-			if f.Verdict() != studies.Refuted || x.Without == nil || *x.Without != x.Value {
-				t.Errorf("%s is %v with and without %v", id, f.Verdict(), f.Without)
-				break
-			}
+		if f.Verdict() == f.VerdictWithout() {
+			t.Errorf("%s is %v with and without %v", id, f.Verdict(), f.Without)
 		}
 	}
 }

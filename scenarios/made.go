@@ -58,9 +58,11 @@ var made = map[string]func() []*traces.Session{
 	}),
 	// Two sub-agents started 30 seconds apart from one response that makes two calls;
 	// their results come ten minutes later.
-	"siblings": one("siblings", 2000, func(b *script) {
-		b.step(step{prompt: 300, calls: 2, tool: toolBash}).step(step{wait: 10 * time.Minute, results: []int32{1000, 1000}})
-		b.agent(0, 2).agent(30*time.Second, 2)
+	"siblings": one("siblings", 2000, siblings),
+	// The same of an agent whose provider caches by itself, at every step of a prefix.
+	"siblings-codex": one("siblings", 2000, func(b *script) {
+		b.s.Agent, b.s.Versions, b.s.Models = traces.AgentCodex, []string{"0.104.0"}, []string{"gpt-5-codex"}
+		siblings(b)
 	}),
 	// One turn of 14 commands with results of 14,000 tokens, 42,000 bytes: above the
 	// limit of their tool.
@@ -130,6 +132,11 @@ func burst(b *script) {
 	for i := range 30 {
 		b.step(step{wait: time.Second, results: []int32{300}, calls: min(29-i, 1), tool: toolBash})
 	}
+}
+
+func siblings(b *script) {
+	b.step(step{prompt: 300, calls: 2, tool: toolBash}).step(step{wait: 10 * time.Minute, results: []int32{1000, 1000}})
+	b.agent(0, 2).agent(30*time.Second, 2)
 }
 
 // paused is a turn of 16 commands with results of 4,000 tokens, and then a person
