@@ -49,7 +49,7 @@ torture:
 	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
 
 mutants:
-	go run .ci/mutants.go $(MUTANTS)
+	go run ./.ci/mutants $(MUTANTS)
 
 # One worker, so that a busy machine makes no mutant time out.
 gremlins:

@@ -1,14 +1,13 @@
-//go:build ignore
-
 // Mutants proves that the tests which docs/coverage.md names rest on the behaviour
 // of their rows. Each block of .ci/mutants.txt takes the behaviour of a row out of
 // the source; the row's tests must fail then. It names the rows whose tests do not
 // notice, and blocks that no longer fit the source.
 //
-//	go run .ci/mutants.go [TEXT]   only rows that hold TEXT
+//	go run ./.ci/mutants [TEXT]   only rows that hold TEXT
 //
 // A block is a row's beginning, a file, the lines taken out, a line =>, and the lines
-// put in their place, which may be none.
+// put in their place, which may be none. Rows that are the path of a parameter need no
+// block: a constant takes its place wherever it is read.
 package main
 
 import (
@@ -31,8 +30,13 @@ const (
 	list  = ".ci/mutants.txt"
 )
 
-// mutant is a behaviour taken out.
-type mutant struct{ row, file, old, new string }
+// mutant is a behaviour taken out: of a row, where, and the files that stand in the
+// place of others.
+type mutant struct {
+	row, where string
+	files      map[string]string
+	wrong      error // why it cannot be tried
+}
 
 // named are the tests of a row in one package.
 type named struct {
@@ -51,7 +55,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !strings.Contains(m.row, only) })
+	switches, err := switchMutants(rows)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mutants = slices.DeleteFunc(append(mutants, switches...), func(m mutant) bool { return !strings.Contains(m.row, only) })
 	wrong := tryAll(mutants, rows)
 	fmt.Printf("%d behaviours taken out, %d not noticed or out of date\n", len(mutants), wrong)
 	if wrong > 0 {
@@ -69,7 +77,7 @@ func tryAll(mutants []mutant, rows map[string][]named) int {
 			for m := range next {
 				if err := m.try(rows); err != nil {
 					wrong.Add(1)
-					fmt.Printf("%s\n\t%s: %v\n", m.row, m.file, err)
+					fmt.Printf("%s\n\t%s: %v\n", m.row, m.where, err)
 				}
 			}
 		})
@@ -123,9 +131,23 @@ func readMutants() ([]mutant, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: a block without =>:\n%s", list, block)
 		}
-		all = append(all, mutant{head[0], head[1], old, strings.TrimSuffix(to, "\n")})
+		m := mutant{row: head[0], where: head[1]}
+		m.files, m.wrong = replaced(head[1], old, strings.TrimSuffix(to, "\n"))
+		all = append(all, m)
 	}
 	return all, nil
+}
+
+// replaced returns a file with new lines in the place of old ones.
+func replaced(file, old, to string) (map[string]string, error) {
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if n := strings.Count(string(source), old); n != 1 {
+		return nil, fmt.Errorf("its lines are there %d times", n)
+	}
+	return map[string]string{file: strings.Replace(string(source), old, to, 1)}, nil
 }
 
 // try takes the behaviour out and reports why the row's tests do not show it.
@@ -139,19 +161,15 @@ func (m *mutant) try(rows map[string][]named) error {
 	if len(found) != 1 || len(found[0]) == 0 {
 		return fmt.Errorf("%d rows of %s begin so, and one with tests is wanted", len(found), table)
 	}
-	source, err := os.ReadFile(m.file)
-	if err != nil {
-		return err
-	}
-	if n := strings.Count(string(source), m.old); n != 1 {
-		return fmt.Errorf("its lines are there %d times", n)
+	if m.wrong != nil {
+		return m.wrong
 	}
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	overlay, err := m.overlay(dir, string(source))
+	overlay, err := m.overlay(dir)
 	if err != nil {
 		return err
 	}
@@ -168,18 +186,21 @@ func (m *mutant) try(rows map[string][]named) error {
 	return fmt.Errorf("not noticed by %v", found[0])
 }
 
-// overlay writes the source without the behaviour into a folder, and the file that
-// puts it in the place of the source.
-func (m *mutant) overlay(dir, source string) (string, error) {
-	from, err := filepath.Abs(m.file)
-	if err != nil {
-		return "", err
+// overlay writes the changed files into a folder, and the file that puts them in the
+// place of the source.
+func (m *mutant) overlay(dir string) (string, error) {
+	replace := map[string]string{}
+	for file, text := range m.files {
+		from, err := filepath.Abs(file)
+		if err != nil {
+			return "", err
+		}
+		replace[from] = filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(replace[from], []byte(text), 0o600); err != nil {
+			return "", err
+		}
 	}
-	to := filepath.Join(dir, filepath.Base(m.file))
-	if err := os.WriteFile(to, []byte(strings.Replace(source, m.old, m.new, 1)), 0o600); err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{from: to}})
+	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
