@@ -49,6 +49,12 @@ func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
 	}
 }
 
+// Writer is a Summarizer whose summaries have words: what they keep of what is needed is looked up, not modelled.
+type Writer interface {
+	// Words returns what a summary says that it gave, "" where that is not known.
+	Words(summary *prompt.Block) string
+}
+
 // missing is a need that the context does not have, and the share of it that summaries are expected to keep.
 type missing struct {
 	needs.Need

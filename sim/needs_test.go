@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
@@ -72,6 +73,63 @@ func TestMeasuringChangesNothing(t *testing.T) {
 		if with.Needs = (results.Needs{}); fmt.Sprint(with) != fmt.Sprint(without) {
 			t.Errorf("%s: %+v, without needs %+v", strategy, with, without)
 		}
+	}
+}
+
+// Of odd sessions is measured what can be, with its n; where nothing is, recall has no value, and never 100 %. A need
+// that is measured is there word for word while nothing is taken out, and gone where all results are cleared.
+func TestOddSessions(t *testing.T) {
+	result := func(text, command string) func(*needstest.Talk) {
+		return func(talk *needstest.Talk) {
+			talk.Call("Bash", `{"command":"first"}`, text)
+			for i := range 12 {
+				talk.Call("Bash", fmt.Sprintf(`{"command":"step-%d"}`, i), fmt.Sprintf("unrelated_%d output", i))
+			}
+			talk.Says("so far")
+			talk.Waits(90)
+			talk.Person("and now")
+			talk.Call("Bash", `{"command":"`+command+`"}`, "ok")
+		}
+	}
+	minified := "var " + strings.Repeat("a=b(c,d)||{e:1};", 1<<16) + "zapAllCaches=1"
+	for _, tt := range []struct {
+		name  string
+		talk  func(*needstest.Talk)
+		needs int64
+	}{
+		{"no calls of tools", func(talk *needstest.Talk) { talk.Says("hello"); talk.Person("and"); talk.Says("good bye") }, 0},
+		{"usage alone", func(talk *needstest.Talk) { talk.Says(""); talk.Person(""); talk.Says("") }, 0},
+		{"an empty result", result("", "grep frobnicateAll"), 0},
+		{"a binary result", result(strings.Repeat("\uFFFD\x00\x01", 1<<16), "grep frobnicateAll"), 0},
+		{"an edit whose text stands nowhere", func(talk *needstest.Talk) {
+			result("ok", "make")(talk)
+			talk.Fails("Edit", `{"file_path":"/p/x.go","old_string":"seen by nobody","new_string":"y"}`, "not found")
+		}, 0},
+		{"paths that differ by a prefix", result("/home/me/p/internal/cache/store.go", "vet internal/cache/store.go"), 1},
+		{"paths that differ in a folder", result("/home/me/p/internal/cache/store.go", "vet internal/disk/stored.go"), 0},
+		{"an identifier beyond ASCII", result("undefined: größeBerechnen", "grep größeBerechnen"), 1},
+		{"10 MB", result(strings.Repeat("nothing of note here\n", 1<<19)+"frobnicateAll", "grep frobnicateAll"), 1},
+		{"minified code", result(minified, "grep zapAllCaches"), 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			talk := needstest.Talk{}
+			talk.Person("go on")
+			tt.talk(&talk)
+			for layers, share := range map[string]float64{
+				"": 1, "  - time-microcompact: {gap_minutes: 60, keep_recent: 1}\n": 0,
+			} {
+				c, s := withNeeds(t, written(t, layers), &talk)
+				c.Window = 1 << 24
+				row, _ := run(t, c, s)
+				if n := row.Needs.Total().Count; n != tt.needs {
+					t.Errorf("%d needs, want %d", n, tt.needs)
+				}
+				recall, _ := results.LookupMetric("needed_verbatim")
+				if got, measured := recall.Value(&row); measured != (tt.needs > 0) || measured && got != share {
+					t.Errorf("layers %q: %g, measured %v; want %g", layers, got, measured, share)
+				}
+			}
+		})
 	}
 }
 

@@ -54,6 +54,7 @@ type replay struct {
 	detector breaks.Detector
 	needs    *needs.Index // nil where nothing is measured
 	keeps    needs.Survival
+	words    needs.Words // nil for summaries of which only sizes are known
 
 	// answered are the rounds whose input has the result of a call; filled under
 	// Verify only.
@@ -92,6 +93,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	if s.needs != nil {
 		s.keeps = survival(l.config.Profile)
+		if w, ok := l.config.Summarizer.(Writer); ok {
+			s.words = w.Words
+		}
 	}
 	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}

@@ -90,7 +90,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 		judge: t.judge, missing: t.missing[:0],
 	}
 	if s.needs != nil {
-		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent(), &s.keeps)
+		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent(), &s.keeps, s.words)
 	}
 	t.deleted.reset()
 	t.context.Reset(s.session.Blocks, &s.arena)

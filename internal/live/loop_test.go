@@ -2,9 +2,11 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -14,6 +16,8 @@ import (
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/devserver"
 	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/needs/needstest"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -31,7 +35,9 @@ func readingOf(corpus *traces.Corpus) func(context.Context, *traces.Session) (Te
 }
 
 // simulate runs sessions under a strategy with a summariser.
-func simulate(t *testing.T, strategy string, corpus *traces.Corpus, l *Summarizer) []results.Row {
+func simulate(
+	t *testing.T, strategy string, corpus *traces.Corpus, l *Summarizer, change ...func(*sim.Config),
+) []results.Row {
 	t.Helper()
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -45,10 +51,14 @@ func simulate(t *testing.T, strategy string, corpus *traces.Corpus, l *Summarize
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := sim.Runner{}.Run(t.Context(), corpus.Sessions, []sim.Config{{
+	c := sim.Config{
 		Strategy: s, Summarizer: l, Prices: prices, Seed: 1, Verify: true,
 		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
-	}})
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	rows, err := sim.Runner{}.Run(t.Context(), corpus.Sessions, []sim.Config{c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +98,52 @@ func TestSamples(t *testing.T) {
 		if d := cmp.Diff(made, replayed); d != "" {
 			t.Errorf("%s: the replay gives other rows (-made +replayed):\n%s", name, cut(d, 2000))
 		}
+	}
+}
+
+// What a model has written is looked into: of two names that are used behind a compaction the summary has one. A replay
+// of the stored call finds the same; where the call was stored without its texts, what it keeps is modelled.
+func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
+	var talk needstest.Talk
+	talk.Person("go on")
+	talk.Call("Bash", `{"command":"make"}`, "undefined: frobnicateAll and unfrobnicateAny")
+	for i := range 30 {
+		talk.Call("Bash", fmt.Sprintf(`{"command":"step-%d"}`, i), fmt.Sprintf("unrelated_%d ", i)+strings.Repeat("and so on ", 300))
+	}
+	talk.Call("Bash", `{"command":"grep frobnicateAll"}`, "ok")
+	talk.Call("Bash", `{"command":"grep unfrobnicateAny"}`, "ok")
+	corpus, _ := talk.Read(t)
+	kept := func(l *Summarizer) results.NeedTally {
+		t.Helper()
+		row := simulate(t, "auto-compact/167k", corpus, l, func(c *sim.Config) {
+			c.Needs, c.Window = needs.NewLibrary(t.Context(), corpus).Of, 70_000
+		})[0]
+		if row.Compactions != 1 {
+			t.Fatalf("%d compactions, want one", row.Compactions)
+		}
+		return row.Needs.Kinds[results.NeedName]
+	}
+	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
+		r := good()
+		r.Text = "<summary>" + full("The build says undefined: `frobnicateAll`.") + "</summary>"
+		return r, nil
+	}}
+	stored, bare := t.TempDir(), t.TempDir()
+	real := Options{Backend: server, Texts: readingOf(corpus)}
+	real.Calls = folder(t, stored, cassette.Record, cassette.Options{})
+	made := kept(newLive(t, real))
+	if made.Count != 2 || made.Weight != 2000 || made.Verbatim != 1000 || made.Summarized != 0 || made.Most != 0 {
+		t.Errorf("live: %+v, want one name of two there and nothing expected of the other", made)
+	}
+	replayed := Options{Calls: folder(t, stored, cassette.Replay, cassette.Options{})}
+	if again := kept(newLive(t, replayed)); again != made {
+		t.Errorf("replayed: %+v, want %+v", again, made)
+	}
+	real.Calls = folder(t, bare, cassette.Record, cassette.Options{Redact: true})
+	kept(newLive(t, real))
+	replayed.Calls = folder(t, bare, cassette.Replay, cassette.Options{})
+	if n := kept(newLive(t, replayed)); n.Verbatim != 0 || n.Summarized != 1640 {
+		t.Errorf("replayed without texts: %+v, want 82 %% of both expected", n)
 	}
 }
 

@@ -65,6 +65,15 @@ func (m *memory) find(d prompt.Digest) (written, bool) {
 	return w, ok
 }
 
+// Words returns what a summary says that a call of the run was answered with, "" where its text is not known.
+func (s *Summarizer) Words(summary *prompt.Block) string {
+	w, ok := s.memory.find(summary.Digest)
+	if !ok || w.lost && w.words == "" {
+		return ""
+	}
+	return w.message(summary.Tokens)
+}
+
 // The limits of a session memory, tokens (002:218).
 const (
 	sectionTokens = 2_000

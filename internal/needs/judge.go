@@ -61,8 +61,11 @@ type Judge struct {
 	heard    []int32 // blocks with directives
 	kept     []int32 // needs, by place in the thread, that a modelled summary has room for
 	depth    int     // compactions behind the context
-	modelled bool    // the context has a modelled summary
-	summary  int32   // id of the newest summary, -1 for none
+	modelled bool    // the context has a summary of which only the size is known
+	words    Words   // nil where no summary has any
+	known    map[prompt.Digest]written
+	here     []written // of the summaries in the context
+	summary  int32     // id of the newest summary, -1 for none
 	edits    uint32
 	seen     int // entries looked at
 	said     results.Portion
@@ -71,11 +74,11 @@ type Judge struct {
 }
 
 // Reset makes j the judge of a thread of a session at its beginning; main threads have what a person says, and keeps is
-// what modelled summaries have.
-func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, keeps *Survival) {
+// what summaries have whose words are not known.
+func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, keeps *Survival, words Words) {
 	n := len(blocks)
 	*j = Judge{
-		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1,
+		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1, words: words,
 		shown: slices.Grow(j.shown[:0], n)[:n], was: slices.Grow(j.was[:0], n)[:n], restored: j.restored[:0],
 		fetched: j.fetched[:0], heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts,
 	}
@@ -129,7 +132,7 @@ func (j *Judge) again(c *prompt.Context, round int32, to *results.Needs) {
 			shown[i] &^= formMask
 		}
 	}
-	j.restored, j.modelled, j.said = j.restored[:0], false, results.Portion{Whole: j.said.Whole}
+	j.restored, j.here, j.modelled, j.said = j.restored[:0], j.here[:0], false, results.Portion{Whole: j.said.Whole}
 	j.seen = 0
 	var room int32
 	for i := range c.Len() {
@@ -203,7 +206,14 @@ func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 			j.reach(k)
 			j.shown[k] = whole
 		}
-		j.modelled = j.modelled || !recorded
+		if recorded {
+			break
+		}
+		if w := j.read(b); w != nil {
+			j.here = append(j.here, w)
+		} else {
+			j.modelled = true
+		}
 	}
 }
 
@@ -295,6 +305,8 @@ func (j *Judge) state(n *Need) (State, uint8) {
 		return Verbatim, 0
 	case n.Fetch >= 0 && j.shown[n.Fetch]&formMask == whole && n.Kind == results.NeedEdit:
 		return Verbatim, 0 // the file stands there, which is what the edit was made from
+	case j.says(n):
+		return Verbatim, 0
 	case points || n.Fetch >= 0:
 		return Recoverable, behind
 	}

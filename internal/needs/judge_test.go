@@ -26,7 +26,7 @@ func ahead(t *testing.T, talk *needstest.Talk, round int) *desk {
 	d := &desk{x: x, s: s}
 	d.c.Reset(s.Blocks, &d.arena)
 	keeps := Published()
-	d.j.Reset(x, s.Blocks, 0, true, &keeps)
+	d.j.Reset(x, s.Blocks, 0, true, &keeps, nil)
 	add := func(span traces.Span) {
 		for b := span.From; b < span.To; b++ {
 			d.c.Append(prompt.Ref(b))
@@ -181,6 +181,40 @@ func TestRecordedSummary(t *testing.T) {
 	}
 	if n := d.call(10).Kinds[results.NeedName]; n.Count != 1 || n.Verbatim+n.Recoverable+n.Summarized+n.Most != 0 {
 		t.Errorf("%+v, want what the summary does not say gone", n)
+	}
+}
+
+// A summary whose words are known is looked into as a recorded one is; one whose words are not is modelled.
+func TestWrittenSummary(t *testing.T) {
+	var talk needstest.Talk
+	talk.Person("go on")
+	talk.Call("Bash", `{"command":"make"}`, "undefined: frobnicateAll and unfrobnicateAny")
+	other(&talk, 8)
+	talk.Call("Bash", `{"command":"grep frobnicateAll"}`, "ok")
+	talk.Call("Bash", `{"command":"grep unfrobnicateAny"}`, "ok")
+	for _, tt := range []struct {
+		words            string
+		first, second    int64 // weight that is there word for word
+		expected, atMost int64 // of the second in a summary
+	}{
+		{"The build says undefined: `frobnicateAll`.", 1000, 0, 0, 0},
+		{"", 0, 0, 820, 1000},
+	} {
+		d := ahead(t, &talk, 9)
+		d.j.words = func(b *prompt.Block) string {
+			if b.Digest != prompt.DigestString("s") {
+				t.Errorf("the words of %v are asked for", b.Digest)
+			}
+			return tt.words
+		}
+		d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400, Digest: prompt.DigestString("s")})
+		if n := d.call(9).Kinds[results.NeedName]; n.Weight != 1000 || n.Verbatim != tt.first {
+			t.Errorf("%q: %+v, want %d verbatim", tt.words, n, tt.first)
+		}
+		n := d.call(10).Kinds[results.NeedName]
+		if n.Verbatim != tt.second || n.Summarized != tt.expected || n.Most != tt.atMost {
+			t.Errorf("%q: %+v, want %d verbatim, %d expected and %d at most", tt.words, n, tt.second, tt.expected, tt.atMost)
+		}
 	}
 }
 
