@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	schedule "github.com/compactsim/compactsim/internal/bound"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
@@ -24,17 +26,31 @@ type family struct {
 
 type bounds struct{ compact, clear schedule.Bound }
 
-// note says what the bounds add up to.
-func (f *family) note(cell string) results.Note {
-	var below, reached, clear float64
-	for i := range f.bounds {
-		below += f.bounds[i].compact.Below
-		reached += f.bounds[i].compact.Reached
-		clear += f.bounds[i].clear.Below
+// boundNote says what the bounds of all families add up to.
+func boundNote(families []*family) results.Note {
+	var sums [3][]float64
+	for _, f := range families {
+		var sum [3]float64
+		for i := range f.bounds {
+			b := &f.bounds[i]
+			for k, usd := range [...]float64{b.compact.Below, b.compact.Reached, b.clear.Below} {
+				sum[k] += usd
+			}
+		}
+		for k := range sums {
+			sums[k] = append(sums[k], sum[k])
+		}
 	}
-	return results.Note{Cell: cell, Metric: "regret_usd", Text: fmt.Sprintf(
-		"cost beyond the bound: knowing the future, no schedule of full compaction costs less than $%.2f, the best found "+
-			"costs $%.2f; none that only clears tool results costs less than $%.2f", below, reached, clear)}
+	span := func(list []float64) string {
+		low, high := document.USD(slices.Min(list), 2), document.USD(slices.Max(list), 2)
+		if low == high {
+			return low
+		}
+		return low + " … " + high
+	}
+	return results.Note{Metric: "regret_usd", Text: fmt.Sprintf("knowing the future, no schedule of full compaction "+
+		"costs less than %s, the best found costs %s; none that only clears tool results costs less than %s",
+		span(sums[0]), span(sums[1]), span(sums[2]))}
 }
 
 // bound adds to rows what the best schedules of their sessions cost, where the
@@ -59,7 +75,6 @@ func (p *Plan) bound(
 		if err != nil {
 			return nil, err
 		}
-		notes = append(notes, f.note(d.Cells[i].Name))
 		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil
 		for j := range cells[i].Rows {
 			r := &cells[i].Rows[j]
@@ -72,7 +87,7 @@ func (p *Plan) bound(
 			}
 		}
 	}
-	return notes, nil
+	return []results.Note{boundNote(families)}, nil
 }
 
 // familyOf returns the bounds of a cell, those of another one where they are the

@@ -19,6 +19,7 @@ const strategyOwn = "own"
 // standIn is what a generation stands for in a cell.
 type standIn struct {
 	sessions       int
+	strange        int             // sessions of the versions in nearest
 	cost, recorded float64         // of its sessions in the cell, and as recorded, USD
 	nearest        map[string]bool // versions that its sources do not show
 }
@@ -54,11 +55,15 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 		}
 		text := standsFor(c.Strategy, found)
 		if said == "" || text != said {
-			notes = append(notes, results.Note{Cell: c.Name, Text: text})
+			if near := strangers(found); near > 0 {
+				notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf(
+					"%s under the generation nearest to a version whose own is not known", document.Count(near, "session"))})
+			}
+			notes = append(notes, results.Note{Cell: c.Name, Detail: true, Text: text})
 			said = text
 		}
 		if len(found) > 1 {
-			notes = append(notes, results.Note{Cell: c.Name, Metric: "cost_usd", Text: "by generation: " + byGeneration(c.Strategy, found)})
+			notes = append(notes, results.Note{Cell: c.Name, Metric: "cost_usd", Detail: true, Text: "by generation: " + byGeneration(c.Strategy, found)})
 		}
 	}
 	return notes
@@ -74,8 +79,19 @@ func note(found map[*strategies.Strategy]*standIn, g *strategies.Strategy, s *tr
 	in.cost += cost
 	in.recorded += recorded
 	if !g.Generation.Holds(s.Version()) || g.Generation.Agent != s.Agent {
+		in.strange++
 		in.nearest[strings.TrimSpace(s.Agent+" "+s.Version())] = true
 	}
+}
+
+// strangers counts the sessions of versions that the sources of their generation do
+// not show.
+func strangers(found map[*strategies.Strategy]*standIn) int {
+	n := 0
+	for _, in := range found {
+		n += in.strange
+	}
+	return n
 }
 
 // standsFor says for what the generations of a strategy stand, in their order.

@@ -147,7 +147,7 @@ func (p *Plan) simulate(
 		cells[i] = d.Cells[i].result()
 	}
 	journal := p.Journal
-	if d.Scenario.Bound {
+	if d.Scenario.Bound || d.closes() {
 		journal = nil // rows change behind the simulation
 	}
 	var keeping sync.Mutex
@@ -156,8 +156,11 @@ func (p *Plan) simulate(
 		defer keeping.Unlock()
 		return cells[cell].Keep(journal, row)
 	}
-	_, err := runner.Run(ctx, sessions, configs)
-	return cells, err
+	if _, err := runner.Run(ctx, sessions, configs); err != nil {
+		return cells, err
+	}
+	runner.Keep, runner.Done, runner.Observe = nil, nil, nil
+	return cells, p.closed(ctx, d, sessions, cells, runner)
 }
 
 // conclude adds to a run what is said of all its cells.

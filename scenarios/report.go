@@ -192,15 +192,15 @@ func annotate(run *results.Run, d *Design, real bool) {
 		}
 	}
 	if len(run.Cells) > 2 {
-		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s; %s; %s",
-			d.departures(), summaries, d.waiting())
+		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s", d.departures())
+		run.Notes = append(run.Notes, results.Note{Text: summaries + "; " + d.waiting(), Detail: true})
 	}
 }
 
 // departures says in what agents depart from the recording all the same.
 func (d *Design) departures() string {
 	text := ""
-	if slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != sim.RefetchNever }) {
+	if d.closes() {
 		text += ", but fetch again what they need and no longer have"
 	}
 	if slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Elongation > 0 }) {
@@ -223,11 +223,10 @@ func unlogged(c, billed *results.Cell) []string {
 		}
 	}
 	if usd := summaries; usd >= 0.005 {
-		parts = append(parts, fmt.Sprintf("$%.2f for summary calls "+
-			"(assumed: cold through Claude Code 2.1.24, on the warm cache from 2.1.25 and for Codex)", usd))
+		parts = append(parts, fmt.Sprintf("$%.2f for summary calls", usd))
 	}
 	if usd := r.CostBySource[results.SourceOther].Total(); usd >= 0.005 {
-		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns (added by the profile: later calls read what they wrote)", usd))
+		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns", usd))
 	}
 	return parts
 }

@@ -86,6 +86,7 @@ func (s *setting) text() string {
 var untried = []string{
 	"schema", "name", "doc", "strategies", "verify", "bound", "events", "prices.file", "sessions.paths", "sessions.since",
 	"sessions.until", "sessions.project", "sessions.model", "sessions.agent", "sessions.generate.profile",
+	"needs", "agent.refetch", // the texts are not read for a trial
 }
 
 // named returns the settings of a design that are not the default, in the order

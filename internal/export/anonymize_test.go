@@ -64,6 +64,8 @@ func plant(v reflect.Value, make func() string) {
 		v.SetMapIndex(k, e)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(1)
+	case reflect.Bool:
+		v.SetBool(true)
 	case reflect.Uint64:
 		v.SetUint(1)
 	case reflect.Float64:

@@ -239,7 +239,7 @@ type refusedChange struct {
 
 // ablationJSON writes a document with a strategy on a line.
 func ablationJSON(w io.Writer, a *studies.Ablation) error {
-	begin, err := beginning(a.Run, a.Run.Footnotes(), "strategies")
+	begin, err := beginning(a.Run, notesOf(a.Run, false), "strategies")
 	if err != nil {
 		return fmt.Errorf("an ablation: %w", err)
 	}

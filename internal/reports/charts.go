@@ -108,7 +108,7 @@ func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
 	}
 	var texts []string
 	names := map[string][]string{}
-	for _, n := range run.Footnotes() {
+	for _, n := range notesOf(run, false) {
 		if n.Cell != "" && !drawn(n.Cell) {
 			continue
 		}

@@ -1,8 +1,10 @@
 package reports
 
 import (
+	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +28,7 @@ type Options struct {
 // results.Document.
 func Run(run *results.Run, o Options) *document.Document {
 	shown, rest := selected(run, o.MaxCells)
-	t := &tables{run: shown, whole: run, swept: sweptNames(shown), notes: shown.Footnotes(), used: map[string]bool{}}
+	t := &tables{run: shown, whole: run, swept: sweptNames(shown), notes: notesOf(shown, o.Split), used: map[string]bool{}}
 	d := &document.Document{
 		Head: headLines(run),
 		Data: func() *document.Table { return runData(run, o.PerSession) },
@@ -42,8 +44,44 @@ func Run(run *results.Run, o Options) *document.Document {
 	for _, x := range list {
 		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
 	}
-	d.Notes = append(t.unmarked(), "", trustLine(run))
+	d.Notes = append(slices.Concat(t.unmarked(), t.optimum()), "", trustLine(run))
 	return d
+}
+
+// notesOf returns the notes of a run, without those that go into detail unless
+// they are asked for.
+func notesOf(run *results.Run, detail bool) []results.Note {
+	return slices.DeleteFunc(run.Footnotes(), func(n results.Note) bool { return n.Detail && !detail })
+}
+
+// optimum says which of the swept cells is the cheapest if the agent acts as
+// recorded, and which one if it fetches again what is forgotten. Nothing is said
+// without a sweep.
+func (t *tables) optimum() []string {
+	if len(t.swept) == 0 {
+		return nil
+	}
+	metrics := [2]string{"cost_usd", "cost_with_refetch_usd"}
+	words := [2]string{"cheapest", "with what is forgotten fetched again"}
+	if anyValue(t.whole, "cost_open_loop_usd") {
+		metrics, words = [2]string{"cost_open_loop_usd", "cost_usd"}, [2]string{"cheapest in the open loop", "in the closed loop"}
+	}
+	var said []string
+	for i, name := range metrics {
+		m, _ := results.LookupMetric(name)
+		var best *results.Cell
+		least := math.Inf(1)
+		for j := range t.whole.Cells {
+			c := &t.whole.Cells[j]
+			if v, ok := c.Value(m); ok && v < least && !isReference(c) && !c.Total.CutShort() {
+				best, least = c, v
+			}
+		}
+		if best != nil {
+			said = append(said, fmt.Sprintf("%s: %s, %s", words[i], best.Cell, document.Amounts(least)(least)))
+		}
+	}
+	return []string{strings.Join(said, "; ")}
 }
 
 func writeRun(w io.Writer, run *results.Run) error {
@@ -90,6 +128,7 @@ func (t *tables) unmarked() []string {
 type column struct {
 	title, metric string
 	text          func(*results.Cell) string
+	spare         int // as document.Column.Spare
 }
 
 // main lists the cells, with the notes on metrics that have no column of their own.
@@ -100,22 +139,24 @@ func (t *tables) main() *document.Table {
 			text, _ := vsRecorded(t.whole, c)
 			return text
 		}},
-		ofWhole(t.metric("REGRET", "regret_usd")),
-		t.metric("HIT", "cache_hit_ratio"),
-		t.metric("MISSES", "misses"),
-		t.metric("COMPACTIONS", "compactions"),
-		t.metric("CHAIN", "chain_max"),
-		t.metric("PEAK", "peak_context_tokens"),
-		t.metric("WAIT", "added_latency_seconds"),
 	}
-	if !anyValue(t.run, "bound_usd") {
-		columns = slices.Delete(columns, 2, 3)
+	recall, fetched := t.metric("RECALL", "needed_recall"), t.cost("WITH RE-FETCH", "cost_with_refetch_usd")
+	if anyValue(t.run, "cost_open_loop_usd") { // COST has the fetches
+		fetched = t.between("WITH RE-FETCH", "cost_with_refetch_usd")
 	}
-	for _, c := range []column{t.metric("RECALL", "needed_recall"), t.cost("WITH RE-FETCH", "cost_with_refetch_usd")} {
-		if anyValue(t.run, c.metric) {
-			columns = append(columns, c)
-		}
+	hit := t.metric("HIT", "cache_hit_ratio")
+	if anyValue(t.run, "bound_usd") {
+		columns = append(columns, ofWhole(t.metric("REGRET", "regret_usd")), hit, recall, t.recallRange(),
+			t.metric("RULES KEPT", "instruction_survival"), fetched)
+	} else {
+		columns = append(columns, hit, t.metric("MISSES", "misses").spared(3), t.metric("COMPACTIONS", "compactions").spared(1),
+			t.metric("CHAIN", "chain_max").spared(4), t.metric("PEAK", "peak_context_tokens").spared(5),
+			t.metric("WAIT", "added_latency_seconds").spared(2), recall, t.recallRange(), fetched)
 	}
+	columns = slices.DeleteFunc(columns, func(c column) bool {
+		m, _ := results.LookupMetric(c.metric)
+		return (m.Group != "" || m.Level > 0) && !anyValue(t.run, m.Name)
+	})
 	return t.table("", columns, func(n results.Note) bool {
 		return !slices.ContainsFunc(columns, func(c column) bool { return c.metric != "" && c.metric == n.Metric })
 	})
@@ -150,7 +191,7 @@ func (t *tables) table(title string, columns []column, onName func(results.Note)
 	x := t.begin(title)
 	for _, col := range columns {
 		x.Columns = append(x.Columns,
-			document.Column{Title: col.title, Right: true, Notes: t.noted(func(n results.Note) bool {
+			document.Column{Title: col.title, Right: true, Spare: col.spare, Notes: t.noted(func(n results.Note) bool {
 				return n.Cell == "" && n.Metric != "" && n.Metric == col.metric
 			})})
 	}
@@ -189,6 +230,45 @@ func (t *tables) metric(title, name string) column {
 		}
 		return ""
 	}}
+}
+
+// between is the column of the interval of a metric, or of its value where the
+// interval has no width.
+func (t *tables) between(title, name string) column {
+	col := t.metric(title, name)
+	value := col.text
+	m, _ := results.LookupMetric(name)
+	col.text = func(c *results.Cell) string {
+		b, ok := c.Interval(m)
+		format := document.Format(m.Unit, []float64{b.High})
+		low, high := format(b.Low), format(b.High)
+		if !ok || low == high || c.Total.CutShort() {
+			return value(c)
+		}
+		return strings.TrimSuffix(low, " %") + " … " + high
+	}
+	return col
+}
+
+// recallRange is the column of what is recalled if summaries keep nothing and if
+// they keep all that fits, empty where they make no difference.
+func (t *tables) recallRange() column {
+	m, _ := results.LookupMetric("needed_recall")
+	col := t.between("LEAST … MOST", m.Name).spared(6)
+	text := col.text
+	col.text = func(c *results.Cell) string {
+		if b, ok := c.Interval(m); !ok || b.Low == b.High {
+			return ""
+		}
+		return text(c)
+	}
+	return col
+}
+
+// spared says when the column goes for want of room.
+func (c column) spared(order int) column {
+	c.spare = order
+	return c
 }
 
 // ofWhole leaves a column empty for cells that did less work than others.

@@ -19,7 +19,7 @@ func full() *Run {
 			Switches: map[string]string{"b": "2", "a": "1"}},
 		Workload: Workload{Sessions: 2, Calls: 82, Models: []string{"m|<&>", "n"}, First: "2026-01-01", Last: "2026-01-02",
 			PricesAt: "call date", Quality: []Share{{"tokens", "unseen", 0.08}}, Remarks: []string{"é\n\u2028"}},
-		Notes: []Note{{"recorded", "misses", "text"}, {Text: "all"}},
+		Notes: []Note{{Cell: "recorded", Metric: "misses", Text: "text"}, {Text: "all", Detail: true}},
 		Cells: []Cell{
 			{Cell: "recorded", Strategy: "recorded", Params: map[string]string{"k": "v"}},
 			{Cell: "billed", Strategy: "billed", Unmeasured: []string{"misses"}},

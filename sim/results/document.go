@@ -55,7 +55,19 @@ type Summary struct {
 type Interval struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	Level float64 `json:"level"` // of confidence, in (0, 1)
+	Level float64 `json:"level"` // of confidence, in (0, 1]
+}
+
+// Interval returns the interval of a metric, false without one.
+func (c *Cell) Interval(m Metric) (Interval, bool) {
+	lower, ok := LookupMetric(m.Low)
+	upper, also := LookupMetric(m.High)
+	if !ok || !also {
+		return Interval{}, false
+	}
+	low, ok := c.Value(lower)
+	high, also := c.Value(upper)
+	return Interval{low, high, m.Level}, ok && also
 }
 
 // Document returns the summary of r. It fails on figures that are not finite,
@@ -87,6 +99,9 @@ func (r *Run) Document() (*Document, error) {
 		for _, m := range published {
 			if v, ok := c.Value(m); ok {
 				s.Metrics[m.Name] = v
+			}
+			if between, ok := c.Interval(m); ok {
+				s.Intervals[m.Name] = between
 			}
 		}
 		d.Cells = append(d.Cells, s)

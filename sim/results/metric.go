@@ -103,6 +103,10 @@ type Metric struct {
 	Of, By string
 	// Group is one of Groups for what belongs to a table of its own, else "".
 	Group string
+	// Low and High name the metrics between which this one lies with a probability
+	// of Level, 1 for bounds that always hold; "" without an interval.
+	Low, High string
+	Level     float64
 	// Kind is how the figures of several rows make one. Row.Add and Kind agree:
 	// the Value of added rows is that of their values, joined.
 	Kind Kind

@@ -25,7 +25,7 @@ func TestPublishedNames(t *testing.T) {
 		"storage_usd USD", "expected_cost_usd USD",
 		"bound_usd USD", "regret_usd USD", "bound_reached_usd USD", "clear_bound_usd USD",
 		"needed_recall ratio", "needed_recall_least ratio", "needed_recall_most ratio", "needed_verbatim ratio",
-		"cost_with_refetch_usd USD",
+		"cost_with_refetch_usd USD", "cost_with_refetch_low_usd USD", "cost_with_refetch_high_usd USD", "cost_open_loop_usd USD",
 		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
 		"cost_usd_write_other USD", "cost_usd_output USD",
 		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD",

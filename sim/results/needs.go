@@ -1,6 +1,10 @@
 package results
 
-import "github.com/compactsim/compactsim/internal/jsonlines"
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/jsonlines"
+)
 
 // NeedKind is what an action used of what had been said before it.
 type NeedKind uint8
@@ -73,7 +77,16 @@ type Needs struct {
 	ByDepth      [numDepths]Portion // artifacts by compactions behind the conversation
 	Fetches      int64
 	RefetchUSD   float64 // of fetching what is recoverable, beside the cost
+	// Closed is what the row costs in an open loop and at both ends of the interval of what agents fetch, USD; zero
+	// but in a closed loop.
+	Closed Closed
 }
+
+// Closed holds a closed loop against others: see Needs.
+type Closed struct{ OpenUSD, LowUSD, HighUSD float64 }
+
+// known reports whether the loop is closed.
+func (c *Closed) known() bool { return *c != (Closed{}) }
 
 // Total returns the sum over all kinds.
 func (n *Needs) Total() (t NeedTally) {
@@ -113,12 +126,20 @@ var needsForm = jsonlines.NewObject(jsonlines.Pass,
 		jsonlines.ByName(depths[:], func(a *[numDepths]Portion) []Portion { return a[:] }, shareForm, jsonlines.Pass)).Or(),
 	jsonlines.At("fetches", func(n *Needs) *int64 { return &n.Fetches }, jsonlines.Count[int64]()).Or(),
 	jsonlines.At("refetch_usd", func(n *Needs) *float64 { return &n.RefetchUSD }, jsonlines.Amount{}).Or(),
+	jsonlines.At("closed_loop", func(n *Needs) *Closed { return &n.Closed }, closedForm).Or(),
+)
+
+var closedForm = jsonlines.NewObject(jsonlines.Pass,
+	jsonlines.At("open_usd", func(c *Closed) *float64 { return &c.OpenUSD }, jsonlines.Amount{}),
+	jsonlines.At("low_usd", func(c *Closed) *float64 { return &c.LowUSD }, jsonlines.Amount{}),
+	jsonlines.At("high_usd", func(c *Closed) *float64 { return &c.HighUSD }, jsonlines.Amount{}),
 )
 
 // needMetrics are what is forgotten. There is no sample of what nothing was
 // measured of.
 func needMetrics() []Metric {
 	ms := []Metric{{place: atRefetch, Name: "cost_with_refetch_usd", Unit: UnitUSD, Better: Lower,
+		Low: "cost_with_refetch_low_usd", High: "cost_with_refetch_high_usd", Level: 0.95,
 		Definition: "cost_usd and fetching again what later actions used, which is not in the context and can be had " +
 			"as it was: call, result, and reading it until the next compaction; no sample without texts",
 		Value: func(r *Row) (float64, bool) { return r.CostUSD() + r.Needs.RefetchUSD, r.Needs.Total().Count > 0 }}}
@@ -127,6 +148,20 @@ func needMetrics() []Metric {
 			t := n.Total()
 			return part(&t), t.Weight
 		})
+	}
+	for _, c := range []struct {
+		name, definition string
+		of               func(*Closed) float64
+	}{
+		{"cost_with_refetch_low_usd", "cost_usd at the low end of the 95 % interval of what agents fetch again",
+			func(c *Closed) float64 { return c.LowUSD }},
+		{"cost_with_refetch_high_usd", "cost_usd at its high end", func(c *Closed) float64 { return c.HighUSD }},
+		{"cost_open_loop_usd", "cost_usd if the agent acts as recorded, whatever is forgotten",
+			func(c *Closed) float64 { return c.OpenUSD }},
+	} {
+		ms = append(ms, Metric{place: atRefetch, Name: c.name, Unit: UnitUSD, Better: Lower,
+			Definition: c.definition + "; no sample but in a closed loop",
+			Value:      func(r *Row) (float64, bool) { return c.of(&r.Needs.Closed), r.Needs.Closed.known() }})
 	}
 	ms = append(ms,
 		total("needed_recall", "weighted share of what actions used that is in the context, can be fetched as it "+
@@ -137,6 +172,8 @@ func needMetrics() []Metric {
 			func(t *NeedTally) int64 { return t.Verbatim + t.Recoverable + t.Most }),
 		total("needed_verbatim", "weighted share of what actions used that is in the context word for word",
 			func(t *NeedTally) int64 { return t.Verbatim }))
+	at := slices.IndexFunc(ms, func(m Metric) bool { return m.Name == "needed_recall" })
+	ms[at].Low, ms[at].High, ms[at].Level = "needed_recall_least", "needed_recall_most", 1
 	for k := range NeedKind(NumNeedKinds) {
 		ms = append(ms, needShare(atNeeds, "needed_recall_"+k.String(), groupKinds,
 			"needed_recall of the kind "+k.String(),

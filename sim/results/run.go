@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -108,6 +109,8 @@ type Note struct {
 	Cell   string `json:"cell,omitzero"`   // empty: all cells
 	Metric string `json:"metric,omitzero"` // empty: the whole cell
 	Text   string `json:"text"`
+	// Detail says that the note stands only in reports that go into detail.
+	Detail bool `json:"detail,omitzero"`
 }
 
 // Sum sorts the rows of every cell by session, adds them up into its total and
@@ -225,9 +228,12 @@ func (r *Run) Footnotes() []Note {
 		c := &r.Cells[i]
 		notes = append(notes, c.warnings()...)
 		if ref != nil && c.Strategy != StrategyBilled && !c.Covers(ref) {
-			notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
+			notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Text: fmt.Sprintf(
 				"covers %s, recorded covers %d: not the same, not compared", plural(c.Sessions, "session"), ref.Sessions)})
 		}
+	}
+	if note, ok := r.unpriced(); ok {
+		notes = append(notes, note)
 	}
 	if note := r.PassedOver.Note(); note != "" {
 		notes = append(notes, Note{Text: note})
@@ -235,11 +241,33 @@ func (r *Run) Footnotes() []Note {
 	return append(notes, r.Notes...)
 }
 
+// unpriced is the note on calls without a price: of all cells, or of the only one
+// that has some.
+func (r *Run) unpriced() (Note, bool) {
+	n := Note{Metric: "cost_usd"}
+	least, most, have := math.MaxInt, 0, 0
+	for i := range r.Cells {
+		if calls := r.Cells[i].Total.Unpriced; calls > 0 {
+			least, most, have = min(least, calls), max(most, calls), have+1
+			n.Cell = r.Cells[i].Cell
+		}
+	}
+	if have > 1 {
+		n.Cell = ""
+	}
+	n.Text = plural(most, "call")
+	if least < most {
+		n.Text = fmt.Sprintf("%d to %s", least, n.Text)
+	}
+	n.Text += " of models without a price not in the cost"
+	return n, have > 0
+}
+
 func (c *Cell) warnings() []Note {
 	var notes []Note
 	warn := func(n int, metric, text string) {
 		if n > 0 {
-			notes = append(notes, Note{c.Cell, metric, text})
+			notes = append(notes, Note{Cell: c.Cell, Metric: metric, Text: text})
 		}
 	}
 	t := &c.Total
@@ -252,13 +280,12 @@ func (c *Cell) warnings() []Note {
 	warn(t.FailedCompaction, "compactions", plural(t.FailedCompaction, "compaction")+" failed")
 	warn(int(t.Counts.Unsimulated), "cost_usd", fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
 		sessionsEnd(int(t.Counts.Ended)), plural(int(t.Counts.Unsimulated), "recorded call")))
-	warn(t.Unpriced, "cost_usd", plural(t.Unpriced, "call")+" of models without a price not in the cost")
 	if output := t.CostByClass[ClassOutput]; t.LoggedOutputUSD > 0 && output-t.LoggedOutputUSD >= 0.005 {
-		notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
+		notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Detail: true, Text: fmt.Sprintf(
 			"output $%.2f as logged, $%.2f with the counts that are not final derived", t.LoggedOutputUSD, output)})
 	}
 	if t.UnloggedWritesUSD >= 0.005 {
-		notes = append(notes, Note{c.Cell, "cost_usd", fmt.Sprintf(
+		notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Detail: true, Text: fmt.Sprintf(
 			"the provider bills writes of some models and their logs carry none: $%.2f if nothing was written, $%.2f if all was that was not read",
 			t.CostUSD(), t.CostUSD()+t.UnloggedWritesUSD)})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,17 +60,30 @@ func TestFootnotes(t *testing.T) {
 	r.Cells[2].Total.Unpriced = 1
 	r.Cells[2].Total.FailedCompaction = 2
 	want := []Note{
-		{"billed", "cost_usd", "output $1.25 as logged, $4.00 with the counts that are not final derived"},
-		{"billed", "cost_usd", fmt.Sprintf("the provider bills writes of some models and their logs carry none: $%.2f if nothing was "+
-			"written, $%.2f if all was that was not read", r.Cells[0].Total.CostUSD(), r.Cells[0].Total.CostUSD()+0.5)},
-		{"half", "overflows", "12 sessions pass the window"},
-		{"half", "compactions", "2 compactions failed"},
-		{"half", "cost_usd", "1 call of models without a price not in the cost"},
-		{"partial", "cost_usd", "covers 1 session, recorded covers 2: not the same, not compared"},
-		{"", "", "last"},
+		{Cell: "billed", Metric: "cost_usd", Detail: true,
+			Text: "output $1.25 as logged, $4.00 with the counts that are not final derived"},
+		{Cell: "billed", Metric: "cost_usd", Detail: true, Text: fmt.Sprintf("the provider bills writes of some models and "+
+			"their logs carry none: $%.2f if nothing was written, $%.2f if all was that was not read",
+			r.Cells[0].Total.CostUSD(), r.Cells[0].Total.CostUSD()+0.5)},
+		{Cell: "half", Metric: "overflows", Text: "12 sessions pass the window"},
+		{Cell: "half", Metric: "compactions", Text: "2 compactions failed"},
+		{Cell: "partial", Metric: "cost_usd", Text: "covers 1 session, recorded covers 2: not the same, not compared"},
+		{Cell: "half", Metric: "cost_usd", Text: "1 call of models without a price not in the cost"},
+		{Text: "last"},
 	}
 	if diff := cmp.Diff(want, r.Footnotes()); diff != "" {
 		t.Errorf("footnotes (-want +got):\n%s", diff)
+	}
+}
+
+// Calls without a price are one note, whatever the number of cells that have some.
+func TestUnpricedCallsAreOneNote(t *testing.T) {
+	r := references()
+	r.Cells[1].Total.Unpriced, r.Cells[2].Total.Unpriced = 180, 3
+	notes := slices.DeleteFunc(r.Footnotes(), func(n Note) bool { return !strings.Contains(n.Text, "without a price") })
+	want := []Note{{Metric: "cost_usd", Text: "3 to 180 calls of models without a price not in the cost"}}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }
 
@@ -87,18 +101,19 @@ func TestCutShortIsNoBargain(t *testing.T) {
 	if d, ok := r.VsRecorded(half); ok || !math.IsInf(half.Total.RankUSD(), 1) {
 		t.Errorf("%+v: compared, ranks at %v", d, half.Total.RankUSD())
 	}
-	want := Note{"half", "cost_usd", "2 sessions end early, 40 recorded calls not simulated: cost of an answered call, not compared"}
+	want := Note{Cell: "half", Metric: "cost_usd",
+		Text: "2 sessions end early, 40 recorded calls not simulated: cost of an answered call, not compared"}
 	if !slices.Contains(r.Footnotes(), want) {
-		t.Errorf("footnotes %q, want %q", r.Footnotes(), want)
+		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
 	}
 	half.Total.CallsBySource[SourceMain], half.Total.CallsBySource[SourceCompact] = 20, 5
 	if got := half.Total.OwnCalls(); got != 20 { // those of the summaries answer no conversation
 		t.Errorf("%d calls, want 20", got)
 	}
 	half.Total.Counts = Counts{Beyond: 40}
-	want = Note{"half", "overflows", "2 sessions pass the window: 40 calls there counted as answered"}
+	want = Note{Cell: "half", Metric: "overflows", Text: "2 sessions pass the window: 40 calls there counted as answered"}
 	if !slices.Contains(r.Footnotes(), want) {
-		t.Errorf("footnotes %q, want %q", r.Footnotes(), want)
+		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
 	}
 }
 

@@ -1,0 +1,40 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// closedText runs one strategy in a loop that is closed as the placeholder says.
+const closedText = `
+schema: 1
+agent: {refetch: WAY}
+strategies:
+  - name: at
+    preset: auto-compact/167k
+    set:
+      full-compact.trigger: {measure: client_tokens, fixed: 60000}
+`
+
+// What a closed loop says of the open one, and of the ends of the interval of its fit, is what runs in these loops say.
+func TestClosedLoopHasWhatOthersCost(t *testing.T) {
+	cost := func(way string) *results.Cell {
+		c := run(t, expand(t, strings.Replace(closedText, "WAY", way, 1))).Cells
+		return &c[len(c)-1]
+	}
+	fitted := cost("fitted").Total.Needs.Closed
+	for way, usd := range map[string]float64{"never": fitted.OpenUSD, "low": fitted.LowUSD, "high": fitted.HighUSD} {
+		c := cost(way)
+		if got := c.Total.CostUSD(); got != usd || usd == 0 {
+			t.Errorf("agent.refetch=%s costs $%.6f, a closed loop says $%.6f", way, got, usd)
+		}
+		if c.Total.Needs.Closed != (results.Closed{}) {
+			t.Errorf("agent.refetch=%s has an interval of the fit: %+v", way, c.Total.Needs.Closed)
+		}
+	}
+	if fitted.LowUSD >= fitted.HighUSD || fitted.OpenUSD >= fitted.LowUSD {
+		t.Errorf("open $%.4f, low $%.4f, high $%.4f: each is to be dearer", fitted.OpenUSD, fitted.LowUSD, fitted.HighUSD)
+	}
+}
