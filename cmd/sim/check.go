@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -95,14 +97,22 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return err
 	}
-	if f.update && in.NumLost > file.Unread {
+	report := file.Judge(in, baselines)
+	switch {
+	case !f.update:
+	case in.NumLost > file.Unread:
 		remarks = append(remarks, "--update: the baselines stay as they were, for not all sessions could be read")
-	} else if f.update {
-		if baselines, err = f.renew(cmd, file, in, baselines); err != nil {
+	case file.Window > 0 && report.Broken():
+		remarks = append(remarks, "--update: this run is not added to those that later ones are held against")
+	default:
+		renewed, err := f.renew(cmd, file, in, baselines, report.Open())
+		if err != nil {
 			return err
 		}
+		if first := !slices.ContainsFunc(slices.Collect(maps.Values(baselines)), func(l check.Loaded) bool { return l.Baseline != nil }); file.Window == 0 || first {
+			report = file.Judge(in, renewed)
+		}
 	}
-	report := file.Judge(in, baselines)
 	report.Notes = append(report.Notes, remarks...)
 	return f.publish(cmd, report)
 }

@@ -112,7 +112,7 @@ func oneName(file *check.File) error {
 
 // renew writes the baselines of a check and says what changed.
 func (f *checkFlags) renew(
-	cmd *cobra.Command, file *check.File, in *check.Input, were map[string]check.Loaded,
+	cmd *cobra.Command, file *check.File, in *check.Input, were map[string]check.Loaded, open bool,
 ) (map[string]check.Loaded, error) {
 	w := cmd.OutOrStdout()
 	if f.output != "text" {
@@ -124,6 +124,7 @@ func (f *checkFlags) renew(
 		if err != nil {
 			return nil, fmt.Errorf("baseline %s: %w", name, err)
 		}
+		b = file.After(b, were[name].Baseline, open)
 		if err := files.Write(cmd.Context(), besideCheck(file, name), b.Write); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -26,4 +28,31 @@ func Judge(s *traces.Session, prices Prices) []Judgement {
 		}
 	}
 	return list
+}
+
+// classes are those of the cache model that causes fall into. What happens inside the
+// lifetime and for no visible reason is there an eviction.
+var classes = map[Cause]prompt.MissClass{
+	CauseCompaction: prompt.MissCompaction, CauseEdit: prompt.MissEdit, CauseMessages: prompt.MissEdit,
+	CauseThinking: prompt.MissEdit, CauseModel: prompt.MissModel, CauseLongPause: prompt.MissExpiry,
+	CauseShortPause: prompt.MissExpiry, CauseSystem: prompt.MissHead, CauseTools: prompt.MissHead,
+	CauseInside: prompt.MissEviction, CauseTail: prompt.MissEviction, CauseUnknown: prompt.MissEviction,
+	CauseNoLifetime: prompt.MissEviction,
+}
+
+// CountMisses sets in the billed row of a session the misses that the audit sees in its
+// recording, by class, and the calls that hit.
+func CountMisses(row *results.Row, s *traces.Session, prices Prices) {
+	for _, j := range Judge(s, prices) {
+		switch {
+		case j.Round == 0:
+		case j.Cause == "":
+			row.LaterCalls++
+			row.HitCalls++
+		default:
+			row.LaterCalls++
+			row.Misses++
+			row.MissesByClass[classes[j.Cause]]++
+		}
+	}
 }

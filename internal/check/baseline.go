@@ -25,17 +25,21 @@ const baselineSchema = 2
 
 // Baseline is what a check holds later runs against.
 type Baseline struct {
-	Schema         int            `json:"schema"`
-	Tool           string         `json:"tool"` // always "sim check"
-	Version        string         `json:"version"`
-	Sessions       int            `json:"sessions"`
-	Calls          int            `json:"calls"` // recorded, of all sessions
-	SessionsDigest string         `json:"sessions_digest"`
-	ScenarioDigest string         `json:"scenario_digest"`
-	PricesDigest   string         `json:"prices_digest"`           // of the models in use
-	Prices         string         `json:"prices"`                  // date of the table, ISO 8601
-	Key            string         `json:"pseudonyms_key,omitzero"` // Input.Key
-	Cells          []BaselineCell `json:"cells"`
+	Schema         int    `json:"schema"`
+	Tool           string `json:"tool"` // always "sim check"
+	Version        string `json:"version"`
+	Sessions       int    `json:"sessions"`
+	Calls          int    `json:"calls"` // recorded, of all sessions
+	SessionsDigest string `json:"sessions_digest"`
+	ScenarioDigest string `json:"scenario_digest"`
+	PricesDigest   string `json:"prices_digest"`           // of the models in use
+	Prices         string `json:"prices"`                  // date of the table, ISO 8601
+	Key            string `json:"pseudonyms_key,omitzero"` // Input.Key
+	// Undecided says that these sessions could not tell: they are judged together with
+	// the next run, and later runs are not held against them.
+	Undecided bool           `json:"undecided,omitzero"`
+	Earlier   []Baseline     `json:"earlier,omitempty"` // runs before this one, the last first
+	Cells     []BaselineCell `json:"cells"`
 	// PassedOver is what ReadBaseline did not know.
 	PassedOver results.PassedOver `json:"-"`
 }
@@ -53,6 +57,9 @@ type BaselineCell struct {
 	// Seeds are the values under each seed, Draws of each, of what rules compared
 	// in a cell with draws when the baseline was made.
 	Seeds map[string][]float64 `json:"seeds,omitempty"`
+	// Parts are both sums of a ratio in each session, of what rules compare where
+	// sessions may change.
+	Parts map[string][][2]float64 `json:"parts,omitempty"`
 }
 
 const baselineTool = "sim check"
@@ -75,7 +82,7 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
 		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest,
 		PricesDigest: in.PricesDigest, Prices: in.Prices, Key: in.Key}
-	all := newSums()
+	all := f.newSums()
 	for i := range in.Cells {
 		c := &in.Cells[i]
 		for _, g := range f.groupsOf(file, c, in, all) {
@@ -91,6 +98,25 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 		}
 	}
 	return b, nil
+}
+
+// After returns b, of a run that was judged, in front of the runs that a baseline keeps
+// beside it. A run that left a rule open is one of them and holds nothing yet; the next one
+// that can tell takes it along. Of the same sessions again the later run stands, and runs of
+// another scenario go.
+func (f *File) After(b, was *Baseline, open bool) *Baseline {
+	if b.Undecided = open; was == nil || f.Window < 2 {
+		return b
+	}
+	for _, run := range was.runs() {
+		own := *run
+		own.Earlier, own.Undecided = nil, own.Undecided && open
+		same := own.ScenarioDigest == b.ScenarioDigest || f.ScenarioMayChange
+		if same && own.SessionsDigest != b.SessionsDigest && len(b.Earlier) < f.Window-1 {
+			b.Earlier = append(b.Earlier, own)
+		}
+	}
+	return b
 }
 
 // groupsOf returns the groups of a cell that rules on a baseline ask for, all
@@ -115,7 +141,7 @@ func (f *File) groupsOf(file string, c *Cell, in *Input, known *sums) []group {
 // they would make a bar of too little.
 func (f *File) keep(file string, s *slice, metrics []results.Metric) (BaselineCell, error) {
 	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Sessions: s.sessions(), Draws: len(s.totals),
-		Metrics: map[string]float64{}, Seeds: map[string][]float64{}}
+		Metrics: map[string]float64{}, Seeds: map[string][]float64{}, Parts: map[string][][2]float64{}}
 	for _, m := range metrics {
 		values, ok := s.values(m)
 		if !ok || f.lacksPrice(s, m) {
@@ -126,10 +152,13 @@ func (f *File) keep(file string, s *slice, metrics []results.Metric) (BaselineCe
 		}
 		out.Metrics[m.Name] = mean(values)
 		compared := slices.ContainsFunc(f.Rules, func(r Rule) bool {
-			return r.Kind.relative() && r.Baseline == file && r.Metric.Name == m.Name
+			return r.Kind.relative() && r.Baseline == file && r.Metric.Name == m.Name && r.speaksOf(out.Cell, out.Strategy)
 		})
 		if compared && len(values) > 1 {
 			out.Seeds[m.Name] = values
+		}
+		if compared && m.Kind == results.KindRatio && f.mayChange(out.Strategy) {
+			out.Parts[m.Name] = s.parts(m)
 		}
 	}
 	return out, nil

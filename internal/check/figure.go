@@ -135,6 +135,8 @@ func precise(unit string, v float64, more int) string {
 		return signed(v, digits(100*v, 2+more)+" %")
 	case results.UnitSeconds:
 		return signed(v, digits(v, 1+more)+" s")
+	case results.UnitRate:
+		return signed(v, digits(v, decimals(v, 1, 3)+more))
 	}
 	return signed(v, digits(v, decimals(v, 0, 1)+more))
 }

@@ -40,6 +40,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // What a check file leaves out.
@@ -64,6 +65,9 @@ type File struct {
 	Level             float64 `yaml:"level" doc:"share of runs without a change that may raise an alarm" min:"0.0001" max:"0.5"`
 	Baseline          string  `yaml:"baseline" doc:"file that the rules are held against"`
 	ScenarioMayChange bool    `yaml:"scenario_may_change" doc:"another scenario than the baseline's is what is judged"`
+	SessionsMayChange *bool   `yaml:"sessions_may_change" doc:"other sessions than the baseline's are what is judged, on ratios and figures per call; without it for billed alone"`
+	Undecided         string  `yaml:"undecided" doc:"what becomes of a rule that fewer sessions than can tell leave open: it fails the check or passes" enum:"fail,pass"`
+	Window            int     `yaml:"window" doc:"runs that a baseline keeps, the last ones; each is judged and then added by --update" min:"0" max:"1000"`
 	Unread            int     `yaml:"unread" doc:"lines, files and sessions that may be lost in reading" min:"0"`
 	Unpriced          string  `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
 	Rules             []Rule  `yaml:"rules"`
@@ -88,7 +92,7 @@ func Parse(text []byte, name string) (*File, error) {
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse"}
+	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Undecided: "fail"}
 	errs := tree.Decode(tree.Root, f, "")
 	errs = append(errs, f.scenario(tree, text)...)
 	list := spec.Child(tree.Root, "rules")
@@ -156,6 +160,14 @@ func cut(root, n *yaml.Node, text []byte) []byte {
 		}
 	}
 	return []byte(strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n")
+}
+
+// mayChange reports whether cells of a strategy are compared over different sessions.
+func (f *File) mayChange(strategy string) bool {
+	if f.SessionsMayChange != nil {
+		return *f.SessionsMayChange
+	}
+	return strategy == results.StrategyBilled
 }
 
 // Baselines returns the files the rules are held against, each once and in the

@@ -48,7 +48,7 @@ func TestBreachesComeFirst(t *testing.T) {
 	now.ScenarioDigest = "other"
 	all := against(t, f, plainRun(), now).failures()
 	if len(all) != 2 || !strings.HasPrefix(all[0].message, "cost_usd of s is $6.00") ||
-		!strings.Contains(all[1].message, "look at what is beyond the bar first, for sim check --update takes what is there now into the baseline") {
+		!strings.Contains(all[1].message, "look at what is beyond the bar first, for sim check --update takes what is there now") {
 		t.Errorf("%+v", all)
 	}
 	now = plainRun()

@@ -176,8 +176,14 @@ type sliceKey struct {
 	group string
 }
 
-func newSums() *sums {
-	return &sums{slices: map[sliceKey]*slice{}, groups: map[string][]group{}, metrics: results.Metrics()}
+func (f *File) newSums() *sums {
+	m := &sums{slices: map[sliceKey]*slice{}, groups: map[string][]group{}, metrics: results.Metrics()}
+	for i := range f.Rules {
+		if r := &f.Rules[i]; r.Per != "" && !slices.ContainsFunc(m.metrics, func(o results.Metric) bool { return o.Name == r.Metric.Name }) {
+			m.metrics = append(m.metrics, r.Metric)
+		}
+	}
+	return m
 }
 
 // groupsOf is Input.groups, found once.

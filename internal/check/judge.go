@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -28,28 +29,43 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	}
 	f.tellLost(r, in)
 	var cases []*verdict
-	all := newSums()
+	all := f.newSums()
 	for i := range f.Rules {
 		cases = append(cases, f.cases(&f.Rules[i], in, all, baselines)...)
 	}
-	drawn := 0
+	drawn, apart := 0, 0
 	for _, c := range cases {
-		if c.spread() {
+		switch {
+		case c.result.Status == OK && c.apart:
+			apart++
+		case c.spread():
 			drawn++
 		}
 	}
-	intervals := newEstimator(f.Level / float64(max(1, drawn)))
+	intervals := newEstimator(f.Level / float64(max(1, drawn+apart)))
 	for _, c := range cases {
-		if c.result.Status != Unjudged {
-			c.judge(intervals, all.metrics)
+		switch {
+		case c.result.Status != OK:
+		case c.apart:
+			c.judgeApart(intervals.share)
+		default:
+			c.judge(intervals)
+		}
+		if c.result.Status == Undecided && f.Undecided == "pass" {
+			c.result.Status, c.result.Note, c.result.Message = OK, "undecided: "+c.result.Message, ""
 		}
 		r.Results = append(r.Results, c.result)
 	}
 	f.tellUnpriced(r, in, cases)
 	f.compareHeads(r, in, baselines)
 	if drawn > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s of draws: means over %d seeds; without a change at most %.3g %% of runs raise an alarm",
-			document.Count(drawn, "figure"), f.Seeds, 100*f.Level))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of draws: means over %d seeds", document.Count(drawn, "figure"), f.Seeds))
+	}
+	if apart > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of other sessions than the baseline's", document.Count(apart, "figure")))
+	}
+	if drawn+apart > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("without a change at most %.3g %% of runs raise an alarm", 100*f.Level))
 	}
 	r.settle()
 	return r
@@ -83,7 +99,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 				continue
 			}
 			found = true
-			v := &verdict{rule: r, slice: s, result: base, key: in.Key, sessions: in.SessionsDigest}
+			v := &verdict{rule: r, slice: s, result: base, in: in, metrics: all.metrics, sign: r.Kind.sign(), look: 1}
 			v.result.Cell, v.result.Group = c.Name, g.name
 			if f.lacksPrice(s, r.Metric) {
 				v.refuseUnpriced(in)
@@ -91,7 +107,9 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 				v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on",
 					sessionsEnd(n))
 			} else {
-				v.prepare(baselines[r.Baseline].Baseline)
+				b := baselines[r.Baseline].Baseline
+				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && f.mayChange(c.Strategy)
+				v.prepare(b)
 			}
 			cases = append(cases, v)
 		}
@@ -137,15 +155,21 @@ type verdict struct {
 	rule     *Rule
 	slice    *slice
 	result   Result
-	key      string        // Input.Key
-	sessions string        // Input.SessionsDigest
+	in       *Input
+	metrics  []results.Metric
+	sign     float64       // of values that grow towards the bar
 	was      *BaselineCell // the same cell and group in the baseline, nil without
 	now      []float64     // the metric under each seed
-	before   []float64     // the same of the baseline, for rules against one
+	then     []float64     // the same of the baseline, for rules against one
 	excess   []float64     // by how much each is beyond the bar, negative within it
 	bar      float64
 	unpriced bool    // calls without a price keep it from being judged
 	effect   float64 // what the mean of excess must pass when it spreads
+
+	apart         bool // the baseline is of other sessions
+	before, after stats.Ratio
+	pending       [][2]float64 // of runs that could not tell, which are judged together with this one
+	look          int          // how often these sessions have been judged, this time included
 }
 
 func unjudged(base Result, format string, args ...any) *verdict {
@@ -172,7 +196,18 @@ func (v *verdict) prepare(b *Baseline) {
 		}
 	}
 	v.result.Observed = new(mean(v.now))
-	if b != nil {
+	switch {
+	case v.apart:
+		v.was = b.pooled(v.result.Cell, v.result.Group)
+		for _, run := range b.runs() {
+			if c := run.find(v.result.Cell, v.result.Group); run.Undecided && c != nil {
+				v.pending = append(v.pending, c.Parts[v.rule.Metric.Name]...)
+				v.look++
+			}
+		}
+		v.comparedApart()
+		return
+	case b != nil:
 		v.was = b.find(v.result.Cell, v.result.Group)
 	}
 	if v.was != nil {
@@ -189,8 +224,8 @@ func (v *verdict) prepare(b *Baseline) {
 		return
 	}
 	scale := math.Abs(v.bar)
-	if len(v.before) > 0 {
-		scale = max(scale, math.Abs(mean(v.before)))
+	if len(v.then) > 0 {
+		scale = max(scale, math.Abs(mean(v.then)))
 	}
 	if v.spread() && scale > 0 && v.effect > scale {
 		v.refuse("cannot fail: min_effect %s is more than the whole of it, %s", figure(v.rule.Metric.Unit, v.effect), figure(v.rule.Metric.Unit, scale))
@@ -213,20 +248,20 @@ func (v *verdict) compared(b *Baseline) bool {
 	case v.was == nil:
 		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
 		// Groups have other names there; otherSessions reports that.
-		v.result.told = v.result.Group != "" && b.Key != v.key && b.SessionsDigest != v.sessions
+		v.result.told = v.result.Group != "" && b.Key != v.in.Key && b.SessionsDigest != v.in.SessionsDigest
 	case v.result.Baseline == nil:
 		v.refuse("%s has no %s of this cell", r.Baseline, name)
 	case v.was.Draws > 1 && v.was.Seeds[name] == nil:
 		v.refuse("%s has no seeds of %s, which no rule compared when it was made: sim check --update", r.Baseline, name)
 	case v.was.Draws == 1:
-		v.before = slices.Repeat([]float64{*v.result.Baseline}, len(v.now))
+		v.then = slices.Repeat([]float64{*v.result.Baseline}, len(v.now))
 	case len(v.was.Seeds[name]) != len(v.now) && len(v.now) > 1:
 		v.refuse("%s has %d seeds, this check has %d: sim check --update", r.Baseline, len(v.was.Seeds[name]), len(v.now))
 	case len(v.now) == 1:
-		v.before = v.was.Seeds[name]
-		v.now = slices.Repeat(v.now, len(v.before))
+		v.then = v.was.Seeds[name]
+		v.now = slices.Repeat(v.now, len(v.then))
 	default:
-		v.before = v.was.Seeds[name]
+		v.then = v.was.Seeds[name]
 	}
 	return v.result.Status != Unjudged
 }
@@ -241,10 +276,7 @@ func inGroup(group string) string {
 // measure sets the bar and by how much each value is beyond it.
 func (v *verdict) measure() {
 	r := v.rule
-	sign := 1.0 // of values that grow towards the bar
-	if r.Kind == Min || r.Kind == MaxDecrease {
-		sign = -1
-	}
+	sign := v.sign
 	v.excess = make([]float64, len(v.now))
 	if !r.Kind.relative() {
 		v.bar = r.Bar.Value
@@ -254,21 +286,21 @@ func (v *verdict) measure() {
 		}
 		return
 	}
-	base := mean(v.before)
+	base := mean(v.then)
 	allowed := r.Bar.of(base)
 	v.bar, v.effect = base+sign*allowed, r.MinEffect.of(base)
 	for i, x := range v.now {
-		v.excess[i] = sign*(x-v.before[i]) - allowed
+		v.excess[i] = sign*(x-v.then[i]) - allowed
 	}
 }
 
 // spread reports whether draws move what is compared.
 func (v *verdict) spread() bool {
-	return v.result.Status != Unjudged && (spread(v.now) || spread(v.before) && len(v.before) > 0)
+	return v.result.Status != Unjudged && (spread(v.now) || spread(v.then) && len(v.then) > 0)
 }
 
 // judge decides, with intervals of one confidence.
-func (v *verdict) judge(intervals *estimator, metrics []results.Metric) {
+func (v *verdict) judge(intervals *estimator) {
 	excess := intervals.estimate(v.excess)
 	v.result.Bar, v.result.Margin = new(v.bar), new(0-excess.mean)
 	beyond := excess.mean > tolerance(v.bar)
@@ -286,8 +318,13 @@ func (v *verdict) judge(intervals *estimator, metrics []results.Metric) {
 		return
 	}
 	v.result.Status = Breach
-	v.result.Message = v.words()
-	v.result.Look = looker{v.slice, v.was, metrics, !v.rule.Kind.relative()}.look(v.rule.Metric)
+	v.result.Message = v.words(v.bar)
+	v.result.Look = v.looker().look(v.rule.whole)
+}
+
+// looker returns what finds the rows that broke the rule.
+func (v *verdict) looker() looker {
+	return looker{v.slice, v.was, v.metrics, !v.rule.Kind.relative(), v.apart}
 }
 
 // excuse says why a figure holds whose mean is beyond the bar, the least of the
@@ -304,16 +341,20 @@ func (v *verdict) excuse(low float64) string {
 func tolerance(bar float64) float64 { return 1e-9 * math.Abs(bar) }
 
 // words says what a breach is.
-func (v *verdict) words() string {
+func (v *verdict) words(limit float64) string {
 	unit := v.rule.Metric.Unit
 	side := "above"
-	if v.rule.Kind == Min || v.rule.Kind == MaxDecrease {
+	if v.sign < 0 {
 		side = "below"
 	}
-	observed, bar := apart(unit, *v.result.Observed, v.bar)
+	observed, bar := apart(unit, *v.result.Observed, limit)
 	text := fmt.Sprintf("%s of %s%s is %s, %s %s", v.result.Metric, v.result.Cell, inGroup(v.result.Group), observed, side, bar)
 	if v.rule.Kind.relative() {
-		text += fmt.Sprintf(" (%s from %s)", v.rule.Text(), figure(unit, *v.result.Baseline))
+		text += fmt.Sprintf(" (%s from %s", v.rule.Text(), figure(unit, *v.result.Baseline))
+		if v.apart {
+			text += ", " + v.sessions()
+		}
+		text += ")"
 	}
 	return text
 }

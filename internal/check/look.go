@@ -30,6 +30,7 @@ type looker struct {
 	was     *BaselineCell // nil without
 	metrics []results.Metric
 	level   bool // the rule is a level, which the baseline may be beyond as well
+	apart   bool // the baseline has other sessions: sums are compared for each call
 }
 
 // look returns the one line that says what to look at when a metric is beyond
@@ -63,7 +64,7 @@ func (l looker) lookAtPart(m results.Metric) string {
 		line = fmt.Sprintf("%s %s", m.Name, own[0].words())
 	}
 	if class, ok := strings.CutPrefix(m.Name, "misses_"); ok {
-		return line + ": " + missCauses[class]
+		return line + ": " + l.cause(class)
 	}
 	if m.By == results.BySource {
 		return line + ": sim run --split shows the calls of each source"
@@ -81,8 +82,9 @@ func ofCache(name string) bool {
 type change struct {
 	metric   results.Metric
 	was, now float64
-	compared bool // the baseline has it
-	still    bool // it is the largest, for none grew
+	compared bool   // the baseline has it
+	each     string // what a sum is divided by, "" for none
+	still    bool   // it is the largest, for none grew
 }
 
 func (c *change) growth() float64 { return c.now - c.was }
@@ -99,7 +101,7 @@ func (c *change) words() string {
 	if c.now < c.was {
 		verb = "fell"
 	}
-	return fmt.Sprintf("%s from %s to %s", verb, figure(c.metric.Unit, c.was), figure(c.metric.Unit, c.now))
+	return fmt.Sprintf("%s from %s to %s%s", verb, figure(c.metric.Unit, c.was), figure(c.metric.Unit, c.now), c.each)
 }
 
 // parts returns how the metrics that pass a filter changed.
@@ -116,6 +118,13 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 		c := change{metric: m, now: mean(values)}
 		if l.was != nil {
 			c.was, c.compared = l.was.Metrics[m.Name]
+		}
+		if calls := l.totals[0].Calls; l.apart && c.compared && m.Kind == results.KindSum && calls > 0 && l.was.Metrics["calls"] > 0 {
+			size, each := 1.0, " a call"
+			if m.Unit != results.UnitUSD {
+				size, each = 100, " in 100 calls"
+			}
+			c.now, c.was, c.each = size*c.now/float64(calls), size*c.was/l.was.Metrics["calls"], each
 		}
 		all = append(all, c)
 	}
@@ -181,11 +190,20 @@ func (l looker) missClasses() []change {
 	return l.parts(func(m results.Metric) bool { return m.Of == "misses" && m.By == results.ByClass })
 }
 
+// cause says what a class of misses comes from. Of a recorded one nobody knows why an
+// entry was gone within its lifetime.
+func (l looker) cause(class string) string {
+	if l.cell.Strategy == results.StrategyBilled && class == prompt.MissEviction.String() {
+		return "calls within the lifetime did not read what was cached, for no visible reason; sim audit lists them"
+	}
+	return missCauses[class]
+}
+
 // missWords says how a class of misses changed and where it comes from.
 func (l looker) missWords(worst *change) string {
 	class := strings.TrimPrefix(worst.metric.Name, "misses_")
 	if worst.compared {
-		return fmt.Sprintf("misses of class %s %s: %s", class, worst.words(), missCauses[class])
+		return fmt.Sprintf("misses of class %s %s: %s", class, worst.words(), l.cause(class))
 	}
 	all := 0.0
 	for _, c := range l.missClasses() {
@@ -196,7 +214,7 @@ func (l looker) missWords(worst *change) string {
 		beside = "no class grew against the baseline"
 	}
 	return fmt.Sprintf("%s of %s misses have class %s (%s): %s",
-		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, beside, missCauses[class])
+		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, beside, l.cause(class))
 }
 
 // lookAtCost names the token class whose cost grew most, and the misses behind

@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/document"
 )
@@ -15,9 +16,10 @@ type Status string
 
 // What became of a rule.
 const (
-	OK       Status = "ok"
-	Breach   Status = "breach"   // the figure is beyond the bar
-	Unjudged Status = "unjudged" // there is no figure, nothing to hold it against, or nothing that could fail
+	OK        Status = "ok"
+	Breach    Status = "breach"    // the figure is beyond the bar
+	Undecided Status = "undecided" // there are fewer sessions than can tell
+	Unjudged  Status = "unjudged"  // there is no figure, nothing to hold it against, or nothing that could fail
 )
 
 // Result is what became of one rule in one cell and group. Figures are in the
@@ -31,18 +33,23 @@ type Result struct {
 	Rule     string   `json:"rule"`
 	Status   Status   `json:"status"`
 	Observed *float64 `json:"observed,omitempty"` // mean over seeds
-	Low      *float64 `json:"low,omitempty"`      // interval of that mean, absent without draws
+	// Low and High are the interval of that mean; where the baseline has other sessions, of
+	// the difference to it, at the figure observed. They are absent where nothing is drawn.
+	Low      *float64 `json:"low,omitempty"`
 	High     *float64 `json:"high,omitempty"`
 	Baseline *float64 `json:"baseline,omitempty"` // mean over seeds
 	Bar      *float64 `json:"bar,omitempty"`      // what the figure may reach
 	Margin   *float64 `json:"margin,omitempty"`   // what is left to the bar, negative beyond it
 	Seeds    int      `json:"seeds,omitzero"`
+	Sessions int      `json:"sessions,omitzero"` // judged, where the baseline has others
+	Before   int      `json:"baseline_sessions,omitzero"`
 	// Message says what is wrong and Look, in one line, what to look at.
 	Message string `json:"message,omitzero"`
 	Look    string `json:"look,omitzero"`
 	// Note says why a figure holds that is beyond its bar.
 	Note string `json:"note,omitzero"`
 	told bool   // a problem of the whole says why it is not judged
+	open bool   // undecided, whatever is made of that
 }
 
 // Problem is something that fails a check beside its rules.
@@ -75,11 +82,19 @@ func (r *Report) Err() error {
 	return fmt.Errorf("%w: %s", ErrFailed, r.Verdict())
 }
 
-// breaches counts the rules that are broken.
-func (r *Report) breaches() int {
+// Broken reports whether a rule is broken.
+func (r *Report) Broken() bool { return r.count(Breach) > 0 }
+
+// Open reports whether there are fewer sessions than some rule takes to tell.
+func (r *Report) Open() bool {
+	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.open })
+}
+
+// count counts the results of a status.
+func (r *Report) count(status Status) int {
 	n := 0
 	for i := range r.Results {
-		if r.Results[i].Status == Breach {
+		if r.Results[i].Status == status {
 			n++
 		}
 	}
@@ -88,21 +103,17 @@ func (r *Report) breaches() int {
 
 // Verdict counts what holds and what does not.
 func (r *Report) Verdict() string {
-	breached, unjudged := r.breaches(), 0
-	for i := range r.Results {
-		if r.Results[i].Status == Unjudged {
-			unjudged++
-		}
-	}
 	text := "nothing was compared"
 	if len(r.Results) > 0 {
-		text = fmt.Sprintf("%d of %s ok", len(r.Results)-breached-unjudged, document.Count(len(r.Results), "comparison"))
+		text = fmt.Sprintf("%d of %s ok", r.count(OK), document.Count(len(r.Results), "comparison"))
 	}
-	if breached > 0 {
-		text += fmt.Sprintf(", %d beyond the bar", breached)
-	}
-	if unjudged > 0 {
-		text += fmt.Sprintf(", %d not judged", unjudged)
+	for _, s := range []struct {
+		status Status
+		words  string
+	}{{Breach, "beyond the bar"}, {Undecided, "undecided"}, {Unjudged, "not judged"}} {
+		if n := r.count(s.status); n > 0 {
+			text += fmt.Sprintf(", %d %s", n, s.words)
+		}
 	}
 	if len(r.Problems) > 0 {
 		text += ", " + document.Count(len(r.Problems), "problem")
@@ -141,7 +152,7 @@ func (r *Report) failures() []failure {
 		switch {
 		case s.Status == Breach:
 			all = append(all, failure{s.Line, s.Metric, s.Message, s.Look})
-		case s.Status == Unjudged && !s.told:
+		case s.Status != OK && !s.told:
 			where := s.Metric
 			if s.Cell != "" {
 				where += " of " + s.Cell

@@ -34,6 +34,14 @@ func (k Kind) String() string { return kindNames[min(k, numKinds-1)] }
 // relative reports whether the bar is a margin against a baseline.
 func (k Kind) relative() bool { return k == MaxIncrease || k == MaxDecrease }
 
+// sign is that of figures that grow towards the bar.
+func (k Kind) sign() float64 {
+	if k == Min || k == MaxDecrease {
+		return -1
+	}
+	return 1
+}
+
 // Ways to group sessions; any other group is a pattern of session ids.
 const (
 	ByProject = "project"
@@ -45,6 +53,7 @@ const (
 // follows the keys are set by Parse.
 type Rule struct {
 	Name     string `yaml:"metric" doc:"name of the metric"`
+	Per      string `yaml:"per" doc:"divide it by this one, such as calls or output_tokens (for each thousand)"`
 	Strategy string `yaml:"strategy" doc:"cells of this strategy; any without"`
 	Cell     string `yaml:"cell" doc:"the cell of this name or pattern; any without"`
 	// Group is ByProject, ByModel, ByAgent or a pattern of session ids; "" for
@@ -60,6 +69,7 @@ type Rule struct {
 	Against   string  `yaml:"against" doc:"the baseline of this rule alone"`
 
 	Metric   results.Metric `yaml:"-"`
+	whole    results.Metric // Metric without Per
 	Kind     Kind           `yaml:"-"`
 	Bar      Amount         `yaml:"-"`
 	Baseline string         `yaml:"-"` // file the rule is held against; "" for none
@@ -85,6 +95,9 @@ func (r *Rule) settle() []error {
 	} else if !known {
 		wrong("metric", "is unknown: %q%s; docs/schema.md lists them all", r.Name, metricHint(r.Name))
 	}
+	if r.whole = r.Metric; r.Per != "" && known {
+		r.setPer(wrong)
+	}
 	if r.Strategy != "" && r.Cell != "" {
 		wrong("cell", "excludes strategy")
 	}
@@ -107,6 +120,20 @@ func (r *Rule) settle() []error {
 		wrong("min_effect", "%v", err)
 	}
 	return errs
+}
+
+// setPer divides the metric by another.
+func (r *Rule) setPer(wrong func(key, format string, args ...any)) {
+	base, known := results.LookupMetric(r.Per)
+	per, sums := r.Metric.Per(base)
+	switch {
+	case !known:
+		wrong("per", "is unknown: %q%s", r.Per, metricHint(r.Per))
+	case !sums:
+		wrong("per", "divides sums: one of %s and %s is none", r.Name, r.Per)
+	default:
+		r.Metric = per
+	}
 }
 
 // defaultMinEffect is a tenth of a per cent: well below what a person would act

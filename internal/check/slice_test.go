@@ -29,7 +29,7 @@ func TestSharedWorkChangesNoBit(t *testing.T) {
 			"":        func(string, Session) string { return "" },
 		}
 		runtime.GOMAXPROCS(rapid.IntRange(1, 4).Draw(t, "processors"))
-		shared := newSums()
+		shared := new(File).newSums()
 		for by, of := range member {
 			for _, g := range in.groups(by) {
 				c := &in.Cells[0]

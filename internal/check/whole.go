@@ -23,8 +23,13 @@ func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 			r.fail(line, "no baseline: %v", err)
 			continue
 		}
-		if b.SessionsDigest != in.SessionsDigest {
-			r.fail(line, "%s%s", file, r.otherSessions(in, b))
+		if same := b.SessionsDigest == in.SessionsDigest; !same {
+			if line := f.needsSame(in, file); line > 0 {
+				r.fail(line, "%s%s", file, f.otherSessions(r, in, b))
+			}
+			if b.Prices != in.Prices {
+				r.Notes = append(r.Notes, fmt.Sprintf("%s has prices of %s, these are of %s", file, b.Prices, in.Prices))
+			}
 		}
 		f.compareScenarios(r, in, b, file, line)
 		f.compareCells(r, in, b, file)
@@ -37,13 +42,25 @@ func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 	}
 }
 
+// needsSame returns the line of the first rule on a baseline that compares the same
+// sessions alone, 0 when none does.
+func (f *File) needsSame(in *Input, file string) int {
+	for i := range f.Rules {
+		r := &f.Rules[i]
+		if r.Baseline == file && slices.ContainsFunc(in.targets(r), func(c *Cell) bool { return !f.mayChange(c.Strategy) }) {
+			return r.Line
+		}
+	}
+	return 0
+}
+
 // otherSessions says how the sessions of a baseline differ from those of the run.
-func (r *Report) otherSessions(in *Input, b *Baseline) string {
+func (f *File) otherSessions(r *Report, in *Input, b *Baseline) string {
 	const untold = ", so that the sessions cannot be compared"
 	switch {
 	case b.Key == in.Key:
 		return fmt.Sprintf(" holds other sessions: %d with %d calls, not these %d with %d (digest %.8s, now %.8s); %s",
-			b.Sessions, b.Calls, len(in.Sessions), in.Calls, b.SessionsDigest, in.SessionsDigest, r.update("these"))
+			b.Sessions, b.Calls, len(in.Sessions), in.Calls, b.SessionsDigest, in.SessionsDigest, f.update(r, "these"))
 	case b.Key == "":
 		return " was made without --anonymize, this run has pseudonyms" + untold
 	case in.Key == "":
@@ -52,13 +69,18 @@ func (r *Report) otherSessions(in *Input, b *Baseline) string {
 	return " has pseudonyms under another key than this run" + untold
 }
 
-// update says what sim check --update would do, and to look at breaches ahead of it:
-// afterwards the baseline holds what broke them.
-func (r *Report) update(takes string) string {
-	if r.breaches() > 0 {
-		return fmt.Sprintf("look at what is beyond the bar first, for sim check --update takes %s into the baseline", takes)
+// update says how to take what is there now for the baseline, and to look at breaches
+// ahead of it: afterwards the baseline holds what broke them. Among the runs of a window
+// what breaks a rule is not taken.
+func (f *File) update(r *Report, takes string) string {
+	text := "sim check --update takes " + takes
+	if f.Window > 0 {
+		text = "sim check --update begins with " + takes + " once the file is deleted"
 	}
-	return "sim check --update takes " + takes
+	if r.Broken() {
+		return "look at what is beyond the bar first, for " + text
+	}
+	return text
 }
 
 // compareScenarios fails a baseline of another scenario or of other prices,
@@ -70,12 +92,16 @@ func (f *File) compareScenarios(r *Report, in *Input, b *Baseline, file string, 
 			return
 		}
 		r.fail(line, "%s belongs to %s (%s, now %s); %s; scenario_may_change: true compares the two",
-			file, what, was, now, r.update("what is there now"))
+			file, what, was, now, f.update(r, "what is there now"))
 	}
-	if b.ScenarioDigest != in.ScenarioDigest {
+	rule := slices.IndexFunc(f.Rules, func(r Rule) bool {
+		return r.Baseline == file && slices.ContainsFunc(in.targets(&r), func(c *Cell) bool { return c.Strategy != results.StrategyBilled })
+	})
+	if rule >= 0 && b.ScenarioDigest != in.ScenarioDigest {
+		line = f.Rules[rule].Line
 		differs("another scenario", fmt.Sprintf("digest %.8s", b.ScenarioDigest), fmt.Sprintf("%.8s", in.ScenarioDigest))
 	}
-	if b.PricesDigest != in.PricesDigest {
+	if b.SessionsDigest == in.SessionsDigest && b.PricesDigest != in.PricesDigest { // it is of the models of the sessions
 		differs("other prices", fmt.Sprintf("digest %.8s, table of %s", b.PricesDigest, b.Prices), fmt.Sprintf("%.8s, %s", in.PricesDigest, in.Prices))
 	}
 }

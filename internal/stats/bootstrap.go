@@ -95,10 +95,15 @@ func matrix(n, size int) [][]float64 {
 // quantiles. The quantiles are taken so much further out (Hesterberg 2015, §4.2);
 // at 12 pairs that is 1.1 instead of 2.5 % at either end for a level of 0.95.
 func Accelerated(draws []float64, estimate float64, influence []float64, level float64) Interval {
+	return acceleratedBy(draws, estimate, influence, widened(level, float64(max(len(influence), 2)-1)))
+}
+
+// acceleratedBy returns the interval whose ends are those of the standard normal
+// distribution at −z and z.
+func acceleratedBy(draws []float64, estimate float64, influence []float64, z float64) Interval {
 	sorted := slices.Clone(draws)
 	slices.Sort(sorted)
 	bias, acceleration := biasOf(sorted, estimate), skewness(influence)/6
-	z := widened(level, len(influence))
 	return Interval{
 		Quantile(sorted, accelerated(-z, bias, acceleration)),
 		Quantile(sorted, accelerated(z, bias, acceleration)),
@@ -106,11 +111,10 @@ func Accelerated(draws []float64, estimate float64, influence []float64, level f
 }
 
 // widened returns the point of the standard normal distribution at which to take
-// a percentile of n ≥ 2 pairs in place of that of the level.
-func widened(level float64, n int) float64 {
-	pairs := float64(max(n, 2))
-	t := distuv.StudentsT{Sigma: 1, Nu: pairs - 1}.Quantile(1 - (1-level)/2)
-	return math.Sqrt(pairs/(pairs-1)) * t
+// a percentile in place of that of the level, given the degrees of freedom.
+func widened(level, freedom float64) float64 {
+	t := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - (1-level)/2)
+	return math.Sqrt((freedom+1)/freedom) * t
 }
 
 // biasOf returns the normal point of the share of ascending draws that are below

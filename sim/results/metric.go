@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Better says which direction of a metric is an improvement.
@@ -118,6 +119,36 @@ type Metric struct {
 	Parts func(*Row) (part, base float64)
 
 	place place
+}
+
+// Per returns the metric that is so much of m for each of another one, or for each
+// thousand of tokens: a ratio, so that different sessions can be compared. It is
+// false when one of the two does not add up over rows.
+func (m Metric) Per(base Metric) (Metric, bool) {
+	if m.Kind != KindSum || base.Kind != KindSum {
+		return Metric{}, false
+	}
+	each, scale := strings.TrimSuffix(base.Name, "s"), 1.0
+	if base.Unit == UnitTokens {
+		each, scale = "1,000 "+base.Name, 1000
+	}
+	per := m
+	per.Name, per.Kind, per.Of = m.Name+" per "+each, KindRatio, cmp.Or(m.Of, m.Name)
+	per.Definition = m.Definition + ", for each of " + base.Name
+	if m.Unit != UnitUSD {
+		per.Unit = UnitRate
+	}
+	per.Parts = func(r *Row) (float64, float64) {
+		part, _ := m.Value(r)
+		of, _ := base.Value(r)
+		return scale * part, of
+	}
+	per.Value = func(r *Row) (float64, bool) {
+		part, of := per.Parts(r)
+		_, ok := m.Value(r)
+		return part / of, ok && of != 0
+	}
+	return per, true
 }
 
 // place is where a metric stands among those published.

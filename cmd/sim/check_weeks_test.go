@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// unreadEverySecond writes copies of transcripts in which every second call reads
+// nothing: what it read it pays for as written.
+func unreadEverySecond(t *testing.T, from, to string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(from, "*.jsonl"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no transcripts in %s: %v", from, err)
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		calls := map[string]int{}
+		lines := bufio.NewScanner(bytes.NewReader(text))
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var line map[string]any
+			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+				t.Fatal(err)
+			}
+			message, _ := line["message"].(map[string]any)
+			usage, _ := message["usage"].(map[string]any)
+			id, _ := message["id"].(string)
+			if _, seen := calls[id]; usage != nil && !seen {
+				calls[id] = len(calls)
+			}
+			if read, _ := usage["cache_read_input_tokens"].(float64); read > 0 && calls[id]%2 == 1 {
+				written, _ := usage["cache_creation_input_tokens"].(float64)
+				usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"] = 0, written+read
+				delete(usage, "cache_creation")
+				changed++
+			}
+			again, err := json.Marshal(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Write(append(again, '\n'))
+		}
+		if err := os.WriteFile(filepath.Join(to, filepath.Base(name)), out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if changed == 0 {
+		t.Fatal("no call reads anything")
+	}
+}
+
+// The gate that --init writes holds over another week's sessions of the same profile,
+// and fails when every second recorded call has lost its reads, with a hint that is of
+// the bill. Weeks that pass make the window; the one that breaks it is not added.
+func TestStarterOverWeeks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for seed, week := range []string{"", "first", "second", "third"} {
+		if week == "" {
+			continue
+		}
+		if code, _, errs := exec(t, "traces", "gen", "--profile", "chat", "--sessions", "12", "--seed", string(rune('0'+seed)), "-o", week); code != exitOK {
+			t.Fatal(errs)
+		}
+	}
+	unreadEverySecond(t, "third", "broken")
+	for _, step := range []struct {
+		args  []string
+		code  int
+		words []string
+	}{
+		{[]string{"--init"}, exitOK, nil},
+		{[]string{"--update", "first"}, exitOK, []string{"9 of 9 comparisons ok"}},
+		{[]string{"--update", "second"}, exitOK, []string{"9 figures of other sessions than the baseline's", "9 of 9 comparisons ok"}},
+		{[]string{"--update", "broken"}, exitCheck, []string{"FAIL sim-check.yaml:18: cache_hit_ratio of billed is ", "12 sessions against 24",
+			"look: misses of class eviction rose from ", "in 100 calls", "this run is not added"}},
+		{[]string{"third"}, exitOK, []string{"9 of 9 comparisons ok"}},
+	} {
+		code, out, errs := exec(t, append([]string{"check"}, step.args...)...)
+		out = strings.Join(strings.Fields(out), " ")
+		if code != step.code {
+			t.Errorf("sim check %v: exit %d, want %d\n%s%s", step.args, code, step.code, out, errs)
+		}
+		for _, words := range step.words {
+			if !strings.Contains(out, words) {
+				t.Errorf("sim check %v: no %q in %s", step.args, words, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// week is a run of what n sessions were billed. Sizes of sessions are drawn log-normal
+// with σ 1, as wide as recorded ones: the dearest tenth has half of the bill. A session
+// reads 95 % of its input, on average over sessions of Beta form, and a call costs
+// $0.10 times a log-normal factor of σ 0.5. Broken sessions read half as much, pay four
+// times as much, and miss in every second call.
+func week(r *rand.Rand, n int, broken bool) *Input {
+	in := input()
+	in.Sessions, in.SessionsDigest = map[string]Session{}, fmt.Sprint(r.Uint64())
+	var rows []tally
+	for i := range n {
+		id := fmt.Sprintf("s%03d", i)
+		in.Sessions[id] = Session{Project: "web"}
+		size := math.Exp(r.NormFloat64())
+		input := int64(1e6 * size)
+		read := int64(float64(input) * (0.95 + 0.03*math.Tanh(r.NormFloat64())))
+		t := tally{session: id, calls: int(50*size) + 1, usd: 5 * size * math.Exp(0.5*r.NormFloat64()), read: read, written: input - read}
+		if broken {
+			t.usd, t.read, t.written = 4*t.usd, read/2, input-read/2
+			t.misses = map[prompt.MissClass]int{prompt.MissEviction: t.calls / 2}
+		}
+		rows = append(rows, t)
+	}
+	in.Cells = []Cell{one("billed", rows...)}
+	return in
+}
+
+// weekly are rules as the starter has them.
+const weekly = `  - {metric: cache_hit_ratio, strategy: billed, max_decrease: 5%}
+  - {metric: cost_usd, per: calls, strategy: billed, max_increase: 25%}
+  - {metric: misses_eviction, per: calls, strategy: billed, max_increase: 0.03}
+`
+
+// Another week of the same quality raises an alarm in at most 5 % of checks and is
+// judged in nearly all, even with bars at the true figures; reads that are gone from
+// every second call are found at once. The weeks are drawn: the truth is known.
+func TestOtherSessions(t *testing.T) {
+	bars := strings.NewReplacer("25%", "0", "5%", "0", "0.03", "0").Replace(weekly)
+	for _, tc := range []struct {
+		rules       string
+		was, now    int
+		broken      bool
+		runs        int
+		least, most int // alarms
+		mostOpen    int
+	}{
+		{weekly, 40, 20, false, 100, 0, 1, 2},
+		{weekly, 40, 20, true, 20, 20, 20, 0},
+		{weekly, 10, 8, true, 20, 20, 20, 0},
+		{bars, 40, 20, false, 200, 1, 10, 10},
+		{bars, 15, 8, false, 200, 1, 10, 50},
+		{weekly, 3, 2, true, 20, 0, 0, 20},
+	} {
+		f := parsed(t, tc.rules)
+		alarms, open := 0, 0
+		for i := range tc.runs {
+			r := rand.New(rand.NewPCG(3, uint64(i)))
+			report := against(t, f, week(r, tc.was, false), week(r, tc.now, tc.broken))
+			if report.count(Unjudged) > 0 || len(report.Problems) > 0 {
+				t.Fatalf("%+v", report.failures())
+			}
+			if report.count(Breach) > 0 {
+				alarms++
+			} else if report.count(Undecided) > 0 {
+				open++
+			}
+		}
+		t.Logf("%d sessions against %d, broken %t: %d alarms, %d undecided of %d", tc.now, tc.was, tc.broken, alarms, open, tc.runs)
+		if alarms < tc.least || alarms > tc.most || open > tc.mostOpen {
+			t.Errorf("want %d to %d alarms, at most %d undecided", tc.least, tc.most, tc.mostOpen)
+		}
+	}
+}
