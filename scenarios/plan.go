@@ -184,6 +184,16 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	return nil
 }
 
+// Listener returns who has to listen while the sessions of the plan are read, nil for nobody: what actions used is
+// found in the texts. A session that was read without is read again when its figures are wanted.
+func (p *Plan) Listener() traces.Listener {
+	d, err := p.design()
+	if err != nil || !slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Needs }) {
+		return nil
+	}
+	return needs.NewListener()
+}
+
 // prepare learns from the sessions and returns the cells as the runner takes them.
 func (p *Plan) prepare(ctx context.Context, d *Design, sessions []*traces.Session) ([]sim.Config, error) {
 	if err := p.learn(ctx, d, sessions); err != nil {

@@ -83,6 +83,9 @@ type Options struct {
 	// decompressed bytes and files finished. It must be safe for concurrent use.
 	Progress func(bytes int64, files int)
 
+	// Listener, when not nil, is shown the texts of blocks and makes Session.Index.
+	Listener Listener
+
 	long *sync.Mutex
 }
 

@@ -38,6 +38,8 @@ type Session struct {
 	// LoggedUSD is the cost of all calls as the client logged it; 0 where it
 	// logs none.
 	LoggedUSD float64
+	// Index is what Options.Listener made of the texts; nil without one.
+	Index any
 }
 
 // SummaryCall is the call behind a compaction.

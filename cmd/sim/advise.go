@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -58,6 +59,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && !f.read.discover.wanted() {
 		f.read.discover.discover = true
 	}
+	f.read.listener = needs.NewListener()
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err

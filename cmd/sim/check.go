@@ -224,6 +224,7 @@ func (f *checkFlags) replay(
 	// else is offered.
 	reading.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
 	reading.generate = plan.Design.Scenario.Sessions.Generate
+	reading.listener = plan.Listener()
 	corpus, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
 	if err != nil {
 		return nil, nil, hintScenario(err, args)

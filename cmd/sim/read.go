@@ -35,7 +35,8 @@ type readFlags struct {
 	selection traces.Selection
 	origin    string   // where sessions that were looked for come from
 	found     []string // paths of sessions that were looked for
-	sample    bool     // the samples were read because nobody named sessions
+	listener  traces.Listener
+	sample    bool // the samples were read because nobody named sessions
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
@@ -131,7 +132,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	var so reading
 	opts := traces.Options{
 		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: cmd.InOrStdin()}, Progress: so.add,
-		MaxMemory: int64(f.memory) << 20,
+		MaxMemory: int64(f.memory) << 20, Listener: f.listener,
 	}
 	if opts.MaxMemory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // of the collector, until all is read
@@ -274,6 +275,9 @@ func (f *runFlags) sessions(
 ) (corpus *traces.Corpus, err error) {
 	s := &plan.Design.Scenario.Sessions
 	f.read.generate = s.Generate
+	if !f.dryRun {
+		f.read.listener = plan.Listener()
+	}
 	if corpus, err = f.read.corpus(cmd, s.Paths); err != nil {
 		return nil, hintScenario(err, args)
 	}

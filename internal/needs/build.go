@@ -2,14 +2,9 @@ package needs
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -27,18 +22,19 @@ const (
 	minWeight = 200
 )
 
-// Build returns what the actions of a session of the corpus used. It is an error when a text cannot be read.
-func Build(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (x *Index, err error) {
-	r, err := texts.Open(ctx, corpus, s)
-	if err != nil {
-		return nil, err
+// compile returns what the actions of a session used, given what was heard of each of its blocks.
+func compile(s *traces.Session, heard []any) *Index {
+	places := 0
+	for _, t := range heard {
+		if h, ok := t.(*utterance); ok {
+			places += len(h.marks)
+		}
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
 	b := builder{
-		s: s, read: r.Block, table: newTable(), failed: map[int32]bool{},
+		s: s, texts: heard, table: newTable(places), failed: map[int32]bool{},
 		threadOf: make([]int32, len(s.Blocks)), roundOf: make([]int32, len(s.Blocks)),
 		changed: make([]int32, len(s.Objects)), shown: make([]int32, len(s.Objects)),
-		x: &Index{threads: make([]uses, len(s.Threads)), summaries: map[prompt.Digest][]int32{}},
+		x: &Index{threads: make([]uses, len(s.Threads))},
 	}
 	for i := range s.Blocks {
 		if bl := &s.Blocks[i]; bl.Kind == prompt.KindToolResult && bl.Flags&prompt.FlagError != 0 {
@@ -46,21 +42,18 @@ func Build(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (x *In
 		}
 	}
 	for i := range s.Threads {
-		if err := b.thread(int32(i)); err != nil {
-			return nil, fmt.Errorf("what session %s used: %w", s.ID, err)
-		}
+		b.thread(int32(i))
 	}
 	b.finish()
-	return b.x, nil
+	return b.x
 }
 
 // builder makes an index.
 type builder struct {
 	s        *traces.Session
-	read     func(int32) (texts.Content, error)
+	texts    []any // what was heard, by block: *utterance, nil for nothing
 	x        *Index
 	table    *table
-	scanner  scanner
 	failed   map[int32]bool // calls whose result is an error
 	threadOf []int32
 	roundOf  []int32
@@ -71,46 +64,34 @@ type builder struct {
 	round    int32
 	within   int32
 	walked   []post
-	values   []value
 }
 
 // thread finds what the rounds of a thread used.
-func (b *builder) thread(i int32) error {
+func (b *builder) thread(i int32) {
 	t := &b.s.Threads[i]
 	clear(b.changed)
 	clear(b.shown)
 	b.inherit(i)
 	b.within, b.at = i, uses{}
-	if err := b.post(i, -1, t.Prefix); err != nil {
-		return err
-	}
+	b.post(i, -1, t.Prefix)
 	event := 0
 	for r := range t.Rounds {
 		b.round = int32(r)
 		b.at.starts = append(b.at.starts, int32(len(b.at.list)))
 		for ; event < len(t.Events) && t.Events[event].Round <= b.round; event++ {
-			if err := b.summary(i, &t.Events[event]); err != nil {
-				return err
-			}
+			b.summary(i, &t.Events[event])
 		}
 		round := &t.Rounds[r]
-		if err := b.post(i, b.round, round.Input); err != nil {
-			return err
-		}
+		b.post(i, b.round, round.Input)
 		for k := round.Reply.From; k < round.Reply.To; k++ {
 			b.threadOf[k], b.roundOf[k] = i, b.round
-			if err := b.uses(k); err != nil {
-				return err
-			}
+			b.uses(k)
 		}
 		b.heaviest()
-		if err := b.post(i, b.round, round.Reply); err != nil {
-			return err
-		}
+		b.post(i, b.round, round.Reply)
 	}
 	b.at.starts = append(b.at.starts, int32(len(b.at.list)))
 	b.x.threads[i] = b.at
-	return nil
 }
 
 // inherit goes through what a branch has of its parents, without their texts.
@@ -148,97 +129,70 @@ func (b *builder) touch(k int32) {
 }
 
 // summary posts a recorded summary: where a replay has it, it can be looked into.
-func (b *builder) summary(i int32, e *traces.Event) error {
+func (b *builder) summary(i int32, e *traces.Event) {
 	if e.Kind != traces.EventCompact || e.Summary.Len() == 0 {
-		return nil
+		return
 	}
 	var d prompt.Digest
-	var list []int32
 	for k := e.Summary.From; k < e.Summary.To; k++ {
 		d = d.Extend(b.s.Blocks[k].Digest)
-		list = append(list, k)
 	}
-	b.x.summaries[d] = list
-	return b.post(i, b.round, e.Summary)
+	b.x.summaries = append(b.x.summaries, summary{d, e.Summary})
+	b.post(i, b.round, e.Summary)
+}
+
+// said returns what was heard of a block, nil for nothing.
+func (b *builder) said(k int32) *utterance {
+	bl := &b.s.Blocks[k]
+	if !says(bl.Kind) || bl.Line <= 0 {
+		return nil
+	}
+	h, _ := b.texts[k].(*utterance)
+	return h
 }
 
 // post notes what the blocks of a span say.
-func (b *builder) post(thread, round int32, span traces.Span) error {
+func (b *builder) post(thread, round int32, span traces.Span) {
 	for k := span.From; k < span.To; k++ {
 		b.threadOf[k], b.roundOf[k] = thread, round
 		b.touch(k)
+		h := b.said(k)
+		if h == nil {
+			continue
+		}
+		b.x.Bytes += h.bytes
 		bl := &b.s.Blocks[k]
-		if !says(bl.Kind) || bl.Line <= 0 {
-			continue
+		own := bl.Kind == prompt.KindToolUse
+		for _, m := range h.marks {
+			b.table.add(m.key, k, m.from, m.to, own)
 		}
-		c, err := b.read(k)
-		if err != nil {
-			return err
-		}
-		if c.Filler {
-			continue
-		}
-		if bl.Kind == prompt.KindToolUse {
-			b.x.Bytes += int64(len(c.Input))
-			b.values = values(b.values[:0], c.Input)
-			for i := range b.values {
-				b.note(k, b.values[i].text, b.values[i].patch())
-			}
+		if own {
 			continue
 		}
 		b.blocks++
-		b.x.Bytes += int64(len(c.Text))
-		b.note(k, c.Text, false)
 		if bl.Kind == prompt.KindPrompt && bl.Flags&prompt.FlagMeta == 0 && !agent(b.s.Threads[thread].Kind) {
-			b.x.directives = directives(b.x.directives, k, c.Text)
+			for _, d := range h.directives {
+				b.x.directives = append(b.x.directives, Directive{Place{k, d.from, d.to}})
+			}
 		}
 	}
-	return nil
 }
 
 func agent(k traces.ThreadKind) bool { return k == traces.ThreadAgent || k == traces.ThreadOrphan }
 
-// says reports whether what a block of a kind says is looked at. Thinking is not: clients and servers leave it out
-// of later requests.
-func says(k prompt.Kind) bool {
-	switch k {
-	case prompt.KindPrompt, prompt.KindText, prompt.KindToolUse, prompt.KindToolResult, prompt.KindSummary,
-		prompt.KindAttachment, prompt.KindReminder:
-		return true
-	}
-	return false
-}
-
-// note adds the terms and lines of a text.
-func (b *builder) note(block int32, text string, patch bool) {
-	b.scanner.scan(text, patch)
-	own := b.s.Blocks[block].Kind == prompt.KindToolUse
-	for _, f := range b.scanner.terms {
-		b.table.add(f.key, block, f.from, f.to, own)
-	}
-	for _, f := range b.scanner.lines {
-		b.table.add(f.key, block, f.from, f.to, own)
-	}
-}
-
 // uses finds what a block of an answer used, if it is a tool call.
-func (b *builder) uses(k int32) error {
+func (b *builder) uses(k int32) {
 	bl := &b.s.Blocks[k]
-	if bl.Kind != prompt.KindToolUse || bl.Line <= 0 {
-		return nil
-	}
-	c, err := b.read(k)
-	if err != nil || c.Filler {
-		return err
+	h := b.said(k)
+	if bl.Kind != prompt.KindToolUse || h == nil {
+		return
 	}
 	if bl.Op == prompt.OpRead && bl.Object >= 0 {
 		b.again(k, bl)
 	}
-	b.values = values(b.values[:0], c.Input)
-	for i := range b.values {
-		b.value(k, bl, &b.values[i])
+	for i := range h.values {
+		b.value(k, bl, &h.values[i])
 	}
-	return nil
 }
 
 // again adds the need of a file that is read again as it was.
@@ -263,31 +217,30 @@ func (b *builder) need(kind results.NeedKind, k int32, term uint64) Need {
 }
 
 // value adds what a string of an argument used.
-func (b *builder) value(k int32, bl *prompt.Block, v *value) {
-	b.scanner.scan(v.text, v.patch())
+func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
 	writes := bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite
 	switch {
-	case v.old() || v.patch():
+	case v.role == roleOld || v.role == rolePatch:
 		b.replaced(k, v)
 		return
-	case v.task():
-		for _, f := range b.scanner.lines {
+	case v.role == roleTask:
+		for _, f := range v.lines {
 			b.add(results.NeedTask, k, f.key, func(p *prompt.Block) bool { return p.Kind == prompt.KindToolUse })
 		}
 		return
-	case v.path() && (writes || bl.Op == prompt.OpRead && b.shown[max(0, bl.Object)] > 0):
-		for _, f := range slices.Backward(b.scanner.terms) { // the longest first
+	case v.role == rolePath && (writes || bl.Op == prompt.OpRead && b.shown[max(0, bl.Object)] > 0):
+		for _, f := range slices.Backward(v.terms) { // the longest first
 			if f.kind == results.NeedPath && b.add(results.NeedPath, k, f.key, anything) {
 				return
 			}
 		}
 		return
 	}
-	for _, f := range b.scanner.lines {
+	for _, f := range v.lines {
 		b.add(results.NeedError, k, f.key, func(p *prompt.Block) bool { return p.Flags&prompt.FlagError != 0 })
 	}
 	path := int32(-1) // end of the one that was found, of which the last component is no need of its own
-	for _, f := range slices.Backward(b.scanner.terms) {
+	for _, f := range slices.Backward(v.terms) {
 		if f.kind == results.NeedPath && f.to == path {
 			continue
 		}
@@ -304,14 +257,14 @@ func given(b *prompt.Block) bool { return b.Kind != prompt.KindToolUse }
 
 // replaced adds the need of the text that an edit replaces: by the rarest of its whole lines, else by the rarest of
 // its identifiers. Of a text that is found nowhere nothing is known.
-func (b *builder) replaced(k int32, v *value) {
+func (b *builder) replaced(k int32, v *argument) {
 	shown := func(p *prompt.Block) bool {
 		return p.Kind == prompt.KindToolResult || p.Kind == prompt.KindToolUse || p.Kind == prompt.KindAttachment
 	}
-	for _, list := range [...][]found{b.scanner.lines, b.scanner.terms} {
+	for _, list := range [...][]found{v.lines, v.terms} {
 		best, blocks := -1, int32(math.MaxInt32)
 		for i, f := range list {
-			if v.patch() && !removed(v.text, int(f.from)) {
+			if v.role == rolePatch && !f.removed {
 				continue
 			}
 			if x := b.table.find(f.key); x != nil && x.blocks < blocks {
@@ -323,11 +276,6 @@ func (b *builder) replaced(k int32, v *value) {
 		}
 	}
 	b.x.Missed++
-}
-
-// removed reports whether the line of a patch in which a position lies is taken out.
-func removed(text string, at int) bool {
-	return text[strings.LastIndexByte(text[:at], '\n')+1] == '-'
 }
 
 // add adds a need if what matched stands in what the thread has been told, and was first said in a block that the

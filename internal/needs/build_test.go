@@ -3,6 +3,7 @@ package needs
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // other is text around what a test is about: without it everything stands everywhere.
@@ -206,5 +209,30 @@ func TestOddInput(t *testing.T) {
 	}
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("%v for %d bytes", took, x.Bytes)
+	}
+}
+
+// An index made while sessions are read is that of their texts read again: over the samples of all agents.
+func TestListenerHearsWhatIsReadAgain(t *testing.T) {
+	ctx := context.Background()
+	c, err := agents.ReadFS(ctx, traces.Options{Listener: NewListener()}, synthetic.Samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := 0
+	for _, s := range c.Sessions {
+		heard := s.Index.(*Index)
+		s.Index = nil
+		again, err := Build(ctx, c, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(heard, again) {
+			t.Errorf("session %s of %s: %d needs when it was read, %d when it was read again", s.ID, s.Agent, heard.Len(), again.Len())
+		}
+		needs += heard.Len()
+	}
+	if needs < 100 {
+		t.Errorf("%d needs in all samples", needs)
 	}
 }

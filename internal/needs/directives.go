@@ -14,12 +14,12 @@ const (
 	maxWords = 60
 )
 
-// directives appends the directing sentences of a prompt. What a client puts into it in tags is left out.
-func directives(list []Directive, block int32, text string) []Directive {
+// directives returns the directing sentences of a prompt. What a client puts into it in tags is left out.
+func directives(text string) (list []span) {
 	for from := 0; from < len(text); {
 		to := sentence(text, from)
 		if s := strings.TrimSpace(text[from:to]); s != "" && s[0] != '<' && Directs(s) {
-			list = append(list, Directive{Place{Block: block, From: int32(from), To: int32(to)}})
+			list = append(list, span{int32(from), int32(to)})
 		}
 		from = to
 	}
@@ -28,16 +28,14 @@ func directives(list []Directive, block int32, text string) []Directive {
 
 // Directs reports whether a sentence says what to do or not to do: by a word like must, never or use, in 3 to 60 words.
 func Directs(s string) bool {
-	words := strings.Fields(s)
-	if len(words) < minWords || len(words) > maxWords {
-		return false
-	}
-	for _, w := range words {
-		if directing[strings.ToLower(strings.Trim(w, ".,:;!?\"'()*`"))] {
-			return true
+	words, found := 0, false
+	for w := range strings.FieldsSeq(s) {
+		if words++; words > maxWords {
+			return false
 		}
+		found = found || directing[strings.ToLower(strings.Trim(w, ".,:;!?\"'()*`"))]
 	}
-	return false
+	return found && words >= minWords
 }
 
 // sentence returns the end of the sentence that begins at a position.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Need is one use of what had been said before.
@@ -35,6 +36,12 @@ type Need struct {
 // string values.
 type Place struct{ Block, From, To int32 }
 
+// summary is what a recorded compaction left: blocks, and the digest of theirs.
+type summary struct {
+	digest prompt.Digest
+	blocks traces.Span
+}
+
 // Directive is a sentence of a person that says what to do.
 type Directive struct{ Place }
 
@@ -43,7 +50,7 @@ type Index struct {
 	threads    []uses
 	places     []Place
 	directives []Directive // by block
-	summaries  map[prompt.Digest][]int32
+	summaries  []summary
 	Bytes      int64 // of texts read
 	Missed     int   // edits whose old text is found nowhere
 }
@@ -76,6 +83,16 @@ func (x *Index) Len() int {
 		n += len(x.threads[i].list)
 	}
 	return n
+}
+
+// recorded returns the blocks of the recorded summary with a digest, none for another's.
+func (x *Index) recorded(d prompt.Digest) traces.Span {
+	for _, s := range slices.Backward(x.summaries) {
+		if s.digest == d {
+			return s.blocks
+		}
+	}
+	return traces.Span{}
 }
 
 // said returns the directives of a block.

@@ -201,12 +201,12 @@ func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 	case e.Kind == prompt.KindAttachment && b.Object >= 0:
 		j.restored = append(j.restored, b.Object)
 	case e.Kind == prompt.KindSummary:
-		list, recorded := j.x.summaries[b.Digest]
-		for _, k := range list {
+		said := j.x.recorded(b.Digest)
+		for k := said.From; k < said.To; k++ {
 			j.reach(k)
 			j.shown[k] = whole
 		}
-		if recorded {
+		if said.Len() > 0 {
 			break
 		}
 		if w := j.read(b); w != nil {

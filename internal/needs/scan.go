@@ -2,6 +2,8 @@ package needs
 
 import (
 	"bytes"
+	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/results"
@@ -21,13 +23,13 @@ const (
 
 // Classes of bytes.
 const (
-	classOther byte = iota
-	classLower
+	classLower byte = 1 << iota
 	classUpper
 	classDigit
-	classMark // underscore
-	classJoin // stands inside paths, addresses and qualified names
-	classWide // of a character beyond ASCII
+	classMark       // underscore
+	classJoin       // stands inside paths, addresses and qualified names
+	classWide       // of a character beyond ASCII
+	classOther byte = 0
 )
 
 var classes = func() (t [256]byte) {
@@ -50,25 +52,31 @@ var classes = func() (t [256]byte) {
 	return t
 }()
 
-// found is a term of a text.
+// found is a term or a line of a text.
 type found struct {
-	kind     results.NeedKind
-	key      uint64
-	from, to int32
+	mark
+	kind    results.NeedKind
+	removed bool // by a patch
 }
 
-const (
-	offset = 14695981039346656037 // of FNV-1a
-	factor = 1099511628211
-)
-
-// digest returns the digest of a string, different for each salt.
+// digest returns the digest of a string, different for each salt: eight bytes at a time, by the product of two words
+// of which one depends on what came before.
 func digest(s string, salt uint64) uint64 {
-	h := uint64(offset) ^ salt
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * factor
+	const factor = 0x9fb21c651e98df25 // odd, with as many ones as zeros
+	h := salt ^ uint64(len(s))*factor
+	for ; len(s) >= 8; s = s[8:] {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		high, low := bits.Mul64(h^w, factor)
+		h = high ^ low
 	}
-	return h ^ h>>31
+	w := uint64(0)
+	for i := len(s) - 1; i >= 0; i-- {
+		w = w<<8 | uint64(s[i])
+	}
+	high, low := bits.Mul64(h^w, factor)
+	h = high ^ low
+	return (h ^ h>>32) * factor
 }
 
 // lineSalt keeps lines apart from terms.
@@ -76,8 +84,43 @@ const lineSalt = 0x9e3779b97f4a7c15
 
 // scanner finds the terms and the lines of a text.
 type scanner struct {
-	terms []found
-	lines []found
+	terms  []found
+	lines  []found
+	values []value
+	seen   []uint64 // keys of the text by hash, 0 for a free place
+	first  []mark
+}
+
+// once returns where each term and each line stands first, terms ahead of lines.
+func (s *scanner) once() []mark {
+	size := 64
+	for size < 2*(len(s.terms)+len(s.lines)) {
+		size *= 2
+	}
+	s.seen = slices.Grow(s.seen[:0], size)[:size]
+	clear(s.seen)
+	s.first = s.first[:0]
+	for _, list := range [...][]found{s.terms, s.lines} {
+		for i := range list {
+			if s.new(list[i].key | 1) {
+				s.first = append(s.first, list[i].mark)
+			}
+		}
+	}
+	return slices.Clone(s.first)
+}
+
+// new notes a key and reports whether it was not noted before.
+func (s *scanner) new(key uint64) bool {
+	mask := uint64(len(s.seen) - 1)
+	i := (key ^ key>>29) & mask
+	for ; s.seen[i] != 0; i = (i + 1) & mask {
+		if s.seen[i] == key {
+			return false
+		}
+	}
+	s.seen[i] = key
+	return true
 }
 
 // scan finds the terms and the lines of a text, of a patch without the signs ahead of its lines; the result is valid
@@ -98,19 +141,28 @@ func (s *scanner) scan(text string, patch bool) {
 	}
 }
 
-// words finds the terms.
+// words finds the terms. Most words are short, of small letters, and none.
 func (s *scanner) words(text string) {
 	for i := 0; i < len(text); {
-		if c := classes[text[i]]; c == classOther {
+		of := classes[text[i]]
+		if of == classOther {
 			i++
 			continue
 		}
 		from := i
-		for i < len(text) && classes[text[i]] != classOther {
-			i++
+		for i++; i < len(text); i++ {
+			c := classes[text[i]]
+			if c == classOther {
+				break
+			}
+			of |= c
 		}
-		if len(s.terms) < blockTerms {
+		switch {
+		case i-from < minName, of == classLower && i-from < plainName, len(s.terms) >= blockTerms:
+		case of&classJoin != 0:
 			s.run(text, from, i)
+		case i-from <= maxTerm:
+			s.word(text, from, i, of)
 		}
 	}
 }
@@ -144,11 +196,12 @@ func (s *scanner) run(text string, from, to int) {
 		s.add(results.NeedPath, text, from, to)
 	}
 	for i := from; i < to; {
-		j := i
+		j, of := i, classOther
 		for j < to && classes[text[j]] != classJoin {
+			of |= classes[text[j]]
 			j++
 		}
-		s.word(text, i, j)
+		s.word(text, i, j, of)
 		i = j + 1
 	}
 }
@@ -179,40 +232,31 @@ func (s *scanner) path(text string, from, to int) {
 	}
 }
 
-// word adds an identifier or a number.
-func (s *scanner) word(text string, from, to int) {
-	if to-from < minName {
-		return
-	}
-	var lower, upper, digit, mark, wide, turns int
-	for i := from; i < to; i++ {
-		switch classes[text[i]] {
-		case classLower:
-			lower++
-		case classUpper:
-			if upper++; i > from && classes[text[i-1]] == classLower {
-				turns++
-			}
-		case classDigit:
-			digit++
-		case classMark:
-			mark++
-		case classWide:
-			wide++
-		}
-	}
+// word adds an identifier or a number, given the classes of its bytes.
+func (s *scanner) word(text string, from, to int, of byte) {
 	n := to - from
 	switch {
-	case digit == n:
+	case n < minName, of == classMark:
+	case of == classDigit:
 		s.add(results.NeedNumber, text, from, to)
-	case mark == n:
-	case mark > 0, turns > 0, digit > 0, upper == n, wide > 0 && n >= minName+2, n >= plainName:
+	case of&(classMark|classDigit) != 0, of == classUpper, of&classWide != 0 && n >= minName+2, n >= plainName,
+		of&classUpper != 0 && turns(text[from:to]):
 		s.add(results.NeedName, text, from, to)
 	}
 }
 
+// turns reports whether a large letter follows a small one.
+func turns(word string) bool {
+	for i := 1; i < len(word); i++ {
+		if classes[word[i]] == classUpper && classes[word[i-1]] == classLower {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *scanner) add(kind results.NeedKind, text string, from, to int) {
-	s.terms = append(s.terms, found{kind, digest(text[from:to], 0), int32(from), int32(to)})
+	s.terms = append(s.terms, found{mark: mark{digest(text[from:to], 0), span{int32(from), int32(to)}}, kind: kind})
 }
 
 // line adds a line without white space at both ends, and without the number in front of it as tools show files.
@@ -231,7 +275,7 @@ func (s *scanner) line(text string, from, to int) {
 		}
 	}
 	if to-from >= minLine && to-from <= maxLine && len(s.lines) < blockTerms {
-		s.lines = append(s.lines, found{results.NeedEdit, digest(text[from:to], lineSalt), int32(from), int32(to)})
+		s.lines = append(s.lines, found{mark: mark{digest(text[from:to], lineSalt), span{int32(from), int32(to)}}, kind: results.NeedEdit})
 	}
 }
 

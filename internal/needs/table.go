@@ -21,7 +21,14 @@ type post struct{ block, next, from, to int32 }
 // end closes a list of posts.
 const end = int32(-1)
 
-func newTable() *table { return &table{keys: make([]uint64, 1<<12), terms: make([]term, 1<<12)} }
+// newTable returns a table for a number of places of terms, each of which stands in two on average.
+func newTable(places int) *table {
+	n := 1 << 8
+	for n < places {
+		n *= 2
+	}
+	return &table{keys: make([]uint64, n), terms: make([]term, n), posts: make([]post, 0, places)}
+}
 
 // slot returns the place of a digest, free or not.
 func (t *table) slot(key uint64) int {

@@ -142,7 +142,7 @@ func (r *Reader) content(b *prompt.Block, p *traces.Text) Content {
 	case p.Withheld:
 		r.fill(&c, b)
 	case b.Kind == prompt.KindToolUse:
-		c.Input = object(p.Text, p.Quoted)
+		c.Input = Input(p.Text, p.Quoted)
 	default:
 		c.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
 	}
@@ -226,8 +226,8 @@ func (l *line) text(block int32) *traces.Text {
 	return nil
 }
 
-// object returns a tool call's input as a JSON object.
-func object(input string, quoted bool) jsontext.Value {
+// Input returns a tool call's input as Content.Input has it, given as traces.Text has it.
+func Input(input string, quoted bool) jsontext.Value {
 	v := jsontext.Value(input)
 	switch {
 	case v.IsValid() && v.Kind() == '{':

@@ -62,6 +62,7 @@ type Session struct {
 	Quality    traces.Quality
 
 	foreign map[string]bool // calls that an earlier session owns
+	heard   []any           // of the blocks, once they are written
 }
 
 // Place is a line of a file.
@@ -78,7 +79,8 @@ type Block struct {
 	Object string
 	Source *File
 	Task   *Task
-	Text   *traces.Text // only where texts are read
+	Text   *traces.Text // only where texts are kept
+	Heard  any          // what traces.Options.Listener heard
 	at     int32        // 1 + index in the session, once it is written
 	call   int32        // number of a tool call in the session, shared with its result; 0 for none
 }

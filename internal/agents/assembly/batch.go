@@ -172,6 +172,9 @@ func (b *reading[S]) gather(scanned []S, batch []int32) {
 	parallel.Each(b.opts.Workers, len(drafts), func(i int) {
 		s := drafts[i].assemble()
 		made[i] = outcome{s, drafts[i].Problems, at[drafts[i].Files[0]], s.Check()}
+		if b.opts.Listener != nil && made[i].unsound == nil {
+			s.Index = b.opts.Listener.Index(s, drafts[i].heard)
+		}
 		drafts[i] = nil
 	})
 	b.made = append(b.made, made...)

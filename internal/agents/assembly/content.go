@@ -12,8 +12,19 @@ import (
 
 // Maker makes blocks of what formats of JSON objects hold.
 type Maker struct {
-	Keep    bool           // blocks keep their texts
-	Unknown map[string]int // counts types of content that make no block; nil to count none
+	Keep    bool            // blocks keep their texts
+	Ear     traces.Listener // hears texts; nil for none
+	Unknown map[string]int  // counts types of content that make no block; nil to count none
+}
+
+// Say gives a block its text, where somebody wants it.
+func (m Maker) Say(b *Block, t traces.Text) {
+	if m.Keep {
+		b.Text = &t
+	}
+	if m.Ear != nil {
+		b.Heard = m.Ear.Hear(b.Kind, &t)
+	}
 }
 
 // Skip counts content of a type the reader does not know.
@@ -28,9 +39,7 @@ func (m Maker) Text(k prompt.Kind, text string) Block {
 	b := Block{Block: prompt.Block{
 		Digest: BlockDigest(k, prompt.DigestString(text)), Bytes: int32(min(len(text), 1<<31-1)), Object: -1, Kind: k,
 	}}
-	if m.Keep {
-		b.Text = &traces.Text{Text: text}
-	}
+	m.Say(&b, traces.Text{Text: text})
 	return b
 }
 
@@ -49,7 +58,7 @@ func (m Maker) Use(id prompt.Digest, name string, input jsontext.Value) Block {
 	if Decode(input, &args) == nil {
 		b.Object = args.Path + args.FilePath
 		if b.Op == prompt.OpAgent {
-			b.Task = &Task{AgentType: args.Agent, Prompt: m.Text(prompt.KindPrompt, args.Prompt).Digest}
+			b.Task = &Task{AgentType: args.Agent, Prompt: Maker{}.Text(prompt.KindPrompt, args.Prompt).Digest}
 		}
 	}
 	if strings.HasPrefix(name, "mcp__") {

@@ -43,7 +43,7 @@ func (s *Session) emit() *traces.Session {
 		t.index = int32(i)
 		n += t.size()
 	}
-	out.Blocks = make([]prompt.Block, 0, n)
+	out.Blocks, s.heard = make([]prompt.Block, 0, n), make([]any, 0, n)
 	for _, t := range s.Threads {
 		out.Threads = append(out.Threads, e.thread(t))
 	}
@@ -171,7 +171,7 @@ func (e *emitter) block(b *Block) {
 		}
 		e.results[b.ID] = place
 	}
-	e.out.Blocks = append(e.out.Blocks, out)
+	e.out.Blocks, e.s.heard = append(e.out.Blocks, out), append(e.s.heard, b.Heard)
 }
 
 func (e *emitter) event(ev *Event) traces.Event {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -58,7 +59,7 @@ func (p *parser) content(m *message) {
 		p.add(piece{Block: prompt.Block{
 			Kind: prompt.KindText, Flags: prompt.FlagString, Object: -1,
 			Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
-		}}, text)
+		}, heard: p.hear(prompt.KindText, text)}, text)
 	case '[':
 		for range p.elements {
 			p.block(m)
@@ -109,6 +110,7 @@ type span struct {
 	digest prompt.Digest
 	bytes  int
 	text   []byte // where texts are kept
+	heard  any    // of what is said for others to hear
 }
 
 func (p *parser) span(b []byte) span {
@@ -119,6 +121,22 @@ func (p *parser) span(b []byte) span {
 	if p.keep {
 		s.text = bytes.Clone(b)
 	}
+	return s
+}
+
+// hear has a text heard where somebody listens.
+func (p *parser) hear(k prompt.Kind, text []byte) any {
+	if p.ear == nil {
+		return nil
+	}
+	// The listener does not keep the text, which lives in a buffer.
+	return p.ear.Hear(k, &traces.Text{Text: unsafe.String(unsafe.SliceData(text), len(text))})
+}
+
+// said is span for a text that is said to be heard.
+func (p *parser) said(k prompt.Kind, b []byte) span {
+	s := p.span(b)
+	s.heard = p.hear(k, b)
 	return s
 }
 
@@ -154,7 +172,7 @@ func (p *parser) block(m *message) {
 		case "text":
 			text := p.text(&p.scratch)
 			m.says(text)
-			b.text = p.span(text)
+			b.text = p.said(prompt.KindText, text)
 		case "thinking":
 			b.thinking = p.span(p.text(&p.scratch))
 		case "signature", "data":
@@ -197,7 +215,7 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 		pc.Kind, s = prompt.KindThinking, thinkingSpan(b)
 	case "tool_use", "server_tool_use":
 		pc.Kind = prompt.KindToolUse
-		s = p.span(b.input.raw)
+		s = p.said(prompt.KindToolUse, b.input.raw)
 		s.digest = s.digest.Extend(prompt.DigestBytes(b.name)).Extend(b.id)
 		p.describe(&pc, b)
 	case "tool_result":
@@ -214,9 +232,9 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 	case "document":
 		pc.Kind, s = prompt.KindDocument, b.data
 	default:
-		pc.Kind, s = prompt.KindText, p.span(b.raw)
+		pc.Kind, s = prompt.KindText, p.said(prompt.KindText, b.raw)
 	}
-	pc.Bytes, pc.Digest = int32(s.bytes), s.digest
+	pc.Bytes, pc.Digest, pc.heard = int32(s.bytes), s.digest, s.heard
 	if pc.Kind == prompt.KindImage || pc.Kind == prompt.KindDocument {
 		s.text = nil
 	}
@@ -238,7 +256,7 @@ func thinkingSpan(b *rawBlock) span {
 // texts are taken together.
 func (p *parser) resultContent() (s span, images int) {
 	if p.peek() != '[' {
-		return p.span(p.text(&p.scratch)), 0
+		return p.said(prompt.KindToolResult, p.text(&p.scratch)), 0
 	}
 	p.parts = p.parts[:0]
 	for range p.elements {
@@ -255,7 +273,7 @@ func (p *parser) resultContent() (s span, images int) {
 			}
 		}
 	}
-	return p.span(p.parts), images
+	return p.said(prompt.KindToolResult, p.parts), images
 }
 
 // mediaSource reads the source of an image or document.

@@ -15,8 +15,9 @@ type parser struct {
 	scratch []byte // unescaped text of one string
 	parts   []byte // text of a tool result in several parts
 	passes  []assembly.Usage
-	keep    bool          // texts are kept
-	texts   []traces.Text // of the pieces of the source, where they are kept
+	keep    bool            // texts are kept
+	ear     traces.Listener // hears texts; nil for none
+	texts   []traces.Text   // of the pieces of the source, where they are kept
 }
 
 var (

@@ -68,6 +68,7 @@ type piece struct {
 	tool   int32         // names of the source
 	object int32         // names of the source
 	task   int32         // 1 + index into the source's tasks
+	heard  any           // what traces.Options.Listener heard
 }
 
 // answer is what a line says about its call as a whole.
@@ -132,6 +133,6 @@ func (n *names) at(i int32) string {
 // scan reads one file into records.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*source, error) {
 	src := &source{File: assembly.NewFile("claudecode", in.Name, opts)}
-	p := &parser{src: src}
+	p := &parser{src: src, ear: opts.Listener}
 	return src, src.Read(ctx, opts, in, p.parse)
 }

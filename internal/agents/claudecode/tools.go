@@ -230,7 +230,7 @@ func (p *parser) injected(h *header) {
 	r.from = int32(len(p.src.pieces))
 	p.add(piece{Block: prompt.Block{
 		Kind: kind, Object: -1, Bytes: int32(len(text)), Digest: prompt.DigestBytes(text), Flags: h.attachment.flags(),
-	}}, text)
+	}, heard: p.hear(kind, text)}, text)
 	r.to = r.from + 1
 	p.seal(&r, kind == prompt.KindAttachment)
 	p.src.records = append(p.src.records, r)

@@ -168,6 +168,7 @@ func blocksOf(e entry) []assembly.Block {
 		p := &e.src.pieces[i]
 		b := assembly.Block{
 			Block: p.Block, ID: p.id, Tool: e.src.names.at(p.tool), Object: e.src.names.at(p.object), Source: e.src.File,
+			Heard: p.heard,
 		}
 		if p.task > 0 {
 			b.Task = &e.src.tasks[p.task-1]

@@ -29,7 +29,7 @@ type responseItem struct {
 	Output    jsontext.Value `json:"output"`
 	Tools     jsontext.Value `json:"tools"`
 
-	keep bool // blocks keep their texts
+	maker assembly.Maker
 }
 
 // contentPart is one part of a message or of a tool's output.
@@ -51,9 +51,9 @@ func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
 		// What counts is the encrypted content; its length says little about
 		// its tokens, which the usage has.
 		b := newBlock(prompt.KindThinking, []byte(r.ID), []byte(r.Encrypted), r.Summary)
-		if r.keep {
+		if r.maker.Keep { // nobody listens to what was thought
 			text := r.summaries()
-			b.Text = &traces.Text{Text: text, Withheld: text == ""}
+			r.maker.Say(&b, traces.Text{Text: text, Withheld: text == ""})
 		}
 		it.Blocks = []assembly.Block{b}
 	case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
@@ -146,17 +146,17 @@ func (r *responseItem) message() ([]assembly.Block, error) {
 	if kind == prompt.KindPrompt && (r.Role != "user" || injected(texts)) {
 		b.Kind, b.Flags = prompt.KindAttachment, prompt.FlagMeta
 	}
-	list := []assembly.Block{r.withText(b, texts...)}
+	list := []assembly.Block{r.withText(b, false, texts...)}
 	for range images {
-		list = append(list, r.withText(newBlock(prompt.KindImage, []byte(r.ID), []byte{byte(len(list))})))
+		list = append(list, r.withText(newBlock(prompt.KindImage, []byte(r.ID), []byte{byte(len(list))}), false))
 	}
 	return list, nil
 }
 
-// withText returns a block with its text where texts are kept.
-func (r *responseItem) withText(b assembly.Block, texts ...[]byte) assembly.Block {
-	if r.keep {
-		b.Text = &traces.Text{Text: string(bytes.Join(texts, nil))}
+// withText returns a block with its text where somebody wants it.
+func (r *responseItem) withText(b assembly.Block, quoted bool, texts ...[]byte) assembly.Block {
+	if r.maker.Keep || r.maker.Ear != nil {
+		r.maker.Say(&b, traces.Text{Text: string(bytes.Join(texts, nil)), Quoted: quoted})
 	}
 	return b
 }
@@ -204,10 +204,7 @@ func (r *responseItem) use() assembly.Block {
 	if b.Op == prompt.OpEdit {
 		b.Object = patched(content)
 	}
-	if b = r.withText(b, content); b.Text != nil {
-		b.Text.Quoted = args.Kind() == '"'
-	}
-	return b
+	return r.withText(b, args.Kind() == '"', content)
 }
 
 // output returns the block of a tool's result.
@@ -219,7 +216,7 @@ func (r *responseItem) output() (assembly.Block, error) {
 	if v.Kind() == '[' && len(r.Tools) > 0 {
 		b := newBlock(prompt.KindToolResult, v)
 		b.ID = assembly.CallID(r.CallID)
-		return r.withText(b, v), nil
+		return r.withText(b, false, v), nil
 	}
 	texts, images, err := parts(v)
 	if err != nil {
@@ -231,5 +228,5 @@ func (r *responseItem) output() (assembly.Block, error) {
 	if len(texts) > 0 && failed(texts[0]) {
 		b.Flags |= prompt.FlagError
 	}
-	return r.withText(b, texts...), nil
+	return r.withText(b, false, texts...), nil
 }

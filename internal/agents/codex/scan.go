@@ -29,6 +29,7 @@ type rollout struct {
 	model    string
 	totals   tokenUsage // of the last token count
 	called   string     // id of the last tool call
+	maker    assembly.Maker
 }
 
 // head is what is known of the prefix ahead of the conversation.
@@ -89,7 +90,7 @@ var errNoRecord = errors.New("line is no record of a rollout: it has no type")
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, error) {
 	f := assembly.NewFile(Agent, in.Name, opts)
-	ro := &rollout{File: f, Rounds: assembly.NewRounds(assembly.Main(), f)}
+	ro := &rollout{File: f, Rounds: assembly.NewRounds(assembly.Main(), f), maker: assembly.Maker{Ear: opts.Listener}}
 	return ro, ro.Read(ctx, opts, in, ro.parse)
 }
 
@@ -126,7 +127,7 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	case "event_msg":
 		err = ro.event(it, r.Payload)
 	case "compacted":
-		if err = replaced(it, r.Payload, false, ro.unknown); err == nil {
+		if err = replaced(it, r.Payload, ro.maker, ro.unknown); err == nil {
 			ro.Add(it)
 		}
 	case "world_state":
@@ -160,7 +161,7 @@ func (ro *rollout) meta(payload []byte) error {
 
 // response reads an item of the conversation.
 func (ro *rollout) response(it *assembly.Step, payload []byte) error {
-	var r responseItem
+	r := responseItem{maker: ro.maker}
 	if err := assembly.Decode(payload, &r); err != nil {
 		return err
 	}
@@ -235,7 +236,7 @@ func (u tokenUsage) usage() assembly.Usage {
 // replaced reads what replaced the history: messages that stayed or came back,
 // and a summary, which is either text or an item only the server can read. It
 // hands the types of items it does not know to unknown.
-func replaced(it *assembly.Step, payload []byte, keep bool, unknown func(typ string)) error {
+func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func(typ string)) error {
 	var c compacted
 	if err := assembly.Decode(payload, &c); err != nil {
 		return err
@@ -243,13 +244,13 @@ func replaced(it *assembly.Step, payload []byte, keep bool, unknown func(typ str
 	it.Kind = assembly.StepCompact
 	var summary []assembly.Block
 	if c.Message != "" {
-		r := responseItem{keep: keep}
+		r := responseItem{maker: mk}
 		text := []byte(c.Message)
-		summary = append(summary, r.withText(newBlock(prompt.KindSummary, text), text))
+		summary = append(summary, r.withText(newBlock(prompt.KindSummary, text), false, text))
 	}
 	for i := range c.History {
 		var kept assembly.Step
-		c.History[i].keep = keep
+		c.History[i].maker = mk
 		known, err := c.History[i].fill(&kept)
 		if err != nil {
 			return err
@@ -271,6 +272,7 @@ func replaced(it *assembly.Step, payload []byte, keep bool, unknown func(typ str
 
 // texts reads a line of a rollout again.
 func texts(line []byte) []traces.Text {
+	keeping := assembly.Maker{Keep: true}
 	var r record
 	var it assembly.Step
 	if assembly.Decode(line, &r) != nil {
@@ -278,13 +280,13 @@ func texts(line []byte) []traces.Text {
 	}
 	switch r.Type {
 	case "response_item":
-		item := responseItem{keep: true}
+		item := responseItem{maker: keeping}
 		if assembly.Decode(r.Payload, &item) != nil {
 			return nil
 		}
 		_, _ = item.fill(&it) // what cannot be read has no blocks
 	case "compacted":
-		_ = replaced(&it, r.Payload, true, func(string) {})
+		_ = replaced(&it, r.Payload, keeping, func(string) {})
 	}
 	return assembly.TextsOf(it.Blocks)
 }

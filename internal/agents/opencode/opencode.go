@@ -81,6 +81,7 @@ type export struct {
 	messages int
 	usd      float64
 	before   message // the last one
+	ear      traces.Listener
 }
 
 // info describes a session.
@@ -153,7 +154,7 @@ var errNoExport = errors.New("file is no export of a session: it has no messages
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, error) {
 	x := &export{
 		File: assembly.NewFile(Agent, in.Name, opts), thread: assembly.Main(),
-		tasks: map[string]prompt.Digest{}, calls: map[string]bool{},
+		tasks: map[string]prompt.Digest{}, calls: map[string]bool{}, ear: opts.Listener,
 	}
 	text, err := x.ReadAll(ctx, opts, in)
 	if err != nil || text == nil {
@@ -238,7 +239,7 @@ func (x *export) add(m *message, line int32) {
 	created, completed := x.Millis(int(line), m.Info.Time.Created), x.Millis(int(line), m.Info.Time.Completed)
 	x.usd += x.Cost(int(line), m.Info.USD)
 	x.end = max(x.end, created, completed)
-	mk := assembly.Maker{Unknown: x.Unknown}
+	mk := assembly.Maker{Ear: x.ear, Unknown: x.Unknown}
 	if m.Info.Role == "user" {
 		r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line, Blocks: said(mk, m)})
 		return

@@ -62,6 +62,7 @@ type file struct {
 	usd         float64
 	entries     []entry
 	index       map[string]int32 // of entries, by id
+	maker       assembly.Maker
 }
 
 // entry is a line of the tree.
@@ -125,6 +126,7 @@ var errNoType = errors.New("not a line of a session: it has no type")
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := &file{File: assembly.NewFile(Agent, in.Name, opts), index: map[string]int32{}}
+	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
 	return f, f.Read(ctx, opts, in, f.parse)
 }
 
@@ -147,7 +149,7 @@ func (f *file) parse(ln assembly.Line) error {
 		}
 		return nil
 	}
-	steps, err := l.steps(assembly.Maker{Unknown: f.Unknown}, at)
+	steps, err := l.steps(f.maker, at)
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.Type, err)
 	}

@@ -1,0 +1,111 @@
+package needs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Listener makes the index of every session while recordings are read. The index is Session.Index, a *Index.
+type Listener struct{ scanners sync.Pool }
+
+// NewListener returns a listener for traces.Options.
+func NewListener() *Listener {
+	return &Listener{scanners: sync.Pool{New: func() any { return new(scanner) }}}
+}
+
+// utterance is what is remembered of the text of a block.
+type utterance struct {
+	marks      []mark     // terms and lines, each once unless the block is a tool call
+	values     []argument // of a tool call
+	directives []span
+	bytes      int64
+}
+
+// span is a part of a text, bytes.
+type span struct{ from, to int32 }
+
+// mark is where a term or a line stands.
+type mark struct {
+	key uint64
+	span
+}
+
+// argument is a string of a tool call's input.
+type argument struct {
+	role         role
+	terms, lines []found
+}
+
+// Hear implements traces.Listener. Thinking is not heard: clients and servers leave it out of later requests.
+func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
+	if t.Withheld || !says(k) {
+		return nil
+	}
+	s := l.scanners.Get().(*scanner)
+	defer l.scanners.Put(s)
+	if k == prompt.KindToolUse {
+		return s.call(texts.Input(t.Text, t.Quoted))
+	}
+	text := t.Text
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	s.scan(text, false)
+	h := &utterance{bytes: int64(len(text)), marks: s.once()}
+	if k == prompt.KindPrompt || k == prompt.KindText {
+		h.directives = directives(text)
+	}
+	return h
+}
+
+// says reports whether what a block of a kind says is looked at.
+func says(k prompt.Kind) bool {
+	switch k {
+	case prompt.KindPrompt, prompt.KindText, prompt.KindToolUse, prompt.KindToolResult, prompt.KindSummary,
+		prompt.KindAttachment, prompt.KindReminder:
+		return true
+	}
+	return false
+}
+
+// Index implements traces.Listener.
+func (l *Listener) Index(s *traces.Session, heard []any) any { return compile(s, heard) }
+
+// Build returns what the actions of a session of the corpus used. When nobody listened while the session was read,
+// its texts are read again, and it is an error when one cannot be.
+func Build(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (x *Index, err error) {
+	if x, ok := s.Index.(*Index); ok {
+		return x, nil
+	}
+	r, err := texts.Open(ctx, corpus, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	l := NewListener()
+	heard := make([]any, len(s.Blocks))
+	for i := range s.Blocks {
+		bl := &s.Blocks[i]
+		if !says(bl.Kind) || bl.Line <= 0 {
+			continue
+		}
+		c, err := r.Block(int32(i))
+		if err != nil {
+			return nil, fmt.Errorf("what session %s used: %w", s.ID, err)
+		}
+		t := traces.Text{Text: c.Text, Withheld: c.Filler}
+		if bl.Kind == prompt.KindToolUse {
+			t.Text = string(c.Input)
+		}
+		heard[i] = l.Hear(bl.Kind, &t)
+	}
+	return compile(s, heard), nil
+}
