@@ -18,7 +18,7 @@ type Codex struct {
 	First []FirstRead `yaml:"first_reads,omitempty"`
 	// Losses are the shares of calls that read an earlier state of their thread
 	// for no visible reason.
-	Losses []CodexLoss `yaml:"unexplained_losses,omitempty"`
+	Losses []CodexLoss `yaml:"unexplained_losses,omitempty" min:"0" max:"1"`
 	// Residual is as Profile.Residual, of Codex's sessions.
 	Residual []float64 `yaml:"session_residual,flow,omitempty" min:"-20" max:"20"`
 }
@@ -51,8 +51,8 @@ type Served struct {
 	Replies bool  `yaml:"replies"`
 	// Exact is the share of calls behind a tool call that read exactly that.
 	Exact Estimate `yaml:"exact"`
-	// Retention is how long an idle prefix is read, seconds.
-	Retention Estimate `yaml:"retention_seconds"`
+	// Retention is how long an idle prefix is read, seconds: at most ten years.
+	Retention Estimate `yaml:"retention_seconds" min:"0" max:"315360000"`
 }
 
 // CodexLoss is the share of calls that read an earlier state of their thread. A
@@ -69,18 +69,6 @@ type CodexLoss struct {
 	Kept float64 `yaml:"kept" min:"0" max:"1"`
 	// Estimate is the share, that of a model drawn towards the one of all.
 	Estimate `yaml:",inline"`
-}
-
-// MarshalYAML writes a row on one line.
-func (l CodexLoss) MarshalYAML() (any, error) {
-	type plain Estimate
-	return flow(struct {
-		Model string  `yaml:"model,omitempty"`
-		Calls int     `yaml:"to_call,omitempty"`
-		Idle  float64 `yaml:"from_seconds,omitempty"`
-		Kept  float64 `yaml:"kept"`
-		plain `yaml:",inline"`
-	}{l.Model, l.Calls, l.Idle, l.Kept, plain(l.Estimate)})
 }
 
 // ServingFor returns how the requests of a model are served at a client version:
@@ -114,9 +102,6 @@ func (c *Codex) LossFor(at *Case) (share, kept float64) {
 	return 0, 1
 }
 
-// maxRetention is the longest retention, seconds.
-const maxRetention = maxLife
-
 // Rules returns what no tag says.
 func (c *Codex) Rules() []error {
 	var errs []error
@@ -125,16 +110,8 @@ func (c *Codex) Rules() []error {
 		if s.Offset >= s.Step {
 			errs = append(errs, spec.Wrong(at, "begins at %d in steps of %d: the offset must be smaller", s.Offset, s.Step))
 		}
-		if !(s.Retention.Value >= 0 && s.Retention.Value <= maxRetention) {
-			errs = append(errs, spec.Wrong(at, "keeps for %g seconds: must lie in 0…%d", s.Retention.Value, maxRetention))
-		}
 		if i > 0 && c.Served[i-1].Model == s.Model && Compare(c.Served[i-1].Version, s.Version) >= 0 {
 			errs = append(errs, spec.Wrong(at, "lists versions out of order: versions must ascend"))
-		}
-	}
-	for i, l := range c.Losses {
-		if !(l.Value >= 0 && l.Value <= 1) {
-			errs = append(errs, spec.Wrong(fmt.Sprintf("unexplained_losses[%d]", i), "is a share: %g must lie in 0…1", l.Value))
 		}
 	}
 	return errs

@@ -93,8 +93,8 @@ func TestCodexIsReadStrictly(t *testing.T) {
 		"served: [{model: m, version: 1, step: 0}]":                                    "codex.served[0].step 0 must be at least 1",
 		"served: [{model: m, version: 1, step: 128, offset: 128}]":                     "the offset must be smaller",
 		"served: [{model: m, version: 2, step: 1}, {model: m, version: 1, step: 1}]":   "versions must ascend",
-		"served: [{model: m, version: 1, step: 1, retention_seconds: {value: 1e300}}]": "keeps for 1e+300 seconds",
-		"unexplained_losses: [{value: 2}]":                                             "is a share: 2 must lie in",
+		"served: [{model: m, version: 1, step: 1, retention_seconds: {value: 1e300}}]": "retention_seconds: 1e+300 must lie",
+		"unexplained_losses: [{value: 2}]":                                             "unexplained_losses[0]: 2 must lie in",
 		"unexplained_losses: [{kept: 2}]":                                              "codex.unexplained_losses[0].kept 2 must lie in 0…1",
 	} {
 		if _, err := Parse([]byte("codex: {"+text+"}\n"), "p.yaml"); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,34 +1,20 @@
 package profile
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/compactsim/compactsim/internal/spec"
-)
+import "slices"
 
 // Compaction is what recorded compactions left: medians.
 type Compaction struct {
 	// Beyond is what the context behind a compaction of a main conversation has
 	// beyond OpeningShare of what the conversation opened with, tokens: of all
 	// clients, and by epoch.
-	Beyond  Estimate `yaml:"beyond_opening_tokens"`
-	ByEpoch []Beyond `yaml:"beyond_opening_tokens_by_epoch,omitempty"`
+	Beyond  Estimate `yaml:"beyond_opening_tokens" min:"-1000000" max:"1000000"`
+	ByEpoch []Beyond `yaml:"beyond_opening_tokens_by_epoch,omitempty" min:"-1000000" max:"1000000"`
 }
 
 // Beyond is Compaction.Beyond of the clients of an epoch.
 type Beyond struct {
 	From     string `yaml:"from"` // first version of the epoch
 	Estimate `yaml:",inline"`
-}
-
-// MarshalYAML writes a row on one line.
-func (b Beyond) MarshalYAML() (any, error) {
-	type plain Estimate
-	return flow(struct {
-		From  string `yaml:"from"`
-		plain `yaml:",inline"`
-	}{b.From, plain(b.Estimate)})
 }
 
 // OpeningShare is the share of what a conversation opens with (tools, system
@@ -62,22 +48,4 @@ func (p *Profile) ContextBehind(version string, opening int64) int64 {
 		beyond = (pooledCompactions*beyond + n*own) / (pooledCompactions + n)
 	}
 	return max(0, int64(OpeningShare*float64(opening)+beyond))
-}
-
-// maxBehind bounds a size in tokens: the largest window.
-const maxBehind = 1_000_000
-
-// checkBehind refuses what is no size of a context.
-func (p *Profile) checkBehind() []error {
-	var errs []error
-	check := func(path string, e Estimate) {
-		if !(e.Value >= -maxBehind && e.Value <= maxBehind) {
-			errs = append(errs, spec.Wrong(path, "is a size: %g tokens must lie in ±%d", e.Value, maxBehind))
-		}
-	}
-	check("compaction.beyond_opening_tokens", p.Compact.Beyond)
-	for i, b := range p.Compact.ByEpoch {
-		check(fmt.Sprintf("compaction.beyond_opening_tokens_by_epoch[%d]", i), b.Estimate)
-	}
-	return errs
 }

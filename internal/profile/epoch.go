@@ -86,12 +86,6 @@ func rateOfOthers(trials []Trial, but int) float64 {
 	return gain / max(1, calls)
 }
 
-// MarshalYAML writes a row on one line.
-func (t Trial) MarshalYAML() (any, error) {
-	type plain Trial
-	return flow(plain(t))
-}
-
 // Evidence is how the rules did, by rule and epoch.
 type Evidence map[string][]Trial
 
@@ -193,17 +187,6 @@ type Habit struct {
 	Entry    string `yaml:"entry,omitempty"`  // traces.Session.Entry
 	Notice   bool   `yaml:"notice,omitempty"` // a notice of a background task came next, not a person's words
 	Estimate `yaml:",inline"`
-}
-
-// MarshalYAML writes a row on one line.
-func (h Habit) MarshalYAML() (any, error) {
-	type plain Estimate
-	return flow(struct {
-		From   string `yaml:"from"`
-		Entry  string `yaml:"entry,omitempty"`
-		Notice bool   `yaml:"notice,omitempty"`
-		plain  `yaml:",inline"`
-	}{h.From, h.Entry, h.Notice, plain(h.Estimate)})
 }
 
 // leastHabit and mostHabit bound a share that is taken from others: a session

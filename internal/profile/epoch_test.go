@@ -214,7 +214,7 @@ func TestParseOfEvidenceIsStrict(t *testing.T) {
 		{"rules: {resume: [{from: 2.1.0, calls: 1, without: 2}]}\n", "rules.resume[0] has more hits than calls"},
 		{"rules: {resume: [{from: 2.1.0, calls: -1}]}\n", "calls -1 must not be negative"},
 		{"rules: {resume: [{from: 2.1.0, cals: 1}]}\n", `unknown key "cals"`},
-		{"hidden_call_share: [{from: 2.1.0, value: 1.5}]\n", "hidden_call_share[0] is a share: 1.5 must lie in 0…1"},
+		{"hidden_call_share: [{from: 2.1.0, value: 1.5}]\n", "hidden_call_share[0]: 1.5 must lie in 0…1"},
 		{"first_reads: [{session: a, read: -1}]\n", "first_reads[0].read -1 must not be negative"},
 		{"first_reads: [{session: a, tokens: 1}]\n", `unknown key "tokens"`},
 	} {

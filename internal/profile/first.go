@@ -45,12 +45,6 @@ func Name(s string) string {
 	return s
 }
 
-// MarshalYAML writes a row on one line.
-func (f FirstRead) MarshalYAML() (any, error) {
-	type plain FirstRead
-	return flow(plain(f))
-}
-
 const (
 	// minFirst is the least that can be cached, tokens: a first call that reads less
 	// has found nothing.

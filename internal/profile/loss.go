@@ -11,8 +11,8 @@ import (
 // for no visible reason, by what the call answers and by the time since the
 // last response ended.
 type Losses struct {
-	Prompt     []GapShare `yaml:"after_prompt,omitempty"`
-	ToolResult []GapShare `yaml:"after_tool_result,omitempty"`
+	Prompt     []GapShare `yaml:"after_prompt,omitempty" min:"0" max:"1"`
+	ToolResult []GapShare `yaml:"after_tool_result,omitempty" min:"0" max:"1"`
 }
 
 // GapShare is a share among calls whose gap is at most a number of seconds, and
@@ -22,16 +22,6 @@ type GapShare struct {
 	After    int     `yaml:"after_calls,omitempty" min:"0"` // calls of the thread that must stand ahead
 	Seconds  float64 `yaml:"to_seconds"`
 	Estimate `yaml:",inline"`
-}
-
-// MarshalYAML writes a row on one line.
-func (g GapShare) MarshalYAML() (any, error) {
-	type plain Estimate
-	return flow(struct {
-		After   int     `yaml:"after_calls,omitempty"`
-		Seconds float64 `yaml:"to_seconds"`
-		plain   `yaml:",inline"`
-	}{g.After, g.Seconds, plain(g.Estimate)})
 }
 
 // Case is a call that may lose what it would read.
@@ -66,7 +56,7 @@ func (p *Profile) LossRate(c *Case) float64 {
 	return 0
 }
 
-// Rules refuses rows out of order and what is no share.
+// Rules refuses rows out of order.
 func (l *Losses) Rules() []error {
 	var errs []error
 	for _, list := range []struct {
@@ -75,15 +65,11 @@ func (l *Losses) Rules() []error {
 	}{{"after_prompt", l.Prompt}, {"after_tool_result", l.ToolResult}} {
 		last := math.Inf(-1)
 		for i, g := range list.rows {
-			at := fmt.Sprintf("%s[%d]", list.key, i)
 			if i > 0 && list.rows[i-1].After > g.After {
 				last = math.Inf(-1)
 			}
 			if !(g.Seconds > last) {
-				errs = append(errs, spec.Wrong(at, "ends at %g s: gaps must ascend", g.Seconds))
-			}
-			if !(g.Value >= 0 && g.Value <= 1) {
-				errs = append(errs, spec.Wrong(at, "is a share: %g must lie in 0…1", g.Value))
+				errs = append(errs, spec.Wrong(fmt.Sprintf("%s[%d]", list.key, i), "ends at %g s: gaps must ascend", g.Seconds))
 			}
 			last = g.Seconds
 		}

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -35,10 +34,14 @@ type Estimate struct {
 	N     int     `yaml:"samples" json:"samples" min:"0"`
 }
 
-// Rules refuses what is no number.
-func (e *Estimate) Rules() []error {
-	if sum := math.Abs(e.Value) + math.Abs(e.Low) + math.Abs(e.High); !(sum <= math.MaxFloat64) {
-		return []error{fmt.Errorf("%g in %g…%g is no estimate", e.Value, e.Low, e.High)}
+// Within refuses what is no number, and a value that does not lie in low…high: the
+// bounds of a tag hold for it.
+func (e *Estimate) Within(low, high float64) error {
+	switch sum := math.Abs(e.Value) + math.Abs(e.Low) + math.Abs(e.High); {
+	case !(sum <= math.MaxFloat64):
+		return fmt.Errorf("%g in %g…%g is no estimate", e.Value, e.Low, e.High)
+	case e.Value < low || e.Value > high:
+		return fmt.Errorf("%g must lie in %.9g…%.9g", e.Value, low, high)
 	}
 	return nil
 }
@@ -47,31 +50,6 @@ func (e *Estimate) Rules() []error {
 type Versioned struct {
 	Version  string `yaml:"version"`
 	Estimate `yaml:",inline"`
-}
-
-// flow writes a value on one line.
-func flow(v any) (any, error) {
-	var n yaml.Node
-	if err := n.Encode(v); err != nil {
-		return nil, err
-	}
-	n.Style = yaml.FlowStyle
-	return &n, nil
-}
-
-// MarshalYAML writes an estimate on one line.
-func (e Estimate) MarshalYAML() (any, error) {
-	type plain Estimate
-	return flow(plain(e))
-}
-
-// MarshalYAML writes a row on one line.
-func (v Versioned) MarshalYAML() (any, error) {
-	type plain Estimate
-	return flow(struct {
-		Version string `yaml:"version"`
-		plain   `yaml:",inline"`
-	}{v.Version, plain(v.Estimate)})
 }
 
 // Switches turn the parts of the model that go beyond the plain cache on.
@@ -124,8 +102,8 @@ type Lifetimes struct {
 // FirstCalls are how often the first call of a sub-agent reads a prefix that other
 // conversations have cached, and the median size of it by version.
 type FirstCalls struct {
-	Agent       Estimate    `yaml:"sub_agent"`
-	AgentTokens []Versioned `yaml:"sub_agent_tokens"`
+	Agent       Estimate    `yaml:"sub_agent" min:"0" max:"1"`
+	AgentTokens []Versioned `yaml:"sub_agent_tokens" min:"0" max:"200000"`
 }
 
 // Profile is everything fitted. The zero value is the plain cache model.
@@ -138,18 +116,18 @@ type Profile struct {
 	Epochs   []string `yaml:"epochs,flow"`
 	Evidence Evidence `yaml:"rules,omitempty"`
 	// Static is the size of tools and system prompt of main threads, tokens,
-	// by version in ascending order.
-	Static []Versioned `yaml:"static_prefix_tokens"`
+	// by version in ascending order: at most the window of most models.
+	Static []Versioned `yaml:"static_prefix_tokens" min:"0" max:"200000"`
 	// OwnSystem is how much further than what all users share the part of the
 	// prompt reaches that stays when the messages change, tokens: the session's own
 	// system prompt, in clients that mark both.
 	OwnSystem Estimate `yaml:"own_system_tokens"`
 	// Hidden is the share of turns after which the client makes a call that no
 	// log shows and that caches the last response.
-	Hidden []Habit `yaml:"hidden_call_share"`
+	Hidden []Habit `yaml:"hidden_call_share" min:"0" max:"1"`
 	// Shared is the share of expired calls that still read a prefix other
 	// conversations keep warm.
-	Shared Estimate   `yaml:"shared_after_expiry"`
+	Shared Estimate   `yaml:"shared_after_expiry" min:"0" max:"1"`
 	First  FirstCalls `yaml:"first_calls"`
 	// FirstReads are what first calls of sessions read, by time.
 	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
@@ -238,14 +216,32 @@ func (p *Profile) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Write writes p as YAML.
+// Write writes p as YAML, an estimate and a row of a table on one line each.
 func (p *Profile) Write(w io.Writer) error {
+	var n yaml.Node
+	if err := n.Encode(p); err != nil {
+		return fmt.Errorf("writing a profile: %w", err)
+	}
+	oneLine(&n, false)
 	e := yaml.NewEncoder(w)
 	e.SetIndent(2)
-	if err := e.Encode(p); err != nil {
+	if err := e.Encode(&n); err != nil {
 		return fmt.Errorf("writing a profile: %w", err)
 	}
 	return e.Close()
+}
+
+// oneLine puts estimates and rows below a node on one line: mappings of scalars
+// that have a sample size, or are elements of a list.
+func oneLine(n *yaml.Node, row bool) {
+	flat := n.Kind == yaml.MappingNode
+	for _, child := range n.Content {
+		oneLine(child, n.Kind == yaml.SequenceNode)
+		flat = flat && child.Kind == yaml.ScalarNode
+	}
+	if flat && (row || spec.Child(n, "samples") != nil) {
+		n.Style = yaml.FlowStyle
+	}
 }
 
 // StaticFor returns the static prefix of main threads at a client version,
@@ -349,41 +345,14 @@ func part(version string) (n int, rest string) {
 	return n, rest
 }
 
-// maxStatic is the largest static prefix that is taken for one, tokens: the
-// window of most models.
-const maxStatic = 200_000
-
 // maxLife is the longest lifetime, seconds: ten years, far from what a count of
 // nanoseconds holds.
 const maxLife = 10 * 365 * 24 * 3600
 
 // Rules returns what no tag says.
 func (p *Profile) Rules() []error {
-	var errs []error
-	share := func(path string, e Estimate) {
-		if !(e.Value >= 0 && e.Value <= 1) {
-			errs = append(errs, spec.Wrong(path, "is a share: %g must lie in 0…1", e.Value))
-		}
-	}
-	share("shared_after_expiry", p.Shared)
-	share("first_calls.sub_agent", p.First.Agent)
-	for path, list := range p.versioned() {
-		if !slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
-			errs = append(errs, spec.Wrong(path, "lists versions out of order: versions must ascend"))
-		}
-		for i, v := range list {
-			at := fmt.Sprintf("%s[%d]", path, i)
-			switch {
-			case !(v.Value >= 0 && v.Value <= maxStatic):
-				errs = append(errs, spec.Wrong(at, "is a prefix: %g tokens must lie in 0…%d", v.Value, maxStatic))
-			}
-		}
-	}
+	errs := append(ascending("static_prefix_tokens", p.Static), ascending("first_calls.sub_agent_tokens", p.First.AgentTokens)...)
 	errs = append(errs, p.checkEvidence()...)
-	errs = append(errs, p.checkBehind()...)
-	for i := range p.Hidden {
-		share(fmt.Sprintf("hidden_call_share[%d]", i), p.Hidden[i].Estimate)
-	}
 	short, long := p.Lifetime.FiveMinutes.Value, p.Lifetime.OneHour.Value
 	if p.Switches.Lifetime && !(0 < short && short <= long && long <= maxLife) {
 		errs = append(errs, spec.Wrong("lifetime_seconds", "must obey 0 < 5m ≤ 1h ≤ %d", maxLife))
@@ -391,9 +360,9 @@ func (p *Profile) Rules() []error {
 	return errs
 }
 
-// versioned yields the tables by version, with their paths.
-func (p *Profile) versioned() iter.Seq2[string, []Versioned] {
-	return func(yield func(string, []Versioned) bool) {
-		_ = yield("static_prefix_tokens", p.Static) && yield("first_calls.sub_agent_tokens", p.First.AgentTokens)
+func ascending(path string, list []Versioned) []error {
+	if slices.IsSortedFunc(list, func(a, b Versioned) int { return Compare(a.Version, b.Version) }) {
+		return nil
 	}
+	return []error{spec.Wrong(path, "lists versions out of order: versions must ascend")}
 }

@@ -25,6 +25,11 @@ type Defaulter interface{ SetDefaults() }
 // another one at the struct.
 type Ruled interface{ Rules() []error }
 
+// Bounded is a struct that the bounds of a tag hold for in a way of its own: an
+// estimate by its value, a distribution by its draws. Within returns why it does not
+// lie in low…high, which are infinite without a bound.
+type Bounded interface{ Within(low, high float64) error }
+
 // Field is a parameter: a field of a struct as its tags declare it.
 type Field struct {
 	Path  string // of YAML keys, joined by dots

@@ -16,7 +16,8 @@
 //	unit   its unit, printed behind doc
 //	min    the smallest value, max the largest; above and below leave the bound
 //	       itself out. A duration has a bound such as 90s. On a list or a map they
-//	       hold for the elements. A bounded number is finite.
+//	       hold for the elements, on a struct for what Within (Bounded) looks at.
+//	       A bounded number is finite.
 //	enum   the texts a string can be, joined by commas
 //	off    the value, as YAML, that takes the parameter out of action
 //	needs  the parameter that must be on for this one to have an effect: its path,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -58,16 +59,8 @@ func validate(v reflect.Value, tag reflect.StructTag, path string, list *[]Probl
 		}
 	case opaque(t) && t.Kind() == reflect.Struct, t == nodeType, t == timeType:
 	case t.Kind() == reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
-			name, inline, ok := keyOf(&f)
-			switch {
-			case ok && inline:
-				validateInline(v.Field(i), path, ruledBy(v), list)
-			case ok:
-				validate(v.Field(i), f.Tag, Join(path, name), list)
-			}
-		}
+		fields(v, path, list)
+		within(v, tag, path, list)
 		rules(v, path, list)
 	case t.Kind() == reflect.Slice:
 		for i := range v.Len() {
@@ -84,34 +77,69 @@ func validate(v reflect.Value, tag reflect.StructTag, path string, list *[]Probl
 	}
 }
 
-// validateInline is validate without the rules of the struct where those of the
-// outer one count: by promotion they are the same.
-func validateInline(v reflect.Value, path string, ruled bool, list *[]Problem) {
-	var all []Problem
-	validate(v, "", path, &all)
-	if ruled {
-		var own []Problem
-		rules(v, path, &own)
-		all = all[:len(all)-len(own)] // rules come last
+// fields validates what is in a struct. An inlined one has no bounds and rules of
+// its own where the outer one has some: by promotion they are the same.
+func fields(v reflect.Value, path string, list *[]Problem) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, inline, ok := keyOf(&f)
+		switch {
+		case !ok:
+		case !inline:
+			validate(v.Field(i), f.Tag, Join(path, name), list)
+		default:
+			fields(v.Field(i), path, list)
+			if _, outer := method[Bounded](v); !outer {
+				within(v.Field(i), f.Tag, path, list)
+			}
+			if _, outer := method[Ruled](v); !outer {
+				rules(v.Field(i), path, list)
+			}
+		}
 	}
-	*list = append(*list, all...)
 }
 
-func ruledBy(v reflect.Value) bool {
-	return reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[Ruled]())
-}
-
-// rules appends what the rules of a struct say.
-func rules(v reflect.Value, path string, list *[]Problem) {
-	if !ruledBy(v) || !v.CanInterface() {
-		return
+// method returns a struct, or a copy of it, as what has the methods of T.
+func method[T any](v reflect.Value) (T, bool) {
+	var none T
+	if !v.CanInterface() || !reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[T]()) {
+		return none, false
 	}
 	if !v.CanAddr() {
 		own := reflect.New(v.Type()).Elem()
 		own.Set(v)
 		v = own
 	}
-	for _, err := range v.Addr().Interface().(Ruled).Rules() {
+	m, ok := v.Addr().Interface().(T)
+	return m, ok
+}
+
+// within appends why a struct does not lie within the bounds of its tag.
+func within(v reflect.Value, tag reflect.StructTag, path string, list *[]Problem) {
+	b, ok := method[Bounded](v)
+	if !ok {
+		return
+	}
+	low, _, least := bound(tag, "min", v.Type())
+	high, _, most := bound(tag, "max", v.Type())
+	if !least {
+		low = math.Inf(-1)
+	}
+	if !most {
+		high = math.Inf(1)
+	}
+	if err := b.Within(low, high); err != nil {
+		*list = append(*list, below(path, err))
+	}
+}
+
+// rules appends what the rules of a struct say.
+func rules(v reflect.Value, path string, list *[]Problem) {
+	r, ok := method[Ruled](v)
+	if !ok {
+		return
+	}
+	for _, err := range r.Rules() {
 		*list = append(*list, below(path, err))
 	}
 }

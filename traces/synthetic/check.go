@@ -1,7 +1,6 @@
 package synthetic
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -42,69 +41,38 @@ func (fs *faults) add(path, format string, args ...any) {
 	*fs = append(*fs, spec.Wrong(path, format, args...))
 }
 
-// dists checks the distributions that are fields of a struct against their tags,
-// which bound the draws.
-func (fs *faults) dists(v any) {
-	spec.Fields(v, func(f *spec.Field) {
-		d, ok := f.Value.Interface().(Dist)
-		if !ok {
-			return
-		}
-		low, high := tagged(f, "min", 0), tagged(f, "max", math.MaxFloat64)
-		if err := d.check(low, high); err != nil {
-			fs.add(f.Path, "%v", err)
-		}
-	})
-}
-
-func tagged(f *spec.Field, key string, otherwise float64) float64 {
-	if x, err := strconv.ParseFloat(f.Tag.Get(key), 64); err == nil {
-		return x
-	}
-	return otherwise
-}
-
-// check returns an error for a distribution with a draw out of low…high.
-func (d *Dist) check(low, high float64) error {
+// Within returns an error for a distribution with a draw out of low…high.
+func (d *Dist) Within(low, high float64) error {
 	for _, x := range append([]float64{d.Median, d.Sigma, d.Min, d.Max}, d.Quantiles...) {
 		if !(x >= 0 && x <= high) {
-			return fmt.Errorf("%g is out of range: want 0 to %g", x, high)
+			return spec.Wrong("", "%g is out of range: want 0 to %g", x, high)
 		}
 	}
 	switch {
 	case !slices.IsSorted(d.Quantiles):
-		return errors.New("has quantiles that fall")
+		return spec.Wrong("", "has quantiles that fall")
 	case len(d.Quantiles) == 1:
-		return errors.New("has one quantile: want two or more, or a median")
+		return spec.Wrong("", "has one quantile: want two or more, or a median")
 	case len(d.Quantiles) > 0 && (d.Median != 0 || d.Sigma != 0):
-		return errors.New("has both quantiles and a median")
+		return spec.Wrong("", "has both quantiles and a median")
 	case d.Max > 0 && d.Min > d.Max:
-		return fmt.Errorf("has a minimum of %g above the maximum of %g", d.Min, d.Max)
+		return spec.Wrong("", "has a minimum of %g above the maximum of %g", d.Min, d.Max)
 	case !(d.top() <= high):
-		return fmt.Errorf("has a tail beyond %g: set a maximum", high)
+		return spec.Wrong("", "has a tail beyond %g: set a maximum", high)
 	case d.top() < math.Ceil(low):
-		return fmt.Errorf("is missing, or always less than %g", math.Ceil(low))
-	case low < 1 && d.bottom() < low:
-		return fmt.Errorf("draws %.3g: want a minimum of %g", d.bottom(), low)
+		return spec.Wrong("", "is missing, or always less than %g", math.Ceil(low))
+	case low > 0 && low < 1 && d.bottom() < low:
+		return spec.Wrong("", "draws %.3g: want a minimum of %g", d.bottom(), low)
 	}
 	return nil
 }
 
-// Rules returns what is wrong with a tool and its distributions.
+// Rules refuses a tool that is not known.
 func (t *WorkTool) Rules() []error {
-	var fs faults
-	if !slices.Contains(knownTools, t.Name) && !strings.HasPrefix(t.Name, "mcp__") {
-		fs.add("name", "%q is unknown%s", t.Name, nearest.Hint(t.Name, knownTools))
+	if slices.Contains(knownTools, t.Name) || strings.HasPrefix(t.Name, "mcp__") {
+		return nil
 	}
-	fs.dists(t)
-	return fs
-}
-
-// Rules returns what is wrong with the length of a pause.
-func (p *workPause) Rules() []error {
-	var fs faults
-	fs.dists(p)
-	return fs
+	return []error{spec.Wrong("name", "%q is unknown%s", t.Name, nearest.Hint(t.Name, knownTools))}
 }
 
 // Rules returns what the tags of the fields cannot say: bounds of draws, and
@@ -120,7 +88,6 @@ func (w *Workload) Rules() []error {
 	if y := w.Start.Year(); y < 2000 || y > 2100 {
 		fs.add("start", "%s lies outside the years 2000 to 2100", w.Start.Format("2006-01-02"))
 	}
-	fs.dists(w)
 	w.checkShares(&fs)
 	if w.checkMix(&fs, "tools", w.Tools) {
 		w.checkAgents(&fs)
@@ -185,13 +152,16 @@ func (w *Workload) checkAgents(fs *faults) {
 	}
 }
 
+// most returns the largest draw of a size, tokens.
+func most(d Dist) int { return int(min(d.top(), 1e9)) }
+
 func (w *Workload) checkContext(fs *faults) {
 	const text = "come to %d tokens with the static prefix, more than the %d that a session begins with"
-	hidden := w.Static + int(w.Reminders.top())
+	hidden := w.Static + most(w.Reminders)
 	if hidden > maxHidden {
 		fs.add("reminders", text, hidden, maxHidden)
 	}
-	if n := w.Agents.Static + int(w.Agents.Reminders.top()); n > maxHidden {
+	if n := w.Agents.Static + most(w.Agents.Reminders); n > maxHidden {
 		fs.add("agents.reminders", text, n, maxHidden)
 	}
 	limit := w.threshold()
@@ -201,7 +171,7 @@ func (w *Workload) checkContext(fs *faults) {
 	if limit > w.window() {
 		fs.add("threshold", "%d lies above the window of %d tokens", limit, w.window())
 	}
-	if n := hidden + int(w.Summary.top()+w.Restored.top()); n >= limit {
+	if n := hidden + most(w.Summary) + most(w.Restored); n >= limit {
 		fs.add("threshold", "%d is no more than what a compaction may leave: "+
 			"%d tokens of static, reminders, summary and restored", limit, n)
 	}

@@ -104,16 +104,16 @@ func (s spot) below(p purpose, n int) int { return int(s.bits(p) % uint64(n)) }
 // hit reports an event of the given probability.
 func (s spot) hit(p purpose, share float64) bool { return share > 0 && s.unit(p) < share }
 
-// draw returns a value of a distribution.
-func (s spot) draw(from *sampler, p purpose) float64 {
-	if from.constant {
-		return from.table[0]
+// draw returns a value of a tabulated distribution.
+func (s spot) draw(from *Dist, p purpose) float64 {
+	if from.table.constant {
+		return from.table.table[0]
 	}
-	return from.at(s.unit(p))
+	return from.table.at(s.unit(p))
 }
 
 // count returns a value of a distribution, rounded, at least 1.
-func (s spot) count(from *sampler, p purpose) int { return max(1, int(s.draw(from, p)+0.5)) }
+func (s spot) count(from *Dist, p purpose) int { return max(1, int(s.draw(from, p)+0.5)) }
 
 // Dist is a size or a time of a workload: log-normal, which has the heavy tail
 // of recorded sizes, or drawn from quantiles. Without a median and without
@@ -125,6 +125,8 @@ type Dist struct {
 	Max    float64 `yaml:"max,omitempty" doc:"largest draw; 0 is no limit"`
 	// Between two quantiles above 0 the logarithm is interpolated, as suits a tail.
 	Quantiles []float64 `yaml:"quantiles,omitempty,flow" doc:"values at equal steps of the share, instead of a median"`
+
+	table *sampler // of a generator's own
 }
 
 // constant reports whether all draws are the same.

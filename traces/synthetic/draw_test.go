@@ -33,9 +33,9 @@ func TestSessionsAreCutOff(t *testing.T) {
 		edit(w)
 		var g *Generator
 		if name == "blocks" { // a typical session of this size is refused
-			small := workload(t, "short-fix")
-			g = generator(t, small)
-			g.draws = newDraws(w)
+			g = generator(t, workload(t, "short-fix"))
+			tabulate(w)
+			g.w.Turns, g.w.Rounds = w.Turns, w.Rounds
 		} else {
 			g = generator(t, w)
 		}

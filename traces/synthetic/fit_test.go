@@ -85,10 +85,10 @@ func TestSamplerDrawsTheQuantiles(t *testing.T) {
 		{Median: 180, Sigma: 1.6, Min: 2, Max: 9500}, {Median: 60}, {Min: 3},
 		{Quantiles: []float64{1, 10, 40, 200, 9000}}, {Quantiles: []float64{0, 0, 1, 5}},
 	} {
-		s := newSampler(d)
+		d.table = newSampler(d)
 		var drawn []float64
 		for i := range 40_000 {
-			drawn = append(drawn, spot(mix(mix(7)^uint64(i))).draw(s, forToolResult))
+			drawn = append(drawn, spot(mix(mix(7)^uint64(i))).draw(&d, forToolResult))
 		}
 		slices.Sort(drawn)
 		for _, u := range []float64{0.05, 0.25, 0.5, 0.75, 0.95, 0.999} {

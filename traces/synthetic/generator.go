@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/internal/agents/claudecode"
 	"github.com/compactsim/compactsim/internal/parallel"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -25,7 +26,6 @@ import (
 type Generator struct {
 	w        *Workload
 	rates    traces.Rates
-	draws    draws
 	tools    toolMix
 	agents   toolMix
 	pauses   chooser // the last choice is Workload.Think
@@ -48,14 +48,6 @@ type Generator struct {
 	final      bool  // logged outputs are final
 }
 
-// draws are the tabulated distributions of a workload.
-type draws struct {
-	turns, rounds, prompt, text, answer, thinking, image, file, first, speed *sampler
-	reminders, summary, restored, compact, connect, resume, resumePause      *sampler
-	agentReminders, agentRounds, report                                      *sampler
-	pauses                                                                   []*sampler
-}
-
 // toolMix is a compiled tool mix.
 type toolMix struct {
 	tools  []genTool
@@ -65,13 +57,12 @@ type toolMix struct {
 // genTool is a tool ready to be drawn.
 type genTool struct {
 	WorkTool
-	input, result, time *sampler
-	index               uint16 // into Generator's list of names
-	op                  prompt.Op
-	flags               prompt.Flags
-	overhead            int // bytes of the input's JSON without path and free text
-	read, task          bool
-	files               bool
+	index      uint16 // into Generator's list of names
+	op         prompt.Op
+	flags      prompt.Flags
+	overhead   int // bytes of the input's JSON without path and free text
+	read, task bool
+	files      bool
 }
 
 // NewGenerator returns a generator of the workload's sessions. The error names
@@ -80,9 +71,12 @@ func NewGenerator(w *Workload) (*Generator, error) {
 	if errs := w.Validate(); len(errs) > 0 {
 		return nil, fmt.Errorf("profile %q: %w", w.Name, errors.Join(errs...))
 	}
+	own := *w
+	own.Pauses = slices.Clone(w.Pauses)
+	tabulate(&own)
 	g := &Generator{
-		w: w, rates: traces.DefaultRates(), seed: dice(xxh3.HashString(w.Name)), limit: w.threshold(),
-		static: int(claudecode.DefaultStatic(w.Version)), lifetime: int64(w.lifetime()), draws: newDraws(w),
+		w: &own, rates: traces.DefaultRates(), seed: dice(xxh3.HashString(w.Name)), limit: w.threshold(),
+		static: int(claudecode.DefaultStatic(w.Version)), lifetime: int64(w.lifetime()),
 		final: finalOutputs(w.Version), versions: []string{w.Version}, latest: w.Start.UnixNano() + maxSessionTime,
 	}
 	g.plans.New = func() any { return new(plan) }
@@ -90,7 +84,9 @@ func NewGenerator(w *Workload) (*Generator, error) {
 	g.tools = g.compile(w.Tools, names)
 	g.agents = g.compile(w.Agents.Tools, names)
 	left := 1.0
-	for _, p := range w.Pauses {
+	for i := range own.Pauses {
+		p := &own.Pauses[i]
+		tabulate(p)
 		g.pauses.add(p.Share)
 		left -= p.Share
 	}
@@ -124,22 +120,13 @@ func (g *Generator) layFiles() {
 	}
 }
 
-func newDraws(w *Workload) draws {
-	d := draws{
-		turns: newSampler(w.Turns), rounds: newSampler(w.Rounds), prompt: newSampler(w.Prompt),
-		text: newSampler(w.Text), answer: newSampler(w.Answer), thinking: newSampler(w.Thinking),
-		image: newSampler(w.ImageBytes), file: newSampler(w.FileSize), first: newSampler(w.FirstToken),
-		speed: newSampler(w.Speed), reminders: newSampler(w.Reminders), summary: newSampler(w.Summary),
-		restored: newSampler(w.Restored), compact: newSampler(w.CompactTime), connect: newSampler(w.ConnectTokens),
-		resume: newSampler(w.ResumeTokens), resumePause: newSampler(w.ResumePause),
-		agentReminders: newSampler(w.Agents.Reminders), agentRounds: newSampler(w.Agents.Rounds),
-		report: newSampler(w.Agents.Report),
-	}
-	for _, p := range w.Pauses {
-		d.pauses = append(d.pauses, newSampler(p.Length))
-	}
-	d.pauses = append(d.pauses, newSampler(w.Think))
-	return d
+// tabulate makes the distributions ready that are fields of a struct.
+func tabulate(v any) {
+	spec.Fields(v, func(f *spec.Field) {
+		if d, ok := f.Value.Addr().Interface().(*Dist); ok {
+			d.table = newSampler(*d)
+		}
+	})
 }
 
 // compile prepares a tool mix; names numbers the tools of all mixes.
@@ -153,11 +140,11 @@ func (g *Generator) compile(tools []WorkTool, names map[string]uint16) toolMix {
 			names[t.Name] = uint16(len(names))
 		}
 		c := genTool{
-			WorkTool: t, input: newSampler(t.Input), result: newSampler(t.Result), time: newSampler(t.Time),
-			index: names[t.Name], op: claudecode.OpOf(t.Name),
+			WorkTool: t, index: names[t.Name], op: claudecode.OpOf(t.Name),
 			overhead: toolInput{name: t.Name, agentType: g.w.Agents.Type}.bytes(),
 			read:     t.Name == toolRead, task: t.Name == toolTask, files: worksOnFiles(t.Name),
 		}
+		tabulate(&c.WorkTool)
 		if strings.HasPrefix(t.Name, "mcp__") {
 			c.flags = prompt.FlagMCP
 		}

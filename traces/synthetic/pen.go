@@ -10,7 +10,6 @@ type pen struct {
 	p       *plan
 	t       int // the track
 	tools   *toolMix
-	first   *sampler
 	ledger  ledger
 	limit   int // tokens at which the track compacts; 0 is never
 	context int // tokens of the context after the last response
@@ -75,13 +74,13 @@ func (w *pen) ask(k spot) {
 	g := w.p.g
 	w.compacted = false
 	w.trigger = traces.TriggerPrompt
-	bytes, tokens := g.size(prompt.KindPrompt, k.draw(g.draws.prompt, forPromptSize))
+	bytes, tokens := g.size(prompt.KindPrompt, k.draw(&g.w.Prompt, forPromptSize))
 	b := w.push(prompt.KindPrompt, bytes, tokens)
 	if !k.hit(forImage, g.w.Images) {
 		b.Flags = prompt.FlagString
 		return
 	}
-	bytes = int32(max(minImage, k.count(g.draws.image, forImageBytes)))
+	bytes = int32(max(minImage, k.count(&g.w.ImageBytes, forImageBytes)))
 	w.push(prompt.KindImage, bytes, int32(g.rates.Tokens(prompt.KindImage, int(bytes)))).Flags = prompt.FlagImage
 }
 
@@ -96,12 +95,12 @@ func (w *pen) change(k spot) bool {
 	}
 	if k.hit(forConnect, g.w.Connects) {
 		w.stale = true
-		w.unseen += k.count(g.draws.connect, forConnectTokens)
+		w.unseen += k.count(&g.w.ConnectTokens, forConnectTokens)
 	}
 	if k.hit(forResume, g.w.Resumes) {
 		w.resumed = true
-		w.unseen += int(k.draw(g.draws.resume, forResumeTokens) + 0.5)
-		w.at += seconds(k.draw(g.draws.resumePause, forResumePause))
+		w.unseen += int(k.draw(&g.w.ResumeTokens, forResumeTokens) + 0.5)
+		w.at += seconds(k.draw(&g.w.ResumePause, forResumePause))
 	}
 	return w.stale != was.stale || w.resumed || w.unseen > 0
 }
@@ -188,15 +187,15 @@ func (w *pen) reply(rd *traces.Round, k spot, last bool) {
 	p, g := w.p, w.p.g
 	rd.Reply.From = int32(len(w.track().blocks))
 	if k.hit(forThinkingShare, g.w.ThinkingShare) {
-		w.write(prompt.KindThinking, k.draw(g.draws.thinking, forThinkingSize))
+		w.write(prompt.KindThinking, k.draw(&g.w.Thinking, forThinkingSize))
 	}
 	switch {
 	case last && w.t > 0:
-		w.write(prompt.KindText, k.draw(g.draws.report, forAgentReport))
+		w.write(prompt.KindText, k.draw(&g.w.Agents.Report, forAgentReport))
 	case last:
-		w.write(prompt.KindText, k.draw(g.draws.answer, forAnswer))
+		w.write(prompt.KindText, k.draw(&g.w.Answer, forAnswer))
 	case k.hit(forTextShare, g.w.TextShare):
-		w.write(prompt.KindText, k.draw(g.draws.text, forTextSize))
+		w.write(prompt.KindText, k.draw(&g.w.Text, forTextSize))
 	}
 	if !last {
 		w.use()
@@ -212,8 +211,8 @@ func (w *pen) reply(rd *traces.Round, k spot, last bool) {
 		rd.Logged = min(int64(1+k.below(forLogged, 10)), out)
 		rd.Flags |= traces.RoundOutputDerived
 	}
-	perToken := 1 / k.draw(g.draws.speed, forSpeed)
-	start := k.draw(w.first, forFirstToken)
+	perToken := 1 / k.draw(&g.w.Speed, forSpeed)
+	start := k.draw(&g.w.FirstToken, forFirstToken)
 	rd.First = max(millisecond, seconds(start+float64(reply[0].Tokens)*perToken))
 	rd.Stream = rd.First
 	if len(reply) > 1 {
@@ -232,15 +231,15 @@ func (w *pen) write(k prompt.Kind, tokens float64) {
 func (w *pen) compact(k spot, absorbed int) {
 	p, t := w.p, w.track()
 	g := p.g
-	bytes, tokens := g.size(prompt.KindSummary, k.draw(g.draws.summary, forSummary))
+	bytes, tokens := g.size(prompt.KindSummary, k.draw(&g.w.Summary, forSummary))
 	p.add(t, prompt.KindSummary, bytes, tokens).Flags = prompt.FlagString
 	n := int32(len(t.blocks))
 	ev := traces.Event{
 		Kind: traces.EventCompact, Round: int32(len(t.rounds)), PreTokens: int32(w.context + w.pending + w.unseen),
 		Summary: traces.Span{From: n - 1, To: n}, Absorbed: int32(absorbed),
-		Wait: max(millisecond, seconds(k.draw(g.draws.compact, forCompactTime))),
+		Wait: max(millisecond, seconds(k.draw(&g.w.CompactTime, forCompactTime))),
 	}
-	w.context = t.static + t.reminders + int(tokens) + int(k.draw(g.draws.restored, forRestored)+0.5) + w.unseen
+	w.context = t.static + t.reminders + int(tokens) + int(k.draw(&g.w.Restored, forRestored)+0.5) + w.unseen
 	w.pending, w.compacted = 0, true
 	w.at += ev.Wait
 	ev.At, ev.Kept = w.at, int32(w.context-t.static)

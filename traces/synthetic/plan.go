@@ -99,12 +99,12 @@ func (p *plan) add(t *track, k prompt.Kind, bytes, tokens int32) *prompt.Block {
 // main plans the main thread, turn by turn.
 func (p *plan) main() {
 	g, k := p.g, p.at(forMain)
-	w := &pen{p: p, t: p.open(traces.ThreadMain, -1, -1), tools: &g.tools, first: g.draws.first, limit: g.limit}
-	w.open(g.w.Static, k.draw(g.draws.reminders, forReminders), k.hit(forWarm, g.w.WarmStart))
+	w := &pen{p: p, t: p.open(traces.ThreadMain, -1, -1), tools: &g.tools, limit: g.limit}
+	w.open(g.w.Static, k.draw(&g.w.Reminders, forReminders), k.hit(forWarm, g.w.WarmStart))
 	w.model = g.named[g.models.at(k.unit(forModel))]
 	w.before = g.w.Start.UnixNano() + seconds(k.unit(forStart)*g.w.Spread)
 	w.at = w.before
-	turns := k.count(g.draws.turns, forSession)
+	turns := k.count(&g.w.Turns, forSession)
 	settled := false // this turn starts as the one before it left off
 	for i := range turns {
 		k := p.at(forTurns | uint64(i))
@@ -115,7 +115,7 @@ func (p *plan) main() {
 			changed = !settled && w.change(k)
 		}
 		w.ask(k)
-		w.turn(k.count(g.draws.rounds, forRounds))
+		w.turn(k.count(&g.w.Rounds, forRounds))
 		settled = false
 		back := i > 0 && i+1 < turns && k.hit(forRewind, g.w.Rewinds)
 		if back && !changed && len(p.tracks) == before && !w.compacted {
@@ -131,11 +131,11 @@ func (p *plan) main() {
 // pause returns the ns between a response and a prompt.
 func (p *plan) pause(k spot) int64 {
 	g := p.g
-	kind := 0
-	if len(g.pauses) > 1 {
-		kind = g.pauses.at(k.unit(forPauseKind))
+	length := &g.w.Think
+	if i := g.pauses.at(k.unit(forPauseKind)); i < len(g.w.Pauses) {
+		length = &g.w.Pauses[i].Length
 	}
-	return max(millisecond, seconds(k.draw(g.draws.pauses[kind], forPause)))
+	return max(millisecond, seconds(k.draw(length, forPause)))
 }
 
 // agent plans the sub-agent that a task of the given length starts, and returns
@@ -144,7 +144,7 @@ func (p *plan) agent(parent int, task int32, at int64, model uint16) (report int
 	g := p.g
 	p.starts++
 	t := p.open(traces.ThreadAgent, int32(parent), int32(len(p.tracks[parent].rounds)-1))
-	w := &pen{p: p, t: t, tools: &g.agents, first: g.draws.first, model: model, before: at, at: at}
+	w := &pen{p: p, t: t, tools: &g.agents, model: model, before: at, at: at}
 	p.tracks[t].agent = agentID(p.d, p.starts)
 	p.tracks[t].delay = taskDelay
 	if g.w.Agents.Model != "" {
@@ -152,9 +152,9 @@ func (p *plan) agent(parent int, task int32, at int64, model uint16) (report int
 	}
 	k := p.at(forAgents | uint64(p.starts))
 	warm := p.agentFirst != 0 && at > p.agentFirst && at-p.agentEnd <= g.lifetime || k.hit(forWarm, g.w.WarmStart)
-	w.open(g.w.Agents.Static, k.draw(g.draws.agentReminders, forReminders), warm)
+	w.open(g.w.Agents.Static, k.draw(&g.w.Agents.Reminders, forReminders), warm)
 	w.push(prompt.KindPrompt, task, int32(g.rates.Tokens(prompt.KindPrompt, int(task)))).Flags = prompt.FlagString
-	w.turn(k.count(g.draws.agentRounds, forAgentRounds))
+	w.turn(k.count(&g.w.Agents.Rounds, forAgentRounds))
 	tr := &p.tracks[t]
 	if p.agentFirst == 0 || at-p.agentEnd > g.lifetime {
 		p.agentFirst = tr.rounds[0].At + tr.rounds[0].First

@@ -48,7 +48,7 @@ func (w *pen) fill(b *prompt.Block, tool *genTool, at spot) {
 		w.readRange(b, at)
 		return
 	}
-	free := int32(max(minFree, at.draw(tool.input, forToolInput)/g.rates.PerByte[prompt.KindToolUse]+0.5))
+	free := int32(max(minFree, at.draw(&tool.Input, forToolInput)/g.rates.PerByte[prompt.KindToolUse]+0.5))
 	b.Bytes += free
 	switch tool.op {
 	case prompt.OpEdit:
@@ -75,7 +75,7 @@ func (w *pen) pickFile(tool string, at spot) int32 {
 
 // fileTokens returns the size of a file of the session.
 func (p *plan) fileTokens(f int32) float64 {
-	return max(1, p.at(forFiles|uint64(f)).draw(p.g.draws.file, forFileSize))
+	return max(1, p.at(forFiles|uint64(f)).draw(&p.g.w.FileSize, forFileSize))
 }
 
 // lineBytes is the typical length of a line of a file with its number.
@@ -133,7 +133,7 @@ func (w *pen) results() {
 			b = w.push(prompt.KindToolResult, bytes, int32(p.g.rates.Tokens(prompt.KindToolResult, int(bytes))))
 		} else {
 			b = w.result(use, tool, at)
-			end += seconds(at.draw(tool.time, forToolTime))
+			end += seconds(at.draw(&tool.Time, forToolTime))
 		}
 		b.Call, b.Tool, b.Op, b.Object = use.Call, use.Tool, use.Op, use.Object
 		b.RangeFrom, b.RangeLen = use.RangeFrom, use.RangeLen
@@ -160,7 +160,7 @@ func (w *pen) result(use *prompt.Block, tool *genTool, at spot) *prompt.Block {
 		size := p.fileTokens(use.Object)
 		tokens = size / float64(p.windows(size))
 	} else {
-		tokens = at.draw(tool.result, forToolResult)
+		tokens = at.draw(&tool.Result, forToolResult)
 	}
 	bytes, exact := g.size(prompt.KindToolResult, tokens)
 	return w.push(prompt.KindToolResult, bytes, exact)
