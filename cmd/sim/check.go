@@ -54,7 +54,7 @@ hashes, in report and baselines. The key is that of sim export.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "file", "", "the check `FILE`; every argument is then a path of sessions")
-	flags.StringVar(&f.output, "format", "text", "output: text or json")
+	flags.StringVar(&f.output, "format", "text", "output: text, markdown (for a comment) or json")
 	flags.StringVar(&f.junit, "junit", "", "also write the results into this `FILE` as JUnit tests")
 	flags.BoolVar(&f.github, "github", false,
 		"annotate lines and write the step summary for GitHub; on where GITHUB_ACTIONS is set")

@@ -26,7 +26,7 @@ func (f *checkFlags) publish(cmd *cobra.Command, r *check.Report) error {
 	if f.github || os.Getenv("GITHUB_ACTIONS") != "" {
 		errs = append(errs, r.Annotate(cmd.ErrOrStderr(), inRepository(r.File)))
 		if summary := os.Getenv("GITHUB_STEP_SUMMARY"); summary != "" {
-			errs = append(errs, appendFile(summary, r.Summary))
+			errs = append(errs, appendFile(summary, func(w io.Writer) error { return r.Write(w, "markdown") }))
 		}
 	}
 	return errors.Join(append(errs, r.Err())...)

@@ -263,7 +263,8 @@ func TestDocumentOnCI(t *testing.T) {
 	}
 	script := a.Runs.Steps[len(a.Runs.Steps)-1].Run
 	check := newCheck()
-	for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(script, -1) {
+	given := strings.Join(regexp.MustCompile(`args\+?=\(.*?\)`).FindAllString(script, -1), "\n")
+	for _, m := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(given, -1) {
 		if check.Flags().Lookup(m[1]) == nil {
 			t.Errorf("sim check has no flag --%s", m[1])
 		}

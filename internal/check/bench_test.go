@@ -33,7 +33,7 @@ func BenchmarkCheck(b *testing.B) {
 		}
 		r := f.Judge(now, map[string]Loaded{"base.json": {Baseline: read}})
 		failed = len(r.failures())
-		for _, write := range []func(io.Writer) error{func(w io.Writer) error { return r.Write(w, "text") }, func(w io.Writer) error { return r.Write(w, "json") }, r.JUnit, r.Summary} {
+		for _, write := range []func(io.Writer) error{func(w io.Writer) error { return r.Write(w, "text") }, func(w io.Writer) error { return r.Write(w, "json") }, r.JUnit, func(w io.Writer) error { return r.Write(w, "markdown") }} {
 			if err := write(io.Discard); err != nil {
 				b.Fatal(err)
 			}

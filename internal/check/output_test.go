@@ -81,7 +81,7 @@ func TestTextsAreHarmless(t *testing.T) {
 	r.Results[0].Note = evil
 	for name, write := range map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error { return r.Write(w, "text") }, "json": func(w io.Writer) error { return r.Write(w, "json") },
-		"junit": r.JUnit, "summary": r.Summary,
+		"junit": r.JUnit, "summary": func(w io.Writer) error { return r.Write(w, "markdown") },
 		"annotations": func(w io.Writer) error { return r.Annotate(w, "check.yaml") },
 	} {
 		var b bytes.Buffer
@@ -139,11 +139,11 @@ func TestJUnit(t *testing.T) {
 // The summary is Markdown that shows names as they are.
 func TestSummary(t *testing.T) {
 	var b bytes.Buffer
-	if err := broken(t).Summary(&b); err != nil {
+	if err := broken(t).Write(&b, "markdown"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"# ❌ sim check: 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged\n", "| METRIC", `a,b: &lt;c>\|d`,
+		"**❌ sim check: 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged** (check.yaml: 2 sessions, 20 calls)\n", "| METRIC", `a,b: &lt;c>\|d`,
 		"**FAIL** check.yaml:4: cache\\_hit\\_ratio of a,b: &lt;c>\\|d is 90.00 %, below 95.00 %\n\nlook: 3 of 3 misses",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -151,7 +151,7 @@ func TestSummary(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := (&Report{OK: true, Results: []Result{{Status: OK}}}).Summary(&b); err != nil || !strings.HasPrefix(b.String(), "# ✅ sim check: 1 of 1") {
+	if err := (&Report{OK: true, Results: []Result{{Status: OK}}}).Write(&b, "markdown"); err != nil || !strings.HasPrefix(b.String(), "**✅ sim check: 1 of 1") {
 		t.Errorf("%v %s", err, b.String())
 	}
 }

@@ -34,7 +34,7 @@ func TestTablesHaveTheirWidth(t *testing.T) {
 				t.Fatalf("too wide: %q in\n%s", line, text.String())
 			}
 		}
-		if err := r.Summary(&markdown); err != nil || !strings.Contains(markdown.String(), "MARGIN") || !strings.Contains(markdown.String(), "| METRIC") {
+		if err := r.Write(&markdown, "markdown"); err != nil || !strings.Contains(markdown.String(), "MARGIN") || !strings.Contains(markdown.String(), "| METRIC") {
 			t.Fatalf("%v %s", err, markdown.String())
 		}
 	})

@@ -14,62 +14,80 @@ import (
 )
 
 // Formats returns the formats of Report.Write.
-func Formats() []string { return []string{"text", "json"} }
+func Formats() []string { return []string{"text", "markdown", "json"} }
 
-// Write writes the report for people or, in the format json, for programs.
+// Write writes the report as a table for a terminal, as Markdown for a comment on a
+// pull request and the page of a workflow run, or in the format json for programs.
 func (r *Report) Write(w io.Writer, format string) error {
-	d := r.document()
-	switch format {
+	var err error
+	switch r = r.harmless(); format {
 	case "text":
-		format = "table"
+		err = r.document().Write(w, "table")
+	case "markdown":
+		err = r.comment().Comment(w)
 	case "json":
+		err = r.document().Write(w, format)
 	default:
 		return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
 	}
-	if err := d.Write(w, format); err != nil {
+	if err != nil {
 		return fmt.Errorf("writing a check: %w", err)
 	}
 	return nil
 }
 
-// Summary writes the report as Markdown, for the page of a workflow run.
-func (r *Report) Summary(w io.Writer) error {
-	var b bytes.Buffer
-	err := r.document().Write(&b, "markdown")
-	if err == nil {
-		b.WriteByte('\n') // other steps write behind it
-		_, err = w.Write(b.Bytes())
-	}
-	if err != nil {
-		return fmt.Errorf("writing the summary of a check: %w", err)
-	}
-	return nil
+// head says what was checked.
+func (r *Report) head() string {
+	return fmt.Sprintf("%s: %s, %s", r.File, document.Count(r.Sessions, "session"), document.Count(r.Calls, "call"))
 }
 
-// document returns the report as a document.
+// document returns the report as a document: all comparisons, then what fails.
 func (r *Report) document() *document.Document {
-	r = r.harmless()
+	d := &document.Document{Head: []string{r.head()}, Notes: append(slices.Clone(r.Notes), r.Verdict()), JSON: document.Indented(r)}
+	if t := r.table(func(s *Result) bool { return s.Status != OK || len(r.Results) <= maxLines }); len(r.Results) > 0 {
+		if left := len(r.Results) - len(t.Rows); left > 0 {
+			t.Notes = append(t.Notes, document.Count(left, "comparison")+" that hold not listed; --format json has them")
+		}
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
+	}
+	for _, blocks := range r.failing() {
+		d.Sections = append(d.Sections, document.Section{Blocks: blocks})
+	}
+	return d
+}
+
+// comment returns the report as a comment: the verdict, what fails, and what holds
+// folded.
+func (r *Report) comment() *document.Document {
 	mark := "✅"
 	if !r.OK {
 		mark = "❌"
 	}
-	d := &document.Document{
-		Title: fmt.Sprintf("%s sim check: %s", mark, r.Verdict()),
-		Head:  []string{fmt.Sprintf("%s: %s, %s", r.File, document.Count(r.Sessions, "session"), document.Count(r.Calls, "call"))},
-		Notes: append(slices.Clone(r.Notes), r.Verdict()),
-		JSON:  document.Indented(r),
+	first := document.Section{Blocks: []document.Block{document.Text{Lead: mark + " sim check: " + r.Verdict(), Text: " (" + r.head() + ")"}}}
+	if t := r.table(func(s *Result) bool { return s.Status != OK }); len(t.Rows) > 0 {
+		first.Blocks = append(first.Blocks, t)
 	}
-	if len(r.Results) > 0 {
-		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{r.table()}})
+	for _, blocks := range r.failing() {
+		first.Blocks = append(first.Blocks, blocks...)
 	}
+	d := &document.Document{Notes: r.Notes, Sections: []document.Section{first}}
+	if t := r.table(func(s *Result) bool { return s.Status == OK }); len(t.Rows) > 0 {
+		d.Sections = append(d.Sections, document.Section{
+			Name: document.Count(len(t.Rows), "comparison") + " ok", Folded: true, Blocks: []document.Block{t}})
+	}
+	return d
+}
+
+// failing returns a paragraph for each thing that fails, and what to look at.
+func (r *Report) failing() (list [][]document.Block) {
 	for _, f := range r.failures() {
 		blocks := []document.Block{document.Text{Lead: "FAIL", Text: " " + r.at(f.line) + f.message}}
 		if f.look != "" {
 			blocks = append(blocks, document.Text{Text: "look: " + f.look})
 		}
-		d.Sections = append(d.Sections, document.Section{Blocks: blocks})
+		list = append(list, blocks)
 	}
-	return d
+	return list
 }
 
 // at returns the place of a line in the check file, as a prefix.
@@ -85,8 +103,8 @@ const (
 	shortName = 12  // characters of a name that are kept in any case
 )
 
-// table lists the results.
-func (r *Report) table() *document.Table {
+// table lists the results that show takes.
+func (r *Report) table(show func(*Result) bool) *document.Table {
 	t := &document.Table{Fitted: true, Columns: []document.Column{
 		{Name: "metric", Title: "METRIC", Break: true},
 		{Name: "cell", Title: "CELL", Clip: shortName}, {Name: "group", Clip: shortName}, {Name: "rule", Title: "RULE"},
@@ -94,28 +112,21 @@ func (r *Report) table() *document.Table {
 		{Name: "margin", Title: "MARGIN", Right: true, Spare: 3}, {Name: "baseline", Title: "BASELINE", Right: true, Spare: 2},
 		{Name: "status", Title: "RESULT"},
 	}}
-	left := 0
+	words := map[Status]string{OK: "ok", Breach: "FAIL", Undecided: "undecided", Unjudged: "FAIL"}
 	for i := range r.Results {
 		v := &r.Results[i]
-		if v.Status == OK && len(r.Results) > maxLines {
-			left++
+		if !show(v) {
 			continue
 		}
 		if v.Group != "" {
 			t.Columns[2].Title = "SESSIONS"
 		}
-		status := document.Cell{Value: "ok"}
-		if v.Status != OK {
-			status.Value = "FAIL"
-		}
+		status := document.Cell{Value: words[v.Status]}
 		if v.Note != "" {
 			status.Notes = []string{v.Note}
 		}
 		observed, bar := v.observed()
 		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), status})
-	}
-	if left > 0 {
-		t.Notes = append(t.Notes, document.Count(left, "comparison")+" that hold not listed; --format json has them")
 	}
 	return t
 }
