@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,9 +40,6 @@ type liveCalls struct {
 	strategies map[string]*strategies.Strategy // by cell
 	events     []client.Event
 	models     map[string]int // calls to make by model, as a dry run found
-
-	mu   sync.Mutex
-	made []*live.Summarizer // one for each cell
 }
 
 // live prepares the real calls of a plan over a corpus, nil without any. It asks no server.
@@ -122,9 +118,6 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim
 	if err != nil {
 		return failingSummarizer{Stub: stub, err: err}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.made = append(c.made, s)
 	return s
 }
 
@@ -140,13 +133,7 @@ func (s failingSummarizer) Compose(context.Context, *summarizer.Call) (prompt.An
 
 // report returns what was done, of all cells together.
 func (c *liveCalls) report() live.Report {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var sum live.Report
-	for _, s := range c.made {
-		r := s.Report()
-		sum.Add(&r)
-	}
+	sum := c.opts.Shared.Report()
 	if c.gate != nil {
 		// The gate knows of every request, also of a call that came to no end.
 		spent := c.gate.Spent()
@@ -232,7 +219,7 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 		return live.Report{}, fmt.Errorf("estimate the real calls: %w", c.advised(ctx, err))
 	}
 	r := c.report()
-	c.made, c.models = nil, r.Models
+	c.opts.Shared, c.models = &live.Shared{}, r.Models
 	return r, nil
 }
 

@@ -21,7 +21,7 @@ func request(t *testing.T, s *script, c *summarizer.Call, o Options) (*wire.Requ
 	o.Backend, o.Texts = server, library(s)
 	l := newLive(t, o)
 	compose(t, l, c)
-	return server.last(), l.Report().Composed
+	return server.last(), l.opts.Shared.Report().Composed
 }
 
 // outline writes messages one block a line: role, kind, id, and how the text

@@ -20,7 +20,7 @@ func TestDry(t *testing.T) {
 	if a.Summary != 10 {
 		t.Errorf("a summary of %d tokens, want the stub's 10", a.Summary)
 	}
-	e := l.Report().Estimate
+	e := l.opts.Shared.Report().Estimate
 	input := int64(s.context.Tokens())
 	want := prompt.Usage{Uncached: 1500, Write1h: 500, Write5m: input - 2000, Output: 10}
 	if e.Calls != 1 || e.Stored != 0 || e.Usage != want {
@@ -49,7 +49,7 @@ func TestDry(t *testing.T) {
 	if _, err := chain(again, conversation("alpha"), 3); err != nil {
 		t.Fatal(err)
 	}
-	if e := again.Report().Estimate; e.Calls != 3 || e.Stored != 2 {
+	if e := again.opts.Shared.Report().Estimate; e.Calls != 3 || e.Stored != 2 {
 		t.Errorf("%d calls, %d of them stored; want 3 and 2", e.Calls, e.Stored)
 	}
 	c.Intent.Known = &prompt.Answer{}

@@ -291,7 +291,7 @@ func TestChainOverHTTP(t *testing.T) {
 		if kept := strings.Contains(last.text, "/src/canary.go"); kept == redact {
 			t.Errorf("redacted %v: the third summary has the path: %v", redact, kept)
 		}
-		if lost := l.Report().Composed.Lost; lost != 0 {
+		if lost := l.opts.Shared.Report().Composed.Lost; lost != 0 {
 			t.Errorf("redacted %v: %d summaries without their words went out", redact, lost)
 		}
 		if text, _ := last.sent(); !strings.Contains(text, "/src/canary.go") {
@@ -335,7 +335,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 	if _, err := chain(l, s, 2); err != nil {
 		t.Fatal(err)
 	}
-	if r := l.Report(); r.Replayed != 1 || r.Made != 1 || server.Counts().Requests != 3 {
+	if r := l.opts.Shared.Report(); r.Replayed != 1 || r.Made != 1 || server.Counts().Requests != 3 {
 		t.Errorf("%d replayed, %d made, %d requests; want 1, 1 and 3 with the interrupted one", r.Replayed, r.Made, server.Counts().Requests)
 	}
 }

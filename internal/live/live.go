@@ -10,6 +10,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,6 @@ type Summarizer struct {
 	opts   Options
 	digest string // of the options that a call depends on
 	memory memory
-	ledger ledger
 }
 
 // New returns a summariser, or all that is wrong with the options.
@@ -48,16 +48,13 @@ func New(o Options) (*Summarizer, error) {
 	return &Summarizer{opts: o, digest: digest}, nil
 }
 
-// Report returns what was done so far.
-func (s *Summarizer) Report() Report { return s.ledger.total() }
-
 // Summarize sizes an answer without a call, for callers that have none to give.
 func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64, span prompt.Digest) prompt.Answer {
 	if in.Known != nil {
-		s.ledger.update(func(r *Report) { r.Known++ })
+		s.opts.Shared.update(func(r *Report) { r.Known++ })
 		return *in.Known
 	}
-	s.ledger.update(func(r *Report) { r.Stubbed++ })
+	s.opts.Shared.update(func(r *Report) { r.Stubbed++ })
 	return s.opts.Stub.Summarize(in, src, event, span)
 }
 
@@ -74,17 +71,22 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 	}
 	p := s.opts.plan(c)
 	if p.kind == kindServer && s.opts.Provider == OpenAI {
-		s.ledger.fail(whyNotOffered)
+		s.opts.Shared.update(func(r *Report) { count(&r.Failures, whyNotOffered) })
 		return prompt.Answer{Failed: prompt.FailAPI}, nil
 	}
 	p.key = s.about(c, &p).Key()
 	if s.opts.Dry {
 		e := s.Estimate(c)
 		if s.opts.Calls == nil || s.opts.Shared.first(p.key) {
-			s.ledger.estimate(&e)
+			s.opts.Shared.update(func(r *Report) { r.expect(&e) })
 		}
 		if e.Stored == 0 {
-			s.ledger.due(&p, s.opts.Provider)
+			s.opts.Shared.update(func(r *Report) {
+				count(&r.Models, p.model)
+				for _, why := range p.untaken(s.opts.Provider) {
+					count(&r.Untaken, why)
+				}
+			})
 			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 		}
 	}
@@ -145,34 +147,45 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 			got.Entities = s.opts.Fidelity.Entities(c.Session.Project, composer.span, r.text)
 		}
 	}
-	s.answered(p, composer, got)
+	s.book(p, composer, got)
 	return got, nil
 }
 
-// answered books a call with a reply. The prediction is compared with the count of the answer alone.
-func (s *Summarizer) answered(p *plan, composer *composer, got *cassette.Cassette) {
-	reply := got.Reply
-	usage, wasted := reply.Billed(), reply.Wasted
-	s.ledger.made(composer, usage, wasted, reply.Attempts)
-	s.ledger.spend(s.price(p.model, usage, wasted))
-	s.ledger.update(func(r *Report) {
-		switch {
+// book counts a call that went to a server. A prediction is compared with the count of an answer alone.
+func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
+	billed, wasted, requests := billedOf(got)
+	usd := s.opts.Prices(p.model, billed) + s.opts.Prices(p.model, wasted)
+	s.opts.Shared.update(func(r *Report) {
+		r.Made++
+		r.Requests += int64(max(1, requests))
+		r.Usage.Add(billed)
+		r.Usage.Add(wasted)
+		r.Wasted.Add(wasted)
+		r.spent += nanos(usd)
+		accumulate(&r.Composed, &made.count)
+		switch reply := got.Reply; {
+		case reply == nil:
+			switch got.Failure.Cause {
+			case wire.CauseRequest, wire.CauseTooLong, wire.CauseAuth, wire.CauseModel:
+				r.Refused++
+			default:
+				r.Unanswered++
+			}
 		case reply.Estimated:
 			r.Estimated++
 		case s.opts.Shadow != nil:
-			r.Answered.Add(usage)
+			r.Answered.Add(billed)
 			r.Predicted.Add(got.Predicted)
 		}
 	})
 }
 
-// price returns the price of a call, USD: one by one, as it can depend on a request's size.
-func (s *Summarizer) price(model string, usage, wasted prompt.Usage) float64 {
-	usd := s.opts.Prices(model, usage)
-	if wasted != (prompt.Usage{}) {
-		usd += s.opts.Prices(model, wasted)
+// billedOf returns what a call was billed, with what no answer came of apart, and how many requests it took.
+func billedOf(c *cassette.Cassette) (billed, wasted prompt.Usage, requests int) {
+	if f := c.Failure; f != nil {
+		return billed, f.Billed, f.Attempts
 	}
-	return usd
+	return c.Reply.Billed(), c.Reply.Wasted, max(1, c.Reply.Attempts)
 }
 
 // failed returns the failure of a call where a layer can go on from it, an error where the run cannot. A failure
@@ -184,10 +197,8 @@ func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, er
 		return nil, err
 	}
 	stop := ctx.Err()
-	if wasted := f.Billed; stop == nil || wasted != (prompt.Usage{}) {
-		s.ledger.made(composer, prompt.Usage{}, wasted, f.Attempts)
-		s.ledger.failed(f)
-		s.ledger.spend(s.opts.Prices(p.model, wasted))
+	if stop == nil || f.Billed != (prompt.Usage{}) {
+		s.book(p, composer, &cassette.Cassette{Failure: f})
 	}
 	if stop != nil {
 		if !errors.Is(err, stop) {
@@ -227,7 +238,10 @@ func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (
 
 // answer turns a call into the terms of a modelled one.
 func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
-	m := &prompt.Measured{Predicted: got.Predicted, Entities: int32(len(got.Entities)), Kept: int32(totalOf(kinds(got.Entities)).Kept)}
+	m := &prompt.Measured{Entities: int32(len(got.Entities)), Kept: int32(totalOf(kinds(got.Entities)).Kept)}
+	var attempts int
+	m.Usage, m.Wasted, attempts = billedOf(got)
+	m.Attempts = int32(attempts)
 	a := prompt.Answer{Measured: m}
 	var why string
 	if f := got.Failure; f != nil {
@@ -235,14 +249,12 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 		if f.Cause == wire.CauseTooLong {
 			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
 		}
-		m.Predicted = prompt.Usage{} // nothing was answered that it could be compared with
-		m.Wasted, m.Attempts = f.Billed, int32(f.Attempts)
 	} else {
+		m.Predicted = got.Predicted
 		m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
 		why = s.take(&a, p, got, s.from(c, p))
 	}
-	s.note(&a, why)
-	s.record(c, p, got, &a, replayed)
+	s.record(c, p, got, &a, why, replayed)
 	return a
 }
 
@@ -251,14 +263,10 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, from prompt.Digest) string {
 	reply := got.Reply
 	m, r := a.Measured, p.read(reply)
-	m.Usage, m.Wasted, m.Attempts = reply.Billed(), reply.Wasted, int32(max(1, reply.Attempts))
 	m.Iterations = int32(max(1, len(reply.Iterations)))
 	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
 	if a.Failed = r.failed; a.Failed != "" {
-		if r.why != "" {
-			return r.why
-		}
-		return r.failed
+		return cmp.Or(r.why, r.failed)
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
 	w := written{
@@ -274,23 +282,12 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, fro
 	return ""
 }
 
-// note counts an answer for the report.
-func (s *Summarizer) note(a *prompt.Answer, why string) {
-	if why != "" {
-		s.ledger.fail(why)
-	}
-	s.ledger.update(func(r *Report) {
-		m := a.Measured
-		r.Missing += int64(m.Missing)
-		r.Cut += int64(m.Cut)
-		r.Entities += int64(m.Entities)
-		r.Kept += int64(m.Kept)
-	})
-}
-
 // Shared is what the summarisers of a run have in common, beside the calls that
-// are stored. The zero value is empty and ready to use; it must not be copied.
+// are stored: what was done, and words for those that come later. The zero value is empty and ready to use; it must
+// not be copied.
 type Shared struct {
+	mu        sync.Mutex
+	report    Report
 	words     sync.Map // spoken by key of call
 	estimated sync.Map // keys of calls that a dry run has counted
 }
@@ -372,7 +369,7 @@ type Options struct {
 	Fidelity Fidelity         // nil for no word about what summaries keep
 	Name     string           // of the cell, for the report
 	Now      func() time.Time // nil for time.Now
-	// Shared is given to all summarisers of a run, so that none sends filler for
+	// Shared is given to all summarisers of a run, so that they have one report, none sends filler for
 	// what another's call has answered, and a call that several make is estimated
 	// once in a dry run; nil for one of its own.
 	Shared *Shared

@@ -44,7 +44,7 @@ func TestWhatGoesLive(t *testing.T) {
 	}
 	c.Intent.Source = sourceSessionMemory
 	compose(t, l, c)
-	if r := l.Report(); len(server.requests) != 1 || r.Made != 1 || r.Known != 1 || r.Stubbed != 1 {
+	if r := l.opts.Shared.Report(); len(server.requests) != 1 || r.Made != 1 || r.Known != 1 || r.Stubbed != 1 {
 		t.Errorf("%d requests, report %+v", len(server.requests), r)
 	}
 }
@@ -89,7 +89,7 @@ func TestAnswer(t *testing.T) {
 	if span := kept.span; len(span) != 8 || span[2].Kind != prompt.KindToolUse || string(span[2].Input) != `{"file_path":"/src/a.go"}` || span[3].Text == "" {
 		t.Errorf("the span has %d pieces: %+v", len(span), span)
 	}
-	r := l.Report()
+	r := l.opts.Shared.Report()
 	if r.USD != 0.4 || r.Retries() != 2 || r.Usage.Output != 300 || r.Entities != 8 || r.Kept != 1 {
 		t.Errorf("report %+v", r)
 	}
@@ -160,12 +160,12 @@ func TestChain(t *testing.T) {
 		}
 		s.compactInto(&a)
 	}
-	if lost := l.Report().Composed.Lost; lost != 0 {
+	if lost := l.opts.Shared.Report().Composed.Lost; lost != 0 {
 		t.Errorf("%d summaries were lost", lost)
 	}
 	other := newLive(t, Options{Backend: server, Texts: library(s)})
 	compose(t, other, s.call())
-	if lost := other.Report().Composed.Lost; lost != 1 {
+	if lost := other.opts.Shared.Report().Composed.Lost; lost != 1 {
 		t.Errorf("%d summaries are lost to a run that has not made them, want 1", lost)
 	}
 }
@@ -187,7 +187,7 @@ func TestDrift(t *testing.T) {
 		a := compose(t, l, c)
 		s.compactInto(&a)
 	}
-	calls := l.Report().Calls
+	calls := l.opts.Shared.Report().Calls
 	if len(calls) != 3 || calls[0].Drift != nil {
 		t.Fatalf("%d calls, drift of the first %v", len(calls), calls[0].Drift)
 	}
@@ -235,7 +235,7 @@ func TestFailures(t *testing.T) {
 		if err != nil || a.Failed != c.failed || a.Excess != c.excess || !a.Refused() {
 			t.Errorf("%s: answer %+v, error %v", c.name, a, err)
 		}
-		if n := l.Report().Failures[c.cause]; n != 1 {
+		if n := l.opts.Shared.Report().Failures[c.cause]; n != 1 {
 			t.Errorf("%s: counted %d times as %q", c.name, n, c.cause)
 		}
 	}
@@ -342,7 +342,7 @@ func TestInterrupt(t *testing.T) {
 	if _, err := l.Compose(later, s.call()); !errors.Is(err, context.Canceled) || len(store.calls) != 1 {
 		t.Errorf("a call that was interrupted: %v, %d stored", err, len(store.calls))
 	}
-	if usd := l.Report().USD; usd != 1.4 {
+	if usd := l.opts.Shared.Report().USD; usd != 1.4 {
 		t.Errorf("$%v, want 1.40 with what was billed until then", usd)
 	}
 }
@@ -380,7 +380,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if r := l.Report(); r.Made != sessions*calls || r.Composed.Lost != 0 || r.USD != sessions*calls*0.4 {
+	if r := l.opts.Shared.Report(); r.Made != sessions*calls || r.Composed.Lost != 0 || r.USD != sessions*calls*0.4 {
 		t.Errorf("report %+v", r)
 	}
 }

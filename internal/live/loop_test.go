@@ -91,7 +91,7 @@ func TestSamples(t *testing.T) {
 		l := newLive(t, Options{Backend: web, Texts: readingOf(corpus), Calls: folder(t, dir, cassette.Record, cassette.Options{})})
 		made := simulate(t, name, corpus, l)
 		// The samples are compacted four times under these strategies.
-		if r := l.Report(); r.Made != 4 || len(r.Failures) > 0 || r.Missing > 0 || r.Composed.Lost > 0 {
+		if r := l.opts.Shared.Report(); r.Made != 4 || len(r.Failures) > 0 || r.Missing > 0 || r.Composed.Lost > 0 {
 			t.Errorf("%s: report %+v", name, r)
 		}
 		replayed := simulate(t, name, corpus, newLive(t, Options{Calls: folder(t, dir, cassette.Replay, cassette.Options{})}))

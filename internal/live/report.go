@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/wire"
@@ -58,6 +57,9 @@ type Report struct {
 	Models  map[string]int `json:"-"`
 	Untaken map[string]int `json:"-"`
 	Calls   []Call         `json:"calls"` // each of them, by cell, session and number
+
+	// In whole billionths of a dollar, so that the order of concurrent calls does not show.
+	spent, likely, most int64
 }
 
 // Retries returns the requests that were sent again.
@@ -73,48 +75,23 @@ type Estimate struct {
 	MostUSD float64 `json:"most_usd"`
 }
 
-// ledger keeps a report. Money is in whole billionths of a dollar, so that the order of concurrent calls does not
-// show.
-type ledger struct {
-	mu             sync.Mutex
-	report         Report
-	usd, est, most int64
-}
-
 const nano = 1e9
 
 func nanos(usd float64) int64 { return int64(math.Round(usd * nano)) }
 
-func (l *ledger) update(f func(r *Report)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f(&l.report)
+// update changes the report.
+func (s *Shared) update(f func(r *Report)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.report)
 }
 
-// spend adds the price of a call that was made.
-func (l *ledger) spend(usd float64) { l.update(func(*Report) { l.usd += nanos(usd) }) }
-
-// estimate adds an estimate.
-func (l *ledger) estimate(e *Estimate) {
-	l.update(func(r *Report) {
-		accumulate(reflect.ValueOf(&r.Estimate).Elem(), reflect.ValueOf(e).Elem())
-		l.est += nanos(e.USD)
-		l.most += nanos(e.MostUSD)
-	})
+// expect adds an estimate.
+func (r *Report) expect(e *Estimate) {
+	accumulate(&r.Estimate, e)
+	r.likely += nanos(e.USD)
+	r.most += nanos(e.MostUSD)
 }
-
-// due counts a call that is to be made.
-func (l *ledger) due(p *plan, provider string) {
-	l.update(func(r *Report) {
-		count(&r.Models, p.model)
-		for _, why := range p.untaken(provider) {
-			count(&r.Untaken, why)
-		}
-	})
-}
-
-// fail counts a call without a summary.
-func (l *ledger) fail(why string) { l.update(func(r *Report) { count(&r.Failures, why) }) }
 
 // count counts under a name.
 func count(m *map[string]int, name string) {
@@ -124,75 +101,32 @@ func count(m *map[string]int, name string) {
 	(*m)[name]++
 }
 
-// total returns the report so far.
-func (l *ledger) total() Report {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r := l.report
+// Report returns what was done so far.
+func (s *Shared) Report() Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.report
 	r.Failures, r.Models, r.Untaken = maps.Clone(r.Failures), maps.Clone(r.Models), maps.Clone(r.Untaken)
 	r.Calls = slices.Clone(r.Calls)
 	r.settle()
-	r.USD = float64(l.usd) / nano
-	r.Estimate.USD, r.Estimate.MostUSD = float64(l.est)/nano, float64(l.most)/nano
+	r.USD, r.Estimate.USD, r.Estimate.MostUSD = float64(r.spent)/nano, float64(r.likely)/nano, float64(r.most)/nano
 	return r
 }
 
-// made counts a call that went to a server, and what was composed for it.
-func (l *ledger) made(p *composer, billed, wasted prompt.Usage, requests int) {
-	l.update(func(r *Report) {
-		r.Made++
-		r.Wasted.Add(wasted)
-		r.Usage.Add(wasted)
-		r.Requests += int64(max(1, requests))
-		r.Usage.Add(billed)
-		accumulate(reflect.ValueOf(&r.Composed).Elem(), reflect.ValueOf(&p.count).Elem())
-	})
-}
-
-// failed counts a call that was sent and had no answer.
-func (l *ledger) failed(f *wire.Failure) {
-	l.update(func(r *Report) {
-		switch f.Cause {
-		case wire.CauseRequest, wire.CauseTooLong, wire.CauseAuth, wire.CauseModel:
-			r.Refused++
-		default:
-			r.Unanswered++
-		}
-	})
-}
-
-// Add adds what another Summarizer did to r.
-func (r *Report) Add(o *Report) {
-	accumulate(reflect.ValueOf(r).Elem(), reflect.ValueOf(o).Elem())
-	r.settle()
-}
-
-// accumulate adds up numbers, also in structs and maps, and appends lists.
-func accumulate(to, from reflect.Value) {
-	switch to.Kind() {
-	case reflect.Int, reflect.Int64:
-		to.SetInt(to.Int() + from.Int())
-	case reflect.Float64:
-		to.SetFloat(to.Float() + from.Float())
-	case reflect.Slice:
-		to.Set(reflect.AppendSlice(to, from))
-	case reflect.Struct:
-		for i := range to.NumField() {
-			accumulate(to.Field(i), from.Field(i))
-		}
-	case reflect.Map:
-		if to.IsNil() {
-			to.Set(reflect.MakeMap(to.Type()))
-		}
-		for _, key := range from.MapKeys() {
-			sum := reflect.New(to.Type().Elem()).Elem()
-			if was := to.MapIndex(key); was.IsValid() {
-				sum.Set(was)
+// accumulate adds the numbers of a struct, and of structs in it, to those of another.
+func accumulate[T any](to, from *T) {
+	var add func(to, from reflect.Value)
+	add = func(to, from reflect.Value) {
+		switch to.Kind() {
+		case reflect.Int, reflect.Int64:
+			to.SetInt(to.Int() + from.Int())
+		case reflect.Struct:
+			for i := range to.NumField() {
+				add(to.Field(i), from.Field(i))
 			}
-			accumulate(sum, from.MapIndex(key))
-			to.SetMapIndex(key, sum)
 		}
 	}
+	add(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
 }
 
 // Call describes one live call, without its texts.
@@ -273,8 +207,10 @@ func kinds(list []cassette.Entity) []Share {
 	return shares
 }
 
-// record notes a call for the report.
-func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette, a *prompt.Answer, replayed bool) {
+// record notes a call for the report, and why it gave no summary, "" for one that did.
+func (s *Summarizer) record(
+	c *summarizer.Call, p *plan, got *cassette.Cassette, a *prompt.Answer, why string, replayed bool,
+) {
 	m := a.Measured
 	call := Call{
 		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
@@ -283,7 +219,7 @@ func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette,
 		Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
 		Tokens: a.Summary, Bytes: a.Bytes, Kinds: kinds(got.Entities),
 		Betas: p.betas, Edits: p.edits.names(), Thinking: p.thinking.String(), Effort: p.effort,
-		key: p.key, made: !replayed, cost: nanos(s.price(p.model, m.Usage, m.Wasted)),
+		key: p.key, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
 	}
 	if got.Reply != nil {
 		call.Answered = true
@@ -294,7 +230,16 @@ func (s *Summarizer) record(c *summarizer.Call, p *plan, got *cassette.Cassette,
 		call.Sections = sectionsOf(w.text, p.sections())
 		call.Drift = s.drift(c.Session.Project, w)
 	}
-	s.ledger.update(func(r *Report) { r.Calls = append(r.Calls, call) })
+	s.opts.Shared.update(func(r *Report) {
+		r.Calls = append(r.Calls, call)
+		if why != "" {
+			count(&r.Failures, why)
+		}
+		r.Missing += int64(m.Missing)
+		r.Cut += int64(m.Cut)
+		r.Entities += int64(m.Entities)
+		r.Kept += int64(m.Kept)
+	})
 }
 
 // refused returns why a server refused a call, "" otherwise. A stored call without texts has lost the server's

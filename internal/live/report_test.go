@@ -23,7 +23,7 @@ func TestWasted(t *testing.T) {
 	if m := compose(t, l, c).Measured; m.Usage != own || m.Wasted != wasted || m.Attempts != 3 {
 		t.Errorf("measured %+v", m)
 	}
-	r := l.Report()
+	r := l.opts.Shared.Report()
 	all := prompt.Usage{Uncached: 1100, Read: 500, Output: 350}
 	if r.Usage != all || r.Wasted != wasted || r.Answered != own || math.Abs(r.USD-1.45) > 1e-9 {
 		t.Errorf("report %+v", r)
@@ -33,11 +33,13 @@ func TestWasted(t *testing.T) {
 	}
 	again := newLive(t, Options{Calls: store, Prices: dollars})
 	compose(t, again, c)
-	sum := again.Report()
+	sum := again.opts.Shared.Report()
 	if sum.ReplayedUSD != r.USD {
 		t.Errorf("a replay is said to have cost $%v, want $%v", sum.ReplayedUSD, r.USD)
 	}
-	if sum.Add(&r); sum.Wasted != wasted || sum.Shared != 1 || sum.ReplayedUSD != 0 {
+	together := newLive(t, Options{Calls: store, Prices: dollars, Shared: l.opts.Shared})
+	compose(t, together, c)
+	if sum = l.opts.Shared.Report(); sum.Wasted != wasted || sum.Shared != 1 || sum.ReplayedUSD != 0 {
 		t.Errorf("together: wasted %+v, %d shared, $%v replayed", sum.Wasted, sum.Shared, sum.ReplayedUSD)
 	}
 }
@@ -53,7 +55,7 @@ func TestFailedUsage(t *testing.T) {
 	if want := (prompt.Measured{Wasted: prompt.Usage{Uncached: 900, Output: 100}, Attempts: 2}); *m != want {
 		t.Errorf("measured %+v, want %+v", *m, want)
 	}
-	r := l.Report()
+	r := l.opts.Shared.Report()
 	if none := (prompt.Usage{}); r.Answered != none || r.Predicted != none || r.USD != 1 || r.Usage != m.Wasted {
 		t.Errorf("report %+v", r)
 	}
@@ -71,7 +73,7 @@ func TestBudgetBehindFailure(t *testing.T) {
 	if _, err := l.Compose(t.Context(), s.call()); !errors.Is(err, budget) {
 		t.Errorf("error %v, want one that wraps the budget's", err)
 	}
-	if r := l.Report(); r.USD != 0.9 || r.Wasted.Uncached != 900 {
+	if r := l.opts.Shared.Report(); r.USD != 0.9 || r.Wasted.Uncached != 900 {
 		t.Errorf("report %+v", r)
 	}
 }
@@ -91,7 +93,7 @@ func TestNotCompared(t *testing.T) {
 		s := conversation("alpha")
 		l := newLive(t, Options{Backend: server, Texts: library(s), Shadow: c.shadow})
 		compose(t, l, s.call())
-		r := l.Report()
+		r := l.opts.Shared.Report()
 		if none := (prompt.Usage{}); r.Answered != none || r.Predicted != none || r.Usage.Output != 300 {
 			t.Errorf("%s: report %+v", name, r)
 		}

@@ -34,7 +34,7 @@ func TestWhatWasSent(t *testing.T) {
 		l := newLive(t, Options{Backend: server, Texts: library(s)})
 		_, _ = l.Compose(ctx, s.call())
 		cancel()
-		if r := l.Report(); r.Made != c.made || r.Refused != c.refused || r.Unanswered != c.unanswered {
+		if r := l.opts.Shared.Report(); r.Made != c.made || r.Refused != c.refused || r.Unanswered != c.unanswered {
 			t.Errorf("%s: %d made, %d refused, %d unanswered; want %d, %d, %d", c.name, r.Made, r.Refused, r.Unanswered, c.made, c.refused, c.unanswered)
 		}
 	}

@@ -44,7 +44,7 @@ func TestServerOverHTTP(t *testing.T) {
 			t.Errorf("%s: %+v", tc.what, a)
 			continue
 		}
-		c := l.Report().Calls[0]
+		c := l.opts.Shared.Report().Calls[0]
 		if c.Cleared.ToolUses != tc.cleared || (c.Cleared.Input > 30_000) != (tc.cleared > 0) {
 			t.Errorf("%s: cleared %+v, want %d results", tc.what, c.Cleared, tc.cleared)
 		}

@@ -16,18 +16,16 @@ func TestSharedCalls(t *testing.T) {
 	dir := t.TempDir()
 	run := func(mode cassette.Mode, cells ...string) Report {
 		calls := folder(t, dir, mode, cassette.Options{})
-		var sum Report
+		var shared Shared
 		for _, name := range cells {
 			s := conversation("alpha")
-			l := newLive(t, Options{Name: name, Backend: web, Texts: library(s), Calls: calls, Prices: dollars})
+			l := newLive(t, Options{Name: name, Backend: web, Texts: library(s), Calls: calls, Prices: dollars, Shared: &shared})
 			if name == "third" { // which has a call of its own
 				l.opts.Effort = "low"
 			}
 			compose(t, l, s.call())
-			r := l.Report()
-			sum.Add(&r)
 		}
-		return sum
+		return shared.Report()
 	}
 	flags := func(r *Report) string {
 		var s []byte

@@ -104,7 +104,7 @@ func TestThinkingOfCalls(t *testing.T) {
 		if r.Thinking != tc.want || r.MaxTokens != tc.tokens {
 			t.Errorf("%s: thinking %v within %d tokens, want %v within %d", tc.what, r.Thinking, r.MaxTokens, tc.want, tc.tokens)
 		}
-		if n := l.Report().Composed.Unthought; (n > 0) != (tc.what == "no room" || tc.what == "a budget behind tool calls") {
+		if n := l.opts.Shared.Report().Composed.Unthought; (n > 0) != (tc.what == "no room" || tc.what == "a budget behind tool calls") {
 			t.Errorf("%s: %d calls without the thinking they should have", tc.what, n)
 		}
 	}
@@ -124,7 +124,7 @@ func TestThinkingOverHTTP(t *testing.T) {
 		o := Options{Backend: web, Texts: library(s), Settings: Settings{Effort: "low"}, Calls: folder(t, dir, cassette.Record, cassette.Options{Redact: true, Keep: Titles()})}
 		l := newLive(t, o)
 		a := compose(t, l, s.call())
-		call := l.Report().Calls[0]
+		call := l.opts.Shared.Report().Calls[0]
 		if a.Failed != "" || (call.Thought > 0) != on || int64(a.Output) != a.Measured.Usage.Output || call.Effort != "low" {
 			t.Fatalf("thinking %v: %+v, call %+v", on, a, call)
 		}
@@ -164,7 +164,7 @@ func TestEffortOfCalls(t *testing.T) {
 		c := s.call()
 		tc.edit(c)
 		compose(t, l, c)
-		call := l.Report().Calls[0]
+		call := l.opts.Shared.Report().Calls[0]
 		if got := server.last().Effort; got != tc.want || call.Effort != tc.want {
 			t.Errorf("%s: effort %q asked for, %q told, want %q", tc.what, got, call.Effort, tc.want)
 		}
@@ -228,7 +228,7 @@ func TestNoCompactionOffered(t *testing.T) {
 	if e := l.Estimate(c); e != (Estimate{}) {
 		t.Errorf("estimated %+v", e)
 	}
-	if r := l.Report(); r.Failures[whyNotOffered] != 1 || r.Made != 0 {
+	if r := l.opts.Shared.Report(); r.Failures[whyNotOffered] != 1 || r.Made != 0 {
 		t.Errorf("report %+v", r)
 	}
 	c = s.recall()

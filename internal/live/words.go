@@ -37,48 +37,30 @@ func (r *Report) Text(unpriced []string, err error) string {
 
 // sentText says what was sent and what came of it, "" for nothing.
 func (r *Report) sentText(unpriced []string) string {
-	var text string
-	switch lost := r.Refused + r.Unanswered; {
-	case r.Made == 0 && r.USD > 0:
-		return fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD)
-	case r.Made == 0:
-		return ""
-	case lost < r.Made:
-		text = fmt.Sprintf("%s made for $%.2f", document.Count(r.Made, "real call"), r.USD)
-		if len(unpriced) > 0 {
-			text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
-		}
-		if lost > 0 {
-			text += ", of which " + r.lostText(func(n int) string { return fmt.Sprint(n) })
-		}
-	default:
-		text = r.lostText(func(n int) string { return document.Count(n, "call") })
+	if r.Made == 0 {
 		if r.USD > 0 {
-			text += fmt.Sprintf(", for $%.2f", r.USD)
+			return fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD)
 		}
+		return ""
+	}
+	text := fmt.Sprintf("%s made for $%.2f", document.Count(r.Made, "real call"), r.USD)
+	if len(unpriced) > 0 {
+		text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
+	}
+	var lost []string
+	if r.Refused > 0 {
+		lost = append(lost, fmt.Sprintf("%d refused", r.Refused))
+	}
+	if r.Unanswered > 0 {
+		lost = append(lost, fmt.Sprintf("%d not answered", r.Unanswered))
+	}
+	if len(lost) > 0 {
+		text += ", of which " + strings.Join(lost, " and ")
 	}
 	if n := r.Retries(); n > 0 {
 		text += fmt.Sprintf(" (%s sent again)", document.Count(int(n), "request"))
 	}
 	return text
-}
-
-// lostText says how many calls had no answer, each number as counted writes it.
-func (r *Report) lostText(counted func(int) string) string {
-	var parts []string
-	for _, lost := range []struct {
-		n    int
-		what string
-	}{{r.Refused, "refused"}, {r.Unanswered, "not answered"}} {
-		if lost.n > 0 {
-			verb := "were"
-			if lost.n == 1 {
-				verb = "was"
-			}
-			parts = append(parts, fmt.Sprintf("%s %s %s", counted(lost.n), verb, lost.what))
-		}
-	}
-	return strings.Join(parts, " and ")
 }
 
 // Notes are what must be known beside figures that rest on real calls.
