@@ -1,11 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,56 +16,57 @@ import (
 	"strings"
 )
 
-// key sorts digests by case, then piece.
-func key(line string) string {
-	f := strings.Fields(line)
-	return f[1] + "\x00" + f[0] + "\x00" + strings.Join(f[2:], " ")
-}
-
-// compare tells which pieces of which cases differ.
-func compare(before, now []string) []string {
-	parse := func(lines []string) map[string]string {
-		m := map[string]string{}
-		for _, line := range lines {
-			cut := strings.LastIndex(line, " ")
-			m[line[:cut]] = line[cut+1:]
-		}
-		return m
-	}
-	was, is := parse(before), parse(now)
-	var out []string
-	for name, digest := range is {
-		switch old, ok := was[name]; {
-		case !ok:
-			out = append(out, name+": new")
-		case old != digest && strings.HasSuffix(name, " exit"):
-			out = append(out, fmt.Sprintf("%s: %s, was %s", name, digest, old))
-		case old != digest:
-			out = append(out, name+": differs")
-		}
-	}
-	for name := range was {
-		if _, ok := is[name]; !ok {
-			out = append(out, name+": gone")
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-func readDigests(path string) ([]string, error) {
-	f, err := os.Open(path)
+// judge compares digests with those that are kept and prints what differs, or keeps them instead. Cases that did not
+// run keep their digests as long as there are such cases.
+func judge(now map[string]string, ran map[string]bool, update bool) (differ int, err error) {
+	every, err := readCases(filepath.Join(folder, "commands.txt"))
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	defer f.Close()
-	var lines []string
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if len(strings.Fields(s.Text())) >= 4 {
-			lines = append(lines, s.Text())
+	path := filepath.Join(folder, "digests.txt")
+	text, err := os.ReadFile(path)
+	if err != nil && !(update && errors.Is(err, fs.ErrNotExist)) {
+		return 0, err
+	}
+	all := maps.Clone(now)
+	for line := range strings.Lines(string(text)) {
+		cut := strings.LastIndex(line, " ")
+		name, was := line[:max(cut, 0)], strings.TrimSpace(line[cut+1:])
+		fields := strings.Fields(name)
+		switch {
+		case len(fields) < 3:
+		case ran[fields[1]]:
+			if is := now[name]; is != was && !update {
+				differ++
+				fmt.Printf("%s: %s, was %s\n", name, cmp.Or(is, "gone"), was)
+			}
+			delete(now, name)
+		case slices.ContainsFunc(every, func(c testCase) bool { return c.name == fields[1] }):
+			all[name] = was
 		}
 	}
-	return lines, nil
+	if update {
+		return 0, os.WriteFile(path, written(all), 0o644)
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		fmt.Println(name + ": new")
+	}
+	return differ + len(now), nil
+}
+
+// written writes digests, a line for each, by case, then by piece.
+func written(all map[string]string) []byte {
+	key := func(name string) string {
+		group, rest, _ := strings.Cut(name, " ")
+		name, what, _ := strings.Cut(rest, " ")
+		return name + "\x00" + group + "\x00" + what
+	}
+	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return strings.Compare(key(a), key(b)) })
+	var b bytes.Buffer
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s %s\n", name, all[name])
+	}
+	return b.Bytes()
 }
 
 var (

@@ -26,13 +26,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/compactsim/compactsim/internal/parallel"
 )
 
 const folder = ".ci/golden"
@@ -75,12 +74,19 @@ func main() {
 		}
 		return
 	}
-	ok, err := run(cases, *keep, *update, *verbose)
+	began := time.Now()
+	now, ran, err := run(cases, *keep, *verbose)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if !ok {
-		os.Exit(1)
+	fmt.Printf("%d cases, %d skipped for want of ../shared, %d digests, %.0f s\n", len(ran), len(cases)-len(ran), len(now),
+		time.Since(began).Seconds())
+	differ, err := judge(now, ran, *update)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if differ > 0 {
+		log.Fatalf("%d differ", differ)
 	}
 }
 
@@ -112,125 +118,50 @@ func readCases(path string) ([]testCase, error) {
 	return cases, nil
 }
 
-func run(cases []testCase, keep string, update, verbose bool) (ok bool, err error) {
-	began := time.Now()
+// run runs cases and returns the digests of what came out, and which cases were not skipped.
+func run(cases []testCase, keep string, verbose bool) (now map[string]string, ran map[string]bool, err error) {
 	top, err := scaffold()
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
 	defer os.RemoveAll(top)
-
-	digests := make([][]string, len(cases))
-	var skipped []string
-	var next atomic.Int64
-	var wg sync.WaitGroup
+	now, ran = map[string]string{}, map[string]bool{}
 	var mu sync.Mutex
-	var failed []error
-	for range runtime.NumCPU() {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(cases) {
-					return
-				}
-				if absent := missing(cases[i].command); absent != "" {
-					mu.Lock()
-					skipped = append(skipped, cases[i].name)
-					mu.Unlock()
-					continue
-				}
-				pieces, cpu, err := cases[i].run(top)
-				if verbose {
-					fmt.Printf("%6.2f s of CPU time  %s\n", cpu.Seconds(), cases[i].name)
-				}
-				if err == nil && keep != "" {
-					err = keepPieces(filepath.Join(keep, filepath.FromSlash(cases[i].name)), pieces)
-				}
-				if err != nil {
-					mu.Lock()
-					failed = append(failed, fmt.Errorf("%s: %w", cases[i].name, err))
-					mu.Unlock()
-					continue
-				}
-				for _, p := range pieces {
-					for _, q := range p.split() {
-						digests[i] = append(digests[i], fmt.Sprintf("%s %s %s %s", q.group, cases[i].name, q.what, q.digest()))
-					}
-				}
+	err = parallel.Do(context.Background(), 0, len(cases), func(i int) error {
+		c := &cases[i]
+		if missing(c.command) {
+			return nil
+		}
+		pieces, cpu, err := c.run(top)
+		if err == nil && keep != "" {
+			err = keepPieces(filepath.Join(keep, filepath.FromSlash(c.name)), pieces)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if ran[c.name] = true; verbose {
+			fmt.Printf("%6.2f s of CPU time  %s\n", cpu.Seconds(), c.name)
+		}
+		for _, p := range pieces {
+			for _, q := range p.split() {
+				now[q.group+" "+c.name+" "+q.what] = q.digest()
 			}
-		})
-	}
-	wg.Wait()
-	if len(failed) > 0 {
-		return false, errors.Join(failed...)
-	}
-
-	// What was not run keeps its lines.
-	ran := map[string]bool{}
-	for i, c := range cases {
-		ran[c.name] = len(digests[i]) > 0
-	}
-	path := filepath.Join(folder, "digests.txt")
-	old, err := readDigests(path)
-	if err != nil && !(update && errors.Is(err, fs.ErrNotExist)) {
-		return false, err
-	}
-	var before, now []string
-	all := map[string]bool{}
-	if every, err := readCases(filepath.Join(folder, "commands.txt")); err == nil {
-		for _, c := range every {
-			all[c.name] = true
 		}
-	}
-	var kept []string
-	for _, line := range old {
-		switch name := strings.Fields(line)[1]; {
-		case ran[name]:
-			before = append(before, line)
-		case all[name]:
-			kept = append(kept, line)
-		}
-	}
-	for _, lines := range digests {
-		now = append(now, lines...)
-	}
-	var used syscall.Rusage
-	cpu := "?"
-	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used) == nil {
-		cpu = fmt.Sprintf("%.0f s", float64(used.Utime.Sec+used.Stime.Sec)+float64(used.Utime.Usec+used.Stime.Usec)/1e6)
-	}
-	summary := fmt.Sprintf("%d cases, %d digests, %.0f s (%s of CPU time)", len(cases)-len(skipped), len(now), time.Since(began).Seconds(), cpu)
-	if len(skipped) > 0 {
-		fmt.Printf("skipped, for want of ../shared: %d cases, %s, …\n", len(skipped), skipped[0])
-	}
-	if update {
-		lines := append(kept, now...)
-		slices.SortFunc(lines, func(a, b string) int { return strings.Compare(key(a), key(b)) })
-		fmt.Println("written:", summary)
-		return true, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
-	}
-	differing := compare(before, now)
-	for _, line := range differing {
-		fmt.Println(line)
-	}
-	if len(differing) > 0 {
-		fmt.Printf("%d differ: %s\n", len(differing), summary)
-		return false, nil
-	}
-	fmt.Println("no difference:", summary)
-	return true, nil
+		return nil
+	})
+	return now, ran, err
 }
 
 var sharedPath = regexp.MustCompile(`\.\./shared/[\w-]+`)
 
-// missing names the folder beside the checkout that a command reads and that is absent.
-func missing(command string) string {
-	for _, dir := range sharedPath.FindAllString(command, -1) {
-		if _, err := os.Stat(dir); err != nil {
-			return dir
-		}
-	}
-	return ""
+// missing reports whether a folder beside the checkout that a command reads is absent.
+func missing(command string) bool {
+	return slices.ContainsFunc(sharedPath.FindAllString(command, -1), func(dir string) bool {
+		_, err := os.Stat(dir)
+		return err != nil
+	})
 }
 
 // scaffold makes the folder that cases run in. Its path has always the same length, for
@@ -288,31 +219,22 @@ func (c testCase) run(top string) (pieces []piece, cpu time.Duration, err error)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	var given map[string]string
-	if name, ok := strings.CutPrefix(c.command, "script "); ok {
-		s := script{ctx: ctx, dir: work, env: append(env,
-			"WORK="+work, "SAMPLES="+filepath.Join(root, "samples"))}
-		if given, err = s.run(filepath.Join(folder, "scripts", name+".txtar")); err != nil {
-			return nil, 0, err
-		}
-		cpu = s.cpu
-		pieces = []piece{{"rows", "exit", s.exits.Bytes()}, {"rows", "out", s.data.Bytes()}, {"text", "text", s.text.Bytes()}}
-	} else {
-		var stdout, stderr bytes.Buffer
-		cmd := exec.CommandContext(ctx, "bash", "-c", ". "+folder+"/names.sh\n"+c.command)
-		cmd.Dir, cmd.Env = root, env
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		code, err := exitCode(cmd.Run())
-		if err != nil {
-			return nil, 0, err
-		}
-		cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		pieces = []piece{{"rows", "exit", fmt.Append(nil, code)}, {c.group, "out", stdout.Bytes()}, {"text", "err", stderr.Bytes()}}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "bash", "-c", ". "+folder+"/names.sh\n"+c.command)
+	cmd.Dir, cmd.Env = root, env
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		return nil, 0, err
 	}
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}
-	files, err := c.files(work, given)
+	cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	pieces = []piece{
+		{"rows", "exit", fmt.Append(nil, cmd.ProcessState.ExitCode())}, {c.group, "out", stdout.Bytes()}, {"text", "err", stderr.Bytes()},
+	}
+	files, err := c.files(work)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -323,17 +245,9 @@ func (c testCase) run(top string) (pieces []piece, cpu time.Duration, err error)
 	return pieces, cpu, os.RemoveAll(work)
 }
 
-func exitCode(err error) (int, error) {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode(), nil
-	}
-	return 0, err
-}
-
-// files are the files that a case left; those that it was given and did not change
-// are left out. Sessions and stored calls are many, and make one piece a folder.
-func (c testCase) files(work string, given map[string]string) ([]piece, error) {
+// files are the files that a case left. Sessions and stored calls are many, and make
+// one piece a folder.
+func (c testCase) files(work string) ([]piece, error) {
 	var pieces []piece
 	many := map[string]*bytes.Buffer{}
 	err := filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
@@ -349,13 +263,6 @@ func (c testCase) files(work string, given map[string]string) ([]piece, error) {
 			return err
 		}
 		rel = strings.ReplaceAll(filepath.ToSlash(rel), " ", "_")
-		if text, ok := given[rel]; ok && text == string(data) {
-			return nil
-		}
-		if given != nil && filepath.Ext(rel) == ".parquet" {
-			// It holds the program's version, which a script cannot take out first.
-			return nil
-		}
 		for _, dir := range []string{"sessions", "cassettes"} {
 			if strings.HasPrefix(rel, dir+"/") {
 				if many[dir] == nil {

@@ -31,3 +31,38 @@ serve() {
   done
   export ANTHROPIC_API_KEY=dev OPENAI_API_KEY=dev
 }
+
+# Runs scripts/NAME.txtar, commands in front of the files that they work on, in $T. Given files that did not change go
+# at the end, and so does Parquet, which holds the program's version.
+script() {
+  local file=$PWD/.ci/golden/scripts/$1.txtar given
+  export WORK=$PWD/$T SAMPLES=$PWD/samples
+  given=$(mktemp -d) OUT=$(mktemp -d)
+  (
+    cd "$given" && awk '
+      /^-- .+ --$/ { name = substr($0, 4, length($0) - 6); dir = name; if (sub("/[^/]*$", "", dir)) system("mkdir -p " dir)
+        printf "" > name; next }
+      name != "" { print > name }' "$file" && cp -R . "$WORK"
+  )
+  cd "$WORK" && . <(sed '/^-- /,$d' "$file")
+  cd "$WORK"
+  (cd "$given" && find . -type f) | while read -r name; do
+    cmp -s "$given/$name" "$name" && rm "$name"
+  done
+  find . -name '*.parquet' -delete
+  rm -r "$given" "$OUT"
+}
+
+# Runs a command of a script, with $STDIN as its input, and prints how it ended and what it printed: data on standard
+# output, text on standard error. Its outputs are in $OUT for the next command.
+step() {
+  "$@" <"${STDIN:-/dev/null}" >"$OUT/stdout" 2>"$OUT/stderr"
+  printf '$ %s\n[exit %d]\n' "$*" $?
+  STDIN=
+  printf '$ %s\n' "$*" >&2
+  case " $* " in
+  *[\ =]json\ * | *[\ =]csv\ * | *[\ =]benchfmt\ *) cat "$OUT/stdout" ;;
+  *) cat "$OUT/stdout" >&2 ;;
+  esac
+  [ ! -s "$OUT/stderr" ] || sed '1i [stderr]' "$OUT/stderr" >&2
+}
