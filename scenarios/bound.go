@@ -19,9 +19,10 @@ import (
 // family is what the bounds of several cells have in common: their surroundings,
 // and what a compaction does.
 type family struct {
-	scenario *Scenario
-	params   strategies.CompactParams
-	bounds   []bounds // by session
+	cell   *Cell // the first of them
+	params strategies.CompactParams
+	cells  int
+	bounds []bounds // by session
 }
 
 type bounds struct{ compact, clear schedule.Bound }
@@ -53,68 +54,103 @@ func boundNote(families []*family) results.Note {
 		span(sums[0]), span(sums[1]), span(sums[2]))}
 }
 
-// bound adds to rows what the best schedules of their sessions cost, where the
-// scenario asks for it, and returns notes on it. A cell of full compaction alone
-// is held against it.
+// lossPrices are what a lost need of weight 1 costs at the points of the front, USD:
+// from a cent for three, at which cost decides, to one at which nothing is given up.
+var lossPrices = []float64{0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 30}
+
+// bound adds to the rows of a run what the best schedules of their sessions cost, where
+// the scenario asks for it, and to the run a note and the front of cost and recall. A
+// cell of full compaction alone is held against it.
 func (p *Plan) bound(
-	ctx context.Context, d *Design, sessions []*traces.Session, cells []results.Cell,
-) (notes []results.Note, err error) {
+	ctx context.Context, d *Design, sessions []*traces.Session, cells []results.Cell, run *results.Run,
+) error {
 	if !d.Scenario.Bound {
-		return nil, nil
+		return nil
 	}
 	if d.Scenario.Sessions.Cohort != cohortSession {
-		return nil, errors.New("bound: sessions.cohort lets sessions share a cache, and the bound is that of a session alone")
+		return errors.New("bound: sessions.cohort lets sessions share a cache, and the bound is that of a session alone")
+	}
+	families, of := p.families(d)
+	main := mainFamily(families)
+	for _, f := range families {
+		if err := p.solve(ctx, f, sessions, f == main); err != nil {
+			return err
+		}
 	}
 	at := map[string]int{}
 	for i, s := range sessions {
 		at[s.ID] = i
 	}
-	var families []*family
 	for i := range d.Cells {
-		f, err := p.familyOf(ctx, &families, &d.Cells[i], sessions)
-		if err != nil {
-			return nil, err
-		}
-		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil
+		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == sim.Agent{}
 		for j := range cells[i].Rows {
 			r := &cells[i].Rows[j]
-			b := &f.bounds[at[r.Session]]
+			b := &of[i].bounds[at[r.Session]]
 			r.BoundUSD, r.ReachedUSD, r.ClearBoundUSD, r.Bounded = b.compact.Below, b.compact.Reached, b.clear.Below, 1
 			whole := r.OverWindow == 0 && r.Counts.Unsimulated == 0
 			if alone && whole && r.CostUSD() < b.compact.Below*(1-1e-9) {
-				return nil, fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
+				return fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
 					sim.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)
 			}
 		}
 	}
-	return []results.Note{boundNote(families)}, nil
+	run.Notes = append(run.Notes, boundNote(families))
+	run.Front = main.front()
+	return nil
 }
 
-// familyOf returns the bounds of a cell, those of another one where they are the
-// same.
-func (p *Plan) familyOf(
-	ctx context.Context, known *[]*family, cell *Cell, sessions []*traces.Session,
-) (*family, error) {
-	params, ok := cell.Strategy.Params(strategies.CompactName).(strategies.CompactParams)
-	if !ok {
-		layer, _ := p.Registry.Definition(strategies.CompactName)
-		params = *layer.Params().(*strategies.CompactParams)
+// families returns what bounds the cells of a design: one for several cells where it
+// is the same.
+func (p *Plan) families(d *Design) (families []*family, of []*family) {
+	for i := range d.Cells {
+		cell := &d.Cells[i]
+		params, ok := cell.Strategy.Params(strategies.CompactName).(strategies.CompactParams)
+		if !ok {
+			layer, _ := p.Registry.Definition(strategies.CompactName)
+			params = *layer.Params().(*strategies.CompactParams)
+		}
+		params = params.Unscheduled()
+		at := slices.IndexFunc(families, func(f *family) bool {
+			return f.cell.Scenario == cell.Scenario && reflect.DeepEqual(f.params, params)
+		})
+		if at < 0 {
+			at = len(families)
+			families = append(families, &family{cell: cell, params: params})
+		}
+		families[at].cells++
+		of = append(of, families[at])
 	}
-	params = params.Unscheduled()
-	for _, f := range *known {
-		if f.scenario == cell.Scenario && reflect.DeepEqual(f.params, params) {
-			return f, nil
+	return families, of
+}
+
+// mainFamily returns the family of the most cells, the first of equal ones, of those
+// whose compactions replace all messages; nil when there is none.
+func mainFamily(families []*family) *family {
+	var main *family
+	for _, f := range families {
+		if f.params.KeepsNothing() && (main == nil || f.cells > main.cells) {
+			main = f
 		}
 	}
-	f := &family{scenario: cell.Scenario, params: params, bounds: make([]bounds, len(sessions))}
-	*known = append(*known, f)
-	c, err := p.config(cell)
+	return main
+}
+
+// solve finds the bounds of a family, and the points of its front if that is asked for.
+func (p *Plan) solve(ctx context.Context, f *family, sessions []*traces.Session, front bool) error {
+	f.bounds = make([]bounds, len(sessions))
+	c, err := p.config(f.cell)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c.Summarizer = &cell.Scenario.Summarizer // no call is made for real
-	return f, parallel.Do(ctx, p.Workers, len(sessions), func(i int) error {
-		compact, err := schedule.Compact(c, params, sessions[i])
+	c.Summarizer = &f.cell.Scenario.Summarizer // no call is made for real
+	var prices []float64
+	if front {
+		prices = lossPrices
+	} else if c.Agent == (sim.Agent{}) {
+		c.Needs = nil
+	}
+	return parallel.Do(ctx, p.Workers, len(sessions), func(i int) error {
+		compact, err := schedule.Compact(c, f.params, sessions[i], prices...)
 		if err != nil {
 			return err
 		}
@@ -125,4 +161,28 @@ func (p *Plan) familyOf(
 		f.bounds[i] = bounds{*compact, *clear}
 		return nil
 	})
+}
+
+// front adds up the points of all sessions; nil where nothing tells what is lost. A
+// session without texts loses nothing at any price.
+func (f *family) front() *results.Front {
+	if f == nil {
+		return nil
+	}
+	front := &results.Front{}
+	for i, price := range append([]float64{0}, lossPrices...) {
+		var total results.Row
+		below := 0.0
+		for j := range f.bounds {
+			points := f.bounds[j].compact.Front
+			at := &points[min(i, len(points)-1)]
+			total.Add(&at.Row)
+			below += at.Below
+		}
+		front.Add(price, below, &total)
+	}
+	if front.Needs == 0 {
+		return nil
+	}
+	return front
 }

@@ -51,3 +51,26 @@ func TestBoundRefusesSharedCaches(t *testing.T) {
 		t.Errorf("error %v, want one that names sessions.cohort", err)
 	}
 }
+
+// The front loses less the dearer a loss is, costs more, and no threshold lies beyond it. A closed loop has a bound
+// too: that of the open one.
+func TestFrontOfThresholds(t *testing.T) {
+	for _, loop := range []string{"never", "fitted"} {
+		r := run(t, expand(t, boundText+"agent: {refetch: "+loop+"}\n"))
+		if r.Front == nil || len(r.Front.Points) != 1+len(lossPrices) {
+			t.Fatalf("%s: front %+v, want a point for no price and one for each", loop, r.Front)
+		}
+		points := r.Front.Points
+		if last := points[len(points)-1]; last.Recall <= points[0].Recall || last.CostUSD <= points[0].CostUSD {
+			t.Errorf("%s: a loss that costs nothing %+v, one that costs $%v %+v", loop, points[0], last.Price, last)
+		}
+		recall, _ := results.LookupMetric("needed_recall")
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			if v, ok := c.Value(recall); ok && c.Strategy == "at" && c.Total.CostUSD() < r.Front.Least(v) {
+				t.Errorf("%s: %s costs $%.4f at a recall of %.3f, below the front at $%.4f",
+					loop, c.Cell, c.Total.CostUSD(), v, r.Front.Least(v))
+			}
+		}
+	}
+}

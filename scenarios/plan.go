@@ -100,15 +100,14 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 			return nil, runErr
 		}
 	}
-	notes, err := p.bound(ctx, d, sessions, cells)
-	if err != nil {
-		return nil, err
-	}
 	origin, err := p.provenance(d, sessions)
 	if err != nil {
 		return nil, err
 	}
-	run := &results.Run{Provenance: origin, Workload: p.workload(d, sessions), Notes: notes}
+	run := &results.Run{Provenance: origin, Workload: p.workload(d, sessions)}
+	if err := p.bound(ctx, d, sessions, cells, run); err != nil {
+		return nil, err
+	}
 	if run.Cells, err = p.billed(d, sessions); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -59,18 +58,6 @@ type Writer interface {
 type missing struct {
 	needs.Need
 	kept float64
-}
-
-// survival returns what modelled summaries keep: what a profile says of the kind, else what is published, and of the
-// contents of files in any case.
-func survival(p *profile.Profile) needs.Survival {
-	keeps := needs.Published()
-	for k := range keeps {
-		if e, ok := p.KeptOf(results.NeedKind(k).String()); ok && results.NeedKind(k) != results.NeedRead {
-			keeps[k] = e.Value
-		}
-	}
-	return keeps
 }
 
 // priceFetches adds to the row what it would cost to fetch what is missing, given how the server has served the call,

@@ -92,7 +92,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.needs = l.config.Needs(session)
 	}
 	if s.needs != nil {
-		s.keeps = survival(l.config.Profile)
+		s.keeps = needs.Expected(l.config.Profile)
 		if w, ok := l.config.Summarizer.(Writer); ok {
 			s.words = w.Words
 		}

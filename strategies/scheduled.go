@@ -34,6 +34,9 @@ func (p CompactParams) Unscheduled() CompactParams {
 	return p
 }
 
+// KeepsNothing reports whether an automatic compaction replaces all messages.
+func (p CompactParams) KeepsNothing() bool { return p.Keep == (keepParams{}) && !p.Partial.Auto }
+
 // Clone returns a copy for a thread that branches off.
 func (l *scheduled) Clone() Layer { return &scheduled{l.compact.Clone().(*compact), l.due} }
 
@@ -92,7 +95,7 @@ func (s *Strategy) SchedulesAlone() bool {
 	}
 	for _, c := range s.active() {
 		p, ok := c.params.(*CompactParams)
-		if !ok || p.Manual || p.Idle.Enabled || p.Server.Beside || p.Keep != (keepParams{}) || p.Partial.Auto {
+		if !ok || p.Manual || p.Idle.Enabled || p.Server.Beside || !p.KeepsNothing() {
 			return false
 		}
 	}

@@ -12,9 +12,11 @@ package bound
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -31,6 +33,16 @@ type Bound struct {
 	// cheapest, in order; Reached is what they cost in the loop.
 	Schedule [][]int32
 	Reached  float64
+	// Front are the same if what is forgotten has a price, by the prices asked for.
+	Front []Point
+}
+
+// Point is the best that can be done where each need that nothing in the context and
+// no fetch can answer costs so much.
+type Point struct {
+	// Below is not above the cost of any schedule and the price of what it loses, USD.
+	Below float64
+	Row   results.Row // of the schedule that comes out cheapest
 }
 
 // Compactions returns the number of compactions of the schedule.
@@ -49,12 +61,21 @@ type due func(thread, round int32) bool
 type action func(due) *strategies.Strategy
 
 // Compact returns the bound over all schedules of compactions as p makes them,
-// in the surroundings of a cell, whose strategy does not count.
-func Compact(c sim.Config, p strategies.CompactParams, s *traces.Session) (*Bound, error) {
+// in the surroundings of a cell, whose strategy does not count, and for prices of a
+// lost need of weight 1, USD, points of the front of cost and recall. These need
+// an index of what the session uses; without one there are none.
+func Compact(c sim.Config, p strategies.CompactParams, s *traces.Session, prices ...float64) (*Bound, error) {
 	with := func(p strategies.CompactParams) action {
 		return func(f due) *strategies.Strategy { return strategies.Scheduled(p, f) }
 	}
-	return find(c, s, &solver{}, with(p), with(p.WithoutFiles()))
+	x := &solver{prices: []float64{0}}
+	if len(prices) > 0 && c.Needs != nil {
+		if index := c.Needs(s); index != nil {
+			x.prices = append(x.prices, prices...)
+			x.losses(index, s, needs.Expected(c.Profile), p.Attachments.Files.Count > 0)
+		}
+	}
+	return find(c, s, x, with(p), with(p.WithoutFiles()))
 }
 
 // Clear returns the bound over all schedules that clear in place results of tool
@@ -62,7 +83,7 @@ func Compact(c sim.Config, p strategies.CompactParams, s *traces.Session) (*Boun
 // whenever it clears.
 func Clear(c sim.Config, s *traces.Session) (*Bound, error) {
 	act := func(f due) *strategies.Strategy { return strategies.ScheduledClear(f) }
-	return find(c, s, &solver{clears: true}, act, act)
+	return find(c, s, &solver{clears: true, prices: []float64{0}}, act, act)
 }
 
 // find returns the bound of an action. Least is an action that leaves no more
@@ -73,33 +94,43 @@ func find(c sim.Config, s *traces.Session, x *solver, act, least action) (*Bound
 		x.coarse = automaticStep
 	}
 	c.Levels, c.Breaks, c.Verify, c.Overflow = sim.Levels{}, false, false, sim.OverflowAnswer
+	open := c // the agent that fetches nothing pays the least
+	open.Agent, open.Needs = sim.Agent{}, nil
 	var err error
-	if x.never, x.window, err = replay(c, act, s, func(int32, int32) bool { return false }); err != nil {
+	if x.never, x.window, err = replay(open, act, s, func(int32, int32) bool { return false }); err != nil {
 		return nil, err
 	}
 	all := func(int32, int32) bool { return true }
-	if x.always, _, err = replay(c, least, s, all); err != nil {
+	if x.always, _, err = replay(open, least, s, all); err != nil {
 		return nil, err
 	}
-	below := x.solve().Below
-	if x.always, _, err = replay(c, act, s, all); err != nil {
+	below, _ := x.solve()
+	if x.always, _, err = replay(open, act, s, all); err != nil {
 		return nil, err
 	}
-	b := x.solve()
-	b.Below = below
-	scheduled := make([]map[int32]bool, len(s.Threads))
-	for i, rounds := range b.Schedule {
-		scheduled[i] = map[int32]bool{}
-		for _, r := range rounds {
-			scheduled[i][r] = true
+	_, schedules := x.solve()
+	b := &Bound{Below: below[0], Schedule: schedules[0]}
+	for i, schedule := range schedules {
+		row, err := reach(c, act, s, schedule)
+		if err != nil {
+			return nil, err
+		}
+		if b.Front = append(b.Front, Point{below[i], row}); i == 0 {
+			b.Reached = row.CostUSD()
 		}
 	}
-	reached, _, err := replay(c, act, s, func(t, r int32) bool { return scheduled[t][r] })
-	if err != nil {
-		return nil, err
-	}
-	b.Reached = reached.usd
 	return b, nil
+}
+
+// reach simulates a session under a schedule: by thread, the rounds ahead of which
+// the action is taken.
+func reach(c sim.Config, act action, s *traces.Session, schedule [][]int32) (results.Row, error) {
+	c.Strategy = act(func(thread, round int32) bool { return slices.Contains(schedule[thread], round) })
+	row, err := sim.NewLoop(c).Run(s)
+	if err != nil {
+		return results.Row{}, fmt.Errorf("bound: %w", err)
+	}
+	return row, nil
 }
 
 // automaticStep is the coarsest step in which automatic caches count what is
@@ -147,7 +178,6 @@ func (acts) Served(sim.Point, string, *prompt.Request, *prompt.Outcome) {}
 // replayed are the calls of a session under one schedule.
 type replayed struct {
 	threads []thread
-	usd     float64
 }
 
 // replay simulates a session under a schedule and returns its calls, and the
@@ -183,8 +213,7 @@ func replay(c sim.Config, act action, s *traces.Session, due due) (*replayed, in
 		}
 	}
 	loop := sim.NewLoop(c)
-	row, err := loop.Run(s)
-	if err != nil {
+	if _, err := loop.Run(s); err != nil {
 		return nil, 0, fmt.Errorf("bound: %w", err)
 	}
 	for i := range s.Threads {
@@ -192,7 +221,6 @@ func replay(c sim.Config, act action, s *traces.Session, due due) (*replayed, in
 			return nil, 0, fmt.Errorf("bound of session %s: thread %d has calls that were not simulated", s.ID, i)
 		}
 	}
-	r.usd = row.CostUSD()
 	return r, loop.Window(), nil
 }
 

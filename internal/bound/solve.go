@@ -18,6 +18,9 @@ type solver struct {
 	window  int64     // of the session's first model, tokens
 	coarse  int64     // of an automatic cache: most tokens that its steps leave unread
 	clears  bool      // the action clears in place instead of compacting
+	prices  []float64 // of a lost need, USD; the first is 0
+	lost    [][][]loss
+	gone    []float64 // see goneAt
 	chosen  []choices // by thread
 }
 
@@ -29,26 +32,38 @@ type node struct {
 	next          int   // first call from here on ahead of which there is something new to clear
 }
 
-// choices are the decisions of a thread: by round and state, whether to act.
+// choices are the decisions of a thread: by round, state and price, whether to act.
 type choices struct {
 	base int // calls of the path ahead of the thread
 	act  [][]bool
 }
 
-func (x *solver) solve() *Bound {
+// solve returns, for each price, the least cost with what is lost, and the schedule
+// that has it.
+func (x *solver) solve() (least []float64, schedules [][][]int32) {
 	x.chosen = make([]choices, len(x.session.Threads))
-	b := &Bound{Schedule: make([][]int32, len(x.session.Threads))}
+	least = make([]float64, len(x.prices))
 	for i := range x.session.Threads {
 		if !x.branches(i) {
-			b.Below += x.thread(i, nil)[0]
+			add(least, x.thread(i, nil)[:len(least)])
 		}
 	}
-	for i := range x.session.Threads {
-		if !x.branches(i) {
-			x.follow(i, 0, b)
+	for at := range x.prices {
+		schedule := make([][]int32, len(x.session.Threads))
+		for i := range x.session.Threads {
+			if !x.branches(i) {
+				x.follow(i, 0, at, schedule)
+			}
 		}
+		schedules = append(schedules, schedule)
 	}
-	return b
+	return least, schedules
+}
+
+func add(to, values []float64) {
+	for i, v := range values {
+		to[i] += v
+	}
 }
 
 // branches reports whether a thread goes on with its parent's context.
@@ -66,39 +81,37 @@ func (x *solver) children(i int, round int, f func(child int)) {
 	}
 }
 
-// thread returns the least cost of a thread and its branches by the state it
-// begins in, given the path ahead of it.
+// thread returns the least cost of a thread and its branches, with the price of what
+// is lost, by the state it begins in and then by price, given the path ahead of it.
 func (x *solver) thread(i int, ahead []node) []float64 {
-	base := len(ahead)
+	base, n := len(ahead), len(x.prices)
 	path := x.path(i, ahead)
-	least := make([]float64, len(path)+1)
+	least := make([]float64, (len(path)+1)*n)
 	x.chosen[i] = choices{base: base, act: make([][]bool, len(path)-base)}
 	for k := len(path) - 1; k >= base; k-- {
-		x.children(i, k-base, func(c int) {
-			for s, usd := range x.thread(c, path[:k+1:k+1]) {
-				least[s] += usd
-			}
-		})
-		act := make([]bool, k+1)
-		behind := least[k+1]
+		x.children(i, k-base, func(c int) { add(least, x.thread(c, path[:k+1:k+1])) })
+		act := make([]bool, (k+1)*n)
+		gone, behind := x.goneAt(i, base, k), least[(k+1)*n:]
 		for s := range k + 1 {
 			stay, fits := x.stay(i, path, k, s)
-			usd := stay + least[s]
+			acted := 0.0
 			if path[k].acted {
-				if acted := x.act(i, path, base, k, s) + behind; acted < usd || !fits {
-					usd, act[s] = acted, true
-				}
+				acted = x.act(i, path, base, k, s)
 			}
-			least[s] = usd
+			for at, price := range x.prices {
+				usd := stay + price*gone[s] + least[s*n+at]
+				if path[k].acted {
+					if other := acted + price*gone[k+1] + behind[at]; other < usd || !fits {
+						usd, act[s*n+at] = other, true
+					}
+				}
+				least[s*n+at] = usd
+			}
 		}
 		x.chosen[i].act[k-base] = act
-		least = least[:k+1]
+		least = least[:(k+1)*n]
 	}
-	x.children(i, -1, func(c int) {
-		for s, usd := range x.thread(c, path[:base:base]) {
-			least[s] += usd
-		}
-	})
+	x.children(i, -1, func(c int) { add(least, x.thread(c, path[:base:base])) })
 	return least
 }
 
@@ -193,15 +206,15 @@ func (x *solver) rewritten(path []node, k, s int, delta int64) float64 {
 }
 
 // follow notes the schedule of a thread that begins in a state, and of its
-// branches.
-func (x *solver) follow(i, s int, b *Bound) {
-	x.children(i, -1, func(c int) { x.follow(c, s, b) })
+// branches, at a price.
+func (x *solver) follow(i, s, at int, schedule [][]int32) {
+	x.children(i, -1, func(c int) { x.follow(c, s, at, schedule) })
 	for k, act := range x.chosen[i].act {
-		if act[s] {
-			b.Schedule[i] = append(b.Schedule[i], int32(k))
+		if act[s*len(x.prices)+at] {
+			schedule[i] = append(schedule[i], int32(k))
 			s = x.chosen[i].base + k + 1
 		}
-		x.children(i, k, func(c int) { x.follow(c, s, b) })
+		x.children(i, k, func(c int) { x.follow(c, s, at, schedule) })
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -30,6 +31,18 @@ func Published() (s Survival) {
 	}
 	s[results.NeedEdit], s[results.NeedRead] = 0.07, 0.07
 	return s
+}
+
+// Expected returns what modelled summaries keep: what a profile says of the kind, else what is published, and of the
+// contents of files in any case.
+func Expected(p *profile.Profile) Survival {
+	keeps := Published()
+	for k := range keeps {
+		if e, ok := p.KeptOf(results.NeedKind(k).String()); ok && results.NeedKind(k) != results.NeedRead {
+			keeps[k] = e.Value
+		}
+	}
+	return keeps
 }
 
 // How an entry shows a block. The upper bits count the modelled summaries since the block went.

@@ -14,9 +14,11 @@ import (
 // It is what sim run --format json prints and what checks and comparisons
 // read.
 type Document struct {
-	Schema     int       `json:"schema"`
-	Provenance Origin    `json:"provenance"`
-	Cells      []Summary `json:"cells"`
+	Schema     int    `json:"schema"`
+	Provenance Origin `json:"provenance"`
+	// Front is absent without a bound.
+	Front *Front    `json:"front,omitempty"`
+	Cells []Summary `json:"cells"`
 	// Files are the names of the files beside a summary in a folder of sim run --out; none elsewhere.
 	Files []string `json:"files,omitempty"`
 	// PassedOver is what ReadDocument did not know.
@@ -58,7 +60,8 @@ type Interval struct {
 	Level float64 `json:"level"` // of confidence, in (0, 1]
 }
 
-// Interval returns the interval of a metric, false without one.
+// Interval returns the interval of a metric, false without one. The value lies in it
+// where draws make one of its ends pass the value.
 func (c *Cell) Interval(m Metric) (Interval, bool) {
 	lower, ok := LookupMetric(m.Low)
 	upper, also := LookupMetric(m.High)
@@ -67,7 +70,11 @@ func (c *Cell) Interval(m Metric) (Interval, bool) {
 	}
 	low, ok := c.Value(lower)
 	high, also := c.Value(upper)
-	return Interval{low, high, m.Level}, ok && also
+	at, within := c.Value(m)
+	if !ok || !also || !within {
+		return Interval{}, false
+	}
+	return Interval{min(low, at), max(high, at), m.Level}, true
 }
 
 // Document returns the summary of r. It fails on figures that are not finite,
@@ -79,6 +86,7 @@ func (r *Run) Document() (*Document, error) {
 	d := &Document{
 		Schema:     Schema,
 		Provenance: Origin{r.Provenance, r.Workload, r.ModelError, r.Footnotes()},
+		Front:      r.Front,
 		Cells:      []Summary{},
 	}
 	for i := range r.Cells {

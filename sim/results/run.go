@@ -32,6 +32,8 @@ type Run struct {
 	// PassedOver is what the reader of the run did not know, nil for nothing.
 	// Footnotes tells it.
 	PassedOver PassedOver
+	// Front is nil where it was not sought: see sim run --bound.
+	Front *Front
 }
 
 // Provenance says what the figures depend on. Host and wall time are not part
