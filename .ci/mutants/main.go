@@ -30,12 +30,12 @@ const (
 	list  = ".ci/mutants.txt"
 )
 
-// mutant is a behaviour taken out: of a row, where, and the files that stand in the
-// place of others.
+// mutant is a behaviour taken out of a row.
 type mutant struct {
 	row, where string
-	files      map[string]string
-	wrong      error // why it cannot be tried
+	files      map[string]string // what stands in the place of others; nil for the switches' own
+	choice     string            // of the switches
+	wrong      error             // why it cannot be tried
 }
 
 // named are the tests of a row in one package.
@@ -43,6 +43,9 @@ type named struct {
 	tests []string
 	pkg   string
 }
+
+// pattern matches the tests.
+func (n named) pattern() string { return "^(" + strings.Join(n.tests, "|") + ")$" }
 
 func main() {
 	log.SetFlags(0)
@@ -55,27 +58,30 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	switches, err := switchMutants(rows)
+	switches, choices, err := newSwitches(rows)
 	if err != nil {
 		log.Fatal(err)
 	}
-	mutants = slices.DeleteFunc(append(mutants, switches...), func(m mutant) bool { return !strings.Contains(m.row, only) })
-	wrong := tryAll(mutants, rows)
+	mutants = slices.DeleteFunc(append(mutants, choices...), func(m mutant) bool { return !strings.Contains(m.row, only) })
+	wrong := tryAll(mutants, rows, switches)
 	fmt.Printf("%d behaviours taken out, %d not noticed or out of date\n", len(mutants), wrong)
+	if err := os.RemoveAll(switches.dir); err != nil {
+		log.Print(err)
+	}
 	if wrong > 0 {
 		os.Exit(1)
 	}
 }
 
 // tryAll tries mutants, one on each core, and returns how many are not noticed.
-func tryAll(mutants []mutant, rows map[string][]named) int {
+func tryAll(mutants []mutant, rows map[string][]named, switches *switches) int {
 	var wg sync.WaitGroup
 	var wrong atomic.Int64
 	next := make(chan mutant)
 	for range runtime.NumCPU() {
 		wg.Go(func() {
 			for m := range next {
-				if err := m.try(rows); err != nil {
+				if err := m.try(rows, switches); err != nil {
 					wrong.Add(1)
 					fmt.Printf("%s\n\t%s: %v\n", m.row, m.where, err)
 				}
@@ -151,7 +157,7 @@ func replaced(file, old, to string) (map[string]string, error) {
 }
 
 // try takes the behaviour out and reports why the row's tests do not show it.
-func (m *mutant) try(rows map[string][]named) error {
+func (m *mutant) try(rows map[string][]named, switches *switches) error {
 	var found [][]named
 	for row, tests := range rows {
 		if strings.HasPrefix(row, m.row) {
@@ -164,18 +170,21 @@ func (m *mutant) try(rows map[string][]named) error {
 	if m.wrong != nil {
 		return m.wrong
 	}
+	if m.files == nil {
+		return switches.try(m, found[0])
+	}
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	overlay, err := m.overlay(dir)
+	overlay, err := writeOverlay(dir, m.files)
 	if err != nil {
 		return err
 	}
 	for _, n := range found[0] {
 		out, err := exec.Command("go", "test", "-vet=off", "-overlay", overlay,
-			"-run", "^("+strings.Join(n.tests, "|")+")$", "./"+n.pkg).CombinedOutput()
+			"-run", n.pattern(), "./"+n.pkg).CombinedOutput()
 		switch {
 		case strings.Contains(string(out), "[build failed]"):
 			return fmt.Errorf("what is left does not build:\n%s", out)
@@ -186,11 +195,11 @@ func (m *mutant) try(rows map[string][]named) error {
 	return fmt.Errorf("not noticed by %v", found[0])
 }
 
-// overlay writes the changed files into a folder, and the file that puts them in the
+// writeOverlay writes changed files into a folder, and the file that puts them in the
 // place of the source.
-func (m *mutant) overlay(dir string) (string, error) {
+func writeOverlay(dir string, files map[string]string) (string, error) {
 	replace := map[string]string{}
-	for file, text := range m.files {
+	for file, text := range files {
 		from, err := filepath.Abs(file)
 		if err != nil {
 			return "", err

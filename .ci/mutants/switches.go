@@ -10,12 +10,16 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
@@ -24,14 +28,14 @@ import (
 // module is the path of the module, with a slash.
 const module = "github.com/compactsim/compactsim/"
 
-// readers are the packages that read parameters of layers, client and server.
-var readers = []string{"strategies", "scenarios", "sim", "sim/client", "sim/promptcache", "internal/breaks"}
-
 // place is a field of a struct: where it is declared.
 type place struct {
-	file string // without folders
-	line int
+	pkg, file string // the folder, and the name in it
+	line      int
 }
+
+// String names the place.
+func (p place) String() string { return fmt.Sprintf("%s/%s:%d", p.pkg, p.file, p.line) }
 
 // loaded is a package with its types.
 type loaded struct {
@@ -42,48 +46,112 @@ type loaded struct {
 
 // code is the source of the module as far as it has been looked at.
 type code struct {
-	export   map[string]string // files of types, by import path
+	export   map[string]string   // files of types, by import path
+	own      []string            // folders of the module's packages
+	files    map[string][]string // their files, by folder
 	packages map[string]*loaded
 }
 
-// switchMutants returns, for each row that is the path of a parameter, what takes its
-// effect away: wherever it is read a constant stands, false and true for a switch, nothing
-// for a number, a name or a list.
-func switchMutants(rows map[string][]named) ([]mutant, error) {
+// switches are test binaries in which each parameter of a row can be taken out of
+// action: wherever it is read, a constant stands when the variable MUTANT chooses it.
+// One build of each package serves all.
+type switches struct {
+	dir, overlay string
+	lock         sync.Mutex // of building
+}
+
+// read is where a parameter is read, and what chooses a constant there.
+type read struct {
+	from, to int
+	choice   string
+}
+
+// newSwitches returns the mutants of all rows that are the path of a parameter: no and
+// yes for a switch, nothing for a number, a name or a list.
+func newSwitches(rows map[string][]named) (*switches, []mutant, error) {
 	src, err := load()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var all []mutant
-	for row := range rows {
+	reads, seen := map[string][]read{}, map[place]bool{}
+	for _, row := range slices.Sorted(maps.Keys(rows)) {
 		path := strings.Trim(row, "`")
 		if row != "`"+path+"`" || strings.ContainsAny(path, " `") {
 			continue
 		}
 		f, kind, err := field(path)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", row, err)
+			return nil, nil, fmt.Errorf("%s: %w", row, err)
 		}
 		if f == (place{}) {
 			continue
+		}
+		if !seen[f] {
+			seen[f] = true
+			if err := src.reads(f, kind, reads); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", row, err)
+			}
 		}
 		values := []string{"zero"}
 		if kind == reflect.Bool {
 			values = []string{"no", "yes"}
 		}
 		for _, value := range values {
-			files, err := src.stuck(f, value)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", row, err)
-			}
-			all = append(all, mutant{row: row, where: "always " + value, files: files})
+			all = append(all, mutant{row: row, where: "always " + value, choice: f.String() + "=" + value})
 		}
 	}
-	return all, nil
+	files, err := choosing(reads)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &switches{}
+	if s.dir, err = os.MkdirTemp("", "mutants"); err != nil {
+		return nil, nil, err
+	}
+	s.overlay, err = writeOverlay(s.dir, files)
+	return s, all, err
+}
+
+// try runs the tests of a row with its parameter out of action.
+func (s *switches) try(m *mutant, tests []named) error {
+	for _, n := range tests {
+		binary := filepath.Join(s.dir, strings.ReplaceAll(n.pkg, "/", "_")+".test")
+		if err := s.build(binary, n.pkg); err != nil {
+			return err
+		}
+		run := func(choice string) error {
+			c := exec.Command(binary, "-test.run", n.pattern())
+			c.Dir, c.Env = n.pkg, append(os.Environ(), "MUTANT="+choice)
+			return c.Run()
+		}
+		switch {
+		case run(m.choice) == nil:
+		case run("") != nil:
+			return fmt.Errorf("%v of %s fail as they are", n.tests, n.pkg)
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("not noticed by %v", tests)
+}
+
+// build makes the test binary of a package where it is missing.
+func (s *switches) build(binary, pkg string) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if _, err := os.Stat(binary); err == nil {
+		return nil
+	}
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", s.overlay, "-o", binary, "./"+pkg).CombinedOutput()
+	if err != nil {
+		log.Fatalf("with choices %s does not build:\n%s", pkg, out)
+	}
+	return nil
 }
 
 // field returns where the parameter with a path is declared, and its kind. The
-// zero place stands for a path that is of no layer and not the client's or the server's.
+// zero place stands for a path that is of no layer and no key of a scenario.
 func field(path string) (place, reflect.Kind, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -93,9 +161,7 @@ func field(path string) (place, reflect.Kind, error) {
 	var t reflect.Type
 	if d, ok := registry.Definition(root); ok {
 		t = reflect.TypeOf(d.Params()).Elem()
-	} else if root == "client" || root == "server" || root == "levels" {
-		t, rest = reflect.TypeFor[scenarios.Scenario](), path
-	} else {
+	} else if t, rest = reflect.TypeFor[scenarios.Scenario](), path; !known(t, root) {
 		return place{}, 0, nil
 	}
 	var f reflect.StructField
@@ -108,6 +174,11 @@ func field(path string) (place, reflect.Kind, error) {
 	}
 	p, err := declared(in, f.Name)
 	return p, f.Type.Kind(), err
+}
+
+func known(t reflect.Type, key string) bool {
+	in, _ := child(t, key)
+	return in != nil
 }
 
 // child returns the field with a key, and the struct that declares it.
@@ -147,7 +218,7 @@ func declared(t reflect.Type, name string) (place, error) {
 			if body, ok := s.Type.(*ast.StructType); ok {
 				for _, f := range body.Fields.List {
 					if slices.ContainsFunc(f.Names, func(id *ast.Ident) bool { return id.Name == name }) {
-						found = place{filepath.Base(file), fset.Position(f.Pos()).Line}
+						found = place{filepath.Dir(file), filepath.Base(file), fset.Position(f.Pos()).Line}
 					}
 				}
 			}
@@ -162,19 +233,25 @@ func declared(t reflect.Type, name string) (place, error) {
 
 // load asks where the types of all packages are.
 func load() (*code, error) {
-	c := &code{export: map[string]string{}, packages: map[string]*loaded{}}
-	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", "./...").Output()
+	c := &code{export: map[string]string{}, files: map[string][]string{}, packages: map[string]*loaded{}}
+	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,GoFiles", "./...").Output()
 	if err != nil {
 		return nil, fmt.Errorf("list packages: %w", err)
 	}
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p struct{ ImportPath, Export string }
+		var p struct {
+			ImportPath, Export string
+			GoFiles            []string
+		}
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return c, nil
 		} else if err != nil {
 			return nil, err
 		}
 		c.export[p.ImportPath] = p.Export
+		if dir, ok := strings.CutPrefix(p.ImportPath, module); ok {
+			c.own, c.files[dir] = append(c.own, dir), p.GoFiles
+		}
 	}
 }
 
@@ -184,15 +261,8 @@ func (c *code) check(dir string) (*loaded, error) {
 		return p, nil
 	}
 	p := &loaded{fset: token.NewFileSet(), info: &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}}
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(p.fset, name, nil, parser.SkipObjectResolution)
+	for _, name := range c.files[dir] {
+		f, err := parser.ParseFile(p.fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
@@ -208,46 +278,84 @@ func (c *code) check(dir string) (*loaded, error) {
 	return p, nil
 }
 
-// constants are the functions that stand around what is read.
-var constants = map[string]string{
-	"no":   "[T ~bool](T) T { return false }",
-	"yes":  "[T ~bool](T) T { return true }",
-	"zero": "[T any](T) (z T) { return z }",
+// choices are the functions that stand around what is read.
+const choices = `
+func mutantOf[T any](v T, choice string) (z T) {
+	if mutantChosen == choice {
+		return z
+	}
+	return v
 }
 
-// stuck returns the files in which the field is read, with a constant in its place.
-func (c *code) stuck(f place, value string) (map[string]string, error) {
-	files := map[string]string{}
-	for _, dir := range readers {
+func mutantBool[T ~bool](v T, no, yes string) T {
+	switch mutantChosen {
+	case no:
+		return false
+	case yes:
+		return true
+	}
+	return v
+}
+
+var mutantChosen = os.Getenv("MUTANT")
+`
+
+// reads adds where the field is read, by file.
+func (c *code) reads(f place, kind reflect.Kind, files map[string][]read) error {
+	found := false
+	for _, dir := range c.own {
 		p, err := c.check(dir)
+		if err != nil {
+			return err
+		}
+		for _, file := range p.files {
+			name := p.fset.Position(file.Pos()).Filename
+			for _, r := range p.reads(file, f) {
+				choice := fmt.Sprintf("%q", f.String()+"=zero")
+				if kind == reflect.Bool {
+					choice = fmt.Sprintf("%q, %q", f.String()+"=no", f.String()+"=yes")
+				}
+				files[name] = append(files[name], read{r[0], r[1], choice})
+				found = true
+			}
+		}
+	}
+	if !found {
+		return errors.New("it is read nowhere")
+	}
+	return nil
+}
+
+// inPackage finds the clause of a package.
+var inPackage = regexp.MustCompile(`(?m)^package \w+`)
+
+// choosing returns the files with a choice around each read.
+func choosing(reads map[string][]read) (map[string]string, error) {
+	files, done := map[string]string{}, map[string]bool{}
+	for name, list := range reads {
+		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		for n, file := range p.files {
-			ends := p.reads(file, f)
-			if len(ends) == 0 {
-				continue
+		slices.SortFunc(list, func(a, b read) int { return b.from - a.from })
+		for _, r := range list {
+			around := "mutantOf("
+			if strings.Contains(r.choice, ",") {
+				around = "mutantBool("
 			}
-			name := p.fset.Position(file.Pos()).Filename
-			text, err := os.ReadFile(name)
-			if err != nil {
-				return nil, err
-			}
-			around := fmt.Sprintf("mutant%d", n)
-			for _, r := range slices.Backward(ends) {
-				text = slices.Insert(text, r[1], ')')
-				text = slices.Insert(text, r[0], []byte(around+"(")...)
-			}
-			files[name] = string(text) + "\nfunc " + around + constants[value] + "\n"
+			text = slices.Insert(text, r.to, []byte(", "+r.choice+")")...)
+			text = slices.Insert(text, r.from, []byte(around)...)
 		}
-	}
-	if len(files) == 0 {
-		return nil, errors.New("it is read nowhere")
+		files[name] = string(text)
+		if dir := filepath.Dir(name); !done[dir] { // a package has the functions once
+			done[dir] = true
+			files[filepath.Join(dir, "mutant.go")] = inPackage.FindString(files[name]) + "\n\nimport \"os\"\n" + choices
+		}
 	}
 	return files, nil
 }
 
-// reads returns where in a file the field is read, as offsets from and to, in order.
+// reads returns where in a file the field is read, as offsets from and to.
 func (p *loaded) reads(file *ast.File, f place) [][2]int {
 	written := map[ast.Node]bool{}
 	var list [][2]int
@@ -265,12 +373,11 @@ func (p *loaded) reads(file *ast.File, f place) [][2]int {
 				return true
 			}
 			at := p.fset.Position(s.Obj().Pos())
-			if filepath.Base(at.Filename) == f.file && at.Line == f.line {
+			if s.Obj().Pkg().Path() == module+f.pkg && filepath.Base(at.Filename) == f.file && at.Line == f.line {
 				list = append(list, [2]int{p.fset.Position(n.Pos()).Offset, p.fset.Position(n.End()).Offset})
 			}
 		}
 		return true
 	})
-	slices.SortFunc(list, func(a, b [2]int) int { return a[0] - b[0] })
 	return list
 }

@@ -263,6 +263,7 @@ func TestWindowOrder(t *testing.T) {
 		{"claude-opus-4-6", windows{Capability: true}, Env{}, 1_000_000},
 		{"claude-opus-4-5", windows{Capability: true}, Env{}, 200_000},
 		{"claude-sonnet-4-5", windows{Beta: true}, Env{}, 1_000_000},
+		{"claude-sonnet-4-5", windows{}, Env{}, 200_000},
 		{"claude-opus-4-5", windows{Beta: true}, Env{}, 200_000},
 		{"claude-opus-4-5", windows{}, Env{MaxContextTokens: "120000"}, 120_000},
 		{"claude-opus-4-6[1m]", windows{}, Env{MaxContextTokens: "120000"}, 1_000_000},
