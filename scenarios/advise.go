@@ -35,10 +35,11 @@ type AgentAdvice struct {
 	AsIsUSD  float64 `json:"as_is_usd"` // simulated without a change
 	// Changes are ranked by what they save on sessions that were not used to choose
 	// them; Open are those that the sessions do not decide.
-	Changes  []Change    `json:"changes,omitempty"`
-	Open     []Change    `json:"undecided,omitempty"`
-	Together *Together   `json:"together,omitempty"` // nil for fewer than two changes
-	Closed   *ClosedForm `json:"closed_form,omitempty"`
+	Changes  []Change  `json:"changes,omitempty"`
+	Open     []Change  `json:"undecided,omitempty"`
+	Together *Together `json:"together,omitempty"` // nil for fewer than two changes
+	Formulas []Formula `json:"formulas,omitempty"` // with Plan.Formulas
+	figures  *figures  // of Formulas
 	was      results.Row
 }
 
@@ -163,8 +164,11 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	}
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
-	if one.Closed, err = p.closedForm(ctx, sessions, one.Changes); err != nil {
-		return nil, err
+	if p.Formulas {
+		one.figures = figuresOf(sessions, one.Changes)
+		if one.Formulas, err = p.formulas(ctx, one.figures); err != nil {
+			return nil, err
+		}
 	}
 	return one, p.together(ctx, sessions, one)
 }

@@ -106,13 +106,8 @@ func (x *AgentAdvice) section() document.Section {
 		}
 		say("%s.", text)
 	}
-	if f := x.Closed; f != nil {
-		text := fmt.Sprintf("By the closed form a context that grows by %s tokens a call pays to compact at %s; the "+
-			"simulation does best at %s", document.Whole(f.Growth), document.Tokens(f.Tokens), document.Tokens(f.Simulated))
-		if f.Why != "" {
-			text += ": " + f.Why
-		}
-		say("%s.", text)
+	if len(x.Formulas) > 0 {
+		s.Blocks = append(s.Blocks, x.formulas())
 	}
 	return s
 }
@@ -137,6 +132,28 @@ func (x *AgentAdvice) table() *document.Table {
 	}
 	if x.Together != nil {
 		row("", fmt.Sprintf("%d of them together", len(x.Together.Settings)), x.Together.SavesUSD, &x.Together.Effect)
+	}
+	return t
+}
+
+// formulas holds closed forms against the simulation.
+func (x *AgentAdvice) formulas() *document.Table {
+	t := &document.Table{Columns: append(document.Left("QUANTITY", "CLOSED FORM", "HERE"), document.Right("", "GIVES", "SIMULATED")...)}
+	t.Notes = []string{fmt.Sprintf("%.0f %% of calls come behind a pause of more than 5 minutes, and half of the "+
+		"conversations end within %d calls.", 100*x.figures.cold, x.figures.median)}
+	for i := range x.Formulas {
+		f := &x.Formulas[i]
+		show := document.Tokens[float64]
+		switch f.Unit {
+		case "calls":
+			show = func(n float64) string { return fmt.Sprintf("%.1f", n) }
+		case "USD":
+			show = func(n float64) string { return document.USD(n, 2) }
+		}
+		t.Rows = append(t.Rows, []any{f.Name, f.Form, f.Inputs, show(f.Value), show(f.Simulated)})
+		if f.Why != "" {
+			t.Notes = append(t.Notes, f.Name+": "+f.Why+".")
+		}
 	}
 	return t
 }

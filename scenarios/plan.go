@@ -50,6 +50,7 @@ type Plan struct {
 	Workers  int            // sessions simulated at once; 0 for one per core
 	Verify   bool           // check the invariants at every call, beside the design
 	Strict   bool           // a model without a price is an error
+	Formulas bool           // advice holds closed forms against the simulation
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
 	// Journal, when not nil, holds the rows in place of memory.

@@ -25,7 +25,8 @@ func newAdvise() *cobra.Command {
 		Long: `Tries the settings that each client really offers on the sessions under PATH, by
 simulation, and says which of them save: how much on all sessions, how much on
 sessions that were not used to choose the value, and what the agent would have
-forgotten. Without a path it reads the usual places of coding agents.`,
+forgotten. With -v closed forms stand beside what the simulation finds.
+Without a path it reads the usual places of coding agents.`,
 		Example: `  sim advise ~/.claude/projects
   sim advise --since 30d --format json ~/.codex/sessions`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -82,6 +83,7 @@ func (f *traceFlags) advice(
 	if err != nil {
 		return nil, err
 	}
-	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1, Workers: f.read.workers, Version: version()}
+	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1, Workers: f.read.workers, Version: version(),
+		Formulas: f.read.verbose}
 	return plan.Advise(cmd.Context(), corpus)
 }
