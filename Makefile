@@ -4,6 +4,7 @@
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
 # make mutants take behaviours out of the source one by one: which rows of docs/coverage.md do not notice?
 # make gremlins operators and bounds of one package changed one by one (PKG=./strategies GREMLINS=flags): which does no test notice?
+# make browser look at the pages of sim in a real browser (Chromium)
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
@@ -19,7 +20,7 @@ PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants gremlins
+.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants gremlins browser
 
 all: build test lint
 
@@ -47,6 +48,10 @@ torture:
 	  -run 'Mutants|OtherForms|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
+
+browser:
+	go build -trimpath -buildvcs=false -o bin/sim ./cmd/sim
+	cd tools/browser && SIM=$(CURDIR)/bin/sim go test -vet=off -count=1 .
 
 mutants:
 	go run ./.ci/mutants $(MUTANTS)

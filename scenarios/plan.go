@@ -87,7 +87,9 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err := p.check(d, sessions); err != nil {
 		return nil, err
 	}
-	p.library = needs.NewLibrary(ctx, corpus)
+	if p.library == nil {
+		p.library = needs.NewLibrary(ctx, corpus)
+	}
 	configs, err := p.prepare(ctx, d, sessions)
 	if err != nil {
 		return nil, err
@@ -130,6 +132,20 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 		return nil, err
 	}
 	return run, runErr
+}
+
+// Prepare learns from sessions and indexes them once, for runs over parts of them.
+func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
+	sessions := withCalls(corpus)
+	if len(sessions) == 0 {
+		return errNoCalls
+	}
+	d, err := p.design()
+	if err != nil {
+		return err
+	}
+	p.library = needs.NewLibrary(ctx, corpus)
+	return p.learn(ctx, d, sessions)
 }
 
 // simulate returns the cells of a design with the rows of the sessions, as far as it came.

@@ -93,6 +93,8 @@ coding agents, where there are any.`,
 	root.AddCommand(
 		newAdvise(),
 		newRun(),
+		newReport(),
+		newView(),
 		newExplain(),
 		newChains(),
 		newAblate(),

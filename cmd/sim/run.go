@@ -44,6 +44,7 @@ type runFlags struct {
 	seed       uint64
 	window     int64
 	profile    string
+	html       string
 }
 
 // maxLines is how many cells a table lists; of more it shows the cheapest and
@@ -133,13 +134,14 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
 	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
+	flags.StringVar(&f.html, "html", "", "write the page of sim report as well, into `FILE`")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
 	return cmd
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
-	s, err := f.study(cmd, args, f.live.check(cmd, f.set)...)
+	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), placeFor("--html", f.html))...)
 	if err != nil {
 		return err
 	}
@@ -176,6 +178,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(runErr,
 		reports.Run(run, o).Write(cmd.OutOrStdout(), f.format),
 		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.Chart(w, format, run) }),
+		s.write(cmd, run, f.html),
 		// What was computed is kept, also of a run that was interrupted.
 		s.save(context.WithoutCancel(cmd.Context()), run, calls.done(), runErr != nil))
 }
@@ -285,7 +288,7 @@ func (f *runFlags) parsed(
 	}
 	return &scenarios.Plan{
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
-		Workers: f.read.workers, Strict: f.read.strict, Version: version(),
+		Workers: f.read.workers, Strict: f.read.strict, Version: version(), Seed: design.Scenario.Seed,
 	}, file, errors.Join(errs...)
 }
 

@@ -141,7 +141,7 @@ var flagGroups = []flagGroup{
 	}},
 	{"Prices", []string{"prices", "prices-at", "price-as"}},
 	{"Output", []string{
-		"format", "split", "top", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run",
+		"format", "split", "top", "per-session", "all", "wide", "chart", "html", "out", "output", "force", "dry-run",
 	}},
 	{"Real summaries", []string{"summarizer", "cassettes", "provider", "base-url", "live-model", "budget-usd"}},
 	{"General", []string{"workers", "quiet", "verbose", "help", "version"}},

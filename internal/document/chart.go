@@ -31,10 +31,27 @@ type Axis struct {
 	Title     string // only of a horizontal axis
 	Low, High float64
 	Log       bool
-	Grid      bool // a line across the panel at each tick
-	Bare      bool // no line along the axis
-	Names     bool // ticks name things: one without room is shortened, not left out
+	Grid      bool   // a line across the panel at each tick
+	Bare      bool   // no line along the axis
+	Names     bool   // ticks name things: one without room is shortened, not left out
+	Unit      string // of the values, one of Unit… or ""
 	Ticks     []Tick
+}
+
+// Write returns a value in the unit of the axis, or the name of the tick that stands there.
+func (a *Axis) Write(v float64) string {
+	if a.Names {
+		for _, t := range a.Ticks {
+			if math.Abs(t.Value-v) < 0.5 {
+				return t.Label
+			}
+		}
+		return ""
+	}
+	if a.Unit == "" && v != math.Trunc(v) {
+		return Grouped(v, 2)
+	}
+	return Format(a.Unit, []float64{v})(v)
 }
 
 // Tick is a labelled place of an axis.

@@ -1,6 +1,6 @@
 // Package document is the one model of a report: sections of text, lists and
 // tables with footnotes, and the writers that turn it into a terminal's text,
-// Markdown, CSV and JSON. It knows nothing of sessions.
+// Markdown, CSV, JSON and a page of HTML. It knows nothing of sessions.
 //
 // A verb builds a Document and writes it:
 //
@@ -63,14 +63,15 @@ type Section struct {
 	Folded bool
 }
 
-// Block is what a section holds: Text, List or *Table.
+// Block is what a section holds: Text, List, *Table, *Figure, *Tracks or Raw.
 type Block interface{ block() }
 
 // Text is a paragraph.
 type Text struct {
-	Lead  string // its beginning, in bold where there is bold
-	Text  string
-	Notes []string // footnotes
+	Heading string // on a page: a heading below that of the section
+	Lead    string // its beginning, in bold where there is bold
+	Text    string
+	Notes   []string // footnotes
 }
 
 // List is a list of short texts.
@@ -133,10 +134,11 @@ var writers = []struct {
 	{"csv", writeCSV, nil},
 	{"csv-raw", writeRawCSV, nil},
 	{"json", writeJSON, inertJSON},
+	{"html", writeHTML, nil},
 }
 
 // Formats returns the names of the formats: table, markdown, csv, csv-raw (texts as
-// they are, also where a spreadsheet takes one for a formula) and json.
+// they are, also where a spreadsheet takes one for a formula), json and html.
 func Formats() []string {
 	var names []string
 	for _, x := range writers {

@@ -186,7 +186,7 @@ func unitAxis(unit string, low, high float64, n int) document.Axis {
 	case results.UnitCount, results.UnitCalls:
 		step = max(step, 1)
 	}
-	a := document.Axis{Low: low, High: high}
+	a := document.Axis{Low: low, High: high, Unit: unit}
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
 		v := i*step + 0 // a zero that came from below has no sign
 		if unit == results.UnitRatio && v > 1+1e-9 {

@@ -34,6 +34,32 @@ func ChartFormat(name string) (string, error) {
 	return format, nil
 }
 
+// Figures returns drawings for a page.
+func Figures(drawings []Drawing) (list []document.Block) {
+	for _, d := range drawings {
+		list = append(list, &document.Figure{Name: d.Name, Draw: d.picture})
+	}
+	return list
+}
+
+// picture draws the chart as SVG and says what stands where.
+func (d Drawing) picture() (*document.Picture, error) {
+	c, err := d.chart()
+	if err == nil {
+		err = c.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Facts, c.Notes, c.Source = nil, nil, "" // the page has them
+	s := newSketch(c)
+	var image bytes.Buffer
+	if err := s.svg(&image); err != nil {
+		return nil, err
+	}
+	return &document.Picture{Title: c.Title, SVG: image.Bytes(), Width: s.width.Points(), Height: s.height.Points(), Spots: s.spots}, nil
+}
+
 // writeChart draws a chart in a format of ChartFormats. SVG bytes depend on the
 // chart alone; PNG bytes can differ between architectures.
 func writeChart(w io.Writer, format string, c *document.Chart) error {
@@ -45,12 +71,7 @@ func writeChart(w io.Writer, format string, c *document.Chart) error {
 	var err error
 	switch format {
 	case "svg":
-		canvas := vgsvg.New(s.width, s.height)
-		s.draw(draw.New(canvas))
-		_, err = canvas.WriteTo(&image)
-		// Arial has the widths of Liberation Sans, which few readers of an SVG have.
-		image = *bytes.NewBuffer(bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
-			[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+		err = s.svg(&image)
 	case "png":
 		canvas := vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(pngDPI))
 		s.draw(draw.New(canvas))
@@ -67,6 +88,20 @@ func writeChart(w io.Writer, format string, c *document.Chart) error {
 		return fmt.Errorf("writing a chart: %w", err)
 	}
 	return nil
+}
+
+// svg draws the chart as SVG.
+func (s *sketch) svg(w io.Writer) error {
+	canvas := vgsvg.New(s.width, s.height)
+	s.draw(draw.New(canvas))
+	var image bytes.Buffer
+	if _, err := canvas.WriteTo(&image); err != nil {
+		return err
+	}
+	// Arial has the widths of Liberation Sans, which few readers of an SVG have.
+	_, err := w.Write(bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	return err
 }
 
 // pngDPI is the resolution of PNG charts, dots an inch.
@@ -92,6 +127,7 @@ type sketch struct {
 	rows               []vg.Length // heights
 	left               vg.Length   // of the data in a column
 	width, height      vg.Length
+	spots              []document.Spot // of the points that were drawn
 }
 
 // panel is a panel with the room around its data.
@@ -293,6 +329,7 @@ func (s *sketch) draw(c draw.Canvas) {
 		}}
 		p.plot.Draw(area)
 		data := p.plot.DataCanvas(area)
+		s.find(&p, data)
 		title := s.label
 		title.XAlign, title.YAlign = draw.XCenter, draw.YTop
 		c.FillText(title, vg.Point{X: data.Center().X, Y: area.Min.Y - 1}, drawable(title, p.X.Title))

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// reportFlags are the flags of sim report.
+type reportFlags struct {
+	runFlags
+	file string
+}
+
+func newReport() *cobra.Command {
+	var f reportFlags
+	cmd := &cobra.Command{
+		Use:   "report [SCENARIO] [PATH…] | RUN",
+		Short: "Write one page that shows what to set, what it saves, at what loss, and every call",
+		Long: `Writes one HTML file that needs nothing else, for mail, CI and papers: what to set,
+the strategies, charts with their values, the calls of each conversation, compactions, and what
+the figures rest on.
+
+It simulates the sessions under PATH as sim run does, with the same flags. RUN is a folder of
+sim run --out: the page then has what that run kept.`,
+		Example: `  sim report ~/.claude/projects -o report.html
+  sim report thresholds ~/.claude/projects -o thresholds.html
+  sim report before -o before.html`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.bindCells(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "output", "o", "", "write the page into `FILE` and not to standard output")
+	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
+	_ = flags.MarkHidden("format") // a page is HTML
+	return cmd
+}
+
+func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
+	if err := placeFor("--output", f.file); err != nil {
+		return usageError{err}
+	}
+	d, err := f.page(cmd, args)
+	if err != nil {
+		return err
+	}
+	return writeOr(cmd, f.file, func(w io.Writer) error { return d.Write(w, "html") })
+}
+
+// page makes the document of a run that was kept, or of one that it simulates.
+func (f *reportFlags) page(cmd *cobra.Command, args []string) (*document.Document, error) {
+	if len(args) == 1 && holdsRun(args[0]) {
+		run, err := runAt(cmd.Context(), args[0])
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return reports.Page(run, reports.PageParts{}), nil
+	}
+	s, err := f.study(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.open(cmd, s, args); err != nil {
+		return nil, err
+	}
+	defer s.corpus.Close()
+	run, err := f.read.simulate(cmd, s.plan, s.corpus)
+	if err != nil {
+		return nil, err
+	}
+	f.read.remark(cmd, &run.Workload, s.corpus)
+	return s.page(cmd.Context(), run)
+}
+
+// write writes the page of a run into a file, if there is to be one.
+func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
+	if file == "" || cmd.Context().Err() != nil {
+		return nil
+	}
+	d, err := s.page(cmd.Context(), run)
+	if err != nil {
+		return err
+	}
+	return writeOr(cmd, file, func(w io.Writer) error { return d.Write(w, "html") })
+}
+
+// page makes the document of a run over the sessions of s.
+func (s *study) page(ctx context.Context, run *results.Run) (*document.Document, error) {
+	var parts reports.PageParts
+	advice, err := s.plan.Advise(ctx, s.corpus)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, err
+	case err == nil:
+		parts.Advice = advice.Document(nil)
+	}
+	if parts.Calls, err = s.plan.Calls(ctx, s.corpus, run); err != nil {
+		return nil, fmt.Errorf("calls for the page: %w", err)
+	}
+	if parts.Chains, err = s.plan.ForemostChains(ctx, s.corpus, run); err != nil {
+		return nil, fmt.Errorf("compactions for the page: %w", err)
+	}
+	text, err := resolvedScenario(s.plan)
+	if err != nil {
+		return nil, err
+	}
+	parts.Scenario = string(text)
+	parts.Paths = pathsOf(s.corpus.Sessions)
+	return reports.Page(run, parts), nil
+}

@@ -1,0 +1,364 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	command "os/exec"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// viewFiles are the panel of dials and its script.
+//
+//go:embed view
+var viewFiles embed.FS
+
+// viewFlags are the flags of sim view.
+type viewFlags struct {
+	traceFlags
+	listen string
+	noOpen bool
+}
+
+func newView() *cobra.Command {
+	var f viewFlags
+	cmd := &cobra.Command{
+		Use:   "view [PATH…]",
+		Short: "Open a page in the browser on which settings are tried: each change simulates again",
+		Long: `Serves a page on this machine alone: choose sessions, a strategy and settings, and every figure follows.
+Pin a setting to compare it with another, step through the calls of a conversation, copy the
+command that gives what is on the screen. Without a path it shows the samples.
+
+The address holds a random token; without it the server answers nothing.`,
+		Example: `  sim view ~/.claude/projects
+  sim view --discover --no-open`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.read.bind(cmd)
+	f.prices.bind(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`HOST:PORT` of this machine to listen at; port 0 for any that is free")
+	flags.BoolVar(&f.noOpen, "no-open", false, "print the address and open no browser")
+	return cmd
+}
+
+func (f *viewFlags) run(cmd *cobra.Command, args []string) error {
+	if err := (&devserverFlags{listen: f.listen}).checkListen(); err != nil {
+		return usageError{err}
+	}
+	v, err := f.viewer(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer v.corpus.Close()
+	ctx := cmd.Context()
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("listening at %s: %w", f.listen, err)
+	}
+	v.host, v.token = l.Addr().String(), rand.Text()
+	url := fmt.Sprintf("http://%s/?t=%s", v.host, v.token)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s until Ctrl-C\n", url)
+	if !f.noOpen {
+		openBrowser(ctx, url)
+	}
+	if err := serve(ctx, l, v); err != nil {
+		return fmt.Errorf("serving at %s: %w", v.host, err)
+	}
+	return nil
+}
+
+// openBrowser shows a page. The address was printed: where there is no browser it is opened by hand.
+func openBrowser(ctx context.Context, url string) {
+	open := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if open == nil {
+		open = []string{"xdg-open"}
+	}
+	_ = command.CommandContext(ctx, open[0], append(open[1:], url)...).Start() //nolint:gosec // a fixed program and our address
+}
+
+// viewer answers the page and what its dials ask for.
+type viewer struct {
+	corpus      *traces.Corpus
+	plan        scenarios.Plan // what all variants have in common
+	paths       []string
+	host, token string
+}
+
+// learned is the name that variants know the profile by that was fitted to all sessions of the page.
+const learned = "of these sessions"
+
+// viewer reads the sessions and what the profile learns from them.
+func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	table, err := f.prices.table()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	v := &viewer{paths: args}
+	if v.corpus, err = f.read.corpus(cmd, args); err != nil {
+		return nil, err
+	}
+	v.plan = scenarios.Plan{Registry: registry, Prices: table, Seed: 1, Workers: f.read.workers, Version: version()}
+	if err := v.plan.Prepare(cmd.Context(), v.corpus); err != nil {
+		return nil, errors.Join(err, v.corpus.Close())
+	}
+	fitted, err := v.plan.Profile()
+	if err != nil {
+		return nil, errors.Join(err, v.corpus.Close())
+	}
+	v.plan.Profiles = map[string]*profile.Profile{learned: fitted}
+	return v, nil
+}
+
+// ServeHTTP answers who has the token and comes from this page.
+func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	token := cmp.Or(r.Header.Get("X-Sim-Token"), r.URL.Query().Get("t"))
+	origin := r.Header.Get("Origin")
+	if r.Host != v.host || origin != "" && origin != "http://"+v.host || subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1 {
+		http.Error(w, "this page belongs to someone else", http.StatusForbidden)
+		return
+	}
+	var b bytes.Buffer
+	var err error
+	switch r.Method + " " + r.URL.Path {
+	case "GET /":
+		err = v.page(r.Context(), &b)
+	case "POST /simulate":
+		var ask viewAsk
+		if err = json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&ask); err == nil {
+			err = v.answer(r.Context(), &b, &ask)
+		}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	if err != nil {
+		http.Error(w, document.Printable(err.Error()), http.StatusBadRequest)
+		return
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // who has gone needs no answer
+}
+
+// dial is a setting with the values that its slider takes.
+type dial struct {
+	Label, Path string
+	Values      []string
+}
+
+// List returns the values as the page takes them.
+func (d dial) List() string { return strings.Join(d.Values, " ") }
+
+// Last returns the place of the last value; 0 is that of none.
+func (d dial) Last() int { return len(d.Values) }
+
+// dials are the sliders of the page. Every other parameter is a line of text.
+func dials() []dial {
+	var thresholds []string
+	for n := 20_000; n <= 950_000; n += 10_000 {
+		if n > 200_000 {
+			n += 40_000
+		}
+		thresholds = append(thresholds, fmt.Sprint(n))
+	}
+	return []dial{
+		{"Compact at (tokens)", "full-compact.trigger.fixed", thresholds},
+		{"Keep messages (tokens)", "full-compact.keep.tokens", []string{"5000", "10000", "20000", "40000", "80000"}},
+		{"Summary (tokens)", "summarizer.median", []string{"500", "1000", "2000", "3000", "4000", "6000", "8000", "12000", "20000"}},
+		{"Entries live", "client.ttl.choice", []string{"5m", "1h"}},
+		{"Window (tokens)", "client.window", []string{"100000", "200000", "272000", "400000", "1000000"}},
+		{"Prices of", "prices.at", []string{"today"}},
+		{"Fetches again", "agent.refetch", []string{"fitted"}},
+	}
+}
+
+// maxChoices is how many sessions can be chosen by name.
+const maxChoices = 2000
+
+// page writes the whole page with the settings as they are.
+func (v *viewer) page(ctx context.Context, b *bytes.Buffer) error {
+	ask := viewAsk{Variant: Variant{Strategy: "own"}}
+	d, err := v.document(ctx, &ask)
+	if err != nil {
+		return err
+	}
+	panel, err := template.ParseFS(viewFiles, "view/panel.html")
+	if err != nil {
+		return err
+	}
+	script, err := viewFiles.ReadFile("view/view.js")
+	if err != nil {
+		return err
+	}
+	var ids, agents []string
+	for _, s := range v.corpus.Sessions {
+		if len(ids) < maxChoices {
+			ids = append(ids, s.ID)
+		}
+		if !slices.Contains(agents, s.Agent) {
+			agents = append(agents, s.Agent)
+		}
+	}
+	names := append([]string{"own"}, slices.DeleteFunc(v.plan.Registry.Presets(), func(name string) bool { return name == "own" })...)
+	var form bytes.Buffer
+	if err := panel.Execute(&form, map[string]any{"Strategies": names, "Agents": agents, "Sessions": ids,
+		"Count": len(v.corpus.Sessions), "Dials": dials()}); err != nil {
+		return err
+	}
+	return d.WritePage(b, document.Page{Panel: template.HTML(form.String()), Script: string(script), Live: true}) //nolint:gosec // of a template
+}
+
+// Variant is a strategy with settings.
+type Variant struct {
+	Strategy string   `json:"strategy"`
+	Set      []string `json:"set"`
+}
+
+// viewAsk is what the page asks for.
+type viewAsk struct {
+	Variant
+	Agent   string   `json:"agent"`
+	Session string   `json:"session"`
+	Pinned  *Variant `json:"pinned"`
+}
+
+// answer writes the body of the page under other settings.
+func (v *viewer) answer(ctx context.Context, b *bytes.Buffer, ask *viewAsk) error {
+	d, err := v.document(ctx, ask)
+	if err != nil {
+		return err
+	}
+	return d.WriteBody(b)
+}
+
+// document simulates what is asked for.
+func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document, error) {
+	chosen := *v.corpus
+	chosen.Sessions = nil
+	for _, s := range v.corpus.Sessions {
+		if (ask.Agent == "" || s.Agent == ask.Agent) && (ask.Session == "" || s.ID == ask.Session) {
+			chosen.Sessions = append(chosen.Sessions, s)
+		}
+	}
+	run, calls, err := v.simulate(ctx, &chosen, &ask.Variant)
+	if err != nil {
+		return nil, err
+	}
+	if ask.Pinned != nil {
+		if err := v.pin(ctx, &chosen, run, &calls, ask.Pinned); err != nil {
+			return nil, fmt.Errorf("pinned: %w", err)
+		}
+	}
+	parts := reports.PageParts{Calls: calls, Paths: pathsOf(chosen.Sessions), Settings: settingsText(ask.Set)}
+	d := reports.Page(run, parts)
+	d.Sections = slices.DeleteFunc(d.Sections, func(s document.Section) bool { return s.Title == "Compactions" })
+	line := fmt.Sprintf("sim run --strategy recorded,%s%s", ask.Strategy, settingsText(ask.Set))
+	for _, path := range v.paths {
+		line += " " + path
+	}
+	d.Sections = append([]document.Section{{Blocks: []document.Block{document.Raw(line)}}}, d.Sections...)
+	return d, nil
+}
+
+// settingsText returns assignments as arguments.
+func settingsText(set []string) string {
+	text := ""
+	for _, assignment := range set {
+		text += " --set " + assignment
+	}
+	return text
+}
+
+// simulate returns the run of a variant beside the recorded strategy, and the calls of its longest session.
+func (v *viewer) simulate(ctx context.Context, corpus *traces.Corpus, of *Variant) (*results.Run, []results.CellCalls, error) {
+	file, err := scenarios.Parse(v.plan.Registry, []byte("schema: 1\n"), "view")
+	if err != nil {
+		return nil, nil, err
+	}
+	errs := []error{file.Choose("strategy", slices.Compact([]string{results.StrategyRecorded, of.Strategy})), file.Set("profile", learned, "profile")}
+	for _, assignment := range of.Set {
+		errs = append(errs, file.Assign(assignment))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	plan := v.plan
+	if plan.Design, err = file.Expand(); err != nil {
+		return nil, nil, err
+	}
+	run, err := plan.Run(ctx, corpus)
+	if err != nil {
+		return nil, nil, err
+	}
+	longest := *corpus
+	longest.Sessions = []*traces.Session{slices.MaxFunc(corpus.Sessions, func(a, b *traces.Session) int {
+		return cmp.Compare(a.NumCalls(), b.NumCalls())
+	})}
+	calls, err := plan.Calls(ctx, &longest, run)
+	return run, calls, err
+}
+
+// pin adds the cells of another variant to a run.
+func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Run, calls *[]results.CellCalls, of *Variant) error {
+	other, more, err := v.simulate(ctx, corpus, of)
+	if err != nil {
+		return err
+	}
+	const mark = "pinned "
+	foreign := func(name string) bool { return name != results.StrategyBilled && name != results.StrategyRecorded }
+	for _, c := range other.Cells {
+		if foreign(c.Strategy) {
+			c.Cell = mark + c.Cell
+			run.Cells = append(run.Cells, c)
+		}
+	}
+	for _, c := range more {
+		if foreign(c.Cell) {
+			c.Cell = mark + c.Cell
+			*calls = append(*calls, c)
+		}
+	}
+	return nil
+}
+
+// pathsOf returns the first file of each session, by id.
+func pathsOf(sessions []*traces.Session) map[string]string {
+	paths := map[string]string{}
+	for _, s := range sessions {
+		if len(s.Files) > 0 {
+			paths[s.ID] = s.Files[0]
+		}
+	}
+	return paths
+}

@@ -1,0 +1,258 @@
+// Package browser looks at the pages of sim in a real browser. It is a module of its own: the program needs none of
+// what it needs. SIM names the program; without a Chromium on the machine its tests are skipped.
+package browser
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// program returns the program under test.
+func program(t *testing.T) string {
+	t.Helper()
+	sim := os.Getenv("SIM")
+	if sim == "" {
+		t.Skip("SIM names no program")
+	}
+	return sim
+}
+
+// seen is what a page did that it must not do.
+type seen struct {
+	mu       sync.Mutex
+	problems []string
+	own      string // addresses that begin so are its own
+}
+
+func (s *seen) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+// browse returns a browser that notes messages on the console and requests to any other place than own.
+func browse(t *testing.T, own string) (context.Context, *seen) {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium on this machine")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	s := &seen{own: own}
+	err := chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			s.note("exception: %v", e.ExceptionDetails)
+		case *runtime.EventConsoleAPICalled:
+			s.note("console: %v", e.Type)
+		case *log.EventEntryAdded:
+			s.note("log: %s %s", e.Entry.Text, e.Entry.URL)
+		case *network.EventRequestWillBeSent:
+			if u := e.Request.URL; !strings.HasPrefix(u, s.own) && !strings.HasPrefix(u, "data:") {
+				s.note("request to %s", u)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
+		if _, err := chromedp.Call(ctx, enable, cdp.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ctx, s
+}
+
+// clean fails the test for what the page did.
+func (s *seen) clean(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.problems {
+		t.Error(p)
+	}
+}
+
+// must runs actions.
+func must(ctx context.Context, t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shot keeps a picture of the page in the folder that SHOTS names, if it does.
+func shot(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(png) < 10_000 {
+		t.Errorf("%s: a picture of %d bytes shows nothing", name, len(png))
+	}
+	if dir := os.Getenv("SHOTS"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// value evaluates an expression on the page.
+func value[T any](ctx context.Context, t *testing.T, expression string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// script is a step that carries out a statement.
+func script(text string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void](text)
+}
+
+// report writes the page of the samples, one of whose files has a session with a hostile project.
+func report(t *testing.T) string {
+	t.Helper()
+	sim, dir := program(t), t.TempDir()
+	page := filepath.Join(dir, "report.html")
+	if out, err := exec.CommandContext(t.Context(), sim, "report", "-q", "-o", page).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return "file://" + page
+}
+
+// night asks pages for their dark colours.
+func night(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	return chromedp.Void{}, err
+}
+
+// The page of a report asks nobody for anything, sorts, shows values under the pointer, and follows calls one by one, at
+// the width of a desk and of a phone, by day and by night.
+func TestReport(t *testing.T) {
+	url := report(t)
+	ctx, s := browse(t, "file://")
+	must(ctx, t, chromedp.EmulateViewport(1200, 900), chromedp.Navigate(url))
+	if n := value[int](ctx, t, `document.querySelectorAll("h2").length`); n < 4 {
+		t.Errorf("%d headings", n)
+	}
+	column := `Array.from(document.querySelectorAll("section")).find(x => x.querySelector("h2")?.textContent === "Strategies").querySelector("table")`
+	first := column + `.tBodies[0].rows[0].cells[0].textContent`
+	before := value[string](ctx, t, first)
+	must(ctx, t, script(column+`.tHead.rows[0].cells[1].querySelector("button").click()`),
+		script(column+`.tHead.rows[0].cells[1].querySelector("button").click()`))
+	costs := value[[]string](ctx, t, `Array.from(`+column+`.tBodies[0].rows).map(r => r.cells[1].firstChild.textContent)`)
+	if dear := value[string](ctx, t, first); !strings.HasPrefix(dear, "none") || dear == before {
+		t.Errorf("by falling cost the first strategy is %q (costs %v), want none", dear, costs)
+	}
+	must(ctx, t, script(`(() => { const f = document.querySelector("figure.picture"), b = f.querySelector(".drawn"), r = b.getBoundingClientRect(),
+		s = JSON.parse(f.querySelector("script").textContent)[0];
+		b.dispatchEvent(new PointerEvent("pointermove", {clientX: r.left + s.x / f.dataset.width * r.width, clientY: r.top + s.y / f.dataset.height * r.height})) })()`))
+	if tip := value[string](ctx, t, `document.querySelector("figure.picture .tip").textContent`); !strings.Contains(tip, "$") {
+		t.Errorf("the tip of the cost chart says %q, want a cost", tip)
+	}
+	step := `document.querySelector(".tracks .step").textContent`
+	if text := value[string](ctx, t, step); !strings.HasPrefix(text, "call 1 of ") {
+		t.Errorf("the step says %q", text)
+	}
+	must(ctx, t, script(`document.querySelector(".tracks").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}))`))
+	if text := value[string](ctx, t, step); !strings.HasPrefix(text, "call 2 of ") || !strings.Contains(text, "sim explain ") {
+		t.Errorf("behind the arrow key the step says %q", text)
+	}
+	shot(ctx, t, "report-wide")
+	must(ctx, t, chromedp.EmulateViewport(390, 844), night, chromedp.Navigate(url))
+	if over := value[int](ctx, t, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+		t.Errorf("at the width of a phone the page is %d pixels too wide", over)
+	}
+	shot(ctx, t, "report-phone-dark")
+	s.clean(t)
+}
+
+// view serves the samples and returns the address of the page.
+func view(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program(t), append([]string{"view", "-q", "--no-open"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(line)[0]
+}
+
+// A slider changes the figures to those of sim run with that setting, and a pinned setting stays beside it.
+func TestView(t *testing.T) {
+	url := view(t)
+	ctx, s := browse(t, url[:strings.Index(url, "/?")])
+	must(ctx, t, chromedp.EmulateViewport(1200, 900), chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS("#dials")))
+	done := func(n int) chromedp.Action[chromedp.Void] {
+		return chromedp.Poll[chromedp.Void](fmt.Sprintf(`+(document.body.dataset.done || 0) >= %d`, n), chromedp.WithPollingTimeout(time.Minute))
+	}
+	slide := func(to int) chromedp.Action[chromedp.Void] {
+		return script(fmt.Sprintf(`(() => { const d = document.querySelector('input[data-path="full-compact.trigger.fixed"]');
+			d.value = %d; d.dispatchEvent(new Event("input", {bubbles: true})) })()`, to))
+	}
+	must(ctx, t, chromedp.Click(chromedp.CSS("#pin")), done(1), slide(4), done(2)) // the fourth value: 50,000 tokens
+	cost := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "own").nextElementSibling.firstChild.textContent`)
+	pinned := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "pinned own").nextElementSibling.firstChild.textContent`)
+	line := value[string](ctx, t, `document.querySelector("main pre").textContent`)
+	if want := "sim run --strategy recorded,own --set full-compact.trigger.fixed=50000"; line != want {
+		t.Errorf("the command to copy is %q, want %q", line, want)
+	}
+	run := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), program(t), append([]string{"run", "-q", "--strategy", "own"}, args...)...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if out := run("--set", "full-compact.trigger.fixed=50000"); !strings.Contains(out, cost) {
+		t.Errorf("the page says %s, sim run\n%s", cost, out)
+	}
+	if out := run(); !strings.Contains(out, pinned) || pinned == cost {
+		t.Errorf("pinned, the page says %s, sim run\n%s", pinned, out)
+	}
+	shot(ctx, t, "view")
+	s.clean(t)
+}
