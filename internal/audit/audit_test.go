@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -281,7 +281,7 @@ func TestDetectorOnRecordedCalls(t *testing.T) {
 	for _, d := range k.audit(t).Detector {
 		said[d.Reason] += d.Calls
 	}
-	if said[breaks.ReasonFirst.String()] != 1 || said[breaks.ReasonServer.String()] != 1 || said[breaks.ReasonNone.String()] != 1 {
+	if said[confusion.First.String()] != 1 || said[confusion.Server.String()] != 1 || said[confusion.None.String()] != 1 {
 		t.Errorf("%v", said)
 	}
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -29,7 +30,7 @@ type call struct {
 	missed  int64        // of these, not read although they were sent again
 	missUSD float64      // paid for writing them instead of reading
 	think   bool         // the client switched thinking on or off, which keeps its messages apart
-	reason  breaks.Reason
+	reason  confusion.Reason
 	changed breaks.Fields
 }
 
@@ -157,7 +158,7 @@ func (c *call) cause() Cause {
 // misses sums up the calls that missed by cause, and what the detector says.
 type misses struct {
 	byCause map[Cause]*Miss
-	said    [breaks.NumReasons]Said
+	said    [confusion.NumReasons]Said
 }
 
 func (m *misses) add(c *call) {
@@ -193,7 +194,7 @@ func (m *misses) report(r *Report) {
 	sortBy(r.Misses, func(a *Miss) float64 { return a.USD }, func(a *Miss) string { return string(a.Cause) })
 	for i := range m.said {
 		if m.said[i].Calls > 0 {
-			m.said[i].Reason = breaks.Reason(i).String()
+			m.said[i].Reason = confusion.Reason(i).String()
 			r.Detector = append(r.Detector, m.said[i])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
@@ -17,7 +18,7 @@ import (
 
 // watched replays sessions under a strategy and returns what the detector says of
 // the conversation's calls against the cache model.
-func watched(t *testing.T, strategy string, sessions []*traces.Session) *breaks.Confusion {
+func watched(t *testing.T, strategy string, sessions []*traces.Session) *confusion.Matrix {
 	t.Helper()
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -27,9 +28,9 @@ func watched(t *testing.T, strategy string, sessions []*traces.Session) *breaks.
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c breaks.Confusion
+	var c confusion.Matrix
 	var d breaks.Detector
-	var records breaks.Records
+	var records summaryCalls
 	loop := sim.NewLoop(sim.Config{
 		Strategy: s, Summarizer: summarizer.Default(), Prices: auditPrices(t), Seed: 1,
 		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
@@ -42,7 +43,7 @@ func watched(t *testing.T, strategy string, sessions []*traces.Session) *breaks.
 	})
 	for _, s := range sessions {
 		d.Reset()
-		records = breaks.Records{}
+		records = summaryCalls{}
 		if _, err := loop.Run(s); err != nil {
 			t.Fatal(err)
 		}
@@ -63,25 +64,25 @@ func TestDetectorAgainstTheModel(t *testing.T) {
 		for _, strategy := range []string{"recorded", "auto-compact/167k", "truncate-oldest", "none"} {
 			c := watched(t, strategy, sessions)
 			t.Logf("%s, %s:\n%s", name, strategy, confusionText(c))
-			for _, r := range []breaks.Reason{breaks.ReasonExpiry5m, breaks.ReasonExpiry1h, breaks.ReasonModel, breaks.ReasonCompacted} {
+			for _, r := range []confusion.Reason{confusion.Expiry5m, confusion.Expiry1h, confusion.Model, confusion.Compacted} {
 				if p, ok := c.Precision(r); ok && p < 0.85 {
 					t.Errorf("%s, %s: precision of %s is %.2f", name, strategy, r, p)
 				}
 			}
-			if n := c.Right(breaks.ReasonServer); n > 0 {
+			if n := c.Right(confusion.Server); n > 0 {
 				t.Errorf("%s, %s: %d evictions in a cache that never evicts", name, strategy, n)
 			}
-			if p, ok := c.Recall(breaks.ReasonExpiry5m); ok && p < 0.9 {
+			if p, ok := c.Recall(confusion.Expiry5m); ok && p < 0.9 {
 				t.Errorf("%s, %s: finds %.2f of the expiries", name, strategy, p)
 			}
 		}
 	}
 }
 
-func confusionText(c *breaks.Confusion) string {
+func confusionText(c *confusion.Matrix) string {
 	var b strings.Builder
-	for r := range breaks.NumReasons {
-		said := breaks.Reason(r)
+	for r := range confusion.NumReasons {
+		said := confusion.Reason(r)
 		recall, missed := c.Recall(said)
 		if c.Said(said) == 0 && !missed {
 			continue
@@ -102,4 +103,61 @@ func confusionText(c *breaks.Confusion) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// summaryCalls makes calls of call records: the simulated ones of a session, in order
+// of completion. The zero value is ready to use.
+//
+// A record does not say that the messages were replaced. A client knows because
+// it made the summary call: the call of the conversation behind one is taken for
+// the first after a compaction.
+type summaryCalls struct {
+	compacted map[int32]bool // threads whose summary call has returned
+}
+
+// Call returns the call of a record.
+func (r *summaryCalls) Call(c *results.CallRecord) breaks.Call {
+	out := breaks.Call{
+		Source: c.Source, Thread: c.Thread, Model: c.Model, At: c.Start, End: c.End,
+		Read: c.Usage.Read, Context: c.Context,
+	}
+	switch {
+	case c.Source == results.SourceCompact:
+		if r.compacted == nil {
+			r.compacted = map[int32]bool{}
+		}
+		r.compacted[c.Thread] = true
+	case c.Round >= 0 && r.compacted[c.Thread]:
+		out.Compacted = true
+		delete(r.compacted, c.Thread)
+	}
+	return out
+}
+
+// The call behind a summary call is the first after a compaction, on its own
+// thread only.
+func TestRecords(t *testing.T) {
+	var r summaryCalls
+	record := func(source results.Source, thread, round int32) *results.CallRecord {
+		return &results.CallRecord{Source: source, Thread: thread, Round: round, Model: "m", Start: 1, End: 2, Usage: prompt.Usage{Read: 7}, Context: 9}
+	}
+	for i, step := range []struct {
+		record *results.CallRecord
+		want   bool
+	}{
+		{record(results.SourceMain, 0, 0), false},
+		{record(results.SourceCompact, 0, -1), false},
+		{record(results.SourceAgent, 1, 0), false},
+		{record(results.SourceOf("prompt_suggestion"), 0, -1), false},
+		{record(results.SourceMain, 0, 1), true},
+		{record(results.SourceMain, 0, 2), false},
+	} {
+		c := r.Call(step.record)
+		if c.Compacted != step.want {
+			t.Errorf("record %d: compacted %v, want %v", i, c.Compacted, step.want)
+		}
+		if c.Read != 7 || c.Context != 9 || c.At != 1 || c.End != 2 || c.Model != "m" {
+			t.Errorf("record %d became %+v", i, c)
+		}
+	}
 }

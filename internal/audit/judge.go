@@ -1,7 +1,7 @@
 package audit
 
 import (
-	"github.com/compactsim/compactsim/internal/breaks"
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -10,7 +10,7 @@ import (
 // Judgement is what the client's break detector and the audit say of a call.
 type Judgement struct {
 	Thread, Round int // indices into the session
-	Reason        breaks.Reason
+	Reason        confusion.Reason
 	Cause         Cause // "" for a call that missed nothing
 }
 

@@ -4,33 +4,34 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Ten expiries, eight found; two evictions taken for expiries, one found; three
 // edits that look like the server's doing.
 func TestConfusion(t *testing.T) {
-	var c, part Confusion
-	add := func(n int, said Reason, truth prompt.MissClass) {
+	var c, part confusion.Matrix
+	add := func(n int, said confusion.Reason, truth prompt.MissClass) {
 		for range n {
 			part.Add(said, truth)
 		}
 	}
-	add(6, ReasonExpiry5m, prompt.MissExpiry)
-	add(2, ReasonExpiry1h, prompt.MissExpiry)
-	add(2, ReasonNone, prompt.MissExpiry)
-	add(2, ReasonExpiry5m, prompt.MissEviction)
-	add(1, ReasonServer, prompt.MissEviction)
-	add(3, ReasonServer, prompt.MissEdit)
-	add(5, ReasonExcluded, prompt.MissExpiry) // not watched: no failure to find
+	add(6, confusion.Expiry5m, prompt.MissExpiry)
+	add(2, confusion.Expiry1h, prompt.MissExpiry)
+	add(2, confusion.None, prompt.MissExpiry)
+	add(2, confusion.Expiry5m, prompt.MissEviction)
+	add(1, confusion.Server, prompt.MissEviction)
+	add(3, confusion.Server, prompt.MissEdit)
+	add(5, confusion.Excluded, prompt.MissExpiry) // not watched: no failure to find
 	c.Merge(&part)
 	for _, test := range []struct {
-		reason            Reason
+		reason            confusion.Reason
 		precision, recall float64
 	}{
-		{ReasonExpiry5m, 6. / 8, 8. / 10},
-		{ReasonExpiry1h, 2. / 2, 8. / 10},
-		{ReasonServer, 1. / 4, 1. / 3},
+		{confusion.Expiry5m, 6. / 8, 8. / 10},
+		{confusion.Expiry1h, 2. / 2, 8. / 10},
+		{confusion.Server, 1. / 4, 1. / 3},
 	} {
 		p, ok := c.Precision(test.reason)
 		if !ok || math.Abs(p-test.precision) > 1e-12 {
@@ -41,10 +42,10 @@ func TestConfusion(t *testing.T) {
 			t.Errorf("recall of %s: %v %v, want %v", test.reason, r, ok, test.recall)
 		}
 	}
-	if _, ok := c.Precision(ReasonModel); ok {
+	if _, ok := c.Precision(confusion.Model); ok {
 		t.Error("a precision over no call")
 	}
-	for _, r := range []Reason{ReasonModel, ReasonNone, ReasonFirst, ReasonDeleted} {
+	for _, r := range []confusion.Reason{confusion.Model, confusion.None, confusion.First, confusion.Deleted} {
 		if _, ok := c.Recall(r); ok {
 			t.Errorf("a recall of %s: no call missed in this way", r)
 		}
@@ -56,14 +57,14 @@ func TestConfusion(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	for m := prompt.MissClass(1); int(m) < prompt.NumMissClasses; m++ {
 		meant := false
-		for r := range Reason(NumReasons) {
+		for r := range confusion.Reason(confusion.NumReasons) {
 			meant = meant || r.Means(m)
 		}
 		if want := m != prompt.MissRewind; meant != want {
 			t.Errorf("%s is meant by a reason: %v, want %v", m, meant, want)
 		}
 	}
-	for r := ReasonModel; int(r) < NumReasons; r++ {
+	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
 		if r.Means(prompt.MissNone) {
 			t.Errorf("%s means a hit", r)
 		}

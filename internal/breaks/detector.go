@@ -11,16 +11,16 @@
 //	}
 //
 // A break is a fall of the tokens read from the cache against the call before
-// of the same source. Calls are simulated or recorded alike: Records makes them
-// of call records, the loop of package sim of what it sends, and who reads
-// recordings of rounds. A Confusion holds what the detector says against what the
-// cache model knows.
+// of the same source. Calls are simulated or recorded alike: the loop of package
+// sim makes them of what it sends, and who reads recordings of rounds. A
+// confusion.Matrix holds what the detector says against what the cache model knows.
 package breaks
 
 import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -54,7 +54,7 @@ func (c *Call) timed() bool { return c.At != 0 || c.End != 0 }
 
 // Verdict is what the detector says of one call.
 type Verdict struct {
-	Reason   Reason
+	Reason   confusion.Reason
 	Changed  Fields // all that changed against the call before
 	From, To int64  // tokens read by the call before and by this one
 	Gap      int64  // ns from the end of the call before to this request; 0 when unknown
@@ -68,18 +68,18 @@ func (v *Verdict) Broke() bool { return v.Reason.Broke() }
 // changed with the values from and to, where the detector is told to keep them.
 func (v *Verdict) Text() string {
 	switch v.Reason {
-	case ReasonModel, ReasonState:
+	case confusion.Model, confusion.State:
 		if v.says != "" {
 			return v.says
 		}
 		return v.Changed.String() + " changed"
-	case ReasonExpiry5m:
+	case confusion.Expiry5m:
 		return "possible expiry after 5 minutes"
-	case ReasonExpiry1h:
+	case confusion.Expiry1h:
 		return "possible expiry after an hour"
-	case ReasonServer:
+	case confusion.Server:
 		return "likely server side (prompt unchanged, pause below 5 minutes)"
-	case ReasonUnknown:
+	case confusion.Unknown:
 		return "prompt unchanged, length of the pause not known"
 	}
 	return v.Reason.String()
@@ -137,7 +137,7 @@ func (d *Detector) See(c *Call) Verdict {
 		d.model, d.excluded = c.Model, Excluded(c.Model)
 	}
 	if d.excluded {
-		return Verdict{Reason: ReasonExcluded, To: c.Read}
+		return Verdict{Reason: confusion.Excluded, To: c.Read}
 	}
 	rules := DefaultRules()
 	if d.Rules != nil {
@@ -145,7 +145,7 @@ func (d *Detector) See(c *Call) Verdict {
 	}
 	b := d.baseline(sourceOf(c))
 	v := b.compare(c, rules)
-	if d.Values && (v.Reason == ReasonModel || v.Reason == ReasonState) {
+	if d.Values && (v.Reason == confusion.Model || v.Reason == confusion.State) {
 		v.says = b.differences(c, v.Changed)
 	}
 	b.take(c)
@@ -181,10 +181,10 @@ func (b *baseline) compare(c *Call, rules Rules) Verdict {
 	v := Verdict{From: b.read, To: c.Read}
 	switch {
 	case c.Compacted:
-		v.Reason = ReasonCompacted
+		v.Reason = confusion.Compacted
 		return v
 	case !b.known:
-		v.Reason = ReasonFirst
+		v.Reason = confusion.First
 		return v
 	}
 	timed := b.timed && c.timed() && c.At >= b.end
@@ -192,11 +192,11 @@ func (b *baseline) compare(c *Call, rules Rules) Verdict {
 		v.Gap = c.At - b.end
 	}
 	v.Changed = c.State.Changed(&b.state)
-	v.Changed.note(FieldModel, differ(c.Model, b.model))
+	v.Changed.note(confusion.FieldModel, differ(c.Model, b.model))
 	switch {
 	case !rules.fell(b.read, c.Read):
 	case c.Cleared, rules.DeletedBaseline && c.Deleted > b.deleted:
-		v.Reason = ReasonDeleted
+		v.Reason = confusion.Deleted
 	default:
 		v.Reason = v.cause(timed)
 	}
@@ -204,20 +204,20 @@ func (b *baseline) compare(c *Call, rules Rules) Verdict {
 }
 
 // cause names why the cache broke: what changed before how long the pause was.
-func (v *Verdict) cause(timed bool) Reason {
+func (v *Verdict) cause(timed bool) confusion.Reason {
 	switch {
-	case v.Changed.Has(FieldModel):
-		return ReasonModel
+	case v.Changed.Has(confusion.FieldModel):
+		return confusion.Model
 	case v.Changed != 0:
-		return ReasonState
+		return confusion.State
 	case !timed:
-		return ReasonUnknown
+		return confusion.Unknown
 	case v.Gap > Long:
-		return ReasonExpiry1h
+		return confusion.Expiry1h
 	case v.Gap > Short:
-		return ReasonExpiry5m
+		return confusion.Expiry5m
 	}
-	return ReasonServer
+	return confusion.Server
 }
 
 // take makes a call the baseline of the next one.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -26,31 +25,31 @@ func TestDetector(t *testing.T) {
 		from int64
 		call Call
 		edit func(*Call)
-		want Reason
+		want confusion.Reason
 		says string
 	}{
-		{"the seed's example", 45000, after(20, 6200), nil, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
-		{"system prompt +142 characters", 45000, after(20, 6200), func(c *Call) { c.State.SystemText, c.State.SystemChars = 9, 242 }, ReasonState, "system prompt changed"},
+		{"the seed's example", 45000, after(20, 6200), nil, confusion.Server, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"system prompt +142 characters", 45000, after(20, 6200), func(c *Call) { c.State.SystemText, c.State.SystemChars = 9, 242 }, confusion.State, "system prompt changed"},
 		{"model first, then all others", 45000, after(20, 6200), func(c *Call) {
 			c.Model, c.State.Effort, c.State.EachTool = "claude-sonnet-4-6", "low", []Tool{{"Read", 2}}
-		}, ReasonModel, "model, tools, effort changed"},
-		{"a change explains more than a pause", 45000, after(4000, 0), func(c *Call) { c.State.SystemMarkers = 9 }, ReasonState, "cache markers changed"},
-		{"a header", 45000, after(20, 0), func(c *Call) { c.State.Betas = []string{"a", "b"} }, ReasonState, "beta headers changed"},
-		{"unknown is no change", 45000, after(20, 0), func(c *Call) { c.State = State{} }, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
-		{"5 minutes to the second", 45000, after(300, 0), nil, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
-		{"past 5 minutes", 45000, after(301, 0), nil, ReasonExpiry5m, "possible expiry after 5 minutes"},
-		{"past an hour", 45000, after(3601, 0), nil, ReasonExpiry1h, "possible expiry after an hour"},
-		{"without time", 45000, Call{Model: "claude-opus-4-6"}, nil, ReasonUnknown, "prompt unchanged, length of the pause not known"},
-		{"a clock that runs back", 45000, after(-8, 0), nil, ReasonUnknown, "prompt unchanged, length of the pause not known"},
-		{"2,000 tokens are none", 10000, after(20, 8000), nil, ReasonNone, "none"},
-		{"2,001 are", 10000, after(20, 7999), nil, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
-		{"5 % are none", 100000, after(20, 95000), nil, ReasonNone, "none"},
-		{"more than 5 % are", 100000, after(20, 94999), nil, ReasonServer, "likely server side (prompt unchanged, pause below 5 minutes)"},
-		{"a rise", 45000, after(20, 60000), nil, ReasonNone, "none"},
-		{"compaction resets the baseline", 45000, after(20, 0), func(c *Call) { c.Compacted = true }, ReasonCompacted, "compacted"},
-		{"deletions are expected", 45000, after(20, 6200), func(c *Call) { c.Deleted = 38800 }, ReasonDeleted, "deleted"},
-		{"what the client cleared is expected", 45000, after(20, 6200), func(c *Call) { c.Cleared = true }, ReasonDeleted, "deleted"},
-		{"small models are not watched", 45000, after(20, 0), func(c *Call) { c.Model = "claude-haiku-4-5-20251001" }, ReasonExcluded, "excluded"},
+		}, confusion.Model, "model, tools, effort changed"},
+		{"a change explains more than a pause", 45000, after(4000, 0), func(c *Call) { c.State.SystemMarkers = 9 }, confusion.State, "cache markers changed"},
+		{"a header", 45000, after(20, 0), func(c *Call) { c.State.Betas = []string{"a", "b"} }, confusion.State, "beta headers changed"},
+		{"unknown is no change", 45000, after(20, 0), func(c *Call) { c.State = State{} }, confusion.Server, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"5 minutes to the second", 45000, after(300, 0), nil, confusion.Server, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"past 5 minutes", 45000, after(301, 0), nil, confusion.Expiry5m, "possible expiry after 5 minutes"},
+		{"past an hour", 45000, after(3601, 0), nil, confusion.Expiry1h, "possible expiry after an hour"},
+		{"without time", 45000, Call{Model: "claude-opus-4-6"}, nil, confusion.Unknown, "prompt unchanged, length of the pause not known"},
+		{"a clock that runs back", 45000, after(-8, 0), nil, confusion.Unknown, "prompt unchanged, length of the pause not known"},
+		{"2,000 tokens are none", 10000, after(20, 8000), nil, confusion.None, "none"},
+		{"2,001 are", 10000, after(20, 7999), nil, confusion.Server, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"5 % are none", 100000, after(20, 95000), nil, confusion.None, "none"},
+		{"more than 5 % are", 100000, after(20, 94999), nil, confusion.Server, "likely server side (prompt unchanged, pause below 5 minutes)"},
+		{"a rise", 45000, after(20, 60000), nil, confusion.None, "none"},
+		{"compaction resets the baseline", 45000, after(20, 0), func(c *Call) { c.Compacted = true }, confusion.Compacted, "compacted"},
+		{"deletions are expected", 45000, after(20, 6200), func(c *Call) { c.Deleted = 38800 }, confusion.Deleted, "deleted"},
+		{"what the client cleared is expected", 45000, after(20, 6200), func(c *Call) { c.Cleared = true }, confusion.Deleted, "deleted"},
+		{"small models are not watched", 45000, after(20, 0), func(c *Call) { c.Model = "claude-haiku-4-5-20251001" }, confusion.Excluded, "excluded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := Call{Model: "claude-opus-4-6", At: 5 * second, End: 10 * second, Read: test.from, State: state}
@@ -60,14 +59,14 @@ func TestDetector(t *testing.T) {
 				test.edit(&c)
 			}
 			var d Detector
-			if v := d.See(&before); v.Reason != ReasonFirst {
+			if v := d.See(&before); v.Reason != confusion.First {
 				t.Fatalf("the first call is %q", v.Reason)
 			}
 			v := d.See(&c)
 			if v.Reason != test.want || v.Text() != test.says {
 				t.Errorf("%s, %q; want %s, %q", v.Reason, v.Text(), test.want, test.says)
 			}
-			if v.Broke() != (test.want >= ReasonModel) {
+			if v.Broke() != (test.want >= confusion.Model) {
 				t.Errorf("broke: %v", v.Broke())
 			}
 		})
@@ -117,14 +116,14 @@ func TestDeletedTokensAreCumulative(t *testing.T) {
 	var d Detector
 	for i, step := range []struct {
 		read, deleted int64
-		want          Reason
+		want          confusion.Reason
 	}{
-		{90000, 0, ReasonFirst},
-		{50000, 40000, ReasonDeleted},
-		{60000, 40000, ReasonNone},
-		{9000, 40000, ReasonServer}, // nothing new was deleted
-		{60000, 40000, ReasonNone},
-		{9000, 90000, ReasonDeleted},
+		{90000, 0, confusion.First},
+		{50000, 40000, confusion.Deleted},
+		{60000, 40000, confusion.None},
+		{9000, 40000, confusion.Server}, // nothing new was deleted
+		{60000, 40000, confusion.None},
+		{9000, 90000, confusion.Deleted},
 	} {
 		c := after(int64(20*i), step.read)
 		c.Deleted = step.deleted
@@ -140,8 +139,8 @@ func TestDeletedTokensAreCumulative(t *testing.T) {
 func TestWithoutTheDeletedBaseline(t *testing.T) {
 	for _, step := range []struct {
 		baseline, cleared bool
-		want              Reason
-	}{{true, false, ReasonDeleted}, {false, false, ReasonServer}, {false, true, ReasonDeleted}} {
+		want              confusion.Reason
+	}{{true, false, confusion.Deleted}, {false, false, confusion.Server}, {false, true, confusion.Deleted}} {
 		rules := DefaultRules()
 		rules.DeletedBaseline = step.baseline
 		d := Detector{Rules: &rules}
@@ -185,8 +184,8 @@ func TestCompactionResets(t *testing.T) {
 	for i, step := range []struct {
 		read      int64
 		compacted bool
-		want      Reason
-	}{{160000, false, ReasonFirst}, {17000, true, ReasonCompacted}, {50000, false, ReasonNone}, {17000, false, ReasonServer}} {
+		want      confusion.Reason
+	}{{160000, false, confusion.First}, {17000, true, confusion.Compacted}, {50000, false, confusion.None}, {17000, false, confusion.Server}} {
 		c := after(int64(20*i), step.read)
 		c.Compacted = step.compacted
 		if v := d.See(&c); v.Reason != step.want {
@@ -204,14 +203,14 @@ func TestSources(t *testing.T) {
 	compact.Source = results.SourceCompact
 	for i, step := range []struct {
 		call *Call
-		want Reason
-	}{{&main, ReasonFirst}, {&agent, ReasonFirst}, {&compact, ReasonServer}} {
+		want confusion.Reason
+	}{{&main, confusion.First}, {&agent, confusion.First}, {&compact, confusion.Server}} {
 		if v := d.See(step.call); v.Reason != step.want {
 			t.Errorf("call %d: %s, want %s", i, v.Reason, step.want)
 		}
 	}
 	d.Reset()
-	if v := d.See(&main); v.Reason != ReasonFirst {
+	if v := d.See(&main); v.Reason != confusion.First {
 		t.Errorf("after a reset: %s", v.Reason)
 	}
 }
@@ -223,47 +222,16 @@ func TestExcludedLeavesTheBaseline(t *testing.T) {
 	small.Model = "claude-haiku-4-5"
 	d.See(&a)
 	d.See(&small)
-	if v := d.See(&b); v.Reason != ReasonNone || v.Changed != 0 {
+	if v := d.See(&b); v.Reason != confusion.None || v.Changed != 0 {
 		t.Errorf("%s, changed %s", v.Reason, v.Changed)
 	}
 }
 
-// The call behind a summary call is the first after a compaction, on its own
-// thread only.
-func TestRecords(t *testing.T) {
-	var r Records
-	record := func(source results.Source, thread, round int32) *results.CallRecord {
-		return &results.CallRecord{Source: source, Thread: thread, Round: round, Model: "m", Start: 1, End: 2, Usage: prompt.Usage{Read: 7}, Context: 9}
-	}
-	for i, step := range []struct {
-		record *results.CallRecord
-		want   bool
-	}{
-		{record(results.SourceMain, 0, 0), false},
-		{record(results.SourceCompact, 0, -1), false},
-		{record(results.SourceAgent, 1, 0), false},
-		{record(results.SourceOf("prompt_suggestion"), 0, -1), false},
-		{record(results.SourceMain, 0, 1), true},
-		{record(results.SourceMain, 0, 2), false},
-	} {
-		c := r.Call(step.record)
-		if c.Compacted != step.want {
-			t.Errorf("record %d: compacted %v, want %v", i, c.Compacted, step.want)
-		}
-		if c.Read != 7 || c.Context != 9 || c.At != 1 || c.End != 2 || c.Model != "m" {
-			t.Errorf("record %d became %+v", i, c)
-		}
-	}
-}
-
 func TestFieldNames(t *testing.T) {
-	if all := Fields(1<<confusion.NumFields - 1); all != FieldExtraBody<<1-1 {
-		t.Errorf("%d names for fields up to %d", confusion.NumFields, FieldExtraBody)
-	}
-	if s := (FieldEffort | FieldModel).String(); s != "model, effort" {
+	if s := Fields(1<<confusion.FieldEffort | 1<<confusion.FieldModel).String(); s != "model, effort" {
 		t.Errorf("%q", s)
 	}
-	for r := range Reason(NumReasons) {
+	for r := range confusion.Reason(confusion.NumReasons) {
 		if r.String() == "" {
 			t.Errorf("reason %d has no name", r)
 		}

@@ -13,8 +13,7 @@ import (
 func (b *baseline) differences(c *Call, changed Fields) string {
 	now, before := &c.State, &b.state
 	var list []string
-	for i := range confusion.NumFields {
-		f := Fields(1) << i
+	for f := range confusion.Field(confusion.NumFields) {
 		if !changed.Has(f) {
 			continue
 		}
@@ -28,32 +27,32 @@ func (b *baseline) differences(c *Call, changed Fields) string {
 }
 
 // difference says how one field changed, "" where only that is known.
-func difference(f Fields, model, modelBefore string, now, before *State) string {
+func difference(f confusion.Field, model, modelBefore string, now, before *State) string {
 	switch f {
-	case FieldModel:
+	case confusion.FieldModel:
 		return arrow(modelBefore, model)
-	case FieldSystem:
+	case confusion.FieldSystem:
 		return fmt.Sprintf("%+d chars", now.SystemChars-before.SystemChars)
-	case FieldMarkers:
+	case confusion.FieldMarkers:
 		if differ(now.TTL, before.TTL) {
 			return "TTL " + arrow(before.TTL, now.TTL)
 		}
 		return "scope or place"
-	case FieldTools:
+	case confusion.FieldTools:
 		return toolsChanged(now.EachTool, before.EachTool)
-	case FieldBetas:
+	case confusion.FieldBetas:
 		return arrow(strings.Join(before.Betas, ", "), strings.Join(now.Betas, ", "))
-	case FieldGlobalStrategy:
+	case confusion.FieldGlobalStrategy:
 		return arrow(before.GlobalStrategy, now.GlobalStrategy)
-	case FieldEffort:
+	case confusion.FieldEffort:
 		return arrow(before.Effort, now.Effort)
-	case FieldFastMode:
+	case confusion.FieldFastMode:
 		return arrow(before.FastMode.String(), now.FastMode.String())
-	case FieldAutoMode:
+	case confusion.FieldAutoMode:
 		return arrow(before.AutoMode.String(), now.AutoMode.String())
-	case FieldOverage:
+	case confusion.FieldOverage:
 		return arrow(before.Overage.String(), now.Overage.String())
-	case FieldCachedMicro:
+	case confusion.FieldCachedMicro:
 		return arrow(before.CachedMicro.String(), now.CachedMicro.String())
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -30,7 +31,7 @@ func TestNoBreakWithoutAFall(t *testing.T) {
 		last := map[source]int64{}
 		for _, c := range rapid.SliceOf(rapid.Custom(drawCall)).Draw(t, "calls") {
 			v := d.See(&c)
-			if v.Reason == ReasonExcluded {
+			if v.Reason == confusion.Excluded {
 				continue
 			}
 			before, known := last[sourceOf(&c)]
@@ -38,7 +39,7 @@ func TestNoBreakWithoutAFall(t *testing.T) {
 			if v.Broke() && !fell {
 				t.Fatalf("%s from %d to %d", v.Reason, before, c.Read)
 			}
-			if fell && v.Reason == ReasonNone {
+			if fell && v.Reason == confusion.None {
 				t.Fatalf("a fall from %d to %d has no reason", before, c.Read)
 			}
 			last[sourceOf(&c)] = c.Read

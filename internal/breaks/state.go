@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/confusion"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Flag is a setting that may be unknown. The zero Flag is unknown.
@@ -55,56 +54,40 @@ type State struct {
 // confusion.Field.
 type Fields uint16
 
-// The fields in the order in which they are named: the model first.
-const (
-	FieldModel          = Fields(1) << confusion.FieldModel
-	FieldSystem         = Fields(1) << confusion.FieldSystem
-	FieldMarkers        = Fields(1) << confusion.FieldMarkers
-	FieldTools          = Fields(1) << confusion.FieldTools
-	FieldFastMode       = Fields(1) << confusion.FieldFastMode
-	FieldGlobalStrategy = Fields(1) << confusion.FieldGlobalStrategy
-	FieldBetas          = Fields(1) << confusion.FieldBetas
-	FieldAutoMode       = Fields(1) << confusion.FieldAutoMode
-	FieldOverage        = Fields(1) << confusion.FieldOverage
-	FieldCachedMicro    = Fields(1) << confusion.FieldCachedMicro
-	FieldEffort         = Fields(1) << confusion.FieldEffort
-	FieldExtraBody      = Fields(1) << confusion.FieldExtraBody
-)
-
 // String names the fields of the set, separated by commas.
 func (f Fields) String() string {
 	var names []string
-	for i := range confusion.NumFields {
-		if f&(1<<i) != 0 {
-			names = append(names, confusion.Field(i).String())
+	for field := range confusion.Field(confusion.NumFields) {
+		if f.Has(field) {
+			names = append(names, field.String())
 		}
 	}
 	return strings.Join(names, ", ")
 }
 
-// Has reports whether the set holds all of g.
-func (f Fields) Has(g Fields) bool { return f&g == g }
+// Has reports whether the set holds a field.
+func (f Fields) Has(field confusion.Field) bool { return f>>field&1 != 0 }
 
 // Changed returns which fields differ between s and an earlier state.
 func (s *State) Changed(before *State) Fields {
 	var f Fields
-	f.note(FieldSystem, differ(s.SystemText, before.SystemText))
-	f.note(FieldMarkers, differ(s.SystemMarkers, before.SystemMarkers))
-	f.note(FieldTools, differ(s.Tools, before.Tools) || differList(s.EachTool, before.EachTool))
-	f.note(FieldFastMode, differ(s.FastMode, before.FastMode))
-	f.note(FieldGlobalStrategy, differ(s.GlobalStrategy, before.GlobalStrategy))
-	f.note(FieldBetas, differList(s.Betas, before.Betas))
-	f.note(FieldAutoMode, differ(s.AutoMode, before.AutoMode))
-	f.note(FieldOverage, differ(s.Overage, before.Overage))
-	f.note(FieldCachedMicro, differ(s.CachedMicro, before.CachedMicro))
-	f.note(FieldEffort, differ(s.Effort, before.Effort))
-	f.note(FieldExtraBody, differ(s.ExtraBodyParams, before.ExtraBodyParams))
+	f.note(confusion.FieldSystem, differ(s.SystemText, before.SystemText))
+	f.note(confusion.FieldMarkers, differ(s.SystemMarkers, before.SystemMarkers))
+	f.note(confusion.FieldTools, differ(s.Tools, before.Tools) || differList(s.EachTool, before.EachTool))
+	f.note(confusion.FieldFastMode, differ(s.FastMode, before.FastMode))
+	f.note(confusion.FieldGlobalStrategy, differ(s.GlobalStrategy, before.GlobalStrategy))
+	f.note(confusion.FieldBetas, differList(s.Betas, before.Betas))
+	f.note(confusion.FieldAutoMode, differ(s.AutoMode, before.AutoMode))
+	f.note(confusion.FieldOverage, differ(s.Overage, before.Overage))
+	f.note(confusion.FieldCachedMicro, differ(s.CachedMicro, before.CachedMicro))
+	f.note(confusion.FieldEffort, differ(s.Effort, before.Effort))
+	f.note(confusion.FieldExtraBody, differ(s.ExtraBodyParams, before.ExtraBodyParams))
 	return f
 }
 
-func (f *Fields) note(field Fields, changed bool) {
+func (f *Fields) note(field confusion.Field, changed bool) {
 	if changed {
-		*f |= field
+		*f |= 1 << field
 	}
 }
 
@@ -147,56 +130,3 @@ func fill[T comparable](v *T, before T) {
 		*v = before
 	}
 }
-
-// Records makes calls of call records: the simulated ones of a session, in order
-// of completion. The zero Records is ready to use.
-//
-// A record does not say that the messages were replaced. A client knows because
-// it made the summary call: the call of the conversation behind one is taken for
-// the first after a compaction.
-type Records struct {
-	compacted map[int32]bool // threads whose summary call has returned
-}
-
-// Call returns the call of a record.
-func (r *Records) Call(c *results.CallRecord) Call {
-	out := Call{
-		Source: c.Source, Thread: c.Thread, Model: c.Model, At: c.Start, End: c.End,
-		Read: c.Usage.Read, Context: c.Context,
-	}
-	switch {
-	case c.Source == results.SourceCompact:
-		if r.compacted == nil {
-			r.compacted = map[int32]bool{}
-		}
-		r.compacted[c.Thread] = true
-	case c.Round >= 0 && r.compacted[c.Thread]:
-		out.Compacted = true
-		delete(r.compacted, c.Thread)
-	}
-	return out
-}
-
-// Reason is what the detector says of a call: rows carry it, so it is theirs.
-type Reason = confusion.Reason
-
-// The reasons; see confusion.Reason.
-const (
-	ReasonNone      = confusion.None
-	ReasonFirst     = confusion.First
-	ReasonExcluded  = confusion.Excluded
-	ReasonCompacted = confusion.Compacted
-	ReasonDeleted   = confusion.Deleted
-	ReasonModel     = confusion.Model
-	ReasonState     = confusion.State
-	ReasonExpiry5m  = confusion.Expiry5m
-	ReasonExpiry1h  = confusion.Expiry1h
-	ReasonServer    = confusion.Server
-	ReasonUnknown   = confusion.Unknown
-)
-
-// NumReasons is the number of reasons, for tables indexed by Reason.
-const NumReasons = confusion.NumReasons
-
-// Confusion counts what the detector says against what the cache model knows.
-type Confusion = confusion.Matrix
