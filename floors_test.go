@@ -39,7 +39,6 @@ var floors = map[string]int{
 	"sim/results":          1,
 	"sim/profile":          1,
 	"sim/prompt":           0,
-	"internal/draws":       0,
 	"internal":             0,
 }
 
@@ -58,7 +57,6 @@ var annexes = map[string]string{
 	"internal/profile":   "sim/profile",
 	"internal/changes":   "sim/client",
 	"internal/client":    "sim/client",
-	"internal/stats":     "reports",
 }
 
 // room returns the room a package belongs to and its floor.

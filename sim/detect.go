@@ -80,7 +80,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 	if !v.Broke() {
 		return
 	}
-	if o, ok := l.config.Observer.(BreakObserver); ok {
+	if o, ok := l.config.Observer.(breakObserver); ok {
 		o.Broke(l.point(t), v.Text())
 	}
 	for i := range b.Changed {

@@ -359,13 +359,6 @@ func (l *Loop) showSections(t *thread) {
 	h.project, h.memory = pending{}, pending{}
 }
 
-// setSection gives a section another content, of tokens in all.
-func (l *Loop) setSection(t *thread, s strategies.Section, tokens int32, content prompt.Digest) {
-	if s == strategies.SectionMemory {
-		t.head.memory = pending{tokens, content, true}
-	}
-}
-
 // forkHead makes the head of a call on the conversation's own prefix what its
 // request has there: a billing header of its own, and unless the rendered
 // prompt is used again the prompt as it would be rendered now.

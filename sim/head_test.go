@@ -191,7 +191,7 @@ func (w writer) Clone() strategies.Layer { return w }
 func (writer) Reset()                    {}
 func (writer) AfterResponse(t *strategies.Turn) strategies.Outcome {
 	if t.Round == 0 {
-		t.SetSection(strategies.SectionMemory, 300, prompt.DigestString("memories"))
+		t.SetMemory(300, prompt.DigestString("memories"))
 	}
 	return strategies.Outcome{}
 }

@@ -62,7 +62,7 @@ type Block uint8
 
 // What may happen to a prompt at the blocking level.
 const (
-	BlockClient  Block = iota // what the strategy's client does, off where it says nothing
+	blockClient  Block = iota // what the strategy's client does, off where it says nothing
 	BlockOff                  // it is sent all the same, as in the recording; the call is counted
 	BlockCompact              // the person asks for a compaction first
 	BlockEnd                  // the session ends
@@ -204,7 +204,7 @@ var byHand = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 // prompt goes on behind the compaction, whatever became of it.
 func (l *Loop) block(t *thread) bool {
 	b := t.replay.levels.Block
-	if b == BlockOff || b == BlockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
+	if b == BlockOff || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
 		return false
 	}
 	if at, _ := l.measure(t); !at.has(results.LevelBlocking) {

@@ -86,7 +86,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	clear(s.reasons)
 	s.paybacks = s.paybacks[:0]
 	s.detector.Rules = l.config.Rules
-	_, s.detector.Values = l.config.Observer.(BreakObserver)
+	_, s.detector.Values = l.config.Observer.(breakObserver)
 	s.detector.Reset()
 	if s.needs = nil; l.config.Needs != nil {
 		s.needs = l.config.Needs(session)

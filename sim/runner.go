@@ -248,9 +248,9 @@ type PaybackObserver interface {
 	Paid(session, compaction int, p *studies.Payback)
 }
 
-// BreakObserver is an Observer that is also told what the client's break detector
+// breakObserver is an Observer that is also told what the client's break detector
 // says of a call whose cache broke, ahead of the call's record.
-type BreakObserver interface {
+type breakObserver interface {
 	Observer
 	Broke(p Point, says string)
 }

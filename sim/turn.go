@@ -177,9 +177,9 @@ func (s *replay) refuse(layer, reason string) {
 	s.reasons[[2]string{layer, reason}]++
 }
 
-// SetSection gives a section of the thread's head another content.
-func (h *host) SetSection(s strategies.Section, tokens int32, content prompt.Digest) {
-	h.loop.setSection(h.thread, s, tokens, content)
+// SetMemory gives the index of memory files another content.
+func (h *host) SetMemory(tokens int32, content prompt.Digest) {
+	h.thread.head.memory = pending{tokens, content, true}
 }
 
 // Post puts a message into the input of another thread's next round, or into its

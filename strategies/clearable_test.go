@@ -21,11 +21,11 @@ func (h *clearHost) Refuse(_, reason string) Outcome {
 	h.refused = append(h.refused, reason)
 	return Outcome{Declined, reason}
 }
-func (h *clearHost) Delete(id int32)                          { h.deleted = append(h.deleted, id) }
-func (h *clearHost) IsDeleted(id int32) bool                  { return slices.Contains(h.deleted, id) }
-func (h *clearHost) SetSection(Section, int32, prompt.Digest) {}
-func (h *clearHost) Post(Message)                             {}
-func (h *clearHost) Draw(_ string, ordinal uint8) float64     { return h.draws[ordinal] }
+func (h *clearHost) Delete(id int32)                      { h.deleted = append(h.deleted, id) }
+func (h *clearHost) IsDeleted(id int32) bool              { return slices.Contains(h.deleted, id) }
+func (h *clearHost) SetMemory(int32, prompt.Digest)       {}
+func (h *clearHost) Post(Message)                         {}
+func (h *clearHost) Draw(_ string, ordinal uint8) float64 { return h.draws[ordinal] }
 func (h *clearHost) Undelete(id int32) {
 	h.deleted = slices.DeleteFunc(h.deleted, func(d int32) bool { return d == id })
 }

@@ -81,7 +81,7 @@ func TestDiff(t *testing.T) {
 	r := builtin(t)
 	a, _ := r.Strategy("auto-compact/167k")
 	b, _ := r.Strategy("auto-compact/155k")
-	want := []Difference{
+	want := []spec.Difference{
 		{Path: "full-compact.trigger.output_cap", A: "20000", B: "32000"},
 		{Path: "full-compact.reactive", A: "true", B: "false"},
 		{Path: "full-compact.breaker", A: "3", B: "0"},
@@ -94,7 +94,7 @@ func TestDiff(t *testing.T) {
 	}
 	n, _ := r.Strategy("none")
 	c, _ := r.Strategy("claude-code/1")
-	if got, want := Diff(n, c), []Difference{{Path: "layers", A: "", B: "microcompact else full-compact"}}; !slices.Equal(got, want) {
+	if got, want := Diff(n, c), []spec.Difference{{Path: "layers", A: "", B: "microcompact else full-compact"}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -104,7 +104,7 @@ func TestDiffOfGenerations(t *testing.T) {
 	r := builtin(t)
 	lower, _ := r.Strategy("own/lower")
 	higher, _ := r.Strategy("own/higher")
-	want := []Difference{
+	want := []spec.Difference{
 		{Path: "full-compact", A: "{trigger: {shift: -0.5}}", B: "{trigger: {shift: 0.5}}"},
 		{Path: "microcompact", A: "{trigger: {shift: -0.5}}", B: "{trigger: {shift: 0.5}}"},
 	}

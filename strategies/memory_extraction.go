@@ -97,7 +97,7 @@ func (p *indexParams) tokens(n int32) int32 {
 func (p *indexParams) show(t *Turn, x *memoryIndex, shown uint32) uint32 {
 	if x.Change != shown {
 		content := prompt.DigestString("memory index").ExtendInt(uint64(x.Change))
-		t.SetSection(SectionMemory, p.tokens(x.Lines), content)
+		t.SetMemory(p.tokens(x.Lines), content)
 	}
 	return x.Change
 }

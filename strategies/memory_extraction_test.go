@@ -29,7 +29,7 @@ func (h *besideHost) Refuse(layer, reason string) Outcome {
 func (h *besideHost) Delete(int32)         {}
 func (h *besideHost) Undelete(int32)       {}
 func (h *besideHost) IsDeleted(int32) bool { return false }
-func (h *besideHost) SetSection(_ Section, tokens int32, _ prompt.Digest) {
+func (h *besideHost) SetMemory(tokens int32, _ prompt.Digest) {
 	h.sections = append(h.sections, tokens)
 }
 func (h *besideHost) Post(m Message) { h.posts = append(h.posts, m) }

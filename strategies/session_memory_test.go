@@ -21,12 +21,12 @@ func (h *compactionHost) Refuse(layer, reason string) Outcome {
 	h.reasons[layer+": "+reason]++
 	return Outcome{Declined, reason}
 }
-func (h *compactionHost) Delete(int32)                             {}
-func (h *compactionHost) Undelete(int32)                           {}
-func (h *compactionHost) IsDeleted(int32) bool                     { return false }
-func (h *compactionHost) SetSection(Section, int32, prompt.Digest) {}
-func (h *compactionHost) Post(Message)                             {}
-func (h *compactionHost) Draw(string, uint8) float64               { return h.draw }
+func (h *compactionHost) Delete(int32)                   {}
+func (h *compactionHost) Undelete(int32)                 {}
+func (h *compactionHost) IsDeleted(int32) bool           { return false }
+func (h *compactionHost) SetMemory(int32, prompt.Digest) {}
+func (h *compactionHost) Post(Message)                   {}
+func (h *compactionHost) Draw(string, uint8) float64     { return h.draw }
 
 func compactionHosted(k *talk) *compactionHost {
 	h := &compactionHost{reasons: map[string]int{}, draw: 0.5}

@@ -19,14 +19,14 @@ type talk struct {
 // quiet is a host that does nothing.
 type quiet struct{}
 
-func (quiet) Count(results.Counts)                     {}
-func (quiet) Refuse(_, reason string) Outcome          { return Outcome{Declined, reason} }
-func (quiet) Delete(int32)                             {}
-func (quiet) Undelete(int32)                           {}
-func (quiet) IsDeleted(int32) bool                     { return false }
-func (quiet) SetSection(Section, int32, prompt.Digest) {}
-func (quiet) Post(Message)                             {}
-func (quiet) Draw(string, uint8) float64               { return 0 }
+func (quiet) Count(results.Counts)            {}
+func (quiet) Refuse(_, reason string) Outcome { return Outcome{Declined, reason} }
+func (quiet) Delete(int32)                    {}
+func (quiet) Undelete(int32)                  {}
+func (quiet) IsDeleted(int32) bool            { return false }
+func (quiet) SetMemory(int32, prompt.Digest)  {}
+func (quiet) Post(Message)                    {}
+func (quiet) Draw(string, uint8) float64      { return 0 }
 
 func newTalk() *talk {
 	k := &talk{}

@@ -128,9 +128,9 @@ type Host interface {
 	Undelete(id int32)
 	// IsDeleted reports whether a deletion of the entry is in force.
 	IsDeleted(id int32) bool
-	// SetSection gives a section another content. Memoised sections show it after
-	// the next compaction, others in the next request.
-	SetSection(s Section, tokens int32, content prompt.Digest)
+	// SetMemory gives the index of memory files, which stands in a memoised section,
+	// another content: requests show it after the next compaction.
+	SetMemory(tokens int32, content prompt.Digest)
 	// Post sends a message to other threads of the session.
 	Post(m Message)
 	// Draw returns a uniform number in [0, 1) that belongs to this round, the
@@ -149,13 +149,6 @@ type Message struct {
 
 // ToSiblings addresses every other sub-agent at work of the same parent.
 const ToSiblings int32 = -2
-
-// Section is a part of the system prompt or of the reminders before the
-// conversation whose content a layer can change.
-type Section uint8
-
-// SectionMemory is the index of memory files, in a memoised section.
-const SectionMemory Section = 0
 
 // Warm reports whether the client takes the thread's cache for warm: it has had
 // a response, and the lifetime has not passed since.

@@ -23,7 +23,7 @@ type Corpus struct {
 	Unsupported map[string]int // files by agent, of agents whose recordings are not supported
 	Repeated    int            // calls met again in a later session
 	Inputs      *Inputs        // where the text can be read again
-	MaxLine     int            // longest line that was read, bytes; DefaultMaxLine when 0
+	MaxLine     int            // longest line that was read, bytes; defaultMaxLine when 0
 }
 
 // LineLimit returns the longest line that is read when the text of the corpus is read again, bytes.
@@ -31,7 +31,7 @@ func (c *Corpus) LineLimit() int {
 	if c.MaxLine > 0 {
 		return c.MaxLine
 	}
-	return DefaultMaxLine
+	return defaultMaxLine
 }
 
 // Close removes what was spooled to read the corpus.
@@ -54,9 +54,9 @@ func (c *Corpus) Input(name string) (Input, bool) {
 	return Input{}, false
 }
 
-// DefaultMaxLine is the longest line that is read, in bytes: a transcript line
+// defaultMaxLine is the longest line that is read, in bytes: a transcript line
 // may carry whole files and images in base64.
-const DefaultMaxLine = 256 << 20
+const defaultMaxLine = 256 << 20
 
 // defaultMaxProblems is how many problems are kept per session and per corpus;
 // the rest is only counted.
@@ -69,7 +69,7 @@ const defaultBatch = 20_000
 type Options struct {
 	Rates   Rates // tokens per byte of visible blocks; DefaultRates when zero
 	Strict  bool  // the first bad line, file or path is an error
-	MaxLine int   // longest line in bytes, longer ones are skipped as a problem; DefaultMaxLine when 0
+	MaxLine int   // longest line in bytes, longer ones are skipped as a problem; defaultMaxLine when 0
 	// MaxMemory is how many bytes of memory the program may hold while it reads, no bound when 0. It is
 	// the error of reading when the recordings take more.
 	MaxMemory int64
@@ -136,7 +136,7 @@ func (o Options) WithDefaults() Options {
 		o.Rates = DefaultRates()
 	}
 	if o.MaxLine <= 0 {
-		o.MaxLine = DefaultMaxLine
+		o.MaxLine = defaultMaxLine
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

@@ -21,6 +21,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -283,16 +284,10 @@ func series(version string) [2]int {
 // At returns a quantile of a residual at a share 0…1, by linear interpolation; 0
 // without any.
 func At(residual []float64, share float64) float64 {
-	last := len(residual) - 1
-	if last < 0 {
+	if len(residual) == 0 {
 		return 0
 	}
-	h := max(0, min(share, 1)) * float64(last)
-	i := min(int(h), max(0, last-1))
-	if last == 0 {
-		return residual[0]
-	}
-	return residual[i] + (h-float64(i))*(residual[i+1]-residual[i])
+	return stats.Quantile(residual, share)
 }
 
 // Spread returns how far the input cost of a session lies from the predicted one,

@@ -21,6 +21,7 @@ func TestQuantile(t *testing.T) {
 		{ten, 0.025, 1.225},
 		{[]float64{4}, 0.3, 4},
 		{[]float64{-1, 3}, 0.25, 0},
+		{[]float64{1, 2, 3, 4}, 0.9, 3.7}, // np.quantile
 	} {
 		if got := Quantile(tc.values, tc.p); math.Abs(got-tc.want) > 1e-12 {
 			t.Errorf("quantile %v of %v = %v, want %v", tc.p, tc.values, got, tc.want)

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -94,7 +95,7 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 			continue
 		}
 		slices.Sort(samples[i])
-		low, high := quantile(samples[i], bandLevel/2), quantile(samples[i], 1-bandLevel/2)
+		low, high := stats.Quantile(samples[i], bandLevel/2), stats.Quantile(samples[i], 1-bandLevel/2)
 		b.Sessions++
 		// A band without width is met to a hundredth of a cent per dollar.
 		slack := 1e-4 * c.actual

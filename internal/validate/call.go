@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -111,25 +113,20 @@ type past struct {
 
 // history describes the calls of one session: what each could know.
 type history struct {
-	s    *traces.Session
-	last []past // by thread
-	at   [][]past
+	s  *traces.Session
+	at [][]past // behind each call, by thread
 }
 
-func newHistory(s *traces.Session) *history {
-	h := &history{s: s, last: make([]past, len(s.Threads)), at: make([][]past, len(s.Threads))}
-	for i := range s.Threads {
+// callsOf returns the calls of a session's conversation in order of threads and
+// rounds, without predictions.
+func callsOf(s *traces.Session) []Call {
+	h := history{s, make([][]past, len(s.Threads))}
+	for i := range h.at {
 		h.at[i] = make([]past, len(s.Threads[i].Rounds))
 	}
-	return h
-}
-
-// calls returns the conversation's calls in order of threads and rounds, without
-// predictions.
-func (h *history) calls() []Call {
 	var list []Call
-	for i := range h.s.Threads {
-		t := &h.s.Threads[i]
+	for i := range s.Threads {
+		t := &s.Threads[i]
 		p := h.inherited(t)
 		next := 0
 		for r := range t.Rounds {
@@ -196,25 +193,23 @@ func (h *history) classOf(t *traces.Thread, rd *traces.Round, r int, p past, eve
 		block := &h.s.Blocks[b]
 		asked = asked || block.Kind == prompt.KindPrompt && block.Flags&prompt.FlagMeta == 0
 	}
-	kinds := [traces.NumEventKinds]bool{}
-	for i := range events {
-		kinds[events[i].Kind] = true
+	had := func(kind traces.EventKind) bool {
+		return slices.ContainsFunc(events, func(e traces.Event) bool { return e.Kind == kind })
 	}
-	agent := t.Kind == traces.ThreadAgent || t.Kind == traces.ThreadOrphan
 	switch {
 	case !p.known:
 		return ClassFirst
-	case kinds[traces.EventCompact]:
+	case had(traces.EventCompact):
 		return ClassCompaction
-	case kinds[traces.EventMicrocompact]:
+	case had(traces.EventMicrocompact):
 		return ClassMicrocompact
-	case kinds[traces.EventShrink], t.Kind == traces.ThreadBranch && r == 0:
+	case had(traces.EventShrink), t.Kind == traces.ThreadBranch && r == 0:
 		return ClassRewind
 	case rd.Model != p.model:
 		return ClassModel
 	case rd.Wait > lifetime(p.ttl):
 		return ClassExpiry
-	case agent:
+	case t.Kind == traces.ThreadAgent, t.Kind == traces.ThreadOrphan:
 		return ClassSubAgent
 	case rd.Trigger == traces.TriggerPrompt, asked:
 		return ClassPrompt

@@ -84,27 +84,15 @@ func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 // reading is what the preset compared ahead of a call.
 type reading struct{ count, threshold int64 }
 
-// reads returns the predicted reads by session, thread and round.
-func (r *Report) reads() map[string]map[string]map[int]int64 {
-	predicted := map[string]map[string]map[int]int64{}
-	for i := range r.calls {
-		c := &r.calls[i]
-		if predicted[c.Session] == nil {
-			predicted[c.Session] = map[string]map[int]int64{}
-		}
-		if predicted[c.Session][c.Thread] == nil {
-			predicted[c.Session][c.Thread] = map[int]int64{}
-		}
-		predicted[c.Session][c.Thread][c.Round] = c.Predicted.Read
-	}
-	return predicted
-}
-
 // CheckCompactions runs the trigger of a preset, of one of generations that of each
 // session's client, over recorded contexts.
 func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy, sessions []*traces.Session) error {
 	check := &CompactionCheck{Strategy: preset.Name, Compactions: []CheckedCompaction{}}
-	predicted := r.reads()
+	predicted := map[turn]int64{} // reads
+	for i := range r.calls {
+		c := &r.calls[i]
+		predicted[turn{c.Session, c.Thread, c.Round}] = c.Predicted.Read
+	}
 	for _, s := range sessions {
 		seen := map[place]reading{}
 		of := preset.For(s.Agent, s.Version())
@@ -127,20 +115,20 @@ func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy
 		}
 		before := len(check.Compactions)
 		for i := range s.Threads {
-			check.thread(s, int32(i), seen, behind, predicted[s.ID][s.Threads[i].ID])
+			check.thread(s, int32(i), seen, behind, predicted)
 		}
 		for i := range check.Compactions[before:] {
 			check.Compactions[before+i].profile = config.Profile
 		}
 	}
 	check.summarise()
-	check.HitShare = share(float64(check.Hit), check.Automatic)
+	check.count()
 	r.Compactions = check
 	return nil
 }
 
 // thread goes over one thread, stretch by stretch between compactions.
-func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]reading, behind map[place]int64, predicted map[int]int64) {
+func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]reading, behind map[place]int64, predicted map[turn]int64) {
 	t := &s.Threads[i]
 	next, fired := 0, -1
 	for r := range t.Rounds {
@@ -153,8 +141,8 @@ func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]read
 		at := seen[place{i, int32(r)}]
 		over := at.threshold > 0 && at.count >= at.threshold
 		if event != nil && r > 0 {
-			c.recorded(s, t, r, event, at, over, fired, predicted[r])
-			c.Compactions[len(c.Compactions)-1].Behind = behind[place{i, int32(r)}]
+			x := c.recorded(s, t, r, event, at, over, fired)
+			x.Behind, x.Predicted = behind[place{i, int32(r)}], predicted[turn{s.ID, t.ID, r}]
 			fired = -1
 			continue
 		}
@@ -163,41 +151,50 @@ func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]read
 		}
 	}
 	if fired >= 0 {
-		c.False++
-		c.add(s, t, fired, "false", seen[place{i, int32(fired)}])
+		c.add(s, t, fired, verdictFalse, seen[place{i, int32(fired)}])
 	}
 }
 
-func (c *CompactionCheck) recorded(s *traces.Session, t *traces.Thread, r int, ev *traces.Event, at reading, over bool, fired int, predicted int64) {
-	verdict, calls := "late", 0
+// What is said of a compaction.
+const (
+	verdictHit    = "hit"
+	verdictEarly  = "early"
+	verdictLate   = "late"
+	verdictManual = "manual"
+	verdictFalse  = "false"
+)
+
+// recorded adds a recorded compaction.
+func (c *CompactionCheck) recorded(
+	s *traces.Session, t *traces.Thread, r int, ev *traces.Event, at reading, over bool, fired int,
+) *CheckedCompaction {
+	verdict, calls := verdictLate, 0
 	switch {
 	case fired >= 0:
-		verdict, calls = "early", r-fired
+		verdict, calls = verdictEarly, r-fired
 	case over:
-		verdict = "hit"
+		verdict = verdictHit
 	}
 	if ev.Manual {
-		verdict = "manual"
-		c.Manual++
-	} else {
-		c.Automatic++
-		switch verdict {
-		case "hit":
-			c.Hit++
-			c.Near++
-		case "early":
-			c.Early++
-			if calls == 1 {
-				c.Near++
-			}
-		case "late":
-			c.Late++
-		}
+		verdict = verdictManual
 	}
 	x := c.add(s, t, r, verdict, at)
-	x.Calls, x.Logged, x.Predicted = calls, int64(ev.PreTokens), predicted
-	x.automatic = !ev.Manual
+	x.Calls, x.Logged, x.automatic = calls, int64(ev.PreTokens), !ev.Manual
 	x.After, x.Read = t.Rounds[r].Usage.Input(), t.Rounds[r].Usage.Read
+	return x
+}
+
+// count counts the compactions by what is said of them.
+func (c *CompactionCheck) count() {
+	n := map[string]int{}
+	for i := range c.Compactions {
+		x := &c.Compactions[i]
+		n[x.Verdict]++
+		c.Automatic += index(x.automatic)
+		c.Near += index(x.Verdict == verdictHit || x.Verdict == verdictEarly && x.Calls == 1)
+	}
+	c.Hit, c.Early, c.Late, c.Manual, c.False = n[verdictHit], n[verdictEarly], n[verdictLate], n[verdictManual], n[verdictFalse]
+	c.HitShare = share(float64(c.Hit), c.Automatic)
 }
 
 func (c *CompactionCheck) add(s *traces.Session, t *traces.Thread, r int, verdict string, at reading) *CheckedCompaction {

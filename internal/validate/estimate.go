@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/stats"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -18,19 +19,6 @@ func share(k float64, n int) *float64 {
 }
 
 func ratio(a, b float64) *float64 { r := a / b; return &r }
-
-// quantile returns the p-quantile of sorted values, which must not be empty, by
-// linear interpolation between order statistics at 1 + (n−1)p: type 7 of
-// Hyndman and Fan, "Sample quantiles in statistical packages" (1996), the
-// default of R and NumPy. gonum's LinInterp is another type.
-func quantile(sorted []float64, p float64) float64 {
-	h := float64(len(sorted)-1) * p
-	i := int(h)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (h-float64(i))*(sorted[i+1]-sorted[i])
-}
 
 // wilson returns a share with its 95 % interval (Wilson 1927).
 func wilson(k, n int) profile.Estimate {
@@ -63,7 +51,7 @@ func median(x []float64) profile.Estimate {
 	d := 0.98 * math.Sqrt(n)
 	low, high := int(math.Floor(n/2-d)), int(math.Ceil(n/2+d))
 	return profile.Estimate{
-		Value: round(quantile(x, 0.5), 3), Low: round(x[max(0, low)], 3), High: round(x[min(len(x)-1, high)], 3), N: len(x),
+		Value: round(stats.Quantile(x, 0.5), 3), Low: round(x[max(0, low)], 3), High: round(x[min(len(x)-1, high)], 3), N: len(x),
 	}
 }
 

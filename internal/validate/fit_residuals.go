@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -207,7 +208,7 @@ func residuals(calls []Call) []float64 {
 		// and Fan), so that a band holds its share of sessions not seen.
 		n := float64(len(logs))
 		p := (float64(i)/residualSteps*(n+1) - 1) / (n - 1)
-		quantiles = append(quantiles, round(quantile(logs, max(0, min(p, 1))), 5))
+		quantiles = append(quantiles, round(stats.Quantile(logs, max(0, min(p, 1))), 5))
 	}
 	return quantiles
 }

@@ -109,7 +109,7 @@ func (o *Options) session(s *traces.Session) (calls []Call, loss float64, skippe
 			return nil, 0, "", err
 		}
 	}
-	all := newHistory(s).calls()
+	all := callsOf(s)
 	k, without, lost := 0, 0, 0
 	for i := range s.Threads {
 		for r := range s.Threads[i].Rounds {

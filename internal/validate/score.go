@@ -3,6 +3,8 @@ package validate
 import (
 	"math"
 	"slices"
+
+	"github.com/compactsim/compactsim/internal/stats"
 )
 
 // Score is how well predictions met the recording over a set of calls. Shares
@@ -86,7 +88,7 @@ func (s *Score) sumCosts(cost map[string]*[2]float64) {
 	}
 	if len(errs) > 0 {
 		slices.Sort(errs)
-		median, p90 := quantile(errs, 0.5), quantile(errs, 0.9)
+		median, p90 := stats.Quantile(errs, 0.5), stats.Quantile(errs, 0.9)
 		s.Median, s.P90 = &median, &p90
 	}
 }

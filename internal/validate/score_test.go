@@ -17,22 +17,6 @@ func near(t *testing.T, name string, got *float64, want float64) {
 	}
 }
 
-// NumPy's default (type 7): np.quantile([1,2,3,4], .9) = 3.7 and of one value
-// that value.
-func TestQuantileIsType7(t *testing.T) {
-	for _, tc := range []struct {
-		x       []float64
-		p, want float64
-	}{
-		{[]float64{1, 2, 3, 4}, 0.9, 3.7}, {[]float64{1, 2, 3, 4}, 0.5, 2.5}, {[]float64{7}, 0.9, 7},
-		{[]float64{1, 2}, 1, 2}, {[]float64{1, 2}, 0, 1},
-	} {
-		if got := quantile(tc.x, tc.p); math.Abs(got-tc.want) > 1e-12 {
-			t.Errorf("quantile(%v, %g) = %g, want %g", tc.x, tc.p, got, tc.want)
-		}
-	}
-}
-
 func madeCall(session string, class Class, predicted, recorded, context int64, usd, want float64) Call {
 	return Call{
 		Session: session, Class: class, Context: context, Left: context, Priced: true, PredictedUSD: usd, ActualUSD: want,

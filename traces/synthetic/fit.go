@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -198,9 +199,7 @@ func quantileOf(values []float64, u float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	at := u * float64(len(values)-1)
-	i := int(at)
-	return values[i] + (at-float64(i))*(values[min(i+1, len(values)-1)]-values[i])
+	return stats.Quantile(values, u)
 }
 
 func sum(values []float64) float64 {
