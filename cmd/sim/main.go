@@ -41,7 +41,7 @@ func (e usageError) Unwrap() error { return e.error }
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(screenOf(stdout))
 	root.SetErr(stderr)
 	root.SetIn(stdin)
 	err := root.ExecuteContext(ctx)
@@ -89,6 +89,7 @@ coding agents, where there are any.`,
 		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.SetUsageFunc(usage)
+	root.SetHelpFunc(help)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newAdvise(),

@@ -3,16 +3,19 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -30,7 +33,31 @@ const (
 // isTerminal reports whether a person sits at f.
 func isTerminal(f any) bool {
 	file, ok := f.(interface{ Fd() uintptr })
-	return ok && isatty.IsTerminal(file.Fd())
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// screenOf returns w as a screen: as wide as the terminal or COLUMNS says, with
+// colours on a terminal unless NO_COLOR is set (no-color.org).
+func screenOf(w io.Writer) *document.Screen {
+	s := &document.Screen{Writer: w}
+	if isTerminal(w) {
+		s.Styled = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		if width, _, err := term.GetSize(int(w.(interface{ Fd() uintptr }).Fd())); err == nil {
+			s.Columns = width
+		}
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		s.Columns = n
+	}
+	return s
+}
+
+// widthOf returns the width of what a command writes to, in columns.
+func widthOf(w io.Writer) int {
+	if s, ok := w.(*document.Screen); ok && s.Columns > 0 {
+		return s.Columns
+	}
+	return document.Width
 }
 
 // progress shows how far a long command is: on a terminal as a line that is

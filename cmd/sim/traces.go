@@ -149,7 +149,7 @@ of any length. CSV and JSON have all of it, and the files.`,
 			}
 			defer corpus.Close()
 			sheet := sessionSheet(corpus, table)
-			if !wide && !machine {
+			if sheet.Wide = wide; !wide && !machine {
 				brief(sheet)
 			}
 			sheet.Notes = append(sheet.Notes, f.read.remarks()...)
@@ -160,6 +160,9 @@ of any length. CSV and JSON have all of it, and the files.`,
 	cmd.Flags().BoolVar(&wide, "wide", false, "all columns and whole ids, in lines of any length")
 	return cmd
 }
+
+// minModel is how far the names of models are clipped where there is little room.
+const minModel = 16
 
 // wideNote explains columns that a brief list has not.
 const wideNote = "UNSEEN: share of new tokens in no transcript line. DERIVED: outputs logged before they were final. " +
@@ -178,7 +181,7 @@ var sessionColumns = []column[*listed]{
 	label("project", "", func(s *listed) any { return s.Project }),
 	label("agent", "AGENT", func(s *listed) any { return s.Agent }),
 	label("version", "VERSION", func(s *listed) any { return s.Version() }),
-	label("model", "MODEL", func(s *listed) any { return mainModel(s.Session) }),
+	{document.Column{Name: "model", Title: "MODEL", Clip: minModel}, func(s *listed) any { return mainModel(s.Session) }},
 	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") }),
 	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.Calls }),
 	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage.Input() }),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,9 +122,6 @@ func checkFormat(format string, known []string) error {
 	return fmt.Errorf("unknown format %q%s; known: %s", format, nearest.Hint(format, known), strings.Join(known, ", "))
 }
 
-// helpWidth is the width of help, in columns.
-const helpWidth = 100
-
 // flagGroup is a heading of help and the names of the flags below it.
 type flagGroup struct {
 	title string
@@ -147,9 +145,23 @@ var flagGroups = []flagGroup{
 	{"General", []string{"workers", "quiet", "verbose", "help", "version"}},
 }
 
-// usage prints how a command is called: its form, examples, verbs and flags by
-// group.
+// help prints what a command is for and how it is called.
+func help(cmd *cobra.Command, _ []string) {
+	w := cmd.OutOrStdout()
+	width := widthOf(w)
+	fmt.Fprint(w, document.Flowed(cmp.Or(cmd.Long, cmd.Short), width)+"\n\n"+usageText(cmd, width))
+}
+
+// usage prints how a command is called.
 func usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	_, err := fmt.Fprint(w, usageText(cmd, widthOf(w)))
+	return err
+}
+
+// usageText says how a command is called, in lines of some width: its form,
+// examples, verbs and flags by group.
+func usageText(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
@@ -159,23 +171,24 @@ func usage(cmd *cobra.Command) error {
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n\nCommands:\n")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() || c.Name() == "help" {
-				fmt.Fprintf(&b, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+				indent := "\n" + strings.Repeat(" ", c.NamePadding()+3)
+				text := strings.ReplaceAll(document.Flowed(c.Short, width-len(indent)), "\n", indent)
+				fmt.Fprintf(&b, "  %-*s %s\n", c.NamePadding(), c.Name(), text)
 			}
 		}
 	}
 	if cmd.HasExample() {
 		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
 	}
-	writeFlags(&b, cmd.Flags())
+	writeFlags(&b, cmd.Flags(), width)
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\n" + cmd.CommandPath() + " COMMAND --help says more about a command.\n")
 	}
-	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
-	return err
+	return b.String()
 }
 
 // writeFlags writes flags under the headings of their groups.
-func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
+func writeFlags(b *strings.Builder, flags *pflag.FlagSet, width int) {
 	groups := make([]*pflag.FlagSet, len(flagGroups)+1)
 	for i := range groups {
 		groups[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -192,6 +205,6 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 		if i > 0 {
 			title = flagGroups[i-1].title
 		}
-		b.WriteString("\n" + title + ":\n" + g.FlagUsagesWrapped(helpWidth))
+		b.WriteString("\n" + title + ":\n" + g.FlagUsagesWrapped(width))
 	}
 }

@@ -25,6 +25,7 @@ const (
 	maxPlaces = 3  // places shown below a finding
 	maxNamed  = 5  // names shown with a defect
 	maxName   = 40 // characters of a name in a table
+	minName   = 24 // the same where there is little room
 	maxPath   = 56 // characters of the name of a file
 )
 
@@ -94,7 +95,19 @@ func columns(name string, figures ...[]document.Column) []document.Column {
 func amounts(titles ...string) []document.Column { return document.Right(document.UnitUSD, titles...) }
 func sizes(titles ...string) []document.Column   { return document.Right(document.UnitTokens, titles...) }
 func counts(titles ...string) []document.Column  { return document.Right("", titles...) }
-func cents(usd float64) string                   { return document.USD(usd, 2) }
+
+// named is a column of names that may be clipped.
+func named(title string) []document.Column { return []document.Column{{Title: title, Clip: minName}} }
+
+// spare returns columns that may be left out.
+func spare(columns []document.Column) []document.Column {
+	for i := range columns {
+		columns[i].Spare = 1
+	}
+	return columns
+}
+
+func cents(usd float64) string { return document.USD(usd, 2) }
 
 // places returns every place a report points at.
 func (r *Report) places() []Place {
@@ -145,7 +158,7 @@ func (p *page) findings() []document.Section {
 			Blocks: []document.Block{document.Text{Text: "None above half a cent."}}}}
 	}
 	t := &document.Table{Columns: slices.Concat(document.Left("#", "WHAT"), amounts("COST"),
-		counts("SAVES", "ERROR", "TIMES"), sizes("TOKENS"))}
+		counts("SAVES", "ERROR"), spare(counts("TIMES")), spare(sizes("TOKENS")))}
 	for i := range p.Findings {
 		f := &p.Findings[i]
 		saves, off := document.Dash, ""
@@ -262,8 +275,8 @@ func (p *page) bill() []document.Section {
 
 // split lists the dearest lines of a split, and the others as one.
 func (p *page) split(split *Split) *document.Table {
-	t := &document.Table{Columns: columns("BY "+strings.ToUpper(split.By), amounts("COST"), counts("SHARE", "CALLS"),
-		sizes("READ", "WRITTEN", "UNCACHED", "OUTPUT", "LIMITED"))}
+	t := &document.Table{Columns: slices.Concat(named("BY "+strings.ToUpper(split.By)), amounts("COST"),
+		counts("SHARE", "CALLS"), sizes("READ", "WRITTEN", "UNCACHED", "OUTPUT"), spare(sizes("LIMITED")))}
 	add := func(name string, l *Sum) {
 		t.Rows = append(t.Rows, []any{
 			name, l.USD, document.Share(l.USD, p.Total.USD), l.Calls, l.Read, l.Write5m + l.Write1h + l.WriteOther,
@@ -399,8 +412,8 @@ func (p *page) lifetimes() []document.Section {
 }
 
 func (p *page) compactions() []document.Section {
-	t := &document.Table{Columns: columns("WHERE", sizes("BEFORE", "AFTER"),
-		counts("SUMMARY CALL", "RE-WRITE", "GAVE", "NET", "PAID BACK", "OF CALLS"))}
+	t := &document.Table{Columns: slices.Concat(named("WHERE"), sizes("BEFORE"), spare(sizes("AFTER")),
+		spare(counts("SUMMARY CALL", "RE-WRITE", "GAVE")), counts("NET", "PAID BACK", "OF CALLS"))}
 	lost := 0
 	for i := range p.Compactions {
 		c := &p.Compactions[i]
@@ -460,8 +473,8 @@ func (p *page) content() []document.Section {
 }
 
 func (p *page) carried(title string, list []Carried) []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("WHAT"), amounts("COST"), sizes("TOKENS"),
-		counts("CALLS"), document.Left("WHERE"))}
+	t := &document.Table{Columns: slices.Concat(named("WHAT"), amounts("COST"), sizes("TOKENS"),
+		counts("CALLS"), named("WHERE"))}
 	for i := range list[:min(p.options.Top, len(list))] {
 		c := &list[i]
 		where := tail(p.at(&c.Place), maxName)

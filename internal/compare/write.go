@@ -232,6 +232,9 @@ func (r *Report) table(c *Comparison, figures []Figure) *document.Table {
 		document.Right("", "DIFFERENCE", "%", level100(r.Level)+" INTERVAL"), document.Left("VERDICT"),
 		document.Right("", "p", "EFFECT", "W/T/L"),
 	)}
+	for i := range t.Columns[len(t.Columns)-3:] { // they explain the verdict
+		t.Columns[len(t.Columns)-1-i].Spare = 1 + i
+	}
 	drawn := len(figures) > 0 && !slices.ContainsFunc(figures, func(f Figure) bool { return f.Exact })
 	if drawn {
 		t.Columns[0].Title += " " + sampled

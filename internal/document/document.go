@@ -47,6 +47,18 @@ type Document struct {
 	Data func() *Table
 	// JSON writes the published form of the report; the table of Data when nil.
 	JSON func(io.Writer) error
+
+	screen Screen // what it is written for
+}
+
+// Width is where text is wrapped that goes to no screen, such as a file, in characters.
+const Width = 110
+
+// Screen is a writer at which a person sits.
+type Screen struct {
+	io.Writer
+	Columns int  // its width in characters; 0 for a file, which has none
+	Styled  bool // it shows bold and colours
 }
 
 // Section is a part of a document.
@@ -95,10 +107,12 @@ type Table struct {
 	Rows    [][]any
 	// Notes are lines below the table.
 	Notes []string
-	// Fitted says that a terminal gets the table within Width: what is the same
-	// in all rows stands above, columns are spared, shortened and wrapped as they
-	// allow, and those that have no room follow in a further table.
+	// A table has the width of its screen: what is the same in all rows stands above,
+	// columns are left out, shortened and wrapped as they allow, and a note names those
+	// that had no room. Fitted says that it keeps to Width in a file too, with all its
+	// columns but the spare ones; Wide that its lines may be of any length on a screen.
 	Fitted bool
+	Wide   bool
 }
 
 // Column is one property of the rows.
@@ -109,8 +123,8 @@ type Column struct {
 	Right bool   // figures stand to the right
 	Notes []string
 
-	// What a fitted table may do for want of room:
-	Spare     int  // leave the column out, those of the highest number first
+	// What a table may do for want of room:
+	Spare     int  // leave the column out, those of the highest number first, below 0 never
 	Clip      int  // take the middle out of texts, down to this many characters
 	ClipTitle int  // take the middle out of the title, down to this many characters
 	Break     bool // break names behind their underscores
@@ -154,7 +168,11 @@ func (d *Document) Write(w io.Writer, format string) error {
 			continue
 		}
 		var b bytes.Buffer
-		if err := x.write(&b, d); err != nil {
+		shown := *d
+		if screen, ok := w.(*Screen); ok {
+			shown.screen = *screen
+		}
+		if err := x.write(&b, &shown); err != nil {
 			return fmt.Errorf("writing a report as %s: %w", format, err)
 		}
 		text := b.Bytes()

@@ -137,24 +137,24 @@ func (g *grid) lines(escape func(string) string) [][]string {
 
 const (
 	columnGap    = 2  // characters between two columns
-	leastWrapped = 20 // no column of text is wrapped below, in characters: a wide table reads better
+	leastWrapped = 20 // no column of text is wrapped below, in characters: fewer columns read better
 	leastBroken  = 12 // no column of names is broken below
 )
 
-// fit lays g out within a width, in characters. What is the same in all rows, and
-// what was left out, is returned as lines above and below the tables. A table
-// that fits stays as it is.
-func (g grid) fit(width int) (above, below string, tables []grid) {
+// fit lays g out within a width, in characters. A table that fits stays as it is.
+// Of one that does not, what is the same in all rows is returned as a line above it,
+// and the titles of the columns that were left out: without drop only those that are
+// spare.
+func (g grid) fit(width int, drop bool) (above string, left []string, fitted grid) {
 	g = g.clipTitles(width)
 	g.names = true
 	if named := g.wrapped(width); named.width() <= width {
-		return "", "", []grid{named}
+		return "", nil, named
 	}
 	g.names = false
 	g, above = g.withoutSame()
-	g, below = g.spared(width)
-	g = g.clipped(width).wrapped(width)
-	return above, below, g.parted(width)
+	g, left = g.spared(width, drop)
+	return above, left, g.clipped(width).wrapped(width)
 }
 
 // widths returns the width of each column.
@@ -192,10 +192,10 @@ func (g *grid) pick(kept []int) grid {
 	return out
 }
 
-// withoutSame takes out the columns behind the first in which all of several rows
+// withoutSame takes out the columns behind the first in which all of three rows or more
 // say the same, and returns a line with what they say.
 func (g grid) withoutSame() (grid, string) {
-	if len(g.rows) < 2 {
+	if len(g.rows) < 3 {
 		return g, ""
 	}
 	var kept []int
@@ -218,27 +218,25 @@ func (g grid) withoutSame() (grid, string) {
 	return g.pick(kept), "in all rows: " + strings.Join(same, ", ")
 }
 
-// spared leaves out columns that may be, as long as shortening does not make the
-// room, and returns a line that says which.
-func (g grid) spared(width int) (grid, string) {
+// spared leaves out columns, and returns their titles: those that may be as long as
+// clipping does not make the room, then the last ones as long as wrapping does not
+// either if drop says so. The first column stays.
+func (g grid) spared(width int, drop bool) (grid, []string) {
 	var left []string
 	for {
-		worst := 0 // the first column stays
+		worst := 0
 		for i, c := range g.columns {
-			if i > 0 && c.Spare > g.columns[worst].Spare {
+			if i > 0 && c.Spare >= 0 && (worst == 0 || c.Spare >= g.columns[worst].Spare) {
 				worst = i
 			}
 		}
-		if worst == 0 || g.least() <= width {
-			break
+		last := g.columns[worst].Spare == 0
+		if worst == 0 || last && !drop || g.least(last) <= width {
+			return g, left
 		}
 		left = append(left, g.head[worst].text)
 		g = g.pick(slices.DeleteFunc(indexes(len(g.head)), func(i int) bool { return i == worst }))
 	}
-	if len(left) == 0 {
-		return g, ""
-	}
-	return g, fmt.Sprintf("no room for %s; --format json has all", strings.Join(left, ", "))
 }
 
 func indexes(n int) []int {
@@ -249,10 +247,14 @@ func indexes(n int) []int {
 	return list
 }
 
-// least returns the width of g once all that may be clipped is.
-func (g *grid) least() int {
+// least returns the width of g once all that may be clipped is, and what may be
+// wrapped too if that is asked for.
+func (g *grid) least(wrapped bool) int {
 	widths := g.widths()
 	for i, c := range g.columns {
+		if at := g.wrapAt(i); wrapped && at > 0 && widths[i] > at {
+			widths[i] = g.longest(i, at)
+		}
 		if c.Clip > 0 {
 			widths[i] = max(min(widths[i], c.Clip), runes(g.head[i].text))
 		}
@@ -326,7 +328,7 @@ func (g *grid) wrapAt(i int) int {
 	switch {
 	case g.columns[i].Break:
 		return leastBroken
-	case i > 0 && g.left(i) && !g.names:
+	case g.left(i) && !g.names:
 		return leastWrapped
 	}
 	return 0
@@ -407,24 +409,4 @@ func (g *grid) longest(column, limit int) int {
 		}
 	}
 	return size
-}
-
-// parted returns the columns in as many tables as it takes, each beginning with
-// the first column.
-func (g *grid) parted(width int) []grid {
-	widths := g.widths()
-	var tables []grid
-	for next := 1; next < len(widths); {
-		kept, room := []int{0}, width-widths[0]
-		for next < len(widths) && (len(kept) == 1 || room >= columnGap+widths[next]) {
-			kept = append(kept, next)
-			room -= columnGap + widths[next]
-			next++
-		}
-		tables = append(tables, g.pick(kept))
-	}
-	if len(tables) == 0 {
-		return []grid{*g}
-	}
-	return tables
 }

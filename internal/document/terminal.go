@@ -13,23 +13,51 @@ import (
 
 // terminal is a document while it is written as text.
 type terminal struct {
-	b     *bytes.Buffer
-	notes footnotes
+	b      *bytes.Buffer
+	notes  footnotes
+	width  int
+	file   bool // there is no screen
+	styled bool
+	left   []string // titles of columns that had no room
 }
 
-// writeTerminal writes d as text: lines wrapped at Width, columns two spaces
-// apart.
+// widest is where paragraphs are wrapped on a screen however wide it is, in
+// characters: longer lines read badly.
+const widest = 110
+
+// Looks of a text on a terminal that shows any (ECMA-48, select graphic rendition).
+const (
+	bold   = "\x1b[1m"
+	cyan   = "\x1b[36m"
+	faint  = "\x1b[2m"
+	normal = "\x1b[0m"
+)
+
+// writeTerminal writes d as text: lines within the width of its screen, columns two
+// spaces apart.
 func writeTerminal(b *bytes.Buffer, d *Document) error {
-	t := &terminal{b: b}
-	t.lines(d.Head)
+	t := &terminal{b: b, width: d.screen.Columns, file: d.screen.Columns == 0, styled: d.screen.Styled}
+	if t.file {
+		t.width = Width
+	}
+	for _, line := range d.Head {
+		t.text(line, "")
+	}
 	for i := range d.Sections {
 		if err := t.section(&d.Sections[i]); err != nil {
 			return err
 		}
 	}
-	if notes := slices.Concat(t.notes.lines(), d.Notes); len(notes) > 0 {
+	notes := t.notes.lines()
+	if len(t.left) > 0 {
+		notes = append(notes, fmt.Sprintf("No room for %s: a wider terminal shows more, --format json all.",
+			strings.Join(t.left, ", ")))
+	}
+	if notes = append(notes, d.Notes...); len(notes) > 0 {
 		t.gap()
-		t.lines(notes)
+	}
+	for _, note := range notes {
+		t.text(note, faint)
 	}
 	return nil
 }
@@ -41,13 +69,19 @@ func (t *terminal) gap() {
 	}
 }
 
-// lines writes texts, each wrapped.
-func (t *terminal) lines(texts []string) {
-	for _, text := range texts {
-		for _, line := range wrapText(Printable(text), Width) {
-			fmt.Fprintln(t.b, line)
-		}
+// text writes a paragraph with a look.
+func (t *terminal) text(text, look string) {
+	for _, line := range wrapText(Printable(text), min(t.width, widest)) {
+		fmt.Fprintln(t.b, t.look(line, look))
 	}
+}
+
+// look gives a line a look where there are any.
+func (t *terminal) look(line, look string) string {
+	if !t.styled || look == "" || line == "" {
+		return line
+	}
+	return look + line + normal
 }
 
 func (t *terminal) section(s *Section) error {
@@ -56,25 +90,22 @@ func (t *terminal) section(s *Section) error {
 	}
 	t.gap()
 	if s.Title != "" {
-		t.lines([]string{t.notes.marked(strings.ToUpper(s.Title), s.Notes)})
+		t.text(t.notes.marked(strings.ToUpper(s.Title), s.Notes), bold)
 	}
 	if s.Name != "" {
-		t.lines([]string{t.notes.marked(s.Name, s.Notes)})
+		t.text(t.notes.marked(s.Name, s.Notes), bold)
 	}
 	for i, block := range s.Blocks {
+		if _, table := block.(*Table); i > 0 && (table || isTable(s.Blocks[i-1])) {
+			t.gap()
+		}
 		switch x := block.(type) {
 		case Text:
-			if i > 0 && isTable(s.Blocks[i-1]) {
-				t.gap()
-			}
-			t.lines([]string{t.notes.marked(x.Lead+x.Text, x.Notes)})
+			t.text(t.notes.marked(x.Lead+x.Text, x.Notes), "")
 		case List:
-			if i > 0 && isTable(s.Blocks[i-1]) {
-				t.gap()
-			}
 			t.list(x)
 		case *Table:
-			if i > 0 || s.Name != "" && x.Title != "" {
+			if s.Name != "" && x.Title != "" {
 				t.gap()
 			}
 			if err := t.table(x); err != nil {
@@ -106,7 +137,7 @@ func (t *terminal) list(items List) {
 	for _, x := range items {
 		lines := []string{Printable(x.Text)}
 		if !x.Whole {
-			lines = wrapText(lines[0], Width-2-width)
+			lines = wrapText(lines[0], min(t.width, widest)-2-width)
 		}
 		label := Printable(x.Label)
 		for _, line := range lines {
@@ -118,31 +149,30 @@ func (t *terminal) list(items List) {
 
 func (t *terminal) table(x *Table) error {
 	if x.Title != "" {
-		t.lines([]string{x.Title})
+		t.text(x.Title, bold)
 	}
 	g := x.grid(&t.notes)
-	tables, above, below := []grid{g}, "", ""
-	if x.Fitted {
-		above, below, tables = g.fit(Width)
-	}
-	if above != "" {
-		t.lines([]string{above, ""})
-	}
-	for i, part := range tables {
-		if i > 0 {
-			t.b.WriteByte('\n')
+	if screen := !t.file; screen && !x.Wide || x.Fitted {
+		above, left, fitted := g.fit(t.width, screen)
+		if above != "" {
+			t.text(above, "")
+			t.gap()
 		}
-		if err := t.grid(part); err != nil {
-			return err
+		for _, title := range slices.Backward(left) {
+			if !slices.Contains(t.left, title) {
+				t.left = append(t.left, title)
+			}
 		}
+		g = fitted
 	}
-	notes := x.Notes
-	if below != "" {
-		notes = append(slices.Clone(notes), below)
+	if err := t.grid(g); err != nil {
+		return err
 	}
-	if len(notes) > 0 {
-		t.b.WriteByte('\n')
-		t.lines(notes)
+	if len(x.Notes) > 0 {
+		t.gap()
+	}
+	for _, note := range x.Notes {
+		t.text(note, faint)
 	}
 	return nil
 }
@@ -159,8 +189,10 @@ func (t *terminal) grid(g grid) error {
 	if err := render(&b, r, padding, g, func(s string) string { return s }); err != nil {
 		return err
 	}
+	look := cyan // of the head
 	for line := range strings.Lines(b.String()) {
-		fmt.Fprintln(t.b, strings.TrimRight(line, " \n"))
+		fmt.Fprintln(t.b, t.look(strings.TrimRight(line, " \n"), look))
+		look = ""
 	}
 	return nil
 }

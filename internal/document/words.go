@@ -6,8 +6,25 @@ import (
 	"strings"
 )
 
-// Width is where text for a terminal is wrapped, in characters.
-const Width = 110
+// Flowed breaks the paragraphs of text, which empty lines part, into lines of at most
+// width characters. Lines that begin with a space stay as they are.
+func Flowed(text string, width int) string {
+	var lines []string
+	open := false // the last line goes on
+	for _, line := range strings.Split(text, "\n") {
+		whole := line == "" || line[0] == ' '
+		if open && !whole {
+			last := len(lines) - 1
+			lines = append(lines[:last], wrapText(lines[last]+" "+line, width)...)
+		} else if whole {
+			lines = append(lines, line)
+		} else {
+			lines = append(lines, wrapText(line, width)...)
+		}
+		open = !whole
+	}
+	return strings.Join(lines, "\n")
+}
 
 // wrapText breaks text at spaces into lines of at most width characters, except for
 // words that are longer.

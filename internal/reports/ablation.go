@@ -53,7 +53,7 @@ func ablatedCell(a *studies.Ablation, name string) *results.Cell {
 // ablationTable lists a strategy as it is and its mechanisms. What made no
 // difference and what could not be switched is named below.
 func ablationTable(a *studies.Ablation, base string) *document.Table {
-	t := &document.Table{Fitted: true, Columns: slices.Concat(document.Left(base), document.Right("",
+	t := &document.Table{Columns: slices.Concat(document.Left(base), document.Right("",
 		"COST", "DIFFERENCE", "%", "READ", "WRITTEN", "UNCACHED", "HIT", "COMPACTIONS", "CLEARINGS", "WAIT"))}
 	cell := ablatedCell(a, base)
 	if cell == nil {

@@ -81,6 +81,11 @@ func chainTable(c *studies.Chains, most int) *document.Table {
 		document.Right(document.UnitTokens, "BEFORE", "AFTER"),
 		document.Right("", "CALL", "REWRITE", "SAVED", "NET", "PAYBACK", "NEEDED", "CALLS", "END", "SINCE",
 			"CHAIN"), document.Left(spiral))}
+	for i := range t.Columns {
+		if slices.Contains([]string{"AFTER", "CALL", "REWRITE", "SAVED", "NEEDED", "END", "SINCE"}, t.Columns[i].Title) {
+			t.Columns[i].Spare = 1
+		}
+	}
 	for i, x := range list {
 		if n := len(list) - most; most > 0 && n > 0 && i >= most/2 && i < most/2+n {
 			continue
