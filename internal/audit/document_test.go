@@ -95,7 +95,8 @@ func TestAuditOfNothing(t *testing.T) {
 		if err := empty.Document(DocumentOptions{}).Write(&b, format); err != nil {
 			t.Errorf("%s: %v", format, err)
 		}
-		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+		text, _, _ := strings.Cut(b.String(), "<script") // which has numbers of its own
+		if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 			t.Errorf("%s: %s", format, b.String())
 		}
 	}
