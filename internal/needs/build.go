@@ -170,9 +170,10 @@ func (b *builder) post(thread, round int32, span traces.Span) {
 			continue
 		}
 		b.blocks++
-		if bl.Kind == prompt.KindPrompt && bl.Flags&prompt.FlagMeta == 0 && !agent(b.s.Threads[thread].Kind) {
-			for _, d := range h.directives {
-				b.x.directives = append(b.x.directives, Directive{Place{k, d.from, d.to}})
+		person := bl.Kind == prompt.KindPrompt && bl.Flags&prompt.FlagMeta == 0 && !agent(b.s.Threads[thread].Kind)
+		if person || bl.Kind == prompt.KindSummary {
+			for _, term := range h.directives {
+				b.x.directives = append(b.x.directives, directive{k, term})
 			}
 		}
 	}
@@ -375,6 +376,7 @@ func (n *Need) blocksOf() int32 {
 // finish makes weights of the numbers of blocks, those of the model's own actions aside, and leaves out what is
 // everywhere.
 func (b *builder) finish() {
+	slices.SortStableFunc(b.x.directives, func(x, y directive) int { return cmp.Compare(x.block, y.block) })
 	all := math.Log(float64(max(2, b.blocks)))
 	var places []Place
 	for i := range b.x.threads {

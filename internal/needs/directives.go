@@ -14,17 +14,28 @@ const (
 	maxWords = 60
 )
 
-// directives returns the directing sentences of a prompt. What a client puts into it in tags is left out.
-func directives(text string) (list []span) {
+// directive is a directing sentence of a person or a summary.
+type directive struct {
+	block int32
+	term  uint64 // digest of its words
+}
+
+// directives returns the digests of the directing sentences of a text: of their words, with what stands around a sentence
+// where it is listed or quoted left out. What a client puts into a prompt in tags is left out.
+func directives(text string) (terms []uint64) {
 	for from := 0; from < len(text); {
 		to := sentence(text, from)
 		if s := strings.TrimSpace(text[from:to]); s != "" && s[0] != '<' && Directs(s) {
-			list = append(list, span{int32(from), int32(to)})
+			words := strings.Join(strings.Fields(strings.Trim(s, " \t\r\n0123456789.!?-*+>:;,\"'`()[]“”‘’")), " ")
+			terms = append(terms, digest(words, directiveSalt))
 		}
 		from = to
 	}
-	return list
+	return terms
 }
+
+// directiveSalt keeps directives apart from terms and lines.
+const directiveSalt = 0xc2b2ae3d27d4eb4f
 
 // Directs reports whether a sentence says what to do or not to do: by a word like must, never or use, in 3 to 60 words.
 func Directs(s string) bool {

@@ -42,14 +42,11 @@ type summary struct {
 	blocks traces.Span
 }
 
-// Directive is a sentence of a person that says what to do.
-type Directive struct{ Place }
-
 // Index is what the actions of a session used. It is not changed by use.
 type Index struct {
 	threads    []uses
 	places     []Place
-	directives []Directive // by block
+	directives []directive // by block, of persons and of recorded summaries
 	summaries  []summary
 	Bytes      int64 // of texts read
 	Missed     int   // edits whose old text is found nowhere
@@ -95,11 +92,22 @@ func (x *Index) recorded(d prompt.Digest) traces.Span {
 	return traces.Span{}
 }
 
+// quotes returns the directives of a recorded summary, whose terms are looked for where they stand.
+func (x *Index) quotes(summary traces.Span) written {
+	w := written{}
+	for k := summary.From; k < summary.To; k++ {
+		for _, d := range x.said(k) {
+			w[d.term] = true
+		}
+	}
+	return w
+}
+
 // said returns the directives of a block.
-func (x *Index) said(block int32) []Directive {
-	from, _ := slices.BinarySearchFunc(x.directives, block, func(d Directive, b int32) int { return int(d.Block - b) })
+func (x *Index) said(block int32) []directive {
+	from, _ := slices.BinarySearchFunc(x.directives, block, func(d directive, b int32) int { return int(d.block - b) })
 	to := from
-	for to < len(x.directives) && x.directives[to].Block == block {
+	for to < len(x.directives) && x.directives[to].block == block {
 		to++
 	}
 	return x.directives[from:to]

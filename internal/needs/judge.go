@@ -155,6 +155,7 @@ func (j *Judge) again(c *prompt.Context, round int32, to *results.Needs) {
 		}
 	}
 	j.seen = c.Len()
+	j.retell()
 	if !behind {
 		j.bringBack()
 		return
@@ -220,6 +221,7 @@ func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 			j.shown[k] = whole
 		}
 		if said.Len() > 0 {
+			j.here = append(j.here, j.x.quotes(said))
 			break
 		}
 		if w := j.read(b); w != nil {
@@ -318,7 +320,7 @@ func (j *Judge) state(n *Need) (State, uint8) {
 		return Verbatim, 0
 	case n.Fetch >= 0 && j.shown[n.Fetch]&formMask == whole && n.Kind == results.NeedEdit:
 		return Verbatim, 0 // the file stands there, which is what the edit was made from
-	case j.says(n):
+	case j.says(n.Term):
 		return Verbatim, 0
 	case points || n.Fetch >= 0:
 		return Recoverable, behind

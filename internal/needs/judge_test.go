@@ -218,6 +218,38 @@ func TestWrittenSummary(t *testing.T) {
 	}
 }
 
+// Of two directives a summary has one, in quotes and at another width: it is there word for word, in a recorded summary
+// as in one that was written.
+func TestDirectivesInSummaries(t *testing.T) {
+	const summary = "1. Said by the user:\n - \"Never push to the  main branch!\"\nIt must be said that work was done."
+	var talk needstest.Talk
+	talk.Person("Never push to the main branch. Always run all of the tests.")
+	other(&talk, 8)
+	talk.Compacts(summary)
+	talk.Person("continue")
+	talk.Call("Bash", `{"command":"ls"}`, "ok")
+	for name, words := range map[string]string{"recorded": "", "written": summary} {
+		d := ahead(t, &talk, 8)
+		if n := d.call(8); n.Instructions[0] != (results.Portion{Part: 2, Whole: 2}) {
+			t.Fatalf("ahead of it: %+v", n.Instructions)
+		}
+		b := prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400}
+		if words == "" {
+			e := &d.s.Threads[0].Events[0]
+			for k := e.Summary.From; k < e.Summary.To; k++ {
+				b.Digest = b.Digest.Extend(d.s.Blocks[k].Digest)
+			}
+		} else {
+			b.Digest = prompt.DigestString(words)
+			d.j.words = func(*prompt.Block) string { return words }
+		}
+		d.compact(b)
+		if n := d.call(8); n.Instructions[1] != (results.Portion{Part: 1, Whole: 2}) || n.Summarized != 0 {
+			t.Errorf("%s: %+v, %d in a summary without words; want one of two", name, n.Instructions[1], n.Summarized)
+		}
+	}
+}
+
 // A restored file stands for what was read of it, and keeps its path.
 func TestRestoredFile(t *testing.T) {
 	d := ahead(t, editing(false), 14)

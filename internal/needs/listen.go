@@ -25,7 +25,7 @@ func NewListener() *Listener {
 type utterance struct {
 	marks      []mark     // terms and lines, each once unless the block is a tool call
 	values     []argument // of a tool call
-	directives []span
+	directives []uint64   // terms
 	bytes      int64
 }
 
@@ -60,7 +60,7 @@ func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
 	}
 	s.scan(text, false)
 	h := &utterance{bytes: int64(len(text)), marks: s.once()}
-	if k == prompt.KindPrompt || k == prompt.KindText {
+	if k == prompt.KindPrompt || k == prompt.KindText || k == prompt.KindSummary {
 		h.directives = directives(text)
 	}
 	return h

@@ -5,7 +5,7 @@ import "github.com/compactsim/compactsim/sim/prompt"
 // Words returns what a summary says that a run was given and no recording has, "" where its words are not known.
 type Words func(summary *prompt.Block) string
 
-// written are the terms and lines of a summary.
+// written are the terms, lines and directives of a summary.
 type written map[uint64]bool
 
 // read returns what a summary has, nil where its words are not known. Each summary is scanned once.
@@ -26,6 +26,9 @@ func (j *Judge) read(b *prompt.Block) written {
 				w[list[i].key|1] = true
 			}
 		}
+		for _, term := range directives(text) {
+			w[term] = true
+		}
 	}
 	if j.known == nil {
 		j.known = map[prompt.Digest]written{}
@@ -34,12 +37,29 @@ func (j *Judge) read(b *prompt.Block) written {
 	return w
 }
 
-// says reports whether a summary in the context that was read has what a need is found by.
-func (j *Judge) says(n *Need) bool {
+// says reports whether a summary in the context that was read has a term.
+func (j *Judge) says(term uint64) bool {
 	for _, w := range j.here {
-		if w[n.Term] {
+		if w[term] {
 			return true
 		}
 	}
 	return false
+}
+
+// retell counts the directives that summaries repeat of prompts that are not in the context as they were.
+func (j *Judge) retell() {
+	if len(j.here) == 0 {
+		return
+	}
+	for _, block := range j.heard {
+		if j.Has(block) {
+			continue
+		}
+		for _, d := range j.x.said(block) {
+			if j.says(d.term) {
+				j.said.Part++
+			}
+		}
+	}
 }
