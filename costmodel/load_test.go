@@ -158,6 +158,10 @@ func TestLoadReadErrors(t *testing.T) {
 	if _, err := costmodel.Load(big, "p.yaml"); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("error %v, want one about the size", err)
 	}
+	const head, largest = "schema: 1\n# ", 16 << 20
+	if _, err := costmodel.Load(strings.NewReader(head+strings.Repeat("x", largest-len(head))), "p.yaml"); err != nil {
+		t.Errorf("16 MiB: %v", err)
+	}
 	for _, bad := range []string{"schema: 1\n\xff\xfe\n", "schema: 1\nmodels: \x00\n"} {
 		if _, err := costmodel.Load(strings.NewReader(bad), "p.yaml"); err == nil || !strings.HasPrefix(err.Error(), "p.yaml:") {
 			t.Errorf("error %v, want one that names the file", err)
@@ -166,6 +170,10 @@ func TestLoadReadErrors(t *testing.T) {
 	many := "schema: 1\nmodels:\n" + strings.Repeat("  m: {}\n", 200)
 	if _, err := costmodel.Load(strings.NewReader(many), "p.yaml"); err == nil || !strings.Contains(err.Error(), "and 150 more problems") {
 		t.Errorf("error %v, want fifty problems and the number of the others", err)
+	}
+	fifty := "schema: 1\nmodels:\n" + strings.Repeat("  m: {}\n", 50)
+	if _, err := costmodel.Load(strings.NewReader(fifty), "p.yaml"); err == nil || strings.Contains(err.Error(), "more problems") {
+		t.Errorf("error %v, want fifty problems alone", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package costmodel_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -18,6 +19,27 @@ func TestCostDoesNotAllocate(t *testing.T) {
 	}
 	if sum == 0 {
 		t.Error("nothing was billed")
+	}
+}
+
+// What was not read and would have been written costs a quarter more (OpenAI's page on
+// GPT-5.6: writes at 1.25 times the input), and nothing where the log has writes, or none
+// are billed.
+func TestUnwritten(t *testing.T) {
+	for _, tc := range []struct {
+		model string
+		usage prompt.Usage
+		want  float64 // USD
+	}{
+		{"gpt-5.6-sol", prompt.Usage{Uncached: 40_000, Read: 100_000}, 40_000 * 0.25 * 5 / 1e6},
+		{"gpt-5.6-sol", prompt.Usage{Uncached: 40_000, WriteOther: 1}, 0},
+		{"gpt-5.5", prompt.Usage{Uncached: 40_000}, 0},
+	} {
+		p := lookup(t, table(t), tc.model, "2026-07-10")
+		rate := p.Standard()
+		if got := rate.Unwritten(tc.usage); math.Abs(got-tc.want) > 1e-12 {
+			t.Errorf("%s, %+v: $%g, want $%g", tc.model, tc.usage, got, tc.want)
+		}
 	}
 }
 

@@ -84,7 +84,11 @@ func TestUnknownModels(t *testing.T) {
 		{"<synthetic>", nil, `no price for model "<synthetic>"`},
 		{"opus", nil, `"opus"`},
 		{"", nil, `""`},
-		{"gemini-2.5-flash-preview-05-20", []string{"gemini-2.5-flash"}, "near names"}, // had other prices
+		{"gemini-2.5-flash-preview-05-20", []string{"gemini-2.5-flash"}, "near names"},           // had other prices
+		{"claude-opus-4-6" + strings.Repeat("x", 85), []string{"claude-opus-4-6"}, "near names"}, // of 100 bytes
+		{"claude-opus-4-6" + strings.Repeat("x", 86), nil, "no price"},                           // longer ones are not compared
+		{"claude-opus", []string{"claude-opus-3"}, "near names"},
+		{"cl4ude-0pu5", []string{"claude-opus-3"}, "near names"},
 		{strings.Repeat("x", 1<<20), nil, "no price"},
 	} {
 		_, err := table(t).Lookup(row.name, date(t, "2026-11-01"))

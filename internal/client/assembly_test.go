@@ -90,6 +90,8 @@ func TestPolicy(t *testing.T) {
 		"setting of the main": {func(a *Assembly) { a.Env.CacheTTL = "5m" }, Ask{Agent: true}, prompt.TTL1h},
 		"recorded 1h":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{Recorded: prompt.TTL1h}, prompt.TTL1h},
 		"recorded 5m":         {func(a *Assembly) { a.TTL.Choice = choiceRecorded }, Ask{}, prompt.TTL5m},
+		"always 5m":           {func(a *Assembly) { a.TTL.Choice = Choice5m }, Ask{Recorded: prompt.TTL1h}, prompt.TTL5m},
+		"always 1h":           {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation"}, prompt.TTL1h},
 		"always 1h but forks": {func(a *Assembly) { a.TTL.Choice = Choice1h }, Ask{Source: "speculation", Lifetime: prompt.Lifetime5m}, prompt.TTL5m},
 	} {
 		a := DefaultAssembly()
@@ -100,6 +102,24 @@ func TestPolicy(t *testing.T) {
 		v := a.Env.Variables()
 		if got := a.Lifetime(&v, tc.ask, new(Latch)); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// The header that changes with every request is in the key of other providers, or as a
+// setting says (000:60).
+func TestHeaderInKey(t *testing.T) {
+	for _, tc := range []struct {
+		setting, provider string
+		want              bool
+	}{
+		{"by_provider", ProviderFirstParty, false}, {"by_provider", ProviderBedrock, true},
+		{"true", ProviderFirstParty, true}, {"false", ProviderBedrock, false},
+	} {
+		a := DefaultAssembly()
+		a.System.HeaderInKey, a.Provider = tc.setting, tc.provider
+		if got := a.HeaderInKey(); got != tc.want {
+			t.Errorf("%s of %s: %v", tc.setting, tc.provider, got)
 		}
 	}
 }
@@ -171,6 +191,12 @@ func TestCountOver(t *testing.T) {
 		}
 	}
 	n := DefaultAssembly().Count
+	if n.Over(Counting{}).InputOnly {
+		t.Error("by default all of the usage counts")
+	}
+	if n.Canonical = "input_only"; !n.Over(Counting{}).InputOnly {
+		t.Error("canonical: input_only counts more")
+	}
 	n.Trailing = "false"
 	if n.Over(Counting{Trailing: true}).Trailing {
 		t.Error("trailing: false leaves the estimate of what followed")
@@ -194,7 +220,7 @@ func TestValidateAssembly(t *testing.T) {
 	a.Provider = "bedrok"
 	a.System.ToolMarker, a.System.DynamicScope, a.System.Split = "last", "org", "sections"
 	a.System.Sizes.Identity = -1
-	a.TTL.Choice, a.TTL.Allow = "2h", []string{"a*b"}
+	a.TTL.Choice, a.TTL.Allow = "2h", []string{"*b"}
 	a.Count.ToolInputBytes = 3
 	a.Env = Env{Force5m: "maybe", MaxContextTokens: "-5", CacheTTL: "2h", AutocompactPct: "most", UserType: "x"}
 	var got []string
@@ -212,6 +238,11 @@ func TestValidateAssembly(t *testing.T) {
 	if p := spec.Validate(&a); len(p) > 0 {
 		t.Errorf("the default: %v", p)
 	}
+	a.System.Split, a.System.DynamicScope = "sections", "org" // identity, static, dynamic and message: four
+	if p := spec.Validate(&a); len(p) > 0 {
+		t.Errorf("four markers: %v", p)
+	}
+	a = DefaultAssembly()
 	a.System.ClaudeMD = "system"
 	if p := spec.Validate(&a); len(p) != 1 || !strings.Contains(p[0].Error(), "sections") {
 		t.Errorf("project files in a prompt without sections: %v", p)
@@ -230,6 +261,11 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%q per cent count: %v", value, ok)
 		}
 	}
+	for value, want := range map[string]bool{"1": true, "2147483647": true, "0": false, "-1": false, "2147483648": false, "": false} {
+		if _, ok := Number(value); ok != want {
+			t.Errorf("%q counts as a number from 1: %v", value, ok)
+		}
+	}
 	v := (&Env{DisableSonnet: "1"}).Variables()
 	if !v.Uncached("claude-sonnet-4-5") || v.Uncached("claude-opus-4-5") {
 		t.Error("DISABLE_PROMPT_CACHING_SONNET is for Sonnet alone")
@@ -240,9 +276,15 @@ func TestVariables(t *testing.T) {
 		if got := v.AutoWindow(2_000_000); got != want {
 			t.Errorf("%q: thresholds counted from %d of 2,000,000, want %d", auto, got, want)
 		}
+		if small := auto == "5000"; v.SmallAuto() != small {
+			t.Errorf("%q: below the small window: %v", auto, v.SmallAuto())
+		}
 		if got := v.AutoWindow(90_000); got != 90_000 {
 			t.Errorf("%q: thresholds counted from %d of 90,000", auto, got)
 		}
+	}
+	if v := (&Env{AutoCompactWindow: "200000"}).Variables(); v.SmallAuto() {
+		t.Error("200,000 is the small window itself")
 	}
 	if (&Variables{}).Uncached("claude-opus-4-5") {
 		t.Error("caching is on by default")

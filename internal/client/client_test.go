@@ -57,6 +57,12 @@ func TestMarkersOfShortRequests(t *testing.T) {
 	if got := c.Mark(nil, context(prompt.KindPrompt), Marks{TTL: prompt.TTL1h}); len(got) != 1 || got[0].Position != 0 || got[0].TTL != prompt.TTL1h {
 		t.Errorf("one message: %+v", got)
 	}
+	if got := c.Mark(nil, context(prompt.KindSystem, prompt.KindPrompt, prompt.KindText), Marks{}); len(got) != 3 || got[1].Position != 1 {
+		t.Errorf("two messages of a block each: %+v", got)
+	}
+	if got := c.Mark(nil, context(prompt.KindSystem, prompt.KindThinking), Marks{}); len(got) != 1 || got[0].Position != 0 {
+		t.Errorf("thinking alone: %+v", got)
+	}
 	if got := c.Mark(nil, context(prompt.KindSystem), Marks{}); len(got) != 1 {
 		t.Errorf("system only: %+v", got)
 	}
