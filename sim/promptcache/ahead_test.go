@@ -1,6 +1,7 @@
 package promptcache
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -67,10 +68,11 @@ func TestAhead(t *testing.T) {
 		"at the time of the last request": {short, short, 0, true},
 	} {
 		s := newSide(New(Config{}), 1, tc.head, tc.messages)
-		if _, ahead := s.call(0); ahead {
+		const start = time.Hour
+		if _, ahead := s.call(start); ahead {
 			t.Errorf("%s: the first request goes ahead, with nothing of its own to read", name)
 		}
-		if _, ahead := s.call(tc.gap); ahead != tc.want {
+		if _, ahead := s.call(start + tc.gap); ahead != tc.want {
 			t.Errorf("%s: ahead is %v, want %v", name, ahead, tc.want)
 		}
 	}
@@ -80,6 +82,65 @@ func TestAhead(t *testing.T) {
 		if _, ahead := s.call(1); ahead {
 			t.Errorf("%s: goes ahead, where all depends on all", name)
 		}
+	}
+	s := newSide(New(Config{}), 1, short, short)
+	s.call(0)
+	r := s.request()
+	s.cache.Serve(1, 0)
+	if !s.cache.Ahead(1, r) {
+		t.Error("a request of its own does not go ahead")
+	}
+	if r.Loss = 0.1; s.cache.Ahead(1, r) {
+		t.Error("a request that others may lose entries of goes ahead")
+	}
+}
+
+// What Ahead has looked up holds for the time it was asked about: ten minutes later the
+// entry is gone.
+func TestBeginAtAnotherTime(t *testing.T) {
+	s := newSide(New(Config{}), 1, prompt.TTL5m, prompt.TTL5m)
+	s.call(0)
+	r := s.request()
+	s.cache.Serve(1, 0)
+	s.cache.Ahead(int64(time.Minute), r)
+	if out := s.cache.Begin(int64(10*time.Minute), r); out.Usage.Read != 0 {
+		t.Errorf("%d tokens are read", out.Usage.Read)
+	}
+}
+
+// A use from before stands in order of time, takes the place of earlier ones that go no
+// deeper, and is none where a later one goes as deep.
+func TestUseEarlierKeepsTheOrder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		uses, want []use
+		depth      int32
+	}{
+		"between":              {[]use{{3, 0}, {1, 4}}, []use{{3, 0}, {2, 2}, {1, 4}}, 2},
+		"in the place of one":  {[]use{{3, 0}, {2, 1}, {1, 4}}, []use{{3, 0}, {2, 2}, {1, 4}}, 2},
+		"in the place of two":  {[]use{{3, 0}, {2, 1}, {1, 4}}, []use{{3, 2}, {1, 4}}, 3},
+		"a later one as deep":  {[]use{{3, 0}, {2, 4}}, []use{{3, 0}, {2, 4}}, 2},
+		"one at the same time": {[]use{{3, 0}, {1, 2}, {0, 4}}, []use{{3, 0}, {2, 2}, {0, 4}}, 2},
+	} {
+		l := lineage{uses: slices.Clone(tc.uses)}
+		if l.useEarlier(tc.depth, 2); !slices.Equal(l.uses, tc.want) {
+			t.Errorf("%s: %v, want %v", name, l.uses, tc.want)
+		}
+	}
+}
+
+// Two parties meet that begin with the same message, though nothing stands ahead of it.
+func TestMetWithoutAPrompt(t *testing.T) {
+	entries := []prompt.Entry{{Kind: prompt.KindPrompt, Chain: prompt.Digest{Lo: 1}}}
+	p := parties{now: 1}
+	p.root(&prompt.Request{Entries: entries})
+	if p.met {
+		t.Error("one alone has met somebody")
+	}
+	if p.now = 2; p.met {
+		t.Error("met before the second has begun")
+	}
+	if p.root(&prompt.Request{Entries: entries}); !p.met {
+		t.Error("the same first message of two goes unnoticed")
 	}
 }
 
