@@ -128,7 +128,7 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 	}
 	f.bindCells(cmd)
 	f.live.bind(cmd, &f.read.discover.yes)
-	f.output.bind(cmd, "cost by strategy", "run")
+	f.output.bind(cmd, "cost and recall by strategy", "run")
 	flags := cmd.Flags()
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")

@@ -21,12 +21,20 @@ const (
 	maxTornado = 25
 )
 
-// Chart draws the cost of every cell, USD, as bars stacked by token class, in a
-// format of ChartFormats: the reference cells and the cheapest others when there
-// are more than a page has room for. It fails when there is nothing to draw: no
-// cells, no cost, or figures that are negative or not finite.
+// Chart draws cost against recall, where that is measured of two strategies, and the
+// cost of every cell, USD, as bars stacked by token class, in a format of
+// ChartFormats: the reference cells and the cheapest others when there are more than
+// a page has room for. It fails when there is nothing to draw: no cells, no cost, or
+// figures that are negative or not finite.
 func Chart(w io.Writer, format string, run *results.Run) error {
-	return costDrawing(run).Draw(w, format)
+	both := func() (*document.Chart, error) {
+		c, err := costChart(run)
+		if front, ok := frontPanel(run); ok && err == nil {
+			c.Title, c.Panels = "Cost and recall by strategy", append([]document.Panel{front}, c.Panels...)
+		}
+		return c, err
+	}
+	return Drawing{"cost", both}.Draw(w, format)
 }
 
 func costDrawing(run *results.Run) Drawing {

@@ -26,12 +26,17 @@ func (d Drawing) Draw(w io.Writer, format string) error {
 	return writeChart(w, format, c)
 }
 
-// Drawings returns the charts of a run: the cost of its cells, its sweeps and,
+// Drawings returns the charts of a run: the cost of its cells, alone and against what
+// they forget, its sweeps and,
 // from the calls of some cells when given, the context of one session and hits
 // over time. Calls of more cells than a chart tells apart are those of the
 // recorded cell and of the cheapest others.
 func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
-	list := append([]Drawing{costDrawing(run)}, sweepDrawings(run)...)
+	list := []Drawing{costDrawing(run)}
+	if panel, ok := frontPanel(run); ok {
+		list = append(list, frontDrawing(run, panel))
+	}
+	list = append(list, sweepDrawings(run)...)
 	calls = slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return len(c.Calls) == 0 })
 	if len(calls) > 0 {
 		calls = foremost(run, calls)

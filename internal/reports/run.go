@@ -235,7 +235,7 @@ func (t *tables) metric(title, name string) column {
 // between is the column of the interval of a metric, or of its value where the
 // interval has no width.
 func (t *tables) between(title, name string) column {
-	col := t.metric(title, name)
+	col := t.cost(title, name)
 	value := col.text
 	m, _ := results.LookupMetric(name)
 	col.text = func(c *results.Cell) string {
