@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -17,6 +18,7 @@ import (
 type reportFlags struct {
 	runFlags
 	file string
+	keys keyFlags
 }
 
 func newReport() *cobra.Command {
@@ -29,7 +31,10 @@ the strategies, charts with their values, the calls of each conversation, compac
 the figures rest on.
 
 It simulates the sessions under PATH as sim run does, with the same flags. RUN is a folder of
-sim run --out: the page then has what that run kept.`,
+sim run --out: the page then has what that run kept.
+
+--anonymize replaces session ids and everything that could be a path or a project by keyed hashes.
+The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVariable + `.`,
 		Example: `  sim report ~/.claude/projects -o report.html
   sim report thresholds ~/.claude/projects -o thresholds.html
   sim report before -o before.html`,
@@ -39,15 +44,17 @@ sim run --out: the page then has what that run kept.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "output", "o", "", "write the page into `FILE` and not to standard output")
 	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
+	f.keys.bind(cmd)
 	_ = flags.MarkHidden("format") // a page is HTML
 	return cmd
 }
 
 func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
-	if err := placeFor("--output", f.file); err != nil {
+	key, err := f.keys.key()
+	if err := errors.Join(err, placeFor("--output", f.file)); err != nil {
 		return usageError{err}
 	}
-	d, err := f.page(cmd, args)
+	d, err := f.page(cmd, args, key)
 	if err != nil {
 		return err
 	}
@@ -55,13 +62,13 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // page makes the document of a run that was kept, or of one that it simulates.
-func (f *reportFlags) page(cmd *cobra.Command, args []string) (*document.Document, error) {
+func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*document.Document, error) {
 	if len(args) == 1 && holdsRun(args[0]) {
 		run, err := runAt(cmd.Context(), args[0])
 		if err != nil {
 			return nil, usageError{err}
 		}
-		return reports.Page(run, reports.PageParts{}), nil
+		return anonymous(key, run, reports.PageParts{}), nil
 	}
 	s, err := f.study(cmd, args)
 	if err != nil {
@@ -76,7 +83,34 @@ func (f *reportFlags) page(cmd *cobra.Command, args []string) (*document.Documen
 		return nil, err
 	}
 	f.read.remark(cmd, &run.Workload, s.corpus)
-	return s.page(cmd.Context(), run)
+	return s.page(cmd.Context(), run, key)
+}
+
+// anonymous makes the document of a page, with pseudonyms under a key unless that is nil.
+func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.Document {
+	if key == nil {
+		return reports.Page(run, parts)
+	}
+	hidden := export.Anonymize(run, key)
+	names := map[string]string{}
+	for i := range run.Cells {
+		names[run.Cells[i].Cell] = hidden.Cells[i].Cell
+	}
+	for i := range parts.Calls {
+		parts.Calls[i].Cell = names[parts.Calls[i].Cell]
+		for j := range parts.Calls[i].Calls {
+			parts.Calls[i].Calls[j].Session = export.Pseudonym(key, parts.Calls[i].Calls[j].Session)
+		}
+	}
+	for i := range parts.Chains {
+		parts.Chains[i].Cell = names[parts.Chains[i].Cell]
+		for j := range parts.Chains[i].Compactions {
+			c := &parts.Chains[i].Compactions[j]
+			c.Session, c.Thread = export.Pseudonym(key, c.Session), ""
+		}
+	}
+	parts.Scenario, parts.Paths = "", nil
+	return reports.Page(hidden, parts)
 }
 
 // write writes the page of a run into a file, if there is to be one.
@@ -84,7 +118,7 @@ func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
 	if file == "" || cmd.Context().Err() != nil {
 		return nil
 	}
-	d, err := s.page(cmd.Context(), run)
+	d, err := s.page(cmd.Context(), run, nil)
 	if err != nil {
 		return err
 	}
@@ -92,7 +126,7 @@ func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
 }
 
 // page makes the document of a run over the sessions of s.
-func (s *study) page(ctx context.Context, run *results.Run) (*document.Document, error) {
+func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*document.Document, error) {
 	var parts reports.PageParts
 	advice, err := s.plan.Advise(ctx, s.corpus)
 	switch {
@@ -113,5 +147,5 @@ func (s *study) page(ctx context.Context, run *results.Run) (*document.Document,
 	}
 	parts.Scenario = string(text)
 	parts.Paths = pathsOf(s.corpus.Sessions)
-	return reports.Page(run, parts), nil
+	return anonymous(key, run, parts), nil
 }

@@ -271,7 +271,15 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 			chosen.Sessions = append(chosen.Sessions, s)
 		}
 	}
-	run, calls, err := v.simulate(ctx, &chosen, &ask.Variant)
+	plan, err := v.planOf(&ask.Variant)
+	if err != nil {
+		return nil, err
+	}
+	run, calls, err := simulated(ctx, plan, &chosen)
+	if err != nil {
+		return nil, err
+	}
+	scenario, err := plan.Design.Resolved()
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +288,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 			return nil, fmt.Errorf("pinned: %w", err)
 		}
 	}
-	parts := reports.PageParts{Calls: calls, Paths: pathsOf(chosen.Sessions), Settings: settingsText(ask.Set)}
+	parts := reports.PageParts{Calls: calls, Paths: pathsOf(chosen.Sessions), Settings: settingsText(ask.Set), Scenario: string(scenario)}
 	d := reports.Page(run, parts)
 	d.Sections = slices.DeleteFunc(d.Sections, func(s document.Section) bool { return s.Title == "Compactions" })
 	line := fmt.Sprintf("sim run --strategy recorded,%s%s", ask.Strategy, settingsText(ask.Set))
@@ -300,23 +308,29 @@ func settingsText(set []string) string {
 	return text
 }
 
-// simulate returns the run of a variant beside the recorded strategy, and the calls of its longest session.
-func (v *viewer) simulate(ctx context.Context, corpus *traces.Corpus, of *Variant) (*results.Run, []results.CellCalls, error) {
+// planOf returns the plan of a variant beside the recorded strategy.
+func (v *viewer) planOf(of *Variant) (*scenarios.Plan, error) {
 	file, err := scenarios.Parse(v.plan.Registry, []byte("schema: 1\n"), "view")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	errs := []error{file.Choose("strategy", slices.Compact([]string{results.StrategyRecorded, of.Strategy})), file.Set("profile", learned, "profile")}
+	errs := []error{
+		file.Choose("strategy", slices.Compact([]string{results.StrategyRecorded, of.Strategy})),
+		file.Set("profile", learned, "profile"),
+	}
 	for _, assignment := range of.Set {
 		errs = append(errs, file.Assign(assignment))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	plan := v.plan
-	if plan.Design, err = file.Expand(); err != nil {
-		return nil, nil, err
-	}
+	plan.Design, err = file.Expand()
+	return &plan, err
+}
+
+// simulated returns the run of a plan, and the calls of its longest session.
+func simulated(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, []results.CellCalls, error) {
 	run, err := plan.Run(ctx, corpus)
 	if err != nil {
 		return nil, nil, err
@@ -331,7 +345,11 @@ func (v *viewer) simulate(ctx context.Context, corpus *traces.Corpus, of *Varian
 
 // pin adds the cells of another variant to a run.
 func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Run, calls *[]results.CellCalls, of *Variant) error {
-	other, more, err := v.simulate(ctx, corpus, of)
+	plan, err := v.planOf(of)
+	if err != nil {
+		return err
+	}
+	other, more, err := simulated(ctx, plan, corpus)
 	if err != nil {
 		return err
 	}
