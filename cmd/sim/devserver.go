@@ -36,11 +36,10 @@ are made of what they summarise, and usage comes from a prompt cache built after
 the provider's documentation. Any key that begins with dev is taken. What was asked
 how often is at /debug/counts.
 
---fault KIND[:PARAM=VALUE][@WHICH] makes things go wrong, and may be repeated. KIND
+--fault KIND[:retry-after=SECONDS][@WHICH] makes things go wrong, and may be repeated. KIND
 is an HTTP status, or one of
 ` + devserver.FaultHelp() + `WHICH lists requests by their ordinals (2,5-7) or is a share of them (10%); without
-it all are meant. A status may have retry-after or retry-after-date in seconds, loris
-every=DURATION.`,
+it all are meant.`,
 		Example: `  sim devserver
   sim devserver --listen 127.0.0.1:8080 --fault 429:retry-after=1@2,5 --fault reset@10%`,
 		Args: cobra.NoArgs,

@@ -114,21 +114,7 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim
 	if s := c.strategies[cell]; s != nil && c.flags.Provider == live.Anthropic {
 		opts.Clear = declares(s)
 	}
-	s, err := live.New(opts)
-	if err != nil {
-		return failingSummarizer{Stub: stub, err: err}
-	}
-	return s
-}
-
-// failingSummarizer ends a run at its first call.
-type failingSummarizer struct {
-	*summarizer.Stub
-	err error
-}
-
-func (s failingSummarizer) Compose(context.Context, *summarizer.Call) (prompt.Answer, error) {
-	return prompt.Answer{}, s.err
+	return live.New(opts)
 }
 
 // report returns what was done, of all cells together.

@@ -198,7 +198,7 @@ func (f *liveFlags) server() (backend.Backend, error) {
 	open := backend.NewAnthropic
 	switch {
 	case f.Provider == live.OpenAI && c.BaseURL == "":
-		return nil, fmt.Errorf("--provider openai needs --base-url, or %s in the environment: with the version, as "+
+		return nil, fmt.Errorf("--provider openai needs --base-url, or %s in the environment, as "+
 			"https://api.openai.com/v1", baseName)
 	case f.Provider == live.OpenAI:
 		open = backend.NewOpenAI

@@ -198,11 +198,10 @@ func (s *shelf) Has(c cassette.Call) bool {
 // newLive returns a summariser or ends the test.
 func newLive(t *testing.T, o Options) *Summarizer {
 	t.Helper()
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
+	if errs := o.Rules(); len(errs) > 0 {
+		t.Fatal(errs)
 	}
-	return s
+	return New(o)
 }
 
 // compose answers a call or ends the test.

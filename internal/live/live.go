@@ -35,17 +35,25 @@ type Summarizer struct {
 	memory memory
 }
 
-// New returns a summariser, or all that is wrong with the options.
-func New(o Options) (*Summarizer, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
+// New returns a summariser. Settings are taken as checked.
+func New(o Options) *Summarizer {
+	if o.Sources == nil {
+		o.Sources = []string{sourceCompact, sourceSessionMemory}
 	}
-	digest, err := o.digest()
-	if err != nil {
-		return nil, err
+	o.MaxOutput = cmp.Or(o.MaxOutput, DefaultMaxOutput)
+	if o.Stub == nil {
+		o.Stub = summarizer.Default()
 	}
-	return &Summarizer{opts: o, digest: digest}, nil
+	if o.Shared == nil {
+		o.Shared = &Shared{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Prices == nil {
+		o.Prices = func(string, prompt.Usage) float64 { return 0 }
+	}
+	return &Summarizer{opts: o, digest: o.digest()}
 }
 
 // Summarize sizes an answer without a call, for callers that have none to give.
@@ -375,41 +383,4 @@ type Options struct {
 	Shared *Shared
 	// Dry estimates calls instead of making them: Stub answers all that are not stored.
 	Dry bool
-}
-
-// withDefaults returns o with defaults filled in, or what is wrong with it.
-func (o Options) withDefaults() (Options, error) {
-	if o.Sources == nil {
-		o.Sources = []string{sourceCompact, sourceSessionMemory}
-	}
-	if o.MaxOutput == 0 {
-		o.MaxOutput = DefaultMaxOutput
-	}
-	if o.Stub == nil {
-		o.Stub = summarizer.Default()
-	}
-	if o.Shared == nil {
-		o.Shared = &Shared{}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Prices == nil {
-		o.Prices = func(string, prompt.Usage) float64 { return 0 }
-	}
-	var errs []error
-	if o.MaxOutput < 0 {
-		errs = append(errs, fmt.Errorf("output of %d tokens is negative", o.MaxOutput))
-	}
-	if !o.Dry && o.Backend == nil && o.Calls == nil {
-		errs = append(errs, errors.New("neither a server nor stored calls are given"))
-	}
-	if !o.Dry && o.Backend != nil && o.Texts == nil {
-		errs = append(errs, errors.New("no texts to compose calls of"))
-	}
-	errs = append(errs, o.Rules()...)
-	if err := errors.Join(errs...); err != nil {
-		return o, fmt.Errorf("live summariser: %w", err)
-	}
-	return o, nil
 }

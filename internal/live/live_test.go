@@ -384,16 +384,3 @@ func TestConcurrent(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 }
-
-func TestOptions(t *testing.T) {
-	for want, o := range map[string]Options{
-		"neither a server nor stored calls": {},
-		"no texts":                          {Backend: &fakeServer{}},
-		"negative":                          {Calls: &shelf{}, Settings: Settings{MaxOutput: -1}},
-		"real calls take off":               {Calls: &shelf{}, Settings: Settings{Thinking: "lots"}},
-	} {
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-}

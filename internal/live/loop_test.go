@@ -207,11 +207,7 @@ func benchmarked(b *testing.B, o Options) (*script, *Summarizer) {
 	}
 	s.fill()
 	o.Texts = library(s)
-	l, err := New(o)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return s, l
+	return s, New(o)
 }
 
 func bench(b *testing.B, s *script, l *Summarizer) {

@@ -293,7 +293,7 @@ func markers(list []prompt.Marker) string {
 
 // digest identifies the options that are part of every request. Those that about adds for single calls are not
 // among them.
-func (o *Options) digest() (string, error) {
+func (o *Options) digest() string {
 	// The last member is how calls once asked for a compaction: it stays, so that stored calls are found.
 	words := jsontext.Value(`{"edits":[{"type":"compact_20260112",` +
 		`"trigger":{"type":"input_tokens","value":50000},"pause_after_compaction":true`)
@@ -301,10 +301,7 @@ func (o *Options) digest() (string, error) {
 		words, _ = jsontext.AppendQuote(append(words, `,"instructions":`...), clean(serverInstructions(o.Instructions)))
 	}
 	words = append(words, "}]}"...)
-	b, err := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, words}, json.Deterministic(true))
-	if err != nil {
-		return "", fmt.Errorf("live summariser: head of the requests: %w", err)
-	}
+	b, _ := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, words}, json.Deterministic(true)) // valid JSON
 	d := prompt.DigestBytes(b)
-	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo), nil
+	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo)
 }

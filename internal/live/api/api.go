@@ -18,7 +18,6 @@ type Request struct {
 	Model             string         `json:"model"`
 	MaxTokens         *int           `json:"max_tokens,omitzero"`
 	Stream            bool           `json:"stream,omitzero"`
-	CacheControl      *CacheControl  `json:"cache_control,omitzero"`
 	System            Content        `json:"system,omitempty"`
 	Tools             []Tool         `json:"tools,omitempty"`
 	ToolChoice        jsontext.Value `json:"tool_choice,omitzero"`

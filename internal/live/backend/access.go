@@ -145,64 +145,33 @@ func parseBase(s string) (*url.URL, error) {
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, errors.New("nothing can stand behind a ? or a #: the path of the API is put behind it")
 	}
-	if m := twice.FindStringSubmatch(u.Path); m != nil && m[1] == m[2] {
-		return nil, fmt.Errorf("it has /%s twice: write it once", m[1])
-	}
 	return u, nil
 }
 
-var (
-	// twice is a version that is in a path two times.
-	twice = regexp.MustCompile(`/(v[0-9][a-z0-9]*)/+(v[0-9][a-z0-9]*)(/|$)`)
-	// versioned is a path that names a version, as most servers' do: /v1,
-	// /v1beta/openai, /api/paas/v4.
-	versioned = regexp.MustCompile(`/v[0-9][a-z0-9]*(/|$)`)
-	// plainPath is a path of words, which no secret is.
-	plainPath = regexp.MustCompile(`^(/[a-z]{1,16}|/v[0-9]{1,2})*$`)
-)
-
-// shown returns a base URL with another path, for an error to show: gateways have
-// tokens in theirs.
-func shown(u *url.URL, path string) string {
-	if !plainPath.MatchString(path) {
-		path = "/…"
-	}
-	return u.Scheme + "://" + u.Host + path
+// messagesURL returns where messages are asked for, of a base URL with the version or the whole path or without.
+func messagesURL(base string) (string, error) {
+	_, err := parseBase(base)
+	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/messages")
+	return strings.TrimSuffix(root, "/v1") + "/v1/messages", err
 }
 
-// checkMessagesURL reports what is wrong with the base URL of a Messages API: the
-// version is put behind it.
-func checkMessagesURL(s string) error {
-	u, err := parseBase(s)
-	if err != nil {
-		return err
-	}
-	path := strings.TrimRight(u.Path, "/")
-	for _, end := range []string{"/v1/messages", "/messages", "/v1"} {
-		if rest, ok := strings.CutSuffix(path, end); ok {
-			return fmt.Errorf("it ends with %s, and /v1/messages is put behind it: leave that out, as %s", end, shown(u, rest))
-		}
-	}
-	return nil
-}
+// versioned is a path that names a version: /v1, /v1beta/openai, /api/paas/v4.
+var versioned = regexp.MustCompile(`/v[0-9][a-z0-9]*(/|$)`)
 
-// chatURL returns where completions are asked for, of a base URL with the version.
-// One that ends with the path of the completions is taken as it is: for servers
-// that have them under no version.
-func chatURL(s string) (string, error) {
+// chatURL returns where completions are asked for, of a base URL, whose version is 1 if it names none. One that ends
+// with the path of the completions is taken as it is: for servers that have them under no version.
+func chatURL(base string) (string, error) {
 	const completions = "/chat/completions"
-	u, err := parseBase(s)
+	u, err := parseBase(base)
 	if err != nil {
 		return "", err
 	}
-	base := strings.TrimRight(s, "/")
-	if strings.HasSuffix(base, completions) {
-		return base, nil
+	root := strings.TrimRight(base, "/")
+	switch {
+	case strings.HasSuffix(root, completions):
+		return root, nil
+	case !versioned.MatchString(u.Path):
+		root += "/v1"
 	}
-	if !versioned.MatchString(u.Path) {
-		root := shown(u, strings.TrimRight(u.Path, "/"))
-		return "", fmt.Errorf("it names no version: most servers want %s/v1; one that has none, %s%s", root, root,
-			completions)
-	}
-	return base + completions, nil
+	return root + completions, nil
 }

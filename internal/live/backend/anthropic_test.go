@@ -207,7 +207,7 @@ func TestFaults(t *testing.T) {
 		{"error-event", wire.CauseOverloaded, 200, false},
 		{"flood", wire.CauseTooLarge, 0, true},
 		{"stall", wire.CauseTimeout, 0, true},
-		{"loris:every=50ms", wire.CauseTimeout, 0, true},
+		{"loris", wire.CauseTimeout, 0, true},
 		{"too-long", wire.CauseTooLong, 400, true},
 		{"too-long-no-gap", wire.CauseTooLong, 400, true},
 	} {
@@ -223,7 +223,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%s from %s: %+v, want %q with status %d", tc.fault, name, f, tc.cause, tc.status)
 			}
 			// A stream that is slow is cut by its whole time only.
-			if want := map[string]string{"stall": "no byte", "loris:every=50ms": "took too long"}[tc.fault]; !strings.Contains(f.Message, want) {
+			if want := map[string]string{"stall": "no byte", "loris": "took too long"}[tc.fault]; !strings.Contains(f.Message, want) {
 				t.Errorf("%s from %s: %q, want %q", tc.fault, name, f.Message, want)
 			}
 			if after := s.Counts(); after.Requests != before.Requests+1 || after.Answered != before.Answered {
@@ -280,7 +280,7 @@ func TestMaxTokens(t *testing.T) {
 // When the caller gives up, the error is the context's, and says what was
 // billed.
 func TestCallerGivesUp(t *testing.T) {
-	_, url := serve(t, devserver.Options{}, "loris:every=20ms")
+	_, url := serve(t, devserver.Options{}, "loris")
 	for name, b := range both(t, url, backend.Limits{}) {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		_, err := b.Do(ctx, conversation())

@@ -18,11 +18,11 @@ import (
 // anthropicURL is where Anthropic's own API is.
 const anthropicURL = "https://api.anthropic.com/"
 
-// NewAnthropic returns a client of a Messages API. It reports a base URL to which
-// the path of the API cannot be put, and a key that is missing or cannot be sent.
+// NewAnthropic returns a client of a Messages API. It reports a base URL that is none, and a key that is missing or
+// cannot be sent.
 func NewAnthropic(c Config) (*Client, error) {
-	base := cmp.Or(c.BaseURL, anthropicURL)
-	if err := checkMessagesURL(base); err != nil {
+	endpoint, err := messagesURL(cmp.Or(c.BaseURL, anthropicURL))
+	if err != nil {
 		return nil, fmt.Errorf("backend: base URL of the Messages API: %w", err)
 	}
 	if c.Key.IsZero() {
@@ -32,7 +32,7 @@ func NewAnthropic(c Config) (*Client, error) {
 		return nil, fmt.Errorf("backend: key of the Messages API: %w", err)
 	}
 	return newClient(c, protocol{
-		endpoint: strings.TrimRight(base, "/") + "/v1/messages",
+		endpoint: endpoint,
 		header: func(h http.Header, k Key, r *wire.Request) {
 			h.Set("Anthropic-Version", "2023-06-01")
 			h.Set("X-Api-Key", k.secret())
@@ -242,10 +242,10 @@ func unquoted(v jsontext.Value) string {
 
 // NewOpenAI returns a client of the chat completions of OpenAI or of a server that
 // offers the same interface (vLLM, llama.cpp, gateways). The base URL has the
-// version, as in http://localhost:8000/v1, or the whole path, as in
+// version, if it is not /v1, or the whole path, as in
 // http://localhost:8000/chat/completions. What the interface has no word for is
 // left out: cache breakpoints, betas, thinking, the server's compaction and edits.
-// It reports a base URL that names no version, and a key that cannot be sent or
+// It reports a base URL that is none, and a key that cannot be sent or
 // that OpenAI's own server misses.
 func NewOpenAI(c Config) (*Client, error) {
 	endpoint, err := chatURL(c.BaseURL)

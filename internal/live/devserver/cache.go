@@ -227,23 +227,7 @@ func positionsOf(org string, q *request, messages []api.Message) []position {
 			p.block(messages[i].Role, &messages[i].Content[k])
 		}
 	}
-	if q.CacheControl != nil {
-		automatic(p.list, q.CacheControl)
-	}
 	return p.list
-}
-
-// automatic puts the breakpoint of a whole request at the last block that can have one.
-func automatic(list []position, c *api.CacheControl) {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].kind == "thinking" || list[i].kind == "redacted_thinking" {
-			continue
-		}
-		if list[i].ttl == "" {
-			list[i].ttl = cmp.Or(c.TTL, "5m")
-		}
-		return
-	}
 }
 
 func total(list []position) int64 {

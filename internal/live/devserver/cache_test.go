@@ -168,14 +168,6 @@ func TestRefusedWritesNothing(t *testing.T) {
 	s.ask(body).want(t, "the call after it", 0, 1020, 0, 0)
 }
 
-// The automatic breakpoint stands at the last block.
-func TestAutomaticMarker(t *testing.T) {
-	s := serve(t, devserver.Options{})
-	body := strings.Replace(user(small, blocks(10)...), `"max_tokens"`, `"cache_control":{"type":"ephemeral"},"max_tokens"`, 1)
-	s.ask(body).want(t, "first", 0, 1020, 0, 0)
-	s.ask(body).want(t, "second", 1020, 0, 0, 0)
-}
-
 // Chat completions read a prefix of at least 1,024 tokens in steps of 128.
 func TestChatCache(t *testing.T) {
 	s := serve(t, devserver.Options{})

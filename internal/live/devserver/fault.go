@@ -69,23 +69,18 @@ func FaultHelp() string {
 
 // Fault is what goes wrong with some requests.
 type Fault struct {
-	Kind   string // one of FaultKinds, or "" for Status
-	Status int    // of HTTP, 400…599
-	// After is the Retry-After of a status, Date says that it is sent as a date.
-	After time.Duration
-	Date  bool
-	Every time.Duration // loris: time from one ping to the next; 0 for 100 ms
-	Calls []Calls       // which requests by ordinal, from 1; with no Share either, all
-	Share float64       // of requests that are drawn, 0…1
+	Kind   string        // one of FaultKinds, or "" for Status
+	Status int           // of HTTP, 400…599
+	After  time.Duration // the Retry-After of a status, 0 for none
+	Calls  []Calls       // which requests by ordinal, from 1; with no Share either, all
+	Share  float64       // of requests that are drawn, 0…1
 }
 
 // Calls is a range of ordinals, both ends included.
 type Calls struct{ From, To int }
 
 // ParseFaults reads faults, and returns all that is wrong with them. One is written
-// KIND[:PARAM=VALUE…][@WHICH]. KIND is an HTTP status or one of FaultKinds;
-// parameters are retry-after and retry-after-date in seconds, and every as a
-// duration. WHICH lists ordinals (2,5-7) or is a share of all requests (10%).
+// KIND[:retry-after=SECONDS][@WHICH]. KIND is an HTTP status or one of FaultKinds. WHICH lists ordinals (2,5-7) or is a share of all requests (10%).
 //
 //	429:retry-after=1@2,5    529@10%    reset@3
 func ParseFaults(texts ...string) ([]Fault, error) {
@@ -103,9 +98,9 @@ func ParseFaults(texts ...string) ([]Fault, error) {
 
 func (f *Fault) parse(s string) (err error) {
 	head, which, some := strings.Cut(s, "@")
-	words := strings.Split(head, ":")
-	if f.Status, err = strconv.Atoi(words[0]); err != nil {
-		f.Kind = words[0]
+	kind, parameter, _ := strings.Cut(head, ":")
+	if f.Status, err = strconv.Atoi(kind); err != nil {
+		f.Kind = kind
 		if known := FaultKinds(); !slices.Contains(known, f.Kind) {
 			return fmt.Errorf("unknown kind %q%s; known: an HTTP status, %s", f.Kind, nearest.Hint(f.Kind, known),
 				strings.Join(known, ", "))
@@ -113,39 +108,14 @@ func (f *Fault) parse(s string) (err error) {
 	} else if f.Status < 400 || f.Status > 599 {
 		return fmt.Errorf("status %d is no error", f.Status)
 	}
-	for _, p := range words[1:] {
-		if name, value, _ := strings.Cut(p, "="); p != "" {
-			if err := f.parameter(name, value); err != nil {
-				return err
-			}
+	if parameter != "" {
+		after, ok := strings.CutPrefix(parameter, "retry-after=")
+		if f.After, err = time.ParseDuration(after + "s"); !ok || err != nil || f.After < 0 {
+			return fmt.Errorf("%q: want retry-after=SECONDS", parameter)
 		}
 	}
 	if some {
 		return f.which(which)
-	}
-	return nil
-}
-
-func (f *Fault) parameter(name, value string) error {
-	unit := ""
-	switch name {
-	case "retry-after", "retry-after-date":
-		unit = "s"
-	case "every":
-	default:
-		names := []string{"retry-after", "retry-after-date", "every"}
-		return fmt.Errorf("unknown parameter %q%s; known: %s", name, nearest.Hint(name, names), strings.Join(names, ", "))
-	}
-	d, err := time.ParseDuration(value + unit)
-	switch {
-	case unit != "" && (err != nil || d < 0):
-		return fmt.Errorf("%s %q: want seconds", name, value)
-	case unit != "":
-		f.After, f.Date = d, name == "retry-after-date"
-	case err != nil || d <= 0:
-		return fmt.Errorf("%s %q: want a duration of more than nothing", name, value)
-	default:
-		f.Every = d
 	}
 	return nil
 }
@@ -229,7 +199,7 @@ func (f *Fault) refusal(tokens, window int64) *apiError {
 	}
 	return &apiError{
 		status: f.Status, kind: cmp.Or(statusKinds[f.Status], kind), message: cmp.Or(http.StatusText(f.Status), "Overloaded"),
-		after: f.After, date: f.Date,
+		after: f.After,
 	}
 }
 
@@ -336,11 +306,7 @@ func (c *call) forever(r *response) {
 	case "stall":
 		<-c.r.Context().Done()
 	case "loris":
-		every := c.fault.Every
-		if every == 0 {
-			every = 100 * time.Millisecond
-		}
-		for c.delay(every) && c.send(event{"ping", map[string]string{"type": "ping"}}) {
+		for c.delay(50*time.Millisecond) && c.send(event{"ping", map[string]string{"type": "ping"}}) {
 		}
 	case "flood":
 		for n := 0; n < 64<<20 && c.send(r.flood); n += len(floodText) {

@@ -73,8 +73,7 @@ func TestClearThinking(t *testing.T) {
 	}
 }
 
-// Compaction on demand: nothing in the call's usage, all in its iteration; what
-// stands ahead of the block in a later request is ignored.
+// Compaction on demand: nothing in the call's usage, all in its iteration.
 func TestCompactOnDemand(t *testing.T) {
 	s := serve(t, devserver.Options{})
 	body := strings.Replace(user("claude-opus-5", block("a", 1003, "")), `"max_tokens"`, `"compaction":{"type":"summarize"},"max_tokens"`, 1)
@@ -85,14 +84,6 @@ func TestCompactOnDemand(t *testing.T) {
 	}
 	if len(r.Content) != 1 || r.Content[0].Type != "compaction" || !strings.Contains(r.Content[0].Content, "Pending Tasks") {
 		t.Errorf("content %+v", r.Content)
-	}
-	ahead := talk(message("user", block("a", 5003, "")), message("assistant", `{"type":"compaction","content":"short"}`, hello), message("user", hello))
-	if got := s.ask(ahead).Usage.Input; got > 50 {
-		t.Errorf("%d tokens after a compaction, want only what follows it", got)
-	}
-	void := talk(message("user", block("a", 5003, "")), message("assistant", `{"type":"compaction","content":null}`, hello), message("user", hello))
-	if got := s.ask(void).Usage.Input; got < 5003 {
-		t.Errorf("%d tokens after a compaction that failed, want all", got)
 	}
 	if status, _, text := s.post("/v1/messages", body); status != 400 || !strings.Contains(text, "Extra inputs") {
 		t.Errorf("without the beta: %d %s", status, text)

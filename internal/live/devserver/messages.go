@@ -71,9 +71,9 @@ func (c *call) finish(a *answer, stream bool, form func() *response) {
 func (c *call) answer(q *request) (*answer, *apiError) {
 	o := &c.server.options
 	a := &answer{id: "msg_" + c.digest, model: q.Model, managed: len(q.ContextManagement) > 0}
-	messages := since(q.Messages)
-	list := positionsOf(c.org, q, messages)
-	messages, a.edits = q.clear(messages, total(list))
+	list := positionsOf(c.org, q, q.Messages)
+	messages, edits := q.clear(q.Messages, total(list))
+	a.edits = edits
 	if len(a.edits) > 0 {
 		list = positionsOf(c.org, q, messages)
 	}
@@ -268,19 +268,6 @@ const (
 	clearTrigger = 100_000
 	clearKeep    = 3
 )
-
-// since returns the messages from the newest compaction with content on: the API ignores everything ahead of it.
-func since(messages []api.Message) []api.Message {
-	for i := len(messages) - 1; i >= 0; i-- {
-		for k := len(messages[i].Content) - 1; k >= 0; k-- {
-			if b := &messages[i].Content[k]; b.Type == "compaction" && len(b.Content) > 0 {
-				rest := append([]api.Message{{Role: messages[i].Role, Content: messages[i].Content[k:]}}, messages[i+1:]...)
-				return rest
-			}
-		}
-	}
-	return messages
-}
 
 // clear makes the edits that clear, and returns the messages that are left.
 func (q *request) clear(messages []api.Message, tokens int64) ([]api.Message, []api.AppliedEdit) {

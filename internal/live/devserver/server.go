@@ -156,7 +156,6 @@ type apiError struct {
 	kind    string
 	message string
 	after   time.Duration // Retry-After, 0 for none
-	date    bool          // Retry-After as a date
 }
 
 // invalid returns the error of a request that breaks a rule.
@@ -220,11 +219,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, chat bool) *call 
 func (c *call) fail(e *apiError) {
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")
-	switch {
-	case e.after <= 0:
-	case e.date:
-		h.Set("Retry-After", time.Now().Add(e.after).UTC().Format(http.TimeFormat))
-	default:
+	if e.after > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((e.after+time.Second-1)/time.Second), 10))
 	}
 	c.w.WriteHeader(e.status)

@@ -55,9 +55,6 @@ func (s *Server) validate(h http.Header, q *request) *apiError {
 		c.block(&q.System[i], fmt.Sprintf("system.%d", i))
 	}
 	c.messages(q.Messages)
-	if q.CacheControl != nil {
-		c.markers++
-	}
 	c.refuse(c.markers > maxMarkers, "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers,
 		c.markers)
 	c.thinking(q)
@@ -72,9 +69,8 @@ func (c *checker) messages(list []api.Message) {
 	const unanswered = "messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s"
 	var open []string // ids of calls that the message before made
 	for i, m := range list {
-		compacted := len(m.Content) > 0 && m.Content[0].Type == "compaction"
 		c.refuse(m.Role != "user" && m.Role != "assistant", "messages.%d.role: %q is neither user nor assistant", i, m.Role)
-		c.refuse(i == 0 && m.Role != "user" && !compacted, "messages: first message must use the user role")
+		c.refuse(i == 0 && m.Role != "user", "messages: first message must use the user role")
 		c.refuse(i > 0 && m.Role == list[max(i, 1)-1].Role, "messages: roles must alternate between user and assistant, "+
 			"but found multiple %q roles in a row at %d", m.Role, i)
 		c.refuse(len(m.Content) == 0, "messages.%d: all messages must have non-empty content", i)
@@ -118,7 +114,7 @@ func (c *checker) block(b *api.Block, at string) {
 		c.refuse(b.ToolUseID == "", "%s.tool_use_id: Field required", at)
 	case "thinking", "redacted_thinking":
 		c.refuse(b.CacheControl != nil, "%s: cache_control cannot be set on %s blocks", at, b.Type)
-	case "image", "document", "compaction":
+	case "image", "document":
 	default:
 		c.refuse(true, "%s.type: unknown type %q", at, b.Type)
 	}
