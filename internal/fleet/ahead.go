@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"container/heap"
 	"context"
 	"errors"
 	"iter"
@@ -64,11 +65,11 @@ func (r *Runner) runAhead(
 			s.stop()
 		}
 	}()
-	for n := 0; !a.waiting.empty(); n++ {
+	for n := 0; len(a.waiting) > 0; n++ {
 		if n%64 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		next := a.waiting.pop()
+		next := heap.Pop(&a.waiting).(turn)
 		a.safe = next.at
 		if err := a.run(next); err != nil {
 			return false, err
@@ -102,7 +103,7 @@ func newAhead(p *Population, j *job) *ahead {
 	a.seats = make([]*seat, len(a.parties))
 	for i := range a.parties {
 		a.parties[i].begin -= a.epoch
-		a.waiting.push(turn{at: a.parties[i].begin, party: int32(i)})
+		heap.Push(&a.waiting, turn{at: a.parties[i].begin, party: int32(i)})
 	}
 	return a
 }
@@ -126,7 +127,7 @@ func (a *ahead) run(next turn) error {
 		return s.err
 	}
 	if ok && at != over {
-		a.waiting.push(turn{at, next.party})
+		heap.Push(&a.waiting, turn{at, next.party})
 		return nil
 	}
 	for _, v := range a.servers {
@@ -230,7 +231,7 @@ func (s *shared) Begin(t int64, r *prompt.Request) prompt.Outcome {
 // wait returns when all parties have reached a time; false when the run was stopped.
 func (s *seat) wait(t int64) bool {
 	a := s.clock
-	if here := (turn{t, s.party}); here.before(a.waiting.front()) {
+	if here := (turn{t, s.party}); len(a.waiting) == 0 || here.before(a.waiting[0]) {
 		a.safe = t
 		return true
 	}

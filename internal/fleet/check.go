@@ -214,6 +214,9 @@ func (f *File) checkProfiles(fs *flaws, o *Org, path string) {
 		}
 		for _, err := range d.flaws() {
 			key, text, _ := strings.Cut(err.Error(), ": ")
+			if dist := map[string]*synthetic.Dist{"turns": s.Turns, "rounds": s.Rounds}[key]; dist != nil && len(spec.Validate(dist)) > 0 {
+				continue // it is told of by itself
+			}
 			if place := f.setBy(o, path, key); place != "" {
 				fs.once(place, text)
 			} else {

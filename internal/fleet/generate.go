@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/draws"
@@ -243,16 +242,8 @@ func (f *File) changed(o *Org, profile string) (*synthetic.Workload, error) {
 	}
 	w.Start, w.Spread, w.WarmStart, w.Resumes = f.Start.Time, 0, 1, 0
 	s := &o.Sessions
-	for _, version := range [...]string{f.Client.Version, s.Version} {
-		if version != "" {
-			w.Version = version
-		}
-	}
-	for _, static := range [...]int{f.Client.Static, s.Static} {
-		if static != 0 {
-			w.Static = static
-		}
-	}
+	w.Version = cmp.Or(s.Version, f.Client.Version, w.Version)
+	w.Static = cmp.Or(s.Static, f.Client.Static, w.Static)
 	if s.Turns != nil {
 		w.Turns = *s.Turns
 	}
@@ -365,17 +356,7 @@ func (f *File) generators() ([]mix, error) {
 // profiles, which are asked for while the fleet is read, sized and drawn.
 type known struct {
 	mu   sync.Mutex
-	kept map[generatorKey]*drawnFrom
-}
-
-// generatorKey is all that a workload, its generator and a sample of its sessions
-// depend on.
-type generatorKey struct {
-	profile, version, model string
-	static                  int
-	sizes                   string // turns and rounds
-	start                   time.Time
-	seed                    uint64
+	kept map[string]*drawnFrom // by all that they depend on
 }
 
 // drawnFrom is what sessions are drawn from. What takes long is made when it is first
@@ -395,14 +376,12 @@ func (f *File) drawnFrom(o *Org, profile string) *drawnFrom {
 		return f.newDrawnFrom(o, profile)
 	}
 	s := &o.Sessions
-	key := generatorKey{
-		profile: profile, version: cmp.Or(s.Version, f.Client.Version), model: s.Model,
-		static: cmp.Or(s.Static, f.Client.Static), sizes: fmt.Sprint(s.Turns, s.Rounds), start: f.Start.Time, seed: f.Seed,
-	}
+	key := fmt.Sprintf("%q %q %q %d %v %v %v %d", profile, cmp.Or(s.Version, f.Client.Version), s.Model,
+		cmp.Or(s.Static, f.Client.Static), s.Turns, s.Rounds, f.Start, f.Seed)
 	f.known.mu.Lock()
 	defer f.known.mu.Unlock()
 	if f.known.kept == nil {
-		f.known.kept = map[generatorKey]*drawnFrom{}
+		f.known.kept = map[string]*drawnFrom{}
 	}
 	if f.known.kept[key] == nil {
 		f.known.kept[key] = f.newDrawnFrom(o, profile)

@@ -1,9 +1,7 @@
 package fleet
 
 import (
-	"container/heap"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -147,35 +145,19 @@ type turn struct {
 
 func (a turn) before(b turn) bool { return a.at < b.at || a.at == b.at && a.party < b.party }
 
-// turns has the party that goes on next at its front.
-type turns struct{ list turnHeap }
+// turns is a heap of those that wait, the one that goes on next first.
+type turns []turn
 
-func (t *turns) push(v turn) { heap.Push(&t.list, v) }
+func (h turns) Len() int           { return len(h) }
+func (h turns) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h turns) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *turns) Push(v any)        { *h = append(*h, v.(turn)) }
 
-// pop takes the front out.
-func (t *turns) pop() turn { return heap.Pop(&t.list).(turn) }
-
-func (t *turns) empty() bool { return len(t.list) == 0 }
-
-// front returns the turn that comes first, one that never comes if there is none.
-func (t *turns) front() turn {
-	if t.empty() {
-		return turn{at: math.MaxInt64}
-	}
-	return t.list[0]
-}
-
-type turnHeap []turn
-
-func (h turnHeap) Len() int           { return len(h) }
-func (h turnHeap) Less(i, j int) bool { return h[i].before(h[j]) }
-func (h turnHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *turnHeap) Push(v any)        { *h = append(*h, v.(turn)) }
-
-func (h *turnHeap) Pop() any {
-	n := len(*h) - 1
-	v := (*h)[n]
-	*h = (*h)[:n]
+// Pop takes the last one out: heap.Pop has put the first there.
+func (h *turns) Pop() any {
+	last := len(*h) - 1
+	v := (*h)[last]
+	*h = (*h)[:last]
 	return v
 }
 

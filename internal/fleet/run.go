@@ -281,7 +281,7 @@ func sum(jobs []job) {
 	}
 }
 
-// progress counts the sessions that have been simulated.
+// progress tells how many sessions have been simulated.
 type progress struct {
 	finished atomic.Int64
 	total    int
@@ -299,15 +299,11 @@ func (p *progress) add(sessions int) {
 // where they share more than the entries ahead of messages.
 func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, done *progress) error {
 	if !r.oneClock && p.file.Server.Capacity == 0 {
-		var ended atomic.Int64
-		ok, err := r.runAhead(ctx, p, j, prices, func(sessions int) {
-			ended.Add(int64(sessions))
-			done.add(sessions)
-		})
+		ok, err := r.runAhead(ctx, p, j, prices, done.add)
 		if ok || err != nil {
 			return err
 		}
-		done.add(-int(ended.Load()))
+		done.add(-len(j.sessions)) // all of them ended
 	}
 	if err := r.runTogether(ctx, p, j, prices); err != nil {
 		return err
