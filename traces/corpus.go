@@ -85,8 +85,18 @@ type Options struct {
 
 	// Listener, when not nil, is shown the texts of blocks and makes Session.Index.
 	Listener Listener
+	// Store, when not nil, keeps what is read for the next time. Sessions do not depend on it.
+	Store Store
 
 	long *sync.Mutex
+}
+
+// Store keeps what was made of recordings, by key. It is safe for concurrent use.
+type Store interface {
+	// Get reads a value into what a pointer points to and reports whether there was one, whole and of this type.
+	Get(key string, into any) bool
+	// Put keeps the value that a pointer points to, if it can.
+	Put(key string, from any)
 }
 
 // Long is held by whoever reads a line of more than some MiB, so that workers do not hold several

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // suffixes are the endings of the files that Find takes from a folder. A file
@@ -39,6 +40,46 @@ type Input struct {
 	path  string
 	fsys  fs.FS    // nil for the file system of the host
 	spool *os.File // standard input, without a name in any folder
+}
+
+// Stamp tells whether a file is the one that was read: where it lies, its size, when it was changed, and what it begins
+// and ends with.
+type Stamp struct {
+	Path       string // absolute; "" for what is no file of the host, or cannot be read
+	Size       int64
+	Time       int64 // of the last change, unix ns
+	Head, Tail prompt.Digest
+}
+
+// stamped is how much of both ends of a file is in its stamp, bytes.
+const stamped = 4 << 10
+
+// Stamp returns the stamp of the file.
+func (in Input) Stamp() Stamp {
+	if in.fsys != nil || in.spool != nil {
+		return Stamp{}
+	}
+	f, err := files.Open(in.path)
+	if err != nil {
+		return Stamp{}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	path, absErr := filepath.Abs(in.path)
+	if err != nil || absErr != nil {
+		return Stamp{}
+	}
+	s := Stamp{Path: path, Size: info.Size(), Time: info.ModTime().UnixNano()}
+	var ends [2]prompt.Digest
+	buf := make([]byte, min(stamped, info.Size()))
+	for i, at := range [...]int64{0, info.Size() - int64(len(buf))} {
+		if n, _ := f.ReadAt(buf, at); n < len(buf) {
+			return Stamp{}
+		}
+		ends[i] = prompt.DigestBytes(buf)
+	}
+	s.Head, s.Tail = ends[0], ends[1]
+	return s
 }
 
 // Inputs are the recordings found under some paths, ordered by name.

@@ -28,7 +28,7 @@ func (h homeless) Run() int {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(home)
-	for name, value := range map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""} {
+	for name, value := range map[string]string{"HOME": home, "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "XDG_CACHE_HOME": ""} {
 		if err := os.Setenv(name, value); err != nil {
 			log.Fatal(err)
 		}
@@ -47,11 +47,24 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE") != "",
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"damage": damage},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SAMPLES", samples)
 			return nil
 		},
 	})
+}
+
+// damage changes a byte in the middle of every file of a folder.
+func damage(ts *testscript.TestScript, _ bool, args []string) {
+	names, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*"))
+	ts.Check(err)
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		ts.Check(err)
+		text[len(text)/2] ^= 1
+		ts.Check(os.WriteFile(name, text, 0o600))
+	}
 }
 
 func exec(t *testing.T, args ...string) (code int, stdout, stderr string) {

@@ -26,6 +26,7 @@ type readFlags struct {
 	memory  int // MiB
 	quiet   bool
 	verbose bool
+	noStore bool
 
 	choice   filterFlags
 	discover discoverFlags
@@ -50,6 +51,7 @@ func (f *readFlags) bindReading(cmd *cobra.Command) {
 	f.bindBasics(cmd, "files read and sessions simulated at once; 0 means one per core")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
+	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings again, and keep nothing of them for the next time")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
 }
 
@@ -150,7 +152,12 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		f.sample = true
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
+		kept := f.openStore()
+		if kept != nil {
+			opts.Store = kept
+		}
 		c, err = agents.Read(ctx, opts, paths...)
+		defer func() { f.closeStore(cmd, kept) }()
 	}
 	stop()
 	if errors.Is(err, traces.ErrMemory) {

@@ -20,7 +20,7 @@ import (
 
 func newTraces() *cobra.Command {
 	return group("traces", "Look at recorded sessions", "",
-		newTracesList(), newTracesShow(), newTracesGen(), newTracesCompare(), newTracesFit())
+		newTracesList(), newTracesShow(), newTracesGen(), newTracesCompare(), newTracesFit(), newTracesStore())
 }
 
 // traceFlags are the flags of verbs that look at sessions as they were recorded.

@@ -25,6 +25,10 @@ type reading[S interface{ Base() *File }] struct {
 	with  []int32          // of each file, another that it belongs together with, or itself
 	first map[uint64]int32 // file that spoke of a name first, by 64 bits of its digest
 	made  []outcome
+
+	stamps   []traces.Stamp // of each file, where there is a store
+	recalled []bool         // of each file: the store had it
+	names    [][]uint64     // of each file, what it spoke of
 }
 
 // outcome is what has become of a draft.
@@ -38,6 +42,7 @@ type outcome struct {
 func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, inputs []traces.Input) *reading[S] {
 	b := &reading[S]{
 		Reader: r, opts: opts, inputs: inputs, files: make([]*File, len(inputs)),
+		recalled: make([]bool, len(inputs)), names: make([][]uint64, len(inputs)),
 		batch: make([]int32, len(inputs)), with: make([]int32, len(inputs)), first: map[uint64]int32{},
 	}
 	for i := range b.with {
@@ -46,16 +51,23 @@ func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, 
 	return b
 }
 
-// read reads all files, some of them twice.
+// read reads all files that the store does not have, some of them twice.
 func (b *reading[S]) read(ctx context.Context) error {
+	b.recall()
 	var alone [][]int32
 	for i := range b.inputs {
-		alone = append(alone, []int32{int32(i)})
+		if !b.recalled[i] {
+			alone = append(alone, []int32{int32(i)})
+		}
 	}
 	if err := b.pass(ctx, alone); err != nil {
 		return err
 	}
-	return b.pass(ctx, b.torn())
+	if err := b.pass(ctx, b.torn()); err != nil {
+		return err
+	}
+	b.keep()
+	return nil
 }
 
 // torn returns the groups of files that belong together and were read in several batches, and
@@ -142,6 +154,7 @@ func (b *reading[S]) gather(scanned []S, batch []int32) {
 	list := make([]S, len(batch))
 	for i, k := range batch {
 		list[i], b.files[k], b.batch[k] = scanned[k], scanned[k].Base(), int32(b.batches)
+		b.recalled[k], b.names[k] = false, nil
 		at[b.files[k]] = k
 		var none S
 		scanned[k] = none
@@ -150,7 +163,7 @@ func (b *reading[S]) gather(scanned []S, batch []int32) {
 	clear(list)
 	for _, k := range batch {
 		for _, name := range b.files[k].spoken {
-			b.speak(name, k)
+			b.speak(name.Lo, k)
 		}
 		b.files[k].spoken = nil
 	}
@@ -159,11 +172,11 @@ func (b *reading[S]) gather(scanned []S, batch []int32) {
 			f.claimed = true
 		}
 		for _, f := range d.Files {
-			b.speak(prompt.DigestString(d.ID), at[f])
+			b.speak(prompt.DigestString(d.ID).Lo, at[f])
 		}
 		for _, t := range d.Threads {
 			for i := range t.Calls {
-				b.speak(prompt.DigestString(t.Calls[i].ID), at[d.Files[0]])
+				b.speak(prompt.DigestString(t.Calls[i].ID).Lo, at[d.Files[0]])
 			}
 		}
 	}
@@ -180,21 +193,23 @@ func (b *reading[S]) gather(scanned []S, batch []int32) {
 	b.made = append(b.made, made...)
 }
 
-// speak notes that a file speaks of a session or a call.
-func (b *reading[S]) speak(name prompt.Digest, file int32) {
-	if i, ok := b.first[name.Lo]; ok {
+// speak notes that a file speaks of a session or a call, given 64 bits of the digest of its name.
+func (b *reading[S]) speak(name uint64, file int32) {
+	if b.opts.Store != nil {
+		b.names[file] = append(b.names[file], name)
+	}
+	if i, ok := b.first[name]; ok {
 		b.join(i, file)
 		return
 	}
-	b.first[name.Lo] = file
+	b.first[name] = file
 }
 
 // corpus returns what was read, and the problems found before with it.
 func (b *reading[S]) corpus(inputs *traces.Inputs, found *Problems) *traces.Corpus {
 	c := &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}, MaxLine: b.opts.MaxLine}
-	if b.batches > 1 { // which may be others the next time
-		slices.SortStableFunc(b.made, func(x, y outcome) int { return cmp.Compare(x.file, y.file) })
-	}
+	// Batches may be others the next time.
+	slices.SortStableFunc(b.made, func(x, y outcome) int { return cmp.Compare(x.file, y.file) })
 	for _, f := range b.files {
 		c.Lines += f.Lines
 		c.BadLines += f.Bad

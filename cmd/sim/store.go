@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/store"
+)
+
+// storeFolder returns where parsed sessions are kept.
+func storeFolder() (string, error) {
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "compactsim", "sessions"), err
+}
+
+// openStore returns the store of parsed sessions, nil where there is none: --no-store, or a user without a folder for
+// what can be made again.
+func (f *readFlags) openStore() *store.Store {
+	if f.noStore {
+		return nil
+	}
+	dir, err := storeFolder()
+	if err != nil {
+		return nil
+	}
+	s, err := store.Open(dir, new(needs.Index))
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// closeStore says what could not be kept, and with -v what was damaged.
+func (f *readFlags) closeStore(cmd *cobra.Command, s *store.Store) {
+	if s == nil {
+		return
+	}
+	n, err := s.Close()
+	w := cmd.ErrOrStderr()
+	if err != nil && !f.quiet {
+		say(w, "warning: parsed sessions are not kept: %v; --no-store does not try", err)
+	}
+	if f.verbose && n.Damaged > 0 {
+		say(w, "%s of parsed sessions that were kept: damaged, read again", plural(n.Damaged, "file"))
+	}
+}
+
+func newTracesStore() *cobra.Command {
+	return group("store", "Say how much is kept of sessions that were read, or remove it",
+		`Sessions that were read are kept in the user's cache folder, so that the next run over the same files starts
+at once: numbers, paths, names of tools and models, and digests of what was said, but no text. A file that has
+changed is read again. The folder holds 1 GiB at most; what was used longest ago goes first.`,
+		listing("Say where parsed sessions are kept and how much they take", storeTable), newStoreClean())
+}
+
+// storeTable says how much is kept.
+func storeTable() (*document.Table, error) {
+	dir, err := storeFolder()
+	if err != nil {
+		return nil, fmt.Errorf("no folder for parsed sessions: %w", err)
+	}
+	list, err := store.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list parsed sessions: %w", err)
+	}
+	row := []any{dir, len(list), int64(0), "", ""}
+	for i, e := range list {
+		row[2] = row[2].(int64) + e.Bytes
+		at := e.Used.UTC().Format("2006-01-02T15:04Z")
+		if row[4] = at; i == 0 {
+			row[3] = at
+		}
+	}
+	return &document.Table{Columns: []document.Column{
+		{Name: "folder", Title: "FOLDER"}, {Name: "entries", Title: "ENTRIES", Right: true},
+		{Name: "bytes", Title: "BYTES", Right: true}, {Name: "oldest_use", Title: "OLDEST USE"},
+		{Name: "latest_use", Title: "LATEST USE"},
+	}, Rows: [][]any{row}}, nil
+}
+
+func newStoreClean() *cobra.Command {
+	return &cobra.Command{
+		Use: "clean", Short: "Remove what is kept; sessions are read again when they are needed", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := storeFolder()
+			if err == nil {
+				err = store.Clean(dir)
+			}
+			if err != nil {
+				return fmt.Errorf("remove parsed sessions: %w", err)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,160 @@
+package assembly
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/parallel"
+	"github.com/compactsim/compactsim/internal/store"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// kept is what files that belong together came to, as a store has it: under the name of the first of them.
+type kept struct {
+	Files []keptFile
+	Made  []keptSession
+}
+
+// keptFile is what was met in a file.
+type keptFile struct {
+	Name       string
+	Stamp      traces.Stamp
+	Lines, Bad int
+	Bytes      int64
+	Problems   Problems
+	Unknown    []counted
+	Claimed    bool
+	Names      []uint64 // of sessions and calls that it speaks of
+}
+
+// counted is a type of lines and their number.
+type counted struct {
+	Type string
+	N    int
+}
+
+// keptSession is an outcome.
+type keptSession struct {
+	Session  *traces.Session
+	Problems Problems
+	File     int32 // index into kept.Files
+	Unsound  string
+}
+
+// key names what the store has of the files of which one is the first. What is read depends on these options.
+func (b *reading[S]) key(i int32) string {
+	o := &b.opts
+	return store.Key(b.Name, fmt.Sprint(o.Rates, o.Strict, o.MaxLine, o.MaxProblems), b.inputs[i].Name, b.stamps[i].Path)
+}
+
+// recall takes over what the store has of files that have not changed.
+func (b *reading[S]) recall() {
+	if b.opts.Store == nil {
+		return
+	}
+	b.stamps = make([]traces.Stamp, len(b.inputs))
+	found := make([]*kept, len(b.inputs))
+	parallel.Each(b.opts.Workers, len(b.inputs), func(i int) {
+		var k kept
+		if b.stamps[i] = b.inputs[i].Stamp(); b.stamps[i].Path != "" && b.opts.Store.Get(b.key(int32(i)), &k) {
+			found[i] = &k
+		}
+	})
+	at := make(map[string]int32, len(b.inputs))
+	for i := range b.inputs {
+		at[b.inputs[i].Name] = int32(i)
+	}
+	for i, k := range found {
+		if k != nil && b.files[i] == nil && b.fresh(k, at) {
+			b.take(k, at)
+		}
+	}
+}
+
+// fresh reports whether all files of an entry are as they were, and their sessions have an index if one is wanted.
+func (b *reading[S]) fresh(k *kept, at map[string]int32) bool {
+	for i := range k.Files {
+		f := &k.Files[i]
+		if j, ok := at[f.Name]; !ok || b.files[j] != nil || b.stamps[j] != f.Stamp {
+			return false
+		}
+	}
+	return b.opts.Listener == nil || !slices.ContainsFunc(k.Made, func(m keptSession) bool {
+		return m.Unsound == "" && m.Session.Index == nil
+	})
+}
+
+// take makes the files of an entry a batch of their own.
+func (b *reading[S]) take(k *kept, at map[string]int32) {
+	b.batches++
+	for i := range k.Files {
+		was := &k.Files[i]
+		j := at[was.Name]
+		f := &File{
+			Name: was.Name, Lines: was.Lines, Bad: was.Bad, Bytes: was.Bytes, Problems: was.Problems,
+			Unknown: map[string]int{}, claimed: was.Claimed,
+		}
+		for _, u := range was.Unknown {
+			f.Unknown[u.Type] = u.N
+		}
+		b.files[j], b.batch[j], b.recalled[j] = f, int32(b.batches), true
+		for _, name := range was.Names {
+			b.speak(name, j)
+		}
+		if b.opts.Progress != nil {
+			b.opts.Progress(f.Bytes, 1)
+		}
+	}
+	for _, m := range k.Made {
+		o := outcome{Session: m.Session, problems: m.Problems, file: at[k.Files[m.File].Name]}
+		if m.Unsound != "" {
+			o.unsound = errors.New(m.Unsound)
+		}
+		b.made = append(b.made, o)
+	}
+}
+
+// keep puts into the store what was read: of files that could be read to their end.
+func (b *reading[S]) keep() {
+	if b.opts.Store == nil {
+		return
+	}
+	groups := map[int32]*kept{}
+	place := make([]int32, len(b.files)) // of each file in its group
+	lost := map[int32]bool{}
+	for i, f := range b.files {
+		root := b.root(int32(i))
+		k := groups[root]
+		if k == nil {
+			k = &kept{}
+			groups[root] = k
+		}
+		place[i] = int32(len(k.Files))
+		was := keptFile{
+			Name: b.inputs[i].Name, Stamp: b.stamps[i], Lines: f.Lines, Bad: f.Bad, Bytes: f.Bytes, Problems: f.Problems,
+			Claimed: f.claimed, Names: b.names[i],
+		}
+		for _, t := range slices.Sorted(maps.Keys(f.Unknown)) {
+			was.Unknown = append(was.Unknown, counted{t, f.Unknown[t]})
+		}
+		k.Files = append(k.Files, was)
+		unread := slices.ContainsFunc(f.Problems.List, func(p traces.Problem) bool { return p.Unread })
+		lost[root] = lost[root] || b.recalled[i] || unread || was.Stamp.Path == ""
+	}
+	for _, o := range b.made {
+		m := keptSession{Session: o.Session, Problems: o.problems, File: place[o.file]}
+		if o.unsound != nil {
+			m.Unsound = o.unsound.Error()
+		}
+		k := groups[b.root(o.file)]
+		k.Made = append(k.Made, m)
+	}
+	roots := slices.Sorted(maps.Keys(groups))
+	parallel.Each(b.opts.Workers, len(roots), func(i int) {
+		if !lost[roots[i]] {
+			b.opts.Store.Put(b.key(roots[i]), groups[roots[i]])
+		}
+	})
+}

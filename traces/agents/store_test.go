@@ -1,0 +1,104 @@
+package agents
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/store"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// sizes is an index: how much was said in each block.
+type sizes struct{ bytes []int64 }
+
+// counter makes sizes.
+type counter struct{}
+
+func (counter) Hear(_ prompt.Kind, t *traces.Text) any { return int64(len(t.Text)) }
+
+func (counter) Index(_ *traces.Session, heard []any) any {
+	x := &sizes{}
+	for _, h := range heard {
+		n, _ := h.(int64)
+		x.bytes = append(x.bytes, n)
+	}
+	return x
+}
+
+// What is read with a store is what is read without, whatever happened to the recordings in between: files that come,
+// go, grow, are cut, change places, or are read beside others or alone, with a listener and without.
+func TestStore(t *testing.T) {
+	source := related(t)
+	names, err := os.ReadDir(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(12) {
+		draw := rand.New(rand.NewPCG(seed, 0))
+		dir := t.TempDir()
+		for range 2 + draw.IntN(4) {
+			for range 1 + draw.IntN(12) {
+				change(t, draw, source, dir, names[draw.IntN(len(names))].Name())
+			}
+			opts := traces.Options{Workers: 1 + draw.IntN(3), Batch: 1 + draw.IntN(200)}
+			if draw.IntN(2) == 0 {
+				opts.Listener = counter{}
+			}
+			want := corpusOf(t, opts, dir)
+			kept, err := store.Open(filepath.Join(dir, ".store"), new(sizes))
+			if err != nil {
+				t.Fatal(err)
+			}
+			opts.Store = kept
+			got := corpusOf(t, opts, dir)
+			again := corpusOf(t, opts, dir)
+			n, err := kept.Close()
+			if err != nil || n.Damaged > 0 || want != nil && n.Found == 0 {
+				t.Fatal(n, err)
+			}
+			if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(again, want) {
+				t.Fatalf("seed %d: sessions differ", seed)
+			}
+		}
+	}
+}
+
+// corpusOf reads a folder, nil without sessions. An index that nobody asked for is left out.
+func corpusOf(t *testing.T, opts traces.Options, dir string) *traces.Corpus {
+	c, err := Read(t.Context(), opts, dir)
+	if err != nil || c == nil {
+		return nil
+	}
+	c.Inputs = nil
+	for _, s := range c.Sessions {
+		if opts.Listener == nil {
+			s.Index = nil
+		}
+	}
+	return c
+}
+
+// change does something to a file.
+func change(t *testing.T, draw *rand.Rand, source, dir, name string) {
+	to := filepath.Join(dir, name)
+	text, err := os.ReadFile(filepath.Join(source, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch draw.IntN(5) {
+	case 0:
+		text = text[:draw.IntN(len(text))]
+	case 1:
+		_ = os.Remove(to) // it may not be there
+		return
+	case 2:
+		text = append(text, text[:len(text)/3]...)
+	}
+	if err := os.WriteFile(to, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
