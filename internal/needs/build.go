@@ -160,7 +160,6 @@ func (b *builder) post(thread, round int32, span traces.Span) {
 		if h == nil {
 			continue
 		}
-		b.x.Bytes += h.bytes
 		bl := &b.s.Blocks[k]
 		own := bl.Kind == prompt.KindToolUse
 		for _, m := range h.marks {
@@ -276,7 +275,6 @@ func (b *builder) replaced(k int32, v *argument) {
 			return
 		}
 	}
-	b.x.Missed++
 }
 
 // add adds a need if what matched stands in what the thread has been told, and was first said in a block that the

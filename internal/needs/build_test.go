@@ -77,7 +77,7 @@ func TestEditUsesWhatWasRead(t *testing.T) {
 	}
 }
 
-// An edit whose text is found nowhere is counted and is no need.
+// An edit whose text is found nowhere is no need.
 func TestEditFoundNowhere(t *testing.T) {
 	var talk needstest.Talk
 	talk.Person("go on")
@@ -85,8 +85,8 @@ func TestEditFoundNowhere(t *testing.T) {
 	talk.Fails("Edit", `{"file_path":"/p/x.go","old_string":"never seen before by anyone","new_string":"y"}`,
 		"String to replace not found")
 	x, _ := build(t, &talk)
-	if n := len(of(x, results.NeedEdit)); n != 0 || x.Missed != 1 {
-		t.Errorf("%d needs, %d missed; want 0 and 1", n, x.Missed)
+	if n := len(of(x, results.NeedEdit)); n != 0 {
+		t.Errorf("%d needs, want none", n)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestOddInput(t *testing.T) {
 	var none needstest.Talk
 	none.Person("hello")
 	none.Says("hi")
-	if x, _ := build(t, &none); x.Len() != 0 || x.Missed != 0 {
+	if x, _ := build(t, &none); x.Len() != 0 {
 		t.Errorf("%d needs of a conversation without calls", x.Len())
 	}
 	var talk needstest.Talk
@@ -204,11 +204,11 @@ func TestOddInput(t *testing.T) {
 	talk.Call("Bash", `{"command":"grep a54321"}`, "ok")
 	began := time.Now()
 	x, _ := build(t, &talk)
-	if x.Bytes < 7<<20 || x.Len() == 0 {
-		t.Errorf("%d bytes, %d needs", x.Bytes, x.Len())
+	if x.Len() == 0 {
+		t.Error("nothing is used")
 	}
 	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("%v for %d bytes", took, x.Bytes)
+		t.Errorf("%v for %d bytes", took, b.Len())
 	}
 }
 

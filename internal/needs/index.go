@@ -48,8 +48,6 @@ type Index struct {
 	places     []Place
 	directives []directive // by block, of persons and of recorded summaries
 	summaries  []summary
-	Bytes      int64 // of texts read
-	Missed     int   // edits whose old text is found nowhere
 }
 
 // uses are the needs of a thread by round.
@@ -90,17 +88,6 @@ func (x *Index) recorded(d prompt.Digest) traces.Span {
 		}
 	}
 	return traces.Span{}
-}
-
-// quotes returns the directives of a recorded summary, whose terms are looked for where they stand.
-func (x *Index) quotes(summary traces.Span) written {
-	w := written{}
-	for k := summary.From; k < summary.To; k++ {
-		for _, d := range x.said(k) {
-			w[d.term] = true
-		}
-	}
-	return w
 }
 
 // said returns the directives of a block.

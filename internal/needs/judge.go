@@ -220,10 +220,6 @@ func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 			j.reach(k)
 			j.shown[k] = whole
 		}
-		if said.Len() > 0 {
-			j.here = append(j.here, j.x.quotes(said))
-			break
-		}
 		if w := j.read(b); w != nil {
 			j.here = append(j.here, w)
 		} else {

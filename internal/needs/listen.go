@@ -26,7 +26,6 @@ type utterance struct {
 	marks      []mark     // terms and lines, each once unless the block is a tool call
 	values     []argument // of a tool call
 	directives []uint64   // terms
-	bytes      int64
 }
 
 // span is a part of a text, bytes.
@@ -59,7 +58,7 @@ func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
 	s.scan(text, false)
-	h := &utterance{bytes: int64(len(text)), marks: s.once()}
+	h := &utterance{marks: s.once()}
 	if k == prompt.KindPrompt || k == prompt.KindText || k == prompt.KindSummary {
 		h.directives = directives(text)
 	}

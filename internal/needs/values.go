@@ -40,7 +40,7 @@ func (v *value) role() role {
 
 // call returns what is heard of a tool call.
 func (s *scanner) call(input jsontext.Value) *utterance {
-	h := &utterance{bytes: int64(len(input))}
+	h := &utterance{}
 	s.values = values(s.values[:0], input)
 	for i := range s.values {
 		v := &s.values[i]

@@ -8,32 +8,46 @@ type Words func(summary *prompt.Block) string
 // written are the terms, lines and directives of a summary.
 type written map[uint64]bool
 
-// read returns what a summary has, nil where its words are not known. Each summary is scanned once.
+// read returns what a summary has, nil where its words are not known: of a recorded one the directives, as its terms are
+// looked for where they stand. Each summary is scanned once.
 func (j *Judge) read(b *prompt.Block) written {
-	if j.words == nil {
-		return nil
-	}
 	if w, ok := j.known[b.Digest]; ok {
 		return w
 	}
 	var w written
-	if text := j.words(b); text != "" {
+	if said := j.x.recorded(b.Digest); said.Len() > 0 {
 		w = written{}
-		var s scanner
-		s.scan(text, false)
-		for _, list := range [...][]found{s.terms, s.lines} {
-			for i := range list {
-				w[list[i].key|1] = true
+		for k := said.From; k < said.To; k++ {
+			for _, d := range j.x.said(k) {
+				w[d.term] = true
 			}
 		}
-		for _, term := range directives(text) {
-			w[term] = true
-		}
+	} else if j.words != nil {
+		w = scanned(j.words(b))
 	}
 	if j.known == nil {
 		j.known = map[prompt.Digest]written{}
 	}
 	j.known[b.Digest] = w
+	return w
+}
+
+// scanned returns what a text has, nil for none.
+func scanned(text string) written {
+	if text == "" {
+		return nil
+	}
+	w := written{}
+	var s scanner
+	s.scan(text, false)
+	for _, list := range [...][]found{s.terms, s.lines} {
+		for i := range list {
+			w[list[i].key|1] = true
+		}
+	}
+	for _, term := range directives(text) {
+		w[term] = true
+	}
 	return w
 }
 
