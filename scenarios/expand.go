@@ -271,12 +271,12 @@ func (x *expansion) product(d *Design, around []variant) {
 			x.checkWindow(e, &v, around)
 			asks := asksSummarizer(v.strategy)
 			for _, a := range around {
-				c := newCell(e.name, &v, &a, asks)
-				var err error
-				if c.Strategy, err = x.under(e, &v, &a.scenario.Client.Assembly); err != nil {
+				strategy, err := x.under(e, &v, &a.scenario.Client.Assembly)
+				if err != nil {
 					x.once(err)
 					continue
 				}
+				c := newCell(e.name, strategy, &v, &a, asks)
 				if seen[c.Name] {
 					continue
 				}
@@ -291,11 +291,14 @@ func (x *expansion) product(d *Design, around []variant) {
 	}
 }
 
-func newCell(name string, v, around *variant, asks bool) Cell {
-	c := Cell{Strategy: v.strategy, Params: map[string]string{}, Scenario: around.scenario}
+// newCell returns a cell with the parameters that it depends on: one that draws nothing
+// runs under one seed.
+func newCell(name string, strategy *strategies.Strategy, v, around *variant, asks bool) Cell {
+	c := Cell{Strategy: strategy, Params: map[string]string{}, Scenario: around.scenario}
 	params := slices.Clone(v.params)
 	for _, p := range around.params {
-		if asks || !strings.HasPrefix(p[0], "summarizer.") {
+		summary, seed := strings.HasPrefix(p[0], "summarizer."), p[0] == results.SeedParam
+		if (asks || !summary) && (!seed || c.Draws()) {
 			params = append(params, p)
 		}
 	}
@@ -305,6 +308,19 @@ func newCell(name string, v, around *variant, asks bool) Cell {
 	}
 	c.Name = name + join(params)
 	return c
+}
+
+// Draws reports whether figures of the cell may depend on the seed. A layer that does not
+// say whether it draws is taken to: more seeds cost time, fewer a wrong verdict.
+func (c *Cell) Draws() bool {
+	s := c.Scenario
+	return s.Server.EvictPerCall > 0 || s.Client.System.UncachedChange > 0 ||
+		slices.ContainsFunc(c.Strategy.Members(), func(m *strategies.Strategy) bool {
+			return slices.ContainsFunc(m.LayerNames(), func(name string) bool {
+				t := m.Traits(name)
+				return t.Draws || !t.Declared
+			})
+		})
 }
 
 // asksSummarizer reports whether a strategy lets the summariser answer: whether

@@ -52,9 +52,14 @@ func TestExpand(t *testing.T) {
 			7, []string{"x breaker=1 subagents=false"},
 		},
 		// (recorded + none) × 2 × 3
-		"axes of the server and the seed multiply all": {
-			"strategies: [none]\nserver: {lookback: [20, 21]}\nseed: [1, 2, 3]",
-			12, []string{"recorded server.lookback=20 seed=1", "none server.lookback=21 seed=3"},
+		"axes of the server multiply all, the seed what draws": {
+			"strategies: [none, auto-compact/167k]\nserver: {lookback: [20, 21]}\nseed: [1, 2, 3]",
+			10, []string{"recorded server.lookback=20", "none server.lookback=21", "auto-compact/167k server.lookback=21 seed=3"},
+		},
+		// (recorded + none) × 3: the server evicts by a draw
+		"the seed multiplies all where the server draws": {
+			"strategies: [none]\nserver: {evict_per_call: 0.01}\nseed: [1, 2, 3]",
+			6, []string{"recorded seed=1", "none seed=3"},
 		},
 		// (recorded + none) × 2 windows × 2 dates
 		"axes of the client and of prices multiply all": {
@@ -66,10 +71,10 @@ func TestExpand(t *testing.T) {
 			"strategies: [none, truncate-oldest, auto-compact/167k]\nsummarizer: {median: [1000, 3000]}",
 			5, []string{"recorded", "none", "truncate-oldest", "auto-compact/167k summarizer.median=1000"},
 		},
-		// recorded 2 + none 2 + auto-compact 2 × 2
+		// recorded 1 + none 1 + auto-compact 2 × 2
 		"seed and summariser": {
 			"strategies: [none, auto-compact/167k]\nsummarizer: {median: [1000, 3000]}\nseed: [1, 2]",
-			8, []string{"auto-compact/167k summarizer.median=3000 seed=2"},
+			6, []string{"auto-compact/167k summarizer.median=3000 seed=2"},
 		},
 		// recorded 1 + 13: 60, 70, …, 180 thousand
 		"a range holds both ends": {
@@ -236,8 +241,8 @@ func TestExpandTwice(t *testing.T) {
 		}
 		names[i] = cellNames(d)
 	}
-	// recorded × 2 seeds + 2 breakers × 2 instructions × 2 seeds
-	if len(names[0]) != 10 || !slices.Equal(names[0], names[1]) {
+	// recorded + 2 breakers × 2 instructions × 2 seeds
+	if len(names[0]) != 9 || !slices.Equal(names[0], names[1]) {
 		t.Errorf("cells %q, then %q", names[0], names[1])
 	}
 }

@@ -207,7 +207,7 @@ func cellsOf(plan *scenarios.Plan) []check.Cell {
 // sweepsSeed refuses a scenario that sweeps the seed: the check does.
 func sweepsSeed(name string, plan *scenarios.Plan) error {
 	for i := range plan.Design.Cells {
-		if _, swept := plan.Design.Cells[i].Params[seedParam]; swept {
+		if _, swept := plan.Design.Cells[i].Params[results.SeedParam]; swept {
 			return fmt.Errorf("%s: the scenario of a check has one seed; "+
 				"seeds: N in the check runs it under several", name)
 		}

@@ -14,26 +14,8 @@ import (
 	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
-
-// seedParam is the name of the seed among the parameters of a cell.
-const seedParam = "seed"
-
-// drawn reports whether figures of a cell may depend on the seed. A layer that
-// does not say whether it draws is taken to: more seeds cost time, fewer a wrong
-// alarm.
-func drawn(c *scenarios.Cell) bool {
-	s := c.Scenario
-	return s.Server.EvictPerCall > 0 || s.Client.System.UncachedChange > 0 ||
-		slices.ContainsFunc(c.Strategy.Members(), func(m *strategies.Strategy) bool {
-			return slices.ContainsFunc(m.LayerNames(), func(name string) bool {
-				t := m.Traits(name)
-				return t.Draws || !t.Declared
-			})
-		})
-}
 
 // withSeeds returns a design that runs the cells with draws that a check speaks
 // of under all its seeds: the scenario's and those that follow it. draws are the
@@ -45,12 +27,12 @@ func withSeeds(d *scenarios.Design, file *check.File) (seeded *scenarios.Design,
 		c := d.Cells[i]
 		names := []string{c.Name}
 		out.Cells = append(out.Cells, c)
-		for k := 1; k < file.Seeds && drawn(&c) && file.Touches(c.Name, c.Strategy.Name); k++ {
+		for k := 1; k < file.Seeds && c.Draws() && file.Touches(c.Name, c.Strategy.Name); k++ {
 			again := c
 			scenario := *c.Scenario
 			scenario.Seed += uint64(k)
 			again.Scenario = &scenario
-			again.Name = fmt.Sprintf("%s %s=%d", c.Name, seedParam, scenario.Seed)
+			again.Name = fmt.Sprintf("%s %s=%d", c.Name, results.SeedParam, scenario.Seed)
 			names = append(names, again.Name)
 			out.Cells = append(out.Cells, again)
 		}

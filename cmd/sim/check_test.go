@@ -113,7 +113,7 @@ func TestDrawnCellsAreThoseThatVary(t *testing.T) {
 		c := &design.Cells[i]
 		if vary[c.Strategy.Name] {
 			varying++
-			if !drawn(c) {
+			if !c.Draws() {
 				t.Errorf("%s varies with the seed and is not taken to draw", c.Name)
 			}
 		}
@@ -128,7 +128,7 @@ func TestDrawnCellsAreThoseThatVary(t *testing.T) {
 		"{strategies: [none], server: {lifetime_5m: 1h}, summarizer: {share: 0}}":         false,
 	} {
 		for _, c := range designOf(t, text).Cells {
-			if drawn(&c) != want {
+			if c.Draws() != want {
 				t.Errorf("%s: cell %s is drawn: %t, want %t", text, c.Name, !want, want)
 			}
 		}

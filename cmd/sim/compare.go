@@ -173,8 +173,8 @@ func rename(as map[string]string, run, hidden *results.Run) {
 	for i := range run.Cells {
 		was, is := &run.Cells[i], &hidden.Cells[i]
 		as[was.Strategy], as[was.Cell] = is.Strategy, is.Cell
-		if seed, ok := was.Params[seedParam]; ok {
-			set := " " + seedParam + "=" + seed
+		if seed, ok := was.Params[results.SeedParam]; ok {
+			set := " " + results.SeedParam + "=" + seed
 			as[strings.Replace(was.Cell, set, "", 1)] = strings.Replace(is.Cell, set, "", 1)
 		}
 	}

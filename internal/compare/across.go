@@ -65,7 +65,7 @@ func (p *runPair) matches() ([]match, error) {
 	var own, references [2][]group
 	for i, groups := range p.have {
 		for _, g := range groups {
-			if g.strategy == results.StrategyBilled || g.strategy == results.StrategyRecorded {
+			if g.Strategy == results.StrategyBilled || g.Strategy == results.StrategyRecorded {
 				references[i] = append(references[i], g)
 			} else {
 				own[i] = append(own[i], g)
@@ -99,8 +99,8 @@ func (p *runPair) alone(have [2][]group) (match, bool) {
 		return match{}, false
 	}
 	name := ""
-	if have[0][0].name == have[1][0].name {
-		name = have[0][0].name
+	if have[0][0].Cell == have[1][0].Cell {
+		name = have[0][0].Cell
 	}
 	return p.match(name, have[0][0], have[1][0]), true
 }
@@ -116,11 +116,11 @@ func (p *runPair) common(have [2][]group) []match {
 	var list []match
 	for i, groups := range have {
 		for _, g := range groups {
-			k := slices.IndexFunc(have[1-i], func(x group) bool { return x.name == g.name })
+			k := slices.IndexFunc(have[1-i], func(x group) bool { return x.Cell == g.Cell })
 			if k < 0 {
-				p.only[i] = append(p.only[i], g.name)
+				p.only[i] = append(p.only[i], g.Cell)
 			} else if i == 0 {
-				list = append(list, p.match(g.name, g, have[1][k]))
+				list = append(list, p.match(g.Cell, g, have[1][k]))
 			}
 		}
 	}

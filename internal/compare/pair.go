@@ -187,7 +187,7 @@ func (p *pairs) commonParams() []string {
 		}
 	}
 	maps.DeleteFunc(names, func(name string, _ bool) bool {
-		return slices.ContainsFunc(p.sides[:], func(s side) bool {
+		return name == results.SeedParam && slices.ContainsFunc(p.sides[:], func(s side) bool { return s.anySeed }) || slices.ContainsFunc(p.sides[:], func(s side) bool {
 			return slices.ContainsFunc(s.cells, func(c *results.Cell) bool {
 				_, ok := s.param(c, name)
 				return !ok
@@ -258,7 +258,7 @@ func (p *pairs) drawn(s int) bool {
 func (p *pairs) seeds(s int) []string {
 	var list []string
 	for _, c := range p.sides[s].cells {
-		seed, _ := p.sides[s].param(c, seedParam)
+		seed, _ := p.sides[s].param(c, results.SeedParam)
 		list = append(list, seed)
 	}
 	slices.Sort(list)

@@ -13,9 +13,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// seedParam is the parameter of cells that are repetitions of each other.
-const seedParam = "seed"
-
 // side is one side of a comparison: cells of a run whose figures
 // are averaged session by session.
 type side struct {
@@ -23,6 +20,9 @@ type side struct {
 	name  string // of the group of its cells
 	seed  string // of the run, for cells without a seed of their own
 	cells []*results.Cell
+	// sweepsSeed says that the run has cells under several seeds, anySeed that those of the
+	// side draw nothing and have run once: they are compared with every seed.
+	sweepsSeed, anySeed bool
 	// switches are the settings of the run, for cells without values of their own.
 	switches map[string]string
 	// modelError is that of the run.
@@ -32,18 +32,28 @@ type side struct {
 // sideOf returns an empty side of a run.
 func sideOf(label string, run *results.Run) side {
 	p := &run.Provenance
-	return side{label: label, seed: strconv.FormatUint(p.Seed, 10), switches: p.Switches, modelError: run.ModelError}
+	sweeps := slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return hasSeed(&c) })
+	return side{label: label, sweepsSeed: sweeps, seed: strconv.FormatUint(p.Seed, 10), switches: p.Switches, modelError: run.ModelError}
 }
 
 // of returns the side with the cells of a group.
 func (s side) of(g group) side {
-	s.name, s.cells = g.name, g.cells
+	s.name, s.cells = g.Cell, g.Cells
+	s.fix()
 	return s
 }
 
+// fix says whether the cells are the same under all seeds: they have none in a run that
+// sweeps it.
+func (s *side) fix() {
+	s.anySeed = s.sweepsSeed && !slices.ContainsFunc(s.cells, hasSeed)
+}
+
+func hasSeed(c *results.Cell) bool { return c.Params[results.SeedParam] != "" }
+
 // param returns a parameter of a cell of the side.
 func (s *side) param(c *results.Cell, name string) (string, bool) {
-	if value, ok := c.Params[name]; ok || name != seedParam {
+	if value, ok := c.Params[name]; ok || name != results.SeedParam {
 		return value, ok
 	}
 	return s.seed, true
@@ -150,6 +160,7 @@ func within(in Input, o Options) ([]match, error) {
 		for _, g := range groups(in.Run) {
 			s.cells = append(s.cells, g.named(name)...)
 		}
+		s.fix()
 		m.sides = append(m.sides, s)
 	}
 	var err error
@@ -173,7 +184,7 @@ func narrowed(list []group, wanted []string) []group {
 			}
 		}
 		if len(cells) > 0 {
-			left = append(left, group{g.name, g.strategy, cells})
+			left = append(left, group{results.Replications{Cell: g.Cell, Strategy: g.Strategy, Cells: cells}})
 		}
 	}
 	return left
@@ -187,30 +198,15 @@ func unknownCell(name string, known []string) error {
 }
 
 // group is the cells of a run that differ in their seed alone.
-type group struct {
-	name     string // that of the cell, without the seed
-	strategy string
-	cells    []*results.Cell
-}
+type group struct{ results.Replications }
 
 // groups returns the cells that have rows, in the order of the run.
 func groups(run *results.Run) []group {
 	var list []group
-	for i := range run.Cells {
-		c := &run.Cells[i]
-		if len(c.Rows) == 0 {
-			continue
+	for _, g := range run.Replications() {
+		if g.Cells = slices.DeleteFunc(g.Cells, func(c *results.Cell) bool { return len(c.Rows) == 0 }); len(g.Cells) > 0 {
+			list = append(list, group{g})
 		}
-		name := c.Cell
-		if seed, ok := c.Params[seedParam]; ok {
-			name = strings.Replace(name, " "+seedParam+"="+seed, "", 1)
-		}
-		k := slices.IndexFunc(list, func(g group) bool { return g.name == name && g.strategy == c.Strategy })
-		if k < 0 {
-			list = append(list, group{name: name, strategy: c.Strategy})
-			k = len(list) - 1
-		}
-		list[k].cells = append(list[k].cells, c)
 	}
 	return list
 }
@@ -218,11 +214,11 @@ func groups(run *results.Run) []group {
 // named returns the cells of g that a name means: the group's or its strategy's
 // all of them, a cell's that one.
 func (g *group) named(name string) []*results.Cell {
-	if name == g.name || name == g.strategy {
-		return g.cells
+	if name == g.Cell || name == g.Strategy {
+		return g.Cells
 	}
 	var cells []*results.Cell
-	for _, c := range g.cells {
+	for _, c := range g.Cells {
 		if c.Cell == name {
 			cells = append(cells, c)
 		}
@@ -233,7 +229,7 @@ func (g *group) named(name string) []*results.Cell {
 func groupNames(groups []group) []string {
 	var list []string
 	for _, g := range groups {
-		list = append(list, g.name)
+		list = append(list, g.Cell)
 	}
 	return list
 }
@@ -242,7 +238,7 @@ func groupNames(groups []group) []string {
 func names(run *results.Run) []string {
 	set := map[string]bool{}
 	for _, g := range groups(run) {
-		set[g.name], set[g.strategy] = true, true
+		set[g.Cell], set[g.Strategy] = true, true
 	}
 	return slices.Sorted(maps.Keys(set))
 }
@@ -296,11 +292,11 @@ func namesLike(inputs []Input, pattern string) ([]string, error) {
 // like returns the name of g when a pattern takes it or that of its strategy,
 // else those of its cells that it takes.
 func (g *group) like(pattern string) []string {
-	if nearest.Match(pattern, g.name) || nearest.Match(pattern, g.strategy) {
-		return []string{g.name}
+	if nearest.Match(pattern, g.Cell) || nearest.Match(pattern, g.Strategy) {
+		return []string{g.Cell}
 	}
 	var list []string
-	for _, c := range g.cells {
+	for _, c := range g.Cells {
 		if nearest.Match(pattern, c.Cell) {
 			list = append(list, c.Cell)
 		}

@@ -38,6 +38,7 @@ func Chart(w io.Writer, format string, run *results.Run) error {
 }
 
 func costDrawing(run *results.Run) Drawing {
+	run = run.Replicated()
 	return Drawing{"cost", func() (*document.Chart, error) { return costChart(run) }}
 }
 
@@ -135,6 +136,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	p.X.Title, p.X.Grid = "cost (USD)", true
 	parts, amounts := costParts(), document.Series{Mark: document.MarkText}
 	money := document.Amounts(totals...)
+	cost, _ := results.LookupMetric("cost_usd")
 	for i, b := range bars {
 		y, sum := p.Y.Place(i, len(bars), cellName(b.cell.Cell)), 0.0
 		for k, v := range b.parts {
@@ -144,6 +146,9 @@ func costChart(run *results.Run) (*document.Chart, error) {
 			sum += v
 		}
 		text := money(b.total)
+		if v, spread := b.cell.OverSeeds(cost); spread {
+			text += " ± " + money((v.High-v.Low)/2)
+		}
 		if note, _ := vsRecorded(run, b.cell); note != "" && note != "–" {
 			text += "  " + note
 		}

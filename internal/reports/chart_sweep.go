@@ -244,6 +244,10 @@ func (s *sweep) lines() *document.Chart {
 		p.Series = append(p.Series, ring)
 	}
 	levels, values := s.levels()
+	if seeds := s.overSeeds(points, xs); len(seeds.X) > 0 {
+		p.Series = append(p.Series, seeds)
+		values = append(values, slices.DeleteFunc(slices.Clone(seeds.Y), math.IsNaN)...)
+	}
 	low, high := dataRange(s.metric.Unit, values)
 	p.Y = unitAxis(s.metric.Unit, low, high, 6)
 	p.Y.Grid = true
@@ -258,6 +262,19 @@ func (s *sweep) lines() *document.Chart {
 	c := s.frame(common, errorLine(s.run))
 	c.Width, c.Panels = linesWidth, []document.Panel{p}
 	return c
+}
+
+// overSeeds returns the intervals of means over seeds as upright strokes.
+func (s *sweep) overSeeds(points []sweepPoint, xs []float64) document.Series {
+	strokes := document.Series{Name: "95 % interval of the mean over seeds", Style: document.Style{Color: document.Grey, Width: 1}}
+	for _, pt := range points {
+		if b, spread := pt.cell.OverSeeds(s.metric); spread {
+			for _, y := range []float64{b.Low, b.High, math.NaN()} {
+				strokes.Point(xs[pt.at[0]], y, "")
+			}
+		}
+	}
+	return strokes
 }
 
 // xAxis sets the axis of the one parameter and returns the places of its values:

@@ -32,11 +32,12 @@ func (d Drawing) Draw(w io.Writer, format string) error {
 // over time. Calls of more cells than a chart tells apart are those of the
 // recorded cell and of the cheapest others.
 func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
+	mean := run.Replicated()
 	list := []Drawing{costDrawing(run)}
-	if panel, ok := frontPanel(run); ok {
-		list = append(list, frontDrawing(run, panel))
+	if panel, ok := frontPanel(mean); ok {
+		list = append(list, frontDrawing(mean, panel))
 	}
-	list = append(list, sweepDrawings(run)...)
+	list = append(list, sweepDrawings(mean)...)
 	calls = slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return len(c.Calls) == 0 })
 	if len(calls) > 0 {
 		calls = foremost(run, calls)

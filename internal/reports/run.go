@@ -27,11 +27,13 @@ type Options struct {
 // all metrics in their units; JSON is the published summary, see
 // results.Document.
 func Run(run *results.Run, o Options) *document.Document {
+	bySeed := run
+	run = run.Replicated()
 	shown, rest := selected(run, o.MaxCells)
 	t := &tables{run: shown, whole: run, swept: sweptNames(shown), notes: notesOf(shown, o.Split), used: map[string]bool{}}
 	d := &document.Document{
 		Head: headLines(run),
-		Data: func() *document.Table { return runData(run, o.PerSession) },
+		Data: func() *document.Table { return runData(bySeed, o.PerSession) },
 		JSON: func(w io.Writer) error { return writeRun(w, run) },
 	}
 	if rest != "" {
@@ -44,7 +46,10 @@ func Run(run *results.Run, o Options) *document.Document {
 	for _, x := range list {
 		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
 	}
-	d.Notes = append(slices.Concat(t.unmarked(), t.optimum()), "", trustLine(run))
+	if len(run.Cells) < len(bySeed.Cells) {
+		d.Notes = append(d.Notes, "± half the 95 % interval of the mean over the seeds; a row for each seed is in --format csv")
+	}
+	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), t.optimum(), []string{"", trustLine(run)})...)
 	return d
 }
 
@@ -225,10 +230,15 @@ func (t *tables) metric(title, name string) column {
 	}
 	format := document.Format(m.Unit, values)
 	return column{title: title, metric: name, text: func(c *results.Cell) string {
-		if v, ok := c.Value(m); ok {
-			return format(v)
+		v, ok := c.Value(m)
+		if !ok {
+			return ""
 		}
-		return ""
+		b, _ := c.OverSeeds(m)
+		if half := format((b.High - b.Low) / 2); half != format(0) {
+			return format(v) + " ± " + strings.TrimSuffix(half, " %")
+		}
+		return format(v)
 	}}
 }
 

@@ -40,8 +40,9 @@ type Summary struct {
 	Strategy  string              `json:"strategy"`
 	Params    map[string]string   `json:"params"`
 	Sessions  int                 `json:"sessions"`
-	Metrics   map[string]float64  `json:"metrics"`   // by name, in the unit of the metric
-	Intervals map[string]Interval `json:"intervals"` // by name, for metrics that have one
+	Seeds     int                 `json:"seeds,omitzero"` // whose mean the metrics are; 0 for one
+	Metrics   map[string]float64  `json:"metrics"`        // by name, in the unit of the metric
+	Intervals map[string]Interval `json:"intervals"`      // by name, for metrics that have one
 	// VsRecorded is the difference in cost against the recorded cell, nil where
 	// there is none.
 	VsRecorded *Difference `json:"vs_recorded,omitempty"`
@@ -66,7 +67,7 @@ func (c *Cell) Interval(m Metric) (Interval, bool) {
 	lower, ok := LookupMetric(m.Low)
 	upper, also := LookupMetric(m.High)
 	if !ok || !also {
-		return Interval{}, false
+		return c.OverSeeds(m)
 	}
 	low, ok := c.Value(lower)
 	high, also := c.Value(upper)
@@ -91,7 +92,7 @@ func (r *Run) Document() (*Document, error) {
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		s := Summary{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Sessions: c.Sessions,
+		s := Summary{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Sessions: c.Sessions, Seeds: len(c.seeds),
 			Metrics: map[string]float64{}, Intervals: map[string]Interval{}, Firings: c.Total.Firings, Reasons: c.Total.Reasons,
 		}
 		if c.Total.Breaks != (confusion.Matrix{}) {

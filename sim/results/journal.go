@@ -138,6 +138,9 @@ func (c *Cell) NumRows() int {
 
 // Brief returns what reports need of a row, 0…NumRows−1, by session when they are added up.
 func (c *Cell) Brief(i int) Brief {
+	if c.seeds != nil {
+		return c.meanBrief(i)
+	}
 	if c.kept != nil {
 		return c.kept.list[i].Brief
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Schema is the version of every encoded form of a run. Decoders refuse
@@ -84,12 +86,25 @@ type Cell struct {
 	// unmeasured with them.
 	Unmeasured []string
 
-	kept *kept
+	kept  *kept
+	seeds []*Cell // of a replicated cell, see Run.Replicated
 }
 
 // Value returns the total of a metric over the sessions of c, false when there
-// is no sample.
-func (c *Cell) Value(m Metric) (float64, bool) { return c.RowValue(&c.Total, m) }
+// is no sample: of a replicated cell the mean over the seeds.
+func (c *Cell) Value(m Metric) (float64, bool) {
+	if c.seeds == nil {
+		return c.RowValue(&c.Total, m)
+	}
+	values := c.bySeed(m)
+	if len(values) == 0 {
+		return 0, false
+	}
+	if _, spread := c.OverSeeds(m); !spread {
+		return values[0], true // sums of equal numbers need not divide back to them
+	}
+	return stat.Mean(values, nil), true
+}
 
 // RowValue returns a metric of one row of c, false when there is no sample.
 func (c *Cell) RowValue(r *Row, m Metric) (float64, bool) {

@@ -1,0 +1,159 @@
+package results
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// SeedParam is the parameter of cells that are replications of each other: they
+// differ in the seed of all draws alone.
+const SeedParam = "seed"
+
+// Replications are the cells of a run that differ in their seed alone.
+type Replications struct {
+	Cell     string // their name without the seed
+	Strategy string
+	Cells    []*Cell
+}
+
+// Replications returns the cells that have sessions, those that differ in their seed
+// alone together, in the order of the run.
+func (r *Run) Replications() []Replications {
+	var list []Replications
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		name := c.Cell
+		if seed, ok := c.Params[SeedParam]; ok {
+			name = strings.Replace(name, " "+SeedParam+"="+seed, "", 1)
+		}
+		k := slices.IndexFunc(list, func(g Replications) bool { return g.Cell == name && g.Strategy == c.Strategy })
+		if k < 0 {
+			list = append(list, Replications{Cell: name, Strategy: c.Strategy})
+			k = len(list) - 1
+		}
+		list[k].Cells = append(list[k].Cells, c)
+	}
+	return list
+}
+
+// Replicated returns r with one cell in the place of replications that cover the same
+// sessions: its metrics are means over the seeds, with intervals, its rows those of the
+// first. Rows of each seed are in r alone.
+func (r *Run) Replicated() *Run {
+	out := *r
+	out.Cells, out.Notes = nil, slices.Clone(r.Notes)
+	for _, g := range r.Replications() {
+		first := g.Cells[0]
+		apart := slices.ContainsFunc(g.Cells, func(c *Cell) bool { return !c.Covers(first) || c.Total.CutShort() != first.Total.CutShort() })
+		if len(g.Cells) == 1 || apart {
+			for _, c := range g.Cells {
+				out.Cells = append(out.Cells, *c)
+			}
+			continue
+		}
+		cell := *first
+		cell.Cell, cell.seeds, cell.Params = g.Cell, g.Cells, map[string]string{}
+		for name, value := range first.Params {
+			if name != SeedParam {
+				cell.Params[name] = value
+			}
+		}
+		cell.Total = meanRow(g.Cells)
+		out.Cells = append(out.Cells, cell)
+		for i := range out.Notes {
+			if n := &out.Notes[i]; slices.ContainsFunc(g.Cells, func(c *Cell) bool { return c.Cell == n.Cell }) {
+				n.Cell = g.Cell
+			}
+		}
+	}
+	seen := map[Note]bool{}
+	out.Notes = slices.DeleteFunc(out.Notes, func(n Note) bool {
+		was := seen[n]
+		seen[n] = true
+		return was
+	})
+	return &out
+}
+
+// meanRow returns the mean of totals, counts rounded; metrics are means of their own.
+func meanRow(cells []*Cell) Row {
+	total := Row{Strategy: cells[0].Strategy}
+	for _, c := range cells {
+		total.Add(&c.Total)
+	}
+	peak, chain := total.PeakContext, total.ChainMax
+	share(reflect.ValueOf(&total).Elem(), float64(len(cells)))
+	total.PeakContext, total.ChainMax = peak, chain
+	return total
+}
+
+// share divides every figure in v by n.
+func share(v reflect.Value, n float64) {
+	switch v.Kind() {
+	case reflect.Float64:
+		v.SetFloat(v.Float() / n)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(math.Round(float64(v.Int()) / n)))
+	case reflect.Array:
+		for i := range v.Len() {
+			share(v.Index(i), n)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			share(v.Field(i), n)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			v.SetMapIndex(key, reflect.ValueOf(int(math.Round(float64(v.MapIndex(key).Int())/n))))
+		}
+	}
+}
+
+// seedLevel is the confidence of intervals over seeds.
+const seedLevel = 0.95
+
+// OverSeeds returns Student's 95 % interval of the mean of a metric over the seeds of a
+// replicated cell, false where no seed has another value.
+func (c *Cell) OverSeeds(m Metric) (Interval, bool) {
+	values := c.bySeed(m)
+	if len(values) < 2 || !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] }) {
+		return Interval{}, false
+	}
+	mean, deviation := stat.MeanStdDev(values, nil)
+	n := float64(len(values))
+	half := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile((1+seedLevel)/2) * deviation / math.Sqrt(n)
+	return Interval{mean - half, mean + half, seedLevel}, true
+}
+
+// bySeed returns a metric under each seed that has a sample.
+func (c *Cell) bySeed(m Metric) []float64 {
+	var values []float64
+	for _, s := range c.seeds {
+		if v, ok := s.Value(m); ok {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// meanBrief returns what reports need of a row: the mean over the seeds.
+func (c *Cell) meanBrief(i int) Brief {
+	b := Brief{Session: c.session(i)}
+	for _, s := range c.seeds {
+		x := s.Brief(i)
+		b.USD += x.USD
+		b.SummaryUSD += x.SummaryUSD
+		b.Summaries += x.Summaries
+		b.logged += x.logged
+		b.loggedAll += x.loggedAll
+	}
+	n := len(c.seeds)
+	b.USD, b.SummaryUSD, b.Summaries = b.USD/float64(n), b.SummaryUSD/float64(n), b.Summaries/n
+	b.logged, b.loggedAll = b.logged/float64(n), b.loggedAll/float64(n)
+	return b
+}
