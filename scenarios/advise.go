@@ -69,11 +69,16 @@ type Change struct {
 
 // Effect is what a change does beside its saving: before and with it.
 type Effect struct {
-	Compactions    [2]int      `json:"compactions"`
-	Recall         *[2]float64 `json:"needed_recall,omitempty"` // nil where it is not measured
-	WithRefetchUSD *[2]float64 `json:"cost_with_refetch_usd,omitempty"`
-	WaitSeconds    [2]float64  `json:"added_latency_seconds"`
+	Compactions [2]int      `json:"compactions"`
+	Recall      *[2]float64 `json:"needed_recall,omitempty"` // nil where it is not measured
+	WaitSeconds [2]float64  `json:"added_latency_seconds"`
 }
+
+// lossy is the fall of recall from which on a saving is told as one at a loss.
+const lossy = 0.05
+
+// loses reports whether so much less stays at hand that it has to be said.
+func (e *Effect) loses() bool { return e.Recall != nil && e.Recall[0]-e.Recall[1] > lossy }
 
 // Together is what several changes save, simulated together.
 type Together struct {
@@ -177,19 +182,9 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 const minAdvised = 0.005
 
 // wins reports whether the change is advised: it saves on unseen sessions whatever
-// the chance, in most folds, and with what is forgotten fetched again.
+// the chance, and in most folds.
 func (c *Change) wins() bool {
-	saves, measured := c.Effect.saves()
-	return c.Low > 0 && 2*c.Agree > c.Folds && c.SavesUSD >= minAdvised && (!measured || saves >= minAdvised)
-}
-
-// saves returns what is saved if what is forgotten is fetched again, USD; false
-// where that is not measured.
-func (e *Effect) saves() (float64, bool) {
-	if e.WithRefetchUSD == nil {
-		return 0, false
-	}
-	return e.WithRefetchUSD[0] - e.WithRefetchUSD[1], true
+	return c.Low > 0 && 2*c.Agree > c.Folds && c.SavesUSD >= minAdvised
 }
 
 // offered returns the settings that a version of the client honours, by group. An
@@ -242,28 +237,19 @@ func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *Ag
 
 // effect compares two rows of the same sessions.
 func effect(was, is *results.Row) Effect {
-	both := func(name string) *[2]float64 {
-		m, ok := results.LookupMetric(name)
-		if !ok {
-			return nil
-		}
-		a, measured := m.Value(was)
-		b, also := m.Value(is)
-		if !measured || !also {
-			return nil
-		}
-		return &[2]float64{a, b}
+	e := Effect{Compactions: [2]int{was.Compactions, is.Compactions}, WaitSeconds: [2]float64{was.AddedLatency, is.AddedLatency}}
+	m, _ := results.LookupMetric("needed_recall")
+	before, measured := m.Value(was)
+	if after, also := m.Value(is); measured && also {
+		e.Recall = &[2]float64{before, after}
 	}
-	return Effect{
-		Compactions: [2]int{was.Compactions, is.Compactions}, Recall: both("needed_recall"),
-		WithRefetchUSD: both("cost_with_refetch_usd"), WaitSeconds: [2]float64{was.AddedLatency, is.AddedLatency},
-	}
+	return e
 }
 
-// total returns the row of all sessions under strategy own with assignments, and
-// what is forgotten.
+// total returns the row of all sessions under strategy own with assignments, in a
+// closed loop: a saving that goes with fetching again what was forgotten is none.
 func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignments []string) (*results.Row, error) {
-	rows, err := p.ownRows(ctx, sessions, [][]string{assignments}, true)
+	rows, err := p.ownRows(ctx, sessions, [][]string{assignments}, sim.RefetchFitted)
 	if err != nil {
 		return nil, err
 	}
@@ -275,9 +261,9 @@ func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignment
 }
 
 // ownRows returns the rows of sessions under strategy own, with each of several
-// sets of assignments.
+// sets of assignments, in a loop that is closed as asked for.
 func (p *Plan) ownRows(
-	ctx context.Context, sessions []*traces.Session, sets [][]string, measure bool,
+	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
 ) ([][]results.Row, error) {
 	var configs []sim.Config
 	for _, set := range sets {
@@ -285,7 +271,7 @@ func (p *Plan) ownRows(
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.Join(set, " "), err)
 		}
-		if !measure {
+		if c.Agent.Refetch = how; how == sim.RefetchNever {
 			c.Needs = nil
 		}
 		c.Breaks = false

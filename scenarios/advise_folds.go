@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -86,7 +87,7 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 	for _, c := range list {
 		sets = append(sets, []string{c.assign()})
 	}
-	rows, err := p.ownRows(ctx, sessions, sets, false)
+	rows, err := p.ownRows(ctx, sessions, sets, sim.RefetchFitted)
 	if err != nil {
 		return nil, err
 	}

@@ -35,10 +35,9 @@ func (a *Advice) Document(remarks []string) *document.Document {
 		Head:     append([]string{paid}, remarks...),
 		Sections: []document.Section{{Blocks: []document.Block{a.paid()}}},
 		Notes: []string{
-			"SAVES: simulated on all sessions, as `sim run --strategy own --set …` shows it. Unseen sessions are those that " +
-				"were not used to choose the value. The agent acts as recorded whatever was forgotten: RECALL " +
-				"is the share of what it used later that stays at hand, RE-FETCHED what is saved if it fetches again what is " +
-				"not and can be had.",
+			"SAVES: simulated on all sessions, as `sim run --closed-loop --strategy own --set …` shows it: the agent fetches " +
+				"again what it lacks and can have. Unseen sessions are those that were not used to choose the value. RECALL is " +
+				"the share of what is used later that stays at hand or can be fetched.",
 		},
 	}
 	for i := range a.Agents {
@@ -90,6 +89,10 @@ func (x *AgentAdvice) section() document.Section {
 		if c.From != "" && x.Version == "" {
 			text += fmt.Sprintf(" From version %s; that of the client is not known.", c.From)
 		}
+		if c.Effect.loses() {
+			text += fmt.Sprintf(" A saving at a loss: %.0f %% of what is used later is gone and cannot be fetched, instead of "+
+				"%.0f %%.", 100*(1-c.Effect.Recall[1]), 100*(1-c.Effect.Recall[0]))
+		}
 		if c.Caveat != "" {
 			text += " " + strings.ToUpper(c.Caveat[:1]) + c.Caveat[1:] + "."
 		}
@@ -98,9 +101,6 @@ func (x *AgentAdvice) section() document.Section {
 	for i := range x.Open {
 		c := &x.Open[i]
 		text := fmt.Sprintf("Not advised: %s, %s on unseen sessions, %d of %d folds", c.Does, share(c), c.Agree, c.Folds)
-		if saves, ok := c.Effect.saves(); ok && saves <= 0 {
-			text += "; fetching again what it forgets costs more"
-		}
 		if c.More > 0 {
 			text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
 		}
@@ -115,17 +115,14 @@ func (x *AgentAdvice) section() document.Section {
 // table lists the changes and what they do together.
 func (x *AgentAdvice) table() *document.Table {
 	t := &document.Table{Columns: append(document.Left("#", "CHANGE"),
-		document.Right("", "SAVES", "%", "RE-FETCHED", "COMPACTIONS", "RECALL")...)}
+		document.Right("", "SAVES", "%", "COMPACTIONS", "RECALL")...)}
 	row := func(n, does string, saves float64, e *Effect) {
-		recall, refetch := "–", "–"
+		recall := document.Dash
 		if e.Recall != nil {
 			recall = fmt.Sprintf("%.0f→%.0f %%", 100*e.Recall[0], 100*e.Recall[1])
 		}
-		if saves, ok := e.saves(); ok {
-			refetch = document.USD(saves, 2)
-		}
 		t.Rows = append(t.Rows, []any{n, does, document.USD(saves, 2), document.SignedPercent(-saves / x.AsIsUSD),
-			refetch, fmt.Sprintf("%d→%d", e.Compactions[0], e.Compactions[1]), recall})
+			fmt.Sprintf("%d→%d", e.Compactions[0], e.Compactions[1]), recall})
 	}
 	for i := range x.Changes {
 		row(strconv.Itoa(i+1), x.Changes[i].Does, x.Changes[i].SavesUSD, &x.Changes[i].Effect)

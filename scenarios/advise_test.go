@@ -116,3 +116,23 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		t.Errorf("report: %v\n%s", err, page.String())
 	}
 }
+
+// A saving with which a sixth of what is used later is gone is told as one at a loss; one that keeps it is not.
+func TestSavingAtALoss(t *testing.T) {
+	for _, c := range []struct {
+		after float64
+		says  bool
+	}{{0.83, true}, {0.94, false}} {
+		settings := agents.Of(traces.AgentCodex).Settings
+		one := AgentAdvice{Agent: traces.AgentCodex, Sessions: 20, AsIsUSD: 10, Changes: []Change{{
+			SavesUSD: 3, at: candidate{setting: &settings[0]}, Effect: Effect{Recall: &[2]float64{0.98, c.after}}}}}
+		var page bytes.Buffer
+		a := Advice{Agents: []AgentAdvice{one}}
+		if err := a.Document(nil).Write(&page, "markdown"); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(page.String(), "17 % of what is used later is gone") != c.says {
+			t.Errorf("recall from 98 to %.0f %%:\n%s", 100*c.after, page.String())
+		}
+	}
+}

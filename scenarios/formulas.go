@@ -54,7 +54,7 @@ var formulas = []formula{
 	},
 	{
 		"context to compact at", "L + √(2·g·K/r)", "tokens",
-		"it knows one growth and no end", (*Plan).threshold,
+		"it knows one growth, no end, and nothing that is fetched again", (*Plan).threshold,
 	},
 }
 
@@ -360,7 +360,8 @@ func (p *Plan) lifetime(ctx context.Context, f *figures) (x Formula, ok bool, er
 		x.Value += (rate.write1h-rate.write)*long - (rate.write-rate.read)*short
 	}
 	x.Inputs = fmt.Sprintf("G %s, R %s", tokens(written), tokens(rested))
-	rows, err := p.ownRows(ctx, f.sessions, [][]string{{"client.ttl.choice=1h"}, {"client.ttl.choice=5m"}}, false)
+	both := [][]string{{"client.ttl.choice=1h"}, {"client.ttl.choice=5m"}}
+	rows, err := p.ownRows(ctx, f.sessions, both, sim.RefetchNever)
 	if err != nil {
 		return x, false, err
 	}
