@@ -101,8 +101,7 @@ func (c *liveCalls) open(prices pricesNow) (err error) {
 		Concurrency: f.Concurrency, Calls: f.MaxCalls, BudgetUSD: f.Budget, Price: prices.usd, Priced: prices.known,
 	})
 	c.opts.Backend = &backend.Breaker{Backend: &backend.Retry{
-		Backend: c.gate, Attempts: f.Attempts, Deadline: time.Duration(f.Attempts) * (f.Timeout + backend.DefaultMaxAfter),
-		Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
+		Backend: c.gate, Attempts: f.Attempts, Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
 	}}
 	return nil
 }

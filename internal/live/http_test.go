@@ -48,7 +48,7 @@ func serve(t *testing.T, o devserver.Options, faults ...string) (*devserver.Serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server, &backend.Retry{Backend: api, Base: time.Millisecond, MaxAfter: 2 * time.Second}
+	return server, &backend.Retry{Backend: api, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
 
 // folder opens cassettes or ends the test.

@@ -63,18 +63,6 @@ func (g *Gate) Spent() Spent {
 
 // Do waits for its turn, sends the request and books its cost, that of a failure in its Billed.
 func (g *Gate) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
-	send, err := g.admit(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return send(ctx)
-}
-
-// sender sends a request that was admitted, and has to be called.
-type sender func(context.Context) (*wire.Reply, error)
-
-// admit waits until a request may be sent.
-func (g *Gate) admit(ctx context.Context, r *wire.Request) (sender, error) {
 	if q := &g.quota; q.BudgetUSD > 0 && q.Priced != nil && !q.Priced(r.Model) {
 		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", errUnpriced,
 			r.Model, r.Model)
@@ -84,15 +72,13 @@ func (g *Gate) admit(ctx context.Context, r *wire.Request) (sender, error) {
 	if err := g.enter(ctx, r.Model, cost); err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (*wire.Reply, error) {
-		reply, err := g.backend.Do(ctx, r)
-		booked := actual(estimate, reply, err)
-		g.leave(r.Model, booked, cost)
-		if f := (*wire.Failure)(nil); errors.As(err, &f) {
-			f.Billed = booked
-		}
-		return reply, err
-	}, nil
+	reply, err := g.backend.Do(ctx, r)
+	booked := actual(estimate, reply, err)
+	g.leave(r.Model, booked, cost)
+	if f := (*wire.Failure)(nil); errors.As(err, &f) {
+		f.Billed = booked
+	}
+	return reply, err
 }
 
 func (g *Gate) price(model string, u wire.Usage) float64 {

@@ -224,7 +224,7 @@ func TestHundredCalls(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
 		s, url := serve(t, devserver.Options{Seed: 7, SummaryTokens: 300}, "429@8%", "529@8%", "500@4%", "reset@8%", "cut@4%", "malformed@4%")
 		g := gate(t, both(t, url, backend.Limits{})[name], backend.Quota{Concurrency: 50, Price: price, BudgetUSD: 100})
-		stack := &backend.Breaker{Backend: &backend.Retry{Backend: g, Attempts: 12, Base: time.Millisecond, Ceiling: 5 * time.Millisecond, Jitter: draws.Source{Seed: 1}}}
+		stack := &backend.Breaker{Backend: &backend.Retry{Backend: g, Attempts: 12, Sleep: quick, Jitter: draws.Source{Seed: 1}}}
 		var wg sync.WaitGroup
 		var attempts, output atomic.Int64
 		for i := range 100 {

@@ -14,28 +14,22 @@ import (
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
-// What Retry does when its fields are zero.
 const (
-	defaultAttempts = 4
-	defaultBase     = time.Second
-	defaultCeiling  = 30 * time.Second
-	DefaultMaxAfter = 2 * time.Minute
-	defaultDeadline = 20 * time.Minute
+	// tries are the requests for one call where Retry says no number.
+	tries = 4
+	// shortWait and longWait are the longest waits after the first failure and after any, where a server names none.
+	shortWait, longWait = time.Second, 30 * time.Second
+	// maxAfter is the longest wait that a server may ask for: beyond it the call fails and says so.
+	maxAfter = 2 * time.Minute
 )
 
 // Retry sends a request again after a failure that may pass. Before attempt n+1
-// it waits between nothing and Base·2^(n−1), drawn evenly ("full jitter"), so
+// it waits between nothing and 2^(n−1) seconds, 30 at most, drawn evenly ("full jitter"), so
 // that calls which failed together do not come back together; or for as long as
-// the server asks and up to a tenth more. A zero field takes its default.
+// the server asks and up to a tenth more.
 type Retry struct {
 	Backend  Backend
-	Attempts int           // requests for one call, the first one included
-	Base     time.Duration // the longest wait after the first failure
-	Ceiling  time.Duration // the longest wait that is drawn
-	// MaxAfter is the longest wait that a server may ask for: beyond it the call fails and says so.
-	MaxAfter time.Duration
-	// Deadline bounds all attempts of one call and the waits between them, without the queue at a Gate.
-	Deadline time.Duration
+	Attempts int          // requests for one call, the first one included; 0 for 4
 	Jitter   draws.Source // of the waits
 	// Sleep waits for a time or until the context ends, whose error it returns; nil really waits.
 	Sleep func(context.Context, time.Duration) error
@@ -55,11 +49,13 @@ const waiting draws.Purpose = 1 << 16
 // When a gate lets no more through between two attempts, the error is the gate's,
 // and only its Spent knows what the first ones were billed.
 func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
-	deadline := cmp.Or(r.Deadline, defaultDeadline)
-	left := deadline
+	pause := r.Sleep
+	if pause == nil {
+		pause = sleep
+	}
 	var billed wire.Usage
 	for n := 1; ; n++ {
-		reply, late, err := r.attempt(ctx, q, &left)
+		reply, err := r.Backend.Do(ctx, q)
 		if err == nil {
 			reply.Attempts, reply.Wasted = n, billed
 			return reply, nil
@@ -74,66 +70,25 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ended(ctx, sent, billed)
-		case late:
-			f = &wire.Failure{Cause: wire.CauseTimeout, Message: "no answer in time"}
-			return nil, gaveUp(f, n, billed, fmt.Sprintf("the deadline of %v has passed", deadline))
 		case !known:
 			return nil, err
 		}
 		wait, stop := r.wait(f, n)
-		if stop == "" && wait > left {
-			stop = fmt.Sprintf("the next attempt would come after the deadline of %v", deadline)
-		}
 		if stop != "" {
 			return nil, gaveUp(f, n, billed, stop)
 		}
-		left -= wait
-		if r.Sleep == nil {
-			err = sleep(ctx, wait)
-		} else {
-			err = r.Sleep(ctx, wait)
-		}
-		if err != nil {
+		if pause(ctx, wait) != nil {
 			return nil, ended(ctx, n, billed)
 		}
 	}
 }
 
-// attempt sends the request once, within the time that is left, and subtracts its own. Late means that none was
-// left.
-func (r *Retry) attempt(
-	ctx context.Context, q *wire.Request, left *time.Duration,
-) (reply *wire.Reply, late bool, err error) {
-	send := sender(func(ctx context.Context) (*wire.Reply, error) { return r.Backend.Do(ctx, q) })
-	if g, ok := r.Backend.(*Gate); ok {
-		if send, err = g.admit(ctx, q); err != nil {
-			return nil, false, err
-		}
-	}
-	limited, cancel := context.WithTimeout(ctx, *left)
-	defer cancel()
-	began := time.Now()
-	reply, err = send(limited)
-	*left -= time.Since(began)
-	return reply, limited.Err() != nil && unanswered(err), err
-}
-
-// unanswered reports whether an error may come from a deadline, as opposed to a server that refused.
-func unanswered(err error) bool {
-	var f *wire.Failure
-	if !errors.As(err, &f) {
-		return errors.Is(err, context.DeadlineExceeded)
-	}
-	return f.Cause == wire.CauseBroken || f.Cause == wire.CauseTimeout
-}
-
 // wait returns how long to wait after the nth attempt, or why there is no other.
 func (r *Retry) wait(f *wire.Failure, n int) (d time.Duration, stop string) {
-	attempts, maxAfter := cmp.Or(r.Attempts, defaultAttempts), cmp.Or(r.MaxAfter, DefaultMaxAfter)
 	switch {
 	case !f.Passing():
 		return 0, "it will not pass"
-	case n >= attempts:
+	case n >= cmp.Or(r.Attempts, tries):
 		return 0, fmt.Sprintf("%d attempts", n)
 	case f.After > maxAfter:
 		return 0, fmt.Sprintf("the server asks to wait %v, longer than the %v that are waited for",
@@ -143,10 +98,7 @@ func (r *Retry) wait(f *wire.Failure, n int) (d time.Duration, stop string) {
 	if f.After > 0 {
 		return f.After + time.Duration(u*afterShare*float64(f.After)), ""
 	}
-	base, limit := cmp.Or(r.Base, defaultBase), cmp.Or(r.Ceiling, defaultCeiling)
-	if shift := n - 1; shift < 32 && base<<shift > 0 {
-		limit = min(limit, base<<shift)
-	}
+	limit := min(longWait, shortWait<<min(n-1, 10))
 	return time.Duration(u * float64(limit)), ""
 }
 

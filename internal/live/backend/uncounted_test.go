@@ -118,15 +118,3 @@ func TestStreamThatStaysOpen(t *testing.T) {
 		t.Errorf("%+v, %v", reply, err)
 	}
 }
-
-// A refusal that comes as the deadline passes is what the server said.
-func TestRefusalAtTheDeadline(t *testing.T) {
-	b := &fake{do: func(int) (*wire.Reply, error) {
-		time.Sleep(20 * time.Millisecond)
-		return nil, &wire.Failure{Cause: wire.CauseAuth, Status: 401}
-	}}
-	r := backend.Retry{Backend: b, Deadline: 5 * time.Millisecond}
-	if f := failure(t, do(&r, short(100))); f.Cause != wire.CauseAuth {
-		t.Errorf("%v", f)
-	}
-}

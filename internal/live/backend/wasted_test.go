@@ -7,8 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/devserver"
@@ -119,38 +117,6 @@ func TestBudgetRefusesUnpricedModels(t *testing.T) {
 	g = gate(t, b, backend.Quota{Price: price, Priced: priced})
 	if err := do(g, r); err != nil {
 		t.Errorf("without a budget: %v", err)
-	}
-}
-
-// The deadline of a call does not run while others are ahead of it at the gate,
-// and is a failure when it has passed.
-func TestDeadlineRunsFromAdmission(t *testing.T) { synctest.Test(t, deadlineFromAdmission) }
-
-func deadlineFromAdmission(t *testing.T) {
-	slow := func(d time.Duration) *backend.Retry {
-		b := backendFunc(func(ctx context.Context, _ *wire.Request) (*wire.Reply, error) {
-			select {
-			case <-time.After(d):
-				return &wire.Reply{}, nil
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		})
-		return &backend.Retry{Backend: gate(t, b, backend.Quota{Concurrency: 1}), Deadline: 15 * time.Minute}
-	}
-	all := slow(10 * time.Minute)
-	done := make(chan error, 25)
-	for range cap(done) {
-		go func() { done <- do(all, conversation()) }()
-	}
-	for range cap(done) {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	began := time.Now()
-	if f := failure(t, do(slow(time.Hour), conversation())); f.Cause != wire.CauseTimeout || time.Since(began) != 15*time.Minute {
-		t.Errorf("%+v after %v", f, time.Since(began))
 	}
 }
 
