@@ -102,18 +102,10 @@ func (s *Server) cache() promptcache.Config {
 }
 
 func (f *File) checkClient(fs *flaws) {
-	a := client.DefaultAssembly()
-	a.System, a.TTL.Allow = f.Client.System, f.Client.Allow
-	known := map[string]bool{} // a problem of the section alone, which has been found there
-	for _, p := range spec.Validate(&f.Client.System) {
-		known["system."+p.Paths[0]] = true
-	}
-	for _, p := range spec.Validate(&a) {
-		if known[p.Paths[0]] {
-			continue
-		}
-		path := strings.TrimPrefix(p.Paths[0], "ttl.")
-		fs.add("client."+path, "%s", strings.TrimPrefix(p.Error(), p.Paths[0]+" "))
+	ttl := client.DefaultTTL()
+	ttl.Allow = f.Client.Allow
+	for _, err := range ttl.Rules() {
+		fs.add("client.allow", "%s", strings.TrimPrefix(err.Error(), "allow "))
 	}
 	if f.Client.GlobalScope && !f.Client.System.Divided() {
 		fs.add("client.system.split", "global_scope wants the system prompt in sections")
