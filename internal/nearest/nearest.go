@@ -1,6 +1,11 @@
 // Package nearest finds the known name closest to one that is not known.
 package nearest
 
+import (
+	"path"
+	"strings"
+)
+
 // Name returns the candidate closest to name by edit distance and whether it is
 // close enough to be meant: at most a third of the longer name is different.
 // Names of other lengths are passed over, so that a file in the place of a name
@@ -48,4 +53,17 @@ func Distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Match reports whether a pattern takes the name of a cell or a strategy. The
+// pattern is that of path.Match, in which *, ? and classes here stand for slashes
+// too: names of strategies have them. A name takes itself; a malformed pattern
+// takes nothing else.
+func Match(pattern, name string) bool {
+	if pattern == name {
+		return true
+	}
+	flat := strings.NewReplacer("/", "\x00")
+	ok, err := path.Match(flat.Replace(pattern), flat.Replace(name))
+	return ok && err == nil
 }
