@@ -88,7 +88,7 @@ func (l *agentSummary) call(t *Turn) prompt.Intent {
 	l.answer = prompt.Answer{Output: p.Output}
 	in := prompt.Intent{
 		Source: "agent_summary", Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
-		To:             int32(complete(t.Context)),
+		To:             int32(endOfAnswered(t.Context)),
 		SkipCacheWrite: p.SkipCacheWrite, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 	if !p.SameModel {
@@ -96,22 +96,6 @@ func (l *agentSummary) call(t *Turn) prompt.Intent {
 		in.Strip = strip(false, false, p.StripThinking)
 	}
 	return in
-}
-
-// complete returns the position behind the last entry that can be sent while
-// tools are at work: ahead of a response whose calls have no results yet, which
-// the provider would refuse.
-func complete(c *prompt.Context) int {
-	end, open := c.Len(), false
-	i := end
-	for i > 0 && c.At(i-1).Kind.Assistant() {
-		i--
-		open = open || c.At(i).Kind == prompt.KindToolUse
-	}
-	if open {
-		return i
-	}
-	return end
 }
 
 // BackgroundResult counts the summary.

@@ -96,16 +96,16 @@ func TestAgentSummaryCall(t *testing.T) {
 func TestAgentSummaryWhileToolsWork(t *testing.T) {
 	k, _ := agentTalk()
 	whole := k.Context.Len()
-	if got := complete(k.Context); got != whole {
+	if got := endOfAnswered(k.Context); got != whole {
 		t.Errorf("behind results: %d entries, want %d", got, whole)
 	}
 	k.add(prompt.KindThinking, 40)
 	k.add(prompt.KindText, 60)
-	if got := complete(k.Context); got != whole+2 {
+	if got := endOfAnswered(k.Context); got != whole+2 {
 		t.Errorf("behind an answer: %d entries, want %d", got, whole+2)
 	}
 	k.use("Bash", "", 100)
-	if got := complete(k.Context); got != whole {
+	if got := endOfAnswered(k.Context); got != whole {
 		t.Errorf("behind a call: %d entries, want %d", got, whole)
 	}
 }

@@ -43,11 +43,7 @@ func (l *agents) ThreadStart(t *Turn) Outcome {
 	}
 	c := t.Context
 	end := c.Len()
-	from := end
-	for from > 0 && c.At(from-1).Kind.Assistant() {
-		from--
-	}
-	for i := from; i < end; i++ {
+	for i := startOfResponse(c); i < end; i++ {
 		if use := c.BlockAt(i); c.At(i).Kind == prompt.KindToolUse {
 			c.Add(l.placeholder(t, *use))
 		}

@@ -25,6 +25,7 @@ type compact struct {
 	carried  Carried // used where the thread has none
 	call     summaryCall
 	beside   besideCall
+	due      func(thread, round int32) bool // a schedule in the place of what starts compactions; nil for none
 }
 
 func (l *compact) Name() string { return CompactName }
@@ -37,10 +38,13 @@ func (l *compact) Clone() Layer {
 }
 
 func (l *compact) Reset() {
-	*l = compact{params: l.params, carried: Carried{skills: l.carried.skills[:0]}}
+	*l = compact{params: l.params, due: l.due, carried: Carried{skills: l.carried.skills[:0]}}
 }
 
 func (l *compact) BeforeRequest(t *Turn) Outcome {
+	if l.due != nil {
+		return l.onSchedule(t)
+	}
 	if l.params.Manual && askedByHand(t.Events) {
 		return l.start(t, endOfPast(t), startedByHand)
 	}
@@ -242,7 +246,7 @@ func (l *compact) Timer(t *Turn) Outcome {
 	switch {
 	case n == 0 || !t.Context.At(n-1).Kind.Assistant():
 		return Outcome{Declined, "a request is under way"}
-	case complete(t.Context) < n:
+	case endOfAnswered(t.Context) < n:
 		return Outcome{Declined, "a tool is at work"}
 	case l.stopped():
 		return Outcome{Declined, "stopped by the breaker"}

@@ -151,3 +151,34 @@ func lastSummary(c *prompt.Context) int {
 	}
 	return -1
 }
+
+// startOfResponse returns the position of the first entry of the response that the
+// context ends with, its length without one: the end of the last request.
+func startOfResponse(c *prompt.Context) int {
+	i := c.Len()
+	for i > 0 && c.At(i-1).Kind.Assistant() {
+		i--
+	}
+	return i
+}
+
+// callsOfResponse returns the tool calls of the response the context ends with.
+func callsOfResponse(c *prompt.Context) int {
+	n := 0
+	for i := startOfResponse(c); i < c.Len(); i++ {
+		if c.At(i).Kind == prompt.KindToolUse {
+			n++
+		}
+	}
+	return n
+}
+
+// endOfAnswered returns the position behind the messages that can be sent: a
+// response whose tools are at work comes with their results, or the provider would
+// refuse it.
+func endOfAnswered(c *prompt.Context) int {
+	if callsOfResponse(c) > 0 {
+		return startOfResponse(c)
+	}
+	return c.Len()
+}

@@ -83,7 +83,7 @@ func (l *keepalive) Timer(t *Turn) Outcome {
 		return t.Refuse(keepaliveName, "enough in one gap")
 	}
 	t.Background(prompt.Intent{
-		Source: results.SourceKeepalive.String(), Prefix: prompt.PrefixShared, To: int32(endOfInput(t.Context)),
+		Source: results.SourceKeepalive.String(), Prefix: prompt.PrefixShared, To: int32(startOfResponse(t.Context)),
 		From: int32(Body(t.Context)), Instruction: l.params.Instruction, Ordinal: uint8(l.sent),
 		Known: &prompt.Answer{Output: l.params.Output},
 	})
@@ -103,14 +103,4 @@ func (l *keepalive) stop(reason string) Outcome {
 func (l *keepalive) BackgroundResult(t *Turn, _ *prompt.Result) Outcome {
 	l.last = t.Now
 	return Outcome{Declined, "the prefix is warm"}
-}
-
-// endOfInput returns the position behind the last request: that of the response
-// the context ends with.
-func endOfInput(c *prompt.Context) int {
-	i := c.Len()
-	for i > 0 && c.At(i-1).Kind.Assistant() {
-		i--
-	}
-	return i
 }

@@ -6,18 +6,11 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// scheduled is full-compact on a schedule in the place of a trigger: what the
-// bound of full compaction chooses from (internal/bound).
-type scheduled struct {
-	*compact
-	due func(thread, round int32) bool
-}
-
 // Scheduled returns the strategy that compacts as p says ahead of the requests
 // for which due answers true, given the indices of thread and round, and at no
 // other time. It draws what full-compact draws there.
 func Scheduled(p CompactParams, due func(thread, round int32) bool) *Strategy {
-	return NewStrategy("schedule", "full-compact on a schedule", &scheduled{&compact{params: p.Unscheduled()}, due})
+	return NewStrategy("schedule", "full-compact on a schedule", &compact{params: p.Unscheduled(), due: due})
 }
 
 // WithoutFiles returns the parameters without files that come back: which ones do
@@ -37,11 +30,8 @@ func (p CompactParams) Unscheduled() CompactParams {
 // KeepsNothing reports whether an automatic compaction replaces all messages.
 func (p CompactParams) KeepsNothing() bool { return p.Keep == (keepParams{}) && !p.Partial.Auto }
 
-// Clone returns a copy for a thread that branches off.
-func (l *scheduled) Clone() Layer { return &scheduled{l.compact.Clone().(*compact), l.due} }
-
-// BeforeRequest compacts when the schedule says so.
-func (l *scheduled) BeforeRequest(t *Turn) Outcome {
+// onSchedule compacts when the schedule says so.
+func (l *compact) onSchedule(t *Turn) Outcome {
 	switch {
 	case isAgent(t.Kind) && !l.params.Subagents:
 		return Outcome{Declined, "sub-agents do not compact"}
@@ -51,28 +41,18 @@ func (l *scheduled) BeforeRequest(t *Turn) Outcome {
 	return l.start(t, t.Context.Len(), startedByTrigger)
 }
 
-// scheduledClear clears all results of old tool calls on a schedule.
-type scheduledClear struct {
-	*timeClear
-	due func(thread, round int32) bool
-}
-
 // ScheduledClear returns the strategy that clears the results that a request has
 // held before, of the tools that time-microcompact clears, ahead of the requests
 // for which due answers true and at no other time.
 func ScheduledClear(due func(thread, round int32) bool) *Strategy {
 	p := *timeClearDefinition.Params().(*timeClearParams)
 	l := timeClearDefinition.Build(&p).(*timeClear)
-	return NewStrategy("schedule", "clearing on a schedule", &scheduledClear{l, due})
+	l.due = due
+	return NewStrategy("schedule", "clearing on a schedule", l)
 }
 
-// Clone returns a copy for a thread that branches off.
-func (l *scheduledClear) Clone() Layer {
-	return &scheduledClear{l.timeClear.Clone().(*timeClear), l.due}
-}
-
-// BeforeRequest clears when the schedule says so.
-func (l *scheduledClear) BeforeRequest(t *Turn) Outcome {
+// onSchedule clears when the schedule says so.
+func (l *timeClear) onSchedule(t *Turn) Outcome {
 	if !l.due(t.Thread, t.Round) {
 		return Outcome{Declined, "not due"}
 	}

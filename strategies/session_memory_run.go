@@ -99,17 +99,6 @@ func (l *sessionMemory) AfterResponse(t *Turn) Outcome {
 	return l.extract(t)
 }
 
-// callsOfResponse returns the tool calls of the response the context ends with.
-func callsOfResponse(c *prompt.Context) int {
-	n := 0
-	for i := c.Len() - 1; i >= 0 && c.At(i).Kind.Assistant(); i-- {
-		if c.At(i).Kind == prompt.KindToolUse {
-			n++
-		}
-	}
-	return n
-}
-
 // extract starts an update with everything said and answered so far.
 func (l *sessionMemory) extract(t *Turn) Outcome {
 	c := t.Context
@@ -129,19 +118,6 @@ func (l *sessionMemory) extract(t *Turn) Outcome {
 	l.stuck = in.Compacts
 	t.Background(in)
 	return Outcome{Declined, "an update has begun"}
-}
-
-// endOfAnswered returns the position behind the messages that can be sent: a
-// response that calls tools comes with their results, which are not there yet.
-func endOfAnswered(c *prompt.Context) int {
-	if callsOfResponse(c) == 0 {
-		return c.Len()
-	}
-	i := c.Len()
-	for i > 0 && c.At(i-1).Kind.Assistant() {
-		i--
-	}
-	return i
 }
 
 // intent is the call of an update. An update within another sends what those

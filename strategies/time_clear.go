@@ -42,17 +42,21 @@ type timeClear struct {
 	params  timeClearParams
 	gap     Trigger
 	results clearables
+	due     func(thread, round int32) bool // a schedule in the place of the gap; nil for none
 }
 
 func (l *timeClear) Name() string { return TimeClearName }
 
 func (l *timeClear) Clone() Layer {
-	return &timeClear{params: l.params, gap: l.gap, results: newClearables(l.params.Tools)}
+	return &timeClear{params: l.params, gap: l.gap, results: newClearables(l.params.Tools), due: l.due}
 }
 
 func (l *timeClear) Reset() { l.results.reset() }
 
 func (l *timeClear) BeforeRequest(t *Turn) Outcome {
+	if l.due != nil {
+		return l.onSchedule(t)
+	}
 	switch {
 	case t.Usage.Input() == 0:
 		return Outcome{Declined, "no response so far"}
