@@ -53,6 +53,7 @@ var annexes = map[string]string{
 	"internal/compare":   "reports",
 	"internal/export":    "reports",
 	"internal/confusion": "sim/results",
+	"internal/recall":    "sim/results",
 	"internal/studies":   "sim/results",
 	"internal/profile":   "sim/profile",
 	"internal/changes":   "sim/client",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -48,7 +49,7 @@ func (p *Plan) closed(
 		for j := range cells[i].Rows {
 			r := &cells[i].Rows[j]
 			s := at[r.Session]
-			r.Needs.Closed = results.Closed{
+			r.Needs.Closed = recall.Closed{
 				OpenUSD: rows[0][s].CostUSD(), LowUSD: rows[1][s].CostUSD(), HighUSD: rows[2][s].CostUSD(),
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -30,7 +31,7 @@ func TestClosedLoopHasWhatOthersCost(t *testing.T) {
 		if got := c.Total.CostUSD(); got != usd || usd == 0 {
 			t.Errorf("agent.refetch=%s costs $%.6f, a closed loop says $%.6f", way, got, usd)
 		}
-		if c.Total.Needs.Closed != (results.Closed{}) {
+		if c.Total.Needs.Closed != (recall.Closed{}) {
 			t.Errorf("agent.refetch=%s has an interval of the fit: %+v", way, c.Total.Needs.Closed)
 		}
 	}

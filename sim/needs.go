@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -43,7 +44,7 @@ func (l *Loop) judgeNeeds(t *thread) {
 
 // miss keeps a need that the context does not have. A file that is read again is fetched by the round itself.
 func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
-	if state != needs.Verbatim && n.Kind != results.NeedRead {
+	if state != needs.Verbatim && n.Kind != recall.NeedRead {
 		t.missing = append(t.missing, missing{*n, kept})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/needs/needstest"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -70,7 +71,7 @@ func TestMeasuringChangesNothing(t *testing.T) {
 		if with.Needs.Total().Count == 0 {
 			t.Errorf("%s: nothing was measured", strategy)
 		}
-		if with.Needs = (results.Needs{}); fmt.Sprint(with) != fmt.Sprint(without) {
+		if with.Needs = (recall.Needs{}); fmt.Sprint(with) != fmt.Sprint(without) {
 			t.Errorf("%s: %+v, without needs %+v", strategy, with, without)
 		}
 	}
@@ -144,7 +145,7 @@ func TestFetchOfAClearedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := rows[0]
-	edit := row.Needs.Kinds[results.NeedEdit]
+	edit := row.Needs.Kinds[recall.NeedEdit]
 	if edit.Count != 1 || edit.Recoverable != edit.Weight || row.Needs.Fetches != 1 {
 		t.Fatalf("%+v, %d fetches; want the edit to need one", edit, row.Needs.Fetches)
 	}

@@ -2,7 +2,7 @@ package bound
 
 import (
 	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -34,7 +34,7 @@ func (x *solver) losses(index *needs.Index, s *traces.Session, keeps needs.Survi
 			list := index.Round(int32(i), int32(r))
 			for k := range list {
 				n := &list[k]
-				if n.Fetch >= 0 || restores && n.Object >= 0 && n.Kind <= results.NeedRead {
+				if n.Fetch >= 0 || restores && n.Object >= 0 && n.Kind <= recall.NeedRead {
 					continue
 				}
 				if from, ok := at.last(index.Places(n)); ok {

@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/needs/needstest"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -113,7 +114,7 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 	talk.Call("Bash", `{"command":"grep frobnicateAll"}`, "ok")
 	talk.Call("Bash", `{"command":"grep unfrobnicateAny"}`, "ok")
 	corpus, _ := talk.Read(t)
-	kept := func(l *Summarizer) results.NeedTally {
+	kept := func(l *Summarizer) recall.NeedTally {
 		t.Helper()
 		row := simulate(t, "auto-compact/167k", corpus, l, func(c *sim.Config) {
 			c.Needs, c.Window = needs.NewLibrary(t.Context(), corpus).Of, 70_000
@@ -121,7 +122,7 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 		if row.Compactions != 1 {
 			t.Fatalf("%d compactions, want one", row.Compactions)
 		}
-		return row.Needs.Kinds[results.NeedName]
+		return row.Needs.Kinds[recall.NeedName]
 	}
 	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
 		r := good()

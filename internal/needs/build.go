@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -205,14 +205,14 @@ func (b *builder) again(k int32, bl *prompt.Block) {
 	if was.RangeLen > 0 && (was.RangeFrom != bl.RangeFrom || was.RangeLen != bl.RangeLen) {
 		return
 	}
-	n := b.need(results.NeedRead, k, uint64(bl.Object)<<1|1)
+	n := b.need(recall.NeedRead, k, uint64(bl.Object)<<1|1)
 	n.Weight, n.Fetch, n.Found = 1000, last, last
 	n.from, n.count = int32(len(b.x.places)), 1
 	b.x.places = append(b.x.places, Place{Block: last, To: was.Bytes})
 	b.at.list = append(b.at.list, n)
 }
 
-func (b *builder) need(kind results.NeedKind, k int32, term uint64) Need {
+func (b *builder) need(kind recall.NeedKind, k int32, term uint64) Need {
 	return Need{Kind: kind, Round: b.round, Use: k, Object: b.s.Blocks[k].Object, Fetch: -1, Found: -1, Term: term}
 }
 
@@ -225,26 +225,26 @@ func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
 		return
 	case v.role == roleTask:
 		for _, f := range v.lines {
-			b.add(results.NeedTask, k, f.key, func(p *prompt.Block) bool { return p.Kind == prompt.KindToolUse })
+			b.add(recall.NeedTask, k, f.key, func(p *prompt.Block) bool { return p.Kind == prompt.KindToolUse })
 		}
 		return
 	case v.role == rolePath && (writes || bl.Op == prompt.OpRead && b.shown[max(0, bl.Object)] > 0):
 		for _, f := range slices.Backward(v.terms) { // the longest first
-			if f.kind == results.NeedPath && b.add(results.NeedPath, k, f.key, anything) {
+			if f.kind == recall.NeedPath && b.add(recall.NeedPath, k, f.key, anything) {
 				return
 			}
 		}
 		return
 	}
 	for _, f := range v.lines {
-		b.add(results.NeedError, k, f.key, func(p *prompt.Block) bool { return p.Flags&prompt.FlagError != 0 })
+		b.add(recall.NeedError, k, f.key, func(p *prompt.Block) bool { return p.Flags&prompt.FlagError != 0 })
 	}
 	path := int32(-1) // end of the one that was found, of which the last component is no need of its own
 	for _, f := range slices.Backward(v.terms) {
-		if f.kind == results.NeedPath && f.to == path {
+		if f.kind == recall.NeedPath && f.to == path {
 			continue
 		}
-		if b.add(f.kind, k, f.key, given) && f.kind == results.NeedPath {
+		if b.add(f.kind, k, f.key, given) && f.kind == recall.NeedPath {
 			path = f.to
 		}
 	}
@@ -271,7 +271,7 @@ func (b *builder) replaced(k int32, v *argument) {
 				best, blocks = i, x.blocks
 			}
 		}
-		if best >= 0 && b.add(results.NeedEdit, k, list[best].key, shown) {
+		if best >= 0 && b.add(recall.NeedEdit, k, list[best].key, shown) {
 			return
 		}
 	}
@@ -279,7 +279,7 @@ func (b *builder) replaced(k int32, v *argument) {
 
 // add adds a need if what matched stands in what the thread has been told, and was first said in a block that the
 // origin takes. It reports whether it is one, now or already.
-func (b *builder) add(kind results.NeedKind, k int32, key uint64, origin func(*prompt.Block) bool) bool {
+func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*prompt.Block) bool) bool {
 	key |= 1
 	if len(b.at.list)-int(b.at.starts[b.round]) >= maxCandidates {
 		return false
@@ -320,7 +320,7 @@ func (b *builder) add(kind results.NeedKind, k int32, key uint64, origin func(*p
 		b.x.places = append(b.x.places, Place{p.block, p.from, p.to})
 		b.source(&need, p.block)
 	}
-	if o := need.Object; kind == results.NeedEdit && o >= 0 && !b.failed[b.s.Blocks[k].Call] && b.shown[o] > 0 {
+	if o := need.Object; kind == recall.NeedEdit && o >= 0 && !b.failed[b.s.Blocks[k].Call] && b.shown[o] > 0 {
 		need.Fetch = b.shown[o] - 1 // the edit went well: the file had it
 	}
 	b.at.list = append(b.at.list, need)
@@ -365,7 +365,7 @@ func (b *builder) heaviest() {
 
 // blocksOf returns in how many blocks a need's string stands while the index is made.
 func (n *Need) blocksOf() int32 {
-	if n.Kind == results.NeedRead {
+	if n.Kind == recall.NeedRead {
 		return 0
 	}
 	return n.Weight
@@ -387,7 +387,7 @@ func (b *builder) finish() {
 				u.starts[round] = int32(len(kept))
 				round++
 			}
-			if n.Kind != results.NeedRead {
+			if n.Kind != recall.NeedRead {
 				blocks := max(1, b.table.find(n.Term).blocks)
 				n.Weight = int32(math.Round(1000 * (1 - math.Log(float64(blocks))/all)))
 			}

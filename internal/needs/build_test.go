@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/needs/needstest"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -36,7 +36,7 @@ func build(t *testing.T, talk *needstest.Talk) (*Index, *traces.Session) {
 }
 
 // of returns the needs of a kind.
-func of(x *Index, kind results.NeedKind) (list []Need) {
+func of(x *Index, kind recall.NeedKind) (list []Need) {
 	for _, n := range x.Thread(0) {
 		if n.Kind == kind {
 			list = append(list, n)
@@ -62,7 +62,7 @@ func TestEditUsesWhatWasRead(t *testing.T) {
 	talk.Call("Edit", `{"file_path":"/p/sum.go","new_string":"x",`+
 		`"old_string":"func sum(a, b int) int {\n\treturn a - b // wrong"}`, "done")
 	x, s := build(t, &talk)
-	list := of(x, results.NeedEdit)
+	list := of(x, recall.NeedEdit)
 	if len(list) != 1 {
 		t.Fatalf("%d needs of kind edit, want 1", len(list))
 	}
@@ -85,7 +85,7 @@ func TestEditFoundNowhere(t *testing.T) {
 	talk.Fails("Edit", `{"file_path":"/p/x.go","old_string":"never seen before by anyone","new_string":"y"}`,
 		"String to replace not found")
 	x, _ := build(t, &talk)
-	if n := len(of(x, results.NeedEdit)); n != 0 {
+	if n := len(of(x, recall.NeedEdit)); n != 0 {
 		t.Errorf("%d needs, want none", n)
 	}
 }
@@ -95,17 +95,17 @@ func TestKinds(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		said, command string
-		kind          results.NeedKind
+		kind          recall.NeedKind
 		want          int
 	}{
-		{"a path by its end", "ls: /p/internal/cache/store.go", "vet internal/cache/store.go", results.NeedPath, 1},
-		{"the same name in another folder", "ls: /p/internal/cache/store.go", "vet other/list.go", results.NeedPath, 0},
-		{"an identifier", "undefined: frobnicateAll", "grep frobnicateAll", results.NeedName, 1},
-		{"an identifier beyond ASCII", "undefined: größeBerechnen", "grep größeBerechnen", results.NeedName, 1},
-		{"a plain word", "this is what follows", "echo what follows", results.NeedName, 0},
-		{"a number", "listening on port 48731", "curl :48731", results.NeedNumber, 1},
-		{"an address", "see https://example.org/a?b=1", "curl https://example.org/a?b=1", results.NeedURL, 1},
-		{"its own invention", "nothing of use", "mkdir scratch_dir_9", results.NeedName, 0},
+		{"a path by its end", "ls: /p/internal/cache/store.go", "vet internal/cache/store.go", recall.NeedPath, 1},
+		{"the same name in another folder", "ls: /p/internal/cache/store.go", "vet other/list.go", recall.NeedPath, 0},
+		{"an identifier", "undefined: frobnicateAll", "grep frobnicateAll", recall.NeedName, 1},
+		{"an identifier beyond ASCII", "undefined: größeBerechnen", "grep größeBerechnen", recall.NeedName, 1},
+		{"a plain word", "this is what follows", "echo what follows", recall.NeedName, 0},
+		{"a number", "listening on port 48731", "curl :48731", recall.NeedNumber, 1},
+		{"an address", "see https://example.org/a?b=1", "curl https://example.org/a?b=1", recall.NeedURL, 1},
+		{"its own invention", "nothing of use", "mkdir scratch_dir_9", recall.NeedName, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var talk needstest.Talk
@@ -140,8 +140,8 @@ func TestOtherSources(t *testing.T) {
 	talk.Call("Bash", `{"command":"run --keepAliveWindow"}`, "ok")
 	talk.Call("TodoWrite", `{"todos":[{"content":"write the parser first","status":"in_progress"}]}`, "ok")
 	x, s := build(t, &talk)
-	for kind, want := range map[results.NeedKind]prompt.Kind{
-		results.NeedError: prompt.KindToolResult, results.NeedTask: prompt.KindToolUse, results.NeedName: prompt.KindPrompt,
+	for kind, want := range map[recall.NeedKind]prompt.Kind{
+		recall.NeedError: prompt.KindToolResult, recall.NeedTask: prompt.KindToolUse, recall.NeedName: prompt.KindPrompt,
 	} {
 		list := of(x, kind)
 		if i := slices.IndexFunc(list, func(n Need) bool { k, _ := source(x, s, &n); return k == want }); i < 0 {
@@ -164,7 +164,7 @@ func TestReadAgain(t *testing.T) {
 	talk.Call("Edit", `{"file_path":"/p/a.go","old_string":"package alpha_beta","new_string":"package gamma"}`, "done")
 	read()
 	x, _ := build(t, &talk)
-	list := of(x, results.NeedRead)
+	list := of(x, recall.NeedRead)
 	if len(list) != 1 || list[0].Round != 7 || list[0].Weight != 1000 {
 		t.Errorf("%+v, want the read of round 7 alone", list)
 	}

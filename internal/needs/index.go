@@ -10,14 +10,14 @@ package needs
 import (
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // Need is one use of what had been said before.
 type Need struct {
-	Kind   results.NeedKind
+	Kind   recall.NeedKind
 	Weight int32 // thousandths: rarity of what matched
 	Round  int32 // of the thread, whose answer uses it
 	Use    int32 // block of the tool call that uses it

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // State is what became of a need.
@@ -21,7 +21,7 @@ const (
 )
 
 // Survival is the share of needs that a modelled summary is expected to keep, by kind, 0…1.
-type Survival [results.NumNeedKinds]float64
+type Survival [recall.NumNeedKinds]float64
 
 // Published returns what a published measurement says of summaries of coding sessions: 82 % of strings are there word
 // for word, and 7 % of facts are recalled, for which contents of files are taken (docs/fidelity.md).
@@ -29,7 +29,7 @@ func Published() (s Survival) {
 	for k := range s {
 		s[k] = 0.82
 	}
-	s[results.NeedEdit], s[results.NeedRead] = 0.07, 0.07
+	s[recall.NeedEdit], s[recall.NeedRead] = 0.07, 0.07
 	return s
 }
 
@@ -38,7 +38,7 @@ func Published() (s Survival) {
 func Expected(p *profile.Profile) Survival {
 	keeps := Published()
 	for k := range keeps {
-		if e, ok := p.KeptOf(results.NeedKind(k).String()); ok && results.NeedKind(k) != results.NeedRead {
+		if e, ok := p.KeptOf(recall.NeedKind(k).String()); ok && recall.NeedKind(k) != recall.NeedRead {
 			keeps[k] = e.Value
 		}
 	}
@@ -81,7 +81,7 @@ type Judge struct {
 	summary  int32     // id of the newest summary, -1 for none
 	edits    uint32
 	seen     int // entries looked at
-	said     results.Portion
+	said     recall.Portion
 	cuts     map[int32]int32 // bytes that are left of blocks that are shown in part
 	Kept     int64           // tokens fetched since the last compaction
 }
@@ -109,13 +109,13 @@ func (j *Judge) Inherit(from *Judge) {
 	j.heard = append(j.heard[:0], from.heard...)
 	j.fetched = append(j.fetched[:0], from.fetched...)
 	j.depth, j.modelled, j.summary, j.Kept = from.depth, from.modelled, from.summary, from.Kept
-	j.said = results.Portion{Whole: from.said.Whole}
+	j.said = recall.Portion{Whole: from.said.Whole}
 	j.seen, j.edits = 0, math.MaxUint32
 }
 
 // Look brings j up to date with a context. It has to look at what is new before a strategy edits it. It adds what a
 // compaction left of artifacts to the figures.
-func (j *Judge) Look(c *prompt.Context, round int32, to *results.Needs) {
+func (j *Judge) Look(c *prompt.Context, round int32, to *recall.Needs) {
 	if c.Edits() != j.edits || c.Len() < j.seen {
 		j.again(c, round, to)
 	}
@@ -126,7 +126,7 @@ func (j *Judge) Look(c *prompt.Context, round int32, to *results.Needs) {
 }
 
 // again looks at all of a context that was edited.
-func (j *Judge) again(c *prompt.Context, round int32, to *results.Needs) {
+func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 	newest := int32(-1)
 	for i := range c.Len() {
 		if e := c.At(i); e.Kind == prompt.KindSummary {
@@ -145,7 +145,7 @@ func (j *Judge) again(c *prompt.Context, round int32, to *results.Needs) {
 			shown[i] &^= formMask
 		}
 	}
-	j.restored, j.here, j.modelled, j.said = j.restored[:0], j.here[:0], false, results.Portion{Whole: j.said.Whole}
+	j.restored, j.here, j.modelled, j.said = j.restored[:0], j.here[:0], false, recall.Portion{Whole: j.said.Whole}
 	j.seen = 0
 	var room int32
 	for i := range c.Len() {
@@ -262,7 +262,7 @@ func (j *Judge) Has(block int32) bool { return j.shown[block]&formMask == whole 
 
 // Call adds what a request of a round has to the figures: of what its answer uses, and of what a person has said. Tell
 // is called for each need with the share of it that summaries are expected to keep, and may be nil.
-func (j *Judge) Call(round int32, to *results.Needs, tell func(n *Need, state State, kept float64)) {
+func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state State, kept float64)) {
 	list := j.x.Round(j.thread, round)
 	for i := range list {
 		n := &list[i]
@@ -290,7 +290,7 @@ func (j *Judge) Call(round int32, to *results.Needs, tell func(n *Need, state St
 			tell(n, state, kept)
 		}
 	}
-	d := &to.Instructions[results.Depth(j.depth)]
+	d := &to.Instructions[recall.Depth(j.depth)]
 	d.Part += j.said.Part
 	d.Whole += j.said.Whole
 	if j.modelled {
@@ -312,9 +312,9 @@ func (j *Judge) state(n *Need) (State, uint8) {
 		behind = min(behind, was>>formBits)
 	}
 	switch {
-	case n.Object >= 0 && n.Kind <= results.NeedRead && slices.Contains(j.restored, n.Object):
+	case n.Object >= 0 && n.Kind <= recall.NeedRead && slices.Contains(j.restored, n.Object):
 		return Verbatim, 0
-	case n.Fetch >= 0 && j.shown[n.Fetch]&formMask == whole && n.Kind == results.NeedEdit:
+	case n.Fetch >= 0 && j.shown[n.Fetch]&formMask == whole && n.Kind == recall.NeedEdit:
 		return Verbatim, 0 // the file stands there, which is what the edit was made from
 	case j.says(n.Term):
 		return Verbatim, 0
@@ -363,14 +363,14 @@ func (j *Judge) fill(round, room int32) {
 }
 
 // artifacts adds what a compaction left of paths, commands and failures. Of the summary counts what a recording tells.
-func (j *Judge) artifacts(to *results.Needs) {
+func (j *Judge) artifacts(to *recall.Needs) {
 	type seen struct {
-		kind results.Artifact
+		kind recall.Artifact
 		here bool
 	}
 	objects := map[int32]*seen{}
-	count := func(kind results.Artifact, here bool) {
-		d := &to.ByDepth[results.Depth(j.depth)]
+	count := func(kind recall.Artifact, here bool) {
+		d := &to.ByDepth[recall.Depth(j.depth)]
 		a := &to.Artifacts[kind]
 		a.Whole++
 		d.Whole++
@@ -389,17 +389,17 @@ func (j *Judge) artifacts(to *results.Needs) {
 		case b.Object >= 0:
 			o := objects[b.Object]
 			if o == nil {
-				o = &seen{kind: results.ArtifactRead, here: slices.Contains(j.restored, b.Object)}
+				o = &seen{kind: recall.ArtifactRead, here: slices.Contains(j.restored, b.Object)}
 				objects[b.Object] = o
 			}
 			if b.Op == prompt.OpEdit || b.Op == prompt.OpWrite {
-				o.kind = results.ArtifactEdited
+				o.kind = recall.ArtifactEdited
 			}
 			o.here = o.here || here
 		case b.Kind == prompt.KindToolUse && b.Op == prompt.OpExec:
-			count(results.ArtifactCommand, here)
+			count(recall.ArtifactCommand, here)
 		case b.Kind == prompt.KindToolResult && b.Flags&prompt.FlagError != 0:
-			count(results.ArtifactError, here)
+			count(recall.ArtifactError, here)
 		}
 	}
 	for _, o := range objects {

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/needs/needstest"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -16,7 +16,7 @@ type desk struct {
 	j     Judge
 	x     *Index
 	s     *traces.Session
-	row   results.Needs
+	row   recall.Needs
 }
 
 // ahead returns the desk just before the call of a round, with all there is of the session in the context.
@@ -44,9 +44,9 @@ func ahead(t *testing.T, talk *needstest.Talk, round int) *desk {
 }
 
 // call returns the figures of the call of a round.
-func (d *desk) call(round int32) results.Needs {
+func (d *desk) call(round int32) recall.Needs {
 	d.j.Look(&d.c, round, &d.row)
-	d.row = results.Needs{}
+	d.row = recall.Needs{}
 	d.j.Call(round, &d.row, nil)
 	return d.row
 }
@@ -85,7 +85,7 @@ func editing(changed bool) *needstest.Talk {
 func TestClearedResults(t *testing.T) {
 	for changed, want := range map[bool]State{false: Recoverable, true: Recoverable} {
 		d := ahead(t, editing(changed), 14)
-		if n := d.call(14).Kinds[results.NeedEdit]; n.Count != 1 || n.Verbatim != n.Weight {
+		if n := d.call(14).Kinds[recall.NeedEdit]; n.Count != 1 || n.Verbatim != n.Weight {
 			t.Fatalf("changed %v: %+v, want one verbatim", changed, n)
 		}
 		for i := range d.c.Len() {
@@ -93,7 +93,7 @@ func TestClearedResults(t *testing.T) {
 				d.c.SetForm(i, prompt.FormCleared, 5, prompt.CauseEdit)
 			}
 		}
-		n := d.call(14).Kinds[results.NeedEdit]
+		n := d.call(14).Kinds[recall.NeedEdit]
 		if n.Recoverable != n.Weight || want != Recoverable {
 			t.Errorf("changed %v: %+v, want all recoverable", changed, n)
 		}
@@ -105,11 +105,11 @@ func TestClearedResults(t *testing.T) {
 	talk.Call("Bash", `{"command":"grep frobnicateAll"}`, "ok")
 	d := ahead(t, &talk, 9)
 	d.c.SetForm(d.at(t, prompt.KindToolResult, prompt.OpExec), prompt.FormCleared, 5, prompt.CauseEdit)
-	if n := d.call(9).Kinds[results.NeedName]; n.Count != 1 || n.Verbatim+n.Recoverable+n.Summarized != 0 {
+	if n := d.call(9).Kinds[recall.NeedName]; n.Count != 1 || n.Verbatim+n.Recoverable+n.Summarized != 0 {
 		t.Errorf("output of a command: %+v, want it gone", n)
 	}
 	d.c.SetForm(d.at(t, prompt.KindToolResult, prompt.OpExec), prompt.FormPointer, 5, prompt.CauseEdit)
-	if n := d.call(9).Kinds[results.NeedName]; n.Recoverable != n.Weight {
+	if n := d.call(9).Kinds[recall.NeedName]; n.Recoverable != n.Weight {
 		t.Errorf("a pointer: %+v, want it recoverable", n)
 	}
 }
@@ -136,7 +136,7 @@ func TestModelledSummary(t *testing.T) {
 	} {
 		d := ahead(t, &talk, 8)
 		n := d.call(8)
-		if n.Instructions[0] != (results.Portion{Part: 1, Whole: 1}) || n.Kinds[results.NeedName].Verbatim != 1000 {
+		if n.Instructions[0] != (recall.Portion{Part: 1, Whole: 1}) || n.Kinds[recall.NeedName].Verbatim != 1000 {
 			t.Fatalf("ahead of it: %+v", n)
 		}
 		for i := range tt.summaries {
@@ -147,12 +147,12 @@ func TestModelledSummary(t *testing.T) {
 			d.j.Look(&d.c, 8, &d.row)
 		}
 		got := d.call(8)
-		k := got.Kinds[results.NeedName]
+		k := got.Kinds[recall.NeedName]
 		if k.Weight != 1000 || k.Verbatim != 0 || k.Summarized != tt.summarized || k.Most != tt.most {
 			t.Errorf("%d summaries of %d bytes: %+v, want %d expected and %d at most",
 				tt.summaries, tt.bytes, k, tt.summarized, tt.most)
 		}
-		if got.Instructions[tt.summaries] != (results.Portion{Part: 0, Whole: 1}) || got.Summarized != 1 {
+		if got.Instructions[tt.summaries] != (recall.Portion{Part: 0, Whole: 1}) || got.Summarized != 1 {
 			t.Errorf("%+v and %d summarised, want one directive, gone but for the summary", got.Instructions, got.Summarized)
 		}
 	}
@@ -176,10 +176,10 @@ func TestRecordedSummary(t *testing.T) {
 		digest = digest.Extend(d.s.Blocks[b].Digest)
 	}
 	d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400, Digest: digest})
-	if n := d.call(9).Kinds[results.NeedName]; n.Count != 1 || n.Verbatim != n.Weight {
+	if n := d.call(9).Kinds[recall.NeedName]; n.Count != 1 || n.Verbatim != n.Weight {
 		t.Errorf("%+v, want what the summary says", n)
 	}
-	if n := d.call(10).Kinds[results.NeedName]; n.Count != 1 || n.Verbatim+n.Recoverable+n.Summarized+n.Most != 0 {
+	if n := d.call(10).Kinds[recall.NeedName]; n.Count != 1 || n.Verbatim+n.Recoverable+n.Summarized+n.Most != 0 {
 		t.Errorf("%+v, want what the summary does not say gone", n)
 	}
 }
@@ -208,10 +208,10 @@ func TestWrittenSummary(t *testing.T) {
 			return tt.words
 		}
 		d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400, Digest: prompt.DigestString("s")})
-		if n := d.call(9).Kinds[results.NeedName]; n.Weight != 1000 || n.Verbatim != tt.first {
+		if n := d.call(9).Kinds[recall.NeedName]; n.Weight != 1000 || n.Verbatim != tt.first {
 			t.Errorf("%q: %+v, want %d verbatim", tt.words, n, tt.first)
 		}
-		n := d.call(10).Kinds[results.NeedName]
+		n := d.call(10).Kinds[recall.NeedName]
 		if n.Verbatim != tt.second || n.Summarized != tt.expected || n.Most != tt.atMost {
 			t.Errorf("%q: %+v, want %d verbatim, %d expected and %d at most", tt.words, n, tt.second, tt.expected, tt.atMost)
 		}
@@ -230,7 +230,7 @@ func TestDirectivesInSummaries(t *testing.T) {
 	talk.Call("Bash", `{"command":"ls"}`, "ok")
 	for name, words := range map[string]string{"recorded": "", "written": summary} {
 		d := ahead(t, &talk, 8)
-		if n := d.call(8); n.Instructions[0] != (results.Portion{Part: 2, Whole: 2}) {
+		if n := d.call(8); n.Instructions[0] != (recall.Portion{Part: 2, Whole: 2}) {
 			t.Fatalf("ahead of it: %+v", n.Instructions)
 		}
 		b := prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400}
@@ -244,7 +244,7 @@ func TestDirectivesInSummaries(t *testing.T) {
 			d.j.words = func(*prompt.Block) string { return words }
 		}
 		d.compact(b)
-		if n := d.call(8); n.Instructions[1] != (results.Portion{Part: 1, Whole: 2}) || n.Summarized != 0 {
+		if n := d.call(8); n.Instructions[1] != (recall.Portion{Part: 1, Whole: 2}) || n.Summarized != 0 {
 			t.Errorf("%s: %+v, %d in a summary without words; want one of two", name, n.Instructions[1], n.Summarized)
 		}
 	}
@@ -258,7 +258,7 @@ func TestRestoredFile(t *testing.T) {
 	d.c.Add(prompt.Block{
 		Kind: prompt.KindAttachment, Object: object, Tokens: 50, Bytes: 200, Digest: prompt.DigestString("f"),
 	})
-	if n := d.call(14).Kinds[results.NeedEdit]; n.Count != 1 || n.Verbatim != n.Weight {
+	if n := d.call(14).Kinds[recall.NeedEdit]; n.Count != 1 || n.Verbatim != n.Weight {
 		t.Errorf("%+v, want the file's text there", n)
 	}
 }
@@ -269,10 +269,10 @@ func TestArtifacts(t *testing.T) {
 	read := d.c.At(d.at(t, prompt.KindToolResult, prompt.OpRead))
 	d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 10, Bytes: 40, Digest: prompt.DigestString("s")})
 	d.c.AppendEntry(read)
-	d.row = results.Needs{}
+	d.row = recall.Needs{}
 	d.j.Look(&d.c, 14, &d.row)
-	if got := d.row.Artifacts; got[results.ArtifactRead] != (results.Portion{Part: 1, Whole: 1}) ||
-		got[results.ArtifactCommand] != (results.Portion{Part: 0, Whole: 13}) {
+	if got := d.row.Artifacts; got[recall.ArtifactRead] != (recall.Portion{Part: 1, Whole: 1}) ||
+		got[recall.ArtifactCommand] != (recall.Portion{Part: 0, Whole: 13}) {
 		t.Errorf("%+v, want the file there and 13 commands gone", got)
 	}
 }

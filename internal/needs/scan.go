@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/recall"
 )
 
 // Limits of what is looked at. Shorter strings are found by chance, longer ones are data; a line is told apart
@@ -55,7 +55,7 @@ var classes = func() (t [256]byte) {
 // found is a term or a line of a text.
 type found struct {
 	mark
-	kind    results.NeedKind
+	kind    recall.NeedKind
 	removed bool // by a patch
 }
 
@@ -182,7 +182,7 @@ func (s *scanner) run(text string, from, to int) {
 	for i := from; i < to; i++ {
 		switch {
 		case text[i] == ':' && i+2 < to && text[i+1] == '/' && text[i+2] == '/':
-			s.add(results.NeedURL, text, from, to)
+			s.add(recall.NeedURL, text, from, to)
 			return
 		case text[i] == '/':
 			slash = i
@@ -193,7 +193,7 @@ func (s *scanner) run(text string, from, to int) {
 		return
 	}
 	if dot := strings.LastIndexByte(text[from:to], '.') + from; dot > from && letters(text, dot+1, to) {
-		s.add(results.NeedPath, text, from, to)
+		s.add(recall.NeedPath, text, from, to)
 	}
 	for i := from; i < to; {
 		j, of := i, classOther
@@ -220,7 +220,7 @@ func (s *scanner) path(text string, from, to int) {
 			continue
 		}
 		if seen++; seen == 1 && to-i-1 >= minName {
-			s.add(results.NeedPath, text, i+1, to)
+			s.add(recall.NeedPath, text, i+1, to)
 		}
 		if at = i + 1; seen == 2 {
 			break
@@ -228,7 +228,7 @@ func (s *scanner) path(text string, from, to int) {
 		at = from
 	}
 	if seen > 0 && to-at >= minName {
-		s.add(results.NeedPath, text, at, to)
+		s.add(recall.NeedPath, text, at, to)
 	}
 }
 
@@ -238,10 +238,10 @@ func (s *scanner) word(text string, from, to int, of byte) {
 	switch {
 	case n < minName, of == classMark:
 	case of == classDigit:
-		s.add(results.NeedNumber, text, from, to)
+		s.add(recall.NeedNumber, text, from, to)
 	case of&(classMark|classDigit) != 0, of == classUpper, of&classWide != 0 && n >= minName+2, n >= plainName,
 		of&classUpper != 0 && turns(text[from:to]):
-		s.add(results.NeedName, text, from, to)
+		s.add(recall.NeedName, text, from, to)
 	}
 }
 
@@ -255,7 +255,7 @@ func turns(word string) bool {
 	return false
 }
 
-func (s *scanner) add(kind results.NeedKind, text string, from, to int) {
+func (s *scanner) add(kind recall.NeedKind, text string, from, to int) {
 	s.terms = append(s.terms, found{mark: mark{digest(text[from:to], 0), span{int32(from), int32(to)}}, kind: kind})
 }
 
@@ -275,7 +275,7 @@ func (s *scanner) line(text string, from, to int) {
 		}
 	}
 	if to-from >= minLine && to-from <= maxLine && len(s.lines) < blockTerms {
-		s.lines = append(s.lines, found{mark: mark{digest(text[from:to], lineSalt), span{int32(from), int32(to)}}, kind: results.NeedEdit})
+		s.lines = append(s.lines, found{mark: mark{digest(text[from:to], lineSalt), span{int32(from), int32(to)}}, kind: recall.NeedEdit})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -13,7 +14,7 @@ import (
 func keeping(name string, usd, verbatim, expected, most float64) results.Cell {
 	r := results.Row{Strategy: name, Session: "s", Sessions: 1, CostByClass: results.Cost{results.ClassRead: usd}}
 	r.CostBySource[results.SourceMain] = r.CostByClass
-	r.Needs.Kinds[results.NeedName] = results.NeedTally{Count: 10, Weight: 10000, Verbatim: int64(10000 * verbatim),
+	r.Needs.Kinds[recall.NeedName] = recall.NeedTally{Count: 10, Weight: 10000, Verbatim: int64(10000 * verbatim),
 		Summarized: int64(10000 * expected), Most: int64(10000 * most)}
 	r.Needs.RefetchUSD = 1
 	return results.Cell{Cell: name, Strategy: name, Rows: []results.Row{r}}

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -61,7 +61,7 @@ type Moment struct {
 // use is the first use of a string behind a point: how it was used, whether the summary and what else was left have it,
 // and whether a result showed it in between.
 type use struct {
-	kind                     results.NeedKind
+	kind                     recall.NeedKind
 	summary, stayed, fetched bool
 }
 
@@ -261,7 +261,7 @@ func (t *trail) moment(round int32, where func(block int32) spot) Moment {
 		})
 		for i, list := 0, t.x.Round(t.thread, r); i < len(list); i++ {
 			n := &list[i]
-			if known[n.Term] || n.Kind == results.NeedRead {
+			if known[n.Term] || n.Kind == recall.NeedRead {
 				continue
 			}
 			known[n.Term] = true

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/internal/recall"
 )
 
 // KindFate is how often agents fetch what they lost before they use it, by kind.
@@ -82,7 +82,7 @@ func (m *Moment) match(free []Moment, used map[int]bool) {
 }
 
 // counts are uses of strings by kind: all, those that the summary alone has, those lost, and of these the fetched.
-type counts [results.NumNeedKinds]count
+type counts [recall.NumNeedKinds]count
 
 type count struct{ uses, summary, lost, fetched int }
 
@@ -140,7 +140,7 @@ func (f *Fidelity) fit(free []Moment) {
 	clearings := cleared.sum()
 	f.Cleared = clearings.fate("all")
 	predicted := f.predict(&all, by)
-	for k := range results.NeedKind(results.NumNeedKinds) {
+	for k := range recall.NeedKind(recall.NumNeedKinds) {
 		if a := &all[k]; a.uses > 0 {
 			fate := a.fate(k.String())
 			fate.Predicted = predicted[k] / float64(max(1, a.lost))
@@ -152,7 +152,7 @@ func (f *Fidelity) fit(free []Moment) {
 
 // predict predicts of every lost string from the other sessions whether it is fetched. It returns the sums of the
 // predictions by kind.
-func (f *Fidelity) predict(all *counts, by map[string]*counts) (predicted [results.NumNeedKinds]float64) {
+func (f *Fidelity) predict(all *counts, by map[string]*counts) (predicted [recall.NumNeedKinds]float64) {
 	sum := all.sum()
 	for i := range f.Compactions {
 		m := &f.Compactions[i]

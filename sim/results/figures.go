@@ -3,6 +3,7 @@ package results
 import (
 	"github.com/compactsim/compactsim/internal/confusion"
 	"github.com/compactsim/compactsim/internal/jsonlines"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -112,7 +113,7 @@ var rowFields = []field{
 
 	{Member: jsonlines.At("breaks", func(r *Row) *confusion.Matrix { return &r.Breaks }, breaksForm).Or(),
 		metrics: breakMetrics()},
-	{Member: jsonlines.At("needs", func(r *Row) *Needs { return &r.Needs }, needsForm).Or(),
+	{Member: jsonlines.At("needs", func(r *Row) *recall.Needs { return &r.Needs }, needsForm).Or(),
 		metrics: needMetrics()},
 	{Member: jsonlines.At("counts", func(r *Row) *Counts { return &r.Counts }, countForm).Or(),
 		metrics: countMetrics()},

@@ -28,7 +28,7 @@ func (f *Front) Add(price, below float64, total *Row) {
 	t := total.Needs.Total()
 	f.Needs = float64(t.Weight) / 1000
 	f.Points = append(f.Points, FrontPoint{Price: price, Below: below, CostUSD: total.CostUSD(),
-		WithRefetchUSD: total.CostUSD() + total.Needs.RefetchUSD, Recall: float64(t.kept()) / float64(max(1, t.Weight))})
+		WithRefetchUSD: total.CostUSD() + total.Needs.RefetchUSD, Recall: float64(t.Kept()) / float64(max(1, t.Weight))})
 }
 
 // Least returns the cost below which no schedule has a recall, USD: whatever the

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/confusion"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -196,12 +197,12 @@ func TestPartsAddUp(t *testing.T) {
 }
 
 // sampleNeeds gives every figure of what is forgotten another number.
-func sampleNeeds() (n Needs) {
+func sampleNeeds() (n recall.Needs) {
 	for k := range n.Kinds {
-		n.Kinds[k] = NeedTally{Count: int64(1 + k), Weight: 100, Verbatim: 60, Recoverable: 20, Summarized: 10, Most: 15}
+		n.Kinds[k] = recall.NeedTally{Count: int64(1 + k), Weight: 100, Verbatim: 60, Recoverable: 20, Summarized: 10, Most: 15}
 	}
 	for i := range n.Instructions {
-		p := Portion{Part: int64(1 + i), Whole: 10}
+		p := recall.Portion{Part: int64(1 + i), Whole: 10}
 		n.Instructions[i], n.Artifacts[i], n.ByDepth[i] = p, p, p
 	}
 	n.Removed, n.Summarized, n.Fetches, n.RefetchUSD = 4000, 11, 5, 2

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/compactsim/compactsim/internal/confusion"
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -192,8 +193,8 @@ type Row struct {
 	// in the sessions that Bounded counts.
 	BoundUSD, ReachedUSD, ClearBoundUSD float64
 	Bounded                             int
-	Counts                              Counts // what happened beside the figures above
-	Needs                               Needs  // what was forgotten of what later actions used
+	Counts                              Counts       // what happened beside the figures above
+	Needs                               recall.Needs // what was forgotten of what later actions used
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".
