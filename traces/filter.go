@@ -15,10 +15,12 @@ import (
 //
 // A session belongs to the period in which it begins (Session.Start, what a
 // listing shows) and is taken or left whole: cutting it would cut its context.
-// Select counts those that reach over an edge.
+// Select counts those that reach over an edge. ByCall takes every session with a
+// call in the period instead, for who counts calls one by one.
 type Filter struct {
-	Since time.Time // sessions that begin then or later; zero: no bound
-	Until time.Time // sessions that begin before; zero: no bound
+	Since  time.Time // sessions that begin then or later; zero: no bound
+	Until  time.Time // sessions that begin before; zero: no bound
+	ByCall bool      // Since and Until are about calls
 	// Projects are parts of Session.Project, or patterns when they hold one of
 	// *, ? and [. A pattern is that of path.Match, except that * and ? also
 	// match slashes, and matches the whole path or its end behind any slash.
@@ -47,6 +49,26 @@ func (f *Filter) String() string {
 	return strings.Join(texts, ", ")
 }
 
+// InPeriod reports whether a time, unix ns, lies in the period; 0, an unknown time, lies
+// in none that has a bound.
+func (f *Filter) InPeriod(at int64) bool {
+	t := unixTime(at)
+	return f.Since.IsZero() && f.Until.IsZero() ||
+		at != 0 && !t.Before(f.Since) && (f.Until.IsZero() || t.Before(f.Until))
+}
+
+// period words the bounds of a filter.
+func (f *Filter) period() string {
+	var bounds []string
+	if !f.Since.IsZero() {
+		bounds = append(bounds, sinceCondition+" "+moment(f.Since))
+	}
+	if !f.Until.IsZero() {
+		bounds = append(bounds, "before "+moment(f.Until))
+	}
+	return strings.Join(bounds, " and ")
+}
+
 // condition is one field of a filter that is set.
 type condition struct {
 	name  string // since, before, project, model or agent
@@ -69,6 +91,11 @@ func (f *Filter) conditions() []condition {
 	}
 	begins(sinceCondition, f.Since, func(t time.Time) bool { return !t.Before(f.Since) })
 	begins("before", f.Until, func(t time.Time) bool { return t.Before(f.Until) })
+	if f.ByCall && len(list) > 0 {
+		list = []condition{{"calls", f.period(), func(s *Session) bool {
+			return s.hasCall(func(r *Round) bool { return f.InPeriod(r.At) })
+		}, nil}}
+	}
 	oneOf := func(name string, values []string, match func(want, has string) bool, known func(*Session) []string) {
 		if len(values) > 0 {
 			list = append(list, condition{name, strings.Join(values, " or "), func(s *Session) bool {

@@ -56,6 +56,7 @@ func (f *Filter) Select(sessions []*Session) Selection {
 		switch {
 		case failed == 0:
 			sel.take(s, last)
+		case f.ByCall:
 		case s.Start == 0 && !(f.Since.IsZero() && f.Until.IsZero()):
 			sel.Undated++
 		case failed == 1 && early && !last.Before(f.Since) && (f.Until.IsZero() || first.Before(f.Until)):
@@ -67,13 +68,25 @@ func (f *Filter) Select(sessions []*Session) Selection {
 
 func (sel *Selection) take(s *Session, last time.Time) {
 	sel.Sessions = append(sel.Sessions, s)
-	if until := sel.Filter.Until; !until.IsZero() && !last.Before(until) {
+	if until := sel.Filter.Until; !sel.Filter.ByCall && !until.IsZero() && !last.Before(until) {
 		sel.Later = append(sel.Later, s)
 	}
 	other := func(model string) bool { return !sel.Filter.takesModel(model) }
 	if len(sel.Filter.Models) > 0 && slices.ContainsFunc(usedModels(s), other) {
 		sel.Mixed++
 	}
+}
+
+// hasCall reports whether any call of s, or a summary call of its own, is as asked.
+func (s *Session) hasCall(is func(*Round) bool) bool {
+	return slices.ContainsFunc(s.Threads, func(t Thread) bool {
+		for i := range t.Rounds {
+			if is(&t.Rounds[i]) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // callTimes returns when the first and the last call of s were made, or when it

@@ -34,12 +34,13 @@ type explainFlags struct {
 func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   "explain SESSION [CALL] [PATH…]",
+		Use:   "explain SESSION[:LINE] [CALL] [PATH…]",
 		Short: "Explain what each call of a session cost under a strategy",
 		Long: `Replays the session whose id begins with SESSION under a strategy and lists the
 calls at which something happened: what a trigger measured, what a layer did,
 what changed in the prefix, what the server read and why it missed. CALL, a
-number, shows one call in full, its request drawn in segments.`,
+number, shows one call in full, its request drawn in segments; so does SESSION:LINE,
+the name of a call in the lists of sim audit and sim validate.`,
 		Example: `  sim explain 38c5
   sim explain 38c5 81 --strategy auto-compact/155k
   sim explain 38c5 81 --format json ~/.claude/projects`,
@@ -82,6 +83,11 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if _, file, line, ok := traces.ParseCallName(args[0]); ok && call == 0 && int(file) < len(s.Files) {
+		if call = callAt(e, s.Files[file], int(line)); call == 0 {
+			return usageError{fmt.Errorf("%s: no call at or behind that line", args[0])}
+		}
+	}
 	if call > len(e.Calls) {
 		return usageError{fmt.Errorf("call %d: session %s has %s under %s",
 			call, s.ID, plural(len(e.Calls), "call"), f.strategy)}
@@ -114,6 +120,22 @@ func loggedOf(e *studies.Explanation, s *traces.Session, prices sim.Prices) expl
 	return logged
 }
 
+// callAt returns the number of the conversation's call at a line of a file or the next
+// behind it, 0 for none.
+func callAt(e *studies.Explanation, file string, line int) int {
+	var at *studies.ExplainedCall
+	for i := range e.Calls {
+		c := &e.Calls[i]
+		if c.Layer == "" && c.File == file && c.Line >= line && (at == nil || c.Line < at.Line) {
+			at = c
+		}
+	}
+	if at == nil {
+		return 0
+	}
+	return at.Number
+}
+
 // callNumber splits off the number of a call, if the first argument is one.
 func callNumber(args []string) (call int, rest []string, err error) {
 	if len(args) == 0 {
@@ -144,27 +166,30 @@ func newAudit() *cobra.Command {
 		Long: `Explains the bill of the sessions under PATH from recorded usage alone. It shows what
 was paid for, what cache misses cost and why, what other cache lifetimes would have
 cost, what compactions cost and saved, what the contexts held, and for each finding
-where to look and what to set. The last line alone is simulated: the best change that
+where to look and what to set. --since and --until choose calls, not sessions; days,
+weeks (ISO 8601) and months are those of --tz. The last line alone is simulated: the best change that
 sim advise finds. Prices are those of the API; a subscription pays none of it.
 
 --reconcile compares the recordings with a CSV exported from the page Usage or Cost of
 the provider's console.`,
 		Example: `  sim audit ~/.claude/projects
   sim audit --since 7d --project api ~/.claude/projects
+  sim audit --top 0 --tz Europe/Berlin ~/.claude/projects
   sim audit --reconcile claude_api_tokens.csv --format markdown ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up")
+	f.read.choice.byCall = true
+	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up; 0 for all")
 	flags.StringVar(&f.reconcile, "reconcile", "", "compare with a usage or cost CSV `FILE` of the provider's console")
 	return cmd
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
-	if f.top < 1 {
-		err = errors.Join(err, fmt.Errorf("--top %d must be at least 1", f.top))
+	if f.top < 0 {
+		err = errors.Join(err, fmt.Errorf("--top %d must not be negative", f.top))
 	}
 	var export *audit.Export
 	if err == nil && f.reconcile != "" {
@@ -211,7 +236,9 @@ func (f *auditFlags) explain(
 			}
 		}
 	}
-	report := audit.Run(corpus.Sessions, audit.Options{Prices: prices, Top: f.top})
+	report := audit.Run(corpus.Sessions, audit.Options{
+		Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod,
+	})
 	if export != nil {
 		report.Reconcile(export, prices)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // for --tz where the system has no time zones
 
 	"github.com/spf13/cobra"
 

@@ -302,8 +302,10 @@ func (f *runFlags) sessions(
 
 // filterFlags choose among the sessions that are read.
 type filterFlags struct {
-	text traces.FilterText
-	utc  bool
+	text   traces.FilterText
+	tz     string
+	zone   *time.Location // that tz names
+	byCall bool           // --since and --until choose calls
 }
 
 func (f *filterFlags) bind(cmd *cobra.Command) {
@@ -311,7 +313,7 @@ func (f *filterFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.text.Since, "since", "",
 		"sessions from `WHEN` on: a date, an RFC 3339 time or an age such as 7d or 36h")
 	flags.StringVar(&f.text.Until, "until", "", "sessions up to the day, time or age `WHEN`")
-	flags.BoolVar(&f.utc, "utc", false, "--since and --until name days in UTC, not in local time")
+	flags.StringVar(&f.tz, "tz", "Local", "days are those of the time zone `ZONE`, such as UTC or Europe/Berlin")
 	flags.StringArrayVar(&f.text.Projects, "project", nil,
 		"sessions whose project contains or matches `TEXT` (*, ?, [a-z]); repeatable")
 	flags.StringArrayVar(&f.text.Models, "model", nil, "sessions with calls of a model that matches `PATTERN`; repeatable")
@@ -320,16 +322,14 @@ func (f *filterFlags) bind(cmd *cobra.Command) {
 
 // parse returns the filter, or all that is wrong with the flags.
 func (f *filterFlags) parse(cmd *cobra.Command) (traces.Filter, error) {
-	errs := f.empty(cmd)
-	if f.utc && f.text.Since == "" && f.text.Until == "" {
-		errs = append(errs, errors.New("--utc belongs to --since and --until"))
+	zone, err := time.LoadLocation(f.tz)
+	if err != nil {
+		return traces.Filter{}, fmt.Errorf("--tz %s: no such time zone; known are names such as UTC and Europe/Berlin", f.tz)
 	}
-	zone := time.Local
-	if f.utc {
-		zone = time.UTC
-	}
+	f.zone = zone
 	filter, err := f.text.Parse(time.Now(), zone)
-	return filter, errors.Join(append(errs, err)...)
+	filter.ByCall = f.byCall
+	return filter, errors.Join(append(f.empty(cmd), err)...)
 }
 
 // empty returns an error for every flag that wants a time and has none.

@@ -303,13 +303,15 @@ func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string)
 func (f *runFlags) filter(cmd *cobra.Command, s *scenarios.Sessions) error {
 	choice := &f.read.choice
 	choice.text = s.Filter()
-	choice.utc = s.UTC && (s.Since != "" || s.Until != "" || cmd.Flags().Changed("utc"))
+	if s.UTC && !cmd.Flags().Changed("tz") {
+		choice.tz = "UTC"
+	}
 	filter, err := choice.parse(cmd)
 	if err != nil {
 		return err
 	}
 	s.Fix(&filter)
-	choice.text, choice.utc = s.Filter(), false
+	choice.text = s.Filter()
 	return nil
 }
 
@@ -377,7 +379,6 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	choice := &f.read.choice
 	set("since", choice.text.Since, "sessions", "since")
 	set("until", choice.text.Until, "sessions", "until")
-	set("utc", choice.utc, "sessions", "utc")
 	set("project", choice.text.Projects, "sessions", "project")
 	set("model", choice.text.Models, "sessions", "model")
 	set("agent", choice.text.Agents, "sessions", "agent")

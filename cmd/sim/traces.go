@@ -71,11 +71,13 @@ func (f *traceFlags) session(
 	return s, corpus, nil
 }
 
-// findSession returns the one session whose id begins with prefix.
-func findSession(corpus *traces.Corpus, prefix string) (*traces.Session, error) {
+// findSession returns the one session whose id a name begins with. The name may be that of
+// a call (traces.ParseCallName).
+func findSession(corpus *traces.Corpus, name string) (*traces.Session, error) {
+	prefix, _, _, _ := traces.ParseCallName(name)
 	var found []*traces.Session
 	for _, s := range corpus.Sessions {
-		if s.ID == prefix {
+		if s.ID == prefix || s.ID == name {
 			return s, nil
 		}
 		if strings.HasPrefix(s.ID, prefix) {

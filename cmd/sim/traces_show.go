@@ -22,10 +22,11 @@ import (
 func newTracesShow() *cobra.Command {
 	var f traceFlags
 	cmd := &cobra.Command{
-		Use:   "show ID [PATH…]",
+		Use:   "show ID[:LINE] [PATH…]",
 		Short: "Show the calls of one session, thread by thread",
 		Long: `Shows the calls of the session whose id begins with ID: what was new in each, what
-was billed, and what the recording did to its context in between.`,
+was billed, and what the recording did to its context in between. ID:LINE, the name of a
+call in the lists of sim audit and sim validate, shows that call and those around it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
 				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
@@ -39,15 +40,16 @@ was billed, and what the recording did to its context in between.`,
 				return err
 			}
 			defer corpus.Close()
-			return f.show(cmd.OutOrStdout(), s, table)
+			return f.show(cmd.OutOrStdout(), s, args[0], table)
 		},
 	}
 	f.bind(cmd)
 	return cmd
 }
 
-func (f *traceFlags) show(w io.Writer, s *traces.Session, table *costmodel.Table) error {
-	d := document.Document{Head: describe(s, table), Sections: []document.Section{{Blocks: []document.Block{callSheet(s)}}}}
+func (f *traceFlags) show(w io.Writer, s *traces.Session, name string, table *costmodel.Table) error {
+	sheet := callSheet(s, name)
+	d := document.Document{Head: describe(s, table), Sections: []document.Section{{Blocks: []document.Block{sheet}}}}
 	return d.Write(w, f.format)
 }
 
@@ -117,8 +119,25 @@ var callColumns = []column[*call]{
 	label(verdictColumn, "SERVER SAYS", func(c *call) any { return c.said }),
 }
 
-// callSheet lists the calls of a session with the events before them.
-func callSheet(s *traces.Session) *document.Table {
+// around is how many calls are shown on each side of one that was named.
+const around = 3
+
+// near returns the calls around the one that has a name, all for the name of a session.
+func near(s *traces.Session, calls []*call, name string) []*call {
+	_, file, line, ok := traces.ParseCallName(name)
+	if !ok || int(file) >= len(s.Files) {
+		return calls
+	}
+	at := slices.IndexFunc(calls, func(c *call) bool { return c.file == s.Files[file] && c.Line >= line })
+	if at < 0 {
+		return nil
+	}
+	return calls[max(0, at-around):min(len(calls), at+around+1)]
+}
+
+// callSheet lists the calls of a session, or those around the one that has a name, with
+// the events before them.
+func callSheet(s *traces.Session, name string) *document.Table {
 	var calls []*call
 	for i := range s.Threads {
 		t := &s.Threads[i]
@@ -135,7 +154,13 @@ func callSheet(s *traces.Session) *document.Table {
 		}
 		slices.SortStableFunc(calls[first:], func(a, b *call) int { return cmp.Compare(a.number, b.number) })
 	}
+	calls = near(s, calls, name)
 	columns := slices.Clone(callColumns)
+	for i := range columns {
+		if slices.Contains([]string{"wait_seconds", "stream_seconds", "unseen_tokens"}, columns[i].Name) {
+			columns[i].Spare = 1
+		}
+	}
 	if !slices.ContainsFunc(calls, func(c *call) bool { return c.said != "" }) {
 		// Forms for programs have the column all the same.
 		i := slices.IndexFunc(columns, func(c column[*call]) bool { return c.Name == verdictColumn })

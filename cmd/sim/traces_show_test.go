@@ -30,7 +30,7 @@ func TestShowVerdicts(t *testing.T) {
 		}
 		for format, want := range map[string]string{"table": tc.table, "csv": tc.csv} {
 			var b strings.Builder
-			if err := callSheet(s).Write(&b, format); err != nil {
+			if err := callSheet(s, s.ID).Write(&b, format); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")

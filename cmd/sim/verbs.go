@@ -132,7 +132,7 @@ type flagGroup struct {
 // of them comes under "Flags".
 var flagGroups = []flagGroup{
 	{"Sessions", []string{
-		"discover", "yes", "since", "until", "utc", "project", "model", "agent", "strict", "sessions",
+		"discover", "yes", "since", "until", "tz", "project", "model", "agent", "strict", "sessions",
 	}},
 	{"Strategies and settings", []string{
 		"strategy", "set", "seed", "window", "profile", "verify", "folds", "replications", "preset", "change", "from", "to",

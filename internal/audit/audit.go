@@ -15,18 +15,32 @@
 package audit
 
 import (
+	"time"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
-
-// DefaultTop is how many places, results and compactions are listed.
-const DefaultTop = 10
 
 // Options say how a bill is explained.
 type Options struct {
 	Prices Prices
-	// Top is how many places of a finding, results and duplicate reads are kept;
-	// DefaultTop when 0.
-	Top int
+	// Top is how many places of a finding, results and duplicate reads are kept; all
+	// when 0.
+	Top  int
+	Zone *time.Location // of days; UTC when nil
+	// In reports whether a time, unix ns, 0 for unknown, lies in the period that is
+	// reported; nil for all times. Calls at other times cost nothing here: the calls of
+	// the period are still compared with them.
+	In func(at int64) bool
+}
+
+// first returns the first n of a list, all when n is 0.
+func first[T any](n int, list []T) []T {
+	if n == 0 {
+		return list
+	}
+	return list[:min(n, len(list))]
 }
 
 // auditor gathers over sessions.
@@ -45,23 +59,41 @@ type auditor struct {
 
 // Run explains what sessions were billed.
 func Run(sessions []*traces.Session, o Options) *Report {
-	if o.Top <= 0 {
-		o.Top = DefaultTop
+	if o.Zone == nil {
+		o.Zone = time.UTC
 	}
-	a := &auditor{options: o, bill: newBill()}
-	for _, s := range sessions {
+	a := &auditor{options: o, bill: newBill(o.Zone)}
+	ids := make([]string, len(sessions))
+	for i, s := range sessions {
 		a.session(s)
+		ids[i] = s.ID
 	}
+	a.report.short = document.ByBeginning(ids)
 	return a.finish(len(sessions))
+}
+
+// cut takes the calls outside the period out of the bill.
+func (a *auditor) cut(calls []call) {
+	for i := range calls {
+		if c := &calls[i]; a.options.In != nil && !a.options.In(c.at) {
+			c.out, c.cost, c.price, c.missUSD = true, results.Cost{}, results.Cost{}, 0
+		}
+	}
 }
 
 func (a *auditor) session(s *traces.Session) {
 	threads := walk(s, a.options.Prices)
+	for _, calls := range threads {
+		a.cut(calls)
+	}
 	a.defects.session(s, threads)
 	logged := summaries(s, a.options.Prices)
+	a.cut(logged)
 	for i := range logged {
-		a.bill.add(&logged[i])
-		a.report.recorded(&logged[i])
+		if !logged[i].out {
+			a.bill.add(&logged[i])
+			a.report.recorded(&logged[i])
+		}
 	}
 	branches := branchReads(s)
 	ends := make([][]mix, len(threads))
@@ -71,6 +103,9 @@ func (a *auditor) session(s *traces.Session) {
 		}
 		for j := range calls {
 			c := &calls[j]
+			if c.out {
+				continue
+			}
 			a.bill.add(c)
 			a.report.recorded(c)
 			a.misses.add(c)

@@ -285,3 +285,57 @@ func TestDetectorOnRecordedCalls(t *testing.T) {
 		t.Errorf("%v", said)
 	}
 }
+
+// Days are those of the zone, in order, and so are weeks and months: a scene begins on
+// 1 January 2026 or later; 40 days are 41 days of calls, seven weeks or six, two months.
+func TestDaysAreInOrder(t *testing.T) {
+	k := newScene("days")
+	for i := range 41 {
+		gap := 24 * 60 * minute
+		if i == 0 {
+			gap = 0
+		}
+		k.call(gap, prompt.Usage{Write5m: int64(100_000 - 1000*i)})
+	}
+	zone := time.FixedZone("far", 14*3600)
+	r := Run([]*traces.Session{k.s}, Options{Prices: auditPrices(t), Zone: zone})
+	day := r.split("day").Lines
+	at := time.Unix(0, k.s.Threads[0].Rounds[0].At).In(zone)
+	for i := range day {
+		if want := at.AddDate(0, 0, i).Format(time.DateOnly); day[i].Name != want {
+			t.Errorf("day %d is %s, want %s", i, day[i].Name, want)
+		}
+	}
+	if w := len(r.split("week").Lines); len(day) != 41 || w < 6 || w > 7 || len(r.Days) != 41 {
+		t.Errorf("%d days, %d weeks, %d by project and model", len(day), w, len(r.Days))
+	}
+}
+
+// A period cuts by call: two parts of a session add up to the whole, and what a call
+// missed is told against the call before, which may lie outside.
+func TestPeriodsAddUp(t *testing.T) {
+	for name, sessions := range corpora(t) {
+		o := Options{Prices: auditPrices(t)}
+		whole := Run(sessions, o)
+		edge := sessions[0].Start + (sessions[0].End-sessions[0].Start)/2
+		o.In = func(at int64) bool { return at < edge }
+		early := Run(sessions, o)
+		o.In = func(at int64) bool { return at >= edge }
+		late := Run(sessions, o)
+		sum := early.Total
+		sum.Plus(&late.Total)
+		if sum.Calls != whole.Total.Calls || math.Abs(sum.USD-whole.Total.USD) > 1e-6 {
+			t.Errorf("%s: %d calls of $%f and %d of $%f, all %d of $%f", name, early.Total.Calls, early.Total.USD,
+				late.Total.Calls, late.Total.USD, whole.Total.Calls, whole.Total.USD)
+		}
+		missed := func(r *Report) (usd float64) {
+			for _, m := range r.Misses {
+				usd += m.USD
+			}
+			return usd
+		}
+		if got, want := missed(early)+missed(late), missed(whole); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s: misses of $%f, in all $%f", name, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,28 +26,43 @@ type bill struct {
 	logged  float64
 	written float64 // what it has more if all that was not read was written
 	byClass [results.NumClasses]Line
-	by      [5]map[string]*Sum // in the order of splitNames
+	by      [len(splitNames)]map[string]*Sum
+	days    map[[3]string]*Sum // by day, project and model
+	zone    *time.Location
 	first   string
 	last    string
 }
 
 // splitNames are the properties a call has one value of; the classes are apart.
-var splitNames = [5]string{"model", "source", "project", "day", "session"}
+var splitNames = [...]string{"model", "source", "project", "month", "week", "day", "session"}
 
-func newBill() *bill {
-	b := &bill{}
+// periods are those of them that are in order of time.
+var periods = []string{"month", "week", "day"}
+
+func newBill(zone *time.Location) *bill {
+	b := &bill{zone: zone, days: map[[3]string]*Sum{}}
 	for i := range b.by {
 		b.by[i] = map[string]*Sum{}
 	}
 	return b
 }
 
-// day returns the day of a call in UTC, as the provider bills it.
-func (c *call) day() string {
+// day returns the day of a call.
+func (c *call) day(zone *time.Location) string {
 	if c.untimed {
 		return NoDay
 	}
-	return time.Unix(0, c.at).UTC().Format(time.DateOnly)
+	return time.Unix(0, c.at).In(zone).Format(time.DateOnly)
+}
+
+// week returns the week of a day as ISO 8601 has it, such as 2026-W08.
+func week(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	y, w := t.ISOWeek()
+	return fmt.Sprintf("%d-W%02d", y, w)
 }
 
 func (b *bill) add(c *call) {
@@ -62,20 +78,30 @@ func (b *bill) add(c *call) {
 	if project == "" {
 		project = NoProject
 	}
-	day := c.day()
+	day := c.day(b.zone)
+	month := NoDay
 	if day != NoDay {
+		month = day[:len("2006-01")]
 		if b.first == "" || day < b.first {
 			b.first = day
 		}
 		b.last = max(b.last, day)
 	}
-	for i, name := range [5]string{c.model.name, c.source.String(), project, day, c.session.ID} {
-		if b.by[i][name] == nil {
-			b.by[i][name] = &Sum{}
-		}
-		b.by[i][name].add(&r.Usage, &c.cost)
+	for i, name := range [len(splitNames)]string{
+		c.model.name, c.source.String(), project, month, week(day), day, c.session.ID,
+	} {
+		addTo(b.by[i], name, c)
 	}
+	addTo(b.days, [3]string{day, project, c.model.name}, c)
 	b.classes(c)
+}
+
+// addTo adds a call to the sum of a key.
+func addTo[K comparable](sums map[K]*Sum, key K, c *call) {
+	if sums[key] == nil {
+		sums[key] = &Sum{}
+	}
+	sums[key].add(&c.r().Usage, &c.cost)
 }
 
 // classes adds each token class of a call to its line. A call counts in every
@@ -125,8 +151,20 @@ func (b *bill) report(r *Report) {
 		r.Splits = append(r.Splits, s)
 	}
 	for i := range r.Splits {
-		sortBy(r.Splits[i].Lines, func(l *Line) float64 { return l.USD }, func(l *Line) string { return l.Name })
+		s := &r.Splits[i]
+		if slices.Contains(periods, s.By) {
+			slices.SortFunc(s.Lines, func(a, b Line) int { return cmp.Compare(a.Name, b.Name) })
+		} else {
+			sortBy(s.Lines, func(l *Line) float64 { return l.USD }, func(l *Line) string { return l.Name })
+		}
 	}
+	r.Zone, r.Days = b.zone.String(), []Day{}
+	for key, sum := range b.days {
+		r.Days = append(r.Days, Day{key[0], key[1], key[2], *sum})
+	}
+	slices.SortFunc(r.Days, func(a, b Day) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Model, b.Model))
+	})
 }
 
 // sortBy sorts by an amount, the largest first, then by name.
@@ -250,7 +288,7 @@ func (t *tally) finding(name, title string, n int) Finding {
 	sortBy(t.places, func(p *Place) float64 { return p.USD }, func(p *Place) string { return p.File })
 	f := Finding{
 		Name: name, Title: title, USD: t.usd, Count: t.count, Tokens: t.tokens, Oldest: t.oldest, Newest: t.newest,
-		Advice: []Advice{}, Places: append([]Place{}, t.places[:min(n, len(t.places))]...),
+		Advice: []Advice{}, Places: append([]Place{}, first(n, t.places)...),
 	}
 	t.share(&f)
 	return f

@@ -22,6 +22,7 @@ type call struct {
 	untimed bool
 	gap     int64 // ns of the person's and the tools' pause before it; −1 for first calls and when unknown
 	tier    prompt.TTL
+	out     bool   // of the period that is reported: it is looked at, and costs nothing
 	acted   events // what the agent did to its context before the request
 	model   *priced
 	cost    results.Cost
@@ -69,7 +70,7 @@ func (c *call) place() Place {
 }
 
 func placeOf(s *traces.Session, file uint16, line int32) Place {
-	p := Place{Session: s.ID, Line: int(line)}
+	p := Place{Call: traces.CallName(s.ID, file, line), Session: s.ID, Line: int(line)}
 	if int(file) < len(s.Files) {
 		p.File = s.Files[file]
 	}

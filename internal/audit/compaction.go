@@ -80,6 +80,9 @@ func compactions(s *traces.Session, calls, logged []call) []Compaction {
 		out := Compaction{Place: placeOf(s, ev.File, ev.Line), Manual: ev.Manual, Before: int64(ev.PreTokens),
 			Cold: cold(s)}
 		at := int(ev.Round)
+		if near := min(at, len(calls)-1); calls[near].out {
+			continue
+		}
 		sum := slices.IndexFunc(s.Summaries, func(c traces.SummaryCall) bool { return c.Thread == calls[0].index && int(c.Event) == i })
 		if out.Logged = sum >= 0; out.Logged {
 			out.CallWarm = logged[sum].cost.Total()

@@ -89,6 +89,7 @@ func (k *content) thread(s *traces.Session, calls []call, start mix, duplicate f
 	t := calls[0].thread
 	ends := make([]mix, len(calls))
 	now, next := start, 0
+	var last mix // of the period
 	for b := t.Prefix.From; b < t.Prefix.To; b++ {
 		now[partOf(&s.Blocks[b])] += int64(s.Blocks[b].Tokens)
 	}
@@ -111,11 +112,15 @@ func (k *content) thread(s *traces.Session, calls []call, start mix, duplicate f
 			}
 		}
 		add(own)
-		k.call(&calls[i], &now)
+		if !calls[i].out {
+			k.call(&calls[i], &now)
+		}
 		add(t.Rounds[i].Reply)
-		ends[i] = now
+		if ends[i] = now; !calls[i].out {
+			last = now
+		}
 	}
-	for p, n := range now {
+	for p, n := range last {
 		k.final[p] += n
 	}
 	return ends

@@ -26,9 +26,12 @@ type defects struct {
 func (d *defects) session(s *traces.Session, threads [][]call) {
 	n, untimed, back := 0, 0, 0
 	for _, calls := range threads {
-		n += len(calls)
 		for i := range calls {
 			c := &calls[i]
+			if c.out {
+				continue
+			}
+			n++
 			if c.untimed {
 				untimed++
 			}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -13,8 +14,8 @@ import (
 
 // DocumentOptions say how a bill explained is written.
 type DocumentOptions struct {
-	// Top is how many lines of a list, and how many findings in full, people see;
-	// DefaultTop when 0. JSON has all that the report has, CSV too.
+	// Top is how many lines of a list, and how many findings in full, people see; all
+	// when 0. JSON has all that the report has, CSV too.
 	Top     int
 	Remarks []string // on what was read, above the figures
 	Advice  string   // what the simulation advises, at the end; "" for nothing
@@ -22,11 +23,8 @@ type DocumentOptions struct {
 }
 
 const (
-	maxPlaces = 3  // places shown below a finding
-	maxNamed  = 5  // names shown with a defect
-	maxName   = 40 // characters of a name in a table
-	minName   = 24 // the same where there is little room
-	maxPath   = 56 // characters of the name of a file
+	maxName = 40 // characters of a name in a table
+	minName = 24 // the same where there is little room
 )
 
 // pageNotes stand below every audit.
@@ -43,10 +41,7 @@ var pageNotes = []string{
 // Document reports a bill explained. CSV is one list whose lines say which part of
 // the report they belong to; JSON is the report itself.
 func (r *Report) Document(o DocumentOptions) *document.Document {
-	if o.Top <= 0 {
-		o.Top = DefaultTop
-	}
-	p := page{Report: r, options: o, folder: commonFolder(r.places())}
+	p := page{Report: r, options: o}
 	d := &document.Document{
 		Title: "The bill: " + document.USD(r.Total.USD, 2), Head: p.head(), Data: r.data, JSON: document.Indented(r),
 	}
@@ -72,7 +67,6 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 type page struct {
 	*Report
 	options DocumentOptions
-	folder  string // that all files have in common
 }
 
 // section is a part of the page with one table, none without rows.
@@ -109,39 +103,13 @@ func spare(columns []document.Column) []document.Column {
 
 func cents(usd float64) string { return document.USD(usd, 2) }
 
-// places returns every place a report points at.
-func (r *Report) places() []Place {
-	var list []Place
-	for i := range r.Findings {
-		list = append(list, r.Findings[i].Places...)
-	}
-	for i := range r.Compactions {
-		list = append(list, r.Compactions[i].Place)
-	}
-	for _, c := range slices.Concat(r.Results, r.Duplicates) {
-		list = append(list, c.Place)
-	}
-	return list
-}
-
-// commonFolder returns the folder that the files of all places are in.
-func commonFolder(places []Place) string {
-	folder := ""
-	for i, place := range places {
-		if i == 0 {
-			folder = place.File[:strings.LastIndexAny(place.File, `/\`)+1]
-		}
-		for !strings.HasPrefix(place.File, folder) {
-			folder = folder[:strings.LastIndexAny(folder[:len(folder)-1], `/\`)+1]
-		}
-	}
-	return folder
-}
-
-// at names a line of a file.
+// at names a call as sim explain takes it.
 func (p *page) at(place *Place) string {
-	return fmt.Sprintf("%s:%d", tail(strings.TrimPrefix(place.File, p.folder), maxPath), place.Line)
+	return p.shortID(place.Session) + strings.TrimPrefix(place.Call, place.Session)
 }
+
+// shortID returns as much of an id as tells the sessions apart.
+func (p *page) shortID(id string) string { return cmp.Or(p.short[id], id) }
 
 // tail keeps the end of a name that is too long.
 func tail(name string, most int) string {
@@ -171,7 +139,7 @@ func (p *page) findings() []document.Section {
 		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, saves, off, fmt.Sprint(f.Count), f.Tokens})
 	}
 	sections := section("Findings", t)
-	for i := range p.Findings[:min(p.options.Top, len(p.Findings))] {
+	for i := range first(p.options.Top, p.Findings) {
 		f := &p.Findings[i]
 		sections = append(sections, document.Section{
 			Name: fmt.Sprintf("%d. %s: %s", i+1, f.Title, cents(f.USD)), Blocks: []document.Block{p.finding(f)},
@@ -184,7 +152,7 @@ func (p *page) findings() []document.Section {
 func (p *page) finding(f *Finding) document.List {
 	var list document.List
 	add := func(label, text string) {
-		list = append(list, document.Item{Label: label, Text: text, Whole: label == "see"})
+		list = append(list, document.Item{Label: label, Text: text})
 	}
 	each := false // the settings have savings of their own
 	for _, a := range f.Advice {
@@ -200,7 +168,7 @@ func (p *page) finding(f *Finding) document.List {
 	for _, note := range f.Notes {
 		add("note", note)
 	}
-	for i := range f.Places[:min(maxPlaces, len(f.Places))] {
+	for i := range first(p.options.Top, f.Places) {
 		place := &f.Places[i]
 		words := strings.Split(place.Text, " ")
 		for k := range words { // such as a path
@@ -283,23 +251,31 @@ func (p *page) split(split *Split) *document.Table {
 			l.Uncached, l.Output, l.Limited,
 		})
 	}
-	name := lineNames(split)
-	top := min(p.options.Top, len(split.Lines))
+	name := p.lineNames(split)
+	top := len(first(p.options.Top, split.Lines))
 	if len(split.Lines) == top+1 || split.By == "class" {
 		// A line for one other says less than the line itself. Classes share
 		// their calls, which would be counted twice.
 		top = len(split.Lines)
 	}
-	var rest Sum
-	for i := range split.Lines {
-		if l := &split.Lines[i]; i < top {
-			add(name(l), &l.Sum)
-		} else {
-			rest.Plus(&l.Sum)
-		}
+	shown, left, others := split.Lines[:top], split.Lines[top:], "%d others"
+	timed := slices.Contains(periods, split.By)
+	if timed { // the newest in full, those before ahead of them
+		at := len(split.Lines) - top
+		shown, left, others = split.Lines[at:], split.Lines[:at], "%d before"
 	}
-	if n := len(split.Lines) - top; n > 0 {
-		add(fmt.Sprintf("%d others", n), &rest)
+	var rest Sum
+	for i := range left {
+		rest.Plus(&left[i].Sum)
+	}
+	if timed && len(left) > 0 {
+		add(fmt.Sprintf(others, len(left)), &rest)
+	}
+	for i := range shown {
+		add(name(&shown[i]), &shown[i].Sum)
+	}
+	if !timed && len(left) > 0 {
+		add(fmt.Sprintf(others, len(left)), &rest)
 	}
 	return t
 }
@@ -307,7 +283,7 @@ func (p *page) split(split *Split) *document.Table {
 // lineNames returns how the lines of a split are named: projects by the last
 // part of their path where that tells them apart, sessions by as much
 // of their id as does so.
-func lineNames(split *Split) func(*Line) string {
+func (p *page) lineNames(split *Split) func(*Line) string {
 	switch split.By {
 	case "project":
 		base := func(name string) string { return path.Base(strings.ReplaceAll(name, `\`, "/")) }
@@ -322,14 +298,7 @@ func lineNames(split *Split) func(*Line) string {
 			return tail(l.Name, maxName)
 		}
 	case "session":
-		ids, short := make([]string, len(split.Lines)), map[string]string{}
-		for i := range ids {
-			ids[i] = split.Lines[i].Name
-		}
-		for i, id := range document.Beginnings(ids) {
-			short[ids[i]] = id
-		}
-		return func(l *Line) string { return short[l.Name] }
+		return func(l *Line) string { return p.shortID(l.Name) }
 	}
 	return func(l *Line) string { return l.Name }
 }
@@ -420,10 +389,10 @@ func (p *page) compactions() []document.Section {
 		if c.Measured && c.Net() < 0 {
 			lost++
 		}
-		if i >= p.options.Top {
+		if p.options.Top > 0 && i >= p.options.Top {
 			continue
 		}
-		where := tail(p.at(&c.Place), maxName)
+		where := p.at(&c.Place)
 		if c.Manual {
 			where += " by hand"
 		}
@@ -475,9 +444,9 @@ func (p *page) content() []document.Section {
 func (p *page) carried(title string, list []Carried) []document.Section {
 	t := &document.Table{Columns: slices.Concat(named("WHAT"), amounts("COST"), sizes("TOKENS"),
 		counts("CALLS"), named("WHERE"))}
-	for i := range list[:min(p.options.Top, len(list))] {
+	for i := range first(p.options.Top, list) {
 		c := &list[i]
-		where := tail(p.at(&c.Place), maxName)
+		where := p.at(&c.Place)
 		if c.First > 0 {
 			where += fmt.Sprintf(", first at %d", c.First)
 		}
@@ -495,8 +464,9 @@ func (p *page) defects() []document.Section {
 	s := document.Section{Title: "What the recordings leave open"}
 	for i := range p.Defects {
 		d := &p.Defects[i]
-		names := strings.Join(d.Names[:min(maxNamed, len(d.Names))], ", ")
-		if more := len(d.Names) - maxNamed; more > 0 {
+		shown := first(p.options.Top, d.Names)
+		names := strings.Join(shown, ", ")
+		if more := len(d.Names) - len(shown); more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
 		s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf("%s: %d (%s)", d.Text, d.Count, names)})

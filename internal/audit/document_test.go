@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // audited is the bill of two sessions of one project, as small as one can be that
@@ -22,7 +23,7 @@ import (
 func audited() *Report {
 	saves, off, short, little := 4.0, 0.25, -0.025, 0.1
 	place := func(line int, usd float64, text string) Place {
-		return Place{Session: "0123456789", File: "/logs/api/0123456789.jsonl", Line: line, USD: usd, Text: text}
+		return Place{Call: traces.CallName("0123456789", 0, int32(line)), Session: "0123456789", File: "/logs/api/0123456789.jsonl", Line: line, USD: usd, Text: text}
 	}
 	all := Sum{Calls: 10, Uncached: 20, Read: 900_000, Write5m: 100_000, Output: 5000, Limited: 100_020, USD: 10}
 	one := Sum{Calls: 4, Read: 400_000, Write5m: 60_000, Output: 2000, Limited: 60_000, USD: 4}
@@ -151,22 +152,12 @@ func TestAuditIsPrintable(t *testing.T) {
 	}
 }
 
-// Files are named from the folder they share; a long name keeps its end.
-func TestPaths(t *testing.T) {
-	one := Place{File: "/logs/api/one.jsonl", Line: 3}
-	p := page{folder: commonFolder([]Place{one, {File: "/logs/web/two.jsonl"}})}
-	if p.folder != "/logs/" {
-		t.Errorf("the common folder is %q", p.folder)
-	}
-	if got := p.at(&one); got != "api/one.jsonl:3" {
+// A call is named as sim explain takes it, by as much of the session's id as tells it
+// from the others.
+func TestCallsAreNamed(t *testing.T) {
+	p := page{Report: &Report{short: map[string]string{"0123456789": "0123"}}}
+	if got := p.at(&Place{Session: "0123456789", Call: "0123456789/2:7"}); got != "0123/2:7" {
 		t.Errorf("%q", got)
-	}
-	long := Place{File: "/logs/" + strings.Repeat("x", 100) + "/three.jsonl", Line: 7}
-	if got := p.at(&long); !strings.HasSuffix(got, "/three.jsonl:7") || len([]rune(got)) > maxPath+2 {
-		t.Errorf("%q", got)
-	}
-	if folder := commonFolder([]Place{one, {File: "other.jsonl"}}); folder != "" {
-		t.Errorf("%q is no common folder", folder)
 	}
 }
 

@@ -39,8 +39,8 @@ func (p *page) head() []string {
 		add(fmt.Sprintf("The provider bills writes of some models and their logs carry none: %s if nothing was written, as here, "+
 			"and %s if all was that was not read.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))
 	}
-	if p.folder != "" {
-		add("Files named below are under " + p.folder)
+	if len(p.Findings) > 0 {
+		add("SESSION:LINE below names a call: sim explain SESSION:LINE PATH shows it.")
 	}
 	return lines
 }

@@ -89,11 +89,7 @@ func (r *Report) recorded(c *call) {
 	if c.model.known {
 		name = c.model.price.Model.Name
 	}
-	key := dayModel{c.day(), name}
-	if r.days[key] == nil {
-		r.days[key] = &Sum{}
-	}
-	r.days[key].add(&c.r().Usage, &c.cost)
+	addTo(r.days, dayModel{c.day(time.UTC), name}, c)
 }
 
 // Reconcile sets r.Reconciled. Names of models are matched as the price table

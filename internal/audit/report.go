@@ -12,12 +12,14 @@ import (
 const Schema = 1
 
 // Report is a bill explained. Amounts are USD at API prices, counts of tokens
-// are tokens, lists are sorted by USD, the largest first, unless they say else.
+// are tokens, lists are sorted by USD, the largest first, unless they say else; months,
+// weeks and days are in order.
 type Report struct {
 	Schema   int    `json:"schema"` // Schema
 	Sessions int    `json:"sessions"`
-	From     string `json:"from"` // day of the first call, UTC; "" when no call has a time
+	From     string `json:"from"` // day of the first call in Zone; "" when no call has a time
 	Until    string `json:"until"`
+	Zone     string `json:"zone"` // of days, weeks and months
 	Total    Sum    `json:"total"`
 	// LoggedOutputUSD is what the outputs cost as logged; the bill has the counts
 	// that were derived where the logged ones are not final.
@@ -27,6 +29,7 @@ type Report struct {
 	UnloggedWritesUSD float64 `json:"unlogged_writes_usd"`
 
 	Splits   []Split   `json:"splits"`
+	Days     []Day     `json:"days"` // in order
 	Findings []Finding `json:"findings"`
 	Misses   []Miss    `json:"misses"`
 	Detector []Said    `json:"detector"` // by reason, in the order of the reasons
@@ -40,7 +43,16 @@ type Report struct {
 	Defects     []Defect     `json:"defects"`
 	Reconciled  *Reconciled  `json:"reconciled,omitempty"`
 
-	days map[dayModel]*Sum
+	days  map[dayModel]*Sum // of the provider: UTC
+	short map[string]string // beginnings of ids that tell the sessions apart
+}
+
+// Day is what the calls of a day, to one model in one project, add up to.
+type Day struct {
+	Day     string `json:"day"` // such as 2026-02-21, or NoDay
+	Project string `json:"project"`
+	Model   string `json:"model"`
+	Sum
 }
 
 // Sum adds up calls.
@@ -88,7 +100,7 @@ func (s *Sum) Input() int64 { return s.Uncached + s.Read + s.Write5m + s.Write1h
 
 // Split is the bill by one property of calls. Its lines add up to the total.
 type Split struct {
-	By    string `json:"by"` // class, model, source, project, day or session
+	By    string `json:"by"` // class, model, source, project, month, week, day or session
 	Lines []Line `json:"lines"`
 }
 
@@ -100,6 +112,7 @@ type Line struct {
 
 // Place is a line of a recording.
 type Place struct {
+	Call    string  `json:"call"` // as sim explain and sim traces show take it (traces.CallName)
 	Session string  `json:"session"`
 	File    string  `json:"file"`
 	Line    int     `json:"line"`

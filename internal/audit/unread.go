@@ -91,13 +91,15 @@ const minDuplicate = 100
 
 // fares are what one token costs that is sent from a round of a thread on, USD.
 type fares struct {
-	fresh []float64 // as new in a round
-	until []int     // first round that does not carry it: behind the next compaction
-	sums  []float64 // of what carrying costs, over the rounds before
+	fresh  []float64 // as new in a round
+	until  []int     // first round that does not carry it: behind the next compaction
+	sums   []float64 // of what carrying costs, over the rounds before
+	counts []int     // calls of the period, over the rounds before
 }
 
 func newFares(calls []call) *fares {
-	f := &fares{fresh: make([]float64, len(calls)), until: make([]int, len(calls)), sums: make([]float64, len(calls)+1)}
+	f := &fares{fresh: make([]float64, len(calls)), until: make([]int, len(calls)), sums: make([]float64, len(calls)+1),
+		counts: make([]int, len(calls)+1)}
 	end := len(calls)
 	for i := len(calls) - 1; i >= 0; i-- {
 		f.until[i] = end
@@ -107,7 +109,10 @@ func newFares(calls []call) *fares {
 	}
 	for i := range calls {
 		f.fresh[i] = calls[i].fresh()
-		f.sums[i+1] = f.sums[i] + calls[i].carries(true)
+		f.sums[i+1], f.counts[i+1] = f.sums[i]+calls[i].carries(true), f.counts[i]
+		if !calls[i].out {
+			f.counts[i+1]++
+		}
 	}
 	return f
 }
@@ -115,7 +120,7 @@ func newFares(calls []call) *fares {
 // carry returns what n tokens new in a round cost, and how many calls sent them.
 func (f *fares) carry(n int64, round int) (usd float64, calls int) {
 	end := f.until[round]
-	return float64(n) * (f.fresh[round] + f.sums[end] - f.sums[round+1]), end - round
+	return float64(n) * (f.fresh[round] + f.sums[end] - f.sums[round+1]), f.counts[end] - f.counts[round]
 }
 
 // reads remembers what a thread has read since the last compaction.
@@ -188,11 +193,15 @@ func (t *toolResults) thread(s *traces.Session, calls []call) map[int32]bool {
 			one := carried(s, bl)
 			one.USD, one.Calls = f.carry(one.Tokens, i)
 			one.Place.USD = one.USD
-			t.all = append(t.all, one)
+			if one.Calls > 0 {
+				t.all = append(t.all, one)
+			}
 			if first, ok := known.repeats(bl); ok {
 				duplicates[b] = true
 				one.First = int(first)
-				t.duplicates = append(t.duplicates, one)
+				if one.Calls > 0 {
+					t.duplicates = append(t.duplicates, one)
+				}
 			}
 		}
 	}
@@ -222,5 +231,5 @@ func (t *toolResults) report(r *Report, top int) {
 // dearest returns the n results that cost most.
 func dearest(list []Carried, n int) []Carried {
 	sortBy(list, func(c *Carried) float64 { return c.USD }, func(c *Carried) string { return c.Place.Session })
-	return list[:min(n, len(list))]
+	return first(n, list)
 }

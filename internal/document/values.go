@@ -216,6 +216,15 @@ func Beginnings(ids []string) []string {
 	return out
 }
 
+// ByBeginning returns the Beginnings of ids by id.
+func ByBeginning(ids []string) map[string]string {
+	short := make(map[string]string, len(ids))
+	for i, b := range Beginnings(ids) {
+		short[ids[i]] = b
+	}
+	return short
+}
+
 // common returns the number of characters that two texts begin with in common.
 func common(a, b string) int {
 	x, y := []rune(a), []rune(b)

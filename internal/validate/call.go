@@ -44,6 +44,7 @@ type Call struct {
 	Entry             string // how the client was started
 	Epoch             string // of the version and the model, by the profile
 	File              string
+	Name              string // of the call behind the session's id (traces.CallName)
 	Line              int
 	Thread            string
 	Kind              traces.ThreadKind
@@ -179,7 +180,7 @@ func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) C
 		Actual: input(rd.Usage), Class: h.classOf(t, rd, r, p, events),
 	}
 	if int(rd.File) < len(h.s.Files) {
-		c.File = h.s.Files[rd.File]
+		c.File, c.Name = h.s.Files[rd.File], traces.CallName("", rd.File, rd.Line)
 	}
 	c.Naive = naive(&c, p, int64(rd.Tail))
 	return c

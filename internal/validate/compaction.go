@@ -40,6 +40,7 @@ type CheckedCompaction struct {
 	Version   string `json:"version"`
 	Thread    string `json:"thread"`
 	File      string `json:"file"`
+	name      string // behind the session's id
 	Line      int    `json:"line"`
 	Verdict   string `json:"verdict"` // hit, early, late, manual or false
 	Calls     int    `json:"calls"`   // calls between the firing and the recorded compaction; 0 when hit
@@ -204,7 +205,7 @@ func (c *CompactionCheck) add(s *traces.Session, t *traces.Thread, r int, verdic
 		Count: at.count, Threshold: at.threshold,
 	}
 	if int(rd.File) < len(s.Files) {
-		x.File = s.Files[rd.File]
+		x.File, x.name = s.Files[rd.File], traces.CallName("", rd.File, rd.Line)
 	}
 	c.Compactions = append(c.Compactions, x)
 	return &c.Compactions[len(c.Compactions)-1]

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,27 +139,34 @@ func Percent(x *float64, signed bool) string {
 }
 
 func (r *Report) worstTable() *document.Table {
-	t := &document.Table{Columns: document.Left("WORST CALLS", "SESSION", "CLASS")}
+	t := &document.Table{Columns: document.Left("WORST CALLS", "CLASS")}
+	var ids []string
+	for i := range r.calls {
+		if n := len(ids); n == 0 || ids[n-1] != r.calls[i].Session {
+			ids = append(ids, r.calls[i].Session)
+		}
+	}
+	short := document.ByBeginning(slices.Compact(slices.Sorted(slices.Values(ids))))
 	t.Columns = append(t.Columns, document.Right(document.UnitSeconds, "GAP")...)
 	t.Columns = append(t.Columns, document.Right("", "CONTEXT", "EXPECTED", "RECORDED")...)
 	t.Columns = append(t.Columns, document.Left("PREDICTED MISS")...)
 	for i := range r.Worst {
 		c := &r.Worst[i]
 		t.Rows = append(t.Rows, []any{
-			lineOf(c.File, c.Line), short(c.Session), c.Class, c.Gap, c.Context, c.Predicted, c.Recorded, c.Miss,
+			short[c.Session] + strings.TrimPrefix(c.Name, c.Session), c.Class, c.Gap, c.Context, c.Predicted, c.Recorded, c.Miss,
 		})
 	}
 	return t
 }
 
 func (c *CompactionCheck) table() *document.Table {
-	t := &document.Table{Columns: document.Left(strings.ToUpper(c.Strategy), "SESSION", "VERSION", "VERDICT")}
+	t := &document.Table{Columns: document.Left(strings.ToUpper(c.Strategy), "VERSION", "VERDICT")}
 	t.Columns = append(t.Columns, document.Right("",
 		"CALLS OFF", "COUNT", "LOGGED", "THRESHOLD", "CONTEXT AFTER", "EXPECTED AFTER", "CONSTANT", "EXPECTED READ", "RECORDED READ")...)
 	for i := range c.Compactions {
 		x := &c.Compactions[i]
 		t.Rows = append(t.Rows, []any{
-			lineOf(x.File, x.Line), short(x.Session), x.Version, x.Verdict, x.Calls, x.Count, x.Logged, x.Threshold,
+			x.Session + x.name, x.Version, x.Verdict, x.Calls, x.Count, x.Logged, x.Threshold,
 			x.After, tokensOrDash(x.Behind), tokensOrDash(x.Constant), x.Predicted, x.Read,
 		})
 	}
@@ -178,11 +186,3 @@ func tokensOrDash(n int64) any {
 	}
 	return n
 }
-
-// lineOf names a line by the last part of its file's path.
-func lineOf(file string, line int) string {
-	return fmt.Sprintf("%s:%d", file[strings.LastIndexAny(file, `/\`)+1:], line)
-}
-
-// short cuts a session id to what tells it apart.
-func short(id string) string { return id[:min(8, len(id))] }

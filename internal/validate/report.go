@@ -125,6 +125,7 @@ func (r *Report) expect(sessions []*traces.Session, losses []float64) {
 
 // WorstCall is a call the model missed, where to find it, and what each says.
 type WorstCall struct {
+	Name      string  `json:"name"` // as sim explain takes it (traces.CallName)
 	Session   string  `json:"session"`
 	Thread    string  `json:"thread"`
 	Call      int     `json:"call"` // round of the thread, from 1
@@ -234,6 +235,7 @@ func (r *Report) worst(n int) {
 	slices.SortStableFunc(order, func(a, b *Call) int { return cmp.Compare(size(b), size(a)) })
 	for _, c := range order[:min(n, len(order))] {
 		r.Worst = append(r.Worst, WorstCall{
+			Name:    c.Session + c.Name,
 			Session: c.Session, Thread: c.Thread, Call: c.Round + 1, File: c.File, Line: c.Line, Class: c.Class.String(),
 			Gap: float64(c.Gap) / 1e9, Context: c.Context, Predicted: c.Predicted.Read, Recorded: c.Actual.Read,
 			Miss: c.Miss.String(), Collapsed: c.Collapsed(),
