@@ -1,0 +1,36 @@
+package promptcache
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// The tail of a request, which no entry has, is plain input: it adds to what is sent,
+// and stays when others keep all that stands ahead of it in the cache.
+func TestTailStaysPlain(t *testing.T) {
+	for shared, want := range map[int32]prompt.Usage{0: {Uncached: 2100 + 50}, 2100: {Read: 2100, Uncached: 50}, 9000: {Read: 2100, Uncached: 50}} {
+		s := newSide(New(Config{}), 1, prompt.TTL5m, prompt.TTL5m)
+		r := s.request()
+		r.Markers, r.Tail, r.Shared = nil, 50, shared
+		if out := s.cache.Begin(0, r); out.Usage != want || out.Deleted != 0 {
+			t.Errorf("%d shared: %+v, %d deleted; want %+v", shared, out.Usage, out.Deleted, want)
+		}
+	}
+}
+
+// What a hit gives back is written anew where anything is, for an hour first, and is plain
+// input else; no more is given back than was read.
+func TestGivenBack(t *testing.T) {
+	for _, tc := range []struct{ before, want prompt.Usage }{
+		{prompt.Usage{Read: 100, Uncached: 7}, prompt.Usage{Read: 70, Uncached: 37}},
+		{prompt.Usage{Read: 100, Write5m: 5, Uncached: 7}, prompt.Usage{Read: 70, Write5m: 35, Uncached: 7}},
+		{prompt.Usage{Read: 100, Write1h: 2, Write5m: 5}, prompt.Usage{Read: 70, Write1h: 32, Write5m: 5}},
+		{prompt.Usage{Read: 20, Write5m: 5}, prompt.Usage{Write5m: 25}},
+	} {
+		b := bill{usage: tc.before}
+		if b.move(-30, 0); b.usage != tc.want {
+			t.Errorf("30 of %+v: %+v, want %+v", tc.before, b.usage, tc.want)
+		}
+	}
+}
