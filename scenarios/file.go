@@ -78,15 +78,6 @@ func (f *File) Name() string {
 	return f.tree.Name
 }
 
-// Paths returns the recordings the scenario names.
-func (f *File) Paths() []string {
-	var paths []string
-	if n := spec.Find(f.tree.Root, "sessions", "paths"); n == nil || n.Decode(&paths) != nil {
-		return nil
-	}
-	return paths
-}
-
 // Assign carries out "path=value": the value is YAML, a list or a range of it an
 // axis. A path leads to a key of the scenario (server.lookback), to a parameter
 // of a layer in every strategy that has it (full-compact.trigger.fixed) or in

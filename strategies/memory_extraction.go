@@ -126,7 +126,6 @@ type memoryExtraction struct {
 	own     memoryIndex // where there is no user
 	shown   uint32      // state of the index that the thread's head was given
 	seen    int32       // 1 + id of the newest entry looked at
-	before  int32       // the same ahead of the call under way, which a failure goes back to
 	ends    int32       // ends of a loop since the last call
 	running bool
 	saves   bool          // the call under way will find something to keep
@@ -173,7 +172,7 @@ func (l *memoryExtraction) EndOfLoop(t *Turn) Outcome {
 	if l.ends++; l.ends < l.params.Every {
 		return t.Refuse(MemoryExtractionName, "not due in this turn")
 	}
-	l.ends, l.before = 0, l.seen
+	l.ends = 0
 	if l.wrote(t) && l.params.SkipWritten {
 		return t.Refuse(MemoryExtractionName, "the conversation wrote memory files itself")
 	}
@@ -225,12 +224,10 @@ func (l *memoryExtraction) isMemory(t *Turn, b *prompt.Block) bool {
 	return slices.ContainsFunc(l.params.Paths, func(pattern string) bool { return matchPath(pattern, path) })
 }
 
-// BackgroundResult takes what was saved. A failure is only counted (003:2665);
-// what the call had looked at is looked at again.
+// BackgroundResult takes what was saved. A failure is only counted (003:2665).
 func (l *memoryExtraction) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	l.running = false
 	if r.Failed != "" {
-		l.seen = l.before
 		return t.Refuse(MemoryExtractionName, r.Failed)
 	}
 	t.Count(results.Counts{Memories: 1})

@@ -132,15 +132,6 @@ func TestMemoryExtractionLooksOnce(t *testing.T) {
 			t.Errorf("failed %q: %d extractions ended well, want %d", failed, got, want)
 		}
 	}
-	k, _ := besideTalk()
-	l := layer(t, "memory-extraction: {}").(*memoryExtraction)
-	loopEnds(k, l)
-	k.round("Edit", memoryFile, 50)
-	l.seen, l.before = int32(k.Context.Len()), 0
-	answers(k, l, prompt.FailAPI)
-	if n := len(loopEnds(k, l)); n != 0 {
-		t.Errorf("%d calls, though a write lies in what the failed one had looked at", n)
-	}
 }
 
 // Sub-agents do not extract; a call under way is waited for, and

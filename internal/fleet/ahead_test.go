@@ -22,7 +22,7 @@ func TestAheadIsOneClock(t *testing.T) {
 	r := runner(t)
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawFleet(t)
-		f, err := Parse([]byte(text), "test.yaml", Inputs{})
+		f, err := readText([]byte(text), "test.yaml", Inputs{})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

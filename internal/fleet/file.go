@@ -256,19 +256,10 @@ type Inputs struct {
 	Registry *strategies.Registry
 }
 
-// Parse reads a fleet strictly. The error names every problem at once with file and line:
+// read takes a fleet strictly. The error names every problem at once with file and line:
 // unknown keys and names with the nearest known one, values out of range, and
-// fleets that could not end. Names of files in it are from the working folder.
-func Parse(text []byte, name string, in Inputs) (*File, error) {
-	tree, err := spec.Parse(text, name)
-	if err != nil {
-		return nil, fmt.Errorf("reading a fleet: %w", err)
-	}
-	return read(tree, in)
-}
-
-// read is Parse of a tree. It writes the dates of upgrades as times from the start into
-// the tree, and leaves it as it is else.
+// fleets that could not end. Names of files in it are from the working folder. It writes
+// the dates of upgrades as times from the start into the tree, and leaves it as it is else.
 func read(tree *spec.Tree, in Inputs) (*File, error) {
 	f := defaultFile()
 	f.known, f.inputs = new(known), in

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -27,7 +28,7 @@ func runner(t testing.TB) *Runner {
 // parse returns a fleet of a text.
 func parse(t testing.TB, text string) *File {
 	t.Helper()
-	f, err := Parse([]byte(text), "test.yaml", Inputs{})
+	f, err := readText([]byte(text), "test.yaml", Inputs{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,4 +43,22 @@ func simulate(t testing.TB, f *File) *studies.Fleet {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// readText reads the text of a fleet.
+func readText(text []byte, name string, in Inputs) (*File, error) {
+	tree, err := spec.Parse(text, name)
+	if err != nil {
+		return nil, err
+	}
+	return read(tree, in)
+}
+
+// Run draws a fleet and simulates it.
+func (r *Runner) Run(ctx context.Context, f *File) (*studies.Fleet, error) {
+	p, err := f.Generate(ctx, r.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return r.Simulate(ctx, p)
 }

@@ -83,7 +83,7 @@ func TestParseRefuses(t *testing.T) {
 		"schema: 1\ndays: 300\norgs:\n  - {name: a, users: 1000000}":                                                                      "f.yaml:4: orgs: users, rates and days make 6.96e+08 sessions, more than 2000000",
 		"schema: 1\ndays: 300\norgs:\n  - {name: a, users: many}":                                                                         `f.yaml:4: orgs[0].users: want a whole number, not "many"`,
 	} {
-		_, err := Parse([]byte(text), "f.yaml", Inputs{Registry: registry, Files: files})
+		_, err := readText([]byte(text), "f.yaml", Inputs{Registry: registry, Files: files})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\n%v\nwant %s", text, err, want)
 		}
@@ -124,7 +124,7 @@ func (r *repeated) Close() error               { return nil }
 // place: users that are no number are not "0 must lie in", nor are shares with one that
 // is none "come to".
 func TestParseGoesOn(t *testing.T) {
-	_, err := Parse([]byte(`schema: 1
+	_, err := readText([]byte(`schema: 1
 dayz: 3
 seed: -4
 orgs:
@@ -163,7 +163,7 @@ orgs:
 
 // What is wrong with the system prompt is told once.
 func TestParseTellsOnce(t *testing.T) {
-	_, err := Parse([]byte("schema: 1\nclient: {global_scope: false, system: {split: none, custom_prompt: true, uncached_change: 2}}\norgs: [{name: a, users: 1}]\n"), "f.yaml", Inputs{})
+	_, err := readText([]byte("schema: 1\nclient: {global_scope: false, system: {split: none, custom_prompt: true, uncached_change: 2}}\norgs: [{name: a, users: 1}]\n"), "f.yaml", Inputs{})
 	if err == nil || strings.Count(err.Error(), "custom_prompt") != 1 || strings.Count(err.Error(), "uncached_change") != 1 {
 		t.Errorf("%v", err)
 	}
@@ -181,7 +181,7 @@ func TestUpgradeAtADate(t *testing.T) {
 
 // All problems are told at once.
 func TestParseTellsEverything(t *testing.T) {
-	_, err := Parse([]byte("schema: 3\ndays: -1\norgs:\n  - name: a\n    users: -5\n    mcp: 7\n    kinds: {api: 2}\n    arrivals: {process: x}\n"), "f.yaml", Inputs{})
+	_, err := readText([]byte("schema: 3\ndays: -1\norgs:\n  - name: a\n    users: -5\n    mcp: 7\n    kinds: {api: 2}\n    arrivals: {process: x}\n"), "f.yaml", Inputs{})
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -198,7 +198,7 @@ func TestParseTellsEverything(t *testing.T) {
 func TestWindowTooSmall(t *testing.T) {
 	const text = "schema: 1\nname: narrow\nwindow: 100\nstrategies: [none, auto-compact/167k]\norgs: [{name: one, users: 1}]\n"
 	r := runner(t)
-	_, err := Parse([]byte(text), "narrow.yaml", Inputs{Registry: r.Registry})
+	_, err := readText([]byte(text), "narrow.yaml", Inputs{Registry: r.Registry})
 	if err == nil || !strings.Contains(err.Error(), "narrow.yaml:4: strategies[1]: strategy auto-compact/167k: ") ||
 		!strings.Contains(err.Error(), "always reached (window 100, as the key window says") {
 		t.Errorf("read with strategies: %v", err)
@@ -308,7 +308,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add("schema: 1\norgs: [{name: a, users: 1, arrivals: {process: trace, times: [1h 0]}}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		file, err := Parse([]byte(text), "f.yaml", Inputs{})
+		file, err := readText([]byte(text), "f.yaml", Inputs{})
 		if err != nil {
 			return
 		}

@@ -3,12 +3,14 @@
 // upgrade of the client costs, what users who pass their plan's quota do to the
 // cache, and how many calls are under way at once.
 //
-// A fleet is a YAML file; Text("reference") explains every key. Parse reads one,
-// File.Generate makes its people and their sessions, and a Runner simulates them:
+// A fleet is a YAML file; Text("reference") explains every key. Load reads one,
+// File.Generate makes its people and their sessions, and a Runner simulates them under
+// each of its strategies, and once more for everything it is to be compared without:
 //
 //	file, err := fleet.Load("office", fleet.Inputs{})
+//	people, err := file.Generate(ctx, 0)
 //	runner := fleet.Runner{Registry: registry, Prices: prices}
-//	result, err := runner.Run(ctx, file)
+//	result, err := runner.Simulate(ctx, people)
 //
 // Users share only the cache entries ahead of messages, so each is simulated ahead of
 // the others until a request depends on them. The result is that of handling every event
@@ -53,16 +55,6 @@ type Runner struct {
 	Done func(finished, total int)
 
 	oneClock bool // every event in order of time, as a reference
-}
-
-// Run draws a fleet and simulates it under each of its strategies, and once more
-// for everything it is to be compared without.
-func (r *Runner) Run(ctx context.Context, f *File) (*studies.Fleet, error) {
-	p, err := f.Generate(ctx, r.Workers)
-	if err != nil {
-		return nil, err
-	}
-	return r.Simulate(ctx, p)
 }
 
 // cell is one run of the fleet.

@@ -65,7 +65,7 @@ func TestTiesAreOneClock(t *testing.T) {
 	r := runner(t)
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawTies(t, profile)
-		f, err := Parse([]byte(text), "test.yaml", Inputs{})
+		f, err := readText([]byte(text), "test.yaml", Inputs{})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

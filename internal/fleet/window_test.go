@@ -23,7 +23,7 @@ func TestThresholdsAgainstDrawnWindows(t *testing.T) {
 		{"", "  - {name: a, users: 1, sessions: {profiles: {short-fix: 0, chat: 1}}}\n", "draws from chat)"},
 	} {
 		text := "schema: 1\nstrategies: [late]\n" + tc.keys + "\norgs:\n" + tc.orgs
-		_, err := Parse([]byte(text), "test.yaml", Inputs{Registry: r.Registry})
+		_, err := readText([]byte(text), "test.yaml", Inputs{Registry: r.Registry})
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), "test.yaml:2: strategies[0]: strategy late: ") || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s%s: %v, want %q", tc.keys, tc.orgs, err, tc.want)
 		}

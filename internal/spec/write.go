@@ -13,15 +13,6 @@ import (
 // Encode returns the node of a Go value, with the names of its Enums.
 func Encode(v any) (*yaml.Node, error) { return encode(reflect.ValueOf(v), false) }
 
-// Marshal returns a Go value as YAML, with the names of its Enums.
-func Marshal(v any) ([]byte, error) {
-	n, err := Encode(v)
-	if err != nil {
-		return nil, err
-	}
-	return yaml.Marshal(n)
-}
-
 // Describe returns a struct as a mapping with every field, its doc and unit above
 // it as a comment.
 func Describe(v any) (*yaml.Node, error) {
