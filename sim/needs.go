@@ -49,8 +49,8 @@ func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
 	}
 }
 
-// Writer is a Summarizer whose summaries have words: what they keep of what is needed is looked up, not modelled.
-type Writer interface {
+// worded is a Summarizer whose summaries have words: what they keep of what is needed is looked up, not modelled.
+type worded interface {
 	// Words returns what a summary says that it gave, "" where that is not known.
 	Words(summary *prompt.Block) string
 }

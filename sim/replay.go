@@ -93,7 +93,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	if s.needs != nil {
 		s.keeps = needs.Expected(l.config.Profile)
-		if w, ok := l.config.Summarizer.(Writer); ok {
+		if w, ok := l.config.Summarizer.(worded); ok {
 			s.words = w.Words
 		}
 	}

@@ -20,8 +20,8 @@ var windows = [...]int{5, 20, 0}
 // windowNames are those of windows in reports.
 var windowNames = [...]string{"5", "20", "all"}
 
-// Behind is what happened in some rounds behind a point.
-type Behind struct {
+// stretch is what happened in some rounds behind a point.
+type stretch struct {
 	Rounds   int `json:"rounds"`
 	Uses     int `json:"uses"`      // strings known ahead of the point and used again
 	Lost     int `json:"lost"`      // of those, the ones that nothing left in the context has
@@ -32,11 +32,11 @@ type Behind struct {
 }
 
 // looked is how often the agent looked for something, by 100 rounds.
-func (b *Behind) looked() float64 {
+func (b *stretch) looked() float64 {
 	return 100 * float64(b.Again+b.Searches+b.Failed) / float64(max(1, b.Rounds))
 }
 
-func (b *Behind) add(o *Behind) {
+func (b *stretch) add(o *stretch) {
 	b.Rounds += o.Rounds
 	b.Uses += o.Uses
 	b.Lost += o.Lost
@@ -46,13 +46,13 @@ func (b *Behind) add(o *Behind) {
 	b.Failed += o.Failed
 }
 
-// Moment is a compaction or a clearing, or a point of the same size without one.
-type Moment struct {
+// moment is a compaction or a clearing, or a point of the same size without one.
+type moment struct {
 	Session string                `json:"session"`
 	Thread  int32                 `json:"thread"`
 	Round   int32                 `json:"round"`
 	Tokens  int64                 `json:"tokens"` // of the request ahead
-	Windows [len(windows)]Behind  `json:"windows"`
+	Windows [len(windows)]stretch `json:"windows"`
 	Matched [len(windows)]float64 `json:"matched"` // looks by 100 rounds at the points matched with it
 	Points  int                   `json:"points"`  // matched
 	uses    []use
@@ -70,21 +70,21 @@ func (u *use) lost() bool { return !u.summary && !u.stayed }
 
 // Fidelity is what agents did behind recorded compactions and clearings.
 type Fidelity struct {
-	Compactions []Moment             `json:"compactions"`
-	Clearings   []Moment             `json:"clearings"`
+	Compactions []moment             `json:"compactions"`
+	Clearings   []moment             `json:"clearings"`
 	Matched     int                  `json:"matched_points"` // in which nothing was lost
-	Kinds       []KindFate           `json:"kinds"`          // behind compactions
-	Cleared     KindFate             `json:"cleared"`        // behind clearings, all kinds
-	Rank        [len(windows)]Ranked `json:"rank"`
+	Kinds       []kindFate           `json:"kinds"`          // behind compactions
+	Cleared     kindFate             `json:"cleared"`        // behind clearings, all kinds
+	Rank        [len(windows)]ranked `json:"rank"`
 	Brier       float64              `json:"brier"`      // of predictions by kind, from other sessions
 	BrierOne    float64              `json:"brier_flat"` // of one share for all kinds, from other sessions
-	Summaries   []Survival           `json:"summaries"`
+	Summaries   []survival           `json:"summaries"`
 }
 
 // CheckFidelity holds the index of needs against the recorded compactions and clearings of a corpus.
 func CheckFidelity(ctx context.Context, corpus *traces.Corpus) (*Fidelity, error) {
 	f := &Fidelity{}
-	var free []Moment
+	var free []moment
 	kept := newKeeping()
 	for _, s := range corpus.Sessions {
 		x, err := needs.Build(ctx, corpus, s)
@@ -217,7 +217,7 @@ func since(t *traces.Thread, e *traces.Event) (block int32, summary traces.Span)
 const apart = 20
 
 // free returns points that are far from what shortens the context.
-func (t *trail) free() (list []Moment) {
+func (t *trail) free() (list []moment) {
 	for r := int32(apart); int(r)+apart < len(t.main.Rounds); r += apart / 2 {
 		if slices.ContainsFunc(t.cuts, func(c int32) bool { return c > r-apart && c < r+apart }) {
 			continue
@@ -234,8 +234,8 @@ func (t *trail) free() (list []Moment) {
 }
 
 // moment is what happened behind the point ahead of a round, up to the next compaction or clearing.
-func (t *trail) moment(round int32, where func(block int32) spot) Moment {
-	m := Moment{Session: t.s.ID, Thread: t.thread, Round: round, Tokens: t.main.Rounds[round-1].Usage.Input()}
+func (t *trail) moment(round int32, where func(block int32) spot) moment {
+	m := moment{Session: t.s.ID, Thread: t.thread, Round: round, Tokens: t.main.Rounds[round-1].Usage.Input()}
 	end := int32(len(t.main.Rounds))
 	for _, c := range t.cuts {
 		if c > round {
@@ -248,7 +248,7 @@ func (t *trail) moment(round int32, where func(block int32) spot) Moment {
 	}
 	known := map[uint64]bool{} // terms that were used behind the point
 	for r := round; r < end; r++ {
-		now := Behind{Rounds: 1}
+		now := stretch{Rounds: 1}
 		t.actions(r, func(b *prompt.Block) {
 			switch {
 			case b.Op == prompt.OpRead && b.Object >= 0 && read[b.Object]:

@@ -24,7 +24,7 @@ func (f *Fidelity) kinds() *document.Table {
 	t := &document.Table{Columns: document.Left("BEHIND", "USED")}
 	t.Columns = append(t.Columns, document.Right("", "N", "IN SUMMARY", "LOST", "FETCHED FIRST", "FROM OTHER SESSIONS",
 		"WITHOUT A LOSS")...)
-	row := func(behind string, k *KindFate) {
+	row := func(behind string, k *kindFate) {
 		share, predicted := document.Dash, document.Dash
 		if behind == compaction && k.Summary.N > 0 {
 			share = document.Percent(k.Summary.Value)
@@ -65,8 +65,8 @@ func estimated(e profile.Estimate) string {
 func (f *Fidelity) behind() *document.Table {
 	t := &document.Table{Columns: append(document.Left("BEHIND"), document.Right("", "ROUNDS", "USES", "LOST",
 		"FETCHED FIRST", "LOOKS IN 100 ROUNDS", "AT MATCHED POINTS", "RANK, SHARE", "RANK, NUMBER", "N")...)}
-	row := func(name string, list []Moment, w int, ranked Ranked) {
-		var sum Behind
+	row := func(name string, list []moment, w int, r ranked) {
+		var sum stretch
 		var matched float64
 		n := 0
 		for i := range list {
@@ -78,8 +78,8 @@ func (f *Fidelity) behind() *document.Table {
 			}
 		}
 		share, number := document.Dash, document.Dash
-		if ranked.N >= leastRanked {
-			share, number = fmt.Sprintf("%+.2f", ranked.Share), fmt.Sprintf("%+.2f", ranked.Number)
+		if r.N >= leastRanked {
+			share, number = fmt.Sprintf("%+.2f", r.Share), fmt.Sprintf("%+.2f", r.Number)
 		}
 		t.Rows = append(t.Rows, []any{name, windowNames[w], sum.Uses, sum.Lost, sum.Fetched,
 			fmt.Sprintf("%.1f", sum.looked()), fmt.Sprintf("%.1f", matched/float64(max(1, n))), share, number, n})
@@ -89,7 +89,7 @@ func (f *Fidelity) behind() *document.Table {
 	}
 	for w := range windows {
 		if len(f.Clearings) > 0 {
-			row(clearing, f.Clearings, w, Ranked{})
+			row(clearing, f.Clearings, w, ranked{})
 		}
 	}
 	t.Notes = []string{"LOOKS: reads of files read before, searches, and edits that fail. RANK: correlation (Spearman), " +

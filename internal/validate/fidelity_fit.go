@@ -11,8 +11,8 @@ import (
 	"github.com/compactsim/compactsim/internal/recall"
 )
 
-// KindFate is how often agents fetch what they lost before they use it, by kind.
-type KindFate struct {
+// kindFate is how often agents fetch what they lost before they use it, by kind.
+type kindFate struct {
 	Kind    string           `json:"kind"`
 	Uses    int              `json:"uses"`
 	Lost    int              `json:"lost"`       // of which nothing that was left has the string
@@ -24,10 +24,10 @@ type KindFate struct {
 	Without profile.Estimate `json:"without_loss"`
 }
 
-// Ranked are rank correlations (Spearman) of what was lost with how much more often the agent looked for something than
+// ranked are rank correlations (Spearman) of what was lost with how much more often the agent looked for something than
 // at matched points: of the share of uses that was lost, and of how many were by 100 rounds. 0 without three
 // compactions that differ.
-type Ranked struct {
+type ranked struct {
 	N      int     `json:"n"`
 	Share  float64 `json:"share"`
 	Number float64 `json:"number"`
@@ -41,9 +41,9 @@ const (
 )
 
 // match gives every compaction and clearing the points without one that are the most like it in size.
-func (f *Fidelity) match(free []Moment) {
+func (f *Fidelity) match(free []moment) {
 	used := map[int]bool{}
-	for _, list := range [...][]Moment{f.Compactions, f.Clearings} {
+	for _, list := range [...][]moment{f.Compactions, f.Clearings} {
 		for i := range list {
 			list[i].match(free, used)
 		}
@@ -55,7 +55,7 @@ func (f *Fidelity) match(free []Moment) {
 }
 
 // match fills in how often agents looked for something at points like m, and notes which they are.
-func (m *Moment) match(free []Moment, used map[int]bool) {
+func (m *moment) match(free []moment, used map[int]bool) {
 	distance := func(k int) float64 { return math.Abs(math.Log(float64(free[k].Tokens+1) / float64(m.Tokens+1))) }
 	var order []int
 	for k := range free {
@@ -112,15 +112,15 @@ func (c *counts) sum() (all count) {
 }
 
 // fate returns what became of the strings of a kind.
-func (c *count) fate(kind string) KindFate {
-	return KindFate{
+func (c *count) fate(kind string) kindFate {
+	return kindFate{
 		Kind: kind, Uses: c.uses, Lost: c.lost,
 		Summary: wilson(c.summary, c.summary+c.lost), Fetched: wilson(c.fetched, c.lost),
 	}
 }
 
 // fit fills in how often lost strings are fetched, by kind, and how well other sessions predict that.
-func (f *Fidelity) fit(free []Moment) {
+func (f *Fidelity) fit(free []moment) {
 	var all, cleared, without counts
 	by := map[string]*counts{}
 	for i := range f.Compactions {
@@ -227,7 +227,7 @@ func excess(e profile.Estimate, anyway float64) profile.Estimate {
 
 // rank correlates, over compactions, what was lost with how much more often than at matched points the agent looked for
 // something.
-func (f *Fidelity) rank(w int) Ranked {
+func (f *Fidelity) rank(w int) ranked {
 	var share, number, looked []float64
 	for i := range f.Compactions {
 		m := &f.Compactions[i]
@@ -237,7 +237,7 @@ func (f *Fidelity) rank(w int) Ranked {
 			looked = append(looked, b.looked()-m.Matched[w])
 		}
 	}
-	return Ranked{N: len(looked), Share: spearman(share, looked), Number: spearman(number, looked)}
+	return ranked{N: len(looked), Share: spearman(share, looked), Number: spearman(number, looked)}
 }
 
 // leastRanked is how many values a rank correlation takes.

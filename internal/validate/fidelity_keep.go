@@ -13,8 +13,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Survival is how much of what was worth keeping recorded summaries have word for word.
-type Survival struct {
+// survival is how much of what was worth keeping recorded summaries have word for word.
+type survival struct {
 	Kind string           `json:"kind"`
 	Kept profile.Estimate `json:"kept"` // N is how many stood in what the summaries replaced
 }
@@ -22,7 +22,7 @@ type Survival struct {
 // direction is a person's sentence that says what to do, which is a sentence too.
 const direction = "direction"
 
-// survivalKinds are the kinds of Survival in the order of reports.
+// survivalKinds are the kinds of survival in the order of reports.
 var survivalKinds = [...]string{
 	fidelity.Path, fidelity.Command, fidelity.Error, fidelity.Sentence, direction, fidelity.Task,
 }
@@ -121,10 +121,10 @@ func (k *keeping) add(kind string, kept bool) {
 }
 
 // survivals returns the shares by kind.
-func (k *keeping) survivals() (list []Survival) {
+func (k *keeping) survivals() (list []survival) {
 	for _, kind := range survivalKinds {
 		if k.all[kind] > 0 {
-			list = append(list, Survival{kind, wilson(k.kept[kind], k.all[kind])})
+			list = append(list, survival{kind, wilson(k.kept[kind], k.all[kind])})
 		}
 	}
 	return list
