@@ -74,7 +74,8 @@ type Fidelity struct {
 	Clearings   []moment             `json:"clearings"`
 	Matched     int                  `json:"matched_points"` // in which nothing was lost
 	Kinds       []kindFate           `json:"kinds"`          // behind compactions
-	Cleared     kindFate             `json:"cleared"`        // behind clearings, all kinds
+	All         kindFate             `json:"all_kinds"`
+	Cleared     kindFate             `json:"cleared"` // behind clearings, all kinds
 	Rank        [len(windows)]ranked `json:"rank"`
 	Brier       float64              `json:"brier"`      // of predictions by kind, from other sessions
 	BrierOne    float64              `json:"brier_flat"` // of one share for all kinds, from other sessions

@@ -137,8 +137,9 @@ func (f *Fidelity) fit(free []moment) {
 	for i := range free {
 		without.add(free[i].uses)
 	}
-	clearings := cleared.sum()
-	f.Cleared = clearings.fate("all")
+	behind, clearings, anyway := all.sum(), cleared.sum(), without.sum()
+	f.Cleared, f.All = clearings.fate("all"), behind.fate("all")
+	f.All.Without = wilson(anyway.fetched, anyway.uses)
 	predicted := f.predict(&all, by)
 	for k := range recall.NeedKind(recall.NumNeedKinds) {
 		if a := &all[k]; a.uses > 0 {
@@ -185,37 +186,27 @@ const enough = 15
 // Refetch returns how often agents fetch what they lost, by kind, as a profile has it: without what results would have
 // shown them again in any case. Nil without evidence.
 func (f *Fidelity) Refetch() map[string]profile.Estimate {
-	list := map[string]profile.Estimate{}
-	var lost, fetched, uses, again float64
-	for _, k := range f.Kinds {
-		lost, fetched = lost+float64(k.Fetched.N), fetched+k.Fetched.Value*float64(k.Fetched.N)
-		uses, again = uses+float64(k.Without.N), again+k.Without.Value*float64(k.Without.N)
-		if k.Fetched.N >= enough {
-			list[k.Kind] = excess(k.Fetched, k.Without.Value)
-		}
-	}
-	if lost == 0 {
-		return nil
-	}
-	list["all"] = excess(wilson(int(math.Round(fetched)), int(lost)), again/max(1, uses))
-	return list
+	return f.shares(func(k *kindFate) profile.Estimate { return excess(k.Fetched, k.Without.Value) })
 }
 
 // Kept returns the share of strings used behind compactions that the summary has, of those that nothing else has, by
 // kind, as a profile has it. Nil without evidence.
 func (f *Fidelity) Kept() map[string]profile.Estimate {
-	list := map[string]profile.Estimate{}
-	kept, all := 0, 0
-	for _, k := range f.Kinds {
-		kept, all = kept+k.Summary.N-k.Lost, all+k.Summary.N
-		if k.Summary.N >= enough {
-			list[k.Kind] = k.Summary
-		}
-	}
-	if all == 0 {
+	return f.shares(func(k *kindFate) profile.Estimate { return k.Summary })
+}
+
+// shares returns a share of every kind with enough observations, and of all kinds.
+func (f *Fidelity) shares(of func(*kindFate) profile.Estimate) map[string]profile.Estimate {
+	all := of(&f.All)
+	if all.N == 0 {
 		return nil
 	}
-	list["all"] = wilson(kept, all)
+	list := map[string]profile.Estimate{f.All.Kind: all}
+	for i := range f.Kinds {
+		if e := of(&f.Kinds[i]); e.N >= enough {
+			list[f.Kinds[i].Kind] = e
+		}
+	}
 	return list
 }
 
