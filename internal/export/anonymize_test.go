@@ -39,14 +39,16 @@ func walk(v reflect.Value, path string, visit func(path, s string)) {
 }
 
 // plant puts a string of make into every field of v that holds text, two
-// elements into slices, one into maps, and 1 into every number.
+// elements into slices, one into maps, and 1 into every number. What is not exported stays as it is.
 func plant(v reflect.Value, make func() string) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(make())
 	case reflect.Struct:
 		for i := range v.NumField() {
-			plant(v.Field(i), make)
+			if v.Field(i).CanSet() {
+				plant(v.Field(i), make)
+			}
 		}
 	case reflect.Pointer: // what a row has of needs: numbers alone
 	case reflect.Slice:

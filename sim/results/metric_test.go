@@ -42,6 +42,7 @@ func TestPublishedNames(t *testing.T) {
 		"needs count", "needs_edit count", "needs_path count", "needs_read count", "needs_name count",
 		"needs_number count", "needs_url count", "needs_error count", "needs_task count",
 		"needs_lost_per_compaction rate", "needs_lost_per_1k_removed rate",
+		"instructions count", "artifacts count",
 		"instruction_survival ratio", "instruction_summarized ratio",
 		"instruction_survival_depth_0 ratio", "instruction_survival_depth_1 ratio",
 		"instruction_survival_depth_2 ratio", "instruction_survival_depth_3_or_more ratio",

@@ -99,6 +99,10 @@ func needMetrics() []Metric {
 		ms = append(ms, m)
 	}
 	ms = append(ms, lossRates()...)
+	ms = append(ms, needCount("instructions", "directing sentences of the person, once for each request that has or had them",
+		func(n *recall.Needs) int64 { _, all := sumShares(n.Instructions[:]); return all }),
+		needCount("artifacts", "paths, commands and failed results so far, once for each compaction",
+			func(n *recall.Needs) int64 { _, all := sumShares(n.Artifacts[:]); return all }))
 	ms = append(ms,
 		needShare(atNeeds, "instruction_survival", groupNeeds, "directing sentences of the person (must, never, use …) "+
 			"that are in the context word for word, over all requests of main conversations",
