@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -109,7 +107,7 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		if first := !slices.ContainsFunc(slices.Collect(maps.Values(baselines)), func(l check.Loaded) bool { return l.Baseline != nil }); file.Window == 0 || first {
+		if file.Window == 0 || !report.Compared() {
 			report = file.Judge(in, renewed)
 		}
 	}
@@ -147,7 +145,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	plan, err := f.plan(cmd, asked, paths)
 	errs = append(errs, err, f.junitPlace(file, plan))
 	if plan != nil {
-		errs = append(errs, file.Names(strategyNames(plan)), file.Twice(cellsOf(plan)), sweepsSeed(asked.name, plan))
+		errs = append(errs, file.Names(strategyNames(plan)), sweepsSeed(asked.name, plan))
 	}
 	return file, plan, errors.Join(errs...)
 }
@@ -192,16 +190,6 @@ func strategyNames(plan *scenarios.Plan) []string {
 		}
 	}
 	return names
-}
-
-// cellsOf returns the cells of a plan by name and strategy, that of the bill first.
-func cellsOf(plan *scenarios.Plan) []check.Cell {
-	cells := []check.Cell{{Name: results.StrategyBilled, Strategy: results.StrategyBilled}}
-	for i := range plan.Design.Cells {
-		c := &plan.Design.Cells[i]
-		cells = append(cells, check.Cell{Name: c.Name, Strategy: c.Strategy.Name})
-	}
-	return cells
 }
 
 // sweepsSeed refuses a scenario that sweeps the seed: the check does.

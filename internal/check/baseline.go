@@ -1,19 +1,15 @@
 package check
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/jsonlines"
@@ -204,6 +200,11 @@ func (b *Baseline) validate() error {
 	if b.Sessions <= 0 || len(b.Cells) == 0 {
 		return errors.New("a baseline of no sessions")
 	}
+	for i := range b.Earlier {
+		if err := b.Earlier[i].validate(); err != nil {
+			return fmt.Errorf("earlier run %d: %w", i+1, err)
+		}
+	}
 	seen := map[[2]string]bool{}
 	for i := range b.Cells {
 		c := &b.Cells[i]
@@ -247,15 +248,17 @@ func (c *BaselineCell) validate() error {
 // That explains errors too: another schema has members of other kinds.
 func decodeBaseline(data []byte, b *Baseline) error {
 	passed := results.PassedOver{}
-	err := cmp.Or(passed.Decode(data, b), nullFigure(data))
+	err := passed.Decode(data, b)
+	if err == nil && nulls.Match(data) {
+		err = errors.New("a figure that is null") // which the decoder takes for 0
+	}
 	head := struct {
 		Schema int    `json:"schema"`
 		Tool   string `json:"tool"`
 	}{b.Schema, b.Tool}
-	if err != nil {
-		err := json.Unmarshal(data, &head)
-		if found, _ := misplaced(err); err != nil && !found {
-			return err // no JSON at all
+	if found := new(json.SemanticError); err != nil {
+		if again := json.Unmarshal(data, &head); again != nil && !errors.As(again, &found) {
+			return again // no JSON at all
 		}
 	}
 	switch {
@@ -264,138 +267,57 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	case head.Schema != baselineSchema:
 		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, baselineSchema, ErrStale)
 	case err != nil:
-		_, plain := misplaced(err)
-		return fmt.Errorf("%w; %w", plain, ErrStale)
+		return fmt.Errorf("%w; %w", err, ErrStale)
 	}
 	b.PassedOver = passed
 	return nil
 }
 
-// nullFigure refuses a figure that is null, which the decoder takes for 0.
-func nullFigure(data []byte) error {
-	if !bytes.Contains(data, []byte("null")) {
-		return nil
-	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(data))
-	for {
-		token, err := d.ReadToken()
-		if err != nil {
-			return nil // its end, or an error that the decoder reports
-		}
-		place := d.StackPointer()
-		path := strings.Split(string(place), "/")
-		if token.Kind() == 'n' && len(path) > 4 && path[1] == "cells" && (path[3] == "metrics" || path[3] == "seeds") {
-			return &json.SemanticError{ByteOffset: d.InputOffset(), JSONPointer: place, JSONKind: 'n'}
-		}
-	}
-}
+// nulls matches a member or an element that is null. Write writes none.
+var nulls = regexp.MustCompile(`[:,\[]\s*null\s*[,\]}]`)
 
-// misplaced reports whether err is about a value of the wrong kind, and returns it
-// in words that name no types of this program. Other errors are returned as they are.
-func misplaced(err error) (found bool, plain error) {
-	var at *json.SemanticError
-	if !errors.As(err, &at) {
-		return false, err
-	}
-	kinds := map[jsontext.Kind]string{'n': "null", 'f': "false", 't': "true", '"': "a string", '0': "a number", '{': "an object", '[': "a list"}
-	kind := kinds[at.JSONKind]
-	if kind == "" {
-		return true, err
-	}
-	if errors.Is(at.Err, strconv.ErrRange) {
-		kind += " so large"
-	}
-	return true, jsonError{err, fmt.Sprintf("%s cannot be %s", cmp.Or(string(at.JSONPointer), "the document"), kind)}
-}
-
-// jsonError is an error of the decoder, with its place, in other words.
-type jsonError struct {
-	error
-	text string
-}
-
-// Error returns the words.
-func (e jsonError) Error() string { return e.text }
-
-// Unwrap returns the error as the decoder has it.
-func (e jsonError) Unwrap() error { return e.error }
-
-// Changes says in lines what a new baseline changes of an old one, nil for the
-// first. Metrics that rules on it name are shown, others counted.
+// Changes says in lines what a new baseline changes of an old one, nil for the first:
+// what it is of, and the metrics that rules on it name.
 func (f *File) Changes(file string, was, now *Baseline) []string {
 	if was == nil {
 		return []string{fmt.Sprintf("%s: new, %s of %s", file, document.Count(len(now.Cells), "row"), document.Count(now.Sessions, "session"))}
 	}
-	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, "  "+fmt.Sprintf(format, args...)) }
-	if was.SessionsDigest != now.SessionsDigest {
-		add("sessions: other ones, %d with %d calls in the place of %d with %d", now.Sessions, now.Calls, was.Sessions, was.Calls)
-	}
-	if was.ScenarioDigest != now.ScenarioDigest {
-		add("scenario: another")
-	}
-	if was.PricesDigest != now.PricesDigest {
-		add("prices: others, of %s in the place of %s", now.Prices, was.Prices)
-	}
-	if was.Version != now.Version {
-		add("version: %s, was %s", now.Version, was.Version)
-	}
-	for i := range was.Cells {
-		if c := &was.Cells[i]; now.find(c.Cell, c.Group) == nil {
-			add("%s%s: gone", c.Cell, inGroup(c.Group))
+	lines := []string{file + ": rewritten"}
+	for _, x := range []struct{ what, was, now string }{
+		{"sessions", was.SessionsDigest, now.SessionsDigest}, {"scenario", was.ScenarioDigest, now.ScenarioDigest},
+		{"prices", was.PricesDigest, now.PricesDigest}, {"version", was.Version, now.Version},
+	} {
+		if x.was != x.now {
+			lines = append(lines, fmt.Sprintf("  %s: another", x.what))
 		}
 	}
-	named := f.named(file)
 	for i := range now.Cells {
 		c := &now.Cells[i]
 		old := was.find(c.Cell, c.Group)
 		if old == nil {
-			add("%s%s: new", c.Cell, inGroup(c.Group))
+			lines = append(lines, fmt.Sprintf("  %s%s: new", c.Cell, inGroup(c.Group)))
 			continue
 		}
-		lines = append(lines, c.changes(old, named)...)
+		for _, m := range f.named(file) {
+			if is, before := c.Metrics[m.Name], old.Metrics[m.Name]; is != before {
+				lines = append(lines, fmt.Sprintf("  %s%s: %s %s, was %s", c.Cell, inGroup(c.Group), m.Name,
+					figure(m.Unit, is), figure(m.Unit, before)))
+			}
+		}
 	}
-	if len(lines) == 0 {
+	if len(lines) == 1 && len(was.Cells) == len(now.Cells) {
 		return []string{file + ": unchanged"}
 	}
-	return append([]string{file + ": rewritten"}, lines...)
-}
-
-// named returns the metrics that rules name with their units.
-func (f *File) named(file string) map[string]string {
-	units := map[string]string{}
-	for i := range f.Rules {
-		if f.Rules[i].Baseline == file {
-			units[f.Rules[i].Metric.Name] = f.Rules[i].Metric.Unit
-		}
-	}
-	return units
-}
-
-// changes says which metrics of a cell differ from those of old.
-func (c *BaselineCell) changes(old *BaselineCell, named map[string]string) []string {
-	all := maps.Clone(c.Metrics)
-	maps.Copy(all, old.Metrics)
-	var lines []string
-	others := 0
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		is, has := c.Metrics[name]
-		was, had := old.Metrics[name]
-		unit, shown := named[name]
-		switch {
-		case is == was && has == had:
-		case !shown:
-			others++
-		case !had:
-			lines = append(lines, fmt.Sprintf("  %s%s: %s %s, had no sample", c.Cell, inGroup(c.Group), name, figure(unit, is)))
-		case !has:
-			lines = append(lines, fmt.Sprintf("  %s%s: %s has no sample, was %s", c.Cell, inGroup(c.Group), name, figure(unit, was)))
-		default:
-			lines = append(lines, fmt.Sprintf("  %s%s: %s %s, was %s", c.Cell, inGroup(c.Group), name, figure(unit, is), figure(unit, was)))
-		}
-	}
-	if others > 0 {
-		lines = append(lines, fmt.Sprintf("  %s%s: %s besides", c.Cell, inGroup(c.Group), document.Count(others, "metric")))
-	}
 	return lines
+}
+
+// named returns the metrics that rules on a baseline name, each once.
+func (f *File) named(file string) (list []results.Metric) {
+	for i := range f.Rules {
+		m := f.Rules[i].Metric
+		if f.Rules[i].Baseline == file && !slices.ContainsFunc(list, func(o results.Metric) bool { return o.Name == m.Name }) {
+			list = append(list, m)
+		}
+	}
+	return list
 }

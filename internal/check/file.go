@@ -104,7 +104,6 @@ func Parse(text []byte, name string) (*File, error) {
 		r.settle() // Decode has reported what is wrong
 		r.Line, r.Baseline = list.Content[i].Line, baselinePath(cmp.Or(r.Against, f.Baseline))
 	}
-	errs = append(errs, repeated(name, f.Rules)...)
 	return f, errors.Join(tree.Sorted(errs)...)
 }
 

@@ -22,31 +22,27 @@ func TestParseRefuses(t *testing.T) {
 		"scenario: a\nrules:\n- metric: cache_hit_ration\n  min: 0.5\n- metric: cost_usd\n  mim: 1\n": {
 			`check.yaml:3: rules[0].metric is unknown: "cache_hit_ration" (did you mean "cache_hit_ratio"?)`,
 			`check.yaml:6: unknown key "mim" (did you mean "min"?)`},
-		"scenario: a\nrules:\n- {metric: cost_usd, min: 1}\n- {metric: cost_usd, min: 2}\n": {
-			"check.yaml:4: the rule on min of cost_usd is repeated, first in line 3"},
-		"scenario: a\nrules:\n- {metric: cost_usd, min: 1, max: 2}\n":               {"check.yaml:3: rules[0]: a rule has one of", "this one has 2"},
-		"scenario: a\nrules:\n- {min: 1}\n":                                         {"check.yaml:3: rules[0]: a rule needs a metric"},
-		"scenario: a\nrules:\n- {metric: cost_usd, min: lots}\n":                    {`check.yaml:3: rules[0].min: want a number such as 0.92 or a percentage such as 1%, not "lots"`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: .inf}\n":                    {`not ".inf"`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: nan}\n":                     {`not "nan"`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 5%}\n":                      {"only a ratio is bounded by a percentage, cost_usd is in USD"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max_increase: -1%}\n":            {"max_increase -1% must not be negative"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, strategy: a, cell: b}\n": {"rules[0].cell excludes strategy"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: projekt}\n":       {`group is unknown: "projekt" (did you mean "project"?)`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: '[a'}\n":          {`group is no pattern: "[a"`},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 0}\n":        {"min_effect 0 must be above 0"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 5000%}\n":    {"check.yaml:3: rules[0].min_effect 5000% is more than all of the figure"},
-		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 50}\n":       {"check.yaml:3: rules[0].min_effect 50 is more than the bar itself: max 1"},
-		"scenario: a\nlevel: 1e-17\nrules:\n- {metric: cost_usd, max: 1}\n":         {"check.yaml:2: level 1e-17 must lie in 0.0001…0.5"},
-		"scenario: a\nrules:\n- {metric: cache_hit_ratio, min: 92}\n":               {"check.yaml:3: rules[0]: min 92: a ratio is at most 1 (did you mean 92%?)"},
-		"scenario: a\nrules:\n- {metric: cache_hit_ratio, max: 920%}\n":             {"check.yaml:3: rules[0]: max 920%: a ratio is at most 1"},
-		"scenario: a\nrules:\n- {metric: cache_hit_ratio, max_decrease: 2}\n":       {"check.yaml:3: rules[0]: max_decrease 2: a ratio is at most 1 (did you mean 2%?)"},
-		"scenario: a\nrules:\n- {metric: hit, max: 1}\n":                            {`metric is unknown: "hit" (did you mean "cache_hit_ratio" or "call_hit_ratio"`, "; docs/schema.md lists them all"},
-		"scenario: a\nrules:\n- {metric: forgotten, max: 1}\n":                      {`metric is unknown: "forgotten"; docs/schema.md lists them all`},
-		"scenario: a\nseeds: 1\nlevel: 2\nrules:\n- {metric: cost_usd, max: 1}\n":   {"check.yaml:2: seeds 1 must lie in 5…1000", "check.yaml:3: level 2 must lie in 0.0001…0.5"},
-		"scenario: a\nunread: -1\nrules:\n- {metric: cost_usd, max: 1}\n":           {"check.yaml:2: unread -1 must not be negative"},
-		"scenario: a\nbaseline: ./b.json\nrules:\n- {metric: calls, max_increase: 1}\n- {metric: calls, max_increase: 2, against: c/../b.json}\n": {
-			"check.yaml:5: the rule on max_increase of calls is repeated, first in line 4"},
+		"scenario: a\nrules:\n- {metric: cost_usd, min: 1, max: 2}\n":                    {"check.yaml:3: rules[0]: a rule has one of", "this one has 2"},
+		"scenario: a\nrules:\n- {min: 1}\n":                                              {"check.yaml:3: rules[0]: a rule needs a metric"},
+		"scenario: a\nrules:\n- {metric: cost_usd, min: lots}\n":                         {`check.yaml:3: rules[0].min: want a number such as 0.92 or a percentage such as 1%, not "lots"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: .inf}\n":                         {`not ".inf"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: nan}\n":                          {`not "nan"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 5%}\n":                           {"only a ratio is bounded by a percentage, cost_usd is in USD"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max_increase: -1%}\n":                 {"max_increase -1% must not be negative"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, strategy: a, cell: b}\n":      {"rules[0].cell excludes strategy"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: projekt}\n":            {`group is unknown: "projekt" (did you mean "project"?)`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, group: '[a'}\n":               {`group is no pattern: "[a"`},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 0}\n":             {"min_effect 0 must be above 0"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 5000%}\n":         {"check.yaml:3: rules[0].min_effect 5000% is more than all of the figure"},
+		"scenario: a\nrules:\n- {metric: cost_usd, max: 1, min_effect: 50}\n":            {"check.yaml:3: rules[0].min_effect 50 is more than the bar itself: max 1"},
+		"scenario: a\nlevel: 1e-17\nrules:\n- {metric: cost_usd, max: 1}\n":              {"check.yaml:2: level 1e-17 must lie in 0.0001…0.5"},
+		"scenario: a\nrules:\n- {metric: cache_hit_ratio, min: 92}\n":                    {"check.yaml:3: rules[0]: min 92: a ratio is at most 1 (did you mean 92%?)"},
+		"scenario: a\nrules:\n- {metric: cache_hit_ratio, max: 920%}\n":                  {"check.yaml:3: rules[0]: max 920%: a ratio is at most 1"},
+		"scenario: a\nrules:\n- {metric: cache_hit_ratio, max_decrease: 2}\n":            {"check.yaml:3: rules[0]: max_decrease 2: a ratio is at most 1 (did you mean 2%?)"},
+		"scenario: a\nrules:\n- {metric: hit, max: 1}\n":                                 {`metric is unknown: "hit" (did you mean "cache_hit_ratio" or "call_hit_ratio"`, "; docs/schema.md lists them all"},
+		"scenario: a\nrules:\n- {metric: forgotten, max: 1}\n":                           {`metric is unknown: "forgotten"; docs/schema.md lists them all`},
+		"scenario: a\nseeds: 1\nlevel: 2\nrules:\n- {metric: cost_usd, max: 1}\n":        {"check.yaml:2: seeds 1 must lie in 5…1000", "check.yaml:3: level 2 must lie in 0.0001…0.5"},
+		"scenario: a\nunread: -1\nrules:\n- {metric: cost_usd, max: 1}\n":                {"check.yaml:2: unread -1 must not be negative"},
 		"scenario: x\n<<: {rules: [{metric: cost_usd, max: 1}]}":                         {"check.yaml:2: the document: keys are not merged", "check.yaml: a check needs rules"},
 		"scenario: x\n<<: {seeds: 1}\nrules: [{metric: cost_usd, max: 1}]":               {"check.yaml:2: the document: keys are not merged"},
 		"scenario: x\nrules:\n- {metric: calls, metric: b}\n- {min: 1}\n":                {`check.yaml:3: key "metric" is repeated`, "check.yaml:4: rules[1]: a rule needs a metric"},
@@ -81,27 +77,6 @@ func TestNames(t *testing.T) {
 	}
 	if err := f.Names([]string{"recored"}); err != nil {
 		t.Error(err)
-	}
-}
-
-// A bar that a strategy and the name of its only cell set is one bar twice; a pattern
-// of more cells, another group, kind or baseline is another one.
-func TestTwice(t *testing.T) {
-	cells := []Cell{{Name: "billed", Strategy: "billed"}, {Name: "x", Strategy: "x"}, {Name: "y a=1", Strategy: "y"}, {Name: "y a=2", Strategy: "y"}}
-	for rules, want := range map[string]string{
-		"- {metric: calls, max: 1, strategy: x}\n- {metric: calls, max: 2, cell: x}":                                           "check.yaml:4: the rule on max of calls is repeated, first in line 3: both name x",
-		"- {metric: calls, max: 1, cell: 'y *'}\n- {metric: calls, max: 2, strategy: y}":                                       "is repeated",
-		"- {metric: calls, max: 1, strategy: y}\n- {metric: calls, max: 2, cell: y a=1}":                                       "",
-		"- {metric: calls, max: 1}\n- {metric: calls, max: 2, cell: x}":                                                        "",
-		"- {metric: calls, max: 1, strategy: x}\n- {metric: calls, min: 1, cell: x}":                                           "",
-		"- {metric: calls, max: 1, strategy: x}\n- {metric: calls, max: 1, cell: x, group: project}":                           "",
-		"- {metric: calls, max_increase: 1, strategy: x, against: a}\n- {metric: calls, max_increase: 1, cell: x, against: b}": "",
-		"- {metric: calls, max: 1, strategy: no}\n- {metric: calls, max: 2, cell: no}":                                         "",
-	} {
-		err := levels(t, "rules:\n"+rules+"\n").Twice(cells)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: error %v, want %q", rules, err, want)
-		}
 	}
 }
 

@@ -90,6 +90,11 @@ func (r *Report) Open() bool {
 	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.open })
 }
 
+// Compared reports whether a baseline was there for some rule.
+func (r *Report) Compared() bool {
+	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.Baseline != nil })
+}
+
 // count counts the results of a status.
 func (r *Report) count(status Status) int {
 	n := 0

@@ -226,55 +226,6 @@ func metricNames() []string {
 	return names
 }
 
-// repeated returns an error for every rule that sets a bar a second time.
-func repeated(name string, rules []Rule) []error {
-	type key struct {
-		metric, strategy, cell, group, baseline string
-		kind                                    Kind
-	}
-	first := map[key]int{}
-	var errs []error
-	for i := range rules {
-		r := &rules[i]
-		k := key{r.Metric.Name, r.Strategy, r.Cell, r.Group, "", r.Kind}
-		if r.Kind.relative() {
-			k.baseline = r.Baseline
-		}
-		if line, dup := first[k]; dup && r.Metric.Name != "" {
-			errs = append(errs, fmt.Errorf("%s:%d: the rule on %s of %s is repeated, first in line %d", name, r.Line, r.Kind, r.Metric.Name, line))
-			continue
-		}
-		first[k] = r.Line
-	}
-	return errs
-}
-
-// Twice reports the bars that two rules set on the very same cells of a run, the one
-// by their strategy and the other by their name. Draws of cells are not looked at.
-func (f *File) Twice(cells []Cell) error {
-	in := &Input{Cells: cells}
-	var errs []error
-	for i := range f.Rules {
-		a := &f.Rules[i]
-		j := slices.IndexFunc(f.Rules[:i], func(b Rule) bool { return in.sameBar(a, &b) })
-		if j >= 0 {
-			errs = append(errs, fmt.Errorf("%s:%d: the rule on %s of %s is repeated, first in line %d: both name %s", f.Name, a.Line,
-				a.Kind, a.Metric.Name, f.Rules[j].Line, in.targets(a)[0].Name))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// sameBar reports whether two rules that name cells in different ways set one bar.
-func (in *Input) sameBar(a, b *Rule) bool {
-	named := (a.Strategy == "") != (b.Strategy == "") && (a.Cell == "") != (b.Cell == "")
-	if !named || a.Metric.Name != b.Metric.Name || a.Kind != b.Kind || a.Group != b.Group || a.Kind.relative() && a.Baseline != b.Baseline {
-		return false
-	}
-	cells := in.targets(a)
-	return len(cells) > 0 && slices.Equal(cells, in.targets(b))
-}
-
 // Names reports the rules that name a strategy which a scenario does not have.
 func (f *File) Names(strategies []string) error {
 	var errs []error

@@ -57,11 +57,6 @@ const (
 // five megabytes.
 const MaxResamples = 100_000
 
-// MaxResampled is the largest number of sessions that the bootstrap is used
-// for. Above it intervals are normal, with standard errors by the delta method:
-// by then the two agree, and maxima have none.
-const MaxResampled = 100_000
-
 // Report is a comparison of two or more sides.
 type Report struct {
 	Level     float64
@@ -85,7 +80,6 @@ type Comparison struct {
 	// side has a sample, unless they were asked for by name.
 	Figures []Figure
 	Notes   []string // what was averaged, what did not match
-	Normal  bool     // intervals are normal instead of resampled
 
 	pairs *pairs
 	// drawn says that chance had a part in a side, reseeded that it had another
@@ -200,7 +194,6 @@ func (r *Report) compareSides(ctx context.Context, name string, base, other side
 	}
 	c := &Comparison{
 		Cell: name, Base: base.label, Other: other.label, Sessions: len(p.sessions), Notes: notes, pairs: p,
-		Normal: len(p.sessions) > MaxResampled,
 	}
 	c.chance()
 	for _, s := range []side{base, other} {
@@ -214,9 +207,7 @@ func (r *Report) compareSides(ctx context.Context, name string, base, other side
 		list = slices.DeleteFunc(list, func(m *measured) bool { return !m.Base.OK && !m.Other.OK })
 	}
 	if len(p.sessions) >= stats.PairsNeeded(o.Level) {
-		if c.Normal {
-			approximate(list, o)
-		} else if err := resample(ctx, list, len(p.sessions), o); err != nil {
+		if err := resample(ctx, list, len(p.sessions), o); err != nil {
 			return nil, err
 		}
 	}

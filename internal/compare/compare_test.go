@@ -308,46 +308,6 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// Above the limit of the bootstrap its replacement gives the intervals the
-// bootstrap would give.
-func TestNormalAgreesWithBootstrap(t *testing.T) {
-	const n = 3000
-	p, _, err := pair(
-		side{label: "x", cells: []*results.Cell{{Cell: "x", Strategy: "x", Rows: many(n, 0)}}},
-		side{label: "y", cells: []*results.Cell{{Cell: "x", Strategy: "x", Rows: many(n, 0.1)}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := Options{Resamples: 4000, Level: 0.95}
-	boot, err := measure(p, results.Metrics(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := resample(context.Background(), boot, n, o); err != nil {
-		t.Fatal(err)
-	}
-	normal, err := measure(p, results.Metrics(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	approximate(normal, o)
-	intervals, relatives := 0, 0
-	for i, m := range normal {
-		if m.Interval == nil {
-			continue
-		}
-		intervals++
-		agree(t, m.Metric.Name, boot[i].Interval, m.Interval)
-		if m.RelativeInterval != nil {
-			relatives++
-			agree(t, m.Metric.Name+" (relative)", boot[i].RelativeInterval, m.RelativeInterval)
-		}
-	}
-	if intervals < 20 || relatives < 3 {
-		t.Errorf("only %d intervals, %d relative ones", intervals, relatives)
-	}
-}
-
 // agree allows for a tenth of the width: three standard errors of a quantile at
 // 4,000 resamples are 4 % of it, the rest is skewness.
 func agree(t *testing.T, what string, a, b *stats.Interval) {

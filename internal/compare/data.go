@@ -91,7 +91,7 @@ func (r *Report) json(w io.Writer, o WriteOptions) error {
 	}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		x := comparisonDocument{c.Cell, c.Base, c.Other, c.Sessions, c.method(), c.Notes, []figureDocument{}}
+		x := comparisonDocument{c.Cell, c.Base, c.Other, c.Sessions, "bootstrap", c.Notes, []figureDocument{}}
 		for _, f := range r.shown(c, o) {
 			x.Metrics = append(x.Metrics, f.document(r.Level))
 		}
@@ -102,14 +102,6 @@ func (r *Report) json(w io.Writer, o WriteOptions) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
-}
-
-// method names how intervals were made.
-func (c *Comparison) method() string {
-	if c.Normal {
-		return "normal"
-	}
-	return "bootstrap"
 }
 
 func (f *Figure) document(level float64) figureDocument {

@@ -14,10 +14,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// leastKept is the share of resamples in which a ratio must have a base for its
-// interval to mean anything.
-const leastKept = 0.9
-
 // resample sets the intervals of figures that differ by the paired bootstrap
 // over n sessions. All metrics share the weights.
 func resample(ctx context.Context, list []*measured, n int, o Options) error {
@@ -87,7 +83,7 @@ func (m *measured) interval(columns [][]float64, o Options) {
 			relatives = append(relatives, v)
 		}
 	}
-	enough := leastKept * float64(o.Resamples)
+	enough := stats.LeastKept * float64(o.Resamples)
 	kept, keptRelative := float64(len(differences)) >= enough, float64(len(relatives)) >= enough && m.Relative.OK
 	if m.extremal() {
 		if kept {
@@ -137,31 +133,13 @@ func (m *measured) resampled(columns [][]float64, r int, o Options) (base, diff 
 	return base, meanAt(columns[cells:cells+len(m.side[1].tops)], r, k) - base
 }
 
-// approximate sets normal intervals with standard errors by the delta method:
-// that of the sum of each session's linear influence on the difference. Maxima
-// have none.
-func approximate(list []*measured, o Options) {
-	for _, m := range list {
-		if m.Verdict != Unknown || m.extremal() {
-			continue
-		}
-		influence, base := m.influence()
-		m.Interval = snapped(stats.Normal(m.Difference, stats.StandardErrorOfSum(influence), o.Level))
-		if m.Relative.OK && m.compared(o) {
-			relative := m.onRelative(influence, base)
-			m.RelativeInterval = snapped(stats.Normal(m.Relative.Value, stats.StandardErrorOfSum(relative), o.Level))
-		}
-	}
-}
-
 // influence returns the linear influence of each session on the difference of a
 // sum or a ratio, and that on the baseline's value, each up to a constant.
 func (m *measured) influence() (difference, base []float64) {
 	if m.Metric.Kind != results.KindRatio {
 		return m.diff, m.side[0].value
 	}
-	base = m.side[0].influence(m.Base.Value)
-	difference = m.side[1].influence(m.Other.Value)
+	base, difference = m.side[0].influence(), m.side[1].influence()
 	for i, v := range base {
 		difference[i] -= v
 	}
@@ -178,13 +156,9 @@ func (m *measured) onRelative(difference, base []float64) []float64 {
 }
 
 // influence returns what each session does to a ratio of sums.
-func (s *series) influence(ratio float64) []float64 {
-	all := sum(s.base)
-	out := make([]float64, len(s.part))
-	for i := range out {
-		out[i] = (s.part[i] - ratio*s.base[i]) / all
-	}
-	return out
+func (s *series) influence() []float64 {
+	r := stats.Ratio{Part: s.part, Base: s.base}
+	return r.Influence()
 }
 
 // correct sets the corrected p-values. Metrics in which no session differs take
@@ -220,9 +194,6 @@ func (m *measured) judge(c *Comparison, level float64) {
 	}
 	switch {
 	case m.Interval != nil || c.Sessions < stats.PairsNeeded(level):
-	case c.Normal:
-		m.Notes = append(m.Notes,
-			fmt.Sprintf("no interval of a maximum over more than %s", document.Count(MaxResampled, "session")))
 	default:
 		m.Notes = append(m.Notes, "no interval: too many resamples hold no session with a sample")
 	}

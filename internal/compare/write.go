@@ -307,25 +307,15 @@ const fewSessions = 30
 
 // legend says how to read the columns.
 func (r *Report) legend() []string {
-	normal, marked, few := 0, false, false
+	marked, few := false, false
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		if c.Normal {
-			normal++
-		}
 		marked = marked || slices.ContainsFunc(c.Figures, func(f Figure) bool { return !f.Exact && f.Changed() })
 		few = few || c.Sessions < fewSessions && slices.ContainsFunc(c.Figures,
 			func(f Figure) bool { return f.Interval != nil })
 	}
 	method := fmt.Sprintf("paired bootstrap over sessions, BCa, %s resamples, seed %d", document.Whole(r.Resamples),
 		r.Seed)
-	above := fmt.Sprintf("normal, standard errors by the delta method: above %s sessions in place of the bootstrap",
-		document.Whole(MaxResampled))
-	if normal == len(r.Comparisons) {
-		method = above
-	} else if normal > 0 {
-		method += "; " + above
-	}
 	lines := []string{
 		"Values, differences and W/T/L (sessions better/same/worse; ↓ = ↑ where neither is better) are what happened " +
 			"on these sessions.",

@@ -35,9 +35,9 @@ func total(values []float64) float64 {
 	return t
 }
 
-// leastKept is the share of resamples in which a ratio must have a base for its
+// LeastKept is the share of resamples in which a ratio must have a base for its
 // interval to mean anything.
-const leastKept = 0.9
+const LeastKept = 0.9
 
 // Apart returns the interval of now − factor × was: of two ratios over sessions that
 // were drawn apart, each resampled by itself (BCa, see Accelerated). The interval is
@@ -65,7 +65,7 @@ func (b Bootstrap) Apart(ctx context.Context, was, now Ratio, factor, level floa
 			draws = append(draws, d)
 		}
 	}
-	if float64(len(draws)) < leastKept*float64(b.Resamples) {
+	if float64(len(draws)) < LeastKept*float64(b.Resamples) {
 		return everything, nil
 	}
 	influence := was.Influence()

@@ -212,13 +212,6 @@ func Percentile(draws []float64, level float64) Interval {
 	return Interval{Quantile(sorted, outside), Quantile(sorted, 1-outside)}
 }
 
-// Normal returns the interval of an estimate that is about normal, given its
-// standard error.
-func Normal(estimate, standardError, level float64) Interval {
-	z := distuv.UnitNormal.Quantile(1 - (1-level)/2)
-	return Interval{estimate - z*standardError, estimate + z*standardError}
-}
-
 // StandardErrorOfSum returns the standard error of the sum of values under
 // drawing as many of them with replacement: what a bootstrap of the sum tends
 // to with the number of resamples. For a smooth function of sums, give the

@@ -18,13 +18,6 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
-// 1.959964 is the two-sided 5 % point of the standard normal distribution.
-func TestNormal(t *testing.T) {
-	if got := Normal(10, 2, 0.95); math.Abs(got.Low-6.080072) > 1e-6 || math.Abs(got.High-13.919928) > 1e-6 {
-		t.Errorf("%+v", got)
-	}
-}
-
 // Drawing two of {0, 2} with replacement sums to 0, 2, 2 or 4: variance 2.
 func TestStandardErrorOfSum(t *testing.T) {
 	if got := StandardErrorOfSum([]float64{0, 2}); math.Abs(got-math.Sqrt2) > 1e-12 {
