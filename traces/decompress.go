@@ -24,7 +24,7 @@ var (
 // gzip or zstd. Decompression runs ahead of the reader in a goroutine of its
 // own, which ends with Close. Errors do not repeat the file's name.
 func (in Input) Open() (io.ReadCloser, error) {
-	r, err := in.open()
+	r, err := in.open(64 << 10)
 	if z, ok := r.(*unpacked); ok {
 		return newReadAhead(z, z.Close), nil
 	}
@@ -34,7 +34,7 @@ func (in Input) Open() (io.ReadCloser, error) {
 // Head returns the first bytes of the text, n at most. A file that is damaged behind them
 // is no error.
 func (in Input) Head(n int) ([]byte, error) {
-	r, err := in.open()
+	r, err := in.open(max(n, 512))
 	if err != nil {
 		return nil, err
 	}
@@ -47,14 +47,14 @@ func (in Input) Head(n int) ([]byte, error) {
 	return head[:n], err
 }
 
-// open is Open without a goroutine.
-func (in Input) open() (io.ReadCloser, error) {
+// open is Open without a goroutine, reading a number of bytes at a time.
+func (in Input) open(size int) (io.ReadCloser, error) {
 	f, err := in.file()
 	if err != nil {
 		return nil, errors.New("file cannot be opened: " + reason(err))
 	}
 	stored := &stored{f: f}
-	br := bufio.NewReaderSize(stored, 64<<10)
+	br := bufio.NewReaderSize(stored, size)
 	head, err := br.Peek(len(zstdMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.Close()

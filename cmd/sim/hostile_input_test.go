@@ -176,9 +176,9 @@ func runHighWater(t *testing.T, args ...string) (code int, errs string, peak int
 	return code, b.String(), <-seen
 }
 
-// A run that writes its rows to files keeps no more of a hundred times the sessions than the sessions
-// themselves, about 500 bytes for each of 60,000 calls, and what does not grow with them: the batch that is
-// read, the calls that charts show, texts that are read again. It took twice as much before.
+// A run that writes its rows to files keeps no more of a hundred times the sessions than the sessions themselves: about
+// 500 bytes for each of 60,000 calls, with what they used 30 MB. The collector takes as much again, and a batch that is
+// read up to 60 MB, which twenty sessions do not fill: 124 MiB were measured, 101 where the store had the sessions.
 func TestRunMemoryIsBounded(t *testing.T) {
 	if torture() == 0 {
 		t.Skip("a long test: the sessions take time to generate")
@@ -196,7 +196,7 @@ func TestRunMemoryIsBounded(t *testing.T) {
 		}
 		peaks = append(peaks, peak)
 	}
-	if peaks[1] > peaks[0]+220<<20 {
+	if peaks[1] > peaks[0]+150<<20 {
 		t.Errorf("20 sessions took %d MiB, 2000 took %d", peaks[0]>>20, peaks[1]>>20)
 	}
 	t.Logf("20 sessions took %d MiB, 2000 took %d", peaks[0]>>20, peaks[1]>>20)

@@ -12,6 +12,7 @@ var directing = map[string]bool{
 const (
 	minWords = 3
 	maxWords = 60
+	longest  = 16 // bytes of a directing word with what stands around it
 )
 
 // directive is a directing sentence of a person or a summary.
@@ -44,7 +45,7 @@ func Directs(s string) bool {
 		if words++; words > maxWords {
 			return false
 		}
-		found = found || directing[strings.ToLower(strings.Trim(w, ".,:;!?\"'()*`"))]
+		found = found || len(w) <= longest && directing[strings.ToLower(strings.Trim(w, ".,:;!?\"'()*`"))]
 	}
 	return found && words >= minWords
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -46,7 +47,17 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 		},
 	}
 	m.keep(inputs.Problems)
-	inputs.Files = slices.DeleteFunc(inputs.Files, func(in traces.Input) bool { return ctx.Err() == nil && m.divide(in) })
+	of := make(map[string]*traces.Agent, len(inputs.Files))
+	found := make([]*traces.Agent, len(inputs.Files))
+	parallel.Each(opts.Workers, len(found), func(i int) {
+		if ctx.Err() == nil {
+			found[i] = sniff(inputs.Files[i])
+		}
+	})
+	for i, in := range inputs.Files {
+		of[in.Name] = found[i]
+	}
+	inputs.Files = slices.DeleteFunc(inputs.Files, func(in traces.Input) bool { return ctx.Err() == nil && m.divide(in, of[in.Name]) })
 	if err := ctx.Err(); err != nil {
 		inputs.Close()
 		return nil, fmt.Errorf("looking at recordings: %w", err)
@@ -77,10 +88,9 @@ func (m *merger) only() bool {
 	return len(m.files[list[0]]) == len(m.corpus.Inputs.Files)
 }
 
-// divide gives a file to the reader of its agent. It returns true for a file that
+// divide gives a file to the reader of its agent, nil for none. It returns true for a file that
 // only may be a recording and is none.
-func (m *merger) divide(in traces.Input) bool {
-	a := sniff(in)
+func (m *merger) divide(in traces.Input, a *traces.Agent) bool {
 	switch {
 	case in.Maybe && (a == nil || a.Document == nil):
 		return true
