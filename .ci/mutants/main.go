@@ -8,10 +8,14 @@
 // A block is a row's beginning, a file, the lines taken out, a line =>, and the lines
 // put in their place, which may be none. Rows that are the path of a parameter need no
 // block: a constant takes its place wherever it is read.
+//
+// Parameters share one build of each package's tests, and so do blocks that change one
+// function; what else a block changes has a build of its own.
 package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -33,8 +37,9 @@ const (
 // mutant is a behaviour taken out of a row.
 type mutant struct {
 	row, where string
-	files      map[string]string // what stands in the place of others; nil for the switches' own
-	choice     string            // of the switches
+	files      map[string]string // what stands in the place of others, for a build of its own
+	from       *choices          // the build that has it, nil for one of its own
+	choice     string            // what chooses it there
 	wrong      error             // why it cannot be tried
 }
 
@@ -58,14 +63,18 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	switches, choices, err := newSwitches(rows)
+	blocks, err := newBlocks(mutants)
 	if err != nil {
 		log.Fatal(err)
 	}
-	mutants = slices.DeleteFunc(append(mutants, choices...), func(m mutant) bool { return !strings.Contains(m.row, only) })
-	wrong := tryAll(mutants, rows, switches)
+	switches, more, err := newSwitches(rows)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mutants = slices.DeleteFunc(append(mutants, more...), func(m mutant) bool { return !strings.Contains(m.row, only) })
+	wrong := tryAll(mutants, rows)
 	fmt.Printf("%d behaviours taken out, %d not noticed or out of date\n", len(mutants), wrong)
-	if err := os.RemoveAll(switches.dir); err != nil {
+	if err := errors.Join(os.RemoveAll(switches.dir), os.RemoveAll(blocks.dir)); err != nil {
 		log.Print(err)
 	}
 	if wrong > 0 {
@@ -74,14 +83,14 @@ func main() {
 }
 
 // tryAll tries mutants, one on each core, and returns how many are not noticed.
-func tryAll(mutants []mutant, rows map[string][]named, switches *switches) int {
+func tryAll(mutants []mutant, rows map[string][]named) int {
 	var wg sync.WaitGroup
 	var wrong atomic.Int64
 	next := make(chan mutant)
 	for range runtime.NumCPU() {
 		wg.Go(func() {
 			for m := range next {
-				if err := m.try(rows, switches); err != nil {
+				if err := m.try(rows); err != nil {
 					wrong.Add(1)
 					fmt.Printf("%s\n\t%s: %v\n", m.row, m.where, err)
 				}
@@ -157,7 +166,7 @@ func replaced(file, old, to string) (map[string]string, error) {
 }
 
 // try takes the behaviour out and reports why the row's tests do not show it.
-func (m *mutant) try(rows map[string][]named, switches *switches) error {
+func (m *mutant) try(rows map[string][]named) error {
 	var found [][]named
 	for row, tests := range rows {
 		if strings.HasPrefix(row, m.row) {
@@ -170,8 +179,8 @@ func (m *mutant) try(rows map[string][]named, switches *switches) error {
 	if m.wrong != nil {
 		return m.wrong
 	}
-	if m.files == nil {
-		return switches.try(m, found[0])
+	if m.from != nil {
+		return m.from.try(m, found[0])
 	}
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {

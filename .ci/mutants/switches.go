@@ -52,10 +52,8 @@ type code struct {
 	packages map[string]*loaded
 }
 
-// switches are test binaries in which each parameter of a row can be taken out of
-// action: wherever it is read, a constant stands when the variable MUTANT chooses it.
-// One build of each package serves all.
-type switches struct {
+// choices are test binaries that have many mutants each: the variable MUTANT chooses one.
+type choices struct {
 	dir, overlay string
 	lock         sync.Mutex // of building
 }
@@ -67,12 +65,14 @@ type read struct {
 }
 
 // newSwitches returns the mutants of all rows that are the path of a parameter: no and
-// yes for a switch, nothing for a number, a name or a list.
-func newSwitches(rows map[string][]named) (*switches, []mutant, error) {
+// yes for a switch, nothing for a number, a name or a list. Wherever one is read a
+// constant stands when it is chosen.
+func newSwitches(rows map[string][]named) (*choices, []mutant, error) {
 	src, err := load()
 	if err != nil {
 		return nil, nil, err
 	}
+	s := new(choices)
 	var all []mutant
 	reads, seen := map[string][]read{}, map[place]bool{}
 	for _, row := range slices.Sorted(maps.Keys(rows)) {
@@ -98,30 +98,34 @@ func newSwitches(rows map[string][]named) (*switches, []mutant, error) {
 			values = []string{"no", "yes"}
 		}
 		for _, value := range values {
-			all = append(all, mutant{row: row, where: "always " + value, choice: f.String() + "=" + value})
+			all = append(all, mutant{row: row, where: "always " + value, from: s, choice: f.String() + "=" + value})
 		}
 	}
 	files, err := choosing(reads)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &switches{}
+	return s, all, s.write(files)
+}
+
+// write puts the changed files into a folder of its own.
+func (s *choices) write(files map[string]string) (err error) {
 	if s.dir, err = os.MkdirTemp("", "mutants"); err != nil {
-		return nil, nil, err
+		return err
 	}
 	s.overlay, err = writeOverlay(s.dir, files)
-	return s, all, err
+	return err
 }
 
 // try runs the tests of a row with its parameter out of action.
-func (s *switches) try(m *mutant, tests []named) error {
+func (s *choices) try(m *mutant, tests []named) error {
 	for _, n := range tests {
 		binary := filepath.Join(s.dir, strings.ReplaceAll(n.pkg, "/", "_")+".test")
 		if err := s.build(binary, n.pkg); err != nil {
 			return err
 		}
 		run := func(choice string) error {
-			c := exec.Command(binary, "-test.run", n.pattern())
+			c := exec.Command(binary, "-test.timeout", "2m", "-test.run", n.pattern())
 			c.Dir, c.Env = n.pkg, append(os.Environ(), "MUTANT="+choice)
 			return c.Run()
 		}
@@ -137,7 +141,7 @@ func (s *switches) try(m *mutant, tests []named) error {
 }
 
 // build makes the test binary of a package where it is missing.
-func (s *switches) build(binary, pkg string) error {
+func (s *choices) build(binary, pkg string) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if _, err := os.Stat(binary); err == nil {
@@ -278,8 +282,8 @@ func (c *code) check(dir string) (*loaded, error) {
 	return p, nil
 }
 
-// choices are the functions that stand around what is read.
-const choices = `
+// around are what chooses, and the functions that stand around what is read.
+const around = `
 func mutantOf[T any](v T, choice string) (z T) {
 	if mutantChosen == choice {
 		return z
@@ -329,9 +333,14 @@ func (c *code) reads(f place, kind reflect.Kind, files map[string][]read) error 
 // inPackage finds the clause of a package.
 var inPackage = regexp.MustCompile(`(?m)^package \w+`)
 
+// helpers returns the file that a package needs for choices, given another one of it.
+func helpers(source string) string {
+	return inPackage.FindString(source) + "\n\nimport \"os\"\n" + around
+}
+
 // choosing returns the files with a choice around each read.
 func choosing(reads map[string][]read) (map[string]string, error) {
-	files, done := map[string]string{}, map[string]bool{}
+	files := map[string]string{}
 	for name, list := range reads {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -339,18 +348,15 @@ func choosing(reads map[string][]read) (map[string]string, error) {
 		}
 		slices.SortFunc(list, func(a, b read) int { return b.from - a.from })
 		for _, r := range list {
-			around := "mutantOf("
+			open := "mutantOf("
 			if strings.Contains(r.choice, ",") {
-				around = "mutantBool("
+				open = "mutantBool("
 			}
 			text = slices.Insert(text, r.to, []byte(", "+r.choice+")")...)
-			text = slices.Insert(text, r.from, []byte(around)...)
+			text = slices.Insert(text, r.from, []byte(open)...)
 		}
 		files[name] = string(text)
-		if dir := filepath.Dir(name); !done[dir] { // a package has the functions once
-			done[dir] = true
-			files[filepath.Join(dir, "mutant.go")] = inPackage.FindString(files[name]) + "\n\nimport \"os\"\n" + choices
-		}
+		files[filepath.Join(filepath.Dir(name), "mutant.go")] = helpers(files[name])
 	}
 	return files, nil
 }
