@@ -40,7 +40,7 @@ var cachedClearDefinition = Define(CachedClearName,
 		Switch: on, MainGuard: true, Models: []string{}, Tools: compactable(), Threshold: 12, KeepRecent: 5, Pin: true, EditTokens: 25,
 		Forget: true, Pending: true,
 	},
-	func(p cachedClearParams) Layer { return &cachedClear{params: p, active: newClearables(p.Tools)} }).with(Traits{Clears: true, Deletes: true})
+	func(p cachedClearParams) Layer { return &cachedClear{params: p, active: newClearables(p.Tools)} }).with(Traits{Clears: true})
 
 // cachedClear is the state of the layer on one thread (002:41-54): what is
 // registered and active, in order, and what was deleted.

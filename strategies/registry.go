@@ -33,10 +33,8 @@ type Traits struct {
 	Calls    bool // makes model calls of its own
 	Compacts bool // puts something smaller in the place of messages
 	Clears   bool // clears tool results or thinking, or puts them to disk
-	Deletes  bool // has the server delete from the cached prefix
 	Hinted   bool // acts on a hint of the server
 	Notes    bool // changes what a memoised section of the system prompt holds
-	Forks    bool // makes short calls on the conversation's prefix at the end of turns
 	Agents   bool // acts on sub-agents alone
 }
 
