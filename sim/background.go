@@ -69,7 +69,7 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 		model: l.callModel(t, in), ttl: l.lifetime(t, in), event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, running: true,
 	}
 	b.deleted.reset()
-	if in.Prefix == prompt.PrefixShared && in.Model == "" {
+	if !in.Own && in.Model == "" {
 		b.deleted.copyFrom(&t.deleted)
 	}
 	span := t.context.Seal()[t.context.Len()-1].Chain
@@ -145,7 +145,7 @@ func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
 	results := injected(prompt.KindPrompt, b.intent.Source+" results", max(1, b.intent.TurnInput))
 	results.Digest = results.Digest.ExtendInt(mark)
 	b.context.Add(results)
-	if b.intent.Prefix == prompt.PrefixShared && t.replay.assembly.header {
+	if !b.intent.Own && t.replay.assembly.header {
 		l.forkHead(t, &b.context)
 	}
 }

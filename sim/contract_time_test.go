@@ -36,7 +36,7 @@ func (follower) Name() string              { return "follower" }
 func (l follower) Clone() strategies.Layer { return l }
 func (follower) Reset()                    {}
 func (follower) AfterCompaction(t *strategies.Turn) {
-	t.Background(prompt.Intent{Source: "other", Prefix: prompt.PrefixShared, Instruction: 100, Known: &prompt.Answer{Output: 10}})
+	t.Background(prompt.Intent{Source: "other", Instruction: 100, Known: &prompt.Answer{Output: 10}})
 }
 func (l follower) BackgroundResult(*strategies.Turn, *prompt.Result) strategies.Outcome {
 	*l.got++

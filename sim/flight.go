@@ -219,7 +219,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		layer: layer, event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, last: true, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
 		marks: marks,
 	}
-	if in.Prefix == prompt.PrefixShared && in.Model == "" {
+	if !in.Own && in.Model == "" {
 		l.sideDeleted.copyFrom(&t.deleted) // those of what the call sends as the conversation does
 		c.deletions = l.sideDeleted.resolve(&l.side)
 	}

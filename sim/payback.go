@@ -27,7 +27,7 @@ type summaries struct {
 // ownPrefix reports whether a layer's call sends what the conversation itself
 // would send, so that what it reads tells what the conversation would have read.
 func ownPrefix(in *prompt.Intent) bool {
-	return in.Prefix == prompt.PrefixShared && in.Model == "" && in.Strip == 0 && !in.Rekey
+	return !in.Own && in.Model == "" && in.Strip == 0 && !in.Rekey
 }
 
 // payBack takes a finished call into the balance of the compaction ahead of it,

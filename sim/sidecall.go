@@ -25,7 +25,7 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 		to = t.context.Len()
 	}
 	body := strategies.Body(&t.context)
-	kept, shared := body, in.Prefix == prompt.PrefixShared
+	kept, shared := body, !in.Own
 	if shared && in.Strip == 0 && in.Lead == 0 && from <= body {
 		kept = max(to, body) // as it is, with its ids, which deletions refer to
 	}

@@ -87,12 +87,12 @@ func (l *agentSummary) call(t *Turn) prompt.Intent {
 	p := &l.params
 	l.answer = prompt.Answer{Output: p.Output}
 	in := prompt.Intent{
-		Source: "agent_summary", Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		Source: "agent_summary", Way: wayFork.String(), Instruction: p.Instruction,
 		To:             int32(endOfAnswered(t.Context)),
 		SkipCacheWrite: p.SkipCacheWrite, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 	if !p.SameModel {
-		in.Way, in.Prefix, in.Model, in.Head = waySmallModel.String(), prompt.PrefixOwn, p.Model, p.Head
+		in.Way, in.Own, in.Model, in.Head = waySmallModel.String(), true, p.Model, p.Head
 		in.Strip = strip(false, false, p.StripThinking)
 	}
 	return in

@@ -55,17 +55,17 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 	switch way {
 	case wayFork:
 		p := &l.params.Fork
-		in.Prefix, in.SkipCacheWrite, in.MaxOutput, in.Rekey = prompt.PrefixShared, p.SkipCacheWrite, p.MaxOutput, p.MaxOutput > 0
+		in.SkipCacheWrite, in.MaxOutput, in.Rekey = p.SkipCacheWrite, p.MaxOutput, p.MaxOutput > 0
 		in.Strip = strip(p.Strip, p.Strip, false)
 	case WayServer:
-		in.Prefix, in.Instruction = prompt.PrefixShared, l.params.Server.Instructions
+		in.Instruction = l.params.Server.Instructions
 	case wayStreaming:
 		p := &l.params.Streaming
-		in.Prefix, in.Head, in.MaxOutput = prompt.PrefixOwn, p.Head, p.MaxOutput
+		in.Own, in.Head, in.MaxOutput = true, p.Head, p.MaxOutput
 		in.Strip = strip(p.StripMedia, p.StripListings, false)
 	case waySmallModel:
 		p := &l.params.SmallModel
-		in.Prefix, in.Head, in.MaxOutput, in.Model = prompt.PrefixOwn, p.Head, p.MaxOutput, p.Model
+		in.Own, in.Head, in.MaxOutput, in.Model = true, p.Head, p.MaxOutput, p.Model
 		in.Strip = strip(p.StripMedia, p.StripListings, p.StripThinking)
 	}
 	s.made++

@@ -141,7 +141,7 @@ func TestPartialRestore(t *testing.T) {
 // the next way follows.
 func TestServerCall(t *testing.T) {
 	l, k := layer(t, plain+", call: [server, streaming]}"), rounds(10, 900)
-	want := prompt.Intent{Source: "compact", Way: "server", Prefix: prompt.PrefixShared, From: 3, To: 24, Summarised: 10_500}
+	want := prompt.Intent{Source: "compact", Way: "server", From: 3, To: 24, Summarised: 10_500}
 	if in := begin(t, l, k); in != want {
 		t.Errorf("%+v, want %+v", in, want)
 	}

@@ -46,12 +46,12 @@ func answer(l Layer, k *talk, failed string, excess int64) (prompt.Intent, Outco
 // How each way makes its call (002:100-104; 001:1133-1139).
 func TestWaysOfTheCall(t *testing.T) {
 	for text, want := range map[string]prompt.Intent{
-		plain + ", call: [fork]}": {Way: "fork", Prefix: prompt.PrefixShared, SkipCacheWrite: true},
-		plain + ", call: [fork], fork: {strip: true, skip_cache_write: false}}": {Way: "fork", Prefix: prompt.PrefixShared,
+		plain + ", call: [fork]}": {Way: "fork", SkipCacheWrite: true},
+		plain + ", call: [fork], fork: {strip: true, skip_cache_write: false}}": {Way: "fork",
 			Strip: prompt.StripMedia | prompt.StripListings},
-		plain + ", call: [streaming]}": {Way: "streaming", Prefix: prompt.PrefixOwn, Head: 3000, MaxOutput: 20000,
+		plain + ", call: [streaming]}": {Way: "streaming", Own: true, Head: 3000, MaxOutput: 20000,
 			Strip: prompt.StripMedia | prompt.StripListings},
-		plain + ", call: [small-model]}": {Way: "small-model", Model: "claude-haiku-4-5", Prefix: prompt.PrefixOwn, Head: 20, MaxOutput: 20000,
+		plain + ", call: [small-model]}": {Way: "small-model", Model: "claude-haiku-4-5", Own: true, Head: 20, MaxOutput: 20000,
 			Strip: prompt.StripMedia | prompt.StripListings | prompt.StripThinking},
 	} {
 		k := rounds(10, 1000)

@@ -181,7 +181,7 @@ func (l *dream) call(t *Turn) prompt.Intent {
 		turns = (turns + 1) / 2
 	}
 	return prompt.Intent{
-		Source: "dream", Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		Source: "dream", Way: wayFork.String(), Instruction: p.Instruction,
 		Turns: turns, TurnInput: p.TurnInput, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 }

@@ -225,7 +225,7 @@ func TestDreamCall(t *testing.T) {
 	} {
 		k, _ := dreamTalk()
 		in := loopEnds(k, layer(t, text))[0]
-		if in.Source != "dream" || in.Prefix != prompt.PrefixShared || in.Turns != turns || in.Lifetime != prompt.Lifetime5m ||
+		if in.Source != "dream" || in.Own || in.Turns != turns || in.Lifetime != prompt.Lifetime5m ||
 			in.Instruction != 2000 || in.TurnInput != 2500 || in.Known.Output != 400 {
 			t.Errorf("%s: %+v %+v, want %d turns", text, in, in.Known, turns)
 		}

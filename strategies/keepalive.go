@@ -83,7 +83,7 @@ func (l *keepalive) Timer(t *Turn) Outcome {
 		return t.Refuse(keepaliveName, "enough in one gap")
 	}
 	t.Background(prompt.Intent{
-		Source: results.SourceKeepalive.String(), Prefix: prompt.PrefixShared, To: int32(startOfResponse(t.Context)),
+		Source: results.SourceKeepalive.String(), To: int32(startOfResponse(t.Context)),
 		From: int32(Body(t.Context)), Instruction: l.params.Instruction, Ordinal: uint8(l.sent),
 		Known: &prompt.Answer{Output: l.params.Output},
 	})

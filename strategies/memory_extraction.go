@@ -194,7 +194,7 @@ func (l *memoryExtraction) call(t *Turn) prompt.Intent {
 		l.answer.Failed = prompt.FailAPI
 	}
 	return prompt.Intent{
-		Source: sourceMemory, Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		Source: sourceMemory, Way: wayFork.String(), Instruction: p.Instruction,
 		Turns: p.Turns, TurnInput: p.TurnInput, Lifetime: prompt.Lifetime(p.Lifetime), Known: &l.answer,
 	}
 }

@@ -71,7 +71,7 @@ func TestMemoryExtractionCall(t *testing.T) {
 		t.Fatalf("%d calls, want 1", len(calls))
 	}
 	in := calls[0]
-	if in.Source != "extract_memories" || in.Prefix != prompt.PrefixShared || in.Turns != 2 || in.Lifetime != prompt.Lifetime5m {
+	if in.Source != "extract_memories" || in.Own || in.Turns != 2 || in.Lifetime != prompt.Lifetime5m {
 		t.Errorf("%+v", in)
 	}
 	if in.Instruction != 900 || in.TurnInput != 700 || in.Known.Output != 300 || in.Known.Failed != "" {

@@ -18,25 +18,22 @@ type recordedParams struct {
 	Placeholder int32        `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result" min:"0"`
 }
 
-// prefixChoice is a PrefixSource as written in YAML: "shared", "own" or "by_version".
-type prefixChoice prompt.PrefixSource
+// prefixChoice is what a summary call is built on.
+type prefixChoice uint8
 
 // prefixByVersion takes the shared prefix for clients whose summary call
 // continues the conversation (traces.Agent.SummaryShares), else one of its own.
-const prefixByVersion = prefixChoice(2)
+const (
+	prefixOwn       prefixChoice = 1
+	prefixByVersion prefixChoice = 2
+)
 
 // Names returns the names used in YAML, by value.
 func (prefixChoice) Names() []string { return []string{"shared", "own", "by_version"} }
 
-// of returns what the summary call of an agent's client is built on.
-func (p prefixChoice) of(agent, release string) prompt.PrefixSource {
-	if p != prefixByVersion {
-		return prompt.PrefixSource(p)
-	}
-	if agentlist.Of(agent).SummaryShares(release) {
-		return prompt.PrefixShared
-	}
-	return prompt.PrefixOwn
+// own reports whether the summary call of an agent's client has a prefix of its own.
+func (p prefixChoice) own(agent, release string) bool {
+	return p == prefixOwn || p == prefixByVersion && !agentlist.Of(agent).SummaryShares(release)
 }
 
 // RecordedName is the registry's name of the layer.
@@ -102,9 +99,9 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 		l.answer.Digest = prompt.DigestString(RecordedName).ExtendInt(uint64(e.At))
 	}
 	from := Body(t.Context)
-	prefix := l.params.Prefix.of(t.Agent, t.Version)
+	own := l.params.Prefix.own(t.Agent, t.Version)
 	return t.Call(prompt.Intent{
-		Source: "compact", Prefix: prefix, SkipCacheWrite: prefix == prompt.PrefixShared, From: int32(from),
+		Source: "compact", Own: own, SkipCacheWrite: !own, From: int32(from),
 		Head: l.params.Head, Instruction: l.params.Instruction, Known: &l.answer, Ordinal: uint8(l.done),
 		Summarised: int32(tokensBetween(t.Context, from, t.Context.Len())),
 	})

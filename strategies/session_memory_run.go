@@ -134,7 +134,7 @@ func (l *sessionMemory) intent(t *Turn) prompt.Intent {
 		l.answer.Failed = prompt.FailEmpty
 	}
 	return prompt.Intent{
-		Source: sourceSessionMemory, Way: wayFork.String(), Prefix: prompt.PrefixShared, Lifetime: prompt.Lifetime(p.Lifetime),
+		Source: sourceSessionMemory, Way: wayFork.String(), Lifetime: prompt.Lifetime(p.Lifetime),
 		Instruction: int32(l.asked() + l.nested*l.own()), Turns: p.Turns, TurnInput: p.TurnInput,
 		To: int32(endOfAnswered(t.Context)), Ordinal: ordinal, Known: &l.answer, Sized: true, Base: l.notes.text(),
 	}

@@ -134,7 +134,7 @@ func TestSessionMemoryCall(t *testing.T) {
 	l, k := layer(t, notesOnly+"}"), rounds(10, 900)
 	h := compactionHosted(k)
 	in, _ := reply(l, k, 0)
-	if in.Source != "session_memory" || in.Prefix != prompt.PrefixShared || in.Turns != 2 || in.Lifetime != prompt.Lifetime5m ||
+	if in.Source != "session_memory" || in.Own || in.Turns != 2 || in.Lifetime != prompt.Lifetime5m ||
 		in.Instruction != 1000+300 || in.Known.Output != 400 {
 		t.Errorf("%+v (%+v)", in, in.Known)
 	}

@@ -106,7 +106,7 @@ func (l *shortFork) EndOfLoop(t *Turn) Outcome {
 	}
 	l.running, l.fate, l.answer = true, l.decide(t), prompt.Answer{Output: p.TurnOutput}
 	t.Background(prompt.Intent{
-		Source: l.source, Way: wayFork.String(), Prefix: prompt.PrefixShared, Instruction: p.Instruction,
+		Source: l.source, Way: wayFork.String(), Instruction: p.Instruction,
 		Turns: p.Turns, TurnInput: p.TurnInput, SkipCacheWrite: p.SkipCacheWrite, Lifetime: prompt.Lifetime(p.Lifetime),
 		Known: &l.answer,
 	})

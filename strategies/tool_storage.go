@@ -343,7 +343,7 @@ func (l *toolStorage) readBack(t *Turn) Outcome {
 		if i := t.Context.Index(id); i >= 0 && t.Context.At(i).Form == prompt.FormRange {
 			r.now = id
 			r.answer = prompt.Answer{Output: l.params.Reread.Output}
-			return t.Call(prompt.Intent{Source: sourceReread, Prefix: prompt.PrefixShared, Known: &r.answer, Ordinal: uint8(r.calls)})
+			return t.Call(prompt.Intent{Source: sourceReread, Known: &r.answer, Ordinal: uint8(r.calls)})
 		}
 	}
 	return l.finish()

@@ -189,7 +189,7 @@ func TestToolStorageReread(t *testing.T) {
 	out := asked(t, l, k)
 	for i, want := range []int32{10000, 25000} {
 		in, ok := k.Intent()
-		if out.Verdict != Pending || !ok || in.Source != "reread" || in.Prefix != prompt.PrefixShared || in.SkipCacheWrite ||
+		if out.Verdict != Pending || !ok || in.Source != "reread" || in.Own || in.SkipCacheWrite ||
 			in.Instruction != 0 || in.Known == nil || in.Known.Output != 100 {
 			t.Fatalf("read %d: %+v, %+v", i, out, in)
 		}

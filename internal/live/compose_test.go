@@ -99,7 +99,7 @@ func TestComposeOwnPrefix(t *testing.T) {
 			s.context.Append(prompt.Ref(i))
 		}
 		c := s.call()
-		c.Intent.Prefix, c.Intent.Head, c.Intent.MaxOutput, c.Model = prompt.PrefixOwn, head, 5000, "claude-haiku-4-5"
+		c.Intent.Own, c.Intent.Head, c.Intent.MaxOutput, c.Model = true, head, 5000, "claude-haiku-4-5"
 		c.Markers = nil
 		r, _ := request(t, s, c, Options{System: []wire.Block{{Kind: wire.KindText, Text: "given"}}})
 		if got := len(r.System[0].Text); got < want-10 || got > want+10 || !strings.HasPrefix(r.System[0].Text, summarySystem) {

@@ -78,18 +78,18 @@ func long(id string) *script {
 func TestOverHTTP(t *testing.T) {
 	for _, c := range []struct {
 		way    string
-		prefix prompt.PrefixSource
+		own    bool
 		source string
 	}{
-		{"fork", prompt.PrefixShared, sourceCompact},
-		{"streaming", prompt.PrefixOwn, sourceCompact},
-		{wayServer, prompt.PrefixShared, sourceCompact},
-		{"fork", prompt.PrefixShared, sourceSessionMemory},
+		{"fork", false, sourceCompact},
+		{"streaming", true, sourceCompact},
+		{wayServer, false, sourceCompact},
+		{"fork", false, sourceSessionMemory},
 	} {
 		server, web := serve(t, devserver.Options{})
 		s := long("alpha")
 		call := s.call()
-		call.Intent.Way, call.Intent.Prefix, call.Intent.Source = c.way, c.prefix, c.source
+		call.Intent.Way, call.Intent.Own, call.Intent.Source = c.way, c.own, c.source
 		l := newLive(t, Options{Backend: web, Texts: library(s)})
 		a := compose(t, l, call)
 		if a.Failed != "" || a.Summary < 200 || a.Output < a.Summary || a.Measured.Missing != 0 || a.Measured.Usage.Input() < 50_000 {

@@ -54,7 +54,7 @@ func TestIdentity(t *testing.T) {
 		"a compaction":         name(Options{}, byServer),
 		"way":                  name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Way = "streaming" }),
 		"source":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Source = sourceSessionMemory }),
-		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }),
+		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Own = true }),
 		"repetition":           name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Ordinal = 1 }),
 		"markers":              name(Options{}, func(_ *script, c *summarizer.Call) { c.Markers[1].TTL = prompt.TTL1h }),
 		"part":                 name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Part = prompt.PartUpTo }),

@@ -216,6 +216,10 @@ func coldUsage(c *summarizer.Call) prompt.Usage {
 // whose keys stay.
 func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 	in := c.Intent
+	prefix := "prefix=0" // the conversation's
+	if in.Own {
+		prefix = "prefix=1"
+	}
 	a := cassette.Call{
 		Session: c.Session.ID, Source: in.Source, Model: p.model, Thread: c.Thread, Round: c.Round, Number: in.Number,
 		Params: []string{
@@ -224,7 +228,7 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 			"max_output=" + strconv.Itoa(p.maxOutput),
 			"source=" + in.Source,
 			"way=" + in.Way,
-			"prefix=" + strconv.Itoa(int(in.Prefix)),
+			prefix,
 			"ordinal=" + strconv.Itoa(int(in.Ordinal)),
 			fmt.Sprintf("part=%d@%d", p.part, p.pivot),
 			"markers=" + markers(c.Markers),

@@ -240,7 +240,7 @@ func (o *Options) effort(c *summarizer.Call) string {
 
 // along reports whether a call is made on the conversation's own prefix by its own model.
 func along(c *summarizer.Call) bool {
-	return c.Intent.Prefix == prompt.PrefixShared && c.Intent.Model == ""
+	return !c.Intent.Own && c.Intent.Model == ""
 }
 
 // thought reports whether a recorded answer of the thread, up to this call, shows thinking.

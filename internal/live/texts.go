@@ -228,7 +228,7 @@ func (p *composer) head(r *wire.Request) headPlaces {
 			places.system = append(places.system, i)
 		}
 	}
-	if p.call.Intent.Prefix == prompt.PrefixOwn {
+	if p.call.Intent.Own {
 		p.ownHead(r, sizes)
 		return places
 	}

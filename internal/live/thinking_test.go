@@ -61,12 +61,12 @@ func TestThinkingOfCalls(t *testing.T) {
 		{"recorded later", "claude-opus-4-6", Options{}, func(s *script, _ *summarizer.Call) {
 			s.session.Threads[0].Rounds = append([]traces.Round{{}}, s.session.Threads[0].Rounds...)
 		}, wire.Thinking{}, 20_000},
-		{"a prompt of its own", "claude-opus-4-6", Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }, wire.Thinking{}, 20_000},
+		{"a prompt of its own", "claude-opus-4-6", Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Own = true }, wire.Thinking{}, 20_000},
 		{"another key", "claude-opus-4-6", Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Rekey = true }, wire.Thinking{}, 20_000},
 		{"thinking stripped", "claude-opus-4-6", Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Strip = prompt.StripThinking }, wire.Thinking{}, 20_000},
 		{"told not to", "claude-opus-4-6", Options{Settings: Settings{Thinking: "off"}}, nil, wire.Thinking{}, 20_000},
 		{"told to forbid it", "claude-sonnet-5", Options{Settings: Settings{Thinking: "disabled"}}, nil, wire.Thinking{Mode: wire.ThinkingDisabled}, 20_000},
-		{"told to, under a prompt of its own", "claude-opus-4-6", Options{Settings: Settings{Thinking: "adaptive"}}, func(_ *script, c *summarizer.Call) { c.Intent.Prefix = prompt.PrefixOwn }, adaptive, 51_999},
+		{"told to, under a prompt of its own", "claude-opus-4-6", Options{Settings: Settings{Thinking: "adaptive"}}, func(_ *script, c *summarizer.Call) { c.Intent.Own = true }, adaptive, 51_999},
 		{"forbidden by an event", "claude-opus-4-6", Options{}, event("disabled"), wire.Thinking{Mode: wire.ThinkingDisabled}, 20_000},
 		{"no word by an event", "claude-opus-4-6", Options{}, event("off"), wire.Thinking{}, 20_000},
 		{"a budget by an event", "claude-opus-4-5", Options{}, event("4000"), budget(4000), 24_000},
@@ -76,7 +76,7 @@ func TestThinkingOfCalls(t *testing.T) {
 		{"an event without a value", "claude-opus-4-6", Options{}, event(""), adaptive, 51_999},
 		{"an event, under a prompt of its own", "claude-opus-4-6", Options{}, func(s *script, c *summarizer.Call) {
 			event("adaptive")(s, c)
-			c.Intent.Prefix = prompt.PrefixOwn
+			c.Intent.Own = true
 		}, wire.Thinking{}, 20_000},
 		{"an event, for another model", "claude-opus-4-6", Options{}, func(s *script, c *summarizer.Call) {
 			event("adaptive")(s, c)
@@ -155,7 +155,7 @@ func TestEffortOfCalls(t *testing.T) {
 		{"another event", func(c *summarizer.Call) { c.Effort = summarizer.Setting{Set: true, Value: "max"} }, "max"},
 		{"without a value", func(c *summarizer.Call) { c.Effort = summarizer.Setting{Set: true} }, "low"},
 		{"under a prompt of its own", func(c *summarizer.Call) {
-			c.Effort, c.Intent.Prefix = summarizer.Setting{Set: true, Value: "high"}, prompt.PrefixOwn
+			c.Effort, c.Intent.Own = summarizer.Setting{Set: true, Value: "high"}, true
 		}, "low"},
 	} {
 		s := conversation("alpha")
@@ -168,7 +168,7 @@ func TestEffortOfCalls(t *testing.T) {
 		if got := server.last().Effort; got != tc.want || call.Effort != tc.want {
 			t.Errorf("%s: effort %q asked for, %q told, want %q", tc.what, got, call.Effort, tc.want)
 		}
-		if c.Intent.Prefix == prompt.PrefixOwn {
+		if c.Intent.Own {
 			continue
 		}
 		key := call.key.String()

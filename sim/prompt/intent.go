@@ -1,17 +1,5 @@
 package prompt
 
-// PrefixSource says what a model call that a layer makes is built on.
-type PrefixSource uint8
-
-const (
-	// PrefixShared sends the thread's own context with an instruction at the
-	// end, so the call reads what the conversation left in the cache.
-	PrefixShared PrefixSource = iota
-	// PrefixOwn sends the thread's messages under a system prompt and tools of
-	// its own: a cold call.
-	PrefixOwn
-)
-
 // Strip says what a model call leaves out of the messages it sends.
 type Strip uint8
 
@@ -50,12 +38,15 @@ type Intent struct {
 	// another: "fork", "streaming".
 	Way string
 	// Model is the name of the model to ask; "" for the session's.
-	Model       string
-	Prefix      PrefixSource
+	Model string
+	// Own sends the thread's messages under a system prompt and tools of the call's
+	// own, which is cold. Without it the call sends the thread's own context with an
+	// instruction at the end, and reads what the conversation left in the cache.
+	Own         bool
 	From        int32 // first message entry to send (position); entries ahead of it are left out unless they are the thread's prefix
 	To          int32 // first entry not to send; 0 for all
 	Instruction int32 // tokens of the instruction put at the end
-	Head        int32 // tokens of system prompt and tools, for PrefixOwn
+	Head        int32 // tokens of system prompt and tools, for Own
 	MaxOutput   int32 // output tokens allowed; 0 for the model's own limit
 	// Lead is the size of a user block put ahead of the messages, tokens; 0
 	// for none. It stands for what was cut off when a response would lead.
@@ -66,7 +57,7 @@ type Intent struct {
 	// where the conversation already has an entry.
 	SkipCacheWrite bool
 	// Rekey says that a parameter of the call belongs to the key of the messages
-	// and is another than the conversation's: PrefixShared reads tools and system
+	// and is another than the conversation's: without Own the call reads tools and system
 	// prompt only.
 	Rekey bool
 	// Summarised is the number of tokens the answer stands for, Part which of the
