@@ -60,20 +60,7 @@ func needMetrics() []Metric {
 			return part(&t), t.Weight
 		})
 	}
-	for _, c := range []struct {
-		name, definition string
-		of               func(*recall.Closed) float64
-	}{
-		{"cost_with_refetch_low_usd", "cost_usd at the low end of the 95 % interval of what agents fetch again",
-			func(c *recall.Closed) float64 { return c.LowUSD }},
-		{"cost_with_refetch_high_usd", "cost_usd at its high end", func(c *recall.Closed) float64 { return c.HighUSD }},
-		{"cost_open_loop_usd", "cost_usd if the agent acts as recorded, whatever is forgotten",
-			func(c *recall.Closed) float64 { return c.OpenUSD }},
-	} {
-		ms = append(ms, Metric{place: atRefetch, Name: c.name, Unit: UnitUSD, Better: Lower,
-			Definition: c.definition + "; no sample but in a closed loop",
-			Value:      func(r *Row) (float64, bool) { return c.of(&r.Needs.Closed), r.Needs.Closed.Known() }})
-	}
+	ms = append(ms, closedMetrics()...)
 	ms = append(ms,
 		total("needed_recall", "weighted share of what actions used that is in the context, can be fetched as it "+
 			"was, or is expected in a summary", (*recall.NeedTally).Kept),
@@ -103,7 +90,34 @@ func needMetrics() []Metric {
 		func(n *recall.Needs) int64 { _, all := sumShares(n.Instructions[:]); return all }),
 		needCount("artifacts", "paths, commands and failed results so far, once for each compaction",
 			func(n *recall.Needs) int64 { _, all := sumShares(n.Artifacts[:]); return all }))
-	ms = append(ms,
+	ms = append(ms, survivalMetrics()...)
+	return append(ms, needCount("refetches", "calls that fetch again what later actions used",
+		func(n *recall.Needs) int64 { return n.Fetches }))
+}
+
+// closedMetrics are what a closed loop is held against.
+func closedMetrics() (ms []Metric) {
+	for _, c := range []struct {
+		name, definition string
+		of               func(*recall.Closed) float64
+	}{
+		{"cost_with_refetch_low_usd", "cost_usd at the low end of the 95 % interval of what agents fetch again",
+			func(c *recall.Closed) float64 { return c.LowUSD }},
+		{"cost_with_refetch_high_usd", "cost_usd at its high end", func(c *recall.Closed) float64 { return c.HighUSD }},
+		{"cost_open_loop_usd", "cost_usd if the agent acts as recorded, whatever is forgotten",
+			func(c *recall.Closed) float64 { return c.OpenUSD }},
+	} {
+		ms = append(ms, Metric{place: atRefetch, Name: c.name, Unit: UnitUSD, Better: Lower,
+			Definition: c.definition + "; no sample but in a closed loop",
+			Value:      func(r *Row) (float64, bool) { return c.of(&r.Needs.Closed), r.Needs.Closed.Known() }})
+	}
+	return ms
+}
+
+// survivalMetrics are what contexts still have of what a person directed, and of what
+// the conversation had to do with.
+func survivalMetrics() []Metric {
+	ms := []Metric{
 		needShare(atNeeds, "instruction_survival", groupNeeds, "directing sentences of the person (must, never, use …) "+
 			"that are in the context word for word, over all requests of main conversations",
 			func(n *recall.Needs) (int64, int64) { return sumShares(n.Instructions[:]) }),
@@ -111,7 +125,8 @@ func needMetrics() []Metric {
 			func(n *recall.Needs) (int64, int64) {
 				_, all := sumShares(n.Instructions[:])
 				return n.Summarized, all
-			}))
+			}),
+	}
 	ms = append(ms, shares("instruction_survival_depth_", "instruction_survival behind compactions: ", recall.Depths(),
 		func(n *recall.Needs) []recall.Portion { return n.Instructions[:] })...)
 	ms = append(ms, needShare(atNeeds, "artifact_retention", groupNeeds, "paths, commands and failed results so far "+
@@ -121,8 +136,7 @@ func needMetrics() []Metric {
 		func(n *recall.Needs) []recall.Portion { return n.Artifacts[:] })...)
 	ms = append(ms, shares("artifact_retention_depth_", "artifact_retention behind compactions: ", recall.Depths()[1:],
 		func(n *recall.Needs) []recall.Portion { return n.ByDepth[1:] })...)
-	return append(ms, needCount("refetches", "calls that fetch again what later actions used",
-		func(n *recall.Needs) int64 { return n.Fetches }))
+	return ms
 }
 
 // lossRates are what is gone by what took it out.
