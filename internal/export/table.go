@@ -190,11 +190,6 @@ func counts(m map[string]int) (string, bool) {
 	return string(b), err == nil
 }
 
-// Columns returns the columns that every table with a label has, in order. A
-// table without labels has no column run; those of parameters, p_NAME, come
-// ahead of the last two.
-func Columns() []Column { return slices.Concat(keys(true), figures(), tallies()) }
-
 // Source is a run to export. Label distinguishes its rows from those of others; it may
 // be empty.
 type Source struct {

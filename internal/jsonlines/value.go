@@ -3,7 +3,6 @@ package jsonlines
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -129,40 +128,6 @@ func (p Text) scan(r *Reader, v *string) bool {
 func (p Text) empty(v *string) bool   { return *v == "" }
 func (p Text) add(_, _ *string)       {}
 func (p Text) check(_ *string) *fault { return nil }
-
-// Enum is the form of a value that is the index of its name.
-type Enum[T ~uint8] []string
-
-func (p Enum[T]) append(e *encoder, v *T) {
-	if f := p.check(v); f != nil {
-		e.err = f
-		return
-	}
-	e.quote(p[*v])
-}
-
-func (p Enum[T]) scan(r *Reader, v *T) bool {
-	b, ok := r.string()
-	if !ok {
-		return r.mismatch("a text")
-	}
-	i := slices.Index(p, string(b))
-	if i < 0 {
-		return r.refuse(fmt.Sprintf("is %q, none of %s", b, list(p)))
-	}
-	*v = T(i)
-	return true
-}
-
-func (p Enum[T]) empty(v *T) bool { return *v == 0 }
-func (p Enum[T]) add(_, _ *T)     {}
-
-func (p Enum[T]) check(v *T) *fault {
-	if int(*v) >= len(p) {
-		return &fault{text: fmt.Sprintf("is %d, which has no name", *v)}
-	}
-	return nil
-}
 
 // Label returns the member for a text that belongs to a line and not to its
 // value, such as the cell of a row.
