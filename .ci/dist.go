@@ -107,7 +107,7 @@ func pack(dir, version, goos, goarch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { _ = os.RemoveAll(tmp) }() // the system clears what is left
 	binary := filepath.Join(tmp, "sim")
 	if goos == "windows" {
 		binary += ".exe"

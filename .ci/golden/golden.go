@@ -124,7 +124,7 @@ func run(cases []testCase, keep string, verbose bool) (now map[string]string, ra
 	if err != nil {
 		return nil, nil, err
 	}
-	defer os.RemoveAll(top)
+	defer func() { _ = os.RemoveAll(top) }() // the system clears what is left
 	now, ran = map[string]string{}, map[string]bool{}
 	var mu sync.Mutex
 	err = parallel.Do(context.Background(), 0, len(cases), func(i int) error {
