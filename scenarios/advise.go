@@ -170,7 +170,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
 	if p.Formulas {
-		one.figures = figuresOf(sessions, one.Changes)
+		one.figures = figuresOf(sessions)
 		if one.Formulas, err = p.formulas(ctx, one.figures); err != nil {
 			return nil, err
 		}

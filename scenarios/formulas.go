@@ -54,7 +54,7 @@ var formulas = []formula{
 	},
 	{
 		"context to compact at", "L + √(2·g·K/r)", "tokens",
-		"it knows one growth, no end, and nothing that is fetched again", (*Plan).threshold,
+		"it knows one growth and no end", (*Plan).threshold,
 	},
 }
 
@@ -64,7 +64,6 @@ const closeEnough = 0.05
 // figures are what closed forms take from the sessions of an agent.
 type figures struct {
 	sessions []*traces.Session
-	changes  []Change
 	growth   float64 // tokens a call, of main conversations
 	cold     float64 // share of their calls behind a pause of more than five minutes
 	median   int     // calls of a main conversation
@@ -104,8 +103,8 @@ func (p *Plan) formulas(ctx context.Context, f *figures) ([]Formula, error) {
 }
 
 // figuresOf measures main conversations.
-func figuresOf(sessions []*traces.Session, changes []Change) *figures {
-	f := &figures{sessions: sessions, changes: changes}
+func figuresOf(sessions []*traces.Session) *figures {
+	f := &figures{sessions: sessions}
 	var grown, steps, cold, calls float64
 	var lengths []int
 	for _, s := range sessions {
@@ -296,7 +295,7 @@ func (p *Plan) batch(ctx context.Context, f *figures) (x Formula, ok bool, err e
 	x.Value = math.Sqrt(2 * premium * protected * f.growth / carry)
 	x.Inputs = fmt.Sprintf("P %s, g %s, λ %.2f", tokens(protected), tokens(f.growth), f.cold)
 	var configs []sim.Config
-	sizes := [...]float64{0.25, 0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2, 4}
+	sizes := []float64{0.25, 0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2, 4}
 	for _, size := range sizes {
 		c, _, err := p.clears(int(size * x.Value))
 		if err != nil {
@@ -304,23 +303,14 @@ func (p *Plan) batch(ctx context.Context, f *figures) (x Formula, ok bool, err e
 		}
 		configs = append(configs, c)
 	}
-	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, f.sessions, configs)
+	best, usd, err := p.cheapest(ctx, f.sessions, configs)
 	if err != nil {
 		return x, false, err
 	}
-	best, worst, own := math.Inf(1), 0.0, 0.0
-	for i := range rows {
-		usd := usdOf(rows[i])
-		if usd < best {
-			best, x.Simulated = usd, sizes[i]*x.Value
-		}
-		if sizes[i] == 1 {
-			own = usd
-		}
-		worst = max(worst, usd)
-	}
-	x.Why = fmt.Sprintf("; at the formula's size the sessions cost %.1f %% more than at the best tried", 100*(own/best-1))
-	return x, worst > best, nil // equal where no result may be cleared
+	x.Simulated = sizes[best] * x.Value
+	x.Why = fmt.Sprintf("; at the formula's size the sessions cost %.1f %% more than at the best tried",
+		100*(usd[slices.Index(sizes, 1)]/usd[best]-1))
+	return x, slices.Max(usd) > usd[best], nil // equal where no result may be cleared
 }
 
 func usdOf(rows []results.Row) (usd float64) {
@@ -373,25 +363,38 @@ func (p *Plan) lifetime(ctx context.Context, f *figures) (x Formula, ok bool, er
 // summarizer.Default; instruction assumed).
 const closedOutput, closedInstruction = 4900, 1500
 
-// threshold holds the formula against the threshold that was chosen, by the mean context at which it compacts.
+// threshold tries full compaction at 60,000 to 180,000 tokens, and holds the formula against the cheapest if the agent
+// acts as recorded. Where they differ it tells the cheapest in a closed loop too.
 func (p *Plan) threshold(ctx context.Context, f *figures) (x Formula, ok bool, err error) {
-	chosen := slices.IndexFunc(f.changes, func(c Change) bool { return c.at.setting.Group == "threshold" })
-	if chosen < 0 {
-		return x, false, nil
+	var open, closed []sim.Config
+	for n := 60_000; n <= 180_000; n += 10_000 {
+		at := fmt.Sprintf("full-compact.trigger={measure: client_tokens, fixed: %d}", n)
+		c, err := p.Config("auto-compact/167k", []string{at})
+		if err != nil {
+			return x, false, err
+		}
+		c.Breaks, c.Agent.Refetch = false, sim.RefetchFitted
+		closed = append(closed, c)
+		c.Needs, c.Agent.Refetch = nil, sim.RefetchNever
+		open = append(open, c)
 	}
-	c, err := p.Config(strategyOwn, []string{f.changes[chosen].Assign})
+	at, _, err := p.cheapest(ctx, f.sessions, open)
+	if err != nil {
+		return x, false, err
+	}
+	again, _, err := p.cheapest(ctx, f.sessions, closed)
 	if err != nil {
 		return x, false, err
 	}
 	seen := &changeLog{}
-	c.Needs, c.Observer = nil, seen
-	if _, err := (sim.Runner{Workers: 1}).Run(ctx, f.sessions, []sim.Config{c}); err != nil {
+	open[at].Observer = seen
+	if _, err := (sim.Runner{Workers: 1}).Run(ctx, f.sessions, open[at:at+1]); err != nil {
 		return x, false, err
 	}
-	var n, before, left float64
+	var n, left float64
 	for i := range seen.list {
 		if b := &seen.list[i]; b.Kind == strategies.BoundaryCompact && !b.Manual {
-			n, before, left = n+1, before+float64(b.Before), left+float64(b.After)
+			n, left = n+1, left+float64(b.After)
 		}
 	}
 	if n == 0 {
@@ -402,9 +405,23 @@ func (p *Plan) threshold(ctx context.Context, f *figures) (x Formula, ok bool, e
 	// A cycle of n calls reads n·left + g·n²/2 and ends with a call that reads it all: per call that is least where
 	// g·n²/2 read once more equals the price.
 	x.Value = left + math.Sqrt(2*f.growth*(price+left*f.read)/f.read)
-	x.Simulated = before / n
+	x.Simulated = float64(60_000 + 10_000*at)
 	x.Inputs = fmt.Sprintf("L %s, g %s, K $%.2f", tokens(left), tokens(f.growth), price+left*f.read)
+	x.Why = "; with what is forgotten fetched again the best is " + tokens(float64(60_000+10_000*again))
 	return x, true, nil
+}
+
+// cheapest returns which configuration costs the least, and what each costs, USD.
+func (p *Plan) cheapest(ctx context.Context, sessions []*traces.Session, list []sim.Config) (int, []float64, error) {
+	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, list)
+	if err != nil {
+		return 0, nil, err
+	}
+	usd := make([]float64, len(rows))
+	for i := range rows {
+		usd[i] = usdOf(rows[i])
+	}
+	return slices.Index(usd, slices.Min(usd)), usd, nil
 }
 
 func tokens(n float64) string { return document.Tokens(n) }

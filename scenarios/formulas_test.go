@@ -33,8 +33,8 @@ func TestPaidIsTheClosedForm(t *testing.T) {
 }
 
 // A conversation that grows by the same results, without a pause: what the first clearing costs is paid after as many
-// calls as the closed form says; the cheapest batch is the one it says; an hour costs what is written of more. No
-// threshold is told where none was advised.
+// calls as the closed form says; the cheapest batch is the one it says; an hour costs what is written of more. The
+// cheapest of the thresholds, which are 10,000 apart, is the one next above the closed form.
 func TestFormulasOfASteadyConversation(t *testing.T) {
 	var talk needstest.Talk
 	talk.Person("go on")
@@ -43,17 +43,22 @@ func TestFormulasOfASteadyConversation(t *testing.T) {
 	}
 	_, s := talk.Read(t)
 	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
-	f := figuresOf([]*traces.Session{s}, nil)
+	f := figuresOf([]*traces.Session{s})
 	list, err := p.formulas(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Of 160 calls that grow by 1,347 tokens each, by the transcript, P = 40,000 and no pause: √(2·11.5·40,000·1,347).
-	want := []float64{0, math.Sqrt(2 * 11.5 * 40_000 * f.growth), 3.75e-6 * (float64(s.Threads[0].Rounds[159].Usage.Input()) - 20_000)}
-	if len(list) != len(want) {
-		t.Fatalf("%d closed forms, want clearing, batch and lifetime: %+v", len(list), list)
+	// An hour costs $3.75 a million more for what is written behind a head of 20,000.
+	written := float64(s.Threads[0].Rounds[159].Usage.Input()) - 20_000
+	want := []float64{0, math.Sqrt(2 * 11.5 * 40_000 * f.growth), 3.75e-6 * written}
+	if len(list) != len(formulas) {
+		t.Fatalf("%d closed forms, want %d: %+v", len(list), len(formulas), list)
 	}
-	for i, x := range list {
+	if x := list[3]; x.Simulated != math.Ceil(x.Value/10_000)*10_000 {
+		t.Errorf("%s: %g, simulated %g", x.Name, x.Value, x.Simulated)
+	}
+	for i, x := range list[:3] {
 		if i > 0 && math.Abs(x.Value-want[i]) > 1e-6*want[i] {
 			t.Errorf("%s: %g, want %g", x.Name, x.Value, want[i])
 		}
