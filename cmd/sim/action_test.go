@@ -25,6 +25,9 @@ type action struct {
 	}
 }
 
+// expression is a part of a text that GitHub evaluates.
+var expression = regexp.MustCompile(`\$\{\{ [a-z_.-]+ \}\}`)
+
 // environment evaluates the expressions of the step as GitHub does: inputs with their
 // defaults, and members of the event, empty where it has none.
 func (a *action) environment(t *testing.T, inputs map[string]string, eventFile string) []string {
@@ -62,7 +65,7 @@ func (a *action) environment(t *testing.T, inputs map[string]string, eventFile s
 	var list []string
 	steps := a.Runs.Steps
 	for name, text := range steps[len(steps)-1].Env {
-		list = append(list, name+"="+regexp.MustCompile(`\$\{\{ ([a-z_.-]+) \}\}`).ReplaceAllStringFunc(text, func(x string) string {
+		list = append(list, name+"="+expression.ReplaceAllStringFunc(text, func(x string) string {
 			return value(strings.TrimSpace(strings.Trim(x, "${}")))
 		}))
 	}
@@ -129,7 +132,8 @@ func TestAction(t *testing.T) {
 		inputs := map[string]string{"file": "ci/gate.yaml", "comment": "true", "token": "secret"}
 		cmd.Env = append(append(os.Environ(), a.environment(t, inputs, filepath.Join(events, tc.event))...),
 			"PATH="+bin+":"+os.Getenv("PATH"), "RUNNER_TEMP="+dir, "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+dir,
-			"GITHUB_REPOSITORY=octo/app", "GITHUB_EVENT_PATH="+filepath.Join(events, tc.event), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
+			"GITHUB_REPOSITORY=octo/app", "GITHUB_EVENT_PATH="+filepath.Join(events, tc.event),
+			"GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != tc.code {
 			t.Errorf("%s, bar %s: exit %d, want %d\n%s", tc.event, tc.bar, code, tc.code, out)

@@ -72,7 +72,9 @@ func TestStarterOverWeeks(t *testing.T) {
 		if week == "" {
 			continue
 		}
-		if code, _, errs := exec(t, "traces", "gen", "--profile", "chat", "--sessions", "12", "--seed", string(rune('0'+seed)), "-o", week); code != exitOK {
+		code, _, errs := exec(t, "traces", "gen", "--profile", "chat", "--sessions", "12",
+			"--seed", string(rune('0'+seed)), "-o", week)
+		if code != exitOK {
 			t.Fatal(errs)
 		}
 	}
@@ -84,8 +86,10 @@ func TestStarterOverWeeks(t *testing.T) {
 	}{
 		{[]string{"--init"}, exitOK, nil},
 		{[]string{"--update", "first"}, exitOK, []string{"9 of 9 comparisons ok"}},
-		{[]string{"--update", "second"}, exitOK, []string{"9 figures of other sessions than the baseline's", "9 of 9 comparisons ok"}},
-		{[]string{"--update", "broken"}, exitCheck, []string{"FAIL sim-check.yaml:18: cache_hit_ratio of billed is ", "12 sessions against 24",
+		{[]string{"--update", "second"}, exitOK, []string{
+			"9 figures of other sessions than the baseline's", "9 of 9 comparisons ok"}},
+		{[]string{"--update", "broken"}, exitCheck, []string{
+			"FAIL sim-check.yaml:18: cache_hit_ratio of billed is ", "12 sessions against 24",
 			"look: misses of class eviction rose from ", "in 100 calls", "this run is not added"}},
 		{[]string{"third"}, exitOK, []string{"9 of 9 comparisons ok"}},
 	} {

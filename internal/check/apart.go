@@ -29,7 +29,7 @@ const (
 func (s *slice) parts(m results.Metric) [][2]float64 {
 	list := [][2]float64{}
 	for j := range s.cell.Draws[0].Rows {
-		if p := s.part(j, m); p != [2]float64{} && s.has(&s.cell.Draws[0].Rows[j]) {
+		if p := s.part(j, m); p != [2]float64{} && s.group.has(s.cell.Draws[0].Rows[j].Session) {
 			list = append(list, p)
 		}
 	}
@@ -44,12 +44,6 @@ func (s *slice) part(row int, m results.Metric) (p [2]float64) {
 		p[1] += base / float64(len(s.cell.Draws))
 	}
 	return p
-}
-
-// has reports whether the session of a row belongs to the slice.
-func (s *slice) has(r *results.Row) bool {
-	i := s.group.of.place(r.Session)
-	return i >= 0 && s.group.of.groups[i].name == s.group.name
 }
 
 // ratioOf returns sums of sessions as a ratio.
@@ -72,7 +66,8 @@ func (v *verdict) comparedApart() bool {
 	case v.was == nil:
 		v.refuse("%s has no such cell", r.Baseline)
 	case v.was.Parts[r.Metric.Name] == nil:
-		v.refuse("%s has no sessions of %s, which no rule compared when it was made: sim check --update", r.Baseline, r.Metric.Name)
+		v.refuse("%s has no sessions of %s, which no rule compared when it was made: sim check --update", r.Baseline,
+			r.Metric.Name)
 	default:
 		v.before, v.after = ratioOf(v.was.Parts[r.Metric.Name]), ratioOf(append(v.slice.parts(r.Metric), v.pending...))
 		if was := v.before.Value(); len(v.before.Part) > 0 && !math.IsNaN(was) && !math.IsInf(was, 0) {
@@ -156,7 +151,7 @@ func (v *verdict) sessions() string {
 func (v *verdict) worst(was float64) string {
 	rows, at, most := v.slice.cell.Draws[0].Rows, -1, 0.0
 	for j := range rows {
-		if p := v.slice.part(j, v.rule.Metric); v.slice.has(&rows[j]) && v.sign*(p[0]-was*p[1]) > most {
+		if p := v.slice.part(j, v.rule.Metric); v.slice.group.has(rows[j].Session) && v.sign*(p[0]-was*p[1]) > most {
 			at, most = j, v.sign*(p[0]-was*p[1])
 		}
 	}

@@ -25,7 +25,8 @@ func week(r *rand.Rand, n int, broken bool) *Input {
 		size := math.Exp(r.NormFloat64())
 		input := int64(1e6 * size)
 		read := int64(float64(input) * (0.95 + 0.03*math.Tanh(r.NormFloat64())))
-		t := tally{session: id, calls: int(50*size) + 1, usd: 5 * size * math.Exp(0.5*r.NormFloat64()), read: read, written: input - read}
+		t := tally{session: id, calls: int(50*size) + 1, read: read, written: input - read}
+		t.usd = 5 * size * math.Exp(0.5*r.NormFloat64())
 		if broken {
 			t.usd, t.read, t.written = 4*t.usd, read/2, input-read/2
 			t.misses = map[prompt.MissClass]int{prompt.MissEviction: t.calls / 2}

@@ -59,36 +59,15 @@ type sample struct {
 	spread          bool // the figure differs between seeds
 }
 
-// estimator makes intervals that miss the true mean in a share of all samples, in
-// (0, 1). The confidence is what is left of 1; as a share it keeps its digits near 0.
-// Student's quantiles take longer than all else and depend on the number of values
-// alone: they are kept.
-type estimator struct {
-	share     float64
-	quantiles map[int]float64 // by number of values
-}
-
-func newEstimator(share float64) *estimator { return &estimator{share, map[int]float64{}} }
-
-// quantile returns Student's for n values.
-func (e *estimator) quantile(n int) float64 {
-	t, ok := e.quantiles[n]
-	if !ok {
-		t = -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n) - 1}.Quantile(e.share / 2)
-		e.quantiles[n] = t
-	}
-	return t
-}
-
-// estimate returns the mean of values and Student's interval, as wide as no value
-// when all are equal.
-func (e *estimator) estimate(values []float64) sample {
+// estimate returns the mean of values and Student's interval, which misses the true mean
+// in a share of all samples, in (0, 1), and has no width when all values are equal.
+func estimate(values []float64, share float64) sample {
 	if !spread(values) {
 		return sample{values[0], values[0], values[0], false}
 	}
 	n := float64(len(values))
 	mean, deviation := stat.MeanStdDev(values, nil)
-	half := e.quantile(len(values)) * deviation / math.Sqrt(n)
+	half := -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(share/2) * deviation / math.Sqrt(n)
 	return sample{mean, mean - half, mean + half, true}
 }
 

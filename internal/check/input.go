@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -89,17 +88,10 @@ func (f *File) Touches(cell, strategy string) bool {
 	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(cell, strategy) })
 }
 
-// grouping takes sessions apart into groups.
-type grouping struct {
-	groups []group
-	// place returns the group of a session, below 0 for none.
-	place func(session string) int
-}
-
 // group is a choice of sessions.
 type group struct {
 	name string // "" for all sessions, else such as "project web" or "no project"
-	of   *grouping
+	has  func(session string) bool
 }
 
 // groups returns the groups that a rule speaks of.
@@ -107,7 +99,7 @@ func (in *Input) groups(by string) []group {
 	var of func(Session) string
 	switch by {
 	case "":
-		return newGrouping([]string{""}, func(string) int { return 0 })
+		return []group{{"", func(string) bool { return true }}}
 	case ByProject:
 		of = func(s Session) string { return s.Project }
 	case ByModel:
@@ -115,36 +107,20 @@ func (in *Input) groups(by string) []group {
 	case ByAgent:
 		of = func(s Session) string { return s.Agent }
 	default:
-		return newGrouping([]string{"sessions " + by}, func(id string) int {
-			if ok, _ := path.Match(by, id); ok {
-				return 0
-			}
-			return -1
-		})
+		return []group{{"sessions " + by, func(id string) bool { ok, _ := path.Match(by, id); return ok }}}
 	}
-	places := map[string]int{}
-	for _, s := range in.Sessions {
-		places[of(s)] = -1
-	}
-	var names []string
-	for i, name := range slices.Sorted(maps.Keys(places)) {
-		places[name] = i
-		names = append(names, groupName(by, name))
-	}
-	return newGrouping(names, func(id string) int {
-		if i, ok := places[of(in.Sessions[id])]; ok {
-			return i
+	members := map[string]map[string]bool{} // sessions by what they have
+	for id, s := range in.Sessions {
+		if members[of(s)] == nil {
+			members[of(s)] = map[string]bool{}
 		}
-		return -1
-	})
-}
-
-func newGrouping(names []string, place func(string) int) []group {
-	g := &grouping{place: place}
-	for _, name := range names {
-		g.groups = append(g.groups, group{name, g})
+		members[of(s)][id] = true
 	}
-	return g.groups
+	var list []group
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		list = append(list, group{groupName(by, name), func(id string) bool { return members[name][id] }})
+	}
+	return list
 }
 
 // groupName names the group of the sessions with a project, model or agent, or
@@ -194,49 +170,24 @@ func (m *sums) groupsOf(in *Input, by string) []group {
 	return m.groups[by]
 }
 
-// of returns a cell over a group. All groups that were made with it are added up
-// in one pass over the rows.
+// of returns a cell over a group, added up once. Rows are added in their order, so that
+// rounding does not depend on what is done beside.
 func (m *sums) of(c *Cell, g group) *slice {
 	key := sliceKey{c, g.name}
 	if m.slices[key] == nil {
-		for _, s := range c.over(g.of) {
-			m.slices[sliceKey{c, s.group.name}] = s
+		s := &slice{cell: c, group: g, totals: make([]results.Row, len(c.Draws))}
+		for i, d := range c.Draws {
+			if s.totals[i] = d.Total; g.name == "" {
+				continue
+			}
+			s.totals[i] = results.Row{}
+			for j := range d.Rows {
+				if g.has(d.Rows[j].Session) {
+					s.totals[i].Add(&d.Rows[j])
+				}
+			}
 		}
+		m.slices[key] = s
 	}
 	return m.slices[key]
-}
-
-// over returns the cell over each group of a grouping. The rows of a group are
-// added in their order, so that rounding does not depend on what is done beside.
-func (c *Cell) over(g *grouping) []*slice {
-	list := make([]*slice, len(g.groups))
-	for k := range list {
-		list[k] = &slice{cell: c, group: g.groups[k], totals: make([]results.Row, len(c.Draws))}
-	}
-	if len(list) == 1 && list[0].group.name == "" {
-		for i, d := range c.Draws {
-			list[0].totals[i] = d.Total
-		}
-		return list
-	}
-	first := c.Draws[0].Rows
-	places := make([]int, len(first))
-	for j := range first {
-		places[j] = g.place(first[j].Session)
-	}
-	parallel.Each(0, len(c.Draws), func(i int) {
-		rows := c.Draws[i].Rows
-		for j := range rows {
-			var at int
-			if j < len(first) && rows[j].Session == first[j].Session {
-				at = places[j]
-			} else {
-				at = g.place(rows[j].Session)
-			}
-			if at >= 0 {
-				list[at].totals[i].Add(&rows[j])
-			}
-		}
-	})
-	return list
 }

@@ -42,14 +42,14 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 			drawn++
 		}
 	}
-	intervals := newEstimator(f.Level / float64(max(1, drawn+apart)))
+	share := f.Level / float64(max(1, drawn+apart))
 	for _, c := range cases {
 		switch {
 		case c.result.Status != OK:
 		case c.apart:
-			c.judgeApart(intervals.share)
+			c.judgeApart(share)
 		default:
-			c.judge(intervals)
+			c.judge(share)
 		}
 		if c.result.Status == Undecided && f.Undecided == "pass" {
 			c.result.Status, c.result.Note, c.result.Message = OK, "undecided: "+c.result.Message, ""
@@ -299,15 +299,15 @@ func (v *verdict) spread() bool {
 	return v.result.Status != Unjudged && (spread(v.now) || spread(v.then) && len(v.then) > 0)
 }
 
-// judge decides, with intervals of one confidence.
-func (v *verdict) judge(intervals *estimator) {
-	excess := intervals.estimate(v.excess)
+// judge decides, with intervals that miss in a share of all cases.
+func (v *verdict) judge(share float64) {
+	excess := estimate(v.excess, share)
 	v.result.Bar, v.result.Margin = new(v.bar), new(0-excess.mean)
 	beyond := excess.mean > tolerance(v.bar)
 	past := beyond // the mean is beyond the bar, whatever is made of that
 	if v.spread() {
 		v.result.Seeds = len(v.now)
-		now := intervals.estimate(v.now)
+		now := estimate(v.now, share)
 		v.result.Low, v.result.High = new(now.low), new(now.high)
 		beyond = excess.low > tolerance(v.bar) && excess.mean > v.effect
 	}

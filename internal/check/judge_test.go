@@ -187,12 +187,12 @@ func TestSeedsArePaired(t *testing.T) {
 
 // Student's interval of 1…5 at 95 %: mean 3, deviation √2.5, t(4) = 2.7764.
 func TestInterval(t *testing.T) {
-	got := newEstimator(0.05).estimate([]float64{1, 2, 3, 4, 5})
+	got := estimate([]float64{1, 2, 3, 4, 5}, 0.05)
 	half := 2.7764 * math.Sqrt(2.5) / math.Sqrt(5)
 	if math.Abs(got.low-(3-half)) > 1e-4 || math.Abs(got.high-(3+half)) > 1e-4 || got.mean != 3 {
 		t.Errorf("got %+v, want 3 ± %.4f", got, half)
 	}
-	if got := newEstimator(0.05).estimate([]float64{0.1, 0.1, 0.1}); got != (sample{0.1, 0.1, 0.1, false}) {
+	if got := estimate([]float64{0.1, 0.1, 0.1}, 0.05); got != (sample{0.1, 0.1, 0.1, false}) {
 		t.Errorf("equal values give %+v", got)
 	}
 }

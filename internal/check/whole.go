@@ -165,7 +165,7 @@ func (in *Input) unpriced() (calls int, models []string) {
 func (in *Input) unpricedModels(g group) []string {
 	var models []string
 	for id, s := range in.Sessions {
-		if i := g.of.place(id); i >= 0 && g.of.groups[i].name == g.name {
+		if g.has(id) {
 			models = append(models, s.Unpriced...)
 		}
 	}
