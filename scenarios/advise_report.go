@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -42,8 +43,25 @@ func (a *Advice) Document(remarks []string) *document.Document {
 	}
 	for i := range a.Agents {
 		d.Sections = append(d.Sections, a.Agents[i].section())
+		if off := a.Agents[i].modelError(); math.Abs(off) > largeError {
+			s := &d.Sections[len(d.Sections)-1]
+			s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf("Simulated as they are, these sessions cost %s against "+
+				"the bill: what is simulated of them may be as far off.", document.SignedPercent(off))})
+		}
 	}
 	return d
+}
+
+// largeError is the model error that advice warns of, as a share: twice that of all recorded
+// sessions together (docs/validation.md).
+const largeError = 0.1
+
+// modelError is how far the sessions as they are, simulated, are from the bill, as a share.
+func (x *AgentAdvice) modelError() float64 {
+	if x.PaidUSD == 0 {
+		return 0
+	}
+	return x.AsIsUSD/x.PaidUSD - 1
 }
 
 // paid lists what was paid by agent.

@@ -110,7 +110,7 @@ func (in *Inputs) Close() error {
 // exist or is no regular file, or when a folder holds nothing that looks like a recording.
 func Find(ctx context.Context, opts Options, paths ...string) (*Inputs, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("traces: no path given")
+		return nil, errors.New("no path given")
 	}
 	f := finder{ctx: ctx, in: &Inputs{}, dirs: map[string]bool{}, files: map[string]int{}}
 	sorted := slices.Sorted(slices.Values(paths))
@@ -137,10 +137,10 @@ func FindFS(fsys fs.FS) (*Inputs, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("traces: listing recordings: %w", err)
+		return nil, fmt.Errorf("listing recordings: %w", err)
 	}
 	if len(in.Files)+len(in.Problems) == 0 {
-		return nil, fmt.Errorf("traces: %w: %s", ErrNoSessions, lookedFor())
+		return nil, fmt.Errorf("%w: %s", ErrNoSessions, lookedFor())
 	}
 	return in, nil
 }
@@ -161,25 +161,25 @@ func (f *finder) add(opts Options, path string) error {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("traces: opening recordings: %w", err)
+		return fmt.Errorf("opening recordings: %w", err)
 	}
 	if !info.IsDir() {
 		if err := files.Regular(path, info); err != nil {
-			return fmt.Errorf("traces: opening recordings: %w, and - for standard input", err)
+			return fmt.Errorf("opening recordings: %w, and - for standard input", err)
 		}
 		f.file(path, false)
 		return nil
 	}
 	found := f.walk(path)
 	if err := f.ctx.Err(); err != nil {
-		return fmt.Errorf("traces: listing recordings: %w", err)
+		return fmt.Errorf("listing recordings: %w", err)
 	}
 	if found == 0 {
 		why := ""
 		if n := len(f.in.Problems); n > 0 {
 			why = "; last problem: " + f.in.Problems[n-1].String()
 		}
-		return fmt.Errorf("traces: %s: %w: %s%s", path, ErrNoSessions, lookedFor(), why)
+		return fmt.Errorf("%s: %w: %s%s", path, ErrNoSessions, lookedFor(), why)
 	}
 	return nil
 }
@@ -259,18 +259,18 @@ func (f *finder) file(path string, maybe bool) {
 
 func (f *finder) spoolStdin(r io.Reader) error {
 	if r == nil {
-		return errors.New("traces: standard input is not available")
+		return errors.New("standard input is not available")
 	}
 	tmp, err := os.CreateTemp("", "sim-stdin-*.jsonl")
 	if err != nil {
-		return fmt.Errorf("traces: spooling standard input: %w", err)
+		return fmt.Errorf("spooling standard input: %w", err)
 	}
 	f.in.spool = tmp
 	// Without a name, nothing of a conversation stays behind when the program is killed. Where a
 	// file that is open keeps its name, Close removes it.
 	_ = os.Remove(tmp.Name())
 	if _, err = io.Copy(tmp, r); err != nil {
-		return fmt.Errorf("traces: spooling standard input: %w", err)
+		return fmt.Errorf("spooling standard input: %w", err)
 	}
 	f.in.Files = append(f.in.Files, Input{Name: "-", spool: tmp})
 	return nil

@@ -54,6 +54,8 @@ the name of a call in the lists of sim audit and sim validate.`,
 	f.bind(cmd, "table", "json")
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "recorded", "strategy to explain")
+	completeFlag(cmd, "strategy", presetNames)
+	cmd.ValidArgsFunction = complete(sessionNames)
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.BoolVar(&f.all, "all", false, "list every call")
@@ -209,7 +211,8 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	var read results.Workload
 	f.read.remark(cmd, &read, corpus)
-	o := audit.DocumentOptions{Top: f.top, Remarks: read.Remarks}
+	report.Remarks = read.Remarks
+	o := audit.DocumentOptions{Top: f.top}
 	if f.prices.file != "" {
 		o.Prices = filepath.Base(f.prices.file)
 	}

@@ -30,7 +30,8 @@ func newFleet() *cobra.Command {
 them: what a scope that everyone shares saves, what an upgrade of the client costs,
 what users who pass their plan's quota do to the cache, how many calls are under way.`,
 		listing("List the built-in fleets", fleetSheet),
-		showing("fleet", "Print a built-in fleet, or the manual under the name reference", fleet.Text), newFleetRun())
+		showing("fleet", "Print a built-in fleet, or the manual under the name reference",
+			fleet.Names, fleet.Text), newFleetRun())
 }
 
 // fleetSheet lists the built-in fleets.
@@ -92,6 +93,7 @@ prints the manual of the files.
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", nil, "strategies in place of the fleet's, separated by commas")
+	completeFlag(cmd, "strategy", presetNames)
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
 	flags.IntVar(&f.days, "days", 1, "days over which sessions begin")
 	flags.StringArrayVar(&f.set, "set", nil, "set a key of the fleet as `PATH=VALUE`; repeatable")

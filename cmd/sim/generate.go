@@ -396,7 +396,7 @@ func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
 	case len(paths) == 0:
 		name = "the sessions found"
 	}
-	return c, name, read.remarks(), err
+	return c, name, read.remarks(c), err
 }
 
 // generate makes the sessions of a profile, and says so where a file or folder has

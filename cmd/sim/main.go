@@ -80,7 +80,7 @@ coding agents, where there are any.`,
 		Version:       version(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q; see sim help", args[0])}
+				return unknownCommand(cmd, args[0])
 			}
 			return begin(cmd)
 		},
@@ -91,7 +91,6 @@ coding agents, where there are any.`,
 	})
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newAdvise(),
 		newRun(),

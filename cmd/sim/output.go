@@ -164,10 +164,16 @@ func (f *outputFlags) folder(cmd *cobra.Command, what string, holds func(dir str
 	o := &outFolder{dir: filepath.Clean(f.out), warn: cmd.ErrOrStderr()}
 	entries, err := os.ReadDir(o.dir)
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return files.Ours(e.Name()) })
+	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return o, nil
-	case err != nil && isThere(o.dir) && !isFolder(o.dir):
+	case err == nil || missing:
+		if err := files.Writable(o.dir); err != nil {
+			return nil, usageError{fmt.Errorf("--out %s: %w", o.dir, err)}
+		}
+		if missing {
+			return o, nil
+		}
+	case isThere(o.dir) && !isFolder(o.dir):
 		return nil, usageError{fmt.Errorf("--out %s: not a folder", o.dir)}
 	case err != nil:
 		return nil, usageError{fmt.Errorf("--out: %w", err)}

@@ -169,17 +169,13 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	return c, err
 }
 
-// tell writes the problems of a corpus to standard error: their number, or each
-// of them.
+// tell writes each of the problems of a corpus to standard error where -v asks for that. What
+// they take out of the figures stands above those (remarks).
 func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
-	if f.quiet || c.NumProblems == 0 {
+	if !f.verbose {
 		return
 	}
 	w := cmd.ErrOrStderr()
-	if !f.verbose {
-		say(w, "%s while reading; -v names them", plural(c.NumProblems, "problem"))
-		return
-	}
 	shown := 0
 	list := func(problems []traces.Problem) {
 		for _, p := range problems {
@@ -224,17 +220,7 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 	if f.sample {
 		add("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects", cmd.CommandPath())
 	}
-	w.Remarks = append(w.Remarks, f.remarks()...)
-	if c.BadLines > 0 {
-		add("%s of %d could not be read and are not in the figures", plural(c.BadLines, "line"), c.Lines)
-	}
-	if unread := unreadFiles(c); len(unread) > 0 {
-		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", plural(len(unread), "file"))
-		for _, p := range unread[:min(len(unread), maxUnread)] {
-			text += "; " + p.String()
-		}
-		w.Remarks = append(w.Remarks, text)
-	}
+	w.Remarks = append(w.Remarks, f.remarks(c)...)
 	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
 		add("%s of %s left out: its recordings are not supported", plural(c.Unsupported[agent], "file"), agent)
 	}
@@ -258,14 +244,26 @@ func unreadFiles(c *traces.Corpus) []traces.Problem {
 	return slices.DeleteFunc(list, func(p traces.Problem) bool { return !p.Unread })
 }
 
-// remarks says where sessions come from that nobody named, and which of them
-// the filter took.
-func (f *readFlags) remarks() []string {
+// remarks says where sessions come from that nobody named, which of them the filter took,
+// and what could not be read.
+func (f *readFlags) remarks(c *traces.Corpus) []string {
 	var list []string
 	if f.origin != "" {
 		list = append(list, f.origin)
 	}
-	return append(list, f.selection.Remarks()...)
+	list = append(list, f.selection.Remarks()...)
+	if c.BadLines > 0 {
+		list = append(list, fmt.Sprintf("%s of %d could not be read and are not in the figures; -v names them",
+			plural(c.BadLines, "line"), c.Lines))
+	}
+	if unread := unreadFiles(c); len(unread) > 0 {
+		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", plural(len(unread), "file"))
+		for _, p := range unread[:min(len(unread), maxUnread)] {
+			text += "; " + p.String()
+		}
+		list = append(list, text)
+	}
+	return list
 }
 
 func plural(n int, noun string) string {

@@ -59,6 +59,7 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 		"strategies to run, separated by commas")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
+	completeFlag(cmd, "strategy", presetNames)
 	bindFormat(cmd, &f.format)
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
 	flags.BoolVar(&f.closed, "closed-loop", false,
@@ -110,8 +111,10 @@ func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error)
 func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [SCENARIO] [PATH…]",
-		Short: "Replay sessions under several strategies and print the bill of each",
+		Use: "run [SCENARIO] [PATH…]",
+
+		ValidArgsFunction: complete(scenarioNames),
+		Short:             "Replay sessions under several strategies and print the bill of each",
 		Long: `Replays the sessions under PATH (files, folders, or - for standard input) under
 each strategy and prints what each would have cost. Without a path it replays
 the samples that come with the program.

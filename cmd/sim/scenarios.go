@@ -24,7 +24,7 @@ import (
 func newScenarios() *cobra.Command {
 	return group("scenarios", "Look at the scenarios that come with the program", "",
 		listing("List the built-in scenarios", scenarioSheet), showing("scenario",
-			"Print a built-in scenario, or the manual under the name reference", scenarioByName), newScenariosRun())
+			"Print a built-in scenario, or the manual under the name reference", scenarioNames, scenarioByName), newScenariosRun())
 }
 
 // scenarioSheet lists the built-in scenarios with what they expand to.
@@ -246,7 +246,8 @@ claims/NAME prints a scenario, sim run claims/NAME runs it. --set changes it, to
 func newStrategies() *cobra.Command {
 	return group("strategies", "Look at the ways of managing a context that sim knows", "",
 		listing("List the strategies with their layers and the level each acts at", strategySheet),
-		showing("strategy", "Print a strategy as YAML with every parameter written out and explained", strategyText),
+		showing("strategy", "Print a strategy as YAML with every parameter written out and explained",
+			presetNames, strategyText),
 		newGenerations(), newStrategiesDiff())
 }
 

@@ -154,7 +154,7 @@ of any length. CSV and JSON have all of it, and the files.`,
 			if sheet.Wide = wide; !wide && !machine {
 				brief(sheet)
 			}
-			sheet.Notes = append(sheet.Notes, f.read.remarks()...)
+			sheet.Notes = append(sheet.Notes, f.read.remarks(corpus)...)
 			return sheet.Write(cmd.OutOrStdout(), f.format)
 		},
 	}

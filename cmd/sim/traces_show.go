@@ -22,8 +22,10 @@ import (
 func newTracesShow() *cobra.Command {
 	var f traceFlags
 	cmd := &cobra.Command{
-		Use:   "show ID[:LINE] [PATH…]",
-		Short: "Show the calls of one session, thread by thread",
+		Use: "show ID[:LINE] [PATH…]",
+
+		ValidArgsFunction: complete(sessionNames),
+		Short:             "Show the calls of one session, thread by thread",
 		Long: `Shows the calls of the session whose id begins with ID: what was new in each, what
 was billed, and what the recording did to its context in between. ID:LINE, the name of a
 call in the lists of sim audit and sim validate, shows that call and those around it.`,

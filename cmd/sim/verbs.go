@@ -2,7 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +14,10 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // group returns a command that does nothing but hold verbs.
@@ -21,7 +28,7 @@ func group(use, short, long string, verbs ...*cobra.Command) *cobra.Command {
 		Long:  long,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())}
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
@@ -29,6 +36,15 @@ func group(use, short, long string, verbs ...*cobra.Command) *cobra.Command {
 	}
 	cmd.AddCommand(verbs...)
 	return cmd
+}
+
+// unknownCommand is the error of a verb that is not there.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	var known []string
+	for _, c := range cmd.Commands() {
+		known = append(known, c.Name())
+	}
+	return usageError{fmt.Errorf("unknown command %q%s; see %s --help", name, nearest.Hint(name, known), cmd.CommandPath())}
 }
 
 // noArgs refuses arguments.
@@ -60,10 +76,11 @@ func listing(short string, build func() (*document.Table, error)) *cobra.Command
 
 // showing returns a verb show that prints what has a name, a kind of thing that
 // the verb ls beside it lists.
-func showing(what, short string, text func(name string) ([]byte, error)) *cobra.Command {
+func showing(what, short string, names func() []string, text func(name string) ([]byte, error)) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show NAME",
-		Short: short,
+		Use:               "show NAME",
+		Short:             short,
+		ValidArgsFunction: complete(names),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError{fmt.Errorf("which %s? %s ls lists them", what, cmd.Parent().CommandPath())}
@@ -78,6 +95,64 @@ func showing(what, short string, text func(name string) ([]byte, error)) *cobra.
 	}
 }
 
+// complete returns what a shell is told of names that can stand at a place.
+func complete(names func() []string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return names(), cobra.ShellCompDirectiveDefault // files may stand there too
+	}
+}
+
+// completeFlag tells a shell the values of a flag.
+func completeFlag(cmd *cobra.Command, flag string, names func() []string) {
+	// The error is of a flag that is not there, or told of twice.
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete(names)); err != nil {
+		panic(err)
+	}
+}
+
+// presetNames lists the strategies that come with the program.
+func presetNames() []string {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil
+	}
+	return registry.Presets()
+}
+
+// scenarioNames lists the scenarios that come with the program.
+func scenarioNames() []string {
+	list, err := scenarios.Builtins()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, b := range list {
+		names = append(names, b.Name)
+	}
+	return names
+}
+
+// sessionNames lists the files in the usual places of agents, whose names hold the ids
+// of their sessions.
+func sessionNames() []string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, p := range agents.Places(home, os.Getenv) {
+		found, err := traces.Find(context.Background(), traces.Options{}, p.Dir)
+		if err != nil {
+			continue // such a place is not there
+		}
+		for _, in := range found.Files {
+			name, _, _ := strings.Cut(filepath.Base(in.Name), ".jsonl")
+			names = append(names, name[max(0, len(name)-len("00000000-0000-0000-0000-000000000000")):])
+		}
+	}
+	return names
+}
+
 // bindFormat adds the flag --format, which says how a report is written, to a
 // command. Without names the known formats are those of reports; the first is the
 // default.
@@ -89,6 +164,7 @@ func bindFormat(cmd *cobra.Command, name *string, known ...string) {
 	last := len(known) - 1
 	usage := "output: " + strings.Join(known[:last], ", ") + " or " + known[last]
 	cmd.Flags().Var(&formatFlag{name, known}, "format", usage)
+	completeFlag(cmd, "format", func() []string { return known })
 }
 
 // formatFlag is the name of a format among those known.

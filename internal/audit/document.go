@@ -16,10 +16,9 @@ import (
 type DocumentOptions struct {
 	// Top is how many lines of a list, and how many findings in full, people see; all
 	// when 0. JSON has all that the report has, CSV too.
-	Top     int
-	Remarks []string // on what was read, above the figures
-	Advice  string   // what the simulation advises, at the end; "" for nothing
-	Prices  string   // the name of a price file, "" for the prices built in
+	Top    int
+	Advice string // what the simulation advises, at the end; "" for nothing
+	Prices string // the name of a price file, "" for the prices built in
 }
 
 const (

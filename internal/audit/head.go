@@ -27,7 +27,7 @@ func (p *page) head() []string {
 		}
 	}
 	add(p.headUnpriced())
-	lines = append(append(lines, p.options.Remarks...), "")
+	lines = append(append(lines, p.Remarks...), "")
 	add(p.headClasses())
 	add(p.headMisses())
 	if output := p.class(results.ClassOutput); output-p.LoggedOutputUSD >= 0.005 {

@@ -20,7 +20,9 @@ type Report struct {
 	From     string `json:"from"` // day of the first call in Zone; "" when no call has a time
 	Until    string `json:"until"`
 	Zone     string `json:"zone"` // of days, weeks and months
-	Total    Sum    `json:"total"`
+	// Remarks say what was read, and name what could not be.
+	Remarks []string `json:"remarks"`
+	Total   Sum      `json:"total"`
 	// LoggedOutputUSD is what the outputs cost as logged; the bill has the counts
 	// that were derived where the logged ones are not final.
 	LoggedOutputUSD float64 `json:"logged_output_usd"`

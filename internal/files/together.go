@@ -179,3 +179,20 @@ func Path(name string) string {
 // Ours reports whether the name in a folder is one of those that a killed program may
 // leave.
 func Ours(name string) bool { return name == journal || strings.HasPrefix(name, temporary) }
+
+// Writable returns an error when no file can be written into a folder, or into the one in
+// which it would have to be made: better known ahead of the work than behind it.
+func Writable(dir string) error {
+	for {
+		_, err := os.Lstat(dir)
+		if err == nil || filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	f, err := os.CreateTemp(dir, temporary+"*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

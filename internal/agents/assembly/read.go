@@ -47,8 +47,8 @@ func (r *Reader[S]) Read(
 		if len(c.Problems) > 0 {
 			why = "; first problem: " + c.Problems[0].String()
 		}
-		return c, fmt.Errorf("%s: %s: %w with API calls (files: %d, lines: %d)%s",
-			r.Name, what, traces.ErrNoSessions, len(inputs.Files), c.Lines, why)
+		return c, fmt.Errorf("%s: %w with API calls (files: %d, lines: %d)%s",
+			what, traces.ErrNoSessions, len(inputs.Files), c.Lines, why)
 	}
 	return c, nil
 }
