@@ -180,6 +180,7 @@ func TestSettingsWithAnEffectAreSilent(t *testing.T) {
 		"strategies: [{name: x, layers: [{server-hint: {}}]}]\nserver: {hint_at: 9000}",
 		"client: {version: [2.1.1, 2.1.99]}",
 		"server: {max_markers: 1}",
+		"strategies: [none]\nclient: {window: 20000}\noverflow: end",
 		"client: {windows: {capability: true}}",
 		"client: {windows: {small_auto_window_off: true}, env: {CLAUDE_CODE_AUTO_COMPACT_WINDOW: 120000}}",
 		"client: {count: {padded: true, string_is_free: false}}",

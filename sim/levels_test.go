@@ -286,15 +286,15 @@ func TestRefusedRequestEndsTheSession(t *testing.T) {
 	}
 }
 
-// The error of a sub-agent reaches its parent, which goes on.
+// The error of a sub-agent reaches its parent, which goes on, twenty minutes later too.
 func TestRefusedSubagentEndsAlone(t *testing.T) {
-	b := newSession("s").turns(5, 0, 1000)
+	b := newSession("s").turns(5, 0, 1000).turns(3, 20*minute, 1000)
 	b.thread(traces.Thread{ID: "agent", Kind: traces.ThreadAgent, Parent: 0, ParentRound: 0})
 	b.turns(60, 0, 4000)
 	c := testConfig(t, "none")
 	c.Overflow, c.Window = overflowEnd, 100_000
 	row, _ := run(t, c, b.session())
-	if row.CallsBySource[results.SourceMain] != 5 || row.Counts.Ended != 1 || row.Counts.Unsimulated == 0 {
+	if row.CallsBySource[results.SourceMain] != 8 || row.Counts.Ended != 1 || row.Counts.Unsimulated == 0 {
 		t.Errorf("%d calls of the parent, %d sessions ended, %d calls left out",
 			row.CallsBySource[results.SourceMain], row.Counts.Ended, row.Counts.Unsimulated)
 	}

@@ -96,3 +96,36 @@ func TestClearablesIncremental(t *testing.T) {
 		t.Errorf("a preview can be cleared, what was cleared cannot: %+v", whole)
 	}
 }
+
+// What an entry shows of a block's bytes is its share of the tokens; of a block without
+// tokens it is all.
+func TestShownBytes(t *testing.T) {
+	for want, tc := range map[int32]struct {
+		form   prompt.Form
+		shown  int32
+		tokens int32
+	}{100: {prompt.FormVerbatim, 50, 50}, 30: {prompt.FormRange, 15, 50}, 99: {prompt.FormCleared, 0, 0}} {
+		b := prompt.Block{Tokens: tc.tokens, Bytes: 100}
+		if want == 99 {
+			b.Bytes = 99
+		}
+		if got := shownBytes(&prompt.Entry{Form: tc.form, Tokens: tc.shown}, &b); got != want {
+			t.Errorf("%+v: %d bytes, want %d", tc, got, want)
+		}
+	}
+}
+
+// The text of a skill is all that the client injects behind the result, up to what stays.
+func TestTextOfASkill(t *testing.T) {
+	k := newTalk()
+	k.round("Skill", "", 10)
+	at := k.Context.Len() - 1
+	k.add(prompt.KindAttachment, 300)
+	k.add(prompt.KindAttachment, 400)
+	k.add(prompt.KindText, 50)
+	for to, want := range map[int]int32{at + 4: 700, at + 3: 700, at + 2: 300, at + 1: 10} {
+		if got := skillAt(&k.Turn, at, to).tokens; got != want {
+			t.Errorf("up to %d: %d tokens, want %d", to-at, got, want)
+		}
+	}
+}

@@ -134,3 +134,19 @@ func TestTurnsKeptBehindAPause(t *testing.T) {
 		t.Errorf("ahead of the first response: %d turns, want 3", got)
 	}
 }
+
+// Both edits of a request count together: three of five reads, and two of three edits.
+func TestEditsOfARequestAddUp(t *testing.T) {
+	k, _ := hosted()
+	for range 5 {
+		k.round("Read", "", 500)
+	}
+	for range 3 {
+		k.round("Edit", "/a", 500)
+	}
+	l := layer(t, "api-context: {clear_results: {input_tokens: 0, tool_uses: 5, clear_at_least: 0, keep: 2}, "+
+		"clear_uses: {input_tokens: 0, tool_uses: 3, clear_at_least: 0, keep: 1}}")
+	if out := asked(t, l, k); out.Verdict != Done || k.Boundary().Cleared != 3+2 {
+		t.Errorf("%+v: %d cleared, want 5", out, k.Boundary().Cleared)
+	}
+}

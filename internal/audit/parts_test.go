@@ -117,6 +117,10 @@ func TestDuplicateReads(t *testing.T) {
 			if len(r.Duplicates) != test.want {
 				t.Fatalf("%d duplicates, want %d", len(r.Duplicates), test.want)
 			}
+			i := slices.IndexFunc(r.Content, func(c Content) bool { return c.Part == partNames[partDuplicates] })
+			if (i >= 0) != (test.want > 0) || i >= 0 && r.Content[i].Final != 2000 {
+				t.Errorf("contexts are made of %+v", r.Content)
+			}
 			if test.want == 1 {
 				wantUSD(t, "duplicate", r.Duplicates[0].USD, 0.002*(6.25+0.50))
 				if d := r.Duplicates[0]; d.First != 1 || d.Place.Line != 2 || d.Object != "/src/api/main.go" {

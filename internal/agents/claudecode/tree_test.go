@@ -33,6 +33,22 @@ func TestParallelToolCalls(t *testing.T) {
 	}
 }
 
+// Of several results of a call the first is sent, and the others are told of.
+func TestSecondResultIsDropped(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, readFile("t1", "/a"))
+	s.result("t1", words(1000))
+	s.result("t1", words(500))
+	s.call("m2", 22_000, text("done"))
+	got := sessionOf(t, s)
+	// 330 by rate; the growth of 2,000 less that and 59 of the call.
+	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "tool_result:330 unseen:1611")
+	if len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Text, "second result of a tool call ignored") {
+		t.Errorf("problems %v, want the second result", got.Problems)
+	}
+}
+
 func TestResultLoggedInsideResponse(t *testing.T) {
 	// A tool may finish while its response still streams.
 	s := newScript("S")
