@@ -149,10 +149,11 @@ func (t *tables) main() *document.Table {
 	if anyValue(t.run, "cost_open_loop_usd") { // COST has the fetches
 		fetched = t.between("WITH RE-FETCH", "cost_with_refetch_usd")
 	}
-	hit := t.metric("HIT", "cache_hit_ratio")
+	hit, recall, fetched := t.metric("HIT", "cache_hit_ratio").spared(-1), recall.spared(-1), fetched.spared(-1)
 	if anyValue(t.run, "bound_usd") {
 		columns = append(columns, ofWhole(t.metric("REGRET", "regret_usd")), hit, recall, t.recallRange(),
-			t.metric("RULES KEPT", "instruction_survival"), fetched)
+			t.metric("RULES KEPT", "instruction_survival").spared(1), fetched)
+		columns[1] = columns[1].spared(2) // REGRET tells more
 	} else {
 		columns = append(columns, hit, t.metric("MISSES", "misses").spared(3), t.metric("COMPACTIONS", "compactions").spared(1),
 			t.metric("CHAIN", "chain_max").spared(4), t.metric("PEAK", "peak_context_tokens").spared(5),
