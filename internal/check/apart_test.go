@@ -83,3 +83,38 @@ func TestOtherSessions(t *testing.T) {
 		}
 	}
 }
+
+// A run of one session cannot tell. It is kept, holds nothing, and is judged together with
+// the next one; once that tells, both are among the runs that later ones are held against.
+// A window of three keeps three.
+func TestUndecidedRunsAccumulate(t *testing.T) {
+	f := parsed(t, weekly)
+	f.Window = 3
+	r := rand.New(rand.NewPCG(5, 5))
+	step := func(was *Baseline, n int, broken bool) (*Report, *Baseline) {
+		in := week(r, n, broken)
+		b, err := f.NewBaseline("base.json", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := f.Judge(in, map[string]Loaded{"base.json": {Baseline: was}})
+		return report, f.After(b, was, report.Open())
+	}
+	_, b := step(nil, 40, false)
+	report, b := step(b, 1, false)
+	if report.count(Undecided) != 3 || !b.Undecided || len(b.decided()) != 1 {
+		t.Fatalf("one session: %s, undecided %t, %d decided runs", report.Verdict(), b.Undecided, len(b.decided()))
+	}
+	report, next := step(b, 8, true)
+	if s := report.Results[0]; !report.Broken() || s.Sessions != 9 || s.Before != 40 {
+		t.Errorf("eight broken sessions behind one: %s of %d against %d", report.Verdict(), s.Sessions, s.Before)
+	}
+	report, next = step(b, 20, false)
+	if s := report.Results[0]; !report.OK || s.Sessions != 21 || next.Undecided || len(next.decided()) != 3 {
+		t.Errorf("twenty sessions: %s of %d, %d decided runs", report.Verdict(), s.Sessions, len(next.decided()))
+	}
+	report, next = step(next, 20, false)
+	if s := report.Results[0]; s.Sessions != 20 || s.Before != 61 || len(next.runs()) != 3 {
+		t.Errorf("%d sessions against %d, want 20 against 61; %d runs are kept", s.Sessions, s.Before, len(next.runs()))
+	}
+}

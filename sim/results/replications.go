@@ -49,7 +49,9 @@ func (r *Run) Replicated() *Run {
 	out.Cells, out.Notes = nil, slices.Clone(r.Notes)
 	for _, g := range r.Replications() {
 		first := g.Cells[0]
-		apart := slices.ContainsFunc(g.Cells, func(c *Cell) bool { return !c.Covers(first) || c.Total.CutShort() != first.Total.CutShort() })
+		apart := slices.ContainsFunc(g.Cells, func(c *Cell) bool {
+			return !c.Covers(first) || c.Total.CutShort() != first.Total.CutShort()
+		})
 		if len(g.Cells) == 1 || apart {
 			for _, c := range g.Cells {
 				out.Cells = append(out.Cells, *c)
