@@ -57,6 +57,9 @@ func (b *reading[S]) recall() {
 	b.stamps = make([]traces.Stamp, len(b.inputs))
 	found := make([]*kept, len(b.inputs))
 	parallel.Each(b.opts.Workers, len(b.inputs), func(i int) {
+		if b.opts.Room(b.inputs[i].Name) != nil { // who reads the file tells
+			return
+		}
 		var k kept
 		if b.stamps[i] = b.inputs[i].Stamp(); b.stamps[i].Path != "" && b.opts.Store.Get(b.key(int32(i)), &k) {
 			found[i] = &k
