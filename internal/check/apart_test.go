@@ -105,11 +105,11 @@ func TestUndecidedRunsAccumulate(t *testing.T) {
 	if report.count(Undecided) != 3 || !b.Undecided || len(b.decided()) != 1 {
 		t.Fatalf("one session: %s, undecided %t, %d decided runs", report.Verdict(), b.Undecided, len(b.decided()))
 	}
-	report, next := step(b, 8, true)
+	report, _ = step(b, 8, true)
 	if s := report.Results[0]; !report.Broken() || s.Sessions != 9 || s.Before != 40 {
 		t.Errorf("eight broken sessions behind one: %s of %d against %d", report.Verdict(), s.Sessions, s.Before)
 	}
-	report, next = step(b, 20, false)
+	report, next := step(b, 20, false)
 	if s := report.Results[0]; !report.OK || s.Sessions != 21 || next.Undecided || len(next.decided()) != 3 {
 		t.Errorf("twenty sessions: %s of %d, %d decided runs", report.Verdict(), s.Sessions, len(next.decided()))
 	}

@@ -308,20 +308,6 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// agree allows for a tenth of the width: three standard errors of a quantile at
-// 4,000 resamples are 4 % of it, the rest is skewness.
-func agree(t *testing.T, what string, a, b *stats.Interval) {
-	t.Helper()
-	if a == nil {
-		t.Errorf("%s: no bootstrap interval", what)
-		return
-	}
-	off := (b.High - b.Low) / 10
-	if math.Abs(a.Low-b.Low) > off || math.Abs(a.High-b.High) > off {
-		t.Errorf("%s: bootstrap %+v, normal %+v", what, *a, *b)
-	}
-}
-
 // When differences are chance alone, a verdict comes out no more often than the level
 // allows: at most 5 % of 500 comparisons, and the bound below is three
 // standard errors above that. The test of ranks speaks of symmetry: of lognormal
