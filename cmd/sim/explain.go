@@ -72,6 +72,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	f.read.bare = true
 	corpus, err := f.read.corpus(cmd, paths)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func TestSimulatingText(t *testing.T) {
 	}
 	s.done(12, 48)
 	s.done(11, 48) // overtaken
-	const want = "simulating: 12 of 48 sessions × strategies · 900 calls/s · 12s left"
+	const want = "simulating: 25 % · 12 of 48 sessions × strategies · 900 calls/s · 12s left"
 	if got := s.text(4 * time.Second); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

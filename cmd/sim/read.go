@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,7 @@ type readFlags struct {
 	quiet   bool
 	verbose bool
 	noStore bool
+	bare    bool // what is printed has no place for remarks
 
 	choice   filterFlags
 	discover discoverFlags
@@ -170,12 +172,18 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 }
 
 // tell writes each of the problems of a corpus to standard error where -v asks for that. What
-// they take out of the figures stands above those (remarks).
+// they take out of the figures stands above those (remarks); where nothing does, as in CSV, their number
+// is told here.
 func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
+	w := cmd.ErrOrStderr()
 	if !f.verbose {
+		format := cmd.Flags().Lookup("format")
+		bare := f.bare || format != nil && strings.HasPrefix(format.Value.String(), "csv")
+		if bare && !f.quiet && c.NumProblems > 0 {
+			say(w, "%s while reading; -v names them", plural(c.NumProblems, "problem"))
+		}
 		return
 	}
-	w := cmd.ErrOrStderr()
 	shown := 0
 	list := func(problems []traces.Problem) {
 		for _, p := range problems {
@@ -252,11 +260,22 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 		list = append(list, f.origin)
 	}
 	list = append(list, f.selection.Remarks()...)
+	var lost []string
 	if c.BadLines > 0 {
-		list = append(list, fmt.Sprintf("%s of %d could not be read and are not in the figures; -v names them",
-			plural(c.BadLines, "line"), c.Lines))
+		verb := "are"
+		if c.BadLines == 1 {
+			verb = "is"
+		}
+		lost = append(lost, fmt.Sprintf("%s of %d could not be read and %s not in the figures", plural(c.BadLines, "line"), c.Lines, verb))
 	}
-	if unread := unreadFiles(c); len(unread) > 0 {
+	unread := unreadFiles(c)
+	if others := c.NumProblems - c.BadLines - len(unread); others > 0 {
+		lost = append(lost, plural(others, "problem")+" with what was read")
+	}
+	if len(lost) > 0 {
+		list = append(list, strings.Join(lost, ", ")+"; -v names them")
+	}
+	if len(unread) > 0 {
 		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", plural(len(unread), "file"))
 		for _, p := range unread[:min(len(unread), maxUnread)] {
 			text += "; " + p.String()

@@ -60,6 +60,7 @@ func (f *traceFlags) configured(
 func (f *traceFlags) session(
 	cmd *cobra.Command, prefix string, paths []string,
 ) (*traces.Session, *traces.Corpus, error) {
+	f.read.bare = true
 	corpus, err := f.read.corpus(cmd, paths)
 	if err != nil {
 		return nil, nil, err

@@ -80,6 +80,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 			return usageError{err}
 		}
 	}
+	f.read.bare = true
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
@@ -226,6 +227,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	f.read.bare = true
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
