@@ -6,11 +6,11 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"embed"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
 	"net"
 	"net/http"
 	command "os/exec"
@@ -29,10 +29,10 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// viewFiles are the panel of dials and its script.
+// viewScript is the script of the dials.
 //
-//go:embed view
-var viewFiles embed.FS
+//go:embed view/view.js
+var viewScript string
 
 // viewFlags are the flags of sim view.
 type viewFlags struct {
@@ -177,12 +177,6 @@ type dial struct {
 	Values      []string
 }
 
-// List returns the values as the page takes them.
-func (d dial) List() string { return strings.Join(d.Values, " ") }
-
-// Last returns the place of the last value; 0 is that of none.
-func (d dial) Last() int { return len(d.Values) }
-
 // dials are the sliders of the page. Every other parameter is a line of text.
 func dials() []dial {
 	var thresholds []string
@@ -213,14 +207,6 @@ func (v *viewer) page(ctx context.Context, b *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	panel, err := template.ParseFS(viewFiles, "view/panel.html")
-	if err != nil {
-		return err
-	}
-	script, err := viewFiles.ReadFile("view/view.js")
-	if err != nil {
-		return err
-	}
 	var ids, agents []string
 	for _, s := range v.corpus.Sessions {
 		if len(ids) < maxChoices {
@@ -231,12 +217,35 @@ func (v *viewer) page(ctx context.Context, b *bytes.Buffer) error {
 		}
 	}
 	names := append([]string{"own"}, slices.DeleteFunc(v.plan.Registry.Presets(), func(name string) bool { return name == "own" })...)
-	var form bytes.Buffer
-	if err := panel.Execute(&form, map[string]any{"Strategies": names, "Agents": agents, "Sessions": ids,
-		"Count": len(v.corpus.Sessions), "Dials": dials()}); err != nil {
-		return err
+	return d.WritePage(b, document.Page{Panel: panel(names, agents, ids, len(v.corpus.Sessions)), Script: viewScript, Live: true})
+}
+
+// panel returns the form with the dials.
+func panel(names, agents, ids []string, sessions int) string {
+	var b strings.Builder
+	choice := func(label, name, all string, options []string) {
+		fmt.Fprintf(&b, "<label>%s <select name=\"%s\">", label, name)
+		if all != "" {
+			fmt.Fprintf(&b, "<option value=\"\">%s</option>", all)
+		}
+		for _, option := range options {
+			fmt.Fprintf(&b, "<option>%s</option>", html.EscapeString(option))
+		}
+		b.WriteString("</select></label>\n")
 	}
-	return d.WritePage(b, document.Page{Panel: template.HTML(form.String()), Script: string(script), Live: true}) //nolint:gosec // of a template
+	b.WriteString("<form id=\"dials\" class=\"choice\">\n")
+	choice("Strategy", "strategy", "", names)
+	choice("Agent", "agent", "all", agents)
+	choice("Session", "session", fmt.Sprintf("all %d", sessions), ids)
+	for _, d := range dials() {
+		fmt.Fprintf(&b, "<label title=\"%[1]s\">%[2]s <input type=\"range\" data-path=\"%[1]s\" data-values=\"%[3]s\" min=\"0\" max=\"%[4]d\" value=\"0\"> "+
+			"<output>as it is</output></label>\n", d.Path, d.Label, strings.Join(d.Values, " "), len(d.Values))
+	}
+	b.WriteString(`<label>More settings <input name="more" size="34" placeholder="server.lookback=21 full-compact.breaker=0" autocomplete="off" spellcheck="false"></label>
+<button type="button" id="pin">Pin this</button> <button type="button" id="unpin" hidden>Take the pin out</button> <button type="reset">As it is</button>
+<span id="state" role="status"></span>
+</form>`)
+	return b.String()
 }
 
 // Variant is a strategy with settings.

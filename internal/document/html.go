@@ -5,14 +5,15 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"slices"
 	"strings"
 )
 
-// pageFiles are the template of a page, its style and its scripts. uPlot (MIT, Leon Sorokin) draws tracks.
+// pageFiles are the style of a page and its scripts. uPlot (MIT, Leon Sorokin) draws tracks.
 //
 //go:embed page
 var pageFiles embed.FS
@@ -68,9 +69,9 @@ func (Raw) block()     {}
 
 // Page is what a page has beside a document.
 type Page struct {
-	Panel  template.HTML // ahead of the document
-	Script string        // behind that of the page
-	Live   bool          // it may ask the server that it came from
+	Panel  string // markup ahead of the document
+	Script string // behind that of the page
+	Live   bool   // it may ask the server that it came from
 }
 
 // writeHTML writes d as one page that needs nothing else.
@@ -88,37 +89,33 @@ func (d *Document) WritePage(w io.Writer, p Page) error {
 	if title == "" {
 		title = "sim"
 	}
-	body, err := htmlBody(d)
-	if err != nil {
-		return err
-	}
 	connect := "'none'"
 	if p.Live {
 		connect = "'self'"
 	}
 	policy := fmt.Sprintf("default-src 'none'; img-src data:; style-src %s; script-src %s; connect-src %s; base-uri 'none'; form-action 'none'",
 		hash(style), hash(script), connect)
-	return execute(w, "page.html", map[string]any{
-		"Title": Printable(title), "Policy": policy, "Style": template.CSS(style), "Script": template.JS(script), //nolint:gosec // embedded
-		"Panel": p.Panel, "Body": body,
-	})
+	var h markupWriter
+	h.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+	h.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"")
+	h.raw(policy + "\">\n<title>").text(title).raw("</title>\n<style>" + style + "</style>\n</head>\n<body>\n<header><h1>").text(title)
+	h.raw("</h1>" + p.Panel + "</header>\n")
+	if err := h.body(d); err != nil {
+		return err
+	}
+	h.raw("<script>" + script + "</script>\n</body>\n</html>\n")
+	_, err = w.Write(h.b.Bytes())
+	return err
 }
 
 // WriteBody writes what stands in a page between its head and its script.
 func (d *Document) WriteBody(w io.Writer) error {
-	body, err := htmlBody(d)
-	if err != nil {
+	var h markupWriter
+	if err := h.body(d); err != nil {
 		return err
 	}
-	return execute(w, "body", body)
-}
-
-func execute(w io.Writer, name string, data any) error {
-	t, err := template.ParseFS(pageFiles, "page/page.html")
-	if err != nil {
-		return err
-	}
-	return t.ExecuteTemplate(w, name, data)
+	_, err := w.Write(h.b.Bytes())
+	return err
 }
 
 // assets returns the texts of files.
@@ -140,154 +137,214 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// The parts of a page, as its template takes them.
-type (
-	pageBody struct {
-		Head     []string
-		Sections []pageSection
-		Notes    []pageMark
-		Foot     []string
-	}
-	pageSection struct {
-		Title, Name string
-		Marks       []pageMark
-		Folded      bool
-		Blocks      []pageBlock
-	}
-	pageBlock struct {
-		Text    *pageText
-		Raw     string
-		List    List
-		Table   *pageTable
-		Picture *pagePicture
-		Tracks  *Tracks
-	}
-	pageText struct {
-		Heading, Lead, Text string
-		Marks               []pageMark
-	}
-	pageTable struct {
-		Title string
-		Head  []pageCell
-		Rows  [][]pageCell
-		Below []string
-	}
-	pageCell struct {
-		Text  string
-		Right bool
-		Marks []pageMark
-	}
-	pagePicture struct {
-		*Picture
-		Source template.URL
-	}
-	pageMark struct {
-		N    int
-		Text string
-	}
-)
-
 // maxListed is how many points of a picture stand below it as a table: of more the tables of the page say enough.
 const maxListed = 250
 
-// Listed reports whether the points stand below the picture, for who cannot see it.
-func (p *pagePicture) Listed() bool { return len(p.Spots) > 0 && len(p.Spots) <= maxListed }
-
-// htmlBody lays out d for the template.
-func htmlBody(d *Document) (*pageBody, error) {
-	body := &pageBody{Head: present(d.Head), Foot: present(d.Notes)}
-	var notes footnotes
-	for i := range d.Sections {
-		s := &d.Sections[i]
-		section := pageSection{Title: Printable(s.Title), Name: Printable(s.Name), Folded: s.Folded, Marks: notes.numbered(s.Notes)}
-		for _, b := range s.Blocks {
-			block, err := htmlBlock(b, &notes)
-			if err != nil {
-				return nil, err
-			}
-			section.Blocks = append(section.Blocks, block)
-		}
-		body.Sections = append(body.Sections, section)
-	}
-	body.Notes = notes.numbered(notes)
-	return body, nil
+// markupWriter writes a document as HTML. The standard library's templates would do, but a program that has them keeps every
+// method of every type: 7 MB.
+type markupWriter struct {
+	b     bytes.Buffer
+	notes footnotes
 }
 
-// printableLines returns lines without control characters.
-func printableLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		lines[i] = indent + Printable(line[len(indent):])
-	}
-	return strings.Join(lines, "\n")
+// raw writes markup of ours.
+func (h *markupWriter) raw(markup string) *markupWriter {
+	h.b.WriteString(markup)
+	return h
 }
 
-// present returns the texts that are not empty.
-func present(texts []string) (list []string) {
-	for _, text := range texts {
-		if text != "" {
-			list = append(list, Printable(text))
-		}
-	}
-	return list
+// text writes whatever a recording holds: as text, also within quotes.
+func (h *markupWriter) text(text string) *markupWriter {
+	return h.raw(html.EscapeString(Printable(text)))
 }
 
-// numbered returns the marks of texts.
-func (f *footnotes) numbered(texts []string) []pageMark { return f.marks(f.mark(texts)) }
+// element writes an element with a text, nothing for none.
+func (h *markupWriter) element(open, text, end string) {
+	if text != "" {
+		h.raw(open).text(text).raw(end)
+	}
+}
 
-// marks returns the notes that marks in raised digits stand for.
-func (f *footnotes) marks(raised string) (marks []pageMark) {
-	for i, text := range *f {
+// data writes values for the script of the page.
+func (h *markupWriter) data(v any) error {
+	text, err := json.Marshal(v) // < and > are escaped
+	if err != nil {
+		return err
+	}
+	h.raw("<script type=\"application/json\">" + string(text) + "</script>")
+	return nil
+}
+
+// marks writes the marks of footnotes, each a link to its note.
+func (h *markupWriter) marks(raised string) {
+	for i, text := range h.notes {
 		if slices.Contains(strings.Fields(raised), superscript(i+1)) {
-			marks = append(marks, pageMark{i + 1, Printable(text)})
+			h.raw(fmt.Sprintf("<sup><a href=\"#note-%d\" title=\"", i+1)).text(text).raw(fmt.Sprintf("\">%d</a></sup>", i+1))
 		}
 	}
-	return marks
 }
 
-func htmlBlock(b Block, notes *footnotes) (block pageBlock, err error) {
+func (h *markupWriter) body(d *Document) error {
+	h.raw("<main>\n")
+	for _, line := range d.Head {
+		h.element("<p class=\"head\">", line, "</p>\n")
+	}
+	for i := range d.Sections {
+		if err := h.section(&d.Sections[i]); err != nil {
+			return err
+		}
+	}
+	if len(h.notes) > 0 {
+		h.raw("<section class=\"notes\" aria-label=\"Notes\"><ol>")
+		for i, note := range h.notes {
+			h.element(fmt.Sprintf("<li id=\"note-%d\">", i+1), note, "</li>")
+		}
+		h.raw("</ol></section>\n")
+	}
+	for _, line := range d.Notes {
+		h.element("<p class=\"foot\">", line, "</p>\n")
+	}
+	h.raw("</main>\n")
+	return nil
+}
+
+func (h *markupWriter) section(s *Section) error {
+	raised, end := h.notes.mark(s.Notes), "</section>\n"
+	heading := func(open, text, end string) {
+		if text != "" {
+			h.raw(open).text(text)
+			h.marks(raised)
+			h.raw(end)
+			raised = ""
+		}
+	}
+	if s.Folded {
+		h.raw("<details>")
+		heading("<summary>", s.Title+s.Name, "</summary>\n")
+		end = "</details>\n"
+	} else {
+		h.raw("<section>\n")
+		heading("<h2>", s.Title, "</h2>\n")
+		heading("<h3>", s.Name, "</h3>\n")
+	}
+	for _, b := range s.Blocks {
+		if err := h.block(b); err != nil {
+			return err
+		}
+	}
+	h.raw(end)
+	return nil
+}
+
+func (h *markupWriter) block(b Block) error {
 	switch x := b.(type) {
 	case Text:
-		block.Text = &pageText{Printable(x.Heading), Printable(x.Lead), Printable(x.Text), notes.numbered(x.Notes)}
+		open, end := "<p>", "</p>\n"
+		if x.Heading != "" {
+			open, end = "<h3>", "</h3>\n"
+		}
+		h.raw(open).text(x.Heading)
+		h.element("<b>", x.Lead, "</b>")
+		h.text(x.Text).marks(h.notes.mark(x.Notes))
+		h.raw(end)
 	case Raw:
-		block.Raw = printableLines(string(x))
+		h.raw("<pre>")
+		for i, line := range strings.Split(strings.TrimSuffix(string(x), "\n"), "\n") {
+			if i > 0 {
+				h.raw("\n")
+			}
+			h.text(line)
+		}
+		h.raw("</pre>\n")
 	case List:
+		h.raw("<ul>")
 		for _, item := range x {
-			block.List = append(block.List, Item{Label: Printable(item.Label), Text: Printable(item.Text), Whole: item.Whole})
+			h.raw("<li>")
+			h.element("<b>", item.Label, "</b> ")
+			if item.Whole {
+				h.element("<code>", item.Text, "</code>")
+			} else {
+				h.text(item.Text)
+			}
+			h.raw("</li>")
 		}
+		h.raw("</ul>\n")
 	case *Table:
-		block.Table = htmlTable(x, notes)
+		h.table(x)
 	case *Tracks:
-		block.Tracks = x
+		return h.tracks(x)
 	case *Figure:
-		picture, err := x.Draw()
-		if err != nil {
-			block.Text = &pageText{Text: Printable(fmt.Sprintf("%s is not drawn: %v", x.Name, err))}
-			return block, nil
-		}
-		picture.Title = Printable(picture.Title)
-		for i := range picture.Spots {
-			picture.Spots[i].Text = Printable(picture.Spots[i].Text)
-		}
-		block.Picture = &pagePicture{picture, template.URL("data:image/svg+xml;base64," + //nolint:gosec // base64 alone
-			base64.StdEncoding.EncodeToString(picture.SVG))}
+		return h.figure(x)
 	}
-	return block, nil
+	return nil
 }
 
-func htmlTable(t *Table, notes *footnotes) *pageTable {
-	g := t.grid(notes)
-	page := &pageTable{Title: Printable(t.Title), Below: present(t.Notes)}
-	row := func(fields []field) (cells []pageCell) {
+func (h *markupWriter) table(t *Table) {
+	g := t.grid(&h.notes)
+	row := func(cell string, fields []field) {
+		h.raw("<tr>")
 		for i, f := range fields {
-			cells = append(cells, pageCell{f.text, !g.left(i), notes.marks(f.mark)})
+			h.raw("<" + cell)
+			if !g.left(i) {
+				h.raw(" class=\"r\"")
+			}
+			h.raw(">").text(f.text).marks(f.mark)
+			h.raw("</" + cell[:2] + ">")
 		}
-		return cells
+		h.raw("</tr>\n")
 	}
-	page.Head = row(g.head)
+	h.raw("<div class=\"wide\"><table>")
+	h.element("<caption>", t.Title, "</caption>")
+	h.raw("<thead>")
+	row("th scope=\"col\"", g.head)
+	h.raw("</thead>\n<tbody>")
 	for _, fields := range g.rows {
-		page.Rows = append(page.Rows, row(fields))
+		row("td", fields)
 	}
-	return page
+	h.raw("</tbody></table></div>\n")
+	for _, note := range t.Notes {
+		h.element("<p class=\"foot\">", note, "</p>\n")
+	}
+}
+
+func (h *markupWriter) figure(x *Figure) error {
+	picture, err := x.Draw()
+	if err != nil {
+		h.element("<p>", fmt.Sprintf("%s is not drawn: %v", x.Name, err), "</p>\n")
+		return nil
+	}
+	for i := range picture.Spots {
+		picture.Spots[i].Text = Printable(picture.Spots[i].Text)
+	}
+	h.raw(fmt.Sprintf("<figure class=\"picture\" data-width=\"%g\" data-height=\"%g\">\n<div class=\"drawn\"><img alt=\"", picture.Width, picture.Height))
+	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG))
+	h.raw("\"><div class=\"tip\" role=\"status\" hidden></div></div>\n")
+	if len(picture.Spots) > 0 {
+		if err := h.data(picture.Spots); err != nil {
+			return err
+		}
+	}
+	if n := len(picture.Spots); n > 0 && n <= maxListed { // for who cannot see the picture
+		h.raw("<details><summary>Figures of this chart</summary><div class=\"wide\"><table><tbody>")
+		for _, spot := range picture.Spots {
+			h.element("<tr><td>", spot.Text, "</td></tr>\n")
+		}
+		h.raw("</tbody></table></div></details>")
+	}
+	h.raw("</figure>\n")
+	return nil
+}
+
+func (h *markupWriter) tracks(x *Tracks) error {
+	h.raw(`<div class="tracks" hidden>
+<div class="choice"><label>Show <select class="group"></select></label> <label>under <select class="variant"></select></label> ` +
+		`<label>and <select class="other"></select></label> <button type="button" class="whole">whole</button></div>
+<div class="plot"></div>
+<p class="step" role="status"></p>
+`)
+	if err := h.data(x); err != nil {
+		return err
+	}
+	h.raw("\n</div>\n")
+	return nil
 }
