@@ -146,6 +146,6 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 		return nil, err
 	}
 	parts.Scenario = string(text)
-	parts.Paths = pathsOf(s.corpus.Sessions)
+	parts.Paths = pathsOf(s.corpus.Sessions, s.sample)
 	return anonymous(key, run, parts), nil
 }

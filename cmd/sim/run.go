@@ -78,6 +78,7 @@ type study struct {
 	file   *scenarios.File // the scenario with the flags in it
 	corpus *traces.Corpus
 	folder *outFolder // nil when no files are asked for
+	sample bool       // the sessions are those that come with the program
 }
 
 // study checks what needs no sessions. All problems are reported at once, with
@@ -105,6 +106,7 @@ func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error)
 		}
 	}
 	s.corpus, err = f.sessions(cmd, s.plan, args)
+	s.sample = f.read.sample
 	return err
 }
 

@@ -104,6 +104,7 @@ type viewer struct {
 	corpus      *traces.Corpus
 	plan        scenarios.Plan // what all variants have in common
 	paths       []string
+	found       bool // the sessions are those in the usual places
 	host, token string
 }
 
@@ -125,6 +126,7 @@ func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
 		return nil, err
 	}
 	v.plan = scenarios.Plan{Registry: registry, Prices: table, Seed: 1, Workers: f.read.workers, Version: version()}
+	v.found = f.read.discover.wanted()
 	if err := v.plan.Prepare(cmd.Context(), v.corpus); err != nil {
 		return nil, errors.Join(err, v.corpus.Close())
 	}
@@ -297,10 +299,22 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 			return nil, fmt.Errorf("pinned: %w", err)
 		}
 	}
-	parts := reports.PageParts{Calls: calls, Paths: pathsOf(chosen.Sessions), Settings: settingsText(ask.Set), Scenario: string(scenario)}
+	chosenBy := map[string]string{}
+	for _, c := range run.Cells {
+		switch of := strings.TrimPrefix(c.Cell, pinMark); {
+		case of != c.Cell:
+			chosenBy[c.Cell] = "--strategy " + ask.Pinned.Strategy + settingsText(ask.Pinned.Set)
+		case c.Strategy == ask.Strategy && c.Strategy != results.StrategyRecorded:
+			chosenBy[c.Cell] = "--strategy " + ask.Strategy + settingsText(ask.Set)
+		}
+	}
+	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Paths: pathsOf(chosen.Sessions, len(v.paths) == 0 && !v.found), Scenario: string(scenario)}
 	d := reports.Page(run, parts)
 	d.Sections = slices.DeleteFunc(d.Sections, func(s document.Section) bool { return s.Title == "Compactions" })
 	line := fmt.Sprintf("sim run --strategy recorded,%s%s", ask.Strategy, settingsText(ask.Set))
+	if v.found {
+		line += " --discover"
+	}
 	for _, path := range v.paths {
 		line += " " + path
 	}
@@ -352,6 +366,9 @@ func simulated(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus)
 	return run, calls, err
 }
 
+// pinMark begins the names of cells that were pinned.
+const pinMark = "pinned "
+
 // pin adds the cells of another variant to a run.
 func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Run, calls *[]results.CellCalls, of *Variant) error {
 	plan, err := v.planOf(of)
@@ -362,28 +379,27 @@ func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Ru
 	if err != nil {
 		return err
 	}
-	const mark = "pinned "
 	foreign := func(name string) bool { return name != results.StrategyBilled && name != results.StrategyRecorded }
 	for _, c := range other.Cells {
 		if foreign(c.Strategy) {
-			c.Cell = mark + c.Cell
+			c.Cell, c.Strategy = pinMark+c.Cell, pinMark+c.Strategy // a strategy of its own in tables and charts
 			run.Cells = append(run.Cells, c)
 		}
 	}
 	for _, c := range more {
 		if foreign(c.Cell) {
-			c.Cell = mark + c.Cell
+			c.Cell = pinMark + c.Cell
 			*calls = append(*calls, c)
 		}
 	}
 	return nil
 }
 
-// pathsOf returns the first file of each session, by id.
-func pathsOf(sessions []*traces.Session) map[string]string {
+// pathsOf returns the first file of each session, by id, "" for samples.
+func pathsOf(sessions []*traces.Session, samples bool) map[string]string {
 	paths := map[string]string{}
 	for _, s := range sessions {
-		if len(s.Files) > 0 {
+		if paths[s.ID] = ""; len(s.Files) > 0 && !samples {
 			paths[s.ID] = s.Files[0]
 		}
 	}

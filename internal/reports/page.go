@@ -16,8 +16,8 @@ type PageParts struct {
 	Calls    []results.CellCalls
 	Chains   []studies.Chains
 	Scenario string            // YAML
-	Paths    map[string]string // files of sessions, by id
-	Settings string            // arguments that the cells were made with, for commands to copy
+	Paths    map[string]string // files of sessions, by id; "" for the samples
+	Chosen   map[string]string // arguments that choose a cell, by its name, where they are more than its strategy
 }
 
 // Page is the report of a run for a browser: the decision, strategies, charts, calls, compactions, and what the figures
@@ -57,7 +57,7 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 		d.Sections = append(d.Sections, document.Section{Title: "Charts", Blocks: figures})
 	}
 	if len(parts.Calls) > 0 {
-		tracks, note := Tracks(parts.Calls, parts.Paths, parts.Settings)
+		tracks, note := Tracks(parts.Calls, parts.Paths, parts.Chosen)
 		blocks := []document.Block{document.Text{Text: "What each call read from the cache, wrote into it and sent beside it. " +
 			"▾ marks a miss, ◆ a compaction or a call of the client. Drag to zoom, click or use the arrow keys to step. " + note}, tracks}
 		d.Sections = append(d.Sections, document.Section{Title: "Every call", Blocks: blocks})

@@ -19,8 +19,9 @@ const maxTracked = 8_000
 
 // Tracks returns what each call of the conversations of some cells read, wrote and sent uncached,
 // session by session, and a note when some sessions are left out. paths are the files of sessions by id, for
-// the command that explains a call; settings are the arguments that cells were made with.
-func Tracks(calls []results.CellCalls, paths map[string]string, settings string) (*document.Tracks, string) {
+// the command that explains a call, "" for the samples; chosen are the arguments that choose a cell there, by its name,
+// where they are more than its strategy.
+func Tracks(calls []results.CellCalls, paths, chosen map[string]string) (*document.Tracks, string) {
 	t := &document.Tracks{Step: "call", Parts: []string{"read", "written", "uncached", "output"}}
 	kept, left := tracked(calls)
 	for i := range calls {
@@ -33,9 +34,9 @@ func Tracks(calls []results.CellCalls, paths map[string]string, settings string)
 			if list := bySession[id]; len(list) > 0 {
 				track := trackOf(list)
 				track.Group, track.Variant = document.Printable(id), calls[i].Cell
-				if path := paths[id]; path != "" {
-					track.Look = document.Printable(fmt.Sprintf("sim explain %s {n} --strategy %s%s %s",
-						id, strings.Fields(calls[i].Cell)[0], settings, quoted(path)))
+				if path, ok := paths[id]; ok {
+					how := cmp.Or(chosen[calls[i].Cell], "--strategy "+strings.Fields(calls[i].Cell)[0])
+					track.Look = document.Printable(strings.TrimSpace(fmt.Sprintf("sim explain %s {n} %s %s", id, how, quoted(path))))
 				}
 				t.List = append(t.List, track)
 			}
