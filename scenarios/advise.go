@@ -40,7 +40,9 @@ type AgentAdvice struct {
 	Together *Together `json:"together,omitempty"` // nil for fewer than two changes
 	Formulas []Formula `json:"formulas,omitempty"` // with Plan.Formulas
 	figures  *figures  // of Formulas
-	was      results.Row
+	// Model is how far the model is from the bill, as a run shows it.
+	Model results.ModelError `json:"model_error,omitzero"`
+	was   results.Row
 }
 
 // Change is one setting at the value that was chosen.
@@ -134,11 +136,12 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title, Sessions: len(sessions)}
 	for _, s := range sessions {
 		one.Calls += s.NumCalls()
-		row := sim.Billed(s, p.Prices, time.Time{})
-		one.PaidUSD += row.CostUSD()
 		if profile.Compare(s.Version(), one.Version) > 0 {
 			one.Version = s.Version()
 		}
+	}
+	if err := p.trust(ctx, one, sessions); err != nil {
+		return nil, err
 	}
 	all, err := p.total(ctx, sessions, nil)
 	if err != nil {
@@ -176,6 +179,29 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		}
 	}
 	return one, p.together(ctx, sessions, one)
+}
+
+// trust sets what sessions were billed, and how far the model is from that.
+func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.Session) error {
+	config, err := p.Config(results.StrategyRecorded, nil)
+	if err != nil {
+		return err
+	}
+	config.Needs, config.Breaks = nil, false
+	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{config})
+	if err != nil {
+		return err
+	}
+	billed := results.Cell{Cell: results.StrategyBilled, Strategy: results.StrategyBilled}
+	for _, s := range sessions {
+		billed.Rows = append(billed.Rows, sim.Billed(s, p.Prices, time.Time{}))
+	}
+	run := results.Run{Cells: []results.Cell{billed, {Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded, Rows: rows[0]}}}
+	if err := run.Sum(); err != nil {
+		return err
+	}
+	one.PaidUSD, one.Model = run.Cells[0].Total.CostUSD(), run.ModelError
+	return nil
 }
 
 // minAdvised is the least that a change must save to be told, USD: half a cent.

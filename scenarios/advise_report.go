@@ -15,7 +15,7 @@ func (a *Advice) Line() string {
 	for i := range a.Agents {
 		if one := &a.Agents[i]; len(one.Changes) > 0 {
 			c := &one.Changes[0]
-			return fmt.Sprintf("%s: %s (%s) saves %s, %s on sessions not used to choose it",
+			return fmt.Sprintf("%s: %s (%s) saves %s on these sessions, %s of those not used to choose it",
 				one.Title, c.Does, c.Setting, document.USD(c.SavesUSD, 2), share(c))
 		}
 	}
@@ -43,10 +43,10 @@ func (a *Advice) Document(remarks []string) *document.Document {
 	}
 	for i := range a.Agents {
 		d.Sections = append(d.Sections, a.Agents[i].section())
-		if off := a.Agents[i].modelError(); math.Abs(off) > largeError {
+		if off, ok := a.Agents[i].Model.Relative(); ok && math.Abs(off) > largeError {
 			s := &d.Sections[len(d.Sections)-1]
-			s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf("Simulated as they are, these sessions cost %s against "+
-				"the bill: what is simulated of them may be as far off.", document.SignedPercent(off))})
+			s.Blocks = append(s.Blocks, document.Text{Text: "Model error on these sessions: " + a.Agents[i].Model.String() +
+				". What is simulated of them may be as far off."})
 		}
 	}
 	return d
@@ -55,14 +55,6 @@ func (a *Advice) Document(remarks []string) *document.Document {
 // largeError is the model error that advice warns of, as a share: twice that of all recorded
 // sessions together (docs/validation.md).
 const largeError = 0.1
-
-// modelError is how far the sessions as they are, simulated, are from the bill, as a share.
-func (x *AgentAdvice) modelError() float64 {
-	if x.PaidUSD == 0 {
-		return 0
-	}
-	return x.AsIsUSD/x.PaidUSD - 1
-}
 
 // paid lists what was paid by agent.
 func (a *Advice) paid() *document.Table {
@@ -88,7 +80,7 @@ func (x *AgentAdvice) section() document.Section {
 		return s
 	}
 	if x.Sessions < foldBlocks {
-		say("Choosing on some sessions and judging on others takes at least %d; found: %s.",
+		say("Too few sessions to advise: choosing on some and judging on others takes at least %d; found: %s.",
 			foldBlocks, document.Count(x.Sessions, "session"))
 		return s
 	}

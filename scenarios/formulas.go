@@ -72,7 +72,7 @@ type figures struct {
 
 // tokenPrices are those of a token, USD.
 type tokenPrices struct {
-	read, write, write1h, input, output float64 // write1h is 0 where there is no such lifetime
+	read, write, write1h, input, output float64 // write1h is write where there is no such lifetime
 }
 
 // formulas holds the closed forms against the simulation of the sessions of an agent.
@@ -135,7 +135,7 @@ func figuresOf(sessions []*traces.Session) *figures {
 	return f
 }
 
-// common returns the first of the sessions that begin with the model most of them begin with.
+// common returns the last of the sessions that begin with the model most of them begin with.
 func common(sessions []*traces.Session) (at *traces.Session) {
 	counts := map[string]int{}
 	most := 0
@@ -322,12 +322,15 @@ func usdOf(rows []results.Row) (usd float64) {
 
 // lifetime compares the client as it is, asking for an hour, with itself asking for five minutes.
 func (p *Plan) lifetime(ctx context.Context, f *figures) (x Formula, ok bool, err error) {
-	if f.write1h == 0 {
+	if f.write1h <= f.write {
 		return x, false, nil
 	}
 	var written, rested float64 // G and R
 	for _, s := range f.sessions {
 		rate := p.pricesOf(s)
+		if rate.write1h <= rate.write {
+			continue
+		}
 		var long, short float64
 		for i := range s.Threads {
 			var last, head int64 // head stays warm through others: what the first call reads

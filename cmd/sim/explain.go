@@ -79,6 +79,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer corpus.Close()
 	s, err := findSession(corpus, args[0])
+	if err != nil && f.read.sample {
+		err = usageError{fmt.Errorf("%w; these are the samples: for others give their PATH", err)}
+	}
 	if err != nil {
 		return err
 	}

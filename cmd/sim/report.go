@@ -127,13 +127,18 @@ func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
 
 // page makes the document of a run over the sessions of s.
 func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*document.Document, error) {
-	var parts reports.PageParts
-	advice, err := s.plan.Advise(ctx, s.corpus)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return nil, err
-	case err == nil:
-		parts.Advice = advice.Document(nil)
+	parts := reports.PageParts{Chosen: map[string]string{}}
+	advised := *s.plan
+	advised.Summarize, advised.Journal = nil, nil // advice is of the stub: nobody agreed to pay for it
+	advice, err := advised.Advise(ctx, s.corpus)
+	if err != nil {
+		return nil, fmt.Errorf("advice for the page: %w", err)
+	}
+	parts.Advice = advice.Document(nil)
+	for i := range run.Cells {
+		if c := &run.Cells[i]; len(c.Params)+len(run.Provenance.Switches) == 0 {
+			parts.Chosen[c.Cell] = "--strategy " + reports.Quoted(c.Strategy)
+		}
 	}
 	if parts.Calls, err = s.plan.Calls(ctx, s.corpus, run); err != nil {
 		return nil, fmt.Errorf("calls for the page: %w", err)

@@ -179,13 +179,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	calls.remark(cmd.ErrOrStderr(), run, runErr)
 	f.read.remark(cmd, &run.Workload, s.corpus)
+	made := calls.done() // no real calls from here on
 	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}
 	return errors.Join(runErr,
 		reports.Run(run, o).Write(cmd.OutOrStdout(), f.format),
 		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.Chart(w, format, run) }),
 		s.write(cmd, run, f.html),
 		// What was computed is kept, also of a run that was interrupted.
-		s.save(context.WithoutCancel(cmd.Context()), run, calls.done(), runErr != nil))
+		s.save(context.WithoutCancel(cmd.Context()), run, made, runErr != nil))
 }
 
 // most returns how many lines a table has at most, 0 for no limit.

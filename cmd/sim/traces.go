@@ -66,6 +66,9 @@ func (f *traceFlags) session(
 		return nil, nil, err
 	}
 	s, err := findSession(corpus, prefix)
+	if err != nil && f.read.sample {
+		err = usageError{fmt.Errorf("%w; these are the samples: for others give their PATH", err)}
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, corpus.Close())
 	}

@@ -50,7 +50,8 @@ func newView() *cobra.Command {
 Pin a setting to compare it with another, step through the calls of a conversation, copy the
 command that gives what is on the screen. Without a path it shows the samples.
 
-The address holds a random token; without it the server answers nothing.`,
+The address holds a random token; without it the server answers nothing. A browser is started with the address, which other
+users of the machine may then see among its processes: --no-open avoids that.`,
 		Example: `  sim view ~/.claude/projects
   sim view --discover --no-open`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -78,7 +79,7 @@ func (f *viewFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("listening at %s: %w", f.listen, err)
 	}
-	v.host, v.token = l.Addr().String(), rand.Text()
+	v.host, v.token = strings.TrimSuffix(l.Addr().String(), ":80"), rand.Text() // a browser leaves out :80
 	url := fmt.Sprintf("http://%s/?t=%s", v.host, v.token)
 	fmt.Fprintf(cmd.OutOrStdout(), "%s until Ctrl-C\n", url)
 	if !f.noOpen {
@@ -104,7 +105,9 @@ type viewer struct {
 	corpus      *traces.Corpus
 	plan        scenarios.Plan // what all variants have in common
 	paths       []string
-	found       bool // the sessions are those in the usual places
+	sample      bool     // the sessions are those that come with the program
+	remarks     []string // what was read, and what could not be
+	chosen      string   // arguments that choose sessions and prices, for commands to copy
 	host, token string
 }
 
@@ -122,11 +125,23 @@ func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
 		return nil, usageError{err}
 	}
 	v := &viewer{paths: args}
+	v.plan = scenarios.Plan{Registry: registry, Prices: table, Seed: 1, Workers: f.read.workers, Version: version()}
+	f.read.listener = v.plan.Listener()
 	if v.corpus, err = f.read.corpus(cmd, args); err != nil {
 		return nil, err
 	}
-	v.plan = scenarios.Plan{Registry: registry, Prices: table, Seed: 1, Workers: f.read.workers, Version: version()}
-	v.found = f.read.discover.wanted()
+	for _, flag := range []string{"since", "until", "tz", "project", "model", "agent", "prices", "price-as"} {
+		if given := cmd.Flags().Lookup(flag); given != nil && given.Changed {
+			v.chosen += " --" + flag + " " + reports.Quoted(strings.Trim(given.Value.String(), "[]"))
+		}
+	}
+	v.sample = f.read.sample
+	if f.read.found != nil {
+		v.paths = f.read.found
+	}
+	var read results.Workload
+	f.read.remark(cmd, &read, v.corpus)
+	v.remarks = read.Remarks
 	if err := v.plan.Prepare(cmd.Context(), v.corpus); err != nil {
 		return nil, errors.Join(err, v.corpus.Close())
 	}
@@ -148,7 +163,7 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := cmp.Or(r.Header.Get("X-Sim-Token"), r.URL.Query().Get("t"))
 	origin := r.Header.Get("Origin")
 	if r.Host != v.host || origin != "" && origin != "http://"+v.host || subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1 {
-		http.Error(w, "this page belongs to someone else", http.StatusForbidden)
+		http.Error(w, "open the address that sim view printed, with its token", http.StatusForbidden)
 		return
 	}
 	var b bytes.Buffer
@@ -158,8 +173,12 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = v.page(r.Context(), &b)
 	case "POST /simulate":
 		var ask viewAsk
-		if err = json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&ask); err == nil {
+		body := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16))
+		body.DisallowUnknownFields()
+		if err = body.Decode(&ask); err == nil {
 			err = v.answer(r.Context(), &b, &ask)
+		} else {
+			err = fmt.Errorf("reading what was asked for: %w", err)
 		}
 	default:
 		http.NotFound(w, r)
@@ -290,6 +309,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 	if err != nil {
 		return nil, err
 	}
+	run.Workload.Remarks = append(run.Workload.Remarks, v.remarks...)
 	scenario, err := plan.Design.Resolved()
 	if err != nil {
 		return nil, err
@@ -303,21 +323,23 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 	for _, c := range run.Cells {
 		switch of := strings.TrimPrefix(c.Cell, pinMark); {
 		case of != c.Cell:
-			chosenBy[c.Cell] = "--strategy " + ask.Pinned.Strategy + settingsText(ask.Pinned.Set)
-		case c.Strategy == ask.Strategy && c.Strategy != results.StrategyRecorded:
-			chosenBy[c.Cell] = "--strategy " + ask.Strategy + settingsText(ask.Set)
+			chosenBy[c.Cell] = "--strategy " + reports.Quoted(ask.Pinned.Strategy) + settingsText(ask.Pinned.Set)
+		case c.Strategy == results.StrategyRecorded:
+			chosenBy[c.Cell] = "--strategy " + results.StrategyRecorded
+		case c.Strategy == ask.Strategy:
+			chosenBy[c.Cell] = "--strategy " + reports.Quoted(ask.Strategy) + settingsText(ask.Set)
 		}
 	}
-	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Paths: pathsOf(chosen.Sessions, len(v.paths) == 0 && !v.found), Scenario: string(scenario)}
+	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Paths: pathsOf(chosen.Sessions, v.sample), Scenario: string(scenario)}
 	d := reports.Page(run, parts)
-	d.Sections = slices.DeleteFunc(d.Sections, func(s document.Section) bool { return s.Title == "Compactions" })
 	line := fmt.Sprintf("sim run --strategy recorded,%s%s", ask.Strategy, settingsText(ask.Set))
-	if v.found {
-		line += " --discover"
+	paths := v.paths
+	if ask.Session != "" {
+		paths = parts.Paths[ask.Session]
+	} else if ask.Agent != "" {
+		line += " --agent " + reports.Quoted(ask.Agent)
 	}
-	for _, path := range v.paths {
-		line += " " + path
-	}
+	line += v.chosen + strings.TrimSuffix(" "+reports.Quoted(paths...), " ")
 	d.Sections = append([]document.Section{{Blocks: []document.Block{document.Raw(line)}}}, d.Sections...)
 	return d, nil
 }
@@ -326,7 +348,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 func settingsText(set []string) string {
 	text := ""
 	for _, assignment := range set {
-		text += " --set " + assignment
+		text += " --set " + reports.Quoted(assignment)
 	}
 	return text
 }
@@ -395,12 +417,12 @@ func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Ru
 	return nil
 }
 
-// pathsOf returns the first file of each session, by id, "" for samples.
-func pathsOf(sessions []*traces.Session, samples bool) map[string]string {
-	paths := map[string]string{}
+// pathsOf returns the files of each session, by id, none for samples.
+func pathsOf(sessions []*traces.Session, samples bool) map[string][]string {
+	paths := map[string][]string{}
 	for _, s := range sessions {
-		if paths[s.ID] = ""; len(s.Files) > 0 && !samples {
-			paths[s.ID] = s.Files[0]
+		if paths[s.ID] = s.Files; samples {
+			paths[s.ID] = nil
 		}
 	}
 	return paths

@@ -395,7 +395,11 @@ func (p *page) compactions() []document.Section {
 		if c.Manual {
 			where += " by hand"
 		}
-		t.Rows = append(t.Rows, append([]any{where, c.Before, c.After}, c.figures()...))
+		before, after := any(c.Before), any(c.After)
+		if !c.Measured && c.Before+c.After == 0 { // calls without a price are not weighed
+			before, after = document.Dash, document.Dash
+		}
+		t.Rows = append(t.Rows, append([]any{where, before, after}, c.figures()...))
 	}
 	return section("Compactions", t,
 		fmt.Sprintf("%s, %d that cost more than they gave; the worst first. Where no log shows the summary call: "+

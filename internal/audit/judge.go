@@ -34,7 +34,7 @@ func Judge(s *traces.Session, prices Prices) []Judgement {
 // lifetime and for no visible reason is there an eviction.
 var classes = map[Cause]prompt.MissClass{
 	CauseCompaction: prompt.MissCompaction, CauseEdit: prompt.MissEdit, CauseMessages: prompt.MissEdit,
-	CauseThinking: prompt.MissEdit, CauseModel: prompt.MissModel, CauseLongPause: prompt.MissExpiry,
+	CauseThinking: prompt.MissHead, CauseModel: prompt.MissModel, CauseLongPause: prompt.MissExpiry,
 	CauseShortPause: prompt.MissExpiry, CauseSystem: prompt.MissHead, CauseTools: prompt.MissHead,
 	CauseInside: prompt.MissEviction, CauseTail: prompt.MissEviction, CauseUnknown: prompt.MissEviction,
 	CauseNoLifetime: prompt.MissEviction,

@@ -31,10 +31,11 @@ type Axis struct {
 	Title     string // only of a horizontal axis
 	Low, High float64
 	Log       bool
-	Grid      bool   // a line across the panel at each tick
-	Bare      bool   // no line along the axis
-	Names     bool   // ticks name things: one without room is shortened, not left out
-	Unit      string // of the values, one of Unit… or ""
+	Grid      bool                   // a line across the panel at each tick
+	Bare      bool                   // no line along the axis
+	Names     bool                   // ticks name things: one without room is shortened, not left out
+	Unit      string                 // of the values, one of Unit… or ""
+	Says      func(v float64) string // what a value means, where the scale is one of our own; nil otherwise
 	Ticks     []Tick
 }
 
@@ -47,6 +48,9 @@ func (a *Axis) Write(v float64) string {
 			}
 		}
 		return ""
+	}
+	if a.Says != nil {
+		return a.Says(v)
 	}
 	if a.Unit == "" && v != math.Trunc(v) {
 		return Grouped(v, 2)

@@ -38,9 +38,13 @@ func (l *Library) Of(s *traces.Session) *Index {
 	}
 	l.mu.Unlock()
 	v.once.Do(func() {
-		if v.index, v.err = Build(l.ctx, l.corpus, s); v.err != nil || v.index.Len() == 0 {
-			v.index = nil
+		index, err := Build(l.ctx, l.corpus, s)
+		if err != nil || index.Len() == 0 {
+			index = nil
 		}
+		l.mu.Lock()
+		v.index, v.err = index, err
+		l.mu.Unlock()
 	})
 	return v.index
 }

@@ -104,7 +104,13 @@ func recallAt(recall float64) float64 { return -math.Log10(1 - min(max(recall, 0
 // recallAxis returns the axis from below a recall on.
 func recallAxis(least float64) document.Axis {
 	a := document.Axis{Title: "recall: what is used later and still at hand", Grid: true,
-		Low: recallAt(least) - 0.1, High: recallAt(fullRecall) + 0.1}
+		Low: recallAt(least) - 0.1, High: recallAt(fullRecall) + 0.1,
+		Says: func(at float64) string {
+			if at >= recallAt(fullRecall) {
+				return "99.9 % or more"
+			}
+			return document.Percent(1 - math.Pow(10, -at))
+		}}
 	for _, v := range []float64{0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, fullRecall} {
 		if at := recallAt(v); at >= a.Low {
 			a.Ticks = append(a.Ticks, document.Tick{Value: at, Label: strconv.FormatFloat(100*v, 'f', -1, 64) + " %"})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/studies"
@@ -15,9 +16,9 @@ type PageParts struct {
 	Advice   *document.Document // what to set
 	Calls    []results.CellCalls
 	Chains   []studies.Chains
-	Scenario string            // YAML
-	Paths    map[string]string // files of sessions, by id; "" for the samples
-	Chosen   map[string]string // arguments that choose a cell, by its name, where they are more than its strategy
+	Scenario string              // YAML
+	Paths    map[string][]string // files of sessions, by id; none for the samples
+	Chosen   map[string]string   // arguments of sim explain that choose a cell, by its name, for those that have any
 }
 
 // Page is the report of a run for a browser: the decision, strategies, charts, calls, compactions, and what the figures
@@ -58,7 +59,7 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	}
 	if len(parts.Calls) > 0 {
 		tracks, note := Tracks(parts.Calls, parts.Paths, parts.Chosen)
-		blocks := []document.Block{document.Text{Text: "What each call read from the cache, wrote into it and sent beside it. " +
+		blocks := []document.Block{document.Text{Text: "What each call read from the cache, wrote into it, sent beside it and answered. " +
 			"▾ marks a miss, ◆ a compaction or a call of the client. Drag to zoom, click or use the arrow keys to step. " + note}, tracks}
 		d.Sections = append(d.Sections, document.Section{Title: "Every call", Blocks: blocks})
 	}
@@ -96,8 +97,8 @@ func provenance(run *results.Run, scenario string) document.Section {
 	item("program", p.Version)
 	item("seed", fmt.Sprint(p.Seed))
 	item("sessions", p.SessionsDigest)
-	item("prices", p.Prices+" "+p.PricesDigest)
-	item("profile", p.Profile+" "+p.ProfileDigest)
+	item("prices", strings.TrimSpace(p.Prices+" "+p.PricesDigest))
+	item("profile", strings.TrimSpace(p.Profile+" "+p.ProfileDigest))
 	for _, name := range slices.Sorted(maps.Keys(p.Switches)) {
 		item(name, p.Switches[name])
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/document"
 )
 
-// maxSpots is how many points of a chart say what they are: of more every n-th does.
+// maxSpots is how many points of a series say what they are: of more every n-th does.
 const maxSpots = 1500
 
 // find notes what stands where in the data of a panel.
@@ -20,7 +20,10 @@ func (s *sketch) find(p *panel, data draw.Canvas) {
 		if x.Mark == document.MarkBand || x.Mark == document.MarkLevel || x.Mark == document.MarkText {
 			continue
 		}
-		every := 1 + len(x.X)/maxSpots
+		if strings.HasPrefix(x.Name, "intervals") {
+			continue // their ends; the points themselves say what they are
+		}
+		every := 1 + (len(x.X)-1)/maxSpots
 		for j := 0; j < len(x.X); j += every {
 			if math.IsNaN(x.Y[j]) {
 				continue
@@ -40,6 +43,13 @@ func (s *sketch) find(p *panel, data draw.Canvas) {
 }
 
 func tenth(v float64) float64 { return math.Round(10*v) / 10 }
+
+// shortTitle is a title without its explanation and its unit.
+func shortTitle(title string) string {
+	title, _, _ = strings.Cut(title, ":")
+	title, _, _ = strings.Cut(title, " (")
+	return title
+}
 
 // says returns what a point of a series is.
 func (p *panel) says(x *document.Series, j int) string {
@@ -62,8 +72,8 @@ func (p *panel) says(x *document.Series, j int) string {
 		}
 	}
 	if !p.Y.Names {
-		add(strings.TrimSpace(p.X.Title + " " + p.X.Write(at)))
-		add(strings.TrimSpace(p.Title + " " + p.Y.Write(up)))
+		add(strings.TrimSpace(shortTitle(p.X.Title) + " " + p.X.Write(at)))
+		add(strings.TrimSpace(shortTitle(p.Title) + " " + p.Y.Write(up)))
 	} else {
 		add(p.Y.Write(up))
 		if x.Mark == document.MarkBox && !p.X.Names && len(x.Shade) == 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -17,11 +18,10 @@ import (
 // sessions. A call takes some 40 bytes of the page.
 const maxTracked = 8_000
 
-// Tracks returns what each call of the conversations of some cells read, wrote and sent uncached,
+// Tracks returns what each call of the conversations of some cells read, wrote, sent uncached and answered,
 // session by session, and a note when some sessions are left out. paths are the files of sessions by id, for
-// the command that explains a call, "" for the samples; chosen are the arguments that choose a cell there, by its name,
-// where they are more than its strategy.
-func Tracks(calls []results.CellCalls, paths, chosen map[string]string) (*document.Tracks, string) {
+// the command that explains a call, none for the samples; chosen are the arguments that choose a cell there, by its name.
+func Tracks(calls []results.CellCalls, paths map[string][]string, chosen map[string]string) (*document.Tracks, string) {
 	t := &document.Tracks{Step: "call", Parts: []string{"read", "written", "uncached", "output"}}
 	kept, left := tracked(calls)
 	for i := range calls {
@@ -34,9 +34,9 @@ func Tracks(calls []results.CellCalls, paths, chosen map[string]string) (*docume
 			if list := bySession[id]; len(list) > 0 {
 				track := trackOf(list)
 				track.Group, track.Variant = document.Printable(id), calls[i].Cell
-				if path, ok := paths[id]; ok {
-					how := cmp.Or(chosen[calls[i].Cell], "--strategy "+strings.Fields(calls[i].Cell)[0])
-					track.Look = document.Printable(strings.TrimSpace(fmt.Sprintf("sim explain %s {n} %s %s", id, how, quoted(path))))
+				if files, ok := paths[id]; ok && chosen[calls[i].Cell] != "" {
+					how := chosen[calls[i].Cell]
+					track.Look = document.Printable(strings.TrimSpace(fmt.Sprintf("sim explain %s {n} %s %s", Quoted(id), how, Quoted(files...))))
 				}
 				t.List = append(t.List, track)
 			}
@@ -48,12 +48,17 @@ func Tracks(calls []results.CellCalls, paths, chosen map[string]string) (*docume
 	return t, fmt.Sprintf("The %d sessions with the most calls; %d others are left out.", len(kept), left)
 }
 
-// quoted writes an argument as a shell takes it.
-func quoted(arg string) string {
-	if !strings.ContainsFunc(arg, func(r rune) bool { return strings.ContainsRune(" '\"\\$&|;<>()*?[]`#~!", r) }) {
-		return arg
+// Quoted writes arguments as a shell takes them.
+func Quoted(args ...string) string {
+	list := slices.Clone(args)
+	for i, arg := range list {
+		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune("'\"\\$&|;<>()*?[]{}`#~!^%", r)
+		}) {
+			list[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
 	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	return strings.Join(list, " ")
 }
 
 // tracked returns the sessions to follow, by most calls, and how many are left out.

@@ -2,8 +2,8 @@
 // entry that is not there, is damaged, or was written by another program is made again.
 //
 // An entry is a value in the form that its type has in memory, under a digest of its own. It has the name of a key,
-// the program, and the layout of the type, so that a program never reads what another one, or an earlier state of
-// itself, has written. Entries are written beside their place and renamed: any number of programs may use a folder.
+// the program, and the layout of the type, so that a program does not read what another one, or an earlier state of
+// itself, has written: a program is known by the size and the time of its file. Entries are written beside their place and renamed: any number of programs may use a folder.
 package store
 
 import (

@@ -24,6 +24,7 @@
       fresh.innerHTML = text;
       const open = page.all(old, "details").map(d => d.open);
       const main = fresh.content.querySelector("main");
+      page.all(old, ".tracks").forEach(t => t.dispatchEvent(new Event("gone")));
       old.replaceWith(main);
       page.all(main, "details").forEach((d, i) => { d.open = !!open[i] });
       page.enliven(main);

@@ -150,8 +150,10 @@ const page = (() => {
     });
     box.hidden = false;
     variants(); draw();
-    addEventListener("resize", () => { if (plot && box.isConnected) plot.setSize({ width: Math.max(280, box.clientWidth), height }) });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (box.isConnected) draw() });
+    const end = new AbortController(), on = { signal: end.signal };
+    box.addEventListener("gone", () => { end.abort(); plot.destroy() });
+    addEventListener("resize", () => plot.setSize({ width: Math.max(280, box.clientWidth), height }), on);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw, on);
   }
 
   // enliven adds to a part of the page what needs scripts.
