@@ -75,14 +75,29 @@ func (f *devserverFlags) check() (*devserver.Server, error) {
 }
 
 func (f *devserverFlags) checkListen() error {
-	host, _, err := net.SplitHostPort(f.listen)
-	if err != nil {
-		return fmt.Errorf("--listen %q: want HOST:PORT", f.listen)
+	err := checkLoopback(f.listen)
+	if !errors.Is(err, errReachable) {
+		return err
 	}
-	if ip := net.ParseIP(host); f.allowRemote || host == "localhost" || ip != nil && ip.IsLoopback() {
+	if f.allowRemote {
 		return nil
 	}
-	return fmt.Errorf("--listen %q: other machines could reach that; add --allow-remote if they may", f.listen)
+	return fmt.Errorf("%w; add --allow-remote if they may", err)
+}
+
+// errReachable is the error of an address that is not this machine's alone.
+var errReachable = errors.New("other machines could reach that")
+
+// checkLoopback returns what is wrong with an address to listen at that other machines must not reach.
+func checkLoopback(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("--listen %q: want HOST:PORT", listen)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("--listen %q: %w", listen, errReachable)
 }
 
 func (f *devserverFlags) run(cmd *cobra.Command) error {

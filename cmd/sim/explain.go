@@ -72,19 +72,11 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, paths)
+	s, corpus, err := f.session(cmd, args[0], paths)
 	if err != nil {
 		return err
 	}
 	defer corpus.Close()
-	s, err := findSession(corpus, args[0])
-	if err != nil && f.read.sample {
-		err = usageError{fmt.Errorf("%w; these are the samples: for others give their PATH", err)}
-	}
-	if err != nil {
-		return err
-	}
 	e, err := explain.Session(config, s)
 	if err != nil {
 		return err
