@@ -116,7 +116,7 @@ func recallAxis(least float64) document.Axis {
 			a.Ticks = append(a.Ticks, document.Tick{Value: at, Label: strconv.FormatFloat(100*v, 'f', -1, 64) + " %"})
 		}
 	}
-	a.Ticks[len(a.Ticks)-1].Label = "more"
+	a.Ticks[len(a.Ticks)-1].Label = "≥ 99.9 %"
 	return a
 }
 
