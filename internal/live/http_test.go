@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -315,10 +316,18 @@ func TestChainOverHTTP(t *testing.T) {
 
 // Who interrupts keeps what was answered: a second run asks only for the rest.
 func TestInterruptOverHTTP(t *testing.T) {
-	server, web := serve(t, devserver.Options{Latency: 20 * time.Millisecond})
-	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	var asked atomic.Int64
+	gone := make(chan struct{})
+	server, web := serve(t, devserver.Options{Now: func() time.Time {
+		if asked.Add(1) == 2 { // the second request is at the server when its caller goes
+			cancel()
+			<-gone
+		}
+		return time.Now()
+	}})
+	dir := t.TempDir()
 	s := conversation("alpha")
 	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, cassette.RecordMissing, cassette.Options{})})
 	a, err := l.Compose(ctx, s.call())
@@ -326,8 +335,9 @@ func TestInterruptOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.compactInto(&a)
-	time.AfterFunc(5*time.Millisecond, cancel)
-	if _, err := l.Compose(ctx, s.call()); err == nil || ctx.Err() == nil {
+	_, err = l.Compose(ctx, s.call())
+	close(gone)
+	if err == nil || ctx.Err() == nil {
 		t.Fatalf("the interrupted call ends with %v", err)
 	}
 	s = conversation("alpha")

@@ -282,7 +282,7 @@ func TestMaxTokens(t *testing.T) {
 func TestCallerGivesUp(t *testing.T) {
 	_, url := serve(t, devserver.Options{}, "loris")
 	for name, b := range both(t, url, backend.Limits{}) {
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		_, err := b.Do(ctx, conversation())
 		cancel()
 		f := failure(t, err)

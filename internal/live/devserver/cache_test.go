@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,10 +147,20 @@ func TestLevels(t *testing.T) {
 // An entry can be read once the response that writes it has begun: of calls that
 // are under way together each writes for itself.
 func TestNotYetReadable(t *testing.T) {
-	s := serve(t, devserver.Options{Latency: 500 * time.Millisecond})
+	const together = 4
+	var arrived sync.WaitGroup
+	arrived.Add(together)
+	var asked atomic.Int64
+	s := serve(t, devserver.Options{Latency: 500 * time.Millisecond, Now: func() time.Time {
+		if asked.Add(1) <= together {
+			arrived.Done()
+			arrived.Wait()
+		}
+		return time.Now()
+	}})
 	body := user(small, blocks(10, 10)...)
 	var wg sync.WaitGroup
-	for range 4 {
+	for range together {
 		wg.Go(func() {
 			if _, _, text := s.post("/v1/messages", body); !strings.Contains(text, `"cache_creation_input_tokens":1020`) {
 				t.Errorf("a call at the same time: %s", text)
