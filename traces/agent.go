@@ -70,8 +70,8 @@ type Text struct {
 // Listener is shown what blocks say while recordings are read and the texts are in hand. It is safe for
 // concurrent use.
 type Listener interface {
-	// Hear returns what is to be remembered of the text of a block of a kind, nil for nothing. A user's text may
-	// still be of KindText. The text is valid during the call only.
+	// Hear returns what is to be remembered of the text of a block of a kind, nil for nothing. KindPrompt may still
+	// turn out to be another. The text is valid during the call only.
 	Hear(k prompt.Kind, t *Text) any
 	// Index makes Session.Index of what was heard of each block of a session.
 	Index(s *Session, heard []any) any

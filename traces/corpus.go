@@ -62,8 +62,8 @@ const defaultMaxLine = 256 << 20
 // the rest is only counted.
 const defaultMaxProblems = 100
 
-// defaultBatch is how many lines are held before sessions are made of them: about 15 MB.
-const defaultBatch = 20_000
+// defaultBatch is how many lines are held before sessions are made of them: about 4 MB.
+const defaultBatch = 5000
 
 // Options say how recordings are read. The zero value works.
 type Options struct {
@@ -82,11 +82,16 @@ type Options struct {
 	// Progress, when not nil, receives what was read since the last call:
 	// decompressed bytes and files finished. It must be safe for concurrent use.
 	Progress func(bytes int64, files int)
+	// Found is told how many files there are before they are read, unless it is nil.
+	Found func(files int)
 
 	// Listener, when not nil, is shown the texts of blocks and makes Session.Index.
 	Listener Listener
 	// Store, when not nil, keeps what is read for the next time. Sessions do not depend on it.
 	Store Store
+	// Shelf, when not nil, takes the bodies of sessions as they are read: Session.Load brings them back. One that it
+	// cannot take stays in memory. It gives what it keeps a number, and is safe for concurrent use.
+	Shelf shelf
 
 	long *sync.Mutex
 }

@@ -133,16 +133,10 @@ func moment(t time.Time) string {
 
 // usedModels returns the models that calls of s went to, in order of name index.
 func usedModels(s *Session) []string {
-	used := make([]bool, len(s.Models))
-	for i := range s.Threads {
-		for j := range s.Threads[i].Rounds {
-			used[s.Threads[i].Rounds[j].Model] = true
-		}
-	}
 	var names []string
-	for i, name := range s.Models {
-		if used[i] {
-			names = append(names, name)
+	for i, calls := range s.ModelCalls() {
+		if calls > 0 {
+			names = append(names, s.Models[i])
 		}
 	}
 	return names

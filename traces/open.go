@@ -154,6 +154,15 @@ type finder struct {
 	files map[string]int
 }
 
+// unnamed returns the cause of an error of a file whose name stands ahead of it.
+func unnamed(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
+
 func (f *finder) add(opts Options, path string) error {
 	if path == "-" {
 		return f.spoolStdin(opts.Stdin)
@@ -161,7 +170,7 @@ func (f *finder) add(opts Options, path string) error {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("opening recordings: %w", err)
+		return fmt.Errorf("opening recordings: %s: %w", path, unnamed(err))
 	}
 	if !info.IsDir() {
 		if err := files.Regular(path, info); err != nil {

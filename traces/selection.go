@@ -52,7 +52,8 @@ func (f *Filter) Select(sessions []*Session) Selection {
 				early = c.name == sinceCondition
 			}
 		}
-		first, last := s.callTimes()
+		from, to := s.callTimes()
+		first, last := unixTime(from), unixTime(to)
 		switch {
 		case failed == 0:
 			sel.take(s, last)
@@ -89,24 +90,26 @@ func (s *Session) hasCall(is func(*Round) bool) bool {
 	})
 }
 
-// callTimes returns when the first and the last call of s were made, or when it
+// callTimes returns when the first and the last call of s were made, unix ns, or when it
 // began and ended if no call has a time.
-func (s *Session) callTimes() (first, last time.Time) {
-	var from, to int64
+func (s *Session) callTimes() (first, last int64) {
+	if s.away != nil {
+		return s.away.first, s.away.last
+	}
 	for i := range s.Threads {
 		for j := range s.Threads[i].Rounds {
 			if at := s.Threads[i].Rounds[j].At; at != 0 {
-				if from == 0 || at < from {
-					from = at
+				if first == 0 || at < first {
+					first = at
 				}
-				to = max(to, at)
+				last = max(last, at)
 			}
 		}
 	}
-	if from == 0 {
-		return s.StartTime(), s.EndTime()
+	if first == 0 {
+		return s.Start, s.End
 	}
-	return unixTime(from), unixTime(to)
+	return first, last
 }
 
 // knownIn returns what the sessions have in the place of a condition, sorted.

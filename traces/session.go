@@ -41,6 +41,8 @@ type Session struct {
 	LoggedUSD float64
 	// Index is what Options.Listener made of the texts; nil without one.
 	Index any
+
+	away *shelved // nil unless the body is on a shelf
 }
 
 // SummaryCall is the call behind a compaction.
@@ -244,14 +246,36 @@ func (p Problem) String() string {
 // NumCalls returns the API calls over all threads.
 func (s *Session) NumCalls() int {
 	n := 0
+	if s.away != nil {
+		for _, calls := range s.away.models {
+			n += int(calls)
+		}
+	}
 	for i := range s.Threads {
 		n += len(s.Threads[i].Rounds)
 	}
 	return n
 }
 
+// ModelCalls returns the API calls by index into Models.
+func (s *Session) ModelCalls() []int32 {
+	if s.away != nil {
+		return s.away.models
+	}
+	calls := make([]int32, len(s.Models))
+	for i := range s.Threads {
+		for j := range s.Threads[i].Rounds {
+			calls[s.Threads[i].Rounds[j].Model]++
+		}
+	}
+	return calls
+}
+
 // Usage returns the recorded usage over all threads, outputs final or derived.
 func (s *Session) Usage() prompt.Usage {
+	if s.away != nil {
+		return s.away.usage
+	}
 	var u prompt.Usage
 	for i := range s.Threads {
 		for j := range s.Threads[i].Rounds {
@@ -263,6 +287,9 @@ func (s *Session) Usage() prompt.Usage {
 
 // PeakInput returns the largest recorded input of a call over all threads, tokens.
 func (s *Session) PeakInput() int64 {
+	if s.away != nil {
+		return s.away.peak
+	}
 	var peak int64
 	for i := range s.Threads {
 		for j := range s.Threads[i].Rounds {

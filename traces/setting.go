@@ -10,6 +10,7 @@ type Setting struct {
 	Group   string
 	From    string // first version that honours it; "" where no source states one
 	Where   string // the file or environment that Snippet goes to
+	Project string // the file of a project that Snippet may go to instead; "" where none is known
 	Snippet string
 	Does    string // in a few words
 	Values  []string
@@ -17,6 +18,9 @@ type Setting struct {
 	Assign string
 	Caveat string // what may go otherwise than simulated; "" for nothing
 }
+
+// GroupThreshold is the group of settings that decide at which size a context is compacted.
+const GroupThreshold = "threshold"
 
 // With returns a text of the setting with a value in it.
 func (s *Setting) With(text, value string) string { return strings.ReplaceAll(text, "%s", value) }

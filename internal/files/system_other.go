@@ -21,3 +21,6 @@ func abandoned(name string) bool {
 	info, err := os.Lstat(name)
 	return err == nil && time.Since(info.ModTime()) > 24*time.Hour
 }
+
+// Lock does nothing here: two processes may write one file.
+func Lock(*os.File) bool { return true }

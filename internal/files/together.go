@@ -191,8 +191,12 @@ func Writable(dir string) error {
 		dir = filepath.Dir(dir)
 	}
 	f, err := os.CreateTemp(dir, temporary+"*")
+	var failed *fs.PathError
+	if errors.As(err, &failed) { // it names a file that nobody asked for
+		return fmt.Errorf("nothing can be written into %s: %w", dir, failed.Err)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("nothing can be written into %s: %w", dir, err)
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

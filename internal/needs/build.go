@@ -24,14 +24,8 @@ const (
 
 // compile returns what the actions of a session used, given what was heard of each of its blocks.
 func compile(s *traces.Session, heard []any) *Index {
-	places := 0
-	for _, t := range heard {
-		if h, ok := t.(*utterance); ok {
-			places += len(h.marks)
-		}
-	}
 	b := builder{
-		s: s, texts: heard, table: newTable(places), failed: map[int32]bool{},
+		s: s, texts: heard, table: newTable(heard), failed: map[int32]bool{},
 		threadOf: make([]int32, len(s.Blocks)), roundOf: make([]int32, len(s.Blocks)),
 		changed: make([]int32, len(s.Objects)), shown: make([]int32, len(s.Objects)),
 		x: &Index{threads: make([]uses, len(s.Threads))},
@@ -163,7 +157,12 @@ func (b *builder) post(thread, round int32, span traces.Span) {
 		bl := &b.s.Blocks[k]
 		own := bl.Kind == prompt.KindToolUse
 		for _, m := range h.marks {
-			b.table.add(m.key, k, m.from, m.to, own)
+			b.table.add(k, m, false)
+		}
+		for i := range h.values {
+			for _, f := range h.values[i].all {
+				b.table.add(k, f, true)
+			}
 		}
 		if own {
 			continue
@@ -224,28 +223,28 @@ func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
 		b.replaced(k, v)
 		return
 	case v.role == roleTask:
-		for _, f := range v.lines {
+		for _, f := range v.lines() {
 			b.add(recall.NeedTask, k, f.key, func(p *prompt.Block) bool { return p.Kind == prompt.KindToolUse })
 		}
 		return
 	case v.role == rolePath && (writes || bl.Op == prompt.OpRead && b.shown[max(0, bl.Object)] > 0):
-		for _, f := range slices.Backward(v.terms) { // the longest first
+		for _, f := range slices.Backward(v.terms()) { // the longest first
 			if f.kind == recall.NeedPath && b.add(recall.NeedPath, k, f.key, anything) {
 				return
 			}
 		}
 		return
 	}
-	for _, f := range v.lines {
+	for _, f := range v.lines() {
 		b.add(recall.NeedError, k, f.key, func(p *prompt.Block) bool { return p.Flags&prompt.FlagError != 0 })
 	}
 	path := int32(-1) // end of the one that was found, of which the last component is no need of its own
-	for _, f := range slices.Backward(v.terms) {
-		if f.kind == recall.NeedPath && f.to == path {
+	for _, f := range slices.Backward(v.terms()) {
+		if f.kind == recall.NeedPath && f.from+int32(f.size) == path {
 			continue
 		}
 		if b.add(f.kind, k, f.key, given) && f.kind == recall.NeedPath {
-			path = f.to
+			path = f.from + int32(f.size)
 		}
 	}
 }
@@ -261,7 +260,7 @@ func (b *builder) replaced(k int32, v *argument) {
 	shown := func(p *prompt.Block) bool {
 		return p.Kind == prompt.KindToolResult || p.Kind == prompt.KindToolUse || p.Kind == prompt.KindAttachment
 	}
-	for _, list := range [...][]found{v.lines, v.terms} {
+	for _, list := range [...][]mark{v.lines(), v.terms()} {
 		best, blocks := -1, int32(math.MaxInt32)
 		for i, f := range list {
 			if v.role == rolePatch && !f.removed {

@@ -45,9 +45,29 @@ func Directs(s string) bool {
 		if words++; words > maxWords {
 			return false
 		}
-		found = found || len(w) <= longest && directing[strings.ToLower(strings.Trim(w, ".,:;!?\"'()*`"))]
+		found = found || begins[w[0]] && len(w) <= longest && directing[strings.ToLower(strings.TrimFunc(w, around))]
 	}
 	return found && words >= minWords
+}
+
+// begins has the bytes that a directing word begins with, what may stand around it included.
+var begins = func() (t [256]bool) {
+	for w := range directing {
+		t[w[0]], t[w[0]-'a'+'A'] = true, true
+	}
+	for c := range 128 {
+		t[c] = t[c] || around(rune(c))
+	}
+	return t
+}()
+
+// around reports whether a character may stand around a directing word.
+func around(r rune) bool {
+	switch r {
+	case '.', ',', ':', ';', '!', '?', '"', '\'', '(', ')', '*', '`':
+		return true
+	}
+	return false
 }
 
 // sentence returns the end of the sentence that begins at a position.

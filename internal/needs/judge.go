@@ -2,6 +2,7 @@ package needs
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -111,6 +112,16 @@ func (j *Judge) Inherit(from *Judge) {
 	j.depth, j.modelled, j.summary, j.Kept = from.depth, from.modelled, from.summary, from.Kept
 	j.said = recall.Portion{Whole: from.said.Whole}
 	j.seen, j.edits = 0, math.MaxUint32
+}
+
+// Become makes j a copy of another judge, keeping j's storage.
+func (j *Judge) Become(from *Judge) {
+	c := *from
+	c.shown, c.was = append(j.shown[:0], from.shown...), append(j.was[:0], from.was...)
+	c.restored, c.fetched = append(j.restored[:0], from.restored...), append(j.fetched[:0], from.fetched...)
+	c.heard, c.kept = append(j.heard[:0], from.heard...), append(j.kept[:0], from.kept...)
+	c.here, c.cuts = slices.Clone(from.here), maps.Clone(from.cuts)
+	*j = c
 }
 
 // Look brings j up to date with a context. It has to look at what is new before a strategy edits it. It adds what a

@@ -13,7 +13,7 @@ type Library struct {
 	ctx     context.Context
 	corpus  *traces.Corpus
 	mu      sync.Mutex
-	volumes map[*traces.Session]*volume
+	volumes map[string]*volume // by session, of those whose texts are read for it
 }
 
 // volume is the index of a session.
@@ -25,16 +25,21 @@ type volume struct {
 
 // NewLibrary returns a library of the sessions of a corpus whose texts can be read again. Reading ends with ctx.
 func NewLibrary(ctx context.Context, corpus *traces.Corpus) *Library {
-	return &Library{ctx: ctx, corpus: corpus, volumes: map[*traces.Session]*volume{}}
+	return &Library{ctx: ctx, corpus: corpus, volumes: map[string]*volume{}}
 }
 
 // Of returns the index of a session, nil where there is no text or it cannot be read: see Err.
 func (l *Library) Of(s *traces.Session) *Index {
+	if x, ok := s.Index.(*Index); ok && x.Len() > 0 {
+		return x
+	} else if ok {
+		return nil
+	}
 	l.mu.Lock()
-	v := l.volumes[s]
+	v := l.volumes[s.ID]
 	if v == nil {
 		v = new(volume)
-		l.volumes[s] = v
+		l.volumes[s.ID] = v
 	}
 	l.mu.Unlock()
 	v.once.Do(func() {
@@ -54,7 +59,7 @@ func (l *Library) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.corpus.Sessions {
-		if v := l.volumes[s]; v != nil && v.err != nil {
+		if v := l.volumes[s.ID]; v != nil && v.err != nil {
 			return v.err
 		}
 	}

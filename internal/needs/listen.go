@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
+	"github.com/compactsim/compactsim/internal/recall"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -23,25 +25,29 @@ func NewListener() *Listener {
 
 // utterance is what is remembered of the text of a block.
 type utterance struct {
-	marks      []mark     // terms and lines, each once unless the block is a tool call
+	marks      []mark     // terms and lines of what is no tool call
 	values     []argument // of a tool call
 	directives []uint64   // terms
 }
 
-// span is a part of a text, bytes.
-type span struct{ from, to int32 }
-
 // mark is where a term or a line stands.
 type mark struct {
-	key uint64
-	span
+	key     uint64
+	from    int32 // byte of the text
+	size    uint16
+	kind    recall.NeedKind
+	removed bool // by a patch
 }
 
 // argument is a string of a tool call's input.
 type argument struct {
-	role         role
-	terms, lines []found
+	role  role
+	count int // of terms
+	all   []mark
 }
+
+func (a *argument) terms() []mark { return a.all[:a.count] }
+func (a *argument) lines() []mark { return a.all[a.count:] }
 
 // Hear implements traces.Listener. Thinking is not heard: clients and servers leave it out of later requests.
 func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
@@ -51,15 +57,15 @@ func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
 	s := l.scanners.Get().(*scanner)
 	defer l.scanners.Put(s)
 	if k == prompt.KindToolUse {
-		return s.call(texts.Input(t.Text, t.Quoted))
+		return s.call(t)
 	}
 	text := t.Text
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
 	s.scan(text, false)
-	h := &utterance{marks: s.once()}
-	if k == prompt.KindPrompt || k == prompt.KindText || k == prompt.KindSummary {
+	h := &utterance{marks: slices.Concat(s.terms, s.lines)}
+	if k == prompt.KindPrompt || k == prompt.KindSummary {
 		h.directives = directives(text)
 	}
 	return h

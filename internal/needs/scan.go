@@ -2,8 +2,8 @@ package needs
 
 import (
 	"bytes"
+	"math"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/recall"
@@ -52,13 +52,6 @@ var classes = func() (t [256]byte) {
 	return t
 }()
 
-// found is a term or a line of a text.
-type found struct {
-	mark
-	kind    recall.NeedKind
-	removed bool // by a patch
-}
-
 // digest returns the digest of a string, different for each salt: eight bytes at a time, by the product of two words
 // of which one depends on what came before.
 func digest(s string, salt uint64) uint64 {
@@ -84,50 +77,19 @@ const lineSalt = 0x9e3779b97f4a7c15
 
 // scanner finds the terms and the lines of a text.
 type scanner struct {
-	terms  []found
-	lines  []found
+	terms  []mark
+	lines  []mark
 	values []value
-	seen   []uint64 // keys of the text by hash, 0 for a free place
-	first  []mark
-}
-
-// once returns where each term and each line stands first, terms ahead of lines.
-func (s *scanner) once() []mark {
-	size := 64
-	for size < 2*(len(s.terms)+len(s.lines)) {
-		size *= 2
-	}
-	s.seen = slices.Grow(s.seen[:0], size)[:size]
-	clear(s.seen)
-	s.first = s.first[:0]
-	for _, list := range [...][]found{s.terms, s.lines} {
-		for i := range list {
-			if s.new(list[i].key | 1) {
-				s.first = append(s.first, list[i].mark)
-			}
-		}
-	}
-	return slices.Clone(s.first)
-}
-
-// new notes a key and reports whether it was not noted before.
-func (s *scanner) new(key uint64) bool {
-	mask := uint64(len(s.seen) - 1)
-	i := (key ^ key>>29) & mask
-	for ; s.seen[i] != 0; i = (i + 1) & mask {
-		if s.seen[i] == key {
-			return false
-		}
-	}
-	s.seen[i] = key
-	return true
+	words  []uint64 // by 64 bytes of the text: those of words, a bit each
+	signs  []uint64 // the same of those that make a word worth a look
 }
 
 // scan finds the terms and the lines of a text, of a patch without the signs ahead of its lines; the result is valid
 // until the next call.
 func (s *scanner) scan(text string, patch bool) {
 	s.terms, s.lines = s.terms[:0], s.lines[:0]
-	s.words(text)
+	s.classify(text)
+	s.find(text)
 	for from := 0; from < len(text); {
 		to := len(text)
 		if i := strings.IndexByte(text[from:], '\n'); i >= 0 {
@@ -141,30 +103,96 @@ func (s *scanner) scan(text string, patch bool) {
 	}
 }
 
-// words finds the terms. Most words are short, of small letters, and none.
-func (s *scanner) words(text string) {
-	for i := 0; i < len(text); {
-		of := classes[text[i]]
-		if of == classOther {
-			i++
-			continue
-		}
-		from := i
-		for i++; i < len(text); i++ {
-			c := classes[text[i]]
-			if c == classOther {
-				break
-			}
-			of |= c
-		}
-		switch {
-		case i-from < minName, of == classLower && i-from < plainName, len(s.terms) >= blockTerms:
-		case of&classJoin != 0:
-			s.run(text, from, i)
-		case i-from <= maxTerm:
-			s.word(text, from, i, of)
+// sorts has for each byte bit 0 if it stands in words, and, unless it is a small letter, bit 16 if it is a large one, bit
+// 32 if it joins, or bit 48.
+var sorts = func() (t [256]uint64) {
+	for c, of := range classes {
+		switch of {
+		case classOther:
+		case classLower:
+			t[c] = 1
+		case classUpper:
+			t[c] = 1 | 1<<16
+		case classJoin:
+			t[c] = 1 | 1<<32
+		default:
+			t[c] = 1 | 1<<48
 		}
 	}
+	return t
+}()
+
+// classify sorts the bytes of a text, 64 at a time. A large letter is a sign beside another one and behind a small one,
+// what joins is one unless the word ends there.
+func (s *scanner) classify(text string) {
+	s.words, s.signs = s.words[:0], s.signs[:0]
+	for ; text != ""; text = text[min(64, len(text)):] {
+		var word, upper, join, sign uint64
+		for i := 0; i < 64 && i < len(text); i += 16 {
+			v := sorted(text[i:min(i+16, len(text))])
+			word |= v & 0xffff << i
+			upper |= v >> 16 & 0xffff << i
+			join |= v >> 32 & 0xffff << i
+			sign |= v >> 48 << i
+		}
+		lower := word &^ (upper | join | sign)
+		sign |= upper & (lower<<1 | 1 | upper<<1 | upper>>1 | 1<<63)
+		sign |= join &^ (^word >> 1)
+		s.words, s.signs = append(s.words, word), append(s.signs, sign)
+	}
+}
+
+// sorted sorts up to 16 bytes.
+func sorted(t string) (sort uint64) {
+	if len(t) == 16 {
+		return sorts[t[0]] | sorts[t[1]]<<1 | sorts[t[2]]<<2 | sorts[t[3]]<<3 |
+			sorts[t[4]]<<4 | sorts[t[5]]<<5 | sorts[t[6]]<<6 | sorts[t[7]]<<7 |
+			sorts[t[8]]<<8 | sorts[t[9]]<<9 | sorts[t[10]]<<10 | sorts[t[11]]<<11 |
+			sorts[t[12]]<<12 | sorts[t[13]]<<13 | sorts[t[14]]<<14 | sorts[t[15]]<<15
+	}
+	for i := range len(t) {
+		sort |= sorts[t[i]] << i
+	}
+	return sort
+}
+
+// find finds the terms. Most words are short, of small letters, and none: only those that have a sign, that are long, or
+// that go on in the next 64 bytes are looked at.
+func (s *scanner) find(text string) {
+	done := 0
+	for b, word := range s.words {
+		long := word & (word >> 1)
+		long &= long >> 2
+		long &= long >> 4
+		long &= long >> 2 // plainName bytes of a word from here on
+		look := s.signs[b] | long | word&(1<<63)
+		if done > 64*b {
+			look &= ^uint64(0) << (done - 64*b)
+		}
+		for look != 0 {
+			i := bits.TrailingZeros64(look)
+			from := 64*b + bits.Len64(^word&(1<<i-1))
+			if done = s.wordEnd(64*b + i); done-from >= minName && len(s.terms) < blockTerms {
+				s.run(text, from, done)
+			}
+			look &= ^uint64(0) << (done - 64*b)
+		}
+	}
+}
+
+// wordEnd returns where the word ends that a byte is of.
+func (s *scanner) wordEnd(at int) int {
+	b := at / 64
+	end := bits.TrailingZeros64(^(s.words[b] >> (at % 64)))
+	if at += end; at < 64*b+64 {
+		return at
+	}
+	for b++; b < len(s.words) && s.words[b] == math.MaxUint64; b++ {
+	}
+	if b < len(s.words) {
+		return 64*b + bits.TrailingZeros64(^s.words[b])
+	}
+	return 64 * b
 }
 
 // run takes a run of letters, digits and what joins them apart.
@@ -176,6 +204,14 @@ func (s *scanner) run(text string, from, to int) {
 		to--
 	}
 	if to-from < minName || to-from > maxTerm {
+		return
+	}
+	of := classOther
+	for i := from; i < to; i++ {
+		of |= classes[text[i]]
+	}
+	if of&classJoin == 0 {
+		s.word(text, from, to, of)
 		return
 	}
 	slash := -1
@@ -256,7 +292,7 @@ func turns(word string) bool {
 }
 
 func (s *scanner) add(kind recall.NeedKind, text string, from, to int) {
-	s.terms = append(s.terms, found{mark: mark{digest(text[from:to], 0), span{int32(from), int32(to)}}, kind: kind})
+	s.terms = append(s.terms, mark{digest(text[from:to], 0), int32(from), uint16(to - from), kind, false})
 }
 
 // line adds a line without white space at both ends, and without the number in front of it as tools show files.
@@ -275,7 +311,7 @@ func (s *scanner) line(text string, from, to int) {
 		}
 	}
 	if to-from >= minLine && to-from <= maxLine && len(s.lines) < blockTerms {
-		s.lines = append(s.lines, found{mark: mark{digest(text[from:to], lineSalt), span{int32(from), int32(to)}}, kind: recall.NeedEdit})
+		s.lines = append(s.lines, mark{digest(text[from:to], lineSalt), int32(from), uint16(to - from), recall.NeedEdit, false})
 	}
 }
 

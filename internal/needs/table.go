@@ -1,11 +1,10 @@
 package needs
 
-// table holds where terms stand: an open hash table by digest, and for each term its places, newest first. Digests
-// of 64 bits are taken to be different.
+// table holds where the terms stand that tool calls have: no others are needs. It is an open hash table by digest, with
+// the places of each term, newest first. Digests of 64 bits are taken to be different.
 type table struct {
 	keys  []uint64 // 0 for a free slot
 	terms []term
-	used  int
 	posts []post
 }
 
@@ -21,13 +20,29 @@ type post struct{ block, next, from, to int32 }
 // end closes a list of posts.
 const end = int32(-1)
 
-// newTable returns a table for a number of places of terms, each of which stands in two on average.
-func newTable(places int) *table {
-	n := 1 << 8
-	for n < places {
-		n *= 2
+// newTable returns a table of the terms of the tool calls among utterances.
+func newTable(heard []any) *table {
+	var said []argument
+	size, n := 1<<8, 0
+	for _, t := range heard {
+		if h, ok := t.(*utterance); ok {
+			said = append(said, h.values...)
+		}
 	}
-	return &table{keys: make([]uint64, n), terms: make([]term, n), posts: make([]post, 0, places)}
+	for i := range said {
+		n += len(said[i].all)
+	}
+	for size < 2*n {
+		size *= 2
+	}
+	t := &table{keys: make([]uint64, size), terms: make([]term, size)}
+	for i := range said {
+		for _, f := range said[i].all {
+			slot := t.slot(f.key | 1)
+			t.keys[slot], t.terms[slot].head = f.key|1, end
+		}
+	}
+	return t
 }
 
 // slot returns the place of a digest, free or not.
@@ -40,44 +55,25 @@ func (t *table) slot(key uint64) int {
 	return int(i)
 }
 
-// add notes that a term stands in a block, once for each block, which counts unless it is the model's own action.
-func (t *table) add(key uint64, block, from, to int32, own bool) {
-	key |= 1
-	i := t.slot(key)
-	if t.keys[i] == 0 {
-		if 2*t.used >= len(t.keys) {
-			t.grow()
-			i = t.slot(key)
-		}
-		t.used++
-		t.keys[i], t.terms[i] = key, term{head: end}
-	}
+// add notes that a term of the table stands in a block, once for each block, which counts unless it is the model's own
+// action.
+func (t *table) add(block int32, m mark, own bool) {
+	i := t.slot(m.key | 1)
 	x := &t.terms[i]
-	if x.head != end && t.posts[x.head].block == block {
+	if t.keys[i] == 0 || x.head != end && t.posts[x.head].block == block {
 		return
 	}
-	t.posts = append(t.posts, post{block, x.head, from, to})
+	t.posts = append(t.posts, post{block, x.head, m.from, m.from + int32(m.size)})
 	x.head = int32(len(t.posts) - 1)
 	if !own {
 		x.blocks++
 	}
 }
 
-// find returns a term, nil for one that was not added.
+// find returns a term, nil for one that stands nowhere so far.
 func (t *table) find(key uint64) *term {
-	if i := t.slot(key | 1); t.keys[i] != 0 {
+	if i := t.slot(key | 1); t.keys[i] != 0 && t.terms[i].head != end {
 		return &t.terms[i]
 	}
 	return nil
-}
-
-func (t *table) grow() {
-	keys, terms := t.keys, t.terms
-	t.keys, t.terms = make([]uint64, 2*len(keys)), make([]term, 2*len(terms))
-	for i, key := range keys {
-		if key != 0 {
-			j := t.slot(key)
-			t.keys[j], t.terms[j] = key, terms[i]
-		}
-	}
 }

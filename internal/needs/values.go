@@ -1,11 +1,14 @@
 package needs
 
 import (
-	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // value is a string of a tool call's input.
@@ -22,9 +25,12 @@ const (
 	roleTask       // an item of a plan
 )
 
+// patchHead begins a patch.
+const patchHead = "*** "
+
 // role returns what a string is to its call, by its name; a patch shows itself.
 func (v *value) role() role {
-	if strings.HasPrefix(v.text, "*** ") && strings.Contains(v.text, "\n") {
+	if strings.HasPrefix(v.text, patchHead) && strings.Contains(v.text, "\n") {
 		return rolePatch
 	}
 	switch v.name {
@@ -39,9 +45,13 @@ func (v *value) role() role {
 }
 
 // call returns what is heard of a tool call.
-func (s *scanner) call(input jsontext.Value) *utterance {
+func (s *scanner) call(t *traces.Text) *utterance {
 	h := &utterance{}
-	s.values = values(s.values[:0], input)
+	if t.Quoted && strings.HasPrefix(t.Text, patchHead) && utf8.ValidString(t.Text) {
+		s.values = append(s.values[:0], value{"input", t.Text}) // as texts.Input has it
+	} else {
+		s.members(t)
+	}
 	for i := range s.values {
 		v := &s.values[i]
 		r := v.role()
@@ -50,55 +60,132 @@ func (s *scanner) call(input jsontext.Value) *utterance {
 			removed(v.text, s.terms)
 			removed(v.text, s.lines)
 		}
-		if len(s.terms)+len(s.lines) == 0 && r != roleOld && r != rolePatch {
-			continue
+		if len(s.terms)+len(s.lines) > 0 {
+			h.values = append(h.values, argument{r, len(s.terms), slices.Concat(s.terms, s.lines)})
 		}
-		for _, list := range [...][]found{s.terms, s.lines} {
-			for _, f := range list {
-				h.marks = append(h.marks, f.mark)
-			}
-		}
-		h.values = append(h.values, argument{r, slices.Clone(s.terms), slices.Clone(s.lines)})
 	}
 	return h
 }
 
 // removed notes what stands in the lines of a patch that are taken out.
-func removed(text string, list []found) {
+func removed(text string, list []mark) {
 	for i := range list {
 		list[i].removed = text[strings.LastIndexByte(text[:list[i].from], '\n')+1] == '-'
 	}
 }
 
-// values appends the strings of an input. Those of a list of objects have the name of the list in front. What is no
-// JSON has none.
-func values(list []value, input jsontext.Value) []value {
-	d := jsontext.NewDecoder(bytes.NewReader(input))
-	var names [4]string
-	for {
-		token, err := d.ReadToken()
-		if err != nil {
-			return list
-		}
-		depth := d.StackDepth()
-		if token.Kind() != '"' || depth == 0 {
-			continue
-		}
-		kind, n := d.StackIndex(depth)
-		text := token.String()
-		if kind == '{' && n%2 == 1 {
-			if depth < len(names) {
-				names[depth] = text
-			}
-			continue
-		}
-		name := ""
-		if depth < len(names) {
-			name = names[depth]
-		}
-		if depth == 3 && names[1] != "" {
-			name = names[1] + "." + name
-		}
-		list = append(list, value{name, text})
+// members notes the strings of a call's input.
+func (s *scanner) members(t *traces.Text) {
+	var ok bool
+	if s.values, ok = members(s.values[:0], t.Text); !ok {
+		s.values, _ = members(s.values[:0], string(texts.Input(t.Text, t.Quoted)))
 	}
+}
+
+// members appends the strings of an input, and reports whether it is an object of JSON in UTF-8. Those of a list of
+// objects have the name of the list in front.
+func members(list []value, input string) ([]value, bool) {
+	if !utf8.ValidString(input) {
+		return list, false
+	}
+	w := walker{text: input, list: list}
+	ok := w.next() == '{' && w.value(0, "", "")
+	return w.list, ok && w.next() == 0
+}
+
+// walker goes through a JSON text.
+type walker struct {
+	text string
+	at   int
+	list []value
+}
+
+// value goes through a value inside depth others, of a name below the name top of the whole. It reports whether it ended.
+func (w *walker) value(depth int, top, name string) bool {
+	switch c := w.next(); c {
+	case '{', '[':
+		return w.members(c, depth+1, top)
+	case '"':
+		text, ok := w.string()
+		switch {
+		case depth > 3:
+			name = ""
+		case depth == 3 && top != "":
+			name = top + "." + name
+		}
+		w.list = append(w.list, value{name, text})
+		return ok
+	default:
+		from := w.at
+		for w.at < len(w.text) && strings.IndexByte(",]} \t\r\n", w.text[w.at]) < 0 {
+			w.at++
+		}
+		return w.at > from
+	}
+}
+
+// members goes through an object or a list.
+func (w *walker) members(open byte, depth int, top string) bool {
+	w.at++
+	for first := true; ; first = false {
+		switch c := w.next(); {
+		case c == open+2: // ASCII has brackets so
+			w.at++
+			return true
+		case c == ',' && !first:
+			w.at++
+			w.next()
+		case !first:
+			return false
+		}
+		var name string
+		var ok bool
+		if open == '{' {
+			if name, ok = w.string(); !ok || w.next() != ':' {
+				return false
+			}
+			w.at++
+			if depth == 1 {
+				top = name
+			}
+		}
+		if !w.value(depth, top, name) {
+			return false
+		}
+	}
+}
+
+// next returns the byte behind white space, 0 at the end.
+func (w *walker) next() byte {
+	for ; w.at < len(w.text); w.at++ {
+		if c := w.text[w.at]; c > ' ' {
+			return c
+		}
+	}
+	return 0
+}
+
+// string returns the text of the string that begins here, and reports whether it is one.
+func (w *walker) string() (string, bool) {
+	if w.at == len(w.text) || w.text[w.at] != '"' {
+		return "", false
+	}
+	from, escaped := w.at, true
+	for escaped {
+		i := strings.IndexByte(w.text[w.at+1:], '"')
+		if i < 0 {
+			return "", false
+		}
+		w.at += i + 1
+		escaped = false
+		for j := w.at - 1; w.text[j] == '\\'; j-- {
+			escaped = !escaped
+		}
+	}
+	w.at++
+	if text := w.text[from+1 : w.at-1]; strings.IndexByte(text, '\\') < 0 {
+		return text, true
+	}
+	text, err := jsontext.AppendUnquote(nil, w.text[from:w.at])
+	return string(text), err == nil
 }

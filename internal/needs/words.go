@@ -40,7 +40,7 @@ func scanned(text string) written {
 	w := written{}
 	var s scanner
 	s.scan(text, false)
-	for _, list := range [...][]found{s.terms, s.lines} {
+	for _, list := range [...][]mark{s.terms, s.lines} {
 		for i := range list {
 			w[list[i].key|1] = true
 		}

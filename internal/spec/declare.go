@@ -30,6 +30,38 @@ type Ruled interface{ Rules() []error }
 // lie in low…high, which are infinite without a bound.
 type Bounded interface{ Within(low, high float64) error }
 
+// Labelled is a struct of which one parameter says what another one counts. Label returns
+// the name and the unit of the parameter key, "" for those that its tags give.
+type Labelled interface {
+	Label(key string) (name, unit string)
+}
+
+// Label returns what a chart writes at an axis of the parameter at a path of v: its name
+// in words and, unless the name ends with it, its unit: keep recent (results).
+func Label(v any, path string) string {
+	name, unit := path, ""
+	Fields(v, func(f *Field) {
+		key, below := strings.CutPrefix(path, f.Path+".")
+		switch {
+		case f.Path == path && unit == "":
+			unit = f.Unit
+		case below && f.Nested():
+			of := reflect.New(f.Value.Type())
+			of.Elem().Set(f.Value)
+			if own, ok := of.Interface().(Labelled); ok {
+				if n, u := own.Label(key); n != "" {
+					name, unit = n, u
+				}
+			}
+		}
+	})
+	name = strings.NewReplacer("_", " ", ".", " ").Replace(name)
+	if unit == "" || strings.HasSuffix(name, unit) {
+		return name
+	}
+	return name + " (" + unit + ")"
+}
+
 // Field is a parameter: a field of a struct as its tags declare it.
 type Field struct {
 	Path  string // of YAML keys, joined by dots

@@ -13,7 +13,7 @@
 //
 //	yaml   the key; omitempty, flow and inline mean what they mean to yaml.v3
 //	doc    what the parameter is, for the manual, which breaks lines
-//	unit   its unit, printed behind doc
+//	unit   its unit, for the axes of charts, and for the manual where doc lacks it
 //	min    the smallest value, max the largest; above and below leave the bound
 //	       itself out. A duration has a bound such as 90s. On a list or a map they
 //	       hold for the elements, on a struct for what Within (Bounded) looks at.

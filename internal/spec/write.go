@@ -183,13 +183,17 @@ func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
 	return nil
 }
 
-// comment returns the comment above a field: its doc, and its unit.
+// comment returns the comment above a field: its doc, and its unit where the doc lacks it.
 func comment(tag reflect.StructTag) string {
 	doc, unit := tag.Get("doc"), tag.Get("unit")
-	if doc != "" && unit != "" {
-		doc += ", "
+	if strings.Contains(strings.ToLower(doc), unit) {
+		return wrapped(doc, manualWidth)
 	}
-	return wrapped(doc+unit, manualWidth)
+	sentence, ends := strings.CutSuffix(doc, ".")
+	if doc = strings.TrimPrefix(sentence+", "+unit, ", "); ends {
+		doc += "."
+	}
+	return wrapped(doc, manualWidth)
 }
 
 // plain reports whether yaml.v3 encodes values of a type as this package does.

@@ -179,24 +179,41 @@ func pointer(t reflect.Type, elem form) form {
 	}
 }
 
+// fields is the form of a struct. Fields without pointers that lie side by side are copied together.
 func (f forms) fields(t reflect.Type) (form, error) {
-	list := make([]form, t.NumField())
-	for i := range list {
-		var err error
-		if list[i], err = f.of(t.Field(i).Type); err != nil {
-			return form{}, fmt.Errorf("%s.%s: %w", t, t.Field(i).Name, err)
+	var list []form
+	var at []uintptr
+	from := -1 // field that begins what is copied together
+	for i := range t.NumField() + 1 {
+		if i < t.NumField() && flat(t.Field(i).Type) {
+			if from < 0 {
+				from = i
+			}
+			continue
+		}
+		if from >= 0 {
+			last := t.Field(i - 1)
+			list = append(list, copied(last.Offset+last.Type.Size()-t.Field(from).Offset))
+			at, from = append(at, t.Field(from).Offset), -1
+		}
+		if i < t.NumField() {
+			field, err := f.of(t.Field(i).Type)
+			if err != nil {
+				return form{}, fmt.Errorf("%s.%s: %w", t, t.Field(i).Name, err)
+			}
+			list, at = append(list, field), append(at, t.Field(i).Offset)
 		}
 	}
 	return form{
 		put: func(to []byte, from unsafe.Pointer) []byte {
 			for i := range list {
-				to = list[i].put(to, unsafe.Add(from, t.Field(i).Offset))
+				to = list[i].put(to, unsafe.Add(from, at[i]))
 			}
 			return to
 		},
 		get: func(from *input, to unsafe.Pointer) {
 			for i := range list {
-				list[i].get(from, unsafe.Add(to, t.Field(i).Offset))
+				list[i].get(from, unsafe.Add(to, at[i]))
 			}
 		},
 	}, nil

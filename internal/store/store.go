@@ -42,12 +42,25 @@ const (
 type Store struct {
 	dir     string
 	program string
-	forms   forms
+	*kinds
 
-	mu     sync.Mutex
-	kinds  map[reflect.Type]kind
 	counts Counts
 	err    error // of the first entry that could not be written
+}
+
+// kinds are how values are kept, by the type of a pointer to them.
+type kinds struct {
+	forms forms
+	mu    sync.Mutex
+	known map[reflect.Type]kind
+}
+
+func newKinds(types []any) *kinds {
+	k := &kinds{known: map[reflect.Type]kind{}}
+	for _, p := range types {
+		k.forms.types = append(k.forms.types, reflect.TypeOf(p))
+	}
+	return k
 }
 
 // kind is how values of a type are kept.
@@ -63,10 +76,7 @@ type Counts struct{ Found, Missing, Damaged, Written int }
 // Open returns the store in a folder, which is made when the first entry is written. types are pointers to what
 // interfaces of entries may hold.
 func Open(dir string, types ...any) (*Store, error) {
-	s := &Store{dir: dir, kinds: map[reflect.Type]kind{}}
-	for _, p := range types {
-		s.forms.types = append(s.forms.types, reflect.TypeOf(p))
-	}
+	s := &Store{dir: dir, kinds: newKinds(types)}
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("keep parsed sessions: %w", err)
@@ -80,14 +90,14 @@ func Open(dir string, types ...any) (*Store, error) {
 }
 
 // kind returns how values are kept that a pointer of a type points to.
-func (s *Store) kind(t reflect.Type) kind {
+func (s *kinds) kind(t reflect.Type) kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, ok := s.kinds[t]
+	k, ok := s.known[t]
 	if !ok {
 		k.layout = s.forms.layout(t)
 		k.form, k.err = s.forms.of(t.Elem())
-		s.kinds[t] = k
+		s.known[t] = k
 	}
 	return k
 }

@@ -65,6 +65,9 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	if len(inputs.Files)+len(inputs.Problems) == 0 {
 		return m.corpus, fmt.Errorf("%s: %w: none of the files there is a recording", what, traces.ErrNoSessions)
 	}
+	if opts.Found != nil {
+		opts.Found(len(inputs.Files))
+	}
 	if m.only() {
 		return list[0].Read(ctx, opts, inputs, what)
 	}

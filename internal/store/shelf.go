@@ -1,0 +1,87 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"sync"
+)
+
+// Shelf keeps values for as long as a program runs, in a file of the folder for temporary files that has no name (but
+// on Windows), so that a killed program leaves nothing behind. It is safe for concurrent use.
+type Shelf struct {
+	f *os.File
+	*kinds
+
+	ends    []int64 // of each value in the file
+	buffers sync.Pool
+}
+
+// NewShelf returns an empty shelf. types are pointers to what interfaces of values may hold.
+func NewShelf(types ...any) (*Shelf, error) {
+	f, err := os.CreateTemp("", "sim-sessions-*")
+	if err != nil {
+		return nil, fmt.Errorf("keep sessions out of memory: %w", err)
+	}
+	_ = os.Remove(f.Name()) // where an open file keeps its name, Close removes it
+	return &Shelf{f: f, kinds: newKinds(types), buffers: sync.Pool{New: func() any { return new([]byte) }}}, nil
+}
+
+// Close gives up all values.
+func (s *Shelf) Close() {
+	_ = s.f.Close()           // of no use any more
+	_ = os.Remove(s.f.Name()) // it has none on most systems
+}
+
+// Put keeps the value that from points to and returns its number.
+func (s *Shelf) Put(from any) (int, error) {
+	v := reflect.ValueOf(from)
+	k := s.kind(v.Type())
+	if k.err != nil {
+		return 0, k.err
+	}
+	b := s.buffers.Get().(*[]byte)
+	defer s.buffers.Put(b)
+	*b = k.put((*b)[:0], v.UnsafePointer())
+	s.mu.Lock()
+	n, from64 := len(s.ends), s.end(len(s.ends)-1)
+	s.ends = append(s.ends, from64+int64(len(*b)))
+	s.mu.Unlock()
+	if _, err := s.f.WriteAt(*b, from64); err != nil {
+		return 0, fmt.Errorf("keep sessions out of memory: %w", err)
+	}
+	return n, nil
+}
+
+// Get reads the value of a number into what a pointer points to.
+func (s *Shelf) Get(n int, into any) error {
+	v := reflect.ValueOf(into)
+	k := s.kind(v.Type())
+	s.mu.Lock()
+	from, to := s.end(n-1), s.end(n)
+	s.mu.Unlock()
+	b := s.buffers.Get().(*[]byte)
+	defer s.buffers.Put(b)
+	if int64(cap(*b)) < to-from {
+		*b = make([]byte, to-from)
+	}
+	*b = (*b)[:to-from]
+	_, err := s.f.ReadAt(*b, from)
+	if err == nil {
+		left := &input{rest: *b}
+		k.get(left, v.UnsafePointer())
+		err = left.err
+	}
+	if err != nil {
+		return fmt.Errorf("read again what was kept out of memory: %w", err)
+	}
+	return nil
+}
+
+// end returns where a value ends, 0 for the one ahead of the first.
+func (s *Shelf) end(n int) int64 {
+	if n < 0 {
+		return 0
+	}
+	return s.ends[n]
+}
