@@ -152,7 +152,7 @@ type Latency struct {
 	Base       time.Duration `yaml:"base" min:"0s" max:"1h" doc:"Time to the first token whatever the prompt."`
 	PerFresh   time.Duration `yaml:"per_fresh_token" min:"0s" max:"1s" doc:"For every input token that is computed, written to the cache or not. The provider's own table of 2024 (100,000 tokens: 11.5 s, 2.4 s from the cache) gives 98µs; 0s for both leaves recorded times as they are."`
 	PerCached  time.Duration `yaml:"per_cached_token" min:"0s" max:"1s" doc:"For every input token that is read from the cache. The same table gives 7µs."`
-	OutputRate float64       `yaml:"output_rate" min:"0" max:"1e6" doc:"Output tokens per second; 0: output takes no time."`
+	OutputRate float64       `yaml:"output_rate" min:"0" max:"1e6" doc:"Output tokens per second; 0: output takes no time." unit:"tokens/s"`
 }
 
 // DefaultLatency returns the latency of the recorded Claude Code sessions

@@ -24,7 +24,6 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 // whose number is lower comes first. It returns their rows in the order given,
 // valid until the next run. A session without a time begins with the first one.
 func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
-	l.rows = l.rows[:0]
 	if err := l.reset(sessions); err != nil {
 		return nil, err
 	}
@@ -36,6 +35,12 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 			}
 		}
 	}
+	return l.play()
+}
+
+// play lets happen what is on the clock and returns the rows.
+func (l *Loop) play() ([]results.Row, error) {
+	l.rows = l.rows[:0]
 	for n := 1; l.err == nil; n++ {
 		e, ok := l.clock.next()
 		if !ok {

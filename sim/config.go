@@ -46,7 +46,10 @@ type Prices interface {
 // Config is one cell: everything a loop needs besides the sessions.
 type Config struct {
 	Strategy *strategies.Strategy
-	Client   Client // nil: as the session's agent and version
+	// Around, when not nil, says that cells with the same differ in nothing but their strategy. A Runner may then
+	// simulate several of them at once, as far as they do the same: rows are as if it did not.
+	Around any
+	Client Client // nil: as the session's agent and version
 	// Assembly is how requests are put together beside what the version says;
 	// nil for client.DefaultAssembly.
 	Assembly *client.Assembly

@@ -33,7 +33,7 @@ func (Refetch) Names() []string { return []string{"never", "low", "fitted", "hig
 // Agent is how the agent departs from what it did in the recording.
 type Agent struct {
 	Refetch    Refetch `yaml:"refetch" doc:"What it fetches again, in calls of its own, of what its next action needs and the context does not have (docs/fidelity.md): never (the loop is open), or each thing with a probability by kind: low, fitted or high of the profile, or always. Needs texts."`
-	Elongation float64 `yaml:"elongation" min:"0" max:"1" doc:"Further rounds behind compactions, as a share of the recorded ones: 0.15 and 0.18 are published for agents whose observations were summarised (The Complexity Trap). Each weighs what the round before it weighed."`
+	Elongation float64 `yaml:"elongation" min:"0" max:"1" doc:"Further rounds behind compactions, as a share of the recorded ones: 0.15 and 0.18 are published for agents whose observations were summarised (The Complexity Trap). Each weighs what the round before it weighed." unit:"share"`
 }
 
 // share returns the probability that an agent fetches what it lacks of a kind.
@@ -77,6 +77,7 @@ func (l *Loop) extend(t *thread) bool {
 	if x == (extra{}) {
 		return false
 	}
+	t.replay.row.Needs.Apart |= 1 << RefetchNever
 	l.keepTTL(t, t.current())
 	l.fly(t, call{
 		layer: -1, extra: x, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
@@ -103,8 +104,14 @@ func (l *Loop) fetch(t *thread) extra {
 		if block < 0 || t.judge.Has(block) {
 			continue
 		}
-		share := (1 - n.kept) * how.share(l.config.Profile, n.Kind.String())
-		if draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.index, t.round, key, uint8(i)))) >= share {
+		draw := draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.index, t.round, key, uint8(i))))
+		fetches := func(how Refetch) bool { return draw < (1-n.kept)*how.share(l.config.Profile, n.Kind.String()) }
+		for end := RefetchLow; end <= RefetchHigh && how == RefetchFitted; end++ {
+			if fetches(end) != fetches(how) {
+				t.replay.row.Needs.Apart |= 1 << end
+			}
+		}
+		if !fetches(how) {
 			continue
 		}
 		tokens := t.replay.session.Blocks[block].Tokens

@@ -153,7 +153,7 @@ func (l *Loop) reply(t *thread, f *flight) {
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
 	t.rounds++
 	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
-	l.look(t)
+	l.look(t, false)
 	l.learn(t, r, f.outcome.Miss)
 	l.hide(t, f)
 	for _, h := range t.hooks.after {

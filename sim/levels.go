@@ -13,13 +13,13 @@ import (
 // Levels are what a client shows of how full its window is, and what it does
 // when it is full. Sizes are tokens. The zero value notes nothing.
 type Levels struct {
-	Warning int64 `yaml:"warning" min:"0" doc:"Tokens below the limit at which it warns: 20,000 in Claude Code."`
-	Error   int64 `yaml:"error" min:"0" doc:"Tokens below the limit at which it warns in red: 20,000 in Claude Code."`
+	Warning int64 `yaml:"warning" min:"0" doc:"Tokens below the limit at which it warns: 20,000 in Claude Code." unit:"tokens"`
+	Error   int64 `yaml:"error" min:"0" doc:"Tokens below the limit at which it warns in red: 20,000 in Claude Code." unit:"tokens"`
 	// Blocking is how far below the effective window, that is the window less
 	// the output kept free, the client stops taking input; Output is the most
 	// it keeps free.
-	Blocking int64 `yaml:"blocking" min:"0" doc:"Tokens below the effective window at which it takes no input. The effective window is the window less the output kept free: 177,000 of 200,000; never below where the strategy compacts by itself."`
-	Output   int64 `yaml:"output_reserve" min:"0" doc:"The most output kept free, tokens."`
+	Blocking int64 `yaml:"blocking" min:"0" doc:"Tokens below the effective window at which it takes no input. The effective window is the window less the output kept free: 177,000 of 200,000; never below where the strategy compacts by itself." unit:"tokens"`
+	Output   int64 `yaml:"output_reserve" min:"0" doc:"The most output kept free, tokens." unit:"tokens"`
 	Block    Block `yaml:"block" doc:"What happens to a prompt at that level: client (what the preset of the strategy says of its client; off where it says nothing), off (it is sent as in the recording, and counted), compact (the person asks for a compaction first, if the strategy has full-compact and it takes manual ones) or end (the session ends; what is not simulated is counted, and the row is not compared)."`
 }
 
@@ -120,11 +120,22 @@ func (at levels) has(l results.Level) bool { return at>>l&1 != 0 }
 // gauge is what a thread's client shows of its window.
 type gauge struct {
 	limit   int64 // where the client compacts by itself, else the window, tokens
+	limits  int32 // index of those under the strategies that the simulation stands for
 	of      int32 // 1 + the model that limit is for, 0 for none yet
 	at      levels
 	since   int64 // when it came to these levels, ns on the cohort's clock
 	shown   bool
 	blocked bool // the round's prompt met the blocking level
+}
+
+// sight is what a client has to show of a thread's window at one time.
+type sight struct {
+	now                     int64 // ns on the cohort's clock
+	window, maxOutput, used int64
+	thread, limits          int32
+	sends                   bool // a request goes out
+	blocked                 bool // as in gauge
+	stops                   bool // no sight: a prompt was stopped
 }
 
 // count returns the client's count of a thread's tokens.
@@ -140,60 +151,79 @@ func (l *Loop) gauged(t *thread) bool {
 	return *t.replay.levels != Levels{} && !t.agent()
 }
 
-// measure returns the levels that a thread is at, and its limit.
-func (l *Loop) measure(t *thread) (levels, int64) {
-	m := t.replay.models.of(t.model())
-	g := &t.gauge
-	if g.of != t.model()+1 {
-		g.of, g.limit = t.model()+1, m.window
-		for _, h := range t.hooks.limits {
-			l.refresh(t)
-			if limit, ok := h.do.AutoThreshold(&l.turn); ok {
-				g.limit = min(g.limit, limit)
-			}
+// limitOf returns the limit of a thread's client.
+func (l *Loop) limitOf(t *thread) int64 {
+	g, s, model := &t.gauge, t.replay, t.model()
+	kin := l.turn.Kin
+	switch {
+	case g.of != model+1:
+	case kin != nil:
+		return s.limits[int(g.limits)+kin.Runs]
+	default:
+		return g.limit
+	}
+	g.of, g.limit, g.limits = model+1, s.models.of(model).window, int32(len(s.limits))
+	if kin != nil {
+		s.limits = append(s.limits, slices.Repeat([]int64{g.limit}, len(kin.All))...)
+	}
+	for _, h := range t.hooks.limits {
+		l.refresh(t)
+		limit, ok := h.do.AutoThreshold(&l.turn)
+		if ok && kin != nil {
+			kin.Limit(s.limits[g.limits:], t.layers[h.layer].Name(), limit, &l.turn.Reading)
+		}
+		if ok {
+			g.limit = min(g.limit, limit)
 		}
 	}
-	return t.replay.levels.of(g.limit, m.window, m.maxOutput, t.count()), g.limit
+	return g.limit
 }
 
-// level notes at which levels of its window a thread sends a request.
-func (l *Loop) level(t *thread) {
+// see returns what there is to show of a thread's window, and its limit.
+func (l *Loop) see(t *thread) (sight, int64) {
+	limit, m := l.limitOf(t), t.replay.models.of(t.model())
+	return sight{
+		now: l.clock.now, window: m.window, maxOutput: m.maxOutput, used: t.count(), thread: t.index, limits: t.gauge.limits,
+		blocked: t.gauge.blocked,
+	}, limit
+}
+
+// look notes the levels at a request, or behind a response.
+func (l *Loop) look(t *thread, sends bool) {
 	if !l.gauged(t) {
 		return
 	}
-	at, limit := l.measure(t)
-	row := &t.replay.row
-	row.Left.See(percentLeft(limit, t.count()))
-	if at.has(results.LevelWarning) {
-		row.Counts.WarningCalls++
-	}
-	if at.has(results.LevelError) {
-		row.Counts.ErrorCalls++
-	}
-	if at.has(results.LevelBlocking) && !t.gauge.blocked {
-		row.Counts.BlockedCalls++
-	}
-	l.show(t, at)
-}
-
-// look notes the levels behind a response.
-func (l *Loop) look(t *thread) {
-	if l.gauged(t) {
-		at, _ := l.measure(t)
-		l.show(t, at)
+	v, limit := l.see(t)
+	v.sends = sends
+	if l.turn.Kin != nil {
+		t.replay.sights = append(t.replay.sights, v)
+	} else {
+		t.gauge.show(&t.replay.row, t.replay.levels, limit, &v)
 	}
 }
 
-// show adds the time at the levels until now, and goes on at others.
-func (l *Loop) show(t *thread, at levels) {
-	g := &t.gauge
-	seconds := &t.replay.row.SecondsAt
-	for level := range seconds {
-		if g.shown && g.at.has(results.Level(level)) {
-			seconds[level] += float64(l.clock.now-g.since) / 1e9
+// show adds to a row the time at the levels until now, what a request meets, and goes on
+// at others.
+func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
+	at := levels.of(limit, v.window, v.maxOutput, v.used)
+	if v.sends {
+		row.Left.See(percentLeft(limit, v.used))
+		if at.has(results.LevelWarning) {
+			row.Counts.WarningCalls++
+		}
+		if at.has(results.LevelError) {
+			row.Counts.ErrorCalls++
+		}
+		if at.has(results.LevelBlocking) && !v.blocked {
+			row.Counts.BlockedCalls++
 		}
 	}
-	g.at, g.since, g.shown = at, l.clock.now, true
+	for level := range row.SecondsAt {
+		if g.shown && g.at.has(results.Level(level)) {
+			row.SecondsAt[level] += float64(v.now-g.since) / 1e9
+		}
+	}
+	g.at, g.since, g.shown = at, v.now, true
 }
 
 // byHand is what a person asks for whose prompt the client does not take.
@@ -207,11 +237,22 @@ func (l *Loop) block(t *thread) bool {
 	if b == BlockOff || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
 		return false
 	}
-	if at, _ := l.measure(t); !at.has(results.LevelBlocking) {
+	v, limit := l.see(t)
+	full := func(limit int64) bool {
+		return t.replay.levels.of(limit, v.window, v.maxOutput, v.used).has(results.LevelBlocking)
+	}
+	if kin := l.turn.Kin; kin != nil {
+		kin.Part(func(i int) bool { return full(t.replay.limits[int(v.limits)+i]) == full(limit) })
+	}
+	if !full(limit) {
 		return false
 	}
 	t.gauge.blocked = true
-	t.replay.row.Counts.BlockedCalls++
+	if l.turn.Kin != nil {
+		t.replay.sights = append(t.replay.sights, sight{stops: true})
+	} else {
+		t.replay.row.Counts.BlockedCalls++
+	}
 	if b == BlockEnd {
 		l.cutOff(t)
 		return true
@@ -244,7 +285,7 @@ func (l *Loop) compactByHand(t *thread, i int) {
 // cutOff ends a conversation ahead of its request. That of a sub-agent ends alone:
 // its parent goes on with the results it was recorded with.
 func (l *Loop) cutOff(t *thread) {
-	l.look(t)
+	l.look(t, false)
 	t.replay.cut = true
 	l.end(t)
 }

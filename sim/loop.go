@@ -43,6 +43,7 @@ type Loop struct {
 	composer    Composer          // the summariser, when it wants to see calls
 	sides       uint32            // calls that layers made
 	epoch       int64             // unix ns at which the clock stands at 0; 0 for the first session's start
+	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
 	failing     *traces.Session   // the one that err is of
 	err         error             // first violated invariant, or contract a layer broke
 }
@@ -220,6 +221,9 @@ func (l *Loop) ask(t *thread, from int) {
 			continue
 		}
 		l.refresh(t)
+		if l.forks != nil {
+			l.partWays(t, i)
+		}
 		out := h.do.BeforeRequest(&l.turn)
 		l.took(t, h.layer, "before_request", out)
 		l.settle(t, h.layer)
@@ -317,7 +321,7 @@ func (l *Loop) send(t *thread) {
 		return
 	}
 	l.keepTTL(t, r)
-	l.level(t)
+	l.look(t, true)
 	l.fly(t, call{
 		layer: -1, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
 		marks: client.Marks{TTL: t.ttl}, tail: r.Tail, change: t.context.Sent(), model: t.model(),

@@ -50,6 +50,8 @@ type replay struct {
 	firings  []int             // by layer of the strategy
 	reasons  map[[2]string]int // failures and refusals by layer and reason
 	paybacks []payback         // one for each compaction, in order
+	sights   []sight           // of clients' windows, where a run stands for several strategies
+	limits   []int64           // of those clients, by strategy
 	cut      bool              // a conversation of the session ended early
 	detector breaks.Detector
 	needs    *needs.Index // nil where nothing is measured
@@ -84,7 +86,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.asked, s.extras, s.open, s.cut = 0, 0, 0, false
 	clear(s.firings)
 	clear(s.reasons)
-	s.paybacks = s.paybacks[:0]
+	s.paybacks, s.sights, s.limits = s.paybacks[:0], s.sights[:0], s.limits[:0]
 	s.detector.Rules = l.config.Rules
 	_, s.detector.Values = l.config.Observer.(breakObserver)
 	s.detector.Reset()

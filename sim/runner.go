@@ -31,10 +31,16 @@ type Runner struct {
 	// Keep, when not nil, is given each row when it is complete, in place of the result of Run. It must
 	// be safe for concurrent use; an error ends the run.
 	Keep func(cell int, row *results.Row) error
+	// Skip, when not nil, reports that a row is not wanted: it is known, or another machine's. A cohort
+	// is simulated under a cell as long as one of its rows is wanted.
+	Skip func(cell, session int) bool
 	// Observe, when not nil, returns the observer of a cell over a cohort, in
 	// place of the cell's own. It must be safe for concurrent use.
-	Observe func(cell int, cohort []int) Observer
+	Observe func(cell int, cohort []*traces.Session) Observer
 }
+
+// partCalls is how many calls of sessions on a shelf are loaded at once, as far as cohorts allow: some 4 MB.
+const partCalls = 8192
 
 // Broken is the error of a run in which sessions broke an invariant. The others
 // of their cohorts are simulated without them.
@@ -66,7 +72,7 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	if err != nil {
 		return nil, err
 	}
-	b := batch{Runner: r, sessions: sessions, cells: cells, cohorts: cohorts}
+	b := batch{Runner: r, all: sessions, cells: cells, groups: r.kindred(cells), sessions: make([]*traces.Session, len(sessions))}
 	for range cells {
 		b.broken = append(b.broken, map[int]error{})
 		b.rows = append(b.rows, nil)
@@ -76,15 +82,11 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var wg sync.WaitGroup
-	for range parallel.Workers(r.Workers, len(cells)*len(cohorts)) {
-		wg.Go(func() {
-			if err := b.work(ctx); err != nil {
-				stop(err)
-			}
-		})
+	for len(cohorts) > 0 && ctx.Err() == nil {
+		n := b.part(cohorts)
+		b.run(ctx, stop, cohorts[:n])
+		cohorts = cohorts[n:]
 	}
-	wg.Wait()
 	var stopped error
 	finished, total := b.finished.Load(), int64(len(cells)*len(sessions))
 	if err := context.Cause(ctx); err != nil && finished < total {
@@ -96,55 +98,136 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	return b.rows, brokenIn(b.broken, stopped)
 }
 
-// batch is what the workers of a run share. A job is a cohort under a cell.
+// batch is what the workers of a run share. A job is a cohort under the cells of a group.
 type batch struct {
 	Runner
-	sessions []*traces.Session
+	all      []*traces.Session
 	cells    []Config
-	cohorts  [][]int
-	rows     [][]results.Row // by cell, without Keep
+	groups   [][]int
+	sessions []*traces.Session // as all, those of the part that is simulated
+	cohorts  [][]int           // of the part
+	rows     [][]results.Row   // by cell, without Keep
 	noting   sync.Mutex
 	broken   []map[int]error // by cell
 	next     atomic.Int64    // job
 	finished atomic.Int64    // sessions
 }
 
-// work does jobs until none is left or the context has ended. They come cell by cell, so a
+// part returns how many cohorts are loaded together: all whose sessions are in memory.
+func (b *batch) part(cohorts [][]int) int {
+	calls := 0
+	for n, cohort := range cohorts {
+		for _, i := range cohort {
+			if s := b.all[i]; len(s.Threads) == 0 {
+				calls += s.NumCalls()
+			}
+		}
+		if n > 0 && calls > partCalls {
+			return n
+		}
+	}
+	return len(cohorts)
+}
+
+// run simulates a part of the cohorts under all cells. The first error stops the workers.
+func (b *batch) run(ctx context.Context, stop context.CancelCauseFunc, cohorts [][]int) {
+	b.cohorts = cohorts
+	b.next.Store(0)
+	err := parallel.Do(ctx, b.Workers, len(cohorts), func(i int) (err error) {
+		for _, at := range cohorts[i] {
+			if b.sessions[at], err = b.all[at].Load(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		stop(err)
+		return
+	}
+	parallel.Each(b.Workers, parallel.Workers(b.Workers, len(b.groups)*len(cohorts)), func(int) {
+		if err := b.work(ctx); err != nil {
+			stop(err)
+		}
+	})
+	clear(b.sessions)
+}
+
+// work does jobs until none is left or the context has ended. They come group by group, so a
 // worker keeps one loop at a time and memory does not grow with the number of cells.
 func (b *batch) work(ctx context.Context) error {
 	var loop *Loop
 	at := -1
 	for ctx.Err() == nil {
 		job := int(b.next.Add(1) - 1)
-		if job >= len(b.cells)*len(b.cohorts) {
+		if job >= len(b.groups)*len(b.cohorts) {
 			break
 		}
-		cell, cohort := job/len(b.cohorts), b.cohorts[job%len(b.cohorts)]
-		if at != cell {
-			loop, at = NewLoop(b.cells[cell]), cell
-			loop.ctx = ctx
+		g, cohort := job/len(b.cohorts), b.cohorts[job%len(b.cohorts)]
+		group := b.groups[g]
+		if at != g {
+			loop, at = b.newGroupLoop(ctx, group), g
 		}
-		if b.Observe != nil {
-			loop.config.Observer = b.Observe(cell, cohort)
+		run := b.runAlone
+		if len(group) > 1 {
+			run = func(l *Loop, _ int, cohort []int) error { return b.runGroup(ctx, l, group, cohort) }
 		}
-		breaks, err := loop.runOf(b.sessions, cohort, func(i int, row *results.Row) error {
-			if b.Keep != nil {
-				return b.Keep(cell, row)
-			}
-			b.rows[cell][i] = *row
-			return nil
-		})
-		if err != nil {
+		if err := run(loop, group[0], cohort); err != nil {
 			return err
-		}
-		b.noting.Lock()
-		maps.Copy(b.broken[cell], breaks)
-		b.noting.Unlock()
-		if n := b.finished.Add(int64(len(cohort))); b.Done != nil {
-			b.Done(int(n))
 		}
 	}
 	return nil
+}
+
+// wants reports whether a row of a cohort under a cell is wanted, and counts what is not.
+func (b *batch) wants(cell int, cohort []int) bool {
+	if b.Skip == nil || slices.ContainsFunc(cohort, func(i int) bool { return !b.Skip(cell, i) }) {
+		return true
+	}
+	b.finish(len(cohort))
+	return false
+}
+
+// runAlone simulates a cohort under one cell and hands out its rows.
+func (b *batch) runAlone(l *Loop, cell int, cohort []int) error {
+	if !b.wants(cell, cohort) {
+		return nil
+	}
+	if b.Observe != nil {
+		l.group = l.group[:0]
+		for _, i := range cohort {
+			l.group = append(l.group, b.sessions[i])
+		}
+		l.config.Observer = b.Observe(cell, l.group)
+	}
+	breaks, err := l.runOf(b.sessions, cohort, func(i int, row *results.Row) error { return b.keep(cell, i, row) })
+	if err != nil {
+		return err
+	}
+	b.noting.Lock()
+	maps.Copy(b.broken[cell], breaks)
+	b.noting.Unlock()
+	b.finish(len(cohort))
+	return nil
+}
+
+// keep hands out the row of a session under a cell.
+func (b *batch) keep(cell, session int, row *results.Row) error {
+	if b.Skip != nil && b.Skip(cell, session) {
+		return nil
+	}
+	if b.Keep != nil {
+		return b.Keep(cell, row)
+	}
+	b.rows[cell][session] = *row
+	return nil
+}
+
+// finish counts sessions under cells that are done.
+func (b *batch) finish(n int) {
+	if n := b.finished.Add(int64(n)); b.Done != nil {
+		b.Done(int(n))
+	}
 }
 
 // brokenIn returns the error of a run given what broke in each cell and what

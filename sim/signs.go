@@ -93,8 +93,6 @@ func (l *Loop) otherHead(t *thread, r *traces.Round) bool {
 	switch {
 	case !t.started:
 		return false
-	case r.Signs.Has(traces.SignResume):
-		return t.rule(profile.RuleResume)
 	case r.Trigger == traces.TriggerPrompt && u.ended && u.ends && t.replay.session.Entry == entryDesktop &&
 		r.Signs&(traces.SignTurnEnd|traces.SignInterrupt) == 0:
 		return t.rule(profile.RuleRestart)

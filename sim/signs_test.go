@@ -134,10 +134,6 @@ func TestRulesChangeReads(t *testing.T) {
 		{"restart: interrupted", profile.RuleRestart,
 			desktop(signed().turn(0, none).turn(0, end).turn(0, traces.SignInterrupt).first()),
 			[]int64{0, 18_300, 18_800}, []int64{0, 18_300, 18_800}},
-		{"resume", profile.RuleResume, signed().turn(0, none).turn(1, traces.SignResume).first(),
-			[]int64{0, 18_300, 18_800}, []int64{0, firstShared, 18_800}},
-		{"resume: ahead of the first call", profile.RuleResume, signed().turn(1, traces.SignResume).first(),
-			[]int64{0, 18_300}, []int64{0, 18_300}},
 		{"tool search: the first", profile.RuleToolSearch, searching(signed().turn(3, none).first(), 1, 2),
 			[]int64{0, 18_300, 19_500, 20_700}, []int64{0, firstShared, 19_500, 20_700}},
 		// 500 tokens leave the result of the second call, so that what the first one left is read; with the rule
@@ -197,26 +193,13 @@ func TestFirstCallReadsItsHistory(t *testing.T) {
 	}
 }
 
-// With the rule each block but thinking is a position: 21 parallel calls and
-// their results are 42, and leave the head. Of nine of each, the eighteen and the
-// text ahead of them leave the prompt within reach.
-func TestRuleOfBlocks(t *testing.T) {
-	for calls, want := range map[int][2]int64{9: {18_300, 18_300}, 21: {18_300, 16_000}} {
-		for i, on := range []bool{false, true} {
-			if got := readsOf(t, ruled(t, profile.RuleBlocks, on), parallelSession(calls)); got[1] != want[i] {
-				t.Errorf("%d calls, rule on %v: %d read, want %d", calls, on, got[1], want[i])
-			}
-		}
-	}
-}
-
 // A call notes the rules that had something to say of it, whether they hold or
 // not: the evidence is counted over these.
 func TestCallsNoteRules(t *testing.T) {
-	s := signed().turn(1, 0).turn(0, 0).turn(0, traces.SignResume).at(1, traces.SignHook).session()
+	s := signed().turn(1, 0).turn(0, 0).turn(0, traces.SignAway).at(1, traces.SignHook).session()
 	for _, on := range []bool{false, true} {
 		_, calls := run(t, ruled(t, profile.RuleHook, on), s)
-		want := []profile.Set{0, 0, profile.Set(0).With(profile.RuleHook), profile.Set(0).With(profile.RuleResume)}
+		want := []profile.Set{0, 0, profile.Set(0).With(profile.RuleHook), profile.Set(0).With(profile.RuleAway)}
 		for i, w := range want {
 			if got := profile.Set(calls[i].Rules); got != w {
 				t.Errorf("rule on %v: call %d notes %b, want %b", on, i+1, got, w)

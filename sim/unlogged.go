@@ -7,7 +7,6 @@ import (
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -17,7 +16,6 @@ import (
 // call is only looked at when its response has ended.
 type unlogged struct {
 	signs
-	sent     int   // entries of the last request
 	behind   int32 // tokens of this round's results behind the marked one
 	static   int64
 	hidden   [2]habit // calls at the end of turns: ahead of a person's words, and of a notice
@@ -59,10 +57,13 @@ const (
 	minShared = 1024
 	// variantPlain is the variant of requests without thinking.
 	variantPlain = 1
-	// nearStatic is how far the read of a first call may lie from the static
-	// prefix of its version to be taken for it, as a share. Farther off it is a
-	// part that others share, or a whole earlier conversation.
+	// nearStatic is how far the read of a first call may lie below the static
+	// prefix of its version to be taken for that of its session, as a share. Below
+	// that it is a part that others share.
 	nearStatic = 0.1
+	// mostHead is how much of a first call's context its head is at most. A read of
+	// more is that of an earlier conversation.
+	mostHead = 0.8
 	// hiddenFirst and hiddenTotal are how long a hidden call takes to its first
 	// token and in all, ns. An assumption: it only delays when its entry is there.
 	hiddenFirst, hiddenTotal = int64(2e9), int64(3e9)
@@ -87,10 +88,6 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	}
 	u, r := &t.unlogged, &l.request
 	r.Variant = t.variant(p)
-	r.EveryBlock = t.replay.rules.Has(profile.RuleBlocks)
-	if grown := t.context.Len() - u.sent; u.sent > 0 && grown > promptcache.DefaultLookback {
-		u.applied = u.applied.With(profile.RuleBlocks)
-	}
 	if n := len(r.Markers); p.Switches.Unheld && unheld >= 0 && n > 0 {
 		r.Markers[n-1].Shift = -u.behind
 		r.Unheld = int32(unheld) - u.behind
@@ -101,7 +98,7 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	if shares && p.Switches.Shared && u.shared > 0 && t.current().Model == u.sharedBy && (u.lost || l.expects(t, 1, u.warm.share(t.warmPrior(p), p.Weight))) {
 		r.Shared = int32(u.shared)
 	}
-	if u.shrunk && unheld >= 0 && t.current().Wait <= p.Life(u.ttl) {
+	if u.shrunk && unheld >= 0 && t.current().Wait <= profile.Life(u.ttl) {
 		r.Shared = max(r.Shared, t.ahead())
 	}
 	if shares && p.Switches.First && !t.started {
@@ -129,7 +126,7 @@ func (t *thread) variant(p *profile.Profile) uint32 {
 // warmPrior returns the share of expired calls that find the head of their prompt
 // in the cache, before the thread's own are known.
 func (t *thread) warmPrior(p *profile.Profile) float64 {
-	if t.current().Wait > p.Life(t.unlogged.ttl) && t.rule(profile.RuleWarm) {
+	if t.current().Wait > profile.Life(t.unlogged.ttl) && t.rule(profile.RuleWarm) {
 		return surely
 	}
 	return p.Shared.Value
@@ -188,7 +185,7 @@ func (t *thread) history(p *profile.Profile) (int32, bool) {
 	if since == 0 && r.At > 0 {
 		since = r.At - t.replay.session.Start
 	}
-	if !r.Signs.Has(traces.SignTurnEnd) || since == 0 || since > p.Life(t.ttl) || t.inputAt == 0 {
+	if !r.Signs.Has(traces.SignTurnEnd) || since == 0 || since > profile.Life(t.ttl) || t.inputAt == 0 {
 		return 0, false
 	}
 	return t.ahead(), true
@@ -218,23 +215,27 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 		static = t.unlogged.shared + int64(p.OwnSystem.Value)
 	}
 	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
-		static = t.replay.static
-		first := firstRead(t.replay.session)
-		if d := float64(first - static); static == 0 || max(d, -d) <= nearStatic*float64(static) {
-			static = first
-		}
+		static = headOf(t.replay.session, t.replay.static)
 	}
 	if static > 0 {
 		l.request.Markers[mark].Shift = int32(static - laid)
 	}
 }
 
-// firstRead returns what the first call of a session read, tokens.
-func firstRead(s *traces.Session) int64 {
+// headOf returns the static prefix of a session, tokens, where that of its version
+// is static, 0 if that is unknown: what its first call read, unless that is a part
+// of the prefix that others share, or an earlier conversation.
+func headOf(s *traces.Session, static int64) int64 {
 	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
-		return 0
+		return static
 	}
-	return s.Threads[0].Rounds[0].Usage.Read
+	u := &s.Threads[0].Rounds[0].Usage
+	part := float64(u.Read) < (1-nearStatic)*float64(static)
+	whole := float64(u.Read) > (1+nearStatic)*float64(static) && float64(u.Read) > mostHead*float64(u.Input())
+	if static > 0 && (part || whole) {
+		return static
+	}
+	return u.Read
 }
 
 // expects decides about something with a probability: the majority, or a draw
@@ -258,13 +259,12 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 	}
 	u := &t.unlogged
 	if u.known && r.Model == u.model && r.Usage.Input() > 0 {
-		l.compare(t, r, p.Life(u.ttl), miss)
+		l.compare(t, r, profile.Life(u.ttl), miss)
 	}
 	read := r.Usage.Read
 	if !u.known && read >= minShared && !t.trace.MidContext {
 		u.shared, u.sharedBy = read, r.Model
 	}
-	u.sent = t.context.Len() - (int(r.Reply.To) - int(r.Reply.From))
 	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), true
 	switch {
 	case r.Usage.Write1h > 0:

@@ -28,6 +28,9 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		"past all":           {"2.1.62", traces.ThreadMain, []int64{200_001}, 0, 1_000_000},
 		"compacts by itself": {"2.1.226", traces.ThreadMain, []int64{168_000, 204_000}, 167_009, 200_000},
 		"compacts later":     {"2.1.226", traces.ThreadMain, []int64{168_000, 960_000}, 967_400, 1_000_000},
+		"all of it":          {"2.1.62", traces.ThreadMain, []int64{200_000}, 0, 200_000},
+		"the first of them":  {"2.1.204", traces.ThreadMain, []int64{167_000, 167_000}, 0, 1_000_000},
+		"compacts at it":     {"2.1.226", traces.ThreadMain, []int64{168_000, 960_000}, 967_000, 1_000_000},
 		"of the model":       {"2.1.219", traces.ThreadMain, nil, 0, 200_000},
 	} {
 		s := &traces.Session{Agent: traces.AgentClaudeCode, Versions: []string{tc.version}, Threads: []traces.Thread{{Kind: tc.kind}}}

@@ -5,12 +5,12 @@ import "github.com/compactsim/compactsim/internal/spec"
 // messagesParams are the parameters of agent-messages. Sizes are tokens.
 type messagesParams struct {
 	Switch   `yaml:",inline"`
-	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" min:"0" off:"0"`
-	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" min:"0" off:"0"`
-	Every    int32 `yaml:"every" doc:"responses from one message of progress, or to siblings, to the next; assumed" min:"1" needs:"progress|siblings"`
-	Siblings int32 `yaml:"siblings" doc:"tokens of the message that it sends to all other sub-agents at work behind its responses, 0 for none; assumed" min:"0" off:"0"`
-	Plan     int32 `yaml:"plan_approval" doc:"tokens by which the leader approves its plan, or rejects it: in its second request; 0 for none; assumed" min:"0" off:"0"`
-	Shutdown int32 `yaml:"shutdown" doc:"tokens by which it answers a request to end, to its leader; what it is asked reaches it behind its last request and costs nothing; 0 for none; assumed" min:"0" off:"0"`
+	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" unit:"tokens" min:"0" off:"0"`
+	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
+	Every    int32 `yaml:"every" doc:"responses from one message of progress, or to siblings, to the next; assumed" unit:"responses" min:"1" needs:"progress|siblings"`
+	Siblings int32 `yaml:"siblings" doc:"tokens of the message that it sends to all other sub-agents at work behind its responses, 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
+	Plan     int32 `yaml:"plan_approval" doc:"tokens by which the leader approves its plan, or rejects it: in its second request; 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
+	Shutdown int32 `yaml:"shutdown" doc:"tokens by which it answers a request to end, to its leader; what it is asked reaches it behind its last request and costs nothing; 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
 	Route    route `yaml:"route" doc:"queue: a message stands in the reader's next request; mailbox: in a file that the reader looks into at the next prompt (assumed), as agents in processes of their own do"`
 }
 
@@ -52,6 +52,7 @@ type messages struct {
 
 func (l *messages) Name() string { return messagesName }
 func (l *messages) Clone() Layer { return &messages{params: l.params} }
+func (l *messages) Copy() Layer  { c := *l; return &c }
 func (l *messages) Reset()       { l.behind, l.begun = 0, false }
 
 // AfterResponse has the leader answer the sub-agent's plan behind its first response, and

@@ -12,10 +12,10 @@ type agentSummaryParams struct {
 	Seconds        float64      `yaml:"seconds" doc:"seconds from one summary of a sub-agent to the next" min:"1" max:"1e6"`
 	SameModel      bool         `yaml:"same_model" doc:"asks the sub-agent's own model on its own prefix, which is cached; off, another model"`
 	Model          string       `yaml:"model" doc:"name of the other model, as in the price table" needs:"same_model=false"`
-	Head           int32        `yaml:"head" doc:"tokens of the other model's system prompt and tools; assumed" min:"0" needs:"same_model=false"`
+	Head           int32        `yaml:"head" doc:"tokens of the other model's system prompt and tools; assumed" unit:"tokens" min:"0" needs:"same_model=false"`
 	StripThinking  bool         `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call of the other model, which does not think" needs:"same_model=false"`
-	Instruction    int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
-	Output         int32        `yaml:"output" doc:"tokens of a summary" min:"0"`
+	Instruction    int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" unit:"tokens" min:"0"`
+	Output         int32        `yaml:"output" doc:"tokens of a summary" unit:"tokens" min:"0"`
 	SkipCacheWrite bool         `yaml:"skip_cache_write" doc:"marker on the sub-agent's last message instead of the instruction, so that the next summary reads it; assumed off"`
 	Lifetime       callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h; assumed"`
 }
@@ -55,6 +55,7 @@ type agentSummary struct {
 
 func (l *agentSummary) Name() string { return agentSummaryName }
 func (l *agentSummary) Clone() Layer { return &agentSummary{params: l.params} }
+func (l *agentSummary) Copy() Layer  { c := *l; return &c }
 func (l *agentSummary) Reset()       { *l = agentSummary{params: l.params} }
 
 // Wake keeps the beat that began with the sub-agent, whatever its rounds.

@@ -7,9 +7,9 @@ type agentsParams struct {
 	Switch      `yaml:",inline"`
 	Share       float64 `yaml:"share" doc:"share of sub-agents that begin as forks of their parent, 0…1; the others keep the prefix they were recorded with; assumed" min:"0" max:"1"`
 	Recursive   bool    `yaml:"recursive" doc:"forks fork too; off, their sub-agents keep their own prefix"`
-	Placeholder int32   `yaml:"placeholder" doc:"tokens of the result that stands in a fork for each call of its parent's last response; assumed" min:"1"`
+	Placeholder int32   `yaml:"placeholder" doc:"tokens of the result that stands in a fork for each call of its parent's last response; assumed" unit:"tokens" min:"1"`
 	Identical   bool    `yaml:"identical_placeholders" doc:"these results are the same in all forks; off, they differ"`
-	Boilerplate int32   `yaml:"boilerplate" doc:"tokens that tell a fork what it is, the same in all, ahead of its task; assumed" min:"0"`
+	Boilerplate int32   `yaml:"boilerplate" doc:"tokens that tell a fork what it is, the same in all, ahead of its task; assumed" unit:"tokens" min:"0"`
 }
 
 // agentsName is the registry's name of the layer.
@@ -25,6 +25,7 @@ type agents struct{ params agentsParams }
 
 func (l *agents) Name() string { return agentsName }
 func (l *agents) Clone() Layer { c := *l; return &c }
+func (l *agents) Copy() Layer  { return l.Clone() }
 func (l *agents) Reset()       {}
 
 // Fork answers for a sub-agent that is about to start; Turn.Forked is that of

@@ -88,3 +88,22 @@ func TestForkWhich(t *testing.T) {
 		}
 	}
 }
+
+// A placeholder holds four bytes a token. Without boilerplate nothing follows the
+// placeholders, and without calls in the last response nothing comes at all.
+func TestForkWithoutBoilerplate(t *testing.T) {
+	k := forkOf(1)
+	before := k.Context.Len()
+	layer(t, "agents: {placeholder: 9, boilerplate: 0}").(ThreadStart).ThreadStart(&k.Turn)
+	if got := k.Context.Len() - before; got != 3 || k.Context.BlockAt(before).Bytes != 36 {
+		t.Errorf("%d entries, the first of %d bytes; want three placeholders of 36", got, k.Context.BlockAt(before).Bytes)
+	}
+	k, _ = besideTalk()
+	k.add(prompt.KindText, 60)
+	k.Forked, k.Thread = true, 1
+	before = k.Context.Len()
+	layer(t, "agents: {boilerplate: 0}").(ThreadStart).ThreadStart(&k.Turn)
+	if got := k.Context.Len() - before; got != 0 {
+		t.Errorf("%d entries behind a response without calls, want none", got)
+	}
+}

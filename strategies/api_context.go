@@ -22,15 +22,15 @@ type APIContextParams struct {
 	Thinking    clearThinking `yaml:"clear_thinking" doc:"clear_thinking_20251015, listed first"`
 	Results     ClearToolUses `yaml:"clear_results" doc:"clear_tool_uses_20250919 for tools whose results are the waste"`
 	Uses        ClearToolUses `yaml:"clear_uses" doc:"clear_tool_uses_20250919 for tools whose input is the waste"`
-	Placeholder int32         `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" min:"0"`
-	EmptyUse    int32         `yaml:"empty_use" doc:"tokens of a call whose input was cleared; assumed" min:"0"`
+	Placeholder int32         `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
+	EmptyUse    int32         `yaml:"empty_use" doc:"tokens of a call whose input was cleared; assumed" unit:"tokens" min:"0"`
 }
 
 // clearThinking says which thinking the server leaves out.
 type clearThinking struct {
 	Enabled   bool      `yaml:"enabled" doc:"off, the server keeps thinking as it does by itself"`
 	Keep      keepTurns `yaml:"keep" doc:"newest turns with thinking whose thinking stays: all or a number" needs:"enabled"`
-	IdleKeep  int       `yaml:"idle_keep" doc:"the same for a request after a long gap; 0 for no change" min:"0" off:"0" needs:"enabled"`
+	IdleKeep  int       `yaml:"idle_keep" doc:"the same for a request after a long gap; 0 for no change" unit:"calls" min:"0" off:"0" needs:"enabled"`
 	IdleAfter int64     `yaml:"idle_after_minutes" doc:"minutes since the last response that make a long gap" min:"0" max:"153722867" needs:"idle_keep"`
 	EveryTurn bool      `yaml:"every_turn" doc:"once there was a long gap, all later requests keep as few; off, only the first does, and what it cleared stays cleared" needs:"idle_keep"`
 }
@@ -39,10 +39,10 @@ type clearThinking struct {
 type ClearToolUses struct {
 	Enabled      bool     `yaml:"enabled" doc:"off, this edit is not asked for"`
 	InputTokens  int64    `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
-	ToolUses     int64    `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
-	Keep         int      `yaml:"keep" doc:"newest calls of these tools that stay" min:"0" needs:"enabled"`
+	ToolUses     int64    `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" unit:"calls" min:"0" needs:"enabled"`
+	Keep         int      `yaml:"keep" doc:"newest calls of these tools that stay" unit:"calls" min:"0" needs:"enabled"`
 	KeepTokens   int64    `yaml:"keep_tokens" doc:"newest calls that stay in place of keep, as many as have results of so many tokens: 002:67 has 40000, which no edit of the provider takes, so that real calls declare keep; 0 for keep" min:"0" off:"0" needs:"enabled"`
-	ClearAtLeast int64    `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" min:"0" needs:"enabled"`
+	ClearAtLeast int64    `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" unit:"tokens" min:"0" needs:"enabled"`
 	Tools        []string `yaml:"tools" doc:"tools it is for; none named: all" needs:"enabled"`
 	ExcludeTools []string `yaml:"exclude_tools" doc:"tools it is not for" needs:"enabled"`
 	ClearInputs  bool     `yaml:"clear_tool_inputs" doc:"the input of a call goes too" needs:"enabled"`
@@ -158,6 +158,8 @@ func (l *apiContext) Clone() Layer {
 	c.results, c.uses, c.thought = l.results.clone(), l.uses.clone(), l.thought.clone()
 	return &c
 }
+
+func (l *apiContext) Copy() Layer { return l.Clone() }
 
 func (l *apiContext) Reset() {
 	l.forget()

@@ -246,3 +246,16 @@ func TestAPIContextState(t *testing.T) {
 		}
 	}
 }
+
+// Thinking that is not shown weighs nothing, and a turn with no other is none of those that stay.
+func TestThinkingOfNoTokens(t *testing.T) {
+	k := newTalk()
+	for _, tokens := range []int32{40, 50, 0} {
+		k.think(tokens)
+		k.add(prompt.KindPrompt, 5)
+	}
+	layer(t, "api-context: {clear_thinking: {enabled: true, keep: 1}}").(BeforeRequest).BeforeRequest(&k.Turn)
+	if got, want := k.thinking(), []int32{0, 50, 0}; !slices.Equal(got, want) {
+		t.Errorf("thinking %v, want %v", got, want)
+	}
+}

@@ -13,21 +13,21 @@ type attachments struct {
 	Files      fileBudget  `yaml:"files" doc:"files read, edited or written last, with their present content"`
 	Skills     skillBudget `yaml:"skills" doc:"skills invoked in the session, newest first"`
 	Plan       bool        `yaml:"plan" doc:"the plan, whole"`
-	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" min:"0" off:"0"`
+	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" unit:"tokens" min:"0" off:"0"`
 	Todos      bool        `yaml:"todos" doc:"the todo list as last written"`
-	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that was launched and still runs" min:"0" off:"0"`
-	ToolDelta  int32       `yaml:"tool_delta" doc:"tokens that announce tools loaded later" min:"0"`
-	AgentDelta int32       `yaml:"agent_delta" doc:"tokens that announce kinds of agents" min:"0"`
-	MCPDelta   int32       `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers" min:"0"`
-	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills" min:"0" needs:"resend_skill_listing"`
+	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that was launched and still runs" unit:"tokens" min:"0" off:"0"`
+	ToolDelta  int32       `yaml:"tool_delta" doc:"tokens that announce tools loaded later" unit:"tokens" min:"0"`
+	AgentDelta int32       `yaml:"agent_delta" doc:"tokens that announce kinds of agents" unit:"tokens" min:"0"`
+	MCPDelta   int32       `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers" unit:"tokens" min:"0"`
+	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills" unit:"tokens" min:"0" needs:"resend_skill_listing"`
 	Relist     bool        `yaml:"resend_skill_listing" doc:"send that listing again"`
-	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew" min:"0"`
+	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew" unit:"tokens" min:"0"`
 }
 
 // skillBudget bounds the skills that come back after a compaction.
 type skillBudget struct {
-	Each  int32 `yaml:"each" doc:"tokens a skill is cut to; 0 for none" min:"0" off:"0"`
-	Total int32 `yaml:"total" doc:"tokens of all skills" min:"0" needs:"each"`
+	Each  int32 `yaml:"each" doc:"tokens a skill is cut to; 0 for none" unit:"tokens" min:"0" off:"0"`
+	Total int32 `yaml:"total" doc:"tokens of all skills" unit:"tokens" min:"0" needs:"each"`
 }
 
 // Rules returns what contradicts each other.
@@ -121,9 +121,9 @@ func reminder(text string, tokens int32) prompt.Block {
 // fileBudget bounds the files that come back after a compaction: the most
 // recently accessed first.
 type fileBudget struct {
-	Count      int        `yaml:"count" doc:"files that may come back" min:"0" off:"0"`
-	Each       int32      `yaml:"each" doc:"tokens a file is cut to" min:"0" needs:"count"`
-	Total      int32      `yaml:"total" doc:"tokens of all files" min:"0" needs:"count"`
+	Count      int        `yaml:"count" doc:"files that may come back" unit:"files" min:"0" off:"0"`
+	Each       int32      `yaml:"each" doc:"tokens a file is cut to" unit:"tokens" min:"0" needs:"count"`
+	Total      int32      `yaml:"total" doc:"tokens of all files" unit:"tokens" min:"0" needs:"count"`
 	OverBudget overBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop" needs:"count"`
 }
 

@@ -222,3 +222,16 @@ func TestSkillListing(t *testing.T) {
 		t.Errorf("%v with flags %b", got, k.Context.BlockAt(4).Flags)
 	}
 }
+
+// A result of 200 bytes may say that a file is unchanged, and leaves its size; one of more
+// gives the size anew.
+func TestStubLeavesTheSize(t *testing.T) {
+	for tokens, want := range map[int32]int32{50: 900, 51: 51} {
+		k := newTalk()
+		k.round("Read", "/a", 900)
+		k.round("Read", "/a", tokens)
+		if got := restored(k, fileBudget{Count: 5, Each: 5000, Total: 50000}); len(got) != 1 || got[0].tokens != want {
+			t.Errorf("behind a read of %d tokens %v, want %d", tokens, got, want)
+		}
+	}
+}

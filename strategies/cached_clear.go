@@ -14,8 +14,8 @@ type cachedClearParams struct {
 	MainGuard  bool     `yaml:"main_thread_guard" doc:"only the main thread deletes; off, sub-agents register and delete results of their own too"`
 	Models     []string `yaml:"models" doc:"models that support deletions; none named: all; which ones did is assumed"`
 	Tools      []string `yaml:"tools" doc:"tools whose results may be deleted; those of MCP never are"`
-	Threshold  int      `yaml:"threshold" doc:"registered results, not deleted yet, from which on the older ones are deleted" min:"0"`
-	KeepRecent int      `yaml:"keep_recent" doc:"newest results that stay; assumed" min:"0"`
+	Threshold  int      `yaml:"threshold" doc:"registered results, not deleted yet, from which on the older ones are deleted" unit:"results" min:"0"`
+	KeepRecent int      `yaml:"keep_recent" doc:"newest results that stay; assumed" unit:"results" min:"0"`
 	Pin        bool     `yaml:"pin" doc:"a block of deletions stays at its place in every later request; off, it is sent once and the deletion is lost with it"`
 	EditTokens int32    `yaml:"edit_tokens" doc:"tokens of each deletion in its block; assumed" min:"0"`
 	Forget     bool     `yaml:"forget_deleted_on_expiry" doc:"deletions are forgotten when the cache has expired, and the results come back; off, they stay declared; assumed"`
@@ -60,6 +60,8 @@ func (l *cachedClear) Clone() Layer {
 		deleted: slices.Clone(l.deleted), lost: l.lost, pins: slices.Clone(l.pins),
 	}
 }
+
+func (l *cachedClear) Copy() Layer { return l.Clone() }
 
 func (l *cachedClear) Reset() {
 	l.active.reset()

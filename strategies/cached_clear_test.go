@@ -262,3 +262,18 @@ func TestCachedDeletionClone(t *testing.T) {
 		t.Errorf("clone %v, original %v", c.deleted, l.deleted)
 	}
 }
+
+// Without blocks of deletions there is nothing to take out again. One that stands where the
+// round's input begins goes without moving that.
+func TestPinsAtTheInput(t *testing.T) {
+	k, l := newTalk(), new(cachedClear)
+	if l.unpin(&k.Turn); l.lost {
+		t.Error("deletions are lost of a thread that had none")
+	}
+	k.add(prompt.KindAttachment, 0)
+	k.InputAt = k.Context.Len() - 1
+	l.pins = []int32{int32(k.InputAt)}
+	if l.unpin(&k.Turn); !l.lost || k.InputAt != 4 || k.Context.Len() != 4 {
+		t.Errorf("lost %v, the input at %d of %d; want it lost, and the input at 4 of 4", l.lost, k.InputAt, k.Context.Len())
+	}
+}

@@ -129,3 +129,16 @@ func TestTextOfASkill(t *testing.T) {
 		}
 	}
 }
+
+// A tool that a session does not name belongs to no set, and no entry stands behind the last.
+func TestBeyondWhatIsThere(t *testing.T) {
+	k, set := newTalk(), new(toolset)
+	for tool, want := range map[uint16]bool{uint16(len(k.Tools) - 1): true, uint16(len(k.Tools)): false} {
+		if got := set.has(&k.Turn, &prompt.Block{Tool: tool}); got != want {
+			t.Errorf("tool %d of %d: %v", tool, len(k.Tools), got)
+		}
+	}
+	if n := k.Context.Len(); !standsAt(k.Context, n-1, int32(n-1), 500) || standsAt(k.Context, n, int32(n), 500) {
+		t.Error("the last entry is not there, or one behind it is")
+	}
+}

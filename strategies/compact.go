@@ -17,10 +17,10 @@ type CompactParams struct {
 	Reactive    bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
 	Subagents   bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
 	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, a summary call begins with one, and each waits for the other" off:"[]"`
-	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" min:"0" off:"0"`
+	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" unit:"failures" min:"0" off:"0"`
 	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server" off:"[streaming]"`
 	Verify      bool             `yaml:"verify" doc:"a second call of the same kind holds the summary against what it stands for"`
-	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" min:"0"`
+	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" unit:"tokens" min:"0"`
 	Analysis    analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
 	Fork        forkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
 	Streaming   streamingParams  `yaml:"streaming" doc:"a call of the session's model under another system prompt and few tools: cold"`
@@ -88,13 +88,13 @@ func (report) Names() []string { return []string{"context", "call"} }
 type forkParams struct {
 	SkipCacheWrite bool  `yaml:"skip_cache_write" doc:"marker on the second-to-last message, so that the call writes nothing new"`
 	Strip          bool  `yaml:"strip" doc:"leave out media and skill listings: the prefix is no longer the conversation's"`
-	MaxOutput      int32 `yaml:"max_output" doc:"tokens its output is capped at, which makes its messages miss the cache; 0 for no cap" min:"0" off:"0"`
+	MaxOutput      int32 `yaml:"max_output" doc:"tokens its output is capped at, which makes its messages miss the cache; 0 for no cap" unit:"tokens" min:"0" off:"0"`
 }
 
 // streamingParams are the parameters of a call under a system prompt of its own.
 type streamingParams struct {
-	Head          int32 `yaml:"head" doc:"tokens of its system prompt and tools" min:"0"`
-	MaxOutput     int32 `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" min:"0" off:"0"`
+	Head          int32 `yaml:"head" doc:"tokens of its system prompt and tools" unit:"tokens" min:"0"`
+	MaxOutput     int32 `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" unit:"tokens" min:"0" off:"0"`
 	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
 	StripMedia    bool  `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool  `yaml:"strip_listings" doc:"skill listings are left out"`
@@ -103,8 +103,8 @@ type streamingParams struct {
 // smallModelParams are the parameters of a call of another model.
 type smallModelParams struct {
 	Model         string `yaml:"model" doc:"name of the model, as in the price table"`
-	Head          int32  `yaml:"head" doc:"tokens of its system prompt: one line" min:"0"`
-	MaxOutput     int32  `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" min:"0" off:"0"`
+	Head          int32  `yaml:"head" doc:"tokens of its system prompt: one line" unit:"tokens" min:"0"`
+	MaxOutput     int32  `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" unit:"tokens" min:"0" off:"0"`
 	Retries       int    `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
 	StripMedia    bool   `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool   `yaml:"strip_listings" doc:"skill listings are left out"`
@@ -117,22 +117,22 @@ type tooLongParams struct {
 	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once" min:"0" off:"0"`
 	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds" needs:"retries"`
 	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1" above:"0" max:"1" needs:"retries"`
-	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, ahead of a leading response" min:"0" needs:"retries"`
+	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, ahead of a leading response" unit:"tokens" min:"0" needs:"retries"`
 	StripMarker bool    `yaml:"strip_marker" doc:"take the previous marker off before grouping; off, it is the oldest group" needs:"retries"`
 }
 
 // SummaryText are the sizes of what a client writes around a summary.
 type SummaryText struct {
-	Header       int32 `yaml:"header" doc:"tokens that say the session continues" min:"0"`
-	Pointer      int32 `yaml:"pointer" doc:"tokens that point to the full transcript; 0 for no pointer" min:"0" off:"0"`
-	Continuation int32 `yaml:"continuation" doc:"tokens that tell to go on without asking, after automatic ones" min:"0"`
+	Header       int32 `yaml:"header" doc:"tokens that say the session continues" unit:"tokens" min:"0"`
+	Pointer      int32 `yaml:"pointer" doc:"tokens that point to the full transcript; 0 for no pointer" unit:"tokens" min:"0" off:"0"`
+	Continuation int32 `yaml:"continuation" doc:"tokens that tell to go on without asking, after automatic ones" unit:"tokens" min:"0"`
 }
 
 // hookSizes are the tokens that hooks of the user inject at a compaction.
 type hookSizes struct {
-	PreCompact   int32 `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction" min:"0"`
-	SessionStart int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments" min:"0"`
-	PostCompact  int32 `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those" min:"0"`
+	PreCompact   int32 `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction" unit:"tokens" min:"0"`
+	SessionStart int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments" unit:"tokens" min:"0"`
+	PostCompact  int32 `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those" unit:"tokens" min:"0"`
 }
 
 // Rules returns what contradicts each other.
@@ -193,6 +193,8 @@ func (p *CompactParams) Fires() *Trigger {
 	}
 	return &p.Trigger
 }
+
+func (p *CompactParams) level() Trigger { return p.Trigger }
 
 // Query sources whose calls would compact for themselves (002:28).
 const (

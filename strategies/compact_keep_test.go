@@ -61,6 +61,9 @@ func TestKeptUserMessages(t *testing.T) {
 		if got := k.sizes(3); !slices.Equal(got, want) || k.Context.At(k.InputAt).Tokens != 444 {
 			t.Errorf("%s: %v with the input at %d, want %v", budget, got, k.InputAt, want)
 		}
+		if whole := k.Context.At(3).Form == prompt.FormVerbatim; whole != (budget == "64000" || budget == "20000") {
+			t.Errorf("%s: the oldest that stays is whole: %v", budget, whole)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ const CompactName = "full-compact"
 var compactDefinition = Define(CompactName,
 	"replaces the messages by a summary that one model call writes, and restores files and more",
 	defaultCompact(),
-	func(p CompactParams) Layer { return &compact{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true})
+	func(p CompactParams) Layer { return &compact{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true, Polls: []string{"trigger"}})
 
 // compact is the state of full-compact on one thread.
 type compact struct {
@@ -36,6 +36,14 @@ func (l *compact) Clone() Layer {
 	c.beside = besideCall{} // belongs to the thread that made it
 	return &c
 }
+
+func (l *compact) Copy() Layer {
+	c := l.Clone().(*compact)
+	c.beside = l.beside
+	return c
+}
+
+func (l *compact) adopt(params any) { l.params = *params.(*CompactParams) }
 
 func (l *compact) Reset() {
 	*l = compact{params: l.params, due: l.due, carried: Carried{skills: l.carried.skills[:0]}}
@@ -176,7 +184,7 @@ func summaryBlock(a *prompt.Answer) prompt.Block {
 // (compact-2026-09-04): the request is that of the conversation, the answer one
 // block that comes first from then on, billed as a call of its own.
 type serverParams struct {
-	Instructions int32 `yaml:"instructions" doc:"tokens of instructions of the client's own; 0 for the provider's" min:"0"`
+	Instructions int32 `yaml:"instructions" doc:"tokens of instructions of the client's own; 0 for the provider's" unit:"tokens" min:"0"`
 	Beside       bool  `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their block takes its place ahead of the next request"`
 }
 
@@ -184,7 +192,7 @@ type serverParams struct {
 // person asks for: the client offers it there.
 type partialParams struct {
 	Direction direction `yaml:"direction" doc:"none for all messages, up_to for those ahead of the pivot, from for those behind it" off:"none"`
-	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" min:"0" max:"1" needs:"direction=up_to|direction=from"`
+	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" unit:"share" min:"0" max:"1" needs:"direction=up_to|direction=from"`
 	Auto      bool      `yaml:"auto" doc:"holds for automatic compactions too: no client does that" needs:"direction=up_to|direction=from"`
 }
 
@@ -218,7 +226,7 @@ type idleParams struct {
 	Enabled   bool    `yaml:"enabled" doc:"compact in gaps of the main conversation, where its entries live one hour"`
 	Share     float64 `yaml:"share" doc:"share of that lifetime after which it happens, between 0 and 1" above:"0" below:"1" needs:"enabled"`
 	MinTokens int64   `yaml:"min_tokens" doc:"client's count below which it does not (CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS)" min:"0" needs:"enabled"`
-	Floor     int64   `yaml:"floor" doc:"least value that min_tokens can take" min:"0" needs:"enabled"`
+	Floor     int64   `yaml:"floor" doc:"least value that min_tokens can take" unit:"tokens" min:"0" needs:"enabled"`
 }
 
 // due returns when a conversation that stays idle is to be compacted, ns on the
@@ -259,8 +267,8 @@ func (l *compact) Timer(t *Turn) Outcome {
 // refillParams are the parameters of the breaker for contexts that fill up again as
 // soon as they were compacted (2.1.89: 3 times within 3 turns each).
 type refillParams struct {
-	Times  int   `yaml:"times" doc:"refills in a row that stop automatic compaction on a thread, with an explanation; 0 for never" min:"0" off:"0"`
-	Within int64 `yaml:"within" doc:"requests behind a compaction within which reaching the trigger again is a refill" min:"0" needs:"times"`
+	Times  int   `yaml:"times" doc:"refills in a row that stop automatic compaction on a thread, with an explanation; 0 for never" unit:"refills" min:"0" off:"0"`
+	Within int64 `yaml:"within" doc:"requests behind a compaction within which reaching the trigger again is a refill" unit:"requests" min:"0" needs:"times"`
 }
 
 // refills are the refills of a thread in a row.

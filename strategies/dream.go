@@ -19,23 +19,23 @@ type dreamParams struct {
 	Reread       bool         `yaml:"reread" doc:"the lock is read again once written, so that of two sessions at once one gives way" needs:"race_seconds"`
 	RaceSeconds  float64      `yaml:"race_seconds" doc:"seconds in which another session does not see that the lock was written; assumed" min:"0" max:"1e6"`
 	Phases       dreamPhases  `yaml:"phases" doc:"responses by phase"`
-	Instruction  int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
-	TurnInput    int32        `yaml:"turn_input" doc:"tokens of the tool results between two responses; assumed" min:"0"`
-	TurnOutput   int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
+	Instruction  int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" unit:"tokens" min:"0"`
+	TurnInput    int32        `yaml:"turn_input" doc:"tokens of the tool results between two responses; assumed" unit:"tokens" min:"0"`
+	TurnOutput   int32        `yaml:"turn_output" doc:"tokens of one response; assumed" unit:"tokens" min:"0"`
 	Lifetime     callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
-	Failure      float64      `yaml:"failure" doc:"share of dreams that the server refuses, 0…1; assumed" min:"0" max:"1"`
-	Killed       float64      `yaml:"killed" doc:"share of dreams that a person ends half-way, 0…1; assumed" min:"0" max:"1"`
+	Failure      float64      `yaml:"failure" doc:"share of dreams that the server refuses, 0…1; assumed" unit:"share" min:"0" max:"1"`
+	Killed       float64      `yaml:"killed" doc:"share of dreams that a person ends half-way, 0…1; assumed" unit:"share" min:"0" max:"1"`
 	SurvivesExit bool         `yaml:"survives_exit" doc:"a dream goes on when its session has ended; off, it is lost and the lock stays; assumed"`
-	Pruned       float64      `yaml:"pruned" doc:"share of the lines of the index that a dream takes out, 0…1; assumed" min:"0" max:"1"`
+	Pruned       float64      `yaml:"pruned" doc:"share of the lines of the index that a dream takes out, 0…1; assumed" unit:"share" min:"0" max:"1"`
 	Index        indexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
 }
 
 // dreamPhases are the responses that the phases of a dream take (003:2440-2478).
 type dreamPhases struct {
-	Orient      int32 `yaml:"orient" doc:"responses that read the memory files; assumed" min:"0"`
-	Gather      int32 `yaml:"gather" doc:"responses that search logs and transcripts; assumed" min:"0"`
-	Consolidate int32 `yaml:"consolidate" doc:"responses that write memory files; assumed" min:"0"`
-	Prune       int32 `yaml:"prune" doc:"responses that shorten the index; assumed" min:"0"`
+	Orient      int32 `yaml:"orient" doc:"responses that read the memory files; assumed" unit:"responses" min:"0"`
+	Gather      int32 `yaml:"gather" doc:"responses that search logs and transcripts; assumed" unit:"responses" min:"0"`
+	Consolidate int32 `yaml:"consolidate" doc:"responses that write memory files; assumed" unit:"responses" min:"0"`
+	Prune       int32 `yaml:"prune" doc:"responses that shorten the index; assumed" unit:"responses" min:"0"`
 }
 
 // turns returns the responses of all phases.
@@ -90,6 +90,7 @@ type dream struct {
 
 func (l *dream) Name() string { return DreamName }
 func (l *dream) Clone() Layer { c := *l; return &c }
+func (l *dream) Copy() Layer  { return l.Clone() }
 func (l *dream) Reset()       { *l = dream{params: l.params} }
 
 // EndOfLoop goes through the gates, cheapest first, and dreams behind the last.

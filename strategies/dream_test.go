@@ -269,3 +269,13 @@ func TestDreamExclusions(t *testing.T) {
 		t.Errorf("%d dreams without a user, %v", n, h.reasons)
 	}
 }
+
+// One response is enough for a dream.
+func TestDreamOfOneResponse(t *testing.T) {
+	for n, want := range map[int32]int{0: 1, 1: 0} {
+		p := dreamPhases{Orient: n}
+		if got := p.Rules(); len(got) != want {
+			t.Errorf("%d responses: %v", n, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/spec"
@@ -80,5 +81,33 @@ func TestKeepaliveAllocatesNothing(t *testing.T) {
 		l.Wake(&k.Turn)
 	}); n > 0 {
 		t.Errorf("%g allocations", n)
+	}
+}
+
+// At most two in one gap: the third timer is refused, and no fourth comes. A context of the
+// least size, 18,500 tokens, is kept; one token more as the least, and it is not.
+func TestKeepalivesOfAGap(t *testing.T) {
+	k, _ := besideTalk()
+	k.Usage = prompt.Usage{Read: 18_500}
+	l := layer(t, "keepalive: {at_most: 2, min_tokens: 18500}").(*keepalive)
+	l.AfterResponse(&k.Turn)
+	for i, want := range []string{"", "", "enough in one gap"} {
+		if l.Wake(&k.Turn) == 0 {
+			t.Fatalf("no timer of number %d", i+1)
+		}
+		if out := l.Timer(&k.Turn); out.Reason != want {
+			t.Errorf("keep-alive %d: %+v, want %q", i+1, out, want)
+		}
+	}
+	var sent []uint8
+	for _, in := range k.TakeBackground() {
+		sent = append(sent, in.Ordinal)
+	}
+	if !slices.Equal(sent, []uint8{0, 1}) || l.Wake(&k.Turn) != 0 {
+		t.Errorf("sent %v, and another at %d; want two and none", sent, l.Wake(&k.Turn))
+	}
+	l = layer(t, "keepalive: {min_tokens: 18501}").(*keepalive)
+	if out := l.Timer(&k.Turn); out.Reason != "too small a context" || l.Wake(&k.Turn) != 0 {
+		t.Errorf("%+v, then at %d; want no keep-alive in this gap", out, l.Wake(&k.Turn))
 	}
 }

@@ -16,15 +16,15 @@ type memoryParams struct {
 	Paths       []string     `yaml:"paths" doc:"paths of memory files, * for any text; a conversation that wrote one since the last look is not extracted from"`
 	SkipWritten bool         `yaml:"skip_written" doc:"no extraction when the conversation wrote memory files itself"`
 	Subagents   bool         `yaml:"subagents" doc:"sub-agents extract too"`
-	Every       int32        `yaml:"every" doc:"ends of a loop from one extraction to the next; assumed" min:"1"`
-	Turns       int32        `yaml:"turns" doc:"responses of the call: one asks for all reads, one for all writes" min:"1"`
-	Instruction int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
-	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of one turn: the memory files read; assumed" min:"0"`
-	TurnOutput  int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
+	Every       int32        `yaml:"every" doc:"ends of a loop from one extraction to the next; assumed" unit:"loops" min:"1"`
+	Turns       int32        `yaml:"turns" doc:"responses of the call: one asks for all reads, one for all writes" unit:"responses" min:"1"`
+	Instruction int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" unit:"tokens" min:"0"`
+	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of one turn: the memory files read; assumed" unit:"tokens" min:"0"`
+	TurnOutput  int32        `yaml:"turn_output" doc:"tokens of one response; assumed" unit:"tokens" min:"0"`
 	Lifetime    callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
-	Saves       float64      `yaml:"saves" doc:"share of extractions that find something to keep, 0…1; assumed" min:"0" max:"1"`
-	Growth      int32        `yaml:"growth" doc:"lines such an extraction adds to the index; assumed" min:"0" needs:"saves"`
-	Failure     float64      `yaml:"failure" doc:"share of calls that the server refuses, 0…1; assumed" min:"0" max:"1"`
+	Saves       float64      `yaml:"saves" doc:"share of extractions that find something to keep, 0…1; assumed" unit:"share" min:"0" max:"1"`
+	Growth      int32        `yaml:"growth" doc:"lines such an extraction adds to the index; assumed" unit:"lines" min:"0" needs:"saves"`
+	Failure     float64      `yaml:"failure" doc:"share of calls that the server refuses, 0…1; assumed" unit:"share" min:"0" max:"1"`
 	Index       indexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
 }
 
@@ -141,6 +141,8 @@ func (l *memoryExtraction) Clone() Layer {
 	c.running = false
 	return &c
 }
+
+func (l *memoryExtraction) Copy() Layer { c := *l; return &c }
 
 func (l *memoryExtraction) Reset() { *l = memoryExtraction{params: l.params} }
 

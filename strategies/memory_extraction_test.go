@@ -302,3 +302,47 @@ func TestBesideDecliningAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// What fails never does so at a draw of 0, and what fails always does at the largest one.
+// A file that the session does not name is no memory.
+func TestSharesOfFailures(t *testing.T) {
+	k, _ := besideTalk()
+	k.Host = quiet{} // draws 0
+	for failure, want := range map[string]string{"0": "", "0.01": prompt.FailAPI} {
+		if in := layer(t, "memory-extraction: {failure: "+failure+"}").(*memoryExtraction).call(&k.Turn); in.Known.Failed != want {
+			t.Errorf("extractions that fail with %s: %q, want %q", failure, in.Known.Failed, want)
+		}
+		if in := layer(t, "dream: {failure: "+failure+"}").(*dream).call(&k.Turn); in.Known.Failed != want {
+			t.Errorf("dreams that fail with %s: %q, want %q", failure, in.Known.Failed, want)
+		}
+	}
+	l := layer(t, "memory-extraction: {}").(*memoryExtraction)
+	for object, want := range map[int32]bool{k.path(memoryFile): true, int32(len(k.Objects)): false, -1: false} {
+		if got := l.isMemory(&k.Turn, &prompt.Block{Op: prompt.OpWrite, Object: object}); got != want {
+			t.Errorf("object %d of %d: %v", object, len(k.Objects), got)
+		}
+	}
+}
+
+// A look takes what is new since the last one, the first entry of a context and a call that
+// was looked at already apart.
+func TestLookedAtOnce(t *testing.T) {
+	k := newTalk()
+	l := layer(t, "memory-extraction: {}").(*memoryExtraction)
+	k.use("Write", memoryFile, 100)
+	if !l.wrote(&k.Turn) || l.wrote(&k.Turn) {
+		t.Error("a call is not seen once")
+	}
+	k.use("Write", "/src/main.go", 100)
+	if r := k.add(prompt.KindToolResult, 10); l.wrote(&k.Turn) {
+		t.Errorf("a write elsewhere is one of memory, by %v", r.Kind)
+	}
+	k.round("Write", memoryFile, 10)
+	if !l.wrote(&k.Turn) || l.wrote(&k.Turn) {
+		t.Error("a call with a result is not seen once")
+	}
+	*k.add(prompt.KindToolResult, 10) = prompt.Block{Kind: prompt.KindToolResult, Op: prompt.OpWrite, Object: k.path(memoryFile)}
+	if l.wrote(&k.Turn) {
+		t.Error("a result alone is taken for a write")
+	}
+}

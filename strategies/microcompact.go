@@ -12,11 +12,11 @@ type microcompactParams struct {
 	Trigger     Trigger  `yaml:"trigger" doc:"level from which tool results are looked at, ahead of any request"`
 	Subagents   bool     `yaml:"subagents" doc:"sub-agents clear too"`
 	Tools       []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
-	KeepLast    int      `yaml:"keep_last" doc:"newest calls of these tools whose results stay" min:"0"`
-	Threshold   int64    `yaml:"threshold" doc:"tokens of such results to come down to" min:"1"`
-	MinSaved    int64    `yaml:"min_saved" doc:"tokens below which a clearing is not worth it" min:"0"`
+	KeepLast    int      `yaml:"keep_last" doc:"newest calls of these tools whose results stay" unit:"calls" min:"0"`
+	Threshold   int64    `yaml:"threshold" doc:"tokens of such results to come down to" unit:"tokens" min:"1"`
+	MinSaved    int64    `yaml:"min_saved" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`
 	Count       countWay `yaml:"count" doc:"how a result's tokens are counted: estimate (a quarter of its bytes, not padded) or true"`
-	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" min:"0"`
+	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
 	Pending     bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response"`
 	Persist     bool     `yaml:"persist" doc:"the original is saved, so that it can be read again"`
 	Memory      bool     `yaml:"clear_memory" doc:"a clearing takes attached memory files ahead of the kept results with it"`
@@ -52,6 +52,8 @@ func (p *microcompactParams) ValidateFor(r *Reading) []error {
 // Fires returns the trigger.
 func (p *microcompactParams) Fires() *Trigger { return &p.Trigger }
 
+func (p *microcompactParams) level() Trigger { return p.Trigger }
+
 // MicrocompactName is the registry's name of the layer.
 const MicrocompactName = "microcompact"
 
@@ -63,7 +65,7 @@ var microcompactDefinition = Define(MicrocompactName,
 	},
 	func(p microcompactParams) Layer {
 		return &microcompact{params: p, results: newClearables(p.Tools)}
-	}).with(Traits{Clears: true})
+	}).with(Traits{Clears: true, Polls: []string{"trigger", "keep_last", "threshold", "min_saved"}})
 
 // microcompact is the state of the layer on one thread: the calls whose results
 // are not cleared, as far as they were looked at, and storage.
@@ -79,6 +81,10 @@ func (l *microcompact) Clone() Layer {
 	return &microcompact{params: l.params, results: l.results.clone()}
 }
 
+func (l *microcompact) Copy() Layer { return l.Clone() }
+
+func (l *microcompact) adopt(params any) { l.params = *params.(*microcompactParams) }
+
 func (l *microcompact) Reset() { l.results.reset() }
 
 func (l *microcompact) BeforeRequest(t *Turn) Outcome {
@@ -89,11 +95,11 @@ func (l *microcompact) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "below the trigger"}
 	}
 	l.results.update(t)
-	if out := l.mark(); out.Reason != "" {
+	if out := l.mark(t); out.Reason != "" {
 		return out
 	}
 	l.results.refresh(t) // for what others have cleared
-	if out := l.mark(); out.Reason != "" {
+	if out := l.mark(t); out.Reason != "" {
 		return out
 	}
 	l.clear(t)
@@ -111,14 +117,26 @@ func (l *microcompact) count(r *clearable) int64 {
 // mark walks the calls oldest first, the newest kept aside, and marks the
 // results to clear, or says why none are. The test precedes each addition
 // (001:914-941), and kept results count in the total.
-func (l *microcompact) mark() Outcome {
+func (l *microcompact) mark(t *Turn) Outcome {
+	if t.Kin != nil {
+		type answer struct {
+			Outcome
+			marked int
+		}
+		poll(t.Kin, MicrocompactName, func(p *microcompactParams) answer { return answer{l.markUnder(p), len(l.marked)} })
+	}
+	return l.markUnder(&l.params)
+}
+
+// markUnder does so under given parameters.
+func (l *microcompact) markUnder(p *microcompactParams) Outcome {
 	total, saved := l.results.estimate, int64(0)
 	if l.params.Count == countTrue {
 		total = l.results.tokens
 	}
 	l.marked = l.marked[:0]
-	for _, r := range l.results.older(l.params.KeepLast) {
-		if total-saved <= l.params.Threshold {
+	for _, r := range l.results.older(p.KeepLast) {
+		if total-saved <= p.Threshold {
 			break
 		}
 		if r.id >= 0 {
@@ -129,7 +147,7 @@ func (l *microcompact) mark() Outcome {
 	switch {
 	case len(l.marked) == 0:
 		return Outcome{Declined, "tool results below the threshold"}
-	case saved < l.params.MinSaved:
+	case saved < p.MinSaved:
 		return Outcome{Declined, "too little to save"}
 	}
 	return Outcome{}

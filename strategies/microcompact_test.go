@@ -249,3 +249,13 @@ func TestMicrocompactGates(t *testing.T) {
 		}
 	}
 }
+
+// A threshold of the window and savings of the window come too late; one token less does not.
+func TestMicrocompactAtTheWindow(t *testing.T) {
+	for text, want := range map[string]int{"threshold: 200000": 1, "threshold: 199999": 0, "min_saved: 200000": 1, "min_saved: 199999": 0} {
+		l := layer(t, "microcompact: {trigger: {fixed: 1000}, "+text+"}").(*microcompact)
+		if got := l.params.ValidateFor(&Reading{Window: 200_000, MaxOutput: 32_000}); len(got) != want {
+			t.Errorf("%s: %v, want %d problems", text, got, want)
+		}
+	}
+}

@@ -13,9 +13,9 @@ type recordedParams struct {
 	Switch `yaml:",inline"`
 	// No log shows how the recorded client built its summary call.
 	Prefix      prefixChoice `yaml:"prefix" doc:"what the summary call is built on: shared (the thread's own prefix), own, or by_version (shared for Claude Code from 2.1.25 on and for Codex)"`
-	Head        int32        `yaml:"head" doc:"tokens of the system prompt and tools of a call with a prefix of its own" min:"0"`
-	Instruction int32        `yaml:"instruction" doc:"tokens of the summarisation instruction" min:"0"`
-	Placeholder int32        `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result" min:"0"`
+	Head        int32        `yaml:"head" doc:"tokens of the system prompt and tools of a call with a prefix of its own" unit:"tokens" min:"0"`
+	Instruction int32        `yaml:"instruction" doc:"tokens of the summarisation instruction" unit:"tokens" min:"0"`
+	Placeholder int32        `yaml:"placeholder" doc:"tokens of the text in the place of a cleared tool result" unit:"tokens" min:"0"`
 }
 
 // prefixChoice is what a summary call is built on.
@@ -56,6 +56,7 @@ type recorded struct {
 
 func (l *recorded) Name() string { return RecordedName }
 func (l *recorded) Clone() Layer { c := *l; return &c }
+func (l *recorded) Copy() Layer  { return l.Clone() }
 func (l *recorded) Reset()       { *l = recorded{params: l.params} }
 
 func (l *recorded) BeforeRequest(t *Turn) Outcome {

@@ -36,6 +36,9 @@ type Traits struct {
 	Hinted   bool // acts on a hint of the server
 	Notes    bool // changes what a memoised section of the system prompt holds
 	Agents   bool // acts on sub-agents alone
+	// Polls are the parameters that the layer looks at by Turn.Check and polls alone: until one of these answers
+	// otherwise under another value, a simulation under one is a simulation under the other.
+	Polls []string
 }
 
 // triggered is implemented by parameters of a layer that acts at a level.
@@ -163,5 +166,5 @@ func (r *Registry) Strategy(name string) (*Strategy, error) {
 	if s, ok := r.presets[name]; ok {
 		return s, nil
 	}
-	return nil, fmt.Errorf("unknown strategy %q%s; known: %s", name, nearest.Hint(name, r.Presets()), strings.Join(r.Presets(), ", "))
+	return nil, fmt.Errorf("unknown strategy %q%s", name, nearest.Among(name, r.Presets()))
 }

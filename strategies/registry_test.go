@@ -144,3 +144,16 @@ func TestLayersAreFresh(t *testing.T) {
 		t.Error("two threads share a layer")
 	}
 }
+
+// Values that no release knows have the name of the last one; messages go where a summary
+// takes their place or nothing does.
+func TestNamesOfWhatHappens(t *testing.T) {
+	if a, b := Verdict(99).String(), BoundaryKind(99).String(); a != "waiting" || b != "storage" {
+		t.Errorf("%q and %q", a, b)
+	}
+	for k, want := range map[BoundaryKind]bool{BoundaryCompact: true, boundaryTruncate: true, BoundaryMicro: false, BoundaryServer: false, BoundaryStore: false} {
+		if k.Compacts() != want {
+			t.Errorf("%v: %v", k, k.Compacts())
+		}
+	}
+}

@@ -10,10 +10,10 @@ type serverHintParams struct {
 	Switch     `yaml:",inline"`
 	Subagents  bool     `yaml:"subagents" doc:"sub-agents take the hint too; assumed"`
 	Tools      []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
-	KeepRecent int      `yaml:"keep_recent" doc:"newest results of these tools that stay" min:"0"`
+	KeepRecent int      `yaml:"keep_recent" doc:"newest results of these tools that stay" unit:"results" min:"0"`
 	Target     int64    `yaml:"target_tokens_saved" doc:"tokens to clear, oldest results first" min:"1"`
-	Floor      int64    `yaml:"floor" doc:"tokens below which a clearing is not worth it" min:"0"`
-	Pointer    int32    `yaml:"pointer" doc:"tokens of the text that says where a cleared result is; assumed" min:"0"`
+	Floor      int64    `yaml:"floor" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`
+	Pointer    int32    `yaml:"pointer" doc:"tokens of the text that says where a cleared result is; assumed" unit:"tokens" min:"0"`
 	Pending    bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
 }
 
@@ -48,6 +48,8 @@ func (l *serverHint) Name() string { return serverHintName }
 func (l *serverHint) Clone() Layer {
 	return &serverHint{params: l.params, results: newClearables(l.params.Tools)}
 }
+
+func (l *serverHint) Copy() Layer { return l.Clone() }
 
 func (l *serverHint) Reset() { l.results.reset() }
 

@@ -18,7 +18,7 @@ type sessionMemoryParams struct {
 	Wait        int64             `yaml:"wait_seconds" doc:"longest time a compaction waits for a call that updates the memory, s" min:"0" off:"0" needs:"compact"`
 	Stale       int64             `yaml:"stale_seconds" doc:"a call under way for longer is not waited for, s" min:"0" needs:"compact"`
 	Guard       bool              `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts" needs:"compact"`
-	Breaker     int               `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" min:"0" off:"0" needs:"compact"`
+	Breaker     int               `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" unit:"failures" min:"0" off:"0" needs:"compact"`
 	Summary     SummaryText       `yaml:"summary" doc:"what the client writes around the memory" needs:"compact"`
 	Attachments attachments       `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction" needs:"compact"`
 	Hooks       hookSizes         `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction" needs:"compact"`
@@ -26,25 +26,25 @@ type sessionMemoryParams struct {
 
 // extraction are the parameters of the calls that update the memory.
 type extraction struct {
-	Init        int64        `yaml:"init" doc:"client's count below which no memory is begun" min:"0"`
-	Growth      int64        `yaml:"growth" doc:"growth of the client's count between two updates, at least" min:"0"`
+	Init        int64        `yaml:"init" doc:"client's count below which no memory is begun" unit:"tokens" min:"0"`
+	Growth      int64        `yaml:"growth" doc:"growth of the client's count between two updates, at least" unit:"tokens" min:"0"`
 	ToolCalls   int          `yaml:"tool_calls" doc:"tool calls between two updates, at least, unless the last response has none" min:"0"`
 	Guard       bool         `yaml:"guard" doc:"calls that update the memory are never looked at; off, their own growth starts another inside each"`
 	Barred      bool         `yaml:"barred" doc:"these calls never start a compaction; off, one above the trigger begins with a compaction, and each waits for the other"`
-	Instruction int32        `yaml:"instruction" doc:"tokens of the instruction, beside the memory itself; assumed" min:"1"`
-	Turns       int32        `yaml:"turns" doc:"responses of one update: edits, then a word at the end" min:"1"`
-	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of the edits; assumed" min:"0"`
-	Output      int32        `yaml:"output" doc:"tokens of each of the responses; assumed" min:"0"`
+	Instruction int32        `yaml:"instruction" doc:"tokens of the instruction, beside the memory itself; assumed" unit:"tokens" min:"1"`
+	Turns       int32        `yaml:"turns" doc:"responses of one update: edits, then a word at the end" unit:"responses" min:"1"`
+	TurnInput   int32        `yaml:"turn_input" doc:"tokens of the results of the edits; assumed" unit:"tokens" min:"0"`
+	Output      int32        `yaml:"output" doc:"tokens of each of the responses; assumed" unit:"tokens" min:"0"`
 	Lifetime    callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
 	Seconds     float64      `yaml:"seconds" doc:"time of each response, s; 0 for that of the latency model" min:"0" max:"1e6"`
-	Failure     float64      `yaml:"failure" doc:"share of updates that end without an edit, 0…1; assumed" min:"0" max:"1"`
+	Failure     float64      `yaml:"failure" doc:"share of updates that end without an edit, 0…1; assumed" unit:"share" min:"0" max:"1"`
 }
 
 // keepRange says how many of the newest messages stay: all that the memory does
 // not cover, and older ones until both minima hold or Max is reached.
 type keepRange struct {
 	MinTokens int64 `yaml:"min_tokens" doc:"tokens that stay at least" min:"0"`
-	MinTexts  int   `yaml:"min_texts" doc:"messages with text that stay at least" min:"0"`
+	MinTexts  int   `yaml:"min_texts" doc:"messages with text that stay at least" unit:"messages" min:"0"`
 	MaxTokens int64 `yaml:"max_tokens" doc:"tokens from which no older message is added" min:"0"`
 }
 
@@ -88,15 +88,15 @@ func defaultSessionMemory() sessionMemoryParams {
 // grows is assumed: with what it has summarised, the sections keeping their
 // shares, one of them (the worklog) larger than the others, which are equal.
 type sessionMemoryFile struct {
-	Template int32   `yaml:"template" doc:"tokens of the headers and descriptions of an empty memory" min:"0"`
+	Template int32   `yaml:"template" doc:"tokens of the headers and descriptions of an empty memory" unit:"tokens" min:"0"`
 	Sections int     `yaml:"sections" doc:"sections of the memory" min:"1"`
-	Section  int64   `yaml:"section" doc:"tokens a section is kept to, and cut to when the memory takes the place of messages" min:"0"`
-	Total    int64   `yaml:"total" doc:"tokens the memory is kept to" min:"0"`
+	Section  int64   `yaml:"section" doc:"tokens a section is kept to, and cut to when the memory takes the place of messages" unit:"tokens" min:"0"`
+	Total    int64   `yaml:"total" doc:"tokens the memory is kept to" unit:"tokens" min:"0"`
 	Share    float64 `yaml:"share" doc:"tokens it grows by for each token of the messages it summarises, 0…1; assumed" min:"0" max:"1"`
-	Largest  float64 `yaml:"largest" doc:"share of it that the largest section has, 0…1; assumed" above:"0" max:"1"`
+	Largest  float64 `yaml:"largest" doc:"share of it that the largest section has, 0…1; assumed" unit:"share" above:"0" max:"1"`
 	Condense bool    `yaml:"condense" doc:"updates keep to the limits when they are reminded; off, the memory grows on"`
-	Reminder int32   `yaml:"reminder" doc:"tokens of the reminder for each limit that is reached; assumed" min:"0"`
-	Marker   int32   `yaml:"marker" doc:"tokens that stand for what was cut off a section; assumed" min:"0"`
+	Reminder int32   `yaml:"reminder" doc:"tokens of the reminder for each limit that is reached; assumed" unit:"tokens" min:"0"`
+	Marker   int32   `yaml:"marker" doc:"tokens that stand for what was cut off a section; assumed" unit:"tokens" min:"0"`
 }
 
 // Rules returns what contradicts each other.

@@ -70,6 +70,12 @@ func (l *sessionMemory) Clone() Layer {
 	return &c
 }
 
+func (l *sessionMemory) Copy() Layer {
+	c := l.Clone().(*sessionMemory)
+	c.running, c.stuck, c.until = l.running, l.stuck, l.until
+	return c
+}
+
 func (l *sessionMemory) Reset() {
 	*l = sessionMemory{params: l.params, carried: Carried{skills: l.carried.skills[:0]}}
 }

@@ -11,14 +11,14 @@ import (
 type shortForkParams struct {
 	Switch         `yaml:",inline"`
 	Share          float64      `yaml:"share" doc:"share of turns of the main conversation that end with the call, 0…1" min:"0" max:"1"`
-	Turns          int32        `yaml:"turns" doc:"responses of the call, 1…3" min:"1" max:"3"`
-	Instruction    int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" min:"0"`
-	TurnInput      int32        `yaml:"turn_input" doc:"tokens of the tool results between two responses; assumed" min:"0"`
-	TurnOutput     int32        `yaml:"turn_output" doc:"tokens of one response; assumed" min:"0"`
+	Turns          int32        `yaml:"turns" doc:"responses of the call, 1…3" unit:"responses" min:"1" max:"3"`
+	Instruction    int32        `yaml:"instruction" doc:"tokens of the instruction; assumed" unit:"tokens" min:"0"`
+	TurnInput      int32        `yaml:"turn_input" doc:"tokens of the tool results between two responses; assumed" unit:"tokens" min:"0"`
+	TurnOutput     int32        `yaml:"turn_output" doc:"tokens of one response; assumed" unit:"tokens" min:"0"`
 	SkipCacheWrite bool         `yaml:"skip_cache_write" doc:"marker on the conversation's last response instead of the instruction, so that the next turn reads it"`
 	Lifetime       callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h"`
-	Suppressed     float64      `yaml:"suppressed" doc:"share of answers thrown away before a person sees them, 0…1; assumed" min:"0" max:"1"`
-	Accepted       float64      `yaml:"accepted" doc:"share of the others that the person takes, 0…1; the recorded calls are made all the same; assumed" min:"0" max:"1"`
+	Suppressed     float64      `yaml:"suppressed" doc:"share of answers thrown away before a person sees them, 0…1; assumed" unit:"share" min:"0" max:"1"`
+	Accepted       float64      `yaml:"accepted" doc:"share of the others that the person takes, 0…1; the recorded calls are made all the same; assumed" unit:"share" min:"0" max:"1"`
 }
 
 // endOfTurnShare is the share of turns of recorded sessions behind which the
@@ -82,6 +82,8 @@ func (l *shortFork) Clone() Layer {
 	c.running = false
 	return &c
 }
+
+func (l *shortFork) Copy() Layer { c := *l; return &c }
 
 func (l *shortFork) Reset() { l.running = false }
 

@@ -13,16 +13,16 @@ type timeClearParams struct {
 	ColdOnly    bool     `yaml:"cold_only" doc:"clear only when the lifetime of the cache has passed too; off, the gap alone decides"`
 	Subagents   bool     `yaml:"subagents" doc:"sub-agents clear too; assumed"`
 	Tools       []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
-	KeepRecent  int      `yaml:"keep_recent" doc:"newest results of these tools that stay; at least 1 does" min:"0"`
-	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" min:"0"`
+	KeepRecent  int      `yaml:"keep_recent" doc:"newest results of these tools that stay; at least 1 does" unit:"results" min:"0"`
+	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
 	Pending     bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
 }
 
 // Rules returns what contradicts each other.
 func (p *timeClearParams) Rules() []error { return needTools(p.Tools) }
 
-// trigger is a longer gap as a condition.
-func (p *timeClearParams) trigger() Trigger {
+// level is a longer gap as a condition.
+func (p *timeClearParams) level() Trigger {
 	return Trigger{Measure: MeasureIdle, Fixed: p.GapMinutes*int64(time.Minute) + 1} // 002:41: longer than the gap
 }
 
@@ -33,8 +33,8 @@ var timeClearDefinition = Define(TimeClearName,
 	"clears the results of old tool calls in place after a gap in which the cache has grown cold",
 	timeClearParams{Switch: on, GapMinutes: 60, Subagents: true, Tools: compactable(), KeepRecent: 5, Placeholder: 12, Pending: true},
 	func(p timeClearParams) Layer {
-		return &timeClear{params: p, gap: p.trigger(), results: newClearables(p.Tools)}
-	}).with(Traits{Clears: true})
+		return &timeClear{params: p, gap: p.level(), results: newClearables(p.Tools)}
+	}).with(Traits{Clears: true, Polls: []string{"gap_minutes", "keep_recent"}})
 
 // timeClear is the state of the layer on one thread: only storage, as what was
 // cleared shows in the context.
@@ -51,7 +51,19 @@ func (l *timeClear) Clone() Layer {
 	return &timeClear{params: l.params, gap: l.gap, results: newClearables(l.params.Tools), due: l.due}
 }
 
+func (l *timeClear) Copy() Layer { return l.Clone() }
+
+func (l *timeClear) adopt(params any) {
+	l.params = *params.(*timeClearParams)
+	l.gap = l.params.level()
+}
+
 func (l *timeClear) Reset() { l.results.reset() }
+
+// old returns the listed calls whose results are cleared.
+func (l *timeClear) old(p *timeClearParams) []clearable {
+	return l.results.olderResults(max(1, p.KeepRecent))
+}
 
 func (l *timeClear) BeforeRequest(t *Turn) Outcome {
 	if l.due != nil {
@@ -68,7 +80,10 @@ func (l *timeClear) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "the cache is warm"}
 	}
 	l.results.relist(t)
-	old := l.results.olderResults(max(1, l.params.KeepRecent))
+	old := l.old(&l.params)
+	if t.Kin != nil {
+		poll(t.Kin, TimeClearName, func(p *timeClearParams) int { return len(l.old(p)) })
+	}
 	b := clearResults(t, old, prompt.FormCleared, l.params.Placeholder)
 	if b.Cleared == 0 {
 		return t.Refuse(TimeClearName, "nothing old enough to clear")

@@ -15,9 +15,9 @@ type toolStorageParams struct {
 	Switch      `yaml:",inline"`
 	Limits      storageLimits `yaml:"limits" doc:"bytes above which a result goes to disk"`
 	Never       []string      `yaml:"never" doc:"tools whose results never go to disk"`
-	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, those of never counted; over it the largest go to disk; 0 for no limit" min:"0" off:"0"`
-	Preview     int32         `yaml:"preview" doc:"bytes of a stored result that stay" min:"0"`
-	Pointer     int32         `yaml:"pointer" doc:"tokens of the text around the preview (path and size); assumed" min:"0"`
+	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, those of never counted; over it the largest go to disk; 0 for no limit" unit:"bytes" min:"0" off:"0"`
+	Preview     int32         `yaml:"preview" doc:"bytes of a stored result that stay" unit:"bytes" min:"0"`
+	Pointer     int32         `yaml:"pointer" doc:"tokens of the text around the preview (path and size); assumed" unit:"tokens" min:"0"`
 	Freeze      bool          `yaml:"freeze" doc:"what was decided about a result stays; off, all results are decided about anew ahead of each request"`
 	Retune      retune        `yaml:"retune" doc:"limits that are changed from afar in the middle of a session"`
 	StoreImages bool          `yaml:"store_images" doc:"results that hold an image go to disk too; assumed"`
@@ -27,11 +27,11 @@ type toolStorageParams struct {
 
 // storageLimits are the sizes up to which results stay, bytes.
 type storageLimits struct {
-	Default int32 `yaml:"default" doc:"bytes for tools without a limit of their own" min:"0"`
-	Bash    int32 `yaml:"bash" doc:"bytes for Bash" min:"0"`
-	Grep    int32 `yaml:"grep" doc:"bytes for Grep" min:"0"`
-	MCP     int32 `yaml:"mcp" doc:"bytes for tools of MCP servers" min:"0"`
-	Cap     int32 `yaml:"cap" doc:"bytes no limit can pass" min:"0"`
+	Default int32 `yaml:"default" doc:"bytes for tools without a limit of their own" unit:"bytes" min:"0"`
+	Bash    int32 `yaml:"bash" doc:"bytes for Bash" unit:"bytes" min:"0"`
+	Grep    int32 `yaml:"grep" doc:"bytes for Grep" unit:"bytes" min:"0"`
+	MCP     int32 `yaml:"mcp" doc:"bytes for tools of MCP servers" unit:"bytes" min:"0"`
+	Cap     int32 `yaml:"cap" doc:"bytes no limit can pass" unit:"bytes" min:"0"`
 }
 
 // retune is a change of all limits by the flag that sets them from afar (003,
@@ -45,9 +45,9 @@ type retune struct {
 // client without storage can show: all of it is assumed.
 type reread struct {
 	Share  float64 `yaml:"share" doc:"share of stored results that are read back, 0…1; assumed" min:"0" max:"1"`
-	After  int32   `yaml:"after" doc:"requests later, from 1; assumed" min:"0" needs:"share"`
-	Output int32   `yaml:"output" doc:"tokens of the response that reads; assumed" min:"0" needs:"share"`
-	Limit  int32   `yaml:"limit" doc:"tokens one read returns at most; assumed" min:"0" needs:"share"`
+	After  int32   `yaml:"after" doc:"requests later, from 1; assumed" unit:"requests" min:"0" needs:"share"`
+	Output int32   `yaml:"output" doc:"tokens of the response that reads; assumed" unit:"tokens" min:"0" needs:"share"`
+	Limit  int32   `yaml:"limit" doc:"tokens one read returns at most; assumed" unit:"tokens" min:"0" needs:"share"`
 }
 
 // Rules returns what contradicts each other.
@@ -113,6 +113,12 @@ func (l *toolStorage) Clone() Layer {
 		params: l.params, never: toolset{named: l.never.named, mcp: true},
 		stored: slices.Clone(l.stored), reads: l.reads.clone(), request: l.request,
 	}
+}
+
+func (l *toolStorage) Copy() Layer {
+	c := l.Clone().(*toolStorage)
+	c.acted = l.acted
+	return c
 }
 
 func (l *toolStorage) Reset() {

@@ -45,15 +45,15 @@ type Reading struct {
 type Trigger struct {
 	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns) or rounds"`
 	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
-	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none" min:"0" max:"1"`
-	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none" min:"0"`
+	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none" unit:"share" min:"0" max:"1"`
+	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none" unit:"tokens" min:"0"`
 	ReserveOutput bool    `yaml:"reserve_output,omitempty" doc:"also keep the model's output limit free"`
-	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap" min:"0"`
+	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap" unit:"tokens" min:"0"`
 	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
 	// ignores what does not lie in (0, 100].
-	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" min:"0" max:"100"`
-	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of it, or up by that share of what is left to the window" min:"-1" max:"1"`
-	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" min:"0"`
+	PctOverride float64 `yaml:"pct_override,omitempty" doc:"per cent of the window (less the output kept free) that lowers the value; 0 for none" unit:"per cent" min:"0" max:"100"`
+	Shift       float64 `yaml:"shift,omitempty" doc:"moves the value, −1…1: down by that share of it, or up by that share of what is left to the window" unit:"share" min:"-1" max:"1"`
+	Less        int64   `yaml:"less,omitempty" doc:"tokens below the value the rest gives: 20000 for the warning level" unit:"tokens" min:"0"`
 }
 
 // Value returns the value the measure is compared with, and whether the
@@ -86,6 +86,22 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 		v += int64(tr.Shift * float64(r.Window-v))
 	}
 	return v - tr.Less, ok
+}
+
+// Label returns what a chart calls the value of the trigger: a threshold in the unit of
+// the measure.
+func (tr *Trigger) Label(key string) (name, unit string) {
+	switch {
+	case key == "fraction":
+		return "threshold", "share of the window"
+	case key != "fixed":
+		return "", ""
+	case tr.Measure.tokens():
+		return "threshold", "tokens"
+	case tr.Measure == MeasureIdle:
+		return "threshold", "ns"
+	}
+	return "threshold", tr.Measure.String()
 }
 
 // outputKept returns the tokens kept free for the model's output.
@@ -150,6 +166,9 @@ func (t *Turn) Check(layer string, tr *Trigger) bool {
 	v, ok := tr.Value(&t.Reading)
 	m := t.Reading.Values[tr.Measure]
 	fired := ok && m >= v
+	if t.Kin != nil {
+		t.Kin.check(layer, &t.Reading, m, fired)
+	}
 	if t.log != nil {
 		t.log(Check{layer, tr.Measure, m, v, fired})
 	}

@@ -112,3 +112,55 @@ func TestTriggerValidateFor(t *testing.T) {
 		}
 	}
 }
+
+// What a chart calls the value of a trigger, and where it is out of place: at 0, at the window,
+// or behind a value that comes first.
+func TestValuesOfTriggers(t *testing.T) {
+	for _, tc := range []struct {
+		key        string
+		measure    Measure
+		name, unit string
+	}{
+		{"fixed", MeasureClientTokens, "threshold", "tokens"}, {"fixed", MeasureTokens, "threshold", "tokens"},
+		{"fixed", MeasureIdle, "threshold", "ns"}, {"fixed", MeasureRounds, "threshold", "rounds"},
+		{"fraction", MeasureTokens, "threshold", "share of the window"}, {"shift", MeasureTokens, "", ""},
+	} {
+		tr := Trigger{Measure: tc.measure}
+		if name, unit := tr.Label(tc.key); name != tc.name || unit != tc.unit {
+			t.Errorf("%s of %v: %q in %q", tc.key, tc.measure, name, unit)
+		}
+	}
+	r := &Reading{Window: 200_000, MaxOutput: 32_000}
+	for fixed, want := range map[int64]int{1: 0, 199_999: 0, 200_000: 1} {
+		if tr := (Trigger{Fixed: fixed}); len(tr.ValidateFor(r)) != want {
+			t.Errorf("fixed at %d: %v", fixed, tr.ValidateFor(r))
+		}
+	}
+	for fixed, want := range map[int64]int{167_000: 0, 167_001: 1} {
+		if tr := (Trigger{Fixed: fixed, Reserve: reserve(33_000)}); len(tr.ValidateFor(r)) != want {
+			t.Errorf("fixed at %d beside 167,000: %v", fixed, tr.ValidateFor(r))
+		}
+	}
+	for less, want := range map[int64]int{167_000: 1, 166_999: 0} {
+		if tr := (Trigger{Reserve: reserve(33_000), Less: less}); len(tr.ValidateFor(r)) != want {
+			t.Errorf("167,000 less %d: %v", less, tr.ValidateFor(r))
+		}
+	}
+}
+
+// A hundred per cent of the window is a value; more is none. What is taken off a trigger is
+// taken off both values that are compared.
+func TestOverriddenAndLess(t *testing.T) {
+	r := &Reading{Window: 200_000, MaxOutput: 32_000}
+	for per, want := range map[float64]bool{100: true, 100.5: false} {
+		if v, ok := (&Trigger{PctOverride: per}).Value(r); ok != want || ok && v != 200_000 {
+			t.Errorf("%v %%: %d, %v", per, v, ok)
+		}
+	}
+	for fixed, want := range map[int64]string{160_000: "", 167_001: "here 167000 at"} {
+		errs := (&Trigger{Fixed: fixed, Reserve: reserve(33_000), Less: 20_000}).ValidateFor(r)
+		if (len(errs) == 0) != (want == "") || len(errs) > 0 && !strings.Contains(errs[0].Error(), want) {
+			t.Errorf("fixed at %d: %v, want %q", fixed, errs, want)
+		}
+	}
+}

@@ -6,7 +6,7 @@ import "github.com/compactsim/compactsim/sim/prompt"
 type truncateParams struct {
 	Switch  `yaml:",inline"`
 	Trigger Trigger `yaml:"trigger" doc:"starts a truncation, ahead of any request"`
-	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1" above:"0" below:"1"`
+	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1" unit:"share" above:"0" below:"1"`
 }
 
 // Fires returns the trigger.
@@ -24,6 +24,7 @@ type truncate struct{ params truncateParams }
 
 func (l *truncate) Name() string { return truncateName }
 func (l *truncate) Clone() Layer { c := *l; return &c }
+func (l *truncate) Copy() Layer  { return l.Clone() }
 func (l *truncate) Reset()       {}
 
 func (l *truncate) BeforeRequest(t *Turn) Outcome {

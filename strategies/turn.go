@@ -54,7 +54,8 @@ type Turn struct {
 	// Reading is the state the trigger measures are taken from.
 	Reading Reading
 
-	Host // set once by the loop
+	Kin  *Kin // the strategies that the simulation stands for; nil for its own alone
+	Host      // set once by the loop
 
 	intent     prompt.Intent
 	pending    bool

@@ -67,6 +67,9 @@ func (a *Arena) Add(b Block) Ref {
 // Reset empties the arena; references into it become invalid.
 func (a *Arena) Reset() { a.blocks = a.blocks[:0] }
 
+// Become makes a a copy of b: references into one hold in the other.
+func (a *Arena) Become(b *Arena) { a.blocks = append(a.blocks[:0], b.blocks...) }
+
 // Reset makes c an empty context over the blocks of a session and the arena of
 // a run, keeping its storage.
 func (c *Context) Reset(blocks []Block, arena *Arena) {
@@ -80,6 +83,13 @@ func (c *Context) CopyFrom(d *Context) {
 	*c = *d
 	c.entries = entries
 	c.sent, c.change = 0, NoChange
+}
+
+// Become makes c what d is, over a copy of its arena, keeping c's storage.
+func (c *Context) Become(d *Context, arena *Arena) {
+	entries := append(c.entries[:0], d.entries...)
+	*c = *d
+	c.entries, c.arena = entries, arena
 }
 
 // Len returns the number of entries.

@@ -89,9 +89,6 @@ type Request struct {
 	// Serving is how an automatic cache serves this client, where that is known
 	// better than by the model's name; the zero value leaves it to the server.
 	Serving Serving
-	// EveryBlock counts each block but thinking as a position of the look-back,
-	// also where runs of tool calls or of results would count as one.
-	EveryBlock bool
 	// Last says that no request of Thread follows, so that nothing needs to be
 	// remembered of it.
 	Last bool

@@ -2,7 +2,6 @@ package promptcache
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -59,31 +58,39 @@ func (a *Anthropic) Reset() {
 // Clone returns an independent copy, requests in flight included: their tickets
 // are valid in both.
 func (a *Anthropic) Clone() *Anthropic {
-	c := *a
-	c.table.slots = slices.Clone(a.table.slots)
-	c.entries = slices.Clone(a.entries)
-	c.lineages = slices.Clone(a.lineages)
-	n := 0
-	for i := range a.lineages {
-		n += len(a.lineages[i].uses)
+	c := &Anthropic{}
+	c.CopyFrom(a)
+	return c
+}
+
+// CopyFrom makes a a copy of another cache as Clone does, keeping a's storage.
+func (a *Anthropic) CopyFrom(o *Anthropic) {
+	c := *o
+	c.table.slots = append(a.table.slots[:0], o.table.slots...)
+	c.entries = append(a.entries[:0], o.entries...)
+	c.lineages = a.lineages[:cap(a.lineages)]
+	for len(c.lineages) < len(o.lineages) {
+		c.lineages = append(c.lineages, lineage{})
 	}
-	uses := make([]use, 0, n)
+	c.lineages = c.lineages[:len(o.lineages)]
 	for i := range c.lineages {
-		at := len(uses)
-		uses = append(uses, a.lineages[i].uses...)
-		c.lineages[i].uses = uses[at:len(uses):len(uses)]
+		uses := c.lineages[i].uses[:0]
+		c.lineages[i] = o.lineages[i]
+		c.lineages[i].uses = append(uses, o.lineages[i].uses...)
 	}
-	c.flights = slices.Clone(a.flights)
-	c.free = slices.Clone(a.free)
-	c.threads = slices.Clone(a.threads)
-	c.byThread = maps.Clone(a.byThread)
-	c.unused = slices.Clone(a.unused)
-	c.room = a.room.clone()
-	c.gatherings, c.once, c.cuts = cloneGatherings(a.gatherings), gathering{}, nil
-	c.remap, c.relined = nil, nil
+	c.flights, c.free = append(a.flights[:0], o.flights...), append(a.free[:0], o.free...)
+	c.threads, c.unused = append(a.threads[:0], o.threads...), append(a.unused[:0], o.unused...)
+	if c.byThread = a.byThread; c.byThread == nil {
+		c.byThread = map[uint32]int32{}
+	}
+	clear(c.byThread)
+	maps.Copy(c.byThread, o.byThread)
+	c.room = o.room.clone()
+	c.gatherings, c.once, c.cuts = cloneGatherings(o.gatherings), gathering{}, nil
+	c.remap, c.relined = a.remap[:0], a.relined[:0]
 	c.found.request = nil
-	c.parties = a.parties.clone()
-	return &c
+	c.parties = o.parties.clone()
+	*a = c
 }
 
 // Begin serves the input of a request that arrives at t, in nanoseconds, and

@@ -2,7 +2,11 @@ package promptcache_test
 
 import (
 	"math"
+	"strings"
 	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -148,6 +152,70 @@ func TestConfigBounds(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+}
+
+// Markers and deletions stand on an entry from the first to the last, each behind the one
+// before, and a deletion takes no more than its entry has: 300 tokens.
+func TestValidateBounds(t *testing.T) {
+	s := newSession(1)
+	last := int32(s.ends[0] - 1)
+	for want, r := range map[string]prompt.Request{
+		"": {
+			Markers:   []prompt.Marker{{Position: 0}, {Position: last}},
+			Deletions: []prompt.Deletion{{Position: 0, Tokens: 0}, {Position: last, Tokens: 300}},
+		},
+		"marker 0 at position 6, the request has 6 entries":    {Markers: []prompt.Marker{{Position: last + 1}}},
+		"marker 0 at position -1, the request has 6 entries":   {Markers: []prompt.Marker{{Position: -1}}},
+		"marker 1 at position 3 is not behind the one at 3":    {Markers: []prompt.Marker{{Position: 3}, {Position: 3}}},
+		"deletion 0 at position 6, the request has 6 entries":  {Deletions: []prompt.Deletion{{Position: last + 1}}},
+		"deletion 0 at position -1, the request has 6 entries": {Deletions: []prompt.Deletion{{Position: -1}}},
+		"deletion 1 at position 3 is not behind the one at 3":  {Deletions: []prompt.Deletion{{Position: 3}, {Position: 3}}},
+		"deletion 0 at position 5 takes 301 tokens of 300":     {Deletions: []prompt.Deletion{{Position: last, Tokens: 301}}},
+		"deletion 0 at position 5 takes -1 tokens of 300":      {Deletions: []prompt.Deletion{{Position: last, Tokens: -1}}},
+	} {
+		r.Entries = s.entries
+		if want != "" {
+			want = "promptcache: request of thread 0: " + want
+		}
+		got := ""
+		if err := promptcache.New(promptcache.Config{}).Validate(&r); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Equal lifetimes contradict nothing, and neither does one that is left to its default.
+// Five markers are more than the four there are; four stay four.
+func TestConfigFillsWhatIsOutOfRange(t *testing.T) {
+	for _, c := range []promptcache.Config{{Lifetime5m: time.Hour, Lifetime1h: time.Hour}, {Lifetime5m: 2 * time.Hour}} {
+		if got := c.Rules(); got != nil {
+			t.Errorf("%v and %v: %v, want no problem", c.Lifetime5m, c.Lifetime1h, got)
+		}
+	}
+	for given, want := range map[int]int{-1: 4, 0: 4, 1: 1, 4: 4, 5: 4} {
+		if got := (promptcache.Config{MaxMarkers: given}).Filled().MaxMarkers; got != want {
+			t.Errorf("%d markers are filled as %d, want %d", given, got, want)
+		}
+	}
+}
+
+// The switch is written and read under the opposite of what the field says.
+func TestSwitchThatIsOn(t *testing.T) {
+	for text, want := range map[string]string{
+		"prefix_refresh: false": "", "prefix_refresh: true": "", "prefix_refresh: maybe": `want true or false, not "maybe"`,
+	} {
+		var c promptcache.Config
+		got := ""
+		if err := yaml.Unmarshal([]byte(text), &c); err != nil {
+			got = err.Error()
+		}
+		if got != want || bool(c.NoPrefixRefresh) != strings.HasSuffix(text, "false") {
+			t.Errorf("%s: %q, no refresh: %v; want %q", text, got, c.NoPrefixRefresh, want)
 		}
 	}
 }

@@ -34,3 +34,28 @@ func TestGivenBack(t *testing.T) {
 		}
 	}
 }
+
+// Of markers the first of a position takes part, of those that stand on an entry, in order,
+// behind the least that can be cached: 1,024 tokens. No more than the limit are looked at.
+func TestMarkersThatTakePart(t *testing.T) {
+	s := newSide(New(Config{}), 1, prompt.TTL5m, prompt.TTL5m)
+	r := s.request() // entries of 2,000 and 100 tokens
+	for _, tc := range []struct {
+		at    []int32
+		least int32
+		limit int
+		want  int
+	}{
+		{[]int32{0, 1}, 1024, 4, 2}, {[]int32{0, 0, 1}, 1024, 4, 2}, {[]int32{1, 0}, 1024, 4, 1}, {[]int32{0, 2}, 1024, 4, 1},
+		{[]int32{0, 1}, 2000, 4, 2}, {[]int32{0, 1}, 2001, 4, 1}, {[]int32{0, 0, 1}, 1024, 2, 1},
+	} {
+		r.Markers, r.MinTokens = nil, tc.least
+		for _, p := range tc.at {
+			r.Markers = append(r.Markers, prompt.Marker{Position: p})
+		}
+		var m marks
+		if m.collect(r, tc.limit); m.n != tc.want {
+			t.Errorf("%+v: %d take part", tc, m.n)
+		}
+	}
+}

@@ -72,7 +72,7 @@ const (
 // Config is what the documents leave open and what one may want to vary: the keys of
 // server in a scenario. The zero value is the default, written out by Filled.
 type Config struct {
-	Lookback         int           `yaml:"lookback" min:"1" doc:"Positions a marker looks back at for an entry, itself included. The worked example of the provider's page gives 20; older texts (20 before each) 21."`
+	Lookback         int           `yaml:"lookback" min:"1" doc:"Positions a marker looks back at for an entry, itself included. The worked example of the provider's page gives 20; older texts (20 before each) 21." unit:"positions"`
 	EveryBlockCounts bool          `yaml:"every_block_counts" doc:"Count each block as one position. Off, a run of tool_use blocks, and one of tool_result blocks, is one: so says the page since 2026, and recordings of February 2026 read across 21 blocks of one turn."`
 	MaxMarkers       int           `yaml:"max_markers" min:"1" max:"4" doc:"Markers served per request, 1 to 4."`
 	Lifetime5m       time.Duration `yaml:"lifetime_5m" above:"0s" doc:"Life of entries that ask for 5m. The page calls it a minimum; recordings show a few reads up to 30 s later. Prices stay those of the class."`
@@ -82,8 +82,8 @@ type Config struct {
 	NoPrefixRefresh unless  `yaml:"prefix_refresh" doc:"Reading an entry refreshes those on its prefix too (documentation of the client, on rewinds). Off, only what a request reads or writes itself."`
 	TTLInKey        bool    `yaml:"ttl_in_key" doc:"Keep entries of different lifetimes apart. Undocumented; off, a 5m marker finds what a 1h marker wrote."`
 	DeleteUncached  bool    `yaml:"delete_uncached" needs:"cached-microcompact" doc:"Server-side deletions act on tokens that are not read from the cache as well. Undocumented; off, what an expired entry held is written again in full."`
-	EvictPerCall    float64 `yaml:"evict_per_call" min:"0" max:"1" doc:"Probability, 0…1, that the message entries a call would have read are lost. Recordings show about 0.007, nearly all from one repository."`
-	Capacity        int64   `yaml:"capacity" min:"0" doc:"Tokens that all entries of a server occupy together, whoever owns them; what a prefix shares is stored once. 0 for no limit. What does not fit pushes out what has expired, then what was used least recently, from the end of a conversation to its front (vLLM, SGLang: also set long lifetimes, as they have none). Anthropic documents nothing: an assumption. Refused for Codex's sessions."`
+	EvictPerCall    float64 `yaml:"evict_per_call" min:"0" max:"1" doc:"Probability, 0…1, that the message entries a call would have read are lost. Recordings show about 0.007, nearly all from one repository." unit:"share of calls"`
+	Capacity        int64   `yaml:"capacity" min:"0" doc:"Tokens that all entries of a server occupy together, whoever owns them; what a prefix shares is stored once. 0 for no limit. What does not fit pushes out what has expired, then what was used least recently, from the end of a conversation to its front (vLLM, SGLang: also set long lifetimes, as they have none). Anthropic documents nothing: an assumption. Refused for Codex's sessions." unit:"tokens"`
 }
 
 // unless is a switch that is on by default: its zero value is written true.

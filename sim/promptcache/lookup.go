@@ -113,10 +113,10 @@ func (a *Anthropic) walk(t int64, r *prompt.Request, m prompt.Marker, global int
 func (a *Anthropic) counts(r *prompt.Request, p int32) bool {
 	k, behind := r.Entries[p].Kind, r.Entries[p+1].Kind
 	switch {
-	case behind == prompt.KindUnseen, k == prompt.KindThinking && (r.Variant != 0 || r.EveryBlock):
+	case behind == prompt.KindUnseen, k == prompt.KindThinking && r.Variant != 0:
 		return false
 	}
-	return a.cfg.EveryBlockCounts || r.EveryBlock || !sameRun(k, behind)
+	return a.cfg.EveryBlockCounts || !sameRun(k, behind)
 }
 
 // sameRun reports whether two adjacent blocks count as one position when runs

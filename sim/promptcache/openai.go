@@ -15,12 +15,16 @@ const (
 	openAIMinTokens = 1024
 	// openAIStep is the documented increment of a read, tokens.
 	openAIStep = 128
-	// OpenAIRetention is how long an idle prefix is kept, ns: the documents say 5 to
-	// 10 minutes and at most an hour. Where a prompt of a person came 5 to 10
-	// minutes after the last response, 10 of 11 recorded gpt-5.5 calls and 3 of 3
-	// of gpt-5.6-sol still read what was left of their prefix; after 10 to 60
-	// minutes 5 of 11 and 1 of 1 did, after more than an hour none of 10.
-	OpenAIRetention = int64(time.Hour)
+	// openAIRetention is how long an idle prefix is kept, ns: the documents say 5 to
+	// 10 minutes and at most an hour. Of 11 recorded calls of gpt-5.3-codex and of
+	// a model of another provider that came 10 to 60 minutes after the last
+	// response one read what was left, of 11 that came after 5 to 10 minutes 5.
+	openAIRetention = int64(10 * time.Minute)
+	// openAILongest is how long later models keep one. Where a prompt of a person
+	// came 5 to 10 minutes after the last response, 10 of 11 recorded gpt-5.5 calls
+	// and 3 of 3 of gpt-5.6-sol still read what was left of their prefix; after 10
+	// to 60 minutes 5 of 11 and 1 of 1 did, after more than an hour none of 10.
+	openAILongest = int64(time.Hour)
 )
 
 // OpenAIConfig is what the documents leave open and what one may want to vary.
@@ -33,7 +37,7 @@ type OpenAIConfig struct {
 	// ServingOf. A request that says so itself is served otherwise.
 	Serving func(model string) prompt.Serving
 	// Retention is how long a prefix lives after its last use where Serving does
-	// not say, in nanoseconds; 0 means OpenAIRetention.
+	// not say, in nanoseconds; 0 means openAIRetention.
 	Retention int64
 	// Anchor is where the retention counts from.
 	Anchor anchor
@@ -74,7 +78,7 @@ func (c OpenAIConfig) filled() OpenAIConfig {
 		c.Serving = ServingOf
 	}
 	if c.Retention <= 0 {
-		c.Retention = OpenAIRetention
+		c.Retention = openAIRetention
 	}
 	if c.BillWrites == nil {
 		c.BillWrites = func(string) bool { return false }
@@ -181,6 +185,9 @@ func (o *OpenAI) Clone() *OpenAI {
 	c.byThread, c.models = maps.Clone(o.byThread), maps.Clone(o.models)
 	return &c
 }
+
+// CopyFrom makes o a copy of another cache as Clone does.
+func (o *OpenAI) CopyFrom(from *OpenAI) { *o = *from.Clone() }
 
 // Begin serves the input of a request that arrives at t, in nanoseconds, and
 // returns how. The ticket of the outcome names the request until End. Markers

@@ -69,7 +69,7 @@ type openAIWorld struct {
 func newOpenAIWorld(cfg promptcache.OpenAIConfig) *openAIWorld {
 	w := &openAIWorld{world: *newWorld(promptcache.Config{}), cfg: cfg, known: map[prefixKey]*prefix{}}
 	if w.cfg.Retention == 0 {
-		w.cfg.Retention = promptcache.OpenAIRetention
+		w.cfg.Retention = int64(10 * time.Minute) // the default
 	}
 	// A step of one token makes every boundary show.
 	w.cfg.Serving = func(string) prompt.Serving { return prompt.Serving{Step: 1} }

@@ -19,10 +19,10 @@ var (
 	servedReplies = prompt.Serving{Step: openAIStep, Lag: 51, Replies: true, Retention: int64(10 * time.Minute)}
 	// served512: all recorded reads of gpt-5.5, and of gpt-5.4 from client 0.140
 	// on, are 384 modulo 512 and, losses aside, the last such point.
-	served512 = prompt.Serving{Step: 512, Offset: 384}
+	served512 = prompt.Serving{Step: 512, Offset: 384, Retention: openAILongest}
 	// served1024: all recorded reads of gpt-5.6-sol are 768 modulo 1,024 and lie
 	// 117 to 1,138 tokens in front of the end of the shared prefix.
-	served1024 = prompt.Serving{Step: 1024, Offset: 768, Lag: 116}
+	served1024 = prompt.Serving{Step: 1024, Offset: 768, Lag: 116, Retention: openAILongest}
 )
 
 // NumServings is the number of ways in which recorded requests were served.

@@ -2,24 +2,32 @@ package results
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 
+	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/jsonlines"
 )
 
 // A Journal holds the rows of a run on the disk, in order of completion: a row takes some 4 kB of
 // memory, and what reports need of most of them is a Brief. It is safe for concurrent use.
 type Journal struct {
-	mu  sync.Mutex
-	f   *os.File
-	w   *bufio.Writer
-	end int64
-	buf []byte
+	mu    sync.Mutex
+	f     *os.File
+	w     *bufio.Writer
+	begin int64 // where rows begin
+	end   int64
+	buf   []byte
+	named bool
+	only  bool                  // rows of another run are an error
+	known map[[2]string]keptRow // rows of an earlier program, by cell and session
 }
 
 // NewJournal returns an empty journal in the folder for temporary files, where it has no name that
@@ -31,6 +39,108 @@ func NewJournal() (*Journal, error) {
 	}
 	_ = os.Remove(f.Name()) // where an open file keeps its name, Close removes it
 	return &Journal{f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+}
+
+// ErrJournal is the error of a journal that cannot be gone on with.
+var ErrJournal = errors.New("rows of another run: other sessions, settings, prices or version")
+
+// OpenJournal opens the journal called name, or makes it. It outlives the program, so that another can
+// go on with it; only one has it at a time. Rows of another run are dropped, or with only an ErrJournal.
+func OpenJournal(name string, only bool) (*Journal, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keeping rows: %w", err)
+	}
+	if !files.Lock(f) {
+		f.Close()
+		return nil, fmt.Errorf("keeping rows: %s: another run writes there", name)
+	}
+	return &Journal{f: f, w: bufio.NewWriterSize(f, 1<<16), named: true, only: only}, nil
+}
+
+// Begin says which run the rows are of. Of a journal that outlives the program it reads those of an
+// earlier one, as far as they are whole.
+func (j *Journal) Begin(run string) error {
+	if !j.named || j.known != nil {
+		return nil
+	}
+	j.known = map[[2]string]keptRow{}
+	head := []byte("{\"run\":" + strconv.Quote(run) + "}\n")
+	in := bufio.NewReaderSize(j.f, 1<<16)
+	first, err := in.ReadBytes('\n')
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return fmt.Errorf("reading rows of an earlier run: %w", err)
+	case j.only && err == nil && !bytes.Equal(first, head):
+		return fmt.Errorf("%s: %w", j.f.Name(), ErrJournal)
+	}
+	j.begin = int64(len(head))
+	j.end = j.begin
+	if !bytes.Equal(first, head) { // nothing, a head that is torn, or another run's
+		_, err := j.f.WriteAt(head, 0)
+		return errors.Join(err, j.rewind())
+	}
+	var scan jsonlines.Reader
+	for {
+		line, err := in.ReadBytes('\n')
+		r := new(Row)
+		if err == nil {
+			err = rowForm.Read(&scan, line[:len(line)-1], r)
+		}
+		if err != nil { // the last one is torn
+			break
+		}
+		j.known[[2]string{scan.Label, r.Session}] = keptRow{r.brief(), j.end, len(line)}
+		j.end += int64(len(line))
+	}
+	return j.rewind()
+}
+
+// rewind takes away what stands behind the last whole row.
+func (j *Journal) rewind() error {
+	_, err := j.f.Seek(j.end, io.SeekStart)
+	if err := errors.Join(err, j.f.Truncate(j.end)); err != nil {
+		return fmt.Errorf("keeping rows: %w", err)
+	}
+	return nil
+}
+
+// Restore adds to cells the rows that an earlier program has put into the journal.
+func (j *Journal) Restore(cells []Cell) {
+	for i := range cells {
+		c := &cells[i]
+		for of, row := range j.known {
+			if of[0] != c.Cell {
+				continue
+			}
+			if c.kept == nil {
+				c.kept = &kept{journal: j}
+			}
+			c.kept.list = append(c.kept.list, row)
+		}
+	}
+}
+
+// Known reports whether an earlier program has put the row of a session into the journal.
+func (j *Journal) Known(cell, session string) bool {
+	_, ok := j.known[[2]string{cell, session}]
+	return ok
+}
+
+// Leave closes a journal and leaves it for another program: as it was before Begin, else with what was put, or when
+// nothing was, only if empty ones are kept too.
+func (j *Journal) Leave(empty bool) error {
+	if j.begin > 0 && j.end == j.begin && !empty {
+		j.Close()
+		return nil
+	}
+	if err := errors.Join(j.w.Flush(), j.f.Sync(), j.f.Close()); err != nil {
+		return fmt.Errorf("keeping rows: %w", err)
+	}
+	if info, err := os.Stat(j.f.Name()); err == nil && info.Size() == 0 {
+		_ = os.Remove(j.f.Name()) // made by this program
+	}
+	return nil
 }
 
 // Close removes the journal. Cells whose rows it held have no rows from then on.
@@ -183,6 +293,19 @@ func (c *Cell) EachRow(f func(*Row) error) error {
 		}
 	}
 	return nil
+}
+
+// Revise calls f with the rows of c and keeps what it makes of them.
+func (c *Cell) Revise(f func(*Row) error) error {
+	i := 0
+	return c.EachRow(func(r *Row) error {
+		err := f(r)
+		if err == nil && c.kept != nil {
+			c.kept.list[i], err = c.kept.journal.put(c.Cell, r)
+			i++
+		}
+		return err
+	})
 }
 
 // sort orders the rows by session.

@@ -342,7 +342,7 @@ func (r *Run) withoutYounger(known []string) {
 			continue
 		}
 		for i := range r.Cells {
-			if c := &r.Cells[i]; c.measures(m) {
+			if c := &r.Cells[i]; c.Measures(m) {
 				c.Unmeasured = append(c.Unmeasured, m.Name)
 			}
 		}

@@ -49,6 +49,7 @@ type Provenance struct {
 	Profile        string            `json:"profile,omitzero"`        // name of the profile of recordings; empty without one
 	ProfileDigest  string            `json:"profile_digest,omitzero"` // SHA-256 of it, what was learned from the sessions included
 	Switches       map[string]string `json:"switches,omitempty"`      // flags that change figures
+	Axes           map[string]string `json:"axes,omitempty"`          // what charts call swept parameters, by name: threshold (tokens)
 }
 
 // Workload describes the replayed sessions for the head of a report.
@@ -108,14 +109,14 @@ func (c *Cell) Value(m Metric) (float64, bool) {
 
 // RowValue returns a metric of one row of c, false when there is no sample.
 func (c *Cell) RowValue(r *Row, m Metric) (float64, bool) {
-	if !c.measures(m) {
+	if !c.Measures(m) {
 		return 0, false
 	}
 	return m.Value(r)
 }
 
-// measures reports whether c has figures of m.
-func (c *Cell) measures(m Metric) bool {
+// Measures reports whether c has figures of m.
+func (c *Cell) Measures(m Metric) bool {
 	return !slices.ContainsFunc(c.Unmeasured, func(name string) bool {
 		return name != "" && (name == m.Name || name == m.Of || name == m.Group)
 	})
@@ -259,7 +260,7 @@ func (r *Run) Footnotes() []Note {
 }
 
 // unpriced is the note on calls without a price: of all cells, or of the only one
-// that has some.
+// that has some. Cells differ in the calls that they add to the recorded ones.
 func (r *Run) unpriced() (Note, bool) {
 	n := Note{Metric: "cost_usd"}
 	least, most, have := math.MaxInt, 0, 0
@@ -272,11 +273,10 @@ func (r *Run) unpriced() (Note, bool) {
 	if have > 1 {
 		n.Cell = ""
 	}
-	n.Text = plural(most, "call")
+	n.Text = plural(least, "call") + " of models without a price not in the cost"
 	if least < most {
-		n.Text = fmt.Sprintf("%d to %s", least, n.Text)
+		n.Text += fmt.Sprintf(", nor up to %d that a strategy adds", most-least)
 	}
-	n.Text += " of models without a price not in the cost"
 	return n, have > 0
 }
 

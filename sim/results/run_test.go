@@ -81,7 +81,7 @@ func TestUnpricedCallsAreOneNote(t *testing.T) {
 	r := references()
 	r.Cells[1].Total.Unpriced, r.Cells[2].Total.Unpriced = 180, 3
 	notes := slices.DeleteFunc(r.Footnotes(), func(n Note) bool { return !strings.Contains(n.Text, "without a price") })
-	want := []Note{{Metric: "cost_usd", Text: "3 to 180 calls of models without a price not in the cost"}}
+	want := []Note{{Metric: "cost_usd", Text: "3 calls of models without a price not in the cost, nor up to 177 that a strategy adds"}}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}

@@ -15,6 +15,8 @@ import (
 type ModelError struct {
 	BilledUSD   float64 `json:"billed_usd"`
 	RecordedUSD float64 `json:"recorded_usd"`
+	// LossUSD is what losses without a visible reason add to RecordedUSD on average.
+	LossUSD float64 `json:"expected_loss_usd,omitzero"`
 	// Sessions is how many sessions the two were held against each other in. Low
 	// and High are the 95 % interval of Relative over other sessions like these; 0
 	// with fewer than two.
@@ -49,6 +51,9 @@ func (e ModelError) String() string {
 		text += fmt.Sprintf(" (95 %% interval %s … %s), %s gross by session",
 			document.SignedPercent(e.Low), document.SignedPercent(e.High), document.Percent(e.Gross))
 	}
+	if e.LossUSD > 0 {
+		text += fmt.Sprintf(", %s with expected losses", document.SignedPercent(rel+e.LossUSD/e.BilledUSD))
+	}
 	return text
 }
 
@@ -61,6 +66,7 @@ const priorSessions = 5
 // the spread of sessions elsewhere, 0 when that is not known.
 func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
+	e.LossUSD = recorded.Total.ExpectedLossUSD
 	if billed.NumRows() == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,10 @@ func TestModelError(t *testing.T) {
 	}
 	if low, high := 0.25-12.706/8, 0.25+12.706/8; !near(e.Low, low) || !near(e.High, high) {
 		t.Errorf("interval %v … %v, want %v … %v", e.Low, e.High, low, high)
+	}
+	// A dollar that losses are expected to cost besides is an eighth of the bill.
+	if e.LossUSD = 1; !strings.HasSuffix(e.String(), ", +37.5 % with expected losses") {
+		t.Errorf("%s: want +37.5 %% with expected losses", e)
 	}
 	if _, ok := (ModelError{}).Relative(); ok {
 		t.Error("an unknown model error says something")

@@ -30,17 +30,17 @@ func (Sizing) Names() []string { return []string{"lognormal", "fraction", "fixed
 // Stub sizes summaries without a model.
 type Stub struct {
 	Sizing Sizing  `yaml:"sizing" doc:"How its size is chosen: lognormal (median, sigma), fraction (share of what it replaces) or fixed (median)."`
-	Median float64 `yaml:"median" min:"0" max:"1e6" needs:"sizing=lognormal|sizing=fixed" doc:"Tokens. Fitted to 14 recorded compactions: 6.3–16.9 kB, median 11.8 kB at 0.26 tokens a byte."`
+	Median float64 `yaml:"median" min:"0" max:"1e6" needs:"sizing=lognormal|sizing=fixed" doc:"Tokens. Fitted to 14 recorded compactions: 6.3–16.9 kB, median 11.8 kB at 0.26 tokens a byte." unit:"tokens"`
 	Sigma  float64 `yaml:"sigma" min:"0" max:"5" needs:"sizing=lognormal" doc:"Standard deviation of the logarithm of the size, from the same 14."`
 	Share  float64 `yaml:"share" min:"0" max:"1" needs:"sizing=fraction" doc:"Share of the summarised tokens, 0…1, for sizing fraction."`
 	// Stripped is the output, as a share of the summary, that is billed and
 	// thrown away (the analysis block).
-	Stripped      float64       `yaml:"stripped" min:"0" max:"100" doc:"Output billed and thrown away (the analysis), as a share of the summary. Assumed."`
+	Stripped      float64       `yaml:"stripped" min:"0" max:"100" doc:"Output billed and thrown away (the analysis), as a share of the summary. Assumed." unit:"share"`
 	BytesPerToken float64       `yaml:"bytes_per_token" min:"0" max:"100" doc:"Bytes of a token of a summary: 1 / 0.26, from the recordings."`
 	FirstToken    time.Duration `yaml:"first_token" min:"0s" doc:"Time to the first token, ahead of what latency adds for the input. Assumed, as is output_rate; together with stripped they give the 62 s that automatic compactions take in recordings."`
-	OutputRate    float64       `yaml:"output_rate" min:"0" max:"1e6" doc:"Output tokens per second."`
+	OutputRate    float64       `yaml:"output_rate" min:"0" max:"1e6" doc:"Output tokens per second." unit:"tokens/s"`
 	// FailureRate counts for ways that Failures does not name.
-	FailureRate float64 `yaml:"failure_rate" min:"0" max:"1" doc:"Probability, 0…1, that a call answers without text."`
+	FailureRate float64 `yaml:"failure_rate" min:"0" max:"1" doc:"Probability, 0…1, that a call answers without text." unit:"share of calls"`
 	// Failures are the failures of calls by the way they are made, as in
 	// Intent.Way.
 	Failures map[string]Failures `yaml:"failures" doc:"Probabilities, 0…1, by the way a call is made (fork, streaming, small-model) in the place of failure_rate, as in {fork: {tool_call: 0.01, empty: 0, api: 0.02, prompt_too_long: 0}}."`
@@ -112,10 +112,10 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 // Failures are the probabilities that a call fails, by the way it fails. Each
 // lies in 0…1, and so does their sum.
 type Failures struct {
-	ToolCall float64 `yaml:"tool_call" doc:"the model calls a tool instead of answering" min:"0" max:"1"`
-	Empty    float64 `yaml:"empty" doc:"the answer has no text" min:"0" max:"1"`
-	API      float64 `yaml:"api" doc:"the server fails" min:"0" max:"1"`
-	TooLong  float64 `yaml:"prompt_too_long" doc:"the server refuses the prompt, without saying by how much it is too long" min:"0" max:"1"`
+	ToolCall float64 `yaml:"tool_call" doc:"the model calls a tool instead of answering" unit:"share of calls" min:"0" max:"1"`
+	Empty    float64 `yaml:"empty" doc:"the answer has no text" unit:"share of calls" min:"0" max:"1"`
+	API      float64 `yaml:"api" doc:"the server fails" unit:"share of calls" min:"0" max:"1"`
+	TooLong  float64 `yaml:"prompt_too_long" doc:"the server refuses the prompt, without saying by how much it is too long" unit:"share of calls" min:"0" max:"1"`
 }
 
 func (f *Failures) rates() [4]float64 { return [...]float64{f.ToolCall, f.Empty, f.API, f.TooLong} }

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// Cells whose strategies differ in values that have not mattered so far are one simulation. It runs under one of them,
+// and its layers ask at each decision how the others would have decided (strategies.Kin). Those that would have decided
+// otherwise are simulated behind it; the rows of the rest are its own, but for what names them and what a client shows
+// of its own limit.
+
+// kindred groups cells, by index, of which one simulation may stand for several, in the order of the first of each.
+func (r Runner) kindred(cells []Config) [][]int {
+	type kind struct {
+		around any
+		layers string
+	}
+	at := map[kind]int{}
+	var groups [][]int
+	for i := range cells {
+		c := &cells[i]
+		k := kind{around: c.Around}
+		if c.Around != nil && c.Record == nil && c.Observer == nil && r.Observe == nil {
+			k.layers = c.Strategy.Kind()
+		}
+		g, ok := at[k]
+		if !ok || k.layers == "" {
+			g, groups = len(groups), append(groups, nil)
+			at[k] = g
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// newGroupLoop returns a loop that simulates cells of one group.
+func (b *batch) newGroupLoop(ctx context.Context, group []int) *Loop {
+	l := NewLoop(b.cells[group[0]])
+	l.ctx = ctx
+	if len(group) > 1 {
+		l.turn.Kin = &strategies.Kin{}
+		layers := l.config.Strategy.Layers()
+		if !slices.ContainsFunc(layers, func(l strategies.Layer) bool { _, ok := l.(copier); return !ok }) {
+			l.forks = &forks{}
+		}
+		for _, cell := range group {
+			l.turn.Kin.All = append(l.turn.Kin.All, b.cells[cell].Strategy)
+		}
+	}
+	return l
+}
+
+// runGroup simulates a cohort under the cells of a group and hands out their rows.
+func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) error {
+	l.group = l.group[:0]
+	for _, i := range cohort {
+		l.group = append(l.group, b.sessions[i])
+	}
+	var rest []int // strategies of which there are no rows yet
+	var failed error
+	ended := func(f *Loop, err error) {
+		if err == nil {
+			rest = append(rest, f.turn.Kin.Parted...)
+			err = b.keepKin(f, group, cohort)
+		} else if errors.Is(err, ErrInvariant) {
+			err = b.runEach(ctx, group, slices.Concat(f.turn.Kin.Alike, f.turn.Kin.Parted), cohort)
+		}
+		if failed == nil && err != nil {
+			failed = err
+			l.Stop(err)
+		}
+	}
+	if l.forks != nil {
+		l.forks.ended = ended
+	}
+	for k, cell := range group {
+		if b.wants(cell, cohort) {
+			rest = append(rest, k)
+		}
+	}
+	for len(rest) > 0 && failed == nil {
+		l.turn.Kin.Stand(rest)
+		rest = rest[:0]
+		l.config.Strategy = l.turn.Kin.All[l.turn.Kin.Runs]
+		if _, err := l.RunCohort(l.group); failed == nil {
+			ended(l, err)
+		}
+	}
+	return failed
+}
+
+// keepKin hands out the rows of a loop that has come to its end.
+func (b *batch) keepKin(l *Loop, group, cohort []int) error {
+	for _, k := range l.turn.Kin.Alike {
+		for i, s := range l.replays {
+			row := s.rowUnder(l.turn.Kin, k)
+			if err := b.keep(group[k], cohort[i], &row); err != nil {
+				return err
+			}
+		}
+		b.finish(len(cohort))
+	}
+	return nil
+}
+
+// runEach simulates a cohort under cells of a group one by one.
+func (b *batch) runEach(ctx context.Context, group, rest, cohort []int) error {
+	for _, k := range rest {
+		if err := b.runAlone(b.newGroupLoop(ctx, group[k:k+1]), group[k], cohort); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowUnder returns the row of a session under one of the strategies that its simulation stood for.
+func (s *replay) rowUnder(kin *strategies.Kin, k int) results.Row {
+	row := s.row
+	row.Strategy = kin.All[k].Name
+	row.Reasons, row.Firings = maps.Clone(row.Reasons), maps.Clone(row.Firings)
+	gauges := make([]gauge, len(s.session.Threads))
+	for i := range s.sights {
+		v := &s.sights[i]
+		if v.stops {
+			row.Counts.BlockedCalls++
+			continue
+		}
+		gauges[v.thread].show(&row, s.levels, s.limits[int(v.limits)+k], v)
+	}
+	return row
+}

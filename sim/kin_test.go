@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+	"pgregory.net/rapid"
+
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// relatives draws strategies that differ from one in what its layers poll.
+func relatives(rt *rapid.T, registry *strategies.Registry, s *strategies.Strategy) []*strategies.Strategy {
+	text, err := s.YAML()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	list := []*strategies.Strategy{s}
+	for range rapid.IntRange(1, 6).Draw(rt, "relatives") {
+		var node yaml.Node
+		if err := yaml.Unmarshal(text, &node); err != nil {
+			rt.Fatal(err)
+		}
+		for _, layer := range s.LayerNames() {
+			for _, path := range s.Traits(layer).Polls {
+				at := append([]string{layer}, strings.Split(path, ".")...)
+				values := []int{0, 1, 2, 5, 20, 70}
+				switch path {
+				case "trigger":
+					at, values = append(at, "fixed"), []int{25_000, 40_000, 41_000, 60_000, 90_000, 91_000, 150_000}
+				case "threshold", "min_saved":
+					values = []int{1, 300, 4_000, 20_000}
+				}
+				v := spec.Find(layerNode(&node, layer), at[1:]...)
+				if v != nil {
+					v.SetString(fmt.Sprint(rapid.SampledFrom(values).Draw(rt, layer+"."+path)))
+					v.Tag = "!!int"
+				}
+			}
+		}
+		if r, err := registry.Compose(s.Name, node.Content[0], "relative"); err == nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// layerNode returns the parameters of a layer of a strategy as YAML.
+func layerNode(n *yaml.Node, layer string) *yaml.Node {
+	for i := range n.Content {
+		if n.Kind == yaml.MappingNode && n.Content[i].Value == layer && i%2 == 0 {
+			return n.Content[i+1]
+		}
+		if found := layerNode(n.Content[i], layer); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// Cells that share what they have in common have the rows that each has by itself: over all presets and mixtures of
+// layers, with values of all that layers poll, and clients that stop at a level or do not.
+func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := testConfig(t, "none")
+	shared := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		s := mixture(rt, registry)
+		if name := rapid.SampledFrom(append([]string{""}, registry.Presets()...)).Draw(rt, "preset"); name != "" || s == nil {
+			s, err = registry.Strategy(max(name, "none"))
+			if err != nil {
+				rt.Fatal(err)
+			}
+		}
+		stub := *summarizer.Default()
+		stub.FailureRate = rapid.SampledFrom([]float64{0, 0.3}).Draw(rt, "failures")
+		c := base
+		c.Summarizer, c.Breaks, c.Around = &stub, true, &stub
+		c.Window = rapid.SampledFrom([]int64{0, 60_000, 110_000}).Draw(rt, "window")
+		c.Levels = DefaultLevels()
+		c.Levels.Block = rapid.SampledFrom([]Block{BlockOff, BlockOff, BlockCompact, BlockEnd}).Draw(rt, "block")
+		var cells []Config
+		for _, r := range relatives(rt, registry, s) {
+			c.Strategy = r
+			cells = append(cells, c)
+		}
+		sessions := []*traces.Session{mixedSession(rt, "a"), mixedSession(rt, "b"), mixedSession(rt, "c")}
+		runner := Runner{Workers: 1, Cohorts: [][]int{{0, 1}, {2}}}
+		if groups := runner.kindred(cells); len(groups) < len(cells) {
+			shared++
+		}
+		got, err := runner.Run(context.Background(), sessions, cells)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for i, cell := range cells {
+			cell.Around = nil
+			want, err := runner.Run(context.Background(), sessions, []Config{cell})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for k := range sessions {
+				if a, b := differing(&got[i][k], &want[0][k]); a != "" {
+					rt.Fatalf("cell %d, session %d has %s and by itself %s", i, k, a, b)
+				}
+			}
+		}
+	})
+	if shared == 0 {
+		t.Error("no two cells shared a run")
+	}
+}
+
+// differing returns the first part of two rows that differs, "" for equal ones.
+func differing(r, s *results.Row) (string, string) {
+	a, b := strings.SplitAfter(fmt.Sprintf("%+v", *r), " "), strings.SplitAfter(fmt.Sprintf("%+v", *s), " ")
+	for i := range a {
+		if i == len(b) || a[i] != b[i] {
+			return strings.Join(a[max(0, i-4):i+1], ""), strings.Join(b[max(0, i-4):min(len(b), i+1)], "")
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,228 @@
+package strategies
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/spec"
+)
+
+// Kin are the strategies that one simulation stands for. They are of one Kind: what they
+// differ in are parameters that their layers look at by Turn.Check and by polls alone.
+type Kin struct {
+	All    []*Strategy
+	Runs   int   // index of the one that is simulated
+	Alike  []int // indices of those that have acted alike so far, Runs among them, in order
+	Parted []int // of those that would have acted otherwise at some point
+
+	polled []polled // by layer
+}
+
+// polled are the parameters of a layer, by strategy, and the levels of its trigger, in the
+// unit of its measure, under the limits of the last check.
+type polled struct {
+	layer             string
+	params            []any
+	known             bool // what follows is
+	window, maxOutput int64
+	levels            []int64
+	low, high         int64 // of those alike
+}
+
+// leveled is implemented by parameters of a layer whose trigger is looked at by
+// Turn.Check alone.
+type leveled interface{ level() Trigger }
+
+// Kind returns what strategies have in common for which one simulation may stand, "" for
+// a strategy that is simulated by itself.
+func (s *Strategy) Kind() string {
+	if s.own != nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, s.Order(), s.exclusive, s.Generation)
+	if s.client != nil {
+		fmt.Fprintln(&b, spec.Flow(s.client))
+	}
+	for i := range s.layers {
+		c := &s.layers[i]
+		if c.params == nil {
+			return ""
+		}
+		spec.Fields(c.params, func(f *spec.Field) {
+			if !f.Nested() && !c.def.Traits.polls(f.Path) {
+				fmt.Fprintln(&b, c.group, f.Path, f.Text())
+			}
+		})
+		if p, ok := c.params.(leveled); ok {
+			fmt.Fprintln(&b, p.level().Measure)
+		}
+	}
+	return b.String()
+}
+
+// polls reports whether a layer looks at a parameter by Turn.Check and polls alone.
+func (t *Traits) polls(path string) bool {
+	return slices.ContainsFunc(t.Polls, func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
+}
+
+// Stand makes a simulation of one of the strategies stand for those at the indices, of
+// which that is the last.
+func (k *Kin) Stand(alike []int) {
+	k.Alike, k.Parted = append(k.Alike[:0], alike...), nil
+	k.Runs = alike[len(alike)-1]
+	if k.polled == nil {
+		for i := range k.All[0].layers {
+			a := polled{layer: k.All[0].layers[i].def.Name, levels: make([]int64, len(k.All))}
+			for _, s := range k.All {
+				a.params = append(a.params, s.layers[i].params)
+			}
+			k.polled = append(k.polled, a)
+		}
+	}
+	k.forget()
+}
+
+// forget makes levels be looked up anew.
+func (k *Kin) forget() {
+	for i := range k.polled {
+		k.polled[i].known = false
+	}
+}
+
+// of returns the parameters of a layer.
+func (k *Kin) of(layer string) *polled {
+	for i := range k.polled {
+		if k.polled[i].layer == layer {
+			return &k.polled[i]
+		}
+	}
+	return nil
+}
+
+// level returns the level of a layer's trigger under a strategy, given the limits; false
+// when there is none.
+func (k *Kin) level(layer string, strategy int, r *Reading) (int64, bool) {
+	if a := k.of(layer); a != nil {
+		if p, ok := a.params[strategy].(leveled); ok {
+			tr := p.level()
+			return tr.Value(r)
+		}
+	}
+	return 0, false
+}
+
+// Limit lowers limits, by strategy, to the levels of a layer's trigger, or to that of the one that runs where the layer
+// has none.
+func (k *Kin) Limit(limits []int64, layer string, own int64, r *Reading) {
+	for i := range limits {
+		level, ok := k.level(layer, i, r)
+		if !ok {
+			level = own
+		}
+		limits[i] = min(limits[i], level)
+	}
+}
+
+// Differ returns the strategies under which the trigger of a layer answers otherwise than under the one that runs.
+func (k *Kin) Differ(layer string, r *Reading) (others []int) {
+	a := k.of(layer)
+	own, ok := a.params[k.Runs].(leveled)
+	if len(k.Alike) == 1 || !ok {
+		return nil
+	}
+	if p, ok := own.(triggered); ok && p.Fires() == nil {
+		return nil // it is not looked at
+	}
+	measured := r.Values[own.level().Measure]
+	if !a.splits(k, r, measured) {
+		return nil
+	}
+	for _, i := range k.Alike {
+		if measured >= a.levels[i] != (measured >= a.levels[k.Runs]) {
+			others = append(others, i)
+		}
+	}
+	return others
+}
+
+// Leave makes the simulation no longer stand for others.
+func (k *Kin) Leave(others []int) {
+	k.Alike = slices.DeleteFunc(k.Alike, func(i int) bool { return slices.Contains(others, i) })
+	k.forget()
+}
+
+// Adopt gives layers the parameters of the strategy that runs.
+func (k *Kin) Adopt(layers []Layer) {
+	for _, l := range layers {
+		if l, ok := l.(adopter); ok {
+			l.adopt(k.of(l.Name()).params[k.Runs])
+		}
+	}
+}
+
+// adopter is a layer with parameters that are polled.
+type adopter interface {
+	Layer
+	adopt(params any)
+}
+
+// splits reports whether a measure lies between levels of those alike.
+func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
+	if !a.known || a.window != r.Window || a.maxOutput != r.MaxOutput {
+		a.look(k, r)
+	}
+	return measured >= a.low && measured < a.high
+}
+
+// check parts from the strategies whose trigger answers otherwise than the one that runs.
+func (k *Kin) check(layer string, r *Reading, measured int64, fired bool) {
+	if len(k.Alike) == 1 {
+		return
+	}
+	a := k.of(layer)
+	if !a.splits(k, r, measured) {
+		return
+	}
+	k.Part(func(i int) bool { return measured >= a.levels[i] == fired })
+}
+
+// look finds the levels of a layer under the limits.
+func (a *polled) look(k *Kin, r *Reading) {
+	a.known, a.window, a.maxOutput, a.low, a.high = true, r.Window, r.MaxOutput, math.MaxInt64, math.MinInt64
+	for _, i := range k.Alike {
+		v, ok := k.level(a.layer, i, r)
+		if !ok {
+			v = math.MaxInt64
+		}
+		a.levels[i], a.low, a.high = v, min(a.low, v), max(a.high, v)
+	}
+}
+
+// Part keeps the strategies that agree with the one that runs.
+func (k *Kin) Part(agrees func(i int) bool) {
+	n := len(k.Parted)
+	k.Alike = slices.DeleteFunc(k.Alike, func(i int) bool {
+		if agrees(i) {
+			return false
+		}
+		k.Parted = append(k.Parted, i)
+		return true
+	})
+	if len(k.Parted) > n {
+		k.forget()
+	}
+}
+
+// poll asks how a layer would answer under the parameters of other strategies, and parts
+// from those that answer otherwise than the one that runs.
+func poll[P any, A comparable](k *Kin, layer string, answer func(*P) A) {
+	if len(k.Alike) == 1 {
+		return
+	}
+	a := k.of(layer)
+	own := answer(a.params[k.Runs].(*P))
+	k.Part(func(i int) bool { return answer(a.params[i].(*P)) == own })
+}
