@@ -184,13 +184,17 @@ func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, p
 // within returns the design without the changes that make a threshold
 // meaningless at the window of the sessions, and notes those as refused.
 func (a *Ablation) within(sessions []*traces.Session) *Design {
+	w := windows{}
+	for _, s := range sessions {
+		w.add(s)
+	}
 	d := *a.Design
 	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool {
 		i := slices.IndexFunc(a.Changes, func(x studies.Change) bool { return x.Cell == c.Name })
 		if i < 0 {
 			return false
 		}
-		err := checkWindows(&Design{Cells: []Cell{c}}, sessions)
+		err := checkWindows(&Design{Cells: []Cell{c}}, w)
 		if err == nil {
 			return false
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/validate"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -66,7 +67,11 @@ type Change struct {
 	Edge   string  `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
 	More   int     `json:"more_sessions,omitempty"` // about so many more would decide
 	Effect Effect  `json:"effect"`
-	at     candidate
+	// Projects are the values by project where projects differ enough to matter, and ProjectsMore what these save
+	// more on unseen sessions, as a share of their cost.
+	Projects     []projectValue `json:"projects,omitempty"`
+	ProjectsMore float64        `json:"projects_more_share,omitzero"`
+	at           candidate
 }
 
 // Effect is what a change does beside its saving: before and with it.
@@ -110,17 +115,13 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := p.learn(ctx, d, sessions); err != nil {
+	if err := p.learn(ctx, d, sessions, validate.OpeningsOf(sessions)); err != nil {
 		return nil, err
 	}
 	p.library = needs.NewLibrary(ctx, corpus)
-	byAgent := map[string][]*traces.Session{}
-	for _, s := range sessions {
-		byAgent[s.Agent] = append(byAgent[s.Agent], s)
-	}
-	a := &Advice{}
-	for _, name := range slices.Sorted(maps.Keys(byAgent)) {
-		one, err := p.adviseAgent(ctx, agents.Of(name), byAgent[name])
+	a, made := &Advice{}, byAgent(sessions)
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		one, err := p.adviseAgent(ctx, agents.Of(name), made[name])
 		if err != nil {
 			return nil, fmt.Errorf("advice for %s: %w", name, err)
 		}

@@ -69,6 +69,7 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 		Assign: at.assign(), at: at,
 	}
 	c.judge(costs)
+	c.byProject(sessions, tried, costs)
 	if n := len(at.setting.Values); n > 2 {
 		switch slices.Index(at.setting.Values, at.value) {
 		case 0:
@@ -150,24 +151,21 @@ func bestOf(group []candidate, costs [][]float64) []candidate {
 // judge tells what the choice saves on sessions not used to choose it.
 func (c *Change) judge(costs [][]float64) {
 	n := len(costs[0])
-	saved, base := make([]float64, n), 0.0
+	base, total := 0.0, 0.0
 	for _, usd := range costs[0] {
 		base += usd
 	}
 	for round := range foldRepeats {
-		block := func(session int) int {
-			return (session*foldBlocks*foldRepeats/n + round) / foldRepeats % foldBlocks
-		}
+		block := func(session int) int { return blockOf(session, n, round) }
 		for b := range foldBlocks {
 			chosen := cheapest(costs, func(s int) bool { return block(s) != b })
 			sum := 0.0
 			for s := range n {
 				if block(s) == b {
-					gain := costs[0][s] - costs[chosen][s]
-					saved[s] += gain / foldRepeats
-					sum += gain
+					sum += costs[0][s] - costs[chosen][s]
 				}
 			}
+			total += sum / foldRepeats
 			if sum != 0 { // else none of its sessions tells the values apart
 				c.Folds++
 			}
@@ -176,29 +174,64 @@ func (c *Change) judge(costs [][]float64) {
 			}
 		}
 	}
-	total, half := interval(saved)
-	if base > 0 && !math.IsInf(half, 0) {
-		c.Unseen, c.Low, c.High = total/base, (total-half)/base, (total+half)/base
+	if base <= 0 || n < 2 {
+		return
 	}
+	c.Unseen = total / base
+	half := margin(costs[0], costs[cheapest(costs, func(int) bool { return true })], c.Unseen)
+	c.Low, c.High = c.Unseen-half, c.Unseen+half
 	if c.Low <= 0 && c.Unseen > 0 {
-		c.More = int(math.Ceil(float64(n) * (math.Pow(half/total, 2) - 1))) // the half width shrinks as 1/√n
+		c.More = int(math.Ceil(float64(n) * (math.Pow(half/c.Unseen, 2) - 1))) // the half width shrinks as 1/√n
 	}
 }
 
-// interval returns the sum of values over sessions and half the width of its
-// interval, Student's: infinite for fewer than two.
-func interval(values []float64) (sum, half float64) {
+// blockOf returns the block of a session among n in a round.
+func blockOf(session, n, round int) int {
+	return (session*foldBlocks*foldRepeats/n + round) / foldRepeats % foldBlocks
+}
+
+// timeBlocks is into how many blocks of time sessions fall whose savings go together.
+const timeBlocks = 10
+
+// margin returns half the width of the interval of what the chosen value saves on as
+// many sessions again, as a share of their cost, around what it saves on unseen ones:
+// the wider of those by session and by blocks of time, and what choosing flatters.
+func margin(was, is []float64, unseen float64) float64 {
+	var base, saved float64
+	for s := range was {
+		base, saved = base+was[s], saved+was[s]-is[s]
+	}
+	off := make([]float64, len(was)) // from the share that all of them save
+	for s := range was {
+		off[s] = was[s] - is[s] - saved/base*was[s]
+	}
+	return wider(off)/base + math.Abs(saved/base-unseen)
+}
+
+// wider returns the larger of the deviations by session and by blocks of time, of values in order of time whose
+// mean is 0.
+func wider(off []float64) float64 {
+	byTime := make([]float64, min(timeBlocks, len(off)))
+	for s := range off {
+		byTime[s*len(byTime)/len(off)] += off[s]
+	}
+	return max(deviation(off), deviation(byTime))
+}
+
+// deviation returns half the width of Student's interval of the difference of two sums
+// of values like these, whose mean is 0. Where few values make up most of the spread
+// there are as many degrees of freedom as would make it up alike.
+func deviation(values []float64) float64 {
 	n := float64(len(values))
+	var squares, fourths float64
 	for _, v := range values {
-		sum += v
+		squares += v * v
+		fourths += v * v * v * v
 	}
-	if n < 2 {
-		return sum, math.Inf(1)
+	if squares == 0 || n < 2 {
+		return 0
 	}
-	squares := 0.0
-	for _, v := range values {
-		squares += (v - sum/n) * (v - sum/n)
-	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile((1 + adviceLevel) / 2)
-	return sum, t * math.Sqrt(squares*n/(n-1))
+	alike := max(2, min(n, squares*squares/fourths))
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: alike - 1}.Quantile((1 + adviceLevel) / 2)
+	return t * math.Sqrt(2*squares*n/(n-1))
 }

@@ -22,6 +22,40 @@ func (a *Advice) Line() string {
 	return "no setting saves on these sessions what can be told from chance"
 }
 
+// Verdict says in a line for each agent what to set, what it saves, how sure that is and at what loss.
+func (a *Advice) Verdict() document.List {
+	var list document.List
+	var none []string
+	for i := range a.Agents {
+		x := &a.Agents[i]
+		if len(x.Changes) == 0 {
+			none = append(none, x.Title)
+			continue
+		}
+		c := &x.Changes[0]
+		text := fmt.Sprintf("%s saves %s of %s; %s on sessions not used to choose it.%s", c.Does,
+			document.USD(c.SavesUSD, 2), document.USD(x.AsIsUSD, 2), share(c), c.Effect.loss())
+		if more := len(x.Changes) - 1; more > 0 {
+			text += fmt.Sprintf(" %s below.", document.Count(more, "more change"))
+		}
+		list = append(list, document.Item{Label: x.Title, Text: text})
+	}
+	if len(none) > 0 {
+		list = append(list, document.Item{Label: strings.Join(none, ", "),
+			Text: "nothing to set that saves on these sessions what can be told from chance."})
+	}
+	return list
+}
+
+// loss says what a saving costs in what is used later, "" for too little to tell.
+func (e *Effect) loss() string {
+	if !e.loses() {
+		return ""
+	}
+	return fmt.Sprintf(" A saving at a loss: %.0f %% of what is used later is gone and cannot be fetched, instead of %.0f %%.",
+		100*(1-e.Recall[1]), 100*(1-e.Recall[0]))
+}
+
 // share is what a change saves on unseen sessions, with its interval.
 func share(c *Change) string {
 	percent := document.SignedPercent
@@ -93,16 +127,14 @@ func (x *AgentAdvice) section() document.Section {
 		c := &x.Changes[i]
 		text := fmt.Sprintf("%s: %s. On unseen sessions %s; %d of %d folds agree.",
 			c.Where, c.Snippet, share(c), c.Agree, c.Folds)
+		text += c.projects()
 		if c.Edge != "" {
 			text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
 		}
 		if c.From != "" && x.Version == "" {
 			text += fmt.Sprintf(" From version %s; that of the client is not known.", c.From)
 		}
-		if c.Effect.loses() {
-			text += fmt.Sprintf(" A saving at a loss: %.0f %% of what is used later is gone and cannot be fetched, instead of "+
-				"%.0f %%.", 100*(1-c.Effect.Recall[1]), 100*(1-c.Effect.Recall[0]))
-		}
+		text += c.Effect.loss()
 		if c.Caveat != "" {
 			text += " " + strings.ToUpper(c.Caveat[:1]) + c.Caveat[1:] + "."
 		}
@@ -114,7 +146,7 @@ func (x *AgentAdvice) section() document.Section {
 		if c.More > 0 {
 			text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
 		}
-		say("%s.", text)
+		say("%s.%s", text, c.projects())
 	}
 	if len(x.Formulas) > 0 {
 		s.Blocks = append(s.Blocks, x.formulas())

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -134,5 +135,44 @@ func TestSavingAtALoss(t *testing.T) {
 		if strings.Contains(page.String(), "17 % of what is used later is gone") != c.says {
 			t.Errorf("recall from 98 to %.0f %%:\n%s", 100*c.after, page.String())
 		}
+	}
+}
+
+// Values are told by project where projects choose differently, on other sessions too; where what they choose is
+// chance that is told in no more than 5 of 100 cases.
+func TestProjectsApart(t *testing.T) {
+	settings := agents.Of(traces.AgentClaudeCode).Settings
+	tried := []candidate{{&settings[0], "30"}, {&settings[0], "60"}}
+	r := rand.New(rand.NewPCG(3, 4))
+	told := func(differ float64) *Change {
+		var sessions []*traces.Session
+		costs := make([][]float64, 3)
+		for i := range 40 {
+			own := 1 - 2*float64(i%2) // one project saves by the first value, the other by the second
+			sessions = append(sessions, &traces.Session{Project: []string{"api", "web"}[i%2]})
+			usd, chance := math.Exp(r.NormFloat64()), 0.1*r.NormFloat64()
+			costs[0] = append(costs[0], usd)
+			costs[1] = append(costs[1], usd*(1-differ*own+chance))
+			costs[2] = append(costs[2], usd*(1+differ*own-chance))
+		}
+		c := &Change{at: tried[0]}
+		c.byProject(sessions, tried, costs)
+		return c
+	}
+	c := told(0.2)
+	if len(c.Projects) != 2 || c.Projects[0] != (projectValue{"api", "30"}) || c.Projects[1] != (projectValue{"web", "60"}) || c.ProjectsMore < 0.1 {
+		t.Errorf("projects that differ by 20 %%: %+v, %.3f more", c.Projects, c.ProjectsMore)
+	}
+	if want := " Projects differ: compact at 30 % of the window in api, compact at 60 % of the window in web; set apart they save "; !strings.HasPrefix(c.projects(), want) {
+		t.Errorf("told as %q", c.projects())
+	}
+	wrong := 0
+	for range 200 {
+		if len(told(0).Projects) > 0 {
+			wrong++
+		}
+	}
+	if wrong > 18 { // of 200 at 5 %: more in 1 of 200 such tests
+		t.Errorf("projects that do not differ are told apart in %d of 200 cases", wrong)
 	}
 }

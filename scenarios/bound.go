@@ -83,8 +83,7 @@ func (p *Plan) bound(
 	}
 	for i := range d.Cells {
 		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == sim.Agent{}
-		for j := range cells[i].Rows {
-			r := &cells[i].Rows[j]
+		err := cells[i].Revise(func(r *results.Row) error {
 			b := &of[i].bounds[at[r.Session]]
 			r.BoundUSD, r.ReachedUSD, r.ClearBoundUSD, r.Bounded = b.compact.Below, b.compact.Reached, b.clear.Below, 1
 			whole := r.OverWindow == 0 && r.Counts.Unsimulated == 0
@@ -92,6 +91,10 @@ func (p *Plan) bound(
 				return fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
 					sim.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	run.Notes = append(run.Notes, boundNote(families))
@@ -150,11 +153,15 @@ func (p *Plan) solve(ctx context.Context, f *family, sessions []*traces.Session,
 		c.Needs = nil
 	}
 	return parallel.Do(ctx, p.Workers, len(sessions), func(i int) error {
-		compact, err := schedule.Compact(c, f.params, sessions[i], prices...)
+		s, err := sessions[i].Load()
 		if err != nil {
 			return err
 		}
-		clear, err := schedule.Clear(c, sessions[i])
+		compact, err := schedule.Compact(c, f.params, s, prices...)
+		if err != nil {
+			return err
+		}
+		clear, err := schedule.Clear(c, s)
 		if err != nil {
 			return err
 		}

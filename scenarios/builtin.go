@@ -55,7 +55,7 @@ func LookupBuiltin(name string) (*Builtin, error) {
 		}
 		names = append(names, all[i].Name)
 	}
-	return nil, fmt.Errorf("unknown scenario %q%s; known: %s", name, nearest.Hint(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown scenario %q%s", name, nearest.Among(name, names))
 }
 
 // embedded returns the scenarios in a folder of files.

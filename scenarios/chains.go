@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -22,75 +21,120 @@ func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run,
 	if err != nil {
 		return nil, nil, err
 	}
-	sessions := withCalls(corpus)
-	w := watch{sessions: sessions, seen: make([][]seen, len(d.Cells))}
+	w := newWatch(d)
 	watched := *p
-	watched.Design, watched.observe = d, w.observer
+	watched.Design, watched.watch = d, w
 	run, err := watched.Run(ctx, corpus)
 	if run == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return nil, nil, err
 	}
-	var list []studies.Chains
-	for i := range d.Cells {
-		c := studies.Chains{Cell: d.Cells[i].Name, Strategy: d.Cells[i].Strategy.Name, Compactions: w.compactions(i)}
-		c.LostUSD = lost(run, &c)
-		list = append(list, c)
-	}
-	return run, list, err
+	return run, w.chains(d, run, corpus.Sessions), err
 }
 
-// ForemostChains follows the compactions of the cells of a run that charts of
-// single calls show: the recorded cell and the cheapest others.
-func (p *Plan) ForemostChains(ctx context.Context, corpus *traces.Corpus, run *results.Run) ([]studies.Chains, error) {
+// Follow simulates the recorded cell of a run and the cheapest others once more, to see what charts of single calls
+// show: the calls of the longest sessions, and every compaction.
+func (p *Plan) Follow(
+	ctx context.Context, corpus *traces.Corpus, run *results.Run,
+) ([]results.CellCalls, []studies.Chains, error) {
 	d, err := p.design()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	names, few := run.Foremost(anyCell), *d
 	few.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool { return !slices.Contains(names, c.Name) })
-	planned := *p
-	planned.Design, planned.Done = &few, nil
-	_, list, err := planned.Chains(ctx, corpus)
-	return list, err
+	sessions := withCalls(corpus)
+	list := make([]results.CellCalls, len(few.Cells))
+	at, order, recorded := map[string]int{}, map[string]int{}, 0
+	for i, s := range longest(sessions) {
+		order[s.ID] = i
+		recorded += s.NumCalls()
+	}
+	for i := range list {
+		at[few.Cells[i].Name] = i
+		list[i] = results.CellCalls{Cell: few.Cells[i].Name, Calls: make([]results.CallRecord, 0, recorded+recorded/8)}
+	}
+	var keeping sync.Mutex
+	followed := *p
+	followed.record = func(cell string, r *results.CallRecord) {
+		if _, ok := order[r.Session]; ok {
+			keeping.Lock()
+			defer keeping.Unlock()
+			c := &list[at[cell]]
+			c.Calls = append(c.Calls, *r)
+		}
+	}
+	configs, err := followed.configs(&few)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := newWatch(&few)
+	runner := sim.Runner{Workers: p.Workers, Cohorts: few.Scenario.Sessions.Cohort.group(sessions), Observe: w.observer}
+	runner.Keep = func(cell int, row *results.Row) error { w.finish(cell, row.Session); return nil }
+	var broken *sim.Broken // of that session the run has no row either
+	if _, err := runner.Run(ctx, sessions, configs); err != nil && !errors.As(err, &broken) {
+		return nil, nil, err
+	}
+	for i := range list { // workers have sessions of a cell side by side
+		slices.SortStableFunc(list[i].Calls, func(a, b results.CallRecord) int { return order[a.Session] - order[b.Session] })
+	}
+	return list, w.chains(&few, run, sessions), nil
 }
 
-// watch gathers the compactions of all cells and sessions.
+// watch gathers the compactions of all cells, by session.
 type watch struct {
-	mu       sync.Mutex
-	sessions []*traces.Session
-	seen     [][]seen // by cell and session, once a cell has begun
+	mu   sync.Mutex
+	open []map[string]seen // sessions being simulated
+	done []map[string][]studies.Compaction
 }
 
-// seen is where a session was followed.
+// seen is where a session is followed.
 type seen struct {
 	by *chains.Observer
 	at int // in its cohort
 }
 
-// observer returns the observer of a cell over a cohort of sessions.
-func (w *watch) observer(cell int, cohort []int) sim.Observer {
-	list := make([]*traces.Session, len(cohort))
-	for i, at := range cohort {
-		list[i] = w.sessions[at]
+func newWatch(d *Design) *watch {
+	w := &watch{}
+	for range d.Cells {
+		w.open = append(w.open, map[string]seen{})
+		w.done = append(w.done, map[string][]studies.Compaction{})
 	}
-	o := chains.NewObserver(list)
+	return w
+}
+
+// observer returns the observer of a cell over a cohort of sessions.
+func (w *watch) observer(cell int, cohort []*traces.Session) sim.Observer {
+	o := chains.NewObserver(cohort)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.seen[cell] == nil {
-		w.seen[cell] = make([]seen, len(w.sessions))
-	}
-	for i, at := range cohort {
-		w.seen[cell][at] = seen{o, i}
+	for i, s := range cohort {
+		w.open[cell][s.ID] = seen{o, i}
 	}
 	return o
 }
 
-func (w *watch) compactions(cell int) []studies.Compaction {
-	list := []studies.Compaction{}
-	for _, s := range w.seen[cell] {
-		if s.by != nil {
-			list = append(list, s.by.Compactions(s.at)...)
+// finish takes the compactions of a session that has been simulated.
+func (w *watch) finish(cell int, session string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.open[cell][session]
+	if list := s.by.Compactions(s.at); len(list) > 0 {
+		w.done[cell][session] = list
+	}
+	delete(w.open[cell], session)
+}
+
+// chains returns what was seen of the cells of a design in the order of sessions, with what their run says of their
+// cost.
+func (w *watch) chains(d *Design, run *results.Run, sessions []*traces.Session) []studies.Chains {
+	var list []studies.Chains
+	for i := range d.Cells {
+		c := studies.Chains{Cell: d.Cells[i].Name, Strategy: d.Cells[i].Strategy.Name, Compactions: []studies.Compaction{}}
+		for _, s := range sessions {
+			c.Compactions = append(c.Compactions, w.done[i][s.ID]...)
 		}
+		c.LostUSD = lost(run, &c)
+		list = append(list, c)
 	}
 	return list
 }
@@ -117,42 +161,8 @@ func lost(run *results.Run, c *studies.Chains) float64 {
 }
 
 // maxCalls bounds the recorded calls of the sessions that are kept for each cell: a
-// record takes about 400 bytes.
-const maxCalls = 20_000
-
-// Calls simulates again what charts of single calls show: the recorded cell and
-// the cheapest others, on the longest sessions.
-func (p *Plan) Calls(ctx context.Context, corpus *traces.Corpus, run *results.Run) ([]results.CellCalls, error) {
-	d, err := p.design()
-	if err != nil {
-		return nil, err
-	}
-	sessions := longest(withCalls(corpus))
-	var calls []results.CellCalls
-	for _, name := range run.Foremost(anyCell) {
-		i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Name == name })
-		if i < 0 {
-			continue
-		}
-		config, err := p.config(&d.Cells[i])
-		if err != nil {
-			return nil, fmt.Errorf("cell %s: %w", name, err)
-		}
-		cell := results.CellCalls{Cell: name}
-		config.Record = func(r *results.CallRecord) { cell.Calls = append(cell.Calls, *r) }
-		loop := sim.NewLoop(config)
-		for _, s := range sessions {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			if _, err := loop.Run(s); err != nil {
-				return nil, err
-			}
-		}
-		calls = append(calls, cell)
-	}
-	return calls, nil
-}
+// record takes about 250 bytes.
+const maxCalls = 10_000
 
 func anyCell(string) bool { return true }
 

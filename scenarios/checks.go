@@ -10,7 +10,6 @@ import (
 	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -24,52 +23,38 @@ var ErrContradiction = errors.New("parameters contradict each other")
 // problems at once: models without a price, in strict mode, events, capacities and
 // thresholds. Outside strict mode calls without a price cost nothing, and the
 // report says so.
-func (p *Plan) check(d *Design, sessions []*traces.Session) error {
+func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error {
 	var errs []error
 	if p.Strict {
 		errs = p.UnknownModels(sessions)
 	}
-	return errors.Join(append(errs, p.checkEvents(d, sessions), checkCapacity(d, sessions), checkWindows(d, sessions))...)
+	return errors.Join(append(errs, p.checkEvents(d, sessions), checkCapacity(d, sessions, seen), checkWindows(d, seen.windows))...)
 }
 
 // checkWindows reports thresholds that lie at or above the largest window of
 // the sessions, all at once. Where a scenario sets the window itself, expanding
 // it has checked that already.
-func checkWindows(d *Design, sessions []*traces.Session) error {
+func checkWindows(d *Design, w windows) error {
 	var errs []error
 	var failed int64
-	seen := map[string]bool{}
+	said := map[string]bool{}
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		if c.Scenario.Client.Window > 0 {
 			continue
 		}
-		window := largestWindow(&c.Scenario.Client.Assembly, sessions)
+		window := w.largest(&c.Scenario.Client.Assembly)
 		err := c.Strategy.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput})
-		if err == nil || seen[c.Name] {
+		if err == nil || said[c.Name] {
 			continue
 		}
-		seen[c.Name], failed = true, window
+		said[c.Name], failed = true, window
 		errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
 	}
 	if len(errs) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%w at the window of %d tokens of these sessions:\n%w", ErrContradiction, failed, errors.Join(errs...))
-}
-
-// largestWindow returns the largest window that thresholds are counted from in
-// any of the sessions, tokens.
-func largestWindow(a *client.Assembly, sessions []*traces.Session) int64 {
-	v := a.Env.Variables()
-	var largest int64
-	for _, s := range sessions {
-		for _, model := range s.Models {
-			w := sim.RecordedWindow(s, new(client.ClaudeCode).Window(model))
-			largest = max(largest, v.AutoWindow(a.Window(&v, model, w)))
-		}
-	}
-	return largest
 }
 
 // checkWindow reports thresholds that a window the scenario sets makes
@@ -101,10 +86,10 @@ func (x *expansion) checkWindow(e *entry, v *variant, around []variant) {
 }
 
 // checkCapacity refuses a capacity for sessions whose cache has none.
-func checkCapacity(d *Design, sessions []*traces.Session) error {
+func checkCapacity(d *Design, sessions []*traces.Session, seen *survey) error {
 	automatic, agent := 0, ""
-	for _, s := range sessions {
-		if agents.Automatic(s) {
+	for i, s := range sessions {
+		if seen.automatic[i] {
 			automatic++
 			agent = agents.Of(s.Agent).Title
 		}

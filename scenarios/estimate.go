@@ -71,7 +71,11 @@ func probe(ctx context.Context, sessions []*traces.Session, configs []sim.Config
 			if timed.Err() != nil {
 				break
 			}
-			if _, err := loop.Run(s); err != nil {
+			s, err := s.Load()
+			if err == nil {
+				_, err = loop.Run(s)
+			}
+			if err != nil {
 				return err
 			}
 			done.Add(int64(s.NumCalls()))

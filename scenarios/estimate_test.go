@@ -53,7 +53,7 @@ func TestCallsOfForemostCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, err := plan.Calls(context.Background(), corpus, run)
+	cells, _, err := plan.Follow(context.Background(), corpus, run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func Example_layer() {
 		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.Microcompactions, total.Misses, total.CostUSD())
 	}
 	// Output:
-	// forgetful: 37 times forgotten, 37 misses, $74.00
+	// forgetful: 37 times forgotten, 37 misses, $73.87
 	// none: 0 times forgotten, 10 misses, $63.02
 }
 

@@ -45,6 +45,26 @@ type Cell struct {
 // ParamNames returns the names of Params in their order.
 func (c *Cell) ParamNames() []string { return slices.Clone(c.names) }
 
+// labels returns what charts call the axes, by the names that cells have for them.
+func (d *Design) labels() map[string]string {
+	labels := map[string]string{}
+	for i := range d.axes {
+		labels[d.axes[i].Path] = spec.Label(d.Scenario, d.axes[i].Path)
+	}
+	for _, e := range d.entries {
+		for i := range e.axes {
+			layer, path, _ := strings.Cut(e.axes[i].Path, ".")
+			for _, m := range e.variants[0].strategy.Members() {
+				if params := m.Params(layer); params != nil {
+					labels[e.short[e.axes[i].Path]] = spec.Label(params, path)
+					break
+				}
+			}
+		}
+	}
+	return labels
+}
+
 // variant is one combination of values of some axes.
 type variant struct {
 	params   [][2]string // name and value, in order
@@ -85,7 +105,9 @@ func (f *File) Expand() (*Design, error) {
 	around := x.surroundings(d)
 	x.product(d, around)
 	if len(x.errs) > 0 {
-		return nil, errors.Join(x.tree.Sorted(x.errs)...)
+		errs := x.tree.Sorted(x.errs)
+		same := func(a, b error) bool { return a.Error() == b.Error() } // --set says it of every strategy
+		return nil, errors.Join(slices.CompactFunc(errs, same)...)
 	}
 	d.Scenario = *around[0].scenario
 	return d, nil
@@ -214,6 +236,9 @@ func (x *expansion) once(err error) {
 func (x *expansion) combine(axes []spec.Axis, f func(chosen []int)) {
 	n := 1
 	for i := range axes {
+		if x.file.first {
+			break
+		}
 		if n *= len(axes[i].Values); n > maxCells {
 			x.errorf(axes[i].Node, "the axes have more than %d combinations", maxCells)
 			return
@@ -269,14 +294,13 @@ func (x *expansion) product(d *Design, around []variant) {
 		seen := map[string]bool{}
 		for _, v := range e.variants {
 			x.checkWindow(e, &v, around)
-			asks := asksSummarizer(v.strategy)
 			for _, a := range around {
 				strategy, err := x.under(e, &v, &a.scenario.Client.Assembly)
 				if err != nil {
 					x.once(err)
 					continue
 				}
-				c := newCell(e.name, strategy, &v, &a, asks)
+				c := newCell(e.name, strategy, &v, &a)
 				if seen[c.Name] {
 					continue
 				}
@@ -293,12 +317,11 @@ func (x *expansion) product(d *Design, around []variant) {
 
 // newCell returns a cell with the parameters that it depends on: one that draws nothing
 // runs under one seed.
-func newCell(name string, strategy *strategies.Strategy, v, around *variant, asks bool) Cell {
+func newCell(name string, strategy *strategies.Strategy, v, around *variant) Cell {
 	c := Cell{Strategy: strategy, Params: map[string]string{}, Scenario: around.scenario}
 	params := slices.Clone(v.params)
 	for _, p := range around.params {
-		summary, seed := strings.HasPrefix(p[0], "summarizer."), p[0] == results.SeedParam
-		if (asks || !summary) && (!seed || c.Draws()) {
+		if c.hears(p[0]) {
 			params = append(params, p)
 		}
 	}
@@ -308,6 +331,11 @@ func newCell(name string, strategy *strategies.Strategy, v, around *variant, ask
 	}
 	c.Name = name + join(params)
 	return c
+}
+
+// hears reports whether the cell depends on a parameter around its strategy.
+func (c *Cell) hears(path string) bool {
+	return (path != results.SeedParam || c.Draws()) && (!strings.HasPrefix(path, "summarizer.") || asksSummarizer(c.Strategy))
 }
 
 // Draws reports whether figures of the cell may depend on the seed. A layer that does not

@@ -139,6 +139,26 @@ var lists = regexp.MustCompile("; known: .*")
 
 // Every problem of a file is reported at once, by line, with the nearest known
 // name: testdata/errors has files and what is said about them.
+// A chart names an axis after its parameter, with the unit that the declaration gives; a
+// trigger's value has the unit of what it measures.
+func TestLabelsOfAxes(t *testing.T) {
+	d := expand(t, `
+strategies:
+- {name: a, preset: auto-compact/167k, set: {full-compact.trigger.fixed: [1, 2]}}
+- {preset: own, set: {full-compact.trigger.reserve: [1, 2]}}
+server: {lookback: [1, 20], lifetime_5m: [5m, 10m]}
+`)
+	want := map[string]string{
+		"trigger.fixed":      "threshold (tokens)",
+		"trigger.reserve":    "trigger reserve (tokens)",
+		"server.lookback":    "server lookback (positions)",
+		"server.lifetime_5m": "server lifetime 5m", // the values say their unit
+	}
+	if diff := cmp.Diff(want, d.labels()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	datadriven.RunTest(t, "testdata/errors", func(t *testing.T, td *datadriven.TestData) string {
 		f, err := Parse(registry(t), []byte(td.Input), "t.yaml")

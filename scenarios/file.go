@@ -29,6 +29,7 @@ type File struct {
 	tree      *spec.Tree
 	overrides []override
 	claims    *yaml.Node // of Claims, nil without any
+	first     bool       // Expand takes the first value of every axis
 }
 
 // override sets a parameter of a layer in the strategy called name, or with an

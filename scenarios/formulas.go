@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim"
@@ -15,7 +16,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Formula is a quantity by a closed form over figures of the sessions, next to what the simulation of them finds.
+// Formula is a quantity by a closed form over figures of the sessions, next to what the simulation of them finds. In all
+// of them r, w and w1 are the prices of a token that is read, written for five minutes and written for an hour, and g is
+// what a context grows by in a call.
 type Formula struct {
 	Name      string  `json:"name"`
 	Form      string  `json:"formula"`
@@ -24,38 +27,33 @@ type Formula struct {
 	Value     float64 `json:"value"`
 	Simulated float64 `json:"simulated"`
 	Why       string  `json:"why,omitempty"` // what the formula leaves out, where the two differ by more than closeEnough
+
+	leaves string // what it does not know
+	// find gives it inputs, value and what the simulation finds, false where sessions or prices lack what it takes.
+	find func(*Formula, *scale) bool
 }
 
-// formula declares a closed form: find gives its inputs, its value and what the simulation finds, false where the
-// sessions or the prices do not have what it takes. In all of them r, w and w1 are the prices of a token that is read,
-// written for five minutes and written for an hour, and g is what a context grows by in a call.
-type formula struct {
-	name, form, unit string
-	leaves           string // what it does not know
-	find             func(*Plan, context.Context, *figures) (Formula, bool, error)
+// scale is what closed forms are held against. The first error sticks, and no run follows it.
+type scale struct {
+	*figures
+	*Plan
+	ctx context.Context
+	err error
 }
 
 // formulas are the closed forms of the costs of caching. The first is the identity of one clearing on a warm cache; the
 // second the economic batch of clearing under C(M) = a·(P + M/2) + b·(P·g + M·c)/M, with a = r·(1−λ) + w·λ, b =
 // (w−r)·(1−λ), λ the share of cold calls and c the part of g that is not cleared; the third the difference of two bills;
 // the last the economic batch of compaction.
-var formulas = []formula{
-	{
-		"calls until a clearing has paid", "(w−r)·S / (r·C)", "calls",
-		"it takes every later call for warm, and no other change of the messages", (*Plan).clearing,
-	},
-	{
-		"tokens to clear at once", "√(2·b·P·g/a)", "tokens",
-		"it takes results to come evenly, to be cleared wherever they stand, and the conversation not to end", (*Plan).batch,
-	},
-	{
-		"lifetime of 1h in place of 5m", "(w1−w)·G − (w−r)·R", "USD",
-		"it leaves out compactions, and losses before the lifetime ends", (*Plan).lifetime,
-	},
-	{
-		"context to compact at", "L + √(2·g·K/r)", "tokens",
-		"it knows one growth and no end", (*Plan).threshold,
-	},
+var formulas = []Formula{
+	{Name: "calls until a clearing has paid", Form: "(w−r)·S / (r·C)", Unit: "calls", find: (*Formula).clearing,
+		leaves: "it takes every later call for warm, and no other change of the messages"},
+	{Name: "tokens to clear at once", Form: "√(2·b·P·g/a)", Unit: "tokens", find: (*Formula).batch,
+		leaves: "it takes results to come evenly, to be cleared wherever they stand, and the conversation not to end"},
+	{Name: "lifetime of 1h in place of 5m", Form: "(w1−w)·G − (w−r)·R", Unit: "USD", find: (*Formula).lifetime,
+		leaves: "it leaves out compactions, and losses before the lifetime ends"},
+	{Name: "context to compact at", Form: "L + √(2·g·K/r)", Unit: "tokens", find: (*Formula).threshold,
+		leaves: "it knows one growth and no end"},
 }
 
 // closeEnough is how far the simulation may be from the formula without a word.
@@ -65,10 +63,13 @@ const closeEnough = 0.05
 type figures struct {
 	sessions []*traces.Session
 	growth   float64 // tokens a call, of main conversations
-	cold     float64 // share of their calls behind a pause of more than five minutes
+	cold     float64 // share of their calls behind a pause of more than warm
 	median   int     // calls of a main conversation
 	tokenPrices
 }
+
+// warm and warm1h are how long a cache lasts, ns.
+const warm, warm1h = 5 * time.Minute, time.Hour
 
 // tokenPrices are those of a token, USD.
 type tokenPrices struct {
@@ -82,19 +83,16 @@ func (p *Plan) formulas(ctx context.Context, f *figures) ([]Formula, error) {
 		return nil, nil
 	}
 	var list []Formula
-	for i := range formulas {
-		d := &formulas[i]
-		x, ok, err := d.find(p, ctx, f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d.name, err)
+	t := &scale{figures: f, Plan: p, ctx: ctx}
+	for _, x := range formulas {
+		ok := x.find(&x, t)
+		if t.err != nil {
+			return nil, fmt.Errorf("%s: %w", x.Name, t.err)
 		}
 		if !ok {
 			continue
 		}
-		x.Name, x.Form, x.Unit = d.name, d.form, d.unit
-		if math.Abs(x.Simulated-x.Value) > closeEnough*math.Abs(x.Simulated) {
-			x.Why = d.leaves + x.Why
-		} else {
+		if x.Why = x.leaves + x.Why; math.Abs(x.Simulated-x.Value) <= closeEnough*math.Abs(x.Simulated) {
 			x.Why = ""
 		}
 		list = append(list, x)
@@ -106,34 +104,33 @@ func (p *Plan) formulas(ctx context.Context, f *figures) ([]Formula, error) {
 func figuresOf(sessions []*traces.Session) *figures {
 	f := &figures{sessions: sessions}
 	var grown, steps, cold, calls float64
-	var lengths []int
+	var lengths []float64
 	for _, s := range sessions {
 		for i := range s.Threads {
-			t := &s.Threads[i]
-			if t.Kind != traces.ThreadMain || len(t.Rounds) == 0 {
+			rounds := s.Threads[i].Rounds
+			if s.Threads[i].Kind != traces.ThreadMain || len(rounds) == 0 {
 				continue
 			}
-			lengths = append(lengths, len(t.Rounds))
-			for r := range t.Rounds {
-				calls++
-				if r == 0 {
-					continue
-				}
-				if t.Rounds[r].Wait > 5*60e9 {
+			lengths = append(lengths, float64(len(rounds)))
+			calls += float64(len(rounds))
+			for r := range rounds[1:] {
+				if rounds[r+1].Wait > int64(warm) {
 					cold++
 				}
-				if d := t.Rounds[r].Usage.Input() - t.Rounds[r-1].Usage.Input(); d > 0 {
+				if d := rounds[r+1].Usage.Input() - rounds[r].Usage.Input(); d > 0 {
 					grown, steps = grown+float64(d), steps+1
 				}
 			}
 		}
 	}
 	if steps > 0 {
-		slices.Sort(lengths)
-		f.growth, f.cold, f.median = grown/steps, cold/calls, lengths[len(lengths)/2]
+		f.growth, f.cold, f.median = grown/steps, cold/calls, int(middle(lengths))
 	}
 	return f
 }
+
+// middle returns the upper median of a list.
+func middle(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/2] }
 
 // common returns the last of the sessions that begin with the model most of them begin with.
 func common(sessions []*traces.Session) (at *traces.Session) {
@@ -188,26 +185,49 @@ func (*changeLog) Served(sim.Point, string, *prompt.Request, *prompt.Outcome) {}
 // so many as one clearing takes, on a window that no conversation fills.
 const protected, oneClearing, endless = 40_000, 20_000, 1 << 30
 
-// clears returns the configuration of it, and that without a clearing.
-func (p *Plan) clears(tokens int) (with, without sim.Config, err error) {
-	if without, err = p.Config("none", nil); err != nil {
-		return with, without, err
+// config returns the configuration of a strategy.
+func (t *scale) config(strategy string, assignments ...string) sim.Config {
+	c, err := t.Config(strategy, assignments)
+	if t.err == nil {
+		t.err = err
 	}
-	with, err = p.Config("microcompact/v1", []string{
+	c.Breaks = false
+	return c
+}
+
+// clears returns the configuration of it.
+func (t *scale) clears(tokens int) sim.Config {
+	c := t.config("microcompact/v1",
 		"microcompact.trigger={measure: client_tokens, fixed: 1}", "microcompact.count=true",
-		"microcompact.threshold=" + strconv.Itoa(protected), "microcompact.min_saved=" + strconv.Itoa(tokens),
-	})
-	for _, c := range [...]*sim.Config{&with, &without} {
-		c.Window, c.Needs, c.Breaks = endless, nil, false
+		"microcompact.threshold="+strconv.Itoa(protected), "microcompact.min_saved="+strconv.Itoa(tokens))
+	c.Window, c.Needs = endless, nil
+	return c
+}
+
+// run returns the rows of sessions by configuration, none behind an error.
+func (t *scale) run(sessions []*traces.Session, workers int, list ...sim.Config) [][]results.Row {
+	if t.err != nil {
+		return make([][]results.Row, len(list))
 	}
-	return with, without, err
+	rows, err := sim.Runner{Workers: workers}.Run(t.ctx, sessions, list)
+	t.err = err
+	return rows
+}
+
+// cheapest returns which configuration costs the least, and what each costs, USD.
+func (t *scale) cheapest(list []sim.Config) (int, []float64) {
+	var usd []float64
+	for _, rows := range t.run(t.sessions, t.Workers, list...) {
+		usd = append(usd, usdOf(rows))
+	}
+	return slices.Index(usd, slices.Min(usd)), usd
 }
 
 // at names a call of a conversation.
 type at struct{ thread, round int32 }
 
 // calls runs a session and returns the calls of its conversations, and what changed their contexts.
-func calls(ctx context.Context, c sim.Config, s *traces.Session) (map[at]results.CallRecord, []change, error) {
+func (t *scale) calls(c sim.Config, s *traces.Session) (map[at]results.CallRecord, []change) {
 	records, seen := map[at]results.CallRecord{}, &changeLog{}
 	c.Observer = seen
 	c.Record = func(r *results.CallRecord) {
@@ -215,61 +235,50 @@ func calls(ctx context.Context, c sim.Config, s *traces.Session) (map[at]results
 			records[at{r.Thread, r.Round}] = *r
 		}
 	}
-	_, err := sim.Runner{Workers: 1}.Run(ctx, []*traces.Session{s}, []sim.Config{c})
-	return records, seen.list, err
+	t.run([]*traces.Session{s}, 1, c)
+	return records, seen.list
 }
 
 // clearing compares the first clearing of each conversation with a run without it, up to the next. It counts where the
 // cache is warm and the formula says that enough calls follow.
-func (p *Plan) clearing(ctx context.Context, f *figures) (x Formula, ok bool, err error) {
-	with, without, err := p.clears(oneClearing)
-	if err != nil {
-		return x, false, err
-	}
+func (x *Formula) clearing(t *scale) bool {
+	with, without := t.clears(oneClearing), t.config("none")
+	without.Window, without.Needs = endless, nil
 	var formula, found []float64
 	var removed, behind float64
-	for _, s := range f.sessions {
-		cleared, changes, err := calls(ctx, with, s)
-		if err != nil {
-			return x, false, err
-		}
+	for _, s := range t.sessions {
+		cleared, changes := t.calls(with, s)
 		if len(changes) == 0 {
 			continue
 		}
-		whole, _, err := calls(ctx, without, s)
-		if err != nil {
-			return x, false, err
-		}
-		first := map[int32]bool{}
+		whole, _ := t.calls(without, s)
 		for i, c := range changes {
-			if first[c.Thread] {
+			same := func(o change) bool { return o.Thread == c.Thread }
+			if slices.ContainsFunc(changes[:i], same) {
 				continue
 			}
-			first[c.Thread] = true
 			from, to := at{c.Thread, c.Round}, int32(len(s.Threads[c.Thread].Rounds))
-			if next := slices.IndexFunc(changes[i+1:], func(o change) bool { return o.Thread == c.Thread }); next >= 0 {
+			if next := slices.IndexFunc(changes[i+1:], same); next >= 0 {
 				to = changes[i+1+next].Round
 			}
 			a, b := whole[from].Usage, cleared[from].Usage
 			taken := float64(a.Input() - b.Input())
 			again := float64(a.Read-b.Read) - taken
-			n := (f.write - f.read) * again / (f.read * taken)
+			n := (t.write - t.read) * again / (t.read * taken)
 			if taken <= 0 || again <= 0 || n > float64(to-c.Round) {
 				continue
 			}
 			removed, behind = removed+taken, behind+again
-			formula, found = append(formula, n), append(found, paid(whole, cleared, from, to, f.read*taken))
+			formula, found = append(formula, n), append(found, paid(whole, cleared, from, to, t.read*taken))
 		}
 	}
 	n := float64(len(formula))
 	if n == 0 {
-		return x, false, nil
+		return false
 	}
-	slices.Sort(formula)
-	slices.Sort(found)
 	x.Inputs = fmt.Sprintf("S %s, C %s, %.0f clearings", tokens(behind/n), tokens(removed/n), n)
-	x.Value, x.Simulated = formula[len(formula)/2], found[len(found)/2]
-	return x, true, nil
+	x.Value, x.Simulated = middle(formula), middle(found)
+	return true
 }
 
 // paid returns after how many calls a clearing had paid, or how many there were; saved is what the first saved.
@@ -290,27 +299,20 @@ func paid(whole, cleared map[at]results.CallRecord, from at, to int32, saved flo
 }
 
 // batch tries clearings of the size that the formula says, and of a quarter to four times as much.
-func (p *Plan) batch(ctx context.Context, f *figures) (x Formula, ok bool, err error) {
-	carry, premium := f.read*(1-f.cold)+f.write*f.cold, (f.write-f.read)*(1-f.cold)
-	x.Value = math.Sqrt(2 * premium * protected * f.growth / carry)
-	x.Inputs = fmt.Sprintf("P %s, g %s, λ %.2f", tokens(protected), tokens(f.growth), f.cold)
+func (x *Formula) batch(t *scale) bool {
+	carry, premium := t.read*(1-t.cold)+t.write*t.cold, (t.write-t.read)*(1-t.cold)
+	x.Value = math.Sqrt(2 * premium * protected * t.growth / carry)
+	x.Inputs = fmt.Sprintf("P %s, g %s, λ %.2f", tokens(protected), tokens(t.growth), t.cold)
 	var configs []sim.Config
 	sizes := []float64{0.25, 0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2, 4}
 	for _, size := range sizes {
-		c, _, err := p.clears(int(size * x.Value))
-		if err != nil {
-			return x, false, err
-		}
-		configs = append(configs, c)
+		configs = append(configs, t.clears(int(size*x.Value)))
 	}
-	best, usd, err := p.cheapest(ctx, f.sessions, configs)
-	if err != nil {
-		return x, false, err
-	}
+	best, usd := t.cheapest(configs)
 	x.Simulated = sizes[best] * x.Value
 	x.Why = fmt.Sprintf("; at the formula's size the sessions cost %.1f %% more than at the best tried",
 		100*(usd[slices.Index(sizes, 1)]/usd[best]-1))
-	return x, slices.Max(usd) > usd[best], nil // equal where no result may be cleared
+	return slices.Max(usd) > usd[best] // equal where no result may be cleared
 }
 
 func usdOf(rows []results.Row) (usd float64) {
@@ -321,13 +323,13 @@ func usdOf(rows []results.Row) (usd float64) {
 }
 
 // lifetime compares the client as it is, asking for an hour, with itself asking for five minutes.
-func (p *Plan) lifetime(ctx context.Context, f *figures) (x Formula, ok bool, err error) {
-	if f.write1h <= f.write {
-		return x, false, nil
+func (x *Formula) lifetime(t *scale) bool {
+	if t.write1h <= t.write {
+		return false
 	}
 	var written, rested float64 // G and R
-	for _, s := range f.sessions {
-		rate := p.pricesOf(s)
+	for _, s := range t.sessions {
+		rate := t.pricesOf(s)
 		if rate.write1h <= rate.write {
 			continue
 		}
@@ -335,14 +337,14 @@ func (p *Plan) lifetime(ctx context.Context, f *figures) (x Formula, ok bool, er
 		for i := range s.Threads {
 			var last, head int64 // head stays warm through others: what the first call reads
 			for r := range s.Threads[i].Rounds {
-				now, wait := s.Threads[i].Rounds[r].Usage.Input(), s.Threads[i].Rounds[r].Wait
+				now, wait := s.Threads[i].Rounds[r].Usage.Input(), time.Duration(s.Threads[i].Rounds[r].Wait)
 				switch {
 				case r == 0:
 					head = s.Threads[i].Rounds[r].Usage.Read
 					last = head
-				case wait > 60*60e9:
+				case wait > warm1h:
 					last = head
-				case wait > 5*60e9:
+				case wait > warm:
 					short += float64(max(0, min(now, last)-head))
 				}
 				long += float64(max(0, now-last))
@@ -354,12 +356,12 @@ func (p *Plan) lifetime(ctx context.Context, f *figures) (x Formula, ok bool, er
 	}
 	x.Inputs = fmt.Sprintf("G %s, R %s", tokens(written), tokens(rested))
 	both := [][]string{{"client.ttl.choice=1h"}, {"client.ttl.choice=5m"}}
-	rows, err := p.ownRows(ctx, f.sessions, both, sim.RefetchNever)
-	if err != nil {
-		return x, false, err
+	rows, err := t.ownRows(t.ctx, t.sessions, both, sim.RefetchNever)
+	if t.err = err; err != nil {
+		return false
 	}
 	x.Simulated = usdOf(rows[0]) - usdOf(rows[1])
-	return x, x.Simulated != 0, nil // equal where the client asks for no lifetime
+	return x.Simulated != 0 // equal where the client asks for no lifetime
 }
 
 // Expectations of the formula: output and instruction of a summary call, tokens (medians of recorded compactions,
@@ -368,32 +370,21 @@ const closedOutput, closedInstruction = 4900, 1500
 
 // threshold tries full compaction at 60,000 to 180,000 tokens, and holds the formula against the cheapest if the agent
 // acts as recorded. Where they differ it tells the cheapest in a closed loop too.
-func (p *Plan) threshold(ctx context.Context, f *figures) (x Formula, ok bool, err error) {
+func (x *Formula) threshold(t *scale) bool {
 	var open, closed []sim.Config
 	for n := 60_000; n <= 180_000; n += 10_000 {
 		at := fmt.Sprintf("full-compact.trigger={measure: client_tokens, fixed: %d}", n)
-		c, err := p.Config("auto-compact/167k", []string{at})
-		if err != nil {
-			return x, false, err
-		}
-		c.Breaks, c.Agent.Refetch = false, sim.RefetchFitted
+		c := t.config("auto-compact/167k", at)
+		c.Agent.Refetch = sim.RefetchFitted
 		closed = append(closed, c)
 		c.Needs, c.Agent.Refetch = nil, sim.RefetchNever
 		open = append(open, c)
 	}
-	at, _, err := p.cheapest(ctx, f.sessions, open)
-	if err != nil {
-		return x, false, err
-	}
-	again, _, err := p.cheapest(ctx, f.sessions, closed)
-	if err != nil {
-		return x, false, err
-	}
+	best, _ := t.cheapest(open)
+	again, _ := t.cheapest(closed)
 	seen := &changeLog{}
-	open[at].Observer = seen
-	if _, err := (sim.Runner{Workers: 1}).Run(ctx, f.sessions, open[at:at+1]); err != nil {
-		return x, false, err
-	}
+	open[best].Observer = seen
+	t.run(t.sessions, 1, open[best])
 	var n, left float64
 	for i := range seen.list {
 		if b := &seen.list[i]; b.Kind == strategies.BoundaryCompact && !b.Manual {
@@ -401,30 +392,17 @@ func (p *Plan) threshold(ctx context.Context, f *figures) (x Formula, ok bool, e
 		}
 	}
 	if n == 0 {
-		return x, false, nil
+		return false
 	}
 	left /= n
-	price := left*(f.write-f.read) + closedOutput*f.output + closedInstruction*f.input
+	price := left*(t.write-t.read) + closedOutput*t.output + closedInstruction*t.input
 	// A cycle of n calls reads n·left + g·n²/2 and ends with a call that reads it all: per call that is least where
 	// g·n²/2 read once more equals the price.
-	x.Value = left + math.Sqrt(2*f.growth*(price+left*f.read)/f.read)
-	x.Simulated = float64(60_000 + 10_000*at)
-	x.Inputs = fmt.Sprintf("L %s, g %s, K $%.2f", tokens(left), tokens(f.growth), price+left*f.read)
+	x.Value = left + math.Sqrt(2*t.growth*(price+left*t.read)/t.read)
+	x.Simulated = float64(60_000 + 10_000*best)
+	x.Inputs = fmt.Sprintf("L %s, g %s, K $%.2f", tokens(left), tokens(t.growth), price+left*t.read)
 	x.Why = "; with what is forgotten fetched again the best is " + tokens(float64(60_000+10_000*again))
-	return x, true, nil
-}
-
-// cheapest returns which configuration costs the least, and what each costs, USD.
-func (p *Plan) cheapest(ctx context.Context, sessions []*traces.Session, list []sim.Config) (int, []float64, error) {
-	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, list)
-	if err != nil {
-		return 0, nil, err
-	}
-	usd := make([]float64, len(rows))
-	for i := range rows {
-		usd[i] = usdOf(rows[i])
-	}
-	return slices.Index(usd, slices.Min(usd)), usd, nil
+	return true
 }
 
 func tokens(n float64) string { return document.Tokens(n) }

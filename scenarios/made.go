@@ -101,7 +101,7 @@ func MadeSessions(paths []string) (*traces.Corpus, error) {
 			for _, known := range slices.Sorted(maps.Keys(made)) {
 				names = append(names, madePrefix+known)
 			}
-			errs = append(errs, fmt.Errorf("no session %s%s; known: %s", p, nearest.Hint(p, names), strings.Join(names, ", ")))
+			errs = append(errs, fmt.Errorf("no session %s%s", p, nearest.Among(p, names)))
 			continue
 		}
 		c.Sessions = append(c.Sessions, write()...)

@@ -55,12 +55,16 @@ type Plan struct {
 	Done     func(finished, total int) // progress; safe for concurrent use
 	// Journal, when not nil, holds the rows in place of memory.
 	Journal *results.Journal
+	// Unfinished, when not nil, holds the simulated rows in place of both, and has those that an earlier
+	// program left; with Whole every row is there, and one that is not is an error.
+	Unfinished *results.Journal
+	Whole      bool
 	// Summarize, when not nil, makes the summariser of a cell, by its name, from its
 	// stub: for instance one whose calls are made for real.
 	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
 
-	observe func(cell int, cohort []int) sim.Observer // see sim.Runner.Observe
-	record  func(cell string, r *results.CallRecord)  // every call; several at once unless Workers is 1
+	watch  *watch                                   // follows compactions, nil for nobody
+	record func(cell string, r *results.CallRecord) // every call; several at once unless Workers is 1
 }
 
 // DefaultStrategies are run when nothing else is asked for.
@@ -76,42 +80,26 @@ var errNoCalls = fmt.Errorf("%w with calls", traces.ErrNoSessions)
 // an error, that of a cancelled context among them, the cells complete so far come
 // too.
 func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, error) {
-	sessions := withCalls(corpus)
-	if len(sessions) == 0 {
-		return nil, errNoCalls
-	}
-	d, err := p.design()
+	r, err := p.begin(ctx, corpus)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.check(d, sessions); err != nil {
-		return nil, err
-	}
-	if p.library == nil {
-		p.library = needs.NewLibrary(ctx, corpus)
-	}
-	configs, err := p.prepare(ctx, d, sessions)
-	if err != nil {
-		return nil, err
-	}
-	cells, runErr := p.simulate(ctx, d, sessions, configs)
+	d, sessions, seen := r.design, r.sessions, r.seen
+	cells, runErr := p.simulate(ctx, r)
 	stopped, remark := runErr, ""
 	var broken *sim.Broken
 	if errors.As(runErr, &broken) {
 		stopped, remark = broken.Stopped, leftOut(broken, sessions)
-		if sessions = leaveOut(broken, sessions, cells); len(sessions) == 0 {
+		if sessions = leaveOut(broken, sessions, cells, seen); len(sessions) == 0 {
 			return nil, runErr
 		}
 	}
-	origin, err := p.provenance(d, sessions)
+	origin, err := p.provenance(d, seen)
 	if err != nil {
 		return nil, err
 	}
-	run := &results.Run{Provenance: origin, Workload: p.workload(d, sessions)}
+	run := &results.Run{Provenance: origin, Workload: p.workload(d, sessions), Cells: seen.billed}
 	if err := p.bound(ctx, d, sessions, cells, run); err != nil {
-		return nil, err
-	}
-	if run.Cells, err = p.billed(d, sessions); err != nil {
 		return nil, err
 	}
 	for _, cell := range cells {
@@ -123,7 +111,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 		if len(run.Cells) == len(d.priceDates()) {
 			return nil, runErr // nothing was simulated
 		}
-		interrupted(run, len(configs), stopped)
+		interrupted(run, len(r.configs), stopped)
 	}
 	if remark != "" {
 		run.Workload.Remarks = append(run.Workload.Remarks, remark)
@@ -132,6 +120,40 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 		return nil, err
 	}
 	return run, runErr
+}
+
+// running is a run under way: what is simulated over which sessions, and what was seen of these.
+type running struct {
+	design   *Design
+	sessions []*traces.Session
+	seen     *survey
+	configs  []sim.Config
+}
+
+// begin checks what is to be run, and learns from the sessions.
+func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, error) {
+	r := &running{sessions: withCalls(corpus)}
+	if len(r.sessions) == 0 {
+		return nil, errNoCalls
+	}
+	var err error
+	if r.design, err = p.design(); err != nil {
+		return nil, err
+	}
+	if r.seen, err = p.look(ctx, r.design, r.sessions); err != nil {
+		return nil, err
+	}
+	if err := p.check(r.design, r.sessions, r.seen); err != nil {
+		return nil, err
+	}
+	if p.library == nil {
+		p.library = needs.NewLibrary(ctx, corpus)
+	}
+	if err := p.learn(ctx, r.design, r.sessions, &r.seen.openings); err != nil {
+		return nil, err
+	}
+	r.configs, err = p.configs(r.design)
+	return r, err
 }
 
 // Prepare learns from sessions and indexes them once, for runs over parts of them.
@@ -145,26 +167,46 @@ func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 		return err
 	}
 	p.library = needs.NewLibrary(ctx, corpus)
-	return p.learn(ctx, d, sessions)
+	return p.learn(ctx, d, sessions, validate.OpeningsOf(sessions))
 }
 
-// simulate returns the cells of a design with the rows of the sessions, as far as it came.
-func (p *Plan) simulate(
-	ctx context.Context, d *Design, sessions []*traces.Session, configs []sim.Config,
-) ([]results.Cell, error) {
+// simulate returns the cells of a run with their rows, as far as it came.
+func (p *Plan) simulate(ctx context.Context, r *running) ([]results.Cell, error) {
+	cells, runner, err := p.rows(ctx, r, nil)
+	if err != nil {
+		return cells, err
+	}
+	runner.Keep, runner.Done, runner.Observe, runner.Skip = nil, nil, nil, nil
+	return cells, p.closed(ctx, r.design, r.configs, r.sessions, cells, runner)
+}
+
+// rows returns the cells of a run with their rows: those that an earlier program has left, and of others
+// those that are mine, nil for all.
+func (p *Plan) rows(
+	ctx context.Context, r *running, mine func(cell, session int) bool,
+) ([]results.Cell, sim.Runner, error) {
+	d, sessions := r.design, r.sessions
 	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Scenario.Sessions.Cohort.group(sessions)}
 	if p.Done != nil {
-		total := len(configs) * len(sessions)
+		total := len(r.configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }
 	}
-	runner.Observe = p.observe
 	cells := make([]results.Cell, len(d.Cells))
 	for i := range cells {
 		cells[i] = d.Cells[i].result()
 	}
 	journal := p.Journal
-	if d.Scenario.Bound || d.closes() {
+	switch {
+	case d.closes():
 		journal = nil // rows change behind the simulation
+	case p.Unfinished != nil && !d.changesRows():
+		journal = p.Unfinished
+		if err := p.known(r, cells); err != nil {
+			return nil, runner, err
+		}
+		runner.Skip = func(cell, session int) bool {
+			return mine != nil && !mine(cell, session) || journal.Known(cells[cell].Cell, sessions[session].ID)
+		}
 	}
 	var keeping sync.Mutex
 	runner.Keep = func(cell int, row *results.Row) error {
@@ -172,11 +214,16 @@ func (p *Plan) simulate(
 		defer keeping.Unlock()
 		return cells[cell].Keep(journal, row)
 	}
-	if _, err := runner.Run(ctx, sessions, configs); err != nil {
-		return cells, err
+	if p.watch != nil {
+		keep := runner.Keep
+		runner.Observe = p.watch.observer
+		runner.Keep = func(cell int, row *results.Row) error {
+			p.watch.finish(cell, row.Session)
+			return keep(cell, row)
+		}
 	}
-	runner.Keep, runner.Done, runner.Observe = nil, nil, nil
-	return cells, p.closed(ctx, d, sessions, cells, runner)
+	_, err := runner.Run(ctx, sessions, r.configs)
+	return cells, runner, err
 }
 
 // conclude adds to a run what is said of all its cells.
@@ -186,6 +233,7 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	}
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
+	run.Notes = append(run.Notes, inSample(sessions, run)...)
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
 	if err := p.library.Err(); err != nil {
 		run.Notes = append(run.Notes, results.Note{Text: "what is forgotten is not measured where texts cannot be read: " +
@@ -208,14 +256,6 @@ func (p *Plan) Listener() traces.Listener {
 		return nil
 	}
 	return needs.NewListener()
-}
-
-// prepare learns from the sessions and returns the cells as the runner takes them.
-func (p *Plan) prepare(ctx context.Context, d *Design, sessions []*traces.Session) ([]sim.Config, error) {
-	if err := p.learn(ctx, d, sessions); err != nil {
-		return nil, err
-	}
-	return p.configs(d)
 }
 
 // withCalls returns the sessions that made calls.
@@ -284,6 +324,9 @@ func (p *Plan) configs(d *Design) ([]sim.Config, error) {
 		if p.record != nil {
 			c.Record = func(r *results.CallRecord) { p.record(d.Cells[i].Name, r) }
 		}
+		if p.Summarize == nil { // calls that are made for real are each cell's own
+			c.Around = d.Cells[i].Scenario
+		}
 		configs = append(configs, c)
 	}
 	return configs, nil
@@ -342,35 +385,6 @@ func (c *Cell) result() results.Cell {
 	return results.Cell{Cell: c.Name, Strategy: c.Strategy.Name, Params: c.Params}
 }
 
-// billed returns the cells of what the sessions were billed, one for each date
-// of prices: no model.
-func (p *Plan) billed(d *Design, sessions []*traces.Session) ([]results.Cell, error) {
-	const key = "prices.at"
-	var cells []results.Cell
-	for _, date := range d.priceDates() {
-		at, err := date.On(time.Time{})
-		if err != nil {
-			return nil, fmt.Errorf("prices.at: %w", err)
-		}
-		c := results.Cell{
-			Cell: results.StrategyBilled, Strategy: results.StrategyBilled,
-			Unmeasured: append(results.Groups(), "misses", "call_hit_ratio", "overflows", "added_latency_seconds"),
-		}
-		if len(d.priceDates()) > 1 {
-			c.Params = map[string]string{key: string(date)}
-			c.Cell += " " + key + "=" + string(date)
-		}
-		for _, s := range sessions {
-			row := sim.Billed(s, p.Prices, at)
-			if err := c.Keep(p.Journal, &row); err != nil {
-				return nil, err
-			}
-		}
-		cells = append(cells, c)
-	}
-	return cells, nil
-}
-
 // priceDates returns the dates of prices of all cells, each once, in order.
 func (d *Design) priceDates() []priceDate {
 	var dates []priceDate
@@ -384,7 +398,7 @@ func (d *Design) priceDates() []priceDate {
 
 // learn adds to the default profile what the sessions show, before any cell runs:
 // a row depends on its session, the profile and the seed.
-func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session) error {
+func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session, openings *validate.Openings) error {
 	if d.Scenario.Profile != ProfileDefault || d.Scenario.Sessions.Generate.Profile != "" {
 		return nil
 	}
@@ -396,7 +410,7 @@ func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session)
 	if err != nil {
 		return err
 	}
-	p.learned, p.lessons, err = validate.Learn(ctx, config, base, sessions)
+	p.learned, p.lessons, err = validate.Learn(ctx, config, base, sessions, openings)
 	return err
 }
 

@@ -10,12 +10,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
@@ -23,8 +23,8 @@ import (
 
 // provenance says what the figures depend on. Switches are the settings that
 // are not swept and differ from the default, by path.
-func (p *Plan) provenance(d *Design, sessions []*traces.Session) (results.Provenance, error) {
-	digest, prices := Digest(sessions), ""
+func (p *Plan) provenance(d *Design, seen *survey) (results.Provenance, error) {
+	digest, prices := digest(seen.digests), ""
 	if d.Scenario.Prices.File != "" {
 		prices = p.Prices.Digest()
 	}
@@ -35,6 +35,7 @@ func (p *Plan) provenance(d *Design, sessions []*traces.Session) (results.Proven
 		Prices:         p.priceTable(d),
 		PricesDigest:   prices,
 		Switches:       d.switches(),
+		Axes:           d.labels(),
 	}
 	fitted, err := p.profile(d.Scenario.Profile)
 	if fitted != nil && err == nil {
@@ -65,42 +66,6 @@ func (p *Plan) pricesFrom(d *Design) string {
 		text += " from " + p.priceTable(d)
 	}
 	return text
-}
-
-// Digest identifies sessions by what a simulation depends on: blocks, rounds
-// and events. It does not depend on their order.
-func Digest(sessions []*traces.Session) prompt.Digest {
-	var all prompt.Digest
-	for _, s := range sessions {
-		d := sessionDigest(s)
-		all.Hi ^= d.Hi
-		all.Lo += d.Lo
-	}
-	return all
-}
-
-func sessionDigest(s *traces.Session) prompt.Digest {
-	d := prompt.DigestString(s.ID).ExtendInt(uint64(s.Window))
-	for i := range s.Blocks {
-		b := &s.Blocks[i]
-		d = d.Extend(b.Digest).ExtendInt(uint64(b.Tokens)<<8 | uint64(b.Kind))
-	}
-	for i := range s.Threads {
-		t := &s.Threads[i]
-		d = d.ExtendInt(uint64(t.Kind)<<32 | uint64(uint32(t.ParentRound)))
-		for j := range t.Rounds {
-			r := &t.Rounds[j]
-			d = d.Extend(prompt.DigestString(r.ID))
-			for _, v := range []int64{r.Wait, r.First, r.Stream, r.Usage.Input(), r.Usage.Read, r.Usage.Output} {
-				d = d.ExtendInt(uint64(v))
-			}
-		}
-		for j := range t.Events {
-			e := &t.Events[j]
-			d = d.ExtendInt(uint64(e.Kind)<<56 | uint64(uint32(e.Round))<<24 ^ uint64(uint32(e.Kept)))
-		}
-	}
-	return d
 }
 
 // workload describes the sessions for the head of a report.
@@ -149,9 +114,9 @@ func ratio(part, base int64) float64 {
 }
 
 func countModels(calls map[string]int, s *traces.Session) {
-	for i := range s.Threads {
-		for j := range s.Threads[i].Rounds {
-			calls[s.Models[s.Threads[i].Rounds[j].Model]]++
+	for i, n := range s.ModelCalls() {
+		if n > 0 {
+			calls[s.Models[i]] += int(n)
 		}
 	}
 }
@@ -418,18 +383,22 @@ func interrupted(run *results.Run, cells int, err error) {
 
 // leaveOut takes the sessions that broke an invariant in any cell out of the rows
 // of all, so that cells stay comparable, and returns those that are left.
-func leaveOut(broken *sim.Broken, sessions []*traces.Session, cells []results.Cell) []*traces.Session {
+func leaveOut(broken *sim.Broken, sessions []*traces.Session, cells []results.Cell, seen *survey) []*traces.Session {
 	var left []*traces.Session
 	out := map[string]bool{}
 	for i, s := range sessions {
 		if broken.Sessions[i] != nil {
 			out[s.ID] = true
 		} else {
+			seen.digests[len(left)] = seen.digests[i]
 			left = append(left, s)
 		}
 	}
-	for i := range cells {
-		cells[i].Drop(func(session string) bool { return out[session] })
+	seen.digests = seen.digests[:len(left)]
+	for _, list := range [][]results.Cell{cells, seen.billed} {
+		for i := range list {
+			list[i].Drop(func(session string) bool { return out[session] })
+		}
 	}
 	return left
 }
@@ -479,15 +448,20 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 		return err
 	}
 	config.Verify = false // what is wrong is told of the cells that were asked for
-	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{config})
+	plainly := results.Run{Cells: []results.Cell{{Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded}}}
+	cell, keeping := &plainly.Cells[0], sync.Mutex{}
+	_, err = sim.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) error {
+		keeping.Lock()
+		defer keeping.Unlock()
+		return cell.Keep(p.Journal, row)
+	}}.Run(ctx, sessions, []sim.Config{config})
 	if err != nil {
 		return err
 	}
-	only := results.Run{Cells: []results.Cell{{Rows: rows[0]}}}
-	if err := only.Sum(); err != nil {
+	if err := plainly.Sum(); err != nil {
 		return err
 	}
-	run.ModelError = results.ErrorOf(billed, &only.Cells[0], spread)
+	run.ModelError = results.ErrorOf(billed, cell, spread)
 	run.Notes = append(run.Notes, results.Note{
 		Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario",
 	})

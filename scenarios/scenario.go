@@ -201,7 +201,7 @@ func (o organisations) owner() func(int, *traces.Session) uint32 {
 type Client struct {
 	Version string `yaml:"version" doc:"Version of Claude Code to behave as, such as \"1.0.62\" (two markers on messages) or \"2.1.17\" (one): one to three numbers. A version newer than all known ones behaves as the newest. \"\" is each session's own. Sessions of other agents keep the client they were recorded with."`
 	Prefix  string `yaml:"prefix" enum:"session,preset" doc:"Whose system prompt and lifetimes are sent under a preset that is a whole client: session (those of the recording) or preset (sections, scopes and lifetimes of the preset's client)."`
-	Window  int64  `yaml:"window" min:"0" doc:"Context window, tokens. 0 is that of the session's model: 200,000, or 1,000,000 for names that end in [1m] and recordings that pass 200,000."`
+	Window  int64  `yaml:"window" min:"0" doc:"Context window, tokens. 0 is that of the session's model: 200,000, or 1,000,000 for names that end in [1m] and recordings that pass 200,000." unit:"tokens"`
 
 	client.Assembly `yaml:",inline"`
 }
@@ -227,7 +227,7 @@ type Server struct {
 
 	CapacityBytes int64 `yaml:"capacity_bytes" min:"0" doc:"The same as memory in bytes instead of tokens: divided by the size of the keys and values of one token. 0 for no limit."`
 	BytesPerToken int64 `yaml:"bytes_per_token" min:"1" needs:"capacity_bytes" doc:"For Llama 3.1 70B that is 2 × 80 layers × 8 heads × 128 × 2 bytes."`
-	HintAt        int64 `yaml:"hint_at" min:"0" needs:"server-hint" doc:"Size, tokens, from which the server refuses a request of a strategy that takes hints (layer server-hint) once, with the hint to clear. 0 for never. When the provider hints is not documented."`
+	HintAt        int64 `yaml:"hint_at" min:"0" needs:"server-hint" doc:"Size, tokens, from which the server refuses a request of a strategy that takes hints (layer server-hint) once, with the hint to clear. 0 for never. When the provider hints is not documented." unit:"tokens"`
 }
 
 // Rules refuses lifetimes and capacities that contradict each other.

@@ -243,7 +243,7 @@ type trials struct {
 
 func newTrials(p *Plan, d *Design, sessions []*traces.Session, settings int) *trials {
 	plain := *p
-	plain.Summarize, plain.observe, plain.record, plain.Done, plain.Design = nil, nil, nil, nil, nil
+	plain.Summarize, plain.watch, plain.record, plain.Done, plain.Design = nil, nil, nil, nil, nil
 	t := &trials{plan: &plain, design: d, file: d.file.clone(), cells: d.Cells, of: len(sessions)}
 	calls := int64(0)
 	for _, s := range sessions {

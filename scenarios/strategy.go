@@ -333,9 +333,7 @@ func (x *expansion) layers(e *entry) {
 	for _, l := range layersOf(e.body) {
 		def, ok := x.registry.Definition(l.key.Value)
 		if !ok {
-			known := x.registry.Layers()
-			x.errorf(l.key, "unknown layer %q%s; known: %s",
-				l.key.Value, nearest.Hint(l.key.Value, known), strings.Join(known, ", "))
+			x.errorf(l.key, "unknown layer %q%s", l.key.Value, nearest.Among(l.key.Value, x.registry.Layers()))
 			continue
 		}
 		c := spec.Checker{Tree: x.tree, Sweep: true}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/stats"
@@ -156,7 +154,7 @@ func largest(values []float64) float64 {
 func (p *pairs) series(s int, metric results.Metric) series {
 	out := series{}
 	for c, cell := range p.sides[s].cells {
-		if measures(cell, metric) {
+		if cell.Measures(metric) {
 			out.rows = append(out.rows, p.rows[s][c])
 		}
 	}
@@ -211,13 +209,6 @@ func (s *series) addParts(m *results.Metric, rows []*results.Row, from, to int) 
 		s.base[i] += base
 		s.has[i] = s.base[i] != 0
 	}
-}
-
-// measures reports whether a cell has figures for a metric, whatever the row.
-func measures(c *results.Cell, m results.Metric) bool {
-	return !slices.ContainsFunc([]string{m.Name, m.Of, m.Group}, func(name string) bool {
-		return name != "" && slices.Contains(c.Unmeasured, name)
-	})
 }
 
 // average turns sums over cells into means, and parts into ratios.
@@ -359,23 +350,11 @@ func chooseMetrics(names []string) ([]results.Metric, error) {
 	for i, name := range names {
 		switch {
 		case !slices.Contains(known, name):
-			errs = append(errs, unknownMetric(name, known))
+			errs = append(errs, fmt.Errorf("unknown metric %q%s; docs/schema.md describes all there are", name, nearest.Like(name, known)))
 		case slices.Contains(names[:i], name):
 			errs = append(errs, fmt.Errorf("metric %q is named twice", name))
 		}
 	}
 	return slices.DeleteFunc(all,
 		func(m results.Metric) bool { return !slices.Contains(names, m.Name) }), errors.Join(errs...)
-}
-
-// unknownMetric names the metrics that may be meant: those that hold the name, or
-// the nearest one.
-func unknownMetric(name string, known []string) error {
-	hint := nearest.Hint(name, known)
-	holding := slices.DeleteFunc(slices.Clone(known),
-		func(x string) bool { return name == "" || !strings.Contains(x, strings.ToLower(name)) })
-	if len(holding) > 0 {
-		hint = fmt.Sprintf(" (did you mean %s?)", document.Few(holding))
-	}
-	return fmt.Errorf("unknown metric %q%s; docs/schema.md describes all there are", name, hint)
 }

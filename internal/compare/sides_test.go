@@ -50,7 +50,7 @@ func TestErrors(t *testing.T) {
 		{"an unknown metric", Options{Metrics: []string{"cost_use", "misses"}}, []Input{{"x", before()}, {"y", after()}},
 			`unknown metric "cost_use" (did you mean "cost_usd"?); docs/schema.md`},
 		{"a part of names of metrics", Options{Metrics: []string{"hit"}}, []Input{{"x", before()}, {"y", after()}},
-			`unknown metric "hit" (did you mean cache_hit_ratio, call_hit_ratio?)`},
+			`unknown metric "hit" (did you mean "cache_hit_ratio" or "call_hit_ratio"`},
 		{"a metric that is not measured", Options{Metrics: []string{"happiness"}}, []Input{{"x", before()}, {"y", after()}},
 			`unknown metric "happiness"; docs/schema.md describes all there are`},
 		{"a sum beyond the range of numbers", Options{}, []Input{{"x", before()}, {"y", huge}}, "cost_usd is too large to compare: 360 in x, +Inf in y"},

@@ -52,6 +52,7 @@ type Tracks struct {
 // Track is one series. Stack has a list for each part with a value for each step.
 type Track struct {
 	Group   string         `json:"group"`
+	Label   string         `json:"label,omitempty"` // of the group, for people; "" for Group
 	Variant string         `json:"variant"`
 	Stack   [][]int64      `json:"stack"`
 	When    []int64        `json:"when,omitempty"` // s since the first
@@ -189,6 +190,7 @@ func (h *markupWriter) body(d *Document) error {
 	for _, line := range d.Head {
 		h.element("<p class=\"head\">", line, "</p>\n")
 	}
+	h.index(d.Sections)
 	for i := range d.Sections {
 		if err := h.section(&d.Sections[i]); err != nil {
 			return err
@@ -208,6 +210,32 @@ func (h *markupWriter) body(d *Document) error {
 	return nil
 }
 
+// leastIndexed is from how many titles on a page lists them at its head.
+const leastIndexed = 4
+
+// index lists the titles of sections, each a link.
+func (h *markupWriter) index(sections []Section) {
+	titled := slices.DeleteFunc(slices.Clone(sections), func(s Section) bool { return s.Title == "" })
+	if len(titled) < leastIndexed {
+		return
+	}
+	h.raw("<nav aria-label=\"Sections\">")
+	for i := range titled {
+		h.raw("<a href=\"#" + anchor(titled[i].Title) + "\">").text(titled[i].Title).raw("</a> ")
+	}
+	h.raw("</nav>\n")
+}
+
+// anchor makes the name of a place on the page of a title.
+func anchor(title string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(title)), "-")
+}
+
 func (h *markupWriter) section(s *Section) error {
 	raised, end := h.notes.mark(s.Notes), "</section>\n"
 	heading := func(open, text, end string) {
@@ -218,13 +246,16 @@ func (h *markupWriter) section(s *Section) error {
 			raised = ""
 		}
 	}
+	h2 := "<h2 id=\"" + anchor(s.Title) + "\">"
 	if s.Folded {
-		h.raw("<details>")
-		heading("<summary>", s.Title+s.Name, "</summary>\n")
+		h.raw("<details><summary>")
+		heading(h2, s.Title, "</h2>")
+		heading("<h3>", s.Name, "</h3>")
+		h.raw("</summary>\n")
 		end = "</details>\n"
 	} else {
 		h.raw("<section>\n")
-		heading("<h2>", s.Title, "</h2>\n")
+		heading(h2, s.Title, "</h2>\n")
 		heading("<h3>", s.Name, "</h3>\n")
 	}
 	for _, b := range s.Blocks {
@@ -279,14 +310,20 @@ func (h *markupWriter) block(b Block) error {
 	return nil
 }
 
+// maxNamed is how long the names of rows may be that are not wrapped, in characters.
+const maxNamed = 32
+
 func (h *markupWriter) table(t *Table) {
 	g := t.grid(&h.notes)
+	named := !slices.ContainsFunc(g.rows, func(row []field) bool { return len(row) > 0 && runes(row[0].text) > maxNamed })
 	row := func(cell string, fields []field) {
 		h.raw("<tr>")
 		for i, f := range fields {
 			h.raw("<" + cell)
 			if !g.left(i) {
 				h.raw(" class=\"r\"")
+			} else if i == 0 && named {
+				h.raw(" class=\"n\"")
 			}
 			h.raw(">").text(f.text).marks(f.mark)
 			h.raw("</" + cell[:2] + ">")
@@ -316,7 +353,9 @@ func (h *markupWriter) figure(x *Figure) error {
 	for i := range picture.Spots {
 		picture.Spots[i].Text = Printable(picture.Spots[i].Text)
 	}
-	h.raw(fmt.Sprintf("<figure class=\"picture\" data-width=\"%g\" data-height=\"%g\">\n<div class=\"drawn\"><img alt=\"", picture.Width, picture.Height))
+	const pixels = 4. / 3 // of a page in a point
+	h.raw(fmt.Sprintf("<figure class=\"picture\" data-width=\"%g\" data-height=\"%g\">\n<div class=\"drawn\"><img width=\"%.0f\" height=\"%.0f\" alt=\"",
+		picture.Width, picture.Height, picture.Width*pixels, picture.Height*pixels))
 	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG))
 	h.raw("\"><div class=\"tip\" role=\"status\" hidden></div></div>\n")
 	if len(picture.Spots) > 0 {
@@ -338,9 +377,14 @@ func (h *markupWriter) figure(x *Figure) error {
 func (h *markupWriter) tracks(x *Tracks) error {
 	h.raw(`<div class="tracks" hidden>
 <div class="choice"><label>Show <select class="group"></select></label> <label>under <select class="variant"></select></label> ` +
-		`<label>and <select class="other"></select></label> <button type="button" class="whole">whole</button></div>
+		`<label>and <select class="other"></select></label></div>
 <div class="plot"></div>
+<div class="choice"><button type="button" class="back">‹ event</button> <button type="button" class="next">event ›</button> ` +
+		`<button type="button" class="whole">whole session</button></div>
 <p class="step" role="status"></p>
+<pre class="look" hidden></pre>
+<div class="why"></div>
+<details><summary></summary><div class="wide"><table></table></div></details>
 `)
 	if err := h.data(x); err != nil {
 		return err

@@ -1,8 +1,10 @@
 package studies
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -117,6 +119,30 @@ func (c *Chains) Totals() ChainTotals {
 	return t
 }
 
+// Told sums up c in words.
+func (c *Chains) Told() []string {
+	t := c.Totals()
+	money := document.Amounts(t.CallUSD, t.RewriteUSD, t.GainUSD, t.NetUSD, c.LostUSD)
+	line := document.Count(t.Compactions, "compaction")
+	if t.Unpriced > 0 {
+		line += fmt.Sprintf(", %d of models without a price", t.Unpriced)
+	}
+	if priced := t.Compactions - t.Unpriced; priced > 0 {
+		line += fmt.Sprintf(": %d paid back (%s", t.PaidBack, document.Percent(float64(t.PaidBack)/float64(priced)))
+		if t.PaidBack > 0 {
+			line += fmt.Sprintf(", median after %s", document.Count(t.MedianPayback, "call"))
+		}
+		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax,
+			document.Count(t.Spirals, "spiral"))
+	}
+	balance := fmt.Sprintf("saved %s, less calls %s and re-writing %s", money(t.GainUSD), money(t.CallUSD),
+		money(t.RewriteUSD))
+	if c.LostUSD > 0 {
+		balance += fmt.Sprintf(" and %s in calls that led to no compaction", money(c.LostUSD))
+	}
+	return []string{line, balance + ": net " + money(t.NetUSD)}
+}
+
 // Payback is what a compaction cost and what the calls behind it saved, until
 // the next compaction or the end of the conversation. Money is USD at the
 // prices of the calls themselves.
@@ -202,4 +228,15 @@ func (p *Payback) Needed() (calls float64, ok bool) {
 		return 0, false
 	}
 	return p.CostUSD() / each, true
+}
+
+// PaidText says after how many calls the compaction had paid back: in figures, never, or that there is no price.
+func (p *Payback) PaidText() string {
+	switch {
+	case !p.Priced():
+		return "no price"
+	case p.PaidAfter == 0:
+		return "never"
+	}
+	return document.Whole(p.PaidAfter)
 }

@@ -230,12 +230,13 @@ const sampleSessions = 60
 // calls of each user found, and for epochs of versions that the profile has no
 // evidence of, which rules hold there. A session tells nothing about itself: of
 // first calls its own does not count, and a rule is adopted only if it would have
-// gained on every session judged by the others.
-func Learn(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, Learned, error) {
+// gained on every session judged by the others. first are the first calls of these sessions.
+func Learn(
+	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session, first *Openings,
+) (*profile.Profile, Learned, error) {
 	p := *base
-	reads, codex := openings(sessions)
-	p.Learn(reads, codex)
-	learned := Learned{First: len(reads) + len(codex)}
+	p.Learn(first.claude, first.codex)
+	learned := Learned{First: len(first.claude) + len(first.codex)}
 	lacking := map[string][]*traces.Session{}
 	for _, s := range sessions {
 		if epoch := p.Epoch(s.Version()); agents.ClaudeCode(s) && !p.Tried(epoch) && len(lacking[epoch]) < sampleSessions {
@@ -246,7 +247,13 @@ func Learn(ctx context.Context, config sim.Config, base *profile.Profile, sessio
 	for _, epoch := range sortedKeys(lacking) {
 		if len(lacking[epoch]) > 1 {
 			learned.Epochs = append(learned.Epochs, epoch)
-			sample = append(sample, lacking[epoch]...)
+			for _, s := range lacking[epoch] {
+				s, err := s.Load()
+				if err != nil {
+					return nil, learned, err
+				}
+				sample = append(sample, s)
+			}
 		}
 	}
 	if len(sample) == 0 {

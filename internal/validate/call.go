@@ -96,14 +96,6 @@ func (c *Call) changed() bool {
 	return c.Miss == prompt.MissHead || c.Miss == prompt.MissEdit && c.Rules.Has(profile.RuleHook)
 }
 
-// lifetime is the TTL of a tier, ns (platform.claude.com, prompt caching).
-func lifetime(t prompt.TTL) int64 {
-	if t == prompt.TTL1h {
-		return 3600e9
-	}
-	return 300e9
-}
-
 // past is what a thread's last recorded call left behind.
 type past struct {
 	left  int64
@@ -208,7 +200,7 @@ func (h *history) classOf(t *traces.Thread, rd *traces.Round, r int, p past, eve
 		return ClassRewind
 	case rd.Model != p.model:
 		return ClassModel
-	case rd.Wait > lifetime(p.ttl):
+	case rd.Wait > profile.Life(p.ttl):
 		return ClassExpiry
 	case t.Kind == traces.ThreadAgent, t.Kind == traces.ThreadOrphan:
 		return ClassSubAgent
@@ -225,7 +217,7 @@ func (h *history) classOf(t *traces.Thread, rd *traces.Round, r int, p past, eve
 // within the lifetime, else nothing, and writes the rest.
 func naive(c *Call, p past, tail int64) prompt.Usage {
 	u := prompt.Usage{Uncached: min(tail, c.Context)}
-	if p.known && c.Gap <= lifetime(p.ttl) {
+	if p.known && c.Gap <= profile.Life(p.ttl) {
 		u.Read = min(p.left, c.Context-u.Uncached)
 	}
 	if rest := c.Context - u.Uncached - u.Read; c.TTL == prompt.TTL1h {

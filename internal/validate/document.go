@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Document reports how well predictions met recordings. CSV is the table of
@@ -114,7 +116,7 @@ func (r *Report) notes() []string {
 		"Model: " + r.Model + ". Profile: " + r.Profile + ".",
 		"EXACT, WITHIN 1 %: reads predicted to the token, and within 1 % of the context. COST: input cost of a " +
 			"session.",
-		fmt.Sprintf("%s collapsed inside the lifetime for no visible reason.", document.Count(r.Collapses, "call")),
+		r.collapses(),
 	}
 	for i, k := range r.Skipped {
 		if i == maxSkippedNotes {
@@ -124,6 +126,22 @@ func (r *Report) notes() []string {
 		notes = append(notes, "Session "+k.Session+": "+k.Reason+".")
 	}
 	return notes
+}
+
+// collapses says how many calls read less than nine tenths of what was left, and where.
+func (r *Report) collapses() string {
+	automatic := 0
+	for i := range r.calls {
+		if c := &r.calls[i]; c.Collapsed() && agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic {
+			automatic++
+		}
+	}
+	text := fmt.Sprintf("For no visible reason %s inside the lifetime read less than nine tenths of what was left",
+		document.Count(r.Collapses-automatic, "call"))
+	if automatic > 0 {
+		text += fmt.Sprintf(", and %d of automatic caches, which promise no lifetime", automatic)
+	}
+	return text + "."
 }
 
 // Percent writes a share; an empty set has none.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -32,7 +31,7 @@ func fit(
 ) (*profile.Profile, []tried, error) {
 	p := *base
 	p.Static, p.Hidden, p.Evidence = nil, nil, nil
-	p.Switches.Static, p.Switches.Lifetime = false, false
+	p.Switches.Static = false
 	p.Codex = fitCodex(base.Codex, sessions)
 	p.Force = 1<<profile.NumRules - 1
 	f := fitter{ctx: ctx, config: config, sessions: sessions, profile: &p}
@@ -42,8 +41,8 @@ func fit(
 	calls = claudeCode(calls)
 	p.First, p.Static, p.Hidden, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitHidden(&p, sessions, calls), fitOwnSystem(calls)
 	p.FirstReads = nil
-	p.Learn(openings(sessions))
-	p.Lifetime = profile.Lifetimes{FiveMinutes: fitLifetime(calls, prompt.TTL5m), OneHour: fitLifetime(calls, prompt.TTL1h)}
+	first := OpeningsOf(sessions)
+	p.Learn(first.claude, first.codex)
 	var list []tried
 	if p.Evidence = known; known == nil {
 		list = f.evidence(2)
@@ -137,64 +136,6 @@ func fitOwnSystem(calls []Call) profile.Estimate {
 // minStatic is the least a read must have to be taken for a prefix, tokens: the
 // smallest minimum of a model (platform.claude.com, prompt caching).
 const minStatic = 1024
-
-// fitLifetime returns the gap, seconds, that best divides calls that still read
-// their thread's prefix from those that do not; the documented lifetime is taken
-// when it is among the best.
-func fitLifetime(calls []Call, ttl prompt.TTL) profile.Estimate {
-	documented := float64(lifetime(ttl)) / 1e9
-	var gaps []gapSeen
-	for i := range calls {
-		c := &calls[i]
-		s := float64(c.Gap) / 1e9
-		if c.TTL == ttl && c.plain() && c.Left > 0 && s >= documented/2 && s <= 2*documented && !c.Collapsed() && !c.changed() {
-			gaps = append(gaps, gapSeen{s, float64(c.Actual.Read) >= collapseShare*float64(c.Left)})
-		}
-	}
-	return fitEdge(gaps, documented, 1)
-}
-
-// gapSeen is a call behind a gap, and whether it still read its prefix.
-type gapSeen struct {
-	seconds float64
-	alive   bool
-}
-
-// fitEdge returns the gap, seconds, that best divides the calls that are alive from
-// the others: the known one, unless another has at least gain calls fewer on its
-// wrong side. The interval holds the gaps with at most one call more there.
-func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
-	wrong := func(edge float64) (n int) {
-		for _, g := range gaps {
-			n += index(g.alive != (g.seconds <= edge))
-		}
-		return n
-	}
-	e := profile.Estimate{Value: known, Low: known, High: known, N: len(gaps)}
-	best := wrong(known) - gain + 1
-	for _, g := range gaps {
-		if n := wrong(g.seconds); n < best {
-			best, e.Value, e.Low, e.High = n, g.seconds, g.seconds, g.seconds
-		}
-	}
-	least := wrong(e.Value)
-	for _, g := range gaps {
-		if wrong(g.seconds) <= least+1 {
-			e.Low, e.High = min(e.Low, g.seconds), max(e.High, g.seconds)
-		}
-	}
-	return e
-}
-
-// plain reports whether nothing but time stands between a call and the one
-// before it.
-func (c *Call) plain() bool {
-	switch c.Class {
-	case ClassExpiry, ClassToolResult, ClassPrompt, ClassSubAgent:
-		return true
-	}
-	return false
-}
 
 // fitShared returns the share of expired calls that read a part of the prefix
 // all the same.

@@ -18,7 +18,7 @@ func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
 	c.Served = fitServed(own)
-	_, c.First = openings(own)
+	c.First = OpeningsOf(own).codex
 	for _, s := range base.Served {
 		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
 			c.Served = append(c.Served, s)
@@ -117,7 +117,7 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 		}
 		documented := float64(serving.Retention) / 1e9
 		if documented == 0 {
-			documented = float64(promptcache.OpenAIRetention) / 1e9
+			documented = 3600 // the most that the documents name, seconds
 		}
 		rows = append(rows, profile.Served{
 			Model: first.model, Version: first.version,
@@ -153,6 +153,38 @@ func fitRetention(sessions []*traces.Session, known float64, of func(model, vers
 		}
 	}
 	return fitEdge(gaps, known, retentionGain)
+}
+
+// gapSeen is a call behind a gap, and whether it still read its prefix.
+type gapSeen struct {
+	seconds float64
+	alive   bool
+}
+
+// fitEdge returns the gap, seconds, that best divides the calls that are alive from
+// the others: the known one, unless another has at least gain calls fewer on its
+// wrong side. The interval holds the gaps with at most one call more there.
+func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
+	wrong := func(edge float64) (n int) {
+		for _, g := range gaps {
+			n += index(g.alive != (g.seconds <= edge))
+		}
+		return n
+	}
+	e := profile.Estimate{Value: known, Low: known, High: known, N: len(gaps)}
+	best := wrong(known) - gain + 1
+	for _, g := range gaps {
+		if n := wrong(g.seconds); n < best {
+			best, e.Value, e.Low, e.High = n, g.seconds, g.seconds, g.seconds
+		}
+	}
+	least := wrong(e.Value)
+	for _, g := range gaps {
+		if wrong(g.seconds) <= least+1 {
+			e.Low, e.High = min(e.Low, g.seconds), max(e.High, g.seconds)
+		}
+	}
+	return e
 }
 
 const (

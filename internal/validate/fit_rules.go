@@ -191,28 +191,37 @@ func endedTurns(sessions []*traces.Session) map[turn]bool {
 	return ended
 }
 
-// openings returns what the first calls of sessions read that begin with a
-// conversation of their own, of Claude Code and of Codex.
-func openings(sessions []*traces.Session) (claude, codex []profile.FirstRead) {
+// Openings are what the first calls of sessions read that begin with a conversation of their own, of Claude Code and
+// of Codex.
+type Openings struct{ claude, codex []profile.FirstRead }
+
+// OpeningsOf returns the openings of sessions.
+func OpeningsOf(sessions []*traces.Session) *Openings {
+	o := &Openings{}
 	for _, s := range sessions {
-		if len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || len(s.Threads[0].Rounds) == 0 {
-			continue
-		}
-		t := &s.Threads[0]
-		r := &t.Rounds[0]
-		if t.MidContext || t.Since > 0 || r.Usage.Input() == 0 || r.Signs.Has(traces.SignTurnEnd) {
-			continue
-		}
-		f := profile.FirstRead{
-			User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[r.Model]), Entry: profile.Name(s.Entry),
-			Session: profile.Key(prompt.DigestString(s.ID)), At: r.At / 1e9, Read: r.Usage.Read,
-		}
-		switch {
-		case agents.ClaudeCode(s):
-			claude = append(claude, f)
-		case s.Agent == traces.AgentCodex:
-			codex = append(codex, f)
-		}
+		o.Add(s)
 	}
-	return claude, codex
+	return o
+}
+
+// Add takes a session's.
+func (o *Openings) Add(s *traces.Session) {
+	if len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || len(s.Threads[0].Rounds) == 0 {
+		return
+	}
+	t := &s.Threads[0]
+	r := &t.Rounds[0]
+	if t.MidContext || t.Since > 0 || r.Usage.Input() == 0 || r.Signs.Has(traces.SignTurnEnd) {
+		return
+	}
+	f := profile.FirstRead{
+		User: profile.Key(s.User()), Version: profile.Name(s.Version()), Model: profile.Name(s.Models[r.Model]), Entry: profile.Name(s.Entry),
+		Session: profile.Key(prompt.DigestString(s.ID)), At: r.At / 1e9, Read: r.Usage.Read,
+	}
+	switch {
+	case agents.ClaudeCode(s):
+		o.claude = append(o.claude, f)
+	case s.Agent == traces.AgentCodex:
+		o.codex = append(o.codex, f)
+	}
 }

@@ -165,11 +165,10 @@ func (c *Call) price(prices sim.Prices, at, start int64) {
 }
 
 // WithProfile returns a configuration that predicts with a profile: the plain
-// cache, with the profile's lifetimes, and what the profile knows of the client.
+// cache, and what the profile knows of the client.
 func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
 	c.Profile = p
-	cache := cacheOf(p)
-	c.Server = func(kind traces.Cache) sim.Server { return serverOf(kind, cache) }
+	c.Server = serverOf
 	return c
 }
 
@@ -180,15 +179,11 @@ func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
 	return c
 }
 
-// serverOf returns a cache of a kind. Requests tell OpenAI's what the profile
-// knows of it; the profile's lifetimes are Anthropic's.
-func serverOf(kind traces.Cache, cache promptcache.Config) sim.Server {
+// serverOf returns a cache of a kind as documented. Requests tell it what the
+// profile knows of it.
+func serverOf(kind traces.Cache) sim.Server {
 	if kind == traces.CacheAutomatic {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
 	}
-	return promptcache.New(cache)
-}
-
-func cacheOf(p *profile.Profile) promptcache.Config {
-	return promptcache.Config{Lifetime5m: time.Duration(p.Life(prompt.TTL5m)), Lifetime1h: time.Duration(p.Life(prompt.TTL1h))}
+	return promptcache.New(promptcache.Config{})
 }

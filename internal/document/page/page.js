@@ -33,7 +33,7 @@ const page = (() => {
   }
 
   function sortable(table) {
-    const body = table.tBodies[0], first = Array.from(body.rows);
+    const body = table.tBodies[0], first = Array.from(body?.rows || []);
     if (!table.tHead || first.length < 2) return;
     Array.from(table.tHead.rows[0].cells).forEach((th, i) => {
       const b = make("button"); b.type = "button";
@@ -74,20 +74,34 @@ const page = (() => {
     box.addEventListener("pointerleave", () => { tip.hidden = true });
   }
 
+  // copyable lets a text be taken along whole.
+  function copyable(pre) {
+    const b = make("button", "copy", "copy"); b.type = "button";
+    b.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(pre.textContent); b.textContent = "copied" } catch { getSelection().selectAllChildren(pre); b.textContent = "selected" }
+      setTimeout(() => { b.textContent = "copy" }, 1500);
+    });
+    pre.before(b);
+    return b;
+  }
+
   const chosen = {}; // what tracks show, kept when the page is filled anew
   const colours = ["#80bee6", "#08306b", "#e6781e", "#824b28"]; // read light, what costs dark
+  const kinds = { miss: ["▾", "#d03b3b", 11], cleared: ["◇", "#8a63c9", 24], other: ["◆", "#3c8c5a", 24] };
+  const kind = text => kinds[/^(miss|cleared)/.exec(text)?.[1] || "other"];
   const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   // tracks draws what each call of a conversation read, wrote and sent uncached, with what happened at it.
   function tracks(box) {
-    const d = data(box), height = 320, pick = c => box.querySelector("." + c), step = pick("step");
+    const d = data(box), height = 320, pick = c => box.querySelector("." + c), list = box.querySelector("table");
     for (const t of d.list) t.total = t.stack[0].map((_, i) => t.stack.reduce((sum, part) => sum + part[i], 0));
-    const groups = [...new Set(d.list.map(t => t.group))];
-    const fill = (select, names) => select.replaceChildren(...names.map(n => { const o = make("option", n); o.value = n; return o }));
-    fill(pick("group"), groups);
-    if (groups.includes(chosen.group)) pick("group").value = chosen.group;
-    let plot = null, shown = null, at = chosen.at || 0;
+    const groups = new Map(d.list.map(t => [t.group, t.label || t.group]));
+    const fill = (select, names, label) => select.replaceChildren(...Array.from(names, n => { const o = make("option", label ? label.get(n) : n); o.value = n; return o }));
+    fill(pick("group"), groups.keys(), groups);
+    if (groups.has(chosen.group)) pick("group").value = chosen.group;
+    const copy = copyable(pick("look"));
+    let plot = null, shown = null, events = [], at = chosen.at || 0;
     const find = v => d.list.find(t => t.group === pick("group").value && t.variant === v);
     function variants() {
       const names = d.list.filter(t => t.group === pick("group").value).map(t => t.variant);
@@ -96,13 +110,35 @@ const page = (() => {
       if (names.includes(keep[0])) pick("variant").value = keep[0];
       pick("other").value = names.includes(keep[1]) ? keep[1] : "–";
     }
-    function tell(i) {
+    // tell shows one call; asked says that somebody chose it.
+    function tell(i, asked) {
       if (!shown || i == null || i < 0 || i >= shown.total.length) return;
       at = chosen.at = i;
       const parts = d.parts.map((p, k) => p + " " + tokens(shown.stack[k][i]));
-      step.textContent = d.step + " " + (i + 1) + " of " + shown.total.length + (shown.when ? " · " + seconds(shown.when[i]) + " after the first" : "") + " · " +
-        parts.join(" · ") + (shown.usd ? " · $" + shown.usd[i].toFixed(4) : "") + (shown.notes[i] ? "\n" + shown.notes[i] : "") +
-        (shown.look ? "\n" + shown.look.replace("{n}", i + 1) : "");
+      pick("step").textContent = d.step + " " + (i + 1) + " of " + shown.total.length + (shown.when ? " · " + seconds(shown.when[i]) + " after the first" : "") + " · " +
+        parts.join(" · ") + (shown.usd ? " · $" + shown.usd[i].toFixed(4) : "") + (shown.notes[i] ? "\n" + shown.notes[i] : "");
+      pick("look").textContent = (shown.look || "").replace("{n}", i + 1);
+      pick("look").hidden = copy.hidden = !shown.look;
+      pick("why").replaceChildren();
+      plot.redraw(false);
+      if (asked) box.dispatchEvent(new CustomEvent("asked", { bubbles: true, detail: { session: shown.group, cell: shown.variant, call: i + 1, into: pick("why") } }));
+    }
+    function step(by) { tell(at + by, true) }
+    function event(by) {
+      const next = by > 0 ? events.find(i => i > at) : events.findLast(i => i < at);
+      if (next != null) tell(next, true);
+    }
+    // happenings lists what happened, for who cannot see the marks.
+    function happenings() {
+      events = Object.keys(shown.notes).map(Number);
+      list.closest("details").hidden = !events.length;
+      list.closest("details").firstChild.textContent = events.length + (events.length === 1 ? " event" : " events");
+      list.replaceChildren(...events.slice(0, 500).map(i => {
+        const row = make("tr"), b = make("button", d.step + " " + (i + 1)); b.type = "button";
+        b.addEventListener("click", () => tell(i, true));
+        row.append(make("td"), make("td", shown.notes[i])); row.firstChild.append(b);
+        return row;
+      }));
     }
     function draw() {
       shown = find(pick("variant").value);
@@ -114,39 +150,51 @@ const page = (() => {
       let sum = new Array(shown.total.length).fill(0);
       const layers = d.parts.map((_, k) => (sum = sum.map((v, i) => v + shown.stack[k][i])).slice());
       const fit = a => x.map((_, i) => i < a.length ? a[i] : null);
-      const values = [x, ...layers.reverse().map(fit)], series = [{ label: d.step }];
+      const values = [x, ...layers.reverse().map(fit)], series = [{ label: d.step, value: (u, v) => v == null ? "–" : v }];
       d.parts.map((p, k) => [p, k]).reverse().forEach(([p, k]) => series.push({
         label: p, stroke: colours[k], fill: colours[k], width: 1, points: { show: false },
         paths: uPlot.paths.stepped({ align: -1 }), value: (u, v, s, i) => i == null ? "–" : tokens(shown.stack[k][i]) }));
       if (other) { values.push(fit(other.total)); series.push({ label: other.variant, stroke: dark() ? "#fff" : "#000", width: 1.5, dash: [6, 3], points: { show: false }, value: (u, v) => tokens(v) }) }
       const marks = u => {
-        const c = u.ctx; c.save(); c.textAlign = "center"; c.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
-        for (const [i, text] of Object.entries(shown.notes)) {
-          const px = u.valToPos(+i + 1, "x", true), missed = /^miss/.test(text);
-          if (px < u.bbox.left || px > u.bbox.left + u.bbox.width) continue;
-          c.fillStyle = missed ? "#d03b3b" : "#3c8c5a";
-          c.fillText(missed ? "▾" : "◆", px, u.bbox.top + (missed ? 11 : 24) * devicePixelRatio);
+        const c = u.ctx, scale = devicePixelRatio, place = i => u.valToPos(i + 1, "x", true), within = px => px >= u.bbox.left && px <= u.bbox.left + u.bbox.width;
+        c.save(); c.textAlign = "center"; c.font = 12 * scale + "px system-ui, sans-serif";
+        for (const i of events) {
+          const [mark, colour, down] = kind(shown.notes[i]);
+          c.fillStyle = colour;
+          if (within(place(i))) c.fillText(mark, place(i), u.bbox.top + down * scale);
         }
+        c.fillStyle = ink("--ink");
+        if (within(place(at))) c.fillRect(place(at) - scale / 2, u.bbox.top, scale, u.bbox.height);
         c.restore();
       };
+      happenings();
       const axis = { stroke: ink("--soft"), grid: { stroke: ink("--line"), width: 1 }, ticks: { stroke: ink("--line"), width: 1 } };
       plot = new uPlot({
         width: Math.max(280, box.clientWidth), height, series, scales: { x: { time: false }, y: { range: (u, lo, hi) => [0, hi * 1.12 || 1] } },
         axes: [{ ...axis, label: d.step, labelSize: 20 }, { ...axis, size: 58, values: (u, v) => v.map(tokens) }],
-        hooks: { draw: [marks], setCursor: [u => tell(u.cursor.idx)] }, cursor: { drag: { x: true, y: false } },
+        hooks: { draw: [marks] }, cursor: { drag: { x: true, y: false } },
       }, values, pick("plot"));
+      let from = 0;
+      plot.over.addEventListener("pointerdown", e => { from = e.clientX });
+      plot.over.addEventListener("click", e => {
+        if (Math.abs(e.clientX - from) > 4) return; // that was a zoom
+        const px = e.clientX - plot.over.getBoundingClientRect().left, far = i => Math.abs(plot.valToPos(i + 1, "x") - px);
+        const mark = events.reduce((a, b) => a == null || far(b) < far(a) ? b : a, null);
+        tell(mark != null && far(mark) < 8 ? mark : plot.posToIdx(px), true);
+      });
       tell(Math.min(at, shown.total.length - 1));
     }
     pick("group").addEventListener("change", () => { at = 0; variants(); draw() });
     pick("variant").addEventListener("change", draw);
     pick("other").addEventListener("change", draw);
     pick("whole").addEventListener("click", draw);
-    box.tabIndex = 0;
-    box.addEventListener("keydown", e => {
+    pick("back").addEventListener("click", () => event(-1));
+    pick("next").addEventListener("click", () => event(1));
+    const graph = pick("plot");
+    graph.tabIndex = 0; graph.setAttribute("role", "group"); graph.setAttribute("aria-label", "Calls of a session: arrow keys step from call to call");
+    graph.addEventListener("keydown", e => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
-      if (!by || e.target.tagName === "SELECT") return;
-      e.preventDefault(); tell(at + by);
-      plot.setCursor({ left: plot.valToPos(at + 1, "x"), top: 10 });
+      if (by) { e.preventDefault(); step(by) }
     });
     box.hidden = false;
     variants(); draw();
@@ -159,9 +207,14 @@ const page = (() => {
   // enliven adds to a part of the page what needs scripts.
   function enliven(part) {
     all(part, "table").forEach(sortable);
+    all(part, "pre:not(.look)").forEach(copyable);
     all(part, "figure.picture").forEach(hover);
     all(part, ".tracks").forEach(tracks);
   }
-  enliven(document);
+  // A link to what is folded opens it.
+  const unfold = () => { const to = document.getElementById(location.hash.slice(1)), fold = to && to.closest("details"); if (fold) { fold.open = true; to.scrollIntoView() } };
+  addEventListener("hashchange", unfold);
+  addEventListener("beforeprint", () => all(document, "main > details").forEach(d => { d.open = true }));
+  enliven(document); unfold();
   return { enliven, make, all };
 })();

@@ -1,0 +1,139 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Shard is a part of a run: Index of Count, from 0. What sessions teach, each part learns from all.
+type Shard struct{ Index, Count int }
+
+// ParseShard reads 3/8, or auto for a place in an array of Slurm's, or auto/8 for one in an indexed Job of
+// Kubernetes' with so many parts.
+func ParseShard(text string, getenv func(string) string) (Shard, error) {
+	index, count, _ := strings.Cut(text, "/")
+	first := 0
+	if index == "auto" {
+		if count == "" {
+			index, count = getenv("SLURM_ARRAY_TASK_ID"), getenv("SLURM_ARRAY_TASK_COUNT")
+			if least, err := strconv.Atoi(getenv("SLURM_ARRAY_TASK_MIN")); err == nil {
+				first = least
+			}
+		} else {
+			index = getenv("JOB_COMPLETION_INDEX")
+		}
+		if index == "" || count == "" {
+			return Shard{}, fmt.Errorf("--shard %s: there is no task of an array here: auto takes SLURM_ARRAY_TASK_ID and _COUNT, "+
+				"auto/N takes JOB_COMPLETION_INDEX", text)
+		}
+	}
+	i, err := strconv.Atoi(index)
+	n, bad := strconv.Atoi(count)
+	if i -= first; err != nil || bad != nil || n < 1 || i < 0 || i >= n {
+		return Shard{}, fmt.Errorf("--shard %s: want I/N with I from 0 to N − 1, auto or auto/N", text)
+	}
+	return Shard{i, n}, nil
+}
+
+// shards returns the part that each session is in under the first cell: sessions that share a cache
+// stay together, and parts have about as many calls.
+func (s Shard) shards(sessions []*traces.Session, cohorts [][]int) []int {
+	if cohorts == nil {
+		for i := range sessions {
+			cohorts = append(cohorts, []int{i})
+		}
+	}
+	calls := func(cohort []int) (n int) {
+		for _, i := range cohort {
+			n += sessions[i].NumCalls()
+		}
+		return n
+	}
+	cohorts = slices.Clone(cohorts)
+	slices.SortStableFunc(cohorts, func(a, b []int) int { return cmp.Compare(calls(b), calls(a)) })
+	load, of := make([]int, s.Count), make([]int, len(sessions))
+	for _, cohort := range cohorts {
+		at := slices.Index(load, slices.Min(load))
+		load[at] += calls(cohort)
+		for _, i := range cohort {
+			of[i] = at
+		}
+	}
+	return of
+}
+
+// few is the number of sessions for each part below which parts divide the cells too.
+const few = 4
+
+// changesRows reports whether rows are not complete when their simulation is.
+func (d *Design) changesRows() bool { return d.Scenario.Bound || d.closes() }
+
+// known adds to cells the rows that an earlier program has left.
+func (p *Plan) known(r *running, cells []results.Cell) error {
+	id, err := p.identity(r)
+	if err != nil {
+		return err
+	}
+	if err := p.Unfinished.Begin(id); err != nil {
+		return err
+	}
+	p.Unfinished.Restore(cells)
+	for i := range cells {
+		for _, s := range r.sessions {
+			if p.Whole && !p.Unfinished.Known(cells[i].Cell, s.ID) {
+				return fmt.Errorf("the shards lack the row of session %s under %s", s.ID, cells[i].Cell)
+			}
+		}
+	}
+	return nil
+}
+
+// identity returns a digest of all that rows depend on.
+func (p *Plan) identity(r *running) (string, error) {
+	origin, err := p.provenance(r.design, r.seen)
+	if err != nil {
+		return "", err
+	}
+	anywhere := *r.design
+	anywhere.Scenario.Sessions.Paths = nil // their digest is in the provenance
+	resolved, err := anywhere.Resolved()
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(origin, json.Deterministic(true))
+	return fmt.Sprintf("%x", sha256.Sum256(append(text, resolved...))), err
+}
+
+// errShard is the error of runs that cannot be divided.
+var errShard = errors.New("the bound and the closed loop change rows behind their simulation: they cannot be divided or gone on with")
+
+// RunShard simulates a part of the rows into p.Unfinished.
+func (p *Plan) RunShard(ctx context.Context, corpus *traces.Corpus, part Shard) error {
+	r, err := p.begin(ctx, corpus)
+	if err != nil {
+		return err
+	}
+	if r.design.changesRows() {
+		return errShard
+	}
+	of := part.shards(r.sessions, r.design.Scenario.Sessions.Cohort.group(r.sessions))
+	_, _, err = p.rows(ctx, r, func(cell, session int) bool {
+		at := of[session]
+		if len(r.sessions) < few*part.Count {
+			at = (at + cell) % part.Count
+		}
+		return at == part.Index
+	})
+	return err
+}

@@ -1,0 +1,311 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
+	"gonum.org/v1/gonum/stat/samplemv"
+
+	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// region is a strategy of a scenario with the values that a search may give to what
+// is swept of it.
+type region struct {
+	strategy string
+	axes     []dimension
+}
+
+// dimension is a swept parameter: how Assign takes it, how cells name it, and its
+// values, of which numbers and times stand in order.
+type dimension struct {
+	path, name string
+	values     []string
+	low, high  float64 // the range of values that are numbers or times
+	number     func(text string) (float64, bool)
+	text       func(float64) string // nil where values lie apart, such as names
+}
+
+// point is a choice in a region, a value for each of its dimensions.
+type point []string
+
+// regions returns what a search of the scenario chooses from, and a design of the recorded
+// strategy alone: under what is not swept, or by default.
+func (f *File) regions() ([]region, *Design, error) {
+	own := f.clone()
+	own.first = true
+	d, err := own.Expand()
+	if err != nil {
+		return nil, nil, err
+	}
+	defaults, err := spec.Encode(Default())
+	if err != nil {
+		return nil, nil, err
+	}
+	var list []region
+	recorded, at := region{strategy: results.StrategyRecorded}, point{}
+	for _, a := range d.axes {
+		if n := spec.Find(defaults, strings.Split(a.Path, ".")...); n != nil {
+			recorded.axes, at = append(recorded.axes, newDimension(a.Path, a.Path, &a)), append(at, spec.Flow(n))
+		}
+	}
+	cell, err := f.cellAt(&recorded, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	cell.Name, cell.Params, cell.names = results.StrategyRecorded, nil, nil
+	base := *d
+	base.Cells = []Cell{*cell}
+	for i, e := range d.entries {
+		r := region{strategy: e.name}
+		for _, a := range e.axes {
+			r.axes = append(r.axes, newDimension("strategies."+e.name+"."+a.Path, e.short[a.Path], &a))
+		}
+		for _, a := range d.axes {
+			if d.Cells[i].hears(a.Path) && a.Path != results.SeedParam { // chance is no setting
+				r.axes = append(r.axes, newDimension(a.Path, a.Path, &a))
+			}
+		}
+		if e.name != results.StrategyRecorded {
+			list = append(list, r)
+		}
+	}
+	return list, &base, nil
+}
+
+func newDimension(path, name string, a *spec.Axis) dimension {
+	d := dimension{path: path, name: name, values: slices.Clone(a.Texts)}
+	d.read()
+	return d
+}
+
+// read finds out whether the values are numbers or times, and sorts them then.
+func (d *dimension) read() {
+	for _, form := range forms {
+		var numbers []float64
+		for _, v := range d.values {
+			if x, ok := form.number(v); ok {
+				numbers = append(numbers, x)
+			}
+		}
+		if len(numbers) == len(d.values) {
+			d.number, d.text, d.low, d.high = form.number, form.text, slices.Min(numbers), slices.Max(numbers)
+			slices.SortFunc(d.values, func(a, b string) int {
+				x, _ := d.number(a)
+				y, _ := d.number(b)
+				return cmp.Compare(x, y)
+			})
+			return
+		}
+	}
+}
+
+// forms are the ways in which values with others between them are written.
+var forms = []struct {
+	number func(string) (float64, bool)
+	text   func(float64) string
+}{
+	{
+		func(s string) (float64, bool) { v, err := strconv.ParseInt(s, 10, 64); return float64(v), err == nil },
+		func(v float64) string { return strconv.FormatInt(int64(math.Round(v)), 10) },
+	},
+	{
+		func(s string) (float64, bool) { v, err := strconv.ParseFloat(s, 64); return v, err == nil },
+		func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) },
+	},
+	{
+		func(s string) (float64, bool) { v, err := time.ParseDuration(s); return v.Seconds(), err == nil },
+		func(v float64) string { return time.Duration(v * float64(time.Second)).Round(time.Second).String() },
+	},
+}
+
+// size returns the number of points of a region, at most the largest int32.
+func (r *region) size() int {
+	n := 1
+	for i := range r.axes {
+		n = min(n*len(r.axes[i].values), math.MaxInt32)
+	}
+	return n
+}
+
+// The designs by which points are chosen from a space that is too large to try whole.
+const (
+	designGrid   = "grid"
+	designRandom = "random"
+	designLatin  = "latin-hypercube"
+	designHalton = "halton"
+)
+
+// Designs returns the names of designs, the usual one first.
+func Designs() []string { return []string{designHalton, designLatin, designRandom, designGrid} }
+
+// unit fills a matrix with points of the unit cube, a row each: independent ones, a
+// Latin hypercube, or Halton's sequence scrambled after Owen (2017).
+func unit(design string, rows, columns int, seed uint64) *mat.Dense {
+	m := mat.NewDense(rows, columns, nil)
+	src := rand.NewPCG(seed, uint64(columns))
+	cube := distmv.NewUnitUniform(columns, src)
+	switch design {
+	case designRandom:
+		samplemv.IID{Dist: cube}.Sample(m)
+	case designLatin:
+		samplemv.LatinHypercube{Q: cube, Src: src}.Sample(m)
+	default:
+		samplemv.Halton{Kind: samplemv.Owen, Q: cube, Src: src}.Sample(m)
+	}
+	return m
+}
+
+// sample returns at most n different points of a region: all when there are no more,
+// else those of a design. A grid takes every so many values of each dimension.
+func (r *region) sample(design string, n int, seed uint64) []point {
+	if r.size() <= n {
+		return r.grid(func(d *dimension) []string { return d.values })
+	}
+	if design == designGrid {
+		each := max(1, int(math.Pow(float64(n), 1/float64(len(r.axes)))+1e-9))
+		return r.grid(func(d *dimension) []string { return evenly(d.values, each) })
+	}
+	m := unit(design, n, len(r.axes), seed)
+	var list []point
+	for i := range n {
+		list = append(list, r.at(m.RawRowView(i)))
+	}
+	return distinct(list)
+}
+
+// at returns the point of a region at coordinates in [0, 1).
+func (r *region) at(cube []float64) point {
+	p := make(point, len(r.axes))
+	for i := range r.axes {
+		values := r.axes[i].values
+		p[i] = values[min(int(cube[i]*float64(len(values))), len(values)-1)]
+	}
+	return p
+}
+
+// grid returns every combination of some values of each dimension.
+func (r *region) grid(of func(*dimension) []string) []point {
+	list := []point{{}}
+	for i := range r.axes {
+		var longer []point
+		for _, p := range list {
+			for _, v := range of(&r.axes[i]) {
+				longer = append(longer, append(slices.Clone(p), v))
+			}
+		}
+		list = longer
+	}
+	return list
+}
+
+// evenly returns at most n values with the ends of the list among them.
+func evenly(values []string, n int) []string {
+	if len(values) <= n {
+		return values
+	}
+	var list []string
+	for i := range n {
+		list = append(list, values[(i*(len(values)-1)+(n-1)/2)/max(n-1, 1)])
+	}
+	return list
+}
+
+func distinct(points []point) []point {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(points, func(p point) bool {
+		key := strings.Join(p, "\x00")
+		defer func() { seen[key] = true }()
+		return seen[key]
+	})
+}
+
+// fine is the least step between values, as a share of what was swept: the gain of finer ones is
+// below what recordings tell apart.
+const fine = 0.01
+
+// around returns the points beside p that lie half-way to the nearest tried value below and
+// above it, dimension by dimension, within what was swept.
+func (r *region) around(p point, tried []point) []point {
+	var list []point
+	for i := range r.axes {
+		d := &r.axes[i]
+		if d.text == nil {
+			continue
+		}
+		here, _ := d.number(p[i])
+		for _, end := range []float64{d.low, d.high} {
+			near := end
+			for _, other := range tried {
+				if v, _ := d.number(other[i]); (v-here)*(end-here) > 0 && math.Abs(v-here) < math.Abs(near-here) {
+					near = v
+				}
+			}
+			beside := slices.Clone(p)
+			beside[i] = d.text((here + near) / 2)
+			if math.Abs(near-here) >= 2*fine*(d.high-d.low) && beside[i] != p[i] && beside[i] != d.text(near) {
+				list = append(list, beside)
+			}
+		}
+	}
+	return list
+}
+
+// cellAt returns the cell of a point of a region.
+func (f *File) cellAt(r *region, p point) (*Cell, error) {
+	own := f.clone()
+	own.first = true // of other strategies
+	var errs []error
+	for i := range r.axes {
+		errs = append(errs, own.Assign(r.axes[i].path+"="+p[i]))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	d, err := own.Expand()
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == r.strategy })
+	if at < 0 {
+		return nil, fmt.Errorf("no cell of strategy %s", r.strategy)
+	}
+	c := d.Cells[at]
+	c.Params, c.names = map[string]string{}, nil
+	var params [][2]string
+	for i := range r.axes {
+		name := r.axes[i].name
+		c.Params[name], c.names = p[i], append(c.names, name)
+		params = append(params, [2]string{name, p[i]})
+	}
+	c.Name = r.strategy + join(params)
+	return &c, nil
+}
+
+// edge says at which end of what was swept a point lies, "" for none.
+func (r *region) edge(p point) string {
+	var list []string
+	for i := range r.axes {
+		d := &r.axes[i]
+		if d.text == nil || len(d.values) < 3 {
+			continue
+		}
+		switch p[i] {
+		case d.values[0]:
+			list = append(list, "the lowest "+d.name)
+		case d.values[len(d.values)-1]:
+			list = append(list, "the highest "+d.name)
+		}
+	}
+	return strings.Join(list, " and ")
+}

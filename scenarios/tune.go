@@ -1,0 +1,551 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Search says what Plan.Tune looks for and how long.
+type Search struct {
+	Objectives []string // metrics; the first decides, all make the front
+	SubjectTo  []string // such as needed_recall>=0.95
+	Budget     int      // in runs of one setting over all sessions
+	Design     string   // one of Designs: how settings are chosen where there are too many
+	Points     int      // points of a sensitivity analysis; 0 for none
+}
+
+// Check returns what is wrong with s whatever is searched.
+func (s *Search) Check() error {
+	var errs []error
+	if len(s.Objectives) == 0 {
+		errs = append(errs, errors.New("--objective names no metric"))
+	}
+	if s.Budget < 1 {
+		errs = append(errs, fmt.Errorf("--budget %d: want 1 or more", s.Budget))
+	}
+	if s.Points != 0 && s.Points < leastPoints {
+		errs = append(errs, fmt.Errorf("--sensitivity %d: want %d or more, or 0 for none", s.Points, leastPoints))
+	}
+	if !slices.Contains(Designs(), s.Design) {
+		errs = append(errs, fmt.Errorf("unknown design %q%s; known: %s", s.Design, nearest.Hint(s.Design, Designs()), strings.Join(Designs(), ", ")))
+	}
+	return errors.Join(append(errs, (&tuner{search: *s}).figures())...)
+}
+
+// leastPoints is the least number of pairs of settings that indices are told from.
+const leastPoints = 4
+
+// Shares of the budget of a search.
+const (
+	tuneRungs   = 3 // times that two thirds of the settings are dropped
+	tuneRefine  = 4 // one part of so many goes into refining
+	tuneFinals  = 4 // and one into the settings that are left
+	tuneLeast   = 10
+	learnedName = "learned" // the profile of all sessions, while some are simulated
+)
+
+// tuner is a search under way.
+type tuner struct {
+	plan     Plan
+	file     *File
+	search   Search
+	corpus   *traces.Corpus
+	sessions []*traces.Session // by start
+	index    map[string]int    // of sessions, by id
+	metrics  []results.Metric  // objectives, then limits
+	limits   []studies.Limit
+	regions  []region
+	base     *Design
+	recorded choice
+	choices  []*choice
+	work     float64
+}
+
+// choice is a setting that was simulated, at least on some sessions.
+type choice struct {
+	region *region
+	at     point
+	cell   Cell
+	// parts and bases are the figures by metric and session; the base of a sum is 1.
+	parts, bases [][]float64
+	cut          []bool // by session: it ended early
+}
+
+// Tune searches the values that the file sweeps for the best, by successive halving on one
+// half of the sessions and refinement there; the settings that are left run over all.
+func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, search Search) (*studies.Tuning, error) {
+	t := &tuner{plan: *p, file: file, search: search, corpus: corpus, sessions: withCalls(corpus), index: map[string]int{}}
+	if err := t.prepare(ctx); err != nil {
+		return nil, err
+	}
+	out := &studies.Tuning{Budget: search.Budget, Objectives: t.metrics[:len(search.Objectives)], Limits: t.limits}
+	out.Judged = len(t.sessions)
+	for i := range t.regions {
+		out.Space = min(out.Space+t.regions[i].size(), math.MaxInt32)
+	}
+	finals, err := t.all(out.Space)
+	if err != nil {
+		return nil, err
+	}
+	if finals == nil {
+		if len(t.sessions) < tuneLeast {
+			return nil, fmt.Errorf("%d settings are more than the budget of %d, and dropping some takes %d sessions, not %d: "+
+				"raise --budget or sweep fewer values", out.Space, search.Budget, tuneLeast, len(t.sessions))
+		}
+		out.Judged = len(t.sessions) / 2
+		out.Chosen = len(t.sessions) - out.Judged
+		if finals, err = t.halve(ctx); err != nil {
+			return nil, err
+		}
+		if finals, err = t.refine(ctx, finals); err != nil {
+			return nil, err
+		}
+	}
+	if out.Run, err = t.final(ctx, finals); out.Run == nil {
+		return nil, err
+	}
+	stopped := err
+	if search.Points > 0 && stopped == nil {
+		if out.Indices, stopped = t.sensitivity(ctx); stopped != nil {
+			return nil, stopped
+		}
+	}
+	out.Tried, out.Work = len(t.choices), t.work
+	t.judge(out, finals)
+	return out, stopped
+}
+
+// prepare reads what is asked for and learns from the sessions.
+func (t *tuner) prepare(ctx context.Context) error {
+	if len(t.sessions) == 0 {
+		return errNoCalls
+	}
+	for i, s := range t.sessions {
+		t.index[s.ID] = i
+	}
+	if err := t.figures(); err != nil {
+		return err
+	}
+	var err error
+	if t.regions, t.base, err = t.file.regions(); err != nil {
+		return err
+	}
+	if len(t.regions) == 0 {
+		return errors.New("nothing to search: the scenario has no strategy beside recorded")
+	}
+	if t.search.Budget < len(t.regions) {
+		return fmt.Errorf("--budget %d is less than one run for each of %d strategies", t.search.Budget, len(t.regions))
+	}
+	if t.plan.Design == nil {
+		t.plan.Design = t.base
+	}
+	if err := t.plan.Prepare(ctx, t.corpus); err != nil {
+		return err
+	}
+	fitted, err := t.plan.Profile()
+	if err != nil || fitted == nil {
+		return err
+	}
+	t.plan.Profiles = maps.Clone(t.plan.Profiles)
+	if t.plan.Profiles == nil {
+		t.plan.Profiles = map[string]*profile.Profile{}
+	}
+	t.plan.Profiles[learnedName] = fitted
+	return nil
+}
+
+// figures reads the metrics that are asked for.
+func (t *tuner) figures() error {
+	var errs []error
+	for i, name := range t.search.Objectives {
+		if slices.Contains(t.search.Objectives[:i], name) {
+			errs = append(errs, fmt.Errorf("objective %s is named twice", name))
+		}
+		errs = append(errs, t.objective(name))
+	}
+	for _, text := range t.search.SubjectTo {
+		errs = append(errs, t.limit(text))
+	}
+	return errors.Join(errs...)
+}
+
+// objective takes the name of a figure that is sought.
+func (t *tuner) objective(name string) error {
+	m, err := sought(name)
+	if err == nil && m.Better == results.Neither {
+		err = fmt.Errorf("objective %s: neither more nor less of it is better by itself", name)
+	}
+	t.metrics = append(t.metrics, m)
+	return err
+}
+
+// limit takes what a setting has to keep, such as needed_recall>=0.95.
+func (t *tuner) limit(text string) error {
+	name, value, least := strings.Cut(text, ">=")
+	if !least {
+		var most bool
+		if name, value, most = strings.Cut(text, "<="); !most {
+			return fmt.Errorf("%q: want METRIC>=VALUE or METRIC<=VALUE", text)
+		}
+	}
+	m, err := sought(strings.TrimSpace(name))
+	if err != nil {
+		return err
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil {
+		return fmt.Errorf("%q: %q is no number", text, value)
+	}
+	t.metrics, t.limits = append(t.metrics, m), append(t.limits, studies.Limit{Metric: m, Least: least, Value: v})
+	return nil
+}
+
+// sought returns the metric of a name, when it can be told for any part of the sessions.
+func sought(name string) (results.Metric, error) {
+	m, ok := results.LookupMetric(name)
+	if !ok {
+		var known []string
+		for _, m := range results.Metrics() {
+			known = append(known, m.Name)
+		}
+		return m, fmt.Errorf("unknown metric %q%s", name, nearest.Hint(name, known))
+	}
+	if m.Kind != results.KindSum && m.Kind != results.KindRatio {
+		return m, fmt.Errorf("%s is a %s: a search wants a figure that adds up over sessions, or a ratio", name, m.Kind)
+	}
+	return m, nil
+}
+
+// all returns every setting when the budget is enough for them, else nil.
+func (t *tuner) all(space int) ([]*choice, error) {
+	if space > t.search.Budget {
+		return nil, nil
+	}
+	return t.draw(space)
+}
+
+// draw returns n settings in all, as many of each strategy, fewer where it has no more.
+func (t *tuner) draw(n int) ([]*choice, error) {
+	var list []*choice
+	for i := range t.regions {
+		r := &t.regions[i]
+		for _, at := range r.sample(t.search.Design, max(1, n/len(t.regions)), t.plan.Seed) {
+			if tried, err := t.try(r, at); err != nil {
+				return nil, err
+			} else if tried != nil {
+				list = append(list, tried)
+			}
+		}
+	}
+	return list, nil
+}
+
+// try returns a new choice of a point, nil for one that was tried before.
+func (t *tuner) try(r *region, at point) (*choice, error) {
+	if slices.ContainsFunc(t.choices, func(x *choice) bool { return x.region == r && slices.Equal(x.at, at) }) {
+		return nil, nil
+	}
+	cell, err := t.file.cellAt(r, at)
+	if err != nil {
+		return nil, err
+	}
+	tried := &choice{region: r, at: at, cell: *cell}
+	t.choices = append(t.choices, tried)
+	return tried, nil
+}
+
+// halve tries settings on ever more of the first half of the sessions, drops two thirds of them
+// each time and returns those that are left.
+func (t *tuner) halve(ctx context.Context) ([]*choice, error) {
+	// A setting costs a ninth, a third and the whole of a half, with a third as many each time.
+	list, err := t.draw(max(len(t.regions), 3*t.search.Budget))
+	if err != nil {
+		return nil, err
+	}
+	keep := max(len(t.regions), t.search.Budget/tuneFinals)
+	for rung := range tuneRungs {
+		step := 2 * int(math.Pow(3, float64(tuneRungs-1-rung)))
+		for step > 2 && len(t.sessions)/step < 3 {
+			step -= 2
+		}
+		on := func(session int) bool { return session%step == 0 }
+		if err := t.simulate(ctx, list, on); err != nil {
+			return nil, err
+		}
+		list = t.best(list, on, max(keep, len(list)/3))
+	}
+	return t.best(list, inFirst, keep), nil
+}
+
+// inFirst reports whether a session takes part in choosing: every second one by time.
+func inFirst(session int) bool { return session%2 == 0 }
+
+// refine tries values between those tried, around the best setting.
+func (t *tuner) refine(ctx context.Context, list []*choice) ([]*choice, error) {
+	left := 2 * t.search.Budget / tuneRefine // half the sessions are half the work
+	for left > 0 {
+		best := t.best(list, inFirst, 1)[0]
+		var tried []point
+		for _, x := range t.choices {
+			if x.region == best.region {
+				tried = append(tried, x.at)
+			}
+		}
+		var fresh []*choice
+		for _, at := range best.region.around(best.at, tried) {
+			if x, err := t.try(best.region, at); err != nil {
+				return nil, err
+			} else if x != nil && len(fresh) < left {
+				fresh = append(fresh, x)
+			}
+		}
+		if len(fresh) == 0 {
+			break
+		}
+		if err := t.simulate(ctx, fresh, inFirst); err != nil {
+			return nil, err
+		}
+		left -= len(fresh)
+		fresh = slices.DeleteFunc(fresh, func(x *choice) bool { // what makes no difference is not worth a run over all sessions
+			return slices.Equal(t.values(x, inFirst), t.values(best, inFirst))
+		})
+		list = t.best(append(list, fresh...), inFirst, len(list))
+	}
+	return list, nil
+}
+
+// simulate fills in the figures of settings on some sessions that have none there yet.
+func (t *tuner) simulate(ctx context.Context, list []*choice, on func(session int) bool) error {
+	part := *t.corpus
+	part.Sessions = nil
+	for i, s := range t.sessions {
+		if on(i) {
+			part.Sessions = append(part.Sessions, s)
+		}
+	}
+	t.work += float64(len(list)*len(part.Sessions)) / float64(len(t.sessions))
+	run, err := t.run(ctx, list, &part, learnedName)
+	if err != nil {
+		return err
+	}
+	return t.note(run, list)
+}
+
+// run simulates settings beside the recorded strategy under a profile, "" for that of the scenario.
+func (t *tuner) run(ctx context.Context, list []*choice, corpus *traces.Corpus, fixed string) (*results.Run, error) {
+	d := *t.base
+	d.Cells = slices.Clone(t.base.Cells)
+	for _, x := range list {
+		d.Cells = append(d.Cells, x.cell)
+	}
+	if fixed != "" && t.plan.Profiles[fixed] != nil {
+		for i := range d.Cells {
+			s := *d.Cells[i].Scenario
+			s.Profile, s.Bound = fixed, false
+			d.Cells[i].Scenario = &s
+		}
+		d.Scenario.Profile, d.Scenario.Bound = fixed, false
+	}
+	plan := t.plan
+	plan.Design = &d
+	return plan.Run(ctx, corpus)
+}
+
+// final runs the settings that are left over all sessions.
+func (t *tuner) final(ctx context.Context, list []*choice) (*results.Run, error) {
+	t.work += float64(len(list))
+	run, err := t.run(ctx, list, t.corpus, "")
+	if run == nil {
+		return nil, err
+	}
+	return run, errors.Join(err, t.note(run, list))
+}
+
+// note takes the figures of settings from the rows of a run.
+func (t *tuner) note(run *results.Run, list []*choice) error {
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		x := &t.recorded
+		if c.Strategy != results.StrategyRecorded {
+			at := slices.IndexFunc(list, func(x *choice) bool { return x.cell.Name == c.Cell })
+			if at < 0 {
+				continue
+			}
+			x = list[at]
+		}
+		x.make(len(t.metrics), len(t.sessions))
+		if err := c.EachRow(func(r *results.Row) error {
+			x.take(t.metrics, r, t.index[r.Session])
+			return nil
+		}); err != nil {
+			return fmt.Errorf("figures of %s: %w", c.Cell, err)
+		}
+	}
+	return nil
+}
+
+func (x *choice) make(metrics, sessions int) {
+	if x.cut != nil {
+		return
+	}
+	x.cut = make([]bool, sessions)
+	for range metrics {
+		x.parts, x.bases = append(x.parts, make([]float64, sessions)), append(x.bases, make([]float64, sessions))
+	}
+}
+
+func (x *choice) take(metrics []results.Metric, r *results.Row, session int) {
+	x.cut[session] = r.CutShort()
+	for i, m := range metrics {
+		if m.Kind == results.KindRatio {
+			x.parts[i][session], x.bases[i][session] = m.Parts(r)
+		} else {
+			x.parts[i][session], _ = m.Value(r)
+		}
+	}
+}
+
+// best returns the n best settings by some sessions, the best first, with the best of each strategy
+// among them.
+func (t *tuner) best(list []*choice, on func(session int) bool, n int) []*choice {
+	order := t.order(list, on)
+	first := map[*region]bool{}
+	var kept []*choice
+	for i, x := range order {
+		if i < n || !first[x.region] {
+			kept = append(kept, x)
+		}
+		first[x.region] = true
+	}
+	return kept
+}
+
+// order returns settings by some sessions, the best first: those that keep the limits ahead of
+// others, then those that fewer others beat in every objective, then by the first objective.
+func (t *tuner) order(list []*choice, on func(session int) bool) []*choice {
+	type ranked struct {
+		*choice
+		keeps   bool
+		values  []float64 // of objectives, lower is better
+		beaten  int
+		missing float64
+	}
+	all := make([]ranked, len(list))
+	for i, x := range list {
+		all[i] = ranked{choice: x, keeps: t.keeps(x, on), values: t.values(x, on)}
+		for _, l := range t.missing(x, on) {
+			all[i].missing += l
+		}
+	}
+	for i := range all {
+		for j := range all {
+			if all[j].keeps == all[i].keeps && dominates(all[j].values, all[i].values) {
+				all[i].beaten++
+			}
+		}
+		if len(t.search.Objectives) == 1 {
+			all[i].beaten = 0
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		if a.keeps != b.keeps {
+			return cmp.Compare(fact(b.keeps), fact(a.keeps))
+		}
+		if !a.keeps {
+			return cmp.Compare(a.missing, b.missing)
+		}
+		return cmp.Or(a.beaten-b.beaten, cmp.Compare(a.values[0], b.values[0]))
+	})
+	out := make([]*choice, len(all))
+	for i := range all {
+		out[i] = all[i].choice
+	}
+	return out
+}
+
+func fact(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// dominates reports whether a is better than b in one value and as good in the others.
+func dominates(a, b []float64) bool {
+	better := false
+	for i := range a {
+		if a[i] > b[i] || math.IsNaN(a[i]) {
+			return false
+		}
+		better = better || a[i] < b[i]
+	}
+	return better
+}
+
+// value returns a figure of a setting over some sessions; NaN without a sample.
+func (t *tuner) value(x *choice, metric int, on func(session int) bool) float64 {
+	part, base := 0.0, 0.0
+	for i := range t.sessions {
+		if on(i) {
+			part, base = part+x.parts[metric][i], base+x.bases[metric][i]
+		}
+	}
+	if t.metrics[metric].Kind == results.KindRatio {
+		return part / base
+	}
+	return part
+}
+
+// values returns the objectives of a setting, so turned that lower is better.
+func (t *tuner) values(x *choice, on func(session int) bool) []float64 {
+	var list []float64
+	for i := range t.search.Objectives {
+		v := t.value(x, i, on)
+		if t.metrics[i].Better == results.Higher {
+			v = -v
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// missing returns by how much a setting misses each limit, as a share of it, and as the last the
+// share of sessions that it ends early and the recording does not.
+func (t *tuner) missing(x *choice, on func(session int) bool) []float64 {
+	var list []float64
+	for i := range t.limits {
+		l := &t.limits[i]
+		by := 0.0
+		if v := t.value(x, len(t.search.Objectives)+i, on); !l.Keeps(v) {
+			by = math.Abs(v-l.Value) / max(math.Abs(l.Value), 1e-9)
+			if math.IsNaN(v) {
+				by = 1
+			}
+		}
+		list = append(list, by)
+	}
+	cut := 0.0
+	for i := range t.sessions {
+		if on(i) && x.cut[i] && !t.recorded.cut[i] {
+			cut++
+		}
+	}
+	return append(list, cut/float64(len(t.sessions)))
+}
+
+func (t *tuner) keeps(x *choice, on func(session int) bool) bool {
+	return slices.Max(t.missing(x, on)) == 0
+}
