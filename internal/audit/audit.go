@@ -1,4 +1,5 @@
-// Package audit explains a bill from recorded usage alone: nothing is simulated.
+// Package audit explains a bill from recorded usage. Of what no log tells it is shown what the
+// simulation says: what compactions cost and gave.
 //
 //	report, err := audit.Run(sessions, audit.Options{Prices: table})
 //
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -33,6 +35,8 @@ type Options struct {
 	// reported; nil for all times. Calls at other times cost nothing here: the calls of
 	// the period are still compared with them.
 	In func(at int64) bool
+	// Compactions are those of the recordings simulated as they were recorded.
+	Compactions []studies.Compaction
 }
 
 // first returns the first n of a list, all when n is 0.
@@ -55,6 +59,7 @@ type auditor struct {
 	results   toolResults
 	defects   defects
 	evidence  evidence
+	simulated map[string][]studies.Compaction // by session
 }
 
 // Run explains what sessions were billed.
@@ -62,7 +67,10 @@ func Run(sessions []*traces.Session, o Options) *Report {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	a := &auditor{options: o, bill: newBill(o.Zone)}
+	a := &auditor{options: o, bill: newBill(o.Zone), simulated: map[string][]studies.Compaction{}}
+	for _, c := range o.Compactions {
+		a.simulated[c.Session] = append(a.simulated[c.Session], c)
+	}
 	ids := make([]string, len(sessions))
 	for i, s := range sessions {
 		a.session(s)
@@ -121,11 +129,8 @@ func (a *auditor) session(s *traces.Session) {
 		}
 		duplicates := a.results.thread(s, calls)
 		ends[i] = a.content.thread(s, calls, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
-		for _, c := range compactions(s, calls, logged) {
-			a.evidence.compaction(s, &c)
-			a.report.Compactions = append(a.report.Compactions, c)
-		}
 	}
+	a.compactions(s, threads, a.simulated[s.ID])
 }
 
 // readAt is a round of a thread.
@@ -175,7 +180,6 @@ func (a *auditor) finish(sessions int) *Report {
 	a.defects.report(r)
 	a.evidence.findings(r, &a.results, a.options.Top)
 	a.results.report(r, a.options.Top)
-	sortBy(r.Compactions, func(c *Compaction) float64 { return -c.Net() },
-		func(c *Compaction) string { return c.Place.Session })
+	worstFirst(r.Compactions)
 	return r
 }

@@ -121,6 +121,10 @@ func TestMissesAddUp(t *testing.T) {
 		for _, m := range r.Misses {
 			calls += m.Calls
 			cost += m.USD
+			if f := r.finding(string(m.Cause)); f != nil && (f.Count != m.Calls || f.Tokens != m.Tokens) {
+				t.Errorf("%s: the finding has %d calls and %d tokens missed by %s, the table %d and %d", name, f.Count, f.Tokens, m.Cause,
+					m.Calls, m.Tokens)
+			}
 		}
 		all := 0
 		for _, d := range r.Detector {
@@ -204,6 +208,10 @@ func TestCauses(t *testing.T) {
 			k.event(traces.Event{Kind: traces.EventMicrocompact, Saved: 20_000})
 			return prompt.Usage{Read: 20_000, Write5m: 60_000}
 		}, minute, CauseEdit},
+		{"microcompact after ten minutes of five", prompt.TTL5m, func(k *scene) prompt.Usage {
+			k.event(traces.Event{Kind: traces.EventMicrocompact, Saved: 20_000})
+			return prompt.Usage{Read: 20_000, Write5m: 60_000}
+		}, 10 * minute, CauseShortPause},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			k := newScene("cause")
@@ -218,6 +226,28 @@ func TestCauses(t *testing.T) {
 				t.Errorf("%+v, want one miss by %s", r.Misses, test.want)
 			}
 		})
+	}
+}
+
+// An automatic cache reads up to the first change. 50,000 tokens stand ahead of what
+// the provider leaves out here: where they were read the rest is missed for the change,
+// where most of what is missed stands among them it is not.
+func TestEditAheadOfWhatIsMissed(t *testing.T) {
+	for _, test := range []struct {
+		read int64
+		want Cause
+	}{{49_920, CauseEdit}, {30_080, CauseEdit}, {4_480, CauseNoLifetime}} {
+		k := newScene("forget")
+		k.s.Agent, k.s.Models = traces.AgentCodex, []string{"gpt-5.5"}
+		k.call(0, prompt.Usage{Uncached: 50_000})
+		k.s.Threads[0].Rounds[0].Reply = traces.Span{From: 0, To: 1}
+		k.s.Blocks = append(k.s.Blocks, prompt.Block{Kind: prompt.KindThinking, Tokens: 1000})
+		k.call(minute, prompt.Usage{Read: 49_920, Uncached: 40_080})
+		k.event(traces.Event{Kind: traces.EventForget, Cleared: []int32{0}, Saved: 1000})
+		k.call(minute, prompt.Usage{Read: test.read, Uncached: 91_000 - test.read})
+		if r := k.audit(t); len(r.Misses) != 1 || r.Misses[0].Cause != test.want {
+			t.Errorf("%d tokens read: %+v, want one miss by %s", test.read, r.Misses, test.want)
+		}
 	}
 }
 

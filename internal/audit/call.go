@@ -24,6 +24,7 @@ type call struct {
 	tier    prompt.TTL
 	out     bool   // of the period that is reported: it is looked at, and costs nothing
 	acted   events // what the agent did to its context before the request
+	ahead   int64  // tokens ahead of the first block that was cleared then; −1 where that is not known
 	model   *priced
 	cost    results.Cost
 	price   results.Cost // USD a token
@@ -128,24 +129,26 @@ var verdicts = map[traces.Verdict]Cause{
 }
 
 // cause returns why a call missed. The server compares requests and knows nothing
-// of lifetimes: what had expired is not for what it names.
+// of lifetimes: what had expired is not for what it names. Nor is what was edited: it
+// would have missed all the same, as the cache model has it.
 func (c *call) cause() Cause {
 	paused := c.gap >= 0 && !c.back
+	named := verdicts[c.r().Verdict]
 	switch {
 	case c.acted.has(traces.EventCompact):
 		return CauseCompaction
-	case c.acted.edited():
-		return CauseEdit
 	case c.round > 0 && c.r().Model != c.thread.Rounds[c.round-1].Model:
 		return CauseModel
-	case c.automatic():
+	case c.automatic() && (!c.acted.edited() || c.shortAhead()):
 		return CauseNoLifetime
-	case paused && c.gap > breaks.Long:
+	case !c.automatic() && paused && c.gap > breaks.Long:
 		return CauseLongPause
-	case paused && c.gap > breaks.Short && c.tier == prompt.TTL5m:
+	case !c.automatic() && paused && c.gap > breaks.Short && c.tier == prompt.TTL5m:
 		return CauseShortPause
-	case verdicts[c.r().Verdict] != "":
-		return verdicts[c.r().Verdict]
+	case c.acted.edited() && (named == "" || named == CauseMessages):
+		return CauseEdit
+	case named != "":
+		return named
 	case c.think:
 		return CauseThinking
 	case !paused:
@@ -155,6 +158,11 @@ func (c *call) cause() Cause {
 	}
 	return CauseInside
 }
+
+// shortAhead reports whether most of what a call of an automatic cache missed stands
+// ahead of what was cleared. Such a cache reads up to the first change; other
+// servers fall back to the marker before it, so that their reads say nothing.
+func (c *call) shortAhead() bool { return c.ahead >= 0 && 2*(c.ahead-c.r().Usage.Read) > c.missed }
 
 // misses sums up the calls that missed by cause, and what the detector says.
 type misses struct {
@@ -281,7 +289,7 @@ type walker struct {
 // add fills what follows from the call before.
 func (w *walker) add(c *call) {
 	r := c.r()
-	c.gap, c.tier = -1, w.tier
+	c.gap, c.tier, c.ahead = -1, w.tier, -1
 	var before *call
 	if c.round > 0 {
 		before = &w.calls[c.round-1]
@@ -290,6 +298,9 @@ func (w *walker) add(c *call) {
 	for ; w.next < len(w.thread.Events) && w.thread.Events[w.next].Round <= c.round; w.next++ {
 		ev := &w.thread.Events[w.next]
 		c.acted |= 1 << ev.Kind
+		if len(ev.Cleared) > 0 {
+			c.ahead = w.ahead(ev.Cleared[0], c.round)
+		}
 		if ev.Kind == traces.EventMicrocompact || ev.Kind == traces.EventForget {
 			w.deleted += int64(ev.Saved)
 		}
@@ -307,6 +318,20 @@ func (w *walker) add(c *call) {
 	case r.Usage.Writes() > 0:
 		w.tier = prompt.TTL5m
 	}
+}
+
+// ahead returns the tokens that stand ahead of a block in the context of a round; −1
+// for a block that is not of the thread's own rounds.
+func (w *walker) ahead(block, round int32) int64 {
+	for i := round - 1; i >= 0; i-- {
+		switch r := &w.thread.Rounds[i]; {
+		case block >= r.Reply.From && block < r.Reply.To:
+			return r.Usage.Input()
+		case block >= r.Input.From && block < r.Input.To && i > 0:
+			return w.thread.Rounds[i-1].Usage.Input()
+		}
+	}
+	return -1
 }
 
 // clock sets when the call was. A request without a line of its own, such as a

@@ -102,7 +102,7 @@ func (d *defects) report(r *Report) {
 }
 
 // adviseOthers is the advice for agents other than Claude Code, by agent and
-// finding. An agent without a line here has no known settings.
+// finding. Of an agent without a line here it is said what it offers instead.
 var adviseOthers = map[string]map[string][]Advice{traces.AgentCodex: adviseCodex}
 
 // adviseCodex is what to do about the share of Codex in a finding, by its name:
@@ -110,8 +110,8 @@ var adviseOthers = map[string]map[string][]Advice{traces.AgentCodex: adviseCodex
 // vendor documents it). Results are cut at some 10,000 tokens by default, a third
 // of it is proposed, as for Claude Code.
 var adviseCodex = map[string][]Advice{
-	"large_context": {adviseThresholds},
-	"compactions":   {adviseThresholds},
+	"large_context":         {adviseThresholds},
+	string(CauseCompaction): {adviseThresholds},
 	"compactions_lost": {{Setting: "/new",
 		Text: "when the task is nearly done, instead of a compaction that few calls follow"}},
 	"large_results":         {adviseCodexOutput},
@@ -148,7 +148,9 @@ func (f *Finding) perAgent() {
 	for _, share := range f.Agents {
 		list := claude
 		if !agents.Of(share.Agent).ClaudeCode {
-			list = adviseOthers[share.Agent][f.Name]
+			if list = adviseOthers[share.Agent][f.Name]; len(list) == 0 {
+				list = []Advice{offers(agents.Of(share.Agent))}
+			}
 		}
 		for _, a := range list {
 			if a.Setting == adviseThresholds.Setting { // for any agent, once
@@ -163,4 +165,16 @@ func (f *Finding) perAgent() {
 			f.Advice = append(f.Advice, a)
 		}
 	}
+}
+
+// offers says what an agent's client can be told instead of what a finding is about.
+func offers(agent *traces.Agent) Advice {
+	var names []string
+	for i := range agent.Settings {
+		names = append(names, agent.Settings[i].Name)
+	}
+	if len(names) == 0 {
+		return Advice{Text: "its client has no setting for this, nor another that a simulation follows"}
+	}
+	return Advice{Text: "its client has no setting for this; sim advise tries " + strings.Join(names, ", ")}
 }

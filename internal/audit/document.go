@@ -32,7 +32,7 @@ var pageNotes = []string{
 	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
 	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost; " +
 		"SAVES what the advice would have saved.",
-	"None of these figures is simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same " +
+	"Of these figures only those of compactions are simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same " +
 		"arithmetic " +
 		"for the recorded lifetimes is from the bill. ~ the 95 % interval of a saving holds 0.",
 }
@@ -379,49 +379,23 @@ func (p *page) lifetimes() []document.Section {
 	return section("Cache lifetimes", t)
 }
 
+// compactions shows what the simulation of the recordings says of them.
 func (p *page) compactions() []document.Section {
-	t := &document.Table{Columns: slices.Concat(named("WHERE"), sizes("BEFORE"), spare(sizes("AFTER")),
-		spare(counts("SUMMARY CALL", "RE-WRITE", "GAVE")), counts("NET", "PAID BACK", "OF CALLS"))}
-	lost := 0
-	for i := range p.Compactions {
+	t := &document.Table{Columns: slices.Concat(named("CALL BEHIND"), document.Left("TRIGGER"), sizes("BEFORE"), spare(sizes("AFTER")),
+		spare(counts("CALL", "REWRITE", "SAVED")), counts("NET", "PAYBACK", "CALLS"))}
+	var values []float64
+	for i := range first(p.options.Top, p.Compactions) {
 		c := &p.Compactions[i]
-		if c.Measured && c.Net() < 0 {
-			lost++
-		}
-		if p.options.Top > 0 && i >= p.options.Top {
-			continue
-		}
-		where := p.at(&c.Place)
-		if c.Manual {
-			where += " by hand"
-		}
-		before, after := any(c.Before), any(c.After)
-		if !c.Measured && c.Before+c.After == 0 { // calls without a price are not weighed
-			before, after = document.Dash, document.Dash
-		}
-		t.Rows = append(t.Rows, append([]any{where, before, after}, c.figures()...))
+		values = append(values, c.CallUSD, c.RewriteUSD, c.GainUSD)
 	}
-	return section("Compactions", t,
-		fmt.Sprintf("%s, %d that cost more than they gave; the worst first. Where no log shows the summary call: "+
-			"$ warm–cold, NET and PAID BACK with a cold one through Claude Code 2.1.24 and a warm one later (assumed).",
-			document.Count(len(p.Compactions), "compaction"), lost))
-}
-
-// figures are what it cost and gave; nothing is known of one without calls on
-// both sides.
-func (c *Compaction) figures() []any {
-	if !c.Measured {
-		return []any{document.Dash, document.Dash, document.Dash, document.Dash, document.Dash, document.Dash}
+	money := document.Amounts(values...)
+	for i := range first(p.options.Top, p.Compactions) {
+		c := &p.Compactions[i]
+		t.Rows = append(t.Rows, []any{p.at(&Place{Session: c.Session, Call: c.Call}), c.Trigger, c.Before, c.After,
+			money(c.CallUSD), money(c.RewriteUSD), money(c.GainUSD), money(c.NetUSD), c.PaidText(), c.Later})
 	}
-	payback := "never"
-	if n := c.Payback(); n > 0 {
-		payback = fmt.Sprint(n)
-	}
-	call := cents(c.CallWarm)
-	if !c.Logged {
-		call += "–" + strings.TrimPrefix(cents(c.CallCold), "$")
-	}
-	return []any{call, cents(c.Rewrite), cents(c.Gain), cents(c.Net()), payback, fmt.Sprint(c.Calls)}
+	return section("Compactions", t, append(p.chains.Told(), "Simulated as recorded, the worst first; sim chains --strategy "+
+		"recorded shows all. CALL is the summary call, which is in the bill only where a log has it.")...)
 }
 
 // content shows what contexts were made of, what was written for nothing, and

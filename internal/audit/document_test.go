@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -54,8 +55,9 @@ func audited() *Report {
 			Causes: map[Cause]int{CauseShortPause: 3}}},
 		Lifetimes: []Lifetime{{Source: "main", Tier: "5m", Calls: 10, Billed: 10, Recorded: 9.75, Error: &short, All5m: 9.75, All1h: 5.75, Paused5m: 3}},
 		Compactions: []Compaction{
-			{Place: place(50, 0, ""), Before: 167_000, After: 50_000, Removed: 117_000, Calls: 3, CallWarm: 0.1, CallCold: 1, Rewrite: 0.2, Gain: 0.15, Measured: true},
-			{Place: place(99, 0, ""), Manual: true, Before: 90_000},
+			{Call: place(50, 0, "").Call, CallUSD: 0.1, NetUSD: -0.15, Compaction: studies.Compaction{
+				Session: "0123456789", Thread: "main", File: "/logs/api/0123456789.jsonl", Line: 50, Trigger: "recorded", Before: 167_000, After: 50_000,
+				Payback: studies.Payback{Saved: 117_000, Calls: 1, RewriteUSD: 0.2, GainUSD: 0.15, Later: 3, ReadPrice: 5e-7}}},
 		},
 		Unread:     []Unread{{Where: UnreadLast, Calls: 2, Tokens: 3000, USD: 0.01}},
 		Content:    []Content{{Part: "tool results", Tokens: 600_000, Share: 0.6, Final: 60_000, FinalShare: 0.6, USD: 4}},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -25,9 +24,6 @@ type evidence struct {
 	context tally
 	unread  tally
 	lost    tally
-	rewrite tally
-	warm    float64 // estimate of the summary calls, USD
-	cold    float64
 }
 
 // side tells the conversation from sub-agents.
@@ -48,7 +44,7 @@ func (e *evidence) call(c *call) {
 		premium := float64(u.Write1h) * (c.price[results.ClassWrite1h] - c.price[results.ClassWrite5m])
 		e.hours[c.side()].add(c.session, c.place(), u.Write1h, premium, "written for an hour")
 	}
-	if c.missed == 0 || c.missUSD == 0 {
+	if c.missed == 0 {
 		return
 	}
 	cause := c.cause()
@@ -72,30 +68,6 @@ func (e *evidence) call(c *call) {
 	e.causes[cause].add(c.session, c.place(), c.missed, c.missUSD, text)
 }
 
-// coldUntil is the last version whose summary call is taken to share nothing
-// with the conversation (recordings: thresholds change between 2.1.20 and 2.1.25
-// with the way the summary is made; assumed).
-const coldUntil = "2.1.24"
-
-// cold reports whether a session's summary calls are taken to be cold.
-func cold(s *traces.Session) bool {
-	return agents.ClaudeCode(s) && profile.Compare(s.Version(), coldUntil) <= 0
-}
-
-func (e *evidence) compaction(s *traces.Session, c *Compaction) {
-	if !c.Measured {
-		return
-	}
-	if !c.Logged {
-		e.warm += c.CallWarm
-		e.cold += c.CallCold
-	}
-	e.rewrite.add(s, c.Place, c.After, c.Rewrite, fmt.Sprintf("%d → %d tokens", c.Before, c.After))
-	if net := c.Net(); net < 0 {
-		e.lost.add(s, c.Place, c.Removed, -net, fmt.Sprintf("%d calls followed", c.Calls))
-	}
-}
-
 // findings makes the list.
 func (e *evidence) findings(r *Report, t *toolResults, top int) {
 	list := e.lifetimes(r, top)
@@ -110,6 +82,8 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 		{CauseTools, "Changed tools: the context is written again, as the server says", adviseTools},
 		{CauseThinking, "Thinking switched on or off: the messages are written again", adviseThinking},
 		{CauseInside, "Misses inside the lifetime that was paid for, cause not logged", adviseInside},
+		{CauseCompaction, "Compactions: what is left of the context is written again", []Advice{adviseThresholds}},
+		{CauseTail, "Small falls inside the lifetime", adviseInside},
 		{CauseModel, "Models changed in the middle of a conversation", adviseModel},
 		{CauseEdit, "Results cleared or the context cut: what stands behind is written again", adviseEdit},
 		{CauseNoLifetime, "Misses of an automatic cache, which promises no lifetime", nil},
@@ -135,20 +109,14 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 // others are the findings about the context as a whole.
 func (e *evidence) others(top int) []Finding {
 	list := []Finding{
-		e.rewrite.finding("compactions", "Compactions: what is left of the context is written again", top),
 		e.lost.finding("compactions_lost", "Compactions that cost more than they gave", top),
 		e.context.finding("large_context",
 			fmt.Sprintf("Reading the part of contexts above %d,000 tokens", largeContext/1000), top),
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
-	list[0].Advice, list[1].Advice, list[2].Advice, list[3].Advice = []Advice{adviseThresholds}, adviseLost, []Advice{adviseThresholds}, adviseUnread
-	if e.cold > 0 {
-		list[0].Notes = []string{fmt.Sprintf("the summary calls are in no log: an estimated $%.2f on a warm cache to "+
-			"$%.2f on a cold one, on top of the bill shown", e.warm, e.cold)}
-	}
-	list[1].Notes = []string{"by the estimate of a cold summary call through " + coldUntil + ", a warm one later " +
-		"(assumed)"}
-	list[3].Notes = []string{"what it cost beyond plain input; other conversations may have read the tools and the " +
+	list[0].Advice, list[1].Advice, list[2].Advice = adviseLost, []Advice{adviseThresholds}, adviseUnread
+	list[0].Notes = []string{"simulated: no log shows most summary calls. sim chains --strategy recorded shows each"}
+	list[2].Notes = []string{"what it cost beyond plain input; other conversations may have read the tools and the " +
 		"system prompt of it, which no log shows"}
 	return list
 }

@@ -12,6 +12,7 @@ type Judgement struct {
 	Thread, Round int // indices into the session
 	Reason        confusion.Reason
 	Cause         Cause // "" for a call that missed nothing
+	Missed        int64 // tokens
 }
 
 // Judge returns what is said of each call of the conversations of a session, by
@@ -20,7 +21,7 @@ func Judge(s *traces.Session, prices Prices) []Judgement {
 	var list []Judgement
 	for i, calls := range walk(s, prices) {
 		for r := range calls {
-			j := Judgement{Thread: i, Round: r, Reason: calls[r].reason}
+			j := Judgement{Thread: i, Round: r, Reason: calls[r].reason, Missed: calls[r].missed}
 			if calls[r].missed > 0 {
 				j.Cause = calls[r].cause()
 			}
@@ -52,6 +53,7 @@ func CountMisses(row *results.Row, s *traces.Session, prices Prices) {
 		default:
 			row.LaterCalls++
 			row.Misses++
+			row.MissedTokens += j.Missed
 			row.MissesByClass[classes[j.Cause]]++
 		}
 	}

@@ -5,58 +5,35 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// A context of 160,000 tokens becomes one of 40,000, of which 17,000 are read.
-// Warm, the summary call reads 160,000 tokens ($0.08), cold it writes them
-// ($1.00); 23,000 tokens are written at $6.25 instead of read at $0.50 ($0.13225).
-// Every later call carries 120,000 tokens less ($0.06).
+// What the simulation says of compactions is told as it says it: $0.24 given for a
+// call of $1.00 and $0.13 of writing again. One behind which no call of the period
+// comes is not told.
 func TestCompaction(t *testing.T) {
 	k := newScene("compaction")
 	k.call(0, prompt.Usage{Write5m: 160_000})
 	k.event(traces.Event{Kind: traces.EventCompact, PreTokens: 160_000, Line: 15})
 	k.call(minute, prompt.Usage{Read: 17_000, Write5m: 23_000})
-	for range 3 {
-		k.call(minute, prompt.Usage{Read: 40_000})
+	one := studies.Compaction{Session: "compaction", Thread: "main", Round: 1, Trigger: "recorded", Before: 160_000, After: 40_000,
+		Payback: studies.Payback{Saved: 120_000, Calls: 1, CallCost: results.Cost{results.ClassRead: 1}, RewriteUSD: 0.13,
+			GainUSD: 0.24, Later: 4, ReadPrice: 5e-7}}
+	o := Options{Prices: auditPrices(t), Compactions: []studies.Compaction{one}}
+	r := Run([]*traces.Session{k.s}, o)
+	if len(r.Compactions) != 1 || r.Compactions[0].Call != "compaction:20" {
+		t.Fatalf("%+v", r.Compactions)
 	}
-	r := k.audit(t)
-	if len(r.Compactions) != 1 {
-		t.Fatalf("%d compactions", len(r.Compactions))
-	}
-	c := r.Compactions[0]
-	if c.Removed != 120_000 || c.Calls != 4 || c.Place.Line != 15 || c.Cold {
-		t.Errorf("%+v", c)
-	}
-	wantUSD(t, "warm", c.CallWarm, 0.08)
-	wantUSD(t, "cold", c.CallCold, 1.00)
-	wantUSD(t, "rewrite", c.Rewrite, 0.13225)
-	wantUSD(t, "gain", c.Gain, 4*0.06)
-	// 0.21225 is paid back by the fourth call; 1.13225 is not.
-	if c.PaybackWarm != 4 || c.PaybackCold != 0 {
-		t.Errorf("paid back after %d calls, %d if cold", c.PaybackWarm, c.PaybackCold)
-	}
-	if r.finding("compactions_lost") != nil {
-		t.Error("it gave more than a warm call cost")
-	}
-	k.s.Versions = []string{"2.1.20"} // cold: $0.24 given, $1.13225 paid
-	lost := k.audit(t).finding("compactions_lost")
-	if lost == nil {
-		t.Fatal("no loss by a cold call")
-	}
-	wantUSD(t, "lost", lost.USD, 1.13225-0.24)
-}
-
-// A compaction at the end, and one ahead of everything, are counted.
-func TestCompactionAtTheEdges(t *testing.T) {
-	k := newScene("edges")
-	k.event(traces.Event{Kind: traces.EventCompact})
-	k.call(0, prompt.Usage{Write5m: 40_000})
-	k.event(traces.Event{Kind: traces.EventCompact})
-	r := k.audit(t)
-	if len(r.Compactions) != 2 || r.Compactions[0].Measured || r.Compactions[1].Measured {
-		t.Errorf("%+v", r.Compactions)
+	wantUSD(t, "net", r.Compactions[0].NetUSD, -0.89)
+	wantUSD(t, "lost", r.finding("compactions_lost").USD, 0.89)
+	// 23,000 tokens are written at $6.25 a million instead of read at $0.50
+	wantUSD(t, "written again", r.finding(string(CauseCompaction)).USD, 0.13225)
+	o.In = func(at int64) bool { return at < k.s.Threads[0].Rounds[1].At }
+	if r := Run([]*traces.Session{k.s}, o); len(r.Compactions) != 0 || r.finding("compactions_lost") != nil {
+		t.Errorf("outside the period: %+v", r.Compactions)
 	}
 }
 

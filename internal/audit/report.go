@@ -4,12 +4,13 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Schema numbers the form of a report as JSON.
-const Schema = 1
+const Schema = 2
 
 // Report is a bill explained. Amounts are USD at API prices, counts of tokens
 // are tokens, lists are sorted by USD, the largest first, unless they say else; months,
@@ -37,7 +38,7 @@ type Report struct {
 	Detector []Said    `json:"detector"` // by reason, in the order of the reasons
 
 	Lifetimes   []Lifetime   `json:"lifetimes"`
-	Compactions []Compaction `json:"compactions"` // by what they lost, the largest first
+	Compactions []Compaction `json:"compactions"` // by their net, the least first
 	Unread      []Unread     `json:"unread"`
 	Content     []Content    `json:"content"`
 	Results     []Carried    `json:"largest_results"`
@@ -45,8 +46,9 @@ type Report struct {
 	Defects     []Defect     `json:"defects"`
 	Reconciled  *Reconciled  `json:"reconciled,omitempty"`
 
-	days  map[dayModel]*Sum // of the provider: UTC
-	short map[string]string // beginnings of ids that tell the sessions apart
+	days   map[dayModel]*Sum // of the provider: UTC
+	short  map[string]string // beginnings of ids that tell the sessions apart
+	chains studies.Chains    // the compactions in the order they happened
 }
 
 // Day is what the calls of a day, to one model in one project, add up to.
@@ -236,7 +238,8 @@ func (r *Report) data() *document.Table {
 	}
 	for i := range r.Compactions {
 		c := &r.Compactions[i]
-		l.at(&c.Place, "compaction", "", "", c.Rewrite, c.Net(), nil, c.Calls, c.Removed)
+		l.at(&Place{Session: c.Session, File: c.File, Line: c.Line}, "compaction", "", "", c.RewriteUSD, c.NetUSD, nil, c.Later,
+			c.Saved)
 	}
 	for i := range r.Results {
 		l.carried("result", &r.Results[i])

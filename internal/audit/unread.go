@@ -109,12 +109,22 @@ func newFares(calls []call) *fares {
 	}
 	for i := range calls {
 		f.fresh[i] = calls[i].fresh()
-		f.sums[i+1], f.counts[i+1] = f.sums[i]+calls[i].carries(true), f.counts[i]
+		f.sums[i+1], f.counts[i+1] = f.sums[i]+calls[i].carries(), f.counts[i]
 		if !calls[i].out {
 			f.counts[i+1]++
 		}
 	}
 	return f
+}
+
+// carries returns what a token that was there before costs in a call, USD: the
+// price of reading it, or of writing it again for the share that was missed.
+func (c *call) carries() float64 {
+	read := c.price[results.ClassRead]
+	if c.left == 0 {
+		return read
+	}
+	return read + float64(c.missed)/float64(c.left)*max(0, c.fresh()-read)
 }
 
 // carry returns what n tokens new in a round cost, and how many calls sent them.

@@ -17,6 +17,7 @@
 package breaks
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -115,6 +116,13 @@ type Detector struct {
 	at        int
 	model     string // that was looked at last, and whether it is excluded
 	excluded  bool
+}
+
+// Become makes d a copy of another detector, keeping d's storage.
+func (d *Detector) Become(from *Detector) {
+	baselines := append(d.baselines[:0], from.baselines...)
+	*d = *from
+	d.baselines, d.sources = baselines, maps.Clone(from.sources)
 }
 
 // sourceOf returns whose baseline a call is compared with: a summary call

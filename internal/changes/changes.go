@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/nearest"
@@ -213,7 +212,7 @@ func (w *When) Due(request int32, tokens, now int64) bool {
 func (e *Event) Rules() []error {
 	i, known := slices.Index(Names(), e.Do), Names()
 	if i < 0 {
-		text := fmt.Sprintf("unknown event %q%s; known: %s", e.Do, nearest.Hint(e.Do, known), strings.Join(known, ", "))
+		text := fmt.Sprintf("unknown event %q%s", e.Do, nearest.Among(e.Do, known))
 		return []error{spec.Problem{Paths: []string{"do"}, Text: text}}
 	}
 	if want := Action(i).wants(e.Value); want != "" {

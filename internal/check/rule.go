@@ -93,7 +93,7 @@ func (r *Rule) settle() []error {
 	if r.Metric, known = results.LookupMetric(r.Name); !known && r.Name == "" {
 		errs = append(errs, errors.New("a rule needs a metric"))
 	} else if !known {
-		wrong("metric", "is unknown: %q%s; docs/schema.md lists them all", r.Name, metricHint(r.Name))
+		wrong("metric", "is unknown: %q%s; docs/schema.md lists them all", r.Name, nearest.Like(r.Name, metricNames()))
 	}
 	if r.whole = r.Metric; r.Per != "" && known {
 		r.setPer(wrong)
@@ -128,7 +128,7 @@ func (r *Rule) setPer(wrong func(key, format string, args ...any)) {
 	per, sums := r.Metric.Per(base)
 	switch {
 	case !known:
-		wrong("per", "is unknown: %q%s", r.Per, metricHint(r.Per))
+		wrong("per", "is unknown: %q%s", r.Per, nearest.Like(r.Per, metricNames()))
 	case !sums:
 		wrong("per", "divides sums: one of %s and %s is none", r.Name, r.Per)
 	default:
@@ -197,25 +197,6 @@ func (r *Rule) checkMinEffect() error {
 		return fmt.Errorf("%s is more than the bar itself: %s", e, r.Text())
 	}
 	return nil
-}
-
-// metricHint returns the metrics that may be meant: the nearest, or else the first
-// that have the name in theirs.
-func metricHint(name string) string {
-	names := metricNames()
-	if hint := nearest.Hint(name, names); hint != "" {
-		return hint
-	}
-	var like []string
-	for _, n := range names {
-		if strings.Contains(n, name) && len(like) < 3 {
-			like = append(like, fmt.Sprintf("%q", n))
-		}
-	}
-	if like == nil {
-		return ""
-	}
-	return " (did you mean " + strings.Join(like, " or ") + "?)"
 }
 
 func metricNames() []string {

@@ -14,11 +14,11 @@ type System struct {
 	ToolMarker     string      `yaml:"tool_marker" enum:"none,last" doc:"A marker behind the tools: none or last. Recordings show none."`
 	Custom         bool        `yaml:"custom_prompt" needs:"split=sections" doc:"The caller's own prompt in the place of all sections but the header."`
 	MCP            string      `yaml:"mcp" enum:"deferred,prefix" doc:"Where tools of MCP servers load: deferred (announced behind the conversation: the prefix stays) or prefix (among the tools: everything is written again, and the static section is marked for the organisation only)."`
-	MCPTools       int32       `yaml:"mcp_tools" min:"0" needs:"mcp=prefix" doc:"Tokens of those connected from the start, of the recorded tools; for prefix."`
-	MCPNotice      int32       `yaml:"mcp_notice" min:"0" doc:"Tokens that announce a server when tools are deferred. Assumed."`
+	MCPTools       int32       `yaml:"mcp_tools" min:"0" needs:"mcp=prefix" doc:"Tokens of those connected from the start, of the recorded tools; for prefix." unit:"tokens"`
+	MCPNotice      int32       `yaml:"mcp_notice" min:"0" doc:"Tokens that announce a server when tools are deferred. Assumed." unit:"tokens"`
 	HeaderInKey    string      `yaml:"billing_header_in_key" enum:"by_provider,true,false" needs:"split=sections" doc:"Whether the header, which differs in every request, is part of the cache key: by_provider (not on first_party), true or false. Assumed."`
 	Memoised       bool        `yaml:"memoised" doc:"Memoised sections and project files show changes after the next compaction of the main conversation; off, in the next request."`
-	UncachedChange float64     `yaml:"uncached_change" min:"0" max:"1" needs:"split=sections" doc:"Probability, 0…1, that the uncached section differs from that of the request before."`
+	UncachedChange float64     `yaml:"uncached_change" min:"0" max:"1" needs:"split=sections" doc:"Probability, 0…1, that the uncached section differs from that of the request before." unit:"share of calls"`
 	RenderedReuse  bool        `yaml:"rendered_prompt_reuse" doc:"Forks send the prompt as the conversation last rendered it, at a person's prompt. Off, as it would be rendered now: a flag_change in between breaks their prefix."`
 	ClaudeMD       string      `yaml:"claude_md" enum:"reminder,system" needs:"split=sections" doc:"Place of project files: reminder (before the first prompt) or system. It decides what an edit of them invalidates. Assumed."`
 	AgentMemory    agentMemory `yaml:"agent_memory" doc:"What sub-agents keep from one invocation to the next, behind their system prompt (003:1783)."`
@@ -40,11 +40,11 @@ const (
 
 // sizes are the tokens of the sections of a system prompt.
 type sizes struct {
-	Billing  int32 `yaml:"billing_header" min:"0" doc:"The line that changes with every request."`
-	Identity int32 `yaml:"identity" min:"0" doc:"Who the model is."`
-	Static   int32 `yaml:"static" min:"0" doc:"The same for everyone. 0 is what the others leave."`
-	Memoised int32 `yaml:"memoised" min:"0" doc:"Kept until the next compaction."`
-	Uncached int32 `yaml:"uncached" min:"0" doc:"Computed anew for every request."`
+	Billing  int32 `yaml:"billing_header" min:"0" doc:"The line that changes with every request." unit:"tokens"`
+	Identity int32 `yaml:"identity" min:"0" doc:"Who the model is." unit:"tokens"`
+	Static   int32 `yaml:"static" min:"0" doc:"The same for everyone. 0 is what the others leave." unit:"tokens"`
+	Memoised int32 `yaml:"memoised" min:"0" doc:"Kept until the next compaction." unit:"tokens"`
+	Uncached int32 `yaml:"uncached" min:"0" doc:"Computed anew for every request." unit:"tokens"`
 }
 
 // Section is a part of a system prompt.

@@ -2,7 +2,9 @@
 package nearest
 
 import (
+	"cmp"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -32,6 +34,27 @@ func Hint(name string, candidates []string) string {
 		return ` (did you mean "` + n + `"?)`
 	}
 	return ""
+}
+
+// Among returns what is said behind a name that none of those known is: Hint, or all of
+// them when nothing is close.
+func Among(name string, known []string) string {
+	return cmp.Or(Hint(name, known), "; known: "+strings.Join(known, ", "))
+}
+
+// Like returns Hint or, when nothing is close, the first three candidates that hold name.
+func Like(name string, candidates []string) string {
+	hint := Hint(name, candidates)
+	var holding []string
+	for _, c := range candidates {
+		if hint == "" && name != "" && strings.Contains(c, strings.ToLower(name)) && len(holding) < 3 {
+			holding = append(holding, strconv.Quote(c))
+		}
+	}
+	if len(holding) > 0 {
+		hint = " (did you mean " + strings.Join(holding, " or ") + "?)"
+	}
+	return hint
 }
 
 // Distance is the Levenshtein distance over bytes.

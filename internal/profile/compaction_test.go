@@ -2,7 +2,7 @@ package profile
 
 import "testing"
 
-// The size behind a compaction is half the opening and what is beyond it: the
+// The size behind a compaction is two fifths of the opening and what is beyond it: the
 // median of the client's epoch, in which that of all epochs counts for ten
 // compactions.
 func TestContextBehind(t *testing.T) {
@@ -13,8 +13,8 @@ func TestContextBehind(t *testing.T) {
 		version string
 		want    int64
 	}{
-		{"2.1.50", 20_000 + (10*30_000+5*36_000)/15},
-		{"2.1.5", 20_000 + 30_000}, // an epoch without compactions
+		{"2.1.50", 16_000 + (10*30_000+5*36_000)/15},
+		{"2.1.5", 16_000 + 30_000}, // an epoch without compactions
 	} {
 		if got := p.ContextBehind(c.version, 40_000); got != c.want {
 			t.Errorf("%s: %d tokens, want %d", c.version, got, c.want)

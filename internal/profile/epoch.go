@@ -23,15 +23,11 @@ const (
 	// RuleRestart: the desktop client was closed after the last response, and
 	// builds another head when it comes back.
 	RuleRestart
-	// RuleResume: a session that is resumed has another head.
-	RuleResume
 	// RuleToolSearch: the first search for tools changes the tools.
 	RuleToolSearch
 	// RuleShrink: a context that shrank at a prompt was cached that way at the end
 	// of the turn before.
 	RuleShrink
-	// RuleBlocks: every block but thinking is a position of the look-back.
-	RuleBlocks
 	// RuleAway: the summary for a person who comes back caches the last response.
 	RuleAway
 	// RuleWarm: the head of the prompt is warm behind an expiry.
@@ -40,7 +36,7 @@ const (
 )
 
 var ruleNames = [NumRules]string{
-	"thinking", "tool_hook", "restart", "resume", "tool_search", "shrink", "block_lookback", "away", "warm_head",
+	"thinking", "tool_hook", "restart", "tool_search", "shrink", "away", "warm_head",
 }
 
 // Names returns the names used in YAML, by value.

@@ -72,8 +72,6 @@ type Switches struct {
 	// First lets the first call of a thread find the part of its prefix that
 	// other conversations keep in the cache.
 	First bool `yaml:"first_calls"`
-	// Lifetime uses the fitted lifetimes in place of the documented ones.
-	Lifetime bool `yaml:"lifetime"`
 	// Behind sizes the context behind a compaction as recordings show it, in
 	// strategies that ask for that.
 	Behind bool `yaml:"behind_compaction"`
@@ -91,13 +89,6 @@ func switchedOn[S any](s S) []string {
 		}
 	})
 	return names
-}
-
-// Lifetimes are how long entries live after the end of the last response that
-// used them, seconds: the gap up to which most calls still read.
-type Lifetimes struct {
-	FiveMinutes Estimate `yaml:"5m"`
-	OneHour     Estimate `yaml:"1h"`
 }
 
 // FirstCalls are how often the first call of a sub-agent reads a prefix that other
@@ -134,10 +125,9 @@ type Profile struct {
 	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
 	firsts     *firsts     // of them, by what they have in common; nil until they are learned or read
 	// Codex is what holds for Codex alone.
-	Codex    Codex      `yaml:"codex"`
-	Lifetime Lifetimes  `yaml:"lifetime_seconds"`
-	Losses   Losses     `yaml:"unexplained_losses"`
-	Compact  Compaction `yaml:"compaction"`
+	Codex   Codex      `yaml:"codex"`
+	Losses  Losses     `yaml:"unexplained_losses"`
+	Compact Compaction `yaml:"compaction"`
 	// Residual is what stays unexplained of a session's input cost: quantiles at
 	// equal steps from 0 to 1 of ln(recorded/predicted), over sessions as predicted
 	// by profiles that have not seen their repository. Bands draw from it. NewResidual is that of epochs which the
@@ -304,16 +294,13 @@ func (p *Profile) Spread() float64 {
 }
 
 // Life returns how long an entry of a class lives after the end of the last
-// response that used it, ns.
-func (p *Profile) Life(ttl prompt.TTL) int64 {
-	e, documented := p.Lifetime.FiveMinutes, int64(300e9)
+// response that used it, ns (platform.claude.com, prompt caching). A limit fitted
+// to recordings is right for no more calls than the documented one.
+func Life(ttl prompt.TTL) int64 {
 	if ttl == prompt.TTL1h {
-		e, documented = p.Lifetime.OneHour, 3600e9
+		return 3600e9
 	}
-	if !p.Switches.Lifetime || e.Value <= 0 {
-		return documented
-	}
-	return int64(e.Value * 1e9)
+	return 300e9
 }
 
 // Compare orders versions such as "2.1.17" by their numbers. It is asked at every
@@ -340,19 +327,10 @@ func part(version string) (n int, rest string) {
 	return n, rest
 }
 
-// maxLife is the longest lifetime, seconds: ten years, far from what a count of
-// nanoseconds holds.
-const maxLife = 10 * 365 * 24 * 3600
-
 // Rules returns what no tag says.
 func (p *Profile) Rules() []error {
 	errs := append(ascending("static_prefix_tokens", p.Static), ascending("first_calls.sub_agent_tokens", p.First.AgentTokens)...)
-	errs = append(errs, p.checkEvidence()...)
-	short, long := p.Lifetime.FiveMinutes.Value, p.Lifetime.OneHour.Value
-	if p.Switches.Lifetime && !(0 < short && short <= long && long <= maxLife) {
-		errs = append(errs, spec.Wrong("lifetime_seconds", "must obey 0 < 5m ≤ 1h ≤ %d", maxLife))
-	}
-	return errs
+	return append(errs, p.checkEvidence()...)
 }
 
 func ascending(path string, list []Versioned) []error {

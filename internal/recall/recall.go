@@ -81,6 +81,9 @@ type Needs struct {
 	// Closed is what the row costs in an open loop and at both ends of the interval of what agents fetch, USD; zero
 	// but in a closed loop.
 	Closed Closed
+	// Apart has a bit for each way to choose what is fetched, sim.Refetch, in which the agent would have done otherwise
+	// somewhere. It is known of a closed loop as fitted, and no part of what is written.
+	Apart uint8
 }
 
 // Closed holds a closed loop against others: see Needs.

@@ -93,7 +93,7 @@ func chainTable(c *studies.Chains, most int) *document.Table {
 		t.Rows = append(t.Rows, []any{
 			x.Session[:min(8, len(x.Session))], document.Shortened(x.Thread, maxThreadRunes), x.Round, x.Layer,
 			triggerText(x), x.Before, x.After,
-			money(x.CallCost.Total()), money(x.RewriteUSD), money(x.GainUSD), money(x.NetUSD()), paidText(x),
+			money(x.CallCost.Total()), money(x.RewriteUSD), money(x.GainUSD), money(x.NetUSD()), x.PaidText(),
 			neededText(x), x.Later, contextText(x), x.Since,
 			fmt.Sprintf("%d.%d", x.Chain, x.Place), x.Spiral,
 		})
@@ -101,7 +101,7 @@ func chainTable(c *studies.Chains, most int) *document.Table {
 	if n := len(list) - len(t.Rows); n > 0 {
 		t.Notes = append(t.Notes, document.Count(n, "compaction")+" in between left out (--all lists them)")
 	}
-	t.Notes = append(t.Notes, totalsLines(c)...)
+	t.Notes = append(t.Notes, c.Told()...)
 	return t
 }
 
@@ -116,16 +116,6 @@ func triggerText(x *studies.Compaction) string {
 	return text
 }
 
-func paidText(x *studies.Compaction) string {
-	switch {
-	case !x.Priced():
-		return "no price"
-	case x.PaidAfter == 0:
-		return "never"
-	}
-	return document.Whole(x.PaidAfter)
-}
-
 func neededText(x *studies.Compaction) string {
 	if n, ok := x.Needed(); ok {
 		return document.Whole(math.Ceil(n))
@@ -138,30 +128,6 @@ func contextText(x *studies.Compaction) string {
 		return document.Dash
 	}
 	return document.Tokens(x.Context)
-}
-
-// totalsLines sum up a cell.
-func totalsLines(c *studies.Chains) []string {
-	t := c.Totals()
-	money := document.Amounts(t.CallUSD, t.RewriteUSD, t.GainUSD, t.NetUSD, c.LostUSD)
-	line := document.Count(t.Compactions, "compaction")
-	if t.Unpriced > 0 {
-		line += fmt.Sprintf(", %d of models without a price", t.Unpriced)
-	}
-	if priced := t.Compactions - t.Unpriced; priced > 0 {
-		line += fmt.Sprintf(": %d paid back (%s", t.PaidBack, document.Percent(float64(t.PaidBack)/float64(priced)))
-		if t.PaidBack > 0 {
-			line += fmt.Sprintf(", median after %s", document.Count(t.MedianPayback, "call"))
-		}
-		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax,
-			document.Count(t.Spirals, "spiral"))
-	}
-	balance := fmt.Sprintf("saved %s, less calls %s and re-writing %s", money(t.GainUSD), money(t.CallUSD),
-		money(t.RewriteUSD))
-	if c.LostUSD > 0 {
-		balance += fmt.Sprintf(" and %s in calls that led to no compaction", money(c.LostUSD))
-	}
-	return []string{line, balance + ": net " + money(t.NetUSD)}
 }
 
 // chainData has a row for every compaction of every cell.

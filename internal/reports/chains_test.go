@@ -59,7 +59,7 @@ func TestChainTotals(t *testing.T) {
 		"3 compactions: 2 paid back (66.7 %, median after 5 calls), 1 net-negative; longest chain 2, 0 spirals",
 		"saved $10.30, less calls $4.00 and re-writing $0.70 and $0.25 in calls that led to no compaction: net $5.35",
 	}
-	if got := totalsLines(&chained()[0]); !slices.Equal(got, want) {
+	if got := chained()[0].Told(); !slices.Equal(got, want) {
 		t.Errorf("totals\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -70,7 +70,7 @@ func TestUnpricedCompactions(t *testing.T) {
 	x := &cells[0].Compactions[1]
 	x.ReadPrice, x.CallCost, x.RewriteUSD, x.GainUSD = 0, results.Cost{}, 0, 0
 	want := "3 compactions, 1 of models without a price: 2 paid back (100.0 %, median after 5 calls), 0 net-negative; longest chain 2, 0 spirals"
-	if got := totalsLines(&cells[0])[0]; got != want {
+	if got := cells[0].Told()[0]; got != want {
 		t.Errorf("totals %s\nwant   %s", got, want)
 	}
 	var got bytes.Buffer

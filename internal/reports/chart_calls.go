@@ -168,7 +168,7 @@ func (t *trace) findShrinks(summaries map[int32][]int64) {
 // context marked, its misses by class below, and the share of the input that was
 // read from the cache.
 func contextDrawing(run *results.Run, calls []results.CellCalls) Drawing {
-	return Drawing{"context", func() (*document.Chart, error) { return contextChart(run, calls) }}
+	return Drawing{Name: "context", chart: func() (*document.Chart, error) { return contextChart(run, calls) }}
 }
 
 func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
@@ -305,7 +305,7 @@ func missLanes(traces []trace, styles []document.Style) *document.Panel {
 	if len(rows) == 0 {
 		return nil
 	}
-	p := document.Panel{Height: 12 * float64(len(rows)), Y: document.Axis{Grid: true}}
+	p := document.Panel{Height: leastRow * float64(len(rows)), Y: document.Axis{Grid: true}}
 	end := 0.0
 	for i := range traces {
 		end = max(end, float64(len(traces[i].calls)))
@@ -321,7 +321,6 @@ func missLanes(traces []trace, styles []document.Style) *document.Panel {
 		s.Style.Marker, s.Style.Size = document.Stroke, 4.5
 		p.Series = append(p.Series, s, key)
 	}
-	p.Y.Names = false
 	return &p
 }
 
@@ -331,7 +330,7 @@ func missLanes(traces []trace, styles []document.Style) *document.Panel {
 // other input, less the price of a read. All calls count, as in
 // cache_hit_ratio; all sessions share one clock that begins at their start.
 func hitDrawing(run *results.Run, calls []results.CellCalls) Drawing {
-	return Drawing{"hit-ratio", func() (*document.Chart, error) { return hitChart(run, calls) }}
+	return Drawing{Name: "hit-ratio", chart: func() (*document.Chart, error) { return hitChart(run, calls) }}
 }
 
 // hitBucket is what happened in a span of time.

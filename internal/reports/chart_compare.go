@@ -3,7 +3,6 @@ package reports
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/compactsim/compactsim/internal/document"
@@ -20,17 +19,19 @@ const (
 
 // CorpusChart draws the distributions of both corpora, a panel for each
 // dimension: the share of values up to x. The colour of a panel shows how alike
-// they are.
-func CorpusChart(w io.Writer, format string, c *CorpusComparison) error {
-	if len(c.Dimensions) == 0 {
-		return errors.New("drawing a comparison: the corpora have no dimension in common")
-	}
-	chart := &document.Chart{Title: "Generated and recorded sessions: where they are alike", Facts: []string{c.facts()},
-		Source: "sim traces compare", Width: corpusWidth, Columns: corpusColumns}
-	for i := range c.Dimensions {
-		chart.Panels = append(chart.Panels, c.panel(&c.Dimensions[i]))
-	}
-	return writeChart(w, format, chart)
+// they are. Drawing fails when the corpora have no dimension in common.
+func CorpusChart(c *CorpusComparison) Drawing {
+	return Drawing{Name: "corpora", chart: func() (*document.Chart, error) {
+		if len(c.Dimensions) == 0 {
+			return nil, errors.New("the corpora have no dimension in common")
+		}
+		chart := &document.Chart{Title: "Generated and recorded sessions: where they are alike", Facts: []string{c.facts()},
+			Source: "sim traces compare", Width: corpusWidth, Columns: corpusColumns}
+		for i := range c.Dimensions {
+			chart.Panels = append(chart.Panels, c.panel(&c.Dimensions[i]))
+		}
+		return chart, nil
+	}}
 }
 
 // facts says what is drawn, and how many dimensions are how alike.
@@ -146,8 +147,8 @@ func shares(to *document.Series, x *document.Axis, values []float64) {
 // recorded reads, and the error by the gap since the last response.
 func ValidationDrawings(r *validate.Report) []Drawing {
 	return []Drawing{
-		{"scatter", func() (*document.Chart, error) { return scatterChart(r) }},
-		{"error-by-gap", func() (*document.Chart, error) { return gapChart(r) }},
+		{Name: "scatter", chart: func() (*document.Chart, error) { return scatterChart(r) }},
+		{Name: "error-by-gap", chart: func() (*document.Chart, error) { return gapChart(r) }},
 	}
 }
 

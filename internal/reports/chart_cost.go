@@ -3,7 +3,6 @@ package reports
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -22,24 +21,22 @@ const (
 )
 
 // Chart draws cost against recall, where that is measured of two strategies, and the
-// cost of every cell, USD, as bars stacked by token class, in a format of
-// ChartFormats: the reference cells and the cheapest others when there are more than
-// a page has room for. It fails when there is nothing to draw: no cells, no cost, or
-// figures that are negative or not finite.
-func Chart(w io.Writer, format string, run *results.Run) error {
-	both := func() (*document.Chart, error) {
+// cost of every cell, USD, as bars stacked by token class: the reference cells and the
+// cheapest others when there are more than a page has room for. Drawing fails when there
+// is nothing to draw: no cells, no cost, or figures that are negative or not finite.
+func Chart(run *results.Run) Drawing {
+	return Drawing{Name: "cost", chart: func() (*document.Chart, error) {
 		c, err := costChart(run)
 		if front, ok := frontPanel(run); ok && err == nil {
 			c.Title, c.Panels = "Cost and recall by strategy", append([]document.Panel{front}, c.Panels...)
 		}
 		return c, err
-	}
-	return Drawing{"cost", both}.Draw(w, format)
+	}}
 }
 
 func costDrawing(run *results.Run) Drawing {
 	run = run.Replicated()
-	return Drawing{"cost", func() (*document.Chart, error) { return costChart(run) }}
+	return Drawing{Name: "cost", chart: func() (*document.Chart, error) { return costChart(run) }}
 }
 
 // costBar is the cost of one cell.
@@ -160,7 +157,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 		}
 	}
 	p.Series = append(p.Series, amounts)
-	c := runChart(run, "Cost by strategy and token class", trustLine(run), notes...)
+	c := runChart(run, "Cost by strategy and token class", chartTrust(run), notes...)
 	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
 	return c, nil
 }
@@ -171,20 +168,16 @@ func AblationDrawings(a *studies.Ablation) []Drawing {
 	var list []Drawing
 	for _, base := range a.Bases {
 		if len(tornadoBars(a, base)) > 0 {
-			list = append(list, tornadoDrawing(a, base))
+			list = append(list, Tornado(a, base))
 		}
 	}
 	return list
 }
 
 // Tornado draws what switching each mechanism of a strategy makes of its cost,
-// the largest difference at the top, in a format of ChartFormats.
-func Tornado(w io.Writer, format string, a *studies.Ablation, base string) error {
-	return tornadoDrawing(a, base).Draw(w, format)
-}
-
-func tornadoDrawing(a *studies.Ablation, base string) Drawing {
-	return Drawing{fileName("tornado", base), func() (*document.Chart, error) { return tornado(a, base) }}
+// the largest difference at the top.
+func Tornado(a *studies.Ablation, base string) Drawing {
+	return Drawing{Name: fileName("tornado", base), chart: func() (*document.Chart, error) { return tornado(a, base) }}
 }
 
 // tornadoBars returns the changes of a strategy that cost or save anything.

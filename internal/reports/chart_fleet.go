@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -21,17 +20,14 @@ const (
 	maxFleetRows = 14  // organisations that a picture has room for
 )
 
-// FleetChart draws a fleet under the strategy of Cells[cell] in a format of
-// ChartFormats: the tokens created ahead of messages by hour, with the global
-// scope or upgrades and without; what upgrades make the fleet write; and the hit
-// ratio by organisation and scope. It fails when there is no such cell or nothing
-// was called.
-func FleetChart(w io.Writer, format string, f *studies.Fleet, cell int) error {
-	c, err := fleetChart(f, cell, "A fleet and its cache", fleetParts())
-	if err != nil {
-		return fmt.Errorf("drawing a fleet: %w", err)
-	}
-	return writeChart(w, format, c)
+// FleetChart draws a fleet under the strategy of Cells[cell]: the tokens created ahead of
+// messages by hour, with the global scope or upgrades and without; what upgrades make the
+// fleet write; and the hit ratio by organisation and scope. Drawing fails when there is no
+// such cell or nothing was called.
+func FleetChart(f *studies.Fleet, cell int) Drawing {
+	return Drawing{Name: "fleet", chart: func() (*document.Chart, error) {
+		return fleetChart(f, cell, "A fleet and its cache", fleetParts())
+	}}
 }
 
 // FleetDrawings returns the charts of a fleet, each part of FleetChart by itself,
@@ -42,7 +38,7 @@ func FleetDrawings(f *studies.Fleet) []Drawing {
 		for _, part := range fleetParts() {
 			if c, err := fleetChart(f, i, part.title, []fleetPart{part}); err == nil {
 				name := fileName("fleet", part.name, f.Cells[i].Strategy)
-				list = append(list, Drawing{name, func() (*document.Chart, error) { return c, nil }})
+				list = append(list, Drawing{Name: name, chart: func() (*document.Chart, error) { return c, nil }})
 			}
 		}
 	}

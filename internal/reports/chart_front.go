@@ -53,7 +53,7 @@ func frontPoints(run *results.Run) []frontPoint {
 
 // frontDrawing is a panel of cost against recall as a chart of its own.
 func frontDrawing(run *results.Run, p document.Panel) Drawing {
-	return Drawing{"front", func() (*document.Chart, error) {
+	return Drawing{Name: "front", chart: func() (*document.Chart, error) {
 		c := runChart(run, "What it costs not to forget", errorLine(run))
 		c.Facts, c.Width, c.Panels = headLines(run)[:1], frontWidth, []document.Panel{p}
 		return c, nil
@@ -135,7 +135,7 @@ func frontBars(points []frontPoint) document.Series {
 // frontLines are the schedules that know the future, those aside that another one
 // beats in both, and the bound that none passes.
 func frontLines(f *results.Front, p *document.Panel) []document.Series {
-	below := document.Series{Name: "bound of full compaction",
+	below := document.Series{Name: "bound of full compaction, fetches left out",
 		Style: document.Style{Color: document.Grey, Width: 1.2, Dashes: []float64{4, 3}}}
 	for i := range frontSteps + 1 {
 		x := p.X.Low + (p.X.High-p.X.Low)*float64(i)/frontSteps

@@ -289,7 +289,7 @@ func (s *sweep) xAxis(x *document.Axis) []float64 {
 		}
 		x.Ticks = append(x.Ticks, document.Tick{Value: xs[i], Label: a.label(v)})
 	}
-	x.Title, x.Names = document.Printable(a.key), !a.numeric
+	x.Title, x.Names = s.title(a), !a.numeric
 	low, high := xs[0], xs[len(xs)-1]
 	if x.Log = low > 0 && high/low > maxLinearRatio; x.Log {
 		margin := math.Pow(high/low, 0.04)
@@ -303,6 +303,12 @@ func (s *sweep) xAxis(x *document.Axis) []float64 {
 	}
 	x.Low, x.High = low-margin, high+margin
 	return xs
+}
+
+// title returns what is written at an axis: the name of the parameter with its unit, as
+// far as the run has it.
+func (s *sweep) title(a *axis) string {
+	return document.Printable(cmp.Or(s.run.Provenance.Axes[a.key], a.key))
 }
 
 // levels returns lines across the chart for the cells beside the points, and the
@@ -382,9 +388,9 @@ func (s *sweep) tiles() *document.Chart {
 	} else {
 		height = min(max(9, mapWidth*2/3/float64(rows)), height)
 	}
-	p := document.Panel{Title: document.Printable(s.axes[1].key), Height: height * float64(rows),
+	p := document.Panel{Title: s.title(&s.axes[1]), Height: height * float64(rows),
 		X: places(&s.axes[0]), Y: places(&s.axes[1]), Series: []document.Series{map_}}
-	p.X.Title, p.X.Names = document.Printable(s.axes[0].key), !s.axes[0].numeric
+	p.X.Title, p.X.Names = s.title(&s.axes[0]), !s.axes[0].numeric
 	if best, name := s.best(); len(best) > 0 {
 		outline := document.Series{Name: name, Mark: document.MarkBox}
 		outline.Style = document.Style{Color: 0xc83c00, Hollow: true}
@@ -401,7 +407,7 @@ func (s *sweep) tiles() *document.Chart {
 	common = strings.TrimSuffix(s.points[0].cell.Strategy+" · "+common, " · ")
 	trust := errorLine(s.run)
 	if marked {
-		trust = trustLine(s.run)
+		trust = chartTrust(s.run)
 	}
 	c := s.frame(common, trust)
 	c.Width, c.Panels = max(width*float64(columns), linesWidth*3/4), []document.Panel{p}

@@ -49,13 +49,13 @@ func TestChartNothingToDraw(t *testing.T) {
 		}()},
 	} {
 		for _, format := range ChartFormats() {
-			err := Chart(io.Discard, format, test.run)
+			err := Chart(test.run).Draw(io.Discard, format)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s as %s: error %v, want one about %q", test.name, format, err, test.want)
 			}
 		}
 	}
-	if err := Chart(io.Discard, "pdf", bill()); err == nil {
+	if err := Chart(bill()).Draw(io.Discard, "pdf"); err == nil {
 		t.Error("format pdf was accepted")
 	}
 }
@@ -64,7 +64,7 @@ func TestChartNothingToDraw(t *testing.T) {
 func svgTexts(t *testing.T, run *results.Run) []string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Chart(&b, "svg", run); err != nil {
+	if err := whole(Chart(run)).Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
 	return textsOf(t, b.Bytes())
@@ -118,9 +118,9 @@ func TestChartTexts(t *testing.T) {
 // the font cannot draw is escaped instead of vanishing.
 func TestChartLongNames(t *testing.T) {
 	run := bill()
-	short := sketched(t, run)
+	short := sketched(t, run, 0)
 	run.Cells[2].Cell = "auto-compact/" + strings.Repeat("threshold=167000,", 20) + "文<&>"
-	long := sketched(t, run)
+	long := sketched(t, run, 0)
 	if got := long.width - short.width; got < 50 || got > 300 {
 		t.Errorf("the chart grew by %v points", got)
 	}
@@ -130,13 +130,13 @@ func TestChartLongNames(t *testing.T) {
 	}
 }
 
-func sketched(t *testing.T, run *results.Run) *sketch {
+func sketched(t *testing.T, run *results.Run, footnotes int) *sketch {
 	t.Helper()
 	c, err := costChart(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSketch(c)
+	return newSketch(c, footnotes)
 }
 
 func mustBars(t *testing.T, run *results.Run) []costBar {
@@ -152,16 +152,53 @@ func mustBars(t *testing.T, run *results.Run) []costBar {
 func TestChartPNG(t *testing.T) {
 	run := bill()
 	var b bytes.Buffer
-	if err := Chart(&b, "png", run); err != nil {
+	if err := Chart(run).Draw(&b, "png"); err != nil {
 		t.Fatal(err)
 	}
 	c, err := png.DecodeConfig(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := sketched(t, run)
+	l := sketched(t, run, 2)
 	if math.Abs(float64(c.Width)-2*float64(l.width)) > 1 || math.Abs(float64(c.Height)-2*float64(l.height)) > 1 {
 		t.Errorf("PNG of %d × %d, layout of %v × %v points", c.Width, c.Height, l.width, l.height)
+	}
+}
+
+// A picture of a size asked for has it, to the pixel; one too small for its texts is
+// refused with a size that would do.
+func TestChartSize(t *testing.T) {
+	for _, form := range []Form{{Width: 1600, Height: 1000}, {Width: 800, Height: 500, DPI: 72}} {
+		d := Chart(bill())
+		d.Form = form
+		var b bytes.Buffer
+		if err := d.Draw(&b, "png"); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := png.DecodeConfig(&b); err != nil || c.Width != form.Width || c.Height != form.Height {
+			t.Errorf("PNG of %d × %d, want %d × %d: %v", c.Width, c.Height, form.Width, form.Height, err)
+		}
+	}
+	d := Chart(bill())
+	d.Form = Form{Width: 200, Height: 200}
+	if err := d.Draw(io.Discard, "svg"); err == nil || !strings.Contains(err.Error(), "200x200 is too small for its texts; try ") {
+		t.Errorf("200x200: %v", err)
+	}
+}
+
+// A chart has two lines of footnotes: the notes share the first, the source has the last.
+// Asked for, it has them all.
+func TestChartFootnotes(t *testing.T) {
+	run := bill()
+	for i := range 6 {
+		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf("note %d with many words that fill a line of the chart", i)})
+	}
+	two, all := sketched(t, run, 2).foot, sketched(t, run, 0).foot
+	if len(two) != 2 || !strings.HasSuffix(two[0], " …") || !strings.Contains(two[1], "model error on these sessions: ") {
+		t.Errorf("in two lines: %q", two)
+	}
+	if len(all) < 7 || slices.ContainsFunc(all, func(line string) bool { return strings.HasSuffix(line, " …") }) {
+		t.Errorf("in full: %q", all)
 	}
 }
 

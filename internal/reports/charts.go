@@ -13,7 +13,9 @@ import (
 
 // Drawing is a chart that can be written in the formats of ChartFormats.
 type Drawing struct {
-	Name  string // of a file, without extension: lower-case letters, digits, - and _
+	Name string // of a file, without extension: lower-case letters, digits, - and _
+	Form Form
+
 	chart func() (*document.Chart, error)
 }
 
@@ -23,7 +25,7 @@ func (d Drawing) Draw(w io.Writer, format string) error {
 	if err != nil {
 		return fmt.Errorf("drawing %s: %w", d.Name, err)
 	}
-	return writeChart(w, format, c)
+	return writeChart(w, format, c, d.Form)
 }
 
 // Drawings returns the charts of a run: the cost of its cells, alone and against what
@@ -78,10 +80,10 @@ func fileName(parts ...string) string {
 	return strings.Join(clean, "-")
 }
 
-// runChart returns a chart of a run with its foot: notes, the source, and how far the
-// model is from the bill.
+// runChart returns a chart of a run with its foot: notes, how far the model is from the
+// bill, and the source.
 func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
-	c := &document.Chart{Title: title, Source: sourceLine(run) + " · " + trust}
+	c := &document.Chart{Title: title, Source: trust + " · " + sourceLine(run)}
 	for _, note := range notes {
 		c.Notes = append(c.Notes, document.Printable(note))
 	}

@@ -151,7 +151,7 @@ func TestCorpusFitIsThatOfTheShownDistance(t *testing.T) {
 func TestCorpusChart(t *testing.T) {
 	c := compared()
 	var svg, png bytes.Buffer
-	if err := CorpusChart(&svg, "svg", c); err != nil {
+	if err := CorpusChart(c).Draw(&svg, "svg"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -164,10 +164,10 @@ func TestCorpusChart(t *testing.T) {
 	if want := "dimensions: 7; alike (KS ≤ 10 %): 0; near (≤ 25 %): 1; differs: 4; few (fewer than 30 values on a side): 2"; !strings.HasSuffix(c.facts(), want) {
 		t.Errorf("%s\nwant at its end %s", c.facts(), want)
 	}
-	if err := CorpusChart(&png, "png", c); err != nil || !bytes.HasPrefix(png.Bytes(), []byte("\x89PNG")) {
+	if err := CorpusChart(c).Draw(&png, "png"); err != nil || !bytes.HasPrefix(png.Bytes(), []byte("\x89PNG")) {
 		t.Errorf("no PNG, error %v", err)
 	}
-	if err := CorpusChart(&png, "png", &CorpusComparison{}); err == nil {
+	if err := CorpusChart(&CorpusComparison{}).Draw(&png, "png"); err == nil {
 		t.Error("a chart of nothing is no error")
 	}
 }

@@ -52,7 +52,7 @@ func (d Drawing) picture() (*document.Picture, error) {
 		return nil, err
 	}
 	c.Facts, c.Notes, c.Source = nil, nil, "" // the page has them
-	s := newSketch(c)
+	s := newSketch(c, 0)
 	var image bytes.Buffer
 	if err := s.svg(&image); err != nil {
 		return nil, err
@@ -60,20 +60,32 @@ func (d Drawing) picture() (*document.Picture, error) {
 	return &document.Picture{Title: c.Title, SVG: image.Bytes(), Width: s.width.Points(), Height: s.height.Points(), Spots: s.spots}, nil
 }
 
+// Form says how a chart is drawn, beside what it shows. A zero value takes the default.
+type Form struct {
+	Width, Height int // pixels of a PNG; as large as the figures ask for. The SVG is the same picture.
+	DPI           int // dots an inch of a PNG: 144
+	Footnotes     int // most lines below the chart: 2; below 0 for all
+}
+
+// defaultDPI makes a point two pixels.
+const defaultDPI = 144
+
 // writeChart draws a chart in a format of ChartFormats. SVG bytes depend on the
-// chart alone; PNG bytes can differ between architectures.
-func writeChart(w io.Writer, format string, c *document.Chart) error {
+// chart and its form alone; PNG bytes can differ between architectures.
+func writeChart(w io.Writer, format string, c *document.Chart, form Form) error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("drawing a chart: %w", err)
 	}
-	s := newSketch(c)
+	s, err := form.sketch(c)
+	if err != nil {
+		return fmt.Errorf("drawing a chart: %w", err)
+	}
 	var image bytes.Buffer
-	var err error
 	switch format {
 	case "svg":
 		err = s.svg(&image)
 	case "png":
-		canvas := vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(pngDPI))
+		canvas := vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(cmp.Or(form.DPI, defaultDPI)))
 		s.draw(draw.New(canvas))
 		// Plain areas of few colours: the best compression takes twice the time
 		// for a few kilobytes.
@@ -90,6 +102,62 @@ func writeChart(w io.Writer, format string, c *document.Chart) error {
 	return nil
 }
 
+// sketch lays out a chart in the size asked for: texts keep theirs, the areas of the
+// panels take what is left.
+func (f Form) sketch(c *document.Chart) (*sketch, error) {
+	lines := max(cmp.Or(f.Footnotes, 2), 0)
+	s := newSketch(c, lines)
+	if f.Width == 0 || f.Height == 0 {
+		return s, nil
+	}
+	point := vg.Inch / vg.Length(cmp.Or(f.DPI, defaultDPI))
+	width, height := vg.Length(f.Width)*point, vg.Length(f.Height)*point
+	fitted, natural := *c, s
+	for range 4 { // lines of text break anew as the width changes
+		fitted.Panels = slices.Clone(fitted.Panels)
+		fitted.Width += float64(width-s.width) / float64(s.columns)
+		if !stretched(fitted.Panels, s.columns, float64(height-s.height)) || fitted.Width < leastPanel {
+			return nil, fmt.Errorf("%dx%d is too small for its texts; try %dx%d", f.Width, f.Height,
+				int(math.Ceil(float64(natural.width/point))), int(math.Ceil(float64(natural.height/point))))
+		}
+		s = newSketch(&fitted, lines)
+	}
+	s.width, s.height = width, height
+	return s, nil
+}
+
+// Least sizes of a panel that shows anything, points.
+const (
+	leastPanel = 40
+	leastRow   = 14 // of a row with a name
+)
+
+// stretched makes panels in rows of columns higher by so much in all, and reports whether
+// each has room for what it shows. Panels of rows with names change where there are no others.
+func stretched(panels []document.Panel, columns int, by float64) bool {
+	named := func(p document.Panel) bool { return p.Y.Names }
+	rigid := slices.ContainsFunc(panels, func(p document.Panel) bool { return !named(p) })
+	sum := 0.0
+	for i := 0; i < len(panels); i += columns {
+		if !rigid || !named(panels[i]) {
+			sum += panels[i].Height
+		}
+	}
+	fits := true
+	for i := range panels {
+		p := &panels[i]
+		least := float64(leastPanel)
+		if named(*p) {
+			least = leastRow * float64(len(p.Y.Ticks))
+		}
+		if !rigid || !named(*p) {
+			p.Height *= 1 + by/sum
+		}
+		fits = fits && p.Height >= least
+	}
+	return fits
+}
+
 // svg draws the chart as SVG.
 func (s *sketch) svg(w io.Writer) error {
 	canvas := vgsvg.New(s.width, s.height)
@@ -104,16 +172,12 @@ func (s *sketch) svg(w io.Writer) error {
 	return err
 }
 
-// pngDPI is the resolution of PNG charts, dots an inch.
-const pngDPI = 144
-
 // Measures of a chart.
 const (
 	chartMargin = 14 * vg.Length(1)
 	lineGap     = 4 * vg.Length(1)
 	panelGap    = 16 * vg.Length(1)
 	legendGap   = 14 * vg.Length(1) // between entries
-	noteRows    = 4                 // lines of a note, and of the source
 )
 
 // sketch is a chart that is laid out.
@@ -137,7 +201,8 @@ type panel struct {
 	left, right, below, over, height vg.Length
 }
 
-func newSketch(c *document.Chart) *sketch {
+// newSketch lays out a chart with at most so many lines of footnotes, 0 for all.
+func newSketch(c *document.Chart, footnotes int) *sketch {
 	s := &sketch{chart: c, columns: max(c.Columns, 1)}
 	s.columns = min(s.columns, len(c.Panels))
 	s.head, s.label, s.small = textStyle(14, document.Black), textStyle(10, document.Black), textStyle(9, document.Grey)
@@ -163,9 +228,7 @@ func newSketch(c *document.Chart) *sketch {
 	}
 	width := (s.left+vg.Length(c.Width)+panelGap)*vg.Length(s.columns) - panelGap
 	s.facts = wrapped(s.small, width, c.Facts...)
-	for _, note := range append(slices.Clone(c.Notes), c.Source) {
-		s.foot = append(s.foot, cut(s.small, width, note)...)
-	}
+	s.foot = footnotesOf(c, s.small, width, footnotes)
 	s.legend = s.entries(width)
 	s.width = width + 2*chartMargin
 	s.height = 2*chartMargin + lineHeight(s.head) + lineHeight(s.small)*vg.Length(len(s.facts)+len(s.foot)) +
@@ -373,14 +436,26 @@ func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
 	return lines
 }
 
-// cut wraps a text into at most noteRows lines.
-func cut(s draw.TextStyle, width vg.Length, text string) []string {
-	lines := wrapped(s, width-s.Width(" …"), text)
-	if len(lines) > noteRows {
-		lines = lines[:noteRows]
-		lines[noteRows-1] += " …"
+// footnotesOf returns the notes and the source of a chart in at most so many lines, 0 for
+// all: where they are more, the notes share all lines but the last one.
+func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int) []string {
+	lines := wrapped(s, width, append(slices.Clone(c.Notes), c.Source)...)
+	if most == 0 || len(lines) <= most {
+		return lines
 	}
-	return lines
+	first := func(n int, text string) []string {
+		lines := wrapped(s, width-s.Width(" …"), text)
+		if len(lines) > n {
+			lines = lines[:n]
+			lines[n-1] += " …"
+		}
+		return lines
+	}
+	if len(c.Notes) == 0 || most == 1 {
+		return first(most, c.Source)
+	}
+	notes := first(most-1, strings.Join(c.Notes, " · "))
+	return append(notes, first(most-len(notes), c.Source)...)
 }
 
 // fitted shortens a text to a width, as far as three characters.

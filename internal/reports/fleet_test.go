@@ -266,7 +266,7 @@ func TestFleetFormats(t *testing.T) {
 // names what it draws: the numbers of twoOrgs.
 func TestFleetChart(t *testing.T) {
 	var svg bytes.Buffer
-	if err := FleetChart(&svg, "svg", twoOrgs(), 0); err != nil {
+	if err := FleetChart(twoOrgs(), 0).Draw(&svg, "svg"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -278,13 +278,13 @@ func TestFleetChart(t *testing.T) {
 		}
 	}
 	var png bytes.Buffer
-	if err := FleetChart(&png, "png", twoOrgs(), 0); err != nil || !bytes.HasPrefix(png.Bytes(), []byte("\x89PNG")) {
+	if err := FleetChart(twoOrgs(), 0).Draw(&png, "png"); err != nil || !bytes.HasPrefix(png.Bytes(), []byte("\x89PNG")) {
 		t.Errorf("no PNG, error %v", err)
 	}
-	if err := FleetChart(io.Discard, "svg", twoOrgs(), 1); err == nil {
+	if err := FleetChart(twoOrgs(), 1).Draw(io.Discard, "svg"); err == nil {
 		t.Error("a chart of a cell that is not there is no error")
 	}
-	if err := FleetChart(io.Discard, "svg", &studies.Fleet{Cells: make([]studies.FleetCell, 1)}, 0); err == nil {
+	if err := FleetChart(&studies.Fleet{Cells: make([]studies.FleetCell, 1)}, 0).Draw(io.Discard, "svg"); err == nil {
 		t.Error("a chart of nothing is no error")
 	}
 }

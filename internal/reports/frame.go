@@ -143,12 +143,24 @@ const chanceLine = chanceMark + " the 95 % interval of the difference holds 0"
 
 // trustLine is errorLine, with the mark explained where a cost has it.
 func trustLine(run *results.Run) string {
-	line := errorLine(run)
-	if slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
+	if !marked(run) {
+		return errorLine(run)
+	}
+	return errorLine(run) + "; " + chanceLine
+}
+
+// chartTrust is trustLine with the mark first: the end of a long line may be cut.
+func chartTrust(run *results.Run) string {
+	if !marked(run) {
+		return errorLine(run)
+	}
+	return chanceLine + " · " + errorLine(run)
+}
+
+// marked reports whether a cost has the mark of chance.
+func marked(run *results.Run) bool {
+	return slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
 		_, chance := vsRecorded(run, &c)
 		return chance
-	}) {
-		line += "; " + chanceLine
-	}
-	return line
+	})
 }

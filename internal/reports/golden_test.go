@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 		{"cells.csv", func(w io.Writer, r *results.Run) error { return Run(r, Options{}).Write(w, "csv") }},
 		{"sessions.csv", func(w io.Writer, r *results.Run) error { return Run(r, sessions).Write(w, "csv") }},
 		{"run.json", func(w io.Writer, r *results.Run) error { return Run(r, Options{}).Write(w, "json") }},
-		{"cost.svg", func(w io.Writer, r *results.Run) error { return Chart(w, "svg", r) }},
+		{"cost.svg", func(w io.Writer, r *results.Run) error { return Chart(r).Draw(w, "svg") }},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			var got bytes.Buffer
@@ -102,7 +102,7 @@ func TestWriteErrors(t *testing.T) {
 		}
 	}
 	for _, format := range ChartFormats() {
-		if err := Chart(fullDisk{}, format, bill()); err == nil {
+		if err := Chart(bill()).Draw(fullDisk{}, format); err == nil {
 			t.Errorf("%s: the error of the writer was lost", format)
 		}
 	}

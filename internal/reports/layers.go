@@ -39,9 +39,11 @@ func (t *tables) breaks() []*document.Table {
 		right("RECALL"),
 		{Title: "WHAT HAPPENED"},
 	}
-	return t.lines("what the break detector says against what happened", columns,
+	return t.lines(breaksTitle, columns,
 		func(r *results.Row) [][]any { return breakLines(&r.Breaks) })
 }
+
+const breaksTitle = "what the break detector says against what happened"
 
 // lines lays out the lines of each cell, no table when there are none.
 func (t *tables) lines(title string, columns []document.Column, of func(*results.Row) [][]any) []*document.Table {

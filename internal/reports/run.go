@@ -20,6 +20,7 @@ type Options struct {
 	// MaxCells is the most cells that tables for people list, 0 for all: of
 	// more they show the cheapest and the dearest.
 	MaxCells int
+	Whole    bool // all columns, for who has the room
 }
 
 // Run reports what the cells of a run cost: a line for each, footnotes and the
@@ -30,7 +31,7 @@ func Run(run *results.Run, o Options) *document.Document {
 	bySeed := run
 	run = run.Replicated()
 	shown, rest := selected(run, o.MaxCells)
-	t := &tables{run: shown, whole: run, swept: sweptNames(shown), notes: notesOf(shown, o.Split), used: map[string]bool{}}
+	t := &tables{run: shown, whole: run, swept: sweptNames(shown), every: o.Whole, notes: notesOf(shown, o.Split), used: map[string]bool{}}
 	d := &document.Document{
 		Head: headLines(run),
 		Data: func() *document.Table { return runData(bySeed, o.PerSession) },
@@ -74,19 +75,25 @@ func (t *tables) optimum() []string {
 	var said []string
 	for i, name := range metrics {
 		m, _ := results.LookupMetric(name)
-		var best *results.Cell
-		least := math.Inf(1)
-		for j := range t.whole.Cells {
-			c := &t.whole.Cells[j]
-			if v, ok := c.Value(m); ok && v < least && !isReference(c) && !c.Total.CutShort() {
-				best, least = c, v
-			}
-		}
-		if best != nil {
+		if best := cheapest(t.whole, name); best != nil {
+			least, _ := best.Value(m)
 			said = append(said, fmt.Sprintf("%s: %s, %s", words[i], best.Cell, document.Amounts(least)(least)))
 		}
 	}
 	return []string{strings.Join(said, "; ")}
+}
+
+// cheapest returns the simulated cell of the lowest metric that did all the work, nil without one.
+func cheapest(run *results.Run, metric string) (best *results.Cell) {
+	m, _ := results.LookupMetric(metric)
+	least := math.Inf(1)
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if v, ok := c.Value(m); ok && v < least && !isReference(c) && !c.Total.CutShort() {
+			best, least = c, v
+		}
+	}
+	return best
 }
 
 func writeRun(w io.Writer, run *results.Run) error {
@@ -101,6 +108,7 @@ func writeRun(w io.Writer, run *results.Run) error {
 type tables struct {
 	run, whole *results.Run // what is shown, and what it is compared within
 	swept      []string
+	every      bool
 	notes      []results.Note
 	used       map[string]bool // texts of notes that something on the page points at
 }
@@ -149,15 +157,24 @@ func (t *tables) main() *document.Table {
 	if anyValue(t.run, "cost_open_loop_usd") { // COST has the fetches
 		fetched = t.between("WITH RE-FETCH", "cost_with_refetch_usd")
 	}
+	regret := ofWhole(t.metric("REGRET", "regret_usd"))
 	hit, recall, fetched := t.metric("HIT", "cache_hit_ratio").spared(-1), recall.spared(-1), fetched.spared(-1)
-	if anyValue(t.run, "bound_usd") {
-		columns = append(columns, ofWhole(t.metric("REGRET", "regret_usd")), hit, recall, t.recallRange(),
-			t.metric("RULES KEPT", "instruction_survival").spared(1), fetched)
+	doings := []column{t.metric("MISSES", "misses").spared(3), t.metric("COMPACTIONS", "compactions").spared(1),
+		t.metric("CHAIN", "chain_max").spared(4), t.metric("PEAK", "peak_context_tokens").spared(5),
+		t.metric("WAIT", "added_latency_seconds").spared(2)}
+	bound := anyValue(t.run, "bound_usd")
+	switch {
+	case t.every: // what decides comes first: the others may not be in sight
+		columns = append(columns, fetched, recall, t.recallRange())
+		if bound {
+			columns = append(columns, regret)
+		}
+		columns = append(append(columns, hit), doings...)
+	case bound:
 		columns[1] = columns[1].spared(2) // REGRET tells more
-	} else {
-		columns = append(columns, hit, t.metric("MISSES", "misses").spared(3), t.metric("COMPACTIONS", "compactions").spared(1),
-			t.metric("CHAIN", "chain_max").spared(4), t.metric("PEAK", "peak_context_tokens").spared(5),
-			t.metric("WAIT", "added_latency_seconds").spared(2), recall, t.recallRange(), fetched)
+		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", "instruction_survival").spared(1), fetched)
+	default:
+		columns = append(append(append(columns, hit), doings...), recall, t.recallRange(), fetched)
 	}
 	columns = slices.DeleteFunc(columns, func(c column) bool {
 		m, _ := results.LookupMetric(c.metric)

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -29,7 +30,7 @@ func (s *sketch) find(p *panel, data draw.Canvas) {
 				continue
 			}
 			left, upper := p.X.At(x.X[j])*size.X.Points(), p.Y.At(x.Y[j])*size.Y.Points()
-			spot := document.Spot{Text: p.says(x, j)}
+			spot := document.Spot{Text: p.says(x, j, s.panels[len(s.panels)-1].X.Title)}
 			if x.Mark == document.MarkBox {
 				right, lower := p.X.At(x.X2[j])*size.X.Points(), p.Y.At(x.Y2[j])*size.Y.Points()
 				spot.Width, spot.Height = math.Abs(right-left)/2, math.Abs(lower-upper)/2
@@ -51,8 +52,8 @@ func shortTitle(title string) string {
 	return title
 }
 
-// says returns what a point of a series is.
-func (p *panel) says(x *document.Series, j int) string {
+// says returns what a point of a series is. A panel without a title of its axis has that of the lowest.
+func (p *panel) says(x *document.Series, j int, below string) string {
 	var parts []string
 	add := func(text string) {
 		if text != "" && !strings.Contains(strings.Join(parts, " · "), text) {
@@ -72,7 +73,7 @@ func (p *panel) says(x *document.Series, j int) string {
 		}
 	}
 	if !p.Y.Names {
-		add(strings.TrimSpace(shortTitle(p.X.Title) + " " + p.X.Write(at)))
+		add(strings.TrimSpace(shortTitle(cmp.Or(p.X.Title, below)) + " " + p.X.Write(at)))
 		add(strings.TrimSpace(shortTitle(p.Title) + " " + p.Y.Write(up)))
 	} else {
 		add(p.Y.Write(up))

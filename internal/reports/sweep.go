@@ -38,7 +38,7 @@ func sweepDrawings(run *results.Run, metrics ...string) []Drawing {
 			if used[file]++; used[file] > 1 {
 				file = fmt.Sprintf("%s-%d", file, used[file])
 			}
-			list = append(list, Drawing{file, func() (*document.Chart, error) { return f.chart(run, name) }})
+			list = append(list, Drawing{Name: file, chart: func() (*document.Chart, error) { return f.chart(run, name) }})
 		}
 	}
 	return list

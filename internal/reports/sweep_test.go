@@ -36,6 +36,12 @@ func drawn(t *testing.T, file string, draw func(w io.Writer, format string) erro
 	return a.Bytes()
 }
 
+// whole is a drawing with all its footnotes.
+func whole(d Drawing) Drawing {
+	d.Form.Footnotes = -1
+	return d
+}
+
 // wantTexts fails for texts that an SVG lacks.
 func wantTexts(t *testing.T, svg []byte, want ...string) {
 	t.Helper()
@@ -71,14 +77,14 @@ func absentTexts(t *testing.T, svg []byte, absent ...string) {
 // chart.
 func TestSweepLines(t *testing.T) {
 	svg := drawn(t, "sweep.svg", func(w io.Writer, format string) error {
-		return sweepDrawings(lineSweep(), "cost_usd")[0].Draw(w, format)
+		return whole(sweepDrawings(lineSweep(), "cost_usd")[0]).Draw(w, format)
 	})
-	wantTexts(t, svg, "Cost against threshold", "Cost (USD), axis does not begin at 0", "threshold",
+	wantTexts(t, svg, "Cost against threshold", "Cost (USD), axis does not begin at 0", "threshold (tokens)",
 		"45 sessions · 22,080 calls · claude-opus-4-6, claude-sonnet-4-5 · 2025-06-02 … 2026-03-25 · prices at call date",
 		"keep=20000 · 18 cells", "auto-compact", "truncate-half", "model error around recorded, ±1.0 %",
 		"40k", "155k", "167k", "187k", "lowest: $900.00 at 100k",
 		"recorded $1,010.00", "billed $1,000.00", "truncate-oldest $1,100.00", "not drawn, none: $5,000.00")
-	wantText(t, svg, "source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01 · model error on these sessions: +1.0 %")
+	wantText(t, svg, "model error on these sessions: +1.0 % net · source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01")
 	// A box is a path of its colour: the legend's and nine on the line, and the
 	// two lines themselves are stroked.
 	if n := bytes.Count(svg, []byte("fill:#E6781E")); n != 10 {
@@ -107,9 +113,9 @@ func TestSweepDirections(t *testing.T) {
 // twice.
 func TestSweepMap(t *testing.T) {
 	svg := drawn(t, "sweep-map.svg", func(w io.Writer, format string) error {
-		return sweepDrawings(mapSweep(), "cost_usd")[0].Draw(w, format)
+		return whole(sweepDrawings(mapSweep(), "cost_usd")[0]).Draw(w, format)
 	})
-	wantTexts(t, svg, "Cost against threshold and keep", "threshold", "keep", "auto-compact · summary=stub · 45 cells",
+	wantTexts(t, svg, "Cost against threshold and keep", "threshold (tokens)", "keep", "auto-compact · summary=stub · 45 cells",
 		"5%", "50%", "40k", "187k", "$950.00", "$1,228.00", "$950.00 … $1,228.00", "lowest: $950.00 at threshold 120k, keep 20%",
 		"for comparison, recorded: $1,010.00", "for comparison, billed: $1,000.00")
 	marked, tiles := 0, 0

@@ -22,7 +22,8 @@ func total(strategy string, cost, hits float64, compactions int) results.Row {
 // differences of up to 1.96·3.77 %/√45 = 1.1 % may be chance.
 func sweepRun() *results.Run {
 	run := &results.Run{
-		Provenance: results.Provenance{Version: "v0.1.0", Seed: 7, Prices: "2026-04-01"},
+		Provenance: results.Provenance{Version: "v0.1.0", Seed: 7, Prices: "2026-04-01",
+			Axes: map[string]string{"threshold": "threshold (tokens)"}},
 		Workload: results.Workload{Sessions: 45, Calls: 22080, Models: []string{"claude-opus-4-6", "claude-sonnet-4-5"},
 			First: "2025-06-02", Last: "2026-03-25", PricesAt: "call date"},
 		ModelError: results.ModelError{BilledUSD: 1000, RecordedUSD: 1010, Spread: 0.0377},

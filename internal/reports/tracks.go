@@ -19,33 +19,37 @@ import (
 const maxTracked = 8_000
 
 // Tracks returns what each call of the conversations of some cells read, wrote, sent uncached and answered,
-// session by session, and a note when some sessions are left out. paths are the files of sessions by id, for
-// the command that explains a call, none for the samples; chosen are the arguments that choose a cell there, by its name.
-func Tracks(calls []results.CellCalls, paths map[string][]string, chosen map[string]string) (*document.Tracks, string) {
+// session by session, of the sessions with the most calls. Of sessions that are named by their id a command
+// explains a call; chosen are the arguments that choose a cell there, by its name.
+func Tracks(
+	calls []results.CellCalls, sessions map[string]PageSession, chosen map[string]string,
+) *document.Tracks {
 	t := &document.Tracks{Step: "call", Parts: []string{"read", "written", "uncached", "output"}}
-	kept, left := tracked(calls)
+	kept := tracked(calls)
 	for i := range calls {
 		bySession := map[string][]*results.CallRecord{}
 		for j := range calls[i].Calls {
 			c := &calls[i].Calls[j]
+			if c.Round < 0 && c.Source == results.SourceOther {
+				continue // no log shows it: sim explain, whose numbers these are, has none for it
+			}
 			bySession[c.Session] = append(bySession[c.Session], c)
 		}
 		for _, id := range kept {
 			if list := bySession[id]; len(list) > 0 {
 				track := trackOf(list)
 				track.Group, track.Variant = document.Printable(id), calls[i].Cell
-				if files, ok := paths[id]; ok && chosen[calls[i].Cell] != "" {
-					how := chosen[calls[i].Cell]
-					track.Look = document.Printable(strings.TrimSpace(fmt.Sprintf("sim explain %s {n} %s %s", Quoted(id), how, Quoted(files...))))
+				if s, ok := sessions[id]; ok {
+					track.Label = document.Printable(s.Label + " · " + id[:min(8, len(id))])
+					if how := chosen[calls[i].Cell]; how != "" {
+						track.Look = document.Printable(strings.TrimSpace(fmt.Sprintf("sim explain %s {n} %s %s", Quoted(id), how, Quoted(s.Files...))))
+					}
 				}
 				t.List = append(t.List, track)
 			}
 		}
 	}
-	if left == 0 {
-		return t, ""
-	}
-	return t, fmt.Sprintf("The %d sessions with the most calls; %d others are left out.", len(kept), left)
+	return t
 }
 
 // Quoted writes arguments as a shell takes them.
@@ -61,8 +65,8 @@ func Quoted(args ...string) string {
 	return strings.Join(list, " ")
 }
 
-// tracked returns the sessions to follow, by most calls, and how many are left out.
-func tracked(calls []results.CellCalls) (kept []string, left int) {
+// tracked returns the sessions to follow, by most calls.
+func tracked(calls []results.CellCalls) (kept []string) {
 	count := map[string]int{}
 	for i := range calls {
 		for j := range calls[i].Calls {
@@ -78,16 +82,17 @@ func tracked(calls []results.CellCalls) (kept []string, left int) {
 	total := 0
 	for i, id := range kept {
 		if total += count[id]; i > 0 && total > maxTracked*len(calls) {
-			return kept[:i], len(kept) - i
+			return kept[:i]
 		}
 	}
-	return kept, 0
+	return kept
 }
 
 // trackOf lays out the calls of one session by their start.
 func trackOf(calls []*results.CallRecord) document.Track {
 	slices.SortStableFunc(calls, func(a, b *results.CallRecord) int { return cmp.Compare(a.Start, b.Start) })
 	t := document.Track{Stack: make([][]int64, 4), Notes: map[int]string{}}
+	last := map[int32]int64{} // context of the call before, by thread
 	for i, c := range calls {
 		u := c.Usage
 		for k, n := range []int64{u.Read, u.Write5m + u.Write1h + u.WriteOther, u.Uncached, u.Output} {
@@ -95,25 +100,34 @@ func trackOf(calls []*results.CallRecord) document.Track {
 		}
 		t.When = append(t.When, (c.Start-calls[0].Start)/int64(time.Second))
 		t.USD = append(t.USD, math.Round(c.Cost.Total()*1e4)/1e4)
-		if note := callNote(c); note != "" {
+		if note := callNote(c, last[c.Thread]); note != "" {
 			t.Notes[i] = note
+		}
+		if c.Round >= 0 {
+			last[c.Thread] = c.Context
 		}
 	}
 	return t
 }
 
-// callNote says what happened at a call, "" for nothing.
-func callNote(c *results.CallRecord) string {
+// callNote says what happened at a call behind one with a context of before tokens, "" for nothing.
+func callNote(c *results.CallRecord, before int64) string {
+	fell := ""
+	if c.Round >= 0 && c.Context < before {
+		fell = fmt.Sprintf("context %s → %s tokens", document.Whole(before), document.Whole(c.Context))
+	}
 	switch {
 	case isMiss(c) && c.Miss != prompt.MissCompaction:
-		return fmt.Sprintf("miss (%s): of %s tokens that the best prefix held, %s were read",
-			c.Miss, document.Whole(c.Expected), document.Whole(c.Usage.Read))
+		return fmt.Sprintf("miss (%s): of %s tokens that the best prefix held, %s were read%s",
+			strings.ReplaceAll(c.Miss.String(), "_", " "), document.Whole(c.Expected), document.Whole(c.Usage.Read), strings.TrimSuffix("; "+fell, "; "))
 	case c.Source == results.SourceCompact:
 		return fmt.Sprintf("compaction: a summary of %s tokens in", document.Whole(c.Usage.Input()))
 	case isMiss(c):
-		return "first call behind a compaction"
+		return "first call behind a compaction: " + fell
 	case c.Round < 0:
-		return "a call of the client: " + c.Source.String()
+		return "a call of the client: " + strings.ReplaceAll(c.Source.String(), "_", " ")
+	case fell != "":
+		return "cleared: " + fell
 	}
 	return ""
 }

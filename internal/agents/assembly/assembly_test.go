@@ -111,7 +111,7 @@ func TestUniqueID(t *testing.T) {
 
 // A cost that is no number, negative or absurd is a problem and not added.
 func TestCost(t *testing.T) {
-	f := NewFile("x", "a", traces.Options{MaxProblems: 9})
+	f := NewFile("a", traces.Options{MaxProblems: 9})
 	sum := 0.0
 	for i, usd := range []float64{0.5, 1e308, 1e308, -1, math.NaN(), math.Inf(1), 0} {
 		sum += f.Cost(i, usd)

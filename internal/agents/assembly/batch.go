@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/compactsim/compactsim/internal/parallel"
@@ -36,7 +37,17 @@ type outcome struct {
 	*traces.Session
 	problems Problems
 	file     int32 // the first
+	empty    bool  // no calls of its own
 	unsound  error
+}
+
+// shelve moves the body of a session that is of use to the shelf, if there is one. Where that has no room the session
+// stays in memory.
+func (b *reading[S]) shelve(o *outcome) {
+	o.empty = len(o.Threads) == 0
+	if b.opts.Shelf != nil && !o.empty && o.unsound == nil {
+		_ = o.Shelve(b.opts.Shelf)
+	}
 }
 
 func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, inputs []traces.Input) *reading[S] {
@@ -54,13 +65,22 @@ func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, 
 // read reads all files that the store does not have, some of them twice.
 func (b *reading[S]) read(ctx context.Context) error {
 	b.recall()
-	var alone [][]int32
+	var groups [][]int32
+	stem := "" // of the first file of a group: those in the folder of that name speak of the same session
 	for i := range b.inputs {
-		if !b.recalled[i] {
-			alone = append(alone, []int32{int32(i)})
+		if b.recalled[i] {
+			continue
 		}
+		name := b.inputs[i].Name
+		if n := len(groups); n > 0 && strings.HasPrefix(name, stem) {
+			groups[n-1] = append(groups[n-1], int32(i))
+			continue
+		}
+		groups = append(groups, []int32{int32(i)})
+		stem, _, _ = strings.Cut(name, ".json")
+		stem += "/"
 	}
-	if err := b.pass(ctx, alone); err != nil {
+	if err := b.pass(ctx, groups); err != nil {
 		return err
 	}
 	if err := b.pass(ctx, b.torn()); err != nil {
@@ -184,10 +204,11 @@ func (b *reading[S]) gather(scanned []S, batch []int32) {
 	made := make([]outcome, len(drafts))
 	parallel.Each(b.opts.Workers, len(drafts), func(i int) {
 		s := drafts[i].assemble()
-		made[i] = outcome{s, drafts[i].Problems, at[drafts[i].Files[0]], s.Check()}
+		made[i] = outcome{Session: s, problems: drafts[i].Problems, file: at[drafts[i].Files[0]], unsound: s.Check()}
 		if b.opts.Listener != nil && made[i].unsound == nil {
 			s.Index = b.opts.Listener.Index(s, drafts[i].heard)
 		}
+		b.shelve(&made[i])
 		drafts[i] = nil
 	})
 	b.made = append(b.made, made...)
@@ -221,7 +242,7 @@ func (b *reading[S]) corpus(inputs *traces.Inputs, found *Problems) *traces.Corp
 	for _, o := range b.made {
 		c.Repeated += o.Quality.Repeated
 		switch {
-		case len(o.Threads) == 0:
+		case o.empty:
 			found.Join(o.problems)
 			found.Add(b.files[o.file].Name, 0, "session %s has no API calls of its own", o.ID)
 		case o.unsound != nil:

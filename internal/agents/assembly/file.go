@@ -22,7 +22,6 @@ type File struct {
 	Problems Problems
 	Unknown  map[string]int // lines by type, for types the reader does not know
 
-	reader  string // package of the reader, in front of its errors
 	strict  bool
 	claimed bool            // a session answers for its problems
 	spoken  []prompt.Digest // names of sessions and calls that it speaks of, beside those of its sessions
@@ -36,11 +35,11 @@ func (f *File) Speaks(name string) {
 	}
 }
 
-// NewFile returns an unread file for the reader of a name.
-func NewFile(reader, name string, opts traces.Options) *File {
+// NewFile returns an unread file.
+func NewFile(name string, opts traces.Options) *File {
 	return &File{
 		Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{},
-		reader: reader, strict: opts.Strict,
+		strict: opts.Strict,
 	}
 }
 
@@ -166,7 +165,7 @@ func (f *File) Refuse(line int, err error) error {
 	f.Problems.Add(f.Name, line, "%s", err)
 	if f.strict {
 		p := traces.Problem{File: f.Name, Line: line, Text: err.Error()}
-		return fmt.Errorf("%s: %w", f.reader, errors.New(p.String()))
+		return errors.New(p.String())
 	}
 	return nil
 }

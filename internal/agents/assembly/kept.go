@@ -43,6 +43,15 @@ type keptSession struct {
 	Unsound  string
 }
 
+// outcome is a session as it was, and its file by the index in entry.
+func (m *keptSession) outcome() outcome {
+	o := outcome{Session: m.Session, problems: m.Problems, file: m.File}
+	if m.Unsound != "" {
+		o.unsound = errors.New(m.Unsound)
+	}
+	return o
+}
+
 // key names what the store has of the files of which one is the first. What is read depends on these options.
 func (b *reading[S]) key(i int32) string {
 	o := &b.opts
@@ -56,14 +65,23 @@ func (b *reading[S]) recall() {
 	}
 	b.stamps = make([]traces.Stamp, len(b.inputs))
 	found := make([]*kept, len(b.inputs))
+	made := make([][]outcome, len(b.inputs))
 	parallel.Each(b.opts.Workers, len(b.inputs), func(i int) {
 		if b.opts.Room(b.inputs[i].Name) != nil { // who reads the file tells
 			return
 		}
 		var k kept
-		if b.stamps[i] = b.inputs[i].Stamp(); b.stamps[i].Path != "" && b.opts.Store.Get(b.key(int32(i)), &k) {
-			found[i] = &k
+		b.stamps[i] = b.inputs[i].Stamp()
+		if b.stamps[i].Path == "" || !b.opts.Store.Get(b.key(int32(i)), &k) || !b.heard(&k) {
+			return
 		}
+		for j := range k.Made {
+			o := k.Made[j].outcome()
+			b.shelve(&o)
+			made[i] = append(made[i], o)
+		}
+		k.Made = nil
+		found[i] = &k
 	})
 	at := make(map[string]int32, len(b.inputs))
 	for i := range b.inputs {
@@ -71,12 +89,19 @@ func (b *reading[S]) recall() {
 	}
 	for i, k := range found {
 		if k != nil && b.files[i] == nil && b.fresh(k, at) {
-			b.take(k, at)
+			b.take(k, made[i], at)
 		}
 	}
 }
 
-// fresh reports whether all files of an entry are as they were, and their sessions have an index if one is wanted.
+// heard reports whether the sessions of an entry have an index if one is wanted.
+func (b *reading[S]) heard(k *kept) bool {
+	return b.opts.Listener == nil || !slices.ContainsFunc(k.Made, func(m keptSession) bool {
+		return m.Unsound == "" && m.Session.Index == nil
+	})
+}
+
+// fresh reports whether all files of an entry are as they were.
 func (b *reading[S]) fresh(k *kept, at map[string]int32) bool {
 	for i := range k.Files {
 		f := &k.Files[i]
@@ -84,13 +109,11 @@ func (b *reading[S]) fresh(k *kept, at map[string]int32) bool {
 			return false
 		}
 	}
-	return b.opts.Listener == nil || !slices.ContainsFunc(k.Made, func(m keptSession) bool {
-		return m.Unsound == "" && m.Session.Index == nil
-	})
+	return true
 }
 
-// take makes the files of an entry a batch of their own.
-func (b *reading[S]) take(k *kept, at map[string]int32) {
+// take makes the files of an entry, and what they came to, a batch of their own.
+func (b *reading[S]) take(k *kept, made []outcome, at map[string]int32) {
 	b.batches++
 	for i := range k.Files {
 		was := &k.Files[i]
@@ -110,11 +133,8 @@ func (b *reading[S]) take(k *kept, at map[string]int32) {
 			b.opts.Progress(f.Bytes, 1)
 		}
 	}
-	for _, m := range k.Made {
-		o := outcome{Session: m.Session, problems: m.Problems, file: at[k.Files[m.File].Name]}
-		if m.Unsound != "" {
-			o.unsound = errors.New(m.Unsound)
-		}
+	for _, o := range made {
+		o.file = at[k.Files[o.file].Name]
 		b.made = append(b.made, o)
 	}
 }
@@ -154,10 +174,17 @@ func (b *reading[S]) keep() {
 		k := groups[b.root(o.file)]
 		k.Made = append(k.Made, m)
 	}
+	maps.DeleteFunc(groups, func(root int32, _ *kept) bool { return lost[root] })
 	roots := slices.Sorted(maps.Keys(groups))
 	parallel.Each(b.opts.Workers, len(roots), func(i int) {
-		if !lost[roots[i]] {
-			b.opts.Store.Put(b.key(roots[i]), groups[roots[i]])
+		k := groups[roots[i]]
+		for j := range k.Made {
+			var err error
+			if k.Made[j].Session, err = k.Made[j].Session.Load(); err != nil {
+				return
+			}
 		}
+		b.opts.Store.Put(b.key(roots[i]), k)
+		clear(k.Made)
 	})
 }

@@ -14,6 +14,7 @@ import (
 // message is the API message of a line.
 type message struct {
 	present  bool
+	kind     prompt.Kind // of its texts: those of a person's message unless it is known to be an answer
 	id       []byte
 	model    []byte
 	usage    assembly.Usage
@@ -27,9 +28,13 @@ type message struct {
 
 // message reads an API message; its blocks become pieces.
 func (p *parser) message(m *message) {
-	m.present = p.peek() == '{'
+	m.present, m.kind = p.peek() == '{', prompt.KindPrompt
 	for name := range p.members {
 		switch string(name) {
+		case "role":
+			if string(p.str()) == "assistant" {
+				m.kind = prompt.KindText
+			}
 		case "id":
 			m.id = p.str()
 		case "model":
@@ -59,7 +64,7 @@ func (p *parser) content(m *message) {
 		p.add(piece{Block: prompt.Block{
 			Kind: prompt.KindText, Flags: prompt.FlagString, Object: -1,
 			Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
-		}, heard: p.hear(prompt.KindText, text)}, text)
+		}, heard: p.hear(m.kind, text)}, text)
 	case '[':
 		for range p.elements {
 			p.block(m)
@@ -172,7 +177,7 @@ func (p *parser) block(m *message) {
 		case "text":
 			text := p.text(&p.scratch)
 			m.says(text)
-			b.text = p.said(prompt.KindText, text)
+			b.text = p.said(m.kind, text)
 		case "thinking":
 			b.thinking = p.span(p.text(&p.scratch))
 		case "signature", "data":
@@ -232,7 +237,7 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 	case "document":
 		pc.Kind, s = prompt.KindDocument, b.data
 	default:
-		pc.Kind, s = prompt.KindText, p.said(prompt.KindText, b.raw)
+		pc.Kind, s = prompt.KindText, p.said(m.kind, b.raw)
 	}
 	pc.Bytes, pc.Digest, pc.heard = int32(s.bytes), s.digest, s.heard
 	if pc.Kind == prompt.KindImage || pc.Kind == prompt.KindDocument {

@@ -132,7 +132,7 @@ func (n *names) at(i int32) string {
 
 // scan reads one file into records.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*source, error) {
-	src := &source{File: assembly.NewFile("claudecode", in.Name, opts)}
+	src := &source{File: assembly.NewFile(in.Name, opts)}
 	p := &parser{src: src, ear: opts.Listener}
 	return src, src.Read(ctx, opts, in, p.parse)
 }

@@ -156,7 +156,11 @@ func (r *responseItem) message() ([]assembly.Block, error) {
 // withText returns a block with its text where somebody wants it.
 func (r *responseItem) withText(b assembly.Block, quoted bool, texts ...[]byte) assembly.Block {
 	if r.maker.Keep || r.maker.Ear != nil {
-		r.maker.Say(&b, traces.Text{Text: string(bytes.Join(texts, nil)), Quoted: quoted})
+		var text strings.Builder
+		for _, t := range texts {
+			text.Write(t)
+		}
+		r.maker.Say(&b, traces.Text{Text: text.String(), Quoted: quoted})
 	}
 	return b
 }

@@ -89,7 +89,7 @@ var errNoRecord = errors.New("line is no record of a rollout: it has no type")
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, error) {
-	f := assembly.NewFile(Agent, in.Name, opts)
+	f := assembly.NewFile(in.Name, opts)
 	ro := &rollout{File: f, Rounds: assembly.NewRounds(assembly.Main(), f), maker: assembly.Maker{Ear: opts.Listener}}
 	return ro, ro.Read(ctx, opts, in, ro.parse)
 }

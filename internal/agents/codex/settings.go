@@ -6,7 +6,7 @@ import "github.com/compactsim/compactsim/traces"
 // counts up to nine tenths of the window.
 func settings() []traces.Setting {
 	return []traces.Setting{{
-		Name: "model_auto_compact_token_limit", Group: "threshold", Where: "~/.codex/config.toml",
+		Name: "model_auto_compact_token_limit", Group: traces.GroupThreshold, Where: "~/.codex/config.toml",
 		Snippet: "model_auto_compact_token_limit = %s", Does: "compact at %s tokens",
 		Values: []string{
 			"40000", "50000", "60000", "70000", "80000", "90000",

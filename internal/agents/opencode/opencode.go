@@ -153,7 +153,7 @@ var errNoExport = errors.New("file is no export of a session: it has no messages
 // scan reads one file. What an export holds ahead of a defect is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, error) {
 	x := &export{
-		File: assembly.NewFile(Agent, in.Name, opts), thread: assembly.Main(),
+		File: assembly.NewFile(in.Name, opts), thread: assembly.Main(),
 		tasks: map[string]prompt.Digest{}, calls: map[string]bool{}, ear: opts.Listener,
 	}
 	text, err := x.ReadAll(ctx, opts, in)

@@ -125,7 +125,7 @@ var errNoType = errors.New("not a line of a session: it has no type")
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{File: assembly.NewFile(Agent, in.Name, opts), index: map[string]int32{}}
+	f := &file{File: assembly.NewFile(in.Name, opts), index: map[string]int32{}}
 	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
 	return f, f.Read(ctx, opts, in, f.parse)
 }

@@ -6,7 +6,7 @@ import "github.com/compactsim/compactsim/traces"
 // the window less the reserve.
 func settings() []traces.Setting {
 	return []traces.Setting{{
-		Name: "compaction.reserveTokens", Group: "threshold", Where: "~/.pi/agent/settings.json",
+		Name: "compaction.reserveTokens", Group: traces.GroupThreshold, Where: "~/.pi/agent/settings.json",
 		Snippet: `{"compaction": {"reserveTokens": %s}}`, Does: "keep %s tokens free",
 		Values: []string{"40000", "60000", "80000", "100000", "120000"},
 		Assign: "full-compact.trigger.reserve=%s",
