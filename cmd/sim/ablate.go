@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -105,7 +104,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	f.read.remark(cmd, &out.Run.Workload, s.corpus)
 	return errors.Join(runErr,
 		reports.Ablation(out).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.Tornado(w, format, out, out.Bases[0]) }),
+		f.output.draw(cmd, reports.Tornado(out, out.Bases[0])),
 		s.saveAblation(context.WithoutCancel(cmd.Context()), out))
 }
 

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -66,6 +70,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer corpus.Close()
+	f.sayBill(cmd, corpus, prices)
 	advice, err := f.advice(cmd, corpus, prices)
 	if err != nil {
 		return err
@@ -75,15 +80,41 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	return advice.Document(read.Remarks).Write(cmd.OutOrStdout(), f.format)
 }
 
+// sayBill says on a terminal what was paid, as soon as that is known: what saves takes longer.
+func (f *traceFlags) sayBill(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) {
+	if f.read.quiet || !isTerminal(cmd.ErrOrStderr()) {
+		return
+	}
+	paid, total := map[string]float64{}, 0.0
+	for _, s := range corpus.Sessions {
+		row := sim.Billed(s, prices, time.Time{})
+		paid[agents.Of(s.Agent).Title] += row.CostUSD()
+		total += row.CostUSD()
+	}
+	text := document.USD(total, 2) + " paid at the prices of the API"
+	for _, agent := range slices.Sorted(maps.Keys(paid)) {
+		text += ", " + agent + " " + document.USD(paid[agent], 2)
+	}
+	say(cmd.ErrOrStderr(), "%s; trying what their clients offer", text)
+}
+
 // advice finds what to set.
 func (f *traceFlags) advice(
 	cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table,
 ) (*scenarios.Advice, error) {
+	plan, err := f.plan(prices)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Advise(cmd.Context(), corpus)
+}
+
+// plan is one under which sessions are simulated as they were recorded.
+func (f *traceFlags) plan(prices *costmodel.Table) (*scenarios.Plan, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, err
 	}
-	plan := scenarios.Plan{Registry: registry, Prices: prices, Seed: 1, Workers: f.read.workers, Version: version(),
-		Formulas: f.read.verbose}
-	return plan.Advise(cmd.Context(), corpus)
+	return &scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{results.StrategyRecorded}, Seed: 1,
+		Workers: f.read.workers, Version: version(), Formulas: f.read.verbose}, nil
 }

@@ -52,7 +52,7 @@ hashes, in report and baselines. The key is that of sim export.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "file", "", "the check `FILE`; every argument is then a path of sessions")
-	flags.StringVar(&f.output, "format", "text", "output: text, markdown (for a comment) or json")
+	bindFormat(cmd, &f.output, check.Formats()...)
 	flags.StringVar(&f.junit, "junit", "", "also write the results into this `FILE` as JUnit tests")
 	flags.BoolVar(&f.github, "github", false,
 		"annotate lines and write the step summary for GitHub; on where GITHUB_ACTIONS is set")
@@ -118,9 +118,6 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 // open reads the check file and its scenario. All problems are reported at once.
 func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*check.File, *scenarios.Plan, error) {
 	var errs []error
-	if err := checkFormat(f.output, check.Formats()); err != nil {
-		errs = append(errs, err)
-	}
 	text, err := files.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; sim check --init writes one to begin with", err)
@@ -218,7 +215,11 @@ func (f *checkFlags) replay(
 		return nil, nil, hintScenario(err, args)
 	}
 	defer corpus.Close()
-	reading.sample = false // what the scenario asks for
+	var remarks results.Workload
+	if reading.sample {
+		reading.sample = false // what the scenario asks for
+		remarks.Remarks = []string{"gated are the samples that come with sim: neither PATH nor sessions.paths of the scenario names others"}
+	}
 	if err := f.beforehand(cmd, plan, corpus, hide); err != nil {
 		return nil, nil, err
 	}
@@ -233,7 +234,6 @@ func (f *checkFlags) replay(
 	if err != nil {
 		return nil, nil, err
 	}
-	var remarks results.Workload
 	if !hide.on() { // they name projects and sessions
 		reading.remark(cmd, &remarks, corpus)
 	}

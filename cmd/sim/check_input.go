@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/internal/check"
 	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/scenarios"
@@ -81,7 +80,6 @@ func checkInput(
 		c := &run.Cells[i]
 		byName[c.Cell] = c
 		if c.Strategy == results.StrategyBilled {
-			countMisses(c, corpus.Sessions, plan)
 			in.Cells = append(in.Cells, check.Cell{Name: c.Cell, Strategy: c.Strategy, Draws: []*results.Cell{c}})
 		}
 	}
@@ -96,20 +94,6 @@ func checkInput(
 		in.Cells = append(in.Cells, c)
 	}
 	return in, nil
-}
-
-// countMisses gives a bill the misses that its recordings show.
-func countMisses(c *results.Cell, sessions []*traces.Session, plan *scenarios.Plan) {
-	byID := map[string]*traces.Session{}
-	for _, s := range sessions {
-		byID[s.ID] = s
-	}
-	c.Unmeasured = slices.DeleteFunc(slices.Clone(c.Unmeasured), func(name string) bool { return name == "misses" || name == "call_hit_ratio" })
-	c.Total = results.Row{Strategy: c.Strategy}
-	for i := range c.Rows {
-		audit.CountMisses(&c.Rows[i], byID[c.Rows[i].Session], plan.Prices)
-		c.Total.Add(&c.Rows[i])
-	}
 }
 
 // usualModel returns the model that most calls of a session went to, of equals

@@ -40,13 +40,26 @@ func consoles(t *testing.T, file string) []console {
 		case line == "```":
 			inside = false
 		case inside && (strings.HasPrefix(line, "$ sim") || strings.HasPrefix(line, "$ export")):
-			all = append(all, console{file: file, line: i + 1, args: strings.Fields(strings.TrimPrefix(strings.TrimPrefix(line, "$ "), "sim "))})
+			all = append(all, console{file: file, line: i + 1, args: unquoted(strings.TrimPrefix(strings.TrimPrefix(line, "$ "), "sim "))})
 		case inside && len(all) > 0:
 			c := &all[len(all)-1]
 			c.want = append(c.want, line)
 		}
 	}
 	return all
+}
+
+// unquoted returns the words of a command, of which those in quotes may hold spaces.
+func unquoted(line string) []string {
+	var words []string
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 0 {
+			words = append(words, strings.Fields(part)...)
+		} else {
+			words = append(words, part)
+		}
+	}
+	return words
 }
 
 // docsPort is the port that documents name for a server of their own.

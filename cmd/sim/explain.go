@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -81,9 +82,14 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	behind := ""
 	if _, file, line, ok := traces.ParseCallName(args[0]); ok && call == 0 && int(file) < len(s.Files) {
-		if call = callAt(e, s.Files[file], int(line)); call == 0 {
+		at := callAt(e, s.Files[file], int(line))
+		if at == nil {
 			return usageError{fmt.Errorf("%s: no call at or behind that line", args[0])}
+		}
+		if call = at.Number; at.Line > int(line) {
+			behind = fmt.Sprintf("%s is no line of a call: this is the next one behind it, at line %d", args[0], at.Line)
 		}
 	}
 	if call > len(e.Calls) {
@@ -93,6 +99,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	d, err := explain.Document(e, explain.Options{Call: call, All: f.all, Logged: loggedOf(e, s, config.Prices)})
 	if err != nil {
 		return usageError{err}
+	}
+	if behind != "" {
+		d.Head = append([]string{behind}, d.Head...)
 	}
 	return d.Write(cmd.OutOrStdout(), f.format)
 }
@@ -118,9 +127,9 @@ func loggedOf(e *studies.Explanation, s *traces.Session, prices sim.Prices) expl
 	return logged
 }
 
-// callAt returns the number of the conversation's call at a line of a file or the next
-// behind it, 0 for none.
-func callAt(e *studies.Explanation, file string, line int) int {
+// callAt returns the conversation's call at a line of a file or the next behind it, nil
+// for none.
+func callAt(e *studies.Explanation, file string, line int) *studies.ExplainedCall {
 	var at *studies.ExplainedCall
 	for i := range e.Calls {
 		c := &e.Calls[i]
@@ -128,10 +137,7 @@ func callAt(e *studies.Explanation, file string, line int) int {
 			at = c
 		}
 	}
-	if at == nil {
-		return 0
-	}
-	return at.Number
+	return at
 }
 
 // callNumber splits off the number of a call, if the first argument is one.
@@ -201,7 +207,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer corpus.Close()
-	report, err := f.explain(corpus, prices, export)
+	report, err := f.explain(cmd.Context(), corpus, prices, export)
 	if err != nil {
 		return err
 	}
@@ -224,7 +230,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 
 // explain makes the report. Under --strict a model without a price is an error.
 func (f *auditFlags) explain(
-	corpus *traces.Corpus, prices *costmodel.Table, export *audit.Export,
+	ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, export *audit.Export,
 ) (*audit.Report, error) {
 	if f.read.strict {
 		for _, s := range corpus.Sessions {
@@ -235,9 +241,18 @@ func (f *auditFlags) explain(
 			}
 		}
 	}
-	report := audit.Run(corpus.Sessions, audit.Options{
-		Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod,
-	})
+	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
+	plan, err := f.plan(prices)
+	if err != nil {
+		return nil, err
+	}
+	switch _, cells, err := plan.Chains(ctx, corpus); {
+	case err == nil:
+		o.Compactions = cells[0].Compactions
+	case !errors.Is(err, traces.ErrNoSessions): // sessions without a call have none
+		return nil, err
+	}
+	report := audit.Run(corpus.Sessions, o)
 	if export != nil {
 		report.Reconcile(export, prices)
 	}

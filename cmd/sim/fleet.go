@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strconv"
@@ -121,7 +120,7 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return errors.Join(runErr,
 		reports.Fleet(result).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.FleetChart(w, format, result, 0) }),
+		f.output.draw(cmd, reports.FleetChart(result, 0)),
 		folder.saveFleet(context.WithoutCancel(cmd.Context()), file, result))
 }
 
@@ -237,7 +236,7 @@ func fleetProgress(done, total int64) string {
 	if done == 0 {
 		return "drawing people and sessions"
 	}
-	return fmt.Sprintf("simulating: %d of %d sessions × strategies and comparisons", done, total)
+	return fmt.Sprintf("simulating: %d %% · %d of %d sessions × strategies and comparisons", 100*done/max(1, total), done, total)
 }
 
 // anyFile opens files by any path, not only by those below a folder.

@@ -328,7 +328,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	compared := reports.CompareCorpora(observed[0], observed[1])
 	compared.Names, compared.Remarks = names, remarks
 	return errors.Join(compared.Document().Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.CorpusChart(w, format, compared) }))
+		f.output.draw(cmd, reports.CorpusChart(compared)))
 }
 
 // check returns all that is wrong before anything is read or generated.
@@ -389,14 +389,16 @@ func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
 	if len(paths) == 1 {
 		name, read.discover = paths[0], discoverFlags{}
 	}
-	c, err = read.corpus(cmd, paths)
+	if c, err = read.corpus(cmd, paths); err != nil {
+		return nil, "", nil, err
+	}
 	switch {
 	case read.sample:
 		name = "the samples that come with sim"
 	case len(paths) == 0:
 		name = "the sessions found"
 	}
-	return c, name, read.remarks(c), err
+	return c, name, read.remarks(c), nil
 }
 
 // generate makes the sessions of a profile, and says so where a file or folder has

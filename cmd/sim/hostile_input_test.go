@@ -176,9 +176,9 @@ func runHighWater(t *testing.T, args ...string) (code int, errs string, peak int
 	return code, b.String(), <-seen
 }
 
-// A run that writes its rows to files keeps no more of a hundred times the sessions than the sessions themselves: about
-// 500 bytes for each of 60,000 calls, with what they used 30 MB. The collector takes as much again, and a batch that is
-// read up to 60 MB, which twenty sessions do not fill: 124 MiB were measured, 101 where the store had the sessions.
+// A run that writes its rows to files holds neither sessions nor rows: a hundred times the sessions take some 2 kB each,
+// what of sessions, lines and calls is in hand at one time, and as much again for the collector. 94 MiB were measured
+// for 2000 (with sessions in memory 171), 54 for 20; docs/performance.md has the curve.
 func TestRunMemoryIsBounded(t *testing.T) {
 	if torture() == 0 {
 		t.Skip("a long test: the sessions take time to generate")
@@ -196,7 +196,7 @@ func TestRunMemoryIsBounded(t *testing.T) {
 		}
 		peaks = append(peaks, peak)
 	}
-	if peaks[1] > peaks[0]+150<<20 {
+	if peaks[1] > peaks[0]+64<<20 {
 		t.Errorf("20 sessions took %d MiB, 2000 took %d", peaks[0]>>20, peaks[1]>>20)
 	}
 	t.Logf("20 sessions took %d MiB, 2000 took %d", peaks[0]>>20, peaks[1]>>20)
@@ -248,7 +248,9 @@ func TestInterruptWhileListing(t *testing.T) {
 // Checking the invariants takes time in proportion to the calls: a session of 10,000 that is never
 // compacted took 20 times as long with --verify when every call checked all that was sent.
 func TestVerifyIsLinear(t *testing.T) {
-	t.Parallel()
+	if torture() == 0 {
+		t.Skip("compares times: only under TORTURE")
+	}
 	var b bytes.Buffer
 	parent := "null"
 	for i := range 10_000 {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +11,17 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // for --tz where the system has no time zones
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/check"
 	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 )
@@ -86,19 +91,19 @@ coding agents, where there are any.`,
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
 	root.AddCommand(
 		newAdvise(),
 		newRun(),
+		newMerge(),
 		newReport(),
 		newView(),
 		newExplain(),
 		newChains(),
 		newAblate(),
+		newTune(),
 		newCompare(),
 		newScenarios(),
 		newStrategies(),
@@ -112,6 +117,32 @@ coding agents, where there are any.`,
 		newCheck(),
 	)
 	return root
+}
+
+// flagError says what is wrong with the flags of a command in the reader's words.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		name := unknown.GetSpecifiedName()
+		err = fmt.Errorf("unknown flag --%s%s", name, nearest.Hint(name, known))
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		reason := invalid.Unwrap()
+		var number *strconv.NumError
+		if errors.As(reason, &number) {
+			wants := map[string]string{"ParseFloat": "a number", "ParseBool": "true or false", "ParseUint": "a whole number from 0"}
+			reason = errors.New("want " + cmp.Or(wants[number.Func], "a whole number"))
+		}
+		if value := strconv.Quote(invalid.GetValue()); strings.Contains(reason.Error(), value) {
+			err = fmt.Errorf("--%s: %w", invalid.GetFlag().Name, reason)
+		} else {
+			err = fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, value, reason)
+		}
+	}
+	return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 }
 
 // release is the version of a released binary, set when it is linked.

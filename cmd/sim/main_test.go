@@ -100,7 +100,7 @@ func TestExitCodes(t *testing.T) {
 		{"--version", exitOK, ""},
 		{"frobnicate", exitUsage, `unknown command "frobnicate"`},
 		{"traces frobnicate", exitUsage, `unknown command "frobnicate"`},
-		{"run --frobnicate", exitUsage, "unknown flag: --frobnicate"},
+		{"run --frobnicate", exitUsage, "unknown flag --frobnicate"},
 		{"run --set full-compact.trigger.fixed=-100", exitUsage, "fixed -100 must not be negative"},
 		{"run --strategy=", exitUsage, "names none"},
 		{"explain 38c5 0", exitUsage, "calls count from 1"},

@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,9 +24,17 @@ import (
 )
 
 // say writes a message of the program without control characters, which names of
-// files may have.
+// files may have, in lines that fit a terminal.
 func say(w io.Writer, format string, args ...any) {
-	tell(w, "sim: "+fmt.Sprintf(format, args...))
+	text := "sim: " + fmt.Sprintf(format, args...)
+	if isTerminal(w) {
+		lines := strings.Split(text, "\n") // errors of their own
+		for i := range lines {
+			lines[i] = document.Flowed(lines[i], widthOf(screenOf(w)))
+		}
+		text = strings.Join(lines, "\n")
+	}
+	tell(w, text)
 }
 
 // tell writes text, lines of it, that is harmless to a terminal and to the runner of a CI job.
@@ -39,27 +48,31 @@ func tell(w io.Writer, text string) {
 
 // Files of an output folder.
 const (
-	rowsFile      = "rows.jsonl"    // canonical rows
-	documentFile  = "run.json"      // the published summary
-	profileFile   = "profile.yaml"  // what recordings show, of these sessions too
-	scenarioFile  = "scenario.yaml" // the resolved scenario
-	reportFile    = "report.txt"    // the table
-	chainsFile    = "chains.csv"    // compactions of the recorded cell and the cheapest others
-	ablationFile  = "ablation.csv"  // of sim ablate: differences
-	liveFile      = "live.json"     // what real calls took and gave
-	summariesFile = "summaries.csv" // a line for each
-	fleetFile     = "fleet.json"    // of sim fleet run: all figures
-	fleetYAMLFile = "fleet.yaml"    // the resolved fleet
-	orgsFile      = "orgs.csv"      // a row for each strategy and organisation
-	hoursFile     = "hours.csv"     // a row for each hour, with and without what is compared
-	chartFolder   = "charts"        // SVG and PNG
+	rowsFile      = "rows.jsonl"       // canonical rows
+	journalFile   = "unfinished.jsonl" // rows so far, of a run that is under way or was killed
+	documentFile  = "run.json"         // the published summary
+	profileFile   = "profile.yaml"     // what recordings show, of these sessions too
+	scenarioFile  = "scenario.yaml"    // the resolved scenario
+	reportFile    = "report.txt"       // the table
+	chainsFile    = "chains.csv"       // compactions of the recorded cell and the cheapest others
+	ablationFile  = "ablation.csv"     // of sim ablate: differences
+	liveFile      = "live.json"        // what real calls took and gave
+	summariesFile = "summaries.csv"    // a line for each
+	fleetFile     = "fleet.json"       // of sim fleet run: all figures
+	fleetYAMLFile = "fleet.yaml"       // the resolved fleet
+	orgsFile      = "orgs.csv"         // a row for each strategy and organisation
+	hoursFile     = "hours.csv"        // a row for each hour, with and without what is compared
+	chartFolder   = "charts"           // SVG and PNG
 )
 
 // outputFlags say where pictures and files go.
 type outputFlags struct {
-	chart string
-	out   string
-	force bool
+	chart  string
+	form   reports.Form // of charts
+	out    string
+	force  bool
+	resume bool // go on with what a killed run left, and with nothing else
+	shared bool // several programs write into the folder
 }
 
 // bind binds the flags: picture names what --chart draws, what names the contents of
@@ -71,20 +84,77 @@ func (f *outputFlags) bind(cmd *cobra.Command, picture, what string) {
 	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier "+what+" in DIR; other files stay")
 }
 
-// bindChart binds the flag of the picture alone.
+// bindChart binds the flags of the picture alone.
 func (f *outputFlags) bindChart(cmd *cobra.Command, picture string) {
 	cmd.Flags().StringVar(&f.chart, "chart", "", "draw "+picture+" into `FILE`.svg or .png")
+	f.bindForm(cmd)
 }
+
+// bindForm binds the flags that say how charts are drawn.
+func (f *outputFlags) bindForm(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Var((*sizeFlag)(&f.form), "size", "charts of `WxH` pixels at --dpi, such as 1600x1000; default: as the figures need")
+	flags.IntVar(&f.form.DPI, "dpi", 144, "dots an inch of PNG charts, 36 to 1200")
+	flags.IntVar(&f.form.Footnotes, "footnotes", 2, "most lines of footnotes below a chart, 0 for all")
+}
+
+// checkForm returns what is wrong with how charts are drawn.
+func (f *outputFlags) checkForm() error {
+	if f.form.DPI != 0 && (f.form.DPI < 36 || f.form.DPI > 1200) { // 0 where a verb draws nothing
+		return fmt.Errorf("--dpi %d: must be from 36 to 1200", f.form.DPI)
+	}
+	if f.form.Footnotes < 0 {
+		return fmt.Errorf("--footnotes %d: must not be below 0", f.form.Footnotes)
+	}
+	return nil
+}
+
+// drawn returns a drawing in the form asked for.
+func (f *outputFlags) drawn(d reports.Drawing) reports.Drawing {
+	if d.Form = f.form; d.Form.Footnotes == 0 {
+		d.Form.Footnotes = -1
+	}
+	return d
+}
+
+// sizeFlag is the width and height of a form, written WxH.
+type sizeFlag reports.Form
+
+// String returns WxH, or "" for no size.
+func (s *sizeFlag) String() string {
+	if s == nil || s.Width == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%dx%d", s.Width, s.Height)
+}
+
+// Set takes WxH, both from 100 to 20000 pixels.
+func (s *sizeFlag) Set(text string) error {
+	w, h, _ := strings.Cut(text, "x")
+	var errs [2]error
+	s.Width, errs[0] = strconv.Atoi(w)
+	s.Height, errs[1] = strconv.Atoi(h)
+	if errs != [2]error{} || min(s.Width, s.Height) < 100 || max(s.Width, s.Height) > 20_000 {
+		return errors.New("want a width and a height from 100 to 20000 pixels, such as 1600x1000")
+	}
+	return nil
+}
+
+// Type returns what help calls the value.
+func (s *sizeFlag) Type() string { return "WxH" }
 
 // check returns what is wrong with the flags.
 func (f *outputFlags) check() error {
-	var errs []error
+	errs := []error{f.checkForm()}
 	if f.chart != "" {
 		_, err := reports.ChartFormat(f.chart)
 		errs = append(errs, err, placeFor("--chart", f.chart))
 	}
 	if f.force && f.out == "" {
 		errs = append(errs, errors.New("--force belongs to --out"))
+	}
+	if f.resume && f.out == "" {
+		errs = append(errs, errors.New("--resume belongs to --out, where the unfinished run is"))
 	}
 	return errors.Join(errs...)
 }
@@ -98,7 +168,7 @@ func (f *outputFlags) oneChart(strategies int) error {
 }
 
 // draw draws the picture that was asked for. That there is nothing to draw is a warning.
-func (f *outputFlags) draw(cmd *cobra.Command, draw func(w io.Writer, format string) error) error {
+func (f *outputFlags) draw(cmd *cobra.Command, d reports.Drawing) error {
 	if f.chart == "" {
 		return nil
 	}
@@ -107,7 +177,7 @@ func (f *outputFlags) draw(cmd *cobra.Command, draw func(w io.Writer, format str
 		return usageError{err}
 	}
 	var b bytes.Buffer
-	if err := draw(&b, format); err != nil {
+	if err := f.drawn(d).Draw(&b, format); err != nil {
 		say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", f.chart, err)
 		return nil
 	}
@@ -126,7 +196,22 @@ func placeFor(flag, file string) error {
 	if dir := filepath.Dir(file); !isFolder(dir) {
 		return fmt.Errorf("%s %s: there is no folder %s", flag, file, dir)
 	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return nil // a device or a pipe is written to
+	}
+	if err := files.Writable(filepath.Dir(file)); err != nil {
+		return fmt.Errorf("%s %s: %w", flag, file, err)
+	}
 	return nil
+}
+
+// because returns the cause of an error of a file whose name stands ahead of it.
+func because(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
 }
 
 // isFolder reports whether there is a folder of a name.
@@ -148,6 +233,7 @@ var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, ch
 // outFolder is where the files of a run go, all together (files.WriteAll).
 type outFolder struct {
 	dir     string
+	flags   *outputFlags
 	ours    bool // it holds an earlier run, whose files go
 	files   []files.Member
 	summary files.Member // run.json or fleet.json, which names the others
@@ -161,32 +247,43 @@ func (f *outputFlags) folder(cmd *cobra.Command, what string, holds func(dir str
 	if f.out == "" {
 		return nil, nil
 	}
-	o := &outFolder{dir: filepath.Clean(f.out), warn: cmd.ErrOrStderr()}
+	o := &outFolder{dir: filepath.Clean(f.out), flags: f, warn: cmd.ErrOrStderr()}
 	entries, err := os.ReadDir(o.dir)
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return files.Ours(e.Name()) })
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return files.Ours(e.Name()) || e.Name() == journalFile })
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil || missing:
 		if err := files.Writable(o.dir); err != nil {
 			return nil, usageError{fmt.Errorf("--out %s: %w", o.dir, err)}
 		}
-		if missing {
+		if missing && !f.resume {
 			return o, nil
 		}
 	case isThere(o.dir) && !isFolder(o.dir):
 		return nil, usageError{fmt.Errorf("--out %s: not a folder", o.dir)}
 	case err != nil:
-		return nil, usageError{fmt.Errorf("--out: %w", err)}
+		return nil, usageError{fmt.Errorf("--out %s: %w", o.dir, because(err))}
 	}
 	o.ours = holds(o.dir)
+	unfinished := isThere(filepath.Join(o.dir, journalFile))
 	switch {
-	case len(entries) == 0 || f.force:
+	case f.resume && !unfinished:
+		return nil, usageError{fmt.Errorf("--resume: there is no unfinished %s in %s", what, o.dir)}
+	case len(entries) == 0 || f.force || unfinished || f.shared && !o.ours:
 		return o, nil
 	case o.ours:
 		return nil, usageError{fmt.Errorf("--out %s: holds an earlier %s; --force replaces it", o.dir, what)}
 	}
 	err = fmt.Errorf("--out %s: not empty and not a %s of sim; --force writes into it all the same", o.dir, what)
 	return nil, usageError{err}
+}
+
+// journal returns the journal of rows in the folder, which has those of a run that was killed.
+func (o *outFolder) journal(only bool) (*results.Journal, error) {
+	if err := os.MkdirAll(o.dir, 0o777); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	return results.OpenJournal(filepath.Join(o.dir, journalFile), only)
 }
 
 // holdsRun reports whether a folder holds the summary of a run.
@@ -231,7 +328,7 @@ func (o *outFolder) addCharts(dir string, drawings []reports.Drawing, formats ..
 	for _, d := range drawings {
 		for _, format := range formats {
 			var b bytes.Buffer
-			if err := d.Draw(&b, format); err != nil {
+			if err := o.flags.drawn(d).Draw(&b, format); err != nil {
 				say(o.warn, "warning: the chart %s is not drawn: %v", d.Name, err)
 				break
 			}

@@ -171,7 +171,7 @@ func TestOfferOnTerminal(t *testing.T) {
 	t.Parallel()
 	cmd, _ := process(t, "run", "--strategy", "none")
 	text := terminal(t, cmd).rest()
-	if code := exitCode(cmd.Wait()); code != exitOK || !strings.Contains(text, ": sim run --discover reads yours\r\n") || !strings.Contains(text, "These are the samples") {
+	if code := exitCode(cmd.Wait()); code != exitOK || !strings.Contains(strings.Join(strings.Fields(text), " "), ": sim run --discover reads yours") || !strings.Contains(text, "These are the samples") {
 		t.Errorf("exit %d:\n%s", code, text)
 	}
 }

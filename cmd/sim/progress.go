@@ -27,7 +27,6 @@ const (
 	paintAfter = 300 * time.Millisecond // what is over by then needs no line
 	printEvery = 10 * time.Second       // elsewhere
 	printAfter = 2 * time.Second
-	lineWidth  = 79 // columns of the line on a terminal
 )
 
 // isTerminal reports whether a person sits at f.
@@ -114,8 +113,9 @@ func (p *progress) show(now time.Time) {
 
 // paint writes over the line that was painted before.
 func (p *progress) paint(text string) {
-	if utf8.RuneCountInString(text) > lineWidth {
-		text = string([]rune(text)[:lineWidth-1]) + "…"
+	// A line that fills the last column would begin another one.
+	if most := widthOf(screenOf(p.w)) - 1; utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:max(0, most-1)]) + "…"
 	}
 	width := utf8.RuneCountInString(text)
 	fmt.Fprint(p.w, "\r"+text+strings.Repeat(" ", max(0, p.width-width)))
@@ -131,8 +131,7 @@ func (p *progress) clear() {
 
 // reading counts what was read.
 type reading struct {
-	bytes atomic.Int64
-	files atomic.Int64
+	bytes, files, all atomic.Int64
 }
 
 // add is a traces.Options.Progress.
@@ -142,9 +141,13 @@ func (r *reading) add(bytes int64, files int) {
 }
 
 func (r *reading) text(elapsed time.Duration) string {
-	n := r.bytes.Load()
-	return fmt.Sprintf("reading: %s · %s · %.0f MB/s",
-		plural(int(r.files.Load()), "file"), megabytes(n), float64(n)/1e6/elapsed.Seconds())
+	n, files, all := r.bytes.Load(), r.files.Load(), r.all.Load()
+	text := fmt.Sprintf("%s · %s · %.0f MB/s", plural(int(files), "file"), megabytes(n), float64(n)/1e6/elapsed.Seconds())
+	if files == 0 || files > all {
+		return "reading: " + text
+	}
+	left := time.Duration(float64(elapsed) / float64(files) * float64(all-files))
+	return fmt.Sprintf("reading: %d %% · %s · %s left", 100*files/all, text, roundTime(left))
 }
 
 // simulating counts the sessions that were simulated, one under two strategies
@@ -185,7 +188,7 @@ func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *t
 	return watched.Run(cmd.Context(), corpus)
 }
 
-// watched returns a plan that shows how far it is until stop is called.
+// watched makes a plan show how far it is until stop is called, and returns it.
 func (f *readFlags) watched(
 	cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus,
 ) (watched *scenarios.Plan, stop func()) {
@@ -194,9 +197,12 @@ func (f *readFlags) watched(
 		calls += s.NumCalls()
 	}
 	s := &simulating{calls: float64(calls) / float64(max(1, len(corpus.Sessions)))}
-	p := *plan
-	p.Done = s.done
-	return &p, f.watch(cmd, s.text)
+	plan.Done = s.done
+	over := f.watch(cmd, s.text)
+	return plan, func() {
+		over()
+		plan.Done = nil
+	}
 }
 
 // watch shows text on standard error unless f asks for quiet.

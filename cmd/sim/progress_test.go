@@ -54,9 +54,10 @@ func TestProgressOnTerminal(t *testing.T) {
 	}
 	var b bytes.Buffer
 	p := progress{w: &b}
+	t.Setenv("COLUMNS", "60")
 	p.paint(strings.Repeat("ö", 100))
-	if got := b.String(); got != "\r"+strings.Repeat("ö", 78)+"…" {
-		t.Errorf("a long line: %q, want 79 columns", got)
+	if got := b.String(); got != "\r"+strings.Repeat("ö", 58)+"…" {
+		t.Errorf("a long line: %q, want 59 columns", got)
 	}
 }
 
@@ -80,9 +81,13 @@ func TestReadingText(t *testing.T) {
 	var r reading
 	r.add(20e6, 0)
 	r.add(10e6, 3)
-	const want = "reading: 3 files · 30 MB · 15 MB/s"
-	if got := r.text(2 * time.Second); got != want {
+	const want = "3 files · 30 MB · 15 MB/s"
+	if got := r.text(2 * time.Second); got != "reading: "+want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	r.all.Store(12) // of which 3 took 2 s: the other 9 take 6
+	if got := r.text(2 * time.Second); got != "reading: 25 % · "+want+" · 6s left" {
+		t.Errorf("%q, want a share of %q", got, want)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -39,7 +40,8 @@ type readFlags struct {
 	origin    string   // where sessions that were looked for come from
 	found     []string // paths of sessions that were looked for
 	listener  traces.Listener
-	sample    bool // the samples were read because nobody named sessions
+	shelf     *store.Shelf // takes what is read out of memory, nil to keep it there
+	sample    bool         // the samples were read because nobody named sessions
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
@@ -136,7 +138,11 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	var so reading
 	opts := traces.Options{
 		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: cmd.InOrStdin()}, Progress: so.add,
+		Found:     func(files int) { so.all.Store(int64(files)) },
 		MaxMemory: int64(f.memory) << 20, Listener: f.listener,
+	}
+	if f.shelf != nil {
+		opts.Shelf = f.shelf
 	}
 	if opts.MaxMemory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // of the collector, until all is read
@@ -229,6 +235,10 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 		add("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects", cmd.CommandPath())
 	}
 	w.Remarks = append(w.Remarks, f.remarks(c)...)
+	if unread := len(unreadFiles(c)); unread > 0 && c.Inputs != nil {
+		share := float64(unread) / float64(max(unread, len(c.Inputs.Files)))
+		w.Quality = append(w.Quality, results.Share{Of: "files", What: "unread", Value: share})
+	}
 	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
 		add("%s of %s left out: its recordings are not supported", plural(c.Unsupported[agent], "file"), agent)
 	}
@@ -269,7 +279,11 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 		lost = append(lost, fmt.Sprintf("%s of %d could not be read and %s not in the figures", plural(c.BadLines, "line"), c.Lines, verb))
 	}
 	unread := unreadFiles(c)
-	if others := c.NumProblems - c.BadLines - len(unread); others > 0 {
+	told := c.BadLines + len(unread)
+	if c.Inputs != nil {
+		told += c.Inputs.Dangling // as links left out
+	}
+	if others := c.NumProblems - told; others > 0 {
 		lost = append(lost, plural(others, "problem")+" with what was read")
 	}
 	if len(lost) > 0 {

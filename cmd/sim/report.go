@@ -1,17 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // reportFlags are the flags of sim report.
@@ -43,7 +47,8 @@ The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVar
 	f.bindCells(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "output", "o", "", "write the page into `FILE` and not to standard output")
-	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
+	flags.BoolVar(&f.bound, "bound", false, fmt.Sprintf(
+		"say how far each strategy is from the best schedule; without it up to %d calls", maxBounded))
 	f.keys.bind(cmd)
 	_ = flags.MarkHidden("format") // a page is HTML
 	return cmd
@@ -78,6 +83,9 @@ func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*docu
 		return nil, err
 	}
 	defer s.corpus.Close()
+	if scenario := &s.plan.Design.Scenario; !cmd.Flags().Changed("bound") && scenario.Sessions.Cohort == 0 {
+		scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
+	}
 	run, err := f.read.simulate(cmd, s.plan, s.corpus)
 	if err != nil {
 		return nil, err
@@ -109,7 +117,7 @@ func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.
 			c.Session, c.Thread = export.Pseudonym(key, c.Session), ""
 		}
 	}
-	parts.Scenario, parts.Paths = "", nil
+	parts.Scenario, parts.Sessions = "", nil
 	return reports.Page(hidden, parts)
 }
 
@@ -134,23 +142,81 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 	if err != nil {
 		return nil, fmt.Errorf("advice for the page: %w", err)
 	}
-	parts.Advice = advice.Document(nil)
+	parts.Advice, parts.Verdict = advice.Document(nil), advice.Verdict()
 	for i := range run.Cells {
 		if c := &run.Cells[i]; len(c.Params)+len(run.Provenance.Switches) == 0 {
 			parts.Chosen[c.Cell] = "--strategy " + reports.Quoted(c.Strategy)
 		}
 	}
-	if parts.Calls, err = s.plan.Calls(ctx, s.corpus, run); err != nil {
-		return nil, fmt.Errorf("calls for the page: %w", err)
+	if parts.Calls, parts.Chains, err = s.plan.Follow(ctx, s.corpus, run); err != nil {
+		return nil, fmt.Errorf("calls and compactions for the page: %w", err)
 	}
-	if parts.Chains, err = s.plan.ForemostChains(ctx, s.corpus, run); err != nil {
-		return nil, fmt.Errorf("compactions for the page: %w", err)
+	if parts.Ablation, parts.Part, err = s.ablation(ctx); err != nil {
+		return nil, fmt.Errorf("mechanisms for the page: %w", err)
 	}
 	text, err := resolvedScenario(s.plan)
 	if err != nil {
 		return nil, err
 	}
 	parts.Scenario = string(text)
-	parts.Paths = pathsOf(s.corpus.Sessions, s.sample)
+	parts.Sessions = shownSessions(s.corpus.Sessions, s.sample)
 	return anonymous(key, run, parts), nil
+}
+
+// Limits of what a page finds out beside its run, some two seconds of work each.
+const (
+	maxBounded = 8_000   // calls whose best schedule is sought unasked
+	maxAblated = 120_000 // calls simulated to say what mechanisms are worth
+)
+
+// numCalls returns the calls of sessions.
+func numCalls(sessions []*traces.Session) (n int) {
+	for _, s := range sessions {
+		n += s.NumCalls()
+	}
+	return n
+}
+
+// ablation says what each mechanism of a strategy is worth, own if that is simulated, on the sessions with the most
+// calls, and which these are; nothing for a sweep.
+func (s *study) ablation(ctx context.Context) (*studies.Ablation, string, error) {
+	base := ""
+	for i := range s.plan.Design.Cells {
+		cell := &s.plan.Design.Cells[i]
+		switch name := cell.Strategy.Name; {
+		case len(cell.Params) > 0:
+			return nil, "", nil
+		case name == "own":
+			base = name
+		case base == "" && name != "none" && name != results.StrategyRecorded:
+			base = name
+		}
+	}
+	if base == "" {
+		return nil, "", nil
+	}
+	const origin = "the page"
+	err := errors.Join(s.file.Choose(origin, []string{base}), s.file.Set(origin, false, "bound"), s.file.Set(origin, false, "breaks"))
+	if err != nil {
+		return nil, "", err
+	}
+	a, err := s.file.Ablate()
+	if err != nil {
+		return nil, "", err
+	}
+	all := slices.DeleteFunc(slices.Clone(s.corpus.Sessions), func(x *traces.Session) bool { return x.NumCalls() == 0 })
+	slices.SortStableFunc(all, func(a, b *traces.Session) int { return cmp.Compare(b.NumCalls(), a.NumCalls()) })
+	some := *s.corpus
+	some.Sessions = all
+	for n := len(all); n > 1 && numCalls(some.Sessions)*len(a.Design.Cells) > maxAblated; n-- {
+		some.Sessions = all[:n-1]
+	}
+	part := ""
+	if n := len(some.Sessions); n < len(all) {
+		part = fmt.Sprintf("Of the %s with the most calls; sim ablate --strategy %s has all %d.", plural(n, "session"), base, len(all))
+	}
+	plan := *s.plan
+	plan.Summarize, plan.Journal, plan.Done = nil, nil, nil
+	out, err := plan.Ablate(ctx, &some, a, false)
+	return out, part, err
 }

@@ -45,6 +45,8 @@ type runFlags struct {
 	window     int64
 	profile    string
 	html       string
+	shard      string
+	whole      bool // the rows are all there, as shards left them
 }
 
 // maxLines is how many cells a table lists; of more it shows the cheapest and
@@ -100,7 +102,7 @@ func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error)
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before anything was read: %w", err)
 	}
-	if !f.dryRun {
+	if f.output.shared = f.shard != ""; !f.dryRun {
 		if s.folder, err = f.output.folder(cmd, "run", holdsRun); err != nil {
 			return err
 		}
@@ -140,15 +142,24 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
 	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
 	flags.StringVar(&f.html, "html", "", "write the page of sim report as well, into `FILE`")
+	flags.BoolVar(&f.output.resume, "resume", false, "with --out: refuse anything but going on with what this run, killed or interrupted, left in DIR")
+	flags.StringVar(&f.shard, "shard", "",
+		"with --out: simulate part `I/N` alone, from 0, for sim merge; auto in an array of Slurm's, auto/N in a Job of Kubernetes'")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
 	return cmd
 }
 
-func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
 	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), placeFor("--html", f.html))...)
 	if err != nil {
 		return err
+	}
+	if f.shard != "" && f.output.out == "" {
+		return usageError{errors.New("--shard belongs to --out, the folder that all shards share")}
+	}
+	if f.html == "" && !f.live.real() { // advice and real calls look at all sessions again and again
+		defer f.read.shelve()()
 	}
 	if err := f.open(cmd, s, args); err != nil {
 		return err
@@ -166,11 +177,15 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	if f.shard != "" {
+		return f.runShard(cmd, s, calls != nil)
+	}
 	if s.folder != nil && !f.perSession {
-		if s.plan.Journal, err = results.NewJournal(); err != nil {
+		var done func(ended error)
+		if done, err = f.keepRows(s, calls != nil); err != nil {
 			return err
 		}
-		defer s.plan.Journal.Close()
+		defer func() { done(err) }()
 	}
 	run, runErr := f.read.simulate(cmd, s.plan, s.corpus)
 	runErr = calls.advised(cmd.Context(), runErr)
@@ -183,7 +198,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}
 	return errors.Join(runErr,
 		reports.Run(run, o).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, func(w io.Writer, format string) error { return reports.Chart(w, format, run) }),
+		f.output.draw(cmd, reports.Chart(run)),
 		s.write(cmd, run, f.html),
 		// What was computed is kept, also of a run that was interrupted.
 		s.save(context.WithoutCancel(cmd.Context()), run, made, runErr != nil))
@@ -205,10 +220,9 @@ func (s *study) save(ctx context.Context, run *results.Run, made *live.Report, p
 		return nil
 	}
 	// The rows are kept even when a chart cannot be drawn.
-	calls, callsErr := s.plan.Calls(ctx, s.corpus, run)
-	chains, chainsErr := s.plan.ForemostChains(ctx, s.corpus, run)
+	calls, chains, followErr := s.plan.Follow(ctx, s.corpus, run)
 	if partial {
-		callsErr, chainsErr = nil, nil
+		followErr = nil
 	}
 	if err := s.addRun(run); err != nil {
 		return err
@@ -220,7 +234,7 @@ func (s *study) save(ctx context.Context, run *results.Run, made *live.Report, p
 		o.add(summariesFile, made.WriteSummaries)
 	}
 	o.addCharts(chartFolder, reports.Drawings(run, calls), reports.ChartFormats()...)
-	return errors.Join(callsErr, chainsErr, o.save(ctx))
+	return errors.Join(followErr, o.save(ctx))
 }
 
 // addRun adds what every folder of a run has.

@@ -50,6 +50,17 @@ func (f *readFlags) closeStore(cmd *cobra.Command, s *store.Store) {
 	}
 }
 
+// shelve has sessions kept out of memory from when they are read until they are simulated. Where there is no room for
+// a file they stay in memory.
+func (f *readFlags) shelve() (stop func()) {
+	shelf, err := store.NewShelf(new(needs.Index))
+	if err != nil {
+		return func() {}
+	}
+	f.shelf = shelf
+	return shelf.Close
+}
+
 func newTracesStore() *cobra.Command {
 	return group("store", "Say how much is kept of sessions that were read, or remove it",
 		`Sessions that were read are kept in the user's cache folder, so that the next run over the same files starts

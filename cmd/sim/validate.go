@@ -28,6 +28,7 @@ type validateFlags struct {
 	traceFlags
 	strategy     string
 	chartDir     string
+	charts       outputFlags // their form alone
 	profile      string
 	folds        string
 	alone        bool
@@ -56,6 +57,7 @@ the calls at which the recording did.`,
 	flags.StringVar(&f.strategy, "strategy", "",
 		"check when this `PRESET` compacts; own is the generation of each session's client")
 	flags.StringVar(&f.chartDir, "chart-dir", "", "draw scatter.svg and error-by-gap.svg into `DIR`")
+	f.charts.bindForm(cmd)
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `repository`, session, user, epoch or time")
 	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")
@@ -136,7 +138,7 @@ func (f *validateFlags) validate(
 		return nil, usageError{err}
 	}
 	if p != nil && !f.alone && f.folds == "" && f.profile == scenarios.ProfileDefault {
-		if p, _, err = validate.Learn(cmd.Context(), config, p, sessions); err != nil {
+		if p, _, err = validate.Learn(cmd.Context(), config, p, sessions, validate.OpeningsOf(sessions)); err != nil {
 			return nil, err
 		}
 	}
@@ -157,12 +159,16 @@ func (f *validateFlags) validate(
 
 // check returns what is wrong with the flags.
 func (f *validateFlags) check() error {
-	var errs []error
+	errs := []error{f.charts.checkForm()}
+	if f.chartDir != "" {
+		if err := files.Writable(f.chartDir); err != nil {
+			errs = append(errs, fmt.Errorf("--chart-dir %s: %w", f.chartDir, err))
+		}
+	}
 	if f.folds != "" {
 		if !slices.Contains(validate.Folds(), f.folds) {
 			known := validate.Folds()
-			errs = append(errs, fmt.Errorf("unknown folds %q%s; known: %s",
-				f.folds, nearest.Hint(f.folds, known), strings.Join(known, ", ")))
+			errs = append(errs, fmt.Errorf("unknown folds %q%s", f.folds, nearest.Among(f.folds, known)))
 		}
 		if f.profile == "none" {
 			errs = append(errs, errors.New("--folds needs a profile: it says what is switched on"))
@@ -181,7 +187,7 @@ func (f *validateFlags) draw(cmd *cobra.Command, r *validate.Report) error {
 	if f.chartDir == "" {
 		return nil
 	}
-	o := outFolder{warn: cmd.ErrOrStderr()}
+	o := outFolder{flags: &f.charts, warn: cmd.ErrOrStderr()}
 	o.addCharts("", reports.ValidationDrawings(r), "svg")
 	return files.WriteAll(cmd.Context(), f.chartDir, o.files, nil)
 }
@@ -217,6 +223,9 @@ another kind of profile, which sim traces fit writes.`,
 func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageError{errors.New("which recordings? Give files or folders")}
+	}
+	if err := placeFor("--output", f.out); err != nil {
+		return usageError{err}
 	}
 	config, _, err := f.configured(scenarios.Plan{Seed: 1}, results.StrategyRecorded)
 	if err != nil {

@@ -95,10 +95,15 @@ func showing(what, short string, names func() []string, text func(name string) (
 	}
 }
 
-// complete returns what a shell is told of names that can stand at a place.
+// complete returns what a shell is told of names that can stand at a place, or behind a
+// comma there.
 func complete(names func() []string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return names(), cobra.ShellCompDirectiveDefault // files may stand there too
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		list := slices.Clone(names())
+		for i := range list {
+			list[i] = begun[:strings.LastIndex(begun, ",")+1] + list[i]
+		}
+		return list, cobra.ShellCompDirectiveDefault // files may stand there too
 	}
 }
 
@@ -195,7 +200,7 @@ func checkFormat(format string, known []string) error {
 	if slices.Contains(known, format) {
 		return nil
 	}
-	return fmt.Errorf("unknown format %q%s; known: %s", format, nearest.Hint(format, known), strings.Join(known, ", "))
+	return fmt.Errorf("unknown format %q%s", format, nearest.Among(format, known))
 }
 
 // flagGroup is a heading of help and the names of the flags below it.
@@ -215,7 +220,7 @@ var flagGroups = []flagGroup{
 	}},
 	{"Prices", []string{"prices", "prices-at", "price-as"}},
 	{"Output", []string{
-		"format", "split", "top", "per-session", "all", "wide", "chart", "html", "out", "output", "force", "dry-run",
+		"format", "split", "top", "per-session", "all", "wide", "chart", "size", "dpi", "footnotes", "html", "out", "output", "force", "dry-run",
 	}},
 	{"Real summaries", []string{"summarizer", "cassettes", "provider", "base-url", "live-model", "budget-usd"}},
 	{"General", []string{"workers", "quiet", "verbose", "help", "version"}},

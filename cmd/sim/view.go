@@ -10,13 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"net"
 	"net/http"
 	command "os/exec"
 	"runtime"
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -109,6 +108,7 @@ type viewer struct {
 	remarks     []string // what was read, and what could not be
 	chosen      string   // arguments that choose sessions and prices, for commands to copy
 	host, token string
+	fit         sync.Map // of the name of a strategy: the paths of the dials that it has, joined
 }
 
 // learned is the name that variants know the profile by that was fitted to all sessions of the page.
@@ -171,14 +171,27 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET /":
 		err = v.page(r.Context(), &b)
-	case "POST /simulate":
+	case "POST /simulate", "POST /explain":
 		var ask viewAsk
-		body := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16))
+		body := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 		body.DisallowUnknownFields()
-		if err = body.Decode(&ask); err == nil {
-			err = v.answer(r.Context(), &b, &ask)
-		} else {
+		var d *document.Document
+		err = body.Decode(&ask)
+		v.turn(&ask.Variant)
+		if ask.Pinned != nil {
+			v.turn(ask.Pinned)
+		}
+		switch {
+		case err != nil:
 			err = fmt.Errorf("reading what was asked for: %w", err)
+		case r.URL.Path == "/explain":
+			d, err = v.explain(&ask)
+		default:
+			h.Set("X-Sim-Fits", v.fits(ask.Strategy))
+			d, err = v.document(r.Context(), &ask)
+		}
+		if err == nil {
+			err = d.WriteBody(&b)
 		}
 	default:
 		http.NotFound(w, r)
@@ -192,35 +205,6 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b.Bytes()) // who has gone needs no answer
 }
 
-// dial is a setting with the values that its slider takes.
-type dial struct {
-	Label, Path string
-	Values      []string
-}
-
-// dials are the sliders of the page. Every other parameter is a line of text.
-func dials() []dial {
-	var thresholds []string
-	for n := 20_000; n <= 950_000; n += 10_000 {
-		if n > 200_000 {
-			n += 40_000
-		}
-		thresholds = append(thresholds, fmt.Sprint(n))
-	}
-	return []dial{
-		{"Compact at (tokens)", "full-compact.trigger.fixed", thresholds},
-		{"Keep messages (tokens)", "full-compact.keep.tokens", []string{"5000", "10000", "20000", "40000", "80000"}},
-		{"Summary (tokens)", "summarizer.median", []string{"500", "1000", "2000", "3000", "4000", "6000", "8000", "12000", "20000"}},
-		{"Entries live", "client.ttl.choice", []string{"5m", "1h"}},
-		{"Window (tokens)", "client.window", []string{"100000", "200000", "272000", "400000", "1000000"}},
-		{"Prices of", "prices.at", []string{"today"}},
-		{"Fetches again", "agent.refetch", []string{"fitted"}},
-	}
-}
-
-// maxChoices is how many sessions can be chosen by name.
-const maxChoices = 2000
-
 // page writes the whole page with the settings as they are.
 func (v *viewer) page(ctx context.Context, b *bytes.Buffer) error {
 	ask := viewAsk{Variant: Variant{Strategy: "own"}}
@@ -228,43 +212,5 @@ func (v *viewer) page(ctx context.Context, b *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	var ids, agents []string
-	for _, s := range v.corpus.Sessions {
-		if len(ids) < maxChoices {
-			ids = append(ids, s.ID)
-		}
-		if !slices.Contains(agents, s.Agent) {
-			agents = append(agents, s.Agent)
-		}
-	}
-	names := append([]string{"own"}, slices.DeleteFunc(v.plan.Registry.Presets(), func(name string) bool { return name == "own" })...)
-	return d.WritePage(b, document.Page{Panel: panel(names, agents, ids, len(v.corpus.Sessions)), Script: viewScript, Live: true})
-}
-
-// panel returns the form with the dials.
-func panel(names, agents, ids []string, sessions int) string {
-	var b strings.Builder
-	choice := func(label, name, all string, options []string) {
-		fmt.Fprintf(&b, "<label>%s <select name=\"%s\">", label, name)
-		if all != "" {
-			fmt.Fprintf(&b, "<option value=\"\">%s</option>", all)
-		}
-		for _, option := range options {
-			fmt.Fprintf(&b, "<option>%s</option>", html.EscapeString(option))
-		}
-		b.WriteString("</select></label>\n")
-	}
-	b.WriteString("<form id=\"dials\" class=\"choice\">\n")
-	choice("Strategy", "strategy", "", names)
-	choice("Agent", "agent", "all", agents)
-	choice("Session", "session", fmt.Sprintf("all %d", sessions), ids)
-	for _, d := range dials() {
-		fmt.Fprintf(&b, "<label title=\"%[1]s\">%[2]s <input type=\"range\" data-path=\"%[1]s\" data-values=\"%[3]s\" min=\"0\" max=\"%[4]d\" value=\"0\"> "+
-			"<output>as it is</output></label>\n", d.Path, d.Label, strings.Join(d.Values, " "), len(d.Values))
-	}
-	b.WriteString(`<label>More settings <input name="more" size="34" placeholder="server.lookback=21 full-compact.breaker=0" autocomplete="off" spellcheck="false"></label>
-<button type="button" id="pin">Pin this</button> <button type="button" id="unpin" hidden>Take the pin out</button> <button type="reset">As it is</button>
-<span id="state" role="status"></span>
-</form>`)
-	return b.String()
+	return d.WritePage(b, document.Page{Panel: v.panel(), Script: viewScript, Live: true})
 }

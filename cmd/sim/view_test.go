@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -73,6 +74,8 @@ func TestViewRefusesStrangers(t *testing.T) {
 		{"GET", page, []string{"Host", "example.com"}, 403}, // a name that was pointed at this machine
 		{"POST", server.URL + "/simulate", nil, 403},
 		{"POST", server.URL + "/simulate", []string{"X-Sim-Token", token}, 400}, // nothing asked for
+		{"POST", server.URL + "/explain", nil, 403},
+		{"POST", server.URL + "/simulate", []string{"X-Sim-Token", token, "Origin", "null"}, 403}, // a sandboxed frame
 		{"GET", server.URL + "/etc/passwd?t=" + token, nil, 404},
 	} {
 		if code, text := request(t, tc.method, tc.url, "", tc.header...); code != tc.code {
@@ -81,31 +84,97 @@ func TestViewRefusesStrangers(t *testing.T) {
 	}
 }
 
-// A setting on the page gives the figures of sim run with that setting; one that is not known says so.
+// The command on the page gives the figures of the page; a setting that is not known says so.
 func TestViewEqualsRun(t *testing.T) {
 	t.Parallel()
 	server, token := served(t)
-	post := func(body string) (int, string) {
-		return request(t, "POST", server.URL+"/simulate", body, "X-Sim-Token", token)
+	post := func(path, body string) (int, string) {
+		return request(t, "POST", server.URL+path, body, "X-Sim-Token", token)
 	}
-	const set = "full-compact.trigger.fixed=60000"
-	_, shown := post(`{"strategy":"own","set":["` + set + `"],"pinned":{"strategy":"none","set":[]}}`)
-	_, out, _ := exec(t, "run", "-q", "--strategy", "own,none", "--set", set)
-	cells := regexp.MustCompile(`(?m)^(own|none)\S*.*?(\$[\d.]+)`).FindAllStringSubmatch(out, -1)
-	if len(cells) != 2 {
-		t.Fatalf("sim run shows %q", out)
+	costs := func(out, row string) []string {
+		return regexp.MustCompile(row + `\b.*?(\$[\d.]+)`).FindStringSubmatch(out)
 	}
-	for _, c := range cells {
-		name := map[string]string{"own": "own", "none": "pinned none"}[c[1]]
-		row := regexp.MustCompile(`<tr><td>` + name + `.*?</tr>`).FindString(shown)
-		if !strings.Contains(row, c[2]) {
-			t.Errorf("the page has %q, sim run says %s costs %s", row, c[1], c[2])
+	for _, tc := range []struct{ ask, row, command string }{
+		{`{"strategy":"own","set":["full-compact.trigger.fixed=60000"]}`, "own", "--set full-compact.trigger.fixed=60000"},
+		{`{"strategy":"none","as":"claude-sonnet-4-6"}`, "none", "--price-as claude-opus-4-6=claude-sonnet-4-6"},
+		{`{"strategy":"own","set":["prices.at=2026-01-01"]}`, "own", "--set prices.at=2026-01-01"},
+		{`{"strategy":"auto-compact/155k","agent":"claude-code"}`, "auto-compact/155k", "--agent claude-code"},
+	} {
+		_, shown := post("/simulate", tc.ask)
+		command := regexp.MustCompile(`<pre>sim (.*)</pre>`).FindStringSubmatch(shown)
+		if command == nil || !strings.Contains(command[1], tc.command) {
+			t.Errorf("%s: the page has the command %q, want %s in it", tc.ask, command, tc.command)
+			continue
+		}
+		_, out, _ := exec(t, append(strings.Fields(command[1]), "-q")...)
+		row := regexp.MustCompile(`<tr><td class="n">` + tc.row + `.*?</tr>`).FindString(shown)
+		if want := costs(out, "(?m)^"+tc.row); want == nil || !strings.Contains(row, want[1]) {
+			t.Errorf("%s: the page has %q, sim %s says %q", tc.ask, row, command[1], want)
 		}
 	}
-	if code, text := post(`{"strategy":"own","set":["server.lokback=1"]}`); code != 400 || !strings.Contains(text, `did you mean "server.lookback"?`) {
+	_, shown := post("/simulate", `{"strategy":"none","dials":["full-compact.trigger.fixed=60000","client.window=100000"]}`)
+	if want := "--strategy recorded,none --set client.window=100000<"; !strings.Contains(shown, want) {
+		t.Errorf("of two dials strategy none has the window; the page lacks %s", want)
+	}
+	_, shown = post("/simulate", `{"strategy":"own","set":[],"pinned":{"strategy":"none","set":[]}}`)
+	_, out, _ := exec(t, "run", "-q", "--strategy", "none")
+	if want := costs(out, "(?m)^none"); !strings.Contains(regexp.MustCompile(`<td class="n">pinned none.*?</tr>`).FindString(shown), want[1]) {
+		t.Errorf("pinned, none does not cost %s", want[1])
+	}
+	if code, text := post("/simulate", `{"strategy":"own","set":["server.lokback=1"]}`); code != 400 || !strings.Contains(text, `did you mean "server.lookback"?`) {
 		t.Errorf("an unknown setting: %d %s", code, text)
 	}
-	if code, text := post(`{"strategy":"own","session":"nowhere"}`); code != 400 || !strings.Contains(text, "no sessions") {
+	if code, text := post("/simulate", `{"strategy":"own","sessions":["nowhere"]}`); code != 400 || !strings.Contains(text, "no sessions") {
 		t.Errorf("a session that is not there: %d %s", code, text)
+	}
+}
+
+// A call on the page has what sim explain says of it: what was expected, what was read, and why it missed.
+func TestViewExplains(t *testing.T) {
+	t.Parallel()
+	server, token := served(t)
+	const id = "38c556fc-24e7-4918-be91-000000000000" // the sample with the most calls
+	_, list, _ := exec(t, "explain", "-q", id)
+	missed := regexp.MustCompile(`(?m)^ *(\d+) .*miss: expiry`).FindStringSubmatch(list)
+	if missed == nil {
+		t.Fatalf("no call of the sample misses: %s", list)
+	}
+	_, out, _ := exec(t, "explain", "-q", id, missed[1])
+	want := regexp.MustCompile(`read [\d,]+ of [\d,]+ expected: missed [\d,]+, class expiry`).FindString(out)
+	code, shown := request(t, "POST", server.URL+"/explain",
+		`{"strategy":"own","sessions":["`+id+`"],"cell":"recorded","call":`+missed[1]+`}`, "X-Sim-Token", token)
+	if code != 200 || want == "" || !strings.Contains(shown, want) {
+		t.Errorf("call %s: %d %s, want %q", missed[1], code, shown, want)
+	}
+	code, shown = request(t, "POST", server.URL+"/explain", `{"strategy":"own","cell":"own","call":1}`, "X-Sim-Token", token)
+	if code != 400 || !strings.Contains(shown, "a call is of one session, and 5 are asked for") {
+		t.Errorf("a call of no session: %d %s", code, shown)
+	}
+}
+
+// A setting that a client has is told as its client takes it.
+func TestViewNamesClientSetting(t *testing.T) {
+	t.Parallel()
+	server, token := served(t)
+	_, shown := request(t, "POST", server.URL+"/simulate",
+		`{"strategy":"own","set":["client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"]}`, "X-Sim-Token", token)
+	if want := `<pre>~/.claude/settings.json: {&#34;env&#34;: {&#34;CLAUDE_AUTOCOMPACT_PCT_OVERRIDE&#34;: &#34;50&#34;}}</pre>`; !strings.Contains(shown, want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
+// A port in use is an error that names it.
+func TestViewPortInUse(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	at := l.Addr().String()
+	code, _, stderr := exec(t, "view", "-q", "--no-open", "--listen", at)
+	if code != 1 || !strings.Contains(stderr, "listening at "+at) {
+		t.Errorf("exit code %d, %q; want 1 and the address %s", code, stderr, at)
 	}
 }

@@ -1,58 +1,107 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/explain"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Variant is a strategy with settings.
 type Variant struct {
 	Strategy string   `json:"strategy"`
 	Set      []string `json:"set"`
+	Dials    []string `json:"dials"` // as Set, but left out where the strategy has them not
+	As       string   `json:"as"`    // model whose prices hold for all, "" for each its own
+}
+
+// turn puts the dials that the strategy has ahead of the other settings.
+func (v *viewer) turn(of *Variant) {
+	fits := strings.Fields(v.fits(of.Strategy))
+	of.Set = append(slices.DeleteFunc(of.Dials, func(assignment string) bool {
+		path, _, _ := strings.Cut(assignment, "=")
+		return !slices.Contains(fits, path)
+	}), of.Set...)
+	of.Dials = nil
 }
 
 // viewAsk is what the page asks for.
 type viewAsk struct {
 	Variant
-	Agent   string   `json:"agent"`
-	Session string   `json:"session"`
-	Pinned  *Variant `json:"pinned"`
+	Agent    string   `json:"agent"`
+	Sessions []string `json:"sessions"` // ids, none for all
+	Pinned   *Variant `json:"pinned"`
+	// What explains a call: its cell and its number in the only session.
+	Cell string `json:"cell"`
+	Call int    `json:"call"`
 }
 
-// answer writes the body of the page under other settings.
-func (v *viewer) answer(ctx context.Context, b *bytes.Buffer, ask *viewAsk) error {
-	d, err := v.document(ctx, ask)
-	if err != nil {
-		return err
+// choose returns the sessions that are asked for.
+func (v *viewer) choose(ask *viewAsk) *traces.Corpus {
+	wanted := map[string]bool{}
+	for _, id := range ask.Sessions {
+		wanted[id] = true
 	}
-	return d.WriteBody(b)
+	chosen := *v.corpus
+	chosen.Sessions = nil
+	for _, s := range v.corpus.Sessions {
+		if (ask.Agent == "" || s.Agent == ask.Agent) && (len(wanted) == 0 || wanted[s.ID]) {
+			chosen.Sessions = append(chosen.Sessions, s)
+		}
+	}
+	return &chosen
+}
+
+// explain says what led to a call, what it was expected to read and why it missed.
+func (v *viewer) explain(ask *viewAsk) (*document.Document, error) {
+	of := &ask.Variant
+	switch name := strings.TrimPrefix(ask.Cell, pinMark); {
+	case name != ask.Cell && ask.Pinned != nil:
+		of = ask.Pinned
+	case ask.Cell == results.StrategyRecorded:
+		of = &Variant{Strategy: results.StrategyRecorded, As: of.As}
+	}
+	chosen := v.choose(ask).Sessions
+	if len(chosen) != 1 {
+		return nil, fmt.Errorf("a call is of one session, and %d are asked for", len(chosen))
+	}
+	plan, err := v.planOf(of)
+	if err != nil {
+		return nil, err
+	}
+	config, err := plan.Config(of.Strategy, append(slices.Clone(of.Set), "profile="+learned))
+	if err != nil {
+		return nil, err
+	}
+	e, err := explain.Session(config, chosen[0])
+	if err != nil {
+		return nil, err
+	}
+	return explain.Document(e, explain.Options{Call: ask.Call, Logged: loggedOf(e, chosen[0], config.Prices)})
 }
 
 // document simulates what is asked for.
 func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document, error) {
-	chosen := *v.corpus
-	chosen.Sessions = nil
-	for _, s := range v.corpus.Sessions {
-		if (ask.Agent == "" || s.Agent == ask.Agent) && (ask.Session == "" || s.ID == ask.Session) {
-			chosen.Sessions = append(chosen.Sessions, s)
-		}
-	}
+	chosen := v.choose(ask)
 	plan, err := v.planOf(&ask.Variant)
 	if err != nil {
 		return nil, err
 	}
-	run, calls, err := simulated(ctx, plan, &chosen)
+	run, calls, err := simulated(ctx, plan, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +111,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 		return nil, err
 	}
 	if ask.Pinned != nil {
-		if err := v.pin(ctx, &chosen, run, &calls, ask.Pinned); err != nil {
+		if err := v.pin(ctx, chosen, run, &calls, ask.Pinned); err != nil {
 			return nil, fmt.Errorf("pinned: %w", err)
 		}
 	}
@@ -70,34 +119,65 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 	for _, c := range run.Cells {
 		switch of := strings.TrimPrefix(c.Cell, pinMark); {
 		case of != c.Cell:
-			chosenBy[c.Cell] = "--strategy " + reports.Quoted(ask.Pinned.Strategy) + settingsText(ask.Pinned.Set)
+			chosenBy[c.Cell] = "--strategy " + reports.Quoted(ask.Pinned.Strategy) + v.settingsText(ask.Pinned)
 		case c.Strategy == results.StrategyRecorded:
 			chosenBy[c.Cell] = "--strategy " + results.StrategyRecorded
 		case c.Strategy == ask.Strategy:
-			chosenBy[c.Cell] = "--strategy " + reports.Quoted(ask.Strategy) + settingsText(ask.Set)
+			chosenBy[c.Cell] = "--strategy " + reports.Quoted(ask.Strategy) + v.settingsText(&ask.Variant)
 		}
 	}
-	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Paths: pathsOf(chosen.Sessions, v.sample), Scenario: string(scenario)}
+	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Sessions: shownSessions(chosen.Sessions, v.sample), Scenario: string(scenario)}
 	d := reports.Page(run, parts)
-	line := fmt.Sprintf("sim run --strategy recorded,%s%s", ask.Strategy, settingsText(ask.Set))
-	paths := v.paths
-	if ask.Session != "" {
-		paths = parts.Paths[ask.Session]
-	} else if ask.Agent != "" {
-		line += " --agent " + reports.Quoted(ask.Agent)
+	how := []document.Block{document.Raw(v.command(ask, chosen.Sessions))}
+	if text := inClient(chosen.Sessions, ask.Set); text != "" && ask.Strategy == "own" {
+		how = append(how, document.Text{Text: "In the client:"}, document.Raw(text))
 	}
-	line += v.chosen + strings.TrimSuffix(" "+reports.Quoted(paths...), " ")
-	d.Sections = append([]document.Section{{Blocks: []document.Block{document.Raw(line)}}}, d.Sections...)
+	d.Sections = append([]document.Section{{Blocks: how}}, d.Sections...)
 	return d, nil
 }
 
-// settingsText returns assignments as arguments.
-func settingsText(set []string) string {
+// command returns the command line that gives what is asked for.
+func (v *viewer) command(ask *viewAsk, sessions []*traces.Session) string {
+	strategies := slices.Compact([]string{results.StrategyRecorded, ask.Strategy})
+	line := "sim run --strategy " + reports.Quoted(strings.Join(strategies, ",")) + v.settingsText(&ask.Variant)
+	paths := v.paths
+	if len(ask.Sessions) > 0 && !v.sample {
+		paths = nil
+		for _, s := range sessions {
+			paths = append(paths, s.Files...)
+		}
+		slices.Sort(paths)
+		paths = slices.Compact(paths)
+	} else if ask.Agent != "" {
+		line += " --agent " + reports.Quoted(ask.Agent)
+	}
+	return line + v.chosen + strings.TrimSuffix(" "+reports.Quoted(paths...), " ")
+}
+
+// settingsText returns the settings of a variant as arguments.
+func (v *viewer) settingsText(of *Variant) string {
 	text := ""
-	for _, assignment := range set {
+	for _, assignment := range of.Set {
 		text += " --set " + reports.Quoted(assignment)
 	}
+	as := v.aliases(of)
+	for _, model := range slices.Sorted(maps.Keys(as)) {
+		text += " --price-as " + reports.Quoted(model+"="+of.As)
+	}
 	return text
+}
+
+// aliases returns the models of all sessions that a variant bills as another.
+func (v *viewer) aliases(of *Variant) map[string]string {
+	as := map[string]string{}
+	for _, s := range v.corpus.Sessions {
+		for _, model := range s.Models {
+			if of.As != "" && model != of.As {
+				as[model] = of.As
+			}
+		}
+	}
+	return as
 }
 
 // planOf returns the plan of a variant beside the recorded strategy.
@@ -106,9 +186,15 @@ func (v *viewer) planOf(of *Variant) (*scenarios.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	plan, as := v.plan, v.aliases(of)
 	errs := []error{
 		file.Choose("strategy", slices.Compact([]string{results.StrategyRecorded, of.Strategy})),
 		file.Set("profile", learned, "profile"),
+	}
+	if len(as) > 0 {
+		errs = append(errs, file.Set("billed as", as, "prices", "as"))
+		plan.Prices, err = plan.Prices.WithAliases(as)
+		errs = append(errs, err)
 	}
 	for _, assignment := range of.Set {
 		errs = append(errs, file.Assign(assignment))
@@ -116,7 +202,6 @@ func (v *viewer) planOf(of *Variant) (*scenarios.Plan, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	plan := v.plan
 	plan.Design, err = file.Expand()
 	return &plan, err
 }
@@ -131,7 +216,7 @@ func simulated(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus)
 	longest.Sessions = []*traces.Session{slices.MaxFunc(corpus.Sessions, func(a, b *traces.Session) int {
 		return cmp.Compare(a.NumCalls(), b.NumCalls())
 	})}
-	calls, err := plan.Calls(ctx, &longest, run)
+	calls, _, err := plan.Follow(ctx, &longest, run)
 	return run, calls, err
 }
 
@@ -164,13 +249,23 @@ func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Ru
 	return nil
 }
 
-// pathsOf returns the files of each session, by id, none for samples.
-func pathsOf(sessions []*traces.Session, samples bool) map[string][]string {
-	paths := map[string][]string{}
+// shownSessions returns what a page says of each session, by id.
+func shownSessions(sessions []*traces.Session, samples bool) map[string]reports.PageSession {
+	shown := map[string]reports.PageSession{}
 	for _, s := range sessions {
-		if paths[s.ID] = s.Files; samples {
-			paths[s.ID] = nil
+		x := reports.PageSession{Files: s.Files}
+		if samples {
+			x.Files = nil
 		}
+		var parts []string
+		if at := s.StartTime(); !at.IsZero() {
+			parts = append(parts, at.UTC().Format(time.DateOnly))
+		}
+		if s.Project != "" {
+			parts = append(parts, path.Base(filepath.ToSlash(s.Project)))
+		}
+		x.Label = strings.Join(append(parts, agents.Of(s.Agent).Title, plural(s.NumCalls(), "call")), " · ")
+		shown[s.ID] = x
 	}
-	return paths
+	return shown
 }

@@ -2,28 +2,35 @@
 (() => {
   const form = document.getElementById("dials"), state = document.getElementById("state"), unpin = document.getElementById("unpin");
   const token = new URLSearchParams(location.search).get("t");
-  const field = name => form.querySelector("[name=" + name + "]");
+  const field = name => form.elements[name];
   const dials = page.all(form, "input[type=range]");
-  let under = null, timer = 0, pinned = null;
+  let under = null, explaining = null, timer = 0, pinned = null;
   const value = d => d.dataset.values.split(" ")[d.value - 1];
+  function fit(paths) { dials.forEach(d => { d.parentElement.hidden = !paths.split(" ").includes(d.dataset.path) }) }
   function variant() {
-    const set = dials.filter(d => +d.value > 0).map(d => d.dataset.path + "=" + value(d));
-    return { strategy: field("strategy").value, set: set.concat(field("more").value.split(/\s+/).filter(Boolean)) };
+    const turned = dials.filter(d => +d.value > 0).map(d => d.dataset.path + "=" + value(d)), set = field("more").value.split(/\s+/).filter(Boolean);
+    if (field("at").value) set.unshift("prices.at=" + field("at").value);
+    return { strategy: field("strategy").value, dials: turned, set, as: field("as").value };
+  }
+  const sessions = () => Array.from(field("session").selectedOptions, o => o.value);
+  // post returns what the server says, nothing when something newer was asked for.
+  async function post(path, ask, by) {
+    const r = await fetch(path, { method: "POST", signal: by.signal, headers: { "Content-Type": "application/json", "X-Sim-Token": token }, body: JSON.stringify(ask) });
+    const text = await r.text();
+    if (r.headers.has("X-Sim-Fits")) fit(r.headers.get("X-Sim-Fits"));
+    if (!r.ok) throw new Error(text.trim());
+    const part = document.createElement("template");
+    part.innerHTML = text;
+    return part.content.querySelector("main");
   }
   async function ask() {
     if (under) under.abort();
     const mine = under = new AbortController(), began = performance.now();
     state.textContent = "…";
     try {
-      const r = await fetch("simulate", { method: "POST", signal: mine.signal, headers: { "Content-Type": "application/json", "X-Sim-Token": token },
-        body: JSON.stringify({ ...variant(), agent: field("agent").value, session: field("session").value, pinned }) });
-      const text = await r.text();
+      const main = await post("simulate", { ...variant(), agent: field("agent").value, sessions: sessions(), pinned }, mine);
       if (mine !== under) return;
-      if (!r.ok) { state.textContent = text; return }
-      const top = scrollY, old = document.querySelector("main"), fresh = document.createElement("template");
-      fresh.innerHTML = text;
-      const open = page.all(old, "details").map(d => d.open);
-      const main = fresh.content.querySelector("main");
+      const top = scrollY, old = document.querySelector("main"), open = page.all(old, "details").map(d => d.open);
       page.all(old, ".tracks").forEach(t => t.dispatchEvent(new Event("gone")));
       old.replaceWith(main);
       page.all(main, "details").forEach((d, i) => { d.open = !!open[i] });
@@ -31,17 +38,30 @@
       scrollTo(0, top);
       state.textContent = Math.round(performance.now() - began) + " ms";
       document.body.dataset.done = String(+(document.body.dataset.done || 0) + 1);
-    } catch (e) { if (e.name !== "AbortError") state.textContent = "the server is gone: " + e.message }
+    } catch (e) { if (e.name !== "AbortError") state.textContent = e.name === "TypeError" ? "the server is gone: " + e.message : e.message }
   }
-  const show = () => dials.forEach(d => {
-    const text = +d.value ? value(d).replace(/\B(?=(\d{3})+$)/g, ",") : "as it is";
-    d.nextElementSibling.textContent = text; d.setAttribute("aria-valuetext", text);
+  // Who chooses a call is told what led to it, what it was expected to read and why it missed.
+  addEventListener("asked", async e => {
+    if (explaining) explaining.abort();
+    const mine = explaining = new AbortController(), { session, cell, call, into } = e.detail;
+    try {
+      const main = await post("explain", { ...variant(), sessions: [session], pinned, cell, call }, mine);
+      if (mine === explaining) into.replaceChildren(...main.childNodes);
+    } catch (e) { if (e.name !== "AbortError") into.textContent = e.message }
   });
+  const show = () => {
+    dials.forEach(d => {
+      const text = +d.value ? value(d).replace(/\B(?=(\d{3})+$)/g, ",") : "as it is";
+      d.nextElementSibling.textContent = text; d.setAttribute("aria-valuetext", text);
+    });
+    const some = sessions().length, of = field("session").options.length;
+    document.getElementById("chosen").textContent = some ? some + " of " + of : "all " + of;
+  };
   const soon = () => { show(); clearTimeout(timer); timer = setTimeout(ask, 60) };
   form.addEventListener("input", soon);
   form.addEventListener("submit", e => { e.preventDefault(); soon() });
   form.addEventListener("reset", () => setTimeout(soon));
   document.getElementById("pin").addEventListener("click", () => { pinned = variant(); unpin.hidden = false; soon() });
   unpin.addEventListener("click", () => { pinned = null; unpin.hidden = true; soon() });
-  show();
+  fit(form.dataset.fits); show();
 })();

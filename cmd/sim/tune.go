@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/scenarios"
+)
+
+// tuneFlags are the flags of sim tune.
+type tuneFlags struct {
+	runFlags
+	search scenarios.Search
+}
+
+func newTune() *cobra.Command {
+	var f tuneFlags
+	cmd := &cobra.Command{
+		Use:               "tune [SCENARIO] [PATH…]",
+		ValidArgsFunction: complete(scenarioNames),
+		Short:             "Search the values that a scenario sweeps for the best setting",
+		Long: `Searches what SCENARIO or --set sweeps for the setting that is best in --objective
+and keeps what --subject-to asks for. Where there are more settings than --budget
+runs, it draws some, drops two thirds of them time and again on every second
+session, and tries values between those that are left. It prints the best setting,
+what choosing it gains on sessions that took no part in the choice, what chance
+cannot tell from it, and the front of several objectives.`,
+		Example: `  sim tune thresholds ~/.claude/projects
+  sim tune thresholds --objective cost_with_refetch_usd --subject-to 'needed_recall>=0.9' ~/.claude/projects
+  sim tune thresholds --objective cost_usd,needed_recall --chart front.svg ~/.claude/projects
+  sim tune --strategy auto-compact/167k --set 'full-compact.trigger.fixed={from: 60000, to: 165000, step: 500}' \
+    --set 'server.lifetime_5m=[1m, 5m, 1h]' --budget 30 --sensitivity 32 ~/.claude/projects`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
+	}
+	f.bindCells(cmd)
+	f.output.bindChart(cmd, "cost and recall by setting, or with --sensitivity which parameters matter,")
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.search.Objectives, "objective", []string{"cost_usd"},
+		"`METRIC` to improve; of several, separated by commas, the first decides and all make the front")
+	flags.StringArrayVar(&f.search.SubjectTo, "subject-to", nil, "what to keep, as `METRIC>=VALUE` or METRIC<=VALUE; repeatable")
+	flags.IntVar(&f.search.Budget, "budget", 50, "work of the search, in `RUNS` of one setting over all sessions")
+	flags.StringVar(&f.search.Design, "design", scenarios.Designs()[0],
+		"how settings are drawn where there are too many: halton, latin-hypercube, random or grid")
+	flags.IntVar(&f.search.Points, "sensitivity", 0,
+		"also say which parameters matter, from `N` pairs of settings, each with one more run for every parameter")
+	completeFlag(cmd, "design", scenarios.Designs)
+	return cmd
+}
+
+func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
+	s, err := f.study(cmd, args, f.search.Check())
+	if err != nil {
+		return err
+	}
+	if err := f.open(cmd, s, args); err != nil {
+		return err
+	}
+	defer s.corpus.Close()
+	watched, stop := f.read.watched(cmd, s.plan, s.corpus)
+	out, runErr := watched.Tune(cmd.Context(), s.file, s.corpus, f.search)
+	stop()
+	if out == nil {
+		return runErr
+	}
+	out.Command = f.again(args, out.Settings)
+	f.read.remark(cmd, &out.Run.Workload, s.corpus)
+	picture := reports.Chart(out.Run)
+	if len(out.Indices) > 0 {
+		picture = reports.Sensitivity(out)
+	}
+	return errors.Join(runErr, reports.Tuning(out).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, picture))
+}
+
+// again returns the command that runs the best setting. A parameter that --set swept goes by the
+// name it had there.
+func (f *tuneFlags) again(args []string, best []studies.Setting) []string {
+	command := []string{"sim", "run"}
+	for _, arg := range args {
+		if asked, err := asScenario(arg); err == nil && asked != nil {
+			command = append(command, arg)
+		}
+	}
+	if len(best) == 0 {
+		return command
+	}
+	command = append(command, "--strategy", strings.Fields(best[0].Cell)[0])
+	chosen := slices.Clone(best[0].Set)
+	for _, set := range f.set {
+		path, _, _ := strings.Cut(set, "=")
+		at := slices.IndexFunc(chosen, func(c string) bool {
+			full, _, _ := strings.Cut(c, "=")
+			return full == path || strings.HasSuffix(full, "."+path)
+		})
+		if at >= 0 {
+			_, value, _ := strings.Cut(chosen[at], "=")
+			set, chosen = path+"="+value, slices.Delete(chosen, at, at+1)
+		}
+		command = append(command, "--set", set)
+	}
+	for _, set := range chosen {
+		command = append(command, "--set", set)
+	}
+	return command
+}
