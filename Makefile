@@ -3,13 +3,16 @@
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
 # make mutants take behaviours out of the source one by one: which rows of docs/coverage.md do not notice?
-# make gremlins operators and bounds of one package changed one by one (PKG=./strategies GREMLINS=flags): which does no test notice?
+# make operators bounds and arithmetic of one package changed one by one (PKG=./strategies): which change does no test notice?
+# make gremlins the same by a tool of others, with a build for each change (GREMLINS=flags)
 # make browser look at the pages of sim in a real browser (Chromium)
+# make picture draw the page of the samples for the head of the README (Chromium)
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
 # make cross  build for every platform, keep nothing
+# make man    manual pages in bin/man: man -M bin/man sim-run
 # make weight lines, files and exported names of each room
 # make dist   archives with static binaries for every platform, in dist/
 
@@ -20,7 +23,7 @@ PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants gremlins browser
+.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants operators gremlins slurm browser picture man
 
 all: build test lint
 
@@ -45,9 +48,18 @@ race:
 # The tests that have a long form run one after the other; TORTURE_SEED repeats one.
 torture:
 	TORTURE=$(TORTURE) go test -vet=off -timeout 60m -count=1 -v -parallel 2 \
-	  -run 'Mutants|OtherForms|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | \
+	  -run 'Mutants|OtherForms|KilledRuns|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
+
+picture:
+	go build -trimpath -buildvcs=false -o bin/sim ./cmd/sim
+	bin/sim report -q --strategy own,own/lower,break-even,session-memory,truncate-oldest,none -o bin/page.html
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1120,1240 --virtual-time-budget=4000 \
+	  --screenshot=docs/page.png file://$(CURDIR)/bin/page.html
+
+slurm:
+	.ci/slurm
 
 browser:
 	go build -trimpath -buildvcs=false -o bin/sim ./cmd/sim
@@ -55,6 +67,9 @@ browser:
 
 mutants:
 	go run ./.ci/mutants $(MUTANTS)
+
+operators:
+	go run ./.ci/mutants -operators $(PKG)
 
 # One worker, so that a busy machine makes no mutant time out.
 gremlins:
@@ -82,6 +97,9 @@ cross:
 	  echo "$$p"; \
 	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o /dev/null ./cmd/sim || exit 1; \
 	done
+
+man:
+	MAN=$(CURDIR)/bin/man/man1 go test -vet=off -count=1 -run '^TestManPages$$' ./cmd/sim
 
 dist:
 	go run .ci/dist.go dist

@@ -1,5 +1,5 @@
 // Command dist builds what is released: a static binary for each platform in an
-// archive with the licence, the README and the changelog, and the digests of
+// archive with the licence, the README, the changelog and manual pages, and the digests of
 // all archives. The same commit and the same Go give the same bytes. Run it in
 // the root of the repository with the folder to write into:
 //
@@ -43,10 +43,15 @@ func dist(dir string) error {
 		return err
 	}
 	version := described()
+	pages, err := manual(version)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(filepath.Dir(pages[0])) }()
 	var archives []string
 	for _, goos := range []string{"darwin", "linux", "windows"} {
 		for _, goarch := range []string{"amd64", "arm64"} {
-			archive, err := pack(dir, version, goos, goarch)
+			archive, err := pack(dir, version, goos, goarch, pages)
 			if err != nil {
 				return fmt.Errorf("%s/%s: %w", goos, goarch, err)
 			}
@@ -102,7 +107,7 @@ func stamp() time.Time {
 }
 
 // pack builds for a platform and returns the name of the archive.
-func pack(dir, version, goos, goarch string) (string, error) {
+func pack(dir, version, goos, goarch string, pages []string) (string, error) {
 	tmp, err := os.MkdirTemp("", "dist-*")
 	if err != nil {
 		return "", err
@@ -118,7 +123,22 @@ func pack(dir, version, goos, goarch string) (string, error) {
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("go build: %w", err)
 	}
-	return archive(dir, fmt.Sprintf("sim_%s_%s_%s", version, goos, goarch), goos, append(texts[:len(texts):len(texts)], binary))
+	return archive(dir, fmt.Sprintf("sim_%s_%s_%s", version, goos, goarch), goos, slices.Concat(texts, pages, []string{binary}))
+}
+
+// manual writes the manual pages and returns their files. A test makes them: their
+// generator is no part of the program.
+func manual(version string) ([]string, error) {
+	dir, err := os.MkdirTemp("", "man-*")
+	if err != nil {
+		return nil, err
+	}
+	write := exec.Command("go", "test", "-vet=off", "-count=1", "-ldflags", "-X main.release="+version, "-run", "^TestManPages$", "./cmd/sim")
+	write.Env = append(os.Environ(), "MAN="+dir, fmt.Sprintf("SOURCE_DATE_EPOCH=%d", stamp().Unix()))
+	if out, err := write.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("manual pages: %w\n%s", err, out)
+	}
+	return filepath.Glob(filepath.Join(dir, "*.1"))
 }
 
 // archive writes files into an archive of the kind that a system expects, with
@@ -138,10 +158,18 @@ func archive(dir, folder, goos string, files []string) (string, error) {
 // mode returns the permissions of a file in an archive: those of the checkout
 // depend on who made it.
 func mode(file string) int64 {
-	if strings.HasPrefix(filepath.Base(file), "sim") {
+	if name := filepath.Base(file); name == "sim" || name == "sim.exe" {
 		return 0o755
 	}
 	return 0o644
+}
+
+// inside returns the name of a file in an archive.
+func inside(folder, file string) string {
+	if filepath.Ext(file) == ".1" {
+		folder += "/man/man1"
+	}
+	return folder + "/" + filepath.Base(file)
 }
 
 // environment returns the variables of a build for a platform: those of whoever
@@ -163,7 +191,7 @@ func tarball(w io.Writer, folder string, files []string, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		head := tar.Header{Name: folder + "/" + filepath.Base(file), Mode: mode(file), Size: int64(len(data)), ModTime: at, Format: tar.FormatUSTAR}
+		head := tar.Header{Name: inside(folder, file), Mode: mode(file), Size: int64(len(data)), ModTime: at, Format: tar.FormatUSTAR}
 		if err := t.WriteHeader(&head); err != nil {
 			return err
 		}
@@ -181,7 +209,7 @@ func zipped(w io.Writer, folder string, files []string, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		head := zip.FileHeader{Name: folder + "/" + filepath.Base(file), Method: zip.Deflate, Modified: at}
+		head := zip.FileHeader{Name: inside(folder, file), Method: zip.Deflate, Modified: at}
 		head.SetMode(os.FileMode(mode(file)))
 		out, err := z.CreateHeader(&head)
 		if err != nil {

@@ -11,22 +11,28 @@
 //
 // Parameters share one build of each package's tests, and so do blocks that change one
 // function; what else a block changes has a build of its own.
+//
+//	go run ./.ci/mutants -operators ./sim   one package
+//
+// Operators are changed one by one: the bound of a comparison or its sense, and arithmetic.
+// All changes of a package are in one build of its tests; each is tried with the tests that
+// reach it. It names those that no test notices and .ci/equivalents.txt does not list.
 package main
 
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
+	"time"
 )
 
 const (
@@ -54,7 +60,16 @@ func (n named) pattern() string { return "^(" + strings.Join(n.tests, "|") + ")$
 
 func main() {
 	log.SetFlags(0)
-	only := strings.Join(os.Args[1:], " ")
+	operators := flag.String("operators", "", "change the operators of a `package` instead")
+	most := flag.Duration("most", time.Hour, "with -operators, leave out tests of a change that take more together")
+	flag.Parse()
+	if *operators != "" {
+		if err := tryOperators(*operators, *most); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	only := strings.Join(flag.Args(), " ")
 	rows, err := readRows()
 	if err != nil {
 		log.Fatal(err)
@@ -84,24 +99,13 @@ func main() {
 
 // tryAll tries mutants, one on each core, and returns how many are not noticed.
 func tryAll(mutants []mutant, rows map[string][]named) int {
-	var wg sync.WaitGroup
 	var wrong atomic.Int64
-	next := make(chan mutant)
-	for range runtime.NumCPU() {
-		wg.Go(func() {
-			for m := range next {
-				if err := m.try(rows); err != nil {
-					wrong.Add(1)
-					fmt.Printf("%s\n\t%s: %v\n", m.row, m.where, err)
-				}
-			}
-		})
-	}
-	for _, m := range mutants {
-		next <- m
-	}
-	close(next)
-	wg.Wait()
+	each(mutants, func(m mutant) {
+		if err := m.try(rows); err != nil {
+			wrong.Add(1)
+			fmt.Printf("%s\n\t%s: %v\n", m.row, m.where, err)
+		}
+	})
 	return int(wrong.Load())
 }
 
