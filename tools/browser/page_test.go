@@ -189,10 +189,11 @@ func TestReport(t *testing.T) {
 	if text := value[string](ctx, t, step); !strings.HasPrefix(text, "call 1 of ") {
 		t.Errorf("the step says %q", text)
 	}
-	must(ctx, t, script(`document.querySelector(".tracks").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}))`))
-	if text := value[string](ctx, t, step); !strings.HasPrefix(text, "call 2 of ") || !strings.Contains(text, "sim explain ") {
+	must(ctx, t, script(`document.querySelector(".tracks .plot").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}))`))
+	if text := value[string](ctx, t, step); !strings.HasPrefix(text, "call 2 of ") {
 		t.Errorf("behind the arrow key the step says %q", text)
 	}
+	accessible(ctx, t)
 	shot(ctx, t, "report-wide")
 	must(ctx, t, chromedp.EmulateViewport(390, 844), night, chromedp.Navigate(url))
 	if over := value[int](ctx, t, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
@@ -233,6 +234,7 @@ func TestView(t *testing.T) {
 		return script(fmt.Sprintf(`(() => { const d = document.querySelector('input[data-path="full-compact.trigger.fixed"]');
 			d.value = %d; d.dispatchEvent(new Event("input", {bubbles: true})) })()`, to))
 	}
+	accessible(ctx, t)
 	must(ctx, t, chromedp.Click(chromedp.CSS("#pin")), done(1), slide(4), done(2)) // the fourth value: 50,000 tokens
 	cost := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "own").nextElementSibling.firstChild.textContent`)
 	pinned := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "pinned own").nextElementSibling.firstChild.textContent`)
@@ -253,6 +255,91 @@ func TestView(t *testing.T) {
 	if out := run(); !strings.Contains(out, pinned) || pinned == cost {
 		t.Errorf("pinned, the page says %s, sim run\n%s", pinned, out)
 	}
+	// A miss is told whole: what was expected, and why it missed.
+	must(ctx, t, script(`document.querySelector(".tracks .next").click()`),
+		chromedp.Poll[chromedp.Void](`document.querySelector(".why h3")`, chromedp.WithPollingTimeout(time.Minute)))
+	for range 20 {
+		if strings.Contains(value[string](ctx, t, `document.querySelector(".step").textContent`), "miss (") {
+			break
+		}
+		must(ctx, t, script(`document.querySelector(".tracks .next").click()`))
+	}
+	at := value[string](ctx, t, `document.querySelector(".step").textContent.split(" ")[1]`)
+	must(ctx, t, chromedp.Poll[chromedp.Void](`document.querySelector(".why h3")?.textContent.startsWith("call `+at+` ")`, chromedp.WithPollingTimeout(time.Minute)))
+	if why := value[string](ctx, t, `document.querySelector(".why").textContent`); !strings.Contains(why, " expected: missed ") {
+		t.Errorf("of a miss the page says %q", why)
+	}
 	shot(ctx, t, "view")
+	// Another strategy has other dials; a session is chosen by its id.
+	must(ctx, t, script(`(() => { const f = document.getElementById("dials").elements; f.strategy.value = "none"; f.session.options[0].selected = true;
+		f.strategy.dispatchEvent(new Event("input", {bubbles: true})) })()`), done(3))
+	if hidden := value[bool](ctx, t, `document.querySelector('input[data-path="full-compact.trigger.fixed"]').parentElement.hidden`); !hidden {
+		t.Error("strategy none has a slider for its threshold")
+	}
+	if title := value[string](ctx, t, `document.querySelector(".head").textContent`); !strings.HasPrefix(title, "1 session ") {
+		t.Errorf("with one session chosen the page says %q", title)
+	}
+	s.clean(t)
+	// What the server refuses, and a server that is gone, are told beside the dials.
+	must(ctx, t, script(`(() => { const m = document.getElementById("dials").elements.more; m.value = "server.lokback=1"; m.dispatchEvent(new Event("input", {bubbles: true})) })()`),
+		chromedp.Poll[chromedp.Void](`document.getElementById("state").textContent.includes("did you mean")`, chromedp.WithPollingTimeout(time.Minute)))
+}
+
+// Every control has a label, and headings do not skip a level.
+func accessible(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if bare := value[[]string](ctx, t, `Array.from(document.querySelectorAll("select, input")).filter(x => !x.labels.length && !x.ariaLabel).map(x => x.outerHTML)`); len(bare) > 0 {
+		t.Errorf("controls without a label: %v", bare)
+	}
+	if bare := value[int](ctx, t, `Array.from(document.querySelectorAll("button")).filter(x => !x.textContent.trim()).length + document.querySelectorAll("img:not([alt])").length`); bare > 0 {
+		t.Errorf("%d buttons or pictures without a text", bare)
+	}
+	levels := value[[]int](ctx, t, `Array.from(document.querySelectorAll("h1, h2, h3, h4")).map(x => +x.tagName[1])`)
+	for i := 1; i < len(levels); i++ {
+		if levels[i] > levels[i-1]+1 {
+			t.Errorf("a heading of level %d stands behind one of level %d: %v", levels[i], levels[i-1], levels)
+		}
+	}
+}
+
+// Without scripts tables and pictures remain; printed, the page is on A4.
+func TestReportWithoutScripts(t *testing.T) {
+	url := report(t)
+	ctx, s := browse(t, "file://")
+	off := func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, target, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return chromedp.Void{}, err
+	}
+	must(ctx, t, chromedp.EmulateViewport(1200, 900), off, chromedp.Navigate(url))
+	shown := func(what string) int {
+		return value[int](ctx, t, `Array.from(document.querySelectorAll("`+what+`")).filter(x => x.getBoundingClientRect().height > 10).length`)
+	}
+	if tables, pictures, tracks := shown("table"), shown("img"), shown(".tracks"); tables < 2 || pictures < 3 || tracks > 0 {
+		t.Errorf("without scripts %d tables, %d pictures and %d tracks are shown", tables, pictures, tracks)
+	}
+	shot(ctx, t, "report-no-scripts")
+	s.clean(t)
+}
+
+// A session whose id and folder are markup does nothing but stand there.
+func TestHostileNames(t *testing.T) {
+	dir := t.TempDir()
+	const evil = `<script>document.title="caught"</script><img src=x onerror=document.title="caught">`
+	line := `{"type":"assistant","sessionId":%[1]q,"cwd":%[1]q,"version":"2.1.0","uuid":"a","timestamp":"2026-03-01T10:00:00.000Z","message":{"id":"m1","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"done"}],"usage":{"input_tokens":9,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":90}}}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "s.jsonl"), []byte(fmt.Sprintf(line, evil)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(t.TempDir(), "report.html")
+	if out, err := exec.CommandContext(t.Context(), program(t), "report", "-q", dir, "-o", page).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ctx, s := browse(t, "file://")
+	must(ctx, t, chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://"+page))
+	if option := value[string](ctx, t, `document.querySelector(".group").selectedOptions[0].value`); option != evil {
+		t.Errorf("the session is called %q, want its id as text", option)
+	}
+	if title := value[string](ctx, t, `document.title`); title == "caught" {
+		t.Error("a session's name was carried out")
+	}
 	s.clean(t)
 }
