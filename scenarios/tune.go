@@ -1,15 +1,12 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/profile"
@@ -40,7 +37,7 @@ func (s *Search) Check() error {
 		errs = append(errs, fmt.Errorf("--sensitivity %d: want %d or more, or 0 for none", s.Points, leastPoints))
 	}
 	if !slices.Contains(Designs(), s.Design) {
-		errs = append(errs, fmt.Errorf("unknown design %q%s; known: %s", s.Design, nearest.Hint(s.Design, Designs()), strings.Join(Designs(), ", ")))
+		errs = append(errs, fmt.Errorf("unknown design %q%s", s.Design, nearest.Among(s.Design, Designs())))
 	}
 	return errors.Join(append(errs, (&tuner{search: *s}).figures())...)
 }
@@ -92,27 +89,12 @@ func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, sear
 		return nil, err
 	}
 	out := &studies.Tuning{Budget: search.Budget, Objectives: t.metrics[:len(search.Objectives)], Limits: t.limits}
-	out.Judged = len(t.sessions)
 	for i := range t.regions {
 		out.Space = min(out.Space+t.regions[i].size(), math.MaxInt32)
 	}
-	finals, err := t.all(out.Space)
+	finals, err := t.choose(ctx, out)
 	if err != nil {
 		return nil, err
-	}
-	if finals == nil {
-		if len(t.sessions) < tuneLeast {
-			return nil, fmt.Errorf("%d settings are more than the budget of %d, and dropping some takes %d sessions, not %d: "+
-				"raise --budget or sweep fewer values", out.Space, search.Budget, tuneLeast, len(t.sessions))
-		}
-		out.Judged = len(t.sessions) / 2
-		out.Chosen = len(t.sessions) - out.Judged
-		if finals, err = t.halve(ctx); err != nil {
-			return nil, err
-		}
-		if finals, err = t.refine(ctx, finals); err != nil {
-			return nil, err
-		}
 	}
 	if out.Run, err = t.final(ctx, finals); out.Run == nil {
 		return nil, err
@@ -126,6 +108,27 @@ func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, sear
 	out.Tried, out.Work = len(t.choices), t.work
 	t.judge(out, finals)
 	return out, stopped
+}
+
+// choose returns the settings that are to run over all sessions: every one when the budget is
+// enough for them.
+func (t *tuner) choose(ctx context.Context, out *studies.Tuning) ([]*choice, error) {
+	n := len(t.sessions)
+	if out.Space <= t.search.Budget {
+		out.Judged = n
+		return t.draw(out.Space)
+	}
+	if n < tuneLeast {
+		return nil, fmt.Errorf("%d settings are more than the budget of %d, and dropping some takes %d sessions, not %d: "+
+			"raise --budget or sweep fewer values", out.Space, t.search.Budget, tuneLeast, n)
+	}
+	out.Judged = n / 2
+	out.Chosen = n - out.Judged
+	list, err := t.halve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t.refine(ctx, list)
 }
 
 // prepare reads what is asked for and learns from the sessions.
@@ -165,76 +168,6 @@ func (t *tuner) prepare(ctx context.Context) error {
 	}
 	t.plan.Profiles[learnedName] = fitted
 	return nil
-}
-
-// figures reads the metrics that are asked for.
-func (t *tuner) figures() error {
-	var errs []error
-	for i, name := range t.search.Objectives {
-		if slices.Contains(t.search.Objectives[:i], name) {
-			errs = append(errs, fmt.Errorf("objective %s is named twice", name))
-		}
-		errs = append(errs, t.objective(name))
-	}
-	for _, text := range t.search.SubjectTo {
-		errs = append(errs, t.limit(text))
-	}
-	return errors.Join(errs...)
-}
-
-// objective takes the name of a figure that is sought.
-func (t *tuner) objective(name string) error {
-	m, err := sought(name)
-	if err == nil && m.Better == results.Neither {
-		err = fmt.Errorf("objective %s: neither more nor less of it is better by itself", name)
-	}
-	t.metrics = append(t.metrics, m)
-	return err
-}
-
-// limit takes what a setting has to keep, such as needed_recall>=0.95.
-func (t *tuner) limit(text string) error {
-	name, value, least := strings.Cut(text, ">=")
-	if !least {
-		var most bool
-		if name, value, most = strings.Cut(text, "<="); !most {
-			return fmt.Errorf("%q: want METRIC>=VALUE or METRIC<=VALUE", text)
-		}
-	}
-	m, err := sought(strings.TrimSpace(name))
-	if err != nil {
-		return err
-	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil {
-		return fmt.Errorf("%q: %q is no number", text, value)
-	}
-	t.metrics, t.limits = append(t.metrics, m), append(t.limits, studies.Limit{Metric: m, Least: least, Value: v})
-	return nil
-}
-
-// sought returns the metric of a name, when it can be told for any part of the sessions.
-func sought(name string) (results.Metric, error) {
-	m, ok := results.LookupMetric(name)
-	if !ok {
-		var known []string
-		for _, m := range results.Metrics() {
-			known = append(known, m.Name)
-		}
-		return m, fmt.Errorf("unknown metric %q%s", name, nearest.Hint(name, known))
-	}
-	if m.Kind != results.KindSum && m.Kind != results.KindRatio {
-		return m, fmt.Errorf("%s is a %s: a search wants a figure that adds up over sessions, or a ratio", name, m.Kind)
-	}
-	return m, nil
-}
-
-// all returns every setting when the budget is enough for them, else nil.
-func (t *tuner) all(space int) ([]*choice, error) {
-	if space > t.search.Budget {
-		return nil, nil
-	}
-	return t.draw(space)
 }
 
 // draw returns n settings in all, as many of each strategy, fewer where it has no more.
@@ -416,136 +349,4 @@ func (x *choice) take(metrics []results.Metric, r *results.Row, session int) {
 			x.parts[i][session], _ = m.Value(r)
 		}
 	}
-}
-
-// best returns the n best settings by some sessions, the best first, with the best of each strategy
-// among them.
-func (t *tuner) best(list []*choice, on func(session int) bool, n int) []*choice {
-	order := t.order(list, on)
-	first := map[*region]bool{}
-	var kept []*choice
-	for i, x := range order {
-		if i < n || !first[x.region] {
-			kept = append(kept, x)
-		}
-		first[x.region] = true
-	}
-	return kept
-}
-
-// order returns settings by some sessions, the best first: those that keep the limits ahead of
-// others, then those that fewer others beat in every objective, then by the first objective.
-func (t *tuner) order(list []*choice, on func(session int) bool) []*choice {
-	type ranked struct {
-		*choice
-		keeps   bool
-		values  []float64 // of objectives, lower is better
-		beaten  int
-		missing float64
-	}
-	all := make([]ranked, len(list))
-	for i, x := range list {
-		all[i] = ranked{choice: x, keeps: t.keeps(x, on), values: t.values(x, on)}
-		for _, l := range t.missing(x, on) {
-			all[i].missing += l
-		}
-	}
-	for i := range all {
-		for j := range all {
-			if all[j].keeps == all[i].keeps && dominates(all[j].values, all[i].values) {
-				all[i].beaten++
-			}
-		}
-		if len(t.search.Objectives) == 1 {
-			all[i].beaten = 0
-		}
-	}
-	slices.SortStableFunc(all, func(a, b ranked) int {
-		if a.keeps != b.keeps {
-			return cmp.Compare(fact(b.keeps), fact(a.keeps))
-		}
-		if !a.keeps {
-			return cmp.Compare(a.missing, b.missing)
-		}
-		return cmp.Or(a.beaten-b.beaten, cmp.Compare(a.values[0], b.values[0]))
-	})
-	out := make([]*choice, len(all))
-	for i := range all {
-		out[i] = all[i].choice
-	}
-	return out
-}
-
-func fact(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// dominates reports whether a is better than b in one value and as good in the others.
-func dominates(a, b []float64) bool {
-	better := false
-	for i := range a {
-		if a[i] > b[i] || math.IsNaN(a[i]) {
-			return false
-		}
-		better = better || a[i] < b[i]
-	}
-	return better
-}
-
-// value returns a figure of a setting over some sessions; NaN without a sample.
-func (t *tuner) value(x *choice, metric int, on func(session int) bool) float64 {
-	part, base := 0.0, 0.0
-	for i := range t.sessions {
-		if on(i) {
-			part, base = part+x.parts[metric][i], base+x.bases[metric][i]
-		}
-	}
-	if t.metrics[metric].Kind == results.KindRatio {
-		return part / base
-	}
-	return part
-}
-
-// values returns the objectives of a setting, so turned that lower is better.
-func (t *tuner) values(x *choice, on func(session int) bool) []float64 {
-	var list []float64
-	for i := range t.search.Objectives {
-		v := t.value(x, i, on)
-		if t.metrics[i].Better == results.Higher {
-			v = -v
-		}
-		list = append(list, v)
-	}
-	return list
-}
-
-// missing returns by how much a setting misses each limit, as a share of it, and as the last the
-// share of sessions that it ends early and the recording does not.
-func (t *tuner) missing(x *choice, on func(session int) bool) []float64 {
-	var list []float64
-	for i := range t.limits {
-		l := &t.limits[i]
-		by := 0.0
-		if v := t.value(x, len(t.search.Objectives)+i, on); !l.Keeps(v) {
-			by = math.Abs(v-l.Value) / max(math.Abs(l.Value), 1e-9)
-			if math.IsNaN(v) {
-				by = 1
-			}
-		}
-		list = append(list, by)
-	}
-	cut := 0.0
-	for i := range t.sessions {
-		if on(i) && x.cut[i] && !t.recorded.cut[i] {
-			cut++
-		}
-	}
-	return append(list, cut/float64(len(t.sessions)))
-}
-
-func (t *tuner) keeps(x *choice, on func(session int) bool) bool {
-	return slices.Max(t.missing(x, on)) == 0
 }
