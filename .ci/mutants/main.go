@@ -63,13 +63,13 @@ func main() {
 	operators := flag.String("operators", "", "change the operators of a `package` instead")
 	most := flag.Duration("most", time.Hour, "with -operators, leave out tests of a change that take more together")
 	flag.Parse()
+	only := strings.Join(flag.Args(), " ")
 	if *operators != "" {
-		if err := tryOperators(*operators, *most); err != nil {
+		if err := tryOperators(*operators, only, *most); err != nil {
 			log.Fatal(err)
 		}
 		return
 	}
-	only := strings.Join(flag.Args(), " ")
 	rows, err := readRows()
 	if err != nil {
 		log.Fatal(err)

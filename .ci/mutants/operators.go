@@ -42,7 +42,13 @@ type change struct {
 	number  int
 	text    string // the expression
 	becomes token.Token
-	tests   []*timed // the tests that reach it
+	tests   []*timed // the tests that reach it and have not been tried
+	listed  bool     // as changing nothing
+}
+
+// String names a change by its place and what becomes of it.
+func (c *change) String() string {
+	return fmt.Sprintf("%s:%d: %s becomes %s", c.file, c.line, c.text, c.becomes)
 }
 
 // sites returns what can be changed in a file, the outer ahead of the inner.
@@ -151,7 +157,7 @@ func mutantOn(n int) bool {
 }
 
 func mutantNote(n int) {
-	if mutantSeen[n].Swap(true) { return }
+	if mutantSeen[n].Load() || mutantSeen[n].Swap(true) { return }
 	f, err := os.OpenFile(mutantReach, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil { panic(err) }
 	if _, err := f.WriteString(strconv.Itoa(n) + "\n"); err != nil { panic(err) }

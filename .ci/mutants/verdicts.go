@@ -38,9 +38,10 @@ type suite struct {
 	tests       []*timed
 }
 
-// tryOperators changes the operators of a package one by one and prints which changes no
-// test notices, and the package's line of the table.
-func tryOperators(pkg string, most time.Duration) (err error) {
+// tryOperators changes the operators of a package one by one, of those whose place and
+// expression hold a text, and prints which changes no test notices, and the package's line
+// of the table.
+func tryOperators(pkg, only string, most time.Duration) (err error) {
 	dir, err := os.MkdirTemp("", "operators")
 	if err != nil {
 		return err
@@ -60,13 +61,17 @@ func tryOperators(pkg string, most time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
+	changes = slices.DeleteFunc(changes, func(c *change) bool { return !strings.Contains(c.String(), only) })
+	for _, c := range changes {
+		c.listed = same[c.file+" | "+c.text+" | "+c.becomes.String()] || same[c.file+" | "+c.text+" | any"]
+	}
 	count := map[string]int{}
 	for _, c := range s.notice(changes, most) {
 		verdict := s.verdict(c)
-		if verdict == "alive" && (same[c.file+" | "+c.text+" | "+c.becomes.String()] || same[c.file+" | "+c.text+" | any"]) {
+		if verdict == "alive" && c.listed {
 			verdict = "equivalent"
 		} else {
-			fmt.Printf("%s:%d: %s: %s becomes %s\n", c.file, c.line, verdict, c.text, c.becomes)
+			fmt.Printf("%s: %s\n", verdict, c)
 		}
 		count[verdict]++
 	}
@@ -148,7 +153,8 @@ func (s *suite) reached(changes []*change) {
 }
 
 // notice returns the changes that no test notices: all are tried with the quick tests
-// first, and those that are left with ever more, as far as they take the time given.
+// first, and those that are left with ever more, as far as they take the time given. Those
+// that are listed as changing nothing are tried with the quick tests alone.
 func (s *suite) notice(changes []*change, most time.Duration) []*change {
 	left := slices.Clone(changes)
 	for limit := quick; ; limit *= 10 {
@@ -164,6 +170,9 @@ func (s *suite) notice(changes []*change, most time.Duration) []*change {
 			lock.Lock()
 			defer lock.Unlock()
 			c.tests, killed[c], tried = c.tests[n:], noticed, tried || n > 0
+			if c.listed {
+				c.tests = nil
+			}
 		})
 		left = slices.DeleteFunc(left, func(c *change) bool { return killed[c] })
 		log.Printf("%d of %d are left behind the tests of %v", len(left), len(changes), limit)
