@@ -207,13 +207,15 @@ func TestLegalCut(t *testing.T) {
 }
 
 // 001:1002-1016 and 002:22, padded by a third: a text of 4,000 bytes with one image, and
-// with three; 21 bytes of input under the name Bash; an image that stands by itself.
+// with three; 21 bytes of input under the name Bash, and under one that the session does not
+// list; an image that stands by itself.
 func TestSessionMemoryCountsImages(t *testing.T) {
 	l := sessionMemory{tools: []string{"", "Bash"}}
 	for want, b := range map[int64]prompt.Block{
 		4000: {Kind: prompt.KindToolResult, Bytes: 4000, Flags: prompt.Flags(0).WithImages(1)},
 		9334: {Kind: prompt.KindToolResult, Bytes: 4000, Flags: prompt.Flags(0).WithImages(3)},
 		8:    {Kind: prompt.KindToolUse, Bytes: 21, Tool: 1},
+		7:    {Kind: prompt.KindToolUse, Bytes: 21, Tool: 2},
 		2667: {Kind: prompt.KindImage, Bytes: 90_000, Flags: prompt.FlagImage},
 	} {
 		if got := l.padded(&b); got != want {

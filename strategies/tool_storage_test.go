@@ -303,3 +303,57 @@ func TestToolStorageSizes(t *testing.T) {
 		t.Errorf("read back as %v", got)
 	}
 }
+
+// What may not be given: a preview larger than a limit, and reads without a size.
+func TestToolStorageRules(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"{preview: 20000}": true, "{preview: 20001}": false, // Grep's limit
+		"{reread: {share: 0.5, after: 0}}": false, "{reread: {share: 0, after: 0}}": true,
+	} {
+		err := builtin(t).AddPreset([]byte("name: test\nlayers:\n  - tool-storage: "+text+"\n"), "test.yaml")
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// What stays whole: what would not become smaller, and a result whose call is not
+// known, which is of no tool.
+func TestToolStorageLeaves(t *testing.T) {
+	k, h := hosted()
+	small := k.parallel("Bash", 63)[0] // 3 of the preview and 60 around it
+	small.Bytes = 40_000
+	k.parallel("Bash", 10_000)[0].Call = 0
+	for range 2 {
+		if out := asked(t, layer(t, "tool-storage: {freeze: false}"), k); out.Verdict != Declined || h.counts.Stored != 0 || previews(k) != 0 {
+			t.Errorf("%+v, %d stored", out, h.counts.Stored)
+		}
+	}
+}
+
+// Changed limits are all of them, that of a message too; without a request from which on
+// they hold they never do. What reads a result back is of no file.
+func TestToolStorageRetune(t *testing.T) {
+	for text, want := range map[string]int{
+		"{retune: {request: 1, scale: 2}, limits: {bash: 100000}}": 0, // 400,000 for a message
+		"{retune: {request: 0, scale: 2}, limits: {bash: 100000}}": 1,
+	} {
+		k, h := hosted()
+		k.parallel("Bash", 12000, 12000, 12000, 12000, 12000)
+		asked(t, layer(t, "tool-storage: "+text), k)
+		if int(h.counts.Stored) != want {
+			t.Errorf("%s: %d stored of 240,000 bytes, want %d", text, h.counts.Stored, want)
+		}
+	}
+	k, h := hosted()
+	h.draws = []float64{0}
+	l := layer(t, "tool-storage: {reread: {share: 1}}")
+	k.parallel("Bash", 10000)
+	asked(t, l, k)
+	asked(t, l, k)
+	in, _ := k.Intent()
+	l.(IntentResult).IntentResult(&k.Turn, &prompt.Result{Answer: *in.Known})
+	if b := k.Context.BlockAt(k.Context.Len() - 1); b.Object >= 0 {
+		t.Errorf("read back as %+v", b)
+	}
+}

@@ -39,8 +39,8 @@ type suite struct {
 }
 
 // tryOperators changes the operators of a package one by one, of those whose place and
-// expression hold a text, and prints which changes no test notices, and the package's line
-// of the table.
+// expression hold a text, and prints file by file which changes no test notices, and the
+// package's line of the table.
 func tryOperators(pkg, only string, most time.Duration) (err error) {
 	dir, err := os.MkdirTemp("", "operators")
 	if err != nil {
@@ -66,14 +66,21 @@ func tryOperators(pkg, only string, most time.Duration) (err error) {
 		c.listed = same[c.file+" | "+c.text+" | "+c.becomes.String()] || same[c.file+" | "+c.text+" | any"]
 	}
 	count := map[string]int{}
-	for _, c := range s.notice(changes, most) {
-		verdict := s.verdict(c)
-		if verdict == "alive" && c.listed {
-			verdict = "equivalent"
-		} else {
-			fmt.Printf("%s: %s\n", verdict, c)
+	for list := changes; len(list) > 0; {
+		n := slices.IndexFunc(list, func(c *change) bool { return c.file != list[0].file })
+		if n < 0 {
+			n = len(list)
 		}
-		count[verdict]++
+		for _, c := range s.notice(list[:n], most) {
+			verdict := s.verdict(c)
+			if verdict == "alive" && c.listed {
+				verdict = "equivalent"
+			} else {
+				fmt.Printf("%s: %s\n", verdict, c)
+			}
+			count[verdict]++
+		}
+		list = list[n:]
 	}
 	fmt.Printf("| `%s` | %d | %d | %d | %d | %d |\n", pkg, len(changes),
 		len(changes)-count["equivalent"]-count["alive"]-count["not reached"], count["equivalent"], count["alive"], count["not reached"])
@@ -152,7 +159,7 @@ func (s *suite) reached(changes []*change) {
 	}
 }
 
-// notice returns the changes that no test notices: all are tried with the quick tests
+// notice returns the changes of a file that no test notices: all are tried with the quick tests
 // first, and those that are left with ever more, as far as they take the time given. Those
 // that are listed as changing nothing are tried with the quick tests alone.
 func (s *suite) notice(changes []*change, most time.Duration) []*change {
@@ -175,7 +182,7 @@ func (s *suite) notice(changes []*change, most time.Duration) []*change {
 			}
 		})
 		left = slices.DeleteFunc(left, func(c *change) bool { return killed[c] })
-		log.Printf("%d of %d are left behind the tests of %v", len(left), len(changes), limit)
+		log.Printf("%s: %d of %d are left behind the tests of %v", changes[0].file, len(left), len(changes), limit)
 		if !tried || limit*10 > most {
 			return left
 		}
