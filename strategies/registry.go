@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/compactsim/compactsim/internal/nearest"
 )
@@ -90,8 +91,16 @@ type Registry struct {
 //go:embed presets/*.yaml
 var presetFiles embed.FS
 
-// Builtin returns a registry with the layers and presets of this package.
+// Builtin returns a registry with the layers and presets of this package, which are read once.
 func Builtin() (*Registry, error) {
+	r, err := readBuiltin()
+	if err != nil {
+		return nil, err
+	}
+	return &Registry{layers: maps.Clone(r.layers), presets: maps.Clone(r.presets)}, nil
+}
+
+var readBuiltin = sync.OnceValues(func() (*Registry, error) {
 	r := &Registry{}
 	for _, d := range []Definition{
 		recordedDefinition, truncateDefinition, compactDefinition, microcompactDefinition, sessionMemoryDefinition,
@@ -119,7 +128,7 @@ func Builtin() (*Registry, error) {
 		}
 	}
 	return r, nil
-}
+})
 
 // ofOthers orders presets that are made of others behind them.
 func ofOthers(name string) int {
