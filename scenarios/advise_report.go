@@ -19,7 +19,7 @@ func (a *Advice) Line() string {
 				one.Title, c.Does, c.Setting, document.USD(c.SavesUSD, 2), share(c))
 		}
 	}
-	return "no setting saves on these sessions what can be told from chance"
+	return "no setting saves more on these sessions than chance explains"
 }
 
 // Verdict says in a line for each agent what to set, what it saves, how sure that is and at what loss.
@@ -42,7 +42,7 @@ func (a *Advice) Verdict() document.List {
 	}
 	if len(none) > 0 {
 		list = append(list, document.Item{Label: strings.Join(none, ", "),
-			Text: "nothing to set that saves on these sessions what can be told from chance."})
+			Text: "no setting saves more on these sessions than chance explains."})
 	}
 	return list
 }
@@ -119,7 +119,7 @@ func (x *AgentAdvice) section() document.Section {
 		return s
 	}
 	if len(x.Changes) == 0 {
-		say("No setting of this client saves on these sessions what can be told from chance.")
+		say("No setting of this client saves more than chance explains.")
 	} else {
 		s.Blocks = append(s.Blocks, x.table())
 	}
