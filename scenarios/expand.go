@@ -75,8 +75,12 @@ type variant struct {
 // Expand returns the cells: the cartesian product of the axes that concern a
 // strategy. Axes of its layers multiply that strategy alone, those of client,
 // server, prices and seed all of them, those of the summariser the strategies
-// that ask it. All problems are reported at once, with file and line.
+// that ask it; or of these as many as the file has drawn. All problems are reported
+// at once, with file and line.
 func (f *File) Expand() (*Design, error) {
+	if f.samples() {
+		return f.sampled()
+	}
 	x := &expansion{file: f, registry: f.registry}
 	x.tree = f.tree.Copy() // expanding chooses values; the file stays as it is
 	if err := x.datePrices(); err != nil {

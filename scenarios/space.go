@@ -138,24 +138,29 @@ func (r *region) size() int {
 	return n
 }
 
-// The designs by which points are chosen from a space that is too large to try whole.
+// design is how points are chosen from a space that is too large to try whole.
+type design uint8
+
 const (
-	designGrid   = "grid"
-	designRandom = "random"
-	designLatin  = "latin-hypercube"
-	designHalton = "halton"
+	designHalton design = iota
+	designLatin
+	designRandom
+	designGrid
 )
 
+// Names returns the names of designs in files, the usual one first.
+func (design) Names() []string { return []string{"halton", "latin-hypercube", "random", "grid"} }
+
 // Designs returns the names of designs, the usual one first.
-func Designs() []string { return []string{designHalton, designLatin, designRandom, designGrid} }
+func Designs() []string { return design(0).Names() }
 
 // unit fills a matrix with points of the unit cube, a row each: independent ones, a
 // Latin hypercube, or Halton's sequence scrambled after Owen (2017).
-func unit(design string, rows, columns int, seed uint64) *mat.Dense {
+func unit(by design, rows, columns int, seed uint64) *mat.Dense {
 	m := mat.NewDense(rows, columns, nil)
 	src := rand.NewPCG(seed, uint64(columns))
 	cube := distmv.NewUnitUniform(columns, src)
-	switch design {
+	switch by {
 	case designRandom:
 		samplemv.IID{Dist: cube}.Sample(m)
 	case designLatin:
@@ -168,20 +173,55 @@ func unit(design string, rows, columns int, seed uint64) *mat.Dense {
 
 // sample returns at most n different points of a region: all when there are no more,
 // else those of a design. A grid takes every so many values of each dimension.
-func (r *region) sample(design string, n int, seed uint64) []point {
+func (r *region) sample(by design, n int, seed uint64) []point {
 	if r.size() <= n {
 		return r.grid(func(d *dimension) []string { return d.values })
 	}
-	if design == designGrid {
+	if by == designGrid {
 		each := max(1, int(math.Pow(float64(n), 1/float64(len(r.axes)))+1e-9))
 		return r.grid(func(d *dimension) []string { return evenly(d.values, each) })
 	}
-	m := unit(design, n, len(r.axes), seed)
+	m := unit(by, n, len(r.axes), seed)
 	var list []point
 	for i := range n {
 		list = append(list, r.at(m.RawRowView(i)))
 	}
 	return distinct(list)
+}
+
+// drawn calls f with n points of a design in all, as many of each region, fewer where it has no more.
+func drawn(regions []region, by design, n int, seed uint64, f func(*region, point) error) error {
+	for i := range regions {
+		for _, at := range regions[i].sample(by, max(1, n/len(regions)), seed) {
+			if err := f(&regions[i], at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// samples reports whether the file asks for some settings of what is swept.
+func (f *File) samples() bool {
+	n := spec.Find(f.tree.Root, "design", "points")
+	return n != nil && n.Value != "0" && !f.first
+}
+
+// sampled returns the design with the settings that are drawn.
+func (f *File) sampled() (*Design, error) {
+	regions, d, err := f.regions()
+	if err != nil {
+		return nil, err
+	}
+	s := &d.Scenario
+	err = drawn(regions, s.Design.By, s.Design.Points, s.Seed, func(r *region, at point) error {
+		cell, err := f.cellAt(r, at)
+		if err == nil {
+			d.Cells = append(d.Cells, *cell)
+		}
+		return err
+	})
+	return d, err
 }
 
 // at returns the point of a region at coordinates in [0, 1).

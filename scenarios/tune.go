@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
@@ -36,10 +35,7 @@ func (s *Search) Check() error {
 	if s.Points != 0 && s.Points < leastPoints {
 		errs = append(errs, fmt.Errorf("--sensitivity %d: want %d or more, or 0 for none", s.Points, leastPoints))
 	}
-	if !slices.Contains(Designs(), s.Design) {
-		errs = append(errs, fmt.Errorf("unknown design %q%s", s.Design, nearest.Among(s.Design, Designs())))
-	}
-	return errors.Join(append(errs, (&tuner{search: *s}).figures())...)
+	return errors.Join(append(errs, (&tuner{search: *s}).read())...)
 }
 
 // leastPoints is the least number of pairs of settings that indices are told from.
@@ -59,6 +55,7 @@ type tuner struct {
 	plan     Plan
 	file     *File
 	search   Search
+	design   design
 	corpus   *traces.Corpus
 	sessions []*traces.Session // by start
 	index    map[string]int    // of sessions, by id
@@ -139,7 +136,7 @@ func (t *tuner) prepare(ctx context.Context) error {
 	for i, s := range t.sessions {
 		t.index[s.ID] = i
 	}
-	if err := t.figures(); err != nil {
+	if err := t.read(); err != nil {
 		return err
 	}
 	var err error
@@ -173,17 +170,14 @@ func (t *tuner) prepare(ctx context.Context) error {
 // draw returns n settings in all, as many of each strategy, fewer where it has no more.
 func (t *tuner) draw(n int) ([]*choice, error) {
 	var list []*choice
-	for i := range t.regions {
-		r := &t.regions[i]
-		for _, at := range r.sample(t.search.Design, max(1, n/len(t.regions)), t.plan.Seed) {
-			if tried, err := t.try(r, at); err != nil {
-				return nil, err
-			} else if tried != nil {
-				list = append(list, tried)
-			}
+	err := drawn(t.regions, t.design, n, t.plan.Seed, func(r *region, at point) error {
+		tried, err := t.try(r, at)
+		if tried != nil {
+			list = append(list, tried)
 		}
-	}
-	return list, nil
+		return err
+	})
+	return list, err
 }
 
 // try returns a new choice of a point, nil for one that was tried before.

@@ -160,11 +160,11 @@ func (t *tuner) sensitivity(ctx context.Context) ([]studies.Index, error) {
 		if dims == 0 {
 			continue
 		}
-		design := t.search.Design
-		if design == designGrid {
-			design = designHalton
+		by := t.design
+		if by == designGrid {
+			by = designHalton
 		}
-		cube := unit(design, n, 2*dims, t.plan.Seed)
+		cube := unit(by, n, 2*dims, t.plan.Seed)
 		rows := make([][]*choice, n) // A, B, then A with a coordinate of B
 		var fresh []*choice
 		for i := range n {

@@ -14,9 +14,14 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// figures reads the metrics that are asked for.
-func (t *tuner) figures() error {
+// read reads the design and the metrics that are asked for.
+func (t *tuner) read() error {
 	var errs []error
+	at := slices.Index(Designs(), t.search.Design)
+	if at < 0 {
+		errs = append(errs, fmt.Errorf("unknown design %q%s", t.search.Design, nearest.Among(t.search.Design, Designs())))
+	}
+	t.design = design(max(at, 0))
 	for i, name := range t.search.Objectives {
 		if slices.Contains(t.search.Objectives[:i], name) {
 			errs = append(errs, fmt.Errorf("objective %s is named twice", name))

@@ -57,7 +57,7 @@ func tune(t testing.TB, text string, s Search, corpus *traces.Corpus) (*tuned, e
 		s.Objectives = []string{"cost_usd"}
 	}
 	if s.Design == "" {
-		s.Design = designHalton
+		s.Design = Designs()[0]
 	}
 	out, err := p.Tune(context.Background(), scenarioOf(t, p, text), corpus, s)
 	return &tuned{out}, err
@@ -201,12 +201,13 @@ func TestSensitivityNamesWhatMatters(t *testing.T) {
 // in each of its layers.
 func TestDesigns(t *testing.T) {
 	r := region{strategy: "s", axes: []dimension{{values: strings.Fields("0 1 2 3 4 5 6 7 8 9")}, {values: strings.Fields("a b c d e f g h i j")}}}
-	for _, design := range Designs() {
-		list := r.sample(design, 10, 1)
+	by := func(i int) design { return design(i) }
+	for i, name := range Designs() {
+		list := r.sample(by(i), 10, 1)
 		if len(list) == 0 || len(list) > 10 || len(distinct(slices.Clone(list))) != len(list) {
-			t.Errorf("%s: %d points", design, len(list))
+			t.Errorf("%s: %d points", name, len(list))
 		}
-		if design == designLatin {
+		if by(i) == designLatin {
 			for d := range r.axes {
 				seen := map[string]bool{}
 				for _, p := range list {
@@ -242,5 +243,39 @@ func TestRefinedValues(t *testing.T) {
 	}
 	if got := r.around(point{"100000", "1h", "none"}, []point{{"101000", "1h", ""}, {"99000", "1h", ""}, {"100000", "59m", ""}}); len(got) != 0 {
 		t.Errorf("steps below a hundredth of the range: %v", got)
+	}
+}
+
+// A scenario that asks for some settings has as many of each strategy beside the recorded one, of any parameter, and
+// the same ones under the same seed.
+func TestSampledDesign(t *testing.T) {
+	p, _ := samplePlan(t)
+	const text = `
+design: {points: 12, by: latin-hypercube}
+strategies:
+- {name: a, preset: auto-compact/167k, set: {full-compact.trigger.fixed: {from: 60000, to: 160000, step: 500}}}
+- none
+server: {lifetime_5m: [1m, 5m, 10m, 1h]}
+`
+	cells := func(text string) (names []string) {
+		d, err := scenarioOf(t, p, text).Expand()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range d.Cells {
+			names = append(names, d.Cells[i].Name)
+		}
+		return names
+	}
+	list := cells(text)
+	// A half of 12 for each strategy: none has only the four lifetimes.
+	if len(list) != 1+6+4 || list[0] != results.StrategyRecorded || !slices.Equal(list, cells(text)) {
+		t.Errorf("%d cells: %q", len(list), list)
+	}
+	if slices.Equal(list, cells(text+"seed: 2\n")) {
+		t.Error("another seed draws the same settings")
+	}
+	if all := cells("seed: 1" + strings.Replace(text, "points: 12", "points: 0", 1)); len(all) != 4*(1+201+1) {
+		t.Errorf("%d combinations, want %d", len(all), 4*(1+201+1))
 	}
 }

@@ -134,8 +134,9 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	parts, amounts := costParts(), document.Series{Mark: document.MarkText}
 	money := document.Amounts(totals...)
 	cost, _ := results.LookupMetric("cost_usd")
+	swept := sweptNames(run)
 	for i, b := range bars {
-		y, sum := p.Y.Place(i, len(bars), cellName(b.cell.Cell)), 0.0
+		y, sum := p.Y.Place(i, len(bars), shortName(b.cell, swept)), 0.0
 		for k, v := range b.parts {
 			if v > 0 {
 				parts[k].Box(sum, y-0.3, sum+v, y+0.3, strconv.FormatFloat(100*v/b.total, 'f', 0, 64)+" %")

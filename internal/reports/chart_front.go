@@ -203,12 +203,25 @@ func frontDots(run *results.Run, points []frontPoint, p *document.Panel) []docum
 			line.X, line.Y = append(line.X, x), append(line.Y, at.usd)
 		}
 		if len(group) > 1 {
-			line.Name, right.Name, left.Name = name, name, name
+			right.Name, left.Name = name, name
+		}
+		if varied(group, swept) == 1 { // of several values no line leads from one to the next
+			line.Name = name
 			list = append(list, line)
 		}
 		list = append(list, right, left)
 	}
 	return slices.DeleteFunc(list, func(s document.Series) bool { return len(s.X) == 0 })
+}
+
+// varied returns how many swept parameters differ among points.
+func varied(points []frontPoint, swept []string) (n int) {
+	for _, name := range swept {
+		if slices.ContainsFunc(points, func(p frontPoint) bool { return p.cell.Params[name] != points[0].cell.Params[name] }) {
+			n++
+		}
+	}
+	return n
 }
 
 // label is the area of a text or of a dot, points.
@@ -243,6 +256,14 @@ func (l *labels) place(x, y float64, text string) (side int, shown string) {
 		}
 	}
 	return 1, ""
+}
+
+// shortName names a cell in a chart: one of a sweep whose name is too long by its strategy and values.
+func shortName(c *results.Cell, swept []string) string {
+	if len([]rune(c.Cell)) > maxNameRunes && len(c.Params) > 0 {
+		return cellName(c.Strategy + " " + sweptText(c, swept))
+	}
+	return cellName(c.Cell)
 }
 
 // sweptText names a cell of a sweep by its values alone.

@@ -119,7 +119,7 @@ func TestChartTexts(t *testing.T) {
 func TestChartLongNames(t *testing.T) {
 	run := bill()
 	short := sketched(t, run, 0)
-	run.Cells[2].Cell = "auto-compact/" + strings.Repeat("threshold=167000,", 20) + "文<&>"
+	run.Cells[2].Cell, run.Cells[2].Params = "auto-compact/"+strings.Repeat("threshold=167000,", 20)+"文<&>", nil
 	long := sketched(t, run, 0)
 	if got := long.width - short.width; got < 50 || got > 300 {
 		t.Errorf("the chart grew by %v points", got)
@@ -127,6 +127,18 @@ func TestChartLongNames(t *testing.T) {
 	texts := svgTexts(t, run)
 	if !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "…") && strings.HasSuffix(s, `\u6587<&>`) }) {
 		t.Errorf("no name with its middle cut out and its end kept in\n%s", strings.Join(texts, "\n"))
+	}
+}
+
+// A cell of a sweep whose name is too long goes by its strategy and what it differs in.
+func TestChartNamesOfSweeps(t *testing.T) {
+	c := results.Cell{Cell: "s trigger.fixed=180000 server.lifetime_5m=10m other.parameter=same", Strategy: "s",
+		Params: map[string]string{"trigger.fixed": "180000", "server.lifetime_5m": "10m", "other.parameter": "same"}}
+	if got := shortName(&c, []string{"server.lifetime_5m", "trigger.fixed"}); got != "s 10m 180k" {
+		t.Errorf("%q", got)
+	}
+	if c.Cell = "s trigger.fixed=180000"; shortName(&c, []string{"trigger.fixed"}) != c.Cell {
+		t.Errorf("%q has room", c.Cell)
 	}
 }
 
