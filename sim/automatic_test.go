@@ -65,6 +65,9 @@ func TestThreadTellsHowItIsServed(t *testing.T) {
 	if got[1] != 17792 {
 		t.Errorf("the second call reads %d, want 17,792 as its model is known to", got[1])
 	}
+	if want := promptcache.ServingOf("gpt-5.4").Floor(18300+2*1200, 0); got[3] != want {
+		t.Errorf("behind two of its own calls it reads %d, want %d: they count as much as what is known", got[3], want)
+	}
 	for i := 4; i < 6; i++ {
 		if want := s.Threads[0].Rounds[i].Usage.Read; got[i] != want {
 			t.Errorf("call %d reads %d, want %d as those before it", i+1, got[i], want)
