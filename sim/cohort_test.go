@@ -109,3 +109,43 @@ func TestCancelInsideACohort(t *testing.T) {
 		t.Errorf("%v after %d of 20,000 calls", err, calls)
 	}
 }
+
+// Each root thread of a session begins with it, by its delay later.
+func TestRootThreadsBeginWithTheSession(t *testing.T) {
+	b := newSession("s").turns(2, 0, 1000)
+	b.thread(traces.Thread{ID: "second", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1, Delay: 20 * minute})
+	b.s.Threads[1].Prefix = b.s.Threads[0].Prefix
+	s := b.turns(2, 0, 1000).session()
+	other := newSession("other").turns(2, 0, 1000).session()
+	starts := map[int32]int64{}
+	c := testConfig(t, "none")
+	c.Record = func(r *results.CallRecord) {
+		if _, ok := starts[r.Thread]; !ok && r.Session == "s" {
+			starts[r.Thread] = r.Start
+		}
+	}
+	rows, err := NewLoop(c).RunCohort([]*traces.Session{other, s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows[1].Calls != 4 || starts[1]-starts[0] != 20*minute {
+		t.Errorf("%d calls, the second thread begins %d s behind the first", rows[1].Calls, (starts[1]-starts[0])/second)
+	}
+}
+
+// A session without a time begins with the first one, and changes nothing about when the
+// others begin: six minutes apart they share nothing, and it reads what the first wrote.
+func TestSessionWithoutATime(t *testing.T) {
+	a, b, c := newSession("a").shared().turns(1, 0, 0).session(), newSession("b").shared().turns(1, 0, 0).session(), newSession("c").shared().turns(1, 5*second, 0).session()
+	b.Start, c.Start = a.Start+6*minute, 0
+	rows, err := NewLoop(testConfig(t, "none")).RunCohort([]*traces.Session{a, b, c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows[0].Usage.Read != 0 || rows[1].Usage.Read != 0 {
+		t.Errorf("six minutes apart they read %d and %d tokens", rows[0].Usage.Read, rows[1].Usage.Read)
+	}
+	if rows[2].Usage.Read != 16_000 {
+		t.Errorf("without a time it reads %d tokens, want the 16,000 that the first wrote", rows[2].Usage.Read)
+	}
+}

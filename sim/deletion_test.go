@@ -66,6 +66,34 @@ func TestDeletionsFollowTheContext(t *testing.T) {
 	check("the last gone", 40, [2]int32{1, 40})
 }
 
+// A deletion follows its entry where another of the same size takes its place: the list is
+// of entries, not of positions.
+func TestDeletionsOfEqualEntries(t *testing.T) {
+	c := contextOf(prompt.KindToolResult, 100, 100, 100, 100)
+	th := &thread{context: *c}
+	h := &host{thread: th}
+	h.Delete(1)
+	th.deleted.resolve(&th.context)
+	th.context.Replace(0, 1, nil, prompt.CauseEdit)
+	if got := inForce(th.deleted.resolve(&th.context)); !slices.Equal(got, [][2]int32{{0, 100}}) || !h.IsDeleted(1) {
+		t.Errorf("%v, want the entry in its new place", got)
+	}
+}
+
+// Of what is lost beyond the blocks of an event, what no line shows goes first, wherever it
+// stands.
+func TestForgottenUnseenGoesFirst(t *testing.T) {
+	c := new(prompt.Context)
+	blocks := []prompt.Block{{Kind: prompt.KindUnseen, Tokens: 300}, {Kind: prompt.KindText, Tokens: 100}}
+	c.Reset(blocks, new(prompt.Arena))
+	c.Append(0)
+	c.Append(1)
+	forgetBlocks(c, &traces.Event{Saved: 320})
+	if a, b := c.At(0).Tokens, c.At(1).Tokens; a != 1 || b != 79 {
+		t.Errorf("%d unseen and %d of a text are left, want 1 and 79", a, b)
+	}
+}
+
 // What a provider forgets comes off the blocks that the event names. When all of them are
 // there and more was lost, the rest comes off what no line shows, else off any message, the
 // newest first and the oldest message last; each keeps one token, and one that has no more

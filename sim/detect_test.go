@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -199,5 +200,47 @@ func TestDetectorChangesNothing(t *testing.T) {
 	with.Breaks = confusion.Matrix{}
 	if diff := cmp.Diff(without, with); diff != "" {
 		t.Errorf("the detector changes the row (-without +with):\n%s", diff)
+	}
+}
+
+// saying is an Observer that notes what is said of breaks.
+type saying struct{ texts *[]string }
+
+func (saying) Checked(Point, strategies.Check)                        {}
+func (saying) Answered(Point, string, string, strategies.Outcome)     {}
+func (saying) Changed(Point, string, strategies.Boundary)             {}
+func (saying) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
+func (s saying) Broke(_ Point, text string)                           { *s.texts = append(*s.texts, text) }
+
+// 000:614-621: a verdict names what changed from what to what: values of parameters, tools
+// that came and went by name, the lifetime.
+func TestVerdictsNameWhatChanged(t *testing.T) {
+	prefix := func(a *client.Assembly) { a.System.MCP = "prefix" }
+	policy := func(a *client.Assembly) { a.TTL.Choice, a.TTL.Latch = "policy", false }
+	for _, tc := range []struct {
+		do, value string
+		change    func(*client.Assembly)
+		says      []string
+	}{
+		{"effort", "high", nil, []string{"as recorded", "high"}},
+		{"model", "claude-sonnet-4-5", nil, []string{"claude-opus-4-5", "claude-sonnet-4-5"}},
+		{"beta", "interleaved", nil, []string{"interleaved"}},
+		{"mcp_connect", "5000", prefix, []string{"mcp"}},
+		{"web_search", "on", nil, []string{"web_search"}},
+		{"tools_change", "700", nil, []string{"own"}},
+		{"overage", "on", policy, []string{"1h", "5m"}},
+	} {
+		c := headConfig(t, "none", tc.change, atRound(3, tc.do, tc.value))
+		if tc.do == "overage" {
+			c.Server = func(traces.Cache) Server { return promptcache.New(promptcache.Config{TTLInKey: true}) }
+		}
+		var texts []string
+		c.Observer = saying{&texts}
+		detected(t, c, threeCalls())
+		for _, want := range tc.says {
+			if len(texts) != 1 || !strings.Contains(texts[0], want) {
+				t.Errorf("%s %s: %q, want %q in it", tc.do, tc.value, texts, want)
+			}
+		}
 	}
 }

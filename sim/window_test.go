@@ -17,7 +17,7 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		version string
 		kind    traces.ThreadKind
 		inputs  []int64
-		auto    int32 // what the client counted at its own compaction, 0 without one
+		auto    int32 // what the client counted at its own compaction, 0 without one, -1 where no line says
 		want    int64
 	}{
 		"goes on":            {"2.1.219", traces.ThreadMain, []int64{150_000, 167_000, 168_000}, 0, 1_000_000},
@@ -27,6 +27,7 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		"a sub-agent":        {"2.1.219", traces.ThreadAgent, []int64{168_000, 169_000}, 0, 200_000},
 		"past all":           {"2.1.62", traces.ThreadMain, []int64{200_001}, 0, 1_000_000},
 		"compacts by itself": {"2.1.226", traces.ThreadMain, []int64{168_000, 204_000}, 167_009, 200_000},
+		"no size logged":     {"2.1.226", traces.ThreadMain, []int64{168_000, 204_000}, -1, 1_000_000},
 		"compacts later":     {"2.1.226", traces.ThreadMain, []int64{168_000, 960_000}, 967_400, 1_000_000},
 		"all of it":          {"2.1.62", traces.ThreadMain, []int64{200_000}, 0, 200_000},
 		"the first of them":  {"2.1.204", traces.ThreadMain, []int64{167_000, 167_000}, 0, 1_000_000},
@@ -37,8 +38,8 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		for _, n := range tc.inputs {
 			s.Threads[0].Rounds = append(s.Threads[0].Rounds, traces.Round{Usage: prompt.Usage{Read: n}})
 		}
-		if tc.auto > 0 {
-			s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, PreTokens: tc.auto}}
+		if tc.auto != 0 {
+			s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, PreTokens: max(0, tc.auto)}}
 		}
 		if got := RecordedWindow(s, 200_000); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
