@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -130,4 +131,49 @@ func differing(r, s *results.Row) (string, string) {
 		}
 	}
 	return "", ""
+}
+
+// thresholds are cells of one kind that compact at levels, in tokens.
+func thresholds(t *testing.T, levels ...int) (cells []Config) {
+	stub := summarizer.Default()
+	for _, n := range levels {
+		c := written(t, fmt.Sprintf("  - full-compact: {trigger: {fixed: %d}}\n", n))
+		c.Summarizer, c.Around = stub, stub
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// A session that breaks an invariant is left out under every strategy of a shared run, and
+// the others are what they are without it.
+func TestBrokenSessionsOfASharedRun(t *testing.T) {
+	a := newSession("a").turns(40, 0, 4000).session()
+	cells := thresholds(t, 60_000, 90_000, 120_000)
+	if groups := (Runner{}).kindred(cells); len(groups) != 1 {
+		t.Fatalf("%d groups, want one", len(groups))
+	}
+	want, err := Runner{}.Run(context.Background(), []*traces.Session{a}, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Runner{Workers: 1, Cohorts: [][]int{{0, 1}}}.Run(context.Background(), []*traces.Session{broken("w"), a}, cells)
+	var all *Broken
+	if !errors.As(err, &all) || len(all.Sessions) != 1 || all.Sessions[0] == nil {
+		t.Fatalf("%v, want session 0", err)
+	}
+	for i := range cells {
+		if got, own := differing(&rows[i][1], &want[i][0]); got != "" || rows[i][1].Calls == 0 {
+			t.Errorf("cell %d has %s and by itself %s", i, got, own)
+		}
+	}
+}
+
+// What ends a shared run is told.
+func TestSharedRunThatFails(t *testing.T) {
+	full := errors.New("the disk is full")
+	runner := Runner{Workers: 1, Keep: func(int, *results.Row) error { return full }}
+	_, err := runner.Run(context.Background(), []*traces.Session{newSession("a").turns(40, 0, 4000).session()}, thresholds(t, 60_000, 90_000))
+	if !errors.Is(err, full) {
+		t.Errorf("%v", err)
+	}
 }
