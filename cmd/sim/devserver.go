@@ -42,7 +42,7 @@ is an HTTP status, or one of
 it all are meant.`,
 		Example: `  sim devserver
   sim devserver --listen 127.0.0.1:8080 --fault 429:retry-after=1@2,5 --fault reset@10%`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()

@@ -94,12 +94,18 @@ func (f *outputFlags) bindChart(cmd *cobra.Command, picture string) {
 func (f *outputFlags) bindForm(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var((*sizeFlag)(&f.form), "size", "charts of `WxH` pixels at --dpi, such as 1600x1000; default: as the figures need")
-	flags.IntVar(&f.form.DPI, "dpi", 144, "dots an inch of PNG charts, 36 to 1200")
-	flags.IntVar(&f.form.Footnotes, "footnotes", 2, "most lines of footnotes below a chart, 0 for all")
+	flags.IntVar(&f.form.DPI, "dpi", defaultForm.DPI, "dots an inch of PNG charts, 36 to 1200")
+	flags.IntVar(&f.form.Footnotes, "footnotes", defaultForm.Footnotes, "most lines of footnotes below a chart, 0 for all")
 }
 
-// checkForm returns what is wrong with how charts are drawn.
-func (f *outputFlags) checkForm() error {
+// defaultForm is how charts are drawn unless flags say otherwise.
+var defaultForm = reports.Form{DPI: 144, Footnotes: 2}
+
+// checkForm returns what is wrong with how charts are drawn, if any are: by the flags named.
+func (f *outputFlags) checkForm(drawn bool, by string) error {
+	if !drawn && f.form != defaultForm && f.form != (reports.Form{}) { // zero where a verb has no such flags
+		return fmt.Errorf("--size, --dpi and --footnotes are for charts: they belong to %s", by)
+	}
 	if f.form.DPI != 0 && (f.form.DPI < 36 || f.form.DPI > 1200) { // 0 where a verb draws nothing
 		return fmt.Errorf("--dpi %d: must be from 36 to 1200", f.form.DPI)
 	}
@@ -145,7 +151,7 @@ func (s *sizeFlag) Type() string { return "WxH" }
 
 // check returns what is wrong with the flags.
 func (f *outputFlags) check() error {
-	errs := []error{f.checkForm()}
+	errs := []error{f.checkForm(f.chart != "" || f.out != "", "--chart or --out")}
 	if f.chart != "" {
 		_, err := reports.ChartFormat(f.chart)
 		errs = append(errs, err, placeFor("--chart", f.chart))
@@ -177,7 +183,9 @@ func (f *outputFlags) draw(cmd *cobra.Command, d reports.Drawing) error {
 		return usageError{err}
 	}
 	var b bytes.Buffer
-	if err := f.drawn(d).Draw(&b, format); err != nil {
+	if err := f.drawn(d).Draw(&b, format); errors.Is(err, reports.ErrTooSmall) {
+		return usageError{fmt.Errorf("--size: %w", err)}
+	} else if err != nil {
 		say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", f.chart, err)
 		return nil
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +58,7 @@ The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVar
 
 func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	key, err := f.keys.key()
-	if err := errors.Join(err, placeFor("--output", f.file)); err != nil {
+	if err := errors.Join(err, pageFor("--output", f.file)); err != nil {
 		return usageError{err}
 	}
 	d, err := f.page(cmd, args, key)
@@ -64,6 +66,16 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return writeOr(cmd, f.file, func(w io.Writer) error { return d.Write(w, "html") })
+}
+
+// pageFor is placeFor for a page, which is HTML whatever its name promises.
+func pageFor(flag, file string) error {
+	switch ext := strings.ToLower(filepath.Ext(file)); ext {
+	case "", ".html", ".htm":
+		return placeFor(flag, file)
+	default:
+		return fmt.Errorf("%s %s: a page is HTML, not %s: name a file that ends in .html", flag, file, ext[1:])
+	}
 }
 
 // page makes the document of a run that was kept, or of one that it simulates.

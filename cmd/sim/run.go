@@ -151,7 +151,7 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
-	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), placeFor("--html", f.html))...)
+	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), pageFor("--html", f.html))...)
 	if err != nil {
 		return err
 	}

@@ -113,8 +113,10 @@ nothing is simulated but charts. A shard that is missing, or is of another run, 
 		Example: `  sim run thresholds ~/.claude/projects --out sweep --shard 0/2
   sim run thresholds ~/.claude/projects --out sweep --shard 1/2
   sim merge sweep`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("which run? sim merge DIR puts together the shards in DIR")}
+			}
 			if err := joinShards(args[0]); err != nil {
 				return usageError{fmt.Errorf("merge %s: %w", args[0], err)}
 			}

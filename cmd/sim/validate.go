@@ -159,7 +159,7 @@ func (f *validateFlags) validate(
 
 // check returns what is wrong with the flags.
 func (f *validateFlags) check() error {
-	errs := []error{f.charts.checkForm()}
+	errs := []error{f.charts.checkForm(f.chartDir != "", "--chart-dir")}
 	if f.chartDir != "" {
 		if err := files.Writable(f.chartDir); err != nil {
 			errs = append(errs, fmt.Errorf("--chart-dir %s: %w", f.chartDir, err))

@@ -3,6 +3,7 @@ package reports
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"image/color"
 	"image/png"
@@ -102,6 +103,9 @@ func writeChart(w io.Writer, format string, c *document.Chart, form Form) error 
 	return nil
 }
 
+// ErrTooSmall is the error of a chart that does not fit the size asked for.
+var ErrTooSmall = errors.New("is too small for its texts")
+
 // sketch lays out a chart in the size asked for: texts keep theirs, the areas of the
 // panels take what is left.
 func (f Form) sketch(c *document.Chart) (*sketch, error) {
@@ -117,7 +121,7 @@ func (f Form) sketch(c *document.Chart) (*sketch, error) {
 		fitted.Panels = slices.Clone(fitted.Panels)
 		fitted.Width += float64(width-s.width) / float64(s.columns)
 		if !stretched(fitted.Panels, s.columns, float64(height-s.height)) || fitted.Width < leastPanel {
-			return nil, fmt.Errorf("%dx%d is too small for its texts; try %dx%d", f.Width, f.Height,
+			return nil, fmt.Errorf("%dx%d %w; try %dx%d", f.Width, f.Height, ErrTooSmall,
 				int(math.Ceil(float64(natural.width/point))), int(math.Ceil(float64(natural.height/point))))
 		}
 		s = newSketch(&fitted, lines)
