@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -355,5 +356,6 @@ func (b *script) session() *traces.Session {
 		s.End = max(s.End, at)
 	}
 	s.Quality.Calls = s.NumCalls()
+	s.Index = new(needs.Index) // it has no texts, which is no error
 	return &s
 }

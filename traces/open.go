@@ -170,11 +170,11 @@ func (f *finder) add(opts Options, path string) error {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("opening recordings: %s: %w", path, unnamed(err))
+		return fmt.Errorf("%s: %w", path, unnamed(err))
 	}
 	if !info.IsDir() {
 		if err := files.Regular(path, info); err != nil {
-			return fmt.Errorf("opening recordings: %w, and - for standard input", err)
+			return fmt.Errorf("%w, and - for standard input", err)
 		}
 		f.file(path, false)
 		return nil
