@@ -112,7 +112,7 @@ func text(v jsontext.Value) []byte {
 	if v.Kind() != '"' {
 		return v
 	}
-	b, err := jsontext.AppendUnquote(nil, v)
+	b, err := jsontext.AppendUnquote(make([]byte, 0, len(v)), v)
 	if err != nil {
 		return v // invalid UTF-8: the raw text serves as well
 	}
