@@ -70,9 +70,9 @@ func (a *Advice) Document(remarks []string) *document.Document {
 		Head:     append([]string{paid}, remarks...),
 		Sections: []document.Section{{Blocks: []document.Block{a.paid()}}},
 		Notes: []string{
-			"SAVES: simulated on all sessions, as `sim run --closed-loop --strategy own --set …` shows it: the agent fetches " +
-				"again what it lacks and can have. Unseen sessions are those that were not used to choose the value. RECALL is " +
-				"the share of what is used later that stays at hand or can be fetched.",
+			"SIMULATED: the client as it is, row own of `sim run --closed-loop --agent …`; its agent fetches again what it " +
+				"lacks and can have. SAVES is what a setting takes off that. Unseen sessions are those that were not used to " +
+				"choose the value. RECALL is the share of what is used later that stays at hand or can be fetched.",
 		},
 	}
 	for i := range a.Agents {
@@ -138,6 +138,8 @@ func (x *AgentAdvice) section() document.Section {
 		if c.Caveat != "" {
 			text += " " + strings.ToUpper(c.Caveat[:1]) + c.Caveat[1:] + "."
 		}
+		text += fmt.Sprintf(" `sim run --closed-loop --agent %s --strategy own --set %s` shows %s.", x.Agent, c.Assign,
+			document.USD(x.AsIsUSD-c.SavesUSD, 2))
 		s.Blocks = append(s.Blocks, document.Text{Lead: strconv.Itoa(i+1) + ". ", Text: text})
 	}
 	for i := range x.Open {

@@ -65,12 +65,14 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 		f.read.discover.discover = true
 	}
 	f.read.listener = needs.NewListener()
+	if !f.read.quiet && isTerminal(cmd.ErrOrStderr()) {
+		f.read.ahead = func(sessions []*traces.Session) { sayBill(cmd, sessions, prices) }
+	}
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
 	}
 	defer corpus.Close()
-	f.sayBill(cmd, corpus, prices)
 	advice, err := f.advice(cmd, corpus, prices)
 	if err != nil {
 		return err
@@ -81,12 +83,9 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // sayBill says on a terminal what was paid, as soon as that is known: what saves takes longer.
-func (f *traceFlags) sayBill(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) {
-	if f.read.quiet || !isTerminal(cmd.ErrOrStderr()) {
-		return
-	}
+func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.Table) {
 	paid, total := map[string]float64{}, 0.0
-	for _, s := range corpus.Sessions {
+	for _, s := range sessions {
 		row := sim.Billed(s, prices, time.Time{})
 		paid[agents.Of(s.Agent).Title] += row.CostUSD()
 		total += row.CostUSD()

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/internal/explain"
 	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
@@ -202,6 +203,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	f.read.listener = needs.NewListener() // what is simulated asks what was used later
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err

@@ -40,8 +40,9 @@ type readFlags struct {
 	origin    string   // where sessions that were looked for come from
 	found     []string // paths of sessions that were looked for
 	listener  traces.Listener
-	shelf     *store.Shelf // takes what is read out of memory, nil to keep it there
-	sample    bool         // the samples were read because nobody named sessions
+	ahead     func([]*traces.Session) // is shown the sessions before their texts are looked at; nil for nobody
+	shelf     *store.Shelf            // takes what is read out of memory, nil to keep it there
+	sample    bool                    // the samples were read because nobody named sessions
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
@@ -109,7 +110,7 @@ func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus
 		}
 		f.found = paths
 	}
-	c, err = f.read(cmd, paths)
+	c, err = f.readTwice(cmd, paths)
 	if c != nil {
 		f.selection = f.filter.Apply(c)
 		f.tell(cmd, c)
@@ -131,6 +132,36 @@ func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus
 	}
 	return nil, err
 }
+
+// readTwice is read where what sessions cost is wanted ahead of what their texts say, which takes twice as long. A
+// store has both at once.
+func (f *readFlags) readTwice(cmd *cobra.Command, paths []string) (*traces.Corpus, error) {
+	if f.ahead == nil || slices.Contains(paths, "-") {
+		return f.read(cmd, paths)
+	}
+	listener := f.listener
+	f.listener = nil
+	c, err := f.read(cmd, paths)
+	if err != nil {
+		return c, err
+	}
+	f.listener = listener
+	unheard := slices.ContainsFunc(c.Sessions, func(s *traces.Session) bool { return s.Index == nil })
+	f.ahead(f.filter.Select(c.Sessions).Sessions)
+	if !unheard {
+		return c, nil
+	}
+	if err := c.Close(); err != nil {
+		return nil, err
+	}
+	return f.read(cmd, paths)
+}
+
+// lookOnly is a store that nothing is put into.
+type lookOnly struct{ traces.Store }
+
+// Put implements traces.Store.
+func (lookOnly) Put(string, any) {}
 
 // read reads what is under paths, or the samples, and shows how far it is.
 func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
@@ -161,7 +192,11 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
 		kept := f.openStore()
-		if kept != nil {
+		switch {
+		case kept == nil:
+		case f.ahead != nil && f.listener == nil: // they will be read again
+			opts.Store = lookOnly{kept}
+		default:
 			opts.Store = kept
 		}
 		c, err = agents.Read(ctx, opts, paths...)
@@ -272,11 +307,7 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	list = append(list, f.selection.Remarks()...)
 	var lost []string
 	if c.BadLines > 0 {
-		verb := "are"
-		if c.BadLines == 1 {
-			verb = "is"
-		}
-		lost = append(lost, fmt.Sprintf("%s of %d could not be read and %s not in the figures", plural(c.BadLines, "line"), c.Lines, verb))
+		lost = append(lost, fmt.Sprintf("%s of %d not in the figures, wholly or in part", plural(c.BadLines, "line"), c.Lines))
 	}
 	unread := unreadFiles(c)
 	told := c.BadLines + len(unread)
