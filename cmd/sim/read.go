@@ -307,7 +307,7 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	list = append(list, f.selection.Remarks()...)
 	var lost []string
 	if c.BadLines > 0 {
-		lost = append(lost, fmt.Sprintf("%s of %d not in the figures, wholly or in part", plural(c.BadLines, "line"), c.Lines))
+		lost = append(lost, fmt.Sprintf("%s of %d could not be read, wholly or in part", plural(c.BadLines, "line"), c.Lines))
 	}
 	unread := unreadFiles(c)
 	told := c.BadLines + len(unread)
