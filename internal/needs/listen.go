@@ -41,13 +41,9 @@ type mark struct {
 
 // argument is a string of a tool call's input.
 type argument struct {
-	role  role
-	count int // of terms
-	all   []mark
+	role role
+	found
 }
-
-func (a *argument) terms() []mark { return a.all[:a.count] }
-func (a *argument) lines() []mark { return a.all[a.count:] }
 
 // Hear implements traces.Listener. Thinking is not heard: clients and servers leave it out of later requests.
 func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
@@ -63,8 +59,8 @@ func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
-	s.scan(text, false)
-	h := &utterance{marks: slices.Concat(s.terms, s.lines)}
+	s.scan(text)
+	h := &utterance{marks: slices.Clone(s.all)}
 	if k == prompt.KindPrompt || k == prompt.KindSummary {
 		h.directives = directives(text)
 	}

@@ -1,7 +1,6 @@
 package needs
 
 import (
-	"bytes"
 	"math"
 	"math/bits"
 	"strings"
@@ -16,215 +15,228 @@ const (
 	plainName  = 10  // bytes of an identifier without
 	minNumber  = 4   // digits
 	maxTerm    = 160 // bytes of a term
+	maxEnding  = 5   // letters of the ending of a file's name
 	minLine    = 12  // bytes of a line, white space at both ends aside
 	maxLine    = 400
 	blockTerms = 1 << 16 // terms of a block
 )
 
-// Classes of bytes.
-const (
-	classLower byte = 1 << iota
-	classUpper
-	classDigit
-	classMark       // underscore
-	classJoin       // stands inside paths, addresses and qualified names
-	classWide       // of a character beyond ASCII
-	classOther byte = 0
-)
-
-var classes = func() (t [256]byte) {
-	for c := range 256 {
-		switch {
-		case c >= 'a' && c <= 'z':
-			t[c] = classLower
-		case c >= 'A' && c <= 'Z':
-			t[c] = classUpper
-		case c >= '0' && c <= '9':
-			t[c] = classDigit
-		case c == '_':
-			t[c] = classMark
-		case bytes.IndexByte([]byte("/.:-@~?&=%+#"), byte(c)) >= 0:
-			t[c] = classJoin
-		case c >= 0x80:
-			t[c] = classWide
-		}
-	}
-	return t
-}()
-
-// digest returns the digest of a string, different for each salt: eight bytes at a time, by the product of two words
-// of which one depends on what came before.
+// digest returns the digest of a string, different for each salt: eight bytes at a time, the last ones twice where they
+// are no multiple, by the product of two words of which one depends on what came before.
 func digest(s string, salt uint64) uint64 {
 	const factor = 0x9fb21c651e98df25 // odd, with as many ones as zeros
 	h := salt ^ uint64(len(s))*factor
-	for ; len(s) >= 8; s = s[8:] {
-		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		high, low := bits.Mul64(h^w, factor)
+	var last uint64
+	switch n := len(s); {
+	case n >= 8:
+		last = eight(s[n-8:])
+	case n >= 4:
+		last = four(s) | four(s[n-4:])<<32
+	case n > 0:
+		last = uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])<<16
+	}
+	for ; len(s) > 8; s = s[8:] {
+		high, low := bits.Mul64(h^eight(s), factor)
 		h = high ^ low
 	}
-	w := uint64(0)
-	for i := len(s) - 1; i >= 0; i-- {
-		w = w<<8 | uint64(s[i])
-	}
-	high, low := bits.Mul64(h^w, factor)
+	high, low := bits.Mul64(h^last, factor)
 	h = high ^ low
 	return (h ^ h>>32) * factor
+}
+
+func eight(s string) uint64 { return four(s) | four(s[4:])<<32 }
+
+func four(s string) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
 // lineSalt keeps lines apart from terms.
 const lineSalt = 0x9e3779b97f4a7c15
 
+// found are the terms of a text, and behind them its lines.
+type found struct {
+	count int // of terms
+	all   []mark
+}
+
+func (f *found) terms() []mark { return f.all[:f.count] }
+func (f *found) lines() []mark { return f.all[f.count:] }
+
 // scanner finds the terms and the lines of a text.
 type scanner struct {
-	terms  []mark
-	lines  []mark
+	found
+	room   int         // for further terms, or lines
+	once   bool        // what repeats itself is left out
+	lately [512]uint64 // keys, by their upper bits
+	chunks []chunk     // of the text, 64 bytes each
 	values []value
-	words  []uint64 // by 64 bytes of the text: those of words, a bit each
-	signs  []uint64 // the same of those that make a word worth a look
 }
 
-// scan finds the terms and the lines of a text, of a patch without the signs ahead of its lines; the result is valid
-// until the next call.
-func (s *scanner) scan(text string, patch bool) {
-	s.terms, s.lines = s.terms[:0], s.lines[:0]
-	s.classify(text)
-	s.find(text)
-	for from := 0; from < len(text); {
-		to := len(text)
-		if i := strings.IndexByte(text[from:], '\n'); i >= 0 {
-			to = from + i
-		}
-		if patch && from < to && (text[from] == '+' || text[from] == '-') {
-			from++
-		}
-		s.line(text, from, to)
-		from = to + 1
-	}
+// scan finds the terms and the lines of a text; the result is valid until the next call. Of what repeats itself most is
+// left out: it is the first place in a text that counts.
+func (s *scanner) scan(text string) {
+	s.once = true
+	clear(s.lately[:])
+	s.search(text, false)
 }
 
-// sorts has for each byte bit 0 if it stands in words, and, unless it is a small letter, bit 16 if it is a large one, bit
-// 32 if it joins, or bit 48.
-var sorts = func() (t [256]uint64) {
-	for c, of := range classes {
-		switch of {
-		case classOther:
-		case classLower:
-			t[c] = 1
-		case classUpper:
-			t[c] = 1 | 1<<16
-		case classJoin:
-			t[c] = 1 | 1<<32
-		default:
-			t[c] = 1 | 1<<48
+// search finds the terms and the lines of a text, of a patch without the signs ahead of its lines.
+func (s *scanner) search(text string, patch bool) {
+	s.all, s.room = s.all[:0], blockTerms
+	s.sort(text)
+	s.findTerms(text)
+	s.count, s.room = len(s.all), blockTerms
+	from := 0
+	for i := range s.chunks {
+		for ends := s.chunks[i].ends(); ends != 0; ends &= ends - 1 {
+			to := 64*i + bits.TrailingZeros64(ends)
+			s.line(text, from, to, patch)
+			from = to + 1
 		}
 	}
-	return t
-}()
-
-// classify sorts the bytes of a text, 64 at a time. A large letter is a sign beside another one and behind a small one,
-// what joins is one unless the word ends there.
-func (s *scanner) classify(text string) {
-	s.words, s.signs = s.words[:0], s.signs[:0]
-	for ; text != ""; text = text[min(64, len(text)):] {
-		var word, upper, join, sign uint64
-		for i := 0; i < 64 && i < len(text); i += 16 {
-			v := sorted(text[i:min(i+16, len(text))])
-			word |= v & 0xffff << i
-			upper |= v >> 16 & 0xffff << i
-			join |= v >> 32 & 0xffff << i
-			sign |= v >> 48 << i
-		}
-		lower := word &^ (upper | join | sign)
-		sign |= upper & (lower<<1 | 1 | upper<<1 | upper>>1 | 1<<63)
-		sign |= join &^ (^word >> 1)
-		s.words, s.signs = append(s.words, word), append(s.signs, sign)
-	}
+	s.line(text, from, len(text), patch)
 }
 
-// sorted sorts up to 16 bytes.
-func sorted(t string) (sort uint64) {
-	if len(t) == 16 {
-		return sorts[t[0]] | sorts[t[1]]<<1 | sorts[t[2]]<<2 | sorts[t[3]]<<3 |
-			sorts[t[4]]<<4 | sorts[t[5]]<<5 | sorts[t[6]]<<6 | sorts[t[7]]<<7 |
-			sorts[t[8]]<<8 | sorts[t[9]]<<9 | sorts[t[10]]<<10 | sorts[t[11]]<<11 |
-			sorts[t[12]]<<12 | sorts[t[13]]<<13 | sorts[t[14]]<<14 | sorts[t[15]]<<15
+// sort sorts the bytes of a text.
+func (s *scanner) sort(text string) {
+	s.chunks = s.chunks[:0]
+	for ; len(text) >= 64; text = text[64:] {
+		var c chunk
+		c.put(sorted(text[:16]), 0)
+		c.put(sorted(text[16:32]), 16)
+		c.put(sorted(text[32:48]), 32)
+		c.put(sorted(text[48:64]), 48)
+		s.chunks = append(s.chunks, c)
 	}
-	for i := range len(t) {
-		sort |= sorts[t[i]] << i
+	if text == "" {
+		return
 	}
-	return sort
+	var c chunk
+	for i := range len(text) {
+		c.put(sorts[text[i]], i)
+	}
+	s.chunks = append(s.chunks, c)
 }
 
-// find finds the terms. Most words are short, of small letters, and none: only those that have a sign, that are long, or
-// that go on in the next 64 bytes are looked at.
-func (s *scanner) find(text string) {
+// findTerms finds the terms.
+func (s *scanner) findTerms(text string) {
 	done := 0
-	for b, word := range s.words {
-		long := word & (word >> 1)
-		long &= long >> 2
-		long &= long >> 4
-		long &= long >> 2 // plainName bytes of a word from here on
-		look := s.signs[b] | long | word&(1<<63)
-		if done > 64*b {
-			look &= ^uint64(0) << (done - 64*b)
+	for i := range s.chunks {
+		look, words := s.chunks[i].worth(), s.chunks[i].words()
+		if done > 64*i {
+			look &= ^uint64(0) << (done - 64*i)
 		}
 		for look != 0 {
-			i := bits.TrailingZeros64(look)
-			from := 64*b + bits.Len64(^word&(1<<i-1))
-			if done = s.wordEnd(64*b + i); done-from >= minName && len(s.terms) < blockTerms {
+			at := bits.TrailingZeros64(look)
+			from := 64*i + bits.Len64(^words&(1<<(at&63)-1))
+			end := at + bits.TrailingZeros64(^(words >> (at & 63)))
+			if done = 64*i + end; end >= 64 {
+				done = s.wordEnd(i + 1)
+			}
+			if done-from >= minName && s.room > 0 {
 				s.run(text, from, done)
 			}
-			look &= ^uint64(0) << (done - 64*b)
+			if end >= 64 {
+				break
+			}
+			look &= ^uint64(0) << (end & 63)
 		}
 	}
 }
 
-// wordEnd returns where the word ends that a byte is of.
-func (s *scanner) wordEnd(at int) int {
-	b := at / 64
-	end := bits.TrailingZeros64(^(s.words[b] >> (at % 64)))
-	if at += end; at < 64*b+64 {
-		return at
+// wordEnd returns where the word ends that goes on in a chunk.
+func (s *scanner) wordEnd(i int) int {
+	for ; i < len(s.chunks); i++ {
+		if words := s.chunks[i].words(); words != math.MaxUint64 {
+			return 64*i + bits.TrailingZeros64(^words)
+		}
 	}
-	for b++; b < len(s.words) && s.words[b] == math.MaxUint64; b++ {
+	return 64 * i
+}
+
+// cut returns n bytes, 64 at most, as a chunk.
+func (s *scanner) cut(from, n int) chunk {
+	i, by := from/64, uint(from%64)
+	c := s.chunks[i]
+	c = chunk{c.a >> by, c.b >> by, c.c >> by, c.d >> by}
+	if int(by)+n > 64 {
+		next, by := &s.chunks[i+1], 64-by
+		c = chunk{c.a | next.a<<by, c.b | next.b<<by, c.c | next.c<<by, c.d | next.d<<by}
 	}
-	if b < len(s.words) {
-		return 64*b + bits.TrailingZeros64(^s.words[b])
-	}
-	return 64 * b
+	return c.part(0, n)
 }
 
 // run takes a run of letters, digits and what joins them apart.
 func (s *scanner) run(text string, from, to int) {
+	from, to = ends(text, from, to)
+	n := to - from
+	if n < minName || n > maxTerm {
+		return
+	}
+	if n > 64 {
+		s.parts(text, from, to)
+		return
+	}
+	c := s.cut(from, n)
+	joins := c.joins()
+	switch {
+	case joins == 0:
+		s.short(text, from, n, &c)
+		return
+	case c.d != 0: // a slash
+		s.parts(text, from, to)
+		return
+	}
+	if dot := bits.Len64(joins & c.b); dot > 1 && n-dot <= maxEnding && (c.c|c.a&c.b)>>dot == 0 {
+		s.add(recall.NeedPath, text, from, to)
+	}
+	for i := 0; i < n; {
+		size := min(bits.TrailingZeros64(joins>>i), n-i)
+		if size >= minName {
+			part := c.part(i, size)
+			s.short(text, from+i, size, &part)
+		}
+		i += size + 1
+	}
+}
+
+// ends returns a run without what joins it to nothing.
+func ends(text string, from, to int) (int, int) {
 	for from < to && classes[text[from]] == classJoin && text[from] != '/' && text[from] != '~' && text[from] != '.' {
 		from++
 	}
 	for from < to && classes[text[to-1]] == classJoin {
 		to--
 	}
-	if to-from < minName || to-from > maxTerm {
-		return
+	return from, to
+}
+
+// short is word for up to 64 bytes.
+func (s *scanner) short(text string, from, n int, c *chunk) {
+	all := ^uint64(0) >> (uint(64-n) & 63)
+	lowers, digits, marks, wides := c.lowers(), c.a&c.b, c.c&^(c.a|c.b), c.b&c.c
+	switch {
+	case digits == all:
+		s.add(recall.NeedNumber, text, from, from+n)
+	case marks == all:
+	case digits|marks|c.uppers()&(lowers<<1) != 0, n >= plainName, lowers|wides == 0, wides != 0 && n >= minName+2:
+		s.add(recall.NeedName, text, from, from+n)
 	}
-	of := classOther
-	for i := from; i < to; i++ {
-		of |= classes[text[i]]
-	}
-	if of&classJoin == 0 {
-		s.word(text, from, to, of)
-		return
-	}
-	slash := -1
+}
+
+// parts takes a run apart byte by byte: one of more than 64 bytes, or with a slash.
+func (s *scanner) parts(text string, from, to int) {
+	slash := false
 	for i := from; i < to; i++ {
 		switch {
 		case text[i] == ':' && i+2 < to && text[i+1] == '/' && text[i+2] == '/':
 			s.add(recall.NeedURL, text, from, to)
 			return
 		case text[i] == '/':
-			slash = i
+			slash = true
 		}
 	}
-	if slash >= 0 {
+	if slash {
 		s.path(text, from, to)
 		return
 	}
@@ -233,9 +245,10 @@ func (s *scanner) run(text string, from, to int) {
 	}
 	for i := from; i < to; {
 		j, of := i, classOther
-		for j < to && classes[text[j]] != classJoin {
-			of |= classes[text[j]]
-			j++
+		for ; j < to && classes[text[j]] != classJoin; j++ {
+			if of |= classes[text[j]]; j > i && classes[text[j]] == classUpper && classes[text[j-1]] == classLower {
+				of |= classTurn
+			}
 		}
 		s.word(text, i, j, of)
 		i = j + 1
@@ -275,28 +288,37 @@ func (s *scanner) word(text string, from, to int, of byte) {
 	case n < minName, of == classMark:
 	case of == classDigit:
 		s.add(recall.NeedNumber, text, from, to)
-	case of&(classMark|classDigit) != 0, of == classUpper, of&classWide != 0 && n >= minName+2, n >= plainName,
-		of&classUpper != 0 && turns(text[from:to]):
+	case of&(classMark|classDigit|classTurn) != 0, of == classUpper, of&classWide != 0 && n >= minName+2, n >= plainName:
 		s.add(recall.NeedName, text, from, to)
 	}
 }
 
-// turns reports whether a large letter follows a small one.
-func turns(word string) bool {
-	for i := 1; i < len(word); i++ {
-		if classes[word[i]] == classUpper && classes[word[i-1]] == classLower {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *scanner) add(kind recall.NeedKind, text string, from, to int) {
-	s.terms = append(s.terms, mark{digest(text[from:to], 0), int32(from), uint16(to - from), kind, false})
+	s.mark(mark{digest(text[from:to], 0), int32(from), uint16(to - from), kind, false})
 }
 
-// line adds a line without white space at both ends, and without the number in front of it as tools show files.
-func (s *scanner) line(text string, from, to int) {
+// mark notes a term or a line.
+func (s *scanner) mark(m mark) {
+	s.room--
+	if s.once {
+		last := &s.lately[m.key>>55]
+		if *last == m.key {
+			return
+		}
+		*last = m.key
+	}
+	s.all = append(s.all, m)
+}
+
+// line adds a line without white space at both ends, and without the number in front of it as tools show files, or the
+// sign in a patch.
+func (s *scanner) line(text string, from, to int, patch bool) {
+	if to-from < minLine || s.room == 0 {
+		return
+	}
+	if patch && (text[from] == '+' || text[from] == '-') {
+		from++
+	}
 	from, to = trim(text, from, to)
 	i := from
 	for i < to && classes[text[i]] == classDigit {
@@ -310,8 +332,8 @@ func (s *scanner) line(text string, from, to int) {
 			from, to = trim(text, i+3, to)
 		}
 	}
-	if to-from >= minLine && to-from <= maxLine && len(s.lines) < blockTerms {
-		s.lines = append(s.lines, mark{digest(text[from:to], lineSalt), int32(from), uint16(to - from), recall.NeedEdit, false})
+	if to-from >= minLine && to-from <= maxLine {
+		s.mark(mark{digest(text[from:to], lineSalt), int32(from), uint16(to - from), recall.NeedEdit, false})
 	}
 }
 
@@ -327,7 +349,7 @@ func trim(text string, from, to int) (int, int) {
 
 // letters reports whether a span is one to five letters, as the ending of a file's name.
 func letters(text string, from, to int) bool {
-	if to-from < 1 || to-from > 5 {
+	if to-from < 1 || to-from > maxEnding {
 		return false
 	}
 	for i := from; i < to; i++ {

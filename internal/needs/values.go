@@ -52,16 +52,16 @@ func (s *scanner) call(t *traces.Text) *utterance {
 	} else {
 		s.members(t)
 	}
+	s.once = false
 	for i := range s.values {
 		v := &s.values[i]
 		r := v.role()
-		s.scan(v.text, r == rolePatch)
+		s.search(v.text, r == rolePatch)
 		if r == rolePatch {
-			removed(v.text, s.terms)
-			removed(v.text, s.lines)
+			removed(v.text, s.all)
 		}
-		if len(s.terms)+len(s.lines) > 0 {
-			h.values = append(h.values, argument{r, len(s.terms), slices.Concat(s.terms, s.lines)})
+		if len(s.all) > 0 {
+			h.values = append(h.values, argument{r, found{s.count, slices.Clone(s.all)}})
 		}
 	}
 	return h

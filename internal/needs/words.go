@@ -39,11 +39,9 @@ func scanned(text string) written {
 	}
 	w := written{}
 	var s scanner
-	s.scan(text, false)
-	for _, list := range [...][]mark{s.terms, s.lines} {
-		for i := range list {
-			w[list[i].key|1] = true
-		}
+	s.scan(text)
+	for i := range s.all {
+		w[s.all[i].key|1] = true
 	}
 	for _, term := range directives(text) {
 		w[term] = true
