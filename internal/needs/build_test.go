@@ -77,6 +77,26 @@ func TestEditUsesWhatWasRead(t *testing.T) {
 	}
 }
 
+// A call that makes several edits uses the text that each of them replaces, and nothing else of what is in them.
+func TestSeveralEditsInOneCall(t *testing.T) {
+	var talk needstest.Talk
+	talk.Person("fix the sum")
+	talk.Call("Read", `{"file_path":"/p/sum.go"}`, "11→func sumOfAll(a, b int) int {\n12→\treturn a - b // wrong_sign\n13→}\n")
+	other(&talk, 12)
+	talk.Call("MultiEdit", `{"file_path":"/p/sum.go","edits":[{"old_string":"func sumOfAll(a, b int) int {","new_string":"x"},`+
+		`{"old_string":"\treturn a - b // wrong_sign","new_string":"y"}]}`, "done")
+	x, s := build(t, &talk)
+	list := of(x, recall.NeedEdit)
+	if len(list) != 2 || len(of(x, recall.NeedName)) != 0 {
+		t.Fatalf("%d needs of kind edit and %d names, want 2 and none", len(list), len(of(x, recall.NeedName)))
+	}
+	for i := range list {
+		if kind, tool := source(x, s, &list[i]); kind != prompt.KindToolResult || tool != "Read" {
+			t.Errorf("found in a %s of %s, want the result of Read", kind, tool)
+		}
+	}
+}
+
 // An edit whose text is found nowhere is no need.
 func TestEditFoundNowhere(t *testing.T) {
 	var talk needstest.Talk

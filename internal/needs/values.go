@@ -33,7 +33,7 @@ func (v *value) role() role {
 	if strings.HasPrefix(v.text, patchHead) && strings.Contains(v.text, "\n") {
 		return rolePatch
 	}
-	switch v.name {
+	switch strings.TrimPrefix(v.name, "edits.") { // of a call that makes several
 	case "old_string", "old_str", "oldString", "oldText":
 		return roleOld
 	case "file_path", "notebook_path", "filePath", "path":
