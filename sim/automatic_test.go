@@ -136,3 +136,16 @@ func TestExpectedLossOfCodex(t *testing.T) {
 		t.Errorf("expected loss $%.6f, want $%.6f", row.ExpectedLossUSD, want)
 	}
 }
+
+// As many reads of its own as the prior counts for do not outweigh what is known of a model.
+func TestAsManyReadsAsThePriorCountsFor(t *testing.T) {
+	s := codexSession("gpt-5.2", "0.118.0", 6, 2432, promptcache.Servings()[2])
+	got := codexReads(t, s, codexProfile())
+	known := promptcache.ServingOf("gpt-5.2")
+	if want := known.Floor(18300+2*1200, 0); got[3] != want {
+		t.Errorf("behind two of its own calls it reads %d, want %d", got[3], want)
+	}
+	if want := s.Threads[0].Rounds[5].Usage.Read; got[5] != want || known.Floor(18300+4*1200, 0) == want {
+		t.Errorf("behind four of them it reads %d, want %d", got[5], want)
+	}
+}
