@@ -237,3 +237,61 @@ func TestFirstReadIsShared(t *testing.T) {
 		}
 	}
 }
+
+// What was seen fades alike, whichever way it went, and a prior counts for as many
+// observations as it is told to.
+func TestHabitFades(t *testing.T) {
+	h := habit{yes: 1, no: 1}
+	if h.see(true, 0.5); h != (habit{yes: 1.5, no: 0.5}) {
+		t.Errorf("%+v, want 1.5 and 0.5", h)
+	}
+	if got := h.share(0.5, 2); got != 2.5/4 {
+		t.Errorf("share %v, want 2.5 of 4", got)
+	}
+}
+
+// What is as likely as not is expected; where things are drawn, what is sure happens and what
+// is impossible does not.
+func TestWhatIsExpected(t *testing.T) {
+	th := &thread{replay: &replay{}}
+	for _, tc := range []struct {
+		draw  bool
+		share float64
+		want  bool
+	}{{false, 0.5, true}, {false, 0.49, false}, {true, 1, true}, {true, 0, false}} {
+		l := &Loop{config: Config{Draw: tc.draw}}
+		if got := l.expects(th, 0, tc.share); got != tc.want {
+			t.Errorf("a share of %g, drawn %v: %v", tc.share, tc.draw, got)
+		}
+	}
+}
+
+// The lifetime of a thread is that of its last write; a call that wrote nothing tells nothing.
+func TestLifetimeThatWritesTell(t *testing.T) {
+	c := testConfig(t, "none")
+	c.Profile = &profile.Profile{}
+	l := laid(t, c, newSession("s").turns(2, 0, 1000).session())
+	th := &l.threads[0]
+	th.round = 1
+	for i, tc := range []struct {
+		usage prompt.Usage
+		want  prompt.TTL
+	}{
+		{prompt.Usage{Write1h: 5}, prompt.TTL1h}, {prompt.Usage{Read: 5}, prompt.TTL1h},
+		{prompt.Usage{Write5m: 5}, prompt.TTL5m}, {prompt.Usage{Read: 5}, prompt.TTL5m},
+	} {
+		if l.learn(th, &traces.Round{Usage: tc.usage}, prompt.MissNone); th.unlogged.ttl != tc.want {
+			t.Errorf("call %d: %v, want %v", i, th.unlogged.ttl, tc.want)
+		}
+	}
+}
+
+// A first call that reads as much as a head may be of its context shows the session's own head.
+func TestHeadOfAShortSession(t *testing.T) {
+	for read, want := range map[int64]int64{8000: 8000, 8001: 1000} {
+		s := &traces.Session{Threads: []traces.Thread{{Rounds: []traces.Round{{Usage: prompt.Usage{Read: read, Uncached: 10_000 - read}}}}}}
+		if got := headOf(s, 1000); got != want {
+			t.Errorf("%d of 10,000 read: a head of %d, want %d", read, got, want)
+		}
+	}
+}
