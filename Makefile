@@ -3,7 +3,7 @@
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
 # make mutants take behaviours out of the source one by one: which rows of docs/coverage.md do not notice?
-# make operators bounds and arithmetic of one package changed one by one (PKG=./strategies): which change does no test notice?
+# make operators bounds and arithmetic of one package changed one by one (PKG=./strategies MUTANTS=file.go): which change does no test notice?
 # make gremlins the same by a tool of others, with a build for each change (GREMLINS=flags)
 # make browser look at the pages of sim in a real browser (Chromium)
 # make picture draw the page of the samples for the head of the README (Chromium)
@@ -69,7 +69,7 @@ mutants:
 	go run ./.ci/mutants $(MUTANTS)
 
 operators:
-	go run ./.ci/mutants -operators $(PKG)
+	go run ./.ci/mutants -operators $(PKG) $(MUTANTS)
 
 # One worker, so that a busy machine makes no mutant time out.
 gremlins:

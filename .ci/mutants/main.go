@@ -12,11 +12,11 @@
 // Parameters share one build of each package's tests, and so do blocks that change one
 // function; what else a block changes has a build of its own.
 //
-//	go run ./.ci/mutants -operators ./sim   one package
+//	go run ./.ci/mutants -operators ./sim [TEXT]   one package, only changes whose place or expression holds TEXT
 //
 // Operators are changed one by one: the bound of a comparison or its sense, and arithmetic.
 // All changes of a package are in one build of its tests; each is tried with the tests that
-// reach it. It names those that no test notices and .ci/equivalents.txt does not list.
+// reach it. It names, file by file, those that no test notices and .ci/equivalents.txt does not list.
 package main
 
 import (
