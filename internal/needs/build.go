@@ -56,6 +56,7 @@ type builder struct {
 	blocks   int     // with text
 	at       uses
 	round    int32
+	rounds   int32 // so far, of all threads
 	within   int32
 	walked   []post
 }
@@ -70,7 +71,7 @@ func (b *builder) thread(i int32) {
 	b.post(i, -1, t.Prefix)
 	event := 0
 	for r := range t.Rounds {
-		b.round = int32(r)
+		b.round, b.rounds = int32(r), b.rounds+1
 		b.at.starts = append(b.at.starts, int32(len(b.at.list)))
 		for ; event < len(t.Events) && t.Events[event].Round <= b.round; event++ {
 			b.summary(i, &t.Events[event])
@@ -283,14 +284,9 @@ func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*pr
 	if len(b.at.list)-int(b.at.starts[b.round]) >= maxCandidates {
 		return false
 	}
-	for i := b.at.starts[b.round]; int(i) < len(b.at.list); i++ {
-		if b.at.list[i].Term == key {
-			return true
-		}
-	}
 	x := b.table.find(key)
-	if x == nil {
-		return false
+	if x == nil || x.round == b.rounds {
+		return x != nil
 	}
 	b.walked = b.walked[:0]
 	var first post
@@ -323,6 +319,7 @@ func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*pr
 		need.Fetch = b.shown[o] - 1 // the edit went well: the file had it
 	}
 	b.at.list = append(b.at.list, need)
+	x.round = b.rounds
 	return true
 }
 

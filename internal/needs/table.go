@@ -12,6 +12,7 @@ type table struct {
 type term struct {
 	head   int32 // of posts, newest
 	blocks int32 // of others than the model's own actions in which it stands
+	round  int32 // the last one of which it is a need, as the builder counts; 0 for none
 }
 
 // post is one block in which a term stands.
