@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/spec"
@@ -55,8 +56,10 @@ func (s Set) Has(r Rule) bool { return s>>r&1 != 0 }
 func (s Set) With(r Rule) Set { return s | 1<<r }
 
 // Trial is how a rule did in an epoch: calls at which it has something to say,
-// how many of them were predicted within 1 % of their context with it and without
-// it, and by how much nearer it brought the input costs of calls to the bill.
+// how many of them were predicted within 1 % of their context with it alone and
+// without it alone, and by how much nearer it brought the input costs of calls to
+// the bill. Of these two counts a session has at most one more than all others: it
+// cannot speak for them.
 type Trial struct {
 	From    string  `yaml:"from"` // first version of the epoch
 	Calls   int     `yaml:"calls" min:"0"`
@@ -65,21 +68,42 @@ type Trial struct {
 	Saved   float64 `yaml:"saved_usd,omitempty"` // of the errors of calls without their signs, USD; negative where they grew
 }
 
-// gain returns how many calls more are right with the rule.
-func (t *Trial) gain() float64 { return float64(t.With - t.Without) }
+// verdict is what trials say of a rule.
+type verdict uint8
 
-// doubt is how many calls of an epoch those of the others count for.
-const doubt = 3
+const (
+	open verdict = iota
+	holds
+	fails
+)
 
-// rateOfOthers returns the gain for each call over all epochs but one.
-func rateOfOthers(trials []Trial, but int) float64 {
-	var gain, calls float64
-	for i := range trials {
-		if i != but {
-			gain, calls = gain+trials[i].gain(), calls+float64(trials[i].Calls)
-		}
+// luck is the most that chance may explain of what a rule gains: a coin thrown for
+// each call that it sets right or wrong does as well in 13 % of cases. Three calls
+// that agree (12.5 %), or five of six (10.9 %), are the fewest to go by.
+const luck = 0.13
+
+// judge returns holds or fails when calls that a rule sets right and calls that it
+// sets wrong differ by more than luck, else open. A rule that makes costs worse
+// does not hold.
+func judge(with, without int, saved float64) verdict {
+	switch {
+	case coin(with, without) <= luck && saved >= 0:
+		return holds
+	case coin(max(with, without), min(with, without)) <= luck:
+		return fails
 	}
-	return gain / max(1, calls)
+	return open
+}
+
+// coin returns the probability that a coin, thrown heads + tails times, shows heads
+// as often or more often.
+func coin(heads, tails int) float64 {
+	factorial := func(n int) float64 { v, _ := math.Lgamma(float64(n) + 1); return v }
+	sum, n := 0.0, heads+tails
+	for k := heads; k <= n; k++ {
+		sum += math.Exp(factorial(n) - factorial(k) - factorial(n-k) - float64(n)*math.Ln2)
+	}
+	return sum
 }
 
 // Evidence is how the rules did, by rule and epoch.
@@ -123,38 +147,45 @@ func (p *Profile) Epoch(version string) string {
 	return from
 }
 
-// RulesFor returns the rules that hold for a version: those with which more calls
-// of its epoch were predicted than without, the other epochs counting for a few,
-// unless that made costs of the epoch worse. In an epoch without evidence a rule
-// holds if it would have won in each epoch judged by the others.
+// RulesFor returns the rules that hold for a version: those that hold by the
+// trials of its epoch. Where these leave it open, or are missing, a rule holds if
+// it would have won in the epochs judged by each other.
 func (p *Profile) RulesFor(version string) Set {
 	epoch := p.Epoch(version)
 	var set Set
 	for r := range NumRules {
 		trials := p.Evidence[r.String()]
+		own := open
 		if i := slices.IndexFunc(trials, func(t Trial) bool { return t.From == epoch }); i >= 0 {
-			if t := &trials[i]; t.gain()+doubt*rateOfOthers(trials, i) > 0 && t.Saved >= 0 {
-				set = set.With(r)
-			}
-		} else if wins(trials) {
+			t := &trials[i]
+			own = judge(t.With, t.Without, t.Saved)
+		}
+		if own == holds || own == open && wins(trials) {
 			set = set.With(r)
 		}
 	}
 	return (set | p.Force) &^ p.Forbid
 }
 
-// wins reports whether a rule that is switched on in each epoch exactly when it
-// gains over the others together would have gained calls and no cost, in at least two
-// epochs.
+// wins reports whether a rule that is switched on in each epoch exactly when more
+// calls of the others together are right with it than without holds by the epochs
+// in which it is, and gains in at least two of them.
 func wins(trials []Trial) bool {
-	gain, saved, epochs := 0.0, 0.0, 0
+	var all, on Trial
 	for i := range trials {
-		if rateOfOthers(trials, i) > 0 {
-			gain, saved = gain+trials[i].gain(), saved+trials[i].Saved
-			epochs++
+		all.With, all.Without = all.With+trials[i].With, all.Without+trials[i].Without
+	}
+	gained := 0
+	for i := range trials {
+		t := &trials[i]
+		if all.With-t.With > all.Without-t.Without {
+			on.With, on.Without, on.Saved = on.With+t.With, on.Without+t.Without, on.Saved+t.Saved
+			if t.With > t.Without {
+				gained++
+			}
 		}
 	}
-	return gain > 0 && saved >= 0 && epochs > 1
+	return gained > 1 && judge(on.With, on.Without, on.Saved) == holds
 }
 
 // checkEvidence refuses rules that are unknown and epochs out of order.

@@ -25,13 +25,13 @@ func TestEpoch(t *testing.T) {
 	}
 }
 
-// In an epoch with evidence a rule holds if it gains there, the gain for each
-// call elsewhere counting for three calls: +2 in 10 calls against −5 in 10
-// elsewhere is 2 − 3 × 0.5 = 0.5 > 0, +1 is 1 − 1.5 < 0. In an epoch without, it
-// holds if a rule that is taken where the others together gain would have gained.
+// In an epoch with evidence a rule holds if a coin seldom does as well: three calls
+// of three (1/8) and five of six (7/64) are enough, two of two (1/4) and four of five
+// (6/32) are not. Where that leaves it open, it holds if a rule that is taken where the
+// others together gain would have held.
 func TestRulesByEvidence(t *testing.T) {
-	gain := func(from string, n int) Trial {
-		return Trial{From: from, Calls: 10, With: 5 + max(n, 0), Without: 5 + max(-n, 0)}
+	trial := func(from string, with, without int) Trial {
+		return Trial{From: from, Calls: 50, With: with, Without: without}
 	}
 	dearer := func(t Trial) Trial { t.Saved = -0.01; return t }
 	for _, tc := range []struct {
@@ -40,15 +40,19 @@ func TestRulesByEvidence(t *testing.T) {
 		want   [3]bool // in each epoch
 	}{
 		{"nothing known", nil, [3]bool{}},
-		{"gains alone", []Trial{gain("2.1.0", 1)}, [3]bool{true, false, false}},
-		{"loses alone", []Trial{gain("2.1.0", -1)}, [3]bool{}},
-		{"gains nothing", []Trial{gain("2.1.0", 0)}, [3]bool{}},
-		{"gains nothing here, but elsewhere", []Trial{gain("2.1.0", 0), gain("2.1.10", 4)}, [3]bool{true, true, false}},
-		{"gains in two epochs", []Trial{gain("2.1.0", 1), gain("2.1.10", 1)}, [3]bool{true, true, true}},
-		{"gains against doubt", []Trial{gain("2.1.0", 2), gain("2.1.10", -5)}, [3]bool{true, false, false}},
-		{"gains too little against doubt", []Trial{gain("2.1.0", 1), gain("2.1.10", -5)}, [3]bool{}},
-		{"gains calls and costs more", []Trial{dearer(gain("2.1.0", 2)), gain("2.1.10", 4)}, [3]bool{false, true, false}},
-		{"one epoch cannot speak for others", []Trial{gain("2.1.0", 5), gain("2.1.10", -1)}, [3]bool{true, true, false}},
+		{"three calls", []Trial{trial("2.1.0", 3, 0)}, [3]bool{true, false, false}},
+		{"two calls", []Trial{trial("2.1.0", 2, 0)}, [3]bool{}},
+		{"five of six", []Trial{trial("2.1.0", 5, 1)}, [3]bool{true, false, false}},
+		{"four of five", []Trial{trial("2.1.0", 4, 1)}, [3]bool{}},
+		{"hundreds of calls", []Trial{trial("2.1.0", 1400, 1200)}, [3]bool{true, false, false}},
+		{"loses alone", []Trial{trial("2.1.0", 0, 3)}, [3]bool{}},
+		{"nothing here, but elsewhere", []Trial{trial("2.1.0", 0, 0), trial("2.1.10", 4, 0)}, [3]bool{false, true, false}},
+		{"two calls in each of two epochs", []Trial{trial("2.1.0", 2, 0), trial("2.1.10", 2, 0)}, [3]bool{true, true, true}},
+		{"one call in each of two epochs", []Trial{trial("2.1.0", 1, 0), trial("2.1.10", 1, 0)}, [3]bool{}},
+		{"won where it is open, lost elsewhere", []Trial{trial("2.1.0", 4, 0), trial("2.1.10", 4, 0), trial("2.1.20", 0, 3)},
+			[3]bool{true, true, false}},
+		{"open, and others are against each other", []Trial{trial("2.1.0", 2, 0), trial("2.1.10", 2, 0), trial("2.1.20", 0, 3)}, [3]bool{}},
+		{"gains calls and costs more", []Trial{dearer(trial("2.1.0", 3, 0)), trial("2.1.10", 4, 0)}, [3]bool{false, true, false}},
 	} {
 		p := evidence(RuleHook, tc.trials...)
 		for i, version := range []string{"2.1.3", "2.1.10", "2.1.99"} {

@@ -42,11 +42,15 @@ func (g *Gain) String() string {
 	return fmt.Sprintf("on %d folds by session a profile fitted on the others: %s; the built-in one: %s", g.Folds, of(&g.Fitted), of(&g.Was))
 }
 
-// Calibrate returns a profile fitted on sessions with what it leaves unexplained
-// of their cost, and what it gains over base on sessions it has not seen.
+// Calibrate returns a profile fitted on the sessions of Claude Code and Codex with
+// what it leaves unexplained of their cost, and what it gains over base on sessions
+// it has not seen. Nothing is fitted on other agents' sessions.
 func Calibrate(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session,
 ) (*profile.Profile, *Gain, error) {
+	sessions = slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool {
+		return !agents.ClaudeCode(s) && s.Agent != traces.AgentCodex
+	})
 	p, list, err := fit(ctx, config, base, sessions, nil)
 	if err != nil {
 		return nil, nil, err

@@ -277,18 +277,10 @@ func (t *tally) see(c *Call) {
 }
 
 // estimate returns the share that lost, a prior share counting for lossWeight
-// calls. No session adds more than one loss to those of all the others: what
-// happens again and again in one session has a cause there.
+// calls.
 func (t *tally) estimate(prior float64) profile.Estimate {
-	sum := 0
-	for _, k := range t.lost {
-		sum += k
-	}
-	counted := sum
-	for _, k := range t.lost {
-		counted -= max(0, k-(sum-k)-1)
-	}
-	e := proportion(float64(counted)+lossWeight*prior, float64(t.n)+lossWeight)
+	lost := bounded(slices.Collect(maps.Values(t.lost)))
+	e := proportion(float64(lost)+lossWeight*prior, float64(t.n)+lossWeight)
 	e.N = t.n
 	return e
 }

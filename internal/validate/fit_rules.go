@@ -67,8 +67,9 @@ func try(p *profile.Profile, r profile.Rule, on, off []Call) []tried {
 		}
 		t := &list[len(list)-1]
 		t.Calls++
-		t.With += index(c.close(c.Predicted.Read))
-		t.Without += index(c.close(off[i].Predicted.Read))
+		with, without := c.close(c.Predicted.Read), c.close(off[i].Predicted.Read)
+		t.With += index(with && !without)
+		t.Without += index(without && !with)
 	}
 	return list
 }
@@ -86,9 +87,7 @@ func offByCall(calls []Call) map[string]float64 {
 	return off
 }
 
-// evidenceOf sums up by epoch what was tried in some sessions. Where a rule gains
-// in one session alone nothing is gained: who judges a session by the others would
-// not know.
+// evidenceOf sums up by epoch what was tried in some sessions.
 func evidenceOf(list []tried, sessions []*traces.Session) profile.Evidence {
 	of := map[string]bool{}
 	for _, s := range sessions {
@@ -108,28 +107,26 @@ func evidenceOf(list []tried, sessions []*traces.Session) profile.Evidence {
 	e := profile.Evidence{}
 	for at, trials := range by {
 		sum := profile.Trial{From: at.from}
+		var with, without []int
 		for _, t := range trials {
-			sum.Calls, sum.With, sum.Without, sum.Saved = sum.Calls+t.Calls, sum.With+t.With, sum.Without+t.Without, sum.Saved+t.Saved
+			sum.Calls, sum.Saved = sum.Calls+t.Calls, sum.Saved+t.Saved
+			with, without = append(with, t.With), append(without, t.Without)
 		}
-		sum.Saved = round(sum.Saved, 4)
-		if gain := sum.With - sum.Without; gain > 0 && !byOthers(trials, gain) {
-			sum.With, sum.Saved = sum.Without, min(sum.Saved, 0)
-		}
+		sum.With, sum.Without, sum.Saved = bounded(with), bounded(without), round(sum.Saved, 4)
 		e[at.rule.String()] = append(e[at.rule.String()], sum)
 	}
 	return e.With(nil) // in order of epochs
 }
 
-// byOthers reports whether a gain of total over sessions would be made if each of
-// them were judged by the others.
-func byOthers(trials []*profile.Trial, total int) bool {
-	n := 0
-	for _, t := range trials {
-		if own := t.With - t.Without; total-own > 0 {
-			n += own
-		}
+// bounded returns the sum of counts of sessions, of which none has more than one
+// beyond those of all others: what happens again and again in one session has a
+// cause there.
+func bounded(counts []int) int {
+	sum, most := 0, 0
+	for _, n := range counts {
+		sum, most = sum+n, max(most, n)
 	}
-	return n > 0
+	return min(sum, 2*(sum-most)+1)
 }
 
 // fitHidden returns the share of ended turns after which the next prompt read

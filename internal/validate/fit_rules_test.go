@@ -70,8 +70,8 @@ func hookedSession(id, version string, turns int, falls bool) *traces.Session {
 // Of three sessions of six turns each the five prompts behind a hook fall in the two
 // of one epoch and not in the other: the trial says so to the call, and the rule holds in
 // the first alone. A prompt that falls writes 1,200 tokens for $6.25 a million that
-// it else reads for $0.50: $0.0345 a session. Elsewhere the rule does not hold: what
-// held in one epoch did not in the other. The order of the sessions does not matter, and what base knew is gone.
+// it else reads for $0.50: $0.0345 a session. Of the other session one counts, as no
+// other agrees, and elsewhere the rule does not hold: it held in one epoch alone. The order of the sessions does not matter, and what base knew is gone.
 func TestFitFindsWhereARuleHolds(t *testing.T) {
 	base := &profile.Profile{
 		Epochs:   []string{"2.1.0", "2.1.100", "2.1.200"},
@@ -80,7 +80,7 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 	falls, stays := hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.240", 6, false)
 	too := hookedSession("falls too", "2.1.121", 6, true)
 	want := profile.Evidence{"tool_hook": {
-		{From: "2.1.100", Calls: 10, With: 10, Saved: 0.069}, {From: "2.1.200", Calls: 5, Without: 5, Saved: -0.0345},
+		{From: "2.1.100", Calls: 10, With: 10, Saved: 0.069}, {From: "2.1.200", Calls: 5, Without: 1, Saved: -0.0345},
 	}}
 	for _, sessions := range [][]*traces.Session{{falls, too, stays}, {stays, too, falls}} {
 		p, err := Fit(context.Background(), cell(t), base, sessions)
@@ -101,8 +101,7 @@ func TestFitFindsWhereARuleHolds(t *testing.T) {
 	}
 }
 
-// What gains in one session alone is not adopted: judged by the others, it would
-// have gained nothing.
+// What gains in one session alone counts once and is not adopted.
 func TestOneSessionIsNoEvidence(t *testing.T) {
 	base := &profile.Profile{Epochs: []string{"2.1.100"}}
 	sessions := []*traces.Session{hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.120", 1, false)}
@@ -110,7 +109,7 @@ func TestOneSessionIsNoEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := profile.Evidence{"tool_hook": {{From: "2.1.100", Calls: 5}}}
+	want := profile.Evidence{"tool_hook": {{From: "2.1.100", Calls: 5, With: 1, Saved: 0.0345}}}
 	if !reflect.DeepEqual(p.Evidence, want) || p.RulesFor("2.1.120") != 0 {
 		t.Errorf("evidence %+v, want %+v", p.Evidence, want)
 	}
