@@ -35,7 +35,8 @@ func TestClosedLoopHasWhatOthersCost(t *testing.T) {
 			t.Errorf("agent.refetch=%s has an interval of the fit: %+v", way, c.Total.Needs.Closed)
 		}
 	}
-	if fitted.LowUSD >= fitted.HighUSD || fitted.OpenUSD >= fitted.LowUSD {
-		t.Errorf("open $%.4f, low $%.4f, high $%.4f: each is to be dearer", fitted.OpenUSD, fitted.LowUSD, fitted.HighUSD)
+	// Of the ends either can be the dearer one: a fetch more may bring a compaction that pays.
+	if fitted.OpenUSD >= min(fitted.LowUSD, fitted.HighUSD) {
+		t.Errorf("open $%.4f, low $%.4f, high $%.4f: fetches are to cost something", fitted.OpenUSD, fitted.LowUSD, fitted.HighUSD)
 	}
 }
