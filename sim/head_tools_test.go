@@ -84,7 +84,7 @@ func TestUncachedSectionChanges(t *testing.T) {
 			a.System.Sizes.Uncached, a.System.UncachedChange = size, 1
 		})
 		row, _ := run(t, c, threeCalls())
-		if got := int64(row.Counts.HeadChanges); got < want || (got > 0) != (want > 0) {
+		if got := row.Counts.HeadChanges; got < want || (got > 0) != (want > 0) {
 			t.Errorf("a section of %d tokens: %d changes in three calls, want %d", size, got, want)
 		}
 	}
