@@ -186,7 +186,7 @@ func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, p
 func (a *Ablation) within(sessions []*traces.Session) *Design {
 	w := windows{}
 	for _, s := range sessions {
-		w.add(s)
+		w.add(windowsOf(s))
 	}
 	d := *a.Design
 	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool {

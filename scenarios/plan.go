@@ -63,6 +63,10 @@ type Plan struct {
 	// stub: for instance one whose calls are made for real.
 	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
 
+	seen  map[string]*Sight // by session, what another program has seen
+	begun *running          // of a run whose parts other programs simulate
+	parts *parts            // nil unless they have
+
 	watch  *watch                                   // follows compactions, nil for nobody
 	record func(cell string, r *results.CallRecord) // every call; several at once unless Workers is 1
 }
@@ -84,6 +88,11 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	if err != nil {
 		return nil, err
 	}
+	return p.finish(ctx, r)
+}
+
+// finish makes the run that was begun.
+func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	d, sessions, seen := r.design, r.sessions, r.seen
 	cells, runErr := p.simulate(ctx, r)
 	stopped, remark := runErr, ""
@@ -197,6 +206,8 @@ func (p *Plan) rows(
 	}
 	journal := p.Journal
 	switch {
+	case p.parts != nil:
+		return cells, runner, p.parts.into(cells, p.Journal, len(sessions))
 	case d.closes():
 		journal = nil // rows change behind the simulation
 	case p.Unfinished != nil && !d.changesRows():

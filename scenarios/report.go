@@ -437,33 +437,48 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	if billed != nil && recorded != nil {
 		run.ModelError = results.ErrorOf(billed, recorded, spread)
 	}
-	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
-	if i < 0 || d.asRecorded() || ctx.Err() != nil {
-		return nil
-	}
-	plain := Default()
-	plain.Profile, plain.Prices, plain.Seed = d.Scenario.Profile, d.Scenario.Prices, d.Scenario.Seed
-	config, err := p.config(&Cell{Strategy: d.Cells[i].Strategy, Scenario: &plain})
-	if err != nil {
+	config, err := p.plainly(d)
+	if config == nil || err != nil || ctx.Err() != nil {
 		return err
 	}
-	config.Verify = false // what is wrong is told of the cells that were asked for
-	plainly := results.Run{Cells: []results.Cell{{Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded}}}
-	cell, keeping := &plainly.Cells[0], sync.Mutex{}
-	_, err = sim.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) error {
-		keeping.Lock()
-		defer keeping.Unlock()
-		return cell.Keep(p.Journal, row)
-	}}.Run(ctx, sessions, []sim.Config{config})
-	if err != nil {
-		return err
+	cell, keeping := plainCell(), sync.Mutex{}
+	if p.parts != nil {
+		cell = *p.parts.plain
+	} else {
+		_, err = sim.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) error {
+			keeping.Lock()
+			defer keeping.Unlock()
+			return cell.Keep(p.Journal, row)
+		}}.Run(ctx, sessions, []sim.Config{*config})
+		if err != nil {
+			return err
+		}
 	}
+	plainly := results.Run{Cells: []results.Cell{cell}}
 	if err := plainly.Sum(); err != nil {
 		return err
 	}
-	run.ModelError = results.ErrorOf(billed, cell, spread)
+	run.ModelError = results.ErrorOf(billed, &plainly.Cells[0], spread)
 	run.Notes = append(run.Notes, results.Note{
 		Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario",
 	})
 	return nil
+}
+
+// plainly returns the recorded cell under the settings of the recordings, nil where they are those of the design.
+func (p *Plan) plainly(d *Design) (*sim.Config, error) {
+	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
+	if i < 0 || d.asRecorded() {
+		return nil, nil
+	}
+	plain := Default()
+	plain.Profile, plain.Prices, plain.Seed = d.Scenario.Profile, d.Scenario.Prices, d.Scenario.Seed
+	config, err := p.config(&Cell{Strategy: d.Cells[i].Strategy, Scenario: &plain})
+	config.Verify = false // what is wrong is told of the cells that were asked for
+	return &config, err
+}
+
+// plainCell returns that cell without rows.
+func plainCell() results.Cell {
+	return results.Cell{Cell: "recorded as it was", Strategy: results.StrategyRecorded}
 }

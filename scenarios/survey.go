@@ -17,28 +17,46 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// survey is what one pass over the sessions of a run finds out: what has to be known of all of them before the first
-// is simulated, and what is said of them without simulating.
+// Sight is what has to be known of a session before the first is simulated, and what is said of it without simulating.
+// It can be written by one program and read by another.
+type Sight struct {
+	Head      traces.Head
+	Digest    prompt.Digest
+	Automatic bool // its cache needs no markers
+	Windows   []ModelWindow
+	Opening   validate.Openings
+	Billed    []results.Row // by date of prices: no model
+}
+
+// ModelWindow is a context window that calls of a model had, tokens.
+type ModelWindow struct {
+	Model  string
+	Window int64
+}
+
+// survey is what the sights of all sessions come to.
 type survey struct {
 	digests   []prompt.Digest // by session
-	automatic []bool          // by session: its cache needs no markers
+	automatic []bool          // by session
 	windows   windows
 	openings  validate.Openings
-	billed    []results.Cell // one for each date of prices: no model
+	billed    []results.Cell // one for each date of prices
 }
 
 // windows are the context windows that models had in sessions.
-type windows map[modelWindow]bool
+type windows map[ModelWindow]bool
 
-// modelWindow is a context window that calls of a model had, tokens.
-type modelWindow struct {
-	model  string
-	window int64
+// windowsOf returns the windows that models had in a session.
+func windowsOf(s *traces.Session) (list []ModelWindow) {
+	for _, model := range s.Models {
+		list = append(list, ModelWindow{model, sim.RecordedWindow(s, new(client.ClaudeCode).Window(model))})
+	}
+	return list
 }
 
-func (w windows) add(s *traces.Session) {
-	for _, model := range s.Models {
-		w[modelWindow{model, sim.RecordedWindow(s, new(client.ClaudeCode).Window(model))}] = true
+func (w windows) add(list []ModelWindow) {
+	for _, m := range list {
+		w[m] = true
 	}
 }
 
@@ -47,53 +65,80 @@ func (w windows) largest(a *client.Assembly) int64 {
 	v := a.Env.Variables()
 	var largest int64
 	for m := range w {
-		largest = max(largest, v.AutoWindow(a.Window(&v, m.model, m.window)))
+		largest = max(largest, v.AutoWindow(a.Window(&v, m.Model, m.Window)))
 	}
 	return largest
 }
 
-// look visits every session once while it is in memory.
+// look visits every session once while it is in memory, but those that another program has seen.
 func (p *Plan) look(ctx context.Context, d *Design, sessions []*traces.Session) (*survey, error) {
 	x := &survey{
 		digests: make([]prompt.Digest, len(sessions)), automatic: make([]bool, len(sessions)), windows: windows{},
 	}
+	for _, date := range d.priceDates() {
+		x.billed = append(x.billed, d.billedCell(date))
+	}
+	var adding sync.Mutex
+	err := p.sights(ctx, d, sessions, func(i int, sight *Sight) error {
+		adding.Lock()
+		defer adding.Unlock()
+		return x.add(i, sight, p.Journal)
+	})
+	return x, err
+}
+
+// add takes what was seen of a session.
+func (x *survey) add(i int, sight *Sight, rows *results.Journal) error {
+	x.digests[i], x.automatic[i] = sight.Digest, sight.Automatic
+	x.openings.Join(&sight.Opening)
+	x.windows.add(sight.Windows)
+	for k := range sight.Billed {
+		if err := x.billed[k].Keep(rows, &sight.Billed[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sights calls f with what is to be seen of each session, several at once.
+func (p *Plan) sights(
+	ctx context.Context, d *Design, sessions []*traces.Session, f func(i int, sight *Sight) error,
+) error {
 	var dates []time.Time
 	for _, date := range d.priceDates() {
 		at, err := date.On(time.Time{})
 		if err != nil {
-			return nil, fmt.Errorf("prices.at: %w", err)
+			return fmt.Errorf("prices.at: %w", err)
 		}
 		dates = append(dates, at)
-		x.billed = append(x.billed, d.billedCell(date))
 	}
-	var adding sync.Mutex
 	err := parallel.Do(ctx, p.Workers, len(sessions), func(i int) error {
+		if known := p.seen[sessions[i].ID]; known != nil {
+			return f(i, known)
+		}
 		s, err := sessions[i].Load()
 		if err != nil {
 			return err
 		}
-		x.digests[i], x.automatic[i] = sessionDigest(s), agents.Automatic(s)
-		var rows []results.Row
-		for _, at := range dates {
-			row := sim.Billed(s, p.Prices, at)
-			audit.CountMisses(&row, s, p.Prices)
-			rows = append(rows, row)
-		}
-		adding.Lock()
-		defer adding.Unlock()
-		x.openings.Add(s)
-		x.windows.add(s)
-		for k := range rows {
-			if err := x.billed[k].Keep(p.Journal, &rows[k]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return f(i, p.sight(s, dates))
 	})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("interrupted before anything was simulated: %w", err)
 	}
-	return x, err
+	return err
+}
+
+// sight looks at a session that is in memory.
+func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
+	x := &Sight{Digest: sessionDigest(s), Automatic: agents.Automatic(s)}
+	for _, at := range dates {
+		row := sim.Billed(s, p.Prices, at)
+		audit.CountMisses(&row, s, p.Prices)
+		x.Billed = append(x.Billed, row)
+	}
+	x.Opening.Add(s)
+	x.Windows = windowsOf(s)
+	return x
 }
 
 // billedCell returns the cell of what sessions were billed at prices of a date, without rows.

@@ -87,6 +87,9 @@ type Options struct {
 
 	// Listener, when not nil, is shown the texts of blocks and makes Session.Index.
 	Listener Listener
+	// Spoke, when not nil, is told what files speak of, 64 bits of the digests of names of sessions and calls: files
+	// that speak of the same belong together.
+	Spoke func(file string, name uint64)
 	// Store, when not nil, keeps what is read for the next time. Sessions do not depend on it.
 	Store Store
 	// Shelf, when not nil, takes the bodies of sessions as they are read: Session.Load brings them back. One that it

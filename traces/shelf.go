@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -36,12 +37,12 @@ type shelved struct {
 // Shelve moves blocks, threads, tables and index of a session to a shelf; Load brings them back. With an error the
 // session stays as it is.
 func (s *Session) Shelve(to shelf) error {
-	n, err := to.Put(&body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Index})
+	n, err := to.Put(s.body())
 	if err != nil {
 		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
-	first, last := s.callTimes()
-	s.away = &shelved{to, n, s.ModelCalls(), first, last, s.PeakInput(), s.Usage()}
+	s.away = s.shelved()
+	s.away.shelf, s.away.n = to, n
 	s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Index = nil, nil, nil, nil, nil, nil
 	return nil
 }
@@ -60,4 +61,54 @@ func (s *Session) Load() (*Session, error) {
 	whole.Blocks, whole.Tools, whole.Objects, whole.Threads = b.Blocks, b.Tools, b.Objects, b.Threads
 	whole.Summaries, whole.Index = b.Summaries, b.Index
 	return &whole, nil
+}
+
+// body returns what a shelf keeps.
+func (s *Session) body() *body {
+	return &body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Index}
+}
+
+// shelved returns the answers to what is asked of every session.
+func (s *Session) shelved() *shelved {
+	first, last := s.callTimes()
+	return &shelved{models: s.ModelCalls(), first: first, last: last, peak: s.PeakInput(), usage: s.Usage()}
+}
+
+// Head is a session without its body, in a form that one program can write and another read.
+type Head struct {
+	Session           Session
+	Models            []int32 // as Session.ModelCalls
+	First, Last, Peak int64   // unix ns of calls, and tokens
+	Usage             prompt.Usage
+}
+
+// Head returns the head of a session.
+func (s *Session) Head() Head {
+	a := s.shelved()
+	h := Head{*s, a.models, a.first, a.last, a.peak, a.usage}
+	h.Session.Blocks, h.Session.Tools, h.Session.Objects, h.Session.Threads = nil, nil, nil, nil
+	h.Session.Summaries, h.Session.Index, h.Session.away = nil, nil, nil
+	return h
+}
+
+// Shelved returns the session of a head, which load reads again when its body is wanted.
+func (h *Head) Shelved(load func() (*Session, error)) *Session {
+	s := h.Session
+	s.away = &shelved{shelf: loader(load), models: h.Models, first: h.First, last: h.Last, peak: h.Peak, usage: h.Usage}
+	return &s
+}
+
+// loader is a shelf with one session, which it reads again.
+type loader func() (*Session, error)
+
+// Put implements shelf: there is no room.
+func (loader) Put(any) (int, error) { return 0, errors.ErrUnsupported }
+
+// Get implements shelf.
+func (l loader) Get(_ int, into any) error {
+	s, err := l()
+	if err == nil {
+		*into.(*body) = *s.body()
+	}
+	return err
 }

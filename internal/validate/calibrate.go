@@ -239,8 +239,8 @@ func Learn(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session, first *Openings,
 ) (*profile.Profile, Learned, error) {
 	p := *base
-	p.Learn(first.claude, first.codex)
-	learned := Learned{First: len(first.claude) + len(first.codex)}
+	p.Learn(first.Claude, first.Codex)
+	learned := Learned{First: len(first.Claude) + len(first.Codex)}
 	lacking := map[string][]*traces.Session{}
 	for _, s := range sessions {
 		if epoch := p.Epoch(s.Version()); agents.ClaudeCode(s) && !p.Tried(epoch) && len(lacking[epoch]) < sampleSessions {

@@ -42,7 +42,7 @@ func fit(
 	p.First, p.Static, p.Hidden, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitHidden(&p, sessions, calls), fitOwnSystem(calls)
 	p.FirstReads = nil
 	first := OpeningsOf(sessions)
-	p.Learn(first.claude, first.codex)
+	p.Learn(first.Claude, first.Codex)
 	var list []tried
 	if p.Evidence = known; known == nil {
 		list = f.evidence(2)

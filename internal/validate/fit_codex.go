@@ -18,7 +18,7 @@ func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
 	c.Served = fitServed(own)
-	c.First = OpeningsOf(own).codex
+	c.First = OpeningsOf(own).Codex
 	for _, s := range base.Served {
 		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
 			c.Served = append(c.Served, s)

@@ -190,7 +190,7 @@ func endedTurns(sessions []*traces.Session) map[turn]bool {
 
 // Openings are what the first calls of sessions read that begin with a conversation of their own, of Claude Code and
 // of Codex.
-type Openings struct{ claude, codex []profile.FirstRead }
+type Openings struct{ Claude, Codex []profile.FirstRead }
 
 // OpeningsOf returns the openings of sessions.
 func OpeningsOf(sessions []*traces.Session) *Openings {
@@ -199,6 +199,11 @@ func OpeningsOf(sessions []*traces.Session) *Openings {
 		o.Add(s)
 	}
 	return o
+}
+
+// Join takes those of other sessions.
+func (o *Openings) Join(p *Openings) {
+	o.Claude, o.Codex = append(o.Claude, p.Claude...), append(o.Codex, p.Codex...)
 }
 
 // Add takes a session's.
@@ -217,8 +222,8 @@ func (o *Openings) Add(s *traces.Session) {
 	}
 	switch {
 	case agents.ClaudeCode(s):
-		o.claude = append(o.claude, f)
+		o.Claude = append(o.Claude, f)
 	case s.Agent == traces.AgentCodex:
-		o.codex = append(o.codex, f)
+		o.Codex = append(o.Codex, f)
 	}
 }

@@ -27,7 +27,12 @@ func Read(ctx context.Context, opts traces.Options, paths ...string) (*traces.Co
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, opts, inputs, strings.Join(paths, ", "))
+	return ReadInputs(ctx, opts, inputs, strings.Join(paths, ", "))
+}
+
+// ReadInputs is Read for recordings that traces.Find has found. what names them in errors.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	return read(ctx, opts, inputs, what)
 }
 
 // ReadFS is Read for the recordings in a file system.

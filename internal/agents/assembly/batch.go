@@ -219,6 +219,9 @@ func (b *reading[S]) speak(name uint64, file int32) {
 	if b.opts.Store != nil {
 		b.names[file] = append(b.names[file], name)
 	}
+	if b.opts.Spoke != nil {
+		b.opts.Spoke(b.inputs[file].Name, name)
+	}
 	if i, ok := b.first[name]; ok {
 		b.join(i, file)
 		return

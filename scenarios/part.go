@@ -1,0 +1,137 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// A run whose sessions no program has all of: some look at sessions (Sights), one learns from what they have seen (Gather),
+// some simulate (RunPart), and one puts their rows together (Join).
+
+// Sights returns what has to be known of the sessions of a corpus that made calls.
+func (p *Plan) Sights(ctx context.Context, corpus *traces.Corpus) ([]Sight, error) {
+	d, err := p.design()
+	if err != nil {
+		return nil, err
+	}
+	sessions := withCalls(corpus)
+	list := make([]Sight, len(sessions))
+	err = p.sights(ctx, d, sessions, func(i int, sight *Sight) error {
+		list[i] = *sight
+		list[i].Head = sessions[i].Head()
+		return nil
+	})
+	return list, err
+}
+
+// Gather begins a run: it checks what is to be run and learns from what was seen of the sessions of a corpus, a sight
+// for each, and returns what their rows depend on.
+func (p *Plan) Gather(ctx context.Context, corpus *traces.Corpus, sights []Sight) (results.Provenance, error) {
+	p.seen = map[string]*Sight{}
+	for i := range sights {
+		p.seen[sights[i].Head.Session.ID] = &sights[i]
+	}
+	var err error
+	if p.begun, err = p.begin(ctx, corpus); err != nil {
+		return results.Provenance{}, err
+	}
+	if p.begun.design.changesRows() {
+		return results.Provenance{}, errShard
+	}
+	return p.provenance(p.begun.design, p.begun.seen)
+}
+
+// RunPart simulates those rows of the sessions of a corpus that are mine, under the profile that Plan.Profile returned
+// where the run was gathered. The cell behind those of the design is one that the model error needs.
+func (p *Plan) RunPart(
+	ctx context.Context, corpus *traces.Corpus, fitted *profile.Profile, mine func(cell int, s *traces.Session) bool,
+) ([]results.Cell, error) {
+	d, err := p.design()
+	if err != nil {
+		return nil, err
+	}
+	if d.changesRows() {
+		return nil, errShard
+	}
+	r := &running{design: d, sessions: withCalls(corpus)}
+	p.library, p.learned = needs.NewLibrary(ctx, corpus), fitted
+	if r.configs, err = p.configs(d); err != nil {
+		return nil, err
+	}
+	cells := make([]results.Cell, len(d.Cells))
+	for i := range cells {
+		cells[i] = d.Cells[i].result()
+	}
+	simulate := func(runner sim.Runner, configs []sim.Config, first int) error {
+		var keeping sync.Mutex
+		runner.Workers = p.Workers
+		runner.Skip = func(cell, session int) bool { return !mine(first+cell, r.sessions[session]) }
+		runner.Keep = func(cell int, row *results.Row) error {
+			keeping.Lock()
+			defer keeping.Unlock()
+			return cells[first+cell].Keep(nil, row)
+		}
+		_, err := runner.Run(ctx, r.sessions, configs)
+		return err
+	}
+	err = simulate(sim.Runner{Cohorts: d.Scenario.Sessions.Cohort.group(r.sessions)}, r.configs, 0)
+	plain, other := p.plainly(d)
+	if err = errors.Join(err, other); err == nil && plain != nil {
+		cells = append(cells, plainCell())
+		err = simulate(sim.Runner{}, []sim.Config{*plain}, len(d.Cells))
+	}
+	return cells, errors.Join(err, p.library.Err())
+}
+
+// parts are the rows that other programs have simulated.
+type parts struct {
+	rows  func(keep func(*results.Run) error) error
+	plain *results.Cell
+}
+
+// Join returns the run that was gathered, of rows that other programs have simulated: rows calls keep with runs that
+// have them. It is an error when a row is missing.
+func (p *Plan) Join(ctx context.Context, rows func(keep func(*results.Run) error) error) (*results.Run, error) {
+	plain := plainCell()
+	p.parts = &parts{rows, &plain}
+	return p.finish(ctx, p.begun)
+}
+
+// into takes the rows of all cells into a journal.
+func (x *parts) into(cells []results.Cell, journal *results.Journal, sessions int) error {
+	at := map[string]*results.Cell{x.plain.Cell: x.plain}
+	for i := range cells {
+		at[cells[i].Cell] = &cells[i]
+	}
+	err := x.rows(func(run *results.Run) error {
+		for i := range run.Cells {
+			to := at[run.Cells[i].Cell]
+			if to == nil {
+				return fmt.Errorf("rows of a cell %s: not of this run", run.Cells[i].Cell)
+			}
+			if err := run.Cells[i].EachRow(func(r *results.Row) error { return to.Keep(journal, r) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for i := range cells {
+		if n := cells[i].NumRows(); err == nil && n != sessions {
+			err = fmt.Errorf("cell %s has %d rows of %d: a part is missing or came twice", cells[i].Cell, n, sessions)
+		}
+	}
+	return err
+}
+
+// Cohorts returns the sessions that share a cache, by index; nil when each is alone.
+func (d *Design) Cohorts(sessions []*traces.Session) [][]int {
+	return d.Scenario.Sessions.Cohort.group(sessions)
+}
