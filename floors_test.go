@@ -18,6 +18,7 @@ const module = "github.com/compactsim/compactsim/"
 // of their own.
 var floors = map[string]int{
 	"cmd/sim":              6,
+	"cmd/sim-beam":         6,
 	"scenarios":            5,
 	"reports":              5,
 	"internal/bound":       4,

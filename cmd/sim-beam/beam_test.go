@@ -1,0 +1,366 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/pflag"
+
+	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	beam.Init()
+	os.Exit(m.Run())
+}
+
+// launchWith runs the program with flags, and returns its output folder.
+func launchWith(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	return out, launchInto(t, out, args...)
+}
+
+func launchInto(t *testing.T, out string, args ...string) error {
+	t.Helper()
+	var o options
+	flags := pflag.NewFlagSet("sim-beam", pflag.ContinueOnError)
+	o.bind(flags)
+	if err := flags.Parse(append([]string{"--out", out}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	return o.run(t.Context(), flags, io.Discard, io.Discard)
+}
+
+// samples writes the samples into folders: a session in halves, in two of them, others compressed.
+func samples(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	n := 0
+	err := fs.WalkDir(synthetic.Samples(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(synthetic.Samples(), path)
+		if err != nil {
+			return err
+		}
+		n++
+		plain := unpacked(t, text)
+		name := strings.TrimSuffix(path, ".gz")
+		switch n % 3 {
+		case 0:
+			write(t, filepath.Join(dir, "b", name+".zst"), packed(t, plain))
+		case 1:
+			write(t, filepath.Join(dir, "a", name), plain[:half(plain)])
+			write(t, filepath.Join(dir, "z", name), plain[half(plain):])
+		default:
+			write(t, filepath.Join(dir, "b", name), plain)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func half(text []byte) int { return len(text)/2 + bytes.IndexByte(text[len(text)/2:], '\n') + 1 }
+
+func unpacked(t *testing.T, text []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+func packed(t *testing.T, text []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	return z.EncodeAll(text, nil)
+}
+
+func zipped(text []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(text) // a buffer takes all
+	_ = z.Close()
+	return b.Bytes()
+}
+
+func write(t *testing.T, name string, text []byte) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// alone returns the rows that one program without Beam computes, as lines.
+func alone(t *testing.T, args ...string) string {
+	t.Helper()
+	var o options
+	flags := pflag.NewFlagSet("sim", pflag.ContinueOnError)
+	o.bind(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	o.globs = flags.Args()
+	r, err := o.recipe(flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := r.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	corpus, err := agents.Read(t.Context(), traces.Options{Listener: plan.Listener()}, o.globs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer corpus.Close()
+	run, err := plan.Run(t.Context(), corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := results.WriteRows(&b, run); err != nil {
+		t.Fatal(err)
+	}
+	return rowLines(b.String())
+}
+
+// rowLines returns a file of rows without its head, which has the names of files and when prices are of.
+func rowLines(text string) string {
+	_, rows, _ := strings.Cut(text, "\n")
+	return rows
+}
+
+func rowsIn(t *testing.T, out string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(out, "rows.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rowLines(string(text))
+}
+
+// The rows of a pipeline are those of one program, byte for byte, whatever is divided: sessions, cells or cohorts.
+func TestSameRows(t *testing.T) {
+	dir := samples(t)
+	corpora := map[string][]string{
+		"default":       {dir},
+		"sweep":         {"--scenario", "thresholds", "--verify", dir},
+		"other client":  {"--strategy", "none,auto-compact/155k", "--set", "server.lifetime_5m=10m", "--window", "250000", dir},
+		"shared caches": {"--strategy", "none", "--set", "sessions.cohort=all", "--seed", "3", dir},
+	}
+	if recorded, err := filepath.Abs("../../../shared/traces-3"); err == nil && !testing.Short() {
+		if _, err := os.Stat(recorded); err == nil {
+			corpora["recordings"] = []string{"--strategy", "own,none", recorded}
+		}
+	}
+	for name, args := range corpora {
+		t.Run(name, func(t *testing.T) {
+			out, err := launchWith(t, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := rowsIn(t, out), alone(t, args...); got != want {
+				t.Errorf("%d bytes of rows differ from %d", len(got), len(want))
+			}
+			shards, err := filepath.Glob(filepath.Join(out, rowsFolder, "*.parquet"))
+			if err != nil || len(shards) == 0 {
+				t.Errorf("%d shards of Parquet, %v", len(shards), err)
+			}
+			if _, err := os.Stat(filepath.Join(out, partsFolder)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("parts are left: %v", err)
+			}
+		})
+	}
+}
+
+// A file that is damaged is named, and the others are simulated; with --strict it is the end.
+func TestDamagedFile(t *testing.T) {
+	dir := samples(t)
+	torn := zipped([]byte(strings.Repeat("{\"type\":\"x\"}\n", 1000)))
+	write(t, filepath.Join(dir, "c", "torn.jsonl.gz"), torn[:len(torn)/2])
+	out, err := launchWith(t, "--strategy", "none", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := os.ReadFile(filepath.Join(out, problemsFile))
+	if err != nil || !strings.Contains(string(problems), filepath.Join("c", "torn.jsonl.gz")) {
+		t.Errorf("problems %q, %v", problems, err)
+	}
+	if got, want := rowsIn(t, out), alone(t, "--strategy", "none", dir); got != want {
+		t.Error("the rows of the others differ")
+	}
+	if _, err := launchWith(t, "--strict", "--strategy", "none", dir); err == nil || !strings.Contains(err.Error(), "torn.jsonl.gz") {
+		t.Errorf("strict: %v", err)
+	}
+}
+
+// denied is a file system that nobody may look into.
+type denied struct{ filesystem.Interface }
+
+func (denied) Close() error                                   { return nil }
+func (denied) List(context.Context, string) ([]string, error) { return nil, fs.ErrPermission }
+
+// What is wrong is said before anything is submitted.
+func TestRefused(t *testing.T) {
+	filesystem.Register("denied", func(context.Context) filesystem.Interface { return denied{} })
+	dir := samples(t)
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"empty glob":     {[]string{filepath.Join(dir, "*.none")}, "no file matches"},
+		"scenario":       {[]string{"--set", "full-compact.trigger.fixd=1", dir}, "fixd"},
+		"strategy":       {[]string{"--strategy", "nono", dir}, "nono"},
+		"no such file":   {[]string{"--scenario", "nothing.yaml", dir}, "nothing.yaml"},
+		"permission":     {[]string{"denied://bucket/*.jsonl"}, "permission denied"},
+		"unknown scheme": {[]string{"ftp://host/*.jsonl"}, "ftp"},
+		"nothing asked":  {nil, "which sessions"},
+	} {
+		out, err := launchWith(t, c.args...)
+		var usage usageError
+		if err == nil || !errors.As(err, &usage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: a folder is made", name)
+		}
+	}
+	full := t.TempDir()
+	write(t, filepath.Join(full, "mine.txt"), nil)
+	if err := launchInto(t, full, dir); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("a folder in use: %v", err)
+	}
+	if err := launchInto(t, filepath.Join(full, "mine.txt"), dir); err == nil {
+		t.Error("a file for a folder is no error")
+	}
+}
+
+// A worker that is another program refuses to work.
+func TestOtherVersion(t *testing.T) {
+	out := t.TempDir()
+	r := recipe{Program: "0123456789abcdef", Out: out}
+	if err := putValue(t.Context(), at(out, partsFolder, recipeFile), &r); err != nil {
+		t.Fatal(err)
+	}
+	_, err := simulate(t.Context(), out, []string{"rows-00000-of-00001"})
+	if err == nil || !strings.Contains(err.Error(), errProgram.Error()) {
+		t.Errorf("%v, want %v", err, errProgram)
+	}
+}
+
+// A block that is simulated twice, as by an engine that lost a worker, has its rows once.
+func TestTwice(t *testing.T) {
+	dir := samples(t)
+	out := t.TempDir()
+	var o options
+	flags := pflag.NewFlagSet("sim-beam", pflag.ContinueOnError)
+	o.bind(flags)
+	o.globs = []string{dir}
+	r, err := o.recipe(flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Out = out
+	found, err := find(t.Context(), o.globs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := launch{recipe: r, files: found, parallel: 2, stdout: io.Discard, stderr: io.Discard}
+	if err := errors.Join(l.write(t.Context(), recipeFile, r), l.survey(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := l.gather(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := l.simulate(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := at(out, partsFolder, names[0]+".jsonl")
+	first, err := files.Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := simulate(t.Context(), out, names); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := files.Read(name); err != nil || !bytes.Equal(first, again) {
+		t.Errorf("rows of a block differ the second time, %v", err)
+	}
+	if err := l.join(t.Context(), plan, names); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := rowsIn(t, out), alone(t, dir); got != want {
+		t.Error("rows differ")
+	}
+}
+
+// Without a row there is no run.
+func TestMissingPart(t *testing.T) {
+	l := newLinks(4)
+	l.join(3, 1)
+	if got := fmt.Sprint(l.groups()); got != "[[0] [1 3] [2]]" {
+		t.Errorf("groups %s", got)
+	}
+	list := toSimulate(make([]recording, 4), l.groups(), []int{10, 60_000, 0, 0}, []int{1, 1, 0, 0}, 7, 2)
+	cells := 0
+	for _, b := range list {
+		cells += (b.To - b.From) * len(b.Files)
+	}
+	if len(list) < 3 || cells != 7*3 {
+		t.Errorf("%d blocks, %d cells of files: %+v", len(list), cells, list)
+	}
+}
+
+// What a run would take is said, and nothing is written.
+func TestDryRun(t *testing.T) {
+	var o options
+	flags := pflag.NewFlagSet("sim-beam", pflag.ContinueOnError)
+	o.bind(flags)
+	if err := flags.Parse([]string{"--dry-run", "--scenario", "thresholds", samples(t)}); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := o.run(t.Context(), flags, &b, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"sessions ×", "core-hours", "MiB of memory", "shuffled", "Parquet", "$"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in %s", want, b.String())
+		}
+	}
+}

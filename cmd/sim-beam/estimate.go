@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/compactsim/compactsim/scenarios"
+)
+
+// What a run takes beside what a sample of its files shows.
+const (
+	sampleFiles  = 40       // files that are read to learn how many calls a byte of recordings has, spread evenly
+	sampleBytes  = 64 << 20 // of them, as stored
+	nameBytes    = 20       // of a name and its file in a shuffle
+	rowBytes     = 4000     // of a row as JSON
+	columnBytes  = 500      // of a row as Parquet
+	baseMemory   = 200      // MiB, of a worker with nothing to do
+	memoryFactor = 4        // memory that a byte of the largest block takes while it is read
+)
+
+// dryRun says what a run would take. Nothing is submitted.
+func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, coreHour float64) error {
+	var bytes, largest int64
+	for _, f := range files {
+		bytes, largest = bytes+f.Size, max(largest, f.Size)
+	}
+	plan, err := r.plan()
+	if err != nil {
+		return err
+	}
+	sample := spread(files)
+	var seen int64
+	for _, f := range sample.Files {
+		seen += f.Size
+	}
+	begun := time.Now()
+	x, err := sample.read(ctx, r, plan, nil)
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	read := time.Since(begun).Hours() * float64(plan.Workers)
+	e := scenarios.Estimate{Cells: len(plan.Design.Cells)}
+	if len(x.corpus.Sessions) > 0 {
+		if e, err = plan.Estimate(ctx, x.corpus); err != nil {
+			return err
+		}
+	}
+	scale := float64(bytes) / float64(max(1, seen))
+	hours := scale * (2*read + e.Time.Hours()*float64(plan.Workers)) // it is read twice where no store is shared
+	rows := scale * float64(e.Sessions*e.Cells)
+	calls := scale * float64(e.Calls)
+	shuffle := calls / float64(e.Cells) * nameBytes
+	memory := baseMemory + (min(max(largest, readBytes), 4*readBytes)*memoryFactor+maxRows*rowBytes)>>20
+	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
+		"%.0f sessions × %d cells = %.0f calls to simulate\n"+
+		"%.3f core-hours, at $%.3f each $%.2f\n"+
+		"%d MiB of memory in a worker at most\n"+
+		"%.1f MB shuffled, %.2f %% of what is read\n"+
+		"%.1f MB of rows, and %.1f MB as Parquet\n",
+		len(files), mega(bytes), len(sample.Files), mega(seen),
+		scale*float64(e.Sessions), e.Cells, calls,
+		hours, coreHour, hours*coreHour,
+		memory, shuffle/1e6, 100*shuffle/float64(max(1, bytes)), rows*rowBytes/1e6, rows*columnBytes/1e6)
+	return err
+}
+
+func mega(bytes int64) float64 { return float64(bytes) / 1e6 }
+
+// spread returns a block of files that are spread evenly.
+func spread(files []recording) *block {
+	var b block
+	var bytes int64
+	n := min(sampleFiles, len(files))
+	for i := range n {
+		f := files[i*len(files)/n]
+		if bytes += f.Size; len(b.Files) == 0 || bytes <= sampleBytes {
+			b.Files = append(b.Files, f)
+		}
+	}
+	return &block{Files: slices.Clone(b.Files)}
+}

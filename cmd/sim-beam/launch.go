@@ -1,0 +1,322 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// launch is a run seen from where it is launched.
+type launch struct {
+	recipe         *recipe
+	files          []recording
+	parallel       int
+	stdout, stderr io.Writer
+
+	index    map[string]int // of files, by name
+	links    links
+	sights   []scenarios.Sight
+	sessions *traces.Corpus
+	problems []string // lines
+}
+
+// run makes a run: it has sessions looked at, learns from what was seen, has them simulated and joins their rows.
+func (l *launch) run(ctx context.Context) error {
+	begun := time.Now()
+	if err := l.write(ctx, recipeFile, l.recipe); err != nil {
+		return err
+	}
+	if err := l.survey(ctx); err != nil {
+		return err
+	}
+	plan, err := l.gather(ctx)
+	if err != nil {
+		return err
+	}
+	surveyed := time.Now()
+	blocks, err := l.simulate(ctx, plan)
+	if err != nil {
+		return err
+	}
+	simulated := time.Now()
+	if err := l.join(ctx, plan, blocks); err != nil {
+		return err
+	}
+	fmt.Fprintf(l.stderr, "sim-beam: looked at %d files in %s, simulated %d blocks in %s, joined in %s\n", len(l.files),
+		surveyed.Sub(begun).Round(time.Millisecond), len(blocks), simulated.Sub(surveyed).Round(time.Millisecond),
+		time.Since(simulated).Round(time.Millisecond))
+	return nil
+}
+
+// write writes a value for workers.
+func (l *launch) write(ctx context.Context, name string, v any) error {
+	return putValue(ctx, at(l.recipe.Out, partsFolder, name), v)
+}
+
+// blocks writes blocks for workers and returns their names.
+func (l *launch) blocks(ctx context.Context, stage string, list []block) ([]string, error) {
+	var names []string
+	for i := range list {
+		name := fmt.Sprintf("%s-%05d-of-%05d", stage, i, len(list))
+		if err := l.write(ctx, name+".block", &list[i]); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// survey has all sessions looked at. Those whose files turn out to be in several blocks are looked at again, together.
+func (l *launch) survey(ctx context.Context) error {
+	l.links, l.index = newLinks(len(l.files)), map[string]int{}
+	for _, f := range l.files {
+		l.index[f.Name] = f.Index
+	}
+	blocks := toRead(l.files, l.parallel)
+	if err := l.look(ctx, "look", blocks); err != nil {
+		return err
+	}
+	in := make([]int, len(l.files)) // block of each file
+	for i := range blocks {
+		for _, f := range blocks[i].Files {
+			in[f.Index] = i
+		}
+	}
+	torn := map[int]bool{}
+	var again []block
+	for _, group := range l.links.groups() {
+		var b block
+		for _, i := range group {
+			torn[group[0]] = torn[group[0]] || in[i] != in[group[0]]
+			b.Files = append(b.Files, l.files[i])
+		}
+		if torn[group[0]] {
+			again = append(again, b)
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	l.sights = slices.DeleteFunc(l.sights, func(s scenarios.Sight) bool { return torn[l.links.root(l.first(&s))] })
+	return l.look(ctx, "torn", again)
+}
+
+// first returns the first file of a session.
+func (l *launch) first(s *scenarios.Sight) int { return l.index[s.Head.Session.Files[0]] }
+
+// look has blocks looked at, and takes what was seen.
+func (l *launch) look(ctx context.Context, stage string, blocks []block) error {
+	names, err := l.blocks(ctx, stage, blocks)
+	if err != nil {
+		return err
+	}
+	done, err := survey(ctx, l.recipe.Out, stage, names)
+	if err != nil {
+		return err
+	}
+	if sent := counted(done, "names"); sent > 0 {
+		fmt.Fprintf(l.stderr, "sim-beam: %d names of sessions and calls shuffled, some %d kB\n", sent, sent*nameBytes/1000)
+	}
+	if err := l.append(ctx, stage+problemsFile); err != nil {
+		return err
+	}
+	for _, name := range names {
+		var sights []scenarios.Sight
+		if err := getValue(ctx, at(l.recipe.Out, partsFolder, name+".sights"), &sights); err != nil {
+			return err
+		}
+		l.sights = append(l.sights, sights...)
+	}
+	return l.follow(ctx, at(l.recipe.Out, partsFolder, stage+linksFile))
+}
+
+// append adds what a pass could not read to the file of all problems. There is no file where all could be read.
+func (l *launch) append(ctx context.Context, pass string) error {
+	r, err := open(ctx, at(l.recipe.Out, partsFolder, pass))
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		if !slices.Contains(l.problems, line) {
+			l.problems = append(l.problems, line)
+		}
+	}
+	fmt.Fprintf(l.stderr, "sim-beam: %d problems while reading, named in %s\n", len(l.problems), at(l.recipe.Out, problemsFile))
+	return put(ctx, at(l.recipe.Out, problemsFile), func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Join(l.problems, ""))
+		return err
+	})
+}
+
+// follow reads links. There is no file where there are none.
+func (l *launch) follow(ctx context.Context, name string) error {
+	r, err := open(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) || err != nil && !local(name) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		var i, j int
+		if _, err := fmt.Sscan(lines.Text(), &i, &j); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		l.links.join(i, j)
+	}
+	return lines.Err()
+}
+
+// gather begins the run over what was seen, and adds to the recipe what was learned.
+func (l *launch) gather(ctx context.Context) (*scenarios.Plan, error) {
+	plan, err := l.recipe.plan()
+	if err != nil {
+		return nil, err
+	}
+	if plan.Journal, err = results.NewJournal(); err != nil {
+		return nil, err
+	}
+	order(l.sights)
+	l.sessions = &traces.Corpus{}
+	for i := range l.sights {
+		h := &l.sights[i].Head
+		l.sessions.Sessions = append(l.sessions.Sessions, h.Shelved(func() (*traces.Session, error) { return l.reload(ctx, h) }))
+	}
+	if len(l.sights) == 0 {
+		return nil, usageError{fmt.Errorf("%w with calls in %d files; %s may say why", traces.ErrNoSessions, len(l.files), problemsFile)}
+	}
+	if l.recipe.Origin, err = plan.Gather(ctx, l.sessions, l.sights); err != nil {
+		return nil, err
+	}
+	for _, err := range plan.UnknownModels(l.sessions.Sessions) {
+		fmt.Fprintf(l.stderr, "sim-beam: warning: %v\n", err)
+	}
+	learned, err := plan.Profile()
+	if err == nil && learned != nil {
+		var b bytes.Buffer
+		err = learned.Write(&b)
+		l.recipe.Profile = b.Bytes()
+	}
+	return plan, errors.Join(err, l.write(ctx, recipeFile, l.recipe))
+}
+
+// reload reads a session again: learning takes a closer look at a few.
+func (l *launch) reload(ctx context.Context, h *traces.Head) (*traces.Session, error) {
+	var b block
+	root := l.links.root(l.index[h.Session.Files[0]])
+	for i, f := range l.files {
+		if l.links.root(i) == root {
+			b.Files = append(b.Files, f)
+		}
+	}
+	plan, err := l.recipe.plan()
+	if err != nil {
+		return nil, err
+	}
+	x, err := b.read(ctx, l.recipe, plan, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer x.close()
+	i := slices.IndexFunc(x.corpus.Sessions, func(s *traces.Session) bool { return s.ID == h.Session.ID })
+	if i < 0 {
+		return nil, fmt.Errorf("session %s: no longer there", h.Session.ID)
+	}
+	return x.corpus.Sessions[i].Load()
+}
+
+// simulate has all sessions simulated, and returns the names of the blocks.
+func (l *launch) simulate(ctx context.Context, plan *scenarios.Plan) ([]string, error) {
+	l.links.together(plan.Design, l.sessions.Sessions, l.index)
+	calls, sessions := make([]int, len(l.files)), make([]int, len(l.files))
+	for i, s := range l.sessions.Sessions {
+		at := l.first(&l.sights[i])
+		calls[at] += s.NumCalls()
+		sessions[at]++
+	}
+	blocks := toSimulate(l.files, l.links.groups(), calls, sessions, len(plan.Design.Cells), l.parallel)
+	names, err := l.blocks(ctx, "rows", blocks)
+	if err != nil {
+		return nil, err
+	}
+	_, err = simulate(ctx, l.recipe.Out, names)
+	return names, err
+}
+
+// join makes the run of its rows and writes it.
+func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string) error {
+	run, err := plan.Join(ctx, func(keep func(*results.Run) error) error {
+		for _, name := range names {
+			part, err := l.rowsOf(ctx, name+".jsonl")
+			if err != nil {
+				return err
+			}
+			if err := keep(part); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	out := l.recipe.Out
+	report := reports.Run(run, reports.Options{Split: true})
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"rows.jsonl", func(w io.Writer) error { return results.WriteRows(w, run) }},
+		{"scenario.yaml", func(w io.Writer) error { _, err := w.Write(l.recipe.Scenario); return err }},
+		{"profile.yaml", func(w io.Writer) error { _, err := w.Write(l.recipe.Profile); return err }},
+		{"report.txt", func(w io.Writer) error { return report.Write(w, "table") }},
+		{"run.json", func(w io.Writer) error { return reports.Run(run, reports.Options{}).Write(w, "json") }},
+	} {
+		if f.name == fitted && len(l.recipe.Profile) == 0 {
+			continue
+		}
+		if err := put(ctx, at(out, f.name), f.write); err != nil {
+			return err
+		}
+	}
+	if local(out) {
+		if err := os.RemoveAll(at(out, partsFolder)); err != nil {
+			return err
+		}
+	}
+	return reports.Run(run, reports.Options{MaxCells: maxLines}).Write(l.stdout, "table")
+}
+
+// maxLines is how many cells the table lists, as that of sim run.
+const maxLines = 40
+
+// rowsOf reads the rows of a block.
+func (l *launch) rowsOf(ctx context.Context, name string) (*results.Run, error) {
+	name = at(l.recipe.Out, partsFolder, name)
+	r, err := open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return results.ReadRows(name, r)
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// links say which files belong together: each leads to one that does, the first of them to itself.
+type links []int
+
+func newLinks(files int) links {
+	l := make(links, files)
+	for i := range l {
+		l[i] = i
+	}
+	return l
+}
+
+// root returns the first of the files that belong together with one.
+func (l links) root(i int) int {
+	for l[i] != i {
+		l[i] = l[l[i]]
+		i = l[i]
+	}
+	return i
+}
+
+func (l links) join(i, j int) {
+	i, j = l.root(i), l.root(j)
+	l[max(i, j)] = min(i, j)
+}
+
+// groups returns the files that belong together, in the order of the first ones.
+func (l links) groups() [][]int {
+	var list [][]int
+	at := make([]int, len(l))
+	for i := range l {
+		root := l.root(i)
+		if root == i {
+			at[i] = len(list)
+			list = append(list, nil)
+		}
+		list[at[root]] = append(list[at[root]], i)
+	}
+	return list
+}
+
+// Sizes of blocks.
+const (
+	readBytes = 64 << 20 // of files, as stored, that are looked at together
+	readFiles = 2000     // of these
+	minCalls  = 2000     // calls of sessions that are simulated together: fewer are not worth a block
+	maxCalls  = 50_000   // and more
+	maxRows   = 10_000   // rows of a block, which it has in memory; a row takes some 4 kB
+	blocksFor = 4        // blocks for each of those that are simulated at once, so that all end at about one time
+)
+
+// toRead divides files into blocks that are looked at. Those of a folder stay together as far as that goes.
+func toRead(files []recording, parallel int) []block {
+	var total int64
+	for i := range files {
+		total += files[i].Size
+	}
+	limit := min(max(total/int64(blocksFor*parallel), 1<<20), readBytes)
+	var list []block
+	var b block
+	var bytes int64
+	for _, f := range files {
+		if len(b.Files) > 0 && (bytes+f.Size > limit || len(b.Files) == readFiles) {
+			list, b, bytes = append(list, b), block{}, 0
+		}
+		b.Files, bytes = append(b.Files, f), bytes+f.Size
+	}
+	return append(list, b)
+}
+
+// toSimulate divides what is to be simulated into blocks of whole groups of files and, where these are few or large, of
+// cells. weight is the number of calls of the sessions in a file, by index of the file that a session begins in; sessions
+// likewise.
+func toSimulate(files []recording, groups [][]int, calls, sessions []int, cells, parallel int) []block {
+	type group struct {
+		files           []int
+		calls, sessions int
+	}
+	var packed []group
+	total := 0
+	for _, n := range calls {
+		total += n
+	}
+	limit := min(max(total/(blocksFor*parallel), minCalls), maxCalls)
+	for _, files := range groups {
+		g := group{files: files}
+		for _, i := range files {
+			g.calls, g.sessions = g.calls+calls[i], g.sessions+sessions[i]
+		}
+		if g.sessions == 0 {
+			continue
+		}
+		last := len(packed) - 1
+		if last >= 0 && packed[last].calls+g.calls <= limit && (packed[last].sessions+g.sessions)*cells <= maxRows {
+			packed[last].files = append(packed[last].files, g.files...)
+			packed[last].calls, packed[last].sessions = packed[last].calls+g.calls, packed[last].sessions+g.sessions
+			continue
+		}
+		packed = append(packed, g)
+	}
+	var list []block
+	for _, g := range packed {
+		slices.Sort(g.files)
+		var b block
+		for _, i := range g.files {
+			b.Files = append(b.Files, files[i])
+		}
+		// A block of many calls is divided by cells: it alone would be the end of the run.
+		parts := min(cells, max((g.calls+limit-1)/limit, (g.sessions*cells+maxRows-1)/maxRows))
+		for i := range parts {
+			b.From, b.To = i*cells/parts, (i+1)*cells/parts
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// together joins the files of sessions that share a cache.
+func (l links) together(d *scenarios.Design, sessions []*traces.Session, index map[string]int) {
+	for _, cohort := range d.Cohorts(sessions) {
+		for _, i := range cohort {
+			l.join(index[sessions[cohort[0]].Files[0]], index[sessions[i].Files[0]])
+		}
+	}
+}
+
+// order puts what was seen into the order of a corpus.
+func order(sights []scenarios.Sight) {
+	slices.SortStableFunc(sights, func(a, b scenarios.Sight) int {
+		x, y := &a.Head.Session, &b.Head.Session
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.ID, y.ID))
+	})
+}

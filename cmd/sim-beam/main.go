@@ -1,0 +1,65 @@
+// Command sim-beam runs a scenario over sessions as a pipeline of Apache Beam: in this process (Prism), or on a cluster of
+// Flink, Spark or Dataflow. Its rows are those of sim run, byte for byte. README.md tells how to begin.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // where the system of a worker has no time zones
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/spf13/pflag"
+
+	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/scenarios"
+)
+
+// usageError marks an error as the caller's: wrong flags, or files asked for that are not there.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+const usage = `sim-beam [flags] GLOB…
+
+Simulates the sessions in the files that match, as sim run does, as a pipeline of Apache Beam, and writes a run into --out
+that sim compare, check, report and export read.
+
+`
+
+func main() {
+	var o options
+	flags := pflag.NewFlagSet("sim-beam", pflag.ContinueOnError)
+	o.bind(flags)
+	flags.SetOutput(io.Discard)
+	own := flags.FlagUsages()
+	flags.AddGoFlagSet(flag.CommandLine) // those of Beam
+	err := flags.Parse(os.Args[1:])
+	if errors.Is(err, pflag.ErrHelp) {
+		fmt.Print(usage, own, "\nFlags of Beam, such as --runner, --endpoint and --environment_type, are taken too: README.md.\n")
+		return
+	}
+	_ = flag.CommandLine.Parse(nil) // pflag has set them
+	beam.Init()                     // of a worker it does not return
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if err != nil {
+		err = usageError{err}
+	} else {
+		err = o.run(ctx, flags, os.Stdout, os.Stderr)
+	}
+	stop()
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "sim-beam: "+document.Printable(err.Error()))
+	var wrong usageError
+	if errors.As(err, &wrong) || errors.Is(err, scenarios.ErrContradiction) || errors.Is(err, scenarios.ErrEvents) {
+		os.Exit(2)
+	}
+	os.Exit(1)
+}

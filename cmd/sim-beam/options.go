@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/spf13/pflag"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// options are the flags, which mean what they mean to sim run.
+type options struct {
+	scenario         string
+	strategies, set  []string
+	seed             uint64
+	window           int64
+	profile          string
+	prices, pricesAt string
+	priceAs          []string
+	verify, strict   bool
+	out              string
+	force, dryRun    bool
+	coreHour         float64 // USD
+	globs            []string
+}
+
+func (o *options) bind(f *pflag.FlagSet) {
+	f.StringVar(&o.scenario, "scenario", "default", "a built-in scenario, or a `FILE`.yaml")
+	f.StringSliceVar(&o.strategies, "strategy", nil, "strategies to run in place of the scenario's, separated by commas")
+	f.StringArrayVar(&o.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of all random draws")
+	f.Int64Var(&o.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
+	f.StringVar(&o.profile, "profile", scenarios.ProfileDefault, "default, none or a `FILE` of sim calibrate or an earlier run")
+	f.StringVar(&o.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
+	f.StringVar(&o.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
+	f.StringArrayVar(&o.priceAs, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
+	f.BoolVar(&o.verify, "verify", false, "check the invariants at every call")
+	f.BoolVar(&o.strict, "strict", false, "fail at the first bad line, unreadable file or model without a price")
+	f.StringVar(&o.out, "out", "", "write the run into `DIR`, which all workers reach")
+	f.BoolVar(&o.force, "force", false, "replace an earlier run in DIR")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what the run would take, and stop")
+	f.Float64Var(&o.coreHour, "core-hour", 0.05, "price of an hour of a core for --dry-run, `USD`")
+}
+
+// run does what the flags ask for.
+func (o *options) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	o.globs = flags.Args()
+	r, err := o.recipe(flags)
+	if err != nil {
+		return usageError{err}
+	}
+	if o.out == "" && !o.dryRun {
+		return usageError{errors.New("--out: which folder does the run go into?")}
+	}
+	found, err := find(ctx, r.Paths)
+	if err != nil {
+		return usageError{err}
+	}
+	if o.dryRun {
+		return dryRun(ctx, stdout, r, found, o.coreHour)
+	}
+	if r.Out, err = o.folder(ctx); err != nil {
+		return usageError{err}
+	}
+	l := launch{recipe: r, files: found, parallel: parallelism(), stdout: stdout, stderr: stderr}
+	return l.run(ctx)
+}
+
+// parallelism is how many blocks may be simulated at once.
+func parallelism() int {
+	if *jobopts.Parallelism > 0 {
+		return *jobopts.Parallelism
+	}
+	return runtime.NumCPU()
+}
+
+// recipe returns all that a worker has to know, or all that is wrong with scenario, flags and prices.
+func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	file, err := o.file(registry)
+	if err != nil {
+		return nil, err
+	}
+	errs := o.override(flags, file)
+	design, err := file.Expand()
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	s := &design.Scenario.Sessions
+	filter, err := s.Filter().Parse(time.Now(), time.Local)
+	if err != nil {
+		return nil, err
+	}
+	s.Fix(&filter)
+	r := &recipe{Strict: o.strict, Program: programDigest(), Paths: slices.Clone(s.Paths)}
+	if s.Generate.Profile != "" {
+		return nil, errors.New("sessions.generate: sim traces gen writes sessions into files, which can be read here")
+	}
+	for i, path := range s.Paths { // as sim run writes them into its folder
+		if local(path) {
+			if s.Paths[i], err = filepath.Abs(strings.TrimPrefix(path, "file://")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if r.Scenario, err = design.Resolved(); err != nil {
+		return nil, err
+	}
+	if name := design.Scenario.Prices.File; name != "" {
+		r.Prices, err = files.Read(name)
+	}
+	if name := design.Scenario.Profile; err == nil && name != scenarios.ProfileDefault && name != scenarios.ProfileNone {
+		r.Profile, err = files.Read(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.plan() // what no worker could do is told before there is one
+	return r, err
+}
+
+// file returns the scenario without flags.
+func (o *options) file(registry *strategies.Registry) (*scenarios.File, error) {
+	if builtin, err := scenarios.LookupBuiltin(o.scenario); err == nil {
+		file, err := scenarios.Parse(registry, builtin.Text, builtin.Name+".yaml")
+		if err == nil {
+			file.Builtin = true
+		}
+		return file, err
+	}
+	text, err := files.Read(o.scenario)
+	if err != nil {
+		return nil, fmt.Errorf("--scenario %s: no built-in scenario and no file: %w", o.scenario, err)
+	}
+	file, err := scenarios.Parse(registry, text, o.scenario)
+	if err == nil {
+		file.Locate(func(name string) bool { info, err := os.Stat(name); return err == nil && !info.IsDir() })
+	}
+	return file, err
+}
+
+// override puts the flags that were given into the scenario.
+func (o *options) override(flags *pflag.FlagSet, file *scenarios.File) []error {
+	var errs []error
+	set := func(flag string, value any, keys ...string) {
+		if flags.Changed(flag) {
+			errs = append(errs, file.Set("--"+flag, value, keys...))
+		}
+	}
+	if flags.Changed("strategy") {
+		errs = append(errs, file.Choose("--strategy", o.strategies))
+	}
+	set("seed", o.seed, "seed")
+	set("window", o.window, "client", "window")
+	set("profile", o.profile, "profile")
+	set("verify", o.verify, "verify")
+	set("prices", o.prices, "prices", "file")
+	set("prices-at", o.pricesAt, "prices", "at")
+	for _, a := range o.priceAs {
+		from, to, err := costmodel.ParseAlias(a)
+		if err == nil {
+			err = file.Set("--price-as", to, "prices", "as", from)
+		}
+		errs = append(errs, err)
+	}
+	if len(o.globs) > 0 {
+		errs = append(errs, file.Set(strings.Join(o.globs, " "), o.globs, "sessions", "paths"))
+	}
+	for _, a := range o.set {
+		errs = append(errs, file.Assign(a))
+	}
+	return errs
+}
+
+// folder makes the output folder. It refuses one with files in it unless --force is set.
+func (o *options) folder(ctx context.Context) (string, error) {
+	if !local(o.out) {
+		list, err := list(ctx, o.out+"/*")
+		if err != nil {
+			return "", fmt.Errorf("--out %s: %w", o.out, err)
+		}
+		if len(list) > 0 && !o.force {
+			return "", fmt.Errorf("--out %s: not empty; --force writes into it all the same", o.out)
+		}
+		return o.out, nil
+	}
+	dir, err := filepath.Abs(strings.TrimPrefix(o.out, "file://"))
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0 && !o.force:
+		return "", fmt.Errorf("--out %s: not empty; --force replaces an earlier run", o.out)
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("--out: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("--out: %w", err)
+	}
+	if err := files.Writable(dir); err != nil {
+		return "", fmt.Errorf("--out %s: %w", o.out, err)
+	}
+	for _, name := range []string{partsFolder, rowsFolder, problemsFile} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return "", fmt.Errorf("--out: %w", err)
+		}
+	}
+	return dir, nil
+}

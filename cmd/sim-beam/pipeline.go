@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/metrics"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+
+	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+func init() {
+	for _, fn := range []any{surveyor{}, simulator{}, writer{}} {
+		beam.RegisterType(reflect.TypeOf(fn))
+	}
+	beam.RegisterFunction(meet)
+}
+
+// Names in the output folder.
+const (
+	partsFolder  = "parts"        // of the run under way; it goes when the run is whole
+	rowsFolder   = "rows"         // Parquet
+	problemsFile = "problems.txt" // what could not be read: a side output
+	recipeFile   = "recipe"
+	linksFile    = "links.txt"
+)
+
+// Counters of the pipelines.
+var (
+	namesSent  = beam.NewCounter("sim", "names")  // sent to be met, of sessions and calls
+	callsTaken = beam.NewCounter("sim", "calls")  // simulated, once for each cell
+	rowsMade   = beam.NewCounter("sim", "rows")   // written
+	blocksDone = beam.NewCounter("sim", "blocks") // simulated
+)
+
+// worker is what a worker has of a run.
+type worker struct {
+	Out    string
+	recipe *recipe
+	plan   *scenarios.Plan
+}
+
+// begin reads the recipe, and refuses to work on that of another program.
+func (w *worker) begin(ctx context.Context) error {
+	w.recipe = new(recipe)
+	if err := getValue(ctx, at(w.Out, partsFolder, recipeFile), w.recipe); err != nil {
+		return err
+	}
+	if err := w.recipe.check(); err != nil {
+		return err
+	}
+	var err error
+	w.plan, err = w.recipe.plan()
+	return err
+}
+
+// surveyor looks at the sessions of a block.
+type surveyor struct{ Worker worker }
+
+// Setup is called by Beam.
+func (f *surveyor) Setup(ctx context.Context) error { return f.Worker.begin(ctx) }
+
+// ProcessElement writes what is seen of the sessions of a block, named like the block, and emits what its files speak of:
+// each name once with the file, those that belong together, and what was wrong.
+func (f *surveyor) ProcessElement(
+	ctx context.Context, name string, spoke func(int64, int64), link, problem func(string),
+) error {
+	one.Lock()
+	defer one.Unlock()
+	var b block
+	if err := getValue(ctx, at(f.Worker.Out, partsFolder, name+".block"), &b); err != nil {
+		return err
+	}
+	first := map[uint64]int{} // place in the block of the file that spoke of a name first
+	own := newLinks(len(b.Files))
+	x, err := b.read(ctx, f.Worker.recipe, f.Worker.plan, func(i int, name uint64) {
+		if before, ok := first[name]; ok {
+			own.join(before, i)
+		} else {
+			first[name] = i
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer x.close()
+	for i := range own {
+		if root := own.root(i); root != i {
+			link(fmt.Sprintf("%d %d", b.Files[i].Index, b.Files[root].Index))
+		}
+	}
+	for name, i := range first {
+		spoke(int64(name), int64(b.Files[i].Index))
+	}
+	namesSent.Inc(ctx, int64(len(first)))
+	for _, text := range x.problems {
+		problem(text)
+	}
+	sights, err := f.Worker.plan.Sights(ctx, x.corpus)
+	if err != nil {
+		return err
+	}
+	return putValue(ctx, at(f.Worker.Out, partsFolder, name+".sights"), sights)
+}
+
+// meet emits a line for every two files that speak of the same.
+func meet(_ int64, files func(*int64) bool, link func(string)) {
+	var first, next int64
+	if !files(&first) {
+		return
+	}
+	for files(&next) {
+		if next != first {
+			link(fmt.Sprintf("%d %d", first, next))
+		}
+	}
+}
+
+// simulator simulates a block.
+type simulator struct{ Worker worker }
+
+// Setup is called by Beam.
+func (f *simulator) Setup(ctx context.Context) error { return f.Worker.begin(ctx) }
+
+// ProcessElement writes the rows of a block, named like the block: who does it again writes the same.
+func (f *simulator) ProcessElement(ctx context.Context, name string) error {
+	one.Lock()
+	defer one.Unlock()
+	var b block
+	w := &f.Worker
+	if err := getValue(ctx, at(w.Out, partsFolder, name+".block"), &b); err != nil {
+		return err
+	}
+	x, err := b.read(ctx, w.recipe, w.plan, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer x.close()
+	learned, err := w.recipe.profile()
+	if err != nil {
+		return err
+	}
+	cells, err := w.plan.RunPart(ctx, x.corpus, learned, func(cell int, _ *traces.Session) bool {
+		return b.From <= cell && cell < b.To || cell == len(w.plan.Design.Cells) && b.From == 0
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	run := &results.Run{Provenance: w.recipe.Origin, Cells: cells}
+	if err := put(ctx, at(w.Out, partsFolder, name+".jsonl"), func(out io.Writer) error { return results.WriteRows(out, run) }); err != nil {
+		return err
+	}
+	blocksDone.Inc(ctx, 1)
+	for i := range cells {
+		rowsMade.Inc(ctx, int64(cells[i].NumRows()))
+	}
+	for _, s := range x.corpus.Sessions {
+		callsTaken.Inc(ctx, int64(s.NumCalls()*(b.To-b.From)))
+	}
+	run.Cells = cells[:len(w.plan.Design.Cells)]
+	if err := run.Sum(); err != nil {
+		return err
+	}
+	table, err := export.New([]export.Source{{Run: run}})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return put(ctx, at(w.Out, rowsFolder, path.Base(name)+".parquet"), func(out io.Writer) error { return table.Write(out, export.FormatParquet) })
+}
+
+// writer writes lines into a file, in their order.
+type writer struct{ File string }
+
+// ProcessElement writes all lines.
+func (f *writer) ProcessElement(ctx context.Context, _ int, lines func(*string) bool) error {
+	var list []string
+	for line := ""; lines(&line); {
+		list = append(list, line)
+	}
+	slices.Sort(list)
+	return put(ctx, f.File, func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Join(list, "\n")+"\n")
+		return err
+	})
+}
+
+// into has lines written into a file, which is not made when there are none.
+func into(s beam.Scope, name string, lines beam.PCollection) {
+	beam.ParDo0(s, &writer{name}, beam.GroupByKey(s, beam.AddFixedKey(s, lines)))
+}
+
+// elements are the names of blocks, each on a worker of its own as far as there are.
+func elements(s beam.Scope, names []string) beam.PCollection {
+	return beam.Reshuffle(s, beam.CreateList(s, names))
+}
+
+// survey runs the pipeline that looks at blocks.
+func survey(ctx context.Context, out, pass string, names []string) (beam.PipelineResult, error) {
+	p, s := beam.NewPipelineWithRoot()
+	spoke, own, problems := beam.ParDo3(s.Scope("survey"), &surveyor{worker{Out: out}}, elements(s, names))
+	met := beam.ParDo(s.Scope("meet"), meet, beam.GroupByKey(s, spoke))
+	into(s.Scope("links"), at(out, partsFolder, pass+linksFile), beam.Flatten(s, own, met))
+	into(s.Scope("problems"), at(out, partsFolder, pass+problemsFile), problems)
+	return launched(beamx.RunWithMetrics(ctx, p))
+}
+
+// simulate runs the pipeline that simulates blocks.
+func simulate(ctx context.Context, out string, names []string) (beam.PipelineResult, error) {
+	p, s := beam.NewPipelineWithRoot()
+	beam.ParDo0(s.Scope("simulate"), &simulator{worker{Out: out}}, elements(s, names))
+	return launched(beamx.RunWithMetrics(ctx, p))
+}
+
+// launched says in one line why a job has failed: the engine's error has stacks of several programs in it.
+func launched(r beam.PipelineResult, err error) (beam.PipelineResult, error) {
+	if err == nil {
+		return r, nil
+	}
+	text := err.Error()
+	for _, known := range []string{"caused by:\n", "full error: "} {
+		if i := strings.LastIndex(text, known); i >= 0 {
+			text = text[i+len(known):]
+		}
+	}
+	return r, fmt.Errorf("the job failed: %s", strings.TrimSpace(text))
+}
+
+// counted returns a counter of a job, 0 where the engine has none.
+func counted(r beam.PipelineResult, name string) int64 {
+	if r == nil {
+		return 0
+	}
+	found := r.Metrics().Query(func(m metrics.SingleResult) bool { return m.Name() == name })
+	var sum int64
+	for _, c := range found.Counters() {
+		sum += c.Result()
+	}
+	return sum
+}

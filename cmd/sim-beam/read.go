@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/store"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// block is what a worker does at once: the files of whole sessions, and of what is simulated the cells [From, To).
+type block struct {
+	Files    []recording
+	From, To int
+}
+
+// one is held by whoever has a block in memory: a worker's memory is that of one block, however many its engine hands it at
+// once. A block is read and simulated on all cores.
+var one sync.Mutex
+
+// read reads the sessions of a block that the plan asks for. A block without any is no error.
+func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke func(i int, name uint64)) (*reading, error) {
+	x := &reading{place: map[string]int{}, names: map[string]string{}}
+	var paths []string
+	for i, f := range b.Files {
+		name, err := x.fetch(ctx, f.Name)
+		if err != nil {
+			return nil, errors.Join(err, x.close())
+		}
+		x.place[name], x.names[name] = i, f.Name
+		paths = append(paths, name)
+	}
+	opts := traces.Options{Strict: r.Strict, Listener: p.Listener()}
+	if spoke != nil {
+		opts.Spoke = func(file string, name uint64) { spoke(x.place[file], name) }
+	}
+	if r.Out != "" {
+		if kept, err := store.Open(storeFolder(r), new(needs.Index)); err == nil {
+			opts.Store = kept
+		}
+	}
+	shelf, err := store.NewShelf(new(needs.Index))
+	if err == nil {
+		opts.Shelf, x.shelf = shelf, shelf
+	}
+	if err := x.corpusOf(ctx, b, opts, paths); err != nil {
+		return nil, errors.Join(err, x.close())
+	}
+	_, err = filter(p, x.corpus)
+	return x, err
+}
+
+// reading is what was read of a block.
+type reading struct {
+	corpus   *traces.Corpus
+	problems []string          // of files, as text
+	place    map[string]int    // in the block, by the names of files
+	names    map[string]string // of the corpus, by those that were read
+	copies   string            // folder of files that were fetched
+	shelf    *store.Shelf
+}
+
+func (x *reading) close() error {
+	var err error
+	if x.corpus != nil {
+		err = x.corpus.Close()
+	}
+	if x.shelf != nil {
+		x.shelf.Close()
+	}
+	if x.copies != "" {
+		err = errors.Join(err, os.RemoveAll(x.copies))
+	}
+	return err
+}
+
+// fetch returns the name under which a recording can be read here.
+func (x *reading) fetch(ctx context.Context, name string) (_ string, err error) {
+	if local(name) {
+		return name, nil
+	}
+	if x.copies == "" {
+		if x.copies, err = os.MkdirTemp("", "sim-beam-*"); err != nil {
+			return "", err
+		}
+	}
+	_, rest, _ := strings.Cut(name, "://")
+	to := filepath.Join(x.copies, filepath.FromSlash(rest))
+	in, err := open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return "", err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", err
+	}
+	if _, err = io.Copy(out, in); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return to, errors.Join(err, out.Close())
+}
+
+// corpusOf reads files, and writes down what was wrong with them.
+func (x *reading) corpusOf(ctx context.Context, b *block, opts traces.Options, paths []string) error {
+	inputs, err := traces.Find(ctx, opts, paths...)
+	if err != nil {
+		return err
+	}
+	for i := range inputs.Files {
+		inputs.Files[i].Maybe = b.Files[x.place[inputs.Files[i].Name]].Maybe
+	}
+	c, err := agents.ReadInputs(ctx, opts, inputs, "block")
+	if err != nil && (c == nil || !errors.Is(err, traces.ErrNoSessions)) {
+		return err
+	}
+	x.corpus = c
+	for _, p := range c.Problems {
+		x.tell(p)
+	}
+	for _, s := range c.Sessions {
+		for _, p := range s.Problems {
+			x.tell(p)
+		}
+		for i, name := range s.Files {
+			s.Files[i] = x.names[name]
+		}
+	}
+	return nil
+}
+
+// tell notes a problem under the name of the recording.
+func (x *reading) tell(p traces.Problem) {
+	if name := x.names[p.File]; name != "" {
+		p.File = name
+	}
+	x.problems = append(x.problems, strings.ReplaceAll(p.String(), "\n", " "))
+}
+
+// storeFolder is where parsed sessions are kept from when they are looked at until they are simulated.
+func storeFolder(r *recipe) string {
+	if local(r.Out) {
+		return filepath.Join(r.Out, partsFolder, "sessions")
+	}
+	return filepath.Join(os.TempDir(), "sim-beam-sessions")
+}
