@@ -15,6 +15,7 @@
 # make man    manual pages in bin/man: man -M bin/man sim-run
 # make weight lines, files and exported names of each room
 # make dist   archives with static binaries for every platform, in dist/
+# make flink  a job of sim-beam on a standalone Flink, a worker killed midway (Java, Maven, Python)
 
 FUZZTIME ?= 10s
 TORTURE ?= 400
@@ -23,7 +24,7 @@ PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants operators gremlins slurm browser picture man
+.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants operators gremlins flink slurm browser picture man
 
 all: build test lint
 
@@ -57,6 +58,9 @@ picture:
 	bin/sim report -q --strategy own,own/lower,break-even,session-memory,truncate-oldest,none -o bin/page.html
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1120,1240 --virtual-time-budget=4000 \
 	  --screenshot=docs/page.png file://$(CURDIR)/bin/page.html
+
+flink:
+	.ci/flink/run
 
 slurm:
 	.ci/slurm
