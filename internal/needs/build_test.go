@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/compactsim/compactsim/internal/needs/needstest"
 	"github.com/compactsim/compactsim/internal/recall"
@@ -222,13 +221,8 @@ func TestOddInput(t *testing.T) {
 	talk.Call("Bash", `{"command":"cat image.png"}`, strings.Repeat("\uFFFD\x00\x01", 1<<16))
 	other(&talk, 10)
 	talk.Call("Bash", `{"command":"grep a54321"}`, "ok")
-	began := time.Now()
-	x, _ := build(t, &talk)
-	if x.Len() == 0 {
+	if x, _ := build(t, &talk); x.Len() == 0 {
 		t.Error("nothing is used")
-	}
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("%v for %d bytes", took, b.Len())
 	}
 }
 
