@@ -75,7 +75,7 @@ func (c *Cell) Interval(m Metric) (Interval, bool) {
 	if !ok || !also || !within {
 		return Interval{}, false
 	}
-	return Interval{min(low, at), max(high, at), m.Level}, true
+	return Interval{min(low, high, at), max(low, high, at), m.Level}, true // a fetch more may bring a compaction that pays
 }
 
 // Document returns the summary of r. It fails on figures that are not finite,
