@@ -445,7 +445,7 @@ func lesson(l *validate.Learned) string {
 	if len(l.Rules) == 0 {
 		return text + "no rule of other versions predicts them better than the plain cache"
 	}
-	return text + fmt.Sprintf("%s hold and predict %d calls more", strings.Join(l.Rules, ", "), l.Calls)
+	return text + strings.Join(l.Rules, ", ") + " predict them better than the plain cache"
 }
 
 // profile returns the profile of a name as Scenario.Profile has it, nil for none.

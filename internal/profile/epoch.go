@@ -56,16 +56,16 @@ func (s Set) Has(r Rule) bool { return s>>r&1 != 0 }
 func (s Set) With(r Rule) Set { return s | 1<<r }
 
 // Trial is how a rule did in an epoch: calls at which it has something to say,
-// how many of them were predicted within 1 % of their context with it alone and
-// without it alone, and by how much nearer it brought the input costs of calls to
+// how many of them were predicted within 1 % of their context with it alone (gained)
+// and without it alone (lost), and by how much nearer it brought the input costs of calls to
 // the bill. Of these two counts a session has at most one more than all others: it
 // cannot speak for them.
 type Trial struct {
-	From    string  `yaml:"from"` // first version of the epoch
-	Calls   int     `yaml:"calls" min:"0"`
-	With    int     `yaml:"with" min:"0"`
-	Without int     `yaml:"without" min:"0"`
-	Saved   float64 `yaml:"saved_usd,omitempty"` // of the errors of calls without their signs, USD; negative where they grew
+	From   string  `yaml:"from"` // first version of the epoch
+	Calls  int     `yaml:"calls" min:"0"`
+	Gained int     `yaml:"gained" min:"0"`
+	Lost   int     `yaml:"lost" min:"0"`
+	Saved  float64 `yaml:"saved_usd,omitempty"` // of the errors of calls without their signs, USD; negative where they grew
 }
 
 // verdict is what trials say of a rule.
@@ -158,7 +158,7 @@ func (p *Profile) RulesFor(version string) Set {
 		own := open
 		if i := slices.IndexFunc(trials, func(t Trial) bool { return t.From == epoch }); i >= 0 {
 			t := &trials[i]
-			own = judge(t.With, t.Without, t.Saved)
+			own = judge(t.Gained, t.Lost, t.Saved)
 		}
 		if own == holds || own == open && wins(trials) {
 			set = set.With(r)
@@ -173,19 +173,19 @@ func (p *Profile) RulesFor(version string) Set {
 func wins(trials []Trial) bool {
 	var all, on Trial
 	for i := range trials {
-		all.With, all.Without = all.With+trials[i].With, all.Without+trials[i].Without
+		all.Gained, all.Lost = all.Gained+trials[i].Gained, all.Lost+trials[i].Lost
 	}
 	gained := 0
 	for i := range trials {
 		t := &trials[i]
-		if all.With-t.With > all.Without-t.Without {
-			on.With, on.Without, on.Saved = on.With+t.With, on.Without+t.Without, on.Saved+t.Saved
-			if t.With > t.Without {
+		if all.Gained-t.Gained > all.Lost-t.Lost {
+			on.Gained, on.Lost, on.Saved = on.Gained+t.Gained, on.Lost+t.Lost, on.Saved+t.Saved
+			if t.Gained > t.Lost {
 				gained++
 			}
 		}
 	}
-	return gained > 1 && judge(on.With, on.Without, on.Saved) == holds
+	return gained > 1 && judge(on.Gained, on.Lost, on.Saved) == holds
 }
 
 // checkEvidence refuses rules that are unknown and epochs out of order.
@@ -199,7 +199,7 @@ func (p *Profile) checkEvidence() []error {
 			errs = append(errs, spec.Wrong("rules."+name, "is no rule"))
 		}
 		for i := range trials {
-			if t := &trials[i]; max(t.With, t.Without) > t.Calls {
+			if t := &trials[i]; max(t.Gained, t.Lost) > t.Calls {
 				errs = append(errs, spec.Wrong(fmt.Sprintf("rules.%s[%d]", name, i), "has more hits than calls"))
 			}
 		}

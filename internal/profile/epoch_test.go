@@ -31,7 +31,7 @@ func TestEpoch(t *testing.T) {
 // others together gain would have held.
 func TestRulesByEvidence(t *testing.T) {
 	trial := func(from string, with, without int) Trial {
-		return Trial{From: from, Calls: 50, With: with, Without: without}
+		return Trial{From: from, Calls: 50, Gained: with, Lost: without}
 	}
 	dearer := func(t Trial) Trial { t.Saved = -0.01; return t }
 	for _, tc := range []struct {
@@ -68,7 +68,7 @@ func TestRulesByEvidence(t *testing.T) {
 
 // Force and Forbid overrule the evidence; what is both is off.
 func TestForcedRules(t *testing.T) {
-	p := evidence(RuleHook, Trial{From: "2.1.0", Calls: 4, With: 4})
+	p := evidence(RuleHook, Trial{From: "2.1.0", Calls: 4, Gained: 4})
 	p.Force = Set(0).With(RuleAway).With(RuleWarm)
 	p.Forbid = Set(0).With(RuleHook).With(RuleWarm)
 	if got, want := p.RulesFor("2.1.0"), Set(0).With(RuleAway); got != want {
@@ -214,8 +214,8 @@ func TestParseOfEvidenceIsStrict(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"epochs: [2.1.10, 2.1.9]\n", "epochs lists versions out of order: versions must ascend"},
 		{"rules: {moon: [{from: 2.1.0, calls: 1}]}\n", "rules.moon is no rule"},
-		{"rules: {resume: [{from: 2.1.0, calls: 1}, {from: 2.1.9, calls: 1, with: 2}]}\n", "rules.resume[1] has more hits than calls"},
-		{"rules: {resume: [{from: 2.1.0, calls: 1, without: 2}]}\n", "rules.resume[0] has more hits than calls"},
+		{"rules: {resume: [{from: 2.1.0, calls: 1}, {from: 2.1.9, calls: 1, gained: 2}]}\n", "rules.resume[1] has more hits than calls"},
+		{"rules: {resume: [{from: 2.1.0, calls: 1, lost: 2}]}\n", "rules.resume[0] has more hits than calls"},
 		{"rules: {resume: [{from: 2.1.0, calls: -1}]}\n", "calls -1 must not be negative"},
 		{"rules: {resume: [{from: 2.1.0, cals: 1}]}\n", `unknown key "cals"`},
 		{"hidden_call_share: [{from: 2.1.0, value: 1.5}]\n", "hidden_call_share[0]: 1.5 must lie in 0…1"},

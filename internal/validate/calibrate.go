@@ -222,7 +222,6 @@ type Learned struct {
 	First  int      `json:"first_calls"`       // sessions whose first call tells about the others'
 	Epochs []string `json:"epochs,omitempty"`  // first versions of epochs that the profile lacked
 	Rules  []string `json:"rules,omitempty"`   // that hold there, as "rule from version"
-	Calls  int      `json:"gained,omitempty"`  // calls more that are right with these
 	Of     int      `json:"sampled,omitempty"` // sessions they were tried on
 }
 
@@ -233,8 +232,8 @@ const sampleSessions = 60
 // Learn returns a copy of a profile that knows more of some sessions: what first
 // calls of each user found, and for epochs of versions that the profile has no
 // evidence of, which rules hold there. A session tells nothing about itself: of
-// first calls its own does not count, and a rule is adopted only if it would have
-// gained on every session judged by the others. first are the first calls of these sessions.
+// first calls its own does not count, and of what a rule gains it has at most one call
+// more than all others. first are the first calls of these sessions.
 func Learn(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session, first *Openings,
 ) (*profile.Profile, Learned, error) {
@@ -273,10 +272,9 @@ func Learn(
 	p.Evidence = p.Evidence.With(found)
 	for _, epoch := range learned.Epochs {
 		for r := range profile.NumRules {
-			if i := slices.IndexFunc(found[r.String()], func(t profile.Trial) bool { return t.From == epoch }); i >= 0 && p.RulesFor(epoch).Has(r) {
-				t := found[r.String()][i]
+			tried := slices.ContainsFunc(found[r.String()], func(t profile.Trial) bool { return t.From == epoch })
+			if tried && p.RulesFor(epoch).Has(r) {
 				learned.Rules = append(learned.Rules, fmt.Sprintf("%s from %s", r, epoch))
-				learned.Calls += t.With - t.Without
 			}
 		}
 	}

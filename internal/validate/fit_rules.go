@@ -68,8 +68,8 @@ func try(p *profile.Profile, r profile.Rule, on, off []Call) []tried {
 		t := &list[len(list)-1]
 		t.Calls++
 		with, without := c.close(c.Predicted.Read), c.close(off[i].Predicted.Read)
-		t.With += index(with && !without)
-		t.Without += index(without && !with)
+		t.Gained += index(with && !without)
+		t.Lost += index(without && !with)
 	}
 	return list
 }
@@ -110,9 +110,9 @@ func evidenceOf(list []tried, sessions []*traces.Session) profile.Evidence {
 		var with, without []int
 		for _, t := range trials {
 			sum.Calls, sum.Saved = sum.Calls+t.Calls, sum.Saved+t.Saved
-			with, without = append(with, t.With), append(without, t.Without)
+			with, without = append(with, t.Gained), append(without, t.Lost)
 		}
-		sum.With, sum.Without, sum.Saved = bounded(with), bounded(without), round(sum.Saved, 4)
+		sum.Gained, sum.Lost, sum.Saved = bounded(with), bounded(without), round(sum.Saved, 4)
 		e[at.rule.String()] = append(e[at.rule.String()], sum)
 	}
 	return e.With(nil) // in order of epochs

@@ -75,12 +75,12 @@ func hookedSession(id, version string, turns int, falls bool) *traces.Session {
 func TestFitFindsWhereARuleHolds(t *testing.T) {
 	base := &profile.Profile{
 		Epochs:   []string{"2.1.0", "2.1.100", "2.1.200"},
-		Evidence: profile.Evidence{"resume": {{From: "2.1.0", Calls: 9, With: 9}}},
+		Evidence: profile.Evidence{"resume": {{From: "2.1.0", Calls: 9, Gained: 9}}},
 	}
 	falls, stays := hookedSession("falls", "2.1.120", 6, true), hookedSession("stays", "2.1.240", 6, false)
 	too := hookedSession("falls too", "2.1.121", 6, true)
 	want := profile.Evidence{"tool_hook": {
-		{From: "2.1.100", Calls: 10, With: 10, Saved: 0.069}, {From: "2.1.200", Calls: 5, Without: 1, Saved: -0.0345},
+		{From: "2.1.100", Calls: 10, Gained: 10, Saved: 0.069}, {From: "2.1.200", Calls: 5, Lost: 1, Saved: -0.0345},
 	}}
 	for _, sessions := range [][]*traces.Session{{falls, too, stays}, {stays, too, falls}} {
 		p, err := Fit(context.Background(), cell(t), base, sessions)
@@ -109,14 +109,14 @@ func TestOneSessionIsNoEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := profile.Evidence{"tool_hook": {{From: "2.1.100", Calls: 5, With: 1, Saved: 0.0345}}}
+	want := profile.Evidence{"tool_hook": {{From: "2.1.100", Calls: 5, Gained: 1, Saved: 0.0345}}}
 	if !reflect.DeepEqual(p.Evidence, want) || p.RulesFor("2.1.120") != 0 {
 		t.Errorf("evidence %+v, want %+v", p.Evidence, want)
 	}
 }
 
 // Learn adopts a rule for clients that the profile has no recordings of, tried on
-// the sessions at hand, and says how many calls more are right with it.
+// the sessions at hand.
 func TestLearnTriesRulesOfUnknownVersions(t *testing.T) {
 	base := &profile.Profile{Epochs: []string{"2.1.100"}}
 	sessions := []*traces.Session{hookedSession("one", "2.1.120", 6, true), hookedSession("two", "2.1.121", 6, true)}
@@ -124,7 +124,7 @@ func TestLearnTriesRulesOfUnknownVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Learned{First: 2, Epochs: []string{"2.1.100"}, Rules: []string{"tool_hook from 2.1.100"}, Calls: 10, Of: 2}
+	want := Learned{First: 2, Epochs: []string{"2.1.100"}, Rules: []string{"tool_hook from 2.1.100"}, Of: 2}
 	if !reflect.DeepEqual(learned, want) || !p.RulesFor("2.1.120").Has(profile.RuleHook) || len(base.Evidence) > 0 {
 		t.Errorf("learned %+v, want %+v", learned, want)
 	}
