@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -31,6 +32,9 @@ func TestMain(m *testing.M) {
 	beam.Init()
 	os.Exit(m.Run())
 }
+
+// small are limits that divide the samples.
+var small = limits{minCalls: 50, maxCalls: 1000, maxRows: 5}
 
 // launchWith runs the program with flags, and returns its output folder.
 func launchWith(t *testing.T, args ...string) (string, error) {
@@ -44,6 +48,7 @@ func launchInto(t *testing.T, out string, args ...string) error {
 	var o options
 	flags := pflag.NewFlagSet("sim-beam", pflag.ContinueOnError)
 	o.bind(flags)
+	o.limits = small
 	if err := flags.Parse(append([]string{"--out", out}, args...)); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +201,7 @@ func TestSameRows(t *testing.T) {
 				t.Errorf("%d bytes of rows differ from %d", len(got), len(want))
 			}
 			shards, err := filepath.Glob(filepath.Join(out, rowsFolder, "*.parquet"))
-			if err != nil || len(shards) == 0 {
+			if err != nil || len(shards) < 2 {
 				t.Errorf("%d shards of Parquet, %v", len(shards), err)
 			}
 			if _, err := os.Stat(filepath.Join(out, partsFolder)); !errors.Is(err, fs.ErrNotExist) {
@@ -281,10 +286,9 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// A block that is simulated twice, as by an engine that lost a worker, has its rows once.
-func TestTwice(t *testing.T) {
-	dir := samples(t)
-	out := t.TempDir()
+// simulated returns a run whose blocks are simulated, and their names.
+func simulated(t *testing.T, dir string) (*launch, *scenarios.Plan, []string) {
+	t.Helper()
 	var o options
 	flags := pflag.NewFlagSet("sim-beam", pflag.ContinueOnError)
 	o.bind(flags)
@@ -293,12 +297,12 @@ func TestTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Out = out
-	found, err := find(t.Context(), o.globs)
+	r.Out = t.TempDir()
+	found, _, err := find(t.Context(), o.globs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := launch{recipe: r, files: found, parallel: 2, stdout: io.Discard, stderr: io.Discard}
+	l := &launch{recipe: r, files: found, parallel: 2, limits: small, stdout: io.Discard, stderr: io.Discard}
 	if err := errors.Join(l.write(t.Context(), recipeFile, r), l.survey(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -310,6 +314,14 @@ func TestTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l, plan, names
+}
+
+// A block that is simulated twice, as by an engine that lost a worker, has its rows once.
+func TestTwice(t *testing.T) {
+	dir := samples(t)
+	l, plan, names := simulated(t, dir)
+	out := l.recipe.Out
 	name := at(out, partsFolder, names[0]+".jsonl")
 	first, err := files.Read(name)
 	if err != nil {
@@ -329,14 +341,63 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// Without a row there is no run.
+// Sessions and cells are divided, and without the rows of a block there is no run.
 func TestMissingPart(t *testing.T) {
-	l := newLinks(4)
-	l.join(3, 1)
-	if got := fmt.Sprint(l.groups()); got != "[[0] [1 3] [2]]" {
+	l, plan, names := simulated(t, samples(t))
+	first, later := map[string]bool{}, 0 // blocks by their first file, those that begin behind the first cell
+	for _, name := range names {
+		var b block
+		if err := getValue(t.Context(), at(l.recipe.Out, partsFolder, name+".block"), &b); err != nil {
+			t.Fatal(err)
+		}
+		first[b.Files[0].Name] = true
+		if b.From > 0 {
+			later++
+		}
+	}
+	if len(first) < 2 || later == 0 {
+		t.Fatalf("%d blocks of sessions, %d of later cells: want more", len(first), later)
+	}
+	again := func() *scenarios.Plan {
+		plan, err := l.gather(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan
+	}
+	if err := l.join(t.Context(), plan, names[1:]); err == nil || !strings.Contains(err.Error(), "a part is missing") {
+		t.Errorf("without a block: %v", err)
+	}
+	if err := l.join(t.Context(), again(), append(names, names[0])); err == nil {
+		t.Error("a block that comes twice is no error")
+	}
+	if err := os.Remove(at(l.recipe.Out, partsFolder, names[0]+".jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.join(t.Context(), again(), names); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a file of rows: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(l.recipe.Out, runFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a run: %v", err)
+	}
+}
+
+// What a pass wrote is read, or it is an error.
+func TestLinks(t *testing.T) {
+	l := launch{recipe: &recipe{Out: t.TempDir()}, files: make([]recording, 4), links: newLinks(4)}
+	if err := l.follow(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	for text, want := range map[string]bool{"3 1\n": true, "3 4\n": false, "-1 0\n": false, "x\n": false} {
+		write(t, filepath.Join(l.recipe.Out, partsFolder, "links"), []byte(text))
+		if err := l.follow(t.Context(), "links"); (err == nil) != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if got := fmt.Sprint(l.links.groups()); got != "[[0] [1 3] [2]]" {
 		t.Errorf("groups %s", got)
 	}
-	list := toSimulate(make([]recording, 4), l.groups(), []int{10, 60_000, 0, 0}, []int{1, 1, 0, 0}, 7, 2)
+	list := usual.toSimulate(make([]recording, 4), l.links.groups(), []int{10, 60_000, 0, 0}, []int{1, 1, 0, 0}, 7, 2)
 	cells := 0
 	for _, b := range list {
 		cells += (b.To - b.From) * len(b.Files)

@@ -54,11 +54,11 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 	rows := scale * float64(e.Sessions*e.Cells)
 	calls := scale * float64(e.Calls)
 	shuffle := calls / float64(e.Cells) * nameBytes
-	memory := baseMemory + (min(max(largest, readBytes), 4*readBytes)*memoryFactor+maxRows*rowBytes)>>20
+	memory := baseMemory + (max(largest, readBytes)*memoryFactor+int64(usual.maxRows)*rowBytes)>>20
 	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
 		"%.0f sessions × %d cells = %.0f calls to simulate\n"+
 		"%.3f core-hours, at $%.3f each $%.2f\n"+
-		"%d MiB of memory in a worker at most\n"+
+		"about %d MiB of memory in a worker\n"+
 		"%.1f MB shuffled, %.2f %% of what is read\n"+
 		"%.1f MB of rows, and %.1f MB as Parquet\n",
 		len(files), mega(bytes), len(sample.Files), mega(seen),

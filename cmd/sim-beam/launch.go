@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +21,7 @@ type launch struct {
 	recipe         *recipe
 	files          []recording
 	parallel       int
+	limits         limits
 	stdout, stderr io.Writer
 
 	index    map[string]int // of files, by name
@@ -130,7 +128,7 @@ func (l *launch) look(ctx context.Context, stage string, blocks []block) error {
 	if sent := counted(done, "names"); sent > 0 {
 		fmt.Fprintf(l.stderr, "sim-beam: %d names of sessions and calls shuffled, some %d kB\n", sent, sent*nameBytes/1000)
 	}
-	if err := l.append(ctx, stage+problemsFile); err != nil {
+	if err := l.complain(ctx, stage+problemsFile); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -140,24 +138,22 @@ func (l *launch) look(ctx context.Context, stage string, blocks []block) error {
 		}
 		l.sights = append(l.sights, sights...)
 	}
-	return l.follow(ctx, at(l.recipe.Out, partsFolder, stage+linksFile))
+	return l.follow(ctx, stage+linksFile)
 }
 
-// append adds what a pass could not read to the file of all problems. There is no file where all could be read.
-func (l *launch) append(ctx context.Context, pass string) error {
-	r, err := open(ctx, at(l.recipe.Out, partsFolder, pass))
-	if err != nil {
-		return nil
-	}
-	defer r.Close()
-	text, err := io.ReadAll(r)
+// complain adds what a pass could not read to the file of all problems.
+func (l *launch) complain(ctx context.Context, pass string) error {
+	more, err := l.lines(ctx, pass)
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(text)) {
+	for _, line := range more {
 		if !slices.Contains(l.problems, line) {
 			l.problems = append(l.problems, line)
 		}
+	}
+	if len(l.problems) == 0 {
+		return nil
 	}
 	fmt.Fprintf(l.stderr, "sim-beam: %d problems while reading, named in %s\n", len(l.problems), at(l.recipe.Out, problemsFile))
 	return put(ctx, at(l.recipe.Out, problemsFile), func(w io.Writer) error {
@@ -166,25 +162,28 @@ func (l *launch) append(ctx context.Context, pass string) error {
 	})
 }
 
-// follow reads links. There is no file where there are none.
-func (l *launch) follow(ctx context.Context, name string) error {
-	r, err := open(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) || err != nil && !local(name) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
+// follow reads links.
+func (l *launch) follow(ctx context.Context, pass string) error {
+	lines, err := l.lines(ctx, pass)
+	for _, line := range lines {
 		var i, j int
-		if _, err := fmt.Sscan(lines.Text(), &i, &j); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if _, err := fmt.Sscan(line, &i, &j); err != nil || min(i, j) < 0 || max(i, j) >= len(l.files) {
+			return fmt.Errorf("%s: %q links no two of %d files", pass, line, len(l.files))
 		}
 		l.links.join(i, j)
 	}
-	return lines.Err()
+	return err
+}
+
+// lines reads the lines that a pass wrote.
+func (l *launch) lines(ctx context.Context, pass string) ([]string, error) {
+	r, err := open(ctx, at(l.recipe.Out, partsFolder, pass))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(r)
+	return slices.Collect(strings.Lines(string(text))), err
 }
 
 // gather begins the run over what was seen, and adds to the recipe what was learned.
@@ -254,7 +253,7 @@ func (l *launch) simulate(ctx context.Context, plan *scenarios.Plan) ([]string, 
 		calls[at] += s.NumCalls()
 		sessions[at]++
 	}
-	blocks := toSimulate(l.files, l.links.groups(), calls, sessions, len(plan.Design.Cells), l.parallel)
+	blocks := l.limits.toSimulate(l.files, l.links.groups(), calls, sessions, len(plan.Design.Cells), l.parallel)
 	names, err := l.blocks(ctx, "rows", blocks)
 	if err != nil {
 		return nil, err
@@ -288,9 +287,9 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 	}{
 		{"rows.jsonl", func(w io.Writer) error { return results.WriteRows(w, run) }},
 		{"scenario.yaml", func(w io.Writer) error { _, err := w.Write(l.recipe.Scenario); return err }},
-		{"profile.yaml", func(w io.Writer) error { _, err := w.Write(l.recipe.Profile); return err }},
+		{fitted, func(w io.Writer) error { _, err := w.Write(l.recipe.Profile); return err }},
 		{"report.txt", func(w io.Writer) error { return report.Write(w, "table") }},
-		{"run.json", func(w io.Writer) error { return reports.Run(run, reports.Options{}).Write(w, "json") }},
+		{runFile, func(w io.Writer) error { return reports.Run(run, reports.Options{}).Write(w, "json") }},
 	} {
 		if f.name == fitted && len(l.recipe.Profile) == 0 {
 			continue
@@ -300,7 +299,7 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 		}
 	}
 	if local(out) {
-		if err := os.RemoveAll(at(out, partsFolder)); err != nil {
+		if err := removeParts(out); err != nil {
 			return err
 		}
 	}

@@ -52,11 +52,16 @@ func (l links) groups() [][]int {
 const (
 	readBytes = 64 << 20 // of files, as stored, that are looked at together
 	readFiles = 2000     // of these
-	minCalls  = 2000     // calls of sessions that are simulated together: fewer are not worth a block
-	maxCalls  = 50_000   // and more
-	maxRows   = 10_000   // rows of a block, which it has in memory; a row takes some 4 kB
 	blocksFor = 4        // blocks for each of those that are simulated at once, so that all end at about one time
 )
+
+// limits are those of what is simulated together.
+type limits struct {
+	minCalls, maxCalls int // of sessions: fewer are not worth a block
+	maxRows            int // which are in memory; a row takes some 4 kB
+}
+
+var usual = limits{2000, 50_000, 10_000}
 
 // toRead divides files into blocks that are looked at. Those of a folder stay together as far as that goes.
 func toRead(files []recording, parallel int) []block {
@@ -80,7 +85,7 @@ func toRead(files []recording, parallel int) []block {
 // toSimulate divides what is to be simulated into blocks of whole groups of files and, where these are few or large, of
 // cells. weight is the number of calls of the sessions in a file, by index of the file that a session begins in; sessions
 // likewise.
-func toSimulate(files []recording, groups [][]int, calls, sessions []int, cells, parallel int) []block {
+func (l limits) toSimulate(files []recording, groups [][]int, calls, sessions []int, cells, parallel int) []block {
 	type group struct {
 		files           []int
 		calls, sessions int
@@ -90,7 +95,7 @@ func toSimulate(files []recording, groups [][]int, calls, sessions []int, cells,
 	for _, n := range calls {
 		total += n
 	}
-	limit := min(max(total/(blocksFor*parallel), minCalls), maxCalls)
+	limit := min(max(total/(blocksFor*parallel), l.minCalls), l.maxCalls)
 	for _, files := range groups {
 		g := group{files: files}
 		for _, i := range files {
@@ -100,7 +105,7 @@ func toSimulate(files []recording, groups [][]int, calls, sessions []int, cells,
 			continue
 		}
 		last := len(packed) - 1
-		if last >= 0 && packed[last].calls+g.calls <= limit && (packed[last].sessions+g.sessions)*cells <= maxRows {
+		if last >= 0 && packed[last].calls+g.calls <= limit && (packed[last].sessions+g.sessions)*cells <= l.maxRows {
 			packed[last].files = append(packed[last].files, g.files...)
 			packed[last].calls, packed[last].sessions = packed[last].calls+g.calls, packed[last].sessions+g.sessions
 			continue
@@ -115,7 +120,7 @@ func toSimulate(files []recording, groups [][]int, calls, sessions []int, cells,
 			b.Files = append(b.Files, files[i])
 		}
 		// A block of many calls is divided by cells: it alone would be the end of the run.
-		parts := min(cells, max((g.calls+limit-1)/limit, (g.sessions*cells+maxRows-1)/maxRows))
+		parts := min(cells, max((g.calls+limit-1)/limit, (g.sessions*cells+l.maxRows-1)/l.maxRows))
 		for i := range parts {
 			b.From, b.To = i*cells/parts, (i+1)*cells/parts
 			list = append(list, b)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -35,9 +37,11 @@ type options struct {
 	force, dryRun    bool
 	coreHour         float64 // USD
 	globs            []string
+	limits           limits
 }
 
 func (o *options) bind(f *pflag.FlagSet) {
+	o.limits = usual
 	f.StringVar(&o.scenario, "scenario", "default", "a built-in scenario, or a `FILE`.yaml")
 	f.StringSliceVar(&o.strategies, "strategy", nil, "strategies to run in place of the scenario's, separated by commas")
 	f.StringArrayVar(&o.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
@@ -65,7 +69,10 @@ func (o *options) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr 
 	if o.out == "" && !o.dryRun {
 		return usageError{errors.New("--out: which folder does the run go into?")}
 	}
-	found, err := find(ctx, r.Paths)
+	found, problems, err := find(ctx, r.Paths)
+	if err == nil && r.Strict && len(problems) > 0 {
+		err = errors.New(strings.TrimSpace(problems[0]))
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -75,7 +82,7 @@ func (o *options) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr 
 	if r.Out, err = o.folder(ctx); err != nil {
 		return usageError{err}
 	}
-	l := launch{recipe: r, files: found, parallel: parallelism(), stdout: stdout, stderr: stderr}
+	l := launch{recipe: r, files: found, problems: problems, parallel: parallelism(), limits: o.limits, stdout: stdout, stderr: stderr}
 	return l.run(ctx)
 }
 
@@ -103,7 +110,11 @@ func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
 		return nil, err
 	}
 	s := &design.Scenario.Sessions
-	filter, err := s.Filter().Parse(time.Now(), time.Local)
+	zone := time.Local
+	if s.UTC {
+		zone = time.UTC
+	}
+	filter, err := s.Filter().Parse(time.Now(), zone)
 	if err != nil {
 		return nil, err
 	}
@@ -188,15 +199,15 @@ func (o *options) override(flags *pflag.FlagSet, file *scenarios.File) []error {
 	return errs
 }
 
-// folder makes the output folder. It refuses one with files in it unless --force is set.
+// folder makes the output folder. It refuses one with files in it; with --force it replaces a run in a local one.
 func (o *options) folder(ctx context.Context) (string, error) {
 	if !local(o.out) {
-		list, err := list(ctx, o.out+"/*")
-		if err != nil {
-			return "", fmt.Errorf("--out %s: %w", o.out, err)
-		}
-		if len(list) > 0 && !o.force {
-			return "", fmt.Errorf("--out %s: not empty; --force writes into it all the same", o.out)
+		for _, glob := range []string{"*", "*/*"} { // a * may not match a /
+			if list, err := list(ctx, at(o.out, glob)); err != nil {
+				return "", fmt.Errorf("--out %s: %w", o.out, err)
+			} else if len(list) > 0 {
+				return "", fmt.Errorf("--out %s: not empty, and --force replaces local runs alone: give another folder", o.out)
+			}
 		}
 		return o.out, nil
 	}
@@ -206,10 +217,12 @@ func (o *options) folder(ctx context.Context) (string, error) {
 	}
 	entries, err := os.ReadDir(dir)
 	switch {
-	case err == nil && len(entries) > 0 && !o.force:
-		return "", fmt.Errorf("--out %s: not empty; --force replaces an earlier run", o.out)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return "", fmt.Errorf("--out: %w", err)
+	case len(entries) > 0 && !holdsRun(dir):
+		return "", fmt.Errorf("--out %s: not empty and not a run: give another folder", o.out)
+	case len(entries) > 0 && !o.force:
+		return "", fmt.Errorf("--out %s: not empty; --force replaces an earlier run", o.out)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
@@ -217,10 +230,59 @@ func (o *options) folder(ctx context.Context) (string, error) {
 	if err := files.Writable(dir); err != nil {
 		return "", fmt.Errorf("--out %s: %w", o.out, err)
 	}
-	for _, name := range []string{partsFolder, rowsFolder, problemsFile} {
-		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			return "", fmt.Errorf("--out: %w", err)
-		}
+	if err := errors.Join(remove(dir, runFiles), removeParts(dir)); err != nil {
+		return "", fmt.Errorf("--out: %w", err)
 	}
 	return dir, nil
+}
+
+// runFiles are the files of a run, partFiles those of a run under way, as globs in the order in which they are removed:
+// what is left of a run is known as one by its run.json or its recipe.
+var (
+	runFiles = []string{
+		"rows.jsonl", "report.txt", "scenario.yaml", fitted, problemsFile, rowsFolder + "/rows-*-of-*.parquet", rowsFolder, runFile,
+	}
+	partFiles = []string{
+		"*-of-*.block", "*-of-*.sights", "rows-*-of-*.jsonl", "*" + linksFile, "*" + problemsFile, recipeFile,
+	}
+)
+
+// holdsRun reports whether a folder has a run in it, or one that did not end.
+func holdsRun(dir string) bool {
+	for _, name := range []string{runFile, filepath.Join(partsFolder, recipeFile)} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// remove removes the files of a folder that match, and no folder that has others in it.
+func remove(dir string, globs []string) error {
+	for _, glob := range globs {
+		names, err := fs.Glob(os.DirFS(dir), glob)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			name = filepath.Join(dir, name)
+			if err := os.Remove(name); err != nil && !isFolder(name) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// removeParts removes what a run needs only while it is under way.
+func removeParts(dir string) error {
+	dir = filepath.Join(dir, partsFolder)
+	err := errors.Join(store.Clean(filepath.Join(dir, sessionsFolder)), remove(dir, partFiles))
+	_ = os.Remove(dir) // it may hold other files
+	return err
 }

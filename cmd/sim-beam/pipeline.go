@@ -28,11 +28,13 @@ func init() {
 
 // Names in the output folder.
 const (
-	partsFolder  = "parts"        // of the run under way; it goes when the run is whole
-	rowsFolder   = "rows"         // Parquet
-	problemsFile = "problems.txt" // what could not be read: a side output
-	recipeFile   = "recipe"
-	linksFile    = "links.txt"
+	partsFolder    = "parts"        // of the run under way; it goes when the run is whole
+	sessionsFolder = "sessions"     // of these, parsed
+	runFile        = "run.json"     // the last file of a run that is written
+	rowsFolder     = "rows"         // Parquet
+	problemsFile   = "problems.txt" // what could not be read: a side output
+	recipeFile     = "recipe"
+	linksFile      = "links.txt"
 )
 
 // Counters of the pipelines.
@@ -96,7 +98,7 @@ func (f *surveyor) ProcessElement(
 	defer x.close()
 	for i := range own {
 		if root := own.root(i); root != i {
-			link(fmt.Sprintf("%d %d", b.Files[i].Index, b.Files[root].Index))
+			link(fmt.Sprintf("%d %d\n", b.Files[i].Index, b.Files[root].Index))
 		}
 	}
 	for name, i := range first {
@@ -121,7 +123,7 @@ func meet(_ int64, files func(*int64) bool, link func(string)) {
 	}
 	for files(&next) {
 		if next != first {
-			link(fmt.Sprintf("%d %d", first, next))
+			link(fmt.Sprintf("%d %d\n", first, next))
 		}
 	}
 }
@@ -189,13 +191,14 @@ func (f *writer) ProcessElement(ctx context.Context, _ int, lines func(*string) 
 	}
 	slices.Sort(list)
 	return put(ctx, f.File, func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.Join(list, "\n")+"\n")
+		_, err := io.WriteString(w, strings.Join(list, ""))
 		return err
 	})
 }
 
-// into has lines written into a file, which is not made when there are none.
+// into has lines written into a file, which is empty when there are none.
 func into(s beam.Scope, name string, lines beam.PCollection) {
+	lines = beam.Flatten(s, lines, beam.Create(s, "")) // of no element there is no group
 	beam.ParDo0(s, &writer{name}, beam.GroupByKey(s, beam.AddFixedKey(s, lines)))
 }
 

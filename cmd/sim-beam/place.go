@@ -113,21 +113,20 @@ type recording struct {
 	Size  int64 // bytes as stored
 }
 
-// find returns the recordings that match, in the order of their names.
-func find(ctx context.Context, globs []string) ([]recording, error) {
+// find returns the recordings that match, in the order of their names, and what could not be looked into.
+func find(ctx context.Context, globs []string) (found []recording, problems []string, err error) {
 	if len(globs) == 0 {
-		return nil, errors.New("which sessions? give files, folders or globs")
+		return nil, nil, errors.New("which sessions? give files, folders or globs")
 	}
-	var found []recording
 	var paths []string
 	for _, glob := range globs {
 		if !local(glob) {
 			names, err := list(ctx, glob)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", glob, err)
+				return nil, nil, fmt.Errorf("%s: %w", glob, err)
 			}
 			if len(names) == 0 {
-				return nil, fmt.Errorf("%s: %w: no file matches", glob, traces.ErrNoSessions)
+				return nil, nil, fmt.Errorf("%s: %w: no file matches", glob, traces.ErrNoSessions)
 			}
 			for _, name := range names {
 				found = append(found, recording{Name: name})
@@ -135,16 +134,19 @@ func find(ctx context.Context, globs []string) ([]recording, error) {
 			continue
 		}
 		glob = strings.TrimPrefix(glob, "file://")
-		names, err := filepath.Glob(glob)
+		names := []string{glob}
+		if _, missing := os.Lstat(glob); missing != nil { // a name that is there may have a [ in it
+			names, err = filepath.Glob(glob)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", glob, err)
+			return nil, nil, fmt.Errorf("%s: %w", glob, err)
 		}
 		if len(names) == 0 {
-			return nil, fmt.Errorf("%s: %w: no file matches", glob, traces.ErrNoSessions)
+			return nil, nil, fmt.Errorf("%s: %w: no file matches", glob, traces.ErrNoSessions)
 		}
 		for _, name := range names {
 			if name, err = filepath.Abs(name); err != nil { // workers may be elsewhere
-				return nil, err
+				return nil, nil, err
 			}
 			paths = append(paths, name)
 		}
@@ -152,10 +154,13 @@ func find(ctx context.Context, globs []string) ([]recording, error) {
 	if len(paths) > 0 {
 		inputs, err := traces.Find(ctx, traces.Options{}, paths...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, in := range inputs.Files {
 			found = append(found, recording{Name: in.Name, Maybe: in.Maybe})
+		}
+		for _, p := range inputs.Problems {
+			problems = append(problems, line(p))
 		}
 	}
 	slices.SortFunc(found, func(a, b recording) int { return strings.Compare(a.Name, b.Name) })
@@ -164,7 +169,7 @@ func find(ctx context.Context, globs []string) ([]recording, error) {
 		found[i].Index = i
 		found[i].Size = size(ctx, found[i].Name)
 	}
-	return found, nil
+	return found, problems, nil
 }
 
 // size returns the size of a file, 0 where it cannot be told: who reads it tells why.

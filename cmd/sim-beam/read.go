@@ -43,9 +43,10 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 	if spoke != nil {
 		opts.Spoke = func(file string, name uint64) { spoke(x.place[file], name) }
 	}
-	if r.Out != "" {
-		if kept, err := store.Open(storeFolder(r), new(needs.Index)); err == nil {
-			opts.Store = kept
+	if r.Out != "" && local(r.Out) && x.copies == "" { // copies have other names each time
+		kept, err := store.Open(filepath.Join(r.Out, partsFolder, sessionsFolder), new(needs.Index))
+		if err == nil {
+			opts.Store, x.store = kept, kept
 		}
 	}
 	shelf, err := store.NewShelf(new(needs.Index))
@@ -67,6 +68,7 @@ type reading struct {
 	names    map[string]string // of the corpus, by those that were read
 	copies   string            // folder of files that were fetched
 	shelf    *store.Shelf
+	store    *store.Store
 }
 
 func (x *reading) close() error {
@@ -76,6 +78,9 @@ func (x *reading) close() error {
 	}
 	if x.shelf != nil {
 		x.shelf.Close()
+	}
+	if x.store != nil {
+		_, _ = x.store.Close() // a cache: what it lacks is read again
 	}
 	if x.copies != "" {
 		err = errors.Join(err, os.RemoveAll(x.copies))
@@ -94,6 +99,9 @@ func (x *reading) fetch(ctx context.Context, name string) (_ string, err error) 
 		}
 	}
 	_, rest, _ := strings.Cut(name, "://")
+	if !filepath.IsLocal(filepath.FromSlash(rest)) {
+		return "", fmt.Errorf("%s: a name with .. in it: rename the object", name)
+	}
 	to := filepath.Join(x.copies, filepath.FromSlash(rest))
 	in, err := open(ctx, name)
 	if err != nil {
@@ -103,7 +111,7 @@ func (x *reading) fetch(ctx context.Context, name string) (_ string, err error) 
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return "", err
 	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -146,13 +154,8 @@ func (x *reading) tell(p traces.Problem) {
 	if name := x.names[p.File]; name != "" {
 		p.File = name
 	}
-	x.problems = append(x.problems, strings.ReplaceAll(p.String(), "\n", " "))
+	x.problems = append(x.problems, line(p))
 }
 
-// storeFolder is where parsed sessions are kept from when they are looked at until they are simulated.
-func storeFolder(r *recipe) string {
-	if local(r.Out) {
-		return filepath.Join(r.Out, partsFolder, "sessions")
-	}
-	return filepath.Join(os.TempDir(), "sim-beam-sessions")
-}
+// line returns a problem as a line.
+func line(p traces.Problem) string { return strings.ReplaceAll(p.String(), "\n", " ") + "\n" }
