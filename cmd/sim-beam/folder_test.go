@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/memfs"
 	"github.com/spf13/pflag"
+
+	"github.com/compactsim/compactsim/sim"
 )
 
 // With --force a run is replaced, and no file that another has put there.
@@ -58,6 +61,17 @@ func TestForceRemote(t *testing.T) {
 	}
 	if err := launchInto(t, out, "--force", samples(t)); err == nil || !strings.Contains(err.Error(), "another folder") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A job whose worker found an invariant violated says so to the caller: the engine hands on the text alone.
+func TestInvariant(t *testing.T) {
+	_, err := launched(nil, fmt.Errorf("stacks, caused by:\nsession s: %w: a sum", sim.ErrInvariant))
+	if want := "the job failed: session s: invariant violated: a sum"; !errors.Is(err, sim.ErrInvariant) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err = launched(nil, errors.New("full error: lost")); errors.Is(err, sim.ErrInvariant) || err.Error() != "the job failed: lost" {
+		t.Error(err)
 	}
 }
 

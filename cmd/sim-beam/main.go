@@ -18,6 +18,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
 )
 
 // usageError marks an error as the caller's: wrong flags, or files asked for that are not there.
@@ -52,13 +53,19 @@ func main() {
 	} else {
 		err = o.run(ctx, flags, os.Stdout, os.Stderr)
 	}
+	interrupted := ctx.Err() != nil
 	stop()
 	if err == nil {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "sim-beam: "+document.Printable(err.Error()))
 	var wrong usageError
-	if errors.As(err, &wrong) || errors.Is(err, scenarios.ErrContradiction) || errors.Is(err, scenarios.ErrEvents) {
+	switch { // as sim has it
+	case interrupted:
+		os.Exit(130)
+	case errors.Is(err, sim.ErrInvariant):
+		os.Exit(4)
+	case errors.As(err, &wrong), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents):
 		os.Exit(2)
 	}
 	os.Exit(1)

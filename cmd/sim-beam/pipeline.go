@@ -15,6 +15,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -235,7 +236,11 @@ func launched(r beam.PipelineResult, err error) (beam.PipelineResult, error) {
 			text = text[i+len(known):]
 		}
 	}
-	return r, fmt.Errorf("the job failed: %s", strings.TrimSpace(text))
+	text = strings.TrimSpace(text)
+	if before, after, ok := strings.Cut(text, sim.ErrInvariant.Error()); ok {
+		return r, fmt.Errorf("the job failed: %s%w%s", before, sim.ErrInvariant, after)
+	}
+	return r, fmt.Errorf("the job failed: %s", text)
 }
 
 // counted returns a counter of a job, 0 where the engine has none.
