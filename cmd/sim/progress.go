@@ -26,7 +26,6 @@ const (
 	paintEvery = 100 * time.Millisecond // on a terminal
 	paintAfter = 300 * time.Millisecond // what is over by then needs no line
 	printEvery = 10 * time.Second       // elsewhere
-	printAfter = 2 * time.Second
 )
 
 // isTerminal reports whether a person sits at f.
@@ -104,7 +103,7 @@ func (p *progress) show(now time.Time) {
 		}
 		return
 	}
-	if elapsed < printAfter || !p.last.IsZero() && now.Sub(p.last) < printEvery {
+	if elapsed < printEvery || now.Sub(p.last) < printEvery {
 		return
 	}
 	p.last = now

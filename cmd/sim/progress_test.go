@@ -22,16 +22,16 @@ func shown(terminal bool, d time.Duration) string {
 	return b.String()
 }
 
-// Off a terminal: nothing within two seconds, then a line every ten.
+// Off a terminal: a line every ten seconds.
 func TestProgressLines(t *testing.T) {
 	for _, tc := range []struct {
 		lasts time.Duration
 		want  string
 	}{
-		{1900 * time.Millisecond, ""},
-		{2 * time.Second, "sim: at 2s\n"},
-		{11900 * time.Millisecond, "sim: at 2s\n"},
-		{30 * time.Second, "sim: at 2s\nsim: at 12s\nsim: at 22s\n"},
+		{9900 * time.Millisecond, ""},
+		{10 * time.Second, "sim: at 10s\n"},
+		{19900 * time.Millisecond, "sim: at 10s\n"},
+		{30 * time.Second, "sim: at 10s\nsim: at 20s\nsim: at 30s\n"},
 	} {
 		if got := shown(false, tc.lasts); got != tc.want {
 			t.Errorf("%v: %q, want %q", tc.lasts, got, tc.want)
