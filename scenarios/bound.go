@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -66,9 +65,6 @@ func (p *Plan) bound(
 ) error {
 	if !d.Scenario.Bound {
 		return nil
-	}
-	if d.Scenario.Sessions.Cohort != cohortSession {
-		return errors.New("bound: sessions.cohort lets sessions share a cache, and the bound is that of a session alone")
 	}
 	families, of := p.families(d)
 	main := mainFamily(families)

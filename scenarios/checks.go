@@ -28,6 +28,9 @@ func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error 
 	if p.Strict {
 		errs = p.UnknownModels(sessions)
 	}
+	if d.Scenario.Bound && d.Scenario.Sessions.Cohort != cohortSession {
+		errs = append(errs, errors.New("bound: sessions.cohort lets sessions share a cache, and the bound is that of a session alone"))
+	}
 	return errors.Join(append(errs, p.checkEvents(d, sessions), checkCapacity(d, sessions, seen), checkWindows(d, seen.windows))...)
 }
 

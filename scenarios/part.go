@@ -43,8 +43,8 @@ func (p *Plan) Gather(ctx context.Context, corpus *traces.Corpus, sights []Sight
 	if p.begun, err = p.begin(ctx, corpus); err != nil {
 		return results.Provenance{}, err
 	}
-	if p.begun.design.changesRows() {
-		return results.Provenance{}, errShard
+	if p.begun.design.Scenario.Bound {
+		return results.Provenance{}, errors.New("bound: it takes all sessions at once, and no program has them here")
 	}
 	return p.provenance(p.begun.design, p.begun.seen)
 }
@@ -57,9 +57,6 @@ func (p *Plan) RunPart(
 	d, err := p.design()
 	if err != nil {
 		return nil, err
-	}
-	if d.changesRows() {
-		return nil, errShard
 	}
 	r := &running{design: d, sessions: withCalls(corpus)}
 	p.library, p.learned = needs.NewLibrary(ctx, corpus), fitted
@@ -82,7 +79,7 @@ func (p *Plan) RunPart(
 		_, err := runner.Run(ctx, r.sessions, configs)
 		return err
 	}
-	err = simulate(sim.Runner{Cohorts: d.Scenario.Sessions.Cohort.group(r.sessions)}, r.configs, 0)
+	err = simulate(sim.Runner{Cohorts: d.Cohorts(r.sessions), Held: true}, r.configs, 0)
 	plain, other := p.plainly(d)
 	if err = errors.Join(err, other); err == nil && plain != nil {
 		cells = append(cells, plainCell())

@@ -94,7 +94,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 // finish makes the run that was begun.
 func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	d, sessions, seen := r.design, r.sessions, r.seen
-	cells, runErr := p.simulate(ctx, r)
+	cells, runErr := p.rows(ctx, r, nil)
 	stopped, remark := runErr, ""
 	var broken *sim.Broken
 	if errors.As(runErr, &broken) {
@@ -108,8 +108,10 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		return nil, err
 	}
 	run := &results.Run{Provenance: origin, Workload: p.workload(d, sessions), Cells: seen.billed}
-	if err := p.bound(ctx, d, sessions, cells, run); err != nil {
+	if err := p.bound(ctx, d, sessions, cells, run); err != nil && ctx.Err() == nil {
 		return nil, err
+	} else if runErr == nil {
+		stopped, runErr = err, err // who interrupts the bound has the rest
 	}
 	for _, cell := range cells {
 		if cell.NumRows() > 0 {
@@ -179,23 +181,11 @@ func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 	return p.learn(ctx, d, sessions, validate.OpeningsOf(sessions))
 }
 
-// simulate returns the cells of a run with their rows, as far as it came.
-func (p *Plan) simulate(ctx context.Context, r *running) ([]results.Cell, error) {
-	cells, runner, err := p.rows(ctx, r, nil)
-	if err != nil {
-		return cells, err
-	}
-	runner.Keep, runner.Done, runner.Observe, runner.Skip = nil, nil, nil, nil
-	return cells, p.closed(ctx, r.design, r.configs, r.sessions, cells, runner)
-}
-
-// rows returns the cells of a run with their rows: those that an earlier program has left, and of others
-// those that are mine, nil for all.
-func (p *Plan) rows(
-	ctx context.Context, r *running, mine func(cell, session int) bool,
-) ([]results.Cell, sim.Runner, error) {
+// rows returns the cells of a run with their rows, as far as it came: those that an earlier program has left, and of
+// others those that are mine, nil for all.
+func (p *Plan) rows(ctx context.Context, r *running, mine func(cell, session int) bool) ([]results.Cell, error) {
 	d, sessions := r.design, r.sessions
-	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Scenario.Sessions.Cohort.group(sessions)}
+	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions), Held: p.Summarize == nil}
 	if p.Done != nil {
 		total := len(r.configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }
@@ -207,13 +197,11 @@ func (p *Plan) rows(
 	journal := p.Journal
 	switch {
 	case p.parts != nil:
-		return cells, runner, p.parts.into(cells, p.Journal, len(sessions))
-	case d.closes():
-		journal = nil // rows change behind the simulation
-	case p.Unfinished != nil && !d.changesRows():
+		return cells, p.parts.into(cells, p.Journal, len(sessions))
+	case p.Unfinished != nil:
 		journal = p.Unfinished
 		if err := p.known(r, cells); err != nil {
-			return nil, runner, err
+			return nil, err
 		}
 		runner.Skip = func(cell, session int) bool {
 			return mine != nil && !mine(cell, session) || journal.Known(cells[cell].Cell, sessions[session].ID)
@@ -234,7 +222,7 @@ func (p *Plan) rows(
 		}
 	}
 	_, err := runner.Run(ctx, sessions, r.configs)
-	return cells, runner, err
+	return cells, err
 }
 
 // conclude adds to a run what is said of all its cells.

@@ -162,6 +162,11 @@ func annotate(run *results.Run, d *Design, real bool) {
 	}
 }
 
+// closes reports whether a cell is in a closed loop.
+func (d *Design) closes() bool {
+	return slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != sim.RefetchNever })
+}
+
 // departures says in what agents depart from the recording all the same.
 func (d *Design) departures() string {
 	text := ""

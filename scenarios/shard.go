@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -76,9 +75,6 @@ func (s Shard) shards(sessions []*traces.Session, cohorts [][]int) []int {
 // few is the number of sessions for each part below which parts divide the cells too.
 const few = 4
 
-// changesRows reports whether rows are not complete when their simulation is.
-func (d *Design) changesRows() bool { return d.Scenario.Bound || d.closes() }
-
 // known adds to cells the rows that an earlier program has left.
 func (p *Plan) known(r *running, cells []results.Cell) error {
 	id, err := p.identity(r)
@@ -115,20 +111,14 @@ func (p *Plan) identity(r *running) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(append(text, resolved...))), err
 }
 
-// errShard is the error of runs that cannot be divided.
-var errShard = errors.New("the bound and the closed loop change rows behind their simulation: they cannot be divided or gone on with")
-
 // RunShard simulates a part of the rows into p.Unfinished.
 func (p *Plan) RunShard(ctx context.Context, corpus *traces.Corpus, part Shard) error {
 	r, err := p.begin(ctx, corpus)
 	if err != nil {
 		return err
 	}
-	if r.design.changesRows() {
-		return errShard
-	}
-	of := part.shards(r.sessions, r.design.Scenario.Sessions.Cohort.group(r.sessions))
-	_, _, err = p.rows(ctx, r, func(cell, session int) bool {
+	of := part.shards(r.sessions, r.design.Cohorts(r.sessions))
+	_, err = p.rows(ctx, r, func(cell, session int) bool {
 		at := of[session]
 		if len(r.sessions) < few*part.Count {
 			at = (at + cell) % part.Count

@@ -67,7 +67,7 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 	ended := func(f *Loop, err error) {
 		if err == nil {
 			rest = append(rest, f.turn.Kin.Parted...)
-			err = b.keepKin(f, group, cohort)
+			err = b.keepKin(ctx, f, &l.held, group, cohort)
 		} else if errors.Is(err, ErrInvariant) {
 			err = b.runEach(ctx, group, slices.Concat(f.turn.Kin.Alike, f.turn.Kin.Parted), cohort)
 		}
@@ -96,13 +96,14 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 }
 
 // keepKin hands out the rows of a loop that has come to its end.
-func (b *batch) keepKin(l *Loop, group, cohort []int) error {
+func (b *batch) keepKin(ctx context.Context, l *Loop, h *held, group, cohort []int) error {
 	for _, k := range l.turn.Kin.Alike {
-		for i, s := range l.replays {
-			row := s.rowUnder(l.turn.Kin, k)
-			if err := b.keep(group[k], cohort[i], &row); err != nil {
-				return err
-			}
+		l.rows = l.rows[:0]
+		for _, s := range l.replays {
+			l.rows = append(l.rows, s.rowUnder(l.turn.Kin, k))
+		}
+		if err := b.keep(ctx, h, group[k], cohort, l.rows); err != nil {
+			return err
 		}
 		b.finish(len(cohort))
 	}
@@ -112,7 +113,7 @@ func (b *batch) keepKin(l *Loop, group, cohort []int) error {
 // runEach simulates a cohort under cells of a group one by one.
 func (b *batch) runEach(ctx context.Context, group, rest, cohort []int) error {
 	for _, k := range rest {
-		if err := b.runAlone(b.newGroupLoop(ctx, group[k:k+1]), group[k], cohort); err != nil {
+		if err := b.runAlone(ctx, b.newGroupLoop(ctx, group[k:k+1]), group[k], cohort); err != nil {
 			return err
 		}
 	}

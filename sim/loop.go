@@ -44,6 +44,7 @@ type Loop struct {
 	sides       uint32            // calls that layers made
 	epoch       int64             // unix ns at which the clock stands at 0; 0 for the first session's start
 	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
+	held        held              // what a closed loop is held against
 	failing     *traces.Session   // the one that err is of
 	err         error             // first violated invariant, or contract a layer broke
 }

@@ -34,6 +34,8 @@ type Runner struct {
 	// Skip, when not nil, reports that a row is not wanted: it is known, or another machine's. A cohort
 	// is simulated under a cell as long as one of its rows is wanted.
 	Skip func(cell, session int) bool
+	// Held makes rows of a closed loop say what it costs in others.
+	Held bool
 	// Observe, when not nil, returns the observer of a cell over a cohort, in
 	// place of the cell's own. It must be safe for concurrent use.
 	Observe func(cell int, cohort []*traces.Session) Observer
@@ -170,9 +172,11 @@ func (b *batch) work(ctx context.Context) error {
 		}
 		run := b.runAlone
 		if len(group) > 1 {
-			run = func(l *Loop, _ int, cohort []int) error { return b.runGroup(ctx, l, group, cohort) }
+			run = func(ctx context.Context, l *Loop, _ int, cohort []int) error {
+				return b.runGroup(ctx, l, group, cohort)
+			}
 		}
-		if err := run(loop, group[0], cohort); err != nil {
+		if err := run(ctx, loop, group[0], cohort); err != nil {
 			return err
 		}
 	}
@@ -189,7 +193,7 @@ func (b *batch) wants(cell int, cohort []int) bool {
 }
 
 // runAlone simulates a cohort under one cell and hands out its rows.
-func (b *batch) runAlone(l *Loop, cell int, cohort []int) error {
+func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) error {
 	if !b.wants(cell, cohort) {
 		return nil
 	}
@@ -200,7 +204,9 @@ func (b *batch) runAlone(l *Loop, cell int, cohort []int) error {
 		}
 		l.config.Observer = b.Observe(cell, l.group)
 	}
-	breaks, err := l.runOf(b.sessions, cohort, func(i int, row *results.Row) error { return b.keep(cell, i, row) })
+	breaks, err := l.runOf(b.sessions, cohort, func(cohort []int, rows []results.Row) error {
+		return b.keep(ctx, &l.held, cell, cohort, rows)
+	})
 	if err != nil {
 		return err
 	}
@@ -211,15 +217,21 @@ func (b *batch) runAlone(l *Loop, cell int, cohort []int) error {
 	return nil
 }
 
-// keep hands out the row of a session under a cell.
-func (b *batch) keep(cell, session int, row *results.Row) error {
-	if b.Skip != nil && b.Skip(cell, session) {
-		return nil
+// keep hands out the rows of a cohort under a cell.
+func (b *batch) keep(ctx context.Context, h *held, cell int, cohort []int, rows []results.Row) error {
+	if err := b.hold(ctx, h, cell, cohort, rows); err != nil {
+		return err
 	}
-	if b.Keep != nil {
-		return b.Keep(cell, row)
+	for i, session := range cohort {
+		if b.Skip != nil && b.Skip(cell, session) {
+			continue
+		}
+		if b.Keep == nil {
+			b.rows[cell][session] = rows[i]
+		} else if err := b.Keep(cell, &rows[i]); err != nil {
+			return err
+		}
 	}
-	b.rows[cell][session] = *row
 	return nil
 }
 
@@ -273,7 +285,7 @@ func (r Runner) cohorts(sessions []*traces.Session) ([][]int, error) {
 // runOf simulates a cohort of the sessions and hands out its rows by index. Sessions
 // that break an invariant are left out and returned by index.
 func (l *Loop) runOf(
-	sessions []*traces.Session, cohort []int, keep func(i int, row *results.Row) error,
+	sessions []*traces.Session, cohort []int, keep func(cohort []int, rows []results.Row) error,
 ) (map[int]error, error) {
 	broken := map[int]error{}
 	for {
@@ -283,12 +295,7 @@ func (l *Loop) runOf(
 		}
 		done, err := l.RunCohort(l.group)
 		if err == nil {
-			for i := range done {
-				if err := keep(cohort[i], &done[i]); err != nil {
-					return broken, err
-				}
-			}
-			return broken, nil
+			return broken, keep(cohort, done)
 		}
 		at := slices.Index(l.group, l.failing)
 		if !errors.Is(err, ErrInvariant) || at < 0 {

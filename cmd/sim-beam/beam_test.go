@@ -184,7 +184,7 @@ func TestSameRows(t *testing.T) {
 		"default":       {dir},
 		"sweep":         {"--scenario", "thresholds", "--verify", dir},
 		"other client":  {"--strategy", "none,auto-compact/155k", "--set", "server.lifetime_5m=10m", "--window", "250000", dir},
-		"shared caches": {"--strategy", "none", "--set", "sessions.cohort=all", "--seed", "3", dir},
+		"shared caches": {"--strategy", "none,auto-compact/155k", "--set", "sessions.cohort=all", "--set", "agent.refetch=fitted", "--seed", "3", dir},
 	}
 	if recorded, err := filepath.Abs("../../../shared/traces-3"); err == nil && !testing.Short() {
 		if _, err := os.Stat(recorded); err == nil {
