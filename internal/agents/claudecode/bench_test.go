@@ -113,15 +113,3 @@ func BenchmarkReadRecordingsPlain(b *testing.B) {
 		b.SetBytes(c.Bytes)
 	}
 }
-
-// BenchmarkSkip is the part of reading that most bytes go through.
-func BenchmarkSkip(b *testing.B) {
-	big := []byte(mustJSON(fields{"x": strings.Repeat("ten words of code or so\n", 5_000)}))
-	b.SetBytes(int64(len(big)))
-	for b.Loop() {
-		s := scanner{buf: big}
-		if s.skip(); s.err != nil {
-			b.Fatal(s.err)
-		}
-	}
-}

@@ -28,19 +28,19 @@ type message struct {
 
 // message reads an API message; its blocks become pieces.
 func (p *parser) message(m *message) {
-	m.present, m.kind = p.peek() == '{', prompt.KindPrompt
-	for name := range p.members {
+	m.present, m.kind = p.Peek() == '{', prompt.KindPrompt
+	for name := range p.Members {
 		switch string(name) {
 		case "role":
-			if string(p.str()) == "assistant" {
+			if string(p.Str()) == "assistant" {
 				m.kind = prompt.KindText
 			}
 		case "id":
-			m.id = p.str()
+			m.id = p.Str()
 		case "model":
-			m.model = p.str()
+			m.model = p.Str()
 		case "stop_reason":
-			m.stopped = len(p.str()) > 0
+			m.stopped = len(p.Str()) > 0
 		case "usage":
 			m.passes = p.usage(&m.usage)
 		case "content":
@@ -50,27 +50,27 @@ func (p *parser) message(m *message) {
 		case "diagnostics":
 			m.verdict = p.diagnostics()
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
 
 // content reads the content of a message: a bare string or a list of blocks.
 func (p *parser) content(m *message) {
-	switch p.peek() {
+	switch p.Peek() {
 	case '"':
-		text := p.text(&p.scratch)
+		text := p.Text(&p.scratch)
 		m.says(text)
 		p.add(piece{Block: prompt.Block{
 			Kind: prompt.KindText, Flags: prompt.FlagString, Object: -1,
 			Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
 		}, heard: p.hear(m.kind, text)}, text)
 	case '[':
-		for range p.elements {
+		for range p.Elements {
 			p.block(m)
 		}
 	default:
-		p.skip()
+		p.Skip()
 	}
 }
 
@@ -168,28 +168,27 @@ func texts(line []byte) []traces.Text {
 // block reads one content block and adds its piece.
 func (p *parser) block(m *message) {
 	var b rawBlock
-	p.space()
-	from := p.pos
-	for name := range p.members {
+	from := p.Offset()
+	for name := range p.Members {
 		switch string(name) {
 		case "type":
-			b.typ = p.str()
+			b.typ = p.Str()
 		case "text":
-			text := p.text(&p.scratch)
+			text := p.Text(&p.scratch)
 			m.says(text)
 			b.text = p.said(m.kind, text)
 		case "thinking":
-			b.thinking = p.span(p.text(&p.scratch))
+			b.thinking = p.span(p.Text(&p.scratch))
 		case "signature", "data":
-			b.signature = p.span(p.text(&p.scratch))
+			b.signature = p.span(p.Text(&p.scratch))
 		case "id":
 			b.id = p.key()
 		case "tool_use_id":
 			b.useID = p.key()
 		case "name":
-			b.name = p.str()
+			b.name = p.Str()
 		case "is_error":
-			b.failed = p.boolean()
+			b.failed = p.Bool()
 		case "input":
 			p.toolInput(&b.input)
 		case "source":
@@ -197,11 +196,10 @@ func (p *parser) block(m *message) {
 		case "content":
 			b.result, b.images = p.resultContent()
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
-	if p.err == nil {
-		b.raw = p.buf[from:p.pos]
+	if b.raw = p.From(from); p.Err() == nil {
 		p.addPiece(m, &b)
 	}
 }
@@ -260,21 +258,21 @@ func thinkingSpan(b *rawBlock) span {
 // resultContent reads the content of a tool result: a string, or parts whose
 // texts are taken together.
 func (p *parser) resultContent() (s span, images int) {
-	if p.peek() != '[' {
-		return p.said(prompt.KindToolResult, p.text(&p.scratch)), 0
+	if p.Peek() != '[' {
+		return p.said(prompt.KindToolResult, p.Text(&p.scratch)), 0
 	}
 	p.parts = p.parts[:0]
-	for range p.elements {
-		for name := range p.members {
+	for range p.Elements {
+		for name := range p.Members {
 			switch string(name) {
 			case "type":
-				if string(p.str()) == "image" {
+				if string(p.Str()) == "image" {
 					images++
 				}
 			case "text":
-				p.parts = append(p.parts, p.text(&p.scratch)...)
+				p.parts = append(p.parts, p.Text(&p.scratch)...)
 			default:
-				p.skip()
+				p.Skip()
 			}
 		}
 	}
@@ -283,12 +281,12 @@ func (p *parser) resultContent() (s span, images int) {
 
 // mediaSource reads the source of an image or document.
 func (p *parser) mediaSource() (s span) {
-	for name := range p.members {
+	for name := range p.Members {
 		switch string(name) {
 		case "data", "url", "file_id":
-			s = p.span(p.text(&p.scratch))
+			s = p.span(p.Text(&p.scratch))
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 	return s
@@ -345,13 +343,13 @@ func (p *parser) usage(u *assembly.Usage) (ahead []assembly.Usage) {
 // missing where they must not be, negative or absurd make the usage unusable.
 func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 	var input, output, read, created, split5m, split1h int64
-	if p.peek() != '{' {
-		p.skip()
+	if p.Peek() != '{' {
+		p.Skip()
 		return false
 	}
 	u.OK, u.Reasoning = true, -1
 	seen := false
-	for name := range p.members {
+	for name := range p.Members {
 		switch string(name) {
 		case "input_tokens":
 			seen = true
@@ -366,19 +364,19 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 			split5m, split1h = p.creation(u)
 		case "iterations":
 			if !whole {
-				p.skip()
+				p.Skip()
 				continue
 			}
-			for range p.elements {
+			for range p.Elements {
 				var one assembly.Usage
 				if p.counts(&one, false) {
 					p.passes = append(p.passes, one)
 				}
 			}
 		case "type":
-			pass = string(p.str()) == "message"
+			pass = string(p.Str()) == "message"
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 	created = max(created, split5m+split1h)
@@ -393,14 +391,14 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 }
 
 func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
-	for name := range p.members {
+	for name := range p.Members {
 		switch string(name) {
 		case "ephemeral_5m_input_tokens":
 			split5m = p.count(u)
 		case "ephemeral_1h_input_tokens":
 			split1h = p.count(u)
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 	return split5m, split1h
@@ -408,11 +406,11 @@ func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
 
 // count reads one token count; null is none.
 func (p *parser) count(u *assembly.Usage) int64 {
-	if p.peek() == 'n' {
-		p.skip()
+	if p.Peek() == 'n' {
+		p.Skip()
 		return 0
 	}
-	n, ok := p.integer()
+	n, ok := p.Int()
 	if !ok || n < 0 || n > assembly.MaxTokens {
 		u.OK = false
 		return 0

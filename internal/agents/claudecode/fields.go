@@ -1,16 +1,18 @@
 package claudecode
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/agents/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // parser turns the lines of one source into records.
 type parser struct {
-	scanner
+	jsonscan.Scanner
 	src     *source
 	scratch []byte // unescaped text of one string
 	parts   []byte // text of a tool result in several parts
@@ -53,20 +55,18 @@ type agentMessage struct {
 // parse reads one line. Unless it returns an error, what the line says is in
 // the source; a line that belongs to no conversation only adds to its counts.
 func (p *parser) parse(ln assembly.Line) error {
-	p.scanner = scanner{buf: ln.Text}
+	p.Scanner = jsonscan.New(ln.Text)
 	mark := len(p.src.pieces)
-	if p.peek() != '{' {
-		if p.skip(); p.err == nil {
-			p.err = errNotObject
-		}
-		return p.err
+	if p.Peek() != '{' {
+		p.Skip()
+		return cmp.Or(p.Err(), errNotObject)
 	}
 	h := header{record: record{place: ln.Place, line: int32(ln.Number)}}
-	for name := range p.members {
+	for name := range p.Members {
 		p.field(&h, name)
 	}
-	p.end()
-	err := p.err
+	p.End()
+	err := p.Err()
 	if err == nil {
 		err = p.finish(&h)
 	}
@@ -80,9 +80,9 @@ func (p *parser) parse(ln assembly.Line) error {
 func (p *parser) field(h *header, name []byte) {
 	switch string(name) {
 	case "type":
-		h.typ = p.str()
+		h.typ = p.Str()
 	case "subtype":
-		h.subtype = p.str()
+		h.subtype = p.Str()
 	case "uuid":
 		h.uuid = p.key()
 	case "parentUuid":
@@ -92,29 +92,29 @@ func (p *parser) field(h *header, name []byte) {
 	case "parentToolUseID":
 		h.tool = p.key()
 	case "timestamp":
-		h.at = p.src.Stamp(int(h.line), p.str())
+		h.at = p.src.Stamp(int(h.line), p.Str())
 	case "sessionId":
-		h.session = p.src.names.add(p.str())
+		h.session = p.src.names.add(p.Str())
 	case "agentId":
-		h.record.agent = p.src.names.add(p.str())
+		h.record.agent = p.src.names.add(p.Str())
 	case "version":
-		h.version = p.src.names.add(p.str())
+		h.version = p.src.names.add(p.Str())
 	case "cwd":
-		h.project = p.src.names.add(p.str())
+		h.project = p.src.names.add(p.Str())
 	case "entrypoint":
-		h.entry = p.src.names.add(p.str())
+		h.entry = p.src.names.add(p.Str())
 	case "planContent", "thinkingMetadata", "origin":
 		p.sign(h, string(name))
 	case "isSidechain":
 		p.flag(h, flagSidechain)
 	case "isMeta":
-		h.meta = p.boolean()
+		h.meta = p.Bool()
 	case "isCompactSummary":
 		p.flag(h, flagSummary)
 	case "isVisibleInTranscriptOnly":
-		h.hidden = p.boolean()
+		h.hidden = p.Bool()
 	case "isApiErrorMessage":
-		h.synthetic = p.boolean()
+		h.synthetic = p.Bool()
 	case "message":
 		p.message(&h.message)
 	case "data":
@@ -124,19 +124,19 @@ func (p *parser) field(h *header, name []byte) {
 	case "compactMetadata", "microcompactMetadata":
 		p.metadata(&h.boundary)
 	default:
-		p.skip()
+		p.Skip()
 	}
 }
 
 func (p *parser) flag(h *header, f recordFlags) {
-	if p.boolean() {
+	if p.Bool() {
 		h.flags |= f
 	}
 }
 
 // key consumes a string and returns its digest, zero for none.
 func (p *parser) key() prompt.Digest {
-	if b := p.str(); len(b) > 0 {
+	if b := p.Str(); len(b) > 0 {
 		return prompt.DigestBytes(b)
 	}
 	return prompt.Digest{}
@@ -146,44 +146,44 @@ func (p *parser) key() prompt.Digest {
 // comes from a sub-agent.
 func (p *parser) progress(h *header, line int32) {
 	a := &h.agent
-	for name := range p.members {
+	for name := range p.Members {
 		switch string(name) {
 		case "hookName":
-			h.hook = p.str()
+			h.hook = p.Str()
 		case "type":
-			a.typ = p.str()
+			a.typ = p.Str()
 		case "agentId":
-			a.id = p.src.names.add(p.str())
+			a.id = p.src.names.add(p.Str())
 		case "message":
 			p.innerLine(a, line)
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
 
 func (p *parser) innerLine(a *agentMessage, line int32) {
-	for name := range p.members {
+	for name := range p.Members {
 		switch string(name) {
 		case "type":
-			a.role = p.str()
+			a.role = p.Str()
 		case "uuid":
 			a.uuid = p.key()
 		case "timestamp":
-			a.at = p.src.Stamp(int(line), p.str())
+			a.at = p.src.Stamp(int(line), p.Str())
 		case "message":
 			p.message(&a.message)
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
 
 func (p *parser) metadata(b *boundary) {
-	for name := range p.members {
+	for name := range p.Members {
 		switch string(name) {
 		case "trigger":
-			b.manual = string(p.str()) == "manual"
+			b.manual = string(p.Str()) == "manual"
 		case "preTokens":
 			b.preTokens = p.tokens()
 		case "postTokens":
@@ -195,18 +195,18 @@ func (p *parser) metadata(b *boundary) {
 		case "preservedMessages":
 			b.preserved = p.preserved()
 		case "compactedToolIds":
-			for range p.elements {
+			for range p.Elements {
 				b.cleared = append(b.cleared, p.key())
 			}
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
 
 // tokens returns a count of tokens, 0 for what cannot be one.
 func (p *parser) tokens() int32 {
-	if n, ok := p.integer(); ok && n >= 0 && n <= assembly.MaxTokens {
+	if n, ok := p.Int(); ok && n >= 0 && n <= assembly.MaxTokens {
 		return int32(n)
 	}
 	return 0
@@ -214,13 +214,13 @@ func (p *parser) tokens() int32 {
 
 // preserved returns how many messages a compaction left as they were.
 func (p *parser) preserved() (n int32) {
-	for name := range p.members {
+	for name := range p.Members {
 		if string(name) != "uuids" {
-			p.skip()
+			p.Skip()
 			continue
 		}
-		for range p.elements {
-			p.skip()
+		for range p.Elements {
+			p.Skip()
 			n++
 		}
 	}

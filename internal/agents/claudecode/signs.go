@@ -39,26 +39,26 @@ func (h *header) logged() traces.Signs {
 // sign reads a member of a person's line that tells how the turn is to be run.
 func (p *parser) sign(h *header, member string) {
 	if member == "planContent" {
-		if len(p.str()) > 0 {
+		if len(p.Str()) > 0 {
 			h.signs |= traces.SignPlan
 		}
 		return
 	}
-	if member == "thinkingMetadata" && p.peek() == '{' {
+	if member == "thinkingMetadata" && p.Peek() == '{' {
 		h.signs |= traces.SignThinking
 	}
-	for name := range p.members {
+	for name := range p.Members {
 		switch string(name) {
 		case "disabled":
-			if p.boolean() {
+			if p.Bool() {
 				h.signs |= traces.SignThinkingOff
 			}
 		case "kind":
-			if string(p.str()) == "task-notification" {
+			if string(p.Str()) == "task-notification" {
 				h.signs |= traces.SignNotice
 			}
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
@@ -79,22 +79,22 @@ func (m *message) says(text []byte) {
 // diagnostics reads what the server says about the prefix of a request.
 func (p *parser) diagnostics() traces.Verdict {
 	v := traces.VerdictNone
-	if p.peek() == 'n' {
+	if p.Peek() == 'n' {
 		v = traces.VerdictSame
 	}
-	for name := range p.members {
+	for name := range p.Members {
 		if string(name) != "cache_miss_reason" {
-			p.skip()
+			p.Skip()
 			continue
 		}
-		if p.peek() == 'n' {
+		if p.Peek() == 'n' {
 			v = traces.VerdictSame
 		}
-		for name := range p.members {
+		for name := range p.Members {
 			if string(name) == "type" {
-				v = traces.VerdictOf(p.str())
+				v = traces.VerdictOf(p.Str())
 			} else {
-				p.skip()
+				p.Skip()
 			}
 		}
 	}

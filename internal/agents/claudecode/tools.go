@@ -20,60 +20,57 @@ type toolInput struct {
 
 // toolInput reads the arguments of a tool call.
 func (p *parser) toolInput(in *toolInput) {
-	p.space()
-	from := p.pos
-	for name := range p.members {
+	from := p.Offset()
+	for name := range p.Members {
 		switch string(name) {
 		case "file_path", "notebook_path", "path":
-			in.path = p.str()
+			in.path = p.Str()
 		case "pattern":
-			in.pattern = p.str()
+			in.pattern = p.Str()
 		case "offset":
 			in.from = p.small()
 		case "limit":
 			in.len = p.small()
 		case "old_string":
-			in.grows -= int32(len(p.text(&p.scratch)))
+			in.grows -= int32(len(p.Text(&p.scratch)))
 		case "new_string", "content":
-			in.grows += int32(len(p.text(&p.scratch)))
+			in.grows += int32(len(p.Text(&p.scratch)))
 		case "edits":
 			p.edits(in)
 		case "subagent_type":
-			in.agentType = p.str()
+			in.agentType = p.Str()
 		case "prompt":
-			in.prompt = assembly.BlockDigest(prompt.KindPrompt, prompt.DigestBytes(p.text(&p.scratch)))
+			in.prompt = assembly.BlockDigest(prompt.KindPrompt, prompt.DigestBytes(p.Text(&p.scratch)))
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
-	if p.err == nil {
-		in.raw = p.buf[from:p.pos]
-	}
+	in.raw = p.From(from)
 }
 
 // edits adds up the edits of one call. An edit of all occurrences counts once: how
 // many there are stands in the file alone.
 func (p *parser) edits(in *toolInput) {
-	if p.peek() != '[' {
-		p.skip()
+	if p.Peek() != '[' {
+		p.Skip()
 		return
 	}
-	for range p.elements {
-		for name := range p.members {
+	for range p.Elements {
+		for name := range p.Members {
 			switch string(name) {
 			case "old_string":
-				in.grows -= int32(len(p.text(&p.scratch)))
+				in.grows -= int32(len(p.Text(&p.scratch)))
 			case "new_string":
-				in.grows += int32(len(p.text(&p.scratch)))
+				in.grows += int32(len(p.Text(&p.scratch)))
 			default:
-				p.skip()
+				p.Skip()
 			}
 		}
 	}
 }
 
 func (p *parser) small() int32 {
-	if n, ok := p.integer(); ok && n > 0 && n < 1<<31 {
+	if n, ok := p.Int(); ok && n > 0 && n < 1<<31 {
 		return int32(n)
 	}
 	return 0
@@ -144,10 +141,10 @@ func (p *parser) attached(a *attachment, rendered bool) {
 		p.gather(&a.rendered)
 		return
 	}
-	for name := range p.members {
+	for name := range p.Members {
 		switch string(name) {
 		case "type":
-			a.typ = p.str()
+			a.typ = p.Str()
 		case "rendered":
 			p.gather(&a.rendered)
 		case "prompt":
@@ -155,11 +152,11 @@ func (p *parser) attached(a *attachment, rendered bool) {
 		case "content", "text":
 			p.gather(&a.body)
 		case "hookName":
-			a.hook = p.str()
+			a.hook = p.Str()
 		case "hookEvent":
-			a.event = p.str()
+			a.event = p.Str()
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
@@ -167,24 +164,24 @@ func (p *parser) attached(a *attachment, rendered bool) {
 // gather appends the texts of a string, a list, or an object's own text:
 // content, text, or the file inside.
 func (p *parser) gather(to *[]byte) {
-	switch p.peek() {
+	switch p.Peek() {
 	case '"':
-		*to = append(*to, p.text(&p.scratch)...)
+		*to = append(*to, p.Text(&p.scratch)...)
 	case '[':
-		for range p.elements {
+		for range p.Elements {
 			p.gather(to)
 		}
 	case '{':
-		for name := range p.members {
+		for name := range p.Members {
 			switch string(name) {
 			case "content", "text", "file":
 				p.gather(to)
 			default:
-				p.skip()
+				p.Skip()
 			}
 		}
 	default:
-		p.skip()
+		p.Skip()
 	}
 }
 

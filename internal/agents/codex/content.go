@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/agents/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -14,43 +13,36 @@ import (
 // responseItem is the payload of a response_item line: an item of the
 // conversation as the API has it.
 type responseItem struct {
-	Type      string         `json:"type"`
-	Role      string         `json:"role"`
-	ID        string         `json:"id"`
-	CallID    string         `json:"call_id"`
-	Name      string         `json:"name"`
-	Namespace string         `json:"namespace"`
-	Content   jsontext.Value `json:"content"`
-	Summary   jsontext.Value `json:"summary"`
-	Encrypted string         `json:"encrypted_content"`
-	Arguments jsontext.Value `json:"arguments"`
-	Input     jsontext.Value `json:"input"`
-	Action    jsontext.Value `json:"action"`
-	Output    jsontext.Value `json:"output"`
-	Tools     jsontext.Value `json:"tools"`
+	typ, role, id, callID, name, namespace, encrypted string
+	// JSON, which belongs to the line
+	content, summary, arguments, input, action, output, tools []byte
 
-	maker assembly.Maker
+	maker   assembly.Maker
+	scratch *[]byte // a text of the item
 }
 
-// contentPart is one part of a message or of a tool's output.
-type contentPart struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+func (r *responseItem) read(text []byte) error {
+	return jsonscan.Object(text,
+		jsonscan.To("type", &r.typ), jsonscan.To("role", &r.role), jsonscan.To("id", &r.id),
+		jsonscan.To("call_id", &r.callID), jsonscan.To("name", &r.name), jsonscan.To("namespace", &r.namespace),
+		jsonscan.To("encrypted_content", &r.encrypted), jsonscan.To("content", &r.content),
+		jsonscan.To("summary", &r.summary), jsonscan.To("arguments", &r.arguments), jsonscan.To("input", &r.input),
+		jsonscan.To("action", &r.action), jsonscan.To("output", &r.output), jsonscan.To("tools", &r.tools))
 }
 
 // fill gives it the kind and blocks of an item of the conversation and reports
 // whether its type is known.
 func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
-	it.Kind, it.ID = assembly.StepReply, r.ID
-	switch r.Type {
+	it.Kind, it.ID = assembly.StepReply, r.id
+	switch r.typ {
 	case "message":
-		if it.Blocks, err = r.message(); r.Role != "assistant" {
+		if it.Blocks, err = r.message(); r.role != "assistant" {
 			it.Kind = assembly.StepInput
 		}
 	case "reasoning":
 		// What counts is the encrypted content; its length says little about
 		// its tokens, which the usage has.
-		b := newBlock(prompt.KindThinking, []byte(r.ID), []byte(r.Encrypted), r.Summary)
+		b := newBlock(prompt.KindThinking, []byte(r.id), []byte(r.encrypted), r.summary)
 		if r.maker.Keep { // nobody listens to what was thought
 			text := r.summaries()
 			r.maker.Say(&b, traces.Text{Text: text, Withheld: text == ""})
@@ -62,9 +54,9 @@ func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output",
 		"mcp_tool_call_output":
 		it.Kind, it.Blocks = assembly.StepResult, make([]assembly.Block, 1)
-		it.Blocks[0], err = r.output()
+		it.Blocks[0], err = r.result()
 	case "compaction", "compaction_summary":
-		b := newBlock(prompt.KindSummary, []byte(r.ID), []byte(r.Encrypted))
+		b := newBlock(prompt.KindSummary, []byte(r.id), []byte(r.encrypted))
 		b.Text = &traces.Text{Withheld: true}
 		it.Kind, it.Blocks = assembly.StepInput, []assembly.Block{b}
 	default:
@@ -86,69 +78,76 @@ func newBlock(k prompt.Kind, content ...[]byte) assembly.Block {
 
 // parts returns the text of content, a string or a list of parts, and the
 // number of images in it.
-func parts(v jsontext.Value) (texts [][]byte, images int, err error) {
-	if v.Kind() != '[' {
-		if len(v) == 0 || v.Kind() == 'n' {
-			return nil, 0, nil
-		}
-		return [][]byte{text(v)}, 0, nil
+func (r *responseItem) parts(v []byte) (texts [][]byte, images int, err error) {
+	switch kind(v) {
+	case '[':
+	case 0, 'n':
+		return nil, 0, nil
+	default:
+		return [][]byte{r.text(v)}, 0, nil
 	}
-	var list []contentPart
-	if err := assembly.Decode(v, &list); err != nil {
+	list, err := jsonscan.List(v)
+	if err != nil {
 		return nil, 0, err
 	}
-	for _, p := range list {
-		if p.Type == "input_image" || p.Type == "image" {
+	for _, part := range list {
+		var typ, said string
+		if err := jsonscan.Object(part, jsonscan.To("type", &typ), jsonscan.To("text", &said)); err != nil {
+			return nil, 0, err
+		}
+		if typ == "input_image" || typ == "image" {
 			images++
 			continue
 		}
-		texts = append(texts, []byte(p.Text))
+		texts = append(texts, []byte(said))
 	}
 	return texts, images, nil
 }
 
-// text returns the text of a JSON value: a string's own, else the JSON.
-func text(v jsontext.Value) []byte {
-	if v.Kind() != '"' {
+// kind returns the first byte of a value, 0 for none.
+func kind(v []byte) byte {
+	if len(v) == 0 {
+		return 0
+	}
+	return v[0]
+}
+
+// text returns the text of a JSON value, a string's own, else the JSON. It is valid
+// until the next call.
+func (r *responseItem) text(v []byte) []byte {
+	if kind(v) != '"' {
 		return v
 	}
-	b, err := jsontext.AppendUnquote(make([]byte, 0, len(v)), v)
-	if err != nil {
-		return v // invalid UTF-8: the raw text serves as well
-	}
-	return b
+	s := jsonscan.New(v)
+	return s.Text(r.scratch)
 }
 
 // summaries returns the texts that a reasoning item shows of itself.
 func (r *responseItem) summaries() string {
-	var list []contentPart
-	if r.Summary.Kind() != '[' || assembly.Decode(r.Summary, &list) != nil {
+	if kind(r.summary) != '[' {
 		return ""
 	}
-	var texts []string
-	for _, p := range list {
-		texts = append(texts, p.Text)
-	}
-	return strings.Join(texts, "\n")
+	texts, _, _ := r.parts(r.summary)
+	return string(bytes.Join(texts, []byte("\n")))
 }
 
 // message returns the blocks of a message.
 func (r *responseItem) message() ([]assembly.Block, error) {
-	texts, images, err := parts(r.Content)
+	texts, images, err := r.parts(r.content)
 	if err != nil {
 		return nil, err
 	}
 	kind := prompt.KindText
-	if r.Role != "assistant" {
+	if r.role != "assistant" {
 		kind = prompt.KindPrompt
 	}
 	b := newBlock(kind, texts...)
-	if kind == prompt.KindPrompt && (r.Role != "user" || injected(texts)) {
+	if kind == prompt.KindPrompt && (r.role != "user" || injected(texts)) {
 		b.Kind, b.Flags = prompt.KindAttachment, prompt.FlagMeta
 	}
 	list := []assembly.Block{r.withText(b, false, texts...)}
 	for range images {
-		list = append(list, r.withText(newBlock(prompt.KindImage, []byte(r.ID), []byte{byte(len(list))}), false))
+		list = append(list, r.withText(newBlock(prompt.KindImage, []byte(r.id), []byte{byte(len(list))}), false))
 	}
 	return list, nil
 }
@@ -187,47 +186,47 @@ func injected(texts [][]byte) bool {
 
 // use returns the block of a tool call.
 func (r *responseItem) use() assembly.Block {
-	name := r.Name
+	name := r.name
 	if name == "" {
-		name = strings.TrimSuffix(r.Type, "_call")
+		name = strings.TrimSuffix(r.typ, "_call")
 	}
-	args := r.Arguments
-	for _, v := range []jsontext.Value{r.Input, r.Action} {
+	args := r.arguments
+	for _, v := range [][]byte{r.input, r.action} {
 		if len(args) == 0 {
 			args = v
 		}
 	}
-	content := text(args)
-	b := newBlock(prompt.KindToolUse, []byte(r.CallID), []byte(name), content)
+	content := r.text(args)
+	b := newBlock(prompt.KindToolUse, []byte(r.callID), []byte(name), content)
 	b.Bytes = int32(min(len(content)+len(name), 1<<31-1))
-	b.Tool, b.ID = name, assembly.CallID(r.CallID)
-	if r.Namespace != "" || strings.HasPrefix(name, "mcp__") {
+	b.Tool, b.ID = name, assembly.CallID(r.callID)
+	if r.namespace != "" || strings.HasPrefix(name, "mcp__") {
 		b.Flags |= prompt.FlagMCP
 	}
 	b.Op = opOf(name)
 	if b.Op == prompt.OpEdit {
 		b.Object = patched(content)
 	}
-	return r.withText(b, args.Kind() == '"', content)
+	return r.withText(b, kind(args) == '"', content)
 }
 
 // output returns the block of a tool's result.
-func (r *responseItem) output() (assembly.Block, error) {
-	v := r.Output
+func (r *responseItem) result() (assembly.Block, error) {
+	v := r.output
 	if len(v) == 0 {
-		v = r.Tools
+		v = r.tools
 	}
-	if v.Kind() == '[' && len(r.Tools) > 0 {
+	if kind(v) == '[' && len(r.tools) > 0 {
 		b := newBlock(prompt.KindToolResult, v)
-		b.ID = assembly.CallID(r.CallID)
+		b.ID = assembly.CallID(r.callID)
 		return r.withText(b, false, v), nil
 	}
-	texts, images, err := parts(v)
+	texts, images, err := r.parts(v)
 	if err != nil {
 		return assembly.Block{}, err
 	}
 	b := newBlock(prompt.KindToolResult, texts...)
-	b.ID = assembly.CallID(r.CallID)
+	b.ID = assembly.CallID(r.callID)
 	b.Flags = b.Flags.WithImages(images)
 	if len(texts) > 0 && failed(texts[0]) {
 		b.Flags |= prompt.FlagError

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/agents/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -30,6 +29,7 @@ type rollout struct {
 	totals   tokenUsage // of the last token count
 	called   string     // id of the last tool call
 	maker    assembly.Maker
+	scratch  []byte
 }
 
 // head is what is known of the prefix ahead of the conversation.
@@ -39,50 +39,28 @@ type head struct {
 	digest       prompt.Digest
 }
 
-// record is one line of a rollout.
+// record is one line of a rollout. Its payload is valid until the next line is read.
 type record struct {
-	Timestamp string         `json:"timestamp"`
-	Type      string         `json:"type"`
-	Payload   jsontext.Value `json:"payload"`
+	timestamp, typ string
+	payload        []byte // JSON
 }
 
-// meta is the payload of a session_meta line.
-type meta struct {
-	ID           string         `json:"id"`
-	Cwd          string         `json:"cwd"`
-	Version      string         `json:"cli_version"`
-	Instructions jsontext.Value `json:"base_instructions"`
-	Tools        jsontext.Value `json:"dynamic_tools"`
-}
-
-// eventMsg is the payload of an event_msg line, as far as it is read.
-type eventMsg struct {
-	Type string         `json:"type"`
-	Info jsontext.Value `json:"info"`
-}
-
-type tokenInfo struct {
-	Total tokenUsage `json:"total_token_usage"`
-	Last  tokenUsage `json:"last_token_usage"`
-	// Window is the context window the client works with, tokens.
-	Window int64 `json:"model_context_window"`
+func (r *record) read(line []byte) error {
+	return jsonscan.Object(line, jsonscan.To("timestamp", &r.timestamp), jsonscan.To("type", &r.typ), jsonscan.To("payload", &r.payload))
 }
 
 // tokenUsage is what the API reported. Input includes what was read from the
 // cache and what was written to it.
-type tokenUsage struct {
-	Input      int64 `json:"input_tokens"`
-	Cached     int64 `json:"cached_input_tokens"`
-	CacheWrite int64 `json:"cache_write_tokens"`
-	Output     int64 `json:"output_tokens"`
-	Reasoning  int64 `json:"reasoning_output_tokens"`
-	Total      int64 `json:"total_tokens"`
-}
+type tokenUsage struct{ Input, Cached, CacheWrite, Output, Reasoning, Total int64 }
 
-// compacted is the payload of a compacted line.
-type compacted struct {
-	Message string         `json:"message"`
-	History []responseItem `json:"replacement_history"`
+func (u *tokenUsage) read(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	return jsonscan.Object(text,
+		jsonscan.To("input_tokens", &u.Input), jsonscan.To("cached_input_tokens", &u.Cached),
+		jsonscan.To("cache_write_tokens", &u.CacheWrite), jsonscan.To("output_tokens", &u.Output),
+		jsonscan.To("reasoning_output_tokens", &u.Reasoning), jsonscan.To("total_tokens", &u.Total))
 }
 
 var errNoRecord = errors.New("line is no record of a rollout: it has no type")
@@ -96,42 +74,14 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, 
 
 // parse reads one line.
 func (ro *rollout) parse(ln assembly.Line) error {
-	if r, ok := usual(ln.Text); ok {
-		start, end := ro.start, ro.end
-		if ro.record(ln, &r) == nil {
-			return nil
-		}
-		ro.start, ro.end = start, end // what is wrong with the line is found below
-	}
 	var r record
-	if err := assembly.Decode(ln.Text, &r); err != nil {
+	if err := r.read(ln.Text); err != nil {
 		return err
 	}
-	return ro.record(ln, &r)
-}
-
-// usual takes a line apart that has the form in which the client writes most, without looking at its payload: who
-// reads that finds out whether it is one valid value.
-func usual(line []byte) (r record, ok bool) {
-	const from, open, end = len(`{"timestamp":"`), `{"timestamp":"`, len("2026-03-25T02:17:20.880Z")
-	if len(line) < from+end || string(line[:from]) != open || assembly.Time(line[from:from+end]) == 0 {
-		return r, false
-	}
-	for _, typ := range [...]string{"response_item", "event_msg"} {
-		payload, found := bytes.CutPrefix(line[from+end:], []byte(`","type":"`+typ+`","payload":`))
-		if payload, whole := bytes.CutSuffix(payload, []byte("}")); found && whole {
-			return record{Timestamp: string(line[from : from+end]), Type: typ, Payload: payload}, true
-		}
-	}
-	return r, false
-}
-
-// record adds what a line says.
-func (ro *rollout) record(ln assembly.Line, r *record) error {
-	if r.Type == "" {
+	if r.typ == "" {
 		return errNoRecord
 	}
-	at := ro.Stamp(ln.Number, []byte(r.Timestamp))
+	at := ro.Stamp(ln.Number, []byte(r.timestamp))
 	if at != 0 {
 		if ro.start == 0 {
 			ro.start = at
@@ -140,30 +90,28 @@ func (ro *rollout) record(ln assembly.Line, r *record) error {
 	}
 	it := &assembly.Step{At: at, Line: int32(ln.Number)}
 	var err error
-	switch r.Type {
+	switch r.typ {
 	case "session_meta":
-		err = ro.meta(r.Payload)
+		err = ro.meta(r.payload)
 	case "turn_context":
-		var t struct {
-			Model string `json:"model"`
-		}
-		if err = assembly.Decode(r.Payload, &t); err == nil {
-			ro.model = t.Model
+		model := ""
+		if err = jsonscan.Object(r.payload, jsonscan.To("model", &model)); err == nil {
+			ro.model = model
 		}
 	case "response_item":
-		err = ro.response(it, r.Payload)
+		err = ro.response(it, r.payload)
 	case "event_msg":
-		err = ro.event(it, r.Payload)
+		err = ro.event(it, r.payload)
 	case "compacted":
-		if err = replaced(it, r.Payload, ro.maker, ro.unknown); err == nil {
+		if err = replaced(it, r.payload, ro.maker, ro.unknown); err == nil {
 			ro.Add(it)
 		}
 	case "world_state":
 	default:
-		ro.Unknown[r.Type]++
+		ro.Unknown[r.typ]++
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.Type, err)
+		return fmt.Errorf("%s: %w", r.typ, err)
 	}
 	return nil
 }
@@ -171,26 +119,29 @@ func (ro *rollout) record(ln assembly.Line, r *record) error {
 // meta reads what the session is. Later lines repeat the first when a session
 // is taken up again, and are the parent's in a fork: the first is the file's own.
 func (ro *rollout) meta(payload []byte) error {
-	var m meta
-	if err := assembly.Decode(payload, &m); err != nil {
+	var id, project, version string
+	var instructions, tools []byte
+	if err := jsonscan.Object(payload,
+		jsonscan.To("id", &id), jsonscan.To("cwd", &project), jsonscan.To("cli_version", &version),
+		jsonscan.To("base_instructions", &instructions), jsonscan.To("dynamic_tools", &tools)); err != nil {
 		return err
 	}
-	if m.Version != "" && !slices.Contains(ro.versions, m.Version) {
-		ro.versions = append(ro.versions, m.Version)
+	if version != "" && !slices.Contains(ro.versions, version) {
+		ro.versions = append(ro.versions, version)
 	}
 	if ro.id != "" {
 		return nil
 	}
-	ro.id, ro.project = m.ID, m.Cwd
-	ro.head = head{instructions: len(m.Instructions), tools: len(m.Tools)}
-	ro.head.digest = prompt.DigestBytes(m.Instructions).Extend(prompt.DigestBytes(m.Tools))
+	ro.id, ro.project = id, project
+	ro.head = head{instructions: len(instructions), tools: len(tools)}
+	ro.head.digest = prompt.DigestBytes(instructions).Extend(prompt.DigestBytes(tools))
 	return nil
 }
 
 // response reads an item of the conversation.
 func (ro *rollout) response(it *assembly.Step, payload []byte) error {
-	r := responseItem{maker: ro.maker}
-	if err := assembly.Decode(payload, &r); err != nil {
+	r := responseItem{maker: ro.maker, scratch: &ro.scratch}
+	if err := r.read(payload); err != nil {
 		return err
 	}
 	known, err := r.fill(it)
@@ -199,11 +150,11 @@ func (ro *rollout) response(it *assembly.Step, payload []byte) error {
 		return err
 	case known:
 		if it.Kind == assembly.StepReply {
-			ro.called = cmp.Or(r.CallID, ro.called)
+			ro.called = cmp.Or(r.callID, ro.called)
 		}
 		ro.Add(it)
 	default:
-		ro.unknown(r.Type)
+		ro.unknown(r.typ)
 	}
 	return nil
 }
@@ -218,26 +169,31 @@ func (ro *rollout) unknown(typ string) {
 
 // event reads a token count. One that repeats the totals of the last is no call.
 func (ro *rollout) event(it *assembly.Step, payload []byte) error {
-	var e eventMsg
-	if err := assembly.Decode(payload, &e); err != nil {
+	var typ string
+	var info, sums, counts []byte
+	if err := jsonscan.Object(payload, jsonscan.To("type", &typ), jsonscan.To("info", &info)); err != nil {
 		return err
 	}
-	if e.Type != "token_count" || e.Info.Kind() != '{' {
+	if typ != "token_count" || !bytes.HasPrefix(info, []byte("{")) {
 		return nil
 	}
-	var info tokenInfo
-	if err := assembly.Decode(e.Info, &info); err != nil {
+	var total, last tokenUsage
+	var window int64
+	if err := errors.Join(
+		jsonscan.Object(info, jsonscan.To("total_token_usage", &sums), jsonscan.To("last_token_usage", &counts),
+			jsonscan.To("model_context_window", &window)),
+		total.read(sums), last.read(counts)); err != nil {
 		return err
 	}
-	if info.Total == ro.totals {
+	if total == ro.totals {
 		return nil
 	}
-	ro.totals = info.Total
-	if info.Window > 0 && info.Window <= assembly.MaxTokens {
-		ro.window = max(ro.window, info.Window)
+	ro.totals = total
+	if window > 0 && window <= assembly.MaxTokens {
+		ro.window = max(ro.window, window)
 	}
-	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.model, info.Last.usage()
-	it.ID = fmt.Sprint(cmp.Or(ro.called, ro.id), info.Total)
+	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.model, last.usage()
+	it.ID = fmt.Sprint(cmp.Or(ro.called, ro.id), total)
 	it.Final = it.Usage.OK
 	ro.Add(it)
 	return nil
@@ -265,26 +221,29 @@ func (u tokenUsage) usage() assembly.Usage {
 // and a summary, which is either text or an item only the server can read. It
 // hands the types of items it does not know to unknown.
 func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func(typ string)) error {
-	var c compacted
-	if err := assembly.Decode(payload, &c); err != nil {
+	var message string
+	var history [][]byte
+	if err := jsonscan.Object(payload, jsonscan.To("message", &message), jsonscan.To("replacement_history", &history)); err != nil {
 		return err
 	}
 	it.Kind = assembly.StepCompact
 	var summary []assembly.Block
-	if c.Message != "" {
+	if message != "" {
 		r := responseItem{maker: mk}
-		text := []byte(c.Message)
+		text := []byte(message)
 		summary = append(summary, r.withText(newBlock(prompt.KindSummary, text), false, text))
 	}
-	for i := range c.History {
-		var kept assembly.Step
-		c.History[i].maker = mk
-		known, err := c.History[i].fill(&kept)
+	for _, text := range history {
+		item, kept := responseItem{maker: mk, scratch: new([]byte)}, assembly.Step{}
+		if err := item.read(text); err != nil {
+			return err
+		}
+		known, err := item.fill(&kept)
 		if err != nil {
 			return err
 		}
 		if !known {
-			unknown(c.History[i].Type)
+			unknown(item.typ)
 		}
 		for _, b := range kept.Blocks {
 			if b.Kind == prompt.KindSummary {
@@ -303,18 +262,18 @@ func texts(line []byte) []traces.Text {
 	keeping := assembly.Maker{Keep: true}
 	var r record
 	var it assembly.Step
-	if assembly.Decode(line, &r) != nil {
+	if r.read(line) != nil {
 		return nil
 	}
-	switch r.Type {
+	switch r.typ {
 	case "response_item":
-		item := responseItem{maker: keeping}
-		if assembly.Decode(r.Payload, &item) != nil {
+		item := responseItem{maker: keeping, scratch: new([]byte)}
+		if item.read(r.payload) != nil {
 			return nil
 		}
 		_, _ = item.fill(&it) // what cannot be read has no blocks
 	case "compacted":
-		_ = replaced(&it, r.Payload, keeping, func(string) {})
+		_ = replaced(&it, r.payload, keeping, func(string) {})
 	}
 	return assembly.TextsOf(it.Blocks)
 }

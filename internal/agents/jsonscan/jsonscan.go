@@ -1,9 +1,12 @@
-package claudecode
+// Package jsonscan walks over JSON text without building values: what most of
+// reading a recording is.
+package jsonscan
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -13,11 +16,11 @@ import (
 // million brackets must be an error, not a stack overflow.
 const maxDepth = 10000
 
-// scanner walks over one JSON text. It accepts and rejects what jsontext does
+// Scanner walks over one JSON text. It accepts and rejects what jsontext does
 // when duplicate names and invalid UTF-8 are allowed (a differential fuzz test
 // holds it to that), and is several times as fast at what is done most:
 // skipping values. The first error sticks and ends every loop.
-type scanner struct {
+type Scanner struct {
 	buf   []byte
 	pos   int
 	depth int
@@ -34,14 +37,20 @@ func (e *syntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.what, e.offset)
 }
 
-func (s *scanner) fail(what string) {
+// New returns a scanner of a text, which it does not change.
+func New(text []byte) Scanner { return Scanner{buf: text} }
+
+// Err returns what is wrong with the text as far as it was read, nil for nothing.
+func (s *Scanner) Err() error { return s.err }
+
+func (s *Scanner) fail(what string) {
 	if s.err == nil {
 		s.err = &syntaxError{s.pos, what}
 	}
 }
 
 // failHere reports the byte at the cursor as unexpected, or the end.
-func (s *scanner) failHere(wanted string) {
+func (s *Scanner) failHere(wanted string) {
 	if s.pos >= len(s.buf) {
 		s.fail("text ends where " + wanted + " is expected")
 		return
@@ -49,7 +58,7 @@ func (s *scanner) failHere(wanted string) {
 	s.fail("found " + strconv.QuoteRuneToASCII(rune(s.buf[s.pos])) + " where " + wanted + " is expected")
 }
 
-func (s *scanner) space() {
+func (s *Scanner) space() {
 	for s.pos < len(s.buf) {
 		switch s.buf[s.pos] {
 		case ' ', '\t', '\r', '\n':
@@ -60,8 +69,8 @@ func (s *scanner) space() {
 	}
 }
 
-// peek returns the first byte of the next token, 0 at the end.
-func (s *scanner) peek() byte {
+// Peek returns the first byte of the next token, 0 at the end.
+func (s *Scanner) Peek() byte {
 	s.space()
 	if s.pos < len(s.buf) {
 		return s.buf[s.pos]
@@ -69,15 +78,36 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// end checks that nothing follows the value.
-func (s *scanner) end() {
+// Raw consumes any value and returns its JSON, which shares the bytes of the text.
+func (s *Scanner) Raw() []byte {
+	from := s.Offset()
+	s.Skip()
+	return s.From(from)
+}
+
+// Offset returns where the next token begins, bytes.
+func (s *Scanner) Offset() int {
+	s.space()
+	return s.pos
+}
+
+// From returns the text from an offset to the cursor, nil after an error.
+func (s *Scanner) From(offset int) []byte {
+	if s.err != nil {
+		return nil
+	}
+	return s.buf[offset:s.pos]
+}
+
+// End checks that nothing follows the value.
+func (s *Scanner) End() {
 	if s.space(); s.err == nil && s.pos < len(s.buf) {
 		s.failHere("the end of the line")
 	}
 }
 
 // enter and leave count the nesting.
-func (s *scanner) enter() bool {
+func (s *Scanner) enter() bool {
 	s.pos++
 	if s.depth++; s.depth > maxDepth {
 		s.fail("nested too deep")
@@ -85,11 +115,11 @@ func (s *scanner) enter() bool {
 	return s.err == nil
 }
 
-// members yields the names of the object at the cursor; the loop body must
+// Members yields the names of the object at the cursor; the loop body must
 // consume each value. Another kind of value is skipped and yields nothing.
-func (s *scanner) members(yield func(name []byte) bool) {
-	if s.peek() != '{' {
-		s.skip()
+func (s *Scanner) Members(yield func(name []byte) bool) {
+	if s.Peek() != '{' {
+		s.Skip()
 		return
 	}
 	if !s.enter() {
@@ -106,11 +136,11 @@ func (s *scanner) members(yield func(name []byte) bool) {
 	}
 }
 
-// elements yields once for every element of the array at the cursor; the loop
+// Elements yields once for every element of the array at the cursor; the loop
 // body must consume it. Another kind of value is skipped and yields nothing.
-func (s *scanner) elements(yield func() bool) {
-	if s.peek() != '[' {
-		s.skip()
+func (s *Scanner) Elements(yield func() bool) {
+	if s.Peek() != '[' {
+		s.Skip()
 		return
 	}
 	if !s.enter() {
@@ -128,11 +158,11 @@ func (s *scanner) elements(yield func() bool) {
 
 // separator consumes the comma ahead of the next member, or the closing
 // bracket, and reports whether the loop is over.
-func (s *scanner) separator(closing byte, first bool) bool {
+func (s *Scanner) separator(closing byte, first bool) bool {
 	if s.err != nil {
 		return true
 	}
-	switch c := s.peek(); {
+	switch c := s.Peek(); {
 	case c == closing:
 		s.pos++
 		s.depth--
@@ -148,16 +178,16 @@ func (s *scanner) separator(closing byte, first bool) bool {
 }
 
 // name consumes a member's name and colon.
-func (s *scanner) name() []byte {
-	if s.peek() != '"' {
+func (s *Scanner) name() []byte {
+	if s.Peek() != '"' {
 		s.failHere("a name")
 		return nil
 	}
 	raw, escaped := s.rawString()
 	if escaped {
-		raw = unescape(nil, raw)
+		raw = Unescape(nil, raw)
 	}
-	if s.peek() != ':' {
+	if s.Peek() != ':' {
 		s.failHere("a colon")
 		return nil
 	}
@@ -165,18 +195,18 @@ func (s *scanner) name() []byte {
 	return raw
 }
 
-// skip consumes any value.
-func (s *scanner) skip() {
-	switch c := s.peek(); {
+// Skip consumes any value.
+func (s *Scanner) Skip() {
+	switch c := s.Peek(); {
 	case c == '"':
 		s.rawString()
 	case c == '{':
-		for range s.members {
-			s.skip()
+		for range s.Members {
+			s.Skip()
 		}
 	case c == '[':
-		for range s.elements {
-			s.skip()
+		for range s.Elements {
+			s.Skip()
 		}
 	case c == '-' || c >= '0' && c <= '9':
 		s.number()
@@ -191,7 +221,7 @@ func (s *scanner) skip() {
 	}
 }
 
-func (s *scanner) literal(word string) bool {
+func (s *Scanner) literal(word string) bool {
 	if len(s.buf)-s.pos < len(word) || string(s.buf[s.pos:s.pos+len(word)]) != word {
 		s.failHere("a value")
 		return false
@@ -201,7 +231,7 @@ func (s *scanner) literal(word string) bool {
 }
 
 // number consumes a number and returns its text.
-func (s *scanner) number() []byte {
+func (s *Scanner) number() []byte {
 	from := s.pos
 	if s.buf[s.pos] == '-' {
 		s.pos++
@@ -229,7 +259,7 @@ func (s *scanner) number() []byte {
 	return s.buf[from:s.pos]
 }
 
-func (s *scanner) digits() bool {
+func (s *Scanner) digits() bool {
 	from := s.pos
 	for s.pos < len(s.buf) && s.buf[s.pos] >= '0' && s.buf[s.pos] <= '9' {
 		s.pos++
@@ -240,47 +270,47 @@ func (s *scanner) digits() bool {
 	return s.pos > from
 }
 
-// str consumes a string and returns its text; another kind of value is
+// Str consumes a string and returns its text; another kind of value is
 // consumed and gives nil. The result may share the line's bytes.
-func (s *scanner) str() []byte {
-	if s.peek() != '"' {
-		s.skip()
+func (s *Scanner) Str() []byte {
+	if s.Peek() != '"' {
+		s.Skip()
 		return nil
 	}
 	raw, escaped := s.rawString()
 	if escaped {
-		return unescape(nil, raw)
+		return Unescape(nil, raw)
 	}
 	return raw
 }
 
-// text is str with storage for the unescaped text.
-func (s *scanner) text(scratch *[]byte) []byte {
-	if s.peek() != '"' {
-		s.skip()
+// Text is Str with storage for the unescaped text.
+func (s *Scanner) Text(scratch *[]byte) []byte {
+	if s.Peek() != '"' {
+		s.Skip()
 		return nil
 	}
 	raw, escaped := s.rawString()
 	if escaped && s.err == nil {
-		*scratch = unescape((*scratch)[:0], raw)
+		*scratch = Unescape((*scratch)[:0], raw)
 		return *scratch
 	}
 	return raw
 }
 
-// boolean consumes a value and reports whether it is true.
-func (s *scanner) boolean() bool {
-	if s.peek() == 't' {
+// Bool consumes a value and reports whether it is true.
+func (s *Scanner) Bool() bool {
+	if s.Peek() == 't' {
 		return s.literal("true")
 	}
-	s.skip()
+	s.Skip()
 	return false
 }
 
-// integer consumes a value and returns it if it is a whole number that fits.
-func (s *scanner) integer() (n int64, ok bool) {
-	if c := s.peek(); c != '-' && (c < '0' || c > '9') {
-		s.skip()
+// Int consumes a value and returns it if it is a whole number that fits.
+func (s *Scanner) Int() (n int64, ok bool) {
+	if c := s.Peek(); c != '-' && (c < '0' || c > '9') {
+		s.Skip()
 		return 0, false
 	}
 	text := s.number()
@@ -296,21 +326,30 @@ const (
 	highBits = 0x8080808080808080
 )
 
+// control are the bytes that sequences of a backslash and one byte stand for, 0 for
+// what is none.
+var control = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
 // rawString consumes the string at the cursor and returns what is between
 // its quotes, and whether that holds escapes.
-func (s *scanner) rawString() (raw []byte, escaped bool) {
+func (s *Scanner) rawString() (raw []byte, escaped bool) {
 	s.pos++
-	from := s.pos
+	from, b := s.pos, s.buf
 	for {
-		s.plain()
-		if s.pos >= len(s.buf) {
+		i := plain(b, s.pos)
+		for i+1 < len(b) && b[i] == '\\' && control[b[i+1]] != 0 {
+			escaped = true
+			i = plain(b, i+2)
+		}
+		s.pos = i
+		if i >= len(b) {
 			s.fail("text ends in a string")
 			return nil, false
 		}
-		switch s.buf[s.pos] {
+		switch b[i] {
 		case '"':
 			s.pos++
-			return s.buf[from : s.pos-1], escaped
+			return b[from:i], escaped
 		case '\\':
 			escaped = true
 			if !s.escape() {
@@ -323,38 +362,32 @@ func (s *scanner) rawString() (raw []byte, escaped bool) {
 	}
 }
 
-// plain moves over the bytes of a string up to a quote, a backslash or a
-// control character, eight at a time: the classic tests for a zero byte and
+// plain returns where the bytes of a string from i on end at a quote, a backslash or a
+// control character. It looks at eight at a time: the classic tests for a zero byte and
 // for a byte below a limit, whose lowest hit is always a true one.
-func (s *scanner) plain() {
-	b, i := s.buf, s.pos
+func plain(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
 		quote := w ^ '"'*lowBits
 		slash := w ^ '\\'*lowBits
 		hit := ((quote-lowBits)&^quote | (slash-lowBits)&^slash | (w-' '*lowBits)&^w) & highBits
 		if hit != 0 {
-			s.pos = i + bits.TrailingZeros64(hit)/8
-			return
+			return i + bits.TrailingZeros64(hit)/8
 		}
 	}
 	for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= ' ' {
 		i++
 	}
-	s.pos = i
+	return i
 }
 
-// escape consumes an escape sequence.
-func (s *scanner) escape() bool {
-	if s.pos+1 >= len(s.buf) {
+// escape consumes an escape sequence that is not simple.
+func (s *Scanner) escape() bool {
+	switch {
+	case s.pos+1 >= len(s.buf):
 		s.fail("text ends in a string")
 		return false
-	}
-	switch s.buf[s.pos+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		s.pos += 2
-		return true
-	case 'u':
+	case s.buf[s.pos+1] == 'u':
 		if _, ok := hex4(s.buf[s.pos+2:]); ok {
 			s.pos += 6
 			return true
@@ -385,60 +418,54 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// unescape appends the text that raw, the inside of a valid JSON string,
+// Unescape appends the text that raw, the inside of a valid JSON string,
 // encodes. A lone surrogate becomes U+FFFD.
-func unescape(dst, raw []byte) []byte {
+func Unescape(dst, raw []byte) []byte {
+	// No sequence is shorter than its text, so that there is room for whole words.
+	const word = 8
+	dst = slices.Grow(dst, len(raw)+word)
+	n := len(dst)
+	dst = dst[:cap(dst)]
 	for i := 0; i < len(raw); {
+		if i+word <= len(raw) {
+			w := binary.LittleEndian.Uint64(raw[i:])
+			binary.LittleEndian.PutUint64(dst[n:], w)
+			w ^= '\\' * lowBits
+			plain := word
+			if hit := (w - lowBits) &^ w & highBits; hit != 0 {
+				plain = bits.TrailingZeros64(hit) / 8
+			}
+			i += plain
+			n += plain
+			if plain == word {
+				continue
+			}
+		}
 		if raw[i] != '\\' {
-			n := plainRun(raw[i:])
-			dst = append(dst, raw[i:i+n]...)
-			i += n
+			dst[n] = raw[i]
+			i++
+			n++
 			continue
 		}
 		c := raw[i+1]
 		i += 2
-		switch c {
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'u':
-			r, _ := hex4(raw[i:])
-			i += 4
-			if utf16.IsSurrogate(r) {
-				low := rune(-1)
-				if i+1 < len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
-					low, _ = hex4(raw[i+2:])
-				}
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					i += 6
-				}
+		if c != 'u' {
+			dst[n] = control[c]
+			n++
+			continue
+		}
+		r, _ := hex4(raw[i:])
+		i += 4
+		if utf16.IsSurrogate(r) {
+			low := rune(-1)
+			if i+1 < len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
+				low, _ = hex4(raw[i+2:])
 			}
-			dst = utf8.AppendRune(dst, r)
-		default:
-			dst = append(dst, c)
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				i += 6
+			}
 		}
+		n += utf8.EncodeRune(dst[n:], r)
 	}
-	return dst
-}
-
-// plainRun returns the length of b up to the first backslash.
-func plainRun(b []byte) int {
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:]) ^ '\\'*lowBits
-		if hit := (w - lowBits) &^ w & highBits; hit != 0 {
-			return i + bits.TrailingZeros64(hit)/8
-		}
-	}
-	for i < len(b) && b[i] != '\\' {
-		i++
-	}
-	return i
+	return dst[:n]
 }

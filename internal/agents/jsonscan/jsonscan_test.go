@@ -1,4 +1,4 @@
-package claudecode
+package jsonscan
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ import (
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 func accepts(b []byte) bool {
-	s := scanner{buf: b}
-	s.skip()
-	s.end()
+	s := Scanner{buf: b}
+	s.Skip()
+	s.End()
 	return s.err == nil
 }
 
@@ -55,8 +55,8 @@ func FuzzStringsAgainstJSONText(f *testing.F) {
 		if err != nil && utf8.Valid(b) && !bytes.Contains(b, []byte(`\u`)) {
 			t.Fatalf("%q: %v", b, err)
 		}
-		s := scanner{buf: b}
-		if got := bytes.ToValidUTF8(s.str(), []byte("\ufffd")); err == nil && !bytes.Equal(got, want) {
+		s := Scanner{buf: b}
+		if got := bytes.ToValidUTF8(s.Str(), []byte("\ufffd")); err == nil && !bytes.Equal(got, want) {
 			t.Errorf("%q: %q, jsontext %q", b, got, want)
 		}
 	})
@@ -64,8 +64,8 @@ func FuzzStringsAgainstJSONText(f *testing.F) {
 
 func TestDeepNesting(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`} {
-		s := scanner{buf: []byte(strings.Repeat(open, 10_000_000))}
-		s.skip()
+		s := Scanner{buf: []byte(strings.Repeat(open, 10_000_000))}
+		s.Skip()
 		if s.err == nil || !strings.Contains(s.err.Error(), "nested too deep") {
 			t.Errorf("%s: error %v", open, s.err)
 		}
@@ -83,11 +83,57 @@ func TestErrorsSayWhere(t *testing.T) {
 		`{"a":1} {`:   "found '{' where the end of the line is expected at byte 8",
 		"{\"a\":\"\n": "control character in a string at byte 6",
 	} {
-		s := scanner{buf: []byte(text)}
-		s.skip()
-		s.end()
+		s := Scanner{buf: []byte(text)}
+		s.Skip()
+		s.End()
 		if s.err == nil || s.err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, s.err, want)
 		}
+	}
+}
+
+// BenchmarkSkip is the part of reading that most bytes go through.
+func BenchmarkSkip(b *testing.B) {
+	big := []byte(`{"x":"` + strings.Repeat(`\tten words of \"code\" or so\n`, 5_000) + `"}`)
+	b.SetBytes(int64(len(big)))
+	for b.Loop() {
+		s := New(big)
+		if s.Skip(); s.err != nil {
+			b.Fatal(s.err)
+		}
+	}
+}
+
+func TestObject(t *testing.T) {
+	var name string
+	var n int64
+	var raw []byte
+	var list [][]byte
+	to := []Member{To("name", &name), To("n", &n), To("raw", &raw), To("list", &list)}
+	text := `{"name":"a\tb","other":[{}],"n":-7,"raw": {"x":1} ,"list":[1, "two",{}]}`
+	if err := Object([]byte(text), to...); err != nil {
+		t.Fatal(err)
+	}
+	if name != "a\tb" || n != -7 || string(raw) != `{"x":1}` || string(bytes.Join(list, []byte("|"))) != `1|"two"|{}` {
+		t.Errorf("%q %d %s %s", name, n, raw, list)
+	}
+	for text, want := range map[string]string{
+		`{"name":5}`:   "found '5' where a string is expected at byte 8",
+		`{"n":1.5}`:    "found '1' where a whole number is expected at byte 5",
+		`{"n":"1"}`:    "found '\"' where a whole number is expected at byte 5",
+		`{"list":{}}`:  "found '{' where a list is expected at byte 8",
+		`[]`:           "found '[' where an object is expected at byte 0",
+		`{"raw":1`:     "text ends where a comma or closing bracket is expected at byte 8",
+		`{"name":""}x`: "found 'x' where the end of the line is expected at byte 11",
+	} {
+		if err := Object([]byte(text), to...); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if err := Object([]byte(`{"name":null,"n":null,"list":null}`), to...); err != nil || name != "" || n != -7 {
+		t.Errorf("%v: name %q, n %d", err, name, n)
+	}
+	if err := Object([]byte(`null`), to...); err != nil {
+		t.Errorf("null: %v", err)
 	}
 }
