@@ -14,7 +14,7 @@ import (
 const (
 	sampleFiles  = 40       // files that are read to learn how many calls a byte of recordings has, spread evenly
 	sampleBytes  = 64 << 20 // of them, as stored
-	nameBytes    = 20       // of a name and its file in a shuffle
+	nameBytes    = 11       // of a name and its file in a shuffle
 	rowBytes     = 4000     // of a row as JSON
 	columnBytes  = 500      // of a row as Parquet
 	baseMemory   = 200      // MiB, of a worker with nothing to do

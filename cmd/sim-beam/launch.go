@@ -125,8 +125,8 @@ func (l *launch) look(ctx context.Context, stage string, blocks []block) error {
 	if err != nil {
 		return err
 	}
-	if sent := counted(done, "names"); sent > 0 {
-		fmt.Fprintf(l.stderr, "sim-beam: %d names of sessions and calls shuffled, some %d kB\n", sent, sent*nameBytes/1000)
+	if sent := counted(done, "bytes"); sent > 0 {
+		fmt.Fprintf(l.stderr, "sim-beam: shuffled %.1f kB of names of sessions and calls\n", float64(sent)/1000)
 	}
 	if err := l.complain(ctx, stage+problemsFile); err != nil {
 		return err

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -14,6 +16,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
 	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
@@ -40,7 +43,7 @@ const (
 
 // Counters of the pipelines.
 var (
-	namesSent  = beam.NewCounter("sim", "names")  // sent to be met, of sessions and calls
+	bytesSent  = beam.NewCounter("sim", "bytes")  // of names of sessions and calls, sent to be met
 	callsTaken = beam.NewCounter("sim", "calls")  // simulated, once for each cell
 	rowsMade   = beam.NewCounter("sim", "rows")   // written
 	blocksDone = beam.NewCounter("sim", "blocks") // simulated
@@ -48,9 +51,10 @@ var (
 
 // worker is what a worker has of a run.
 type worker struct {
-	Out    string
-	recipe *recipe
-	plan   *scenarios.Plan
+	Out     string
+	recipe  *recipe
+	plan    *scenarios.Plan
+	learned *profile.Profile
 }
 
 // begin reads the recipe, and refuses to work on that of another program.
@@ -63,8 +67,11 @@ func (w *worker) begin(ctx context.Context) error {
 		return err
 	}
 	var err error
-	w.plan, err = w.recipe.plan()
-	return err
+	if w.plan, err = w.recipe.plan(); err != nil {
+		return err
+	}
+	w.learned = w.plan.Profiles[w.plan.Design.Scenario.Profile]
+	return nil
 }
 
 // surveyor looks at the sessions of a block.
@@ -76,7 +83,7 @@ func (f *surveyor) Setup(ctx context.Context) error { return f.Worker.begin(ctx)
 // ProcessElement writes what is seen of the sessions of a block, named like the block, and emits what its files speak of:
 // each name once with the file, those that belong together, and what was wrong.
 func (f *surveyor) ProcessElement(
-	ctx context.Context, name string, spoke func(int64, int64), link, problem func(string),
+	ctx context.Context, name string, spoke func(int, []byte), link, problem func(string),
 ) error {
 	one.Lock()
 	defer one.Unlock()
@@ -102,10 +109,17 @@ func (f *surveyor) ProcessElement(
 			link(fmt.Sprintf("%d %d\n", b.Files[i].Index, b.Files[root].Index))
 		}
 	}
+	var heaps [nameHeaps][]byte
 	for name, i := range first {
-		spoke(int64(name), int64(b.Files[i].Index))
+		heap := &heaps[name%nameHeaps]
+		*heap = binary.AppendUvarint(binary.LittleEndian.AppendUint64(*heap, name), uint64(b.Files[i].Index))
 	}
-	namesSent.Inc(ctx, int64(len(first)))
+	for i, heap := range heaps {
+		if len(heap) > 0 {
+			spoke(i, heap)
+			bytesSent.Inc(ctx, int64(len(heap)))
+		}
+	}
 	for _, text := range x.problems {
 		problem(text)
 	}
@@ -116,17 +130,28 @@ func (f *surveyor) ProcessElement(
 	return putValue(ctx, at(f.Worker.Out, partsFolder, name+".sights"), sights)
 }
 
+// nameHeaps is over how many heaps names are spread, equal ones in one: elements of an engine cost much more than bytes.
+const nameHeaps = 64
+
 // meet emits a line for every two files that speak of the same.
-func meet(_ int64, files func(*int64) bool, link func(string)) {
-	var first, next int64
-	if !files(&first) {
-		return
-	}
-	for files(&next) {
-		if next != first {
-			link(fmt.Sprintf("%d %d\n", first, next))
+func meet(_ int, heaps func(*[]byte) bool, link func(string)) error {
+	first := map[uint64]uint64{} // file of each name
+	for heap := []byte(nil); heaps(&heap); {
+		for len(heap) > 8 {
+			name := binary.LittleEndian.Uint64(heap)
+			file, n := binary.Uvarint(heap[8:])
+			if n <= 0 {
+				return errors.New("names that were sent are damaged")
+			}
+			heap = heap[8+n:]
+			if before, ok := first[name]; !ok {
+				first[name] = file
+			} else if before != file {
+				link(fmt.Sprintf("%d %d\n", before, file))
+			}
 		}
 	}
+	return nil
 }
 
 // simulator simulates a block.
@@ -135,8 +160,9 @@ type simulator struct{ Worker worker }
 // Setup is called by Beam.
 func (f *simulator) Setup(ctx context.Context) error { return f.Worker.begin(ctx) }
 
-// ProcessElement writes the rows of a block, named like the block: who does it again writes the same.
-func (f *simulator) ProcessElement(ctx context.Context, name string) error {
+// ProcessElement writes the rows of a block, named like the block: who does it again writes the same. The name is emitted
+// for Prism alone, which waits for a stage without output in a loop that never sleeps.
+func (f *simulator) ProcessElement(ctx context.Context, name string, done func(string)) error {
 	one.Lock()
 	defer one.Unlock()
 	var b block
@@ -149,11 +175,7 @@ func (f *simulator) ProcessElement(ctx context.Context, name string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer x.close()
-	learned, err := w.recipe.profile()
-	if err != nil {
-		return err
-	}
-	cells, err := w.plan.RunPart(ctx, x.corpus, learned, func(cell int, _ *traces.Session) bool {
+	cells, err := w.plan.RunPart(ctx, x.corpus, w.learned, func(cell int, _ *traces.Session) bool {
 		return b.From <= cell && cell < b.To || cell == len(w.plan.Design.Cells) && b.From == 0
 	})
 	if err != nil {
@@ -178,6 +200,7 @@ func (f *simulator) ProcessElement(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	done(name)
 	return put(ctx, at(w.Out, rowsFolder, path.Base(name)+".parquet"), func(out io.Writer) error { return table.Write(out, export.FormatParquet) })
 }
 
@@ -221,7 +244,8 @@ func survey(ctx context.Context, out, pass string, names []string) (beam.Pipelin
 // simulate runs the pipeline that simulates blocks.
 func simulate(ctx context.Context, out string, names []string) (beam.PipelineResult, error) {
 	p, s := beam.NewPipelineWithRoot()
-	beam.ParDo0(s.Scope("simulate"), &simulator{worker{Out: out}}, elements(s, names))
+	done := beam.ParDo(s.Scope("simulate"), &simulator{worker{Out: out}}, elements(s, names))
+	beam.GroupByKey(s.Scope("done"), beam.AddFixedKey(s, done))
 	return launched(beamx.RunWithMetrics(ctx, p))
 }
 

@@ -70,20 +70,14 @@ func (r *recipe) plan() (*scenarios.Plan, error) {
 		Registry: registry, Prices: prices, Design: design, Strict: r.Strict, Version: version(), Seed: s.Seed,
 		Workers: runtime.GOMAXPROCS(0),
 	}
-	if given, err := r.profile(); err != nil {
-		return nil, err
-	} else if given != nil {
+	if len(r.Profile) > 0 {
+		given, err := profile.Parse(r.Profile, fitted)
+		if err != nil {
+			return nil, err
+		}
 		p.Profiles = map[string]*profile.Profile{s.Profile: given}
 	}
 	return p, nil
-}
-
-// profile returns the profile of a recipe, nil for none.
-func (r *recipe) profile() (*profile.Profile, error) {
-	if len(r.Profile) == 0 {
-		return nil, nil
-	}
-	return profile.Parse(r.Profile, fitted)
 }
 
 // filter chooses the sessions of a corpus that the scenario asks for.
