@@ -88,6 +88,7 @@ bench:
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go tool -modfile=tools/go.mod golangci-lint run ./...
+	cd cmd/sim-beam && go tool -modfile=../../tools/go.mod golangci-lint run ./...
 
 fuzz:
 	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file _ target; do \

@@ -34,7 +34,8 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 	for i, f := range b.Files {
 		name, err := x.fetch(ctx, f.Name)
 		if err != nil {
-			return nil, errors.Join(err, x.close())
+			x.close()
+			return nil, err
 		}
 		x.place[name], x.names[name] = i, f.Name
 		paths = append(paths, name)
@@ -54,7 +55,8 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 		opts.Shelf, x.shelf = shelf, shelf
 	}
 	if err := x.corpusOf(ctx, b, opts, paths); err != nil {
-		return nil, errors.Join(err, x.close())
+		x.close()
+		return nil, err
 	}
 	_, err = filter(p, x.corpus)
 	return x, err
@@ -71,21 +73,20 @@ type reading struct {
 	store    *store.Store
 }
 
-func (x *reading) close() error {
-	var err error
+// close gives up what was kept to read faster, or out of memory: nothing of it is a result.
+func (x *reading) close() {
 	if x.corpus != nil {
-		err = x.corpus.Close()
+		_ = x.corpus.Close()
 	}
 	if x.shelf != nil {
 		x.shelf.Close()
 	}
 	if x.store != nil {
-		_, _ = x.store.Close() // a cache: what it lacks is read again
+		_, _ = x.store.Close()
 	}
 	if x.copies != "" {
-		err = errors.Join(err, os.RemoveAll(x.copies))
+		_ = os.RemoveAll(x.copies)
 	}
-	return err
 }
 
 // fetch returns the name under which a recording can be read here.
