@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"internal/fleet":       4,
 	"internal/live/shadow": 4,
 	"sim":                  3,
+	"internal/parsed":      3,
 	"strategies":           2,
 	"sim/client":           2,
 	"sim/promptcache":      2,

@@ -20,6 +20,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -283,6 +285,31 @@ func TestOtherVersion(t *testing.T) {
 	_, err := simulate(t.Context(), out, []string{"rows-00000-of-00001"})
 	if err == nil || !strings.Contains(err.Error(), errProgram.Error()) {
 		t.Errorf("%v, want %v", err, errProgram)
+	}
+}
+
+// Files of parsed sessions have the rows of the recordings.
+func TestParsedSessions(t *testing.T) {
+	dir := samples(t)
+	corpus, err := agents.Read(t.Context(), traces.Options{Listener: needs.NewListener()}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer corpus.Close()
+	folder := t.TempDir()
+	for i, part := range [][]*traces.Session{corpus.Sessions[:2], corpus.Sessions[2:]} {
+		var b bytes.Buffer
+		if err := parsed.Write(&b, part); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(folder, fmt.Sprintf("%d.parquet", i)), b.Bytes())
+	}
+	out, err := launchWith(t, "--scenario", "thresholds", filepath.Join(folder, "*.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rowsIn(t, out) != alone(t, "--scenario", "thresholds", dir) {
+		t.Error("the rows are not those of the recordings")
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/parsed"
 )
 
 // exportFlags are the flags of sim export.
@@ -23,13 +25,15 @@ type exportFlags struct {
 	force  bool
 	raw    bool
 	keys   keyFlags
+
+	sessions bool
 }
 
 func newExport() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
-		Use:   "export RUN… -o FILE",
-		Short: "Write the rows of runs as JSON lines, CSV or Parquet",
+		Use:   "export RUN… | --sessions PATH… -o FILE",
+		Short: "Write the rows of runs, or parsed sessions, as JSON lines, CSV or Parquet",
 		Long: `Writes the rows of runs, one for each cell and session, for other programs. RUN is
 a folder that sim run --out made, or its rows.jsonl. The extension of FILE says
 which format it is: .jsonl, .csv or .parquet; docs/schema.md lists the columns.
@@ -38,18 +42,29 @@ FILE.meta.json, beside JSON lines and CSV, says where the figures come from.
 --anonymize replaces session ids and everything that could be a path or a
 person's words by keyed hashes. The key, 16 bytes or more, is in a file or in the
 variable ` + anonymizeKeyVariable + `, and in no output. One key gives a session the
-same pseudonym in every export.`,
+same pseudonym in every export.
+
+--sessions writes the sessions under PATH instead, parsed, into FILE.parquet: sim run
+and sim-beam read it like recordings, faster, on any machine with this version of
+sim. It has what sessions did and where, but not their texts.`,
 		Example: `  sim run --out today ~/.claude/projects && sim export today -o today.parquet
   sim export --label before=one --label after=two -o both.csv
   sim export today -o shared.parquet --anonymize --new-anonymize-key ~/sim.key
-  sim export later -o later.parquet --anonymize --anonymize-key ~/sim.key`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.export(cmd, args) },
+  sim export later -o later.parquet --anonymize --anonymize-key ~/sim.key
+  sim export --sessions ~/.claude/projects -o sessions.parquet`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.sessions {
+				return f.exportSessions(cmd, args)
+			}
+			return f.export(cmd, args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "write into `FILE`.jsonl, .csv or .parquet")
 	flags.StringArrayVar(&f.labels, "label", nil, "export a run with its name in a column run, as `NAME=RUN`; repeatable")
 	flags.BoolVar(&f.force, "force", false, "replace files that are there")
 	flags.BoolVar(&f.raw, "raw", false, "CSV: keep texts that a spreadsheet takes for formulas as they are")
+	flags.BoolVar(&f.sessions, "sessions", false, "write the sessions under PATH, parsed, into FILE.parquet")
 	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	return cmd
@@ -94,6 +109,41 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	}
 	tell(cmd.OutOrStdout(), plural(table.Len(), "row")+" in "+f.output)
 	return nil
+}
+
+// exportSessions writes sessions as they are once they are read.
+func (f *exportFlags) exportSessions(cmd *cobra.Command, args []string) error {
+	var errs []error
+	if len(args) == 0 {
+		errs = append(errs, errors.New("no sessions: name files or folders of recordings"))
+	}
+	if !strings.HasSuffix(f.output, parsed.Suffix) {
+		errs = append(errs, fmt.Errorf("-o %s: sessions are written into a FILE%s", f.output, parsed.Suffix))
+	} else if !f.force && isThere(f.output) {
+		errs = append(errs, fmt.Errorf("%s: exists; --force replaces it", f.output))
+	} else {
+		errs = append(errs, placeFor("-o", f.output))
+	}
+	for _, flag := range []string{"label", "raw", "anonymize", "anonymize-key", "new-anonymize-key"} {
+		if cmd.Flags().Changed(flag) {
+			errs = append(errs, fmt.Errorf("--%s is for rows: not with --sessions", flag))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return usageError{err}
+	}
+	read := readFlags{listener: needs.NewListener(), verbose: true}
+	defer read.shelve()()
+	c, err := read.corpus(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	err = files.Write(cmd.Context(), f.output, func(w io.Writer) error { return parsed.Write(untilDone{cmd.Context(), w}, c.Sessions) })
+	if err == nil {
+		tell(cmd.OutOrStdout(), plural(len(c.Sessions), "session")+" in "+f.output)
+	}
+	return err
 }
 
 // write writes the data and what describes it, both or none. A link, or what is no regular

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -201,7 +202,10 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		default:
 			opts.Store = kept
 		}
-		c, err = agents.Read(ctx, opts, paths...)
+		var inputs *traces.Inputs
+		if inputs, err = traces.Find(ctx, opts, paths...); err == nil {
+			c, err = parsed.Read(ctx, opts, inputs, strings.Join(paths, ", "))
+		}
 		defer func() { f.closeStore(cmd, kept) }()
 	}
 	stop()

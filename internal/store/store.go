@@ -142,24 +142,38 @@ func (s *Store) read(key string, v reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() < digestLen || info.Size() > Limit {
+	if info.Size() > Limit {
 		return errDigest
 	}
 	text := make([]byte, info.Size())
 	if n, err := in.ReadAt(text, 0); n < len(text) {
 		return err
 	}
-	if xxh3.Hash128(text[digestLen:]).Bytes() != [digestLen]byte(text) {
+	err = k.open(text, v)
+	if now := time.Now(); err == nil && now.Sub(info.ModTime()) > used {
+		_ = os.Chtimes(name, now, now) // who reads alone does not say when
+	}
+	return err
+}
+
+// open reads the value that was sealed in a text.
+func (k *kind) open(text []byte, into reflect.Value) error {
+	if len(text) < digestLen || xxh3.Hash128(text[digestLen:]).Bytes() != [digestLen]byte(text) {
 		return errDigest
 	}
 	left := &input{rest: text[digestLen:]}
-	if k.get(left, v.UnsafePointer()); left.err == nil && len(left.rest) > 0 {
+	if k.get(left, into.UnsafePointer()); left.err == nil && len(left.rest) > 0 {
 		left.err = errDigest
 	}
-	if now := time.Now(); left.err == nil && now.Sub(info.ModTime()) > used {
-		_ = os.Chtimes(name, now, now) // who reads alone does not say when
-	}
 	return left.err
+}
+
+// seal returns a value with its digest ahead of it.
+func (k *kind) seal(from reflect.Value) []byte {
+	text := k.put(make([]byte, digestLen, 64<<10), from.UnsafePointer())
+	sum := xxh3.Hash128(text[digestLen:]).Bytes()
+	copy(text, sum[:])
+	return text
 }
 
 // Put writes the value that from points to as the entry of a key. Close tells what could not be written.
@@ -182,9 +196,7 @@ func (s *Store) write(key string, v reflect.Value) error {
 	if k.err != nil {
 		return k.err
 	}
-	text := k.put(make([]byte, digestLen, 64<<10), v.UnsafePointer())
-	sum := xxh3.Hash128(text[digestLen:]).Bytes()
-	copy(text, sum[:])
+	text := k.seal(v)
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}

@@ -1,0 +1,184 @@
+// Package parsed reads and writes Parquet files of sessions that were read already, one in a row: as sim has them in
+// memory, without their texts, some 3 % of the recordings. They are for programs in which sessions lie in memory alike.
+package parsed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/store"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Suffix is how the name of a file ends that is read as one of sessions.
+const Suffix = ".parquet"
+
+// keyLayout is the key of metadata under which a file says how sessions lie in it.
+const keyLayout = "sim.sessions"
+
+// groupBytes is how many bytes of sessions are in a row group.
+const groupBytes = 16 << 20
+
+// row is a session in a file. What stands ahead of the body is for queries.
+type row struct {
+	Session string `parquet:"session"`
+	Agent   string `parquet:"agent,dict"`
+	Project string `parquet:"project,dict"`
+	Start   int64  `parquet:"start,timestamp(nanosecond)"`
+	Calls   int64  `parquet:"calls"`
+	Body    []byte `parquet:"body,zstd"`
+}
+
+func newCoder() (*store.Coder[traces.Session], error) {
+	return store.NewCoder[traces.Session](new(needs.Index))
+}
+
+// Write writes sessions, which were read with a listener.
+func Write(w io.Writer, sessions []*traces.Session) error {
+	coder, err := newCoder()
+	if err != nil {
+		return err
+	}
+	pw := parquet.NewGenericWriter[row](w, parquet.KeyValueMetadata(keyLayout, coder.Layout), parquet.SkipPageBounds("body"))
+	size := 0
+	for _, s := range sessions {
+		whole, err := s.Load()
+		if err != nil {
+			return err
+		}
+		body := coder.Encode(whole)
+		if _, err := pw.Write([]row{{s.ID, s.Agent, s.Project, s.Start, int64(s.NumCalls()), body}}); err != nil {
+			return fmt.Errorf("session %s: %w", s.ID, err)
+		}
+		if size += len(body); size > groupBytes {
+			size = 0
+			if err := pw.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return pw.Close()
+}
+
+// Read reads files of sessions, and has agents read the recordings among the inputs: see agents.ReadInputs. Sessions of
+// files have no texts, and were read from the file.
+func Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	var ours []traces.Input
+	recordings := *inputs
+	recordings.Files = nil
+	for _, in := range inputs.Files {
+		if strings.HasSuffix(in.Name, Suffix) {
+			ours = append(ours, in)
+		} else {
+			recordings.Files = append(recordings.Files, in)
+		}
+	}
+	if len(ours) == 0 {
+		return agents.ReadInputs(ctx, opts, inputs, what)
+	}
+	c := &traces.Corpus{Inputs: inputs}
+	if len(recordings.Files)+len(recordings.Problems) > 0 {
+		var err error
+		if c, err = agents.ReadInputs(ctx, opts, &recordings, what); err != nil && !errors.Is(err, traces.ErrNoSessions) {
+			return nil, err
+		}
+	}
+	for _, in := range ours {
+		n := len(c.Sessions)
+		err := read(ctx, opts, in.Name, c)
+		switch {
+		case ctx.Err() != nil || err != nil && opts.Strict:
+			c.Close()
+			return nil, fmt.Errorf("%s: %w", in.Name, err)
+		case err != nil: // all of a file or nothing
+			c.Sessions = c.Sessions[:n]
+			c.Problems = append(c.Problems, traces.Problem{File: in.Name, Text: err.Error(), Unread: true})
+			c.NumProblems++
+		}
+	}
+	assembly.Sort(c.Sessions)
+	taken := map[string]int{}
+	for _, s := range c.Sessions {
+		s.ID = assembly.UniqueID(taken, s.ID)
+	}
+	switch {
+	case len(c.Sessions) > 0:
+		return c, nil
+	case len(c.Problems) > 0:
+		return c, fmt.Errorf("%s: %w: %s", what, traces.ErrNoSessions, c.Problems[0])
+	}
+	return c, fmt.Errorf("%s: %w", what, traces.ErrNoSessions)
+}
+
+var (
+	errForm    = errors.New("no file of sessions that this version of sim reads: write it anew with sim export --sessions")
+	errDamaged = errors.New("damaged: write it anew with sim export --sessions")
+)
+
+// read adds the sessions of a file to a corpus.
+func read(ctx context.Context, opts traces.Options, name string, c *traces.Corpus) (err error) {
+	defer func() {
+		if recover() != nil { // a damaged file is one to the library of Parquet
+			err = errDamaged
+		}
+	}()
+	coder, err := newCoder()
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	file, err := parquet.OpenFile(in, info.Size())
+	if err != nil {
+		return fmt.Errorf("%w (%v)", errForm, err)
+	}
+	if layout, _ := file.Lookup(keyLayout); layout != coder.Layout {
+		return errForm
+	}
+	r := parquet.NewGenericReader[row](file)
+	defer r.Close()
+	for rows := make([]row, 1); ctx.Err() == nil; {
+		n, err := r.Read(rows)
+		if n == 1 {
+			s := new(traces.Session)
+			if coder.Decode(rows[0].Body, s) != nil {
+				return errDamaged
+			}
+			if opts.Spoke != nil {
+				opts.Spoke(name, prompt.DigestString(s.ID).Lo)
+			}
+			s.Files = []string{name}
+			if opts.Shelf != nil {
+				_ = s.Shelve(opts.Shelf) // it stays in memory
+			}
+			c.Sessions = append(c.Sessions, s)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("%w (%v)", errDamaged, err)
+		}
+	}
+	c.Bytes += info.Size()
+	if opts.Progress != nil {
+		opts.Progress(info.Size(), 1)
+	}
+	return ctx.Err()
+}
