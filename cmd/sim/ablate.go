@@ -42,8 +42,8 @@ func (f *runFlags) chains(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.corpus.Close()
-	watched, stop := f.read.watched(cmd, s.plan, s.corpus)
-	run, cells, runErr := watched.Chains(cmd.Context(), s.corpus)
+	stop := f.read.watched(cmd, s.plan, s.corpus)
+	run, cells, runErr := s.plan.Chains(cmd.Context(), s.corpus)
 	stop()
 	if run == nil {
 		return runErr
@@ -95,8 +95,8 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.corpus.Close()
-	watched, stop := f.read.watched(cmd, s.plan, s.corpus)
-	out, runErr := watched.Ablate(cmd.Context(), s.corpus, a, f.pairs)
+	stop := f.read.watched(cmd, s.plan, s.corpus)
+	out, runErr := s.plan.Ablate(cmd.Context(), s.corpus, a, f.pairs)
 	stop()
 	if out == nil {
 		return runErr

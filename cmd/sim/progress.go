@@ -182,15 +182,12 @@ func (s *simulating) text(elapsed time.Duration) string {
 
 // simulate runs a plan and shows how far it is.
 func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
-	watched, stop := f.watched(cmd, plan, corpus)
-	defer stop()
-	return watched.Run(cmd.Context(), corpus)
+	defer f.watched(cmd, plan, corpus)()
+	return plan.Run(cmd.Context(), corpus)
 }
 
-// watched makes a plan show how far it is until stop is called, and returns it.
-func (f *readFlags) watched(
-	cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus,
-) (watched *scenarios.Plan, stop func()) {
+// watched makes a plan show how far it is until stop is called.
+func (f *readFlags) watched(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (stop func()) {
 	calls := 0
 	for _, s := range corpus.Sessions {
 		calls += s.NumCalls()
@@ -198,7 +195,7 @@ func (f *readFlags) watched(
 	s := &simulating{calls: float64(calls) / float64(max(1, len(corpus.Sessions)))}
 	plan.Done = s.done
 	over := f.watch(cmd, s.text)
-	return plan, func() {
+	return func() {
 		over()
 		plan.Done = nil
 	}

@@ -76,8 +76,8 @@ func (f *runFlags) runShard(cmd *cobra.Command, s *study, paid bool) error {
 	if s.plan.Unfinished, err = results.OpenJournal(open, there); err != nil {
 		return err
 	}
-	watched, stop := f.read.watched(cmd, s.plan, s.corpus)
-	err = watched.RunShard(cmd.Context(), s.corpus, part)
+	stop := f.read.watched(cmd, s.plan, s.corpus)
+	err = s.plan.RunShard(cmd.Context(), s.corpus, part)
 	stop()
 	if err := errors.Join(err, s.plan.Unfinished.Leave(true)); err != nil {
 		return err

@@ -61,8 +61,8 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer s.corpus.Close()
-	watched, stop := f.read.watched(cmd, s.plan, s.corpus)
-	out, runErr := watched.Tune(cmd.Context(), s.file, s.corpus, f.search)
+	stop := f.read.watched(cmd, s.plan, s.corpus)
+	out, runErr := s.plan.Tune(cmd.Context(), s.file, s.corpus, f.search)
 	stop()
 	if out == nil {
 		return runErr
