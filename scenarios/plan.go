@@ -315,6 +315,7 @@ func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error)
 // configs returns the cells as the runner takes them.
 func (p *Plan) configs(d *Design) ([]sim.Config, error) {
 	var configs []sim.Config
+	around := d.surroundings()
 	for i := range d.Cells {
 		c, err := p.config(&d.Cells[i])
 		if err != nil {
@@ -324,11 +325,28 @@ func (p *Plan) configs(d *Design) ([]sim.Config, error) {
 			c.Record = func(r *results.CallRecord) { p.record(d.Cells[i].Name, r) }
 		}
 		if p.Summarize == nil { // calls that are made for real are each cell's own
-			c.Around = d.Cells[i].Scenario
+			c.Around = around(d.Cells[i].Scenario)
 		}
 		configs = append(configs, c)
 	}
 	return configs, nil
+}
+
+// surroundings returns what cells have in common that differ in nothing but their strategy and the lifetimes of the
+// cache's entries.
+func (d *Design) surroundings() func(*Scenario) any {
+	known := map[*Scenario]any{}
+	return func(s *Scenario) any {
+		if known[s] == nil {
+			other := *s
+			other.Server.Lifetime5m, other.Server.Lifetime1h = 0, 0
+			n, err := spec.Encode(&other)
+			if known[s] = any(s); err == nil && s.Server.cache().Capacity == 0 {
+				known[s] = spec.Flow(n)
+			}
+		}
+		return known[s]
+	}
 }
 
 func (p *Plan) config(cell *Cell) (sim.Config, error) {
@@ -354,6 +372,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		Assembly:   &s.Client.Assembly,
 		Events:     s.Events,
 		Verify:     s.Verify || p.Verify,
+		Lifetimes:  promptcache.Lifetimes{s.Server.Lifetime5m, s.Server.Lifetime1h},
 		HintAt:     s.Server.HintAt,
 		Latency:    s.Latency,
 		Levels:     s.Levels,

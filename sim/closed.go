@@ -38,7 +38,7 @@ func (b *batch) hold(ctx context.Context, h *held, cell int, cohort []int, rows 
 			h[how] = NewLoop(c.against(how))
 			h[how].ctx = ctx
 		}
-		h[how].config.Strategy = c.Strategy
+		h[how].config.Strategy, h[how].config.Lifetimes = c.Strategy, c.Lifetimes
 		again, err := h[how].RunCohort(sessions)
 		if err != nil {
 			return err

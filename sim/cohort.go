@@ -72,6 +72,7 @@ const untilAsked = 1 << 14
 func (l *Loop) reset(sessions []*traces.Session) error {
 	l.clock.reset()
 	for i := range l.servers {
+		l.live(l.servers[i].Server)
 		l.servers[i].Reset()
 	}
 	l.flights, l.free = l.flights[:0], l.free[:0]

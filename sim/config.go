@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -46,7 +47,7 @@ type Prices interface {
 // Config is one cell: everything a loop needs besides the sessions.
 type Config struct {
 	Strategy *strategies.Strategy
-	// Around, when not nil, says that cells with the same differ in nothing but their strategy. A Runner may then
+	// Around, when not nil, says that cells with the same differ in nothing but their strategy and Lifetimes. A Runner may then
 	// simulate several of them at once, as far as they do the same: rows are as if it did not.
 	Around any
 	Client Client // nil: as the session's agent and version
@@ -70,6 +71,8 @@ type Config struct {
 	Person func(index int, s *traces.Session) Person
 	Window int64 // context window, tokens; 0: as the session's client
 	Verify bool  // check the invariants at every call
+	// Lifetimes, when not zero, are those of entries of the caches that Server makes.
+	Lifetimes promptcache.Lifetimes
 	// HintAt is the size from which the server refuses requests of a client
 	// that takes hints, once each, with the hint to clear, tokens; 0 for never.
 	HintAt int64

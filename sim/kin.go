@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -18,8 +19,9 @@ import (
 // kindred groups cells, by index, of which one simulation may stand for several, in the order of the first of each.
 func (r Runner) kindred(cells []Config) [][]int {
 	type kind struct {
-		around any
-		layers string
+		around   any
+		layers   string               // what strategies have in common
+		strategy *strategies.Strategy // of one that has nothing in common with others
 	}
 	at := map[kind]int{}
 	var groups [][]int
@@ -27,10 +29,12 @@ func (r Runner) kindred(cells []Config) [][]int {
 		c := &cells[i]
 		k := kind{around: c.Around}
 		if c.Around != nil && c.Record == nil && c.Observer == nil && r.Observe == nil {
-			k.layers = c.Strategy.Kind()
+			if k.layers = c.Strategy.Kind(); k.layers == "" {
+				k.strategy = c.Strategy
+			}
 		}
 		g, ok := at[k]
-		if !ok || k.layers == "" {
+		if !ok || k == (kind{around: c.Around}) {
 			g, groups = len(groups), append(groups, nil)
 			at[k] = g
 		}
@@ -66,6 +70,7 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 	var failed error
 	ended := func(f *Loop, err error) {
 		if err == nil {
+			f.turn.Kin.Part(func(k int) bool { return f.standsFor(b.cells[group[k]].Lifetimes) })
 			rest = append(rest, f.turn.Kin.Parted...)
 			err = b.keepKin(ctx, f, &l.held, group, cohort)
 		} else if errors.Is(err, ErrInvariant) {
@@ -85,14 +90,37 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 		}
 	}
 	for len(rest) > 0 && failed == nil {
-		l.turn.Kin.Stand(rest)
-		rest = rest[:0]
-		l.config.Strategy = l.turn.Kin.All[l.turn.Kin.Runs]
+		rest = b.stand(l, group, rest)
 		if _, err := l.RunCohort(l.group); failed == nil {
 			ended(l, err)
 		}
 	}
 	return failed
+}
+
+// stand makes a loop run under the longest lifetimes of a group's rest, for the cells that live no longer, and returns
+// the others.
+func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
+	var longest promptcache.Lifetimes
+	for _, k := range rest {
+		if life := b.cells[group[k]].Lifetimes; slices.Compare(life[:], longest[:]) > 0 {
+			longest = life
+		}
+	}
+	var alike, shorter []int
+	for _, k := range rest {
+		switch life := b.cells[group[k]].Lifetimes; {
+		case life == longest:
+			alike = append(alike, k)
+		case life.Within(longest):
+			shorter = append(shorter, k)
+		default:
+			others = append(others, k)
+		}
+	}
+	l.turn.Kin.Stand(append(shorter, alike...))
+	l.config.Strategy, l.config.Lifetimes = l.turn.Kin.All[l.turn.Kin.Runs], longest
+	return others
 }
 
 // keepKin hands out the rows of a loop that has come to its end.
@@ -135,4 +163,24 @@ func (s *replay) rowUnder(kin *strategies.Kin, k int) results.Row {
 		gauges[v.thread].show(&row, s.levels, s.limits[int(v.limits)+k], v)
 	}
 	return row
+}
+
+// live gives the entries of a cache the lifetimes of the cell.
+func (l *Loop) live(s Server) {
+	if a, ok := s.(*promptcache.Anthropic); ok && l.config.Lifetimes != (promptcache.Lifetimes{}) {
+		a.Live(l.config.Lifetimes)
+	}
+}
+
+// standsFor reports whether the run would have gone no other way under shorter lifetimes.
+func (l *Loop) standsFor(life promptcache.Lifetimes) bool {
+	return life == l.config.Lifetimes || !slices.ContainsFunc(l.servers, func(s agentServer) bool {
+		switch s := s.Server.(type) {
+		case *promptcache.Anthropic:
+			return !s.Oldest().Within(life)
+		case *promptcache.OpenAI:
+			return false
+		}
+		return true
+	})
 }

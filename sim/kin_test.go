@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 	"pgregory.net/rapid"
 
 	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
@@ -67,7 +69,7 @@ func layerNode(n *yaml.Node, layer string) *yaml.Node {
 }
 
 // Cells that share what they have in common have the rows that each has by itself: over all presets and mixtures of
-// layers, with values of all that layers poll, and clients that stop at a level or do not.
+// layers, with values of all that layers poll, other lifetimes, and clients that stop at a level or do not.
 func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -93,6 +95,10 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 		var cells []Config
 		for _, r := range relatives(rt, registry, s) {
 			c.Strategy = r
+			c.Lifetimes = promptcache.Lifetimes{
+				rapid.SampledFrom([]time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute}).Draw(rt, "5m"),
+				rapid.SampledFrom([]time.Duration{20 * time.Minute, time.Hour}).Draw(rt, "1h"),
+			}
 			cells = append(cells, c)
 		}
 		sessions := []*traces.Session{mixedSession(rt, "a"), mixedSession(rt, "b"), mixedSession(rt, "c")}

@@ -276,6 +276,7 @@ func (l *Loop) serverOf(session *traces.Session, provider string) Server {
 		}
 	}
 	s := l.config.Server(cache)
+	l.live(s)
 	l.servers = append(l.servers, agentServer{session.Agent, provider, cache, s})
 	return s
 }

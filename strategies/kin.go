@@ -18,6 +18,7 @@ type Kin struct {
 	Parted []int // of those that would have acted otherwise at some point
 
 	polled []polled // by layer
+	same   bool     // All are one strategy, in other surroundings
 }
 
 // polled are the parameters of a layer, by strategy, and the levels of its trigger, in the
@@ -74,6 +75,7 @@ func (k *Kin) Stand(alike []int) {
 	k.Alike, k.Parted = append(k.Alike[:0], alike...), nil
 	k.Runs = alike[len(alike)-1]
 	if k.polled == nil {
+		k.same = !slices.ContainsFunc(k.All, func(s *Strategy) bool { return s != k.All[0] })
 		for i := range k.All[0].layers {
 			a := polled{layer: k.All[0].layers[i].def.Name, levels: make([]int64, len(k.All))}
 			for _, s := range k.All {
@@ -84,6 +86,9 @@ func (k *Kin) Stand(alike []int) {
 	}
 	k.forget()
 }
+
+// agree reports whether nobody can answer otherwise.
+func (k *Kin) agree() bool { return len(k.Alike) == 1 || k.same }
 
 // forget makes levels be looked up anew.
 func (k *Kin) forget() {
@@ -128,9 +133,12 @@ func (k *Kin) Limit(limits []int64, layer string, own int64, r *Reading) {
 
 // Differ returns the strategies under which the trigger of a layer answers otherwise than under the one that runs.
 func (k *Kin) Differ(layer string, r *Reading) (others []int) {
+	if k.agree() {
+		return nil
+	}
 	a := k.of(layer)
 	own, ok := a.params[k.Runs].(leveled)
-	if len(k.Alike) == 1 || !ok {
+	if !ok {
 		return nil
 	}
 	if p, ok := own.(triggered); ok && p.Fires() == nil {
@@ -179,7 +187,7 @@ func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
 
 // check parts from the strategies whose trigger answers otherwise than the one that runs.
 func (k *Kin) check(layer string, r *Reading, measured int64, fired bool) {
-	if len(k.Alike) == 1 {
+	if k.agree() {
 		return
 	}
 	a := k.of(layer)
@@ -219,7 +227,7 @@ func (k *Kin) Part(agrees func(i int) bool) {
 // poll asks how a layer would answer under the parameters of other strategies, and parts
 // from those that answer otherwise than the one that runs.
 func poll[P any, A comparable](k *Kin, layer string, answer func(*P) A) {
-	if len(k.Alike) == 1 {
+	if k.agree() {
 		return
 	}
 	a := k.of(layer)

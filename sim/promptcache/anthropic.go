@@ -2,6 +2,7 @@ package promptcache
 
 import (
 	"maps"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -29,6 +30,7 @@ type Anthropic struct {
 	parties    parties // who is served, when several take turns
 	found      finding
 	hit        int32 // what the last request has read, until the next
+	oldest     Lifetimes
 }
 
 // New returns an empty cache. Counts of cfg that are out of range count as zero.
@@ -50,9 +52,38 @@ func (a *Anthropic) Reset() {
 	a.found.request = nil
 	a.unused = a.unused[:0]
 	a.parties.reset()
+	a.oldest = Lifetimes{}
 	if a.room != nil {
 		a.room.reset()
 	}
+}
+
+// Lifetimes are those of entries by TTL class.
+type Lifetimes [2]time.Duration
+
+// Within reports whether no lifetime of l is longer than that of o.
+func (l Lifetimes) Within(o Lifetimes) bool {
+	return l[prompt.TTL5m] <= o[prompt.TTL5m] && l[prompt.TTL1h] <= o[prompt.TTL1h]
+}
+
+// Live gives entries other lifetimes than those of the Config, ahead of the first request.
+func (a *Anthropic) Live(l Lifetimes) {
+	for class, life := range l {
+		a.cfg.Lifetime[class] = int64(life)
+	}
+}
+
+// Oldest returns the greatest age, since their last use, at which entries of each class counted as alive so far. Under
+// lifetimes from that to its own the cache would have done the same.
+func (a *Anthropic) Oldest() Lifetimes { return a.oldest }
+
+// within reports whether entries of a class live as long as age, ns.
+func (a *Anthropic) within(age int64, class prompt.TTL) bool {
+	if age > a.cfg.Lifetime[class] {
+		return false
+	}
+	a.oldest[class] = max(a.oldest[class], time.Duration(age))
+	return true
 }
 
 // Clone returns an independent copy, requests in flight included: their tickets

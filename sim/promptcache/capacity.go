@@ -115,7 +115,7 @@ func (a *Anthropic) dropExpired(t int64) (dropped bool) {
 		again = false
 		for ttl := prompt.TTL5m; ttl <= prompt.TTL1h; ttl++ {
 			l := a.front(ttl)
-			if l.id != none && t-l.at > a.cfg.Lifetime[ttl] {
+			if l.id != none && !a.within(t-l.at, ttl) {
 				a.entries[l.id].state = stateDead
 				a.release(l.id)
 				again, dropped = true, true

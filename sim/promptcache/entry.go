@@ -84,7 +84,8 @@ func (a *Anthropic) alive(id int32, t int64) bool {
 	if e.state != stateLive {
 		return false
 	}
-	return t-a.lastUse(e) <= a.cfg.Lifetime[e.ttl] || a.pinned(e)
+	age := t - a.lastUse(e)
+	return age <= int64(a.oldest[e.ttl]) || a.pinned(e) || a.within(age, e.ttl)
 }
 
 // insert adds an entry under k behind parent and points the table at it.

@@ -77,7 +77,7 @@ func (a *Anthropic) bury(id int32, t int64) {
 	for id != none {
 		e := &a.entries[id]
 		li := e.lineage
-		if a.lineages[li].short && t-a.lastUse(e) > a.cfg.Lifetime[prompt.TTL5m] {
+		if a.lineages[li].short && !a.within(t-a.lastUse(e), prompt.TTL5m) {
 			a.buryFrom(id, t)
 		}
 		id = a.lineages[li].base

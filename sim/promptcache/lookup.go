@@ -33,7 +33,7 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 		return none, absent
 	}
 	switch e := &a.entries[id]; {
-	case e.state == stateEvicted && t-a.lastUse(e) <= a.cfg.Lifetime[e.ttl]:
+	case e.state == stateEvicted && a.within(t-a.lastUse(e), e.ttl):
 		return id, evicted
 	case !a.alive(id, t):
 		return id, expired
