@@ -29,9 +29,18 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	if t.codex() {
 		var share float64
 		share, t.automatic.kept = p.Codex.LossFor(&c)
-		return share
+		return min(1, share*t.replay.lossScale(model))
 	}
 	return p.LossRate(&c)
+}
+
+// lossScale is profile.Codex.LossScale of the session.
+func (s *replay) lossScale(model string) float64 {
+	if s.scaled != model {
+		key := profile.Key(prompt.DigestString(s.session.ID))
+		s.scaled, s.scale = model, s.profile.Codex.LossScale(key, profile.Name(model))
+	}
+	return s.scale
 }
 
 // answersPerson reports whether the round under way answers a person in the main

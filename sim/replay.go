@@ -36,6 +36,8 @@ type replay struct {
 	profile  *profile.Profile // nil for agents that it is not of
 	rules    profile.Set      // of the profile, those that hold for the client
 	static   int64            // tokens of the head of main threads, by the profile; 0 for unknown
+	scaled   string           // the model that scale is of
+	scale    float64          // of the losses of Codex
 	arena    prompt.Arena
 	children []int32 // threads by parent and parent round
 	models   models
@@ -75,6 +77,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.count = s.assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
+	s.scaled, s.scale = "", 1
 	s.server = l.serverOf(session, s.assembly.Provider)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && session.Agent != traces.AgentCodex {
 		s.profile = nil // it describes these two

@@ -17,6 +17,7 @@ type Codex struct {
 	Served []Served `yaml:"served,omitempty"`
 	// First is what the first calls of sessions read, by user and model.
 	First []FirstRead `yaml:"first_reads,omitempty"`
+	shown *shown      // of them, what they lost; nil until they are learned or read
 	// Losses are the shares of calls that read an earlier state of their thread
 	// for no visible reason.
 	Losses []CodexLoss `yaml:"unexplained_losses,omitempty" min:"0" max:"1"`

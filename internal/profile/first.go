@@ -21,6 +21,7 @@ type FirstRead struct {
 	Session string `yaml:"session"`         // Key of its id: a session tells nothing about itself
 	At      int64  `yaml:"at"`              // unix seconds
 	Read    int64  `yaml:"read" min:"0"`    // tokens
+	Shown   `yaml:",inline"`
 }
 
 // Key returns the short form of a digest that profiles keep: it tells users and
@@ -249,8 +250,11 @@ func (t *tally) share(prior, weight float64) float64 {
 // those of Claude Code, and those of Codex to its own.
 func (p *Profile) Learn(reads, codex []FirstRead) {
 	p.FirstReads, p.Codex.First = joined(p.FirstReads, reads), joined(p.Codex.First, codex)
-	p.firsts = p.indexFirsts()
+	p.index()
 }
+
+// index orders what sessions show for those who look at it.
+func (p *Profile) index() { p.firsts, p.Codex.shown = p.indexFirsts(), p.Codex.indexShown() }
 
 // joined returns a list of its own with what more has of other sessions, by time.
 func joined(list, more []FirstRead) []FirstRead {

@@ -193,7 +193,7 @@ func Parse(text []byte, name string) (*Profile, error) {
 	if err := spec.Decode(text, name, &p); err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
-	p.firsts = p.indexFirsts()
+	p.index()
 	return &p, nil
 }
 

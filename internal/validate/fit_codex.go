@@ -19,6 +19,9 @@ func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
 	c.Served = fitServed(own)
 	c.First = OpeningsOf(own).Codex
+	for i := range c.First {
+		c.First[i].Shown = profile.Shown{} // the shares of losses have it
+	}
 	for _, s := range base.Served {
 		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
 			c.Served = append(c.Served, s)
@@ -81,8 +84,7 @@ func fitServed(sessions []*traces.Session) []profile.Served {
 // see counts a call behind a tool call that read more than the thread's first.
 func (w *waysSeen) see(t *traces.Thread, r int) {
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
-	acted := slices.ContainsFunc(t.Events, func(e traces.Event) bool { return int(e.Round) == r })
-	if acted || before.Model != rd.Model || rd.Trigger != traces.TriggerToolResult || rd.Usage.Read <= t.Rounds[0].Usage.Read {
+	if !goesOn(t, r) || rd.Usage.Read <= t.Rounds[0].Usage.Read {
 		return
 	}
 	w.n++
@@ -188,8 +190,6 @@ func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
 }
 
 const (
-	// earlyCalls is how many calls of a thread lose more often than the rest.
-	earlyCalls = 10
 	// idleSeconds is from when on a gap makes a loss more likely.
 	idleSeconds = 600
 	// codexLossWeight is how many calls the share of all models counts for in
@@ -217,7 +217,7 @@ func fitCodexLosses(calls []Call) []profile.CodexLoss {
 			by[c.Model] = &[2]codexTally{}
 		}
 		k := 0
-		if c.Round > earlyCalls {
+		if c.Round > profile.EarlyCalls {
 			k = 1
 		}
 		all[k].see(c)
@@ -232,7 +232,7 @@ func fitCodexLosses(calls []Call) []profile.CodexLoss {
 		rows[0].Idle = idleSeconds
 	}
 	for _, model := range append(sortedKeys(by), "") {
-		for k, through := range []int{earlyCalls, 0} {
+		for k, through := range []int{profile.EarlyCalls, 0} {
 			t := all[k]
 			if model != "" {
 				t = by[model][k]

@@ -224,6 +224,7 @@ func (o *Openings) Add(s *traces.Session) {
 	case agents.ClaudeCode(s):
 		o.Claude = append(o.Claude, f)
 	case s.Agent == traces.AgentCodex:
+		f.Shown = shownBy(s)
 		o.Codex = append(o.Codex, f)
 	}
 }
