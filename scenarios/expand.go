@@ -18,6 +18,9 @@ import (
 // maxCells is the most cells of one scenario.
 const maxCells = 20_000
 
+// ErrCells is the error of a scenario of too many cells for a run, but not for a search.
+var ErrCells = fmt.Errorf("more than %d cells: sweep fewer values or set design.points", maxCells)
+
 // Design is a scenario expanded: the cells to simulate.
 type Design struct {
 	// Scenario has the first value of every axis.
@@ -244,7 +247,7 @@ func (x *expansion) combine(axes []spec.Axis, f func(chosen []int)) {
 			break
 		}
 		if n *= len(axes[i].Values); n > maxCells {
-			x.errorf(axes[i].Node, "the axes have more than %d combinations", maxCells)
+			x.errorf(axes[i].Node, "%w", ErrCells)
 			return
 		}
 	}
@@ -312,7 +315,7 @@ func (x *expansion) product(d *Design, around []variant) {
 				d.Cells = append(d.Cells, c)
 			}
 			if len(d.Cells) > maxCells {
-				x.errorf(e.node, "more than %d cells", maxCells)
+				x.errorf(e.node, "%w", ErrCells)
 				return
 			}
 		}

@@ -39,12 +39,17 @@ type dimension struct {
 // point is a choice in a region, a value for each of its dimensions.
 type point []string
 
+// First returns the design of the first value of every axis, as a search takes the others from the file.
+func (f *File) First() (*Design, error) {
+	own := f.clone()
+	own.first = true
+	return own.Expand()
+}
+
 // regions returns what a search of the scenario chooses from, and a design of the recorded
 // strategy alone: under what is not swept, or by default.
 func (f *File) regions() ([]region, *Design, error) {
-	own := f.clone()
-	own.first = true
-	d, err := own.Expand()
+	d, err := f.First()
 	if err != nil {
 		return nil, nil, err
 	}

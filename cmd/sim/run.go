@@ -46,6 +46,7 @@ type runFlags struct {
 	profile    string
 	html       string
 	shard      string
+	searches   bool // few of the cells are simulated
 	whole      bool // the rows are all there, as shards left them
 }
 
@@ -291,6 +292,9 @@ func (f *runFlags) parsed(
 	file.Locate(isFile) // ahead of the flags: what they name is from the working folder
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()
+	if f.searches && errors.Is(err, scenarios.ErrCells) {
+		design, err = file.First()
+	}
 	if err != nil {
 		return nil, nil, errors.Join(append(append(errs, f.read.choice.empty(cmd)...), err)...)
 	}

@@ -53,6 +53,7 @@ cannot tell from it, and the front of several objectives.`,
 }
 
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
+	f.searches = true
 	s, err := f.study(cmd, args, f.search.Check())
 	if err != nil {
 		return err
