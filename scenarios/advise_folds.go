@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -58,7 +59,7 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 	if err != nil {
 		return nil, err
 	}
-	best := cheapest(costs, func(int) bool { return true })
+	best := cheapest(costs, everywhere)
 	if best == 0 {
 		return nil, nil
 	}
@@ -112,76 +113,49 @@ func costOf(row, asItIs *results.Row) float64 {
 	return row.CostUSD()
 }
 
+// among returns a search that has come to its end over values whose costs by session are known: first as it is.
+func among(costs [][]float64) (*tuner, []*choice) {
+	usd, _ := results.LookupMetric("cost_usd")
+	n := len(costs[0])
+	t := &tuner{search: Search{Objectives: []string{usd.Name}}, metrics: []results.Metric{usd}, sessions: make([]*traces.Session, n)}
+	list := make([]*choice, len(costs))
+	for i := range costs {
+		list[i] = &choice{parts: costs[i : i+1], bases: [][]float64{make([]float64, n)}, cut: make([]bool, n)}
+	}
+	t.recorded = *list[0]
+	return t, list
+}
+
 // cheapest returns the index of the least sum over the sessions that count, the
 // first of equal ones.
 func cheapest(costs [][]float64, counts func(session int) bool) int {
-	best, least := 0, math.Inf(1)
-	for i := range costs {
-		sum := 0.0
-		for j, usd := range costs[i] {
-			if counts(j) {
-				sum += usd
-			}
-		}
-		if sum < least {
-			best, least = i, sum
-		}
-	}
-	return best
+	t, list := among(costs)
+	return slices.Index(list, t.order(list, counts)[0])
 }
 
 // bestOf returns the candidates that are cheapest, in their order.
-func bestOf(group []candidate, costs [][]float64) []candidate {
-	left := slices.Clone(costs[1:])
-	keep := make([]bool, len(group))
-	for range pruneKeep {
-		i := cheapest(left, func(int) bool { return true })
-		keep[i] = true
-		left[i] = []float64{math.Inf(1)}
-	}
-	var list []candidate
+func bestOf(group []candidate, costs [][]float64) (kept []candidate) {
+	t, list := among(costs)
+	best := t.best(list[1:], everywhere, pruneKeep)
 	for i := range group {
-		if keep[i] {
-			list = append(list, group[i])
+		if slices.Contains(best, list[1+i]) {
+			kept = append(kept, group[i])
 		}
 	}
-	return list
+	return kept
 }
 
 // judge tells what the choice saves on sessions not used to choose it.
 func (c *Change) judge(costs [][]float64) {
-	n := len(costs[0])
-	base, total := 0.0, 0.0
-	for _, usd := range costs[0] {
-		base += usd
+	t, list := among(costs)
+	g := t.heldOut(&studies.Tuning{}, list)
+	if c.Agree, c.Folds = g.Agree, g.Folds; math.IsNaN(g.Share) {
+		return // nothing costs anything
 	}
-	for round := range foldRepeats {
-		block := func(session int) int { return blockOf(session, n, round) }
-		for b := range foldBlocks {
-			chosen := cheapest(costs, func(s int) bool { return block(s) != b })
-			sum := 0.0
-			for s := range n {
-				if block(s) == b {
-					sum += costs[0][s] - costs[chosen][s]
-				}
-			}
-			total += sum / foldRepeats
-			if sum != 0 { // else none of its sessions tells the values apart
-				c.Folds++
-			}
-			if sum > 0 {
-				c.Agree++
-			}
-		}
-	}
-	if base <= 0 || n < 2 {
-		return
-	}
-	c.Unseen = total / base
-	half := margin(costs[0], costs[cheapest(costs, func(int) bool { return true })], c.Unseen)
-	c.Low, c.High = c.Unseen-half, c.Unseen+half
+	c.Unseen, c.Low, c.High = g.Share, g.Low, g.High
 	if c.Low <= 0 && c.Unseen > 0 {
-		c.More = int(math.Ceil(float64(n) * (math.Pow(half/c.Unseen, 2) - 1))) // the half width shrinks as 1/√n
+		wide := (c.Unseen - c.Low) / c.Unseen
+		c.More = int(math.Ceil(float64(len(costs[0])) * (wide*wide - 1))) // the half width shrinks as 1/√n
 	}
 }
 
@@ -192,21 +166,6 @@ func blockOf(session, n, round int) int {
 
 // timeBlocks is into how many blocks of time sessions fall whose savings go together.
 const timeBlocks = 10
-
-// margin returns half the width of the interval of what the chosen value saves on as
-// many sessions again, as a share of their cost, around what it saves on unseen ones:
-// the wider of those by session and by blocks of time, and what choosing flatters.
-func margin(was, is []float64, unseen float64) float64 {
-	var base, saved float64
-	for s := range was {
-		base, saved = base+was[s], saved+was[s]-is[s]
-	}
-	off := make([]float64, len(was)) // from the share that all of them save
-	for s := range was {
-		off[s] = was[s] - is[s] - saved/base*was[s]
-	}
-	return wider(off)/base + math.Abs(saved/base-unseen)
-}
 
 // wider returns the larger of the deviations by session and by blocks of time, of values in order of time whose
 // mean is 0.

@@ -142,7 +142,7 @@ func (t *tuner) heldOut(out *studies.Tuning, finals []*choice) studies.Gain {
 	in := func(i int) bool { return block[i] >= 0 }
 	was := t.value(&t.recorded, 0, in)
 	unseen := was - t.value(&choice{parts: [][]float64{parts}, bases: [][]float64{bases}}, 0, in)
-	seen, half := t.apart(&t.recorded, finals[0], in)
+	seen, half := t.apart(&t.recorded, t.order(finals, everywhere)[0], in)
 	half += math.Abs(seen - unseen) // what choosing flatters
 	gain, scale := sign*unseen, math.Abs(was)
 	g.Share, g.Low, g.High = gain/scale, (gain-half)/scale, (gain+half)/scale
