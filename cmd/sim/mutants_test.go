@@ -72,8 +72,9 @@ var mutations = []mutation{
 	}},
 	{"torn line", func(r *rand.Rand, lines [][]byte) ([][]byte, bool) {
 		i := r.IntN(len(lines))
-		lines[i] = lines[i][:r.IntN(len(lines[i])+1)]
-		return lines, len(lines[i]) > 0 && lines[i][0] == '{' && !json.Valid(lines[i])
+		whole := len(lines[i])
+		lines[i] = lines[i][:r.IntN(whole+1)]
+		return lines, len(lines[i]) > 0 && len(lines[i]) < whole && lines[i][0] == '{' && !json.Valid(lines[i])
 	}},
 	{"garbage", func(r *rand.Rand, lines [][]byte) ([][]byte, bool) {
 		junk := [][]byte{[]byte("<<<<<<< HEAD"), []byte("\x00\x01\x02"), []byte("[1,2]"), []byte(`{"a":1}`), []byte(strings.Repeat("[", 20_000))}
