@@ -47,6 +47,7 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 	if r.Out != "" && local(r.Out) && x.copies == "" { // copies have other names each time
 		kept, err := store.Open(filepath.Join(r.Out, partsFolder, sessionsFolder), new(needs.Index))
 		if err == nil {
+			kept.Share(r.Program)
 			opts.Store, x.store = kept, kept
 		}
 	}

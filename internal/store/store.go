@@ -89,6 +89,9 @@ func Open(dir string, types ...any) (*Store, error) {
 	return s, nil
 }
 
+// Share names the program, so that copies of it on several machines share the folder.
+func (s *Store) Share(program string) { s.program = runtime.GOARCH + program }
+
 // kind returns how values are kept that a pointer of a type points to.
 func (s *kinds) kind(t reflect.Type) kind {
 	s.mu.Lock()
