@@ -34,8 +34,15 @@ func list(ctx context.Context, glob string) ([]string, error) {
 	}
 	defer fs.Close()
 	names, err := fs.List(ctx, glob)
+	if err != nil {
+		if _, text, ok := strings.Cut(err.Error(), "HostID: "); ok { // ahead of what is wrong S3 tells of requests and hosts
+			_, text, _ = strings.Cut(text, ", ")
+			err = errors.New(strings.TrimPrefix(text, "api error "))
+		}
+		return nil, err
+	}
 	slices.Sort(names)
-	return names, err
+	return names, nil
 }
 
 // put writes a file whole or not at all.
