@@ -139,7 +139,7 @@ func fitHidden(p *profile.Profile, sessions []*traces.Session, calls []Call) []p
 		c := &calls[i]
 		r := c.round
 		if c.Class != ClassPrompt || c.Kind != traces.ThreadMain || c.Actual.Read < c.Left || !ended[turn{c.Session, c.Thread, c.Round}] ||
-			r.Signs.Has(traces.SignAway) || !r.Signs.Has(traces.SignTurnEnd) {
+			r.Signs.Has(traces.SignAway) {
 			continue
 		}
 		h := profile.Habit{From: p.Epoch(c.Version), Entry: profile.Name(c.Entry), Notice: r.Signs.Has(traces.SignNotice)}
@@ -173,15 +173,17 @@ type turn struct {
 }
 
 // endedTurns returns the rounds whose predecessor ended a turn: its response
-// called no tool.
+// called no tool, and the client says so where it logs the ends of turns.
 func endedTurns(sessions []*traces.Session) map[turn]bool {
 	ended := map[turn]bool{}
+	logged := func(r traces.Round) bool { return r.Signs.Has(traces.SignTurnEnd) }
 	for _, s := range sessions {
+		logs := slices.ContainsFunc(s.Threads, func(t traces.Thread) bool { return slices.ContainsFunc(t.Rounds, logged) })
 		for i := range s.Threads {
 			t := &s.Threads[i]
 			for r := range t.Rounds[:max(0, len(t.Rounds)-1)] {
 				reply := s.Blocks[t.Rounds[r].Reply.From:t.Rounds[r].Reply.To]
-				ended[turn{s.ID, t.ID, r + 1}] = !slices.ContainsFunc(reply, func(b prompt.Block) bool { return b.Kind == prompt.KindToolUse })
+				ended[turn{s.ID, t.ID, r + 1}] = (!logs || logged(t.Rounds[r+1])) && !slices.ContainsFunc(reply, func(b prompt.Block) bool { return b.Kind == prompt.KindToolUse })
 			}
 		}
 	}
