@@ -171,3 +171,30 @@ func TestCalibrateSaysWhatItGains(t *testing.T) {
 		t.Errorf("%v, %s; want no folds of four sessions", err, g)
 	}
 }
+
+// A response without a tool call ends a turn; of a client that logs the ends of turns
+// the log must say so too.
+func TestEndedTurns(t *testing.T) {
+	ends := func(signs ...traces.Signs) map[turn]bool {
+		s := &traces.Session{ID: "s", Blocks: []prompt.Block{{Kind: prompt.KindText}, {Kind: prompt.KindToolUse}}}
+		th := traces.Thread{ID: "main"}
+		for i, sign := range signs {
+			reply := traces.Span{To: 1} // a text
+			if i == 1 {
+				reply.To = 2 // and a tool call
+			}
+			th.Rounds = append(th.Rounds, traces.Round{Signs: sign, Reply: reply})
+		}
+		s.Threads = []traces.Thread{th}
+		return endedTurns([]*traces.Session{s})
+	}
+	at := func(round int) turn { return turn{"s", "main", round} }
+	silent := map[turn]bool{at(1): true, at(2): false, at(3): true}
+	if got := ends(0, 0, 0, 0); !reflect.DeepEqual(got, silent) {
+		t.Errorf("without a log %v, want %v", got, silent)
+	}
+	logged := map[turn]bool{at(1): false, at(2): false, at(3): true}
+	if got := ends(0, 0, traces.SignTurnEnd, traces.SignTurnEnd); !reflect.DeepEqual(got, logged) {
+		t.Errorf("with a log %v, want %v", got, logged)
+	}
+}
