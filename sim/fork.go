@@ -46,7 +46,6 @@ func (l *Loop) partWays(t *thread, hook int) {
 	}
 	f.copyFrom(l)
 	f.turn.Kin.Stand(others)
-	f.config.Strategy = f.turn.Kin.All[f.turn.Kin.Runs]
 	for i := range f.threads {
 		f.turn.Kin.Adopt(f.threads[i].layers)
 	}

@@ -48,16 +48,41 @@ func (b *batch) newGroupLoop(ctx context.Context, group []int) *Loop {
 	l := NewLoop(b.cells[group[0]])
 	l.ctx = ctx
 	if len(group) > 1 {
-		l.turn.Kin = &strategies.Kin{}
-		layers := l.config.Strategy.Layers()
-		if !slices.ContainsFunc(layers, func(l strategies.Layer) bool { _, ok := l.(copier); return !ok }) {
-			l.forks = &forks{}
-		}
-		for _, cell := range group {
-			l.turn.Kin.All = append(l.turn.Kin.All, b.cells[cell].Strategy)
-		}
+		l.related = map[int]related{}
 	}
 	return l
+}
+
+// related are what the strategies of a group are for sessions of one generation, and the copies of runs under them.
+type related struct {
+	kin   *strategies.Kin
+	forks *forks
+}
+
+// relate finds what the strategies of a group are for the cohort of a loop. It reports false when its sessions are not
+// of one generation.
+func (b *batch) relate(l *Loop, group []int) bool {
+	first, at := b.cells[group[0]].Strategy, -1
+	for _, s := range l.group {
+		i := slices.Index(first.Members(), first.For(s.Agent, s.Version()))
+		if at >= 0 && i != at {
+			return false
+		}
+		at = i
+	}
+	r, ok := l.related[at]
+	if !ok {
+		r.kin = &strategies.Kin{}
+		for _, cell := range group {
+			r.kin.All = append(r.kin.All, b.cells[cell].Strategy.Members()[at])
+		}
+		if !slices.ContainsFunc(r.kin.All[0].Layers(), func(l strategies.Layer) bool { _, ok := l.(copier); return !ok }) {
+			r.forks = &forks{}
+		}
+		l.related[at] = r
+	}
+	l.turn.Kin, l.forks = r.kin, r.forks
+	return true
 }
 
 // runGroup simulates a cohort under the cells of a group and hands out their rows.
@@ -65,6 +90,9 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 	l.group = l.group[:0]
 	for _, i := range cohort {
 		l.group = append(l.group, b.sessions[i])
+	}
+	if !b.relate(l, group) {
+		return b.runEach(ctx, group, cohort)
 	}
 	var rest []int // strategies of which there are no rows yet
 	var failed error
@@ -74,7 +102,11 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 			rest = append(rest, f.turn.Kin.Parted...)
 			err = b.keepKin(ctx, f, &l.held, group, cohort)
 		} else if errors.Is(err, ErrInvariant) {
-			err = b.runEach(ctx, group, slices.Concat(f.turn.Kin.Alike, f.turn.Kin.Parted), cohort)
+			var left []int
+			for _, k := range slices.Concat(f.turn.Kin.Alike, f.turn.Kin.Parted) {
+				left = append(left, group[k])
+			}
+			err = b.runEach(ctx, left, cohort)
 		}
 		if failed == nil && err != nil {
 			failed = err
@@ -119,7 +151,7 @@ func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
 		}
 	}
 	l.turn.Kin.Stand(append(shorter, alike...))
-	l.config.Strategy, l.config.Lifetimes = l.turn.Kin.All[l.turn.Kin.Runs], longest
+	l.config.Strategy, l.config.Lifetimes = b.cells[group[l.turn.Kin.Runs]].Strategy, longest
 	return others
 }
 
@@ -129,6 +161,7 @@ func (b *batch) keepKin(ctx context.Context, l *Loop, h *held, group, cohort []i
 		l.rows = l.rows[:0]
 		for _, s := range l.replays {
 			l.rows = append(l.rows, s.rowUnder(l.turn.Kin, k))
+			l.rows[len(l.rows)-1].Strategy = b.cells[group[k]].Strategy.Name
 		}
 		if err := b.keep(ctx, h, group[k], cohort, l.rows); err != nil {
 			return err
@@ -138,10 +171,10 @@ func (b *batch) keepKin(ctx context.Context, l *Loop, h *held, group, cohort []i
 	return nil
 }
 
-// runEach simulates a cohort under cells of a group one by one.
-func (b *batch) runEach(ctx context.Context, group, rest, cohort []int) error {
-	for _, k := range rest {
-		if err := b.runAlone(ctx, b.newGroupLoop(ctx, group[k:k+1]), group[k], cohort); err != nil {
+// runEach simulates a cohort under cells one by one.
+func (b *batch) runEach(ctx context.Context, cells, cohort []int) error {
+	for i, cell := range cells {
+		if err := b.runAlone(ctx, b.newGroupLoop(ctx, cells[i:i+1]), cell, cohort); err != nil {
 			return err
 		}
 	}
@@ -151,7 +184,6 @@ func (b *batch) runEach(ctx context.Context, group, rest, cohort []int) error {
 // rowUnder returns the row of a session under one of the strategies that its simulation stood for.
 func (s *replay) rowUnder(kin *strategies.Kin, k int) results.Row {
 	row := s.row
-	row.Strategy = kin.All[k].Name
 	row.Reasons, row.Firings = maps.Clone(row.Reasons), maps.Clone(row.Firings)
 	gauges := make([]gauge, len(s.session.Threads))
 	for i := range s.sights {

@@ -26,6 +26,16 @@ func relatives(rt *rapid.T, registry *strategies.Registry, s *strategies.Strateg
 		rt.Fatal(err)
 	}
 	list := []*strategies.Strategy{s}
+	if len(s.Members()) > 1 {
+		for _, name := range rapid.SliceOfN(rapid.SampledFrom([]string{"own", "own/lower", "own/higher"}), 1, 3).Draw(rt, "own") {
+			r, err := registry.Strategy(name)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			list = append(list, r)
+		}
+		return list
+	}
 	for range rapid.IntRange(1, 6).Draw(rt, "relatives") {
 		var node yaml.Node
 		if err := yaml.Unmarshal(text, &node); err != nil {
@@ -69,7 +79,7 @@ func layerNode(n *yaml.Node, layer string) *yaml.Node {
 }
 
 // Cells that share what they have in common have the rows that each has by itself: over all presets and mixtures of
-// layers, with values of all that layers poll, other lifetimes, and clients that stop at a level or do not.
+// layers, with values of all that layers poll, other lifetimes, generations and clients that stop at a level or do not.
 func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -102,6 +112,9 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 			cells = append(cells, c)
 		}
 		sessions := []*traces.Session{mixedSession(rt, "a"), mixedSession(rt, "b"), mixedSession(rt, "c")}
+		for _, s := range sessions {
+			s.Versions = []string{rapid.SampledFrom([]string{"2.1.25", "2.1.25", "2.0.1", "2.1.230"}).Draw(rt, "version")}
+		}
 		runner := Runner{Workers: 1, Cohorts: [][]int{{0, 1}, {2}}}
 		if groups := runner.kindred(cells); len(groups) < len(cells) {
 			shared++

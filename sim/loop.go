@@ -45,6 +45,7 @@ type Loop struct {
 	epoch       int64             // unix ns at which the clock stands at 0; 0 for the first session's start
 	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
 	held        held              // what a closed loop is held against
+	related     map[int]related   // by generation, of the cells of a group
 	failing     *traces.Session   // the one that err is of
 	err         error             // first violated invariant, or contract a layer broke
 }

@@ -3,6 +3,7 @@ package strategies
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -36,13 +37,20 @@ type polled struct {
 // Turn.Check alone.
 type leveled interface{ level() Trigger }
 
-// Kind returns what strategies have in common for which one simulation may stand, "" for
-// a strategy that is simulated by itself.
+// Kind returns what strategies have in common for which one simulation may stand, session by session where
+// they take its own generation, "" for a strategy that is simulated by itself.
 func (s *Strategy) Kind() string {
-	if s.own != nil {
-		return ""
-	}
 	var b strings.Builder
+	for _, g := range s.own {
+		kind := g.Kind()
+		if kind == "" {
+			return ""
+		}
+		b.WriteString(kind)
+	}
+	if s.own != nil {
+		return b.String()
+	}
 	fmt.Fprintln(&b, s.Order(), s.exclusive, s.Generation)
 	if s.client != nil {
 		fmt.Fprintln(&b, spec.Flow(s.client))
@@ -52,11 +60,16 @@ func (s *Strategy) Kind() string {
 		if c.params == nil {
 			return ""
 		}
-		spec.Fields(c.params, func(f *spec.Field) {
-			if !f.Nested() && !c.def.Traits.polls(f.Path) {
-				fmt.Fprintln(&b, c.group, f.Path, f.Text())
-			}
-		})
+		params := reflect.New(reflect.TypeOf(c.params).Elem())
+		params.Elem().Set(reflect.ValueOf(c.params).Elem())
+		if polls := &c.def.Traits; len(polls.Polls) > 0 {
+			spec.Fields(params.Interface(), func(f *spec.Field) {
+				if polls.polls(f.Path) {
+					f.Value.SetZero()
+				}
+			})
+		}
+		fmt.Fprintf(&b, "%d %#v\n", c.group, params.Elem().Interface())
 		if p, ok := c.params.(leveled); ok {
 			fmt.Fprintln(&b, p.level().Measure)
 		}

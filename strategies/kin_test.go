@@ -54,12 +54,16 @@ func TestKindIsWhatIsNotPolled(t *testing.T) {
 			t.Errorf("of one kind with %s: %v", text, got)
 		}
 	}
-	own, err := builtin(t).Strategy("own")
-	if err != nil {
-		t.Fatal(err)
+	var kinds []string
+	for _, name := range []string{"own", "own/lower", "claude-code/2026-08"} {
+		s, err := builtin(t).Strategy(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, s.Kind())
 	}
-	if own.Kind() != "" {
-		t.Error("strategies that take each session's own have a kind, and differ by session")
+	if kinds[0] != kinds[1] || kinds[0] == kinds[2] || kinds[0] == "" {
+		t.Error("strategies of each session's own generation are of one kind as these are")
 	}
 }
 
