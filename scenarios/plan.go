@@ -207,6 +207,11 @@ func (p *Plan) rows(ctx context.Context, r *running, mine func(cell, session int
 			return mine != nil && !mine(cell, session) || journal.Known(cells[cell].Cell, sessions[session].ID)
 		}
 	}
+	if journal == nil && mine == nil {
+		for i := range cells {
+			cells[i].Rows = make([]results.Row, 0, len(sessions))
+		}
+	}
 	var keeping sync.Mutex
 	runner.Keep = func(cell int, row *results.Row) error {
 		keeping.Lock()

@@ -159,13 +159,24 @@ func (c *Cell) sum() error {
 	return err
 }
 
-// sortRows sorts rows by session. They are large, and most often sorted.
+// sortRows sorts rows by session. They are large: each is moved once.
 func sortRows(rows []Row) {
-	bySession := func(a, b *Row) int { return cmp.Compare(a.Session, b.Session) }
-	for i := 1; i < len(rows); i++ {
-		if bySession(&rows[i-1], &rows[i]) > 0 {
-			slices.SortStableFunc(rows, func(a, b Row) int { return bySession(&a, &b) })
-			return
+	from := make([]int, len(rows)) // where the row of a place is
+	for i := range from {
+		from[i] = i
+	}
+	slices.SortStableFunc(from, func(a, b int) int { return cmp.Compare(rows[a].Session, rows[b].Session) })
+	for i, k := range from {
+		if k == i {
+			continue
+		}
+		first := rows[i]
+		for at := i; ; at = k {
+			if k, from[at] = from[at], at; k == i {
+				rows[at] = first
+				break
+			}
+			rows[at] = rows[k]
 		}
 	}
 }

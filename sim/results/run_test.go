@@ -3,6 +3,8 @@ package results
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -130,5 +132,22 @@ func TestSumOrder(t *testing.T) {
 	}
 	if up.Sessions != 3 || up.Total.Strategy != "x" || up.Total.Session != "" {
 		t.Errorf("total %+v", up.Total)
+	}
+}
+
+// Rows of equal sessions keep their order, as with a stable sort of the rows themselves.
+func TestSortRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 300 {
+		rows := make([]Row, r.IntN(40))
+		for i := range rows {
+			rows[i] = Row{Session: string(rune('a' + r.IntN(12))), Calls: i}
+		}
+		want := slices.Clone(rows)
+		slices.SortStableFunc(want, func(a, b Row) int { return strings.Compare(a.Session, b.Session) })
+		sortRows(rows)
+		if !reflect.DeepEqual(rows, want) {
+			t.Fatalf("%v, want %v", rows, want)
+		}
 	}
 }
