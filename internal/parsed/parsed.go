@@ -147,13 +147,13 @@ func read(ctx context.Context, opts traces.Options, name string, c *traces.Corpu
 	}
 	file, err := parquet.OpenFile(in, info.Size())
 	if err != nil {
-		return fmt.Errorf("%w (%v)", errForm, err)
+		return fmt.Errorf("%w (%w)", errForm, err)
 	}
 	if layout, _ := file.Lookup(keyLayout); layout != coder.Layout {
 		return errForm
 	}
 	r := parquet.NewGenericReader[row](file)
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	for rows := make([]row, 1); ctx.Err() == nil; {
 		n, err := r.Read(rows)
 		if n == 1 {
@@ -173,7 +173,7 @@ func read(ctx context.Context, opts traces.Options, name string, c *traces.Corpu
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return fmt.Errorf("%w (%v)", errDamaged, err)
+			return fmt.Errorf("%w (%w)", errDamaged, err)
 		}
 	}
 	c.Bytes += info.Size()
