@@ -46,12 +46,14 @@ func samplesIn(t *testing.T) string {
 	return dir
 }
 
-func gzipped(t *testing.T, text []byte) []byte {
+func gzipped(t *testing.T, parts ...[]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(text); err != nil {
-		t.Fatal(err)
+	for _, text := range parts {
+		if _, err := z.Write(text); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
@@ -208,9 +210,13 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"a.jsonl.gz", "b.jsonl.gz", "c.jsonl.gz"} { // several at once
-		long := append([]byte(`{"type":"user","x":"`), bytes.Repeat([]byte("x"), 100<<20)...)
-		long = append(append(long, "\"}\n"...), oneCall...)
-		write(t, filepath.Join(dir, name), gzipped(t, bytes.ReplaceAll(long, []byte(`"s"`), []byte(`"`+name+`"`))))
+		// In pieces: runs of other tests are refused where this process holds much.
+		long := [][]byte{[]byte(`{"type":"user","x":"`)}
+		for chunk := bytes.Repeat([]byte("x"), 1<<20); len(long) <= 100; {
+			long = append(long, chunk)
+		}
+		call := strings.ReplaceAll(oneCall, `"s"`, `"`+name+`"`)
+		write(t, filepath.Join(dir, name), gzipped(t, append(long, []byte("\"}\n"+call))...))
 	}
 	run := func(memory string) (code int, errs string, peak int64) {
 		return runHighWater(t, "run", "-v", "--workers", "3", "--strategy", "recorded", "--max-memory", memory, dir)

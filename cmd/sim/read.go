@@ -177,9 +177,10 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		opts.Shelf = f.shelf
 	}
 	if opts.MaxMemory > 0 {
-		// Until all is read, the collector may let most of that fill up.
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3))
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // of the collector, until all is read
+		if f.shelf == nil {                                                      // who keeps all sessions in memory anyhow may as well collect seldom
+			defer debug.SetGCPercent(debug.SetGCPercent(400))
+		}
 	}
 	if c, err := scenarios.MadeSessions(paths); err != nil {
 		return nil, usageError{err}
