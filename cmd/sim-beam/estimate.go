@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/scenarios"
 )
 
@@ -54,6 +56,9 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 	rows := scale * float64(e.Sessions*e.Cells)
 	calls := scale * float64(e.Calls)
 	shuffle := calls / float64(e.Cells) * nameBytes
+	if len(files) > 0 && strings.HasSuffix(files[0].Name, parsed.Suffix) {
+		shuffle = scale * float64(e.Sessions) * nameBytes // such files speak of sessions alone
+	}
 	memory := baseMemory + (max(largest, readBytes)*memoryFactor+int64(usual.maxRows)*rowBytes)>>20
 	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
 		"%.0f sessions × %d cells = %.0f calls to simulate\n"+

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -53,8 +54,8 @@ func (l *launch) run(ctx context.Context) error {
 	if err := l.join(ctx, plan, blocks); err != nil {
 		return err
 	}
-	fmt.Fprintf(l.stderr, "sim-beam: looked at %d files in %s, simulated %d blocks in %s, joined in %s\n", len(l.files),
-		surveyed.Sub(begun).Round(time.Millisecond), len(blocks), simulated.Sub(surveyed).Round(time.Millisecond),
+	fmt.Fprintf(l.stderr, "sim-beam: looked at %s in %s, simulated %s in %s, joined in %s\n", document.Count(len(l.files), "file"),
+		surveyed.Sub(begun).Round(time.Millisecond), document.Count(len(blocks), "block"), simulated.Sub(surveyed).Round(time.Millisecond),
 		time.Since(simulated).Round(time.Millisecond))
 	return nil
 }
@@ -155,7 +156,7 @@ func (l *launch) complain(ctx context.Context, pass string) error {
 	if len(l.problems) == 0 {
 		return nil
 	}
-	fmt.Fprintf(l.stderr, "sim-beam: %d problems while reading, named in %s\n", len(l.problems), at(l.recipe.Out, problemsFile))
+	fmt.Fprintf(l.stderr, "sim-beam: %s while reading, named in %s\n", document.Count(len(l.problems), "problem"), at(l.recipe.Out, problemsFile))
 	return put(ctx, at(l.recipe.Out, problemsFile), func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Join(l.problems, ""))
 		return err

@@ -59,8 +59,11 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 		x.close()
 		return nil, err
 	}
-	_, err = filter(p, x.corpus)
-	return x, err
+	if _, err = filter(p, x.corpus); err != nil {
+		x.close()
+		return nil, err
+	}
+	return x, nil
 }
 
 // reading is what was read of a block.

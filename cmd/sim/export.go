@@ -45,8 +45,8 @@ variable ` + anonymizeKeyVariable + `, and in no output. One key gives a session
 same pseudonym in every export.
 
 --sessions writes the sessions under PATH instead, parsed, into FILE.parquet: sim run
-and sim-beam read it like recordings, faster, on any machine with this version of
-sim. It has what sessions did and where, but not their texts.`,
+and sim-beam read it where a recording is named, faster, on processors of one
+architecture and with one version of sim. It has what sessions did and where, but not their texts.`,
 		Example: `  sim run --out today ~/.claude/projects && sim export today -o today.parquet
   sim export --label before=one --label after=two -o both.csv
   sim export today -o shared.parquet --anonymize --new-anonymize-key ~/sim.key
@@ -117,7 +117,9 @@ func (f *exportFlags) exportSessions(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		errs = append(errs, errors.New("no sessions: name files or folders of recordings"))
 	}
-	if !strings.HasSuffix(f.output, parsed.Suffix) {
+	if f.output == "" {
+		errs = append(errs, errors.New("no output: -o FILE.parquet"))
+	} else if !strings.HasSuffix(f.output, parsed.Suffix) {
 		errs = append(errs, fmt.Errorf("-o %s: sessions are written into a FILE%s", f.output, parsed.Suffix))
 	} else if !f.force && isThere(f.output) {
 		errs = append(errs, fmt.Errorf("%s: exists; --force replaces it", f.output))

@@ -21,6 +21,7 @@ import (
 	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/live/shadow"
 	"github.com/compactsim/compactsim/internal/live/wire"
+	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
@@ -46,6 +47,11 @@ type liveCalls struct {
 func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCalls, error) {
 	if !f.real() {
 		return nil, nil
+	}
+	for _, s := range corpus.Sessions {
+		if len(s.Files) > 0 && strings.HasSuffix(s.Files[0], parsed.Suffix) {
+			return nil, usageError{fmt.Errorf("%s: it has no texts to summarize; name the recordings it was made of", s.Files[0])}
+		}
 	}
 	f.Settings = plan.Design.Scenario.Live
 	prices := pricesNow{plan.Prices, time.Now()}

@@ -3,11 +3,13 @@
 package parsed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -49,7 +51,9 @@ func Write(w io.Writer, sessions []*traces.Session) error {
 	if err != nil {
 		return err
 	}
-	pw := parquet.NewGenericWriter[row](w, parquet.KeyValueMetadata(keyLayout, coder.Layout), parquet.SkipPageBounds("body"))
+	sealed := newSealer(w)
+	pw := parquet.NewGenericWriter[row](sealed, parquet.KeyValueMetadata(keyLayout, coder.Layout),
+		parquet.KeyValueMetadata(keyDigest, unsealed), parquet.SkipPageBounds("body"))
 	size := 0
 	for _, s := range sessions {
 		whole, err := s.Load()
@@ -67,7 +71,14 @@ func Write(w io.Writer, sessions []*traces.Session) error {
 			}
 		}
 	}
-	return pw.Close()
+	if err := pw.Flush(); err != nil {
+		return err
+	}
+	sealed.footer = new(bytes.Buffer)
+	if err := pw.Close(); err != nil {
+		return err
+	}
+	return sealed.seal()
 }
 
 // Read reads files of sessions, and has agents read the recordings among the inputs: see agents.ReadInputs. Sessions of
@@ -86,18 +97,19 @@ func Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	if len(ours) == 0 {
 		return agents.ReadInputs(ctx, opts, inputs, what)
 	}
-	c := &traces.Corpus{Inputs: inputs}
+	c := &traces.Corpus{}
 	if len(recordings.Files)+len(recordings.Problems) > 0 {
 		var err error
 		if c, err = agents.ReadInputs(ctx, opts, &recordings, what); err != nil && !errors.Is(err, traces.ErrNoSessions) {
 			return nil, err
 		}
 	}
+	c.Inputs = inputs
 	for _, in := range ours {
 		n := len(c.Sessions)
 		err := read(ctx, opts, in.Name, c)
 		switch {
-		case ctx.Err() != nil || err != nil && opts.Strict:
+		case ctx.Err() != nil || errors.Is(err, traces.ErrMemory) || err != nil && opts.Strict:
 			c.Close()
 			return nil, fmt.Errorf("%s: %w", in.Name, err)
 		case err != nil: // all of a file or nothing
@@ -106,6 +118,7 @@ func Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 			c.NumProblems++
 		}
 	}
+	leaveOutTwins(c)
 	assembly.Sort(c.Sessions)
 	taken := map[string]int{}
 	for _, s := range c.Sessions {
@@ -120,8 +133,26 @@ func Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	return c, fmt.Errorf("%s: %w", what, traces.ErrNoSessions)
 }
 
+// leaveOutTwins leaves out sessions that were read from another file too: their calls count as repeated.
+func leaveOutTwins(c *traces.Corpus) {
+	type identity struct {
+		agent, id string
+		start     int64
+	}
+	seen := map[identity]bool{}
+	c.Sessions = slices.DeleteFunc(c.Sessions, func(s *traces.Session) bool {
+		k := identity{s.Agent, s.ID, s.Start}
+		if seen[k] {
+			c.Repeated += s.NumCalls()
+			return true
+		}
+		seen[k] = true
+		return false
+	})
+}
+
 var (
-	errForm    = errors.New("no file of sessions that this version of sim reads: write it anew with sim export --sessions")
+	errForm    = errors.New("no file of sessions that this version of sim reads on this processor: write it anew with sim export --sessions")
 	errDamaged = errors.New("damaged: write it anew with sim export --sessions")
 )
 
@@ -145,6 +176,9 @@ func read(ctx context.Context, opts traces.Options, name string, c *traces.Corpu
 	if err != nil {
 		return err
 	}
+	if err := checkSeal(in, info.Size()); err != nil {
+		return err
+	}
 	file, err := parquet.OpenFile(in, info.Size())
 	if err != nil {
 		return fmt.Errorf("%w (%w)", errForm, err)
@@ -157,6 +191,9 @@ func read(ctx context.Context, opts traces.Options, name string, c *traces.Corpu
 	for rows := make([]row, 1); ctx.Err() == nil; {
 		n, err := r.Read(rows)
 		if n == 1 {
+			if err := opts.Room(name); err != nil {
+				return err
+			}
 			s := new(traces.Session)
 			if coder.Decode(rows[0].Body, s) != nil {
 				return errDamaged

@@ -102,8 +102,8 @@ func TestReadsBoth(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if len(c.Sessions) != len(all)+2 {
-		t.Errorf("%d sessions, want those of both files, one of them twice, and the recording", len(c.Sessions))
+	if len(c.Sessions) != len(all) || c.Repeated == 0 {
+		t.Errorf("%d sessions, %d calls repeated, want each session once", len(c.Sessions), c.Repeated)
 	}
 	ids, common := map[string]bool{}, 0
 	for _, s := range c.Sessions {
@@ -122,7 +122,7 @@ func TestReadsBoth(t *testing.T) {
 // What is damaged, or no file of sessions, is a problem of the corpus, and with Strict an error; a byte anywhere is noticed
 // or makes no difference.
 func TestDamage(t *testing.T) {
-	want := samples(t).Sessions[:1]
+	want := samples(t).Sessions
 	path := written(t, "s.parquet", want)
 	good, err := os.ReadFile(path)
 	if err != nil {
@@ -136,12 +136,7 @@ func TestDamage(t *testing.T) {
 		}
 		c, err := readFrom(t, traces.Options{}, path)
 		if err == nil {
-			s := *c.Sessions[0]
-			was := *want[0]
-			was.Files = s.Files
-			if !reflect.DeepEqual(&s, &was) {
-				t.Errorf("%s: read as another session", what)
-			}
+			t.Errorf("%s: taken for a whole file of %d sessions", what, len(c.Sessions))
 			return
 		}
 		refused++
@@ -155,12 +150,13 @@ func TestDamage(t *testing.T) {
 	try("empty", nil)
 	try("half", good[:len(good)/2])
 	try("text", []byte("PAR1 nothing PAR1"))
-	for at := 4; at < len(good); at += 1 + len(good)/100 {
+	// Each byte of the footer, which Parquet itself does not check.
+	for at := 0; at < len(good); at += 1 + max(0, len(good)-1500-at)/50 {
 		text := bytes.Clone(good)
 		text[at] ^= 0x55
 		try("a byte", text)
 	}
-	if refused < 30 {
+	if refused < 1500 {
 		t.Errorf("%d damaged files refused", refused)
 	}
 }

@@ -173,7 +173,7 @@ type turn struct {
 }
 
 // endedTurns returns the rounds whose predecessor ended a turn: its response
-// called no tool, and the client says so where it logs the ends of turns.
+// called no tool, and the log says so where the session has any end of a turn.
 func endedTurns(sessions []*traces.Session) map[turn]bool {
 	ended := map[turn]bool{}
 	logged := func(r traces.Round) bool { return r.Signs.Has(traces.SignTurnEnd) }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/traces"
 )
@@ -102,6 +104,30 @@ func TestEqualIDs(t *testing.T) {
 	defer c.Close()
 	if len(c.Sessions) != 2 || c.Sessions[0].ID != "c1" || c.Sessions[1].ID != "c1-2" {
 		t.Errorf("%d sessions, the first %s", len(c.Sessions), c.Sessions[0].ID)
+	}
+}
+
+// Bytes that are no UTF-8, which no row can be written with, are U+FFFD in the names of a session, its project and models.
+func TestNamesAreUTF8(t *testing.T) {
+	sick := strings.NewReplacer(`"c1"`, "\"c\xff1\"", `"x1"`, "\"x\xff1\"", `"/p"`, "\"/\xffp\"", "gpt-5.5", "gpt\xff", "claude-opus-4-6", "claude\xff")
+	dir := folder(t, map[string][]string{
+		"a.jsonl": {sick.Replace(claudeLine), sick.Replace(claudeReply)},
+		"b.jsonl": {sick.Replace(codexMeta), sick.Replace(codexTurn), sick.Replace(codexReply), sick.Replace(codexCount)},
+	})
+	c, err := Read(context.Background(), traces.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if len(c.Sessions) != 2 {
+		t.Fatalf("%d sessions", len(c.Sessions))
+	}
+	for _, s := range c.Sessions {
+		for _, name := range append(slices.Clone(s.Models), s.ID, s.Project) {
+			if !utf8.ValidString(name) || s.ID == "c1" || s.ID == "x1" {
+				t.Errorf("session %q: name %q", s.ID, name)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"context"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -118,8 +119,8 @@ func (n *names) add(b []byte) int32 {
 		n.list = append(n.list, "")
 	}
 	i := int32(len(n.list))
-	n.list = append(n.list, string(b))
-	n.index[n.list[i]] = i
+	n.list = append(n.list, strings.ToValidUTF8(string(b), "\uFFFD"))
+	n.index[string(b)] = i
 	return i
 }
 

@@ -210,7 +210,7 @@ func (r *responseItem) use() assembly.Block {
 	return r.withText(b, kind(args) == '"', content)
 }
 
-// output returns the block of a tool's result.
+// result returns the block of a tool's result.
 func (r *responseItem) result() (assembly.Block, error) {
 	v := r.output
 	if len(v) == 0 {

@@ -1,5 +1,10 @@
 package jsonscan
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Member is where the value of a member of an object goes.
 type Member struct {
 	name string
@@ -59,7 +64,7 @@ func (s *Scanner) put(into any) {
 			s.failHere("a string")
 			return
 		}
-		*v = string(s.Str())
+		*v = strings.ToValidUTF8(string(s.Str()), "\uFFFD")
 	case *int64:
 		from := *s
 		if n, ok := s.Int(); ok {
@@ -71,7 +76,7 @@ func (s *Scanner) put(into any) {
 	case *[][]byte:
 		*v = s.list()
 	default:
-		s.fail("no value can be put into what the program has here")
+		panic(fmt.Sprintf("jsonscan: a member into a %T", into))
 	}
 }
 
