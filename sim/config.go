@@ -71,7 +71,7 @@ type Config struct {
 	Person func(index int, s *traces.Session) Person
 	Window int64 // context window, tokens; 0: as the session's client
 	Verify bool  // check the invariants at every call
-	// Lifetimes, when not zero, are those of entries of the caches that Server makes.
+	// Lifetimes are those of entries of the caches that Server makes, by class; 0 leaves its own.
 	Lifetimes promptcache.Lifetimes
 	// HintAt is the size from which the server refuses requests of a client
 	// that takes hints, once each, with the hint to clear, tokens; 0 for never.

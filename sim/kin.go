@@ -11,16 +11,17 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// Cells whose strategies differ in values that have not mattered so far are one simulation. It runs under one of them,
-// and its layers ask at each decision how the others would have decided (strategies.Kin). Those that would have decided
-// otherwise are simulated behind it; the rows of the rest are its own, but for what names them and what a client shows
-// of its own limit.
+// Cells whose strategies or lifetimes differ in values that have not mattered so far are one simulation. It runs under
+// one of them, and its layers ask at each decision how the others would have decided (strategies.Kin). Those that would
+// have decided otherwise are simulated behind it; the rows of the rest are its own, but for what names them and what a
+// client shows of its own limit.
 
 // kindred groups cells, by index, of which one simulation may stand for several, in the order of the first of each.
 func (r Runner) kindred(cells []Config) [][]int {
 	type kind struct {
 		around   any
 		layers   string               // what strategies have in common
+		own      any                  // lifetimes that leave some to the server
 		strategy *strategies.Strategy // of one that has nothing in common with others
 	}
 	at := map[kind]int{}
@@ -31,6 +32,9 @@ func (r Runner) kindred(cells []Config) [][]int {
 		if c.Around != nil && c.Record == nil && c.Observer == nil && r.Observe == nil {
 			if k.layers = c.Strategy.Kind(); k.layers == "" {
 				k.strategy = c.Strategy
+			}
+			if slices.Contains(c.Lifetimes[:], 0) {
+				k.own = c.Lifetimes
 			}
 		}
 		g, ok := at[k]
@@ -199,7 +203,7 @@ func (s *replay) rowUnder(kin *strategies.Kin, k int) results.Row {
 
 // live gives the entries of a cache the lifetimes of the cell.
 func (l *Loop) live(s Server) {
-	if a, ok := s.(*promptcache.Anthropic); ok && l.config.Lifetimes != (promptcache.Lifetimes{}) {
+	if a, ok := s.(*promptcache.Anthropic); ok {
 		a.Live(l.config.Lifetimes)
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := mixture(rt, registry)
 		if name := rapid.SampledFrom(append([]string{""}, registry.Presets()...)).Draw(rt, "preset"); name != "" || s == nil {
-			s, err = registry.Strategy(max(name, "none"))
+			s, err = registry.Strategy(cmp.Or(name, "none"))
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -106,8 +107,8 @@ func TestRowsOfSharedRunsAreThoseOfEachByItself(t *testing.T) {
 		for _, r := range relatives(rt, registry, s) {
 			c.Strategy = r
 			c.Lifetimes = promptcache.Lifetimes{
-				rapid.SampledFrom([]time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute}).Draw(rt, "5m"),
-				rapid.SampledFrom([]time.Duration{20 * time.Minute, time.Hour}).Draw(rt, "1h"),
+				rapid.SampledFrom([]time.Duration{0, time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute}).Draw(rt, "5m"),
+				rapid.SampledFrom([]time.Duration{0, 20 * time.Minute, time.Hour}).Draw(rt, "1h"),
 			}
 			cells = append(cells, c)
 		}

@@ -11,11 +11,11 @@ import (
 )
 
 // Kin are the strategies that one simulation stands for. They are of one Kind: what they
-// differ in are parameters that their layers look at by Turn.Check and by polls alone.
+// differ in are parameters that their layers look at by Turn.Check and by polls alone, or lifetimes.
 type Kin struct {
 	All    []*Strategy
 	Runs   int   // index of the one that is simulated
-	Alike  []int // indices of those that have acted alike so far, Runs among them, in order
+	Alike  []int // indices of those that have acted alike so far, the one that runs as the last
 	Parted []int // of those that would have acted otherwise at some point
 
 	polled []polled // by layer

@@ -66,10 +66,12 @@ func (l Lifetimes) Within(o Lifetimes) bool {
 	return l[prompt.TTL5m] <= o[prompt.TTL5m] && l[prompt.TTL1h] <= o[prompt.TTL1h]
 }
 
-// Live gives entries other lifetimes than those of the Config, ahead of the first request.
+// Live gives entries other lifetimes than those of the Config, ahead of the first request, but where one is 0.
 func (a *Anthropic) Live(l Lifetimes) {
 	for class, life := range l {
-		a.cfg.Lifetime[class] = int64(life)
+		if life != 0 {
+			a.cfg.Lifetime[class] = int64(life)
+		}
 	}
 }
 
