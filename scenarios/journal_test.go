@@ -3,6 +3,10 @@ package scenarios
 import (
 	"bytes"
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/results"
@@ -43,5 +47,53 @@ func TestRowsInJournal(t *testing.T) {
 	}
 	if texts[0].Len() == 0 || texts[0].String() != texts[1].String() {
 		t.Errorf("from a journal:\n%s\nwant\n%s", texts[1].String(), texts[0].String())
+	}
+}
+
+// Rows of sessions and cells that a run does not have are no part of it, and shards that have some are refused.
+func TestRowsOfNoSession(t *testing.T) {
+	name, corpus := filepath.Join(t.TempDir(), "rows.jsonl"), sampleCorpus(t)
+	plan := func(whole bool) *Plan {
+		p := threeCells(t)
+		var err error
+		if p.Unfinished, err = results.OpenJournal(name, false); err != nil {
+			t.Fatal(err)
+		}
+		p.Whole = whole
+		return p
+	}
+	p := plan(false)
+	if err := errors.Join(p.RunShard(t.Context(), corpus, Shard{0, 1}), p.Unfinished.Leave(true)); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	for _, change := range [][2]string{{`"session":"`, `"session":"nope`}, {`"cell":"`, `"cell":"nope`}} {
+		row := bytes.Replace(lines[1], []byte(change[0]), []byte(change[1]), 1)
+		if err := os.WriteFile(name, append(bytes.Clone(whole), row...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := plan(true)
+		if _, err := p.Run(t.Context(), corpus); err == nil || !strings.Contains(err.Error(), "the shards have a row of session") ||
+			!strings.Contains(err.Error(), "nope") {
+			t.Errorf("merged with %s: %v", row, err)
+		}
+		if err := p.Unfinished.Leave(true); err != nil {
+			t.Fatal(err)
+		}
+		p = plan(false)
+		run, err := p.Run(t.Context(), corpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range run.Cells {
+			if c := &run.Cells[i]; c.NumRows() != len(corpus.Sessions) {
+				t.Errorf("%s has %d rows of %d sessions", c.Cell, c.NumRows(), len(corpus.Sessions))
+			}
+		}
+		p.Unfinished.Close()
 	}
 }

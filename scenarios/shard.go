@@ -84,7 +84,14 @@ func (p *Plan) known(r *running, cells []results.Cell) error {
 	if err := p.Unfinished.Begin(id); err != nil {
 		return err
 	}
-	p.Unfinished.Restore(cells)
+	ids := map[string]bool{}
+	for _, s := range r.sessions {
+		ids[s.ID] = true
+	}
+	others := p.Unfinished.Restore(cells, func(session string) bool { return ids[session] })
+	if p.Whole && len(others) > 0 {
+		return fmt.Errorf("the shards have a row of session %s under %s, which the run does not have", others[0][1], others[0][0])
+	}
 	for i := range cells {
 		for _, s := range r.sessions {
 			if p.Whole && !p.Unfinished.Known(cells[i].Cell, s.ID) {

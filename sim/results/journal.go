@@ -105,20 +105,25 @@ func (j *Journal) rewind() error {
 	return nil
 }
 
-// Restore adds to cells the rows that an earlier program has put into the journal.
-func (j *Journal) Restore(cells []Cell) {
+// Restore adds to cells the rows of sessions that an earlier program has put into the journal, and returns the cell and
+// the session of each other row.
+func (j *Journal) Restore(cells []Cell, has func(session string) bool) (others [][2]string) {
+	at := map[string]*Cell{}
 	for i := range cells {
-		c := &cells[i]
-		for of, row := range j.known {
-			if of[0] != c.Cell {
-				continue
-			}
-			if c.kept == nil {
-				c.kept = &kept{journal: j}
-			}
-			c.kept.list = append(c.kept.list, row)
-		}
+		at[cells[i].Cell] = &cells[i]
 	}
+	for of, row := range j.known {
+		c := at[of[0]]
+		if c == nil || !has(of[1]) {
+			others = append(others, of)
+			continue
+		}
+		if c.kept == nil {
+			c.kept = &kept{journal: j}
+		}
+		c.kept.list = append(c.kept.list, row)
+	}
+	return others
 }
 
 // Known reports whether an earlier program has put the row of a session into the journal.
