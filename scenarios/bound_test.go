@@ -1,9 +1,13 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -71,6 +75,31 @@ func TestFrontOfThresholds(t *testing.T) {
 				t.Errorf("%s: %s costs $%.4f at a recall of %.3f, below the front at $%.4f",
 					loop, c.Cell, c.Total.CostUSD(), v, r.Front.Least(v))
 			}
+		}
+	}
+}
+
+// A run that is stopped while it seeks the bound has all rows and says what it lacks, also where a session was left out.
+func TestInterruptedBound(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		corpus := sampleCorpus(t)
+		if broken {
+			breakSession(t, corpus.Sessions[0])
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, boundText+"profile: none\n")}
+		p.Done = func(finished, total int) {
+			if finished == total {
+				stop()
+			}
+		}
+		r, err := p.Run(ctx, corpus)
+		stop()
+		if !errors.Is(err, context.Canceled) || errors.Is(err, sim.ErrInvariant) != broken || r == nil {
+			t.Fatalf("broken %v: %v, %v", broken, r, err)
+		}
+		if got, want := fmt.Sprint(r.Workload.Remarks), "interrupted before the bound was found"; !strings.Contains(got, want) {
+			t.Errorf("broken %v: remarks %s lack %q", broken, got, want)
 		}
 	}
 }

@@ -110,8 +110,8 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	run := &results.Run{Provenance: origin, Workload: p.workload(d, sessions), Cells: seen.billed}
 	if err := p.bound(ctx, d, sessions, cells, run); err != nil && ctx.Err() == nil {
 		return nil, err
-	} else if runErr == nil {
-		stopped, runErr = err, err // who interrupts the bound has the rest
+	} else if err != nil && stopped == nil {
+		stopped, runErr = err, errors.Join(runErr, err) // who interrupts the bound has the rest
 	}
 	for _, cell := range cells {
 		if cell.NumRows() > 0 {
@@ -122,13 +122,18 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		if len(run.Cells) == len(d.priceDates()) {
 			return nil, runErr // nothing was simulated
 		}
-		interrupted(run, len(r.configs), stopped)
+		interrupted(run, len(r.configs), d.Scenario.Bound, stopped)
 	}
 	if remark != "" {
 		run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	}
 	if err := p.conclude(ctx, d, sessions, run); err != nil {
-		return nil, err
+		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+			return nil, err
+		}
+		run.Workload.Remarks = append(run.Workload.Remarks,
+			"interrupted before the model error was found: the one shown is that of the settings of this scenario")
+		runErr = errors.Join(runErr, err)
 	}
 	return run, runErr
 }

@@ -353,8 +353,8 @@ func (e *early) text(model string, asked bool) string {
 // the figures how much of it there is, and for a recorded cell that is not whole
 // it leaves in the billed ones the same sessions, so that the two are still
 // comparable. What other cells lack is in results.Run.Footnotes. cells is the
-// number of cells there should be, err what stopped it. It comes before Sum.
-func interrupted(run *results.Run, cells int, err error) {
+// number of cells there should be, bound whether it was asked for, err what stopped it. It comes before Sum.
+func interrupted(run *results.Run, cells int, bound bool, err error) {
 	sessions := run.Workload.Sessions
 	done := 0
 	for i := range run.Cells {
@@ -368,6 +368,9 @@ func interrupted(run *results.Run, cells int, err error) {
 	}
 	remark := fmt.Sprintf("%s: %d of %d sessions simulated (%d sessions in %d cells); the figures cover these",
 		how, done, cells*sessions, sessions, cells)
+	if bound && done == cells*sessions {
+		remark = how + " before the bound was found"
+	}
 	run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	recorded := run.Reference(results.StrategyRecorded)
 	if recorded == nil || recorded.NumRows() == sessions {
