@@ -19,7 +19,7 @@ import (
 const maxCells = 20_000
 
 // ErrCells is the error of a scenario of too many cells for a run, but not for a search.
-var ErrCells = fmt.Errorf("more than %d cells: sweep fewer values or set design.points", maxCells)
+var ErrCells = fmt.Errorf("more than %d cells: sweep fewer values, set design.points, or search with sim tune", maxCells)
 
 // Design is a scenario expanded: the cells to simulate.
 type Design struct {

@@ -109,7 +109,7 @@ func newMerge() *cobra.Command {
 		Short: "Put the shards of a run together",
 		Long: `Puts together what sim run --shard I/N --out DIR has left in DIR, and writes the run there as one
 program would have written it. The sessions are read again, from PATH where they have moved, and
-nothing is simulated but charts and the bound. A shard that is missing, or is of another run, is an error.`,
+no row is simulated again. A shard that is missing, or is of another run, is an error.`,
 		Example: `  sim run thresholds ~/.claude/projects --out sweep --shard 0/2
   sim run thresholds ~/.claude/projects --out sweep --shard 1/2
   sim merge sweep`,
