@@ -168,7 +168,7 @@ func (c *Call) price(prices sim.Prices, at, start int64) {
 // cache, and what the profile knows of the client.
 func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
 	c.Profile = p
-	c.Server = serverOf
+	c.Server, c.Lifetimes = serverOf, promptcache.Lifetimes{}
 	return c
 }
 
