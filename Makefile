@@ -48,8 +48,9 @@ race:
 
 # The tests that have a long form run one after the other; TORTURE_SEED repeats one.
 torture:
+	@mkdir -p bin
 	TORTURE=$(TORTURE) go test -vet=off -timeout 60m -count=1 -v -parallel 2 \
-	  -run 'Mutants|OtherForms|KilledRuns|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | \
+	  -run 'Mutants|OtherForms|KilledRuns|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | tee bin/torture.log | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
 
