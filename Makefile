@@ -52,6 +52,7 @@ torture:
 	TORTURE=$(TORTURE) go test -vet=off -timeout 60m -count=1 -v -parallel 2 \
 	  -run 'Mutants|OtherForms|KilledRuns|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | tee bin/torture.log | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
+	@! grep -E '^(FAIL|panic)' bin/torture.log
 	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
 
 picture:
