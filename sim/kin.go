@@ -162,10 +162,10 @@ func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
 // keepKin hands out the rows of a loop that has come to its end.
 func (b *batch) keepKin(ctx context.Context, l *Loop, h *held, group, cohort []int) error {
 	for _, k := range l.turn.Kin.Alike {
-		l.rows = l.rows[:0]
-		for _, s := range l.replays {
-			l.rows = append(l.rows, s.rowUnder(l.turn.Kin, k))
-			l.rows[len(l.rows)-1].Strategy = b.cells[group[k]].Strategy.Name
+		l.rows = slices.Grow(l.rows[:0], len(l.replays))[:len(l.replays)]
+		for i, s := range l.replays {
+			s.rowUnder(k, &l.rows[i])
+			l.rows[i].Strategy = b.cells[group[k]].Strategy.Name
 		}
 		if err := b.keep(ctx, h, group[k], cohort, l.rows); err != nil {
 			return err
@@ -185,9 +185,9 @@ func (b *batch) runEach(ctx context.Context, cells, cohort []int) error {
 	return nil
 }
 
-// rowUnder returns the row of a session under one of the strategies that its simulation stood for.
-func (s *replay) rowUnder(kin *strategies.Kin, k int) results.Row {
-	row := s.row
+// rowUnder sets the row of a session under one of the strategies that its simulation stood for.
+func (s *replay) rowUnder(k int, row *results.Row) {
+	*row = s.row
 	row.Reasons, row.Firings = maps.Clone(row.Reasons), maps.Clone(row.Firings)
 	gauges := make([]gauge, len(s.session.Threads))
 	for i := range s.sights {
@@ -196,9 +196,8 @@ func (s *replay) rowUnder(kin *strategies.Kin, k int) results.Row {
 			row.Counts.BlockedCalls++
 			continue
 		}
-		gauges[v.thread].show(&row, s.levels, s.limits[int(v.limits)+k], v)
+		gauges[v.thread].show(row, s.levels, s.limits[int(v.limits)+k], v)
 	}
-	return row
 }
 
 // live gives the entries of a cache the lifetimes of the cell.

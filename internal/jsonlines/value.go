@@ -56,6 +56,8 @@ func (p Integer[T]) check(v *T) *fault {
 	return nil
 }
 
+func (p Integer[T]) same(v, w *T) bool { return *v == *w }
+
 func bounds(v any) string { return fmt.Sprintf("is %v, which no run can have", v) }
 
 // Amount is the form of costs and times. Signed ones may be negative.
@@ -77,8 +79,9 @@ func (p Amount) scan(r *Reader, v *float64) bool {
 
 func (p Amount) within(v float64) bool { return v <= Most && (v >= 0 || p.Signed && v >= -Most) }
 
-func (p Amount) empty(v *float64) bool { return *v == 0 }
-func (p Amount) add(v, w *float64)     { *v += *w }
+func (p Amount) empty(v *float64) bool   { return *v == 0 }
+func (p Amount) add(v, w *float64)       { *v += *w }
+func (p Amount) same(v, w *float64) bool { return *v == *w }
 
 func (p Amount) check(v *float64) *fault {
 	if !p.within(*v) {
@@ -95,7 +98,10 @@ func (e *encoder) float(v float64) {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		e.err = fmt.Errorf("%v is not a number that JSON can hold", v)
 		return
-	case abs == 0 || abs >= 1e-6 && abs < 1e21:
+	case v == 0: // of either sign
+		e.text = append(e.text, '0')
+		return
+	case abs >= 1e-6 && abs < 1e21:
 		e.text = strconv.AppendFloat(e.text, v, 'f', -1, 64)
 		return
 	}
@@ -128,10 +134,13 @@ func (p Text) scan(r *Reader, v *string) bool {
 func (p Text) empty(v *string) bool   { return *v == "" }
 func (p Text) add(_, _ *string)       {}
 func (p Text) check(_ *string) *fault { return nil }
+func (p Text) same(v, w *string) bool { return *v == *w }
 
 // Label returns the member for a text that belongs to a line and not to its
 // value, such as the cell of a row.
-func Label[A any](name string) Member[A] { return Member[A]{Name: name, part: label[A]{}} }
+func Label[A any](name string) Member[A] {
+	return Member[A]{Name: name, part: label[A]{}, take: func(_, _ *A) {}}
+}
 
 type label[A any] struct{}
 
@@ -141,9 +150,10 @@ func (label[A]) scan(r *Reader, _ *A) bool {
 	return Text{Shared: true}.scan(r, &r.Label)
 }
 
-func (label[A]) empty(*A) bool   { return false }
-func (label[A]) add(_, _ *A)     {}
-func (label[A]) check(*A) *fault { return nil }
+func (label[A]) empty(*A) bool     { return false }
+func (label[A]) add(_, _ *A)       {}
+func (label[A]) check(*A) *fault   { return nil }
+func (label[A]) same(_, _ *A) bool { return false }
 
 // encoder collects the text of a line.
 type encoder struct {

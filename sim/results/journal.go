@@ -3,7 +3,6 @@ package results
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,7 @@ type Journal struct {
 	w     *bufio.Writer
 	begin int64 // where rows begin
 	end   int64
-	buf   []byte
+	rows  [8]*jsonlines.Writer[Row] // of sessions that are simulated at once
 	named bool
 	only  bool                  // rows of another run are an error
 	known map[[2]string]keptRow // rows of an earlier program, by cell and session
@@ -158,167 +157,52 @@ func (j *Journal) Close() {
 func (j *Journal) put(cell string, r *Row) (k keptRow, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err = rowForm.Check(r); err == nil {
-		j.buf, err = rowForm.Append(j.buf[:0], cell, r)
-	}
+	line, err := j.writer(r.Session).Line(cell, r)
 	if err != nil {
 		return k, err
 	}
-	j.buf = append(j.buf, '\n')
-	if _, err := j.w.Write(j.buf); err != nil {
+	if _, err := j.w.Write(line); err != nil {
 		return k, fmt.Errorf("keeping rows: %w", err)
 	}
-	k = keptRow{r.brief(), j.end, len(j.buf)}
-	j.end += int64(len(j.buf))
+	k = keptRow{r.brief(), j.end, len(line)}
+	j.end += int64(len(line))
 	return k, nil
+}
+
+// writer returns the writer that wrote the last row of a session, or else the oldest: rows of one session have much in
+// common.
+func (j *Journal) writer(session string) *jsonlines.Writer[Row] {
+	n := slices.IndexFunc(j.rows[:], func(w *jsonlines.Writer[Row]) bool { return w != nil && w.Last().Session == session })
+	if n < 0 {
+		n = len(j.rows) - 1
+	}
+	w := j.rows[n]
+	if w == nil {
+		w = rowForm.Writer()
+	}
+	copy(j.rows[1:], j.rows[:n])
+	j.rows[0] = w
+	return w
 }
 
 // line reads a line into buf.
 func (j *Journal) line(k *keptRow, buf []byte) ([]byte, error) {
+	buf = slices.Grow(buf[:0], k.size)[:k.size]
+	return buf, j.read(buf, k.at)
+}
+
+// read fills buf from a place on.
+func (j *Journal) read(buf []byte, at int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	buf = slices.Grow(buf[:0], k.size)[:k.size]
 	err := j.w.Flush()
 	if err == nil {
-		_, err = j.f.ReadAt(buf, k.at)
+		_, err = j.f.ReadAt(buf, at)
 	}
 	if err != nil {
-		return buf, fmt.Errorf("reading rows that were kept: %w", err)
-	}
-	return buf, nil
-}
-
-// Brief is what reports need of every row of a run.
-type Brief struct {
-	Session    string
-	USD        float64 // of all calls
-	SummaryUSD float64 // of the summary calls of compactions
-	Summaries  int     // these calls
-	// logged is Row.LoggedUSD given a bill without summary calls, loggedAll with some, USD.
-	logged, loggedAll float64
-}
-
-// brief returns what reports need of r.
-func (r *Row) brief() Brief {
-	var some Row
-	some.CallsBySource[SourceCompact] = 1
-	return Brief{
-		Session: r.Session, USD: r.CostUSD(),
-		SummaryUSD: r.CostBySource[SourceCompact].Total(), Summaries: r.CallsBySource[SourceCompact],
-		logged: r.LoggedUSD(&Row{}), loggedAll: r.LoggedUSD(&some),
-	}
-}
-
-// keptRow is a row in a journal.
-type keptRow struct {
-	Brief
-	at   int64
-	size int
-}
-
-// kept are the rows of a cell in a journal, by session once they are added up.
-type kept struct {
-	journal *Journal
-	list    []keptRow
-}
-
-// Keep adds a row to c: to a journal, or to Rows when there is none. It is for one goroutine at a time.
-func (c *Cell) Keep(j *Journal, r *Row) error {
-	if j == nil {
-		c.Rows = append(c.Rows, *r)
-		return nil
-	}
-	err := c.owns(r)
-	var row keptRow
-	if err == nil {
-		row, err = j.put(c.Cell, r)
-	}
-	if err != nil {
-		return fmt.Errorf("cell %q, session %q: %w", c.Cell, r.Session, err)
-	}
-	if c.kept == nil {
-		c.kept = &kept{journal: j}
-	}
-	c.kept.list = append(c.kept.list, row)
-	return nil
-}
-
-// NumRows returns how many rows c has, in a journal or in memory.
-func (c *Cell) NumRows() int {
-	if c.kept != nil {
-		return len(c.kept.list)
-	}
-	return len(c.Rows)
-}
-
-// Brief returns what reports need of a row, 0…NumRows−1, by session when they are added up.
-func (c *Cell) Brief(i int) Brief {
-	if c.seeds != nil {
-		return c.meanBrief(i)
-	}
-	if c.kept != nil {
-		return c.kept.list[i].Brief
-	}
-	return c.Rows[i].brief()
-}
-
-// Drop leaves out the rows of sessions.
-func (c *Cell) Drop(drop func(session string) bool) {
-	c.Rows = slices.DeleteFunc(c.Rows, func(r Row) bool { return drop(r.Session) })
-	if c.kept != nil {
-		c.kept.list = slices.DeleteFunc(c.kept.list, func(k keptRow) bool { return drop(k.Session) })
-	}
-}
-
-// EachRow calls f with the rows of c, by session when they are added up. A row is valid during the call.
-func (c *Cell) EachRow(f func(*Row) error) error {
-	for i := range c.Rows {
-		if err := f(&c.Rows[i]); err != nil {
-			return err
-		}
-	}
-	if c.kept == nil {
-		return nil
-	}
-	var scan jsonlines.Reader
-	var buf []byte
-	r := new(Row)
-	for i := range c.kept.list {
-		line, err := c.kept.journal.line(&c.kept.list[i], buf)
-		if err != nil {
-			return err
-		}
-		buf, *r = line, Row{}
-		if err := rowForm.Read(&scan, line[:len(line)-1], r); err != nil {
-			return fmt.Errorf("cell %q, session %q: %w", c.Cell, c.kept.list[i].Session, err)
-		}
-		r.Strategy = c.Strategy
-		if err := f(r); err != nil {
-			return err
-		}
+		return fmt.Errorf("reading rows that were kept: %w", err)
 	}
 	return nil
-}
-
-// Revise calls f with the rows of c and keeps what it makes of them.
-func (c *Cell) Revise(f func(*Row) error) error {
-	i := 0
-	return c.EachRow(func(r *Row) error {
-		err := f(r)
-		if err == nil && c.kept != nil {
-			c.kept.list[i], err = c.kept.journal.put(c.Cell, r)
-			i++
-		}
-		return err
-	})
-}
-
-// sort orders the rows by session.
-func (c *Cell) sort() {
-	sortRows(c.Rows)
-	if c.kept != nil {
-		slices.SortStableFunc(c.kept.list, func(a, b keptRow) int { return cmp.Compare(a.Session, b.Session) })
-	}
 }
 
 // errTwice is the error of rows that cannot be told apart.

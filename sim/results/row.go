@@ -219,8 +219,13 @@ func (r *Row) Add(o *Row) { rowForm.Add(r, o) }
 // what it was billed: all but those of layers, of which the summary calls of
 // compactions count where the bill has them, USD.
 func (r *Row) LoggedUSD(billed *Row) float64 {
+	return r.loggedUSD(billed.CallsBySource[SourceCompact] > 0)
+}
+
+// loggedUSD is LoggedUSD given whether the bill has summary calls.
+func (r *Row) loggedUSD(summaries bool) float64 {
 	var usd float64
-	if billed.CallsBySource[SourceCompact] > 0 {
+	if summaries {
 		usd = r.CostBySource[SourceCompact].Total()
 	}
 	for s := SourceMain; s < SourceCompact; s++ {

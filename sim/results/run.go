@@ -137,9 +137,10 @@ type Note struct {
 // their journal.
 func (r *Run) Sum() error {
 	for i := range r.Cells {
-		if err := r.Cells[i].sum(); err != nil {
-			return err
-		}
+		r.Cells[i].sum()
+	}
+	if err := sumKept(r.Cells); err != nil {
+		return err
 	}
 	billed, recorded := r.Reference(StrategyBilled), r.Reference(StrategyRecorded)
 	if billed != nil && recorded != nil && r.ModelError.Sessions == 0 {
@@ -148,15 +149,17 @@ func (r *Run) Sum() error {
 	return nil
 }
 
-func (c *Cell) sum() error {
+// sum sorts the rows of c and adds up those in memory.
+func (c *Cell) sum() {
 	if c.NumRows() == 0 {
-		return nil
+		return
 	}
 	c.sort()
 	c.Total = Row{Strategy: c.Strategy}
-	err := c.EachRow(func(r *Row) error { c.Total.Add(r); return nil })
+	for i := range c.Rows {
+		c.Total.Add(&c.Rows[i])
+	}
 	c.Sessions = c.Total.Sessions
-	return err
 }
 
 // sortRows sorts rows by session. They are large: each is moved once.
