@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/compactsim/compactsim/internal/parallel"
@@ -124,8 +125,10 @@ func (b *reading[S]) join(i, j int32) {
 	b.with[max(i, j)] = min(i, j)
 }
 
-// pass reads groups of files, each in one batch.
+// pass reads groups of files, each in one batch. While sessions are made of a batch, the next one is scanned.
 func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
+	var gathering sync.WaitGroup
+	defer gathering.Wait()
 	scanned := make([]S, len(b.inputs))
 	errs := make([]error, len(b.inputs))
 	for len(groups) > 0 {
@@ -161,7 +164,8 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 				return errs[at]
 			}
 		}
-		b.gather(scanned, batch)
+		gathering.Wait()
+		gathering.Go(func() { b.gather(scanned, batch) })
 		groups = left
 	}
 	return nil

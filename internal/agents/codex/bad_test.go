@@ -26,7 +26,7 @@ func TestBadLines(t *testing.T) {
 		{"binary", "\x00\x01\x02", 1, "a.jsonl:6: "},
 		{"truncated last line", `{"timestamp":"2026-06-01T10:00:09.000Z","type":"respon`, 1, "a.jsonl:6: last line is cut off: "},
 		{"no record", `{"a":1}`, 1, "a.jsonl:6: line is no record of a rollout: it has no type"},
-		{"wrong type of a member", `{"type":"response_item","payload":{"type":5}}`, 1, "a.jsonl:6: response_item: "},
+		{"wrong type of a member", `{"type":"response_item","payload":{"type":5}}`, 1, "a.jsonl:6: found '5' where a string is expected at byte 42"},
 		{"wrong payload", `{"type":"session_meta","payload":[]}`, 1, "a.jsonl:6: session_meta: "},
 		{"wrong history", `{"type":"compacted","payload":{"replacement_history":5}}`, 1, "a.jsonl:6: compacted: "},
 		{"deep nesting", `{"type":"x","payload":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, 1, "a.jsonl:6: "},

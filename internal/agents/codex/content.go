@@ -21,8 +21,14 @@ type responseItem struct {
 	scratch *[]byte // a text of the item
 }
 
-func (r *responseItem) read(text []byte) error {
-	return jsonscan.Object(text,
+func newItem(maker assembly.Maker) responseItem {
+	return responseItem{maker: maker, scratch: new([]byte)}
+}
+
+// read takes the item at the cursor in the place of another.
+func (r *responseItem) read(s *jsonscan.Scanner) {
+	*r = responseItem{maker: r.maker, scratch: r.scratch}
+	s.Object(
 		jsonscan.To("type", &r.typ), jsonscan.To("role", &r.role), jsonscan.To("id", &r.id),
 		jsonscan.To("call_id", &r.callID), jsonscan.To("name", &r.name), jsonscan.To("namespace", &r.namespace),
 		jsonscan.To("encrypted_content", &r.encrypted), jsonscan.To("content", &r.content),
@@ -86,14 +92,11 @@ func (r *responseItem) parts(v []byte) (texts [][]byte, images int, err error) {
 	default:
 		return [][]byte{r.text(v)}, 0, nil
 	}
-	list, err := jsonscan.List(v)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, part := range list {
+	s := jsonscan.New(v)
+	for range s.Elements {
 		var typ, said string
-		if err := jsonscan.Object(part, jsonscan.To("type", &typ), jsonscan.To("text", &said)); err != nil {
-			return nil, 0, err
+		if s.Object(jsonscan.To("type", &typ), jsonscan.To("text", &said)); s.Err() != nil {
+			break
 		}
 		if typ == "input_image" || typ == "image" {
 			images++
@@ -101,7 +104,7 @@ func (r *responseItem) parts(v []byte) (texts [][]byte, images int, err error) {
 		}
 		texts = append(texts, []byte(said))
 	}
-	return texts, images, nil
+	return texts, images, s.Err()
 }
 
 // kind returns the first byte of a value, 0 for none.
@@ -118,8 +121,7 @@ func (r *responseItem) text(v []byte) []byte {
 	if kind(v) != '"' {
 		return v
 	}
-	s := jsonscan.New(v)
-	return s.Text(r.scratch)
+	return jsonscan.Unquote(v, r.scratch)
 }
 
 // summaries returns the texts that a reasoning item shows of itself.

@@ -28,8 +28,7 @@ type rollout struct {
 	model    string
 	totals   tokenUsage // of the last token count
 	called   string     // id of the last tool call
-	maker    assembly.Maker
-	scratch  []byte
+	line     record
 }
 
 // head is what is known of the prefix ahead of the conversation.
@@ -39,14 +38,47 @@ type head struct {
 	digest       prompt.Digest
 }
 
-// record is one line of a rollout. Its payload is valid until the next line is read.
+// record is one line of a rollout. What shares its bytes is valid until the next line is read.
 type record struct {
 	timestamp, typ string
-	payload        []byte // JSON
+
+	item  responseItem // of a response_item
+	event event        // of an event_msg
+	model string       // of a turn_context
+	rest  []byte       // the payload of another line, JSON
 }
 
+// event is what happened, of which a token count matters.
+type event struct {
+	typ  string
+	info []byte // JSON
+}
+
+// read reads a line. Its payload is scanned once where the type stands ahead of it, as clients write it.
 func (r *record) read(line []byte) error {
-	return jsonscan.Object(line, jsonscan.To("timestamp", &r.timestamp), jsonscan.To("type", &r.typ), jsonscan.To("payload", &r.payload))
+	*r = record{item: r.item}
+	err := jsonscan.Object(line, jsonscan.To("timestamp", &r.timestamp), jsonscan.To("type", &r.typ), jsonscan.To("payload", r.payload))
+	if err == nil && r.rest != nil && r.typ != "" {
+		s := jsonscan.New(r.rest)
+		r.payload(&s)
+		err = s.Err()
+	}
+	return err
+}
+
+// payload reads the payload of a line as far as its type is known.
+func (r *record) payload(s *jsonscan.Scanner) {
+	switch r.typ {
+	case "response_item":
+		r.item.read(s)
+	case "event_msg":
+		r.event = event{}
+		s.Object(jsonscan.To("type", &r.event.typ), jsonscan.To("info", &r.event.info))
+	case "turn_context":
+		s.Object(jsonscan.To("model", &r.model))
+	default:
+		r.rest = s.Raw()
+	}
 }
 
 // tokenUsage is what the API reported. Input includes what was read from the
@@ -68,13 +100,14 @@ var errNoRecord = errors.New("line is no record of a rollout: it has no type")
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, error) {
 	f := assembly.NewFile(in.Name, opts)
-	ro := &rollout{File: f, Rounds: assembly.NewRounds(assembly.Main(), f), maker: assembly.Maker{Ear: opts.Listener}}
+	ro := &rollout{File: f, Rounds: assembly.NewRounds(assembly.Main(), f)}
+	ro.line.item = newItem(assembly.Maker{Ear: opts.Listener})
 	return ro, ro.Read(ctx, opts, in, ro.parse)
 }
 
 // parse reads one line.
 func (ro *rollout) parse(ln assembly.Line) error {
-	var r record
+	r := &ro.line
 	if err := r.read(ln.Text); err != nil {
 		return err
 	}
@@ -92,18 +125,15 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	var err error
 	switch r.typ {
 	case "session_meta":
-		err = ro.meta(r.payload)
+		err = ro.meta(r.rest)
 	case "turn_context":
-		model := ""
-		if err = jsonscan.Object(r.payload, jsonscan.To("model", &model)); err == nil {
-			ro.model = model
-		}
+		ro.model = r.model
 	case "response_item":
-		err = ro.response(it, r.payload)
+		err = ro.response(it, &r.item)
 	case "event_msg":
-		err = ro.event(it, r.payload)
+		err = ro.event(it, r.event)
 	case "compacted":
-		if err = replaced(it, r.payload, ro.maker, ro.unknown); err == nil {
+		if err = replaced(it, r.rest, r.item.maker, ro.unknown); err == nil {
 			ro.Add(it)
 		}
 	case "world_state":
@@ -139,11 +169,7 @@ func (ro *rollout) meta(payload []byte) error {
 }
 
 // response reads an item of the conversation.
-func (ro *rollout) response(it *assembly.Step, payload []byte) error {
-	r := responseItem{maker: ro.maker, scratch: &ro.scratch}
-	if err := r.read(payload); err != nil {
-		return err
-	}
+func (ro *rollout) response(it *assembly.Step, r *responseItem) error {
 	known, err := r.fill(it)
 	switch {
 	case err != nil:
@@ -168,19 +194,15 @@ func (ro *rollout) unknown(typ string) {
 }
 
 // event reads a token count. One that repeats the totals of the last is no call.
-func (ro *rollout) event(it *assembly.Step, payload []byte) error {
-	var typ string
-	var info, sums, counts []byte
-	if err := jsonscan.Object(payload, jsonscan.To("type", &typ), jsonscan.To("info", &info)); err != nil {
-		return err
-	}
-	if typ != "token_count" || !bytes.HasPrefix(info, []byte("{")) {
+func (ro *rollout) event(it *assembly.Step, e event) error {
+	if e.typ != "token_count" || kind(e.info) != '{' {
 		return nil
 	}
+	var sums, counts []byte
 	var total, last tokenUsage
 	var window int64
 	if err := errors.Join(
-		jsonscan.Object(info, jsonscan.To("total_token_usage", &sums), jsonscan.To("last_token_usage", &counts),
+		jsonscan.Object(e.info, jsonscan.To("total_token_usage", &sums), jsonscan.To("last_token_usage", &counts),
 			jsonscan.To("model_context_window", &window)),
 		total.read(sums), last.read(counts)); err != nil {
 		return err
@@ -229,14 +251,14 @@ func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func
 	it.Kind = assembly.StepCompact
 	var summary []assembly.Block
 	if message != "" {
-		r := responseItem{maker: mk}
+		r := newItem(mk)
 		text := []byte(message)
 		summary = append(summary, r.withText(newBlock(prompt.KindSummary, text), false, text))
 	}
 	for _, text := range history {
-		item, kept := responseItem{maker: mk, scratch: new([]byte)}, assembly.Step{}
-		if err := item.read(text); err != nil {
-			return err
+		item, kept, of := newItem(mk), assembly.Step{}, jsonscan.New(text)
+		if item.read(&of); of.Err() != nil {
+			return of.Err()
 		}
 		known, err := item.fill(&kept)
 		if err != nil {
@@ -259,21 +281,16 @@ func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func
 
 // texts reads a line of a rollout again.
 func texts(line []byte) []traces.Text {
-	keeping := assembly.Maker{Keep: true}
-	var r record
+	r := record{item: newItem(assembly.Maker{Keep: true})}
 	var it assembly.Step
 	if r.read(line) != nil {
 		return nil
 	}
 	switch r.typ {
 	case "response_item":
-		item := responseItem{maker: keeping, scratch: new([]byte)}
-		if item.read(r.payload) != nil {
-			return nil
-		}
-		_, _ = item.fill(&it) // what cannot be read has no blocks
+		_, _ = r.item.fill(&it) // what cannot be read has no blocks
 	case "compacted":
-		_ = replaced(&it, r.payload, keeping, func(string) {})
+		_ = replaced(&it, r.rest, r.item.maker, func(string) {})
 	}
 	return assembly.TextsOf(it.Blocks)
 }

@@ -1,8 +1,10 @@
 package jsonscan
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Member is where the value of a member of an object goes.
@@ -13,29 +15,36 @@ type Member struct {
 
 // To puts the value of a member into what a pointer points to: a *string takes a
 // string, an *int64 a whole number, a *[]byte the JSON of any value and a *[][]byte
-// that of each element of a list. JSON is not copied. A null leaves it as it is.
+// that of each element of a list. JSON is not copied. A null leaves it as it is. A
+// func(*Scanner) has to consume the value itself.
 func To(name string, into any) Member { return Member{name, into} }
 
 // Object reads a text that is one object. Members that no one asked for are skipped;
 // a value of another kind than wanted is an error, which says at which byte.
 func Object(text []byte, members ...Member) error {
 	s := New(text)
+	s.Object(members...)
+	s.End()
+	return s.err
+}
+
+// Object is the function of this name for the value at the cursor.
+func (s *Scanner) Object(members ...Member) {
 	if c := s.Peek(); c != '{' && c != 'n' {
 		s.failHere("an object")
 	}
 	for name := range s.Members {
 		s.fill(name, members)
 	}
-	s.End()
-	return s.err
 }
 
-// List returns the JSON of each element of a text that is one list, or null.
-func List(text []byte) ([][]byte, error) {
-	s := New(text)
-	list := s.list()
-	s.End()
-	return list, s.err
+// Unquote returns the text of a valid JSON string, with storage for it where it has escapes.
+func Unquote(raw []byte, scratch *[]byte) []byte {
+	if raw = raw[1 : len(raw)-1]; bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	*scratch = Unescape((*scratch)[:0], raw)
+	return *scratch
 }
 
 func (s *Scanner) fill(name []byte, members []Member) {
@@ -50,8 +59,12 @@ func (s *Scanner) fill(name []byte, members []Member) {
 
 func (s *Scanner) put(into any) {
 	c := s.Peek()
-	if raw, ok := into.(*[]byte); ok {
-		*raw = s.Raw()
+	switch v := into.(type) {
+	case *[]byte:
+		*v = s.Raw()
+		return
+	case func(*Scanner):
+		v(s)
 		return
 	}
 	if c == 'n' {
@@ -64,7 +77,9 @@ func (s *Scanner) put(into any) {
 			s.failHere("a string")
 			return
 		}
-		*v = strings.ToValidUTF8(string(s.Str()), "\uFFFD")
+		if *v = string(s.Str()); !utf8.ValidString(*v) {
+			*v = strings.ToValidUTF8(*v, "\uFFFD")
+		}
 	case *int64:
 		from := *s
 		if n, ok := s.Int(); ok {
