@@ -62,8 +62,8 @@ const defaultMaxLine = 256 << 20
 // the rest is only counted.
 const defaultMaxProblems = 100
 
-// defaultBatch is how many lines are held before sessions are made of them: about 4 MB.
-const defaultBatch = 5000
+// defaultBatch is how many lines are held before sessions are made of them: about 16 MB.
+const defaultBatch = 20000
 
 // Options say how recordings are read. The zero value works.
 type Options struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/agents/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -162,7 +163,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 	}
 	x.rounds = assembly.NewRounds(x.thread, x.File)
 	line, place := 1, 0
-	bad := eachMessage(text, &x.info, func(v jsontext.Value, offset int) error {
+	bad := eachMessage(text, &x.info, func(v []byte, offset int) error {
 		line += bytes.Count(text[place:offset], []byte("\n"))
 		place = offset
 		x.rounds.Version, x.rounds.Project = x.Version, x.Directory
@@ -190,47 +191,36 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 
 // eachMessage reads the info of an export and hands its messages to do, with
 // their offsets.
-func eachMessage(text []byte, session *info, do func(v jsontext.Value, offset int) error) error {
-	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return cmp.Or(err, errNoExport)
+func eachMessage(text []byte, session *info, do func(v []byte, offset int) error) (err error) {
+	s := jsonscan.New(text)
+	if s.Peek() != '{' {
+		return errNoExport
 	}
-	for d.PeekKind() == '"' {
-		t, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := t.String()
-		if name == "messages" && d.PeekKind() == '[' {
-			if _, err := d.ReadToken(); err != nil {
-				return err
-			}
-			for d.PeekKind() == '{' {
-				v, err := d.ReadValue()
+	for name := range s.Members {
+		switch name := string(name); {
+		case name == "messages" && s.Peek() == '[':
+			for range s.Elements {
+				from := s.Offset()
+				if v := s.Raw(); v != nil {
+					err = do(v, from)
+				}
 				if err != nil {
 					return err
 				}
-				if err := do(v, int(d.InputOffset())-len(v)); err != nil {
-					return err
-				}
 			}
-			if _, err := d.ReadToken(); err != nil {
+		case name == "info":
+			if v := s.Raw(); v != nil {
+				err = assembly.Decode(v, session)
+			}
+			if err != nil {
 				return err
 			}
-			continue
-		}
-		v, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		if name == "info" {
-			if err := assembly.Decode(v, session); err != nil {
-				return err
-			}
+		default:
+			s.Skip()
 		}
 	}
-	_, err := d.ReadToken()
-	return err
+	s.End()
+	return s.Err()
 }
 
 // add takes a message into the rounds.
@@ -391,7 +381,7 @@ func toolID(message string, part int) prompt.Digest {
 func texts(text []byte) (list []traces.Text) {
 	var x info
 	mk, n := assembly.Maker{Keep: true}, 0
-	_ = eachMessage(text, &x, func(v jsontext.Value, _ int) error { // as far as it can be read
+	_ = eachMessage(text, &x, func(v []byte, _ int) error { // as far as it can be read
 		var m message
 		if assembly.Decode(v, &m) != nil {
 			return nil
