@@ -424,6 +424,21 @@ func TestLinks(t *testing.T) {
 	if got := fmt.Sprint(l.links.groups()); got != "[[0] [1 3] [2]]" {
 		t.Errorf("groups %s", got)
 	}
+	files := []recording{{Index: 0, Size: readBytes / 8}, {Index: 1, Size: readBytes}, {Index: 2, Size: readBytes / 4}, {Index: 3, Size: readBytes}}
+	var read []string
+	for _, b := range toRead(files, l.links.groups(), 1) {
+		var in []int
+		for _, f := range b.Files {
+			in = append(in, f.Index)
+		}
+		read = append(read, fmt.Sprint(in))
+	}
+	if got := strings.Join(read, " "); got != "[0] [1 3] [2]" {
+		t.Errorf("a group that fills blocks is read in %s", got)
+	}
+	if blocks := toRead(files, [][]int{{0}, {2}, {1, 3}}, 1); len(blocks) != 2 || len(blocks[0].Files) != 2 {
+		t.Errorf("small groups are not read together: %+v", blocks)
+	}
 	list := usual.toSimulate(make([]recording, 4), l.links.groups(), []int{10, 60_000, 0, 0}, []int{1, 1, 0, 0}, 7, 2)
 	cells := 0
 	for _, b := range list {

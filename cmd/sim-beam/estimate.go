@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,19 +24,16 @@ const (
 
 // dryRun says what a run would take. Nothing is submitted.
 func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, coreHour float64) error {
-	var bytes, largest int64
+	bytes, largest := (&block{Files: files}).bytes(), int64(0)
 	for _, f := range files {
-		bytes, largest = bytes+f.Size, max(largest, f.Size)
+		largest = max(largest, f.Size)
 	}
 	plan, err := r.plan()
 	if err != nil {
 		return err
 	}
 	sample := spread(files)
-	var seen int64
-	for _, f := range sample.Files {
-		seen += f.Size
-	}
+	seen := sample.bytes()
 	begun := time.Now()
 	x, err := sample.read(ctx, r, plan, nil)
 	if err != nil {
@@ -59,7 +55,7 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 	if len(files) > 0 && strings.HasSuffix(files[0].Name, parsed.Suffix) {
 		shuffle = scale * float64(e.Sessions) * nameBytes // such files speak of sessions alone
 	}
-	memory := baseMemory + (max(largest, readBytes)*memoryFactor+int64(usual.maxRows)*rowBytes)>>20
+	memory := baseMemory + (max(largest, roomBytes)*memoryFactor+int64(usual.maxRows)*rowBytes)>>20
 	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
 		"%.0f sessions × %d cells = %.0f calls to simulate\n"+
 		"%.3f core-hours, at $%.3f each $%.2f\n"+
@@ -78,13 +74,12 @@ func mega(bytes int64) float64 { return float64(bytes) / 1e6 }
 // spread returns a block of files that are spread evenly.
 func spread(files []recording) *block {
 	var b block
-	var bytes int64
 	n := min(sampleFiles, len(files))
 	for i := range n {
 		f := files[i*len(files)/n]
-		if bytes += f.Size; len(b.Files) == 0 || bytes <= sampleBytes {
+		if len(b.Files) == 0 || b.bytes()+f.Size <= sampleBytes {
 			b.Files = append(b.Files, f)
 		}
 	}
-	return &block{Files: slices.Clone(b.Files)}
+	return &b
 }

@@ -84,7 +84,7 @@ func (l *launch) survey(ctx context.Context) error {
 	for _, f := range l.files {
 		l.index[f.Name] = f.Index
 	}
-	blocks := toRead(l.files, l.parallel)
+	blocks := toRead(l.files, l.links.groups(), l.parallel)
 	if err := l.look(ctx, "look", blocks); err != nil {
 		return err
 	}
@@ -94,23 +94,18 @@ func (l *launch) survey(ctx context.Context) error {
 			in[f.Index] = i
 		}
 	}
-	torn := map[int]bool{}
-	var again []block
-	for _, group := range l.links.groups() {
-		var b block
-		for _, i := range group {
-			torn[group[0]] = torn[group[0]] || in[i] != in[group[0]]
-			b.Files = append(b.Files, l.files[i])
-		}
-		if torn[group[0]] {
-			again = append(again, b)
-		}
-	}
+	again := slices.DeleteFunc(l.links.groups(), func(group []int) bool {
+		return !slices.ContainsFunc(group, func(i int) bool { return in[i] != in[group[0]] })
+	})
 	if len(again) == 0 {
 		return nil
 	}
+	torn := map[int]bool{}
+	for _, group := range again {
+		torn[group[0]] = true
+	}
 	l.sights = slices.DeleteFunc(l.sights, func(s scenarios.Sight) bool { return torn[l.links.root(l.first(&s))] })
-	return l.look(ctx, "torn", again)
+	return l.look(ctx, "torn", toRead(l.files, again, l.parallel))
 }
 
 // first returns the first file of a session.

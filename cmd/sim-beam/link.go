@@ -63,21 +63,26 @@ type limits struct {
 
 var usual = limits{2000, 50_000, 10_000}
 
-// toRead divides files into blocks that are looked at. Those of a folder stay together as far as that goes.
-func toRead(files []recording, parallel int) []block {
+// toRead divides groups of files into blocks that are looked at. Groups of a folder stay together as far as that goes.
+func toRead(files []recording, groups [][]int, parallel int) []block {
+	whole := make([]block, len(groups))
 	var total int64
-	for i := range files {
-		total += files[i].Size
+	for i, g := range groups {
+		for _, at := range g {
+			whole[i].Files = append(whole[i].Files, files[at])
+		}
+		total += whole[i].bytes()
 	}
 	limit := min(max(total/int64(blocksFor*parallel), 1<<20), readBytes)
 	var list []block
 	var b block
 	var bytes int64
-	for _, f := range files {
-		if len(b.Files) > 0 && (bytes+f.Size > limit || len(b.Files) == readFiles) {
+	for _, g := range whole {
+		n := g.bytes()
+		if len(b.Files) > 0 && (bytes+n > limit || len(b.Files)+len(g.Files) > readFiles) {
 			list, b, bytes = append(list, b), block{}, 0
 		}
-		b.Files, bytes = append(b.Files, f), bytes+f.Size
+		b.Files, bytes = append(b.Files, g.Files...), bytes+n
 	}
 	return append(list, b)
 }

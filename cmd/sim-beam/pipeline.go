@@ -85,8 +85,6 @@ func (f *surveyor) Setup(ctx context.Context) error { return f.Worker.begin(ctx)
 func (f *surveyor) ProcessElement(
 	ctx context.Context, name string, spoke func(int, []byte), link, problem func(string),
 ) error {
-	one.Lock()
-	defer one.Unlock()
 	var b block
 	if err := getValue(ctx, at(f.Worker.Out, partsFolder, name+".block"), &b); err != nil {
 		return err
@@ -163,8 +161,6 @@ func (f *simulator) Setup(ctx context.Context) error { return f.Worker.begin(ctx
 // ProcessElement writes the rows of a block, named like the block: who does it again writes the same. The name is emitted
 // for Prism alone, which waits for a stage without output in a loop that never sleeps.
 func (f *simulator) ProcessElement(ctx context.Context, name string, done func(string)) error {
-	one.Lock()
-	defer one.Unlock()
 	var b block
 	w := &f.Worker
 	if err := getValue(ctx, at(w.Out, partsFolder, name+".block"), &b); err != nil {

@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/parsed"
@@ -23,13 +24,26 @@ type block struct {
 	From, To int
 }
 
-// one is held by whoever has a block in memory: a worker's memory is that of one block, however many its engine hands it at
-// once. A block is read and simulated on all cores.
-var one sync.Mutex
+// bytes returns the size of the files as stored.
+func (b *block) bytes() (n int64) {
+	for i := range b.Files {
+		n += b.Files[i].Size
+	}
+	return n
+}
+
+// room is what a worker has in memory, bytes of files as stored, however many blocks its engine hands it at once. A block is
+// read and simulated on all cores; where it leaves one idle, another block takes it.
+var room = semaphore.NewWeighted(roomBytes)
+
+const roomBytes = 2 * readBytes
 
 // read reads the sessions of a block that the plan asks for. A block without any is no error.
 func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke func(i int, name uint64)) (*reading, error) {
-	x := &reading{place: map[string]int{}, names: map[string]string{}}
+	x := &reading{place: map[string]int{}, names: map[string]string{}, size: min(b.bytes(), roomBytes)}
+	if err := room.Acquire(ctx, x.size); err != nil {
+		return nil, err
+	}
 	var paths []string
 	for i, f := range b.Files {
 		name, err := x.fetch(ctx, f.Name)
@@ -75,10 +89,12 @@ type reading struct {
 	copies   string            // folder of files that were fetched
 	shelf    *store.Shelf
 	store    *store.Store
+	size     int64 // of room
 }
 
-// close gives up what was kept to read faster, or out of memory: nothing of it is a result.
+// close gives up room, and what was kept to read faster or out of memory: nothing of it is a result.
 func (x *reading) close() {
+	defer room.Release(x.size)
 	if x.corpus != nil {
 		_ = x.corpus.Close()
 	}
