@@ -108,6 +108,7 @@ type fitter struct {
 	s       *Session
 	t       *Thread
 	total   int64    // input tokens of the last call
+	last    *Round   // the last call, nil for one of the parent's thread or behind a compaction
 	reply   []Block  // its reply
 	fixed   bool     // the reply was fitted in the parent's thread
 	final   bool     // the reply has its logged size
@@ -177,6 +178,9 @@ func (f *fitter) rounds(first int) {
 			f.events = append(f.events, inferred)
 		}
 		f.done(rd)
+		if slices.ContainsFunc(events, func(e Event) bool { return e.Kind == traces.EventCompact }) {
+			f.last = nil
+		}
 	}
 	rest := f.take(len(f.t.Calls))
 	for i := range rest {
@@ -187,7 +191,7 @@ func (f *fitter) rounds(first int) {
 
 // done makes a round the last call.
 func (f *fitter) done(rd *Round) {
-	f.total, f.reply, f.fixed, f.final = rd.total, rd.Reply, false, rd.Final
+	f.last, f.total, f.reply, f.fixed, f.final = rd, rd.total, rd.Reply, false, rd.Final
 	if !f.s.Exact {
 		return
 	}
@@ -276,6 +280,9 @@ func (f *fitter) shave(rd *Round, growth int64) bool {
 func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	visible := Tokens(rd.Before)
 	rest := growth - Tokens(f.reply) - visible
+	if growth < Tokens(f.reply) && !rd.Prompted && f.searched() && -rest < Tokens(f.last.Before) {
+		return f.dropFound(-rest)
+	}
 	saved := int64(0)
 	for _, b := range f.thought {
 		saved += int64(b.Tokens)
@@ -302,6 +309,27 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	ev := Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(saved + lost)}, forgot: f.thought}
 	f.thought = nil
 	return ev
+}
+
+// searched reports whether the last call searched the web.
+func (f *fitter) searched() bool {
+	return f.last != nil && slices.ContainsFunc(f.reply, func(b Block) bool { return b.Tool == webSearch })
+}
+
+// webSearch is the tool that the provider runs inside a call.
+const webSearch = "web_search"
+
+// dropFound takes what the provider found out of the context behind the call that
+// searched: it counts as input of that call, which had it behind all else, and no
+// later call holds it.
+func (f *fitter) dropFound(tokens int64) Event {
+	rd := f.last
+	scale(Tokens(rd.Before)-tokens, rd.Before)
+	f.s.unseen(rd, tokens)
+	return Event{
+		Event:  traces.Event{Kind: traces.EventForget, Saved: clamp32(tokens)},
+		forgot: []*Block{&rd.Before[len(rd.Before)-1]},
+	}
 }
 
 // cutReply cuts the last reply down when the context grew by less than its

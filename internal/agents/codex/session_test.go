@@ -90,6 +90,29 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// A call that searched the web counts what the provider found as its input, and the
+// next one does not hold it: of 9,000 tokens the next call's total of 8,500, with 100
+// of output and a result between them, lacks more than 600.
+func TestSearchLeavesTheContext(t *testing.T) {
+	r := new(rollout).begin("s1", "gpt-5.4").user("one").tool("fc_1", "c1", "ls").count(6000, 0, 100, 0)
+	r.result("c1", "a file").item(`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"}}`)
+	r.tool("fc_2", "c2", "ls").count(9000, 5888, 100, 0)
+	r.result("c2", "a file").assistant("msg_1", "done").count(8500, 8320, 10, 0)
+	s := readOne(t, r)
+	th := &s.Threads[0]
+	if len(th.Events) != 1 || th.Events[0].Kind != traces.EventForget || th.Events[0].Round != 2 || len(th.Events[0].Cleared) != 1 {
+		t.Fatalf("events %+v", th.Events)
+	}
+	ev := th.Events[0]
+	found, result := s.Blocks[ev.Cleared[0]], s.Blocks[th.Rounds[2].Input.From]
+	if last := th.Rounds[1].Input.To - 1; ev.Cleared[0] != last || found.Kind != prompt.KindUnseen {
+		t.Errorf("block %d of kind %v left the context, want the last of the input that searched, %d", ev.Cleared[0], found.Kind, last)
+	}
+	if found.Tokens != ev.Saved || ev.Saved != 600+result.Tokens || result.Tokens == 0 {
+		t.Errorf("%d of %d tokens left beside a result of %d", ev.Saved, found.Tokens, result.Tokens)
+	}
+}
+
 // After a compaction the context is the static prefix, what was kept and what
 // is new. The prefix is 5,300 tokens of tools here (no instructions), so of
 // 9,000 tokens 3,700 were kept, less nothing new.
