@@ -62,6 +62,8 @@ type Served struct {
 type CodexLoss struct {
 	// Model is whose calls they are, none for those of every model.
 	Model string `yaml:"model,omitempty"`
+	// Series are the clients of which the row is, such as 0.118, none for all.
+	Series string `yaml:"series,omitempty"`
 	// Calls is through how many calls of a thread the row holds, 0 for all.
 	Calls int `yaml:"to_call,omitempty" min:"0"`
 	// Idle is from which time on since the last response it holds, seconds.
@@ -69,7 +71,8 @@ type CodexLoss struct {
 	// Kept is the part of what they would have read that such calls read: so much
 	// that share and size together give what all calls of the row lost.
 	Kept float64 `yaml:"kept" min:"0" max:"1"`
-	// Estimate is the share, that of a model drawn towards the one of all.
+	// Estimate is the share, that of a series drawn towards the one of its model, and
+	// that towards the one of all.
 	Estimate `yaml:",inline"`
 }
 
@@ -97,7 +100,8 @@ func (c *Codex) ServingFor(model, version string) (prompt.Serving, bool) {
 func (c *Codex) LossFor(at *Case) (share, kept float64) {
 	for i := range c.Losses {
 		l := &c.Losses[i]
-		if (l.Model == "" || l.Model == at.Model) && (l.Calls == 0 || at.Ordinal <= l.Calls) && float64(at.Gap) >= l.Idle*1e9 {
+		own := (l.Model == "" || l.Model == at.Model) && (l.Series == "" || series(l.Series) == series(at.Version))
+		if own && (l.Calls == 0 || at.Ordinal <= l.Calls) && float64(at.Gap) >= l.Idle*1e9 {
 			return l.Value, l.Kept
 		}
 	}

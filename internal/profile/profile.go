@@ -271,6 +271,12 @@ func series(version string) [2]int {
 	return [2]int{major, minor}
 }
 
+// Series names the clients that share the major and minor number of a version.
+func Series(version string) string {
+	s := series(version)
+	return fmt.Sprintf("%d.%d", s[0], s[1])
+}
+
 // At returns a quantile of a residual at a share 0…1, by linear interpolation; 0
 // without any.
 func At(residual []float64, share float64) float64 {

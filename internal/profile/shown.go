@@ -12,13 +12,6 @@ type Shown struct {
 	Missing     int64 `yaml:"missing_tokens,omitempty" min:"0"`
 }
 
-// add takes what another session shows, n times.
-func (s *Shown) add(o *Shown, n int64) {
-	s.Early, s.EarlyTokens = s.Early+n*o.Early, s.EarlyTokens+n*o.EarlyTokens
-	s.Later, s.LaterTokens = s.Later+n*o.Later, s.LaterTokens+n*o.LaterTokens
-	s.Missing += n * o.Missing
-}
-
 const (
 	// EarlyCalls is how many calls of a thread lose more often than the rest.
 	EarlyCalls = 10
@@ -30,18 +23,40 @@ const (
 
 // shown is what the sessions of a profile show: of each model, and by session.
 type shown struct {
-	all map[string]Shown
-	own map[string]FirstRead
+	all map[string]due
+	own map[string]shownBy
+}
+
+// shownBy is what a session shows, and of which model.
+type shownBy struct {
+	model string
+	due
+}
+
+// due is what calls were due to lose by the shares of a profile, losses and tokens,
+// and the tokens that they lost.
+type due struct{ losses, tokens, missing float64 }
+
+// plus returns the sum with n times another.
+func (d due) plus(o due, n float64) due {
+	return due{d.losses + n*o.losses, d.tokens + n*o.tokens, d.missing + n*o.missing}
 }
 
 func (c *Codex) indexShown() *shown {
-	x := &shown{map[string]Shown{}, map[string]FirstRead{}}
-	for _, f := range c.First {
-		if f.Shown != (Shown{}) {
-			sum := x.all[f.Model]
-			sum.add(&f.Shown, 1)
-			x.all[f.Model], x.own[f.Session] = sum, f
+	x := &shown{map[string]due{}, map[string]shownBy{}}
+	for i := range c.First {
+		f := &c.First[i]
+		if f.Shown == (Shown{}) {
+			continue
 		}
+		early, keptEarly := c.LossFor(&Case{Model: f.Model, Version: f.Version, Ordinal: EarlyCalls})
+		later, keptLater := c.LossFor(&Case{Model: f.Model, Version: f.Version, Ordinal: EarlyCalls + 1})
+		d := due{
+			losses:  early*float64(f.Shown.Early) + later*float64(f.Shown.Later),
+			tokens:  early*(1-keptEarly)*float64(f.Shown.EarlyTokens) + later*(1-keptLater)*float64(f.Shown.LaterTokens),
+			missing: float64(f.Shown.Missing),
+		}
+		x.all[f.Model], x.own[f.Session] = x.all[f.Model].plus(d, 1), shownBy{f.Model, d}
 	}
 	return x
 }
@@ -54,16 +69,12 @@ func (c *Codex) LossScale(session, model string) float64 {
 		return 1
 	}
 	sum := c.shown.all[model]
-	if own := c.shown.own[session]; own.Model == model {
-		sum.add(&own.Shown, -1)
+	if own := c.shown.own[session]; own.model == model {
+		sum = sum.plus(own.due, -1)
 	}
-	early, keptEarly := c.LossFor(&Case{Model: model, Ordinal: EarlyCalls})
-	later, keptLater := c.LossFor(&Case{Model: model, Ordinal: EarlyCalls + 1})
-	losses := early*float64(sum.Early) + later*float64(sum.Later)
-	due := early*(1-keptEarly)*float64(sum.EarlyTokens) + later*(1-keptLater)*float64(sum.LaterTokens)
-	if losses == 0 || due == 0 {
+	if sum.losses <= 0 || sum.tokens <= 0 {
 		return 1
 	}
-	prior := knownLosses * due / losses
-	return (prior + float64(sum.Missing)) / (prior + due)
+	prior := knownLosses * sum.tokens / sum.losses
+	return (prior + sum.missing) / (prior + sum.tokens)
 }

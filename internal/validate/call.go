@@ -60,6 +60,7 @@ type Call struct {
 	Miss              prompt.MissClass
 	// Costs of the input, USD; 0 and Priced false for a model without a price.
 	PredictedUSD, ActualUSD, NaiveUSD float64
+	LossUSD                           float64 // what losses add on average
 	Priced                            bool
 	Rules                             profile.Set // that had something to say
 

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -41,6 +42,18 @@ func TestSkillByEpoch(t *testing.T) {
 	for i, want := range []float64{0.75, -0.75} {
 		if e := &r.Epochs[i]; *e.SkillCost != want || e.Negative() != (want < 0) {
 			t.Errorf("%s: skill %g, want %g", e.Name, *e.SkillCost, want)
+		}
+	}
+}
+
+// Of an automatic cache the cost of a session has what losses add on average: $3
+// bring a prediction of $7 to the $10 of the bill. Elsewhere it has not.
+func TestSkillHasExpectedLosses(t *testing.T) {
+	for epoch, want := range map[string]float64{"codex, gpt-5.4": 1, "2.1.38 on": -1.0 / 3} {
+		c := priced("a", 7, 10, 8)
+		c.Epoch, c.LossUSD = epoch, 3
+		if r := newReport([]Call{c}, 0); math.Abs(*r.Epochs[0].SkillCost-want) > 1e-12 {
+			t.Errorf("%s: skill %g, want %g", epoch, *r.Epochs[0].SkillCost, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/profile"
@@ -193,17 +194,16 @@ const (
 	// idleSeconds is from when on a gap makes a loss more likely.
 	idleSeconds = 600
 	// codexLossWeight is how many calls the share of all models counts for in
-	// that of one.
+	// that of one, and the share of a model in that of its clients of one series.
 	codexLossWeight = 20
 )
 
 // fitCodexLosses returns how often calls of Codex read less than their prefix for
-// no visible reason, and what is left then: by gap, by model, and early in a
-// thread or later.
+// no visible reason, and what is left then: by gap, by model and series of clients,
+// and early in a thread or later.
 func fitCodexLosses(calls []Call) []profile.CodexLoss {
 	var idle codexTally
-	var all [2]codexTally
-	by := map[string]*[2]codexTally{}
+	by := map[[2]string]*lossTallies{{}: {sessions: map[string]bool{}}} // by model and series, "" for all
 	for i := range calls {
 		c := &calls[i]
 		if c.Agent != traces.AgentCodex || !later(c) || c.Predicted.Read < minStatic {
@@ -213,47 +213,84 @@ func fitCodexLosses(calls []Call) []profile.CodexLoss {
 			idle.see(c)
 			continue
 		}
-		if by[c.Model] == nil {
-			by[c.Model] = &[2]codexTally{}
+		for _, at := range [][2]string{{}, {c.Model}, {c.Model, profile.Series(c.Version)}} {
+			if by[at] == nil {
+				by[at] = &lossTallies{sessions: map[string]bool{}}
+			}
+			by[at].see(c)
 		}
-		k := 0
-		if c.Round > profile.EarlyCalls {
-			k = 1
-		}
-		all[k].see(c)
-		by[c.Model][k].see(c)
-	}
-	if all[0].n+all[1].n+idle.n == 0 {
-		return nil
 	}
 	var rows []profile.CodexLoss
-	if idle.n > 0 {
-		rows = append(rows, idle.row("", 0, codexTally{}))
+	if idle.seen > 0 {
+		rows = append(rows, idle.row())
 		rows[0].Idle = idleSeconds
 	}
-	for _, model := range append(sortedKeys(by), "") {
-		for k, through := range []int{profile.EarlyCalls, 0} {
-			t := all[k]
-			if model != "" {
-				t = by[model][k]
-			}
-			rows = append(rows, t.row(model, through, all[k]))
+	all := by[[2]string{}]
+	if all.early.seen+all.later.seen == 0 {
+		return rows
+	}
+	var own *lossTallies // of the model at hand
+	of := map[string][]profile.CodexLoss{}
+	for _, at := range slices.SortedFunc(maps.Keys(by), byModelAndSeries) {
+		model, series, n := at[0], at[1], len(by[at].sessions)
+		switch {
+		case model == "":
+		case series == "":
+			own = by[at].drawn(all)
+			of[model] = own.rows(model, "")
+		case n >= minEpoch && n < len(by[[2]string{model}].sessions):
+			of[model] = slices.Insert(of[model], len(of[model])-2, by[at].drawn(own).rows(model, series)...)
 		}
 	}
-	return rows
+	for _, model := range sortedKeys(of) {
+		rows = append(rows, of[model]...)
+	}
+	return append(rows, all.rows("", "")...)
+}
+
+// byModelAndSeries orders a model ahead of its series.
+func byModelAndSeries(a, b [2]string) int {
+	return cmp.Or(cmp.Compare(a[0], b[0]), profile.Compare(a[1], b[1]), cmp.Compare(a[1], b[1]))
+}
+
+// lossTallies are the first calls of threads, the later ones, and whose they are.
+type lossTallies struct {
+	early, later codexTally
+	sessions     map[string]bool
+}
+
+func (t *lossTallies) see(c *Call) {
+	t.sessions[c.Session] = true
+	if c.Round <= profile.EarlyCalls {
+		t.early.see(c)
+	} else {
+		t.later.see(c)
+	}
+}
+
+func (t *lossTallies) drawn(to *lossTallies) *lossTallies {
+	return &lossTallies{early: t.early.drawn(&to.early), later: t.later.drawn(&to.later)}
+}
+
+func (t *lossTallies) rows(model, series string) []profile.CodexLoss {
+	early, later := t.early.row(), t.later.row()
+	early.Model, early.Series, early.Calls = model, series, profile.EarlyCalls
+	later.Model, later.Series = model, series
+	return []profile.CodexLoss{early, later}
 }
 
 // codexTally counts calls, those that lost a part of what was predicted, and the
-// tokens: predicted, and predicted less read.
+// tokens: predicted, and predicted less read. Seen are those that are no others'.
 type codexTally struct {
-	n, lost         int
-	tokens, missing float64
+	seen                     int
+	n, lost, tokens, missing float64
 }
 
 // lossTokens is how much less than predicted a call reads to have lost it.
 const lossTokens = 1024
 
 func (t *codexTally) see(c *Call) {
+	t.seen++
 	t.n++
 	t.tokens += float64(c.Predicted.Read)
 	t.missing += float64(c.Error())
@@ -262,22 +299,27 @@ func (t *codexTally) see(c *Call) {
 	}
 }
 
-// row returns the share that lost, drawn towards that of all, and what they keep:
-// so much that share × tokens lost gives what was missing in all.
-func (t *codexTally) row(model string, calls int, all codexTally) profile.CodexLoss {
-	n, lost, missing, tokens := float64(t.n), float64(t.lost), t.missing, t.tokens
-	if all.n > 0 && model != "" {
-		w := codexLossWeight / float64(all.n)
-		mean := tokens / max(n, 1) / max(all.tokens/float64(all.n), 1)
-		n, lost = n+codexLossWeight, lost+w*float64(all.lost)
-		missing, tokens = missing+w*mean*all.missing, tokens+w*mean*all.tokens
+// drawn returns the tally with codexLossWeight calls more that lose as another's do,
+// of the sizes that its own have.
+func (t *codexTally) drawn(to *codexTally) codexTally {
+	d := *t
+	if to.n > 0 {
+		w := codexLossWeight / to.n
+		mean := t.tokens / max(t.n, 1) / max(to.tokens/to.n, 1)
+		d.n, d.lost = t.n+codexLossWeight, t.lost+w*to.lost
+		d.missing, d.tokens = t.missing+w*mean*to.missing, t.tokens+w*mean*to.tokens
 	}
-	share := proportion(lost, n)
-	share.N = t.n
+	return d
+}
+
+// row returns the share that lost, and what they keep: so much that share × tokens
+// lost gives what was missing in all.
+func (t *codexTally) row() profile.CodexLoss {
+	share := proportion(t.lost, max(t.n, 1))
+	share.N = t.seen
 	kept := 1.0
-	if share.Value > 0 && tokens > 0 {
-		kept = 1 - missing/tokens/share.Value
+	if share.Value > 0 && t.tokens > 0 {
+		kept = 1 - t.missing/t.tokens/share.Value
 	}
-	kept = round(max(0, min(kept, 1)), 4)
-	return profile.CodexLoss{Model: model, Calls: calls, Kept: kept, Estimate: share}
+	return profile.CodexLoss{Kept: round(max(0, min(kept, 1)), 4), Estimate: share}
 }

@@ -84,16 +84,24 @@ func (r *Report) costs() {
 		s := &r.Costs[at[c.Session]]
 		s.Calls++
 		s.Predicted += c.PredictedUSD
+		s.Expected += c.PredictedUSD + c.LossUSD
 		s.Recorded += c.ActualUSD
 		if c.Collapsed() {
 			s.Collapses++
 		}
 	}
+	expected := map[string]*[2]float64{}
 	for i := range r.Costs {
-		if s := &r.Costs[i]; s.Recorded > 0 {
+		s := &r.Costs[i]
+		if s.Recorded > 0 {
 			s.Error = ratio(s.Predicted-s.Recorded, s.Recorded)
 		}
+		r.Expected.LossUSD += s.Expected - s.Predicted
+		expected[s.Session] = &[2]float64{s.Expected, s.Recorded}
 	}
+	var sum Score
+	sum.sumCosts(expected)
+	r.Expected.Median, r.Expected.Corpus = sum.Median, sum.Corpus
 }
 
 // Expected is how the expected cost of sessions met the recorded one: of the calls
@@ -102,25 +110,6 @@ type Expected struct {
 	LossUSD float64  `json:"loss_usd"` // what losses add on average, over all sessions
 	Median  *float64 `json:"session_cost_error_median"`
 	Corpus  *float64 `json:"corpus_cost_error"`
-}
-
-// expect sets the expected costs, given what losses add to each session on
-// average, USD.
-func (r *Report) expect(sessions []*traces.Session, losses []float64) {
-	loss := map[string]float64{}
-	for i, s := range sessions {
-		loss[s.ID] = losses[i]
-	}
-	var s Score
-	cost := map[string]*[2]float64{}
-	for i := range r.Costs {
-		c := &r.Costs[i]
-		c.Expected = c.Predicted + loss[c.Session]
-		r.Expected.LossUSD += loss[c.Session]
-		cost[c.Session] = &[2]float64{c.Expected, c.Recorded}
-	}
-	s.sumCosts(cost)
-	r.Expected.Median, r.Expected.Corpus = s.Median, s.Corpus
 }
 
 // WorstCall is a call the model missed, where to find it, and what each says.

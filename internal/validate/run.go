@@ -47,11 +47,10 @@ const DefaultWorst = 20
 // compared are listed in the report with the reason, not dropped.
 func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, error) {
 	parts := make([][]Call, len(sessions))
-	losses := make([]float64, len(sessions))
 	skipped := make([]string, len(sessions))
 	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
 		var err error
-		parts[i], losses[i], skipped[i], err = o.session(sessions[i])
+		parts[i], skipped[i], err = o.session(sessions[i])
 		return err
 	})
 	if err != nil {
@@ -62,7 +61,6 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 		calls = append(calls, p...)
 	}
 	r := newReport(calls, o.Worst)
-	r.expect(sessions, losses)
 	r.Model, r.Profile = o.Model, o.Profile
 	r.profileFor = func(s *traces.Session) *profile.Profile { return o.configFor(s).Profile }
 	for i, why := range skipped {
@@ -89,9 +87,9 @@ func (o *Options) configFor(s *traces.Session) sim.Config {
 // place finds a round of a session.
 type place struct{ thread, round int32 }
 
-// session predicts the calls of one session, and what losses add to their cost on
-// average, USD. Calls without recorded usage are left out, with a reason.
-func (o *Options) session(s *traces.Session) (calls []Call, loss float64, skipped string, err error) {
+// session predicts the calls of one session. Calls without recorded usage are left
+// out, with a reason.
+func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err error) {
 	config := o.configFor(s)
 	predicted := map[place]results.CallRecord{}
 	config.Record = func(r *results.CallRecord) {
@@ -101,12 +99,12 @@ func (o *Options) session(s *traces.Session) (calls []Call, loss float64, skippe
 	}
 	row, err := sim.NewLoop(config).Run(s)
 	if err != nil {
-		return nil, 0, "", fmt.Errorf("validate: %w", err)
+		return nil, "", fmt.Errorf("validate: %w", err)
 	}
 	epochs := config.Profile
 	if epochs == nil { // the plain cache is held against epochs too
 		if epochs, err = profile.Default(); err != nil {
-			return nil, 0, "", err
+			return nil, "", err
 		}
 	}
 	all := callsOf(s)
@@ -130,7 +128,24 @@ func (o *Options) session(s *traces.Session) (calls []Call, loss float64, skippe
 			calls = append(calls, c)
 		}
 	}
-	return calls, row.ExpectedLossUSD, reasons(len(calls), without, lost), nil
+	shareLoss(calls, row.ExpectedLossUSD)
+	return calls, reasons(len(calls), without, lost), nil
+}
+
+// shareLoss shares what losses add to the cost of a session among its calls, as
+// these are predicted to cost.
+func shareLoss(calls []Call, usd float64) {
+	sum := 0.0
+	for i := range calls {
+		if later(&calls[i]) {
+			sum += calls[i].PredictedUSD
+		}
+	}
+	for i := range calls {
+		if c := &calls[i]; later(c) && sum > 0 {
+			c.LossUSD = usd * c.PredictedUSD / sum
+		}
+	}
 }
 
 func reasons(kept, without, lost int) string {

@@ -203,7 +203,7 @@ func TestPredictionsDoNotLookAhead(t *testing.T) {
 	o := Options{Config: WithProfile(cell(t), fitted(t))}
 	changes := 0
 	for _, s := range samples(t) {
-		before, _, _, err := o.session(s)
+		before, _, err := o.session(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestPredictionsDoNotLookAhead(t *testing.T) {
 		}
 		u.Read, u.Uncached = 0, u.Uncached+u.Read
 		changes++
-		after, _, _, err := o.session(&changed)
+		after, _, err := o.session(&changed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,6 +35,7 @@ const within = 0.01
 type rule func(*Call) (read int64, usd float64)
 
 func byModel(c *Call) (int64, float64) { return c.Predicted.Read, c.PredictedUSD }
+func byMean(c *Call) (int64, float64)  { return c.Predicted.Read, c.PredictedUSD + c.LossUSD }
 func byNaive(c *Call) (int64, float64) { return c.Naive.Read, c.NaiveUSD }
 
 // score sums up the calls that keep selects.
@@ -165,7 +166,11 @@ func (r *Report) epochs() {
 		keep := func(c *Call) bool { return later(c) && name(c) == epoch }
 		for _, g := range group(nil, r.calls, epoch, keep) {
 			e := Epoch{Group: g}
-			e.SkillCost = skill(costErrors(r.calls, byModel, keep), costErrors(r.calls, byNaive, keep))
+			predict := byModel
+			if strings.HasPrefix(epoch, traces.AgentCodex+",") {
+				predict = byMean
+			}
+			e.SkillCost = skill(costErrors(r.calls, predict, keep), costErrors(r.calls, byNaive, keep))
 			e.SkillCalls = skill(float64(g.Score.Calls)*(1-*g.Score.Within1), float64(g.Naive.Calls)*(1-*g.Naive.Within1))
 			r.Epochs = append(r.Epochs, e)
 		}
