@@ -74,14 +74,20 @@ func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 // webSearch is the tool that the provider runs inside a call.
 const webSearch = "web_search"
 
+// searches reports whether the response of a round searched the web.
+func (t *thread) searches(r *traces.Round) bool {
+	s := t.replay.session
+	return slices.ContainsFunc(s.Blocks[r.Reply.From:r.Reply.To], func(b prompt.Block) bool {
+		return b.Kind == prompt.KindToolUse && s.Tools[b.Tool] == webSearch
+	})
+}
+
 // searched returns the tokens of the round under way that no line shows, if its
 // response searched the web: what the provider's own passes found and said is
 // counted as input of the call, but later calls find only what the request held.
 func (t *thread) searched() int32 {
 	s, r := t.replay.session, t.current()
-	if !slices.ContainsFunc(s.Blocks[r.Reply.From:r.Reply.To], func(b prompt.Block) bool {
-		return b.Kind == prompt.KindToolUse && s.Tools[b.Tool] == webSearch
-	}) {
+	if !t.searches(r) {
 		return 0
 	}
 	n := int32(0)
@@ -91,6 +97,25 @@ func (t *thread) searched() int32 {
 		}
 	}
 	return n
+}
+
+// moveFound changes the place of what the provider found where reasoning of the call
+// that searched is left out: it came behind that, though it counts as input.
+func (t *thread) moveFound(ev *traces.Event) {
+	if p := t.replay.profile; p == nil || !p.Codex.Switches.Search || !t.codex() || len(ev.Cleared) == 0 {
+		return
+	}
+	for i := range t.trace.Rounds[:t.round] {
+		r := &t.trace.Rounds[i]
+		if first := ev.Cleared[0]; first < r.Reply.From || first >= r.Reply.To || !t.searches(r) {
+			continue
+		}
+		for at := range t.context.Len() {
+			if e := t.context.At(at); e.Kind == prompt.KindUnseen && int32(e.Block) >= r.Input.From && int32(e.Block) < r.Input.To {
+				t.context.SetForm(at, prompt.FormCleared, e.Tokens, prompt.CauseEdit)
+			}
+		}
+	}
 }
 
 // learnServed takes from a call that has ended what it tells of the cache.

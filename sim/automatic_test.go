@@ -119,6 +119,29 @@ func TestWebSearchIsNotCached(t *testing.T) {
 	}
 }
 
+// Where the response of a call that searched is left out of the context, what the
+// provider found changes its place: the next call reads what stands ahead of it, and
+// without the rule through it.
+func TestWhatASearchFoundMoves(t *testing.T) {
+	s := codexSession("gpt-5.5", "0.142.5", 4, 2432, promptcache.ServingOf("gpt-5.5"))
+	s.Tools = append(s.Tools, webSearch)
+	th := &s.Threads[0]
+	r := &th.Rounds[1]
+	s.Blocks[r.Input.From].Kind = prompt.KindUnseen // instead of the tool's result
+	said := &s.Blocks[r.Reply.To-1]
+	said.Tool = uint16(len(s.Tools) - 1)
+	th.Events = append(th.Events, traces.Event{Kind: traces.EventForget, Round: 3, Cleared: []int32{r.Reply.To - 1}, Saved: said.Tokens})
+	c := codexProfile()
+	way := promptcache.ServingOf("gpt-5.5")
+	if got, want := codexReads(t, s, c)[3], way.Floor(18300+200, 0); got != want {
+		t.Errorf("the last call reads %d, want %d", got, want)
+	}
+	c.Codex.Switches.Search = false
+	if got, want := codexReads(t, s, c)[3], way.Floor(18300+1200, 0); got != want {
+		t.Errorf("the last call reads %d without the rule, want %d", got, want)
+	}
+}
+
 // A call of Codex is expected to lose its rate × the part that a loss takes of what
 // it reads: gpt-5.5 costs $5 a million of input and $0.50 to read.
 func TestExpectedLossOfCodex(t *testing.T) {

@@ -91,6 +91,7 @@ func (l *Loop) forget(t *thread) {
 	for i := t.event; i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round; i++ {
 		if ev := &t.trace.Events[i]; ev.Kind == traces.EventForget {
 			forgetBlocks(&t.context, ev)
+			t.moveFound(ev)
 		}
 	}
 }
