@@ -145,14 +145,17 @@ func (overBudget) Names() []string { return []string{"skip", "stop"} }
 func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 	var refs []prompt.Ref
 	seen := slices.Clone(kept)
-	left := b.Total
-	for i, n := to-1, 0; i >= from && n < b.Count; i-- {
-		if !isAccess(t, i) || slices.Contains(seen, t.Context.BlockAt(i).Object) {
+	left, n := b.Total, 0
+	accesses := accessesOf(t, from, to)
+	for _, file := range slices.Backward(accesses) {
+		if n == b.Count {
+			break
+		}
+		if slices.Contains(seen, file.Object) || !ownFile(t, file) {
 			continue
 		}
-		file := t.Context.BlockAt(i)
 		seen = append(seen, file.Object)
-		size, identity := asItIsNow(t, file.Object, from, to)
+		size, identity := asItIsNow(file.Object, accesses)
 		tokens := min(size.tokens, b.Each)
 		if tokens == 0 {
 			continue // empty by now, or never seen whole
@@ -176,12 +179,21 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 	return refs
 }
 
-// isAccess reports whether the entry at position i ends an access to a file that a
-// client would restore: a read, an edit or a write without error.
-func isAccess(t *Turn, i int) bool {
-	b := t.Context.BlockAt(i)
-	wrote := b.Op == prompt.OpEdit || b.Op == prompt.OpWrite
-	return isRead(t, i) || wrote && t.Context.At(i).Kind == prompt.KindToolResult && ownFile(t, b)
+// accessesOf returns the blocks of the entries [from, to) that end an access to a file: a
+// read, an edit or a write without error.
+func accessesOf(t *Turn, from, to int) (list []*prompt.Block) {
+	for i := from; i < to; i++ {
+		k := t.Context.At(i).Kind
+		if k != prompt.KindToolResult && k != prompt.KindAttachment {
+			continue
+		}
+		b := t.Context.BlockAt(i)
+		wrote := k == prompt.KindToolResult && (b.Op == prompt.OpEdit || b.Op == prompt.OpWrite)
+		if (wrote || b.Op == prompt.OpRead) && reached(b) {
+			list = append(list, b)
+		}
+	}
+	return list
 }
 
 // isRead reports whether the entry at position i shows a file that a client
@@ -189,15 +201,15 @@ func isAccess(t *Turn, i int) bool {
 // is unchanged is a read (002:159).
 func isRead(t *Turn, i int) bool {
 	b, k := t.Context.BlockAt(i), t.Context.At(i).Kind
-	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == prompt.OpRead && ownFile(t, b)
+	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == prompt.OpRead && reached(b) && ownFile(t, b)
 }
 
+// reached reports whether a block is of a file, and of a call that did not fail.
+func reached(b *prompt.Block) bool { return b.Object >= 0 && b.Flags&prompt.FlagError == 0 }
+
 // ownFile reports whether a block is of a file that has no way of its own back into the
-// context, and of a call that did not fail.
+// context.
 func ownFile(t *Turn, b *prompt.Block) bool {
-	if b.Object < 0 || b.Flags&prompt.FlagError != 0 {
-		return false
-	}
 	path := t.object(b)
 	return !isPlan(path) && !isTranscript(path) && !strings.HasSuffix(path, "/CLAUDE.md") && path != "CLAUDE.md"
 }
@@ -210,15 +222,14 @@ func isTranscript(path string) bool {
 // stubBytes is the most that a result weighs which only says that a file is unchanged.
 const stubBytes = 200
 
-// asItIsNow returns the size that an object has behind the entries [from, to)
+// asItIsNow returns the size that an object has behind accesses
 // (002:160), and the identity of what was written to it. A read of all of it gives
 // its size, a write another, an edit adds what it adds; reads of parts say that it has at
 // least as much, until one of all of it does.
-func asItIsNow(t *Turn, object int32, from, to int) (size memory, writes prompt.Digest) {
+func asItIsNow(object int32, accesses []*prompt.Block) (size memory, writes prompt.Digest) {
 	whole := false
-	for i := from; i < to; i++ {
-		b := t.Context.BlockAt(i)
-		if b.Object != object || !isAccess(t, i) {
+	for _, b := range accesses {
+		if b.Object != object {
 			continue
 		}
 		switch part := b.RangeFrom > 0 || b.RangeLen > 0; {
@@ -324,13 +335,11 @@ func (c *Carried) note(t *Turn, b *prompt.Block) {
 	case "TodoWrite":
 		c.todos = memoryOf(b)
 	default:
-		if !isPlan(t.object(b)) {
-			return
-		}
-		switch b.Op {
-		case prompt.OpWrite:
+		switch {
+		case b.Op != prompt.OpWrite && b.Op != prompt.OpEdit || !isPlan(t.object(b)):
+		case b.Op == prompt.OpWrite:
 			c.plan = memoryOf(b)
-		case prompt.OpEdit:
+		default:
 			c.plan.resize(c.plan.bytes + b.RangeLen)
 			c.plan.digest = c.plan.digest.Extend(b.Digest)
 		}

@@ -82,13 +82,19 @@ func startOfMessage(c *prompt.Context, i, floor int) int {
 	return i
 }
 
-// countMessages returns the messages among the entries [from, to).
+// countMessages returns the messages among the entries [from, to), as sameMessage parts them.
 func countMessages(c *prompt.Context, from, to int) int {
-	n := 0
+	const answer = -1
+	n, last := 0, int32(0)
 	for i := from; i < to; i++ {
-		if i == from || !sameMessage(c, i) {
+		of := int32(answer)
+		if e := c.At(i); !e.Kind.Assistant() {
+			of = max(0, c.Block(e.Block).Message)
+		}
+		if i == from || of != last || of == 0 {
 			n++
 		}
+		last = of
 	}
 	return n
 }
