@@ -97,3 +97,28 @@ func TestRowsOfNoSession(t *testing.T) {
 		p.Unfinished.Close()
 	}
 }
+
+// Rows of a program whose version names no commit are those of another run for one built otherwise.
+func TestRowsOfAnotherBuild(t *testing.T) {
+	given := executable
+	defer func() { executable = given }()
+	for version, same := range map[string]bool{"v1.2.3": true, "(devel)": false, "v0.0.0-20261123104246-8fa9a96e4bd2+dirty": false} {
+		name, corpus := filepath.Join(t.TempDir(), "rows.jsonl"), sampleCorpus(t)
+		for _, build := range []string{"one", "other"} {
+			executable = func() (string, error) { return build, nil }
+			p := threeCells(t)
+			p.Version = version
+			var err error
+			if p.Unfinished, err = results.OpenJournal(name, true); err != nil {
+				t.Fatal(err)
+			}
+			err = p.RunShard(t.Context(), corpus, Shard{0, 1})
+			if refused := errors.Is(err, results.ErrJournal); refused != (build == "other" && !same) || err != nil && !refused {
+				t.Errorf("%s, build %s: %v", version, build, err)
+			}
+			if err := p.Unfinished.Leave(true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -5,9 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -115,8 +118,34 @@ func (p *Plan) identity(r *running) (string, error) {
 		return "", err
 	}
 	text, err := json.Marshal(origin, json.Deterministic(true))
+	if err == nil && unreleased(p.Version) {
+		var program string
+		program, err = executable()
+		text = append(text, program...)
+	}
 	return fmt.Sprintf("%x", sha256.Sum256(append(text, resolved...))), err
 }
+
+// unreleased reports whether different programs may have a version: it names no commit, or one that was changed since.
+func unreleased(version string) bool {
+	return strings.Contains(version, "devel") || strings.HasSuffix(version, "+dirty")
+}
+
+// executable returns a digest of the program.
+var executable = sync.OnceValues(func() (string, error) {
+	name, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("this program's own file: %w", err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("this program's own file: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return fmt.Sprintf("%x", h.Sum(nil)), err
+})
 
 // RunShard simulates a part of the rows into p.Unfinished.
 func (p *Plan) RunShard(ctx context.Context, corpus *traces.Corpus, part Shard) error {

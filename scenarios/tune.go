@@ -38,6 +38,9 @@ func (s *Search) Check() error {
 	return errors.Join(append(errs, (&tuner{search: *s}).read())...)
 }
 
+// ErrBudget is wrapped by the error of a budget that is no search.
+var ErrBudget = errors.New("less than one run for each")
+
 // leastPoints is the least number of pairs of settings that indices are told from.
 const leastPoints = 4
 
@@ -147,7 +150,7 @@ func (t *tuner) prepare(ctx context.Context) error {
 		return errors.New("nothing to search: the scenario has no strategy beside recorded")
 	}
 	if t.search.Budget < len(t.regions) {
-		return fmt.Errorf("--budget %d is less than one run for each of %d strategies", t.search.Budget, len(t.regions))
+		return fmt.Errorf("--budget %d is %w of %d strategies", t.search.Budget, ErrBudget, len(t.regions))
 	}
 	if t.plan.Design == nil {
 		t.plan.Design = t.base

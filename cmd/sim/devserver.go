@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/live/devserver"
 	"github.com/compactsim/compactsim/internal/spec"
 )
@@ -121,7 +122,7 @@ export OPENAI_BASE_URL=%[1]s/v1 OPENAI_API_KEY=dev
 		return fmt.Errorf("serving at %s: %w", url, err)
 	}
 	c := s.Counts()
-	return fmt.Errorf("interrupted after %s, %d of them answered: %w", plural(c.Requests, "request"), c.Answered,
+	return fmt.Errorf("interrupted after %s, %s of them answered: %w", document.Count(c.Requests, "request"), document.Whole(c.Answered),
 		context.Cause(ctx))
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -151,7 +152,7 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, 
 
 // stockText words what is at a place.
 func stockText(s traces.Stock, home string) string {
-	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", plural(s.Files, "file"), tilde(s.Dir, home), s.Agent,
+	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", document.Count(s.Files, "file"), tilde(s.Dir, home), s.Agent,
 		megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
 	if !agents.Readable(s.Place) {
 		text += ", a format sim does not read"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/audit"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/explain"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/needs"
@@ -95,7 +96,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	if call > len(e.Calls) {
 		return usageError{fmt.Errorf("call %d: session %s has %s under %s",
-			call, s.ID, plural(len(e.Calls), "call"), f.strategy)}
+			call, s.ID, document.Count(len(e.Calls), "call"), f.strategy)}
 	}
 	d, err := explain.Document(e, explain.Options{Call: call, All: f.all, Logged: loggedOf(e, s, config.Prices)})
 	if err != nil {

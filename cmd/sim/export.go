@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/needs"
@@ -107,7 +108,7 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	if err := f.write(ctx, table, format); err != nil {
 		return err
 	}
-	tell(cmd.OutOrStdout(), plural(table.Len(), "row")+" in "+f.output)
+	tell(cmd.OutOrStdout(), document.Count(table.Len(), "row")+" in "+f.output)
 	return nil
 }
 
@@ -143,7 +144,7 @@ func (f *exportFlags) exportSessions(cmd *cobra.Command, args []string) error {
 	defer c.Close()
 	err = files.Write(cmd.Context(), f.output, func(w io.Writer) error { return parsed.Write(untilDone{cmd.Context(), w}, c.Sessions) })
 	if err == nil {
-		tell(cmd.OutOrStdout(), plural(len(c.Sessions), "session")+" in "+f.output)
+		tell(cmd.OutOrStdout(), document.Count(len(c.Sessions), "session")+" in "+f.output)
 	}
 	return err
 }

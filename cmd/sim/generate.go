@@ -198,8 +198,8 @@ func (f *genFlags) write(cmd *cobra.Command, w *synthetic.Workload, g *synthetic
 	if err != nil {
 		return err
 	}
-	tell(cmd.OutOrStdout(), fmt.Sprintf("%s, %s in %s of %s: %.1f MB", plural(t.sessions, "session"), plural(t.calls, "call"),
-		plural(t.files, "file"), f.out, float64(t.bytes)/1e6))
+	tell(cmd.OutOrStdout(), fmt.Sprintf("%s, %s in %s of %s: %.1f MB", document.Count(t.sessions, "session"), document.Count(t.calls, "call"),
+		document.Count(t.files, "file"), f.out, float64(t.bytes)/1e6))
 	return nil
 }
 
@@ -242,7 +242,7 @@ func (f *genFlags) writeSessions(ctx context.Context, w *synthetic.Workload, g *
 		sum = tally{sum.sessions + 1, sum.calls + s.NumCalls(), sum.files + len(files), sum.bytes + int64(size)}
 		return nil
 	})
-	complete := fmt.Sprintf("%d of %s are complete in %s", sum.sessions, plural(f.sessions, "session"), f.out)
+	complete := fmt.Sprintf("%s of %s are complete in %s", document.Whole(sum.sessions), document.Count(f.sessions, "session"), f.out)
 	switch {
 	case err == nil:
 		return sum, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -25,7 +26,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	c.flags.Switches(run.Provenance.Switches)
 	r := c.report()
 	if n, text := live.Refusals(r.Calls); n > 0 {
-		say(w, "warning: the server refused %s: %s", plural(n, "real call"), text)
+		say(w, "warning: the server refused %s: %s", document.Count(n, "real call"), text)
 	}
 	run.Workload.Remarks = append(run.Workload.Remarks, r.Text(c.unpriced(), err))
 	for _, text := range r.Notes() {
@@ -63,7 +64,7 @@ func (c *liveCalls) announce(w io.Writer) {
 
 // estimateText says what real calls are likely to take.
 func (c *liveCalls) estimateText(e *live.Estimate) string {
-	text := fmt.Sprintf("about %s, ", plural(e.Calls, "real call"))
+	text := fmt.Sprintf("about %s, ", document.Count(e.Calls, "real call"))
 	if e.Stored > 0 {
 		text += fmt.Sprintf("%d of them on cassettes, ", e.Stored)
 	}
@@ -137,7 +138,7 @@ func declaredText(s *strategies.Strategy) string {
 func edits(c *live.Clearing) string {
 	var parts []string
 	if n := len(c.Tools); n > 0 {
-		parts = append(parts, fmt.Sprintf("to clear tool results by %s", plural(n, "edit")))
+		parts = append(parts, fmt.Sprintf("to clear tool results by %s", document.Count(n, "edit")))
 	}
 	if c.Thinking != nil {
 		parts = append(parts, "to clear thinking where a call thinks")

@@ -66,7 +66,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitInvariant
 	case errors.As(err, &refused) && refused.Fatal():
 		return exitUsage
-	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents):
+	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents), errors.Is(err, scenarios.ErrBudget):
 		return exitUsage
 	}
 	return exitRuntime

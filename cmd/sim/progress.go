@@ -141,7 +141,7 @@ func (r *reading) add(bytes int64, files int) {
 
 func (r *reading) text(elapsed time.Duration) string {
 	n, files, all := r.bytes.Load(), r.files.Load(), r.all.Load()
-	text := fmt.Sprintf("%s · %s · %.0f MB/s", plural(int(files), "file"), megabytes(n), float64(n)/1e6/elapsed.Seconds())
+	text := fmt.Sprintf("%s · %s · %.0f MB/s", document.Count(int(files), "file"), megabytes(n), float64(n)/1e6/elapsed.Seconds())
 	if files == 0 || files > all {
 		return "reading: " + text
 	}
@@ -218,7 +218,7 @@ func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) err
 	}
 	w := cmd.OutOrStdout()
 	_, err = fmt.Fprintf(w, "%s × %s = %s to simulate, about %s\n",
-		plural(e.Sessions, "session"), plural(e.Cells, "cell"), plural(e.Calls, "call"), roundTime(e.Time))
+		document.Count(e.Sessions, "session"), document.Count(e.Cells, "cell"), document.Count(e.Calls, "call"), roundTime(e.Time))
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func cellLines(d *scenarios.Design) []string {
 				}
 			}
 		}
-		line := fmt.Sprintf("  %s: %s", name, plural(n, "cell"))
+		line := fmt.Sprintf("  %s: %s", name, document.Count(n, "cell"))
 		for _, key := range keys {
 			line += fmt.Sprintf(", %s of %s", key, few(values[key]))
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/scenarios"
@@ -214,7 +215,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		err = fmt.Errorf("%w; --max-memory allows more, --since and --project read less", err)
 	}
 	if errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("interrupted while reading, after %s: %w", plural(int(so.files.Load()), "file"), context.Cause(ctx))
+		err = fmt.Errorf("interrupted while reading, after %s: %w", document.Count(int(so.files.Load()), "file"), context.Cause(ctx))
 	}
 	return c, err
 }
@@ -228,7 +229,7 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 		format := cmd.Flags().Lookup("format")
 		bare := f.bare || format != nil && strings.HasPrefix(format.Value.String(), "csv")
 		if bare && !f.quiet && c.NumProblems > 0 {
-			say(w, "%s while reading; -v names them", plural(c.NumProblems, "problem"))
+			say(w, "%s while reading; -v names them", document.Count(c.NumProblems, "problem"))
 		}
 		return
 	}
@@ -244,7 +245,7 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 		list(s.Problems)
 	}
 	if left := c.NumProblems - shown; left > 0 {
-		say(w, "and %s more", plural(left, "problem"))
+		say(w, "and %s more", document.Count(left, "problem"))
 	}
 }
 
@@ -282,13 +283,13 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 		w.Quality = append(w.Quality, results.Share{Of: "files", What: "unread", Value: share})
 	}
 	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
-		add("%s of %s left out: its recordings are not supported", plural(c.Unsupported[agent], "file"), agent)
+		add("%s of %s left out: its recordings are not supported", document.Count(c.Unsupported[agent], "file"), agent)
 	}
 	if c.Inputs != nil && c.Inputs.Dangling > 0 {
-		add("%s left out: no file at the other end", plural(c.Inputs.Dangling, "link"))
+		add("%s left out: no file at the other end", document.Count(c.Inputs.Dangling, "link"))
 	}
 	if c.Repeated > 0 {
-		add("%s repeated by resumed sessions counted once", plural(c.Repeated, "call"))
+		add("%s repeated by resumed sessions counted once", document.Count(c.Repeated, "call"))
 	}
 }
 
@@ -314,7 +315,7 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	list = append(list, f.selection.Remarks()...)
 	var lost []string
 	if c.BadLines > 0 {
-		lost = append(lost, fmt.Sprintf("%s of %d could not be read, wholly or in part", plural(c.BadLines, "line"), c.Lines))
+		lost = append(lost, fmt.Sprintf("%s of %s could not be read, wholly or in part", document.Count(c.BadLines, "line"), document.Whole(c.Lines)))
 	}
 	unread := unreadFiles(c)
 	told := c.BadLines + len(unread)
@@ -322,26 +323,19 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 		told += c.Inputs.Dangling // as links left out
 	}
 	if others := c.NumProblems - told; others > 0 {
-		lost = append(lost, plural(others, "problem")+" with what was read")
+		lost = append(lost, document.Count(others, "problem")+" with what was read")
 	}
 	if len(lost) > 0 {
 		list = append(list, strings.Join(lost, ", ")+"; -v names them")
 	}
 	if len(unread) > 0 {
-		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", plural(len(unread), "file"))
+		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", document.Count(len(unread), "file"))
 		for _, p := range unread[:min(len(unread), maxUnread)] {
 			text += "; " + p.String()
 		}
 		list = append(list, text)
 	}
 	return list
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // sessions reads or generates what a plan replays, notes in the plan where it

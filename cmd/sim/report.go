@@ -225,7 +225,7 @@ func (s *study) ablation(ctx context.Context) (*studies.Ablation, string, error)
 	}
 	part := ""
 	if n := len(some.Sessions); n < len(all) {
-		part = fmt.Sprintf("Of the %s with the most calls; sim ablate --strategy %s has all %d.", plural(n, "session"), base, len(all))
+		part = fmt.Sprintf("Of the %s with the most calls; sim ablate --strategy %s has all %s.", document.Count(n, "session"), base, document.Whole(len(all)))
 	}
 	plan := *s.plan
 	plan.Summarize, plan.Journal, plan.Done = nil, nil, nil

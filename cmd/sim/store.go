@@ -46,7 +46,7 @@ func (f *readFlags) closeStore(cmd *cobra.Command, s *store.Store) {
 		say(w, "warning: parsed sessions are not kept: %v; --no-store does not try", err)
 	}
 	if f.verbose && n.Damaged > 0 {
-		say(w, "%s of parsed sessions that were kept: damaged, read again", plural(n.Damaged, "file"))
+		say(w, "%s of parsed sessions that were kept: damaged, read again", document.Count(n.Damaged, "file"))
 	}
 }
 

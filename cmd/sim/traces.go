@@ -93,7 +93,7 @@ func findSession(corpus *traces.Corpus, name string) (*traces.Session, error) {
 		return found[0], nil
 	case 0:
 		return nil, usageError{fmt.Errorf("no session %s among %s; sim traces ls lists them",
-			prefix, plural(len(corpus.Sessions), "session"))}
+			prefix, document.Count(len(corpus.Sessions), "session"))}
 	}
 	ids := make([]string, len(found))
 	for i, s := range found {
@@ -238,12 +238,12 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Tabl
 	t := tableOf(sessionColumns, rows)
 	t.Notes = []string{
 		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.",
-			plural(len(rows), "session"), plural(total.Calls, "call"), total.CostUSD()),
+			document.Count(len(rows), "session"), document.Count(total.Calls, "call"), total.CostUSD()),
 		wideNote,
 	}
 	if total.Unpriced > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price cost nothing here; --price-as bills them as "+
-			"another.", plural(total.Unpriced, "call")))
+			"another.", document.Count(total.Unpriced, "call")))
 	}
 	return t
 }

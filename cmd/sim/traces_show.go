@@ -62,7 +62,7 @@ func describe(s *traces.Session, table *costmodel.Table) []string {
 	lines := []string{
 		fmt.Sprintf("session %s · %s · %s", s.ID, strings.TrimSpace(s.Agent+" "+s.Version()), s.Project),
 		fmt.Sprintf("%s … %s · %s on %s · $%.2f", s.StartTime().Format(time.RFC3339), s.EndTime().Format(time.RFC3339),
-			plural(billed.Calls, "call"), plural(len(s.Threads), "thread"), billed.CostUSD()),
+			document.Count(billed.Calls, "call"), document.Count(len(s.Threads), "thread"), billed.CostUSD()),
 		fmt.Sprintf("new tokens %d, of these prefix %d, unseen %d · outputs derived %d, unknown %d · lifetimes assumed %d"+
 			" · lines %d, bad %d · synthetic %d · repeated %d",
 			q.InputTokens, q.PrefixTokens, q.UnseenTokens, q.DerivedOutputs, q.UnknownOutputs, q.AssumedTiers,

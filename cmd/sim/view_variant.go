@@ -264,7 +264,7 @@ func shownSessions(sessions []*traces.Session, samples bool) map[string]reports.
 		if s.Project != "" {
 			parts = append(parts, path.Base(filepath.ToSlash(s.Project)))
 		}
-		x.Label = strings.Join(append(parts, agents.Of(s.Agent).Title, plural(s.NumCalls(), "call")), " · ")
+		x.Label = strings.Join(append(parts, agents.Of(s.Agent).Title, document.Count(s.NumCalls(), "call")), " · ")
 		shown[s.ID] = x
 	}
 	return shown

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/compactsim/compactsim/internal/document"
 )
 
 // Schema is the version of every encoded form of a run. Decoders refuse
@@ -261,7 +263,8 @@ func (r *Run) Footnotes() []Note {
 		notes = append(notes, c.warnings()...)
 		if ref != nil && c.Strategy != StrategyBilled && !c.Covers(ref) {
 			notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Text: fmt.Sprintf(
-				"covers %s, recorded covers %d: not the same, not compared", plural(c.Sessions, "session"), ref.Sessions)})
+				"covers %s, recorded covers %s: not the same, not compared",
+				document.Count(c.Sessions, "session"), document.Whole(ref.Sessions))})
 		}
 	}
 	if note, ok := r.unpriced(); ok {
@@ -287,9 +290,9 @@ func (r *Run) unpriced() (Note, bool) {
 	if have > 1 {
 		n.Cell = ""
 	}
-	n.Text = plural(least, "call") + " of models without a price not in the cost"
+	n.Text = document.Count(least, "call") + " of models without a price not in the cost"
 	if least < most {
-		n.Text += fmt.Sprintf(", nor up to %d that a strategy adds", most-least)
+		n.Text += fmt.Sprintf(", nor up to %s that a strategy adds", document.Whole(most-least))
 	}
 	return n, have > 0
 }
@@ -304,13 +307,13 @@ func (c *Cell) warnings() []Note {
 	t := &c.Total
 	if answered := int(t.Counts.Beyond); answered > 0 {
 		warn(t.OverWindow, "overflows", fmt.Sprintf("%s the window: %s there counted as answered",
-			sessionsPass(t.OverWindow), plural(answered, "call")))
+			sessionsPass(t.OverWindow), document.Count(answered, "call")))
 	} else if !t.CutShort() {
 		warn(t.OverWindow, "overflows", sessionsPass(t.OverWindow)+" the window")
 	}
-	warn(t.FailedCompaction, "compactions", plural(t.FailedCompaction, "compaction")+" failed")
+	warn(t.FailedCompaction, "compactions", document.Count(t.FailedCompaction, "compaction")+" failed")
 	warn(int(t.Counts.Unsimulated), "cost_usd", fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
-		sessionsEnd(int(t.Counts.Ended)), plural(int(t.Counts.Unsimulated), "recorded call")))
+		sessionsEnd(int(t.Counts.Ended)), document.Count(int(t.Counts.Unsimulated), "recorded call")))
 	if output := t.CostByClass[ClassOutput]; t.LoggedOutputUSD > 0 && output-t.LoggedOutputUSD >= 0.005 {
 		notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Detail: true, Text: fmt.Sprintf(
 			"output $%.2f as logged, $%.2f with the counts that are not final derived", t.LoggedOutputUSD, output)})
@@ -327,19 +330,12 @@ func sessionsPass(n int) string {
 	if n == 1 {
 		return "1 session passes"
 	}
-	return fmt.Sprintf("%d sessions pass", n)
+	return document.Whole(n) + " sessions pass"
 }
 
 func sessionsEnd(n int) string {
 	if n == 1 {
 		return "1 session ends"
 	}
-	return fmt.Sprintf("%d sessions end", n)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return document.Whole(n) + " sessions end"
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -62,7 +63,7 @@ func (r *Row) agree(misses int64, waits float64) error {
 		errs = append(errs, fmt.Errorf("hit_calls is %d of %d later_calls", r.HitCalls, r.LaterCalls))
 	case r.Left.Sum > 100*int64(r.Left.Calls) || r.Left.Used > 100:
 		errs = append(errs, fmt.Errorf("percent_left is %d%% in sum and %d%% used over %s",
-			r.Left.Sum, r.Left.Used, plural(r.Left.Calls, "call")))
+			r.Left.Sum, r.Left.Used, document.Count(r.Left.Calls, "call")))
 	}
 	return errors.Join(errs...)
 }
