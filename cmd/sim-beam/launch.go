@@ -41,6 +41,9 @@ func (l *launch) run(ctx context.Context) error {
 	if err := l.survey(ctx); err != nil {
 		return err
 	}
+	if err := l.complain(ctx); err != nil {
+		return err
+	}
 	plan, err := l.gather(ctx)
 	if err != nil {
 		return err
@@ -124,8 +127,14 @@ func (l *launch) look(ctx context.Context, stage string, blocks []block) error {
 	if sent := counted(done, "bytes"); sent > 0 {
 		fmt.Fprintf(l.stderr, "sim-beam: shuffled %.1f kB of names of sessions and calls\n", float64(sent)/1000)
 	}
-	if err := l.complain(ctx, stage+problemsFile); err != nil {
+	problems, err := l.lines(ctx, stage+problemsFile)
+	if err != nil {
 		return err
+	}
+	for _, line := range problems {
+		if !slices.Contains(l.problems, line) {
+			l.problems = append(l.problems, line)
+		}
 	}
 	for _, name := range names {
 		var sights []scenarios.Sight
@@ -137,17 +146,8 @@ func (l *launch) look(ctx context.Context, stage string, blocks []block) error {
 	return l.follow(ctx, stage+linksFile)
 }
 
-// complain adds what a pass could not read to the file of all problems.
-func (l *launch) complain(ctx context.Context, pass string) error {
-	more, err := l.lines(ctx, pass)
-	if err != nil {
-		return err
-	}
-	for _, line := range more {
-		if !slices.Contains(l.problems, line) {
-			l.problems = append(l.problems, line)
-		}
-	}
+// complain writes down what could not be read.
+func (l *launch) complain(ctx context.Context) error {
 	if len(l.problems) == 0 {
 		return nil
 	}
