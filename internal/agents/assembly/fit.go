@@ -321,15 +321,18 @@ const webSearch = "web_search"
 
 // dropFound takes what the provider found out of the context behind the call that
 // searched: it counts as input of that call, which had it behind all else, and no
-// later call holds it.
+// later call holds it. What no log shows is it ahead of what is visible.
 func (f *fitter) dropFound(tokens int64) Event {
 	rd := f.last
-	scale(Tokens(rd.Before)-tokens, rd.Before)
-	f.s.unseen(rd, tokens)
-	return Event{
-		Event:  traces.Event{Kind: traces.EventForget, Saved: clamp32(tokens)},
-		forgot: []*Block{&rd.Before[len(rd.Before)-1]},
+	if last := &rd.Before[len(rd.Before)-1]; last.Kind == prompt.KindUnseen && int64(last.Tokens) >= tokens {
+		last.Tokens -= int32(tokens)
+	} else {
+		scale(Tokens(rd.Before)-tokens, rd.Before)
 	}
+	f.s.unseen(rd, tokens)
+	found := &rd.Before[len(rd.Before)-1]
+	found.Digest = found.Digest.ExtendInt(1) // not that of what else no log shows
+	return Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(tokens)}, forgot: []*Block{found}}
 }
 
 // cutReply cuts the last reply down when the context grew by less than its

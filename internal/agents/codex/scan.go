@@ -45,7 +45,8 @@ type record struct {
 	item  responseItem // of a response_item
 	event event        // of an event_msg
 	model string       // of a turn_context
-	rest  []byte       // the payload of another line, JSON
+	rest  []byte       // the payload, JSON
+	as    string       // the type that the payload was read as
 }
 
 // event is what happened, of which a token count matters.
@@ -58,7 +59,7 @@ type event struct {
 func (r *record) read(line []byte) error {
 	*r = record{item: r.item}
 	err := jsonscan.Object(line, jsonscan.To("timestamp", &r.timestamp), jsonscan.To("type", &r.typ), jsonscan.To("payload", r.payload))
-	if err == nil && r.rest != nil && r.typ != "" {
+	if err == nil && r.as != r.typ {
 		s := jsonscan.New(r.rest)
 		r.payload(&s)
 		err = s.Err()
@@ -68,17 +69,22 @@ func (r *record) read(line []byte) error {
 
 // payload reads the payload of a line as far as its type is known.
 func (r *record) payload(s *jsonscan.Scanner) {
-	switch r.typ {
+	from := s.Offset()
+	switch r.as = r.typ; r.as {
 	case "response_item":
 		r.item.read(s)
 	case "event_msg":
 		r.event = event{}
 		s.Object(jsonscan.To("type", &r.event.typ), jsonscan.To("info", &r.event.info))
 	case "turn_context":
+		r.model = ""
 		s.Object(jsonscan.To("model", &r.model))
 	default:
-		r.rest = s.Raw()
+		if s.Peek() != 0 { // lines of other types may have none
+			s.Skip()
+		}
 	}
+	r.rest = s.From(from)
 }
 
 // tokenUsage is what the API reported. Input includes what was read from the

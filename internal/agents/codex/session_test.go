@@ -113,6 +113,23 @@ func TestSearchLeavesTheContext(t *testing.T) {
 	}
 }
 
+// What no log shows leaves ahead of a result: of 25,025 tokens behind the first call the result has
+// its 20,000 × 0.25 + 25, and what was found is of the rest.
+func TestSearchLeavesResultsAlone(t *testing.T) {
+	r := new(rollout).begin("s1", "gpt-5.4").user("one").tool("fc_1", "c1", "ls").count(6000, 0, 100, 0)
+	r.result("c1", strings.Repeat("x", 20_000)).item(`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q"}}`)
+	r.tool("fc_2", "c2", "ls").count(31_125, 5888, 100, 0)
+	r.result("c2", "a file").assistant("msg_1", "done").count(15_000, 8320, 10, 0)
+	s := readOne(t, r)
+	th := &s.Threads[0]
+	if result := s.Blocks[th.Rounds[1].Input.From]; result.Kind != prompt.KindToolResult || result.Tokens != 5025 {
+		t.Errorf("%v of %d tokens, want a result of 5,025", result.Kind, result.Tokens)
+	}
+	if last := s.Blocks[th.Rounds[1].Input.To-1]; len(th.Events) != 1 || last.Tokens != th.Events[0].Saved || last.Tokens < 16_000 {
+		t.Errorf("%d tokens at the end, events %+v", last.Tokens, th.Events)
+	}
+}
+
 // After a compaction the context is the static prefix, what was kept and what
 // is new. The prefix is 5,300 tokens of tools here (no instructions), so of
 // 9,000 tokens 3,700 were kept, less nothing new.

@@ -168,7 +168,11 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 		place = offset
 		x.rounds.Version, x.rounds.Project = x.Version, x.Directory
 		var m message
-		if err := assembly.Decode(v, &m); err != nil {
+		err := assembly.Decode(v, &m)
+		if err == nil && v[0] != '{' {
+			err = errors.New("no object")
+		}
+		if err != nil {
 			return x.Refuse(line, fmt.Errorf("message: %w", err))
 		}
 		x.add(&m, int32(line))
