@@ -55,7 +55,7 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 	if len(files) > 0 && strings.HasSuffix(files[0].Name, parsed.Suffix) {
 		shuffle = scale * float64(e.Sessions) * nameBytes // such files speak of sessions alone
 	}
-	memory := baseMemory + (max(largest, roomBytes)*memoryFactor+int64(usual.maxRows)*rowBytes)>>20
+	memory := baseMemory + (max(largest, roomBytes)*memoryFactor+int64(roomBlocks*usual.maxRows)*rowBytes)>>20
 	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
 		"%.0f sessions × %d cells = %.0f calls to simulate\n"+
 		"%.3f core-hours, at $%.3f each $%.2f\n"+

@@ -33,14 +33,18 @@ func (b *block) bytes() (n int64) {
 }
 
 // room is what a worker has in memory, bytes of files as stored, however many blocks its engine hands it at once. A block is
-// read and simulated on all cores; where it leaves one idle, another block takes it.
+// read and simulated on all cores; where it leaves one idle, another block takes it. Each has rows too: roomBlocks of
+// them at most.
 var room = semaphore.NewWeighted(roomBytes)
 
-const roomBytes = 2 * readBytes
+const (
+	roomBytes  = 2 * readBytes
+	roomBlocks = 4
+)
 
 // read reads the sessions of a block that the plan asks for. A block without any is no error.
 func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke func(i int, name uint64)) (*reading, error) {
-	x := &reading{place: map[string]int{}, names: map[string]string{}, size: min(b.bytes(), roomBytes)}
+	x := &reading{place: map[string]int{}, names: map[string]string{}, size: min(max(b.bytes(), roomBytes/roomBlocks), roomBytes)}
 	if err := room.Acquire(ctx, x.size); err != nil {
 		return nil, err
 	}
