@@ -62,8 +62,13 @@ const defaultMaxLine = 256 << 20
 // the rest is only counted.
 const defaultMaxProblems = 100
 
-// defaultBatch is how many lines are held before sessions are made of them: about 16 MB.
-const defaultBatch = 20000
+// defaultBatch is how many lines are held before sessions are made of them: about 16 MB. Files of one
+// session that are not read in one batch are read twice. Where memory is bounded, each linePerMemory
+// bytes may hold a line.
+const (
+	defaultBatch  = 20_000
+	linePerMemory = 32 << 10
+)
 
 // Options say how recordings are read. The zero value works.
 type Options struct {
@@ -74,7 +79,8 @@ type Options struct {
 	// the error of reading when the recordings take more.
 	MaxMemory int64
 	// Batch is how many lines are held at once in the form between files and sessions, which takes
-	// some five times as much memory as sessions; defaultBatch when 0. Sessions do not depend on it.
+	// some five times as much memory as sessions, twice while sessions are made of a batch; fewer than
+	// defaultBatch where memory is bounded when 0. Sessions do not depend on it.
 	Batch       int
 	Workers     int       // files read at the same time; GOMAXPROCS when 0
 	MaxProblems int       // problems kept per session and per corpus; defaultMaxProblems when 0
@@ -161,6 +167,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Batch <= 0 {
 		o.Batch = defaultBatch
+		if o.MaxMemory > 0 {
+			o.Batch = min(o.Batch, int(max(1, o.MaxMemory/linePerMemory)))
+		}
 	}
 	if o.MaxMemory > 0 {
 		o.MaxLine = min(o.MaxLine, int(o.MaxMemory/6))
