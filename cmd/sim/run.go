@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,6 +83,7 @@ type study struct {
 	corpus *traces.Corpus
 	folder *outFolder // nil when no files are asked for
 	sample bool       // the sessions are those that come with the program
+	set    []string   // settings that were given
 }
 
 // study checks what needs no sessions. All problems are reported at once, with
@@ -95,7 +97,7 @@ func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (
 	if err := errors.Join(append(problems, err)...); err != nil {
 		return nil, usageError{err}
 	}
-	return &study{plan: plan, file: file}, nil
+	return &study{plan: plan, file: file, set: f.set}, nil
 }
 
 // open refuses a folder in use and reads the sessions, which the caller closes.
@@ -240,18 +242,31 @@ func (s *study) save(ctx context.Context, run *results.Run, made *live.Report, p
 
 // addRun adds what every folder of a run has.
 func (s *study) addRun(run *results.Run) error {
-	resolved, err := resolvedScenario(s.plan)
+	scenario, err := s.scenario()
 	if err != nil {
 		return err
 	}
 	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
 	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))
-	s.folder.addText(scenarioFile, resolved)
+	s.folder.addText(scenarioFile, scenario)
 	fitted, err := s.plan.Profile()
 	if fitted != nil && err == nil {
 		s.folder.add(profileFile, fitted.Write)
 	}
 	return err
+}
+
+// setting begins a line of a scenario with a setting that was given: rows tell it, and the scenario has its value alone.
+const setting = "# --set "
+
+// scenario returns the scenario of a run, with the settings that were given.
+func (s *study) scenario() ([]byte, error) {
+	var b []byte
+	for _, set := range s.set {
+		b = append(strconv.AppendQuote(append(b, setting...), set), '\n')
+	}
+	resolved, err := resolvedScenario(s.plan)
+	return append(b, resolved...), err
 }
 
 // resolvedScenario returns the scenario with absolute paths, so that it can be run

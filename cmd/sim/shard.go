@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,18 +87,38 @@ func (f *runFlags) runShard(cmd *cobra.Command, s *study, paid bool) error {
 		say(cmd.ErrOrStderr(), "%s is there already", name)
 		return nil
 	}
-	resolved, err := resolvedScenario(s.plan)
+	scenario, err := s.scenario()
 	if err != nil {
 		return err
 	}
 	if err := files.Write(cmd.Context(), filepath.Join(dir, scenarioFile), func(w io.Writer) error {
-		_, err := w.Write(resolved)
+		_, err := w.Write(scenario)
 		return err
 	}); err != nil {
 		return err
 	}
 	if err := os.Rename(open, name); err != nil {
 		return fmt.Errorf("--shard %s: %w", f.shard, err)
+	}
+	return nil
+}
+
+// takeSettings sets what shards in a folder were given.
+func (f *runFlags) takeSettings(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, scenarioFile))
+	if err != nil || len(f.set) > 0 {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		quoted, ok := strings.CutPrefix(line, setting)
+		if !ok {
+			break
+		}
+		s, err := strconv.Unquote(strings.TrimSpace(quoted))
+		if err != nil {
+			return fmt.Errorf("%s: %q is no setting", scenarioFile, quoted)
+		}
+		f.set = append(f.set, s)
 	}
 	return nil
 }
@@ -117,7 +138,11 @@ no row is simulated again. A shard that is missing, or is of another run, is an 
 			if len(args) == 0 {
 				return usageError{errors.New("which run? sim merge DIR puts together the shards in DIR")}
 			}
-			if err := joinShards(args[0]); err != nil {
+			err := joinShards(args[0])
+			if err == nil {
+				err = f.takeSettings(args[0])
+			}
+			if err != nil {
 				return usageError{fmt.Errorf("merge %s: %w", args[0], err)}
 			}
 			f.output.out, f.output.resume, f.whole = args[0], true, true

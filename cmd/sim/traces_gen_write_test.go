@@ -70,11 +70,11 @@ func TestInterruptedWhileGenerating(t *testing.T) {
 	if code := exitCode(cmd.Wait()); code != exitInterrupted {
 		t.Errorf("exit %d, want %d", code, exitInterrupted)
 	}
-	told := regexp.MustCompile(`interrupted: (\d+) of 1000000 sessions are complete in nights`).FindStringSubmatch(errs.String())
+	told := regexp.MustCompile(`interrupted: ([0-9,]+) of 1,000,000 sessions are complete in nights`).FindStringSubmatch(errs.String())
 	if told == nil {
 		t.Fatalf("standard error:\n%s", &errs)
 	}
-	if n, err := strconv.Atoi(told[1]); err != nil || n < 3 || n != written() {
+	if n, err := strconv.Atoi(strings.ReplaceAll(told[1], ",", "")); err != nil || n < 3 || n != written() {
 		t.Errorf("%s sessions are told, %d stand there", told[1], written())
 	}
 	if !strings.Contains(errs.String(), "GB of transcripts are to be written") {

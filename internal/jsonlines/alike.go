@@ -21,6 +21,9 @@ func (w *Writer[A]) Last() *A { return &w.last }
 // Line returns a as one line of JSON, with its end, as Object.Append writes it; it is valid until the next call. The
 // error names a member that is out of bounds.
 func (w *Writer[A]) Line(label string, a *A) ([]byte, error) {
+	if n := len(w.line); n > 1 {
+		w.line[n-1] = ',' // which went at the end of the line
+	}
 	e := encoder{label: label, text: append(w.next[:0], '{')}
 	from := 1
 	for i := range w.of.members {

@@ -64,7 +64,8 @@ func codexScore(t *testing.T, config sim.Config, sessions []*traces.Session) (ca
 	return calls, near, predicted/billed - 1
 }
 
-// docs/validation.md states the figures by model; these are their tolerances.
+// docs/validation.md states the figures by model; these are their tolerances. The third set is
+// 4 % too dear by the profile alone, which one person of it causes.
 func TestRolloutsArePredicted(t *testing.T) {
 	least := map[string]map[string]float64{
 		"traces":   {"gpt-5.3-codex-spark": 0.98, "gpt-5.5": 0.90, "gpt-5.6-sol": 0.99},

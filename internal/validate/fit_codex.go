@@ -213,7 +213,11 @@ func fitCodexLosses(calls []Call) []profile.CodexLoss {
 			idle.see(c)
 			continue
 		}
-		for _, at := range [][2]string{{}, {c.Model}, {c.Model, profile.Series(c.Version)}} {
+		rows := [][2]string{{}, {c.Model}, {c.Model, profile.Series(c.Version)}}
+		if c.Model == "" {
+			rows = rows[:1]
+		}
+		for _, at := range rows {
 			if by[at] == nil {
 				by[at] = &lossTallies{sessions: map[string]bool{}}
 			}

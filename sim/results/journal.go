@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/compactsim/compactsim/internal/files"
@@ -41,7 +43,7 @@ func NewJournal() (*Journal, error) {
 }
 
 // ErrJournal is the error of a journal that cannot be gone on with.
-var ErrJournal = errors.New("rows of another run: other sessions, settings, prices or version")
+var ErrJournal = errors.New("rows of another run: other sessions, settings, prices, version or build")
 
 // OpenJournal opens the journal called name, or makes it. It outlives the program, so that another can
 // go on with it; only one has it at a time. Rows of another run are dropped, or with only an ErrJournal.
@@ -79,15 +81,25 @@ func (j *Journal) Begin(run string) error {
 		_, err := j.f.WriteAt(head, 0)
 		return errors.Join(err, j.rewind())
 	}
-	var scan jsonlines.Reader
+	scan := jsonlines.Reader{Passed: map[string]int{}}
 	for {
 		line, err := in.ReadBytes('\n')
-		r := new(Row)
-		if err == nil {
-			err = rowForm.Read(&scan, line[:len(line)-1], r)
-		}
 		if err != nil { // the last one is torn
 			break
+		}
+		r := new(Row)
+		err = rowForm.Read(&scan, line[:len(line)-1], r)
+		if err == nil && len(scan.Passed) > 0 {
+			err = fmt.Errorf("%s is not known", strings.Join(slices.Sorted(maps.Keys(scan.Passed)), ", "))
+		}
+		if err == nil {
+			err = r.agree(0, 0)
+		}
+		if err != nil {
+			if j.only {
+				return fmt.Errorf("%s: row %d: %w", j.f.Name(), len(j.known)+1, err)
+			}
+			break // it and what follows is simulated again
 		}
 		j.known[[2]string{scan.Label, r.Session}] = keptRow{r.brief(), j.end, len(line)}
 		j.end += int64(len(line))
