@@ -138,7 +138,7 @@ func (x *AgentAdvice) section() document.Section {
 		if c.Caveat != "" {
 			text += " " + strings.ToUpper(c.Caveat[:1]) + c.Caveat[1:] + "."
 		}
-		text += fmt.Sprintf(" `sim run --closed-loop --agent %s --strategy own --set %s` shows %s.", x.Agent, c.Assign,
+		text += fmt.Sprintf(" `sim run --closed-loop --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, c.Assign,
 			document.USD(x.AsIsUSD-c.SavesUSD, 2))
 		s.Blocks = append(s.Blocks, document.Text{Lead: strconv.Itoa(i+1) + ". ", Text: text})
 	}

@@ -185,7 +185,7 @@ func TestSameRows(t *testing.T) {
 	corpora := map[string][]string{
 		"default":       {dir},
 		"sweep":         {"--scenario", "thresholds", "--verify", dir},
-		"other client":  {"--strategy", "none,auto-compact/155k", "--set", "server.lifetime_5m=10m", "--window", "250000", dir},
+		"other client":  {"--strategy", "none,auto-compact/155k", "--set", "server.lifetime_5m=10m", "--set", "full-compact.trigger.fixed=100000", "--window", "250000", dir},
 		"shared caches": {"--strategy", "none,auto-compact/155k", "--set", "sessions.cohort=all", "--set", "agent.refetch=fitted", "--seed", "3", dir},
 	}
 	if recorded, err := filepath.Abs("../../../shared/traces-3"); err == nil && !testing.Short() {
@@ -201,6 +201,10 @@ func TestSameRows(t *testing.T) {
 			}
 			if got, want := rowsIn(t, out), alone(t, args...); got != want {
 				t.Errorf("%d bytes of rows differ from %d", len(got), len(want))
+			}
+			head, err := os.ReadFile(filepath.Join(out, "rows.jsonl"))
+			if err != nil || name == "other client" && !strings.Contains(string(head), `"full-compact.trigger.fixed":"100000"`) {
+				t.Errorf("the setting of a layer is not told: %v", err)
 			}
 			shards, err := filepath.Glob(filepath.Join(out, rowsFolder, "*.parquet"))
 			if err != nil || len(shards) < 2 {

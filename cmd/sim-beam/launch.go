@@ -282,7 +282,10 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 		write func(io.Writer) error
 	}{
 		{"rows.jsonl", func(w io.Writer) error { return results.WriteRows(w, run) }},
-		{"scenario.yaml", func(w io.Writer) error { _, err := w.Write(l.recipe.Scenario); return err }},
+		{"scenario.yaml", func(w io.Writer) error {
+			_, err := w.Write(scenarios.WithGiven(l.recipe.Scenario, l.recipe.Set))
+			return err
+		}},
 		{fitted, func(w io.Writer) error { _, err := w.Write(l.recipe.Profile); return err }},
 		{"report.txt", func(w io.Writer) error { return report.Write(w, "table") }},
 		{runFile, func(w io.Writer) error { return reports.Run(run, reports.Options{}).Write(w, "json") }},

@@ -119,7 +119,7 @@ func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
 		return nil, err
 	}
 	s.Fix(&filter)
-	r := &recipe{Strict: o.strict, Program: programDigest(), Paths: slices.Clone(s.Paths)}
+	r := &recipe{Strict: o.strict, Program: programDigest(), Set: o.set, Paths: slices.Clone(s.Paths)}
 	if s.Generate.Profile != "" {
 		return nil, errors.New("sessions.generate: sim traces gen writes sessions into files, which can be read here")
 	}

@@ -22,9 +22,10 @@ import (
 
 // recipe is what a worker has to know of a run. It is written into the output folder, where workers read it.
 type recipe struct {
-	Scenario []byte // resolved
-	Prices   []byte // the file that the scenario names; empty for the built-in ones alone
-	Profile  []byte // the file that the scenario names, or once the sessions are known what was learned from them
+	Scenario []byte   // resolved
+	Set      []string // settings that were given: rows tell them, and the scenario has their values alone
+	Prices   []byte   // the file that the scenario names; empty for the built-in ones alone
+	Profile  []byte   // the file that the scenario names, or once the sessions are known what was learned from them
 	Strict   bool
 	Program  string // digest of the program, which workers must have too
 	Out      string // the output folder
@@ -44,6 +45,11 @@ func (r *recipe) plan() (*scenarios.Plan, error) {
 	file, err := scenarios.Parse(registry, r.Scenario, "scenario.yaml")
 	if err != nil {
 		return nil, err
+	}
+	for _, set := range r.Set {
+		if err := file.Assign(set); err != nil {
+			return nil, err
+		}
 	}
 	design, err := file.Expand()
 	if err != nil {

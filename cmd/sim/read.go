@@ -275,7 +275,8 @@ func (f *readFlags) warnSilent(cmd *cobra.Command, plan *scenarios.Plan, c *trac
 func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Corpus) {
 	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
 	if f.sample {
-		add("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects", cmd.CommandPath())
+		add("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects",
+			strings.Replace(cmd.CommandPath(), " merge", " run", 1)) // shards are of sim run
 	}
 	w.Remarks = append(w.Remarks, f.remarks(c)...)
 	if unread := len(unreadFiles(c)); unread > 0 && c.Inputs != nil {
@@ -356,6 +357,9 @@ func (f *runFlags) sessions(
 	}
 	if !f.read.strict {
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
+	}
+	if f.whole { // whoever made the shards was told
+		return corpus, nil
 	}
 	if err := f.read.warnSilent(cmd, plan, corpus); err != nil {
 		return nil, errors.Join(err, corpus.Close())

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -256,17 +255,10 @@ func (s *study) addRun(run *results.Run) error {
 	return err
 }
 
-// setting begins a line of a scenario with a setting that was given: rows tell it, and the scenario has its value alone.
-const setting = "# --set "
-
 // scenario returns the scenario of a run, with the settings that were given.
 func (s *study) scenario() ([]byte, error) {
-	var b []byte
-	for _, set := range s.set {
-		b = append(strconv.AppendQuote(append(b, setting...), set), '\n')
-	}
 	resolved, err := resolvedScenario(s.plan)
-	return append(b, resolved...), err
+	return scenarios.WithGiven(resolved, s.set), err
 }
 
 // resolvedScenario returns the scenario with absolute paths, so that it can be run

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,16 +108,8 @@ func (f *runFlags) takeSettings(dir string) error {
 	if err != nil || len(f.set) > 0 {
 		return err
 	}
-	for line := range strings.Lines(string(text)) {
-		quoted, ok := strings.CutPrefix(line, setting)
-		if !ok {
-			break
-		}
-		s, err := strconv.Unquote(strings.TrimSpace(quoted))
-		if err != nil {
-			return fmt.Errorf("%s: %q is no setting", scenarioFile, quoted)
-		}
-		f.set = append(f.set, s)
+	if f.set, err = scenarios.Given(text); err != nil {
+		return fmt.Errorf("%s: %w", scenarioFile, err)
 	}
 	return nil
 }
@@ -212,7 +203,7 @@ func shardsIn(dir string) ([]string, error) {
 	}
 	for i := range count {
 		if name := shardName(scenarios.Shard{Index: i, Count: count}); !isThere(filepath.Join(dir, name)) {
-			return nil, fmt.Errorf("%s is missing", name)
+			return nil, fmt.Errorf("%s is missing; all shards go into one folder", name)
 		}
 	}
 	return names, nil
