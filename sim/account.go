@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
@@ -67,8 +68,9 @@ type model struct {
 	minCache  int32
 	window    int64
 	maxOutput int64
-	price     costmodel.Price
 	rate      costmodel.Rate
+	from      int64 // of the period that the rate holds for, unix ns
+	until     int64 // its end
 	known     bool
 }
 
@@ -89,7 +91,7 @@ func (m *models) reset(s *traces.Session) {
 func (m *models) add(name string, at time.Time) {
 	o := model{name: name, id: m.ids.number(name), minCache: defaultMinCache, maxOutput: client.MaxOutput}
 	if p, err := m.prices.Lookup(name, at); err == nil {
-		o.price, o.rate, o.known = p, p.Standard(), true
+		o.take(&p)
 		if p.Model.MinCache > 0 { // 0: no source states it
 			o.minCache = int32(p.Model.MinCache)
 		}
@@ -143,20 +145,27 @@ func (m *models) rate(i int32, at int64) *costmodel.Rate {
 	}
 	if m.at.IsZero() && !o.holds(at) {
 		if p, err := m.prices.Lookup(o.name, time.Unix(0, at).UTC()); err == nil {
-			o.price, o.rate = p, p.Standard()
+			o.take(&p)
 		}
 	}
 	return &o.rate
 }
 
+// take makes a price the one at hand.
+func (o *model) take(p *costmodel.Price) {
+	o.rate, o.known, o.from, o.until = p.Standard(), true, math.MinInt64, math.MaxInt64
+	if !p.From.IsZero() {
+		o.from = p.From.UnixNano()
+	}
+	if !p.Until.IsZero() {
+		o.until = p.Until.UnixNano()
+	}
+}
+
 // holds reports whether the price at hand is that of a time, unix ns; it is for
 // calls without one.
 func (o *model) holds(at int64) bool {
-	p := &o.price
-	if at <= 0 {
-		return true // no date to hold it against
-	}
-	return (p.From.IsZero() || p.From.UnixNano() <= at) && (p.Until.IsZero() || at < p.Until.UnixNano())
+	return at <= 0 || o.from <= at && at < o.until
 }
 
 // Billed returns the row of what a session was billed: logged usage × price,

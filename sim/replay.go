@@ -36,6 +36,7 @@ type replay struct {
 	profile  *profile.Profile // nil for agents that it is not of
 	rules    profile.Set      // of the profile, those that hold for the client
 	static   int64            // tokens of the head of main threads, by the profile; 0 for unknown
+	hidden   [2]float64       // by the profile, share of turns with a hidden call, by kind of round
 	scaled   string           // the model that scale is of
 	scale    float64          // of the losses of Codex
 	arena    prompt.Arena
@@ -83,7 +84,11 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.profile = nil // it describes these two
 	}
 	if s.rules, s.static = 0, 0; s.profile != nil {
-		s.rules, s.static = s.profile.RulesFor(session.Version()), s.profile.StaticFor(session.Version())
+		version := session.Version()
+		s.rules, s.static = s.profile.RulesFor(version), s.profile.StaticFor(version)
+		for kind := range s.hidden {
+			s.hidden[kind] = s.profile.HiddenFor(version, session.Entry, kind > 0)
+		}
 	}
 	s.arena.Reset()
 	s.asked, s.extras, s.open, s.cut = 0, 0, 0, false

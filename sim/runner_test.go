@@ -107,13 +107,14 @@ func stopping(t *testing.T, err error) *Loop {
 // time has the one at hand.
 func TestWhenAPriceHolds(t *testing.T) {
 	from, until := time.Unix(1000, 0), time.Unix(2000, 0)
-	both := model{price: costmodel.Price{From: from, Until: until}}
+	var both, open model
+	both.take(&costmodel.Price{From: from, Until: until})
 	for at, want := range map[int64]bool{0: true, 1: false, 1000e9 - 1: false, 1000e9: true, 2000e9 - 1: true, 2000e9: false} {
 		if got := both.holds(at); got != want {
 			t.Errorf("at %d: %v", at, got)
 		}
 	}
-	if open := (&model{}); !open.holds(1) {
+	if open.take(&costmodel.Price{}); !open.holds(1) {
 		t.Error("a price without dates does not hold")
 	}
 }

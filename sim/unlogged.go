@@ -322,7 +322,7 @@ func (l *Loop) hides(t *thread, p *profile.Profile) bool {
 			return false
 		}
 	}
-	return l.expects(t, 2, u.hidden[kind].share(p.HiddenFor(s.Version(), s.Entry, kind > 0), p.Weight))
+	return l.expects(t, 2, u.hidden[kind].share(t.replay.hidden[kind], p.Weight))
 }
 
 // kindOf returns 1 for a round that answers a notice of a background task, 0 for

@@ -181,7 +181,8 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 
 // accessesOf returns the blocks of the entries [from, to) that end an access to a file: a
 // read, an edit or a write without error.
-func accessesOf(t *Turn, from, to int) (list []*prompt.Block) {
+func accessesOf(t *Turn, from, to int) []*prompt.Block {
+	list := make([]*prompt.Block, 0, 8+(to-from)/4)
 	for i := from; i < to; i++ {
 		k := t.Context.At(i).Kind
 		if k != prompt.KindToolResult && k != prompt.KindAttachment {

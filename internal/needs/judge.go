@@ -84,6 +84,8 @@ type Judge struct {
 	seen     int // entries looked at
 	said     recall.Portion
 	cuts     map[int32]int32 // bytes that are left of blocks that are shown in part
+	files    []uint8         // by object, what artifacts has found of it; 0 between compactions
+	met      []int32         // objects that artifacts has found
 	Kept     int64           // tokens fetched since the last compaction
 }
 
@@ -94,7 +96,7 @@ func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, 
 	*j = Judge{
 		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1, words: words,
 		shown: slices.Grow(j.shown[:0], n)[:n], was: slices.Grow(j.was[:0], n)[:n], restored: j.restored[:0],
-		fetched: j.fetched[:0], heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts,
+		fetched: j.fetched[:0], heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts, files: j.files, met: j.met[:0],
 	}
 	clear(j.shown)
 	clear(j.cuts)
@@ -121,6 +123,7 @@ func (j *Judge) Become(from *Judge) {
 	c.restored, c.fetched = append(j.restored[:0], from.restored...), append(j.fetched[:0], from.fetched...)
 	c.heard, c.kept = append(j.heard[:0], from.heard...), append(j.kept[:0], from.kept...)
 	c.here, c.cuts = slices.Clone(from.here), maps.Clone(from.cuts)
+	c.files, c.met = j.files, j.met
 	*j = c
 }
 
@@ -375,19 +378,14 @@ func (j *Judge) fill(round, room int32) {
 
 // artifacts adds what a compaction left of paths, commands and failures. Of the summary counts what a recording tells.
 func (j *Judge) artifacts(to *recall.Needs) {
-	type seen struct {
-		kind recall.Artifact
-		here bool
-	}
-	objects := map[int32]*seen{}
+	depth := &to.ByDepth[recall.Depth(j.depth)]
 	count := func(kind recall.Artifact, here bool) {
-		d := &to.ByDepth[recall.Depth(j.depth)]
 		a := &to.Artifacts[kind]
 		a.Whole++
-		d.Whole++
+		depth.Whole++
 		if here {
 			a.Part++
-			d.Part++
+			depth.Part++
 		}
 	}
 	for i := j.low; i < j.high; i++ {
@@ -398,23 +396,47 @@ func (j *Judge) artifacts(to *recall.Needs) {
 		here := state&formMask == whole || state&formMask == part
 		switch {
 		case b.Object >= 0:
-			o := objects[b.Object]
-			if o == nil {
-				o = &seen{kind: recall.ArtifactRead, here: slices.Contains(j.restored, b.Object)}
-				objects[b.Object] = o
-			}
-			if b.Op == prompt.OpEdit || b.Op == prompt.OpWrite {
-				o.kind = recall.ArtifactEdited
-			}
-			o.here = o.here || here
+			j.meet(b, here)
 		case b.Kind == prompt.KindToolUse && b.Op == prompt.OpExec:
 			count(recall.ArtifactCommand, here)
 		case b.Kind == prompt.KindToolResult && b.Flags&prompt.FlagError != 0:
 			count(recall.ArtifactError, here)
 		}
 	}
-	for _, o := range objects {
-		count(o.kind, o.here)
+	for _, object := range j.met {
+		o := &j.files[object]
+		kind := recall.ArtifactRead
+		if *o&fileEdited != 0 {
+			kind = recall.ArtifactEdited
+		}
+		count(kind, *o&fileHere != 0 || slices.Contains(j.restored, object))
+		*o = 0
+	}
+	j.met = j.met[:0]
+}
+
+// What artifacts has found of an object.
+const (
+	fileMet uint8 = 1 << iota
+	fileEdited
+	fileHere
+)
+
+// meet notes a block of an object, and whether the context has it.
+func (j *Judge) meet(b *prompt.Block, here bool) {
+	if n := int(b.Object) + 1; n > len(j.files) {
+		j.files = append(j.files, make([]uint8, n-len(j.files))...)
+	}
+	o := &j.files[b.Object]
+	if *o == 0 {
+		*o = fileMet
+		j.met = append(j.met, b.Object)
+	}
+	if b.Op == prompt.OpEdit || b.Op == prompt.OpWrite {
+		*o |= fileEdited
+	}
+	if here {
+		*o |= fileHere
 	}
 }
 
