@@ -32,16 +32,22 @@ type launch struct {
 	problems []string // lines
 }
 
-// run makes a run: it has sessions looked at, learns from what was seen, has them simulated and joins their rows.
-func (l *launch) run(ctx context.Context) error {
+// run makes a run: it has sessions looked at, learns from what was seen, has them simulated and joins their rows. Of one
+// that fails nothing is left in a local folder.
+func (l *launch) run(ctx context.Context) (err error) {
 	begun := time.Now()
+	if out := l.recipe.Out; local(out) {
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, remove(out, runFiles))
+			}
+			err = errors.Join(err, removeParts(out))
+		}()
+	}
 	if err := l.write(ctx, recipeFile, l.recipe); err != nil {
 		return err
 	}
 	if err := l.survey(ctx); err != nil {
-		return err
-	}
-	if err := l.complain(ctx); err != nil {
 		return err
 	}
 	plan, err := l.gather(ctx)
@@ -54,7 +60,7 @@ func (l *launch) run(ctx context.Context) error {
 		return err
 	}
 	simulated := time.Now()
-	if err := l.join(ctx, plan, blocks); err != nil {
+	if err := errors.Join(l.complain(ctx), l.join(ctx, plan, blocks)); err != nil {
 		return err
 	}
 	fmt.Fprintf(l.stderr, "sim-beam: looked at %s in %s, simulated %s in %s, joined in %s\n", document.Count(len(l.files), "file"),
@@ -198,7 +204,11 @@ func (l *launch) gather(ctx context.Context) (*scenarios.Plan, error) {
 		l.sessions.Sessions = append(l.sessions.Sessions, h.Shelved(func() (*traces.Session, error) { return l.reload(ctx, h) }))
 	}
 	if len(l.sights) == 0 {
-		return nil, usageError{fmt.Errorf("%w with calls in %d files; %s may say why", traces.ErrNoSessions, len(l.files), problemsFile)}
+		why := ""
+		if len(l.problems) > 0 {
+			why = fmt.Sprintf("; %s, the first: %s", document.Count(len(l.problems), "problem"), strings.TrimSpace(l.problems[0]))
+		}
+		return nil, usageError{fmt.Errorf("%w with calls in %s%s", traces.ErrNoSessions, document.Count(len(l.files), "file"), why)}
 	}
 	if l.recipe.Origin, err = plan.Gather(ctx, l.sessions, l.sights); err != nil {
 		return nil, err
@@ -294,11 +304,6 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 			continue
 		}
 		if err := put(ctx, at(out, f.name), f.write); err != nil {
-			return err
-		}
-	}
-	if local(out) {
-		if err := removeParts(out); err != nil {
 			return err
 		}
 	}
