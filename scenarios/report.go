@@ -366,8 +366,8 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 	if !errors.Is(err, context.Canceled) {
 		how = "stopped by an error"
 	}
-	remark := fmt.Sprintf("%s: %d of %d sessions simulated (%d sessions in %d cells); the figures cover these",
-		how, done, cells*sessions, sessions, cells)
+	remark := fmt.Sprintf("%s: %s of %s simulated (%s in %s); the figures cover these", how, document.Whole(done),
+		document.Count(cells*sessions, "session"), document.Count(sessions, "session"), document.Count(cells, "cell"))
 	if bound && done == cells*sessions {
 		remark = how + " before the bound was found"
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -94,7 +95,7 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	if err := context.Cause(ctx); err != nil && finished < total {
 		stopped = err
 		if errors.Is(err, context.Canceled) {
-			stopped = fmt.Errorf("interrupted after %d of %d sessions: %w", finished, total, err)
+			stopped = fmt.Errorf("interrupted after %s of %s: %w", document.Whole(finished), document.Count(int(total), "session"), err)
 		}
 	}
 	return b.rows, brokenIn(b.broken, stopped)

@@ -182,7 +182,7 @@ func rename(as map[string]string, run, hidden *results.Run) {
 
 // partialForm matches the remark of a run that is not whole, which distinguishes figures
 // alone.
-var partialForm = regexp.MustCompile(`^(interrupted|stopped by an error): \d+ of \d+ sessions simulated`)
+var partialForm = regexp.MustCompile(`^(interrupted|stopped by an error): [\d,]+ of [\d,]+ sessions? simulated`)
 
 // partialRemarks returns the beginnings of the remarks that say that a run is not
 // whole: what is compared must not look complete for being without names.
