@@ -165,7 +165,10 @@ func stretched(panels []document.Panel, columns int, by float64) bool {
 // svg draws the chart as SVG.
 func (s *sketch) svg(w io.Writer) error {
 	canvas := vgsvg.New(s.width, s.height)
-	s.draw(draw.New(canvas))
+	page := draw.New(canvas)
+	page.SetColor(color.White) // an image is white to begin with
+	page.Fill(page.Rectangle.Path())
+	s.draw(page)
 	var image bytes.Buffer
 	if _, err := canvas.WriteTo(&image); err != nil {
 		return err
@@ -359,8 +362,6 @@ func legendWidth(l *plot.Legend) vg.Length {
 
 // draw puts everything below each other: title, facts, legend, panels, foot.
 func (s *sketch) draw(c draw.Canvas) {
-	c.SetColor(color.White)
-	c.Fill(c.Rectangle.Path())
 	left, y := c.Min.X+chartMargin, c.Max.Y-chartMargin
 	text := func(style draw.TextStyle, lines ...string) {
 		for _, txt := range lines {
