@@ -29,7 +29,7 @@ func (t *thread) serving(model string) prompt.Serving {
 	if p == nil || !p.Codex.Switches.Served || !t.codex() {
 		return prompt.Serving{}
 	}
-	base, ok := p.Codex.ServingFor(model, t.replay.session.Version())
+	base, ok := p.Codex.ServingFor(model, t.replay.version)
 	if !ok {
 		base = promptcache.ServingOf(model)
 	}

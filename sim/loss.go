@@ -21,13 +21,10 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	if p == nil || !t.started {
 		return 0
 	}
-	s := t.replay.session
-	c := profile.Case{
-		Agent: s.Agent, Version: s.Version(), Model: model, Prompt: t.answersPerson(),
-		Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round),
-	}
+	c := profile.Case{Prompt: t.answersPerson(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
 	if t.codex() {
 		var share float64
+		c.Version, c.Model = t.replay.version, model
 		share, t.automatic.kept = p.Codex.LossFor(&c)
 		return min(1, share*t.replay.lossScale(model))
 	}

@@ -17,7 +17,8 @@ import (
 // between sessions, so that a steady run allocates nothing.
 type replay struct {
 	session  *traces.Session
-	index    int32 // in the cohort
+	version  string // of its client
+	index    int32  // in the cohort
 	strategy *strategies.Strategy
 	ends     bool // a request refused for good ends the session
 	levels   *Levels
@@ -68,7 +69,7 @@ type replay struct {
 
 // reset makes s the state of a session at its beginning.
 func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
-	s.session, s.origin, s.user = session, origin, &l.users[s.place]
+	s.session, s.version, s.origin, s.user = session, session.Version(), origin, &l.users[s.place]
 	if s.client == nil {
 		s.client = l.config.Client
 	}
@@ -84,10 +85,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.profile = nil // it describes these two
 	}
 	if s.rules, s.static = 0, 0; s.profile != nil {
-		version := session.Version()
-		s.rules, s.static = s.profile.RulesFor(version), s.profile.StaticFor(version)
+		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)
 		for kind := range s.hidden {
-			s.hidden[kind] = s.profile.HiddenFor(version, session.Entry, kind > 0)
+			s.hidden[kind] = s.profile.HiddenFor(s.version, session.Entry, kind > 0)
 		}
 	}
 	s.arena.Reset()

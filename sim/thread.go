@@ -148,6 +148,9 @@ type hooks struct {
 	deletes  bool // a layer has results deleted from the cached prefix
 }
 
+// sleeper is a timer that by its settings may never want to be called.
+type sleeper interface{ Sleeps() bool }
+
 type hook[T any] struct {
 	layer int
 	do    T
@@ -170,7 +173,9 @@ func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 		h.loopEnd = implements(h.loopEnd, i, l)
 		h.suggests = h.suggests || l.Name() == strategies.SuggestionName
 		h.deletes = h.deletes || l.Name() == strategies.CachedClearName
-		h.timers = implements(h.timers, i, l)
+		if s, ok := l.(sleeper); !ok || !s.Sleeps() {
+			h.timers = implements(h.timers, i, l)
+		}
 		h.forks = implements(h.forks, i, l)
 		h.hints = implements(h.hints, i, l)
 		h.limits = implements(h.limits, i, l)

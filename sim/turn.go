@@ -24,7 +24,7 @@ func (l *Loop) refresh(t *thread) {
 	if u.Profile = nil; s.session.Agent != traces.AgentCodex {
 		u.Profile = s.profile // of Claude Code
 	}
-	u.Agent, u.Version, u.User = s.session.Agent, s.session.Version(), &s.user.User
+	u.Agent, u.Version, u.User = s.session.Agent, s.version, &s.user.User
 	u.Kind, u.Thread, u.Round, u.Session, u.Epoch = t.trace.Kind, t.index, r, s.seat, s.session.Start
 	u.Parent, u.Running, u.Forked = t.trace.Parent, t.running, t.forked
 	u.Trigger = round.Trigger

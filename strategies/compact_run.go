@@ -239,6 +239,9 @@ func (p *idleParams) due(t *Turn) int64 {
 	return t.Now - t.Idle + int64(p.Share*float64(t.Life))
 }
 
+// Sleeps reports whether the layer never asks to be called.
+func (l *compact) Sleeps() bool { return !l.params.Idle.Enabled }
+
 // Wake asks to be called shortly before the cache expires.
 func (l *compact) Wake(t *Turn) int64 {
 	if at := l.params.Idle.due(t); at > t.Now {

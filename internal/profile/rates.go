@@ -27,7 +27,7 @@ type GapShare struct {
 
 // Case is a call that may lose what it would read.
 type Case struct {
-	Agent, Version, Model string
+	Version, Model string // of Codex; its losses go by them
 	// Prompt says that the call answers a person in a main conversation, not
 	// the results of tools alone.
 	Prompt bool
