@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -69,14 +70,33 @@ func (in Input) open(size int) (io.ReadCloser, error) {
 		}
 		return &unpacked{z, stored, f.Close}, nil
 	case bytes.HasPrefix(head, zstdMagic):
-		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1))
+		z, err := decoder(br)
 		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("reading zstd: %w", err)
 		}
-		return &unpacked{z, stored, func() error { z.Close(); return f.Close() }}, nil
+		return &unpacked{z, stored, func() error { release(z); return f.Close() }}, nil
 	}
 	return &plainFile{br, br, f}, nil
+}
+
+// decoders keeps decoders of zstd: making the window of one takes longer than decoding the head of a file.
+// With a concurrency of one they have no goroutines, so that nothing needs to be closed.
+var decoders sync.Pool
+
+// decoder returns a decoder of zstd that reads r.
+func decoder(r io.Reader) (*zstd.Decoder, error) {
+	if z, ok := decoders.Get().(*zstd.Decoder); ok {
+		return z, z.Reset(r)
+	}
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1))
+}
+
+// release keeps a decoder for another file.
+func release(z *zstd.Decoder) {
+	if z.Reset(nil) == nil {
+		decoders.Put(z)
+	}
 }
 
 // file opens the bytes as they are stored.
