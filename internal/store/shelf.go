@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"sync"
 )
 
 // Shelf keeps values for as long as a program runs, in a file of the folder for temporary files that has no name (but
@@ -13,8 +12,7 @@ type Shelf struct {
 	f *os.File
 	*kinds
 
-	ends    []int64 // of each value in the file
-	buffers sync.Pool
+	ends []int64 // of each value in the file
 }
 
 // NewShelf returns an empty shelf. types are pointers to what interfaces of values may hold.
@@ -24,7 +22,7 @@ func NewShelf(types ...any) (*Shelf, error) {
 		return nil, fmt.Errorf("keep sessions out of memory: %w", err)
 	}
 	_ = os.Remove(f.Name()) // where an open file keeps its name, Close removes it
-	return &Shelf{f: f, kinds: newKinds(types), buffers: sync.Pool{New: func() any { return new([]byte) }}}, nil
+	return &Shelf{f: f, kinds: newKinds(types)}, nil
 }
 
 // Close gives up all values.
@@ -40,9 +38,9 @@ func (s *Shelf) Put(from any) (int, error) {
 	if k.err != nil {
 		return 0, k.err
 	}
-	b := s.buffers.Get().(*[]byte)
+	b := s.buffer(0)
 	defer s.buffers.Put(b)
-	*b = k.put((*b)[:0], v.UnsafePointer())
+	*b = k.put(*b, v.UnsafePointer())
 	s.mu.Lock()
 	n, from64 := len(s.ends), s.end(len(s.ends)-1)
 	s.ends = append(s.ends, from64+int64(len(*b)))
@@ -60,12 +58,8 @@ func (s *Shelf) Get(n int, into any) error {
 	s.mu.Lock()
 	from, to := s.end(n-1), s.end(n)
 	s.mu.Unlock()
-	b := s.buffers.Get().(*[]byte)
+	b := s.buffer(int(to - from))
 	defer s.buffers.Put(b)
-	if int64(cap(*b)) < to-from {
-		*b = make([]byte, to-from)
-	}
-	*b = (*b)[:to-from]
 	_, err := s.f.ReadAt(*b, from)
 	if err == nil {
 		left := &input{rest: *b}

@@ -53,6 +53,18 @@ type kinds struct {
 	forms forms
 	mu    sync.Mutex
 	known map[reflect.Type]kind
+
+	buffers sync.Pool // *[]byte
+}
+
+// buffer returns a buffer of n bytes, which goes back to buffers.
+func (s *kinds) buffer(n int) *[]byte {
+	b, ok := s.buffers.Get().(*[]byte)
+	if !ok {
+		b = new([]byte)
+	}
+	*b = slices.Grow((*b)[:0], n)[:n]
+	return b
 }
 
 func newKinds(types []any) *kinds {
@@ -148,11 +160,12 @@ func (s *Store) read(key string, v reflect.Value) error {
 	if info.Size() > Limit {
 		return errDigest
 	}
-	text := make([]byte, info.Size())
-	if n, err := in.ReadAt(text, 0); n < len(text) {
+	text := s.buffer(int(info.Size()))
+	defer s.buffers.Put(text)
+	if n, err := in.ReadAt(*text, 0); n < len(*text) {
 		return err
 	}
-	err = k.open(text, v)
+	err = k.open(*text, v)
 	if now := time.Now(); err == nil && now.Sub(info.ModTime()) > used {
 		_ = os.Chtimes(name, now, now) // who reads alone does not say when
 	}
